@@ -1,0 +1,248 @@
+// The table of instructions.
+//
+// Sources: PTX ISA 9.0, "mma" (table of shapes and types; its target notes give the first architecture of each) and
+// "wgmma.mma_async". Each mma row was assembled by ptxas 13.0 for the architectures listed, and refused for the one
+// before. Not legal, so not here: an accumulator format that differs between C and D.
+#include "tcnum/instruction.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace tcnum {
+
+namespace {
+
+using enum FormatId;
+using enum ArchId;
+
+/// An architecture and all NVIDIA ones after it.
+constexpr ArchSet from(ArchId first) {
+  ArchSet set;
+  for (const Arch& a : kArchs) {
+    if (a.id >= first && a.name.starts_with("sm_")) set.bits |= archs({a.id}).bits;
+  }
+  return set;
+}
+
+constexpr auto kMma = InstructionKind::mma;
+constexpr auto kWgmma = InstructionKind::wgmma;
+
+constexpr std::array kMmaRows = std::to_array<Instruction>({
+    // kind  m   n  k   d     a        b        c
+    // PTX accepts this one everywhere, but only Volta has it as an instruction of its own.
+    {kMma, 8, 8, 4, fp32, fp16, fp16, fp32, archs({sm_70})},
+    {kMma, 8, 8, 4, fp16, fp16, fp16, fp16, archs({sm_70})},
+
+    {kMma, 16, 8, 8, fp32, fp16, fp16, fp32, from(sm_75)},
+    {kMma, 16, 8, 16, fp32, fp16, fp16, fp32, from(sm_80)},
+    {kMma, 16, 8, 8, fp16, fp16, fp16, fp16, from(sm_75)},
+    {kMma, 16, 8, 16, fp16, fp16, fp16, fp16, from(sm_80)},
+
+    {kMma, 16, 8, 8, fp32, bf16, bf16, fp32, from(sm_80)},
+    {kMma, 16, 8, 16, fp32, bf16, bf16, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 4, fp32, tf32, tf32, fp32, from(sm_80)},
+    {kMma, 16, 8, 8, fp32, tf32, tf32, fp32, from(sm_80)},
+
+    {kMma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
+    {kMma, 16, 8, 4, fp64, fp64, fp64, fp64, from(sm_90)},
+    {kMma, 16, 8, 8, fp64, fp64, fp64, fp64, from(sm_90)},
+    {kMma, 16, 8, 16, fp64, fp64, fp64, fp64, from(sm_90)},
+
+    {kMma, 16, 8, 16, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
+    {kMma, 16, 8, 16, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
+    {kMma, 16, 8, 16, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
+    {kMma, 16, 8, 16, fp32, fp8e5m2, fp8e5m2, fp32, from(sm_89)},
+    {kMma, 16, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
+    {kMma, 16, 8, 32, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
+    {kMma, 16, 8, 32, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
+    {kMma, 16, 8, 32, fp32, fp8e5m2, fp8e5m2, fp32, from(sm_89)},
+    {kMma, 16, 8, 16, fp16, fp8e4m3, fp8e4m3, fp16, from(sm_89)},
+    {kMma, 16, 8, 16, fp16, fp8e4m3, fp8e5m2, fp16, from(sm_89)},
+    {kMma, 16, 8, 16, fp16, fp8e5m2, fp8e4m3, fp16, from(sm_89)},
+    {kMma, 16, 8, 16, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
+    {kMma, 16, 8, 32, fp16, fp8e4m3, fp8e4m3, fp16, from(sm_89)},
+    {kMma, 16, 8, 32, fp16, fp8e4m3, fp8e5m2, fp16, from(sm_89)},
+    {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e4m3, fp16, from(sm_89)},
+    {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
+});
+
+/// wgmma at its smallest N; C and D are the same registers. Only sm_90a: later architectures have tcgen05 instead.
+constexpr std::array kWgmmaBases = std::to_array<Instruction>({
+    {kWgmma, 64, 8, 16, fp32, fp16, fp16, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 16, fp16, fp16, fp16, fp16, archs({sm_90})},
+    {kWgmma, 64, 8, 16, fp32, bf16, bf16, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 8, fp32, tf32, tf32, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp32, fp8e4m3, fp8e5m2, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp32, fp8e5m2, fp8e4m3, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp32, fp8e5m2, fp8e5m2, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp16, fp8e4m3, fp8e4m3, fp16, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp16, fp8e4m3, fp8e5m2, fp16, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp16, fp8e5m2, fp8e4m3, fp16, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, archs({sm_90})},
+});
+
+constexpr int kWgmmaSmallestN = 8;
+constexpr int kWgmmaLargestN = 256;
+constexpr std::size_t kWgmmaWidths = kWgmmaLargestN / kWgmmaSmallestN;
+
+constexpr auto kInstructions = [] {
+  std::array<Instruction, kMmaRows.size() + kWgmmaBases.size() * kWgmmaWidths> rows{};
+  auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
+  for (const Instruction& base : kWgmmaBases) {
+    for (int n = kWgmmaSmallestN; n <= kWgmmaLargestN; n += kWgmmaSmallestN) {
+      *next = base;
+      next->n = n;
+      ++next;
+    }
+  }
+  return rows;
+}();
+
+// What the table must satisfy.
+
+constexpr bool operands_fill_registers(const Instruction& row) {
+  const int accumulator_bits = row.m * row.n * format(row.d).storage_bits;
+  if (row.c != row.d || format(row.a).storage_bits != format(row.b).storage_bits) return false;
+  if (row.kind == kWgmma) {
+    constexpr int kThreads = 128, kOperandRowBytes = 32;  // both operands have rows of 32 bytes, whatever the format
+    return row.m == 64 && row.k * format(row.a).storage_bytes() == kOperandRowBytes &&
+           accumulator_bits % (kThreads * 32) == 0;
+  }
+  const int lane_register_bits = 32 * std::max(32, format(row.a).storage_bits);
+  return row.m * row.k * format(row.a).storage_bits % lane_register_bits == 0 &&
+         row.k * row.n * format(row.b).storage_bits % lane_register_bits == 0 && accumulator_bits % (32 * 32) == 0;
+}
+constexpr bool is_volta_half(const Instruction& row) { return row.kind == kMma && row.m == 8 && row.a == fp16; }
+static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
+  return is_volta_half(row) || operands_fill_registers(row);
+}));
+
+/// Whether `count` elements, given one by one to `visit`, hit each place of a rows × columns matrix exactly once.
+template <int kLargest>
+struct Cover {
+  int rows, columns;
+  std::array<bool, kLargest> hit{};
+  bool once = true;
+  int count = 0;
+
+  constexpr void visit(Element e) {
+    const bool inside = 0 <= e.row && e.row < rows && 0 <= e.column && e.column < columns;
+    if (!inside || hit[static_cast<std::size_t>(e.row * columns + e.column)]) {
+      once = false;
+      return;
+    }
+    hit[static_cast<std::size_t>(e.row * columns + e.column)] = true;
+    ++count;
+  }
+  constexpr bool complete() const { return once && count == rows * columns; }
+};
+
+constexpr bool fragments_are_bijective(const Instruction& row) {
+  const MmaGeometry g = row.geometry();
+  Cover<16 * 32> a{row.m, row.k}, b{row.k, row.n}, c{row.m, row.n};
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int e = 0; e < g.register_elements; ++e) {
+      for (int r = 0; r < g.a_registers(); ++r) a.visit(g.a(lane, r, e));
+      for (int r = 0; r < g.b_registers(); ++r) b.visit(g.b(lane, r, e));
+    }
+    for (int i = 0; i < g.accumulators(); ++i) c.visit(g.c(lane, i));
+  }
+  return a.complete() && b.complete() && c.complete();
+}
+static_assert(std::ranges::all_of(kMmaRows, [](const Instruction& row) {
+  return is_volta_half(row) || fragments_are_bijective(row);
+}));
+
+/// The accumulators of a narrower wgmma are the first ones of a wider: two widths stand for all.
+constexpr bool wgmma_accumulators_are_bijective(int n) {
+  Cover<64 * kWgmmaLargestN> c{64, n};
+  for (int thread = 0; thread < 128; ++thread) {
+    for (int i = 0; i < n / 2; ++i) c.visit(wgmma_accumulator(thread, i));
+  }
+  return c.complete();
+}
+static_assert(wgmma_accumulators_are_bijective(kWgmmaSmallestN));
+static_assert(wgmma_accumulators_are_bijective(kWgmmaLargestN));
+
+constexpr bool same_name(const Instruction& x, const Instruction& y) {
+  return x.kind == y.kind && x.m == y.m && x.n == y.n && x.k == y.k && x.d == y.d && x.a == y.a && x.b == y.b &&
+         x.c == y.c;
+}
+constexpr bool names_are_unique() {
+  for (std::size_t i = 0; i < kInstructions.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (same_name(kInstructions[i], kInstructions[j])) return false;
+    }
+  }
+  return true;
+}
+static_assert(names_are_unique());
+
+/// "f32.f16.f16.f32"; wgmma has no C of its own.
+std::string types(const Instruction& row) {
+  std::string text;
+  for (FormatId id : {row.d, row.a, row.b}) text.append(".").append(format(id).ptx);
+  if (row.kind == kMma) text.append(".").append(format(row.c).ptx);
+  return text;
+}
+
+std::string shape(const Instruction& row) {
+  return "m" + std::to_string(row.m) + "n" + std::to_string(row.n) + "k" + std::to_string(row.k);
+}
+
+}  // namespace
+
+std::string Instruction::name() const { return (kind == kMma ? "mma." : "wgmma.") + shape(*this) + types(*this); }
+
+std::string Instruction::ptx() const {
+  return kind == kMma ? "mma.sync.aligned." + shape(*this) + ".row.col" + types(*this)
+                      : "wgmma.mma_async.sync.aligned." + shape(*this) + types(*this);
+}
+
+std::span<const Instruction> instructions() { return kInstructions; }
+
+const Instruction* find_instruction(std::string_view text) {
+  static const auto by_name = [] {
+    std::map<std::string, const Instruction*, std::less<>> names;
+    for (const Instruction& row : kInstructions) {
+      names.emplace(row.name(), &row);
+      names.emplace(row.ptx(), &row);
+    }
+    return names;
+  }();
+  const auto found = by_name.find(text);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::vector<const Instruction*> instructions_of(ArchId arch, std::optional<FormatId> input) {
+  std::vector<const Instruction*> found;
+  for (const Instruction& row : kInstructions) {
+    const bool stands_for_its_kind = row.kind != kWgmma || row.n == kWgmmaSmallestN;
+    const bool has_input = !input || row.a == *input || row.b == *input;
+    if (stands_for_its_kind && has_input && row.archs.contains(arch)) found.push_back(&row);
+  }
+  return found;
+}
+
+std::optional<ArchId> find_arch(std::string_view text) {
+  const auto exact = [](std::string_view name) -> std::optional<ArchId> {
+    const auto found = std::ranges::find(kArchs, name, &Arch::name);
+    if (found == kArchs.end()) return std::nullopt;
+    return found->id;
+  };
+  if (const auto id = exact(text)) return id;
+  // PTX's targets "sm_90a" (architecture-specific) and "sm_100f" (family-specific).
+  const bool suffixed = text.starts_with("sm_") && (text.ends_with('a') || text.ends_with('f'));
+  return suffixed ? exact(text.substr(0, text.size() - 1)) : std::nullopt;
+}
+
+std::string arch_names() {
+  std::string text;
+  for (const Arch& a : kArchs) text.append(text.empty() ? "" : ", ").append(a.name);
+  return text;
+}
+
+}  // namespace tcnum

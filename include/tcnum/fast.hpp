@@ -1,0 +1,113 @@
+// The fast emulator: the same bits as emulate_exact(), in machine integers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+
+/// Rules of a datapath that a dot problem can depend on only if it does something out of the ordinary. The fit uses
+/// this: a wrong result that consulted none of them cannot be mended by changing them.
+enum Consulted : unsigned {
+  kConsultedNothing = 0,
+  kConsultedSubnormalInput = 1u << 0,  ///< an operand is subnormal
+  kConsultedZeroExponent = 1u << 1,    ///< an alignment exponent at or below the watched one, or a sum of zeros
+  kConsultedTinyResult = 1u << 2,      ///< a rounding step gave a subnormal number or zero
+  kConsultedZeroSum = 1u << 3,         ///< aligned terms added up to zero
+  kConsultedOverflow = 1u << 4,        ///< a rounding step overflowed
+  kConsultedNan = 1u << 5,             ///< the result is NaN
+  kConsultedZeroTerm = 1u << 6,        ///< a term is zero
+};
+
+/// Operands of tiles taken apart once, for any number of datapaths that read them by the same rules.
+class DecodedTiles {
+ public:
+  /// Takes apart tiles first … first + count − 1; the tiles must outlive this.
+  DecodedTiles(const Tiles& tiles, const OperandRule& a, const OperandRule& b, const OperandRule& c,
+               std::size_t first, std::size_t count);
+  DecodedTiles(const Tiles& tiles, const OperandRule& a, const OperandRule& b, const OperandRule& c)
+      : DecodedTiles(tiles, a, b, c, 0, tiles.count) {}
+
+  const Tiles& tiles() const { return *tiles_; }
+
+ private:
+  friend class FastEmulator;
+
+  struct Number;
+  /// One row of A, column of B, or all of C: value[i] = significand[i] · 2^(exponent[i] − fraction_bits).
+  struct Numbers {
+    std::vector<std::int32_t> significand;       ///< signed; 0 for zeros and non-finite numbers
+    std::vector<std::int64_t> wide_significand;  ///< instead, for formats whose significands need it
+    std::vector<std::int32_t> exponent;          ///< for alignment; a number below any other for zeros
+    std::vector<std::int32_t> natural;           ///< the same, but zeros have their natural one
+    std::vector<std::uint8_t> negative;          ///< 1 for a negative number, zeros included
+    std::vector<std::uint8_t> flags;             ///< for each row: what occurs in it
+    int fraction_bits = 0;
+    bool wide = false;
+    std::int64_t significand_at(std::size_t i) const { return wide ? wide_significand[i] : significand[i]; }
+    void put(std::size_t at, std::size_t row, const Number& number);
+  };
+  static Number read(const OperandRule& rule, std::uint64_t code);
+
+  const Tiles* tiles_;
+  std::size_t first_ = 0;
+  Numbers a_, b_, c_;  // b_ is transposed: [count, n, k]
+};
+
+class FastEmulator {
+ public:
+  explicit FastEmulator(const Datapath& datapath);
+  /// The same tree with other numerics; shares what was worked out for the tree.
+  FastEmulator(const FastEmulator& same_tree, const Numerics& numerics);
+
+  /// Result of element (i, j) of tile t. `decoded` was made with this datapath's operand rules.
+  std::uint64_t dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const;
+  /// Likewise, and sets in `consulted` what the result may depend on. Sums whose terms all have exponents at or below
+  /// `watch_exponent` count as kConsultedZeroExponent.
+  std::uint64_t dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j, int watch_exponent,
+                    unsigned& consulted) const;
+
+  /// Fills tiles.d, on `threads` threads.
+  void run(Tiles& tiles, unsigned threads = 1) const;
+
+  /// Whether the datapath is outside what machine integers hold (block scales, exact sums that are not rounded), so
+  /// that run() and dot() call the exact emulator.
+  bool falls_back() const { return falls_back_; }
+
+  const Numerics& numerics() const { return numerics_; }
+
+ private:
+  struct CompiledNode {
+    int unit = 0;
+    std::vector<int> products;       // k, ascending as in the tree
+    std::vector<Term> others;        // accumulator and nodes
+    std::vector<Term> terms;         // all, in the tree's order
+    bool contiguous = false;         // products are products[0], products[0] + 1, …
+  };
+  struct CompiledTree {
+    Tree tree;
+    std::vector<CompiledNode> nodes;
+  };
+  struct Value;
+  template <std::size_t N>
+  class Scratch;
+  struct Problem;
+  template <bool kTrace>
+  struct Run;
+
+  void choose_paths();
+  static Problem problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j);
+  std::uint64_t dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const;
+
+  std::shared_ptr<const CompiledTree> tree_;
+  Numerics numerics_;
+  std::array<bool, kMaxUnits> quick_{};  // units that the quick path can evaluate
+  bool quick32_ = false;                 // products fit in 32 bits
+  bool falls_back_ = false;
+};
+
+}  // namespace tcnum

@@ -1,0 +1,145 @@
+// Number formats. A format is one constexpr row; formats differ by data, not by code.
+//
+// Encodings: IEEE 754 for fp16, fp32, fp64; OCP 8-bit Floating Point Specification 1.0 for e4m3 and e5m2; OCP
+// Microscaling Formats 1.0 for fp6, fp4 and e8m0; PTX ISA, "Alternate floating point data formats", for tf32, bf16
+// and ue4m3; AMD's CDNA3 ISA guide for the fnuz formats.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "tcnum/rounding.hpp"
+
+namespace tcnum {
+
+using uint128 = unsigned __int128;
+using int128 = __int128;
+
+enum class FormatId : std::uint8_t {
+  fp64, fp32, tf32, bf16, fp16, fp8e5m2, fp8e4m3, fp6e3m2, fp6e2m3, fp4e2m1, ue8m0, ue4m3, fp8e5m2fnuz,
+  fp8e4m3fnuz, s32, s8, u8, s4, u4, b1
+};
+
+/// How a format spends its codes on what is not a finite number.
+enum class NonFinite : std::uint8_t {
+  ieee,               ///< the largest exponent field holds infinities and NaNs
+  nan_all_ones,       ///< only the code with all bits but the sign set is NaN; no infinities
+  nan_negative_zero,  ///< the code of negative zero is the one NaN; no infinities, no negative zero
+  none,               ///< every code is a finite number
+};
+
+struct Format {
+  FormatId id;
+  std::string_view name;         ///< as tcnum writes it
+  std::string_view ptx;          ///< as PTX (or the vendor's ISA) spells it
+  bool floating;                 ///< false: an integer format
+  bool has_sign;
+  int storage_bits;              ///< bits of a code as it is stored and given to the hardware
+  int exponent_bits;             ///< 0 for integers
+  int fraction_bits;             ///< for integers: the width of the magnitude
+  int padding_bits;              ///< low bits of the storage that are not part of the number (tf32: 13)
+  int bias;
+  NonFinite non_finite;
+  std::string_view safetensors;  ///< dtype in vector files
+
+  /// Exponent of the smallest normal number. Subnormals have this exponent and a significand below one.
+  constexpr int min_exponent() const { return 1 - bias; }
+  /// Exponent of the largest finite number.
+  constexpr int max_exponent() const {
+    const int top = (1 << exponent_bits) - 1 - bias;
+    const bool top_is_special =
+        non_finite == NonFinite::ieee || (non_finite == NonFinite::nan_all_ones && fraction_bits == 0);
+    return top_is_special ? top - 1 : top;
+  }
+  constexpr bool has_infinity() const { return floating && non_finite == NonFinite::ieee; }
+  constexpr int storage_bytes() const { return (storage_bits + 7) / 8; }
+  constexpr std::uint64_t code_mask() const {
+    return storage_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << storage_bits) - 1;
+  }
+};
+
+inline constexpr std::array<Format, 20> kFormats = {{
+    // id                  name           ptx       float  sign  store exp frac pad bias  non-finite                   dtype
+    {FormatId::fp64,       "fp64",        "f64",    true,  true,  64, 11, 52, 0,  1023, NonFinite::ieee,              "F64"},
+    {FormatId::fp32,       "fp32",        "f32",    true,  true,  32, 8,  23, 0,  127,  NonFinite::ieee,              "F32"},
+    {FormatId::tf32,       "tf32",        "tf32",   true,  true,  32, 8,  10, 13, 127,  NonFinite::ieee,              "F32"},
+    {FormatId::bf16,       "bf16",        "bf16",   true,  true,  16, 8,  7,  0,  127,  NonFinite::ieee,              "BF16"},
+    {FormatId::fp16,       "fp16",        "f16",    true,  true,  16, 5,  10, 0,  15,   NonFinite::ieee,              "F16"},
+    {FormatId::fp8e5m2,    "fp8e5m2",     "e5m2",   true,  true,  8,  5,  2,  0,  15,   NonFinite::ieee,              "F8_E5M2"},
+    {FormatId::fp8e4m3,    "fp8e4m3",     "e4m3",   true,  true,  8,  4,  3,  0,  7,    NonFinite::nan_all_ones,      "F8_E4M3"},
+    {FormatId::fp6e3m2,    "fp6e3m2",     "e3m2",   true,  true,  6,  3,  2,  0,  3,    NonFinite::none,              "U8"},
+    {FormatId::fp6e2m3,    "fp6e2m3",     "e2m3",   true,  true,  6,  2,  3,  0,  1,    NonFinite::none,              "U8"},
+    {FormatId::fp4e2m1,    "fp4e2m1",     "e2m1",   true,  true,  4,  2,  1,  0,  1,    NonFinite::none,              "U8"},
+    {FormatId::ue8m0,      "ue8m0",       "ue8m0",  true,  false, 8,  8,  0,  0,  127,  NonFinite::nan_all_ones,      "U8"},
+    {FormatId::ue4m3,      "ue4m3",       "ue4m3",  true,  false, 7,  4,  3,  0,  7,    NonFinite::nan_all_ones,      "U8"},
+    {FormatId::fp8e5m2fnuz,"fp8e5m2fnuz", "bf8",    true,  true,  8,  5,  2,  0,  16,   NonFinite::nan_negative_zero, "U8"},
+    {FormatId::fp8e4m3fnuz,"fp8e4m3fnuz", "fp8",    true,  true,  8,  4,  3,  0,  8,    NonFinite::nan_negative_zero, "U8"},
+    {FormatId::s32,        "s32",         "s32",    false, true,  32, 0,  31, 0,  0,    NonFinite::none,              "I32"},
+    {FormatId::s8,         "s8",          "s8",     false, true,  8,  0,  7,  0,  0,    NonFinite::none,              "I8"},
+    {FormatId::u8,         "u8",          "u8",     false, false, 8,  0,  8,  0,  0,    NonFinite::none,              "U8"},
+    {FormatId::s4,         "s4",          "s4",     false, true,  4,  0,  3,  0,  0,    NonFinite::none,              "I8"},
+    {FormatId::u4,         "u4",          "u4",     false, false, 4,  0,  4,  0,  0,    NonFinite::none,              "U8"},
+    {FormatId::b1,         "b1",          "b1",     false, false, 1,  0,  1,  0,  0,    NonFinite::none,              "U8"},
+}};
+
+constexpr const Format& format(FormatId id) { return kFormats[static_cast<std::size_t>(id)]; }
+
+namespace detail {
+constexpr bool formats_are_consistent() {
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    const Format& f = kFormats[i];
+    if (static_cast<std::size_t>(f.id) != i) return false;
+    if (f.storage_bits != (f.has_sign ? 1 : 0) + f.exponent_bits + f.fraction_bits + f.padding_bits) return false;
+  }
+  return true;
+}
+}  // namespace detail
+static_assert(detail::formats_are_consistent());
+
+/// Finds a format by tcnum's name or PTX's spelling.
+std::optional<FormatId> find_format(std::string_view text);
+
+enum class NumberClass : std::uint8_t { zero, subnormal, normal, infinity, nan };
+
+/// A code taken apart. value = ±significand · 2^(exponent − fraction_bits of the format); for NaN, `significand` is
+/// the fraction field.
+struct Decoded {
+  NumberClass number_class = NumberClass::zero;
+  bool negative = false;
+  std::uint64_t significand = 0;
+  int exponent = 0;  ///< of the field: subnormals and zeros have the format's min_exponent()
+
+  constexpr bool is_finite() const {
+    return number_class != NumberClass::infinity && number_class != NumberClass::nan;
+  }
+  friend constexpr bool operator==(const Decoded&, const Decoded&) = default;
+};
+
+/// Takes a code apart. Bits above the format's storage and its padding bits are ignored. Integers decode to their
+/// magnitude with exponent = fraction_bits (so that the value formula above holds).
+Decoded decode(const Format& f, std::uint64_t code);
+
+/// What becomes of a number too large for the format.
+enum class Overflow : std::uint8_t {
+  ieee,        ///< as IEEE 754: infinity, or the largest finite number when rounding points away from infinity
+  infinity,    ///< infinity in every rounding mode (NaN where the format has no infinity)
+  max_finite,  ///< the largest finite number (saturation)
+};
+
+/// Rounds ±magnitude · 2^exponent (plus, if `sticky`, a nonzero amount below magnitude's last bit) to the format and
+/// encodes it. A format without infinity encodes overflow to infinity as its NaN, and without NaN saturates. Integer
+/// formats saturate. A format without a sign encodes negative numbers as zero.
+std::uint64_t encode(const Format& f, bool negative, uint128 magnitude, int exponent, bool sticky, Rounding mode,
+                     Overflow overflow = Overflow::ieee);
+
+std::uint64_t zero_code(const Format& f, bool negative);
+/// The infinity of that sign; throws std::logic_error where the format has none.
+std::uint64_t infinity_code(const Format& f, bool negative);
+/// The largest finite number of that sign.
+std::uint64_t max_finite_code(const Format& f, bool negative);
+/// A quiet NaN, positive where the format has a choice; throws std::logic_error where the format has none.
+std::uint64_t nan_code(const Format& f);
+
+}  // namespace tcnum

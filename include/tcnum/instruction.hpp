@@ -1,0 +1,88 @@
+// Instructions: the ISA level only. What is legal, how it is spelled, where each element lives. No numerics.
+//
+// Source of shapes, types and layouts: PTX ISA, "Matrix multiply-accumulate operation using mma instruction" and
+// "Asynchronous warpgroup level matrix multiply-accumulate instructions".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tcnum/format.hpp"
+#include "tcnum/fragment.hpp"
+
+namespace tcnum {
+
+enum class ArchId : std::uint8_t { sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, gfx908, gfx90a, gfx942 };
+
+struct Arch {
+  ArchId id;
+  std::string_view name;
+  std::string_view family;  ///< the vendor's name of the generation
+};
+
+inline constexpr std::array<Arch, 11> kArchs = {{
+    {ArchId::sm_70, "sm_70", "NVIDIA Volta"},
+    {ArchId::sm_75, "sm_75", "NVIDIA Turing"},
+    {ArchId::sm_80, "sm_80", "NVIDIA Ampere (A100)"},
+    {ArchId::sm_86, "sm_86", "NVIDIA Ampere (GA10x)"},
+    {ArchId::sm_89, "sm_89", "NVIDIA Ada"},
+    {ArchId::sm_90, "sm_90", "NVIDIA Hopper"},
+    {ArchId::sm_100, "sm_100", "NVIDIA Blackwell (B200)"},
+    {ArchId::sm_120, "sm_120", "NVIDIA Blackwell (GB20x)"},
+    {ArchId::gfx908, "gfx908", "AMD CDNA1"},
+    {ArchId::gfx90a, "gfx90a", "AMD CDNA2"},
+    {ArchId::gfx942, "gfx942", "AMD CDNA3"},
+}};
+
+constexpr const Arch& arch(ArchId id) { return kArchs[static_cast<std::size_t>(id)]; }
+/// Finds an architecture by name; a suffix of PTX's ("sm_90a") is accepted.
+std::optional<ArchId> find_arch(std::string_view text);
+/// "sm_70, sm_75, …" for messages.
+std::string arch_names();
+
+/// A set of architectures.
+struct ArchSet {
+  std::uint32_t bits = 0;
+  constexpr bool contains(ArchId id) const { return (bits >> static_cast<unsigned>(id)) & 1u; }
+};
+constexpr ArchSet archs(std::initializer_list<ArchId> ids) {
+  ArchSet set;
+  for (ArchId id : ids) set.bits |= 1u << static_cast<unsigned>(id);
+  return set;
+}
+
+enum class InstructionKind : std::uint8_t { mma, wgmma };
+
+struct Instruction {
+  InstructionKind kind;
+  int m, n, k;
+  FormatId d, a, b, c;
+  ArchSet archs;
+
+  /// The fragments of an mma: all but Volta's fp16 m8n8k4, whose quarter warps hold four tiles.
+  constexpr MmaGeometry geometry() const {
+    const int bits = format(a).storage_bits;
+    return {m, n, k, bits >= 32 ? 1 : 32 / bits};
+  }
+
+  /// PTX's name with the constant parts left out: `mma.m16n8k16.f32.f16.f16.f32`, `wgmma.m64n8k32.f32.e4m3.e4m3`.
+  std::string name() const;
+  /// The full PTX spelling: `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`.
+  std::string ptx() const;
+};
+
+/// All rows: every dense floating-point mma and wgmma. wgmma has one row for each N from 8 to 256 in steps of 8.
+std::span<const Instruction> instructions();
+
+/// Finds an instruction by its name or its full PTX spelling.
+const Instruction* find_instruction(std::string_view text);
+
+/// The instructions of an architecture whose A or B operand has that format. The wgmma rows are represented by N = 8.
+std::vector<const Instruction*> instructions_of(ArchId arch, std::optional<FormatId> input = std::nullopt);
+
+}  // namespace tcnum

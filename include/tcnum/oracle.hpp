@@ -1,0 +1,46 @@
+// The oracle: whatever answers dot problems with bits. A GPU instruction is one; so is a file of recorded answers; so
+// is the emulator running some datapath.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tcnum/instruction.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+
+class Oracle {
+ public:
+  virtual ~Oracle() = default;
+
+  /// Fills tiles.d. The tiles may have any m and n; k and the formats are the instruction's.
+  virtual void answer(Tiles& tiles) = 0;
+
+  /// "gpu", "recorded" or "datapath".
+  virtual std::string kind() const = 0;
+  virtual std::string device() const = 0;
+  /// driver, cuda, date where they are known: metadata for records and reports.
+  virtual std::map<std::string, std::string> provenance() const { return {}; }
+};
+
+/// The GPUs of this machine, or the lack of them.
+struct GpuInfo {
+  bool present = false;
+  std::string why_not;  ///< one line, if not present
+  std::string arch;     ///< "sm_90"
+  std::string device, driver, cuda;
+};
+/// Never throws.
+GpuInfo gpu_info();
+
+/// An oracle that runs the instruction on the GPU. Tiles of at most 8 rows are computed once in each group of 8 rows of
+/// the instruction, and the results compared. With `check_positions` everything is computed a second time with rows and
+/// columns rotated, and compared again; without, for bulk work, it takes half the time. answer() throws
+/// std::runtime_error if a result depends on its position, or on a CUDA error.
+/// Throws UnavailableError if there is no GPU that has the instruction, if the program was built without CUDA, or for a
+/// wgmma with N other than 8.
+std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions = true);
+
+}  // namespace tcnum

@@ -1,0 +1,219 @@
+// The GPU oracle, host side: which GPU there is, memory, launches, and the comparison of positions.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <stdexcept>
+
+#include "kernels.hpp"
+#include "placement.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/oracle.hpp"
+
+namespace tcnum {
+
+namespace {
+
+void check(cudaError_t error, std::string_view call) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(fmt::format("{} failed: {}: {}", call, cudaGetErrorName(error), cudaGetErrorString(error)));
+}
+
+/// Device memory that grows and never shrinks.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() { cudaFree(data_); }
+
+  void* data() { return data_; }
+  void reserve(std::size_t bytes) {
+    if (bytes <= size_) return;
+    check(cudaFree(data_), "cudaFree");
+    data_ = nullptr;
+    size_ = 0;
+    check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({} bytes)", bytes));
+    size_ = bytes;
+  }
+  void upload(const std::vector<std::byte>& from) {
+    reserve(from.size());
+    check(cudaMemcpy(data_, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+  }
+  void download(std::vector<std::byte>& to) const {
+    check(cudaMemcpy(to.data(), data_, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+const Kernel* find_kernel(const std::string& instruction) {
+  for (const std::span<const Kernel> table :
+       {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), wgmma_kernels()}) {
+    const auto found = std::ranges::find(table, instruction, &Kernel::instruction);
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
+}
+
+/// The driver's version as NVML tells it; empty if NVML cannot be used.
+std::string nvml_driver_version() {
+  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return {};
+  // nvmlReturn_t is an enum with NVML_SUCCESS = 0.
+  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
+  const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
+  const auto shutdown = reinterpret_cast<int (*)()>(dlsym(library, "nvmlShutdown"));
+  std::string text;
+  if (init != nullptr && version != nullptr && shutdown != nullptr && init() == 0) {
+    std::array<char, 80> buffer{};  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+    if (version(buffer.data(), static_cast<unsigned>(buffer.size())) == 0) text = buffer.data();
+    shutdown();
+  }
+  dlclose(library);
+  return text;
+}
+
+/// The first word of the kernel module's version file that looks like "580.65.06"; empty if there is none.
+std::string module_driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    const bool is_version = word.find('.') != std::string::npos && word.front() != '.' &&
+                            word.find_first_not_of("0123456789.") == std::string::npos;
+    if (is_version) return word;
+  }
+  return {};
+}
+
+/// CUDA counts versions as 1000 · major + 10 · minor.
+std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::string driver_version() {
+  if (std::string text = nvml_driver_version(); !text.empty()) return text;
+  if (std::string text = module_driver_version(); !text.empty()) return text;
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return "CUDA " + cuda_version(version);
+}
+
+GpuInfo find_gpu() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  if (count == 0) throw std::runtime_error("CUDA finds no GPU");
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  int runtime = 0;
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+
+  GpuInfo info;
+  info.arch = fmt::format("sm_{}{}", properties.major, properties.minor);
+  info.device = properties.name;
+  info.driver = driver_version();
+  info.cuda = cuda_version(runtime);
+  info.present = true;
+  return info;
+}
+
+std::string today_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+class GpuOracle final : public Oracle {
+ public:
+  GpuOracle(const Instruction& instruction, const Kernel& kernel, GpuInfo info, bool check_positions)
+      : instruction_(instruction), kernel_(kernel), info_(std::move(info)), check_positions_(check_positions) {}
+
+  void answer(Tiles& tiles) override {
+    const bool fits = tiles.a_format == instruction_.a && tiles.b_format == instruction_.b &&
+                      tiles.c_format == instruction_.c && tiles.d_format == instruction_.d &&
+                      tiles.k == static_cast<std::size_t>(instruction_.k);
+    if (!fits) throw std::logic_error(instruction_.name() + ": tiles of other formats or another k");
+    tiles.d = Codes(format(instruction_.d).storage_bytes(), tiles.size());
+
+    const Placement straight(instruction_, tiles);
+    // Odd and different: no row or column stays where it was, in tiles of 8, 16 or 64 rows.
+    const Placement rotated(instruction_, tiles, Rotation{.rows = 5, .columns = 3});
+    const std::size_t step = std::max<std::size_t>(1, kChunkBytes / straight.tile_bytes());
+    for (std::size_t first = 0; first < straight.tile_count(); first += step) {
+      const std::size_t count = std::min(step, straight.tile_count() - first);
+      run(straight, tiles, first, count);
+      straight.store(packed_, first, tiles);
+      if (straight.has_copies()) straight.compare(packed_, first, tiles);
+      if (!check_positions_) continue;
+      run(rotated, tiles, first, count);
+      rotated.compare(packed_, first, tiles);
+    }
+  }
+
+  std::string kind() const override { return "gpu"; }
+  std::string device() const override { return info_.device; }
+  std::map<std::string, std::string> provenance() const override {
+    return {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};
+  }
+
+ private:
+  /// Of operands and results at once on the device: small enough for any GPU, large enough to fill one.
+  static constexpr std::size_t kChunkBytes = std::size_t{64} << 20;
+
+  /// Leaves the results in packed_.d.
+  void run(const Placement& placement, const Tiles& tiles, std::size_t first, std::size_t count) {
+    placement.pack(tiles, first, count, packed_);
+    a_.upload(packed_.a);
+    b_.upload(packed_.b);
+    c_.upload(packed_.c);
+    d_.reserve(packed_.d.size());
+    check(kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), count}),
+          fmt::format("launch of {}", kernel_.instruction));
+    check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
+    d_.download(packed_.d);
+  }
+
+  Instruction instruction_;
+  Kernel kernel_;
+  GpuInfo info_;
+  bool check_positions_;
+  DeviceBuffer a_, b_, c_, d_;
+  PackedTiles packed_;
+};
+
+}  // namespace
+
+GpuInfo gpu_info() {
+  try {
+    return find_gpu();
+  } catch (const std::exception& error) {
+    GpuInfo none;
+    none.why_not = error.what();
+    return none;
+  }
+}
+
+std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions) {
+  const std::string name = instruction.name();
+  GpuInfo info = gpu_info();
+  if (!info.present) throw UnavailableError("no GPU: " + info.why_not);
+  const std::optional<ArchId> id = find_arch(info.arch);
+  if (!id || !instruction.archs.contains(*id)) {
+    throw UnavailableError(fmt::format("the GPU ({}, {}) does not have {}", info.device, info.arch, name));
+  }
+  if (instruction.n != Placement::kColumns) {
+    throw UnavailableError(fmt::format("{}: wgmma is probed only at N = {} so far", name, Placement::kColumns));
+  }
+  const Kernel* const kernel = find_kernel(name);
+  if (kernel == nullptr) throw UnavailableError(name + ": there is no probe for this instruction");
+  return std::make_unique<GpuOracle>(instruction, *kernel, std::move(info), check_positions);
+}
+
+}  // namespace tcnum

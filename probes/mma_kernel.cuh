@@ -1,0 +1,124 @@
+// mma.sync: a warp puts one tile at a time through the instruction, exactly once, with C as the accumulator.
+#pragma once
+
+#include <algorithm>
+
+#include "device_common.cuh"
+
+namespace tcnum {
+
+/// All of an mma but its PTX. `kFirst`: the first architecture that has it.
+template <int kFirst, int kRows, int kDepth, FormatId kOperand, FormatId kResult>
+struct MmaShape {
+  static constexpr int kFirstArch = kFirst;
+  static constexpr int kCodeBits = format(kOperand).storage_bits;
+  static constexpr MmaGeometry kGeometry{kRows, kColumns, kDepth, kCodeBits < 32 ? 32 / kCodeBits : 1};
+  using Code = Bits<kCodeBits>;
+  using Accumulator = Bits<format(kResult).storage_bits>;
+  using Register = Bits<std::max(32, kCodeBits)>;
+
+  static constexpr int kARegisters = kGeometry.a_registers();
+  static constexpr int kBRegisters = kGeometry.b_registers();
+  static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, Accumulator>;
+  static constexpr int kDRegisters = kGeometry.accumulators() / kAccumulatorsPerRegister;
+};
+
+template <class Op>
+__global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) {
+  if constexpr (kCompiledFor < Op::kFirstArch) {
+    __trap();
+  } else {
+    using Code = typename Op::Code;
+    using Accumulator = typename Op::Accumulator;
+    using Register = typename Op::Register;
+    constexpr MmaGeometry kGeometry = Op::kGeometry;
+    constexpr int kPerRegister = Op::kAccumulatorsPerRegister;
+    constexpr int kWarpSize = 32, kWarps = kThreads / kWarpSize;
+
+    const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+    const std::size_t step = std::size_t{gridDim.x} * kWarps;
+    for (std::size_t tile = std::size_t{blockIdx.x} * kWarps + threadIdx.x / kWarpSize; tile < tiles.count;
+         tile += step) {
+      const Code* const from_a = static_cast<const Code*>(tiles.a) + tile * (kGeometry.m * kGeometry.k);
+      const Code* const from_b = static_cast<const Code*>(tiles.b) + tile * (kGeometry.k * kColumns);
+      const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kGeometry.m * kColumns);
+      Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kGeometry.m * kColumns);
+
+      Register a[Op::kARegisters] = {}, b[Op::kBRegisters] = {}, c[Op::kDRegisters] = {}, d[Op::kDRegisters];
+#pragma unroll
+      for (int e = 0; e < kGeometry.register_elements; ++e) {
+#pragma unroll
+        for (int r = 0; r < Op::kARegisters; ++r) {
+          const Element at = kGeometry.a(lane, r, e);
+          insert(a[r], e, from_a[at.row * kGeometry.k + at.column]);
+        }
+#pragma unroll
+        for (int r = 0; r < Op::kBRegisters; ++r) {
+          const Element at = kGeometry.b(lane, r, e);
+          insert(b[r], e, from_b[at.row * kColumns + at.column]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kGeometry.accumulators(); ++i) {
+        const Element at = kGeometry.c(lane, i);
+        insert(c[i / kPerRegister], i % kPerRegister, from_c[at.row * kColumns + at.column]);
+      }
+
+      Op::issue(d, a, b, c);
+
+#pragma unroll
+      for (int i = 0; i < kGeometry.accumulators(); ++i) {
+        const Element at = kGeometry.c(lane, i);
+        to_d[at.row * kColumns + at.column] = extract<Accumulator>(d[i / kPerRegister], i % kPerRegister);
+      }
+    }
+  }
+}
+
+template <class Op>
+cudaError_t launch_mma(const DeviceTiles& tiles) {
+  constexpr std::size_t kTilesPerBlock = kThreads / 32;
+  const std::size_t blocks = std::min(kMaxBlocks, (tiles.count + kTilesPerBlock - 1) / kTilesPerBlock);
+  mma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);
+  return cudaGetLastError();
+}
+
+}  // namespace tcnum
+
+// The asm statement for D, A and B of so many registers; the constraint `R` is "r" for 32-bit registers, "l" for
+// 64-bit.
+#define TCNUM_IN_1(R, x) R(x[0])
+#define TCNUM_IN_2(R, x) TCNUM_IN_1(R, x), R(x[1])
+#define TCNUM_IN_4(R, x) TCNUM_IN_2(R, x), R(x[2]), R(x[3])
+#define TCNUM_IN_8(R, x) TCNUM_IN_4(R, x), R(x[4]), R(x[5]), R(x[6]), R(x[7])
+#define TCNUM_OUT_2(R, x) "=" R(x[0]), "=" R(x[1])
+#define TCNUM_OUT_4(R, x) TCNUM_OUT_2(R, x), "=" R(x[2]), "=" R(x[3])
+
+#define TCNUM_REGISTERS_2_1_1 "{%0, %1}, {%2}, {%3}, {%4, %5};"
+#define TCNUM_REGISTERS_2_2_1 "{%0, %1}, {%2, %3}, {%4}, {%5, %6};"
+#define TCNUM_REGISTERS_2_4_2 "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%8, %9};"
+#define TCNUM_REGISTERS_4_2_1 "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %8, %9, %10};"
+#define TCNUM_REGISTERS_4_4_2 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+#define TCNUM_REGISTERS_4_8_4                              \
+  "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, " \
+  "{%12, %13, %14, %15}, {%16, %17, %18, %19};"
+
+// One row of a file's table: first architecture, constraint, registers of D, A and B, M, K, and the four types.
+#define TCNUM_MMA_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C
+
+/// Defines the instruction's type.
+#define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                          \
+  struct TCNUM_MMA_NAME(M, K, D, A, B, C) : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {         \
+    static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                       \
+    __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB], \
+                                 const Register (&c)[ND]) {                                           \
+      asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col." #D "." #A "." #B "." #C               \
+                   " " TCNUM_REGISTERS_##ND##_##NA##_##NB                                             \
+                   : TCNUM_OUT_##ND(R, d)                                                             \
+                   : TCNUM_IN_##NA(R, a), TCNUM_IN_##NB(R, b), TCNUM_IN_##ND(R, c));                  \
+    }                                                                                                 \
+  };
+
+/// Its row in the table of kernels.
+#define TCNUM_MMA_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
+  {"mma.m" #M "n8k" #K "." #D "." #A "." #B "." #C, launch_mma<TCNUM_MMA_NAME(M, K, D, A, B, C)>},

@@ -1,0 +1,70 @@
+// Where dot problems go on the tiles of an instruction: the host's half of a probe, without CUDA.
+//
+// An instruction computes tiles of M × 8. Requested tiles of any m × n are cut into blocks of columns (8) and of rows:
+// M of them, or 8 if m ≤ 8. In the second case each of the M / 8 row groups of the instruction gets the same 8 rows,
+// group g rotated by g, so that one launch computes each problem M / 8 times, at rows (s − g) mod 8 + 8·g.
+// What is not filled is zero.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tcnum/instruction.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+
+/// Instruction row i gets row (i + rows) of its block, column j column (j + columns), each modulo the block's size.
+struct Rotation {
+  int rows = 0, columns = 0;
+};
+
+/// Operands and results of some instruction tiles: a [count, M, K], b [count, K, 8], c and d [count, M, 8].
+struct PackedTiles {
+  std::size_t count = 0;
+  std::vector<std::byte> a, b, c, d;
+};
+
+class Placement {
+ public:
+  static constexpr int kColumns = 8;  ///< N of every instruction that is placed
+
+  /// Takes from `tiles` only its shape; k and the formats are the instruction's.
+  Placement(const Instruction& instruction, const Tiles& tiles, Rotation rotation = {});
+
+  /// How many instruction tiles all the requested tiles take.
+  std::size_t tile_count() const { return count_ * row_blocks_ * column_blocks_; }
+  /// Bytes of a, b, c and d of one instruction tile.
+  std::size_t tile_bytes() const { return a_bytes() + b_bytes() + 2 * c_bytes(); }
+  /// Whether one launch computes each problem more than once.
+  bool has_copies() const { return block_rows_ < instruction_.m; }
+
+  /// Fills a, b and c of instruction tiles first … first + count − 1, and sizes d.
+  void pack(const Tiles& tiles, std::size_t first, std::size_t count, PackedTiles& packed) const;
+  /// Takes tiles.d from the first row group of packed.d. The placement must not be rotated.
+  void store(const PackedTiles& packed, std::size_t first, Tiles& tiles) const;
+  /// Compares every copy in packed.d with tiles.d, which store() filled; throws std::runtime_error naming the
+  /// instruction, the tile, the element, both positions and both codes at the first difference.
+  void compare(const PackedTiles& packed, std::size_t first, const Tiles& tiles) const;
+
+ private:
+  struct Block {
+    std::size_t tile, row, column;  ///< of the block's first element in the requested tiles
+  };
+  Block block(std::size_t instruction_tile) const;
+  std::size_t source_row(int i) const;
+  std::size_t source_column(int j) const { return static_cast<std::size_t>((j + rotation_.columns) % kColumns); }
+
+  std::size_t a_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.k) * a_size_; }
+  std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * kColumns) * b_size_; }
+  std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * kColumns) * c_size_; }
+
+  Instruction instruction_;
+  Rotation rotation_;
+  std::size_t count_, m_, n_;
+  int block_rows_;
+  std::size_t row_blocks_, column_blocks_;
+  std::size_t a_size_, b_size_, c_size_;  ///< bytes of an element; D's are C's
+};
+
+}  // namespace tcnum

@@ -1,0 +1,56 @@
+#include "tcnum/tiles.hpp"
+
+#include <initializer_list>
+#include <stdexcept>
+
+namespace tcnum {
+namespace {
+
+/// Codes of that shape, all zero. Throws std::length_error where the number of bytes does not fit a std::size_t.
+Codes zero_codes(FormatId id, std::initializer_list<std::size_t> shape) {
+  const int bytes_each = format(id).storage_bytes();
+  std::size_t count = 1;
+  std::size_t bytes = 0;
+  bool overflow = false;
+  for (const std::size_t extent : shape) overflow |= __builtin_mul_overflow(count, extent, &count);
+  overflow |= __builtin_mul_overflow(count, static_cast<std::size_t>(bytes_each), &bytes);
+  if (overflow) throw std::length_error("tiles: more elements than a memory can hold");
+  return {bytes_each, count};
+}
+
+}  // namespace
+
+Tiles make_tiles(FormatId a, FormatId b, FormatId c, FormatId d, std::size_t count, std::size_t m, std::size_t n,
+                 std::size_t k) {
+  Tiles tiles;
+  tiles.a_format = a;
+  tiles.b_format = b;
+  tiles.c_format = c;
+  tiles.d_format = d;
+  tiles.count = count;
+  tiles.m = m;
+  tiles.n = n;
+  tiles.k = k;
+  tiles.a = zero_codes(a, {count, m, k});
+  tiles.b = zero_codes(b, {count, k, n});
+  tiles.c = zero_codes(c, {count, m, n});
+  tiles.d = zero_codes(d, {count, m, n});
+  return tiles;
+}
+
+Problem problem_at(const Tiles& tiles, std::size_t index) {
+  const std::size_t column = index % tiles.n;
+  const std::size_t row = index / tiles.n % tiles.m;
+  const std::size_t tile = index / tiles.n / tiles.m;
+  Problem problem;
+  problem.a.reserve(tiles.k);
+  problem.b.reserve(tiles.k);
+  for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+    problem.a.push_back(tiles.a[tiles.a_index(tile, row, kk)]);
+    problem.b.push_back(tiles.b[tiles.b_index(tile, kk, column)]);
+  }
+  problem.c = tiles.c[tiles.c_index(tile, row, column)];
+  return problem;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,155 @@
+// The GPU oracle on a GPU: that each element of each operand goes where the layouts say.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "tcnum/error.hpp"
+#include "tcnum/format.hpp"
+#include "tcnum/instruction.hpp"
+#include "tcnum/oracle.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+std::uint64_t encode_integer(FormatId id, int value) {
+  return encode(format(id), value < 0, static_cast<uint128>(std::abs(value)), 0, false, Rounding::nearest_even);
+}
+
+/// NaN for everything that is not finite.
+double value_of(FormatId id, std::uint64_t code) {
+  const Decoded x = decode(format(id), code);
+  if (!x.is_finite()) return std::nan("");
+  const double magnitude = std::ldexp(static_cast<double>(x.significand), x.exponent - format(id).fraction_bits);
+  return x.negative ? -magnitude : magnitude;
+}
+
+class DeviceTest : public testing::TestWithParam<const Instruction*> {
+ protected:
+  void SetUp() override {
+    const GpuInfo info = gpu_info();
+    if (!info.present) GTEST_SKIP() << info.why_not;
+    const auto arch = find_arch(info.arch);
+    if (!arch || !instruction().archs.contains(*arch)) GTEST_SKIP() << info.arch << " does not have this instruction";
+  }
+
+  const Instruction& instruction() const { return *GetParam(); }
+  std::size_t rows() const { return static_cast<std::size_t>(instruction().m); }
+
+  Tiles zero_tiles(std::size_t count, std::size_t m, std::size_t n) const {
+    return make_tiles(instruction().a, instruction().b, instruction().c, instruction().d, count, m, n,
+                      static_cast<std::size_t>(instruction().k));
+  }
+
+  /// −3 … 3: every format has them, and no sum of 32 products of them is rounded by any accumulator.
+  Tiles small_integers(std::size_t count, std::size_t m, std::size_t n) const {
+    Tiles tiles = zero_tiles(count, m, n);
+    std::mt19937 random(7);
+    std::uniform_int_distribution<int> small(-3, 3);
+    const auto fill = [&](Codes& codes, FormatId id) {
+      for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, encode_integer(id, small(random)));
+    };
+    fill(tiles.a, tiles.a_format);
+    fill(tiles.b, tiles.b_format);
+    fill(tiles.c, tiles.c_format);
+    return tiles;
+  }
+};
+
+double dot(const Tiles& tiles, std::size_t index) {
+  const Problem problem = problem_at(tiles, index);
+  double sum = value_of(tiles.c_format, problem.c);
+  for (std::size_t k = 0; k < tiles.k; ++k) {
+    sum += value_of(tiles.a_format, problem.a[k]) * value_of(tiles.b_format, problem.b[k]);
+  }
+  return sum;
+}
+
+void expect_exact(const Tiles& tiles) {
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    ASSERT_EQ(value_of(tiles.d_format, tiles.d[i]), dot(tiles, i))
+        << "tile " << i / (tiles.m * tiles.n) << ", row " << i / tiles.n % tiles.m << ", column " << i % tiles.n;
+  }
+}
+
+TEST_P(DeviceTest, SmallIntegersAreExact) {
+  const auto oracle = make_gpu_oracle(instruction());
+  EXPECT_EQ(oracle->kind(), "gpu");
+  struct Shape {
+    std::size_t count, m, n;
+  };
+  for (const auto& [count, m, n] : {Shape{7, rows(), 8}, Shape{7, 8, 8}, Shape{3, 5, 3}, Shape{2, rows() + 3, 11}}) {
+    Tiles tiles = small_integers(count, m, n);
+    oracle->answer(tiles);
+    expect_exact(tiles);
+  }
+}
+
+TEST_P(DeviceTest, WithoutTheCheckOfPositionsTheAnswerIsTheSame) {
+  // More tiles than the largest grid has warps or warpgroups.
+  Tiles checked = small_integers(20000, rows(), 8);
+  Tiles bulk = checked;
+  make_gpu_oracle(instruction())->answer(checked);
+  make_gpu_oracle(instruction(), false)->answer(bulk);
+  EXPECT_EQ(checked.d, bulk.d);
+}
+
+TEST_P(DeviceTest, OneOfARowAndOneOfAColumnMeetAtOneElement) {
+  // A tile for each (i, k) of A; together they visit each (k, j) of B too.
+  const std::size_t depth = static_cast<std::size_t>(instruction().k);
+  Tiles tiles = zero_tiles(rows() * depth, rows(), 8);
+  const auto column_of = [](std::size_t i, std::size_t k) { return (i + 3 * k) % 8; };
+  for (std::size_t i = 0; i < rows(); ++i) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      const std::size_t tile = i * depth + k;
+      tiles.a.set(tiles.a_index(tile, i, k), encode_integer(tiles.a_format, 1));
+      tiles.b.set(tiles.b_index(tile, k, column_of(i, k)), encode_integer(tiles.b_format, 1));
+    }
+  }
+  make_gpu_oracle(instruction())->answer(tiles);
+  const std::uint64_t one = encode_integer(tiles.d_format, 1);
+  for (std::size_t tile = 0; tile < tiles.count; ++tile) {
+    const std::size_t i = tile / depth, k = tile % depth;
+    for (std::size_t row = 0; row < tiles.m; ++row) {
+      for (std::size_t column = 0; column < tiles.n; ++column) {
+        const bool meets = row == i && column == column_of(i, k);
+        ASSERT_EQ(tiles.d[tiles.c_index(tile, row, column)], meets ? one : 0)
+            << "A(" << i << ", " << k << "), B(" << k << ", " << column_of(i, k) << "), D(" << row << ", " << column
+            << ")";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hopper, DeviceTest, testing::ValuesIn(instructions_of(ArchId::sm_90)), [](const auto& info) {
+  std::string name = info.param->name();
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
+
+TEST(Device, WhatTheGpuLacksIsUnavailable) {
+  EXPECT_THROW(make_gpu_oracle(*find_instruction("wgmma.m64n16k16.f32.f16.f16")), UnavailableError);
+  EXPECT_THROW(make_gpu_oracle(*find_instruction("mma.m8n8k4.f32.f16.f16.f32")), UnavailableError);
+}
+
+TEST(Device, TheGpuIsNamedOrTheReasonGiven) {
+  const GpuInfo info = gpu_info();
+  if (!info.present) {
+    EXPECT_FALSE(info.why_not.empty());
+    EXPECT_EQ(info.why_not.find('\n'), std::string::npos);
+    GTEST_SKIP() << info.why_not;
+  }
+  EXPECT_TRUE(info.arch.starts_with("sm_")) << info.arch;
+  EXPECT_FALSE(info.device.empty());
+  EXPECT_FALSE(info.driver.empty());
+  EXPECT_EQ(info.cuda.find('.'), info.cuda.size() - 2) << info.cuda;
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,186 @@
+// RapidCheck generators: datapaths anywhere in the description's range, and operands that reach every corner of them.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/format.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum::test {
+
+inline rc::Gen<Rounding> any_rounding() {
+  return rc::gen::element(Rounding::toward_zero, Rounding::nearest_even, Rounding::nearest_away, Rounding::up,
+                          Rounding::down);
+}
+
+inline RoundStep random_step(FormatId result) {
+  const Format& f = format(result);
+  RoundStep s = round_to(f, *any_rounding());
+  s.fraction_bits = *rc::gen::inRange(std::max(1, f.fraction_bits - 12), f.fraction_bits + 1);
+  s.overflow = *rc::gen::element(Overflow::ieee, Overflow::infinity, Overflow::max_finite);
+  s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+  return s;
+}
+
+inline ZeroExponent random_zero_exponent(FormatId result) {
+  const int low = format(result).min_exponent();
+  const auto kind = *rc::gen::element(ZeroExponentKind::none, ZeroExponentKind::natural, ZeroExponentKind::floor,
+                                      ZeroExponentKind::zeros);
+  const bool has_value = kind == ZeroExponentKind::floor || kind == ZeroExponentKind::zeros;
+  return {kind, has_value ? *rc::gen::inRange(low - 30, low + 20) : 0};
+}
+
+inline Unit random_unit(FormatId result) {
+  Unit u;
+  u.fraction_bits = *rc::gen::weightedOneOf<int>({{3, rc::gen::inRange(4, 45)}, {1, rc::gen::inRange(45, 100)}, {1, rc::gen::just(kExact)}});
+  if (*rc::gen::inRange(0, 6) == 0) u.first_fraction_bits = *rc::gen::inRange(4, 60);
+  u.align_rounding = *any_rounding();
+  u.zero_exponent = random_zero_exponent(result);
+  if (u.fraction_bits != kExact && *rc::gen::inRange(0, 4) == 0) {
+    RoundStep first;  // a cut of the sum before the result's own rounding
+    first.from_alignment = *rc::gen::inRange(0, 2) == 0;
+    first.fraction_bits = *rc::gen::inRange(4, 40);
+    first.rounding = *any_rounding();
+    u.result = {first, random_step(result)};
+  } else {
+    u.result = {random_step(result)};
+  }
+  u.zero_sign = *rc::gen::element(ZeroSign::positive, ZeroSign::ieee);
+  u.underflow_sign = *rc::gen::element(UnderflowSign::kept, UnderflowSign::positive);
+  return u;
+}
+
+/// A random tree over k products and c: repeatedly joins random groups of terms under random units.
+inline Tree random_tree(int k, int units) {
+  Tree tree;
+  tree.k = k;
+  std::vector<Term> open;
+  for (int i = 0; i < k; ++i) open.push_back({Term::Kind::product, i});
+  if (*rc::gen::inRange(0, 10) != 0) open.push_back({Term::Kind::accumulator, 0});
+  const auto order = *rc::gen::container<std::vector<std::uint32_t>>(open.size(), rc::gen::arbitrary<std::uint32_t>());
+  std::vector<std::size_t> index(open.size());
+  std::iota(index.begin(), index.end(), 0);
+  std::stable_sort(index.begin(), index.end(), [&](std::size_t x, std::size_t y) { return order[x] < order[y]; });
+  std::vector<Term> shuffled;
+  for (std::size_t i : index) shuffled.push_back(open[i]);
+  const bool few_nodes = *rc::gen::inRange(0, 2) == 0;
+  while (true) {
+    const int most = static_cast<int>(shuffled.size());
+    const int count = *rc::gen::inRange(few_nodes ? std::max(2, most / 2) : 2, std::max(3, most + 1));
+    Node node;
+    node.unit = *rc::gen::inRange(0, units);
+    const auto end = shuffled.begin() + std::min(count, most);
+    node.terms.assign(shuffled.begin(), end);
+    shuffled.erase(shuffled.begin(), end);
+    tree.nodes.push_back(node);
+    shuffled.push_back({Term::Kind::node, static_cast<int>(tree.nodes.size()) - 1});
+    if (shuffled.size() == 1) return tree;
+  }
+}
+
+/// Drops units that no node uses and numbers the rest in order.
+inline void drop_unused_units(Datapath& d, int units) {
+  int next = 0;
+  std::array<int, kMaxUnits> renamed{};
+  Numerics out = d.numerics;
+  out.units = {};
+  for (int u = 0; u < units; ++u) {
+    const bool used = std::any_of(d.tree.nodes.begin(), d.tree.nodes.end(), [&](const Node& n) { return n.unit == u; });
+    if (!used) continue;
+    renamed[static_cast<std::size_t>(u)] = next;
+    out.units[static_cast<std::size_t>(next)] = d.numerics.units[static_cast<std::size_t>(u)];
+    ++next;
+  }
+  for (Node& n : d.tree.nodes) n.unit = renamed[static_cast<std::size_t>(n.unit)];
+  d.numerics = out;
+  d.unit_names.clear();
+  for (int u = 0; u < next; ++u) d.unit_names.push_back("unit" + std::to_string(u));
+}
+
+inline OperandRule random_operand(FormatId f) {
+  return {f, *rc::gen::element(Subnormals::kept, Subnormals::flushed),
+          *rc::gen::element(SubnormalExponent::minimum, SubnormalExponent::normalised)};
+}
+
+inline Datapath random_datapath() {
+  Datapath d;
+  struct Types {
+    FormatId a, b, c, result;
+  };
+  using enum FormatId;
+  const Types types = *rc::gen::elementOf(std::vector<Types>{{fp16, fp16, fp32, fp32},
+                                                             {fp16, fp16, fp16, fp16},
+                                                             {bf16, bf16, fp32, fp32},
+                                                             {tf32, tf32, fp32, fp32},
+                                                             {fp8e4m3, fp8e5m2, fp32, fp32},
+                                                             {fp8e5m2, fp8e4m3, fp16, fp16},
+                                                             {fp4e2m1, fp6e3m2, fp32, fp32},
+                                                             {fp8e4m3fnuz, fp8e5m2fnuz, fp32, fp32},
+                                                             {fp32, fp32, fp32, fp32},
+                                                             {fp64, fp64, fp64, fp64}});
+  d.numerics.a = random_operand(types.a);
+  d.numerics.b = random_operand(types.b);
+  d.numerics.c = random_operand(types.c);
+  d.numerics.result = types.result;
+  d.numerics.product.exponent = *rc::gen::element(ProductExponent::sum, ProductExponent::normalised);
+  if (*rc::gen::inRange(0, 5) == 0) d.numerics.product.round = {random_step(types.result)};
+  if (*rc::gen::inRange(0, 8) == 0) d.numerics.product.infinite_from = format(types.result).max_exponent() + 1;
+  const int units = *rc::gen::inRange(1, 4);
+  for (int u = 0; u < units; ++u) d.numerics.units[static_cast<std::size_t>(u)] = random_unit(types.result);
+  const Format& r = format(types.result);
+  d.numerics.nan.code = nan_code(r);
+  if (*rc::gen::inRange(0, 3) == 0) {
+    d.numerics.nan.propagate = true;
+    using enum NanOperand;
+    d.numerics.nan.order = *rc::gen::elementOf(std::vector<std::array<NanOperand, 3>>{
+        {a, b, c}, {a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}});
+  }
+  d.tree = random_tree(*rc::gen::elementOf(std::vector<int>{1, 2, 4, 8, 16, 32}), units);
+  drop_unused_units(d, units);
+  return d;
+}
+
+/// A code of the format, biased to what matters: zeros, subnormals, the largest and smallest, specials, powers of two,
+/// and exponents near `centre` (as a fraction of the exponent range).
+inline std::uint64_t random_code(const Format& f, std::uint64_t random, double centre) {
+  const std::uint64_t kind = random % 32;
+  const std::uint64_t bits = (random >> 8) * 0x9e3779b97f4a7c15ull;
+  const bool negative = (random >> 5) & 1;
+  if (kind == 0) return zero_code(f, negative);
+  if (kind == 1) return max_finite_code(f, negative);
+  if (kind == 2 && (random >> 6 & 3) == 0) return bits & f.code_mask();
+  const int low = f.min_exponent() - f.fraction_bits, high = f.max_exponent();
+  const int spread = 2 + static_cast<int>((random >> 6) % 24);
+  const int middle = low + static_cast<int>(centre * (high - low));
+  const int exponent = std::clamp(middle - spread / 2 + static_cast<int>((bits >> 40) % static_cast<std::uint64_t>(spread)), low, high);
+  const std::uint64_t significand = kind < 10 ? 1 : (bits & 0xffffff) | 1;
+  const int width = kind < 10 ? 0 : 23;
+  return encode(f, negative, significand, exponent - width, false, Rounding::nearest_even, Overflow::max_finite);
+}
+
+inline Tiles random_tiles(const Datapath& d, std::size_t count, std::size_t m, std::size_t n) {
+  const auto& x = d.numerics;
+  Tiles tiles = make_tiles(x.a.format, x.b.format, x.c.format, x.result, count, m, n, static_cast<std::size_t>(d.tree.k));
+  std::uint64_t state = *rc::gen::arbitrary<std::uint64_t>();
+  const double a_centre = *rc::gen::inRange(0, 101) / 100.0, b_centre = *rc::gen::inRange(0, 101) / 100.0;
+  const double c_centre = *rc::gen::inRange(0, 101) / 100.0;
+  const auto next = [&state] {
+    state += 0x9e3779b97f4a7c15ull;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  };
+  for (std::size_t i = 0; i < tiles.a.size(); ++i) tiles.a.set(i, random_code(format(x.a.format), next(), a_centre));
+  for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, random_code(format(x.b.format), next(), b_centre));
+  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, random_code(format(x.c.format), next(), c_centre));
+  return tiles;
+}
+
+}  // namespace tcnum::test

@@ -1,0 +1,149 @@
+// The host's half of a probe: problems put on instruction tiles and taken back, against a simulated instruction.
+#include "../probes/placement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace tcnum {
+namespace {
+
+/// Stands for a dot product: any difference in any operand's bits, or in their order, shows.
+class Hash {
+ public:
+  void add(std::uint64_t code) { state_ = (state_ ^ code) * 0x100000001b3 + (state_ >> 40); }
+  std::uint64_t code(FormatId id) const { return (state_ ^ state_ >> 32) & format(id).code_mask(); }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
+std::uint64_t code_at(const std::vector<std::byte>& from, std::size_t index, FormatId id) {
+  const auto size = static_cast<std::size_t>(format(id).storage_bytes());
+  std::uint64_t code = 0;
+  std::memcpy(&code, from.data() + index * size, size);
+  return code;
+}
+
+/// An instruction; with a wrong position, one whose result there has its lowest bit flipped.
+struct Simulated {
+  const Instruction& instruction;
+  int wrong_row = -1, wrong_column = -1;
+
+  void run(PackedTiles& p) const {
+    const auto [kind, m, n, k, d, a, b, c, archs] = instruction;
+    const auto size = static_cast<std::size_t>(format(d).storage_bytes());
+    for (std::size_t t = 0; t < p.count; ++t) {
+      for (int i = 0; i < m; ++i) {
+        for (int j = 0; j < n; ++j) {
+          Hash hash;
+          for (int kk = 0; kk < k; ++kk) {
+            hash.add(code_at(p.a, (t * m + i) * k + kk, a));
+            hash.add(code_at(p.b, (t * k + kk) * n + j, b));
+          }
+          const std::size_t at = (t * m + i) * n + j;
+          hash.add(code_at(p.c, at, c));
+          const std::uint64_t code = hash.code(d) ^ (i == wrong_row && j == wrong_column ? 1u : 0u);
+          std::memcpy(p.d.data() + at * size, &code, size);
+        }
+      }
+    }
+  }
+};
+
+Tiles random_tiles(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n) {
+  Tiles tiles = make_tiles(instruction.a, instruction.b, instruction.c, instruction.d, count, m, n,
+                           static_cast<std::size_t>(instruction.k));
+  std::mt19937_64 random(1);
+  for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c}) {
+    for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, random());
+  }
+  return tiles;
+}
+
+std::uint64_t expected(const Tiles& tiles, std::size_t index) {
+  const Problem problem = problem_at(tiles, index);
+  Hash hash;
+  for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+    hash.add(problem.a[kk]);
+    hash.add(problem.b[kk]);
+  }
+  hash.add(problem.c);
+  return hash.code(tiles.d_format);
+}
+
+/// Fills tiles.d as the GPU oracle does, in pieces of `step` instruction tiles.
+void answer(const Simulated& gpu, Tiles& tiles, std::size_t step) {
+  const Placement straight(gpu.instruction, tiles), rotated(gpu.instruction, tiles, Rotation{.rows = 5, .columns = 3});
+  PackedTiles packed;
+  for (std::size_t first = 0; first < straight.tile_count(); first += step) {
+    const std::size_t count = std::min(step, straight.tile_count() - first);
+    straight.pack(tiles, first, count, packed);
+    gpu.run(packed);
+    straight.store(packed, first, tiles);
+    straight.compare(packed, first, tiles);
+    rotated.pack(tiles, first, count, packed);
+    gpu.run(packed);
+    rotated.compare(packed, first, tiles);
+  }
+}
+
+struct Shape {
+  std::size_t count, m, n;
+};
+constexpr Shape kShapes[] = {{1, 1, 1},  {3, 8, 8},  {2, 5, 3},   {2, 8, 19},  {2, 9, 8},
+                             {1, 16, 8}, {2, 17, 9}, {1, 64, 16}, {2, 70, 11}, {0, 8, 8}};
+
+class PlacementTest : public testing::TestWithParam<const char*> {
+ protected:
+  const Instruction& instruction() const { return *find_instruction(GetParam()); }
+};
+
+TEST_P(PlacementTest, EveryProblemComesBackWithItsOwnResult) {
+  for (const auto& [count, m, n] : kShapes) {
+    for (const std::size_t step : {std::size_t{1}, std::size_t{2}, std::size_t{100}}) {
+      Tiles tiles = random_tiles(instruction(), count, m, n);
+      ASSERT_NO_THROW(answer(Simulated{instruction()}, tiles, step));
+      for (std::size_t i = 0; i < tiles.size(); ++i) {
+        ASSERT_EQ(tiles.d[i], expected(tiles, i)) << count << " x " << m << " x " << n << ", element " << i;
+      }
+    }
+  }
+}
+
+TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
+  for (const std::size_t m : {std::size_t{8}, static_cast<std::size_t>(instruction().m)}) {
+    for (int row = 0; row < instruction().m; ++row) {
+      for (int column = 0; column < Placement::kColumns; ++column) {
+        Tiles tiles = random_tiles(instruction(), 1, m, 8);
+        ASSERT_THROW(answer(Simulated{instruction(), row, column}, tiles, 1), std::runtime_error)
+            << m << " rows, position (" << row << ", " << column << ")";
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
+                         testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16",
+                                         "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2"));
+
+TEST(Placement, ADifferenceIsNamed) {
+  const Instruction& instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
+  Tiles tiles = random_tiles(instruction, 1, 8, 8);
+  try {
+    answer(Simulated{instruction, 9, 2}, tiles, 1);
+    FAIL() << "no difference was found";
+  } catch (const std::runtime_error& error) {
+    // Row 9 is row 1 of the second group, which is rotated by one: source row 2.
+    const std::string what = error.what();
+    EXPECT_NE(what.find(instruction.name()), std::string::npos) << what;
+    EXPECT_NE(what.find("position-dependent result: tile 0, element (2, 2)"), std::string::npos) << what;
+    EXPECT_NE(what.find("row 2, column 2"), std::string::npos) << what;
+    EXPECT_NE(what.find("row 9, column 2"), std::string::npos) << what;
+  }
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,700 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tcnum/error.hpp"
+#include "tcnum/instruction.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+/// A folder that vanishes with the test.
+class VectorFile : public testing::Test {
+ protected:
+  VectorFile() {
+    std::string name = (fs::temp_directory_path() / "tcnum-vector-file-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    folder_ = name;
+    path_ = (folder_ / "v.safetensors").string();
+  }
+  ~VectorFile() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What read_vectors says of the file; empty if it reads.
+std::string refusal(const std::string& path, bool results_required = true) {
+  try {
+    read_vectors(path, results_required);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+void expect_equal(const Vectors& x, const Vectors& y) {
+  EXPECT_EQ(x.instruction, y.instruction);
+  EXPECT_EQ(x.arch, y.arch);
+  EXPECT_EQ(x.device, y.device);
+  EXPECT_EQ(x.metadata, y.metadata);
+  EXPECT_EQ(x.tiles.a_format, y.tiles.a_format);
+  EXPECT_EQ(x.tiles.b_format, y.tiles.b_format);
+  EXPECT_EQ(x.tiles.c_format, y.tiles.c_format);
+  EXPECT_EQ(x.tiles.d_format, y.tiles.d_format);
+  EXPECT_EQ(x.tiles.count, y.tiles.count);
+  EXPECT_EQ(x.tiles.m, y.tiles.m);
+  EXPECT_EQ(x.tiles.n, y.tiles.n);
+  EXPECT_EQ(x.tiles.k, y.tiles.k);
+  EXPECT_EQ(x.tiles.a, y.tiles.a);
+  EXPECT_EQ(x.tiles.b, y.tiles.b);
+  EXPECT_EQ(x.tiles.c, y.tiles.c);
+  EXPECT_EQ(x.tiles.d, y.tiles.d);
+}
+
+std::string first_arch_of(const Instruction& instruction) {
+  const auto has = [&](const Arch& each) { return instruction.archs.contains(each.id); };
+  return std::string(std::find_if(kArchs.begin(), kArchs.end(), has)->name);
+}
+
+Vectors random_vectors(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n) {
+  std::mt19937_64 random(1);
+  Vectors vectors;
+  vectors.instruction = instruction.name();
+  vectors.arch = first_arch_of(instruction);
+  vectors.device = "a device";
+  vectors.metadata = {{"date", "2025-01-01"}, {"note", "\"quoted\"\nand µ"}, {"scale_a", "1"}};
+  vectors.tiles = make_tiles(instruction.a, instruction.b, instruction.c, instruction.d, count, m, n,
+                             static_cast<std::size_t>(instruction.k));
+  const auto fill = [&](Codes& codes, FormatId id) {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
+  };
+  fill(vectors.tiles.a, instruction.a);
+  fill(vectors.tiles.b, instruction.b);
+  fill(vectors.tiles.c, instruction.c);
+  fill(vectors.tiles.d, instruction.d);
+  return vectors;
+}
+
+/// A safetensors file in the making, built without the code under test.
+struct Parts {
+  ordered_json header;
+  std::string data;
+
+  std::string bytes() const { return with_header(header.dump()); }
+  std::string with_header(const std::string& text) const {
+    const auto length = std::bit_cast<std::array<char, 8>>(static_cast<std::uint64_t>(text.size()));
+    return std::string(length.begin(), length.end()) + text + data;
+  }
+};
+
+constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
+
+/// Two tiles of 3 × 2 results of that instruction: 192 + 128 + 48 + 48 bytes.
+Parts good_parts() {
+  Parts parts;
+  parts.header = ordered_json::parse(R"({
+    "__metadata__": {"instruction": "mma.m16n8k16.f32.f16.f16.f32", "arch": "sm_80", "device": "a device", "seed": "7"},
+    "A": {"dtype": "F16", "shape": [2, 3, 16], "data_offsets": [0, 192]},
+    "B": {"dtype": "F16", "shape": [2, 16, 2], "data_offsets": [192, 320]},
+    "C": {"dtype": "F32", "shape": [2, 3, 2], "data_offsets": [320, 368]},
+    "D": {"dtype": "F32", "shape": [2, 3, 2], "data_offsets": [368, 416]}})");
+  for (int i = 0; i < 416; ++i) parts.data.push_back(static_cast<char>(i * 37));
+  return parts;
+}
+
+TEST_F(VectorFile, ReadsAFileMadeByHand) {
+  const Parts parts = good_parts();
+  write_bytes(path_, parts.bytes());
+  const Vectors vectors = read_vectors(path_);
+  EXPECT_EQ(vectors.instruction, kInstruction);
+  EXPECT_EQ(vectors.arch, "sm_80");
+  EXPECT_EQ(vectors.device, "a device");
+  EXPECT_EQ(vectors.metadata, (std::map<std::string, std::string>{{"seed", "7"}}));
+  EXPECT_EQ(vectors.tiles.count, 2u);
+  EXPECT_EQ(vectors.tiles.m, 3u);
+  EXPECT_EQ(vectors.tiles.n, 2u);
+  EXPECT_EQ(vectors.tiles.k, 16u);
+  const auto half = [&](std::size_t at) {
+    return static_cast<std::uint64_t>(static_cast<unsigned char>(parts.data[at])) |
+           static_cast<std::uint64_t>(static_cast<unsigned char>(parts.data[at + 1])) << 8;
+  };
+  const Tiles& tiles = vectors.tiles;
+  // Tile 1, row 2, column 1.
+  const Problem problem = problem_at(tiles, (1 * 3 + 2) * 2 + 1);
+  ASSERT_EQ(problem.a.size(), 16u);
+  ASSERT_EQ(problem.b.size(), 16u);
+  for (std::size_t k = 0; k < 16; ++k) {
+    EXPECT_EQ(problem.a[k], half(((1 * 3 + 2) * 16 + k) * 2));
+    EXPECT_EQ(problem.b[k], half(192 + ((1 * 16 + k) * 2 + 1) * 2));
+  }
+  EXPECT_EQ(problem.c, half(320 + 11 * 4) | half(320 + 11 * 4 + 2) << 16);
+  EXPECT_EQ(tiles.d[11], half(368 + 11 * 4) | half(368 + 11 * 4 + 2) << 16);
+}
+
+TEST_F(VectorFile, ReadsTensorsInAnyOrder) {
+  Parts parts = good_parts();
+  std::rotate(parts.data.begin(), parts.data.begin() + 192, parts.data.end());
+  parts.header["B"]["data_offsets"] = {0, 128};
+  parts.header["C"]["data_offsets"] = {128, 176};
+  parts.header["D"]["data_offsets"] = {176, 224};
+  parts.header["A"]["data_offsets"] = {224, 416};
+  write_bytes(path_, good_parts().bytes());
+  const Vectors expected = read_vectors(path_);
+  write_bytes(path_, parts.bytes());
+  expect_equal(read_vectors(path_), expected);
+}
+
+TEST_F(VectorFile, DeviceMayBeMissing) {
+  Parts parts = good_parts();
+  parts.header["__metadata__"].erase("device");
+  write_bytes(path_, parts.bytes());
+  EXPECT_EQ(read_vectors(path_).device, "");
+}
+
+TEST_F(VectorFile, ResultsMayBeMissingIfAsked) {
+  Parts parts = good_parts();
+  parts.header.erase("D");
+  parts.data.resize(368);
+  write_bytes(path_, parts.bytes());
+  EXPECT_NE(refusal(path_).find("tensor D: missing"), std::string::npos);
+  const Vectors vectors = read_vectors(path_, false);
+  EXPECT_EQ(vectors.tiles.d, Codes(4, 12));
+  EXPECT_NE(vectors.tiles.c, Codes(4, 12));
+}
+
+TEST_F(VectorFile, RoundTripsEveryInstruction) {
+  for (const Arch& each : kArchs) {
+    for (const Instruction* instruction : instructions_of(each.id)) {
+      SCOPED_TRACE(instruction->name());
+      const Vectors vectors = random_vectors(*instruction, 2, 3, 5);
+      write_vectors(path_, vectors);
+      expect_equal(read_vectors(path_), vectors);
+    }
+  }
+  EXPECT_EQ(files(), std::vector<std::string>{"v.safetensors"});
+}
+
+TEST_F(VectorFile, WritesTheSameBytesWithAlignedData) {
+  const Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 2, 3);
+  write_vectors(path_, vectors);
+  const std::string bytes = read_bytes(path_);
+  write_vectors(path_, read_vectors(path_));
+  EXPECT_EQ(read_bytes(path_), bytes);
+
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  EXPECT_EQ(length % 8, 0u);
+  const auto header = ordered_json::parse(bytes.substr(8, length));
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : header.items()) keys.push_back(key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"__metadata__", "A", "B", "C", "D"}));
+  EXPECT_EQ(header["A"], ordered_json::parse(R"({"dtype":"F16","shape":[1,2,16],"data_offsets":[0,64]})"));
+  EXPECT_EQ(header["D"]["data_offsets"][1], bytes.size() - 8 - length);
+}
+
+/// An instruction of which A has that format.
+const Instruction* with_input(FormatId id) {
+  for (const Instruction& each : instructions()) {
+    if (each.a == id) return &each;
+  }
+  return nullptr;
+}
+
+struct SubByte {
+  FormatId id;
+  std::uint8_t code, stored, wrong;
+};
+
+/// A's first element, in memory and in the file, and a byte that is no element.
+class SubByteFile : public VectorFile, public testing::WithParamInterface<SubByte> {};
+
+TEST_P(SubByteFile, ElementsAreOneByteEach) {
+  const SubByte& param = GetParam();
+  const Instruction* instruction = with_input(param.id);
+  if (instruction == nullptr) GTEST_SKIP() << "no instruction has " << format(param.id).name;
+  Vectors vectors = random_vectors(*instruction, 1, 1, 1);
+  vectors.tiles.a.set(0, param.code);
+  write_vectors(path_, vectors);
+  std::string bytes = read_bytes(path_);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  char& element = bytes.at(8 + length);
+  EXPECT_EQ(static_cast<std::uint8_t>(element), param.stored);
+  EXPECT_EQ(read_vectors(path_).tiles.a[0], param.code);
+
+  element = static_cast<char>(param.wrong);
+  write_bytes(path_, bytes);
+  const std::string message = refusal(path_);
+  EXPECT_NE(message.find("tensor A: data: element 0"), std::string::npos) << message;
+  EXPECT_NE(message.find(format(param.id).name), std::string::npos) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, SubByteFile,
+                         testing::Values(SubByte{FormatId::s4, 0x8, 0xf8, 0x08}, SubByte{FormatId::s4, 0x7, 0x07, 0xf7},
+                                         SubByte{FormatId::u4, 0xf, 0x0f, 0x10}, SubByte{FormatId::b1, 1, 1, 2},
+                                         SubByte{FormatId::fp4e2m1, 0xf, 0x0f, 0xff},
+                                         SubByte{FormatId::fp6e3m2, 0x3f, 0x3f, 0x40},
+                                         SubByte{FormatId::fp6e2m3, 0x20, 0x20, 0xe0}),
+                         [](const auto& test) {
+                           return std::string(format(test.param.id).name) + "_" + std::to_string(test.param.code);
+                         });
+
+// --- Bad files --------------------------------------------------------------------------------------------------
+
+struct BadHeader {
+  const char* name;
+  std::function<void(Parts&)> spoil;
+  std::vector<std::string> expected;  ///< parts of the message
+};
+
+void set_shape(Parts& parts, const char* tensor, ordered_json shape) { parts.header[tensor]["shape"] = shape; }
+void set_offsets(Parts& parts, const char* tensor, ordered_json offsets) {
+  parts.header[tensor]["data_offsets"] = offsets;
+}
+ordered_json& metadata(Parts& parts) { return parts.header["__metadata__"]; }
+
+const std::vector<BadHeader>& bad_headers() {
+  static const std::vector<BadHeader> rows = {
+      {"no metadata", [](Parts& p) { p.header.erase("__metadata__"); }, {"__metadata__: missing"}},
+      {"metadata is no object", [](Parts& p) { metadata(p) = 1; }, {"__metadata__: not an object"}},
+      {"metadata value is no string", [](Parts& p) { metadata(p)["seed"] = 7; }, {"__metadata__.", "seed", "string"}},
+      {"no instruction", [](Parts& p) { metadata(p).erase("instruction"); }, {"__metadata__.instruction: missing"}},
+      {"unknown instruction",
+       [](Parts& p) { metadata(p)["instruction"] = "mma.m1n1k1\n"; },
+       {"__metadata__.instruction", R"("mma.m1n1k1\n" is unknown)"}},
+      {"no arch", [](Parts& p) { metadata(p).erase("arch"); }, {"__metadata__.arch: missing", "sm_70"}},
+      {"unknown arch", [](Parts& p) { metadata(p)["arch"] = "sm_1"; }, {"__metadata__.arch", "sm_1", "sm_70"}},
+      {"arch without the instruction",
+       [](Parts& p) { metadata(p)["arch"] = "sm_70"; },
+       {"__metadata__.arch", "sm_70 does not have", kInstruction, "sm_80"}},
+      {"scale_a", [](Parts& p) { metadata(p)["scale_a"] = "-1"; }, {"__metadata__.scale_a", "not supported"}},
+      {"scale_b", [](Parts& p) { metadata(p)["scale_b"] = "-1"; }, {"__metadata__.scale_b", "not supported"}},
+      {"scale_d", [](Parts& p) { metadata(p)["scale_d"] = "0"; }, {"__metadata__.scale_d", "not supported"}},
+      {"no A", [](Parts& p) { p.header.erase("A"); }, {"tensor A: missing", "[T, M, K]"}},
+      {"no B", [](Parts& p) { p.header.erase("B"); }, {"tensor B: missing", "[T, K, N]"}},
+      {"no C", [](Parts& p) { p.header.erase("C"); }, {"tensor C: missing", "[T, M, N]"}},
+      {"no D", [](Parts& p) { p.header.erase("D"); }, {"tensor D: missing"}},
+      {"sparse",
+       [](Parts& p) { p.header["E"] = p.header["A"]; },
+       {"tensor E", "not supported for a dense instruction"}},
+      {"scales of A", [](Parts& p) { p.header["SA"] = p.header["A"]; }, {"tensor SA", "not supported"}},
+      {"scales of B", [](Parts& p) { p.header["SB"] = p.header["A"]; }, {"tensor SB", "not supported"}},
+      {"unknown tensor", [](Parts& p) { p.header["a"] = p.header["A"]; }, {R"(tensor "a": unknown)"}},
+      {"tensor is no object",
+       [](Parts& p) {
+         p.header["B"] = {1, 2};
+       },
+       {"tensor B: not an object"}},
+      {"no dtype", [](Parts& p) { p.header["B"].erase("dtype"); }, {"tensor B: dtype: missing"}},
+      {"no shape", [](Parts& p) { p.header["B"].erase("shape"); }, {"tensor B: shape: missing"}},
+      {"no data_offsets", [](Parts& p) { p.header["B"].erase("data_offsets"); }, {"tensor B: data_offsets: missing"}},
+      {"unknown key of a tensor", [](Parts& p) { p.header["B"]["x"] = 1; }, {R"(tensor B: "x": unknown)"}},
+      {"wrong dtype", [](Parts& p) { p.header["B"]["dtype"] = "BF16"; }, {"tensor B: dtype", "BF16", "F16", "fp16"}},
+      {"wrong dtype of D", [](Parts& p) { p.header["D"]["dtype"] = "F16"; }, {"tensor D: dtype", "F32", "fp32"}},
+      {"dtype is no string", [](Parts& p) { p.header["C"]["dtype"] = 3; }, {"tensor C: dtype: 3", "F32"}},
+      {"shape is no array", [](Parts& p) { set_shape(p, "A", "x"); }, {"tensor A: shape", "3 non-negative integers"}},
+      {"rank 2",
+       [](Parts& p) {
+         set_shape(p, "A", {6, 16});
+       },
+       {"tensor A: shape", "3 non-negative integers"}},
+      {"rank 4",
+       [](Parts& p) {
+         set_shape(p, "C", {1, 2, 3, 2});
+       },
+       {"tensor C: shape", "3 non-negative integers"}},
+      {"negative extent",
+       [](Parts& p) {
+         set_shape(p, "C", {2, -3, 2});
+       },
+       {"tensor C: shape", "non-negative"}},
+      {"fractional extent",
+       [](Parts& p) {
+         set_shape(p, "C", {2, 3.0, 2});
+       },
+       {"tensor C: shape", "integers"}},
+      {"wrong K of A",
+       [](Parts& p) {
+         set_shape(p, "A", {4, 3, 8});
+       },
+       {"tensor A: shape: [4, 3, 8]", "[4, 3, 16]"}},
+      {"wrong K of B",
+       [](Parts& p) {
+         set_shape(p, "B", {2, 8, 4});
+       },
+       {"tensor B: shape: [2, 8, 4]", "[2, 16, 4]"}},
+      {"wrong T of B",
+       [](Parts& p) {
+         set_shape(p, "B", {1, 16, 2});
+       },
+       {"tensor B: shape", "[2, 16, 2]"}},
+      {"wrong T of C",
+       [](Parts& p) {
+         set_shape(p, "C", {1, 3, 2});
+       },
+       {"tensor C: shape", "[2, 3, 2]"}},
+      {"wrong M of D",
+       [](Parts& p) {
+         set_shape(p, "D", {2, 2, 2});
+       },
+       {"tensor D: shape", "[2, 3, 2]"}},
+      {"no tiles",
+       [](Parts& p) {
+         p.data.clear();
+         for (const char* name : {"A", "B", "C", "D"}) {
+           p.header[name]["shape"][0] = 0;
+           set_offsets(p, name, {0, 0});
+         }
+       },
+       {"tensor A: shape", "holds no tiles"}},
+      {"no rows",
+       [](Parts& p) {
+         set_shape(p, "A", {2, 0, 16});
+       },
+       {"tensor A: shape", "M is 0"}},
+      {"no columns",
+       [](Parts& p) {
+         set_shape(p, "B", {2, 16, 0});
+       },
+       {"tensor B: shape", "N is 0"}},
+      {"huge shape",
+       [](Parts& p) {
+         const std::uint64_t huge = std::uint64_t{1} << 62;
+         set_shape(p, "A", {huge, 3, 16});
+         set_shape(p, "B", {huge, 16, 2});
+         set_shape(p, "C", {huge, 3, 2});
+         set_shape(p, "D", {huge, 3, 2});
+       },
+       {"tensor A: data_offsets", "2^64"}},
+      {"extent beyond 64 bits",
+       [](Parts& p) {
+         set_shape(p, "A", {36893488147419103232.0, 3, 16});
+       },
+       {"tensor A: shape", "non-negative integers"}},
+      {"offsets are no pair", [](Parts& p) { set_offsets(p, "B", {192}); }, {"tensor B: data_offsets", "2 non-neg"}},
+      {"negative offset",
+       [](Parts& p) {
+         set_offsets(p, "B", {-192, 320});
+       },
+       {"tensor B: data_offsets", "non-neg"}},
+      {"offsets backwards",
+       [](Parts& p) {
+         set_offsets(p, "B", {320, 192});
+       },
+       {"tensor B: data_offsets: [320, 192]"}},
+      {"offsets out of range",
+       [](Parts& p) {
+         set_offsets(p, "D", {369, 417});
+       },
+       {"tensor D: data_offsets: [369, 417]", "416 bytes"}},
+      {"offsets far out of range",
+       [](Parts& p) {
+         set_offsets(p, "D", {~std::uint64_t{0} - 48, ~std::uint64_t{0}});
+       },
+       {"tensor D: data_offsets", "416 bytes"}},
+      {"offsets of another size",
+       [](Parts& p) {
+         set_offsets(p, "B", {192, 318});
+       },
+       {"tensor B: data_offsets: [192, 318]", "128 bytes apart", "[2, 16, 2]"}},
+      {"overlap",
+       [](Parts& p) {
+         set_offsets(p, "D", {320, 368});
+       },
+       {": data_offsets", "overlaps", "368"}},
+      {"gap",
+       [](Parts& p) {
+         set_offsets(p, "D", {369, 417});
+         p.data.push_back('\0');
+       },
+       {"tensor D: data_offsets", "gap", "368"}},
+      {"trailing bytes", [](Parts& p) { p.data.push_back('\0'); }, {"data: 417 bytes", "416"}},
+      {"data cut short", [](Parts& p) { p.data.pop_back(); }, {"tensor D: data_offsets", "415 bytes"}},
+      {"no data", [](Parts& p) { p.data.clear(); }, {"tensor A: data_offsets", "0 bytes"}},
+  };
+  return rows;
+}
+
+/// One line that names the file and all that was expected.
+void expect_refusal(const std::string& path, const std::vector<std::string>& expected) {
+  const std::string message = refusal(path);
+  ASSERT_FALSE(message.empty()) << "the file was accepted";
+  EXPECT_EQ(message.rfind(path + ": ", 0), 0u) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  for (const std::string& part : expected) EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST_F(VectorFile, RefusesBadHeaders) {
+  write_bytes(path_, good_parts().bytes());
+  ASSERT_EQ(refusal(path_), "");
+  for (const BadHeader& row : bad_headers()) {
+    SCOPED_TRACE(row.name);
+    Parts parts = good_parts();
+    row.spoil(parts);
+    write_bytes(path_, parts.bytes());
+    expect_refusal(path_, row.expected);
+  }
+}
+
+std::string little_endian(std::uint64_t length) {
+  const auto bytes = std::bit_cast<std::array<char, 8>>(length);
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(VectorFile, RefusesBadContainers) {
+  const Parts good = good_parts();
+  const std::string text = good.header.dump();
+  const std::string rest = text.substr(1);  // all but the first brace
+  const std::string deep = "{\"x\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  struct Row {
+    const char* name;
+    std::string bytes;
+    std::vector<std::string> expected;
+  };
+  const std::vector<Row> rows = {
+      {"empty", "", {"header length", "0 bytes", "8-byte"}},
+      {"7 bytes", std::string(7, '\1'), {"header length", "7 bytes"}},
+      {"header past the end", little_endian(text.size() + 1) + text, {"header length", "at most"}},
+      {"absurd length", little_endian(~std::uint64_t{0}) + text, {"header length", "18446744073709551615"}},
+      {"long header", good.with_header(text + std::string(1 << 20, ' ')), {"header length", "1048576"}},
+      {"no header", good.with_header(""), {"header: ", "JSON object"}},
+      {"not JSON", good.with_header("{hello}"), {"header: not JSON at byte 2"}},
+      {"an array", good.with_header("[]"), {"header: ", "JSON object"}},
+      {"text after the object", good.with_header(text + "x"), {"header: not JSON"}},
+      {"zero after the object", good.with_header(text + std::string(8, '\0')), {"header: byte", "is zero"}},
+      {"byte order mark", good.with_header("\xef\xbb\xbf" + text), {"header: "}},
+      {"not UTF-8", good.with_header("{\"\xff\":1," + rest), {"header: not JSON at byte"}},
+      {"huge number", good.with_header("{\"x\":1e999," + rest), {"header: ", "number"}},
+      {"nested deeply", good.with_header(deep), {"header: nested more than 3"}},
+      {"tensor twice", good.with_header("{\"A\":{}," + rest), {R"(header: the key "A" occurs twice)"}},
+      {"dtype twice",
+       good.with_header(R"({"A":{"dtype":"F16","dtype":"F16"}})"),
+       {R"(header: the key "dtype" occurs twice)"}},
+      {"metadata twice",
+       good.with_header(R"({"__metadata__":{"arch":"a","arch":"a"}})"),
+       {R"(header: the key "arch" occurs twice)"}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    write_bytes(path_, row.bytes);
+    expect_refusal(path_, row.expected);
+  }
+}
+
+TEST_F(VectorFile, AcceptsAPaddedHeader) {
+  const Parts good = good_parts();
+  write_bytes(path_, good.with_header(good.header.dump() + "   "));
+  EXPECT_EQ(refusal(path_), "");
+}
+
+TEST_F(VectorFile, RefusesWhatIsNoFile) {
+  expect_refusal(path_, {"cannot be read", "No such file"});
+  expect_refusal(folder_.string(), {"cannot be read", "Is a directory"});
+  expect_refusal("/dev/zero", {"cannot be read", "not a regular file"});
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_refusal(pipe, {"cannot be read", "not a regular file"});
+}
+
+/// Any damage is read or refused: it never crashes, hangs, or throws anything else.
+TEST_F(VectorFile, SurvivesDamage) {
+  const std::string good = good_parts().bytes();
+  EXPECT_TRUE(rc::check("mutations and truncations are read or refused in one line", [&] {
+    std::string bytes = good;
+    const auto edits = *rc::gen::inRange(0, 4);
+    for (int i = 0; i < edits; ++i) {
+      // Most of the damage in the header, where the structure is.
+      const auto last = *rc::gen::element<std::size_t>(8, bytes.size() / 2, bytes.size());
+      const auto at = *rc::gen::inRange<std::size_t>(0, last);
+      const char value =
+          *rc::gen::oneOf(rc::gen::arbitrary<char>(), rc::gen::elementOf(std::string("{}[]\",:-0189eE")));
+      if (*rc::gen::arbitrary<bool>()) {
+        bytes[at] = value;
+      } else {
+        bytes.insert(at, 1, value);
+      }
+    }
+    if (*rc::gen::inRange(0, 4) == 0) bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
+    write_bytes(path_, bytes);
+    const bool results_required = *rc::gen::arbitrary<bool>();
+    const std::string message = refusal(path_, results_required);
+    RC_CLASSIFY(message.empty(), "read");
+    RC_ASSERT(message.find('\n') == std::string::npos);
+    RC_ASSERT(message.empty() || message.starts_with(path_ + ": "));
+  }));
+}
+
+/// Headers that are JSON but hold anything anywhere.
+TEST_F(VectorFile, SurvivesStrangeValues) {
+  const auto values = ordered_json::parse(
+      R"([null, true, 0, 1, -1, 2.5, 1e300, 18446744073709551615, "", "F16", "\u0000", [], [0, 0], [1, 1, 1], {}])");
+  const ordered_json flat = good_parts().header.flatten();
+  std::vector<std::string> places;
+  for (const auto& [place, value] : flat.items()) {
+    ordered_json::json_pointer pointer(place);
+    for (; !pointer.empty(); pointer.pop_back()) places.push_back(pointer.to_string());
+  }
+  EXPECT_TRUE(rc::check("any value at any place is read or refused", [&] {
+    Parts parts = good_parts();
+    const std::string place = *rc::gen::elementOf(places);
+    const auto value = *rc::gen::inRange<std::size_t>(0, values.size());
+    parts.header[ordered_json::json_pointer(place)] = values[value];
+    write_bytes(path_, parts.bytes());
+    const std::string message = refusal(path_);
+    RC_ASSERT(message.empty() || message.starts_with(path_ + ": "));
+  }));
+}
+
+// --- Writing ----------------------------------------------------------------------------------------------------
+
+std::string write_refusal(const std::string& path, const Vectors& vectors) {
+  try {
+    write_vectors(path, vectors);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(VectorFile, RefusesImpossiblePaths) {
+  const Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 1, 1);
+  const std::string missing = (folder_ / "missing" / "v.safetensors").string();
+  EXPECT_EQ(write_refusal(missing, vectors), missing + ": cannot be written: No such file or directory");
+  EXPECT_EQ(write_refusal(folder_.string(), vectors), folder_.string() + ": cannot be written: Is a directory");
+  // A device is not replaced by a file.
+  EXPECT_NE(write_refusal("/dev/null", vectors).find("not a regular file"), std::string::npos);
+  EXPECT_NE(write_refusal("/dev/full", vectors).find("not a regular file"), std::string::npos);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(VectorFile, RefusesMetadataThatCannotBeRead) {
+  Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 1, 1);
+  vectors.metadata["note"] = "\xff";
+  EXPECT_NE(write_refusal(path_, vectors).find("note"), std::string::npos);
+  vectors.metadata["note"] = std::string(1 << 20, 'x');
+  EXPECT_NE(write_refusal(path_, vectors).find("__metadata__"), std::string::npos);
+  vectors.metadata.erase("note");
+  vectors.arch = "sm_70";
+  EXPECT_NE(write_refusal(path_, vectors).find("__metadata__.arch"), std::string::npos);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(VectorFile, RefusesTilesOfAnotherInstruction) {
+  Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 1, 1);
+  vectors.tiles.a_format = FormatId::bf16;
+  EXPECT_THROW(write_vectors(path_, vectors), std::invalid_argument);
+  vectors = random_vectors(*find_instruction(kInstruction), 1, 1, 1);
+  vectors.tiles.d = Codes();
+  EXPECT_THROW(write_vectors(path_, vectors), std::invalid_argument);
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(VectorFile, WritesThroughASymbolicLink) {
+  const Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 1, 1);
+  const std::string link = (folder_ / "link").string();
+  write_bytes(path_, "old");
+  fs::create_symlink(path_, link);
+  write_vectors(link, vectors);
+  EXPECT_TRUE(fs::is_symlink(link));
+  expect_equal(read_vectors(path_), vectors);
+}
+
+/// Limits the size of files, as a full disk would, for its life.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit lower = {bytes, limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &lower);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit limit_ = {};
+  void (*handler_)(int);
+};
+
+TEST_F(VectorFile, AFullDiskLeavesTheOldFile) {
+  const Instruction& instruction = *find_instruction(kInstruction);
+  write_vectors(path_, random_vectors(instruction, 1, 1, 1));
+  const std::string before = read_bytes(path_);
+  const Vectors larger = random_vectors(instruction, 100, 16, 8);
+  // In the header, in the data, and in what is left in the buffer at the end.
+  for (const rlim_t limit : {rlim_t{0}, rlim_t{100}, rlim_t{20'000}, rlim_t{170'000}}) {
+    SCOPED_TRACE(limit);
+    std::string message;
+    {
+      const FullDisk full(limit);
+      message = write_refusal(path_, larger);
+    }
+    EXPECT_EQ(message, path_ + ": cannot be written: File too large");
+    EXPECT_EQ(read_bytes(path_), before);
+    EXPECT_EQ(files(), std::vector<std::string>{"v.safetensors"});
+  }
+}
+
+TEST(Tiles, RefuseSizesBeyondMemory) {
+  const std::size_t huge = std::size_t{1} << 40;
+  EXPECT_THROW(make_tiles(FormatId::fp16, FormatId::fp16, FormatId::fp32, FormatId::fp32, huge, huge, 1, 16),
+               std::length_error);
+}
+
+TEST(Tiles, StartAtZero) {
+  const Tiles tiles = make_tiles(FormatId::fp8e4m3, FormatId::fp8e5m2, FormatId::fp16, FormatId::fp32, 2, 3, 5, 7);
+  EXPECT_EQ(tiles.size(), 30u);
+  EXPECT_EQ(tiles.a, Codes(1, 42));
+  EXPECT_EQ(tiles.b, Codes(1, 70));
+  EXPECT_EQ(tiles.c, Codes(2, 30));
+  EXPECT_EQ(tiles.d, Codes(4, 30));
+}
+
+}  // namespace
+}  // namespace tcnum
