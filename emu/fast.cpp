@@ -19,7 +19,7 @@ constexpr int kQuickFractionBits = 44;
 /// Widest cut sum of the general path: 2^fraction_bits · 4 · 1025 terms in 126 bits.
 constexpr int kGeneralFractionBits = 110;
 
-enum RowFlags : std::uint8_t { kHasSpecial = 1, kHasSubnormal = 2, kHasZero = 4 };
+enum RowFlags : std::uint8_t { kHasSpecial = 1, kHasSubnormal = 2 };
 
 int width(std::uint64_t x) { return static_cast<int>(std::bit_width(x)); }
 int width(uint128 x) {
@@ -66,6 +66,10 @@ void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, Underflo
     int leading = width(v.magnitude) - 1 + v.lsb;
     const int q = (s.from_alignment ? alignment : std::max(leading, s.min_exponent)) - s.fraction_bits;
     if (q > v.lsb) {
+      if constexpr (kTrace) {
+        const int dropped = q - v.lsb;
+        if (dropped >= kBits<U> || (v.magnitude & ((U{1} << dropped) - 1)) != 0) consulted |= kConsultedRounding;
+      }
       v.magnitude = round_right(v.magnitude, q - v.lsb, v.negative, s.rounding);
       v.lsb = q;
     }
@@ -192,7 +196,7 @@ DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t c
   number.negative = d.negative;
   number.natural = d.exponent;
   switch (d.number_class) {
-    case NumberClass::zero: number.flags = kHasZero; return number;
+    case NumberClass::zero: return number;
     case NumberClass::infinity:
     case NumberClass::nan: number.flags = kHasSpecial; return number;
     case NumberClass::subnormal: number.flags = kHasSubnormal; break;
@@ -200,10 +204,7 @@ DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t c
   }
   auto significand = static_cast<std::int64_t>(d.significand);
   if (d.number_class == NumberClass::subnormal) {
-    if (rule.subnormals == Subnormals::flushed) {
-      number.flags |= kHasZero;
-      return number;
-    }
+    if (rule.subnormals == Subnormals::flushed) return number;
     if (rule.subnormal_exponent == SubnormalExponent::normalised) {
       const int up = f.fraction_bits + 1 - width(d.significand);
       significand <<= up;
@@ -322,7 +323,6 @@ struct FastEmulator::Run {
     special = (flags & kHasSpecial) != 0;
     if constexpr (kTrace) {
       if (flags & kHasSubnormal) consulted |= kConsultedSubnormalInput;
-      if (flags & kHasZero) consulted |= kConsultedZeroTerm;
     }
     const std::vector<CompiledNode>& nodes = self.tree_->nodes;
     Scratch<40> results(nodes.size());
@@ -726,8 +726,8 @@ FastEmulator::FastEmulator(const Datapath& datapath) : numerics_(datapath.numeri
   choose_paths();
 }
 
-FastEmulator::FastEmulator(const FastEmulator& same_tree, const Numerics& numerics)
-    : tree_(same_tree.tree_), numerics_(numerics) {
+void FastEmulator::set_numerics(const Numerics& numerics) {
+  numerics_ = numerics;
   choose_paths();
 }
 

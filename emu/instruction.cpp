@@ -5,6 +5,8 @@
 // before. Not legal, so not here: an accumulator format that differs between C and D.
 #include "tcnum/instruction.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -181,25 +183,24 @@ constexpr bool names_are_unique() {
 }
 static_assert(names_are_unique());
 
+/// "m16n8k16".
+std::string shape(const Instruction& row) { return fmt::format("m{}n{}k{}", row.m, row.n, row.k); }
+
 /// "f32.f16.f16.f32"; wgmma has no C of its own.
 std::string types(const Instruction& row) {
-  std::string text;
-  for (FormatId id : {row.d, row.a, row.b}) text.append(".").append(format(id).ptx);
-  if (row.kind == kMma) text.append(".").append(format(row.c).ptx);
-  return text;
-}
-
-std::string shape(const Instruction& row) {
-  return "m" + std::to_string(row.m) + "n" + std::to_string(row.n) + "k" + std::to_string(row.k);
+  const std::string dab = fmt::format("{}.{}.{}", format(row.d).ptx, format(row.a).ptx, format(row.b).ptx);
+  return row.kind == kMma ? fmt::format("{}.{}", dab, format(row.c).ptx) : dab;
 }
 
 }  // namespace
 
-std::string Instruction::name() const { return (kind == kMma ? "mma." : "wgmma.") + shape(*this) + types(*this); }
+std::string Instruction::name() const {
+  return fmt::format("{}.{}.{}", kind == kMma ? "mma" : "wgmma", shape(*this), types(*this));
+}
 
 std::string Instruction::ptx() const {
-  return kind == kMma ? "mma.sync.aligned." + shape(*this) + ".row.col" + types(*this)
-                      : "wgmma.mma_async.sync.aligned." + shape(*this) + types(*this);
+  return kind == kMma ? fmt::format("mma.sync.aligned.{}.row.col.{}", shape(*this), types(*this))
+                      : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }

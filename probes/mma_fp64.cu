@@ -3,8 +3,6 @@
 
 namespace tcnum {
 
-namespace {
-
 // clang-format off
 #define TCNUM_ROWS(X)                                     \
   X(80, "l", 2, 1, 1, 8,  4,  f64, f64, f64, f64)         \
@@ -15,8 +13,8 @@ namespace {
 
 TCNUM_ROWS(TCNUM_MMA_OP)
 
+namespace {
 constexpr Kernel kKernels[] = {TCNUM_ROWS(TCNUM_MMA_KERNEL)};
-
 }  // namespace
 
 std::span<const Kernel> mma_fp64_kernels() { return kKernels; }

@@ -3,8 +3,6 @@
 
 namespace tcnum {
 
-namespace {
-
 // clang-format off
 #define TCNUM_PAIRS(X, ND, NA, NB, K, ACC)                \
   X(89, "r", ND, NA, NB, 16, K, ACC, e4m3, e4m3, ACC)     \
@@ -20,8 +18,8 @@ namespace {
 
 TCNUM_ROWS(TCNUM_MMA_OP)
 
+namespace {
 constexpr Kernel kKernels[] = {TCNUM_ROWS(TCNUM_MMA_KERNEL)};
-
 }  // namespace
 
 std::span<const Kernel> mma_fp8_kernels() { return kKernels; }

@@ -3,8 +3,6 @@
 
 namespace tcnum {
 
-namespace {
-
 // clang-format off
 #define TCNUM_ROWS(X)                                     \
   X(75, "r", 4, 2, 1, 16, 8,  f32, f16,  f16,  f32)       \
@@ -19,8 +17,8 @@ namespace {
 
 TCNUM_ROWS(TCNUM_MMA_OP)
 
+namespace {
 constexpr Kernel kKernels[] = {TCNUM_ROWS(TCNUM_MMA_KERNEL)};
-
 }  // namespace
 
 std::span<const Kernel> mma_half_kernels() { return kKernels; }

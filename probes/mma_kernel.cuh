@@ -106,7 +106,8 @@ cudaError_t launch_mma(const DeviceTiles& tiles) {
 // One row of a file's table: first architecture, constraint, registers of D, A and B, M, K, and the four types.
 #define TCNUM_MMA_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C
 
-/// Defines the instruction's type.
+/// Defines the instruction's type. Not for an unnamed namespace: where an architecture
+/// lacks the instruction, nothing uses issue(), and nvcc would warn.
 #define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                          \
   struct TCNUM_MMA_NAME(M, K, D, A, B, C) : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {         \
     static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                       \

@@ -11,8 +11,6 @@
 
 namespace tcnum {
 
-namespace {
-
 constexpr int kRows = 64;
 constexpr int kRowBytes = 32;
 constexpr int kCoreRows = 8;
@@ -21,14 +19,14 @@ constexpr int kLeadingBytes = kCoreRows * kCoreRowBytes;  // between core matric
 constexpr int kStrideBytes = 2 * kLeadingBytes;           // between groups of 8 rows
 
 /// Where a byte of an operand's row lies in shared memory.
-__device__ int shared_offset(int row, int byte) {
+__device__ inline int shared_offset(int row, int byte) {
   return row / kCoreRows * kStrideBytes + byte / kCoreRowBytes * kLeadingBytes + row % kCoreRows * kCoreRowBytes +
          byte % kCoreRowBytes;
 }
 
 /// The matrix descriptor: address in bits 0–13, leading offset in 16–29, stride offset in 32–45, each without its
 /// lowest four bits; no base offset, swizzle mode 0.
-__device__ std::uint64_t descriptor(const std::uint8_t* shared) {
+__device__ inline std::uint64_t descriptor(const std::uint8_t* shared) {
   const auto field = [](std::uint64_t bytes) { return (bytes & 0x3ffff) >> 4; };
   return field(__cvta_generic_to_shared(shared)) | field(kLeadingBytes) << 16 | field(kStrideBytes) << 32;
 }
@@ -151,8 +149,8 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 
 TCNUM_ROWS(TCNUM_WGMMA_OP)
 
+namespace {
 constexpr Kernel kKernels[] = {TCNUM_ROWS(TCNUM_WGMMA_KERNEL)};
-
 }  // namespace
 
 std::span<const Kernel> wgmma_kernels() { return kKernels; }

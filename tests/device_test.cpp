@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
@@ -50,9 +51,11 @@ class DeviceTest : public testing::TestWithParam<const Instruction*> {
   Tiles small_integers(std::size_t count, std::size_t m, std::size_t n) const {
     Tiles tiles = zero_tiles(count, m, n);
     std::mt19937 random(7);
-    std::uniform_int_distribution<int> small(-3, 3);
+    std::uniform_int_distribution<std::size_t> any(0, 6);
     const auto fill = [&](Codes& codes, FormatId id) {
-      for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, encode_integer(id, small(random)));
+      std::array<std::uint64_t, 7> small{};
+      for (int value = -3; value <= 3; ++value) small[static_cast<std::size_t>(value + 3)] = encode_integer(id, value);
+      for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, small[any(random)]);
     };
     fill(tiles.a, tiles.a_format);
     fill(tiles.b, tiles.b_format);
@@ -91,8 +94,8 @@ TEST_P(DeviceTest, SmallIntegersAreExact) {
 }
 
 TEST_P(DeviceTest, WithoutTheCheckOfPositionsTheAnswerIsTheSame) {
-  // More tiles than the largest grid has warps or warpgroups.
-  Tiles checked = small_integers(20000, rows(), 8);
+  // More tiles than the largest grid has warps (mma) or blocks (wgmma).
+  Tiles checked = small_integers(instruction().kind == InstructionKind::wgmma ? 5000 : 20000, rows(), 8);
   Tiles bulk = checked;
   make_gpu_oracle(instruction())->answer(checked);
   make_gpu_oracle(instruction(), false)->answer(bulk);
@@ -126,8 +129,8 @@ TEST_P(DeviceTest, OneOfARowAndOneOfAColumnMeetAtOneElement) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Hopper, DeviceTest, testing::ValuesIn(instructions_of(ArchId::sm_90)), [](const auto& info) {
-  std::string name = info.param->name();
+INSTANTIATE_TEST_SUITE_P(Hopper, DeviceTest, testing::ValuesIn(instructions_of(ArchId::sm_90)), [](const auto& test) {
+  std::string name = test.param->name();
   std::ranges::replace_if(
       name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;

@@ -20,7 +20,7 @@ enum Consulted : unsigned {
   kConsultedZeroSum = 1u << 3,         ///< aligned terms added up to zero
   kConsultedOverflow = 1u << 4,        ///< a rounding step overflowed
   kConsultedNan = 1u << 5,             ///< the result is NaN
-  kConsultedZeroTerm = 1u << 6,        ///< a term is zero
+  kConsultedRounding = 1u << 6,        ///< a rounding step dropped bits that were not zero
 };
 
 /// Operands of tiles taken apart once, for any number of datapaths that read them by the same rules.
@@ -61,8 +61,8 @@ class DecodedTiles {
 class FastEmulator {
  public:
   explicit FastEmulator(const Datapath& datapath);
-  /// The same tree with other numerics; shares what was worked out for the tree.
-  FastEmulator(const FastEmulator& same_tree, const Numerics& numerics);
+  /// Keeps the tree and what was worked out for it, and changes the rest.
+  void set_numerics(const Numerics& numerics);
 
   /// Result of element (i, j) of tile t. `decoded` was made with this datapath's operand rules.
   std::uint64_t dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const;

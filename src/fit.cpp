@@ -1,0 +1,649 @@
+#include "tcnum/fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace tcnum {
+namespace {
+
+constexpr std::array<std::string_view, 3> kVerdictNames = {"identified", "ambiguous", "unexplained"};
+
+/// What shields a core from a wrong result: edge rules, which are tried later.
+constexpr unsigned kEdges = kConsultedSubnormalInput | kConsultedZeroExponent | kConsultedTinyResult | kConsultedZeroSum |
+                            kConsultedOverflow | kConsultedNan;
+
+/// Edge properties that a result may depend on, by what it consulted.
+struct EdgeRule {
+  unsigned consulted;
+  Property property;
+};
+constexpr std::array<EdgeRule, 9> kEdgeRules = {{
+    {kConsultedSubnormalInput, Property::subnormal_inputs},
+    {kConsultedSubnormalInput | kConsultedTinyResult, Property::subnormal_exponent},
+    {kConsultedZeroExponent, Property::zero_exponent},
+    {kConsultedTinyResult, Property::subnormal_outputs},
+    {kConsultedTinyResult, Property::underflow_sign},
+    {kConsultedZeroSum, Property::zero_sign},
+    {kConsultedOverflow, Property::overflow},
+    {kConsultedNan, Property::nan},
+    {kConsultedTinyResult, Property::zero_sign},
+}};
+
+constexpr std::array<Property, 8> kEdgeProperties = {
+    Property::nan,           Property::zero_sign,         Property::subnormal_inputs,   Property::subnormal_outputs,
+    Property::underflow_sign, Property::overflow,         Property::subnormal_exponent, Property::zero_exponent};
+
+/// Moves the element at `at` towards the front: what kills often is asked first.
+void promote(std::vector<std::size_t>& order, std::size_t at) {
+  if (at > 0) std::swap(order[at], order[at / 2]);
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+
+Fit::Fit(const Instruction& instruction, Oracle* live, FitOptions options)
+    : instruction_(&instruction), live_(live), options_(options), space_(instruction), evidence_(instruction) {}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Asking
+
+std::vector<std::optional<std::uint64_t>> Fit::ask(const std::vector<Problem>& problems, const std::string& origin) {
+  std::vector<std::optional<std::uint64_t>> answers(problems.size());
+  if (live_ != nullptr && !problems.empty()) {
+    Tiles tiles = pack(*instruction_, problems);
+    live_->answer(tiles);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const std::size_t r = i % kPackSide;
+      answers[i] = tiles.d[tiles.c_index(i / kPackSide, r, r)];
+    }
+    evidence_.add(std::move(tiles), origin);
+    return answers;
+  }
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (const auto number = evidence_.find(problems[i])) answers[i] = evidence_.answer(*number);
+  }
+  return answers;
+}
+
+void Fit::ask_battery() {
+  std::vector<Probe> probes = battery(*instruction_);
+  std::vector<Problem> problems;
+  for (const Probe& probe : probes) problems.push_back(probe.problem);
+  ask(problems, "battery, rows and columns of different probes");
+  for (const Probe& probe : probes) {
+    if (const auto number = evidence_.find(probe.problem)) evidence_.set_name(*number, probe.name);
+  }
+  if (live_ == nullptr) return;
+  for (std::size_t f = 0; f < kFamilies; ++f) {
+    const auto family = static_cast<Family>(f);
+    Tiles tiles = make_family_tiles(*instruction_, family, options_.seed, 0, options_.tiles_per_family, kPackSide, kPackSide);
+    live_->answer(tiles);
+    evidence_.add(std::move(tiles), fmt::format("random: {}", name(family)));
+  }
+}
+
+/// Which products share a block, and in which order the blocks come, from what swallows what: with +big in one place,
+/// −big in another and a unit everywhere else, the units that meet the large value before it is gone are lost (after
+/// FPRev, Xie et al.). The number that survives tells how much was summed up to the later of the two places.
+void Fit::infer_order() {
+  const ProductMaker make(*instruction_);
+  const Format& d = format(instruction_->d);
+  const int big = std::min({make.highest(), format(instruction_->c).max_exponent() - 6, d.max_exponent() - 6});
+  const int unit = std::max({make.lowest(), d.min_exponent(), big - 60});
+  const int k = instruction_->k;
+  const double unit_value = std::ldexp(1.0, unit);
+
+  // Number of surviving units for each partner of a pivot (−1: c), if some variant of the signs gives a whole number.
+  const auto survivors = [&](int pivot, std::vector<int> partners) {
+    std::vector<Problem> problems;
+    for (int partner : partners) {
+      for (int variant = 0; variant < 4; ++variant) {
+        const bool unit_negative = variant & 1, pivot_negative = variant & 2;
+        Problem p = zero_problem(*instruction_);
+        for (int i = 0; i < k; ++i) make.put(p, i, unit_negative, unit);
+        p.c = make.accumulator(unit_negative, unit);
+        if (pivot < 0) p.c = make.accumulator(pivot_negative, big);
+        else make.put(p, pivot, pivot_negative, big);
+        make.put(p, partner, !pivot_negative, big);
+        problems.push_back(std::move(p));
+      }
+    }
+    const auto answers = ask(problems, "order");
+    std::vector<std::optional<int>> counts;
+    for (std::size_t i = 0; i < partners.size(); ++i) {
+      std::optional<int> agreed;
+      for (std::size_t variant = 0; variant < 4; ++variant) {
+        const auto& answer = answers[4 * i + variant];
+        if (!answer) continue;
+        const Decoded r = decode(d, *answer);
+        if (!r.is_finite()) continue;
+        const double value = (r.negative ? -1 : 1) * std::ldexp(static_cast<double>(r.significand), r.exponent - d.fraction_bits);
+        const double units = value / unit_value * (variant & 1 ? -1 : 1);
+        const bool whole = units >= 0 && units <= k && units == std::floor(units);
+        // Directed roundings leave a remainder of the large value in some variants; those are no whole small number,
+        // or none at all.
+        if (whole && (!agreed || static_cast<int>(units) > *agreed)) agreed = static_cast<int>(units);
+      }
+      counts.push_back(agreed);
+    }
+    return counts;
+  };
+
+  // The pivot that comes earliest tells most. c first; then a product, and of those that come no later, another.
+  std::vector<int> everything;
+  for (int i = 0; i < k; ++i) everything.push_back(i);
+  int pivot = -1;
+  std::vector<std::vector<int>> best;
+  constexpr int kMostPivots = 6;
+  for (int round = 0; round < kMostPivots; ++round) {
+    std::vector<int> partners = everything;
+    std::erase(partners, pivot);
+    if (partners.empty()) break;
+    const auto counts = survivors(pivot, partners);
+    std::map<int, std::vector<int>, std::greater<>> by_survivors;  // most survivors: earliest
+    bool complete = true;
+    for (std::size_t i = 0; i < partners.size(); ++i) {
+      if (counts[i]) by_survivors[*counts[i]].push_back(partners[i]);
+      else complete = false;
+    }
+    if (!complete) break;
+    std::vector<std::vector<int>> blocks;
+    for (auto& [count, members] : by_survivors) blocks.push_back(members);
+    if (pivot >= 0) {
+      blocks.front().push_back(pivot);
+      std::sort(blocks.front().begin(), blocks.front().end());
+    }
+    if (blocks.size() > best.size()) best = blocks;
+    if (blocks.front().size() <= 1) break;
+    pivot = pivot < 0 ? 0 : (blocks.front().front() != pivot ? blocks.front().front() : blocks.front().back());
+  }
+  if (best.size() <= 1) return;
+  space_.add_blocks(best, "in the order found");
+  // The pivot's own block may be several that a pivot cannot tell apart.
+  std::vector<std::vector<int>> singles;
+  for (const auto& block : best) {
+    for (int i : block) singles.push_back({i});
+  }
+  if (best.front().size() > 1 && best.size() + best.front().size() - 1 == static_cast<std::size_t>(k)) {
+    space_.add_blocks(singles, "in the order found");
+    std::swap(singles[0], singles[1]);
+    space_.add_blocks(singles, "in the order found");
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Eliminating
+
+/// Chooses the answers that are tried first: `exact_probes_` are likely to need no rounding, so that they judge how
+/// terms are aligned apart from how results are rounded; `dense_probes_` have only ordinary numbers, so that they judge
+/// without regard to subnormals, zeros and the like.
+void Fit::collect_probes() {
+  exact_probes_.clear();
+  dense_probes_.clear();
+  constexpr std::size_t kMost = 96;
+  const Format& a = format(instruction_->a);
+  const Format& b = format(instruction_->b);
+  const Format& c = format(instruction_->c);
+  const auto normal = [](const Format& f, std::uint64_t code) { return decode(f, code).number_class == NumberClass::normal; };
+  std::vector<std::size_t> exact, dense;
+  for (std::size_t n = 0; n < evidence_.size(); ++n) {
+    const std::string name = evidence_.name_of(n);
+    if (name.starts_with("width") || name.starts_with("product exponent") || name.starts_with("block") ||
+        name.starts_with("normalisation")) {
+      exact.push_back(n);
+      continue;
+    }
+    if (dense.size() >= 4000) continue;
+    const Problem p = evidence_.problem(n);
+    bool all = normal(c, p.c);
+    for (std::size_t k = 0; all && k < p.a.size(); ++k) all = normal(a, p.a[k]) && normal(b, p.b[k]);
+    if (all) dense.push_back(n);
+  }
+  if (dense.empty()) {
+    for (std::size_t n = 0; n < evidence_.size(); ++n) dense.push_back(n);
+  }
+  const auto thin = [](const std::vector<std::size_t>& from, std::vector<std::size_t>& to) {
+    const std::size_t step = std::max<std::size_t>(1, from.size() / kMost);
+    for (std::size_t i = 0; i < from.size(); i += step) to.push_back(from[i]);
+  };
+  thin(exact, exact_probes_);
+  thin(dense, dense_probes_);
+}
+
+/// Whether no answer among `numbers` (tried in `order`, which learns) refutes the datapath. A wrong result is
+/// inconclusive if it consulted any of `inconclusive`.
+bool Fit::reproduces(const FastEmulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
+                     std::vector<std::size_t>& order) const {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t number = numbers[order[i]];
+    unsigned consulted = 0;
+    if (evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number)) continue;
+    if ((consulted & inconclusive) != 0) continue;
+    promote(order, i);
+    return false;
+  }
+  return true;
+}
+
+std::vector<Choice> Fit::cores_of(int structure) {
+  static thread_local std::vector<std::size_t> exact_order, dense_order;
+  const auto reset = [](std::vector<std::size_t>& order, std::size_t size) {
+    if (order.size() == size) return;
+    order.resize(size);
+    for (std::size_t i = 0; i < size; ++i) order[i] = i;
+  };
+  reset(exact_order, exact_probes_.size());
+  reset(dense_order, dense_probes_.size());
+
+  std::vector<Choice> cores;
+  Choice c{};
+  Space::set(c, Property::structure, structure);
+  FastEmulator emulator = [&] {
+    Datapath d;
+    d.tree = space_.structure(c).tree;
+    d.numerics = space_.numerics(c);
+    return FastEmulator(d);
+  }();
+  const auto for_each = [&](Property p, const auto& body) {
+    for (int v = 0; v < space_.count(p); ++v) {
+      Space::set(c, p, v);
+      body();
+    }
+    Space::set(c, p, 0);
+  };
+  const auto rounding_variants = [&] {
+    for_each(Property::output_rounding, [&] {
+      for_each(Property::output_fraction_bits, [&] {
+        for_each(Property::inner_result, [&] {
+          for_each(Property::add_rounding, [&] {
+            if (!space_.contains(c)) return;
+            emulator.set_numerics(space_.numerics(c));
+            if (reproduces(emulator, kEdges, dense_probes_, dense_order)) cores.push_back(c);
+          });
+        });
+      });
+    });
+  };
+  for_each(Property::operand_format, [&] {
+    for_each(Property::fraction_bits, [&] {
+      for_each(Property::align_rounding, [&] {
+        for_each(Property::product_exponent, [&] {
+          for_each(Property::zero_terms, [&] {
+            if (!space_.contains(c)) return;
+            emulator.set_numerics(space_.numerics(c));
+            if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) rounding_variants();
+          });
+        });
+      });
+    });
+  });
+  return cores;
+}
+
+/// All datapaths with this core that explain every answer.
+std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
+  // Answers that judge the core alone, and answers that depend on edge rules.
+  FastEmulator emulator = [&] {
+    Datapath d;
+    d.tree = space_.structure(core).tree;
+    d.numerics = space_.numerics(core);
+    return FastEmulator(d);
+  }();
+  std::vector<std::size_t> edge_answers;
+  unsigned consulted_by_any = 0;
+  for (std::size_t number = 0; number < evidence_.size(); ++number) {
+    unsigned consulted = 0;
+    const bool right = evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
+    const unsigned edges = consulted & kEdges;
+    if (edges != 0) edge_answers.push_back(number);
+    else if (!right) return {};
+    consulted_by_any |= edges;
+  }
+
+  // Only what was consulted is worth branching on; under other values more may be.
+  while (true) {
+    std::vector<Property> tried, free;
+    for (Property p : kEdgeProperties) {
+      const bool matters = std::any_of(kEdgeRules.begin(), kEdgeRules.end(), [&](const EdgeRule& rule) {
+        return rule.property == p && (rule.consulted & consulted_by_any) != 0;
+      });
+      (matters ? tried : free).push_back(p);
+    }
+    std::vector<Survivor> found;
+    unsigned consulted_now = consulted_by_any;
+    std::vector<std::size_t> order(edge_answers.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::set<Choice> seen;
+    const auto branch = [&](auto&& self, std::size_t depth, Choice c) -> void {
+      if (depth == tried.size()) {
+        if (!space_.contains(c)) return;
+        c = space_.canonical(c);
+        if (seen.contains(c)) return;
+        emulator.set_numerics(space_.numerics(c));
+        for (std::size_t i = 0; i < order.size(); ++i) {
+          const std::size_t number = edge_answers[order[i]];
+          unsigned consulted = 0;
+          const bool right = evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
+          consulted_now |= consulted & kEdges;
+          if (!right) {
+            promote(order, i);
+            return;
+          }
+        }
+        seen.insert(c);
+        found.push_back({c, free});
+        return;
+      }
+      for (int v = 0; v < space_.count(tried[depth]); ++v) {
+        Space::set(c, tried[depth], v);
+        self(self, depth + 1, c);
+      }
+    };
+    branch(branch, 0, core);
+    if (consulted_now == consulted_by_any) return found;
+    consulted_by_any = consulted_now;
+  }
+}
+
+void Fit::eliminate() {
+  collect_probes();
+  survivors_.clear();
+  last_dead_.clear();
+  for (int s = 0; s < static_cast<int>(space_.structures().size()); ++s) {
+    for (const Choice& core : cores_of(s)) {
+      std::vector<Survivor> found = expand(core);
+      if (found.empty()) last_dead_.push_back(core);
+      for (Survivor& survivor : found) {
+        const auto same = [&](const Survivor& other) { return other.choice == survivor.choice; };
+        if (std::none_of(survivors_.begin(), survivors_.end(), same)) survivors_.push_back(std::move(survivor));
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Separating
+
+std::optional<Problem> Fit::separate(const Datapath& p, const Datapath& q, std::uint64_t round, std::size_t tiles) {
+  const FastEmulator x(p), y(q);
+  constexpr std::size_t kBatch = 4;
+  for (std::size_t done = 0; done < tiles; done += kBatch) {
+    for (std::size_t f = 0; f < kFamilies; ++f) {
+      const Tiles problems = make_family_tiles(*instruction_, static_cast<Family>(f), options_.seed + 1000 + round,
+                                               done, kBatch, kPackSide, kPackSide);
+      const DecodedTiles dx(problems, p.numerics.a, p.numerics.b, p.numerics.c);
+      const DecodedTiles dy(problems, q.numerics.a, q.numerics.b, q.numerics.c);
+      for (std::size_t t = 0; t < problems.count; ++t) {
+        for (std::size_t i = 0; i < kPackSide; ++i) {
+          for (std::size_t j = 0; j < kPackSide; ++j) {
+            if (x.dot(dx, t, i, j) != y.dot(dy, t, i, j)) return problem_at(problems, problems.c_index(t, i, j));
+          }
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t Fit::class_count() const { return survivors_.size(); }  // they are canonical, and no two are the same
+
+double Fit::survivors_in_all() const {
+  double total = 0;
+  for (const Survivor& s : survivors_) {
+    double here = 1;
+    for (Property p : s.free) here *= space_.count(p);
+    total += here;
+  }
+  return total;
+}
+
+/// Looks for operands that separate what is left, and asks them. Returns whether anything was asked.
+bool Fit::separate_survivors(FitResult& result) {
+  std::vector<Problem> problems;
+  const Datapath first = space_.datapath(survivors_[0].choice);
+  constexpr std::size_t kMostPairs = 64;
+  for (std::size_t i = 1; i < survivors_.size() && i <= kMostPairs; ++i) {
+    if (const auto problem = separate(first, space_.datapath(survivors_[i].choice), search_round_, options_.search_tiles)) {
+      problems.push_back(*problem);
+      if (problems.size() >= kPackSide) break;
+    } else {
+      result.search_effort += options_.search_tiles * kFamilies * kPackSide * kPackSide;
+    }
+  }
+  // Properties that no answer has consulted: any answer that does will tell.
+  for (Property p : survivors_[0].free) {
+    for (int v = 0; v < space_.count(p); ++v) {
+      Choice other = survivors_[0].choice;
+      Space::set(other, p, v);
+      if (!space_.contains(other) || space_.canonical(other) == survivors_[0].choice) continue;
+      if (const auto problem = separate(first, space_.datapath(other), search_round_, options_.search_tiles)) {
+        problems.push_back(*problem);
+        break;
+      }
+    }
+  }
+  ++search_round_;
+  if (problems.empty()) return false;
+  result.separating += problems.size();
+  ask(problems, "separating");
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The verdict
+
+FitResult Fit::run() {
+  FitResult result;
+  ask_battery();
+  infer_order();
+  eliminate();
+  constexpr int kMostRounds = 40;
+  for (int round = 0; live_ != nullptr && round < kMostRounds; ++round) {
+    const bool undecided = survivors_.size() > 1 || (survivors_.size() == 1 && std::any_of(survivors_[0].free.begin(), survivors_[0].free.end(), [&](Property p) {
+                             return space_.observable(survivors_[0].choice, p);
+                           }));
+    if (!undecided || !separate_survivors(result)) break;
+    eliminate();
+  }
+  result.considered = space_.size();
+  if (survivors_.empty()) {
+    find_nearest(result);
+    return result;
+  }
+  result.surviving = survivors_in_all();
+  result.classes = class_count();
+  result.choice = survivors_[0].choice;
+  result.datapath = space_.datapath(result.choice);
+  result.mismatches = mismatches(result.datapath);
+  explain(result);
+  result.verdict = result.undetermined.empty() ? Verdict::identified : Verdict::ambiguous;
+  return result;
+}
+
+/// For each property: what refutes its other values, or what of it is still open, or that it cannot show.
+void Fit::explain(FitResult& result) {
+  for (std::size_t i = 0; i < kProperties; ++i) {
+    const auto property = static_cast<Property>(i);
+    std::set<int> open;
+    for (const Survivor& s : survivors_) {
+      open.insert(Space::value(s.choice, property));
+      if (std::find(s.free.begin(), s.free.end(), property) != s.free.end() && space_.observable(s.choice, property)) {
+        for (int v = 0; v < space_.count(property); ++v) open.insert(v);
+      }
+    }
+    if (open.size() > 1) {
+      Undetermined u{property, {}};
+      for (int v : open) u.values.push_back(space_.value_text(property, v));
+      result.undetermined.push_back(std::move(u));
+      continue;
+    }
+    bool observable = false;
+    for (int v = 0; v < space_.count(property); ++v) {
+      Choice other = result.choice;
+      Space::set(other, property, v);
+      if (v == Space::value(result.choice, property) || !space_.contains(other) || space_.canonical(other) == result.choice) continue;
+      observable = true;
+      FastEmulator emulator(space_.datapath(other));
+      for (std::size_t number = 0; number < evidence_.size(); ++number) {
+        const std::uint64_t expected = evidence_.emulate(emulator, number);
+        if (expected == evidence_.answer(number)) continue;
+        result.rejected.push_back({property, space_.value_text(property, v), number, expected, evidence_.answer(number)});
+        break;
+      }
+    }
+    if (!observable && space_.count(property) > 1) result.unobservable.push_back(property);
+  }
+}
+
+std::size_t Fit::mismatches(const Datapath& datapath) const {
+  Tiles tiles = evidence_.all();
+  const Codes observed = tiles.d;
+  FastEmulator(datapath).run(tiles);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < observed.size(); ++i) wrong += tiles.d[i] != observed[i] ? 1 : 0;
+  return wrong;
+}
+
+std::optional<std::size_t> Fit::first_mismatch(const Datapath& datapath) const {
+  Tiles tiles = evidence_.all();
+  const Codes observed = tiles.d;
+  FastEmulator(datapath).run(tiles);
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    if (tiles.d[i] != observed[i]) return i;
+  }
+  return std::nullopt;
+}
+
+/// Coordinate descent from the datapaths that came furthest: the fewest wrong answers.
+void Fit::find_nearest(FitResult& result) {
+  // A sample of the answers is enough to compare by; all of them decide at the end.
+  std::vector<std::size_t> sample;
+  const std::size_t step = std::max<std::size_t>(1, evidence_.size() / 1500);
+  for (std::size_t n = 0; n < evidence_.size(); n += step) sample.push_back(n);
+  const auto wrong = [&](const Choice& c) {
+    const FastEmulator emulator(space_.datapath(c));
+    std::size_t count = 0;
+    for (std::size_t n : sample) count += evidence_.emulate(emulator, n) != evidence_.answer(n) ? 1 : 0;
+    return count;
+  };
+  std::vector<Choice> starts = last_dead_;
+  if (starts.size() > 4) starts.resize(4);
+  if (starts.empty()) {
+    // Nothing came far: one start for each structure, with middling numerics.
+    std::vector<std::pair<std::size_t, Choice>> ranked;
+    for (int s = 0; s < static_cast<int>(space_.structures().size()); ++s) {
+      for (const int f : {space_.count(Property::fraction_bits) / 2, space_.count(Property::fraction_bits) - 1}) {
+        Choice c{};
+        Space::set(c, Property::structure, s);
+        Space::set(c, Property::fraction_bits, f);
+        if (space_.contains(c)) ranked.emplace_back(wrong(c), c);
+      }
+    }
+    std::sort(ranked.begin(), ranked.end());
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, ranked.size()); ++i) starts.push_back(ranked[i].second);
+  }
+  std::size_t fewest = sample.size() + 1;
+  for (const Choice& start : starts) {
+    Choice here = start;
+    std::size_t best = wrong(here);
+    for (bool improved = true; improved;) {
+      improved = false;
+      for (std::size_t i = 0; i < kProperties; ++i) {
+        for (int v = 0; v < space_.count(static_cast<Property>(i)); ++v) {
+          Choice other = here;
+          Space::set(other, static_cast<Property>(i), v);
+          if (other == here || !space_.contains(other)) continue;
+          if (const std::size_t n = wrong(other); n < best) {
+            best = n;
+            here = other;
+            improved = true;
+          }
+        }
+      }
+    }
+    if (best < fewest) {
+      fewest = best;
+      result.choice = here;
+    }
+  }
+  result.datapath = space_.datapath(result.choice);
+  result.mismatches = mismatches(result.datapath);
+
+  // The smallest problem that it gets wrong: the one with the fewest terms among the answers, then made smaller still.
+  const FastEmulator emulator(result.datapath);
+  std::size_t smallest_terms = ~std::size_t{0};
+  for (std::size_t n = 0; n < evidence_.size(); ++n) {
+    const std::uint64_t expected = evidence_.emulate(emulator, n);
+    if (expected == evidence_.answer(n)) continue;
+    Problem p = evidence_.problem(n);
+    std::size_t terms = p.c != 0 ? 1 : 0;
+    for (std::size_t k = 0; k < p.a.size(); ++k) terms += p.a[k] != 0 && p.b[k] != 0 ? 1 : 0;
+    if (terms >= smallest_terms) continue;
+    smallest_terms = terms;
+    result.counterexample = Counterexample{std::move(p), expected, evidence_.answer(n)};
+  }
+  if (result.counterexample && live_ != nullptr) {
+    result.counterexample = minimise(result.datapath, *result.counterexample);
+  }
+}
+
+/// Removes terms, then low bits of significands, as long as oracle and datapath still differ.
+Counterexample Fit::minimise(const Datapath& datapath, Counterexample found) {
+  const FastEmulator emulator(datapath);
+  const auto try_all = [&](std::vector<Problem> candidates) {
+    if (candidates.empty()) return false;
+    Tiles tiles = pack(*instruction_, candidates);
+    Tiles mine = tiles;
+    live_->answer(tiles);
+    emulator.run(mine);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const std::size_t at = tiles.c_index(i / kPackSide, i % kPackSide, i % kPackSide);
+      if (tiles.d[at] == mine.d[at]) continue;
+      found = {candidates[i], mine.d[at], tiles.d[at]};
+      return true;
+    }
+    return false;
+  };
+  const auto fewer_bits = [](const Format& f, std::uint64_t code) {
+    const std::uint64_t fraction = code & ((std::uint64_t{1} << (f.fraction_bits + f.padding_bits)) - 1);
+    return fraction == 0 ? code : code & ~(fraction & (~fraction + 1));
+  };
+  constexpr int kMostSteps = 400;
+  for (int step = 0; step < kMostSteps; ++step) {
+    std::vector<Problem> candidates;
+    const Problem& p = found.problem;
+    for (std::size_t k = 0; k < p.a.size(); ++k) {
+      if (p.a[k] == 0 && p.b[k] == 0) continue;
+      candidates.push_back(p);
+      candidates.back().a[k] = candidates.back().b[k] = 0;
+    }
+    if (p.c != 0) {
+      candidates.push_back(p);
+      candidates.back().c = 0;
+    }
+    for (std::size_t k = 0; k < p.a.size(); ++k) {
+      const std::uint64_t a = fewer_bits(format(instruction_->a), p.a[k]), b = fewer_bits(format(instruction_->b), p.b[k]);
+      if (a != p.a[k]) {
+        candidates.push_back(p);
+        candidates.back().a[k] = a;
+      }
+      if (b != p.b[k]) {
+        candidates.push_back(p);
+        candidates.back().b[k] = b;
+      }
+    }
+    if (const std::uint64_t c = fewer_bits(format(instruction_->c), p.c); c != p.c) {
+      candidates.push_back(p);
+      candidates.back().c = c;
+    }
+    if (!try_all(std::move(candidates))) break;
+  }
+  return found;
+}
+
+}  // namespace tcnum

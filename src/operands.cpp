@@ -1,0 +1,387 @@
+#include "tcnum/operands.hpp"
+
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tcnum {
+namespace {
+
+constexpr std::array<std::string_view, kFamilies> kFamilyNames = {"narrow", "wide",   "cancellation", "uniform_bits", "tiny",    "huge",
+                                                                  "sparse", "edges",  "signed_zeros", "specials",     "gaussian"};
+
+/// A number of the format with that exponent (clamped to the format's normal range) and a random significand drawn
+/// from the patterns that matter: one, one and an ulp, one and a half, nearly two, anything.
+std::uint64_t number(const Format& f, Stream& random, bool negative, int exponent) {
+  exponent = std::clamp(exponent, f.min_exponent(), f.max_exponent());
+  const std::uint64_t one = std::uint64_t{1} << f.fraction_bits;
+  std::uint64_t significand = one;
+  switch (random.between(0, 7)) {
+    case 0: break;
+    case 1: significand = one + 1; break;
+    case 2: significand = one + one / 2; break;
+    case 3: significand = 2 * one - 1; break;
+    default: significand = one + (random.next64() & (one - 1)); break;
+  }
+  std::uint64_t code = encode(f, negative, significand, exponent - f.fraction_bits, false, Rounding::toward_zero,
+                              Overflow::max_finite);
+  // Bits that the format does not have are given to the hardware all the same.
+  if (f.padding_bits > 0) code |= random.next64() & ((std::uint64_t{1} << f.padding_bits) - 1);
+  return code;
+}
+
+/// A number that may be subnormal: ±significand · 2^(smallest) for small exponents.
+std::uint64_t small_number(const Format& f, Stream& random, bool negative, int exponent) {
+  if (exponent >= f.min_exponent()) return number(f, random, negative, exponent);
+  const int bits = exponent - (f.min_exponent() - f.fraction_bits);  // of the leading bit
+  if (bits < 0) return zero_code(f, negative);
+  const std::uint64_t leading = std::uint64_t{1} << bits;
+  const std::uint64_t significand = leading | (random.next64() & (leading - 1));
+  return encode(f, negative, significand, f.min_exponent() - f.fraction_bits, false, Rounding::toward_zero);
+}
+
+/// Sets a[k]·b[k] to something of about that exponent, split at random between the two.
+void put_product(const Instruction& in, Problem& p, std::size_t k, Stream& random, bool negative, int exponent) {
+  const Format& a = format(in.a);
+  const Format& b = format(in.b);
+  const int a_low = a.min_exponent() - a.fraction_bits, b_low = b.min_exponent() - b.fraction_bits;
+  const int low = std::max(a_low, exponent - b.max_exponent()), high = std::min(a.max_exponent(), exponent - b_low);
+  int ea = low <= high ? random.between(low, high) : (exponent < 0 ? a_low : a.max_exponent());
+  // Mostly both normal, if that is possible.
+  const int normal_low = std::max(a.min_exponent(), exponent - b.max_exponent());
+  const int normal_high = std::min(a.max_exponent(), exponent - b.min_exponent());
+  if (normal_low <= normal_high && random.chance(80)) ea = random.between(normal_low, normal_high);
+  const bool a_negative = random.chance(50);
+  p.a[k] = small_number(a, random, a_negative, ea);
+  p.b[k] = small_number(b, random, a_negative != negative, exponent - ea);
+}
+
+std::uint64_t special(const Format& f, Stream& random) {
+  const bool negative = random.chance(50);
+  switch (random.between(0, 5)) {
+    case 0:
+    case 1: return f.has_infinity() ? infinity_code(f, negative) : max_finite_code(f, negative);
+    case 2: return nan_code(f);
+    case 3: {  // any NaN: quiet or signalling, any payload
+      const std::uint64_t sign = std::uint64_t{negative} << (f.storage_bits - 1);
+      if (!f.has_infinity()) return nan_code(f) | (f.non_finite == NonFinite::nan_all_ones ? sign : 0);
+      const std::uint64_t fraction = random.next64() & ((std::uint64_t{1} << (f.fraction_bits + f.padding_bits)) - 1);
+      return infinity_code(f, negative) | std::max<std::uint64_t>(fraction, 1);
+    }
+    case 4: return zero_code(f, negative);
+    default: return max_finite_code(f, negative);
+  }
+}
+
+/// Values of a row, a column or an accumulator; the same family for all three gives the family's problems.
+class Filler {
+ public:
+  Filler(const Instruction& in, Family family, std::uint64_t seed, std::uint64_t index)
+      : in_(in), family_(family), random_(seed, static_cast<std::uint32_t>(family), index) {}
+
+  Problem operator()() {
+    Problem p = zero_problem(in_);
+    switch (family_) {
+      case Family::narrow: narrow(p); break;
+      case Family::wide: wide(p); break;
+      case Family::cancellation: cancellation(p); break;
+      case Family::uniform_bits: uniform_bits(p); break;
+      case Family::tiny: tiny(p); break;
+      case Family::huge: huge(p); break;
+      case Family::sparse: sparse(p); break;
+      case Family::edges: edges(p); break;
+      case Family::signed_zeros: signed_zeros(p); break;
+      case Family::specials: specials(p); break;
+      case Family::gaussian: gaussian(p); break;
+    }
+    return p;
+  }
+
+ private:
+  const Format& a() const { return format(in_.a); }
+  const Format& b() const { return format(in_.b); }
+  const Format& c() const { return format(in_.c); }
+  const Format& d() const { return format(in_.d); }
+  std::size_t k() const { return static_cast<std::size_t>(in_.k); }
+  int slot() { return random_.between(0, in_.k - 1); }
+  bool coin() { return random_.chance(50); }
+
+  void narrow(Problem& p) {
+    const int spread = random_.between(0, 4);
+    const auto centre = [&](const Format& f) {
+      const int margin = std::min(spread + 1, (f.max_exponent() - f.min_exponent()) / 2);
+      const int most = std::min(f.max_exponent() - margin, 12), least = std::max(f.min_exponent() + margin, -12);
+      return random_.between(std::min(least, most), most);
+    };
+    const int ea = centre(a()), eb = centre(b());
+    for (std::size_t i = 0; i < k(); ++i) {
+      p.a[i] = number(a(), random_, coin(), ea + random_.between(-spread, spread));
+      p.b[i] = number(b(), random_, coin(), eb + random_.between(-spread, spread));
+    }
+    p.c = number(c(), random_, coin(), ea + eb + random_.between(-spread - 2, spread + 4));
+  }
+
+  void wide(Problem& p) {
+    const int reach = random_.between(4, 60);
+    for (std::size_t i = 0; i < k(); ++i) {
+      p.a[i] = number(a(), random_, coin(), random_.between(std::max(a().min_exponent(), -reach), std::min(a().max_exponent(), reach)));
+      p.b[i] = number(b(), random_, coin(), random_.between(std::max(b().min_exponent(), -reach), std::min(b().max_exponent(), reach)));
+    }
+    p.c = number(c(), random_, coin(), random_.between(-reach, reach));
+  }
+
+  void cancellation(Problem& p) {
+    const int top = std::min({a().max_exponent() + b().max_exponent(), d().max_exponent() - 6, 40});
+    const int high = random_.between(std::max(top - 30, a().min_exponent() + b().min_exponent()), top);
+    const int pairs = random_.between(1, std::max(1, in_.k / 2));
+    // Small terms everywhere, at distances from the large ones that straddle the widths that matter.
+    const int depth = random_.between(0, 45);
+    for (std::size_t i = 0; i < k(); ++i) put_product(in_, p, i, random_, coin(), high - depth - random_.between(0, 4));
+    p.c = small_number(c(), random_, coin(), high - random_.between(0, 45));
+    for (int n = 0; n < pairs; ++n) {
+      const auto i = static_cast<std::size_t>(slot()), j = static_cast<std::size_t>(slot());
+      if (i == j) continue;
+      put_product(in_, p, i, random_, coin(), high - random_.between(0, 2));
+      const std::uint64_t sign = std::uint64_t{1} << (b().storage_bits - 1);
+      p.a[j] = p.a[i];
+      p.b[j] = p.b[i] ^ sign;
+    }
+    if (random_.chance(30)) p.c = small_number(c(), random_, coin(), high);
+  }
+
+  void uniform_bits(Problem& p) {
+    for (std::size_t i = 0; i < k(); ++i) {
+      p.a[i] = finite(a(), random_.next64());
+      p.b[i] = finite(b(), random_.next64());
+    }
+    p.c = finite(c(), random_.next64());
+  }
+  static std::uint64_t finite(const Format& f, std::uint64_t code) {
+    code &= f.code_mask();
+    return decode(f, code).is_finite() ? code : code & ~(std::uint64_t{1} << (f.fraction_bits + f.padding_bits));
+  }
+
+  /// Exponent of the smallest positive result.
+  int quantum() const { return d().min_exponent() - d().fraction_bits; }
+
+  void tiny(Problem& p) {
+    const int product_low = a().min_exponent() - a().fraction_bits + b().min_exponent() - b().fraction_bits;
+    const int centre = std::max(product_low + random_.between(0, 12), quantum() + random_.between(-30, 30));
+    const int used = random_.between(1, in_.k);
+    for (int n = 0; n < used; ++n) {
+      put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), centre + random_.between(-12, 12));
+    }
+    p.c = random_.chance(25) ? zero_code(c(), coin())
+                             : small_number(c(), random_, coin(), std::max(centre, c().min_exponent() - c().fraction_bits) + random_.between(-4, 12));
+    if (random_.chance(25)) p.c = small_number(c(), random_, coin(), c().min_exponent() - random_.between(-3, c().fraction_bits));
+  }
+
+  void huge(Problem& p) {
+    const int top = std::min(a().max_exponent() + b().max_exponent(), d().max_exponent());
+    for (std::size_t i = 0; i < k(); ++i) {
+      if (random_.chance(60)) put_product(in_, p, i, random_, random_.chance(30), top + random_.between(-6, 1));
+    }
+    p.c = random_.chance(50) ? max_finite_code(c(), coin()) : number(c(), random_, coin(), c().max_exponent() - random_.between(0, 6));
+  }
+
+  void sparse(Problem& p) {
+    const int top = a().max_exponent() + b().max_exponent(), low = a().min_exponent() + b().min_exponent();
+    const int high = random_.between(std::max(low, -80), std::min(top, 80));
+    const int used = random_.between(1, 4);
+    for (int n = 0; n < used; ++n) {
+      put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), std::max(low, high - random_.between(0, 44)));
+    }
+    if (random_.chance(70)) p.c = small_number(c(), random_, coin(), high - random_.between(-4, 44));
+    else p.c = zero_code(c(), coin());
+  }
+
+  void edges(Problem& p) {
+    // A value at or near the smallest result, another far below it and of the other sign; sometimes more of each.
+    const ProductMaker make(in_);
+    const int product_low = make.lowest_subnormal();
+    const int base = quantum() + random_.between(-3, 4);
+    const auto place = [&](bool negative, int exponent) {
+      if (exponent < product_low || random_.chance(15)) {
+        p.c = small_number(c(), random_, negative, exponent);
+        return;
+      }
+      const auto i = static_cast<std::size_t>(slot());
+      if (coin()) put_product(in_, p, i, random_, negative, std::min(exponent, make.highest()));
+      else make.put(p, static_cast<int>(i), negative, std::min(exponent, make.highest()));
+    };
+    const bool negative = coin();
+    const int large = random_.between(1, 4), small = random_.between(1, 3);
+    for (int n = 0; n < large; ++n) place(negative, base - random_.between(0, 2));
+    const int depth = random_.between(1, 60);
+    for (int n = 0; n < small; ++n) place(random_.chance(80) != negative, base - depth - random_.between(0, 2));
+    if (random_.chance(10)) {  // and all of it scaled up, away from the smallest result
+      p.c = small_number(c(), random_, coin(), c().min_exponent() + random_.between(-c().fraction_bits, 8));
+    }
+  }
+
+  void signed_zeros(Problem& p) {
+    for (std::size_t i = 0; i < k(); ++i) {
+      p.a[i] = zero_code(a(), coin());
+      p.b[i] = number(b(), random_, coin(), random_.between(b().min_exponent(), b().max_exponent()));
+      if (coin()) std::swap(p.a[i], p.b[i]);
+      if (in_.a != in_.b) {  // each must stay in its own format
+        p.a[i] = zero_code(a(), coin());
+        p.b[i] = number(b(), random_, coin(), random_.between(b().min_exponent(), b().max_exponent()));
+      }
+    }
+    p.c = zero_code(c(), coin());
+    const int kind = random_.between(0, 5);
+    if (kind == 0) {  // all negative
+      for (std::size_t i = 0; i < k(); ++i) {
+        p.a[i] = zero_code(a(), true);
+        p.b[i] = number(b(), random_, false, 0);
+      }
+      p.c = zero_code(c(), true);
+    } else if (kind == 1) {
+      p.c = small_number(c(), random_, coin(), random_.between(c().min_exponent() - c().fraction_bits, 20));
+    } else if (kind == 2) {  // x − x
+      const ProductMaker make(in_);
+      const int e = random_.between(make.lowest(), std::min(make.highest(), d().max_exponent() - 1));
+      make.put(p, 0, false, e);
+      make.put(p, in_.k - 1, true, e);
+    } else if (kind == 3) {
+      put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), random_.between(-20, 10));
+    }
+  }
+
+  void specials(Problem& p) {
+    narrow(p);
+    if (random_.chance(30)) {
+      for (std::size_t i = 0; i < k(); ++i) p.a[i] = zero_code(a(), coin());
+    }
+    const int used = random_.between(1, 3);
+    for (int n = 0; n < used; ++n) {
+      switch (random_.between(0, 2)) {
+        case 0: p.a[static_cast<std::size_t>(slot())] = special(a(), random_); break;
+        case 1: p.b[static_cast<std::size_t>(slot())] = special(b(), random_); break;
+        default: p.c = special(c(), random_); break;
+      }
+    }
+  }
+
+  void gaussian(Problem& p) {
+    const auto draw = [&](const Format& f) {
+      // Sum of uniforms: integers only, so the same bits on every machine.
+      std::int64_t sum = 0;
+      for (int n = 0; n < 12; ++n) sum += random_.next() >> 8;
+      sum -= std::int64_t{6} << 24;
+      return encode(f, sum < 0, static_cast<uint128>(std::abs(sum)), -24, false, Rounding::nearest_even);
+    };
+    for (std::size_t i = 0; i < k(); ++i) {
+      p.a[i] = draw(a());
+      p.b[i] = draw(b());
+    }
+    p.c = draw(c());
+  }
+
+  const Instruction& in_;
+  Family family_;
+  Stream random_;
+};
+
+}  // namespace
+
+std::uint32_t Stream::next() {
+  if (left_ == 0) {
+    r123::Philox4x32 generator;
+    const r123::Philox4x32::ctr_type counter = {{static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32), stream_, block_++}};
+    const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
+    const auto out = generator(counter, key);
+    for (std::size_t i = 0; i < 4; ++i) buffer_[i] = out[i];
+    left_ = 4;
+  }
+  return buffer_[static_cast<std::size_t>(4 - left_--)];
+}
+
+int Stream::between(int low, int high) {
+  const auto span = static_cast<std::uint64_t>(high - low + 1);
+  return low + static_cast<int>((static_cast<std::uint64_t>(next()) * span) >> 32);
+}
+
+std::string_view name(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
+
+Problem zero_problem(const Instruction& instruction) {
+  const auto k = static_cast<std::size_t>(instruction.k);
+  return {std::vector<std::uint64_t>(k, 0), std::vector<std::uint64_t>(k, 0), 0};
+}
+
+Problem make_problem(const Instruction& instruction, Family family, std::uint64_t seed, std::uint64_t index) {
+  return Filler(instruction, family, seed, index)();
+}
+
+Tiles make_family_tiles(const Instruction& in, Family family, std::uint64_t seed, std::uint64_t first,
+                        std::size_t count, std::size_t m, std::size_t n) {
+  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.k));
+  const std::size_t most = std::max(m, n);
+  for (std::size_t t = 0; t < count; ++t) {
+    for (std::size_t r = 0; r < most; ++r) {
+      // Row r and column r are one problem of the family, so every diagonal element is one whole.
+      const Problem p = make_problem(in, family, seed, (first + t) * most + r);
+      for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+        if (r < m) tiles.a.set(tiles.a_index(t, r, kk), p.a[kk]);
+        if (r < n) tiles.b.set(tiles.b_index(t, kk, r), p.b[kk]);
+      }
+      for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          if ((2 * i + most - j % most) % most == r) tiles.c.set(tiles.c_index(t, i, j), p.c);
+        }
+      }
+    }
+  }
+  return tiles;
+}
+
+Tiles pack(const Instruction& in, std::span<const Problem> problems) {
+  const std::size_t count = (problems.size() + kPackSide - 1) / kPackSide;
+  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, kPackSide, kPackSide, static_cast<std::size_t>(in.k));
+  for (std::size_t t = 0; t < count; ++t) {
+    // The last tile repeats its problems, so that no element is a problem of zeros only.
+    const auto at = [&](std::size_t r) -> const Problem& {
+      return problems[t * kPackSide + r % std::min(kPackSide, problems.size() - t * kPackSide)];
+    };
+    for (std::size_t r = 0; r < kPackSide; ++r) {
+      for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+        tiles.a.set(tiles.a_index(t, r, kk), at(r).a[kk]);
+        tiles.b.set(tiles.b_index(t, kk, r), at(r).b[kk]);
+      }
+      for (std::size_t j = 0; j < kPackSide; ++j) {
+        tiles.c.set(tiles.c_index(t, r, j), at((2 * r + kPackSide - j) % kPackSide).c);
+      }
+    }
+  }
+  return tiles;
+}
+
+ProductMaker::ProductMaker(const Instruction& instruction) : instruction_(&instruction) {
+  const Format& a = format(instruction.a);
+  const Format& b = format(instruction.b);
+  lowest_ = a.min_exponent() + b.min_exponent();
+  highest_ = a.max_exponent() + b.max_exponent();
+  lowest_subnormal_ = lowest_ - a.fraction_bits - b.fraction_bits;
+}
+
+void ProductMaker::put(Problem& problem, int k, bool negative, int exponent) const {
+  const Format& a = format(instruction_->a);
+  const Format& b = format(instruction_->b);
+  // As even a split as the ranges allow; subnormals only if there is no other way.
+  int ea = exponent / 2;
+  ea = std::clamp(ea, std::max(a.min_exponent(), exponent - b.max_exponent()), a.max_exponent());
+  if (exponent - ea < b.min_exponent()) ea = std::max(exponent - b.min_exponent(), a.min_exponent() - a.fraction_bits);
+  const auto i = static_cast<std::size_t>(k);
+  problem.a[i] = encode(a, negative, 1, ea, false, Rounding::toward_zero);
+  problem.b[i] = encode(b, false, 1, exponent - ea, false, Rounding::toward_zero);
+}
+
+std::uint64_t ProductMaker::accumulator(bool negative, int exponent) const {
+  const Format& c = format(instruction_->c);
+  return encode(c, negative, 1, std::clamp(exponent, c.min_exponent() - c.fraction_bits, c.max_exponent()), false,
+                Rounding::toward_zero);
+}
+
+}  // namespace tcnum
