@@ -157,9 +157,7 @@ class Evaluation {
     for (const Term& t : node.terms) {
       terms.push_back(term(t, results));
       // A NaN that a node passes on competes as the accumulator does.
-      if (t.kind == Term::Kind::node && terms.back().kind == Kind::nan && terms.back().nan_rank < 3) {
-        terms.back().nan_rank = nan_rank(NanOperand::c);
-      }
+      if (t.kind == Term::Kind::node && terms.back().kind == Kind::nan) terms.back().nan_rank = nan_rank(NanOperand::c);
     }
 
     if (const auto special = special_sum(terms)) return *special;

@@ -335,6 +335,8 @@ struct FastEmulator::Run {
       if constexpr (kTrace) consulted |= kConsultedNan;
       return v.payload;
     }
+    // The sign of a zero on the way shows only in the sign of a zero at the end.
+    if (v.magnitude != 0) consulted &= ~static_cast<unsigned>(kConsultedZeroSum);
     return pack(format(n().result),
                 Rounded<uint128>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value::Kind::infinity});
   }
@@ -442,7 +444,18 @@ struct FastEmulator::Run {
 
     for (std::size_t i = 0; i < others; ++i) alignment = std::max(alignment, other_exponent[i]);
     if constexpr (kTrace) {
-      if (alignment <= watch_exponent) consulted |= kConsultedZeroExponent;
+      if (alignment <= watch_exponent) {
+        const int cut = watch_exponent - unit.fraction_bits;
+        const auto loses = [&](std::int64_t significand, int lsb) {
+          return significand != 0 && lsb + std::countr_zero(static_cast<std::uint64_t>(significand)) < cut;
+        };
+        for (std::size_t i = 0; i < count; ++i) {
+          if (loses(product[i], exponent[i] - product_fraction)) consulted |= kConsultedZeroExponent;
+        }
+        for (std::size_t i = 0; i < others; ++i) {
+          if (loses(other[i], other_exponent[i] - other_fraction[i])) consulted |= kConsultedZeroExponent;
+        }
+      }
     }
     if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
       alignment = std::max(alignment, unit.zero_exponent.value);
@@ -597,7 +610,7 @@ struct FastEmulator::Run {
         case Term::Kind::product: terms[i] = product(t.index); break;
         case Term::Kind::node:
           terms[i] = results[t.index];
-          if (terms[i].kind == Value::Kind::nan && terms[i].rank < 3) terms[i].rank = rank(NanOperand::c);
+          if (terms[i].kind == Value::Kind::nan) terms[i].rank = rank(NanOperand::c);
           break;
       }
     }
@@ -633,7 +646,11 @@ struct FastEmulator::Run {
     if (positive != nullptr) return *positive;
     if (negative != nullptr) return *negative;
     if constexpr (kTrace) {
-      if (alignment <= watch_exponent) consulted |= kConsultedZeroExponent;
+      if (alignment <= watch_exponent && unit.fraction_bits != kExact) {
+        for (std::size_t i = 0; i < count; ++i) {
+          if (terms[i].magnitude != 0 && lowest_bit(terms[i]) < watch_exponent - unit.fraction_bits) consulted |= kConsultedZeroExponent;
+        }
+      }
     }
     if (unit.zero_exponent.kind == ZeroExponentKind::floor ||
         (unit.zero_exponent.kind == ZeroExponentKind::zeros && any_zero)) {
@@ -651,6 +668,11 @@ struct FastEmulator::Run {
     }
     apply_steps<kTrace>(r, unit.result, alignment, unit.underflow_sign, minimum_exponents(), consulted);
     return {r.infinite ? Value::Kind::infinity : Value::Kind::finite, r.negative, 0, r.magnitude, r.lsb, r.exponent, 0};
+  }
+
+  static int lowest_bit(const Value& v) {
+    const auto low = static_cast<std::uint64_t>(v.magnitude);
+    return v.lsb + (low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<std::uint64_t>(v.magnitude >> 64)));
   }
 
   static Rounded<uint128> cut_and_add(const Unit& unit, Value* terms, std::size_t count, int alignment) {

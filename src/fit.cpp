@@ -33,9 +33,22 @@ constexpr std::array<EdgeRule, 9> kEdgeRules = {{
     {kConsultedTinyResult, Property::zero_sign},
 }};
 
+/// The order in which expand() decides them: those that few answers depend on together with others come first.
 constexpr std::array<Property, 8> kEdgeProperties = {
-    Property::nan,           Property::zero_sign,         Property::subnormal_inputs,   Property::subnormal_outputs,
-    Property::underflow_sign, Property::overflow,         Property::subnormal_exponent, Property::zero_exponent};
+    Property::nan,               Property::zero_sign,      Property::overflow,      Property::subnormal_inputs,
+    Property::subnormal_exponent, Property::subnormal_outputs, Property::underflow_sign, Property::zero_exponent};
+
+/// What a result may have consulted and still be judged once the properties of kEdgeProperties before `depth`, or not
+/// in question at all, are decided.
+unsigned decided_by(const std::vector<Property>& tried, std::size_t depth) {
+  unsigned open = 0;
+  for (std::size_t i = depth; i < tried.size(); ++i) {
+    for (const EdgeRule& rule : kEdgeRules) {
+      if (rule.property == tried[i]) open |= rule.consulted;
+    }
+  }
+  return ~open;
+}
 
 /// Moves the element at `at` towards the front: what kills often is asked first.
 void promote(std::vector<std::size_t>& order, std::size_t at) {
@@ -185,10 +198,11 @@ void Fit::infer_order() {
 void Fit::collect_probes() {
   exact_probes_.clear();
   dense_probes_.clear();
-  constexpr std::size_t kMost = 96;
+  constexpr std::size_t kMostExact = 300, kMostDense = 600;
   const Format& a = format(instruction_->a);
   const Format& b = format(instruction_->b);
   const Format& c = format(instruction_->c);
+  const Format& d = format(instruction_->d);
   const auto normal = [](const Format& f, std::uint64_t code) { return decode(f, code).number_class == NumberClass::normal; };
   std::vector<std::size_t> exact, dense;
   for (std::size_t n = 0; n < evidence_.size(); ++n) {
@@ -200,19 +214,23 @@ void Fit::collect_probes() {
     }
     if (dense.size() >= 4000) continue;
     const Problem p = evidence_.problem(n);
-    bool all = normal(c, p.c);
+    // An answer well inside the range promises that nothing on the way left it either.
+    const Decoded answer = decode(d, evidence_.answer(n));
+    bool all = normal(c, p.c) && answer.number_class == NumberClass::normal && answer.exponent > d.min_exponent() + 2 &&
+               answer.exponent < d.max_exponent() - 2;
     for (std::size_t k = 0; all && k < p.a.size(); ++k) all = normal(a, p.a[k]) && normal(b, p.b[k]);
     if (all) dense.push_back(n);
   }
   if (dense.empty()) {
     for (std::size_t n = 0; n < evidence_.size(); ++n) dense.push_back(n);
   }
-  const auto thin = [](const std::vector<std::size_t>& from, std::vector<std::size_t>& to) {
-    const std::size_t step = std::max<std::size_t>(1, from.size() / kMost);
+  const auto thin = [](const std::vector<std::size_t>& from, std::size_t most, std::vector<std::size_t>& to) {
+    const std::size_t step = std::max<std::size_t>(1, from.size() / most);
     for (std::size_t i = 0; i < from.size(); i += step) to.push_back(from[i]);
   };
-  thin(exact, exact_probes_);
-  thin(dense, dense_probes_);
+  thin(exact, kMostExact, exact_probes_);
+  thin(dense, kMostDense, dense_probes_);
+  dense_probes_.insert(dense_probes_.end(), exact_probes_.begin(), exact_probes_.end());
 }
 
 /// Whether no answer among `numbers` (tried in `order`, which learns) refutes the datapath. A wrong result is
@@ -259,12 +277,10 @@ std::vector<Choice> Fit::cores_of(int structure) {
   const auto rounding_variants = [&] {
     for_each(Property::output_rounding, [&] {
       for_each(Property::output_fraction_bits, [&] {
-        for_each(Property::inner_result, [&] {
-          for_each(Property::add_rounding, [&] {
-            if (!space_.contains(c)) return;
-            emulator.set_numerics(space_.numerics(c));
-            if (reproduces(emulator, kEdges, dense_probes_, dense_order)) cores.push_back(c);
-          });
+        for_each(Property::add_rounding, [&] {
+          if (!space_.contains(c)) return;
+          emulator.set_numerics(space_.numerics(c));
+          if (reproduces(emulator, kEdges, dense_probes_, dense_order)) cores.push_back(c);
         });
       });
     });
@@ -273,11 +289,15 @@ std::vector<Choice> Fit::cores_of(int structure) {
     for_each(Property::fraction_bits, [&] {
       for_each(Property::align_rounding, [&] {
         for_each(Property::product_exponent, [&] {
-          for_each(Property::zero_terms, [&] {
-            if (!space_.contains(c)) return;
-            emulator.set_numerics(space_.numerics(c));
+          for_each(Property::zero_terms, [&] { for_each(Property::inner_result, [&] {
+            // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
+            Choice coarsest = c;
+            Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
+            if (!space_.contains(coarsest)) coarsest = c;
+            if (!space_.contains(coarsest)) return;
+            emulator.set_numerics(space_.numerics(coarsest));
             if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) rounding_variants();
-          });
+          }); });
         });
       });
     });
@@ -285,24 +305,32 @@ std::vector<Choice> Fit::cores_of(int structure) {
   return cores;
 }
 
-/// All datapaths with this core that explain every answer.
+/// All datapaths with this core that explain every answer, canonical and each once.
 std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
-  // Answers that judge the core alone, and answers that depend on edge rules.
   FastEmulator emulator = [&] {
     Datapath d;
     d.tree = space_.structure(core).tree;
     d.numerics = space_.numerics(core);
     return FastEmulator(d);
   }();
-  std::vector<std::size_t> edge_answers;
+  const auto judge = [&](std::size_t number, unsigned& consulted) {
+    return evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
+  };
+
+  // Answers that judge the core alone, and answers that depend on edge rules, with what each consulted.
+  struct EdgeAnswer {
+    std::size_t number;
+    unsigned consulted;
+  };
+  std::vector<EdgeAnswer> edge_answers;
   unsigned consulted_by_any = 0;
   for (std::size_t number = 0; number < evidence_.size(); ++number) {
     unsigned consulted = 0;
-    const bool right = evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
-    const unsigned edges = consulted & kEdges;
-    if (edges != 0) edge_answers.push_back(number);
+    const bool right = judge(number, consulted);
+    consulted &= kEdges;
+    if (consulted != 0) edge_answers.push_back({number, consulted});
     else if (!right) return {};
-    consulted_by_any |= edges;
+    consulted_by_any |= consulted;
   }
 
   // Only what was consulted is worth branching on; under other values more may be.
@@ -314,35 +342,48 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
       });
       (matters ? tried : free).push_back(p);
     }
+    // The answers that each decision lets judge for the first time.
+    std::vector<std::vector<std::size_t>> judged(tried.size() + 1);
+    for (const EdgeAnswer& answer : edge_answers) {
+      std::size_t depth = 0;
+      while ((answer.consulted & ~decided_by(tried, depth)) != 0) ++depth;
+      judged[depth].push_back(answer.number);
+    }
+
     std::vector<Survivor> found;
-    unsigned consulted_now = consulted_by_any;
-    std::vector<std::size_t> order(edge_answers.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::set<Choice> seen;
-    const auto branch = [&](auto&& self, std::size_t depth, Choice c) -> void {
-      if (depth == tried.size()) {
-        if (!space_.contains(c)) return;
-        c = space_.canonical(c);
-        if (seen.contains(c)) return;
-        emulator.set_numerics(space_.numerics(c));
-        for (std::size_t i = 0; i < order.size(); ++i) {
-          const std::size_t number = edge_answers[order[i]];
-          unsigned consulted = 0;
-          const bool right = evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
+    unsigned consulted_now = consulted_by_any;
+    const auto refuted = [&](std::vector<std::size_t>& numbers, unsigned decided) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        unsigned consulted = 0;
+        if (judge(numbers[i], consulted) || (consulted & kEdges & ~decided) != 0) {
           consulted_now |= consulted & kEdges;
-          if (!right) {
-            promote(order, i);
-            return;
-          }
+          continue;
         }
-        seen.insert(c);
-        found.push_back({c, free});
+        promote(numbers, i);
+        return true;
+      }
+      return false;
+    };
+    const auto branch = [&](auto&& self, std::size_t depth, Choice c) -> void {
+      if (!space_.contains(c)) return;
+      emulator.set_numerics(space_.numerics(c));
+      if (refuted(judged[depth], decided_by(tried, depth))) return;
+      if (depth < tried.size()) {
+        for (int v = 0; v < space_.count(tried[depth]); ++v) {
+          Space::set(c, tried[depth], v);
+          self(self, depth + 1, c);
+        }
         return;
       }
-      for (int v = 0; v < space_.count(tried[depth]); ++v) {
-        Space::set(c, tried[depth], v);
-        self(self, depth + 1, c);
+      c = space_.canonical(c);
+      if (!seen.insert(c).second) return;
+      // What consulted something else under these rules than under the first ones was not judged on the way.
+      emulator.set_numerics(space_.numerics(c));
+      for (std::vector<std::size_t>& numbers : judged) {
+        if (refuted(numbers, ~0u)) return;
       }
+      found.push_back({c, free});
     };
     branch(branch, 0, core);
     if (consulted_now == consulted_by_any) return found;
@@ -352,18 +393,27 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
 
 void Fit::eliminate() {
   collect_probes();
-  survivors_.clear();
-  last_dead_.clear();
+  cores_.clear();
   for (int s = 0; s < static_cast<int>(space_.structures().size()); ++s) {
-    for (const Choice& core : cores_of(s)) {
-      std::vector<Survivor> found = expand(core);
-      if (found.empty()) last_dead_.push_back(core);
-      for (Survivor& survivor : found) {
-        const auto same = [&](const Survivor& other) { return other.choice == survivor.choice; };
-        if (std::none_of(survivors_.begin(), survivors_.end(), same)) survivors_.push_back(std::move(survivor));
-      }
+    const std::vector<Choice> found = cores_of(s);
+    cores_.insert(cores_.end(), found.begin(), found.end());
+  }
+  expand_all();
+}
+
+/// Survivors of the cores that are left; forgets cores that have none.
+void Fit::expand_all() {
+  survivors_.clear();
+  std::vector<Choice> alive;
+  for (const Choice& core : cores_) {
+    std::vector<Survivor> found = expand(core);
+    if (!found.empty()) alive.push_back(core);
+    for (Survivor& survivor : found) {
+      const auto same = [&](const Survivor& other) { return other.choice == survivor.choice; };
+      if (std::none_of(survivors_.begin(), survivors_.end(), same)) survivors_.push_back(std::move(survivor));
     }
   }
+  if (!alive.empty()) cores_ = std::move(alive);  // else they are the nearest that there is
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -448,7 +498,7 @@ FitResult Fit::run() {
                              return space_.observable(survivors_[0].choice, p);
                            }));
     if (!undecided || !separate_survivors(result)) break;
-    eliminate();
+    expand_all();
   }
   result.considered = space_.size();
   if (survivors_.empty()) {
@@ -531,7 +581,7 @@ void Fit::find_nearest(FitResult& result) {
     for (std::size_t n : sample) count += evidence_.emulate(emulator, n) != evidence_.answer(n) ? 1 : 0;
     return count;
   };
-  std::vector<Choice> starts = last_dead_;
+  std::vector<Choice> starts = cores_;
   if (starts.size() > 4) starts.resize(4);
   if (starts.empty()) {
     // Nothing came far: one start for each structure, with middling numerics.

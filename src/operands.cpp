@@ -114,7 +114,10 @@ class Filler {
       const int most = std::min(f.max_exponent() - margin, 12), least = std::max(f.min_exponent() + margin, -12);
       return random_.between(std::min(least, most), most);
     };
-    const int ea = centre(a()), eb = centre(b());
+    // The products must suit the result's range too.
+    const int ea = centre(a());
+    const int least = d().min_exponent() + 4, most = d().max_exponent() - 8;
+    const int eb = std::clamp(std::clamp(ea + centre(b()), least, most) - ea, b().min_exponent(), b().max_exponent());
     for (std::size_t i = 0; i < k(); ++i) {
       p.a[i] = number(a(), random_, coin(), ea + random_.between(-spread, spread));
       p.b[i] = number(b(), random_, coin(), eb + random_.between(-spread, spread));
@@ -123,7 +126,8 @@ class Filler {
   }
 
   void wide(Problem& p) {
-    const int reach = random_.between(4, 60);
+    // A product's exponent is at most twice the reach.
+    const int reach = random_.between(3, std::min(60, d().max_exponent() / 2 - 2));
     for (std::size_t i = 0; i < k(); ++i) {
       p.a[i] = number(a(), random_, coin(), random_.between(std::max(a().min_exponent(), -reach), std::min(a().max_exponent(), reach)));
       p.b[i] = number(b(), random_, coin(), random_.between(std::max(b().min_exponent(), -reach), std::min(b().max_exponent(), reach)));

@@ -250,6 +250,9 @@ bool Space::contains(const Choice& c) const {
   if (value(c, Property::output_fraction_bits) != 0 && fraction_bits(c) >= format(instruction_->d).fraction_bits) return false;
   if (only_blocks && value(c, Property::add_rounding) != 0) return false;
   if (s.tree.nodes.size() == 1 && value(c, Property::inner_result) != 0) return false;
+  // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has more
+  // than twice the bits and two (Figueroa). Only a wider intermediate result makes it a datapath of its own.
+  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame) return false;
   // In a chain of blocks that ends in an add, the last block's sum is an intermediate result too.
   if (value(c, Property::zero_terms) != 0 && value(c, Property::zero_exponent) != 0) return false;
   return true;
@@ -422,11 +425,10 @@ Choice Space::canonical(const Choice& choice) const {
   const Format& cf = format(instruction_->c);
   const Format& a = format(instruction_->a);
   const Format& b = format(instruction_->b);
-  const bool chain = s.combination == Combination::chain;
-  const bool c_inside = chain;
+  const bool c_inside = s.combination == Combination::chain;
   const int block = s.block_k();
   const int blocks = static_cast<int>(s.blocks.size());
-  const bool single_products = block == 1 && !chain && s.combination != Combination::chain_then_c;
+  const bool single_products = block == 1 && !c_inside && s.combination != Combination::chain_then_c;
   const int product_low = lowest_product_bit();
   const int sum_low = c_inside ? std::min(product_low, cf.min_exponent() - cf.fraction_bits) : product_low;
   const int exact_index = static_cast<int>(fraction_bits_.size()) - 1;
@@ -468,13 +470,21 @@ Choice Space::canonical(const Choice& choice) const {
                            value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive)) ||
         (only_accumulator && !c_inside && blocks == 1)) {
       set(c, Property::zero_exponent, 0);
-    } else if (only_accumulator && z.kind == ZeroExponentKind::zeros) {
+    } else if (z.kind == ZeroExponentKind::zeros &&
+               (only_accumulator ||
+                // An accumulator that is not zero has at least the smallest exponent of its format.
+                (c_inside && value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum) &&
+                 z.value <= std::min(cf.min_exponent(), r.min_exponent())))) {
       set(c, Property::zero_exponent, value(c, Property::zero_exponent) - 1);  // the floor of the same value
     }
   }
 
   // 4. The exponent of subnormals does not matter where nothing is cut.
   if (exact || single_products) set(c, Property::subnormal_exponent, 0);
+  // Nor does it where even the largest exponent that a subnormal brings cuts nothing.
+  const int subnormal_top = std::max({a.min_exponent() + b.max_exponent(), b.min_exponent() + a.max_exponent(),
+                                      r.min_exponent(), c_inside ? cf.min_exponent() : -kUnbounded});
+  if (!exact && subnormal_top - fraction_bits(c) <= sum_low) set(c, Property::subnormal_exponent, 0);
   const bool inner_subnormals = s.tree.nodes.size() > 1 && value(c, Property::subnormal_outputs) == 0 &&
                                 tiny_output_reachable(c) && !single_products;
   if (value(c, Property::subnormal_inputs) != 0 && !inner_subnormals) set(c, Property::subnormal_exponent, 0);
@@ -484,6 +494,12 @@ Choice Space::canonical(const Choice& choice) const {
   const int quantum = r.min_exponent() - output_fraction_bits(c);
   const int all_low = std::min(product_low, cf.min_exponent() - cf.fraction_bits);
   if (all_low >= quantum && value(c, Property::subnormal_outputs) == 0) {
+    set(c, Property::underflow_sign, 0);
+  }
+  // The sign of an intermediate zero is lost in an add that gives +0 for every sum of zeros; the add itself, of two
+  // numbers of the result's format, never underflows.
+  if (s.adds_apart() && value(c, Property::inner_result) == kInnerSame && value(c, Property::subnormal_outputs) == 0 &&
+      value(c, Property::zero_sign) == static_cast<int>(ZeroSign::positive)) {
     set(c, Property::underflow_sign, 0);
   }
 
@@ -501,11 +517,21 @@ Choice Space::canonical(const Choice& choice) const {
   // 7. Overflow.
   if (!overflow_reachable(c)) {
     set(c, Property::overflow, 0);
-  } else if (chain && value(c, Property::inner_result) == 0) {
+  } else {
+    const auto is_nearest = [](Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; };
+    bool all_toward_zero = true, all_nearest = true;
+    const auto use = [&](const RoundSteps& steps) {
+      for (const RoundStep& step : steps) {
+        all_toward_zero = all_toward_zero && step.rounding == Rounding::toward_zero;
+        all_nearest = all_nearest && is_nearest(step.rounding);
+      }
+    };
+    const Numerics n = numerics(c);
+    for (const Node& node : s.tree.nodes) use(n.units[static_cast<std::size_t>(node.unit)].result);
     const auto overflow = static_cast<Overflow>(value(c, Property::overflow));
-    const Rounding mode = output_rounding(c);
-    if (mode == Rounding::toward_zero && overflow == Overflow::max_finite) set(c, Property::overflow, 0);
-    if ((mode == Rounding::nearest_even || mode == Rounding::nearest_away) && overflow == Overflow::infinity) set(c, Property::overflow, 0);
+    if ((all_toward_zero && overflow == Overflow::max_finite) || (all_nearest && overflow == Overflow::infinity)) {
+      set(c, Property::overflow, static_cast<int>(Overflow::ieee));
+    }
   }
   return c;
 }

@@ -15,7 +15,7 @@ namespace tcnum {
 enum Consulted : unsigned {
   kConsultedNothing = 0,
   kConsultedSubnormalInput = 1u << 0,  ///< an operand is subnormal
-  kConsultedZeroExponent = 1u << 1,    ///< an alignment exponent at or below the watched one, or a sum of zeros
+  kConsultedZeroExponent = 1u << 1,    ///< aligning to the watched exponent instead would cut something
   kConsultedTinyResult = 1u << 2,      ///< a rounding step gave a subnormal number or zero
   kConsultedZeroSum = 1u << 3,         ///< aligned terms added up to zero
   kConsultedOverflow = 1u << 4,        ///< a rounding step overflowed
@@ -66,8 +66,8 @@ class FastEmulator {
 
   /// Result of element (i, j) of tile t. `decoded` was made with this datapath's operand rules.
   std::uint64_t dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const;
-  /// Likewise, and sets in `consulted` what the result may depend on. Sums whose terms all have exponents at or below
-  /// `watch_exponent` count as kConsultedZeroExponent.
+  /// Likewise, and sets in `consulted` what the result may depend on. No zero exponent up to `watch_exponent` changes a
+  /// result that did not consult kConsultedZeroExponent.
   std::uint64_t dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j, int watch_exponent,
                     unsigned& consulted) const;
 

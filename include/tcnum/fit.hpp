@@ -139,6 +139,7 @@ class Fit {
   std::vector<Choice> cores_of(int structure);
   std::vector<Survivor> expand(const Choice& core);
   void eliminate();
+  void expand_all();
   std::optional<Problem> separate(const Datapath& p, const Datapath& q, std::uint64_t round, std::size_t tiles);
   bool separate_survivors(FitResult& result);
   void explain(FitResult& result);
@@ -154,7 +155,7 @@ class Fit {
   Evidence evidence_;
   std::vector<std::size_t> exact_probes_, dense_probes_;  // answers that kill most datapaths, see collect_probes
   std::vector<Survivor> survivors_;
-  std::vector<Choice> last_dead_;  // cores that came far
+  std::vector<Choice> cores_;  // what the answers that consult no edge rule have left; if nothing survives, what came far
   std::uint64_t search_round_ = 0;
 };
 

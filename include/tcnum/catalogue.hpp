@@ -1,0 +1,29 @@
+// The catalogue: which datapath an instruction of an architecture has, and how that is known.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+
+struct CatalogueEntry {
+  ArchId arch;
+  const Instruction* instruction;
+  Datapath datapath;
+  bool fitted = false;      ///< fitted here to recorded hardware answers; else published by others
+  std::string account;      ///< short name that tells entries of the same instruction apart: "fitted", "Khattak & Mikaitis", …
+  std::string origin;       ///< fitted: which vectors; published: which source
+};
+
+/// All entries of an architecture, in the order of instructions(); an instruction may have several accounts, the one
+/// to believe first. wgmma entries are listed at N = 8.
+std::vector<CatalogueEntry> catalogue(ArchId arch);
+/// The accounts for one instruction (any N of wgmma); empty if nothing is known.
+std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction);
+
+}  // namespace tcnum
