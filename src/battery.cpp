@@ -41,14 +41,21 @@ class Battery {
   void width_of_the_sum() {
     // 2^e − 2^e + 2^(e−n): n is walked down until the small term disappears. The small term is a product, or c; the
     // large ones are products, or c and a product.
+    // Where products exceed the result's range, also with the largest products: only so is what is left a normal number.
+    std::vector<int> tops = {big_};
+    if (make_.highest() > d_.max_exponent()) tops.push_back(make_.highest());
     for (int n = 6; n <= 56; n += 1) {
       for (const bool negative : {false, true}) {
-        if (in_.k >= 3 && can(big_ - n)) {
-          Problem p = zero();
-          make_.put(p, 0, negative, big_);
-          make_.put(p, 1, !negative, big_);
-          make_.put(p, 2, false, big_ - n);
-          probe(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3}", negative ? "-" : "", big_, negative ? "+" : "-", big_ - n), p);
+        for (const int top : tops) {
+          if (in_.k < 3 || !can(top - n) || top - n > d_.max_exponent()) continue;
+          for (const int third : {2, last()}) {
+            Problem p = zero();
+            make_.put(p, 0, negative, top);
+            make_.put(p, 1, !negative, top);
+            make_.put(p, third, false, top - n);
+            probe(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3} in slot {4}", negative ? "-" : "", top, negative ? "+" : "-", top - n, third), p);
+            if (last() == 2) break;
+          }
         }
         Problem p = zero();
         make_.put(p, 0, negative, big_);

@@ -50,6 +50,27 @@ unsigned decided_by(const std::vector<Property>& tried, std::size_t depth) {
   return ~open;
 }
 
+/// Families of operands that reach a property, as a set of bits.
+std::uint32_t families_for(Property property) {
+  const auto set = [](std::initializer_list<Family> families) {
+    std::uint32_t bits = 0;
+    for (Family f : families) bits |= 1u << static_cast<unsigned>(f);
+    return bits;
+  };
+  using enum Family;
+  switch (property) {
+    case Property::zero_exponent: return set({edges, tiny});
+    case Property::subnormal_inputs:
+    case Property::subnormal_exponent:
+    case Property::subnormal_outputs: return set({tiny, edges, uniform_bits, sparse});
+    case Property::underflow_sign: return set({tiny, edges});
+    case Property::zero_sign: return set({signed_zeros, cancellation, edges});
+    case Property::overflow: return set({huge, uniform_bits});
+    case Property::nan: return set({specials});
+    default: return (1u << kFamilies) - 1;
+  }
+}
+
 /// Moves the element at `at` towards the front: what kills often is asked first.
 void promote(std::vector<std::size_t>& order, std::size_t at) {
   if (at > 0) std::swap(order[at], order[at / 2]);
@@ -176,15 +197,18 @@ void Fit::infer_order() {
     pivot = pivot < 0 ? 0 : (blocks.front().front() != pivot ? blocks.front().front() : blocks.front().back());
   }
   if (best.size() <= 1) return;
-  space_.add_blocks(best, "in the order found");
-  // The pivot's own block may be several that a pivot cannot tell apart.
-  std::vector<std::vector<int>> singles;
-  for (const auto& block : best) {
-    for (int i : block) singles.push_back({i});
-  }
-  if (best.front().size() > 1 && best.size() + best.front().size() - 1 == static_cast<std::size_t>(k)) {
-    space_.add_blocks(singles, "in the order found");
-    std::swap(singles[0], singles[1]);
+  const auto regular = [&] {
+    return std::all_of(best.begin(), best.end() - 1, [&](const auto& block) { return block.size() == best.front().size(); }) &&
+           best.back().size() <= best.front().size();
+  };
+  if (regular()) {
+    space_.add_blocks(best, "in the order found");
+  } else if (best.size() + best.front().size() - 1 == static_cast<std::size_t>(k)) {
+    // Single products, the first of which the pivot could not tell apart.
+    std::vector<std::vector<int>> singles;
+    for (const auto& block : best) {
+      for (int i : block) singles.push_back({i});
+    }
     space_.add_blocks(singles, "in the order found");
   }
 }
@@ -353,39 +377,38 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
     std::vector<Survivor> found;
     std::set<Choice> seen;
     unsigned consulted_now = consulted_by_any;
-    const auto refuted = [&](std::vector<std::size_t>& numbers, unsigned decided) {
+    // Whether an answer refutes what is decided so far; `pending` collects those that cannot judge it yet.
+    const auto refuted = [&](std::vector<std::size_t>& numbers, unsigned decided, std::vector<std::size_t>& pending) {
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         unsigned consulted = 0;
-        if (judge(numbers[i], consulted) || (consulted & kEdges & ~decided) != 0) {
-          consulted_now |= consulted & kEdges;
-          continue;
+        const bool right = judge(numbers[i], consulted);
+        consulted_now |= consulted & kEdges;
+        if ((consulted & kEdges & ~decided) != 0) {
+          pending.push_back(numbers[i]);
+        } else if (!right) {
+          promote(numbers, i);
+          return true;
         }
-        promote(numbers, i);
-        return true;
       }
       return false;
     };
-    const auto branch = [&](auto&& self, std::size_t depth, Choice c) -> void {
+    const auto branch = [&](auto&& self, std::size_t depth, Choice c, std::vector<std::size_t> waiting) -> void {
       if (!space_.contains(c)) return;
       emulator.set_numerics(space_.numerics(c));
-      if (refuted(judged[depth], decided_by(tried, depth))) return;
-      if (depth < tried.size()) {
-        for (int v = 0; v < space_.count(tried[depth]); ++v) {
-          Space::set(c, tried[depth], v);
-          self(self, depth + 1, c);
-        }
+      std::vector<std::size_t> pending;
+      const unsigned decided = decided_by(tried, depth);
+      if (refuted(waiting, decided, pending) || refuted(judged[depth], decided, pending)) return;
+      if (depth == tried.size()) {
+        c = space_.canonical(c);
+        if (seen.insert(c).second) found.push_back({c, free});
         return;
       }
-      c = space_.canonical(c);
-      if (!seen.insert(c).second) return;
-      // What consulted something else under these rules than under the first ones was not judged on the way.
-      emulator.set_numerics(space_.numerics(c));
-      for (std::vector<std::size_t>& numbers : judged) {
-        if (refuted(numbers, ~0u)) return;
+      for (int v = 0; v < space_.count(tried[depth]); ++v) {
+        Space::set(c, tried[depth], v);
+        self(self, depth + 1, c, pending);
       }
-      found.push_back({c, free});
     };
-    branch(branch, 0, core);
+    branch(branch, 0, core, {});
     if (consulted_now == consulted_by_any) return found;
     consulted_by_any = consulted_now;
   }
@@ -419,21 +442,24 @@ void Fit::expand_all() {
 // ---------------------------------------------------------------------------------------------------------------------
 // Separating
 
-std::optional<Problem> Fit::separate(const Datapath& p, const Datapath& q, std::uint64_t round, std::size_t tiles) {
-  const FastEmulator x(p), y(q);
+std::optional<Problem> Fit::separate(const Choice& one, const Choice& other) {
+  // Only families that reach the rules in which the two differ can separate them.
+  std::uint32_t families = 0;
+  for (std::size_t i = 0; i < kProperties; ++i) {
+    if (one[i] != other[i]) families |= families_for(static_cast<Property>(i));
+  }
+  const FastEmulator x(space_.datapath(one)), y(space_.datapath(other));
   constexpr std::size_t kBatch = 4;
-  for (std::size_t done = 0; done < tiles; done += kBatch) {
+  for (std::size_t done = 0; done < options_.search_tiles; done += kBatch) {
     for (std::size_t f = 0; f < kFamilies; ++f) {
-      const Tiles problems = make_family_tiles(*instruction_, static_cast<Family>(f), options_.seed + 1000 + round,
+      if ((families >> f & 1u) == 0) continue;
+      const Tiles problems = make_family_tiles(*instruction_, static_cast<Family>(f), options_.seed + 1000 + search_round_,
                                                done, kBatch, kPackSide, kPackSide);
-      const DecodedTiles dx(problems, p.numerics.a, p.numerics.b, p.numerics.c);
-      const DecodedTiles dy(problems, q.numerics.a, q.numerics.b, q.numerics.c);
-      for (std::size_t t = 0; t < problems.count; ++t) {
-        for (std::size_t i = 0; i < kPackSide; ++i) {
-          for (std::size_t j = 0; j < kPackSide; ++j) {
-            if (x.dot(dx, t, i, j) != y.dot(dy, t, i, j)) return problem_at(problems, problems.c_index(t, i, j));
-          }
-        }
+      Tiles mine = problems, others = problems;
+      x.run(mine);
+      y.run(others);
+      for (std::size_t i = 0; i < problems.size(); ++i) {
+        if (mine.d[i] != others.d[i]) return problem_at(problems, i);
       }
     }
   }
@@ -455,32 +481,55 @@ double Fit::survivors_in_all() const {
 /// Looks for operands that separate what is left, and asks them. Returns whether anything was asked.
 bool Fit::separate_survivors(FitResult& result) {
   std::vector<Problem> problems;
-  const Datapath first = space_.datapath(survivors_[0].choice);
-  constexpr std::size_t kMostPairs = 64;
-  for (std::size_t i = 1; i < survivors_.size() && i <= kMostPairs; ++i) {
-    if (const auto problem = separate(first, space_.datapath(survivors_[i].choice), search_round_, options_.search_tiles)) {
+  const Choice& first = survivors_[0].choice;
+  const std::size_t effort = options_.search_tiles * kPackSide * kPackSide;
+  // Neighbours in the list mostly differ in one value: what separates them splits the rest well. Pairs for which a
+  // search has failed are not tried again.
+  std::size_t tries = 0;
+  constexpr std::size_t kMostTries = 24;
+  const auto attempt = [&](const Choice& x, const Choice& y) {
+    if (inseparable_.contains({x, y})) return;
+    ++tries;
+    if (const auto problem = separate(x, y)) {
       problems.push_back(*problem);
-      if (problems.size() >= kPackSide) break;
     } else {
-      result.search_effort += options_.search_tiles * kFamilies * kPackSide * kPackSide;
+      inseparable_.insert({x, y});
+      result.search_effort += effort;
     }
+  };
+  const std::size_t stride = std::max<std::size_t>(1, survivors_.size() / kPackSide);
+  for (std::size_t i = stride; i < survivors_.size() && problems.size() < kPackSide && tries < kMostTries; i += stride) {
+    attempt(survivors_[i - stride].choice, survivors_[i].choice);
+  }
+  for (std::size_t i = 1; i < survivors_.size() && problems.empty() && tries < kMostTries; ++i) {
+    attempt(first, survivors_[i].choice);
   }
   // Properties that no answer has consulted: any answer that does will tell.
   for (Property p : survivors_[0].free) {
     for (int v = 0; v < space_.count(p); ++v) {
-      Choice other = survivors_[0].choice;
+      Choice other = first;
       Space::set(other, p, v);
-      if (!space_.contains(other) || space_.canonical(other) == survivors_[0].choice) continue;
-      if (const auto problem = separate(first, space_.datapath(other), search_round_, options_.search_tiles)) {
-        problems.push_back(*problem);
-        break;
-      }
+      if (!space_.contains(other) || space_.canonical(other) == first) continue;
+      attempt(first, other);
+      break;
     }
   }
   ++search_round_;
   if (problems.empty()) return false;
   result.separating += problems.size();
+  const std::size_t before = evidence_.size();
   ask(problems, "separating");
+  if (std::any_of(survivors_.begin(), survivors_.end(), [](const Survivor& s) { return !s.free.empty(); })) {
+    expand_all();
+    return true;
+  }
+  std::erase_if(survivors_, [&](const Survivor& s) {
+    const FastEmulator emulator(space_.datapath(s.choice));
+    for (std::size_t number = before; number < evidence_.size(); ++number) {
+      if (evidence_.emulate(emulator, number) != evidence_.answer(number)) return true;
+    }
+    return false;
+  });
   return true;
 }
 
@@ -498,7 +547,6 @@ FitResult Fit::run() {
                              return space_.observable(survivors_[0].choice, p);
                            }));
     if (!undecided || !separate_survivors(result)) break;
-    expand_all();
   }
   result.considered = space_.size();
   if (survivors_.empty()) {

@@ -136,13 +136,16 @@ class Filler {
   }
 
   void cancellation(Problem& p) {
-    const int top = std::min({a().max_exponent() + b().max_exponent(), d().max_exponent() - 6, 40});
+    int top = std::min({a().max_exponent() + b().max_exponent(), d().max_exponent() - 6, 40});
+    // Products beyond the result's range, as long as they cancel.
+    if (coin()) top = std::min(a().max_exponent() + b().max_exponent(), 40);
     const int high = random_.between(std::max(top - 30, a().min_exponent() + b().min_exponent()), top);
+    const int most_left = std::min(high, d().max_exponent() - 4);
     const int pairs = random_.between(1, std::max(1, in_.k / 2));
     // Small terms everywhere, at distances from the large ones that straddle the widths that matter.
     const int depth = random_.between(0, 45);
-    for (std::size_t i = 0; i < k(); ++i) put_product(in_, p, i, random_, coin(), high - depth - random_.between(0, 4));
-    p.c = small_number(c(), random_, coin(), high - random_.between(0, 45));
+    for (std::size_t i = 0; i < k(); ++i) put_product(in_, p, i, random_, coin(), std::min(most_left, high - depth) - random_.between(0, 4));
+    p.c = small_number(c(), random_, coin(), most_left - random_.between(0, 45));
     for (int n = 0; n < pairs; ++n) {
       const auto i = static_cast<std::size_t>(slot()), j = static_cast<std::size_t>(slot());
       if (i == j) continue;
@@ -151,7 +154,7 @@ class Filler {
       p.a[j] = p.a[i];
       p.b[j] = p.b[i] ^ sign;
     }
-    if (random_.chance(30)) p.c = small_number(c(), random_, coin(), high);
+    if (random_.chance(30)) p.c = small_number(c(), random_, coin(), most_left);
   }
 
   void uniform_bits(Problem& p) {
@@ -205,12 +208,14 @@ class Filler {
     const ProductMaker make(in_);
     const int product_low = make.lowest_subnormal();
     const int base = quantum() + random_.between(-3, 4);
+    // Terms must meet in one sum to show anything: mostly within a few slots of each other.
+    const int home = slot(), reach = 1 << random_.between(0, 5);
     const auto place = [&](bool negative, int exponent) {
       if (exponent < product_low || random_.chance(15)) {
         p.c = small_number(c(), random_, negative, exponent);
         return;
       }
-      const auto i = static_cast<std::size_t>(slot());
+      const auto i = static_cast<std::size_t>(home ^ random_.between(0, std::min(reach, in_.k - 1))) % k();
       if (coin()) put_product(in_, p, i, random_, negative, std::min(exponent, make.highest()));
       else make.put(p, static_cast<int>(i), negative, std::min(exponent, make.highest()));
     };

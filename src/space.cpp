@@ -158,7 +158,7 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   if (result.id == FormatId::fp64) {
     for (int bits = 48; bits <= 60; ++bits) fraction_bits_.push_back(bits);
   } else {
-    for (int bits = 8; bits <= 40; ++bits) fraction_bits_.push_back(bits);
+    for (int bits = 8; bits <= 32; ++bits) fraction_bits_.push_back(bits);
   }
   fraction_bits_.push_back(kExact);
 
@@ -168,14 +168,13 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   zero_exponents_.push_back({ZeroExponentKind::none, 0});
   for (int value = low - reach_down; value <= low + reach_up; ++value) {
     zero_exponents_.push_back({ZeroExponentKind::floor, value});
-    zero_exponents_.push_back({ZeroExponentKind::zeros, value});
   }
   watch_exponent_ = low + reach_up;
 
   const std::uint64_t quiet = nan_code(result);
   const std::uint64_t sign = std::uint64_t{1} << (result.storage_bits - 1);
   for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) nans_.push_back({code, false, {}});
-  if (instruction.a == instruction.d) {  // only here can an operand's payload be told from a fixed code by its format
+  if (result.id == FormatId::fp64) {  // narrower results are published with one fixed NaN everywhere
     using enum NanOperand;
     for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) {
       for (const auto& order : std::array<std::array<NanOperand, 3>, 6>{
@@ -186,8 +185,12 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   }
 }
 
-void Space::add_blocks(const std::vector<std::vector<int>>& blocks, const std::string& order) {
+void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& order) {
   for (Combination combination : kCombinations) {
+    // A chain that starts from nothing sums its first two products whichever comes first.
+    if (combination == Combination::chain_then_c && blocks.size() > 1 && blocks[0].size() == 1 && blocks[1] < blocks[0]) {
+      std::swap(blocks[0], blocks[1]);
+    }
     Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
     const auto same = [&](const Structure& other) {
       if (other.tree == s.tree) return true;
@@ -253,7 +256,8 @@ bool Space::contains(const Choice& c) const {
   // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has more
   // than twice the bits and two (Figueroa). Only a wider intermediate result makes it a datapath of its own.
   if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame) return false;
-  // In a chain of blocks that ends in an add, the last block's sum is an intermediate result too.
+  // Floors under the alignment are published for sums that take in the accumulator.
+  if (!only_blocks && value(c, Property::zero_exponent) != 0) return false;
   if (value(c, Property::zero_terms) != 0 && value(c, Property::zero_exponent) != 0) return false;
   return true;
 }
@@ -458,6 +462,10 @@ Choice Space::canonical(const Choice& choice) const {
     if (top - fraction_bits(c) <= sum_low) set(c, Property::zero_terms, 0);
   }
 
+  const bool minimum_exponents =
+      value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum) ||
+      value(c, Property::subnormal_inputs) == static_cast<int>(Subnormals::flushed);
+
   // 3. Zero exponents.
   if (value(c, Property::zero_exponent) != 0) {
     const ZeroExponent z = zero_exponent(c);
@@ -468,14 +476,10 @@ Choice Space::canonical(const Choice& choice) const {
                                      align_rounding(c) != Rounding::nearest_even;
     if (cut <= sum_low || (only_accumulator && c_inside && rounds_the_same_way && cut <= quantum &&
                            value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive)) ||
-        (only_accumulator && !c_inside && blocks == 1)) {
+        (only_accumulator && !c_inside && blocks == 1) ||
+        // Whatever is not zero is aligned above it already.
+        (only_accumulator && minimum_exponents && z.value <= std::min(c_inside ? cf.min_exponent() : kUnbounded, r.min_exponent()))) {
       set(c, Property::zero_exponent, 0);
-    } else if (z.kind == ZeroExponentKind::zeros &&
-               (only_accumulator ||
-                // An accumulator that is not zero has at least the smallest exponent of its format.
-                (c_inside && value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum) &&
-                 z.value <= std::min(cf.min_exponent(), r.min_exponent())))) {
-      set(c, Property::zero_exponent, value(c, Property::zero_exponent) - 1);  // the floor of the same value
     }
   }
 
@@ -492,7 +496,12 @@ Choice Space::canonical(const Choice& choice) const {
   // 5. Tiny outputs.
   if (!tiny_output_reachable(c)) set(c, Property::subnormal_outputs, 0);
   const int quantum = r.min_exponent() - output_fraction_bits(c);
-  const int all_low = std::min(product_low, cf.min_exponent() - cf.fraction_bits);
+  int all_low = sum_low;  // adds of c, which is in the result's own format, never underflow
+  if (c_inside && !exact && value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum)) {
+    // Every sum is a multiple of its lowest kept bit.
+    const int lowest_alignment = std::min({lowest_product_exponent(c), cf.min_exponent(), r.min_exponent()});
+    all_low = std::max(all_low, lowest_alignment - fraction_bits(c));
+  }
   if (all_low >= quantum && value(c, Property::subnormal_outputs) == 0) {
     set(c, Property::underflow_sign, 0);
   }
@@ -508,10 +517,24 @@ Choice Space::canonical(const Choice& choice) const {
   const bool sum_is_short = !exact && fraction_bits(c) + 2 + log2_ceil(terms) <= output_fraction_bits(c);
   const bool product_is_short = single_products && a.fraction_bits + b.fraction_bits + 1 <= r.fraction_bits &&
                                 value(c, Property::inner_result) == 0;
-  if ((sum_is_short || product_is_short) && all_low >= quantum && !overflow_reachable(c) &&
-      value(c, Property::subnormal_outputs) == 0) {
-    const bool shows_in_zero_sign = output_rounding(c) == Rounding::down && value(c, Property::zero_sign) == static_cast<int>(ZeroSign::ieee);
-    if (!shows_in_zero_sign) set(c, Property::output_rounding, 0);
+  const bool shows_in_zero_sign =
+      output_rounding(c) == Rounding::down && value(c, Property::zero_sign) == static_cast<int>(ZeroSign::ieee);
+  if ((sum_is_short || product_is_short) && all_low >= quantum && !shows_in_zero_sign && value(c, Property::inner_result) == 0) {
+    if (!overflow_reachable(c)) {
+      set(c, Property::output_rounding, 0);
+    } else if (c_inside) {
+      // Only what becomes of overflow is left of the rounding mode.
+      const auto overflow = static_cast<Overflow>(value(c, Property::overflow));
+      const Rounding mode = output_rounding(c);
+      const bool nearest = mode == Rounding::nearest_even || mode == Rounding::nearest_away;
+      if (overflow == Overflow::max_finite || (overflow == Overflow::ieee && mode == Rounding::toward_zero)) {
+        set(c, Property::output_rounding, 0);
+        set(c, Property::overflow, static_cast<int>(Overflow::ieee));
+      } else if (overflow == Overflow::infinity || nearest) {
+        set(c, Property::output_rounding, 0);
+        set(c, Property::overflow, static_cast<int>(Overflow::infinity));
+      }
+    }
   }
 
   // 7. Overflow.

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tcnum/fast.hpp"
@@ -140,7 +142,7 @@ class Fit {
   std::vector<Survivor> expand(const Choice& core);
   void eliminate();
   void expand_all();
-  std::optional<Problem> separate(const Datapath& p, const Datapath& q, std::uint64_t round, std::size_t tiles);
+  std::optional<Problem> separate(const Choice& one, const Choice& other);
   bool separate_survivors(FitResult& result);
   void explain(FitResult& result);
   void find_nearest(FitResult& result);
@@ -156,6 +158,7 @@ class Fit {
   std::vector<std::size_t> exact_probes_, dense_probes_;  // answers that kill most datapaths, see collect_probes
   std::vector<Survivor> survivors_;
   std::vector<Choice> cores_;  // what the answers that consult no edge rule have left; if nothing survives, what came far
+  std::set<std::pair<Choice, Choice>> inseparable_;  // as far as searches could tell
   std::uint64_t search_round_ = 0;
 };
 

@@ -79,7 +79,7 @@ class Space {
   explicit Space(const Instruction& instruction);
 
   /// Adds a structure that is not there yet, in every combination.
-  void add_blocks(const std::vector<std::vector<int>>& blocks, const std::string& order);
+  void add_blocks(std::vector<std::vector<int>> blocks, const std::string& order);
 
   const Instruction& instruction() const { return *instruction_; }
   const std::vector<Structure>& structures() const { return structures_; }

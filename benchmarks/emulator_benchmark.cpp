@@ -1,0 +1,121 @@
+// Dot products a second on one core: the fast emulator, and the exact one beside it.
+#include <benchmark/benchmark.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/fast.hpp"
+#include "tcnum/instruction.hpp"
+#include "tcnum/operands.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::size_t kSide = 8;
+constexpr std::size_t kFastTiles = 256, kExactTiles = 4;
+
+struct Case {
+  std::string name;
+  const Instruction* instruction;
+  Datapath datapath;
+};
+
+const Instruction& instruction(const char* name) {
+  const Instruction* found = find_instruction(name);
+  if (found == nullptr) throw std::logic_error(std::string("no instruction ") + name);
+  return *found;
+}
+
+Datapath example(const std::string& name) {
+  return read_datapath(std::string(TCNUM_SOURCE_DIR) + "/docs/datapaths/" + name + ".json");
+}
+
+/// A published datapath of the same structure, with the formats and the length of another instruction.
+Datapath adapted(Datapath datapath, const Instruction& in) {
+  datapath.numerics.a.format = in.a;
+  datapath.numerics.b.format = in.b;
+  datapath.tree.k = in.k;
+  return datapath;
+}
+
+/// One block of all products and c.
+Datapath one_block(const std::string& name, const Instruction& in) {
+  Datapath datapath = adapted(example(name), in);
+  Node node{0, {{Term::Kind::accumulator, 0}}};
+  for (int k = 0; k < in.k; ++k) node.terms.push_back({Term::Kind::product, k});
+  datapath.tree.nodes = {node};
+  validate(datapath, name);
+  return datapath;
+}
+
+/// ((c + a[0]·b[0]) + a[1]·b[1]) + …
+Datapath fma_chain(const Instruction& in) {
+  Datapath datapath = adapted(example("fp64-fma-chain"), in);
+  datapath.tree.nodes.clear();
+  Term sum{Term::Kind::accumulator, 0};
+  for (int k = 0; k < in.k; ++k) {
+    datapath.tree.nodes.push_back({0, {sum, {Term::Kind::product, k}}});
+    sum = {Term::Kind::node, k};
+  }
+  validate(datapath, "fp64-fma-chain");
+  return datapath;
+}
+
+std::vector<Case> cases() {
+  const Instruction& e4m3 = instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
+  const Instruction& lowered = instruction("mma.m16n8k32.f32.e4m3.e4m3.f32");
+  const Instruction& half = instruction("mma.m16n8k16.f32.f16.f16.f32");
+  const Instruction& bf16 = instruction("mma.m16n8k16.f32.bf16.bf16.f32");
+  const Instruction& tf32 = instruction("mma.m16n8k8.f32.tf32.tf32.f32");
+  const Instruction& fp64 = instruction("mma.m16n8k16.f64.f64.f64.f64");
+  return {
+      {"fp8e4m3 k=32, one block, 13 bits", &e4m3, one_block("hopper-fp8-e8m13", e4m3)},
+      {"fp8e4m3 k=32, one block, 25 bits", &e4m3, one_block("hopper-fp16", e4m3)},
+      {"fp8e4m3 k=32, lowered to fp16", &lowered, adapted(example("hopper-fp8-lowered"), lowered)},
+      {"fp16 k=16, one block, 25 bits", &half, one_block("hopper-fp16", half)},
+      {"bf16 k=16, one block, 25 bits", &bf16, one_block("hopper-fp16", bf16)},
+      {"tf32 k=8, one block, 25 bits", &tf32, one_block("hopper-fp16", tf32)},
+      {"fp64 k=16, FMA chain", &fp64, fma_chain(fp64)},
+  };
+}
+
+Tiles operands(const Case& each, std::size_t count) {
+  return make_family_tiles(*each.instruction, Family::gaussian, 1, 0, count, kSide, kSide);
+}
+
+void run_fast(benchmark::State& state, const Case& each) {
+  const FastEmulator emulator(each.datapath);
+  Tiles tiles = operands(each, kFastTiles);
+  for (auto _ : state) {
+    emulator.run(tiles);
+    benchmark::DoNotOptimize(tiles.d.bytes().data());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tiles.size()));
+  if (emulator.falls_back()) state.SetLabel("calls the exact emulator");
+}
+
+void run_exact(benchmark::State& state, const Case& each) {
+  Tiles tiles = operands(each, kExactTiles);
+  for (auto _ : state) {
+    emulate_exact(each.datapath, tiles);
+    benchmark::DoNotOptimize(tiles.d.bytes().data());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tiles.size()));
+}
+
+}  // namespace
+}  // namespace tcnum
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  for (const tcnum::Case& each : tcnum::cases()) {
+    benchmark::RegisterBenchmark(("fast: " + each.name).c_str(), tcnum::run_fast, each);
+    benchmark::RegisterBenchmark(("exact: " + each.name).c_str(), tcnum::run_exact, each);
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

@@ -1,0 +1,49 @@
+#include "datapath_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+bool same_storage(FormatId rule, FormatId operand) {
+  return rule == operand || (rule == FormatId::fp32 && operand == FormatId::tf32);
+}
+
+}  // namespace
+
+void check_datapath_fits(const Datapath& datapath, const Instruction& instruction, std::string_view where) {
+  const Numerics& n = datapath.numerics;
+  if (datapath.tree.k != instruction.k) {
+    throw InputError(fmt::format("{}: k: {}; right would be {}, the k of {}", where, datapath.tree.k, instruction.k,
+                                 instruction.name()));
+  }
+  struct Rule {
+    std::string_view field;
+    FormatId rule, operand;
+  };
+  for (const Rule& r :
+       {Rule{"operands.a.format", n.a.format, instruction.a}, Rule{"operands.b.format", n.b.format, instruction.b},
+        Rule{"operands.c.format", n.c.format, instruction.c}, Rule{"result", n.result, instruction.d}}) {
+    if (same_storage(r.rule, r.operand)) continue;
+    throw InputError(fmt::format("{}: {}: {}; right would be {}, as {} has it", where, r.field, format(r.rule).name,
+                                 format(r.operand).name, instruction.name()));
+  }
+  if (n.scales) {
+    throw InputError(
+        fmt::format("{}: scales: {} has none; right would be a datapath without scales", where, instruction.name()));
+  }
+}
+
+DatapathOracle::DatapathOracle(const Datapath& datapath, const Instruction& instruction, std::string where,
+                               unsigned threads)
+    : where_(std::move(where)), emulator_(datapath), threads_(threads) {
+  check_datapath_fits(datapath, instruction, where_);
+}
+
+void DatapathOracle::answer(Tiles& tiles) { emulator_.run(tiles, threads_); }
+
+}  // namespace tcnum
