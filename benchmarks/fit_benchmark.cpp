@@ -52,7 +52,8 @@ void add_all() {
   const GpuInfo gpu = gpu_info();
   const auto arch = gpu.present ? find_arch(gpu.arch) : std::nullopt;
   if (!arch) return;
-  for (const Instruction* instruction : instructions_of(*arch)) add("live: " + instruction->name(), fit_live, instruction);
+  for (const Instruction* instruction : instructions_of(*arch))
+    add("live: " + instruction->name(), fit_live, instruction);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class Battery {
     carries_and_normalisation();
     blocks();
     subnormals();
+    alignment_of_subnormal_products();
     smallest_results();
     zeros();
     overflow();
@@ -180,6 +181,38 @@ class Battery {
     }
   }
 
+  void alignment_of_subnormal_products() {
+    // subnormal · largest, a tie half a unit below its last bit in the result, and something far below that breaks the
+    // tie only if it survives the cut: where the cut is tells the exponent that the subnormal product was aligned with.
+    if (in_.k < 3) return;
+    for (const bool swapped : {false, true}) {
+      const Format& x = swapped ? b_ : a_;
+      const Format& y = swapped ? a_ : b_;
+      const int value = x.min_exponent() - x.fraction_bits + y.max_exponent();
+      const std::uint64_t small = std::uint64_t{1} << x.padding_bits;
+      const std::uint64_t large = encode(y, false, 1, y.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      for (int n = d_.fraction_bits + 2; n <= d_.fraction_bits + 24; ++n) {
+        if (!can(value - d_.fraction_bits - 1) || !can(value - n)) continue;
+        for (const bool negative : {false, true}) {
+          for (const int apart : {1, 4}) {  // slots of one block, whichever way blocks interleave
+            if (2 * apart >= in_.k) continue;
+            Problem p = zero();
+            p.a[0] = swapped ? large : small;
+            p.b[0] = swapped ? small : large;
+            make_.put(p, apart, false, value - d_.fraction_bits - 1);
+            make_.put(p, 2 * apart, negative, value - n);
+            probe(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "", value - n), p);
+            // The same with an odd last bit, so that the tie goes the other way.
+            if (3 * apart < in_.k && can(value - d_.fraction_bits)) {
+              make_.put(p, 3 * apart, false, value - d_.fraction_bits);
+              probe(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "", value - n), p);
+            }
+          }
+        }
+      }
+    }
+  }
+
   void smallest_results() {
     // Two products (or c and a product) around the smallest result: is what lies far below it still there?
     const int quantum = d_.min_exponent() - d_.fraction_bits;
@@ -197,6 +230,19 @@ class Battery {
           p.c = make_.accumulator(negative, base);
           make_.put(p, 0, !negative, base - n);
           probe(fmt::format("zero exponent: c = {}2^{}, product 2^{}", negative ? "-" : "", base, base - n), p);
+        }
+      }
+    }
+    // A tie between two of the smallest results, broken by a product far below: half a quantum past an odd multiple.
+    for (int n = 2; n <= 48 && in_.k >= 3; ++n) {
+      if (!can(quantum - 1) || !can(quantum - n)) continue;
+      for (const bool negative : {false, true}) {
+        for (const bool above : {false, true}) {
+          Problem p = zero();
+          make_.put(p, 0, negative, quantum);
+          make_.put(p, 1, negative, quantum - 1);
+          make_.put(p, 2, negative != above, quantum - n);
+          probe(fmt::format("zero exponent: {0}(2^{1} + 2^{2} {3} 2^{4})", negative ? "-" : "", quantum, quantum - 1, above ? "-" : "+", quantum - n), p);
         }
       }
     }

@@ -123,6 +123,32 @@ inline NamedDatapath choose_datapath(const std::string& file, ArchId of, const I
   return {std::move(accounts[0].datapath), std::move(accounts[0].account), std::move(accounts[0].origin)};
 }
 
+/// Those of the instructions that the datapath can be of; throws InputError if it is of none.
+inline std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
+                                                            const std::vector<const Instruction*>& instructions,
+                                                            const std::string& file) {
+  std::vector<const Instruction*> fitting;
+  std::string mismatch = file + ": the architecture has no instruction that it could be of";
+  for (const Instruction* instruction : instructions) {
+    try {
+      check_datapath_fits(datapath, *instruction, file);
+      fitting.push_back(instruction);
+    } catch (const InputError& error) {
+      mismatch = error.what();
+    }
+  }
+  if (fitting.empty() && instructions.size() > 1) {
+    const Numerics& n = datapath.numerics;
+    mismatch = fmt::format(
+        "{}: k, operands and result ({}; {}, {}, {}; {}) are of none of the {} instructions asked for; "
+        "right would be --instr NAME, one that it describes",
+        file, datapath.tree.k, format(n.a.format).name, format(n.b.format).name, format(n.c.format).name,
+        format(n.result).name, instructions.size());
+  }
+  if (fitting.empty()) throw InputError(mismatch);
+  return fitting;
+}
+
 inline unsigned all_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 // --- Output -----------------------------------------------------------------------------------------------------

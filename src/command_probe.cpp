@@ -114,14 +114,7 @@ void plan_file(const Options& options, Plan& plan) {
 void plan_datapath(const std::string& file, ArchId id, const std::vector<const Instruction*>& instructions,
                    Plan& plan) {
   const auto datapath = std::make_shared<Datapath>(read_datapath(file));
-  std::optional<InputError> mismatch;
-  for (const Instruction* instruction : instructions) {
-    try {
-      check_datapath_fits(*datapath, *instruction, file);
-    } catch (const InputError& error) {
-      if (!mismatch) mismatch = error;
-      continue;
-    }
+  for (const Instruction* instruction : fitting_instructions(*datapath, instructions, file)) {
     plan.subjects.emplace_back([=] {
       auto subject = std::make_unique<Subject>();
       subject->arch = id;
@@ -131,7 +124,6 @@ void plan_datapath(const std::string& file, ArchId id, const std::vector<const I
       return subject;
     });
   }
-  if (plan.subjects.empty()) throw *mismatch;
 }
 
 void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, const GpuInfo& gpu, Plan& plan) {
@@ -265,6 +257,7 @@ int probe(const Options& options) {
       throw InputError("--record: the answers are recorded already; right would be --from gpu or --from datapath:FILE");
     }
     FitOptions fit_options;
+    fit_options.threads = all_threads();
     fit_options.seed = options.seed;
     Fit fit(*subject->instruction, subject->oracle.get(), fit_options);
     Source source = subject->source();

@@ -268,7 +268,10 @@ std::string families_text(const Campaign& campaign) {
 int verify_gpu(const Options& options) {
   if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
   const ArchId id = parse_arch(options.arch);
-  const std::vector<const Instruction*> instructions = matching_instructions(options.instruction, id);
+  std::vector<const Instruction*> instructions = matching_instructions(options.instruction, id);
+  if (!options.datapath.empty()) {
+    instructions = fitting_instructions(read_datapath(options.datapath), instructions, options.datapath);
+  }
   // Everything that can be wrong with the input is found before the work starts.
   std::vector<NamedDatapath> datapaths;
   for (const Instruction* i : instructions) datapaths.push_back(choose_datapath(options.datapath, id, *i, "--instr"));

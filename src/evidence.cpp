@@ -66,7 +66,9 @@ const DecodedTiles& Evidence::decoded(const Block& block, const Numerics& n) {
   const std::size_t key = (n.a.subnormals == Subnormals::flushed ? 1u : 0u) |
                           (n.a.subnormal_exponent == SubnormalExponent::normalised ? 2u : 0u) |
                           (n.a.format == FormatId::fp32 ? 4u : 0u);
-  if (!block.decoded[key]) block.decoded[key] = std::make_unique<DecodedTiles>(block.tiles, n.a, n.b, n.c);
+  std::call_once(block.decoded_once[key], [&] {
+    block.decoded[key] = std::make_unique<DecodedTiles>(block.tiles, n.a, n.b, n.c);
+  });
   return *block.decoded[key];
 }
 
@@ -87,6 +89,13 @@ std::string Evidence::name_of(std::size_t number) const {
 }
 
 void Evidence::set_name(std::size_t number, std::string name) { names_.emplace(number, std::move(name)); }
+
+std::vector<std::size_t> Evidence::named() const {
+  std::vector<std::size_t> numbers;
+  for (const auto& [number, name] : names_) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
 
 Tiles Evidence::all() const {
   Tiles total;

@@ -1,9 +1,11 @@
 #include "tcnum/fit.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -222,7 +224,7 @@ void Fit::infer_order() {
 void Fit::collect_probes() {
   exact_probes_.clear();
   dense_probes_.clear();
-  constexpr std::size_t kMostExact = 300, kMostDense = 600;
+  constexpr std::size_t kMostExact = 120, kMostDense = 160;
   const Format& a = format(instruction_->a);
   const Format& b = format(instruction_->b);
   const Format& c = format(instruction_->c);
@@ -272,7 +274,7 @@ bool Fit::reproduces(const FastEmulator& emulator, unsigned inconclusive, const 
   return true;
 }
 
-std::vector<Choice> Fit::cores_of(int structure) {
+std::vector<Choice> Fit::cores_of(int structure) const {
   static thread_local std::vector<std::size_t> exact_order, dense_order;
   const auto reset = [](std::vector<std::size_t>& order, std::size_t size) {
     if (order.size() == size) return;
@@ -330,7 +332,7 @@ std::vector<Choice> Fit::cores_of(int structure) {
 }
 
 /// All datapaths with this core that explain every answer, canonical and each once.
-std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
+std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
   FastEmulator emulator = [&] {
     Datapath d;
     d.tree = space_.structure(core).tree;
@@ -414,24 +416,36 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) {
   }
 }
 
+/// Calls body(i) for i from 0 to count − 1, on several threads.
+template <class Body>
+void Fit::in_parallel(std::size_t count, const Body& body) const {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) body(i);
+  };
+  std::vector<std::jthread> others;
+  for (unsigned t = 1; t < options_.threads; ++t) others.emplace_back(work);
+  work();
+}
+
 void Fit::eliminate() {
   collect_probes();
+  std::vector<std::vector<Choice>> found(space_.structures().size());
+  in_parallel(found.size(), [&](std::size_t s) { found[s] = cores_of(static_cast<int>(s)); });
   cores_.clear();
-  for (int s = 0; s < static_cast<int>(space_.structures().size()); ++s) {
-    const std::vector<Choice> found = cores_of(s);
-    cores_.insert(cores_.end(), found.begin(), found.end());
-  }
+  for (const std::vector<Choice>& cores : found) cores_.insert(cores_.end(), cores.begin(), cores.end());
   expand_all();
 }
 
 /// Survivors of the cores that are left; forgets cores that have none.
 void Fit::expand_all() {
+  std::vector<std::vector<Survivor>> found(cores_.size());
+  in_parallel(found.size(), [&](std::size_t i) { found[i] = expand(cores_[i]); });
   survivors_.clear();
   std::vector<Choice> alive;
-  for (const Choice& core : cores_) {
-    std::vector<Survivor> found = expand(core);
-    if (!found.empty()) alive.push_back(core);
-    for (Survivor& survivor : found) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].empty()) alive.push_back(cores_[i]);
+    for (Survivor& survivor : found[i]) {
       const auto same = [&](const Survivor& other) { return other.choice == survivor.choice; };
       if (std::none_of(survivors_.begin(), survivors_.end(), same)) survivors_.push_back(std::move(survivor));
     }
@@ -565,6 +579,9 @@ FitResult Fit::run() {
 
 /// For each property: what refutes its other values, or what of it is still open, or that it cannot show.
 void Fit::explain(FitResult& result) {
+  const std::vector<std::size_t> named = evidence_.named();
+  std::vector<std::size_t> all(evidence_.size());
+  for (std::size_t n = 0; n < all.size(); ++n) all[n] = n;
   for (std::size_t i = 0; i < kProperties; ++i) {
     const auto property = static_cast<Property>(i);
     std::set<int> open;
@@ -587,10 +604,14 @@ void Fit::explain(FitResult& result) {
       if (v == Space::value(result.choice, property) || !space_.contains(other) || space_.canonical(other) == result.choice) continue;
       observable = true;
       FastEmulator emulator(space_.datapath(other));
-      for (std::size_t number = 0; number < evidence_.size(); ++number) {
-        const std::uint64_t expected = evidence_.emulate(emulator, number);
-        if (expected == evidence_.answer(number)) continue;
-        result.rejected.push_back({property, space_.value_text(property, v), number, expected, evidence_.answer(number)});
+      // A crafted probe says more than a chance result.
+      for (const auto* numbers : std::initializer_list<const std::vector<std::size_t>*>{&named, &all}) {
+        const auto refuting = std::find_if(numbers->begin(), numbers->end(), [&](std::size_t number) {
+          return evidence_.emulate(emulator, number) != evidence_.answer(number);
+        });
+        if (refuting == numbers->end()) continue;
+        result.rejected.push_back({property, space_.value_text(property, v), *refuting, evidence_.emulate(emulator, *refuting),
+                                   evidence_.answer(*refuting)});
         break;
       }
     }

@@ -34,14 +34,19 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = app.get_subcommands();
-    tcnum::say(chosen.empty() ? app.help() : chosen.front()->help());
+    tcnum::say(app.help());  // of the subcommand, if one was named
     return tcnum::kAgreed;
   } catch (const CLI::CallForVersion& version) {
     tcnum::say(std::string(version.what()) + "\n");
     return tcnum::kAgreed;
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
+    if (const auto strays = app.remaining(); chosen.empty() && !strays.empty() && !strays.front().starts_with('-')) {
+      std::vector<std::string> known;
+      for (const CLI::App* each : app.get_subcommands({})) known.push_back(each->get_name());
+      return fail(tcnum::kWrongInput,
+                  fmt::format("{} is no command; right would be one of {}", strays.front(), fmt::join(known, ", ")));
+    }
     return fail(tcnum::kWrongInput, fmt::format("{}; `tcnum {}--help` shows what would be right", error.what(),
                                                 chosen.empty() ? std::string() : chosen.front()->get_name() + " "));
   }

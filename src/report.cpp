@@ -196,8 +196,8 @@ class Sentence {
     }
   }
   std::string adds_of_products() const {
-    return fmt::format("Floating-point adds of {}{}: each product is {}, {}, and each add is {}.", sizes(), order(),
-                       inner_rounded(), combined("products"), add_rounded());
+    return fmt::format("Floating-point adds of {}{}: each product is {}, {}, and each add is {}.",
+                       plural(blocks(), "product"), order(), inner_rounded(), combined("products"), add_rounded());
   }
   std::string adds_of_sums() const {
     return capitalised(fmt::format("{} fused {} of {}{}{} {}; {} by floating-point adds {}.", number_word(blocks()),
@@ -229,6 +229,19 @@ class Finding {
 
   const Undetermined* open() const { return open_; }
   bool unobservable() const { return unobservable_; }
+  /// Other values that give the same results for every input.
+  std::vector<std::string> equivalent() const {
+    std::vector<std::string> values;
+    if (open_ != nullptr || unobservable_) return values;
+    for (int v = 0; v < space_.count(property_); ++v) {
+      Choice other = result_.choice;
+      Space::set(other, property_, v);
+      if (v != chosen() && space_.contains(other) && space_.canonical(other) == result_.choice) {
+        values.push_back(space_.value_text(property_, v));
+      }
+    }
+    return values;
+  }
   /// Whether there is anything to say: some alternative is in the space.
   bool interesting() const { return open_ != nullptr || unobservable_ || !rejected_.empty(); }
 
@@ -256,6 +269,9 @@ class Finding {
     std::string text = fmt::format("probe #{} ({}) refutes {}: would give {}, {} gave {}", nearest->probe,
                                    fit_.evidence().name_of(nearest->probe), in_quotes(nearest->value),
                                    hex(d, nearest->expected), witness, hex(d, nearest->observed));
+    if (const std::size_t same = equivalent().size(); same > 0) {
+      text += fmt::format("; {} other{} no input tells from it", same, same == 1 ? "" : "s");
+    }
     if (rejected_.size() > 1) {
       text += fmt::format("; {} other{} refuted", rejected_.size() - 1, rejected_.size() == 2 ? "" : "s");
     }
@@ -302,7 +318,9 @@ class Finding {
   bool unobservable_ = false;
 };
 
-std::string_view witness_of(const Source& source) { return source.kind == "datapath" ? "it" : "the hardware"; }
+std::string_view witness_of(const Source& source) {
+  return source.kind == "datapath" ? "the datapath" : "the hardware";
+}
 
 std::string properties_text(const ProbeReport& report) {
   const bool explained = report.result.verdict != Verdict::unexplained;
@@ -316,7 +334,7 @@ std::string properties_text(const ProbeReport& report) {
       rows.push_back({std::string(name(property)), finding.value(), finding.evidence(witness_of(report.source))});
     }
   }
-  return table_text(rows, 28);
+  return table_text(rows, 24);
 }
 
 std::string accounts_text(const ProbeReport& report) {
@@ -585,19 +603,19 @@ std::string text_report(const ProbeReport& report) {
   text += accounts_text(report);
 
   std::vector<std::vector<std::string>> counts = {
-      {"datapaths", "", fmt::format("{} considered, {} left", count_text(r.considered), count_text(r.surviving))}};
+      {"datapaths", fmt::format("{} considered, {} left", count_text(r.considered), count_text(r.surviving))}};
   if (r.verdict == Verdict::identified && r.surviving > 0)
     counts.back().back() += " (in one class that no input tells apart)";
-  counts.push_back({"answers", "",
-                    fmt::format("{}, of which {} were asked because they separate two datapaths", count_text(answers),
-                                r.separating)});
+  std::string asked = count_text(answers);
+  if (r.separating > 0)
+    asked += fmt::format(", of which {} were asked because they separate two datapaths", r.separating);
+  counts.push_back({"answers", std::move(asked)});
   if (r.verdict == Verdict::ambiguous && r.search_effort > 0) {
-    counts.push_back({"search", "",
-                      fmt::format("{} dot problems tried that separate none of what is left",
-                                  count_text(static_cast<double>(r.search_effort)))});
+    counts.push_back({"search", fmt::format("{} dot problems tried that separate none of what is left",
+                                            count_text(static_cast<double>(r.search_effort)))});
   }
-  counts.push_back({"source", "", source_text(report.source)});
-  if (!report.source.file.empty()) counts.push_back({"file", "", report.source.file});
+  counts.push_back({"source", source_text(report.source)});
+  if (report.source.kind == "recorded") counts.push_back({"file", report.source.file});
   return text + "\n" + table_text(counts);
 }
 
@@ -608,9 +626,16 @@ ordered_json json_report(const ProbeReport& report) {
   ordered_json out;
   out["name"] = instruction.name();
   out["verdict"] = name(r.verdict);
-  out["datapath"] = to_json(r.datapath);
+  Datapath datapath = r.datapath;
+  if (!datapath.numerics.nan.propagate)
+    datapath.numerics.nan.order = NanRule{}.order;  // means nothing; to_json checks it
+  out["datapath"] = to_json(datapath);
   out["summary"] = summary_of(report);
-  out["hypotheses"] = {{"considered", r.considered}, {"surviving", r.surviving}};
+  const auto whole = [](double count) {  // spaces may be larger than integers
+    constexpr double kMostExact = 0x1p53;
+    return count < kMostExact ? ordered_json(static_cast<std::uint64_t>(count)) : ordered_json(count);
+  };
+  out["hypotheses"] = {{"considered", whole(r.considered)}, {"surviving", whole(r.surviving)}};
   out["probes"] = report.fit.evidence().size();
   out["separating"] = r.separating;
   out["mismatches"] = r.mismatches;
@@ -625,6 +650,12 @@ ordered_json json_report(const ProbeReport& report) {
                                {"probe_name", report.fit.evidence().name_of(each.probe)},
                                {"expected", hex(d, each.expected)},
                                {"observed", hex(d, each.observed)}});
+  }
+  out["equivalent"] = ordered_json::object();
+  for (std::size_t i = 0; r.verdict != Verdict::unexplained && i < kProperties; ++i) {
+    const auto property = static_cast<Property>(i);
+    const std::vector<std::string> values = Finding(report, property).equivalent();
+    if (!values.empty()) out["equivalent"][std::string(name(property))] = values;
   }
   if (!r.undetermined.empty()) {
     out["undetermined"] = ordered_json::object();

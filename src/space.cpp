@@ -173,7 +173,7 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
 
   const std::uint64_t quiet = nan_code(result);
   const std::uint64_t sign = std::uint64_t{1} << (result.storage_bits - 1);
-  for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) nans_.push_back({code, false, {}});
+  for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) nans_.push_back({.code = code});
   if (result.id == FormatId::fp64) {  // narrower results are published with one fixed NaN everywhere
     using enum NanOperand;
     for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) {
@@ -423,6 +423,15 @@ bool Space::tiny_output_reachable(const Choice& c) const {
 }
 
 Choice Space::canonical(const Choice& choice) const {
+  // One rule can make another apply.
+  for (Choice c = choice;;) {
+    const Choice next = merge(c);
+    if (next == c) return c;
+    c = next;
+  }
+}
+
+Choice Space::merge(const Choice& choice) const {
   Choice c = choice;
   const Structure& s = structure(c);
   const Format& r = format(instruction_->d);
@@ -443,6 +452,12 @@ Choice Space::canonical(const Choice& choice) const {
     }
   };
 
+  // 0. A rounding that no node uses: block sums that go on in fp32, and adds that give the result.
+  if (s.adds_apart() && value(c, Property::inner_result) != kInnerSame) {
+    set(c, Property::output_rounding, 0);
+    set(c, Property::output_fraction_bits, 0);
+  }
+
   // 1. Cuts below the lowest bit that any term of a sum can have cut nothing.
   if (!c_inside && fraction_bits(c) != kExact) {
     const int product_top = a.max_exponent() + b.max_exponent() +
@@ -462,9 +477,13 @@ Choice Space::canonical(const Choice& choice) const {
     if (top - fraction_bits(c) <= sum_low) set(c, Property::zero_terms, 0);
   }
 
+  // An accumulator that is not zero has at least this exponent: c, and the results of earlier blocks.
+  const bool inner_fp32 = value(c, Property::inner_result) != kInnerSame;
+  const int accumulator_low = inner_fp32 ? std::min(cf.min_exponent(), format(FormatId::fp32).min_exponent()) : cf.min_exponent();
+  const bool no_subnormals = value(c, Property::subnormal_inputs) == static_cast<int>(Subnormals::flushed) &&
+                             (blocks == 1 || value(c, Property::subnormal_outputs) == static_cast<int>(Subnormals::flushed));
   const bool minimum_exponents =
-      value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum) ||
-      value(c, Property::subnormal_inputs) == static_cast<int>(Subnormals::flushed);
+      value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum) || no_subnormals;
 
   // 3. Zero exponents.
   if (value(c, Property::zero_exponent) != 0) {
@@ -475,10 +494,11 @@ Choice Space::canonical(const Choice& choice) const {
     const bool rounds_the_same_way = align_rounding(c) == output_rounding(c) && value(c, Property::inner_result) == 0 &&
                                      align_rounding(c) != Rounding::nearest_even;
     if (cut <= sum_low || (only_accumulator && c_inside && rounds_the_same_way && cut <= quantum &&
-                           value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive)) ||
+                           value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive) &&
+                           value(c, Property::zero_sign) == static_cast<int>(ZeroSign::positive)) ||
         (only_accumulator && !c_inside && blocks == 1) ||
         // Whatever is not zero is aligned above it already.
-        (only_accumulator && minimum_exponents && z.value <= std::min(c_inside ? cf.min_exponent() : kUnbounded, r.min_exponent()))) {
+        (only_accumulator && minimum_exponents && z.value <= accumulator_low)) {
       set(c, Property::zero_exponent, 0);
     }
   }
@@ -502,7 +522,7 @@ Choice Space::canonical(const Choice& choice) const {
     const int lowest_alignment = std::min({lowest_product_exponent(c), cf.min_exponent(), r.min_exponent()});
     all_low = std::max(all_low, lowest_alignment - fraction_bits(c));
   }
-  if (all_low >= quantum && value(c, Property::subnormal_outputs) == 0) {
+  if (all_low >= quantum && value(c, Property::subnormal_outputs) == 0 && value(c, Property::inner_result) == kInnerSame) {
     set(c, Property::underflow_sign, 0);
   }
   // The sign of an intermediate zero is lost in an add that gives +0 for every sum of zeros; the add itself, of two
@@ -543,8 +563,10 @@ Choice Space::canonical(const Choice& choice) const {
   } else {
     const auto is_nearest = [](Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; };
     bool all_toward_zero = true, all_nearest = true;
+    const int largest_sum = std::max(a.max_exponent() + b.max_exponent() + 2 + log2_ceil(s.tree.k), cf.max_exponent());
     const auto use = [&](const RoundSteps& steps) {
       for (const RoundStep& step : steps) {
+        if (step.max_exponent > largest_sum + 1) continue;  // cannot overflow
         all_toward_zero = all_toward_zero && step.rounding == Rounding::toward_zero;
         all_nearest = all_nearest && is_nearest(step.rounding);
       }

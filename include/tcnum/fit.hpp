@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,6 +44,8 @@ class Evidence {
   /// Where the answer came from: the name that the problem was given, or its origin ("recorded", a family).
   std::string name_of(std::size_t number) const;
   void set_name(std::size_t number, std::string name);
+  /// Numbers of the answers that have a name of their own, ascending.
+  std::vector<std::size_t> named() const;
 
   const Instruction& instruction() const { return *instruction_; }
   /// All tiles, as one, if they have the same m and n.
@@ -53,7 +56,8 @@ class Evidence {
     Tiles tiles;
     std::string origin;
     std::size_t first = 0;
-    mutable std::array<std::unique_ptr<DecodedTiles>, 8> decoded;  // by operand rules
+    mutable std::array<std::unique_ptr<DecodedTiles>, 8> decoded;  // by operand rules, made when first needed
+    mutable std::array<std::once_flag, 8> decoded_once;
   };
   struct Place {
     const Block& block;
@@ -71,10 +75,11 @@ class Evidence {
 
 struct FitOptions {
   std::uint64_t seed = 1;
+  unsigned threads = 1;
   /// Tiles of 8 × 8 of each family that a live oracle is asked beside the battery.
   std::size_t tiles_per_family = 16;
   /// Tiles of each family that the search for a separating operand tries for one pair of datapaths.
-  std::size_t search_tiles = 400;
+  std::size_t search_tiles = 120;
 };
 
 /// An alternative that an answer refutes.
@@ -138,8 +143,10 @@ class Fit {
   void collect_probes();
   bool reproduces(const FastEmulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
                   std::vector<std::size_t>& order) const;
-  std::vector<Choice> cores_of(int structure);
-  std::vector<Survivor> expand(const Choice& core);
+  std::vector<Choice> cores_of(int structure) const;
+  std::vector<Survivor> expand(const Choice& core) const;
+  template <class Body>
+  void in_parallel(std::size_t count, const Body& body) const;
   void eliminate();
   void expand_all();
   std::optional<Problem> separate(const Choice& one, const Choice& other);

@@ -137,6 +137,8 @@ class Space {
   RoundSteps output_steps(const Choice& choice) const;
   RoundSteps inner_steps(const Choice& choice) const;
 
+  Choice merge(const Choice& choice) const;
+
   // Facts about the formats that canonical() reasons with.
   int lowest_product_bit() const;
   int lowest_product_exponent(const Choice& choice) const;

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs the commands that README.md shows and puts their real output between the markers of the same name.
+#   docs/update_readme.sh [probe|test]…     (default: both)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Replaces what is between <!-- begin NAME --> and <!-- end NAME --> by the command and its output.
+update() {
+  local name=$1 last=$2 block new
+  shift 2
+  grep -q "^<!-- begin $name -->\$" README.md && grep -q "^<!-- end $name -->\$" README.md || {
+    echo "README.md: no markers <!-- begin $name --> and <!-- end $name -->" >&2
+    exit 2
+  }
+  block=$(mktemp)
+  new=$(mktemp)
+  {
+    printf '```console\n$ %s\n' "$*"
+    if ((last > 0)); then "$@" | tail -n "$last"; else "$@"; fi
+    printf '```\n'
+  } >"$block"
+  awk -v name="$name" -v block="$block" '
+    $0 == "<!-- begin " name " -->" { print; while ((getline line < block) > 0) print line; inside = 1 }
+    $0 == "<!-- end " name " -->" { inside = 0 }
+    !inside && $0 != "<!-- begin " name " -->" { print }
+  ' README.md >"$new"
+  cat "$new" >README.md
+  rm -f "$block" "$new"
+}
+
+(($# > 0)) || set -- probe test
+for name in "$@"; do
+  case $name in
+    probe) update probe 0 ./run probe --arch sm_90 --format fp8e4m3 ;;
+    test) update test 4 ./run test ;;  # the summaries at the end
+    *) echo "update_readme.sh: $name is unknown; right would be probe or test" >&2 && exit 2 ;;
+  esac
+done

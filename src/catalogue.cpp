@@ -1,0 +1,177 @@
+// The catalogue as rows: a row says what the instructions of one kind have in common; the space turns it into datapaths.
+#include "tcnum/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "tcnum/space.hpp"
+
+namespace tcnum {
+namespace {
+
+using enum ArchId;
+using enum FormatId;
+
+constexpr std::string_view kFittedOrigin = "fitted";
+constexpr std::string_view kKhattak =
+    "Khattak & Mikaitis, Accurate Models of NVIDIA Tensor Cores (doi 10.1145/3830409)";
+constexpr std::string_view kHickmann =
+    "Hickmann & Bradford, Experimental Analysis of Matrix Multiplication Functional Units (ARITH 2019)";
+constexpr std::string_view kMmaSim = "Xie et al., MMA-Sim (arXiv 2511.10909)";
+
+struct Formats {
+  std::uint32_t bits = 0;
+  constexpr Formats(std::initializer_list<FormatId> ids) {
+    for (FormatId id : ids) bits |= 1u << static_cast<unsigned>(id);
+  }
+  constexpr bool contains(FormatId id) const { return (bits >> static_cast<unsigned>(id)) & 1u; }
+};
+
+/// Which instructions a row speaks of.
+struct Match {
+  ArchSet archs;
+  std::optional<InstructionKind> kind;
+  Formats inputs;  ///< of a
+  FormatId result;
+};
+
+/// A property and the text of its value; no text: nothing to set.
+struct Setting {
+  Property property{};
+  std::string_view text;
+};
+
+struct Row {
+  Match match;
+  std::string_view account;
+  std::string_view origin;
+  Combination combination;
+  int block_k;              ///< at most; 0: all of k in two interleaved halves
+  std::string_view fraction_bits, output_rounding;
+  /// Values of other properties where they are not the first of the space, by name and text.
+  std::array<Setting, 3> others{};
+};
+
+constexpr Combination kChain = Combination::chain;
+constexpr Combination kChainThenC = Combination::chain_then_c;
+using P = Property;
+
+constexpr auto kRows = std::to_array<Row>({
+      // --- sm_90, fitted to vectors/sm_90
+      {{archs({sm_90}), {}, {bf16, tf32}, fp32}, "fitted", kFittedOrigin, kChain, 16, "25", "toward_zero",
+       {{{P::zero_exponent, "-133"}, {P::underflow_sign, "positive"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_90}), {}, {fp16}, fp32}, "fitted", kFittedOrigin, kChain, 16, "25", "toward_zero", {}},
+      {{archs({sm_90}), {}, {fp16}, fp16}, "fitted", kFittedOrigin, kChain, 16, "25", "nearest_even",
+       {{{P::zero_exponent, "-21"}, {P::underflow_sign, "positive"}}}},
+      {{archs({sm_90}), InstructionKind::wgmma, {fp8e4m3, fp8e5m2}, fp32}, "fitted", kFittedOrigin, kChain, 32, "13",
+       "toward_zero", {{{P::output_fraction_bits, "fraction_bits"}}}},
+      {{archs({sm_90}), InstructionKind::wgmma, {fp8e4m3, fp8e5m2}, fp16}, "fitted", kFittedOrigin, kChain, 32, "13",
+       "nearest_even", {{{P::underflow_sign, "positive"}}}},
+      {{archs({sm_90}), InstructionKind::mma, {fp8e4m3, fp8e5m2}, fp32}, "fitted", kFittedOrigin, kChainThenC, 0, "25",
+       "toward_zero", {{{P::add_rounding, "nearest_even"}}}},
+      {{archs({sm_90}), InstructionKind::mma, {fp8e4m3, fp8e5m2}, fp16}, "fitted", kFittedOrigin, kChainThenC, 0, "25",
+       "nearest_even", {{{P::add_rounding, "nearest_even"}}}},
+      {{archs({sm_90}), {}, {fp64}, fp64}, "fitted", kFittedOrigin, kChain, 1, "exact", "nearest_even",
+       {{{P::zero_sign, "ieee"}, {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
+
+      // --- published
+      {{archs({sm_70}), {}, {fp16}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 4, "23", "toward_zero", {}},
+      {{archs({sm_70}), {}, {fp16}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 4, "23", "nearest_even",
+       {{{P::zero_exponent, "-19"}}}},
+      {{archs({sm_70}), {}, {fp16}, fp32}, "Hickmann & Bradford", kHickmann, kChainThenC, 4, "23", "toward_zero",
+       {{{P::add_rounding, "nearest_even"}}}},
+      {{archs({sm_70}), {}, {fp16}, fp16}, "Hickmann & Bradford", kHickmann, kChainThenC, 4, "23", "nearest_even",
+       {{{P::add_rounding, "nearest_even"}}}},
+      {{archs({sm_75, sm_80, sm_86, sm_89}), {}, {fp16}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 8, "24",
+       "nearest_even", {{{P::zero_exponent, "-20"}}}},
+      {{archs({sm_75, sm_80, sm_86, sm_89}), {}, {fp16, bf16}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 8, "24",
+       "toward_zero", {{{P::zero_exponent, "-132"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_80, sm_86, sm_89}), {}, {tf32}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 4, "24", "toward_zero",
+       {{{P::zero_exponent, "-132"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_89}), {}, {fp8e4m3, fp8e5m2}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 16, "13", "toward_zero",
+       {{{P::output_fraction_bits, "fraction_bits"}}}},
+      {{archs({sm_89}), {}, {fp8e4m3, fp8e5m2}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 16, "13", "nearest_even", {}},
+      {{archs({sm_100, sm_120}), {}, {fp16, bf16}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 16, "25", "toward_zero",
+       {{{P::zero_exponent, "-133"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_100, sm_120}), {}, {tf32}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 8, "25", "toward_zero",
+       {{{P::zero_exponent, "-133"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_100, sm_120}), {}, {fp16}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 16, "25", "nearest_even",
+       {{{P::zero_exponent, "-21"}}}},
+      {{archs({sm_100, sm_120}), {}, {fp8e4m3, fp8e5m2}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 32, "25",
+       "toward_zero", {}},
+      {{archs({sm_100, sm_120}), {}, {fp8e4m3, fp8e5m2}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 32, "25",
+       "nearest_even", {}},
+      {{archs({sm_80, sm_86, sm_89, sm_100, sm_120}), {}, {fp64}, fp64}, "MMA-Sim", kMmaSim, kChain, 1, "exact",
+       "nearest_even", {{{P::zero_sign, "ieee"}}}},
+});
+
+bool applies(const Row& row, ArchId arch, const Instruction& in) {
+  return row.match.archs.contains(arch) && in.archs.contains(arch) && (!row.match.kind || *row.match.kind == in.kind) &&
+         row.match.inputs.contains(in.a) &&
+         row.match.result == in.d;
+}
+
+int find_value(const Space& space, Property property, std::string_view text) {
+  for (int v = 0; v < space.count(property); ++v) {
+    if (space.value_text(property, v) == text) return v;
+  }
+  throw std::logic_error(fmt::format("catalogue: {} has no value {} for {}", space.instruction().name(), text, name(property)));
+}
+
+/// The exponent that subnormal fp8 operands have once they are converted to fp16, as the lowered instructions do:
+/// e4m3's all become normal numbers.
+bool lowered_to_normal(const Row& row, const Instruction& in) {
+  return row.block_k == 0 && (in.a == fp8e4m3 || in.b == fp8e4m3);
+}
+
+Datapath build(const Row& row, const Instruction& in) {
+  const Space space(in);
+  Choice c{};
+  for (int s = 0; s < space.count(P::structure); ++s) {
+    Space::set(c, P::structure, s);
+    const Structure& structure = space.structure(c);
+    const int block = row.block_k == 0 ? in.k / 2 : std::min(row.block_k, in.k);
+    const bool order_fits = row.block_k == 0 ? structure.order == "interleaved by 2"
+                                             : (structure.order == "ascending k" || structure.blocks.size() == 1);
+    if (structure.combination == row.combination && structure.block_k() == block && order_fits) break;
+  }
+  Space::set(c, P::fraction_bits, find_value(space, P::fraction_bits, row.fraction_bits));
+  Space::set(c, P::output_rounding, find_value(space, P::output_rounding, row.output_rounding));
+  for (const auto& [property, text] : row.others) {
+    if (!text.empty()) Space::set(c, property, find_value(space, property, text));
+  }
+  if (lowered_to_normal(row, in)) Space::set(c, P::subnormal_exponent, static_cast<int>(SubnormalExponent::normalised));
+  return space.datapath(c);
+}
+
+}  // namespace
+
+std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction) {
+  std::vector<CatalogueEntry> entries;
+  for (const Row& row : kRows) {
+    if (!applies(row, arch, instruction)) continue;
+    CatalogueEntry entry{arch, &instruction, build(row, instruction), row.origin == kFittedOrigin, std::string(row.account), ""};
+    // Other widths N of a wgmma have the datapath fitted at N = 8.
+    std::string fitted_as = instruction.name();
+    if (instruction.kind == InstructionKind::wgmma) {
+      fitted_as.replace(fitted_as.find('n'), fitted_as.find('k') - fitted_as.find('n'), "n8");
+    }
+    entry.origin = entry.fitted ? fmt::format("fitted to vectors/{}/{}.safetensors", tcnum::arch(arch).name, fitted_as)
+                                : std::string(row.origin);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::vector<CatalogueEntry> catalogue(ArchId arch) {
+  std::vector<CatalogueEntry> entries;
+  for (const Instruction* instruction : instructions_of(arch)) {
+    for (CatalogueEntry& entry : catalogue(arch, *instruction)) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,366 @@
+// The program as a user runs it: arguments in; standard output, standard error, exit status and files out.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kProgram = TCNUM_PROGRAM;
+constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
+const std::string kDatapath = TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json";
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Result {
+  int status = -1;  ///< −signal if one ended the program
+  std::string out, err;
+};
+
+/// A folder of its own, in which the program runs without a GPU's or an installation's records.
+class Cli : public testing::Test {
+ protected:
+  Cli() {
+    std::string name = (fs::temp_directory_path() / "tcnum-cli-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    folder_ = name;
+    fs::create_directory(folder_ / "empty");
+  }
+  ~Cli() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  /// Starts the program; its output goes to `out` and `err` in the folder, or standard output elsewhere.
+  pid_t start(const std::vector<std::string>& arguments, const std::string& out = "out") const {
+    std::vector<std::string> words = arguments;
+    words.insert(words.begin(), kProgram);
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const std::string folder = folder_.string(), records = (folder_ / "empty").string();
+    const pid_t child = fork();
+    if (child != 0) return child;
+    setenv("TCNUM_VECTORS", records.c_str(), 0);
+    if (chdir(folder.c_str()) != 0) _exit(126);
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
+    dup2(open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
+    execv(kProgram, argv.data());
+    _exit(127);
+  }
+  Result finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder_ / "out"),
+            contents(folder_ / "err")};
+  }
+  Result run(const std::vector<std::string>& arguments, const std::string& out = "out") const {
+    return finish(start(arguments, out));
+  }
+
+  /// The run fails with that status and one line on standard error that has all of `parts`.
+  void expect_failure(const std::vector<std::string>& arguments, int status,
+                      const std::vector<std::string>& parts) const {
+    const Result r = run(arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments) + "\n" + r.err);
+    EXPECT_EQ(r.status, status);
+    EXPECT_TRUE(r.err.starts_with("tcnum: "));
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
+    EXPECT_TRUE(r.err.ends_with('\n'));
+    for (const std::string& part : parts) EXPECT_NE(r.err.find(part), std::string::npos) << part;
+  }
+
+  std::vector<std::string> probe_datapath(const std::vector<std::string>& more,
+                                          const std::string& datapath = kDatapath) const {
+    std::vector<std::string> arguments = {
+        "probe", "--arch", "sm_90", "--instr", kInstruction, "--from", "datapath:" + datapath};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  /// The documented datapath with one field replaced.
+  void write_datapath(const std::string& name, const std::string& pointer, const json& value) const {
+    json datapath = json::parse(contents(kDatapath));
+    datapath[json::json_pointer(pointer)] = value;
+    write(name, datapath.dump());
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Cli, HelpAndVersion) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"probe", "--help"},
+                                                    {"verify", "--help"},
+                                                    {"emulate", "--help"},
+                                                    {"list", "--help"}}) {
+    const Result r = run(arguments);
+    EXPECT_EQ(r.status, 0);
+    EXPECT_EQ(r.err, "");
+    EXPECT_NE(r.out.find("Usage: tcnum"), std::string::npos) << r.out;
+  }
+  const Result r = run({"--version"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_TRUE(r.out.starts_with("tcnum ")) << r.out;
+}
+
+TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
+  expect_failure({}, 2, {"subcommand"});
+  expect_failure({"prove"}, 2, {"prove"});
+  expect_failure({"probe", "--bogus"}, 2, {"--bogus"});
+  expect_failure({"probe", "--arch"}, 2, {"--arch"});
+  expect_failure({"probe", "--seed", "many"}, 2, {"--seed", "many"});
+  expect_failure({"probe", "--format", "fp16"}, 2, {"--arch", "sm_90"});
+  expect_failure({"probe", "--arch", "sm_90"}, 2, {"--format", "--instr"});
+  expect_failure({"probe", "--arch", "sm_91", "--format", "fp16"}, 2, {"sm_91", "sm_90", "gfx942"});
+  expect_failure({"probe", "--arch", "sm_90", "--format", "fp17"}, 2, {"fp17", "fp16", "fp8e4m3"});
+  expect_failure({"probe", "--arch", "sm_80", "--format", "fp8e4m3"}, 2, {"fp8e4m3", "sm_80", "bf16"});
+  expect_failure({"probe", "--arch", "sm_90", "--instr", "mma.m1n1k1"}, 2, {"mma.m1n1k1", "tcnum list"});
+  expect_failure({"probe", "--arch", "sm_80", "--instr", "wgmma.m64n8k16.f32.f16.f16"}, 2, {"sm_80", "wgmma"});
+  expect_failure({"probe", "--arch", "sm_90", "--format", "bf16", "--instr", kInstruction}, 2, {"bf16"});
+  expect_failure({"verify"}, 2, {"--vectors", "--count"});
+  expect_failure({"verify", "--count", "lots", "--arch", "sm_90"}, 2, {"--count", "lots", "1e8"});
+  expect_failure({"emulate", "--in", "x"}, 2, {"--out"});
+  expect_failure({"list", "--arch", "sm_1"}, 2, {"sm_1", "sm_90"});
+}
+
+TEST_F(Cli, MissingRecordsAreStatus3) {
+  expect_failure({"probe", "--arch", "sm_90", "--instr", kInstruction, "--from", "recorded"}, 3,
+                 {kInstruction, "empty"});
+}
+
+TEST_F(Cli, HostileVectorFiles) {
+  ASSERT_EQ(run(probe_datapath({"--record", "good.safetensors"})).status, 0);
+  const std::string good = contents(folder_ / "good.safetensors");
+  ASSERT_GT(good.size(), 1000u);
+  expect_failure({"probe", "--from", "none.safetensors"}, 2, {"none.safetensors"});
+  expect_failure({"probe", "--from", "empty"}, 2, {"empty"});
+  expect_failure({"verify", "--vectors", "none.safetensors"}, 2, {"none.safetensors"});
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100}, good.size() / 2, good.size() - 1}) {
+    write("cut.safetensors", good.substr(0, size));
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"probe", "--from", "cut.safetensors"},
+          {"verify", "--vectors", "cut.safetensors"},
+          {"emulate", "--in", "cut.safetensors", "--out", "o.safetensors"}}) {
+      expect_failure(arguments, 2, {"cut.safetensors"});
+    }
+  }
+  write("huge.safetensors", std::string(8, '\xff') + good.substr(8));
+  expect_failure({"probe", "--from", "huge.safetensors"}, 2, {"huge.safetensors", "header"});
+  // A message shows what a file says without taking its line breaks.
+  std::string odd = good;
+  odd.replace(odd.find(kInstruction), 2, "\\n");
+  write("odd.safetensors", odd);
+  expect_failure({"verify", "--vectors", "odd.safetensors"}, 2, {"odd.safetensors", "instruction"});
+  EXPECT_FALSE(fs::exists(folder_ / "o.safetensors"));
+  // The file and the options must agree.
+  expect_failure({"probe", "--from", "good.safetensors", "--arch", "sm_80"}, 2, {"good.safetensors", "arch", "sm_80"});
+  expect_failure({"emulate", "--in", "good.safetensors", "--out", "o", "--instr", "mma.m16n8k8.f32.f16.f16.f32"}, 2,
+                 {"good.safetensors", "instruction"});
+}
+
+TEST_F(Cli, WrongDatapathsNameTheField) {
+  write("none.json", "not JSON");
+  expect_failure(probe_datapath({}, "none.json"), 2, {"none.json"});
+  expect_failure(probe_datapath({}, "missing.json"), 2, {"missing.json"});
+  write_datapath("bits.json", "/units/fused/fraction_bits", "many");
+  expect_failure(probe_datapath({}, "bits.json"), 2, {"bits.json", "fraction_bits"});
+  write_datapath("format.json", "/operands/a/format", "bf16");
+  expect_failure(probe_datapath({}, "format.json"), 2, {"format.json", "operands.a.format", "fp16"});
+  expect_failure(
+      {"probe", "--arch", "sm_90", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--from", "datapath:" + kDatapath}, 2,
+      {"hopper-fp16.json", "k", "8"});
+}
+
+TEST_F(Cli, ProbesADatapath) {
+  const Result r = run(probe_datapath({"--json", "p.json"}));
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  EXPECT_NE(r.out.find("identified"), std::string::npos);
+  EXPECT_NE(r.out.find("One fused sum of 16 products and c"), std::string::npos) << r.out;
+  const json document = json::parse(contents(folder_ / "p.json"));
+  EXPECT_EQ(document.at("schema"), "tcnum.probe/1");
+  EXPECT_EQ(document.at("arch"), "sm_90");
+  EXPECT_EQ(document.at("format"), "fp16");
+  EXPECT_EQ(document.at("source").at("kind"), "datapath");
+  ASSERT_EQ(document.at("instructions").size(), 1u);
+  const json& one = document.at("instructions").at(0);
+  EXPECT_EQ(one.at("name"), kInstruction);
+  EXPECT_EQ(one.at("verdict"), "identified");
+  EXPECT_EQ(one.at("mismatches"), 0);
+  const json& summary = one.at("summary");
+  EXPECT_EQ(summary.at("structure"), "aligned_sum");
+  EXPECT_EQ(summary.at("block_k"), 16);
+  EXPECT_EQ(summary.at("fraction_bits"), 25);
+  EXPECT_EQ(summary.at("align_rounding"), "toward_zero");
+  EXPECT_EQ(summary.at("accumulator"), "aligned");
+  EXPECT_EQ(summary.at("output_rounding"), "toward_zero");
+  EXPECT_EQ(summary.at("output_fraction_bits"), 23);
+  EXPECT_EQ(summary.at("subnormal_inputs"), "kept");
+  EXPECT_EQ(summary.at("nan"), "0x7fffffff");
+  const auto refutes = [&](const json& r24) { return r24.at("property") == "fraction_bits" && r24.at("value") == 24; };
+  EXPECT_TRUE(std::any_of(one.at("rejected").begin(), one.at("rejected").end(), refutes));
+  for (const json& rejected : one.at("rejected")) EXPECT_NE(rejected.at("expected"), rejected.at("observed"));
+
+  // The datapath in the report is one that the program reads.
+  write("again.json", one.at("datapath").dump());
+  EXPECT_EQ(run(probe_datapath({"--record", "again.safetensors"}, "again.json")).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", "again.safetensors", "--datapath", kDatapath}).status, 0);
+}
+
+TEST_F(Cli, TextFitsAPage) {
+  const Result r = run(probe_datapath({}));
+  std::size_t from = 0;
+  for (std::size_t to; (to = r.out.find('\n', from)) != std::string::npos; from = to + 1) {
+    const std::string line = r.out.substr(from, to - from);
+    if (line.find('/') == std::string::npos) {  // a path may be longer
+      EXPECT_LE(line.size(), 110u) << line;
+    }
+  }
+}
+
+TEST_F(Cli, JsonToStandardOutputIsOneObject) {
+  const Result probe = run(probe_datapath({"--json", "-"}));
+  EXPECT_EQ(json::parse(probe.out).at("schema"), "tcnum.probe/1");
+  const Result list = run({"list", "--json", "-"});
+  EXPECT_EQ(json::parse(list.out).at("schema"), "tcnum.list/1");
+}
+
+TEST_F(Cli, RecordVerifyEmulateProbeAgain) {
+  ASSERT_EQ(run(probe_datapath({"--record", "records", "--json", "live.json"})).status, 0);
+  const std::string record = std::string("records/") + kInstruction + ".safetensors";
+  ASSERT_TRUE(fs::exists(folder_ / record));
+  Result r = run({"verify", "--vectors", record, "--datapath", kDatapath, "--json", "v.json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("0 mismatches"), std::string::npos) << r.out;
+  EXPECT_EQ(json::parse(contents(folder_ / "v.json")).at("mismatches"), 0);
+
+  // A probe of the record comes to the same datapath.
+  r = run({"probe", "--from", record, "--json", "recorded.json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  const json live = json::parse(contents(folder_ / "live.json")),
+             recorded = json::parse(contents(folder_ / "recorded.json"));
+  EXPECT_EQ(recorded.at("source").at("kind"), "recorded");
+  EXPECT_EQ(recorded.at("instructions").at(0).at("datapath"), live.at("instructions").at(0).at("datapath"));
+  EXPECT_EQ(recorded.at("instructions").at(0).at("probes"), live.at("instructions").at(0).at("probes"));
+  expect_failure({"probe", "--from", record, "--record", "again.safetensors"}, 2, {"--record"});
+
+  // So does a probe of a folder of records.
+  fs::create_directory(folder_ / "folder");
+  fs::rename(folder_ / "records", folder_ / "folder" / "sm_90");
+  setenv("TCNUM_VECTORS", (folder_ / "folder").c_str(), 1);
+  r = run({"probe", "--arch", "sm_90", "--instr", kInstruction, "--from", "recorded"});
+  unsetenv("TCNUM_VECTORS");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("recorded answers"), std::string::npos) << r.out;
+
+  // The fast and the exact emulator fill in the same results, and another datapath others.
+  const std::string moved = std::string("folder/sm_90/") + kInstruction + ".safetensors";
+  write_datapath("other.json", "/units/fused/fraction_bits", 24);
+  EXPECT_EQ(run({"emulate", "--in", moved, "--out", "fast.safetensors", "--datapath", "other.json"}).status, 0);
+  EXPECT_EQ(run({"emulate", "--in", moved, "--out", "exact.safetensors", "--datapath", "other.json", "--exact"}).status,
+            0);
+  EXPECT_EQ(contents(folder_ / "fast.safetensors"), contents(folder_ / "exact.safetensors"));
+  EXPECT_EQ(run({"verify", "--vectors", "fast.safetensors", "--datapath", "other.json"}).status, 0);
+
+  r = run({"verify", "--vectors", "fast.safetensors", moved, "--datapath", kDatapath, "--json", "w.json"});
+  EXPECT_EQ(r.status, 1) << r.err;
+  EXPECT_NE(r.out.find("expected"), std::string::npos) << r.out;
+  const json wrong = json::parse(contents(folder_ / "w.json"));
+  EXPECT_GT(wrong.at("files").at(0).at("mismatches"), 0);
+  EXPECT_EQ(wrong.at("files").at(1).at("mismatches"), 0);
+  const json& example = wrong.at("files").at(0).at("examples").at(0);
+  EXPECT_EQ(example.at("a").size(), 16u);
+  EXPECT_NE(example.at("expected"), example.at("observed"));
+}
+
+TEST_F(Cli, FullDiskIsStatus2) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"list"}, {"--help"}, {"--version"}, probe_datapath({})}) {
+    const Result r = run(arguments, "/dev/full");
+    EXPECT_EQ(r.status, 2);
+    EXPECT_NE(r.err.find("standard output"), std::string::npos) << r.err;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
+  }
+  expect_failure({"list", "--json", "/dev/full"}, 2, {"/dev/full"});
+  expect_failure({"list", "--json", "no/such/folder/l.json"}, 2, {"no/such/folder/l.json"});
+  expect_failure(probe_datapath({"--record", "no/such/folder/r.safetensors"}), 2, {"no/such/folder/r.safetensors"});
+}
+
+TEST_F(Cli, ClosedPipeIsQuiet) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);  // nobody reads
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"list"}, {"--help"}, {"list", "--json", "-"}}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      dup2(open((folder_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
+      std::vector<std::string> words = arguments;
+      std::vector<char*> argv = {const_cast<char*>(kProgram)};
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      execv(kProgram, argv.data());
+      _exit(127);
+    }
+    const Result r = finish(child);
+    EXPECT_EQ(r.status, 0);
+    EXPECT_EQ(r.err, "");
+  }
+  close(ends[1]);
+}
+
+TEST_F(Cli, InterruptLeavesNoHalfWrittenFile) {
+  for (int delay = 0; delay < 8; ++delay) {
+    const pid_t child = start(probe_datapath({"--record", "r.safetensors", "--json", "p.json"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(40 * delay));
+    kill(child, SIGINT);
+    const Result r = finish(child);
+    EXPECT_TRUE(r.status == -SIGINT || r.status == 0) << r.status << r.err;  // it may have been done by then
+    if (fs::exists(folder_ / "p.json")) {
+      EXPECT_TRUE(json::accept(contents(folder_ / "p.json")));
+    }
+    if (fs::exists(folder_ / "r.safetensors")) {
+      EXPECT_EQ(run({"verify", "--vectors", "r.safetensors", "--datapath", kDatapath}).status, 0);
+    }
+    fs::remove(folder_ / "p.json");
+    fs::remove(folder_ / "r.safetensors");
+  }
+}
+
+TEST_F(Cli, ListShowsWhatIsKnown) {
+  const Result r = run({"list"});
+  EXPECT_EQ(r.status, 0);
+  for (const char* part : {"sm_70", "gfx942", "fp8e4m3", kInstruction, "wgmma.m64n8k32.f32.e4m3.e4m3"}) {
+    EXPECT_NE(r.out.find(part), std::string::npos) << part;
+  }
+  const Result volta = run({"list", "--arch", "sm_70"});
+  EXPECT_EQ(volta.out.find("e4m3"), std::string::npos);
+}
+
+}  // namespace
