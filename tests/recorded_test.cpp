@@ -1,0 +1,60 @@
+// From the recorded answers alone: the verdicts, and the catalogue.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "tcnum/catalogue.hpp"
+#include "tcnum/fit.hpp"
+
+namespace tcnum {
+namespace {
+
+std::vector<const Instruction*> hopper() { return instructions_of(ArchId::sm_90); }
+
+Vectors recorded(const Instruction& instruction) {
+  return read_vectors(fmt::format("{}/vectors/sm_90/{}.safetensors", TCNUM_SOURCE_DIR, instruction.name()));
+}
+
+class Recorded : public testing::TestWithParam<const Instruction*> {};
+
+TEST_P(Recorded, AnswersIdentifyTheDatapathOfTheCatalogue) {
+  const Instruction& instruction = *GetParam();
+  Vectors vectors = recorded(instruction);
+  for (const char* key : {"driver", "cuda", "date"}) EXPECT_TRUE(vectors.metadata.contains(key)) << key;
+  EXPECT_GE(vectors.tiles.size(), 10000u);
+
+  FitOptions options;
+  options.threads = 2;
+  Fit fit(instruction, nullptr, options);
+  fit.add_recorded(std::move(vectors.tiles));
+  const FitResult result = fit.run();
+  EXPECT_EQ(result.verdict, Verdict::identified);
+  EXPECT_EQ(result.mismatches, 0u);
+  EXPECT_GE(result.considered, 1e5);
+  EXPECT_FALSE(result.rejected.empty());
+
+  const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90, instruction);
+  ASSERT_FALSE(entries.empty());
+  EXPECT_TRUE(entries[0].fitted);
+  EXPECT_EQ(fit.mismatches(entries[0].datapath), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sm90, Recorded, testing::ValuesIn(hopper()), [](const auto& param_info) {
+  std::string name = param_info.param->name();
+  for (char& c : name) c = c == '.' ? '_' : c;
+  return name;
+});
+
+TEST(Catalogue, EveryEntryIsAValidDatapathOfItsInstruction) {
+  for (const Arch& arch : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(arch.id)) {
+      EXPECT_NO_THROW(validate(entry.datapath)) << arch.name << " " << entry.instruction->name();
+      EXPECT_EQ(entry.datapath.tree.k, entry.instruction->k);
+      EXPECT_EQ(entry.datapath.numerics.result, entry.instruction->d);
+      EXPECT_FALSE(entry.origin.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
