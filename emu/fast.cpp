@@ -488,6 +488,7 @@ struct FastEmulator::Run {
       }
     }
     for (std::size_t i = 0; i < others; ++i) {
+      if (other[i] == 0) continue;  // a zero's exponent says nothing about its bits
       const int shift = alignment - other_exponent[i] - bits + other_fraction[i];
       sum += shift >= 0 ? cut(other[i], shift, unit.align_rounding)
                         : static_cast<std::int64_t>(static_cast<std::uint64_t>(other[i]) << -shift);
