@@ -16,7 +16,7 @@ constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",   "mma.m8n8k
                                       "mma.m8n8k4.f64.f64.f64.f64",   "mma.m8n8k4.f32.f16.f16.f32", "mma.m16n8k4.f32.tf32.tf32.f32",
                                       "mma.m8n8k4.f16.f16.f16.f16",   "mma.m16n8k4.f64.f64.f64.f64", "mma.m16n8k4.f32.tf32.tf32.f32",
                                       "mma.m16n8k8.f32.bf16.bf16.f32"};
-constexpr int kShards = 8, kDraws = 125;  // 1,000 in all
+constexpr int kShards = 6, kDraws = 125;  // 750 in all
 
 Choice draw(const Space& space, std::mt19937_64& random) {
   Choice c{};
