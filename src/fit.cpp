@@ -274,6 +274,14 @@ bool Fit::reproduces(const FastEmulator& emulator, unsigned inconclusive, const 
   return true;
 }
 
+/// An emulator whose units are the structure's roles, so that set_numerics(space_.numerics(…)) changes its numerics.
+FastEmulator Fit::emulator_of(const Choice& choice) const {
+  Datapath d;
+  d.tree = space_.structure(choice).tree;
+  d.numerics = space_.numerics(choice);
+  return FastEmulator(d);
+}
+
 std::vector<Choice> Fit::cores_of(int structure) const {
   static thread_local std::vector<std::size_t> exact_order, dense_order;
   const auto reset = [](std::vector<std::size_t>& order, std::size_t size) {
@@ -287,12 +295,7 @@ std::vector<Choice> Fit::cores_of(int structure) const {
   std::vector<Choice> cores;
   Choice c{};
   Space::set(c, Property::structure, structure);
-  FastEmulator emulator = [&] {
-    Datapath d;
-    d.tree = space_.structure(c).tree;
-    d.numerics = space_.numerics(c);
-    return FastEmulator(d);
-  }();
+  FastEmulator emulator = emulator_of(c);
   const auto for_each = [&](Property p, const auto& body) {
     for (int v = 0; v < space_.count(p); ++v) {
       Space::set(c, p, v);
@@ -333,12 +336,7 @@ std::vector<Choice> Fit::cores_of(int structure) const {
 
 /// All datapaths with this core that explain every answer, canonical and each once.
 std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
-  FastEmulator emulator = [&] {
-    Datapath d;
-    d.tree = space_.structure(core).tree;
-    d.numerics = space_.numerics(core);
-    return FastEmulator(d);
-  }();
+  FastEmulator emulator = emulator_of(core);
   const auto judge = [&](std::size_t number, unsigned& consulted) {
     return evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
   };
@@ -480,8 +478,6 @@ std::optional<Problem> Fit::separate(const Choice& one, const Choice& other) {
   return std::nullopt;
 }
 
-std::size_t Fit::class_count() const { return survivors_.size(); }  // they are canonical, and no two are the same
-
 double Fit::survivors_in_all() const {
   double total = 0;
   for (const Survivor& s : survivors_) {
@@ -568,7 +564,7 @@ FitResult Fit::run() {
     return result;
   }
   result.surviving = survivors_in_all();
-  result.classes = class_count();
+  result.classes = survivors_.size();  // they are canonical, and no two are the same
   result.choice = survivors_[0].choice;
   result.datapath = space_.datapath(result.choice);
   result.mismatches = mismatches(result.datapath);
@@ -619,23 +615,22 @@ void Fit::explain(FitResult& result) {
   }
 }
 
-std::size_t Fit::mismatches(const Datapath& datapath) const {
+std::vector<std::size_t> Fit::wrong_answers(const Datapath& datapath) const {
   Tiles tiles = evidence_.all();
   const Codes observed = tiles.d;
   FastEmulator(datapath).run(tiles);
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < observed.size(); ++i) wrong += tiles.d[i] != observed[i] ? 1 : 0;
+  std::vector<std::size_t> wrong;
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    if (tiles.d[i] != observed[i]) wrong.push_back(i);
+  }
   return wrong;
 }
 
+std::size_t Fit::mismatches(const Datapath& datapath) const { return wrong_answers(datapath).size(); }
+
 std::optional<std::size_t> Fit::first_mismatch(const Datapath& datapath) const {
-  Tiles tiles = evidence_.all();
-  const Codes observed = tiles.d;
-  FastEmulator(datapath).run(tiles);
-  for (std::size_t i = 0; i < observed.size(); ++i) {
-    if (tiles.d[i] != observed[i]) return i;
-  }
-  return std::nullopt;
+  const std::vector<std::size_t> wrong = wrong_answers(datapath);
+  return wrong.empty() ? std::nullopt : std::optional(wrong.front());
 }
 
 /// Coordinate descent from the datapaths that came furthest: the fewest wrong answers.

@@ -61,6 +61,8 @@ constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combin
                                                       Combination::adds_then_c, Combination::pairs,
                                                       Combination::tree_then_c};
 
+bool is_nearest(Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; }
+
 int log2_ceil(int n) {
   int bits = 0;
   while ((1 << bits) < n) ++bits;
@@ -241,7 +243,7 @@ int Space::output_fraction_bits(const Choice& c) const {
 
 bool Space::contains(const Choice& c) const {
   const Structure& s = structure(c);
-  const bool single_products = s.block_k() == 1 && s.combination != Combination::chain && s.combination != Combination::chain_then_c;
+  const bool single_products = s.products_alone();
   const bool exact = fraction_bits(c) == kExact;
   const bool only_blocks = s.combination == Combination::chain;
   if (exact || single_products) {  // nothing is aligned and cut
@@ -409,7 +411,7 @@ bool Space::overflow_reachable(const Choice& c) const {
                           (align_rounding(c) == Rounding::nearest_even && bits >= r.fraction_bits);
   const Rounding mode = output_rounding(c);
   const bool output_safe = mode == Rounding::toward_zero ||
-                           ((mode == Rounding::nearest_even || mode == Rounding::nearest_away) &&
+                           (is_nearest(mode) &&
                             output_fraction_bits(c) == r.fraction_bits);
   return !(align_safe && output_safe);
 }
@@ -441,7 +443,7 @@ Choice Space::merge(const Choice& choice) const {
   const bool c_inside = s.combination == Combination::chain;
   const int block = s.block_k();
   const int blocks = static_cast<int>(s.blocks.size());
-  const bool single_products = block == 1 && !c_inside && s.combination != Combination::chain_then_c;
+  const bool single_products = s.products_alone();
   const int product_low = lowest_product_bit();
   const int sum_low = c_inside ? std::min(product_low, cf.min_exponent() - cf.fraction_bits) : product_low;
   const int exact_index = static_cast<int>(fraction_bits_.size()) - 1;
@@ -546,11 +548,10 @@ Choice Space::merge(const Choice& choice) const {
       // Only what becomes of overflow is left of the rounding mode.
       const auto overflow = static_cast<Overflow>(value(c, Property::overflow));
       const Rounding mode = output_rounding(c);
-      const bool nearest = mode == Rounding::nearest_even || mode == Rounding::nearest_away;
       if (overflow == Overflow::max_finite || (overflow == Overflow::ieee && mode == Rounding::toward_zero)) {
         set(c, Property::output_rounding, 0);
         set(c, Property::overflow, static_cast<int>(Overflow::ieee));
-      } else if (overflow == Overflow::infinity || nearest) {
+      } else if (overflow == Overflow::infinity || is_nearest(mode)) {
         set(c, Property::output_rounding, 0);
         set(c, Property::overflow, static_cast<int>(Overflow::infinity));
       }
@@ -561,7 +562,6 @@ Choice Space::merge(const Choice& choice) const {
   if (!overflow_reachable(c)) {
     set(c, Property::overflow, 0);
   } else {
-    const auto is_nearest = [](Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; };
     bool all_toward_zero = true, all_nearest = true;
     const int largest_sum = std::max(a.max_exponent() + b.max_exponent() + 2 + log2_ceil(s.tree.k), cf.max_exponent());
     const auto use = [&](const RoundSteps& steps) {

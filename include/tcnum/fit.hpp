@@ -143,6 +143,8 @@ class Fit {
   void collect_probes();
   bool reproduces(const FastEmulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
                   std::vector<std::size_t>& order) const;
+  FastEmulator emulator_of(const Choice& choice) const;
+  std::vector<std::size_t> wrong_answers(const Datapath& datapath) const;
   std::vector<Choice> cores_of(int structure) const;
   std::vector<Survivor> expand(const Choice& core) const;
   template <class Body>
@@ -154,7 +156,6 @@ class Fit {
   void explain(FitResult& result);
   void find_nearest(FitResult& result);
   Counterexample minimise(const Datapath& datapath, Counterexample found);
-  std::size_t class_count() const;
   double survivors_in_all() const;
 
   const Instruction* instruction_;

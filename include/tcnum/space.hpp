@@ -31,6 +31,10 @@ struct Structure {
   std::string order;                     ///< "ascending k", "interleaved …", in words
 
   bool adds_apart() const { return combination != Combination::chain; }
+  /// Whether each product is rounded by itself, so that nothing is ever aligned in a block sum.
+  bool products_alone() const {
+    return block_k() == 1 && combination != Combination::chain && combination != Combination::chain_then_c;
+  }
   int block_k() const;                   ///< size of the largest block
 };
 
@@ -108,7 +112,6 @@ class Space {
   int watch_exponent() const { return watch_exponent_; }
 
   /// Values, by property.
-  const std::vector<FormatId>& operand_formats() const { return operand_formats_; }
   int fraction_bits(const Choice& c) const { return fraction_bits_[index(c, Property::fraction_bits)]; }
   Rounding align_rounding(const Choice& c) const { return kAlignRoundings[index(c, Property::align_rounding)]; }
   ProductExponent product_exponent(const Choice& c) const { return static_cast<ProductExponent>(index(c, Property::product_exponent)); }
