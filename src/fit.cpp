@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "separate.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -50,27 +52,6 @@ unsigned decided_by(const std::vector<Property>& tried, std::size_t depth) {
     }
   }
   return ~open;
-}
-
-/// Families of operands that reach a property, as a set of bits.
-std::uint32_t families_for(Property property) {
-  const auto set = [](std::initializer_list<Family> families) {
-    std::uint32_t bits = 0;
-    for (Family f : families) bits |= 1u << static_cast<unsigned>(f);
-    return bits;
-  };
-  using enum Family;
-  switch (property) {
-    case Property::zero_exponent: return set({edges, tiny});
-    case Property::subnormal_inputs:
-    case Property::subnormal_exponent:
-    case Property::subnormal_outputs: return set({tiny, edges, uniform_bits, sparse});
-    case Property::underflow_sign: return set({tiny, edges});
-    case Property::zero_sign: return set({signed_zeros, cancellation, edges});
-    case Property::overflow: return set({huge, uniform_bits});
-    case Property::nan: return set({specials});
-    default: return (1u << kFamilies) - 1;
-  }
 }
 
 /// Moves the element at `at` towards the front: what kills often is asked first.
@@ -454,30 +435,6 @@ void Fit::expand_all() {
 // ---------------------------------------------------------------------------------------------------------------------
 // Separating
 
-std::optional<Problem> Fit::separate(const Choice& one, const Choice& other) {
-  // Only families that reach the rules in which the two differ can separate them.
-  std::uint32_t families = 0;
-  for (std::size_t i = 0; i < kProperties; ++i) {
-    if (one[i] != other[i]) families |= families_for(static_cast<Property>(i));
-  }
-  const FastEmulator x(space_.datapath(one)), y(space_.datapath(other));
-  constexpr std::size_t kBatch = 4;
-  for (std::size_t done = 0; done < options_.search_tiles; done += kBatch) {
-    for (std::size_t f = 0; f < kFamilies; ++f) {
-      if ((families >> f & 1u) == 0) continue;
-      const Tiles problems = make_family_tiles(*instruction_, static_cast<Family>(f), options_.seed + 1000 + search_round_,
-                                               done, kBatch, kPackSide, kPackSide);
-      Tiles mine = problems, others = problems;
-      x.run(mine);
-      y.run(others);
-      for (std::size_t i = 0; i < problems.size(); ++i) {
-        if (mine.d[i] != others.d[i]) return problem_at(problems, i);
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 double Fit::survivors_in_all() const {
   double total = 0;
   for (const Survivor& s : survivors_) {
@@ -500,7 +457,7 @@ bool Fit::separate_survivors(FitResult& result) {
   const auto attempt = [&](const Choice& x, const Choice& y) {
     if (inseparable_.contains({x, y})) return;
     ++tries;
-    if (const auto problem = separate(x, y)) {
+    if (const auto problem = separate(space_, x, y, options_.seed + 1000 + search_round_, options_.search_tiles)) {
       problems.push_back(*problem);
     } else {
       inseparable_.insert({x, y});
@@ -556,7 +513,14 @@ FitResult Fit::run() {
     const bool undecided = survivors_.size() > 1 || (survivors_.size() == 1 && std::any_of(survivors_[0].free.begin(), survivors_[0].free.end(), [&](Property p) {
                              return space_.observable(survivors_[0].choice, p);
                            }));
-    if (!undecided || !separate_survivors(result)) break;
+    if (!undecided) break;
+    if (separate_survivors(result)) continue;
+    // What a short search cannot separate, a long one may, if it is not too much.
+    constexpr std::size_t kFew = 16, kLonger = 8;
+    if (survivors_.size() > kFew || searches_long_) break;
+    searches_long_ = true;
+    options_.search_tiles *= kLonger;
+    inseparable_.clear();
   }
   result.considered = space_.size();
   if (survivors_.empty()) {

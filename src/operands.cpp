@@ -294,6 +294,197 @@ class Filler {
   Stream random_;
 };
 
+/// Problems of few terms, each at a boundary or at a given distance from another term.
+class BoundaryFiller {
+ public:
+  BoundaryFiller(const Instruction& in, const Boundaries& boundaries, std::uint64_t seed, std::uint64_t index)
+      : in_(in), boundaries_(boundaries), random_(seed, kStream, index) {}
+
+  Problem operator()() {
+    Problem p = zero_problem(in_);
+    background(p);
+    const int base = boundary() + nudge();
+    const bool negative = random_.chance(50);
+    if (random_.chance(8)) {  // every term as large as that exponent allows, or nearly
+      large_ = true;
+      for (std::size_t i = 0; i < p.a.size(); ++i) put(p, i, negative, base - (random_.chance(20) ? 1 : 0));
+      p.c = value(format(in_.c), negative, base - (random_.chance(50) ? 0 : random_.between(0, 30)));
+      if (random_.chance(50)) cancel(p);
+      return p;
+    }
+    const int terms = random_.chance(85) ? random_.between(1, 4) : random_.between(1, in_.k + 1);
+    const int c_share = random_.between(0, 2) * 40;  // percent: never, sometimes, mostly
+    for (int n = 0; n < terms; ++n) {
+      int exponent = base;
+      switch (random_.between(0, 5)) {
+        case 0: break;
+        case 1: exponent = base - random_.between(0, 3); break;
+        case 2: exponent = boundary() + nudge(); break;
+        default: exponent = base - pick(boundaries_.distances) + nudge(); break;
+      }
+      const bool sign = random_.chance(60) ? negative : !negative;
+      if (n == 0 ? random_.chance(c_share) : random_.chance(20)) p.c = value(format(in_.c), sign, exponent);
+      else if (random_.chance(20)) put_neighbours(p, sign, exponent);
+      else if (random_.chance(10)) put_complements(p, sign, exponent);
+      else put(p, slot(), sign, exponent);
+    }
+    if (random_.chance(5)) cancel(p);
+    return p;
+  }
+
+ private:
+  static constexpr std::uint32_t kStream = 1000;  // apart from those of the families
+
+  std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.k - 1)); }
+  int pick(const std::vector<int>& from) { return from[static_cast<std::size_t>(random_.between(0, static_cast<int>(from.size()) - 1))]; }
+
+  int boundary() { return pick(random_.chance(50) ? boundaries_.focus : boundaries_.exponents); }
+  int nudge() { return random_.chance(50) ? 0 : random_.between(-2, 2); }
+
+  /// Zeros: of one sign or of both, and some whose other operand is a large or a small number.
+  void background(Problem& p) {
+    const Format& a = format(in_.a);
+    const Format& b = format(in_.b);
+    const int signs = random_.between(0, 2) * 50, natural = random_.between(0, 2) * 40;
+    for (std::size_t i = 0; i < p.a.size(); ++i) {
+      p.a[i] = zero_code(a, random_.chance(signs));
+      p.b[i] = zero_code(b, false);
+      if (!random_.chance(natural)) continue;
+      const int low = b.min_exponent() - (random_.chance(25) ? b.fraction_bits : 0);
+      p.b[i] = small_number(b, random_, false, random_.between(low, random_.chance(25) ? b.min_exponent() : b.max_exponent()));
+    }
+    p.c = zero_code(format(in_.c), random_.chance(signs));
+  }
+
+  /// ± a number with that exponent, with few bits set or many; subnormal if need be.
+  std::uint64_t value(const Format& f, bool negative, int exponent) {
+    const int bits = f.fraction_bits;
+    const std::uint64_t one = std::uint64_t{1} << bits;
+    std::uint64_t significand = one;
+    switch (large_ ? random_.between(4, 6) : random_.between(0, 8)) {
+      case 0: break;
+      case 1: significand = one + 1; break;
+      case 2: significand = 2 * one - 1; break;
+      case 3: significand = one + (std::uint64_t{1} << random_.between(0, bits)) / 2; break;
+      case 4: significand = one + one / 2; break;
+      case 5: significand = 2 * one - (std::uint64_t{1} << random_.between(0, bits)); break;
+      case 6: {  // ones down to a boundary's distance
+        const int last = std::clamp(bits - pick(boundaries_.distances) + random_.between(-2, 2), 0, bits);
+        significand = 2 * one - (std::uint64_t{1} << last);
+        break;
+      }
+      case 7: {  // bits at a boundary's distance
+        for (int n = random_.between(1, 2); n > 0; --n) {
+          const int at = bits - pick(boundaries_.distances) + random_.between(-1, 1);
+          if (at >= 0 && at < bits) significand |= std::uint64_t{1} << at;
+        }
+        break;
+      }
+      default: significand = one + (random_.next64() & (one - 1)); break;
+    }
+    std::uint64_t code = encode(f, negative, significand, std::min(exponent, f.max_exponent()) - bits, false,
+                                Rounding::toward_zero, Overflow::max_finite);
+    if (f.padding_bits > 0 && random_.chance(30)) code |= random_.next64() & ((std::uint64_t{1} << f.padding_bits) - 1);
+    return code;
+  }
+
+  void put(Problem& p, std::size_t k, bool negative, int exponent) {
+    const Format& a = format(in_.a);
+    const Format& b = format(in_.b);
+    const int subnormal = random_.chance(25) ? 1 : 0;
+    const int a_low = a.min_exponent() - subnormal * a.fraction_bits, b_low = b.min_exponent() - subnormal * b.fraction_bits;
+    const int low = std::max(a_low, exponent - b.max_exponent()), high = std::min(a.max_exponent(), exponent - b_low);
+    const int ea = low <= high ? random_.between(low, high) : (exponent < 0 ? a_low : a.max_exponent());
+    const bool a_negative = random_.chance(50);
+    p.a[k] = value(a, a_negative, ea);
+    p.b[k] = value(b, a_negative != negative, low <= high ? exponent - ea : (exponent < 0 ? b_low : b.max_exponent()));
+  }
+
+  /// Makes c about the opposite of all products together, so that their last bits show.
+  void cancel(Problem& p) {
+    double sum = 0;
+    for (std::size_t i = 0; i < p.a.size(); ++i) sum += number_of(format(in_.a), p.a[i]) * number_of(format(in_.b), p.b[i]);
+    int exponent = 0;
+    const auto significand = static_cast<std::uint64_t>(std::ldexp(std::abs(std::frexp(sum, &exponent)), 53));
+    if (!std::isfinite(sum) || significand == 0) return;
+    p.c = encode(format(in_.c), sum > 0, significand, exponent - 53, false, Rounding::toward_zero, Overflow::max_finite);
+  }
+  static double number_of(const Format& f, std::uint64_t code) {
+    const Decoded d = decode(f, code);
+    return (d.negative ? -1 : 1) * std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits);
+  }
+
+  /// Two products that cancel but for their last bits: (2^e·m)² and −(2^e·(m − i))·(2^e·(m + i)) differ by 2^2e·i².
+  void put_neighbours(Problem& p, bool negative, int exponent) {
+    const Format& a = format(in_.a);
+    const Format& b = format(in_.b);
+    const int bits = std::min(a.fraction_bits, b.fraction_bits);
+    const int low = std::max(a.min_exponent(), exponent - b.max_exponent()), high = std::min(a.max_exponent(), exponent - b.min_exponent());
+    const std::size_t i = slot(), j = slot();
+    if (low > high || i == j || bits < 2) return put(p, i, negative, exponent);
+    const int ea = random_.between(low, high);
+    const std::uint64_t one = std::uint64_t{1} << bits;
+    const auto step = static_cast<std::uint64_t>(random_.between(0, 1));
+    const std::uint64_t middle = one + step + random_.next64() % (one - 2 * step);
+    const auto put_at = [&](std::size_t k, bool sign, std::uint64_t x, std::uint64_t y) {
+      p.a[k] = encode(a, sign, x, ea - bits, false, Rounding::toward_zero, Overflow::max_finite);
+      p.b[k] = encode(b, false, y, exponent - ea - bits, false, Rounding::toward_zero, Overflow::max_finite);
+    };
+    put_at(i, negative, middle, middle);
+    put_at(j, !negative, middle - step, middle + step);
+  }
+
+  /// Two products with bits far below their leading ones that add up to a number of few bits: a·x + a·(t − x).
+  void put_complements(Problem& p, bool negative, int exponent) {
+    const Format& a = format(in_.a);
+    const Format& b = format(in_.b);
+    const std::size_t i = slot(), j = slot();
+    const int low = std::max(a.min_exponent(), exponent + 1 - b.max_exponent());
+    const int high = std::min(a.max_exponent(), exponent - 2 - b.min_exponent());
+    if (low > high || i == j) return put(p, i, negative, exponent);
+    const int ea = random_.between(low, high), eb = exponent - ea;
+    const auto whole = [](const Format& f, std::uint64_t code) { return code & ~((std::uint64_t{1} << f.padding_bits) - 1); };
+    const std::uint64_t x = whole(b, value(b, negative, eb - random_.between(1, 2)));
+    const Decoded d = decode(b, x);
+    const int lowest = d.exponent - b.fraction_bits;
+    if (eb - lowest < 0 || eb - lowest > 60) return put(p, i, negative, exponent);
+    std::uint64_t t = std::uint64_t{1} << (eb - lowest);
+    if (const int last = boundary() + nudge() - ea - lowest; last >= 0 && last < eb - lowest) t += std::uint64_t{1} << last;
+    p.a[i] = p.a[j] = random_.chance(50) ? encode(a, false, 1, ea, false, Rounding::toward_zero, Overflow::max_finite)
+                                         : whole(a, value(a, false, ea));
+    p.b[i] = x;
+    p.b[j] = encode(b, negative, t - d.significand, lowest, false, Rounding::toward_zero, Overflow::max_finite);
+  }
+
+  const Instruction& in_;
+  const Boundaries& boundaries_;
+  Stream random_;
+  bool large_ = false;  // significands near two
+};
+
+/// Tiles whose rows, columns and accumulators come from problems 0, 1, …
+template <class Make>
+Tiles tiles_of(const Instruction& in, std::size_t count, std::size_t m, std::size_t n, const Make& make) {
+  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.k));
+  const std::size_t most = std::max(m, n);
+  for (std::size_t t = 0; t < count; ++t) {
+    for (std::size_t r = 0; r < most; ++r) {
+      // Row r and column r are one problem, so every diagonal element is one whole.
+      const Problem p = make(t * most + r);
+      for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+        if (r < m) tiles.a.set(tiles.a_index(t, r, kk), p.a[kk]);
+        if (r < n) tiles.b.set(tiles.b_index(t, kk, r), p.b[kk]);
+      }
+      for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+          if ((2 * i + most - j % most) % most == r) tiles.c.set(tiles.c_index(t, i, j), p.c);
+        }
+      }
+    }
+  }
+  return tiles;
+}
+
 }  // namespace
 
 std::uint32_t Stream::next() {
@@ -326,24 +517,16 @@ Problem make_problem(const Instruction& instruction, Family family, std::uint64_
 
 Tiles make_family_tiles(const Instruction& in, Family family, std::uint64_t seed, std::uint64_t first,
                         std::size_t count, std::size_t m, std::size_t n) {
-  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.k));
   const std::size_t most = std::max(m, n);
-  for (std::size_t t = 0; t < count; ++t) {
-    for (std::size_t r = 0; r < most; ++r) {
-      // Row r and column r are one problem of the family, so every diagonal element is one whole.
-      const Problem p = make_problem(in, family, seed, (first + t) * most + r);
-      for (std::size_t kk = 0; kk < tiles.k; ++kk) {
-        if (r < m) tiles.a.set(tiles.a_index(t, r, kk), p.a[kk]);
-        if (r < n) tiles.b.set(tiles.b_index(t, kk, r), p.b[kk]);
-      }
-      for (std::size_t i = 0; i < m; ++i) {
-        for (std::size_t j = 0; j < n; ++j) {
-          if ((2 * i + most - j % most) % most == r) tiles.c.set(tiles.c_index(t, i, j), p.c);
-        }
-      }
-    }
-  }
-  return tiles;
+  return tiles_of(in, count, m, n, [&](std::size_t i) { return make_problem(in, family, seed, first * most + i); });
+}
+
+Tiles make_boundary_tiles(const Instruction& in, const Boundaries& boundaries, std::uint64_t seed, std::uint64_t first,
+                          std::size_t count, std::size_t m, std::size_t n) {
+  const std::size_t most = std::max(m, n);
+  return tiles_of(in, count, m, n, [&](std::size_t i) {
+    return BoundaryFiller(in, boundaries, seed, first * most + i)();
+  });
 }
 
 Tiles pack(const Instruction& in, std::span<const Problem> problems) {

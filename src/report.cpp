@@ -66,8 +66,6 @@ std::string in_words(Rounding mode) {
   return std::string(kWords[static_cast<std::size_t>(mode)]);
 }
 
-bool is_nearest(Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; }
-
 // --- The sentence -----------------------------------------------------------------------------------------------
 
 /// Phrases for one choice.
@@ -369,21 +367,6 @@ std::string structure_kind(const Space& space, const Choice& choice) {
 }
 
 /// What becomes of a number too large for the result, in effect.
-std::string overflow_text(const Space& space, const Choice& choice) {
-  const auto overflow = static_cast<Overflow>(Space::value(choice, Property::overflow));
-  if (overflow != Overflow::ieee) return overflow == Overflow::infinity ? "inf" : "max_finite";
-  const Numerics numerics = space.numerics(choice);
-  bool all_nearest = true, all_toward_zero = true;
-  for (const Node& node : space.structure(choice).tree.nodes) {
-    for (const RoundStep& step : numerics.units[static_cast<std::size_t>(node.unit)].result) {
-      all_nearest = all_nearest && is_nearest(step.rounding);
-      all_toward_zero = all_toward_zero && step.rounding == Rounding::toward_zero;
-    }
-  }
-  if (all_nearest) return "inf";
-  return all_toward_zero ? "max_finite" : "ieee";
-}
-
 ordered_json summary_of(const ProbeReport& report) {
   const Space& space = report.fit.space();
   const Choice& choice = report.result.choice;
@@ -429,7 +412,7 @@ ordered_json summary_of(const ProbeReport& report) {
   put_text(Property::subnormal_outputs);
   put("nan", Property::nan, hex(format(space.instruction().d), space.nan(choice).code));
   if (space.nan(choice).propagate) put("nan_operands", Property::nan, "propagated");
-  put("overflow", Property::overflow, overflow_text(space, choice));
+  put("overflow", Property::overflow, space.overflow(choice) == Overflow::infinity ? "inf" : "max_finite");
   put_text(Property::underflow_sign);
   put_text(Property::zero_sign);
   return summary;
@@ -626,10 +609,7 @@ ordered_json json_report(const ProbeReport& report) {
   ordered_json out;
   out["name"] = instruction.name();
   out["verdict"] = name(r.verdict);
-  Datapath datapath = r.datapath;
-  if (!datapath.numerics.nan.propagate)
-    datapath.numerics.nan.order = NanRule{}.order;  // means nothing; to_json checks it
-  out["datapath"] = to_json(datapath);
+  out["datapath"] = to_json(r.datapath);
   out["summary"] = summary_of(report);
   const auto whole = [](double count) {  // spaces may be larger than integers
     constexpr double kMostExact = 0x1p53;

@@ -61,12 +61,23 @@ constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combin
                                                       Combination::adds_then_c, Combination::pairs,
                                                       Combination::tree_then_c};
 
-bool is_nearest(Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; }
-
-int log2_ceil(int n) {
-  int bits = 0;
-  while ((1 << bits) < n) ++bits;
-  return bits;
+/// What a tree computes, written so that trees that only differ in the order of a node's terms are written alike, unless
+/// that order matters.
+std::string shape(const Tree& tree, bool ordered) {
+  std::vector<std::string> nodes;
+  for (const Node& node : tree.nodes) {
+    std::vector<std::string> terms;
+    for (const Term& t : node.terms) {
+      switch (t.kind) {
+        case Term::Kind::accumulator: terms.emplace_back("c"); break;
+        case Term::Kind::product: terms.push_back(fmt::format("{}", t.index)); break;
+        case Term::Kind::node: terms.push_back(nodes[static_cast<std::size_t>(t.index)]); break;
+      }
+    }
+    if (!ordered) std::sort(terms.begin(), terms.end());
+    nodes.push_back(fmt::format("{}({})", node.unit, fmt::join(terms, " ")));
+  }
+  return nodes.empty() ? "" : nodes.back();
 }
 
 }  // namespace
@@ -189,21 +200,11 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
 
 void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& order) {
   for (Combination combination : kCombinations) {
-    // A chain that starts from nothing sums its first two products whichever comes first.
-    if (combination == Combination::chain_then_c && blocks.size() > 1 && blocks[0].size() == 1 && blocks[1] < blocks[0]) {
-      std::swap(blocks[0], blocks[1]);
-    }
     Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
+    // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
+    const bool ordered = std::any_of(nans_.begin(), nans_.end(), [](const NanRule& rule) { return rule.propagate; });
     const auto same = [&](const Structure& other) {
-      if (other.tree == s.tree) return true;
-      // adds of one or two sums are the same in several combinations
-      if (other.blocks != s.blocks || !other.adds_apart() || !s.adds_apart()) return false;
-      const std::size_t count = s.blocks.size();
-      const auto is = [&](Combination x, Combination y) {
-        return (s.combination == x && other.combination == y) || (s.combination == y && other.combination == x);
-      };
-      if (count == 1) return true;
-      return is(Combination::adds_then_c, Combination::tree_then_c) && count <= 3;
+      return other.blocks.size() == s.blocks.size() && shape(other.tree, ordered) == shape(s.tree, ordered);
     };
     if (std::none_of(structures_.begin(), structures_.end(), same)) structures_.push_back(std::move(s));
   }
@@ -229,7 +230,7 @@ int Space::count(Property property) const {
     case Property::subnormal_outputs:
     case Property::zero_sign:
     case Property::underflow_sign: return 2;
-    case Property::overflow: return 3;
+    case Property::overflow: return static_cast<int>(kOverflows.size());
     case Property::nan: return static_cast<int>(nans_.size());
   }
   return 0;
@@ -243,10 +244,10 @@ int Space::output_fraction_bits(const Choice& c) const {
 
 bool Space::contains(const Choice& c) const {
   const Structure& s = structure(c);
-  const bool single_products = s.products_alone();
   const bool exact = fraction_bits(c) == kExact;
   const bool only_blocks = s.combination == Combination::chain;
-  if (exact || single_products) {  // nothing is aligned and cut
+  // Blocks of one product are FMAs, or products rounded by themselves: nothing is aligned and cut.
+  if (exact || s.block_k() == 1) {
     if (!exact || value(c, Property::align_rounding) != 0 || value(c, Property::product_exponent) != 0 ||
         value(c, Property::zero_terms) != 0 || value(c, Property::zero_exponent) != 0) {
       return false;
@@ -258,9 +259,17 @@ bool Space::contains(const Choice& c) const {
   // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has more
   // than twice the bits and two (Figueroa). Only a wider intermediate result makes it a datapath of its own.
   if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame) return false;
-  // Floors under the alignment are published for sums that take in the accumulator.
-  if (!only_blocks && value(c, Property::zero_exponent) != 0) return false;
-  if (value(c, Property::zero_terms) != 0 && value(c, Property::zero_exponent) != 0) return false;
+  // Floors under the alignment are published for sums that take in the accumulator and keep subnormals.
+  if (value(c, Property::zero_exponent) != 0 &&
+      (!only_blocks || value(c, Property::subnormal_inputs) != 0 || value(c, Property::subnormal_outputs) != 0)) {
+    return false;
+  }
+  // Zeros that take part in the alignment show that exponents are taken as they are encoded: then nothing is normalised.
+  if (value(c, Property::zero_terms) != 0 &&
+      (value(c, Property::zero_exponent) != 0 || value(c, Property::product_exponent) != 0 ||
+       value(c, Property::subnormal_exponent) != 0)) {
+    return false;
+  }
   return true;
 }
 
@@ -297,7 +306,7 @@ double Space::size() const {
 }
 
 RoundSteps Space::output_steps(const Choice& c) const {
-  RoundStep s = round_to(format(instruction_->d), output_rounding(c), static_cast<Overflow>(value(c, Property::overflow)),
+  RoundStep s = round_to(format(instruction_->d), output_rounding(c), overflow(c),
                          static_cast<Subnormals>(value(c, Property::subnormal_outputs)));
   s.fraction_bits = output_fraction_bits(c);
   return {s};
@@ -307,7 +316,7 @@ RoundSteps Space::inner_steps(const Choice& c) const {
   const int inner = value(c, Property::inner_result);
   if (inner == kInnerSame) return output_steps(c);
   return {round_to(format(FormatId::fp32), inner == kInnerFp32TowardZero ? Rounding::toward_zero : Rounding::nearest_even,
-                   static_cast<Overflow>(value(c, Property::overflow)),
+                   overflow(c),
                    static_cast<Subnormals>(value(c, Property::subnormal_outputs)))};
 }
 
@@ -334,10 +343,9 @@ Numerics Space::numerics(const Choice& c) const {
   add.underflow_sign = sum.underflow_sign;
 
   const AddStep& step = kAddSteps[index(c, Property::add_rounding)];
-  const auto overflow = static_cast<Overflow>(value(c, Property::overflow));
   const auto subnormals = static_cast<Subnormals>(value(c, Property::subnormal_outputs));
-  const RoundStep to_result = round_to(format(instruction_->d), step.rounding, overflow, subnormals);
-  const RoundStep to_fp32 = round_to(format(FormatId::fp32), step.rounding, overflow, subnormals);
+  const RoundStep to_result = round_to(format(instruction_->d), step.rounding, overflow(c), subnormals);
+  const RoundStep to_fp32 = round_to(format(FormatId::fp32), step.rounding, overflow(c), subnormals);
 
   n.units[kBlockSum] = sum;
   n.units[kBlockSum].result = output_steps(c);
@@ -376,209 +384,6 @@ Datapath Space::datapath(const Choice& c) const {
     role->unit = number[r];
   }
   return d;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// Equivalences. docs/space.md states and proves each rule; the numbers refer to it.
-
-int Space::lowest_product_bit() const {
-  // tf32 with all 32 bits has more; the wider answer is the safe one.
-  const Format& a = format(operand_formats_.back());
-  const Format& b = instruction_->b == instruction_->a ? a : format(instruction_->b);
-  return a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
-}
-
-int Space::lowest_product_exponent(const Choice& c) const {
-  const Format& a = format(instruction_->a);
-  const Format& b = format(instruction_->b);
-  const bool leading = product_exponent(c) == ProductExponent::normalised ||
-                       static_cast<SubnormalExponent>(value(c, Property::subnormal_exponent)) == SubnormalExponent::normalised;
-  if (leading && value(c, Property::subnormal_inputs) == static_cast<int>(Subnormals::kept)) return lowest_product_bit();
-  return a.min_exponent() + b.min_exponent();
-}
-
-bool Space::overflow_reachable(const Choice& c) const {
-  const Format& r = format(instruction_->d);
-  const Format& a = format(instruction_->a);
-  const Format& b = format(instruction_->b);
-  const int largest_sum = a.max_exponent() + b.max_exponent() + 2 + log2_ceil(instruction_->k);
-  if (largest_sum >= r.max_exponent() - r.fraction_bits - 2) return true;
-  // Products alone are too small to move the largest c; rounding c itself must not overflow either.
-  const bool adds = structure(c).adds_apart();
-  if (adds) return false;  // to nearest or toward zero, both in full precision
-  const int bits = fraction_bits(c);
-  const bool align_safe = bits == kExact || align_rounding(c) == Rounding::toward_zero ||
-                          (align_rounding(c) == Rounding::nearest_even && bits >= r.fraction_bits);
-  const Rounding mode = output_rounding(c);
-  const bool output_safe = mode == Rounding::toward_zero ||
-                           (is_nearest(mode) &&
-                            output_fraction_bits(c) == r.fraction_bits);
-  return !(align_safe && output_safe);
-}
-
-bool Space::tiny_output_reachable(const Choice& c) const {
-  // With subnormal inputs flushed and all products whole multiples of a large enough power of two, a nonzero sum is
-  // never below the smallest normal number.
-  if (value(c, Property::subnormal_inputs) == static_cast<int>(Subnormals::kept)) return true;
-  const Format& r = format(instruction_->d);
-  return lowest_product_bit() < r.min_exponent() + r.fraction_bits + 1;
-}
-
-Choice Space::canonical(const Choice& choice) const {
-  // One rule can make another apply.
-  for (Choice c = choice;;) {
-    const Choice next = merge(c);
-    if (next == c) return c;
-    c = next;
-  }
-}
-
-Choice Space::merge(const Choice& choice) const {
-  Choice c = choice;
-  const Structure& s = structure(c);
-  const Format& r = format(instruction_->d);
-  const Format& cf = format(instruction_->c);
-  const Format& a = format(instruction_->a);
-  const Format& b = format(instruction_->b);
-  const bool c_inside = s.combination == Combination::chain;
-  const int block = s.block_k();
-  const int blocks = static_cast<int>(s.blocks.size());
-  const bool single_products = s.products_alone();
-  const int product_low = lowest_product_bit();
-  const int sum_low = c_inside ? std::min(product_low, cf.min_exponent() - cf.fraction_bits) : product_low;
-  const int exact_index = static_cast<int>(fraction_bits_.size()) - 1;
-  const auto make_exact = [&] {
-    set(c, Property::fraction_bits, exact_index);
-    for (Property p : {Property::align_rounding, Property::product_exponent, Property::zero_terms, Property::zero_exponent}) {
-      set(c, p, 0);
-    }
-  };
-
-  // 0. A rounding that no node uses: block sums that go on in fp32, and adds that give the result.
-  if (s.adds_apart() && value(c, Property::inner_result) != kInnerSame) {
-    set(c, Property::output_rounding, 0);
-    set(c, Property::output_fraction_bits, 0);
-  }
-
-  // 1. Cuts below the lowest bit that any term of a sum can have cut nothing.
-  if (!c_inside && fraction_bits(c) != kExact) {
-    const int product_top = a.max_exponent() + b.max_exponent() +
-                            (product_exponent(c) == ProductExponent::normalised ? 1 : 0);
-    // An accumulator inside the sum is at most the sum of all products before it.
-    const bool accumulates = s.combination == Combination::chain_then_c && blocks > 1;
-    const int before = s.tree.k - static_cast<int>(s.blocks.back().size());
-    const int top = accumulates ? a.max_exponent() + b.max_exponent() + 1 + log2_ceil(before + 1) : product_top;
-    if (top - fraction_bits(c) <= product_low && output_fraction_bits(c) == r.fraction_bits) make_exact();
-  }
-  const bool exact = fraction_bits(c) == kExact;
-
-  // 2. Zeros that take part naturally: their exponent is at most the smallest of one format plus the largest of the other.
-  if (value(c, Property::zero_terms) != 0 && !exact) {
-    const int top = std::max({a.min_exponent() + b.max_exponent(), b.min_exponent() + a.max_exponent(),
-                              c_inside ? cf.min_exponent() : -kUnbounded});
-    if (top - fraction_bits(c) <= sum_low) set(c, Property::zero_terms, 0);
-  }
-
-  // An accumulator that is not zero has at least this exponent: c, and the results of earlier blocks.
-  const bool inner_fp32 = value(c, Property::inner_result) != kInnerSame;
-  const int accumulator_low = inner_fp32 ? std::min(cf.min_exponent(), format(FormatId::fp32).min_exponent()) : cf.min_exponent();
-  const bool no_subnormals = value(c, Property::subnormal_inputs) == static_cast<int>(Subnormals::flushed) &&
-                             (blocks == 1 || value(c, Property::subnormal_outputs) == static_cast<int>(Subnormals::flushed));
-  const bool minimum_exponents =
-      value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum) || no_subnormals;
-
-  // 3. Zero exponents.
-  if (value(c, Property::zero_exponent) != 0) {
-    const ZeroExponent z = zero_exponent(c);
-    const bool only_accumulator = lowest_product_exponent(c) > z.value;  // what a zero exponent can act on
-    const auto cut = z.value - fraction_bits(c);
-    const int quantum = r.min_exponent() - output_fraction_bits(c);
-    const bool rounds_the_same_way = align_rounding(c) == output_rounding(c) && value(c, Property::inner_result) == 0 &&
-                                     align_rounding(c) != Rounding::nearest_even;
-    if (cut <= sum_low || (only_accumulator && c_inside && rounds_the_same_way && cut <= quantum &&
-                           value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive) &&
-                           value(c, Property::zero_sign) == static_cast<int>(ZeroSign::positive)) ||
-        (only_accumulator && !c_inside && blocks == 1) ||
-        // Whatever is not zero is aligned above it already.
-        (only_accumulator && minimum_exponents && z.value <= accumulator_low)) {
-      set(c, Property::zero_exponent, 0);
-    }
-  }
-
-  // 4. The exponent of subnormals does not matter where nothing is cut.
-  if (exact || single_products) set(c, Property::subnormal_exponent, 0);
-  // Nor does it where even the largest exponent that a subnormal brings cuts nothing.
-  const int subnormal_top = std::max({a.min_exponent() + b.max_exponent(), b.min_exponent() + a.max_exponent(),
-                                      r.min_exponent(), c_inside ? cf.min_exponent() : -kUnbounded});
-  if (!exact && subnormal_top - fraction_bits(c) <= sum_low) set(c, Property::subnormal_exponent, 0);
-  const bool inner_subnormals = s.tree.nodes.size() > 1 && value(c, Property::subnormal_outputs) == 0 &&
-                                tiny_output_reachable(c) && !single_products;
-  if (value(c, Property::subnormal_inputs) != 0 && !inner_subnormals) set(c, Property::subnormal_exponent, 0);
-
-  // 5. Tiny outputs.
-  if (!tiny_output_reachable(c)) set(c, Property::subnormal_outputs, 0);
-  const int quantum = r.min_exponent() - output_fraction_bits(c);
-  int all_low = sum_low;  // adds of c, which is in the result's own format, never underflow
-  if (c_inside && !exact && value(c, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::minimum)) {
-    // Every sum is a multiple of its lowest kept bit.
-    const int lowest_alignment = std::min({lowest_product_exponent(c), cf.min_exponent(), r.min_exponent()});
-    all_low = std::max(all_low, lowest_alignment - fraction_bits(c));
-  }
-  if (all_low >= quantum && value(c, Property::subnormal_outputs) == 0 && value(c, Property::inner_result) == kInnerSame) {
-    set(c, Property::underflow_sign, 0);
-  }
-  // The sign of an intermediate zero is lost in an add that gives +0 for every sum of zeros; the add itself, of two
-  // numbers of the result's format, never underflows.
-  if (s.adds_apart() && value(c, Property::inner_result) == kInnerSame && value(c, Property::subnormal_outputs) == 0 &&
-      value(c, Property::zero_sign) == static_cast<int>(ZeroSign::positive)) {
-    set(c, Property::underflow_sign, 0);
-  }
-
-  // 6. A sum with fewer bits than the result is not rounded.
-  const int terms = block + 1;
-  const bool sum_is_short = !exact && fraction_bits(c) + 2 + log2_ceil(terms) <= output_fraction_bits(c);
-  const bool product_is_short = single_products && a.fraction_bits + b.fraction_bits + 1 <= r.fraction_bits &&
-                                value(c, Property::inner_result) == 0;
-  const bool shows_in_zero_sign =
-      output_rounding(c) == Rounding::down && value(c, Property::zero_sign) == static_cast<int>(ZeroSign::ieee);
-  if ((sum_is_short || product_is_short) && all_low >= quantum && !shows_in_zero_sign && value(c, Property::inner_result) == 0) {
-    if (!overflow_reachable(c)) {
-      set(c, Property::output_rounding, 0);
-    } else if (c_inside) {
-      // Only what becomes of overflow is left of the rounding mode.
-      const auto overflow = static_cast<Overflow>(value(c, Property::overflow));
-      const Rounding mode = output_rounding(c);
-      if (overflow == Overflow::max_finite || (overflow == Overflow::ieee && mode == Rounding::toward_zero)) {
-        set(c, Property::output_rounding, 0);
-        set(c, Property::overflow, static_cast<int>(Overflow::ieee));
-      } else if (overflow == Overflow::infinity || is_nearest(mode)) {
-        set(c, Property::output_rounding, 0);
-        set(c, Property::overflow, static_cast<int>(Overflow::infinity));
-      }
-    }
-  }
-
-  // 7. Overflow.
-  if (!overflow_reachable(c)) {
-    set(c, Property::overflow, 0);
-  } else {
-    bool all_toward_zero = true, all_nearest = true;
-    const int largest_sum = std::max(a.max_exponent() + b.max_exponent() + 2 + log2_ceil(s.tree.k), cf.max_exponent());
-    const auto use = [&](const RoundSteps& steps) {
-      for (const RoundStep& step : steps) {
-        if (step.max_exponent > largest_sum + 1) continue;  // cannot overflow
-        all_toward_zero = all_toward_zero && step.rounding == Rounding::toward_zero;
-        all_nearest = all_nearest && is_nearest(step.rounding);
-      }
-    };
-    const Numerics n = numerics(c);
-    for (const Node& node : s.tree.nodes) use(n.units[static_cast<std::size_t>(node.unit)].result);
-    const auto overflow = static_cast<Overflow>(value(c, Property::overflow));
-    if ((all_toward_zero && overflow == Overflow::max_finite) || (all_nearest && overflow == Overflow::infinity)) {
-      set(c, Property::overflow, static_cast<int>(Overflow::ieee));
-    }
-  }
-  return c;
 }
 
 bool Space::observable(const Choice& choice, Property property) const {
@@ -626,10 +431,7 @@ std::string Space::value_text(Property property, int v) const {
     case Property::subnormal_exponent: return v == 0 ? "minimum" : "normalised";
     case Property::zero_sign: return v == 0 ? "positive" : "ieee";
     case Property::underflow_sign: return v == 0 ? "kept" : "positive";
-    case Property::overflow: {
-      static constexpr std::array<const char*, 3> kOverflow = {"ieee", "infinity", "max_finite"};
-      return kOverflow[i];
-    }
+    case Property::overflow: return kOverflows[i] == Overflow::infinity ? "infinity" : "max_finite";
     case Property::nan: {
       const NanRule& n = nans_[i];
       const int digits = format(instruction_->d).storage_bits / 4;

@@ -151,7 +151,6 @@ class Fit {
   void in_parallel(std::size_t count, const Body& body) const;
   void eliminate();
   void expand_all();
-  std::optional<Problem> separate(const Choice& one, const Choice& other);
   bool separate_survivors(FitResult& result);
   void explain(FitResult& result);
   void find_nearest(FitResult& result);
@@ -168,6 +167,7 @@ class Fit {
   std::vector<Choice> cores_;  // what the answers that consult no edge rule have left; if nothing survives, what came far
   std::set<std::pair<Choice, Choice>> inseparable_;  // as far as searches could tell
   std::uint64_t search_round_ = 0;
+  bool searches_long_ = false;
 };
 
 }  // namespace tcnum

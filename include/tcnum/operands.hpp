@@ -56,6 +56,18 @@ Problem make_problem(const Instruction& instruction, Family family, std::uint64_
 Tiles make_family_tiles(const Instruction& instruction, Family family, std::uint64_t seed, std::uint64_t first,
                         std::size_t count, std::size_t m, std::size_t n);
 
+/// Where two datapaths may begin to differ: exponents (of a floor, of the smallest result, …), and distances in bits
+/// (of a cut below the alignment, of a rounding below the leading bit, …).
+struct Boundaries {
+  std::vector<int> exponents;
+  std::vector<int> focus;  ///< those that matter most, as likely as all others together
+  std::vector<int> distances;
+};
+
+/// `count` tiles of problems of a few terms with exponents at the boundaries or at such a distance from each other.
+Tiles make_boundary_tiles(const Instruction& instruction, const Boundaries& boundaries, std::uint64_t seed,
+                          std::uint64_t first, std::size_t count, std::size_t m, std::size_t n);
+
 /// A crafted problem and what it is for.
 struct Probe {
   std::string name;

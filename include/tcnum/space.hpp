@@ -117,6 +117,7 @@ class Space {
   ProductExponent product_exponent(const Choice& c) const { return static_cast<ProductExponent>(index(c, Property::product_exponent)); }
   Rounding output_rounding(const Choice& c) const { return static_cast<Rounding>(index(c, Property::output_rounding)); }
   int output_fraction_bits(const Choice& c) const;
+  Overflow overflow(const Choice& c) const { return kOverflows[index(c, Property::overflow)]; }
   const ZeroExponent& zero_exponent(const Choice& c) const { return zero_exponents_[index(c, Property::zero_exponent)]; }
   const NanRule& nan(const Choice& c) const { return nans_[index(c, Property::nan)]; }
   Rounding add_rounding(const Choice& c) const { return kAddSteps[index(c, Property::add_rounding)].rounding; }
@@ -127,6 +128,7 @@ class Space {
  private:
   static constexpr std::array<Rounding, 3> kAlignRoundings = {Rounding::toward_zero, Rounding::down,
                                                               Rounding::nearest_even};
+  static constexpr std::array<Overflow, 2> kOverflows = {Overflow::infinity, Overflow::max_finite};
   struct AddStep {
     Rounding rounding;
     bool through_fp32;  ///< rounded to fp32 first, then to a narrower result
@@ -140,13 +142,11 @@ class Space {
   RoundSteps output_steps(const Choice& choice) const;
   RoundSteps inner_steps(const Choice& choice) const;
 
+  // Equivalence (equivalence.cpp).
+  struct Facts;
   Choice merge(const Choice& choice) const;
-
-  // Facts about the formats that canonical() reasons with.
-  int lowest_product_bit() const;
-  int lowest_product_exponent(const Choice& choice) const;
+  void join_products(Choice& choice) const;
   bool overflow_reachable(const Choice& choice) const;
-  bool tiny_output_reachable(const Choice& choice) const;
 
   const Instruction* instruction_;
   std::vector<Structure> structures_;

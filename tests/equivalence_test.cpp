@@ -1,0 +1,64 @@
+// The rules of docs/space.md, against the emulator: what Space::canonical calls the same gives the same results.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "draw.hpp"
+#include "separate.hpp"
+#include "tcnum/instruction.hpp"
+#include "tcnum/space.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",     "mma.m8n8k4.f16.f16.f16.f16",
+                                      "mma.m16n8k4.f32.tf32.tf32.f32",  "mma.m8n8k4.f64.f64.f64.f64",
+                                      "mma.m16n8k8.f32.bf16.bf16.f32",  "mma.m16n8k16.f32.e4m3.e5m2.f32",
+                                      "mma.m16n8k16.f16.e5m2.e5m2.f16"};
+
+class Equivalence : public testing::TestWithParam<const char*> {};
+
+TEST_P(Equivalence, CanonicalDatapathsGiveTheSameResults) {
+  const Space space(*find_instruction(GetParam()));
+  ASSERT_TRUE(rc::check([&] {
+    const auto seed = *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+    std::mt19937_64 random(seed);
+    for (int n = 0; n < 4; ++n) {
+      const Choice choice = draw(space, random);
+      const Choice canonical = space.canonical(choice);
+      RC_ASSERT(space.contains(canonical));
+      RC_ASSERT(space.canonical(canonical) == canonical);
+      if (canonical == choice) continue;
+      constexpr std::size_t kTiles = 16;
+      const auto found = separate(space, choice, canonical, seed, kTiles);
+      for (std::size_t p = 0; found && p < kProperties; ++p) {
+        const auto property = static_cast<Property>(p);
+        RC_LOG() << name(property) << ": " << space.value_text(property, choice[p]) << " -> "
+                 << space.value_text(property, canonical[p]) << "\n";
+      }
+      RC_ASSERT(!found.has_value());
+    }
+  }));
+}
+
+std::string test_name(const testing::TestParamInfo<const char*>& info) {
+  std::string text = std::to_string(info.index) + "_" + info.param;
+  for (char& c : text) c = c == '.' ? '_' : c;
+  return text;
+}
+INSTANTIATE_TEST_SUITE_P(Instructions, Equivalence, testing::ValuesIn(kInstructions), test_name);
+
+TEST(Space, HasTheSizeThatItsDescriptionGives) {
+  // docs/space.md: "how many", for structures.
+  const auto structures = [](const char* instruction) { return Space(*find_instruction(instruction)).structures().size(); };
+  EXPECT_EQ(structures("mma.m8n8k4.f32.f16.f16.f32"), 0u);
+  EXPECT_EQ(structures("mma.m16n8k8.f32.f16.f16.f32"), 0u);
+  EXPECT_EQ(structures("mma.m16n8k16.f32.f16.f16.f32"), 0u);
+  EXPECT_EQ(structures("mma.m16n8k32.f32.e4m3.e4m3.f32"), 0u);
+  EXPECT_EQ(structures("mma.m8n8k4.f64.f64.f64.f64"), 0u);
+  for (const Instruction& instruction : instructions()) {
+    EXPECT_GT(Space(instruction).size(), 1e5) << instruction.name();
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
