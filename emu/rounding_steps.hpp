@@ -1,0 +1,106 @@
+// Rounding steps in machine integers: the same rules as in exact.cpp.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/fast.hpp"
+
+namespace tcnum {
+
+inline int width(std::uint64_t x) { return static_cast<int>(std::bit_width(x)); }
+inline int width(uint128 x) {
+  const auto high = static_cast<std::uint64_t>(x >> 64);
+  return high != 0 ? 64 + width(high) : width(static_cast<std::uint64_t>(x));
+}
+template <class U>
+constexpr int kBits = static_cast<int>(sizeof(U) * 8);
+
+/// magnitude / 2^shift rounded, shift ≥ 0.
+template <class U>
+U round_right(U magnitude, int shift, bool negative, Rounding mode) {
+  if (shift == 0) return magnitude;
+  if (mode == Rounding::toward_zero) return shift >= kBits<U> ? U{0} : static_cast<U>(magnitude >> shift);
+  if (shift > kBits<U>) return rounds_away(mode, negative, false, false, magnitude != 0) ? 1 : 0;
+  const U kept = shift == kBits<U> ? U{0} : static_cast<U>(magnitude >> shift);
+  const bool half = (magnitude >> (shift - 1)) & 1;
+  const bool rest = (magnitude & ((U{1} << (shift - 1)) - 1)) != 0;
+  return static_cast<U>(kept + (rounds_away(mode, negative, kept & 1, half, rest) ? 1 : 0));
+}
+
+/// A finite number on its way through rounding steps: ±magnitude · 2^lsb.
+template <class U>
+struct Rounded {
+  U magnitude;
+  int lsb;
+  int exponent;  // for alignment in a later sum
+  bool negative;
+  bool infinite = false;
+};
+
+inline bool to_infinity(const RoundStep& s, bool negative) {
+  return s.overflow == Overflow::infinity ||
+         (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
+          s.rounding != (negative ? Rounding::up : Rounding::down));
+}
+
+/// Applies rounding steps to a number.
+template <bool kTrace, class U>
+void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign,
+                 bool minimum_exponents, unsigned& consulted) {
+  for (const RoundStep& s : steps) {
+    if (v.infinite || v.magnitude == 0) break;
+    int leading = width(v.magnitude) - 1 + v.lsb;
+    const int q = (s.from_alignment ? alignment : std::max(leading, s.min_exponent)) - s.fraction_bits;
+    if (q > v.lsb) {
+      if constexpr (kTrace) {
+        const int dropped = q - v.lsb;
+        if (dropped >= kBits<U> || (v.magnitude & ((U{1} << dropped) - 1)) != 0) consulted |= kConsultedRounding;
+      }
+      v.magnitude = round_right(v.magnitude, q - v.lsb, v.negative, s.rounding);
+      v.lsb = q;
+    }
+    leading = width(v.magnitude) - 1 + v.lsb;
+    const bool tiny = v.magnitude == 0 || leading < s.min_exponent;
+    if constexpr (kTrace) {
+      if (tiny) consulted |= kConsultedTinyResult;
+    }
+    if (v.magnitude == 0 || (tiny && s.subnormals == Subnormals::flushed)) {
+      v.magnitude = 0;
+      if (underflow_sign == UnderflowSign::positive) v.negative = false;
+    } else if (leading > s.max_exponent) {
+      if constexpr (kTrace) consulted |= kConsultedOverflow;
+      if (to_infinity(s, v.negative)) {
+        v.infinite = true;
+        break;
+      }
+      v.magnitude = (U{1} << (s.fraction_bits + 1)) - 1;
+      v.lsb = s.max_exponent - s.fraction_bits;
+      leading = s.max_exponent;
+    }
+    if (!s.from_alignment && v.magnitude != 0) {
+      v.exponent = minimum_exponents ? std::max(leading, s.min_exponent) : leading;
+    }
+  }
+  if (!v.infinite && v.magnitude == 0 && !steps.empty()) {
+    const RoundStep& last = steps.step[static_cast<std::size_t>(steps.count - 1)];
+    if (!last.from_alignment) v.exponent = last.min_exponent;
+  }
+}
+
+/// Encodes a number that the format can hold.
+template <class U>
+std::uint64_t pack(const Format& f, const Rounded<U>& v) {
+  const std::uint64_t sign = v.negative ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
+  if (v.infinite) return infinity_code(f, v.negative);
+  if (v.magnitude == 0) return sign;
+  const int leading = width(v.magnitude) - 1 + v.lsb;
+  const int q = std::max(leading, f.min_exponent()) - f.fraction_bits;
+  const auto units = static_cast<std::uint64_t>(v.lsb >= q ? v.magnitude << (v.lsb - q) : v.magnitude >> (q - v.lsb));
+  const std::uint64_t hidden = std::uint64_t{1} << f.fraction_bits;
+  const std::uint64_t field = leading < f.min_exponent() ? 0 : static_cast<std::uint64_t>(leading + f.bias);
+  return sign | (((field << f.fraction_bits) | (units & (hidden - 1))) << f.padding_bits);
+}
+
+}  // namespace tcnum
