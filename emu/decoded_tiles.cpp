@@ -11,11 +11,17 @@ DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t c
   number.negative = d.negative;
   number.natural = d.exponent;
   switch (d.number_class) {
-    case NumberClass::zero: return number;
+    case NumberClass::zero:
+      return number;
     case NumberClass::infinity:
-    case NumberClass::nan: number.flags = kHasSpecial; return number;
-    case NumberClass::subnormal: number.flags = kHasSubnormal; break;
-    case NumberClass::normal: break;
+    case NumberClass::nan:
+      number.flags = kHasSpecial;
+      return number;
+    case NumberClass::subnormal:
+      number.flags = kHasSubnormal;
+      break;
+    case NumberClass::normal:
+      break;
   }
   auto significand = static_cast<std::int64_t>(d.significand);
   if (d.number_class == NumberClass::subnormal) {
@@ -32,8 +38,10 @@ DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t c
 }
 
 void DecodedTiles::Numbers::put(std::size_t at, std::size_t row, const Number& number) {
-  if (wide) wide_significand[at] = number.significand;
-  else significand[at] = static_cast<std::int32_t>(number.significand);
+  if (wide)
+    wide_significand[at] = number.significand;
+  else
+    significand[at] = static_cast<std::int32_t>(number.significand);
   exponent[at] = number.exponent;
   natural[at] = number.natural;
   negative[at] = number.negative;
@@ -47,8 +55,10 @@ DecodedTiles::DecodedTiles(const Tiles& tiles, const OperandRule& a, const Opera
     const std::size_t size = rows * length;
     numbers.fraction_bits = format(rule.format).fraction_bits;
     numbers.wide = numbers.fraction_bits > 30;
-    if (numbers.wide) numbers.wide_significand.resize(size);
-    else numbers.significand.resize(size);
+    if (numbers.wide)
+      numbers.wide_significand.resize(size);
+    else
+      numbers.significand.resize(size);
     numbers.exponent.resize(size);
     numbers.natural.resize(size);
     numbers.negative.resize(size);
@@ -77,7 +87,8 @@ DecodedTiles::DecodedTiles(const Tiles& tiles, const OperandRule& a, const Opera
   for (std::size_t t = 0; t < count; ++t) {
     for (std::size_t j = 0; j < tiles.n; ++j) {
       const std::size_t row = t * tiles.n + j;
-      for (std::size_t kk = 0; kk < k; ++kk) b_.put(row * k + kk, row, read_b(tiles.b[tiles.b_index(first + t, kk, j)]));
+      for (std::size_t kk = 0; kk < k; ++kk)
+        b_.put(row * k + kk, row, read_b(tiles.b[tiles.b_index(first + t, kk, j)]));
     }
   }
   for (std::size_t at = 0; at < count * tiles.m * tiles.n; ++at) c_.put(at, at, read_c(tiles.c[c_first + at]));

@@ -49,6 +49,9 @@ struct FastEmulator::Problem {
 
 template <bool kTrace>
 struct FastEmulator::Run {
+  static constexpr std::size_t kMaxProducts = 64, kMaxOthers = 8;  // of a sum
+  static constexpr int kPairSpareBits = 8;
+
   const FastEmulator& self;
   const Problem& p;
   int watch_exponent;
@@ -67,7 +70,7 @@ struct FastEmulator::Run {
     }
     const std::vector<CompiledNode>& nodes = self.tree_->nodes;
     Scratch<40> results(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) results[i] = evaluate(nodes[i], results.data());
+    for (std::size_t i = 0; i < nodes.size(); ++i) results[i] = evaluate(i, results.data());
     return to_code(results[nodes.size() - 1]);
   }
 
@@ -78,21 +81,46 @@ struct FastEmulator::Run {
     }
     // The sign of a zero on the way shows only in the sign of a zero at the end.
     if (v.magnitude != 0) consulted &= ~static_cast<unsigned>(kConsultedZeroSum);
-    return pack(format(n().result),
-                Rounded<uint128>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value::Kind::infinity});
+    const bool infinite = v.kind == Value::Kind::infinity;
+    const auto low = static_cast<std::uint64_t>(v.magnitude);
+    const Format& f = format(n().result);
+    return low == v.magnitude ? pack(f, Rounded<std::uint64_t>{low, v.lsb, v.exponent, v.negative, infinite})
+                              : pack(f, Rounded<uint128>{v.magnitude, v.lsb, v.exponent, v.negative, infinite});
   }
 
-  Value evaluate(const CompiledNode& node, const Value* results) {
-    const auto u = static_cast<std::size_t>(node.unit);
-    if (!special && self.quick_[u] && std::all_of(node.others.begin(), node.others.end(), [&](const Term& t) {
-          return t.kind != Term::Kind::node || results[t.index].kind == Value::Kind::finite;
-        })) {
-      return self.quick32_ ? quick<std::int32_t>(node, results) : quick<std::int64_t>(node, results);
+  Value evaluate(std::size_t number, const Value* results) {
+    const CompiledNode& node = self.tree_->nodes[number];
+    if (is_finite(node, results)) {
+      switch (self.paths_[number]) {
+        case Path::sum:
+          return self.quick32_ ? sum<std::int32_t>(node, results) : sum<std::int64_t>(node, results);
+        case Path::pair:
+          return pair<std::uint64_t>(node, results);
+        case Path::wide_pair:
+          return pair<uint128>(node, results);
+        case Path::general:
+          break;
+      }
     }
     return general(node, results);
   }
 
-  // --- The quick path: finite terms, finite fraction_bits, everything in 64 bits.
+  bool is_finite(const CompiledNode& node, const Value* results) const {
+    return !special && std::all_of(node.others.begin(), node.others.end(), [&](const Term& t) {
+      return t.kind != Term::Kind::node || results[t.index].kind == Value::Kind::finite;
+    });
+  }
+
+  template <class U>
+  Value rounded(const Unit& unit, Rounded<U> r, int alignment) {
+    if constexpr (kTrace) {
+      if (r.magnitude == 0) consulted |= kConsultedZeroSum;
+    }
+    apply_steps<kTrace>(r, unit.result, alignment, unit.underflow_sign, minimum_exponents(), consulted);
+    return {r.infinite ? Value::Kind::infinity : Value::Kind::finite, r.negative, 0, r.magnitude, r.lsb, r.exponent, 0};
+  }
+
+  // --- Sums with finite fraction_bits, of finite terms, in 64 bits.
 
   template <class P>
   static P cut(P x, int shift, Rounding mode) {  // x · 2^-shift, for |x| < 2^(bits − 1)
@@ -102,90 +130,123 @@ struct FastEmulator::Run {
     const U sign = static_cast<U>(x >> kMost);
     const U magnitude = (static_cast<U>(x) ^ sign) - sign;
     U kept;
-    if (mode == Rounding::toward_zero) kept = magnitude >> std::min(shift, kMost);
-    else kept = round_right<U>(magnitude, shift, sign != 0, mode);
+    if (mode == Rounding::toward_zero)
+      kept = magnitude >> std::min(shift, kMost);
+    else
+      kept = round_right<U>(magnitude, shift, sign != 0, mode);
     return static_cast<P>((kept ^ sign) - sign);
+  }
+
+  /// The terms that are no products: the accumulator and the results of nodes.
+  struct Others {
+    std::size_t count = 0;
+    std::int64_t significand[kMaxOthers];
+    std::int32_t lsb[kMaxOthers];
+    std::int32_t highest_exponent = 2 * kNoExponent;
+    bool any_zero = false, all_negative = true, any_negative = false;
+
+    void add(std::int64_t x, std::int32_t x_lsb, std::int32_t exponent, bool negative) {
+      significand[count] = x;
+      lsb[count] = x_lsb;
+      highest_exponent = std::max(highest_exponent, exponent);
+      any_zero = any_zero || x == 0;
+      all_negative = all_negative && negative;
+      any_negative = any_negative || negative;
+      ++count;
+    }
+  };
+
+  Others others(const CompiledNode& node, const Unit& unit, const Value* results) const {
+    const bool natural = unit.zero_exponent.kind == ZeroExponentKind::natural;
+    Others others;
+    for (const Term& t : node.others) {
+      if (t.kind == Term::Kind::accumulator) {
+        const DecodedTiles::Numbers& c = p.decoded.c_;
+        others.add(c.significand_at(p.c), c.natural[p.c] - c.fraction_bits, (natural ? c.natural : c.exponent)[p.c],
+                   c.negative[p.c] != 0);
+      } else {
+        const Value& v = results[t.index];
+        const auto magnitude = static_cast<std::int64_t>(v.magnitude);
+        others.add(v.negative ? -magnitude : magnitude, v.lsb, magnitude == 0 && !natural ? kNoExponent : v.exponent,
+                   v.negative);
+      }
+    }
+    return others;
+  }
+
+  /// The alignment exponent, where `highest` is the highest of all terms' exponents.
+  static int alignment(const Unit& unit, int highest, bool any_zero) {
+    const bool bounded = unit.zero_exponent.kind == ZeroExponentKind::floor ||
+                         (unit.zero_exponent.kind == ZeroExponentKind::zeros && any_zero);
+    return bounded ? std::max(highest, unit.zero_exponent.value) : highest;
+  }
+
+  /// The node's result, given the sum of its products in units of 2^(alignment − fraction_bits).
+  Value total(const CompiledNode& node, const Unit& unit, const Others& others, int alignment, std::int64_t sum) {
+    const int lsb = alignment - unit.fraction_bits;
+    for (std::size_t i = 0; i < others.count; ++i) {
+      if (others.significand[i] == 0) continue;  // a zero's exponent says nothing about its bits
+      const int shift = lsb - others.lsb[i];
+      sum += shift >= 0 ? cut(others.significand[i], shift, unit.align_rounding)
+                        : static_cast<std::int64_t>(static_cast<std::uint64_t>(others.significand[i]) << -shift);
+    }
+    Rounded<std::uint64_t> r{static_cast<std::uint64_t>(std::abs(sum)), lsb, alignment, sum < 0};
+    if (sum == 0) {
+      r.lsb = 0;
+      if (alignment <= kNoExponent / 2) r.exponent = 0;  // nothing took part
+      r.negative = zero_is_negative(unit, node, others.all_negative, others.any_negative);
+    }
+    return rounded(unit, r, alignment);
   }
 
   /// P holds a product, and a product shifted left as far as alignment can ask (see choose_paths).
   template <class P>
-  Value quick(const CompiledNode& node, const Value* results) {
+  Value sum(const CompiledNode& node, const Value* results) {
     const Unit& unit = n().units[static_cast<std::size_t>(node.unit)];
     const DecodedTiles& d = p.decoded;
     const bool natural = unit.zero_exponent.kind == ZeroExponentKind::natural;
     const std::size_t count = node.products.size();
-    constexpr std::size_t kMostProducts = 64;
-    P product[kMostProducts];
-    std::int32_t exponent[kMostProducts];
+    P product[kMaxProducts];
+    std::int32_t exponent[kMaxProducts];
 
     const std::int32_t* ea = (natural ? d.a_.natural : d.a_.exponent).data() + p.a;
     const std::int32_t* eb = (natural ? d.b_.natural : d.b_.exponent).data() + p.b;
-    const auto multiply = [&](auto* sa, auto* sb) {
-      if (node.contiguous) {
-        const auto first = static_cast<std::size_t>(count == 0 ? 0 : node.products[0]);
-        sa += first, sb += first;
-        const std::int32_t* xa = ea + first;
-        const std::int32_t* xb = eb + first;
-        for (std::size_t i = 0; i < count; ++i) product[i] = static_cast<P>(sa[i]) * static_cast<P>(sb[i]);
-        for (std::size_t i = 0; i < count; ++i) exponent[i] = xa[i] + xb[i];
-      } else {
-        for (std::size_t i = 0; i < count; ++i) {
-          const auto kk = static_cast<std::size_t>(node.products[i]);
-          product[i] = static_cast<P>(sa[kk]) * static_cast<P>(sb[kk]);
-          exponent[i] = ea[kk] + eb[kk];
-        }
+    const std::int32_t* sa = d.a_.significand.data() + p.a;
+    const std::int32_t* sb = d.b_.significand.data() + p.b;
+    if (node.contiguous) {
+      const auto first = static_cast<std::size_t>(count == 0 ? 0 : node.products[0]);
+      ea += first, eb += first, sa += first, sb += first;
+      for (std::size_t i = 0; i < count; ++i) product[i] = static_cast<P>(sa[i]) * static_cast<P>(sb[i]);
+      for (std::size_t i = 0; i < count; ++i) exponent[i] = ea[i] + eb[i];
+    } else {
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto kk = static_cast<std::size_t>(node.products[i]);
+        product[i] = static_cast<P>(sa[kk]) * static_cast<P>(sb[kk]);
+        exponent[i] = ea[kk] + eb[kk];
       }
-    };
-    multiply(d.a_.significand.data() + p.a, d.b_.significand.data() + p.b);
+    }
     const int product_fraction = d.a_.fraction_bits + d.b_.fraction_bits;
-    std::int32_t alignment = 2 * kNoExponent;
+    const Others others = this->others(node, unit, results);
+    std::int32_t highest = others.highest_exponent;
     if (n().product.exponent == ProductExponent::normalised) {
       for (std::size_t i = 0; i < count; ++i) {
         if (product[i] == 0) {
-          alignment = std::max(alignment, exponent[i]);
+          highest = std::max(highest, exponent[i]);
           continue;
         }
         const auto magnitude = static_cast<std::uint64_t>(std::abs(static_cast<std::int64_t>(product[i])));
         const int above_one = width(magnitude) - 1 - product_fraction;
-        alignment = std::max(alignment, exponent[i] + above_one);
+        highest = std::max(highest, exponent[i] + above_one);
         if (above_one < 0) {
           product[i] = static_cast<P>(product[i] * (P{1} << -above_one));
           exponent[i] += above_one;
         }
       }
     } else {
-      for (std::size_t i = 0; i < count; ++i) alignment = std::max(alignment, exponent[i]);
+      for (std::size_t i = 0; i < count; ++i) highest = std::max(highest, exponent[i]);
     }
-
-    // The other terms: the accumulator and the results of nodes.
-    std::int64_t other[kMaxOthers];
-    std::int32_t other_exponent[kMaxOthers];
-    int other_fraction[kMaxOthers];
-    bool other_negative = true, other_any_negative = false;
-    std::size_t others = 0;
-    for (const Term& t : node.others) {
-      bool negative;
-      if (t.kind == Term::Kind::accumulator) {
-        other[others] = d.c_.significand_at(p.c);
-        other_exponent[others] = (natural ? d.c_.natural : d.c_.exponent)[p.c];
-        other_fraction[others] = d.c_.fraction_bits;
-        negative = d.c_.negative[p.c] != 0;
-      } else {
-        const Value& v = results[t.index];
-        const auto magnitude = static_cast<std::int64_t>(v.magnitude);
-        negative = v.negative;
-        other[others] = negative ? -magnitude : magnitude;
-        other_exponent[others] = v.magnitude == 0 && !natural ? kNoExponent : v.exponent;
-        other_fraction[others] = v.exponent - v.lsb;
-      }
-      other_negative = other_negative && negative;
-      other_any_negative = other_any_negative || negative;
-      ++others;
-    }
-
-    for (std::size_t i = 0; i < others; ++i) alignment = std::max(alignment, other_exponent[i]);
     if constexpr (kTrace) {
-      if (alignment <= watch_exponent) {
+      if (highest <= watch_exponent) {
         const int cut = watch_exponent - unit.fraction_bits;
         const auto loses = [&](std::int64_t significand, int lsb) {
           return significand != 0 && lsb + std::countr_zero(static_cast<std::uint64_t>(significand)) < cut;
@@ -193,61 +254,29 @@ struct FastEmulator::Run {
         for (std::size_t i = 0; i < count; ++i) {
           if (loses(product[i], exponent[i] - product_fraction)) consulted |= kConsultedZeroExponent;
         }
-        for (std::size_t i = 0; i < others; ++i) {
-          if (loses(other[i], other_exponent[i] - other_fraction[i])) consulted |= kConsultedZeroExponent;
+        for (std::size_t i = 0; i < others.count; ++i) {
+          if (loses(others.significand[i], others.lsb[i])) consulted |= kConsultedZeroExponent;
         }
       }
     }
-    if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
-      alignment = std::max(alignment, unit.zero_exponent.value);
-    } else if (unit.zero_exponent.kind == ZeroExponentKind::zeros && unit.zero_exponent.value > alignment) {
-      bool any_zero = false;
+    bool any_zero = others.any_zero;
+    if (unit.zero_exponent.kind == ZeroExponentKind::zeros) {
       for (std::size_t i = 0; i < count; ++i) any_zero |= product[i] == 0;
-      for (std::size_t i = 0; i < others; ++i) any_zero |= other[i] == 0;
-      if (any_zero) alignment = unit.zero_exponent.value;
     }
+    const int alignment = this->alignment(unit, highest, any_zero);
 
     // value = significand · 2^(exponent − fraction) = (significand · 2^up >> (up − …)) in units of 2^(alignment − F).
-    const int bits = unit.fraction_bits;
+    const int up = std::max(0, unit.fraction_bits - product_fraction);
+    const int down = unit.fraction_bits - product_fraction - up;  // ≤ 0
     std::int64_t sum = 0;
-    const int up = std::max(0, bits - product_fraction);
-    const int down = bits - product_fraction - up;  // ≤ 0
-    if (unit.align_rounding == Rounding::toward_zero) {
-      using U = std::make_unsigned_t<P>;
-      constexpr int kMost = kBits<P> - 1;
-      for (std::size_t i = 0; i < count; ++i) {
-        const int shift = std::min(alignment - exponent[i] - down, kMost);
-        const P x = product[i];
-        const U sign = static_cast<U>(x >> kMost);
-        const U magnitude = (((static_cast<U>(x) ^ sign) - sign) << up) >> shift;
-        sum += static_cast<P>((magnitude ^ sign) - sign);
-      }
-    } else {
-      for (std::size_t i = 0; i < count; ++i) {
-        const int shift = alignment - exponent[i] - down;
-        sum += cut(static_cast<P>(static_cast<std::make_unsigned_t<P>>(product[i]) << up), shift, unit.align_rounding);
-      }
+    for (std::size_t i = 0; i < count; ++i) {
+      const int shift = alignment - exponent[i] - down;
+      sum += cut(static_cast<P>(static_cast<std::make_unsigned_t<P>>(product[i]) << up), shift, unit.align_rounding);
     }
-    for (std::size_t i = 0; i < others; ++i) {
-      if (other[i] == 0) continue;  // a zero's exponent says nothing about its bits
-      const int shift = alignment - other_exponent[i] - bits + other_fraction[i];
-      sum += shift >= 0 ? cut(other[i], shift, unit.align_rounding)
-                        : static_cast<std::int64_t>(static_cast<std::uint64_t>(other[i]) << -shift);
-    }
-
-    Rounded<std::uint64_t> r{static_cast<std::uint64_t>(std::abs(sum)), alignment - bits, alignment, sum < 0};
-    if (sum == 0) {
-      if constexpr (kTrace) consulted |= kConsultedZeroSum;
-      r.lsb = 0;
-      if (alignment <= kNoExponent / 2) r.exponent = 0;  // nothing took part
-      r.negative = zero_is_negative(unit, node, other_negative, other_any_negative);
-    }
-    apply_steps<kTrace>(r, unit.result, alignment, unit.underflow_sign, minimum_exponents(), consulted);
-    return {r.infinite ? Value::Kind::infinity : Value::Kind::finite, r.negative, 0, r.magnitude, r.lsb, r.exponent, 0};
+    return total(node, unit, others, alignment, sum);
   }
 
   bool zero_is_negative(const Unit& unit, const CompiledNode& node, bool all_others, bool any_other) const {
-    if (unit.zero_sign == ZeroSign::positive) return false;
     bool all = all_others, any = any_other;
     for (int kk : node.products) {
       const bool negative = p.decoded.a_.negative[p.a + static_cast<std::size_t>(kk)] !=
@@ -255,12 +284,88 @@ struct FastEmulator::Run {
       all = all && negative;
       any = any || negative;
     }
-    return all || (any && rounds_down(unit));
+    return zero_is_negative(unit, all, any);
   }
 
-  static bool rounds_down(const Unit& unit) {
-    return !unit.result.empty() &&
-           unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].rounding == Rounding::down;
+  static bool zero_is_negative(const Unit& unit, bool all_negative, bool any_negative) {
+    if (unit.zero_sign == ZeroSign::positive) return false;
+    const bool rounds_down =
+        !unit.result.empty() &&
+        unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].rounding == Rounding::down;
+    return all_negative || (any_negative && rounds_down);
+  }
+
+  // --- Exact sums of two finite terms, such as FMAs.
+
+  template <class U>
+  struct Part {
+    U magnitude;
+    int lsb;
+    bool negative;
+    int end() const { return magnitude == 0 ? kNoExponent : width(magnitude) + lsb; }
+  };
+
+  template <class U>
+  static Part<U> part(const DecodedTiles::Numbers& numbers, std::size_t at) {
+    return {static_cast<U>(std::abs(numbers.significand_at(at))), numbers.natural[at] - numbers.fraction_bits,
+            numbers.negative[at] != 0};
+  }
+
+  template <class U>
+  Part<U> part(const Term& t, const Value* results) const {
+    switch (t.kind) {
+      case Term::Kind::accumulator:
+        return part<U>(p.decoded.c_, p.c);
+      case Term::Kind::product: {
+        const Part<U> x = part<U>(p.decoded.a_, p.a + static_cast<std::size_t>(t.index));
+        const Part<U> y = part<U>(p.decoded.b_, p.b + static_cast<std::size_t>(t.index));
+        return {x.magnitude * y.magnitude, x.lsb + y.lsb, x.negative != y.negative};
+      }
+      case Term::Kind::node:
+        break;
+    }
+    const Value& v = results[t.index];
+    return {static_cast<U>(v.magnitude), v.lsb, v.negative};
+  }
+
+  /// The larger term is shifted to the top of a U. What the smaller one has below U's last bit is folded into that
+  /// bit: the terms, and what the first rounding keeps, have at least kPairSpareBits fewer bits than a U
+  /// (see choose_paths), so that the last bit lies below all bits that decide a rounding.
+  template <class U>
+  Value pair(const CompiledNode& node, const Value* results) {
+    static_assert(kPairSpareBits >= 6);
+    const Unit& unit = n().units[static_cast<std::size_t>(node.unit)];
+    Part<U> large = part<U>(node.terms[0], results), small = part<U>(node.terms[1], results);
+    const bool all_negative = large.negative && small.negative, any_negative = large.negative || small.negative;
+    if (large.end() < small.end()) std::swap(large, small);
+    Rounded<U> r{0, 0, 0, false};
+    if (large.magnitude != 0) {
+      const int up = kBits<U> - 2 - width(large.magnitude);
+      large.magnitude <<= up;
+      large.lsb -= up;
+      U aligned = 0;
+      if (small.magnitude != 0) {
+        const int down = large.lsb - small.lsb;
+        if (down <= 0)
+          aligned = small.magnitude << -down;
+        else if (down >= kBits<U>)
+          aligned = 1;
+        else
+          aligned = (small.magnitude >> down) | ((small.magnitude & ((U{1} << down) - 1)) != 0 ? 1 : 0);
+      }
+      r.lsb = large.lsb;
+      r.negative = large.negative;
+      if (large.negative == small.negative) {
+        r.magnitude = large.magnitude + aligned;
+      } else if (large.magnitude >= aligned) {
+        r.magnitude = large.magnitude - aligned;
+      } else {
+        r.magnitude = aligned - large.magnitude;
+        r.negative = small.negative;
+      }
+    }
+    if (r.magnitude == 0) r = {0, 0, 0, zero_is_negative(unit, all_negative, any_negative)};
+    return rounded(unit, r, 0);
   }
 
   // --- The general path: anything.
@@ -349,7 +454,9 @@ struct FastEmulator::Run {
           terms[i] = operand(p.decoded.c_, p.c, n().c, code, NanOperand::c);
           break;
         }
-        case Term::Kind::product: terms[i] = product(t.index); break;
+        case Term::Kind::product:
+          terms[i] = product(t.index);
+          break;
         case Term::Kind::node:
           terms[i] = results[t.index];
           if (terms[i].kind == Value::Kind::nan) terms[i].rank = rank(NanOperand::c);
@@ -390,31 +497,28 @@ struct FastEmulator::Run {
     if constexpr (kTrace) {
       if (alignment <= watch_exponent && unit.fraction_bits != kExact) {
         for (std::size_t i = 0; i < count; ++i) {
-          if (terms[i].magnitude != 0 && lowest_bit(terms[i]) < watch_exponent - unit.fraction_bits) consulted |= kConsultedZeroExponent;
+          if (terms[i].magnitude != 0 && lowest_bit(terms[i]) < watch_exponent - unit.fraction_bits)
+            consulted |= kConsultedZeroExponent;
         }
       }
     }
-    if (unit.zero_exponent.kind == ZeroExponentKind::floor ||
-        (unit.zero_exponent.kind == ZeroExponentKind::zeros && any_zero)) {
-      alignment = std::max(alignment, unit.zero_exponent.value);
-    }
+    alignment = this->alignment(unit, alignment, any_zero);
 
     Rounded<uint128> r{0, 0, alignment, false};
     if (any_nonzero) r = cut_and_add(unit, terms, count, alignment);
     r.exponent = alignment;
     if (r.magnitude == 0) {
-      if constexpr (kTrace) consulted |= kConsultedZeroSum;
       r.lsb = 0;
       if (alignment <= kNoExponent / 2) r.exponent = 0;
-      r.negative = unit.zero_sign == ZeroSign::ieee && (all_negative || (any_negative && rounds_down(unit)));
+      r.negative = zero_is_negative(unit, all_negative, any_negative);
     }
-    apply_steps<kTrace>(r, unit.result, alignment, unit.underflow_sign, minimum_exponents(), consulted);
-    return {r.infinite ? Value::Kind::infinity : Value::Kind::finite, r.negative, 0, r.magnitude, r.lsb, r.exponent, 0};
+    return rounded(unit, r, alignment);
   }
 
   static int lowest_bit(const Value& v) {
     const auto low = static_cast<std::uint64_t>(v.magnitude);
-    return v.lsb + (low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<std::uint64_t>(v.magnitude >> 64)));
+    return v.lsb +
+           (low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<std::uint64_t>(v.magnitude >> 64)));
   }
 
   static Rounded<uint128> cut_and_add(const Unit& unit, Value* terms, std::size_t count, int alignment) {
@@ -465,8 +569,6 @@ struct FastEmulator::Run {
     }
     return sum.value();
   }
-
-  static constexpr std::size_t kMaxOthers = 8;
 };
 
 }  // namespace tcnum

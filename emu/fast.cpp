@@ -14,6 +14,8 @@ namespace {
 constexpr int kQuickFractionBits = 44;
 /// Widest cut sum of the general path: 2^fraction_bits · 4 · 1025 terms in 126 bits.
 constexpr int kGeneralFractionBits = 110;
+/// Significands of operands and of nodes' results that the quick paths can use as terms.
+constexpr int kNarrowBits = 56;
 
 }  // namespace
 
@@ -25,8 +27,10 @@ FastEmulator::FastEmulator(const Datapath& datapath) : numerics_(datapath.numeri
     c.unit = node.unit;
     c.terms = node.terms;
     for (const Term& t : node.terms) {
-      if (t.kind == Term::Kind::product) c.products.push_back(t.index);
-      else c.others.push_back(t);
+      if (t.kind == Term::Kind::product)
+        c.products.push_back(t.index);
+      else
+        c.others.push_back(t);
     }
     c.contiguous = true;
     for (std::size_t i = 1; i < c.products.size(); ++i) {
@@ -46,7 +50,6 @@ void FastEmulator::set_numerics(const Numerics& numerics) {
 void FastEmulator::choose_paths() {
   const int fa = format(numerics_.a.format).fraction_bits;
   const int fb = format(numerics_.b.format).fraction_bits;
-  const int fc = format(numerics_.c.format).fraction_bits;
   int widest = 0;  // of the finite fraction_bits
   falls_back_ = numerics_.scales.has_value();
   unsigned used = 0, rounded_narrow = 0;
@@ -56,9 +59,9 @@ void FastEmulator::choose_paths() {
     const Unit& unit = numerics_.units[u];
     const bool cuts = unit.fraction_bits != kExact;
     if (cuts) widest = std::max(widest, unit.fraction_bits);
-    const int general = std::max(cuts ? unit.fraction_bits : 0, unit.first_fraction_bits.value_or(0) == kExact
-                                                                   ? 0
-                                                                   : unit.first_fraction_bits.value_or(0));
+    const int general =
+        std::max(cuts ? unit.fraction_bits : 0,
+                 unit.first_fraction_bits.value_or(0) == kExact ? 0 : unit.first_fraction_bits.value_or(0));
     if (general > kGeneralFractionBits) falls_back_ = true;
     if (unit.result.empty() && (!cuts || general > kQuickFractionBits)) falls_back_ = true;
     bool steps_fit_64_bits = true;
@@ -66,35 +69,56 @@ void FastEmulator::choose_paths() {
       if (s.fraction_bits > kGeneralFractionBits - 2) falls_back_ = true;
       if (s.fraction_bits > 60) steps_fit_64_bits = false;
     }
-    // What a node hands on: a number of at most 56 bits.
-    const bool narrow = unit.result.empty() ? cuts && unit.fraction_bits <= 36
-                                            : std::any_of(unit.result.begin(), unit.result.end(), [](const RoundStep& s) {
-                                                return !s.from_alignment && s.fraction_bits <= 52;
-                                              }) || (cuts && unit.fraction_bits <= 36);
+    // What a node hands on: a number of at most kNarrowBits.
+    const bool narrow =
+        unit.result.empty()
+            ? cuts && unit.fraction_bits <= 36
+            : std::any_of(unit.result.begin(), unit.result.end(),
+                          [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits <= 52; }) ||
+                  (cuts && unit.fraction_bits <= 36);
     if (narrow && steps_fit_64_bits) rounded_narrow |= 1u << u;
   }
   for (const RoundStep& s : numerics_.product.round) {
     if (s.fraction_bits > kGeneralFractionBits - 2) falls_back_ = true;
   }
-  for (std::size_t u = 0; u < kMaxUnits; ++u) {
-    if ((used >> u & 1u) == 0) continue;
-    const Unit& unit = numerics_.units[u];
-    quick_[u] = !falls_back_ && unit.fraction_bits != kExact && unit.fraction_bits <= kQuickFractionBits &&
-                !unit.first_fraction_bits && numerics_.product.round.empty() && !numerics_.product.infinite_from &&
-                fa <= 30 && fb <= 30 && fa + fb <= 48 && fc <= 48 && (rounded_narrow & used) == used;
-    for (const CompiledNode& node : tree_->nodes) {
-      if (static_cast<std::size_t>(node.unit) != u) continue;
-      if (node.products.size() > 64 || node.others.size() > Run<false>::kMaxOthers) quick_[u] = false;
-    }
-  }
   quick32_ = fa < 30 && fb < 30 && std::max(widest, fa + fb) + 2 <= 30;
+  paths_.clear();
+  for (const CompiledNode& node : tree_->nodes) paths_.push_back(path(node, rounded_narrow));
+}
+
+FastEmulator::Path FastEmulator::path(const CompiledNode& node, unsigned narrow_units) const {
+  const Unit& unit = numerics_.units[static_cast<std::size_t>(node.unit)];
+  const int fa = format(numerics_.a.format).fraction_bits;
+  const int fb = format(numerics_.b.format).fraction_bits;
+  const int fc = format(numerics_.c.format).fraction_bits;
+  const bool exact_products = numerics_.product.round.empty() && !numerics_.product.infinite_from;
+  const bool narrow_terms = std::all_of(node.others.begin(), node.others.end(), [&](const Term& t) {
+    if (t.kind == Term::Kind::accumulator) return fc + 1 <= kNarrowBits;
+    return (narrow_units >> tree_->nodes[static_cast<std::size_t>(t.index)].unit & 1u) != 0;
+  });
+  if (falls_back_ || !exact_products || !narrow_terms || unit.first_fraction_bits) return Path::general;
+
+  if (unit.fraction_bits != kExact) {
+    const bool fits = unit.fraction_bits <= kQuickFractionBits && fa <= 30 && fb <= 30 && fa + fb <= 48 && fc <= 48 &&
+                      (narrow_units >> node.unit & 1u) != 0 && node.products.size() <= Run<false>::kMaxProducts &&
+                      node.others.size() <= Run<false>::kMaxOthers;
+    return fits ? Path::sum : Path::general;
+  }
+  if (node.terms.size() != 2 || unit.result.empty()) return Path::general;
+  int widest = node.products.empty() ? kNarrowBits : std::max(kNarrowBits, fa + fb + 2);
+  for (const RoundStep& s : unit.result) {
+    if (s.from_alignment) return Path::general;
+    widest = std::max(widest, s.fraction_bits);
+  }
+  if (widest + Run<false>::kPairSpareBits <= 64) return Path::pair;
+  return widest + Run<false>::kPairSpareBits <= 128 ? Path::wide_pair : Path::general;
 }
 
 FastEmulator::Problem FastEmulator::problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) {
   const Tiles& tiles = decoded.tiles();
   const std::size_t local = t - decoded.first_;
-  return {decoded, (local * tiles.m + i) * tiles.k, (local * tiles.n + j) * tiles.k, tiles.c_index(local, i, j), t, i, j,
-          tiles.c_index(t, i, j)};
+  return {decoded, (local * tiles.m + i) * tiles.k, (local * tiles.n + j) * tiles.k, tiles.c_index(local, i, j), t, i,
+          j,       tiles.c_index(t, i, j)};
 }
 
 std::uint64_t FastEmulator::dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const {

@@ -40,9 +40,8 @@ struct Rounded {
 };
 
 inline bool to_infinity(const RoundStep& s, bool negative) {
-  return s.overflow == Overflow::infinity ||
-         (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
-          s.rounding != (negative ? Rounding::up : Rounding::down));
+  return s.overflow == Overflow::infinity || (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
+                                              s.rounding != (negative ? Rounding::up : Rounding::down));
 }
 
 /// Applies rounding steps to a number.

@@ -23,7 +23,8 @@ class WideSum {
     for (std::size_t i = at; i < limbs_.size(); ++i) {
       const std::uint64_t x = i - at < 3 ? part[i - at] : 0;
       if (i - at >= 3 && carry == 0) break;
-      const uint128 r = negative ? static_cast<uint128>(limbs_[i]) - x - carry : static_cast<uint128>(limbs_[i]) + x + carry;
+      const uint128 r =
+          negative ? static_cast<uint128>(limbs_[i]) - x - carry : static_cast<uint128>(limbs_[i]) + x + carry;
       limbs_[i] = static_cast<std::uint64_t>(r);
       carry = static_cast<std::uint64_t>(r >> 64) & 1;
     }
@@ -49,8 +50,10 @@ class WideSum {
     bool rest = false;
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < low; ++i) {
-      if (i + 1 == low) below = limbs_[i];
-      else rest = rest || limbs_[i] != 0;
+      if (i + 1 == low)
+        below = limbs_[i];
+      else
+        rest = rest || limbs_[i] != 0;
     }
     // Fill up from the limb below so that at least 120 bits are significant, then fold the rest into the last bit.
     const int room = 127 - width(magnitude);

@@ -99,14 +99,23 @@ class FastEmulator {
   template <bool kTrace>
   struct Run;
 
+  /// How a node is evaluated when all its terms are finite.
+  enum class Path : std::uint8_t {
+    general,    ///< in 128 bits or more
+    sum,        ///< finite fraction_bits; products in 64 bits or, if quick32_, in 32
+    pair,       ///< two terms, exact, in 64 bits
+    wide_pair,  ///< likewise, in 128 bits
+  };
+
   void choose_paths();
+  Path path(const CompiledNode& node, unsigned narrow_units) const;
   static Problem problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j);
   std::uint64_t dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const;
 
   std::shared_ptr<const CompiledTree> tree_;
   Numerics numerics_;
-  std::array<bool, kMaxUnits> quick_{};  // units that the quick path can evaluate
-  bool quick32_ = false;                 // products fit in 32 bits
+  std::vector<Path> paths_;  // of each node
+  bool quick32_ = false;     // products fit in 32 bits
   bool falls_back_ = false;
 };
 
