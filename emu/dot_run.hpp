@@ -53,7 +53,7 @@ struct FastEmulator::Run {
   static constexpr int kPairSpareBits = 8;
 
   const FastEmulator& self;
-  const Problem& p;
+  Problem p;
   int watch_exponent;
   unsigned consulted = 0;
   bool special = false;
@@ -62,16 +62,21 @@ struct FastEmulator::Run {
   bool minimum_exponents() const { return n().c.subnormal_exponent == SubnormalExponent::minimum; }
 
   std::uint64_t operator()() {
+    begin();
+    const std::size_t nodes = self.tree_->nodes.size();
+    Scratch<40> results(nodes);
+    for (std::size_t i = 0; i < nodes; ++i) results[i] = evaluate(i, results.data());
+    return to_code(results[nodes - 1]);
+  }
+
+  /// Looks at the operands.
+  void begin() {
     const DecodedTiles& d = p.decoded;
     const unsigned flags = d.a_.flags[p.a / d.tiles().k] | d.b_.flags[p.b / d.tiles().k] | d.c_.flags[p.c];
     special = (flags & kHasSpecial) != 0;
     if constexpr (kTrace) {
       if (flags & kHasSubnormal) consulted |= kConsultedSubnormalInput;
     }
-    const std::vector<CompiledNode>& nodes = self.tree_->nodes;
-    Scratch<40> results(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) results[i] = evaluate(i, results.data());
-    return to_code(results[nodes.size() - 1]);
   }
 
   std::uint64_t to_code(const Value& v) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "dot_run.hpp"
+#include "product_sums.hpp"
 #include "tcnum/exact.hpp"
 
 namespace tcnum {
@@ -82,6 +83,7 @@ void FastEmulator::choose_paths() {
     if (s.fraction_bits > kGeneralFractionBits - 2) falls_back_ = true;
   }
   quick32_ = fa < 30 && fb < 30 && std::max(widest, fa + fb) + 2 <= 30;
+  columnwise_ = quick32_ && numerics_.product.exponent == ProductExponent::sum;
   paths_.clear();
   for (const CompiledNode& node : tree_->nodes) paths_.push_back(path(node, rounded_narrow));
 }
@@ -164,6 +166,105 @@ std::uint64_t FastEmulator::dot(const DecodedTiles& decoded, std::size_t t, std:
   return code;
 }
 
+/// Evaluates whole tiles: each row of A with kLanes columns of B at a time. Only the products' exponents and sums are
+/// worked out side by side; the rest of each dot problem is a Run's.
+class FastEmulator::TileRun {
+ public:
+  TileRun(const FastEmulator& self, const DecodedTiles& decoded)
+      : self_(self), decoded_(decoded), nodes_(self.tree_->nodes.size()), results_(kLanes * nodes_) {
+    if (!self.columnwise_) return;
+    for (auto* lanes : {&significand_, &exponent_, &natural_}) lanes->resize(decoded.tiles().k);
+  }
+
+  /// Results of tile t.
+  void operator()(std::size_t t, Codes& d) {
+    const Tiles& tiles = decoded_.tiles();
+    for (std::size_t j = 0; j < tiles.n; j += kLanes) {
+      const std::size_t columns = std::min(kLanes, tiles.n - j);
+      if (self_.columnwise_) load_columns(t, j, columns);
+      for (std::size_t i = 0; i < tiles.m; ++i) {
+        runs_.clear();
+        for (std::size_t lane = 0; lane < columns; ++lane)
+          runs_.push_back({self_, problem(decoded_, t, i, j + lane), 0});
+        evaluate();
+        for (std::size_t lane = 0; lane < columns; ++lane) {
+          d.set(tiles.c_index(t, i, j + lane), runs_[lane].to_code(results(lane)[nodes_ - 1]));
+        }
+      }
+    }
+  }
+
+ private:
+  using DotRun = Run<false>;
+
+  Value* results(std::size_t lane) { return &results_[lane * nodes_]; }
+
+  void load_columns(std::size_t t, std::size_t first, std::size_t columns) {
+    const DecodedTiles::Numbers& b = decoded_.b_;
+    const std::size_t k = decoded_.tiles().k;
+    std::size_t at = problem(decoded_, t, 0, first).b;
+    for (std::size_t lane = 0; lane < columns; ++lane) {
+      for (std::size_t kk = 0; kk < k; ++kk, ++at) {
+        significand_[kk][lane] = b.significand[at];
+        exponent_[kk][lane] = b.exponent[at];
+        natural_[kk][lane] = b.natural[at];
+      }
+    }
+    // Lanes without a column keep what an earlier tile had there; nothing looks at their sums.
+  }
+
+  void evaluate() {
+    for (DotRun& run : runs_) run.begin();
+    for (std::size_t number = 0; number < nodes_; ++number) {
+      if (self_.columnwise_ && self_.paths_[number] == Path::sum) {
+        sum(number);
+      } else {
+        for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
+          results(lane)[number] = runs_[lane].evaluate(number, results(lane));
+        }
+      }
+    }
+  }
+
+  void sum(std::size_t number) {
+    const CompiledNode& node = self_.tree_->nodes[number];
+    const Unit& unit = self_.numerics_.units[static_cast<std::size_t>(node.unit)];
+    const DecodedTiles::Numbers& a = decoded_.a_;
+    const bool natural = unit.zero_exponent.kind == ZeroExponentKind::natural;
+    const std::size_t row = runs_[0].p.a;
+    const ProductLanes products{node.products, a.significand.data() + row,
+                                (natural ? a.natural : a.exponent).data() + row, significand_.data(),
+                                (natural ? natural_ : exponent_).data()};
+    const ExponentRange range = exponent_range(products);
+
+    std::array<bool, kLanes> finite{};
+    std::array<DotRun::Others, kLanes> others;
+    Lanes<std::int32_t> alignment = range.highest;
+    for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
+      finite[lane] = runs_[lane].is_finite(node, results(lane));
+      if (!finite[lane]) continue;
+      others[lane] = runs_[lane].others(node, unit, results(lane));
+      const bool any_zero = others[lane].any_zero || range.lowest[lane] <= kNoExponent / 2;
+      alignment[lane] = DotRun::alignment(unit, std::max(range.highest[lane], others[lane].highest_exponent), any_zero);
+    }
+    const int above = unit.fraction_bits - a.fraction_bits - decoded_.b_.fraction_bits;
+    const ProductCut cut{unit.align_rounding, std::max(0, above), std::max(0, -above), unit.fraction_bits};
+    const Lanes<std::int64_t> sums = sum_products(products, cut, alignment);
+    for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
+      DotRun& run = runs_[lane];
+      results(lane)[number] = finite[lane] ? run.total(node, unit, others[lane], alignment[lane], sums[lane])
+                                           : run.general(node, results(lane));
+    }
+  }
+
+  const FastEmulator& self_;
+  const DecodedTiles& decoded_;
+  std::size_t nodes_;
+  std::vector<Lanes<std::int32_t>> significand_, exponent_, natural_;  // of kLanes columns of B
+  std::vector<DotRun> runs_;                                           // one for each lane in use
+  std::vector<Value> results_;                                         // of each lane's nodes
+};
+
 void FastEmulator::run(Tiles& tiles, unsigned threads) const {
   std::atomic<std::size_t> next{0};
   // A few thousand decoded numbers at a time stay in the cache.
@@ -171,12 +272,16 @@ void FastEmulator::run(Tiles& tiles, unsigned threads) const {
   const auto work = [&] {
     for (std::size_t first = next.fetch_add(chunk); first < tiles.count; first = next.fetch_add(chunk)) {
       const std::size_t count = std::min(chunk, tiles.count - first);
-      const DecodedTiles decoded(tiles, numerics_.a, numerics_.b, numerics_.c, first, count);
-      for (std::size_t t = first; t < first + count; ++t) {
-        for (std::size_t i = 0; i < tiles.m; ++i) {
-          for (std::size_t j = 0; j < tiles.n; ++j) tiles.d.set(tiles.c_index(t, i, j), dot(decoded, t, i, j));
+      if (falls_back_) {
+        for (std::size_t at = first * tiles.m * tiles.n; at < (first + count) * tiles.m * tiles.n; ++at) {
+          const std::size_t row = at / tiles.n;
+          tiles.d.set(at, dot_exactly(tiles, row / tiles.m, row % tiles.m, at % tiles.n));
         }
+        continue;
       }
+      const DecodedTiles decoded(tiles, numerics_.a, numerics_.b, numerics_.c, first, count);
+      TileRun evaluate(*this, decoded);
+      for (std::size_t t = first; t < first + count; ++t) evaluate(t, tiles.d);
     }
   };
   std::vector<std::jthread> pool;

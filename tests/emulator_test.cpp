@@ -15,7 +15,7 @@ namespace {
 
 RC_GTEST_PROP(Emulators, FastEqualsExact, ()) {
   const Datapath datapath = test::random_datapath();
-  Tiles exact = test::random_tiles(datapath, 2, 3, 3);
+  Tiles exact = test::random_tiles(datapath, 2, 3, *rc::gen::element<std::size_t>(1, 3, 8, 11));
   Tiles fast = exact;
   emulate_exact(datapath, exact);
   const FastEmulator emulator(datapath);

@@ -98,6 +98,7 @@ class FastEmulator {
   struct Problem;
   template <bool kTrace>
   struct Run;
+  class TileRun;
 
   /// How a node is evaluated when all its terms are finite.
   enum class Path : std::uint8_t {
@@ -116,6 +117,7 @@ class FastEmulator {
   Numerics numerics_;
   std::vector<Path> paths_;  // of each node
   bool quick32_ = false;     // products fit in 32 bits
+  bool columnwise_ = false;  // sums of products can be evaluated for several columns side by side
   bool falls_back_ = false;
 };
 
