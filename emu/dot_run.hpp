@@ -65,7 +65,7 @@ struct FastEmulator::Run {
     begin();
     const std::size_t nodes = self.tree_->nodes.size();
     Scratch<40> results(nodes);
-    for (std::size_t i = 0; i < nodes; ++i) results[i] = evaluate(i, results.data());
+    for (std::size_t i = 0; i < nodes; ++i) evaluate(i, results.data());
     return to_code(results[nodes - 1]);
   }
 
@@ -93,21 +93,17 @@ struct FastEmulator::Run {
                               : pack(f, Rounded<uint128>{v.magnitude, v.lsb, v.exponent, v.negative, infinite});
   }
 
-  Value evaluate(std::size_t number, const Value* results) {
+  /// Sets the node's result.
+  void evaluate(std::size_t number, Value* results) {
     const CompiledNode& node = self.tree_->nodes[number];
-    if (is_finite(node, results)) {
-      switch (self.paths_[number]) {
-        case Path::sum:
-          return self.quick32_ ? sum<std::int32_t>(node, results) : sum<std::int64_t>(node, results);
-        case Path::pair:
-          return pair<std::uint64_t>(node, results);
-        case Path::wide_pair:
-          return pair<uint128>(node, results);
-        case Path::general:
-          break;
-      }
+    Value& result = results[number];
+    const Path path = is_finite(node, results) ? self.paths_[number] : Path::general;
+    switch (path) {
+      case Path::sum: return self.quick32_ ? sum<std::int32_t>(node, results, result) : sum<std::int64_t>(node, results, result);
+      case Path::pair: return pair<std::uint64_t>(node, results, result);
+      case Path::wide_pair: return pair<uint128>(node, results, result);
+      case Path::general: result = general(node, results);
     }
-    return general(node, results);
   }
 
   bool is_finite(const CompiledNode& node, const Value* results) const {
@@ -116,13 +112,19 @@ struct FastEmulator::Run {
     });
   }
 
+  /// Rounds the sum of a node's terms. Values are written where they stay, member by member: a copy would have to wait
+  /// for the members.
   template <class U>
-  Value rounded(const Unit& unit, Rounded<U> r, int alignment) {
+  void round(const Unit& unit, Rounded<U> r, int alignment, Value& result) {
     if constexpr (kTrace) {
       if (r.magnitude == 0) consulted |= kConsultedZeroSum;
     }
     apply_steps<kTrace>(r, unit.result, alignment, unit.underflow_sign, minimum_exponents(), consulted);
-    return {r.infinite ? Value::Kind::infinity : Value::Kind::finite, r.negative, 0, r.magnitude, r.lsb, r.exponent, 0};
+    result.kind = r.infinite ? Value::Kind::infinity : Value::Kind::finite;
+    result.negative = r.negative;
+    result.magnitude = r.magnitude;
+    result.lsb = r.lsb;
+    result.exponent = r.exponent;
   }
 
   // --- Sums with finite fraction_bits, of finite terms, in 64 bits.
@@ -161,9 +163,8 @@ struct FastEmulator::Run {
     }
   };
 
-  Others others(const CompiledNode& node, const Unit& unit, const Value* results) const {
+  void find_others(const CompiledNode& node, const Unit& unit, const Value* results, Others& others) const {
     const bool natural = unit.zero_exponent.kind == ZeroExponentKind::natural;
-    Others others;
     for (const Term& t : node.others) {
       if (t.kind == Term::Kind::accumulator) {
         const DecodedTiles::Numbers& c = p.decoded.c_;
@@ -176,7 +177,6 @@ struct FastEmulator::Run {
                    v.negative);
       }
     }
-    return others;
   }
 
   /// The alignment exponent, where `highest` is the highest of all terms' exponents.
@@ -187,7 +187,8 @@ struct FastEmulator::Run {
   }
 
   /// The node's result, given the sum of its products in units of 2^(alignment − fraction_bits).
-  Value total(const CompiledNode& node, const Unit& unit, const Others& others, int alignment, std::int64_t sum) {
+  void total(const CompiledNode& node, const Unit& unit, const Others& others, int alignment, std::int64_t sum,
+             Value& result) {
     const int lsb = alignment - unit.fraction_bits;
     for (std::size_t i = 0; i < others.count; ++i) {
       if (others.significand[i] == 0) continue;  // a zero's exponent says nothing about its bits
@@ -201,12 +202,12 @@ struct FastEmulator::Run {
       if (alignment <= kNoExponent / 2) r.exponent = 0;  // nothing took part
       r.negative = zero_is_negative(unit, node, others.all_negative, others.any_negative);
     }
-    return rounded(unit, r, alignment);
+    round(unit, r, alignment, result);
   }
 
   /// P holds a product, and a product shifted left as far as alignment can ask (see choose_paths).
   template <class P>
-  Value sum(const CompiledNode& node, const Value* results) {
+  void sum(const CompiledNode& node, const Value* results, Value& result) {
     const Unit& unit = n().units[static_cast<std::size_t>(node.unit)];
     const DecodedTiles& d = p.decoded;
     const bool natural = unit.zero_exponent.kind == ZeroExponentKind::natural;
@@ -231,7 +232,8 @@ struct FastEmulator::Run {
       }
     }
     const int product_fraction = d.a_.fraction_bits + d.b_.fraction_bits;
-    const Others others = this->others(node, unit, results);
+    Others others;
+    find_others(node, unit, results, others);
     std::int32_t highest = others.highest_exponent;
     if (n().product.exponent == ProductExponent::normalised) {
       for (std::size_t i = 0; i < count; ++i) {
@@ -278,7 +280,7 @@ struct FastEmulator::Run {
       const int shift = alignment - exponent[i] - down;
       sum += cut(static_cast<P>(static_cast<std::make_unsigned_t<P>>(product[i]) << up), shift, unit.align_rounding);
     }
-    return total(node, unit, others, alignment, sum);
+    total(node, unit, others, alignment, sum, result);
   }
 
   bool zero_is_negative(const Unit& unit, const CompiledNode& node, bool all_others, bool any_other) const {
@@ -337,7 +339,7 @@ struct FastEmulator::Run {
   /// bit: the terms, and what the first rounding keeps, have at least kPairSpareBits fewer bits than a U
   /// (see choose_paths), so that the last bit lies below all bits that decide a rounding.
   template <class U>
-  Value pair(const CompiledNode& node, const Value* results) {
+  void pair(const CompiledNode& node, const Value* results, Value& result) {
     static_assert(kPairSpareBits >= 6);
     const Unit& unit = n().units[static_cast<std::size_t>(node.unit)];
     Part<U> large = part<U>(node.terms[0], results), small = part<U>(node.terms[1], results);
@@ -370,7 +372,7 @@ struct FastEmulator::Run {
       }
     }
     if (r.magnitude == 0) r = {0, 0, 0, zero_is_negative(unit, all_negative, any_negative)};
-    return rounded(unit, r, 0);
+    round(unit, r, 0, result);
   }
 
   // --- The general path: anything.
@@ -517,7 +519,9 @@ struct FastEmulator::Run {
       if (alignment <= kNoExponent / 2) r.exponent = 0;
       r.negative = zero_is_negative(unit, all_negative, any_negative);
     }
-    return rounded(unit, r, alignment);
+    Value result;
+    round(unit, r, alignment, result);
+    return result;
   }
 
   static int lowest_bit(const Value& v) {

@@ -220,7 +220,7 @@ class FastEmulator::TileRun {
         sum(number);
       } else {
         for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
-          results(lane)[number] = runs_[lane].evaluate(number, results(lane));
+          runs_[lane].evaluate(number, results(lane));
         }
       }
     }
@@ -243,7 +243,7 @@ class FastEmulator::TileRun {
     for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
       finite[lane] = runs_[lane].is_finite(node, results(lane));
       if (!finite[lane]) continue;
-      others[lane] = runs_[lane].others(node, unit, results(lane));
+      runs_[lane].find_others(node, unit, results(lane), others[lane]);
       const bool any_zero = others[lane].any_zero || range.lowest[lane] <= kNoExponent / 2;
       alignment[lane] = DotRun::alignment(unit, std::max(range.highest[lane], others[lane].highest_exponent), any_zero);
     }
@@ -252,8 +252,9 @@ class FastEmulator::TileRun {
     const Lanes<std::int64_t> sums = sum_products(products, cut, alignment);
     for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
       DotRun& run = runs_[lane];
-      results(lane)[number] = finite[lane] ? run.total(node, unit, others[lane], alignment[lane], sums[lane])
-                                           : run.general(node, results(lane));
+      Value& result = results(lane)[number];
+      if (finite[lane]) run.total(node, unit, others[lane], alignment[lane], sums[lane], result);
+      else result = run.general(node, results(lane));
     }
   }
 

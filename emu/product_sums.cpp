@@ -1,7 +1,7 @@
 #include "product_sums.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <limits>
 
 // AVX2 brings shifts by a different amount in each lane; without it, the loops below stay loops. The program picks when
@@ -23,7 +23,17 @@ using Long = std::int64_t __attribute__((vector_size(kLanes * sizeof(std::int64_
 #pragma GCC diagnostic ignored "-Wpsabi"  // how vectors are passed matters only to functions that are not inlined
 #define TCNUM_INLINE [[gnu::always_inline]] inline
 
-TCNUM_INLINE Int load(const Lanes<std::int32_t>& lanes) { return std::bit_cast<Int>(lanes); }
+// Not std::bit_cast, through which a compiler may pass a vector in memory.
+TCNUM_INLINE Int load(const Lanes<std::int32_t>& lanes) {
+  Int vector;
+  std::memcpy(&vector, &lanes, sizeof(vector));
+  return vector;
+}
+template <class Vector, class T>
+TCNUM_INLINE void store(const Vector& vector, Lanes<T>& lanes) {
+  static_assert(sizeof(vector) == sizeof(lanes));
+  std::memcpy(&lanes, &vector, sizeof(vector));
+}
 
 /// As rounds_away(), in lanes that are −1 or 0.
 template <Rounding kMode>
@@ -90,7 +100,10 @@ TCNUM_FOR_EACH_CPU ExponentRange exponent_range(const ProductLanes& products) {
     lowest = exponent < lowest ? exponent : lowest;
     highest = exponent > highest ? exponent : highest;
   }
-  return {std::bit_cast<Lanes<std::int32_t>>(lowest), std::bit_cast<Lanes<std::int32_t>>(highest)};
+  ExponentRange range;
+  store(lowest, range.lowest);
+  store(highest, range.highest);
+  return range;
 }
 
 TCNUM_FOR_EACH_CPU Lanes<std::int64_t> sum_products(const ProductLanes& products, const ProductCut& how,
@@ -113,7 +126,9 @@ TCNUM_FOR_EACH_CPU Lanes<std::int64_t> sum_products(const ProductLanes& products
       sum = sum_cut<Rounding::down>(products, how, alignment);
       break;
   }
-  return std::bit_cast<Lanes<std::int64_t>>(sum);
+  Lanes<std::int64_t> lanes;
+  store(sum, lanes);
+  return lanes;
 }
 
 }  // namespace tcnum

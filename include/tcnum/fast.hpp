@@ -38,6 +38,7 @@ class DecodedTiles {
   friend class FastEmulator;
 
   struct Number;
+  class Reader;
   /// One row of A, column of B, or all of C: value[i] = significand[i] · 2^(exponent[i] − fraction_bits).
   struct Numbers {
     std::vector<std::int32_t> significand;       ///< signed; 0 for zeros and non-finite numbers
@@ -49,7 +50,6 @@ class DecodedTiles {
     int fraction_bits = 0;
     bool wide = false;
     std::int64_t significand_at(std::size_t i) const { return wide ? wide_significand[i] : significand[i]; }
-    void put(std::size_t at, std::size_t row, const Number& number);
   };
   static Number read(const OperandRule& rule, std::uint64_t code);
 
