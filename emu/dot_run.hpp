@@ -342,34 +342,28 @@ struct FastEmulator::Run {
   void pair(const CompiledNode& node, const Value* results, Value& result) {
     static_assert(kPairSpareBits >= 6);
     const Unit& unit = n().units[static_cast<std::size_t>(node.unit)];
-    Part<U> large = part<U>(node.terms[0], results), small = part<U>(node.terms[1], results);
-    const bool all_negative = large.negative && small.negative, any_negative = large.negative || small.negative;
-    if (large.end() < small.end()) std::swap(large, small);
+    const Part<U> parts[2] = {part<U>(node.terms[0], results), part<U>(node.terms[1], results)};
+    const bool all_negative = parts[0].negative && parts[1].negative;
+    const bool any_negative = parts[0].negative || parts[1].negative;
+    // Which term is larger, and the signs, are as good as random: no branches on them.
+    const bool second = parts[0].end() < parts[1].end();
+    const Part<U>&large = parts[second], &small = parts[!second];
     Rounded<U> r{0, 0, 0, false};
     if (large.magnitude != 0) {
       const int up = kBits<U> - 2 - width(large.magnitude);
-      large.magnitude <<= up;
-      large.lsb -= up;
+      r.lsb = large.lsb - up;
       U aligned = 0;
       if (small.magnitude != 0) {
-        const int down = large.lsb - small.lsb;
-        if (down <= 0)
-          aligned = small.magnitude << -down;
-        else if (down >= kBits<U>)
-          aligned = 1;
-        else
-          aligned = (small.magnitude >> down) | ((small.magnitude & ((U{1} << down) - 1)) != 0 ? 1 : 0);
+        const int down = r.lsb - small.lsb;
+        if (down <= 0) aligned = small.magnitude << -down;
+        else if (down >= kBits<U>) aligned = 1;
+        else aligned = (small.magnitude >> down) | ((small.magnitude & ((U{1} << down) - 1)) != 0 ? 1 : 0);
       }
-      r.lsb = large.lsb;
-      r.negative = large.negative;
-      if (large.negative == small.negative) {
-        r.magnitude = large.magnitude + aligned;
-      } else if (large.magnitude >= aligned) {
-        r.magnitude = large.magnitude - aligned;
-      } else {
-        r.magnitude = aligned - large.magnitude;
-        r.negative = small.negative;
-      }
+      const U signs = U{0} - U{large.negative != small.negative};
+      const U difference = (large.magnitude << up) + ((aligned ^ signs) - signs);  // in two's complement
+      const bool turned = (difference >> (kBits<U> - 1)) != 0;
+      r.magnitude = turned ? U{0} - difference : difference;
+      r.negative = large.negative != turned;
     }
     if (r.magnitude == 0) r = {0, 0, 0, zero_is_negative(unit, all_negative, any_negative)};
     round(unit, r, 0, result);
