@@ -65,14 +65,20 @@ class DecodedTiles::Reader {
                 std::size_t length) const {
     const auto read = [&]<class Code>(Code) {
       const std::byte* from = codes.bytes().data();
-      if (to.wide) read_row<Code>(from, first, stride, to, to.wide_significand.data(), row, length);
-      else read_row<Code>(from, first, stride, to, to.significand.data(), row, length);
+      if (to.wide)
+        read_row<Code>(from, first, stride, to, to.wide_significand.data(), row, length);
+      else
+        read_row<Code>(from, first, stride, to, to.significand.data(), row, length);
     };
     switch (codes.bytes_each()) {
-      case 1: return read(std::uint8_t{});
-      case 2: return read(std::uint16_t{});
-      case 4: return read(std::uint32_t{});
-      default: return read(std::uint64_t{});
+      case 1:
+        return read(std::uint8_t{});
+      case 2:
+        return read(std::uint16_t{});
+      case 4:
+        return read(std::uint32_t{});
+      default:
+        return read(std::uint64_t{});
     }
   }
 
@@ -122,8 +128,10 @@ DecodedTiles::DecodedTiles(const Tiles& tiles, const OperandRule& a, const Opera
     const std::size_t size = rows * length;
     numbers.fraction_bits = format(rule.format).fraction_bits;
     numbers.wide = numbers.fraction_bits > 30;
-    if (numbers.wide) numbers.wide_significand.resize(size);
-    else numbers.significand.resize(size);
+    if (numbers.wide)
+      numbers.wide_significand.resize(size);
+    else
+      numbers.significand.resize(size);
     numbers.exponent.resize(size);
     numbers.natural.resize(size);
     numbers.negative.resize(size);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "decoded_tiles.hpp"
+#include "product_sums.hpp"
 #include "rounding_steps.hpp"
 #include "wide_sum.hpp"
 
@@ -99,10 +100,14 @@ struct FastEmulator::Run {
     Value& result = results[number];
     const Path path = is_finite(node, results) ? self.paths_[number] : Path::general;
     switch (path) {
-      case Path::sum: return self.quick32_ ? sum<std::int32_t>(node, results, result) : sum<std::int64_t>(node, results, result);
-      case Path::pair: return pair<std::uint64_t>(node, results, result);
-      case Path::wide_pair: return pair<uint128>(node, results, result);
-      case Path::general: result = general(node, results);
+      case Path::sum:
+        return self.quick32_ ? sum<std::int32_t>(node, results, result) : sum<std::int64_t>(node, results, result);
+      case Path::pair:
+        return pair<std::uint64_t>(node, results, result);
+      case Path::wide_pair:
+        return pair<uint128>(node, results, result);
+      case Path::general:
+        result = general(node, results);
     }
   }
 
@@ -115,7 +120,7 @@ struct FastEmulator::Run {
   /// Rounds the sum of a node's terms. Values are written where they stay, member by member: a copy would have to wait
   /// for the members.
   template <class U>
-  void round(const Unit& unit, Rounded<U> r, int alignment, Value& result) {
+  void round(const Unit& unit, Rounded<U>& r, int alignment, Value& result) {
     if constexpr (kTrace) {
       if (r.magnitude == 0) consulted |= kConsultedZeroSum;
     }
@@ -205,6 +210,12 @@ struct FastEmulator::Run {
     round(unit, r, alignment, result);
   }
 
+  /// value = significand · 2^(exponent − product fraction), in units of 2^(alignment − fraction_bits).
+  ProductCut product_cut(const Unit& unit) const {
+    const int up = unit.fraction_bits - p.decoded.a_.fraction_bits - p.decoded.b_.fraction_bits;
+    return {unit.align_rounding, std::max(0, up), std::max(0, -up), unit.fraction_bits};
+  }
+
   /// P holds a product, and a product shifted left as far as alignment can ask (see choose_paths).
   template <class P>
   void sum(const CompiledNode& node, const Value* results, Value& result) {
@@ -272,13 +283,10 @@ struct FastEmulator::Run {
     }
     const int alignment = this->alignment(unit, highest, any_zero);
 
-    // value = significand · 2^(exponent − fraction) = (significand · 2^up >> (up − …)) in units of 2^(alignment − F).
-    const int up = std::max(0, unit.fraction_bits - product_fraction);
-    const int down = unit.fraction_bits - product_fraction - up;  // ≤ 0
+    const ProductCut how = product_cut(unit);
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const int shift = alignment - exponent[i] - down;
-      sum += cut(static_cast<P>(static_cast<std::make_unsigned_t<P>>(product[i]) << up), shift, unit.align_rounding);
+      sum += cut(static_cast<P>(product[i] << how.up), alignment - exponent[i] + how.down, how.rounding);
     }
     total(node, unit, others, alignment, sum, result);
   }
@@ -355,9 +363,12 @@ struct FastEmulator::Run {
       U aligned = 0;
       if (small.magnitude != 0) {
         const int down = r.lsb - small.lsb;
-        if (down <= 0) aligned = small.magnitude << -down;
-        else if (down >= kBits<U>) aligned = 1;
-        else aligned = (small.magnitude >> down) | ((small.magnitude & ((U{1} << down) - 1)) != 0 ? 1 : 0);
+        if (down <= 0)
+          aligned = small.magnitude << -down;
+        else if (down >= kBits<U>)
+          aligned = 1;
+        else
+          aligned = (small.magnitude >> down) | ((small.magnitude & ((U{1} << down) - 1)) != 0 ? 1 : 0);
       }
       const U signs = U{0} - U{large.negative != small.negative};
       const U difference = (large.magnitude << up) + ((aligned ^ signs) - signs);  // in two's complement

@@ -149,8 +149,7 @@ std::uint64_t FastEmulator::dot_exactly(const Tiles& tiles, std::size_t t, std::
 
 std::uint64_t FastEmulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const {
   if (falls_back_) return dot_exactly(decoded.tiles(), t, i, j);
-  const Problem p = problem(decoded, t, i, j);
-  return Run<false>{*this, p, 0}();
+  return Run<false>{*this, problem(decoded, t, i, j), 0}();
 }
 
 std::uint64_t FastEmulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j,
@@ -159,8 +158,7 @@ std::uint64_t FastEmulator::dot(const DecodedTiles& decoded, std::size_t t, std:
     consulted = ~0u;
     return dot_exactly(decoded.tiles(), t, i, j);
   }
-  const Problem p = problem(decoded, t, i, j);
-  Run<true> run{*this, p, watch_exponent};
+  Run<true> run{*this, problem(decoded, t, i, j), watch_exponent};
   const std::uint64_t code = run();
   consulted = run.consulted;
   return code;
@@ -247,14 +245,14 @@ class FastEmulator::TileRun {
       const bool any_zero = others[lane].any_zero || range.lowest[lane] <= kNoExponent / 2;
       alignment[lane] = DotRun::alignment(unit, std::max(range.highest[lane], others[lane].highest_exponent), any_zero);
     }
-    const int above = unit.fraction_bits - a.fraction_bits - decoded_.b_.fraction_bits;
-    const ProductCut cut{unit.align_rounding, std::max(0, above), std::max(0, -above), unit.fraction_bits};
-    const Lanes<std::int64_t> sums = sum_products(products, cut, alignment);
+    const Lanes<std::int64_t> sums = sum_products(products, runs_[0].product_cut(unit), alignment);
     for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
       DotRun& run = runs_[lane];
       Value& result = results(lane)[number];
-      if (finite[lane]) run.total(node, unit, others[lane], alignment[lane], sums[lane], result);
-      else result = run.general(node, results(lane));
+      if (finite[lane])
+        run.total(node, unit, others[lane], alignment[lane], sums[lane], result);
+      else
+        result = run.general(node, results(lane));
     }
   }
 
