@@ -53,71 +53,94 @@ Code load(const std::byte* codes, std::size_t i) {
 class DecodedTiles::Reader {
  public:
   /// A reader of about `size` numbers.
-  Reader(const OperandRule& rule, std::size_t size) : rule_(rule), format_(format(rule.format)) {
-    const int bits = format_.storage_bits;
+  Reader(const OperandRule& rule, std::size_t size) : fields_(rule) {
+    const int bits = format(rule.format).storage_bits;
     if (bits > 8 || size < 1024) return;
     table_.reserve(std::size_t{1} << bits);
-    for (std::uint64_t code = 0; code < std::uint64_t{1} << bits; ++code) table_.push_back(number(code));
+    for (std::uint64_t code = 0; code < std::uint64_t{1} << bits; ++code) table_.push_back(fields_.number(code));
   }
 
-  /// Reads row `row` of `to`: the codes from `first` on, `stride` apart.
-  void read_row(const Codes& codes, std::size_t first, std::size_t stride, Numbers& to, std::size_t row,
-                std::size_t length) const {
-    const auto read = [&]<class Code>(Code) {
-      const std::byte* from = codes.bytes().data();
-      if (to.wide)
-        read_row<Code>(from, first, stride, to, to.wide_significand.data(), row, length);
-      else
-        read_row<Code>(from, first, stride, to, to.significand.data(), row, length);
-    };
+  /// Where rows of codes lie: from `first` on, `row_stride` from row to row, `stride` within a row of `length`.
+  struct Rows {
+    std::size_t first, row_stride, stride, length;
+  };
+
+  /// Reads rows row … row + count − 1 of `to`.
+  void read_rows(const Codes& codes, const Rows& from, Numbers& to, std::size_t row, std::size_t count) const {
     switch (codes.bytes_each()) {
       case 1:
-        return read(std::uint8_t{});
+        return read_rows<std::uint8_t>(codes.bytes().data(), from, to, row, count);
       case 2:
-        return read(std::uint16_t{});
+        return read_rows<std::uint16_t>(codes.bytes().data(), from, to, row, count);
       case 4:
-        return read(std::uint32_t{});
+        return read_rows<std::uint32_t>(codes.bytes().data(), from, to, row, count);
       default:
-        return read(std::uint64_t{});
+        return read_rows<std::uint64_t>(codes.bytes().data(), from, to, row, count);
     }
   }
 
  private:
+  /// How to take a normal number of any floating-point format apart; what else there is takes the long way.
+  struct Fields {
+    explicit Fields(const OperandRule& operand) : rule(operand) {
+      const Format& f = format(rule.format);
+      mask = f.code_mask();
+      padding = f.padding_bits;
+      fraction = f.fraction_bits;
+      top = (std::uint64_t{1} << f.exponent_bits) - 1;
+      bias = f.bias;
+      sign = f.has_sign ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
+    }
+    Number number(std::uint64_t code) const {
+      const std::uint64_t field = (code & mask & ~sign) >> padding >> fraction;
+      if (field == 0 || field >= top) return read(rule, code);
+      const std::uint64_t hidden = std::uint64_t{1} << fraction;
+      const auto magnitude = static_cast<std::int64_t>((code >> padding & (hidden - 1)) | hidden);
+      const std::int32_t exponent = static_cast<std::int32_t>(field) - bias;
+      const bool negative = (code & sign) != 0;
+      return {negative ? -magnitude : magnitude, exponent, exponent, negative, 0};
+    }
+
+    OperandRule rule;
+    std::uint64_t mask, sign, top;
+    int padding, fraction, bias;
+  };
+
+  template <class Code>
+  void read_rows(const std::byte* codes, const Rows& from, Numbers& to, std::size_t row, std::size_t count) const {
+    if (to.wide)
+      read_rows<Code>(codes, from, to, to.wide_significand.data(), row, count);
+    else
+      read_rows<Code>(codes, from, to, to.significand.data(), row, count);
+  }
+
   template <class Code, class Significand>
-  void read_row(const std::byte* codes, std::size_t first, std::size_t stride, Numbers& to, Significand* significand,
-                std::size_t row, std::size_t length) const {
-    std::int32_t *exponent = to.exponent.data(), *natural = to.natural.data();
-    std::uint8_t* negative = to.negative.data();
+  void read_rows(const std::byte* codes, const Rows& rows, Numbers& to, Significand* significand, std::size_t first,
+                 std::size_t count) const {
+    // All that the loop reads is local: for all that the compiler knows, the flags are written over anything else.
+    const Fields fields = fields_;
+    const Rows from = rows;
     const Number* table = table_.empty() ? nullptr : table_.data();
     const std::size_t mask = table_.size() - 1;
-    std::uint8_t flags = 0;
-    for (std::size_t i = 0, at = row * length; i < length; ++i, ++at) {
-      const Code code = load<Code>(codes, first + i * stride);
-      const Number x = table != nullptr ? table[code & mask] : number(code);
-      significand[at] = static_cast<Significand>(x.significand);
-      exponent[at] = x.exponent;
-      natural[at] = x.natural;
-      negative[at] = x.negative;
-      flags |= x.flags;
+    std::int32_t *exponent = to.exponent.data(), *natural = to.natural.data();
+    std::uint8_t *negative = to.negative.data(), *row_flags = to.flags.data();
+    std::size_t at = first * from.length;
+    for (std::size_t row = 0; row < count; ++row) {
+      std::uint8_t flags = 0;
+      for (std::size_t i = 0; i < from.length; ++i, ++at) {
+        const Code code = load<Code>(codes, from.first + row * from.row_stride + i * from.stride);
+        const Number x = table != nullptr ? table[code & mask] : fields.number(code);
+        significand[at] = static_cast<Significand>(x.significand);
+        exponent[at] = x.exponent;
+        natural[at] = x.natural;
+        negative[at] = x.negative;
+        flags |= x.flags;
+      }
+      row_flags[first + row] = flags;
     }
-    to.flags[row] = flags;
   }
 
-  /// Takes the short way for what is a normal number in every floating-point format.
-  Number number(std::uint64_t code) const {
-    const std::uint64_t top = (std::uint64_t{1} << format_.exponent_bits) - 1;
-    const std::uint64_t shifted = (code & format_.code_mask()) >> format_.padding_bits;
-    const std::uint64_t field = shifted >> format_.fraction_bits & top;
-    if (field == 0 || field == top) return read(rule_, code);
-    const std::uint64_t hidden = std::uint64_t{1} << format_.fraction_bits;
-    const auto magnitude = static_cast<std::int64_t>((shifted & (hidden - 1)) | hidden);
-    const bool negative = format_.has_sign && (code >> (format_.storage_bits - 1) & 1) != 0;
-    const std::int32_t exponent = static_cast<std::int32_t>(field) - format_.bias;
-    return {negative ? -magnitude : magnitude, exponent, exponent, negative, 0};
-  }
-
-  OperandRule rule_;
-  Format format_;
+  Fields fields_;
   std::vector<Number> table_;  // of narrow formats' codes, where there is enough to read
 };
 
@@ -137,21 +160,16 @@ DecodedTiles::DecodedTiles(const Tiles& tiles, const OperandRule& a, const Opera
     numbers.negative.resize(size);
     numbers.flags.resize(rows);
   };
-  const std::size_t k = tiles.k, a_rows = count * tiles.m, b_rows = count * tiles.n, size = count * tiles.m * tiles.n;
-  prepare(a_, a, a_rows, k);
-  prepare(b_, b, b_rows, k);
-  prepare(c_, c, size, 1);
-  const Reader read_a(a, a_rows * k), read_b(b, b_rows * k), read_c(c, size);
-  for (std::size_t row = 0; row < a_rows; ++row) {
-    read_a.read_row(tiles.a, tiles.a_index(first, row, 0), 1, a_, row, k);
+  const std::size_t m = tiles.m, n = tiles.n, k = tiles.k;
+  prepare(a_, a, count * m, k);
+  prepare(b_, b, count * n, k);
+  prepare(c_, c, count * m * n, 1);
+  Reader(a, count * m * k).read_rows(tiles.a, {tiles.a_index(first, 0, 0), k, 1, k}, a_, 0, count * m);
+  const Reader read_b(b, count * n * k);
+  for (std::size_t t = 0; t < count; ++t) {
+    read_b.read_rows(tiles.b, {tiles.b_index(first + t, 0, 0), 1, n, k}, b_, t * n, n);
   }
-  for (std::size_t row = 0; row < b_rows; ++row) {
-    const std::size_t t = first + row / tiles.n;
-    read_b.read_row(tiles.b, tiles.b_index(t, 0, row % tiles.n), tiles.n, b_, row, k);
-  }
-  for (std::size_t at = 0; at < size; ++at) {
-    read_c.read_row(tiles.c, tiles.c_index(first, 0, at), 1, c_, at, 1);
-  }
+  Reader(c, count * m * n).read_rows(tiles.c, {tiles.c_index(first, 0, 0), 1, 1, 1}, c_, 0, count * m * n);
 }
 
 }  // namespace tcnum

@@ -44,7 +44,8 @@ class FastEmulator::Scratch {
 /// One dot problem: where its row, its column and its c lie in the decoded tiles.
 struct FastEmulator::Problem {
   const DecodedTiles& decoded;
-  std::size_t a, b, c;  // first element of the decoded row, of the column; index of the decoded c
+  std::size_t a_row, b_row;  // of the decoded rows and columns
+  std::size_t a, b, c;       // first element of the row, of the column; index of the decoded c
   std::size_t tile, row, column, code_of_c;
 };
 
@@ -73,7 +74,7 @@ struct FastEmulator::Run {
   /// Looks at the operands.
   void begin() {
     const DecodedTiles& d = p.decoded;
-    const unsigned flags = d.a_.flags[p.a / d.tiles().k] | d.b_.flags[p.b / d.tiles().k] | d.c_.flags[p.c];
+    const unsigned flags = d.a_.flags[p.a_row] | d.b_.flags[p.b_row] | d.c_.flags[p.c];
     special = (flags & kHasSpecial) != 0;
     if constexpr (kTrace) {
       if (flags & kHasSubnormal) consulted |= kConsultedSubnormalInput;

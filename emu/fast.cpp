@@ -118,9 +118,9 @@ FastEmulator::Path FastEmulator::path(const CompiledNode& node, unsigned narrow_
 
 FastEmulator::Problem FastEmulator::problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) {
   const Tiles& tiles = decoded.tiles();
-  const std::size_t local = t - decoded.first_;
-  return {decoded, (local * tiles.m + i) * tiles.k, (local * tiles.n + j) * tiles.k, tiles.c_index(local, i, j), t, i,
-          j,       tiles.c_index(t, i, j)};
+  const std::size_t local = t - decoded.first_, a_row = local * tiles.m + i, b_row = local * tiles.n + j;
+  return {decoded, a_row, b_row, a_row * tiles.k,       b_row * tiles.k, tiles.c_index(local, i, j),
+          t,       i,     j,     tiles.c_index(t, i, j)};
 }
 
 std::uint64_t FastEmulator::dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const {
