@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
+#include <optional>
 #include <thread>
 
 #include "dot_run.hpp"
+#include "fma_chain.hpp"
 #include "product_sums.hpp"
 #include "tcnum/exact.hpp"
 
@@ -84,6 +88,7 @@ void FastEmulator::choose_paths() {
   }
   quick32_ = fa < 30 && fb < 30 && std::max(widest, fa + fb) + 2 <= 30;
   columnwise_ = quick32_ && numerics_.product.exponent == ProductExponent::sum;
+  fma_order_ = fma_chain_order(numerics_, tree_->tree);
   paths_.clear();
   for (const CompiledNode& node : tree_->nodes) paths_.push_back(path(node, rounded_narrow));
 }
@@ -264,6 +269,23 @@ class FastEmulator::TileRun {
   std::vector<Value> results_;                                         // of each lane's nodes
 };
 
+void FastEmulator::run_fma_chain(Tiles& tiles, std::size_t t) const {
+  std::vector<double> results(tiles.m * tiles.n);
+  evaluate_fma_chain(tiles, t, fma_order_, results);
+  std::optional<DecodedTiles> decoded;
+  for (std::size_t i = 0; i < tiles.m; ++i) {
+    for (std::size_t j = 0; j < tiles.n; ++j) {
+      const double x = results[i * tiles.n + j];
+      auto code = std::bit_cast<std::uint64_t>(x);
+      if (std::isnan(x)) {  // which NaN is the datapath's own affair
+        if (!decoded) decoded.emplace(tiles, numerics_.a, numerics_.b, numerics_.c, t, 1);
+        code = dot(*decoded, t, i, j);
+      }
+      tiles.d.set(tiles.c_index(t, i, j), code);
+    }
+  }
+}
+
 void FastEmulator::run(Tiles& tiles, unsigned threads) const {
   std::atomic<std::size_t> next{0};
   // A few thousand decoded numbers at a time stay in the cache.
@@ -276,6 +298,10 @@ void FastEmulator::run(Tiles& tiles, unsigned threads) const {
           const std::size_t row = at / tiles.n;
           tiles.d.set(at, dot_exactly(tiles, row / tiles.m, row % tiles.m, at % tiles.n));
         }
+        continue;
+      }
+      if (!fma_order_.empty()) {
+        for (std::size_t t = first; t < first + count; ++t) run_fma_chain(tiles, t);
         continue;
       }
       const DecodedTiles decoded(tiles, numerics_.a, numerics_.b, numerics_.c, first, count);

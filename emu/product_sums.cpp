@@ -4,17 +4,13 @@
 #include <cstring>
 #include <limits>
 
-// AVX2 brings shifts by a different amount in each lane; without it, the loops below stay loops. The program picks when
-// it starts.
-#if defined(__x86_64__) && defined(__linux__)
-#define TCNUM_FOR_EACH_CPU [[gnu::target_clones("avx2", "default")]]
-#else
-#define TCNUM_FOR_EACH_CPU
-#endif
+#include "multiversion.hpp"
 
 namespace tcnum {
 namespace {
 
+// AVX2 brings shifts by a different amount in each lane; without it, these are done one after the other.
+//
 // The compiler's vectors: operators act on each lane, comparisons give −1 or 0. What takes or returns them must be
 // inlined, so that it is compiled for the CPU that its caller is compiled for.
 using Int = std::int32_t __attribute__((vector_size(kLanes * sizeof(std::int32_t))));
@@ -91,7 +87,7 @@ TCNUM_INLINE Long sum_cut(const ProductLanes& products, const ProductCut& how, c
 
 }  // namespace
 
-TCNUM_FOR_EACH_CPU ExponentRange exponent_range(const ProductLanes& products) {
+TCNUM_ALSO_FOR("avx2") ExponentRange exponent_range(const ProductLanes& products) {
   Int lowest = Int{} + std::numeric_limits<std::int32_t>::max();
   Int highest = Int{} + std::numeric_limits<std::int32_t>::min();
   for (const int k : products.terms) {
@@ -106,8 +102,9 @@ TCNUM_FOR_EACH_CPU ExponentRange exponent_range(const ProductLanes& products) {
   return range;
 }
 
-TCNUM_FOR_EACH_CPU Lanes<std::int64_t> sum_products(const ProductLanes& products, const ProductCut& how,
-                                                    const Lanes<std::int32_t>& alignment) {
+TCNUM_ALSO_FOR("avx2")
+Lanes<std::int64_t> sum_products(const ProductLanes& products, const ProductCut& how,
+                                 const Lanes<std::int32_t>& alignment) {
   Long sum{};
   switch (how.rounding) {
     case Rounding::toward_zero:

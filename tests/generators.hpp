@@ -146,6 +146,39 @@ inline Datapath random_datapath() {
   return d;
 }
 
+/// A chain of fp64 FMAs: mostly those of IEEE 754, which the machine has, else with one rule changed.
+inline Datapath random_fma_chain() {
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a.format = n.b.format = n.c.format = n.result = FormatId::fp64;
+  n.nan.code = nan_code(format(FormatId::fp64));
+  n.nan.propagate = *rc::gen::arbitrary<bool>();
+  RoundStep step = round_to(format(FormatId::fp64), Rounding::nearest_even);
+  Unit& unit = n.units[0];
+  switch (*rc::gen::inRange(0, 16)) {
+    case 0: step.rounding = *any_rounding(); break;
+    case 1: step.overflow = *rc::gen::element(Overflow::infinity, Overflow::max_finite); break;
+    case 2: step.subnormals = Subnormals::flushed; break;
+    case 3: step.fraction_bits = 51; break;
+    case 4: unit.zero_sign = ZeroSign::positive; break;
+    case 5: unit.underflow_sign = UnderflowSign::positive; break;
+    case 6: n.a.subnormals = Subnormals::flushed; break;
+    case 7: n.product.infinite_from = 1000; break;
+    default: break;
+  }
+  unit.result = {step};
+  d.tree.k = *rc::gen::inRange(1, 17);
+  Term sum{Term::Kind::accumulator, 0};
+  const bool descending = *rc::gen::arbitrary<bool>(), product_first = *rc::gen::arbitrary<bool>();
+  for (int i = 0; i < d.tree.k; ++i) {
+    const Term product{Term::Kind::product, descending ? d.tree.k - 1 - i : i};
+    d.tree.nodes.push_back({0, product_first ? std::vector{product, sum} : std::vector{sum, product}});
+    sum = {Term::Kind::node, i};
+  }
+  d.unit_names = {"fma"};
+  return d;
+}
+
 /// A code of the format, biased to what matters: zeros, subnormals, the largest and smallest, specials, powers of two,
 /// and exponents near `centre` (as a fraction of the exponent range).
 inline std::uint64_t random_code(const Format& f, std::uint64_t random, double centre) {
@@ -159,8 +192,9 @@ inline std::uint64_t random_code(const Format& f, std::uint64_t random, double c
   const int spread = 2 + static_cast<int>((random >> 6) % 24);
   const int middle = low + static_cast<int>(centre * (high - low));
   const int exponent = std::clamp(middle - spread / 2 + static_cast<int>((bits >> 40) % static_cast<std::uint64_t>(spread)), low, high);
-  const std::uint64_t significand = kind < 10 ? 1 : (bits & 0xffffff) | 1;
-  const int width = kind < 10 ? 0 : 23;
+  // One bit; few bits, of which products are exact in every format; as many as there are.
+  const std::uint64_t significand = kind < 10 ? 1 : kind < 22 ? (bits & 0xffffff) | 1 : bits | std::uint64_t{1} << 63;
+  const int width = kind < 10 ? 0 : kind < 22 ? 23 : 63;
   return encode(f, negative, significand, exponent - width, false, Rounding::nearest_even, Overflow::max_finite);
 }
 
@@ -169,7 +203,16 @@ inline Tiles random_tiles(const Datapath& d, std::size_t count, std::size_t m, s
   Tiles tiles = make_tiles(x.a.format, x.b.format, x.c.format, x.result, count, m, n, static_cast<std::size_t>(d.tree.k));
   std::uint64_t state = *rc::gen::arbitrary<std::uint64_t>();
   const double a_centre = *rc::gen::inRange(0, 101) / 100.0, b_centre = *rc::gen::inRange(0, 101) / 100.0;
-  const double c_centre = *rc::gen::inRange(0, 101) / 100.0;
+  double c_centre = *rc::gen::inRange(0, 101) / 100.0;
+  if (*rc::gen::arbitrary<bool>()) {  // where the products are
+    const auto exponent = [](const Format& f, double centre) {
+      const int low = f.min_exponent() - f.fraction_bits;
+      return low + centre * (f.max_exponent() - low);
+    };
+    const Format& c = format(x.c.format);
+    const double wanted = exponent(format(x.a.format), a_centre) + exponent(format(x.b.format), b_centre);
+    c_centre = std::clamp((wanted - exponent(c, 0)) / (exponent(c, 1) - exponent(c, 0)), 0.0, 1.0);
+  }
   const auto next = [&state] {
     state += 0x9e3779b97f4a7c15ull;
     std::uint64_t z = state;

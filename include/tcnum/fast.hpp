@@ -111,6 +111,7 @@ class FastEmulator {
   void choose_paths();
   Path path(const CompiledNode& node, unsigned narrow_units) const;
   static Problem problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j);
+  void run_fma_chain(Tiles& tiles, std::size_t t) const;
   std::uint64_t dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const;
 
   std::shared_ptr<const CompiledTree> tree_;
@@ -119,6 +120,7 @@ class FastEmulator {
   bool quick32_ = false;     // products fit in 32 bits
   bool columnwise_ = false;  // sums of products can be evaluated for several columns side by side
   bool falls_back_ = false;
+  std::vector<int> fma_order_;  // of the products, where the datapath is a chain of the machine's FMAs
 };
 
 }  // namespace tcnum
