@@ -1,4 +1,5 @@
-// Dot products a second on one core: the fast emulator, and the exact one beside it.
+// Dot products a second on one core: the fast emulator, for whole tiles and one at a time as the fit asks for them, and
+// the exact one beside it.
 #include <benchmark/benchmark.h>
 
 #include <stdexcept>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t kSide = 8;
 constexpr std::size_t kFastTiles = 256, kExactTiles = 4;
+constexpr int kWatchedExponent = -132;
 
 struct Case {
   std::string name;
@@ -70,15 +72,18 @@ std::vector<Case> cases() {
   const Instruction& half = instruction("mma.m16n8k16.f32.f16.f16.f32");
   const Instruction& bf16 = instruction("mma.m16n8k16.f32.bf16.bf16.f32");
   const Instruction& tf32 = instruction("mma.m16n8k8.f32.tf32.tf32.f32");
-  const Instruction& fp64 = instruction("mma.m16n8k16.f64.f64.f64.f64");
+  const Instruction& fp64_4 = instruction("mma.m8n8k4.f64.f64.f64.f64");
+  const Instruction& fp64_16 = instruction("mma.m16n8k16.f64.f64.f64.f64");
   return {
       {"fp8e4m3 k=32, one block, 13 bits", &e4m3, one_block("hopper-fp8-e8m13", e4m3)},
       {"fp8e4m3 k=32, one block, 25 bits", &e4m3, one_block("hopper-fp16", e4m3)},
       {"fp8e4m3 k=32, lowered to fp16", &lowered, adapted(example("hopper-fp8-lowered"), lowered)},
       {"fp16 k=16, one block, 25 bits", &half, one_block("hopper-fp16", half)},
+      {"fp16 k=16, two blocks, 24 bits", &half, adapted(example("ampere-fp16"), half)},
       {"bf16 k=16, one block, 25 bits", &bf16, one_block("hopper-fp16", bf16)},
       {"tf32 k=8, one block, 25 bits", &tf32, one_block("hopper-fp16", tf32)},
-      {"fp64 k=16, FMA chain", &fp64, fma_chain(fp64)},
+      {"fp64 k=4, FMA chain", &fp64_4, fma_chain(fp64_4)},
+      {"fp64 k=16, FMA chain", &fp64_16, fma_chain(fp64_16)},
   };
 }
 
@@ -95,6 +100,25 @@ void run_fast(benchmark::State& state, const Case& each) {
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tiles.size()));
   if (emulator.falls_back()) state.SetLabel("calls the exact emulator");
+}
+
+void run_traced(benchmark::State& state, const Case& each) {
+  const FastEmulator emulator(each.datapath);
+  const Tiles tiles = operands(each, kFastTiles);
+  const Numerics& n = each.datapath.numerics;
+  const DecodedTiles decoded(tiles, n.a, n.b, n.c);
+  for (auto _ : state) {
+    for (std::size_t t = 0; t < tiles.count; ++t) {
+      for (std::size_t i = 0; i < tiles.m; ++i) {
+        for (std::size_t j = 0; j < tiles.n; ++j) {
+          unsigned consulted = 0;
+          benchmark::DoNotOptimize(emulator.dot(decoded, t, i, j, kWatchedExponent, consulted));
+          benchmark::DoNotOptimize(consulted);
+        }
+      }
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tiles.size()));
 }
 
 void run_exact(benchmark::State& state, const Case& each) {
@@ -114,6 +138,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   for (const tcnum::Case& each : tcnum::cases()) {
     benchmark::RegisterBenchmark(("fast: " + each.name).c_str(), tcnum::run_fast, each);
+    benchmark::RegisterBenchmark(("traced: " + each.name).c_str(), tcnum::run_traced, each);
     benchmark::RegisterBenchmark(("exact: " + each.name).c_str(), tcnum::run_exact, each);
   }
   benchmark::RunSpecifiedBenchmarks();

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "generators.hpp"
 #include <nlohmann/json.hpp>
+#include "generators.hpp"
 
 #include "tcnum/exact.hpp"
 #include "tcnum/fast.hpp"
@@ -25,10 +25,12 @@ void expect_fast_equals_exact(const Datapath& datapath) {
     const std::size_t per_tile = fast.m * fast.n, t = i / per_tile, row = i % per_tile / fast.n, column = i % fast.n;
     unsigned consulted = 0;
     const std::uint64_t single = emulator.dot(decoded, t, row, column);
-    const std::uint64_t traced = emulator.dot(decoded, t, row, column, datapath.numerics.units[0].zero_exponent.value, consulted);
+    const std::uint64_t traced =
+        emulator.dot(decoded, t, row, column, datapath.numerics.units[0].zero_exponent.value, consulted);
     if (exact.d[i] == fast.d[i] && exact.d[i] == single && exact.d[i] == traced) continue;
-    std::string text = to_json(datapath).dump() + fmt::format("\nelement {}: exact {:#x}, of a tile {:#x}, alone {:#x}, traced {:#x}",
-                                                              i, exact.d[i], fast.d[i], single, traced);
+    std::string text =
+        to_json(datapath).dump() + fmt::format("\nelement {}: exact {:#x}, of a tile {:#x}, alone {:#x}, traced {:#x}",
+                                               i, exact.d[i], fast.d[i], single, traced);
     const Problem problem = problem_at(exact, i);
     for (std::size_t k = 0; k < problem.a.size(); ++k) text += fmt::format(" {:#x}*{:#x}", problem.a[k], problem.b[k]);
     text += fmt::format(" + {:#x}", problem.c);

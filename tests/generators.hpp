@@ -220,9 +220,21 @@ inline Tiles random_tiles(const Datapath& d, std::size_t count, std::size_t m, s
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   };
-  for (std::size_t i = 0; i < tiles.a.size(); ++i) tiles.a.set(i, random_code(format(x.a.format), next(), a_centre));
-  for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, random_code(format(x.b.format), next(), b_centre));
-  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, random_code(format(x.c.format), next(), c_centre));
+  // Now and then all operands are the largest of one exponent, most of one sign: nothing adds up to more.
+  const bool crowded = *rc::gen::inRange(0, 8) == 0;
+  const auto fill = [&](Codes& codes, const Format& f, double centre) {
+    const int low = f.min_exponent(), exponent = low + static_cast<int>(centre * (f.max_exponent() - low));
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const std::uint64_t random = next();
+      const bool negative = random % 64 == 0;
+      codes.set(i, crowded ? encode(f, negative, (uint128{1} << (f.fraction_bits + 1)) - 1, exponent - f.fraction_bits,
+                                    false, Rounding::toward_zero, Overflow::max_finite)
+                           : random_code(f, random, centre));
+    }
+  };
+  fill(tiles.a, format(x.a.format), a_centre);
+  fill(tiles.b, format(x.b.format), b_centre);
+  fill(tiles.c, format(x.c.format), c_centre);
   return tiles;
 }
 
