@@ -140,8 +140,8 @@ bool Space::overflow_reachable(const Choice& c) const {
   if (bits < r.fraction_bits) return true;
   if (mode == Rounding::toward_zero && align == Rounding::nearest_even) return false;
   if (align == Rounding::nearest_even) return !(room >= 1 || (nearest && full));
-  return !(room >= 1 && (mode == Rounding::toward_zero || mode == Rounding::up ||
-                         (nearest && log2_ceil(structure(c).block_k()) < bits - r.fraction_bits - 1)));
+  if (mode == Rounding::down) return true;
+  return !(room >= 1 && log2_ceil(structure(c).block_k()) < bits - r.fraction_bits - (nearest ? 1 : 0));
 }
 
 Choice Space::merge(const Choice& choice) const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -36,6 +37,10 @@ constexpr std::array<EdgeRule, 9> kEdgeRules = {{
     {kConsultedNan, Property::nan},
     {kConsultedTinyResult, Property::zero_sign},
 }};
+
+/// Cores that are looked at one by one; of more, most are separated first.
+constexpr std::size_t kFewCores = 400;
+constexpr std::uint32_t kThinningStream = 2000;  // of random numbers
 
 /// The order in which expand() decides them: those that few answers depend on together with others come first.
 constexpr std::array<Property, 8> kEdgeProperties = {
@@ -246,8 +251,9 @@ bool Fit::reproduces(const FastEmulator& emulator, unsigned inconclusive, const 
                      std::vector<std::size_t>& order) const {
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t number = numbers[order[i]];
+    if (evidence_.emulate(emulator, number) == evidence_.answer(number)) continue;
     unsigned consulted = 0;
-    if (evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number)) continue;
+    evidence_.emulate(emulator, number, space_.watch_exponent(), consulted);
     if ((consulted & inconclusive) != 0) continue;
     promote(order, i);
     return false;
@@ -407,29 +413,87 @@ void Fit::in_parallel(std::size_t count, const Body& body) const {
   work();
 }
 
-void Fit::eliminate() {
+void Fit::eliminate(FitResult& result) {
   collect_probes();
   std::vector<std::vector<Choice>> found(space_.structures().size());
   in_parallel(found.size(), [&](std::size_t s) { found[s] = cores_of(static_cast<int>(s)); });
   cores_.clear();
   for (const std::vector<Choice>& cores : found) cores_.insert(cores_.end(), cores.begin(), cores.end());
+  thin_out(result);
   expand_all();
 }
 
-/// Survivors of the cores that are left; forgets cores that have none.
-void Fit::expand_all() {
-  std::vector<std::vector<Survivor>> found(cores_.size());
-  in_parallel(found.size(), [&](std::size_t i) { found[i] = expand(cores_[i]); });
-  survivors_.clear();
-  std::vector<Choice> alive;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i].empty()) alive.push_back(cores_[i]);
-    for (Survivor& survivor : found[i]) {
-      const auto same = [&](const Survivor& other) { return other.choice == survivor.choice; };
-      if (std::none_of(survivors_.begin(), survivors_.end(), same)) survivors_.push_back(std::move(survivor));
+/// Keeps the cores that none of these answers refutes.
+void Fit::filter_cores(const std::vector<std::size_t>& numbers) {
+  std::vector<char> alive(cores_.size());
+  in_parallel(cores_.size(), [&](std::size_t i) {
+    // Most cores fall to an answer that felled another: those are tried first.
+    static thread_local std::vector<std::size_t> order;
+    if (order.size() != numbers.size()) {
+      order.resize(numbers.size());
+      std::iota(order.begin(), order.end(), 0);
     }
+    alive[i] = reproduces(emulator_of(cores_[i]), kEdges, numbers, order) ? 1 : 0;
+  });
+  std::vector<Choice> left;
+  for (std::size_t i = 0; i < cores_.size(); ++i) {
+    if (alive[i] != 0) left.push_back(cores_[i]);
   }
-  if (!alive.empty()) cores_ = std::move(alive);  // else they are the nearest that there is
+  if (!left.empty()) cores_ = std::move(left);  // else they are the nearest that there is
+}
+
+/// While there are too many cores to look at each: asks what separates some of them.
+void Fit::thin_out(FitResult& result) {
+  constexpr int kMostRounds = 40;
+  constexpr std::size_t kPairs = 8 * kPackSide, kTiles = 8;
+  for (int round = 0; live_ != nullptr && cores_.size() > kFewCores && round < kMostRounds; ++round) {
+    Stream random(options_.seed, kThinningStream, static_cast<std::uint64_t>(round));
+    const auto any = [&] { return static_cast<std::size_t>(random.next64() % cores_.size()); };
+    std::vector<Problem> problems;
+    for (std::size_t n = 0; n < kPairs; ++n) {
+      // Neighbours in the list differ in little, others in much.
+      const std::size_t i = any(), j = n % 2 == 0 ? any() : (i + 1) % cores_.size();
+      if (i == j) continue;
+      if (auto problem = separate(space_, cores_[i], cores_[j], options_.seed + 1000 + search_round_, kTiles)) {
+        problems.push_back(*std::move(problem));
+      }
+    }
+    ++search_round_;
+    if (problems.empty()) break;
+    result.separating += problems.size();
+    const std::size_t before = evidence_.size();
+    ask(problems, "separating");
+    std::vector<std::size_t> numbers(evidence_.size() - before);
+    std::iota(numbers.begin(), numbers.end(), before);
+    filter_cores(numbers);
+  }
+}
+
+/// Survivors of the cores that are left; forgets cores that have none. If there are too many cores and the first ones have
+/// survivors, the others are left as they are, in unexpanded_.
+void Fit::expand_all() {
+  std::vector<std::size_t> all(evidence_.size());
+  std::iota(all.begin(), all.end(), 0);
+  filter_cores(all);
+  survivors_.clear();
+  unexpanded_.clear();
+  std::set<Choice> seen;
+  std::vector<Choice> alive;
+  for (std::size_t first = 0; first < cores_.size() && survivors_.empty(); first += kFewCores) {
+    const std::size_t count = std::min(kFewCores, cores_.size() - first);
+    std::vector<std::vector<Survivor>> found(count);
+    in_parallel(count, [&](std::size_t i) { found[i] = expand(cores_[first + i]); });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!found[i].empty()) alive.push_back(cores_[first + i]);
+      for (Survivor& survivor : found[i]) {
+        if (seen.insert(survivor.choice).second) survivors_.push_back(std::move(survivor));
+      }
+    }
+    if (!survivors_.empty()) unexpanded_.assign(cores_.begin() + static_cast<std::ptrdiff_t>(first + count), cores_.end());
+  }
+  if (alive.empty()) return;  // then they are the nearest that there is
+  cores_ = std::move(alive);
+  cores_.insert(cores_.end(), unexpanded_.begin(), unexpanded_.end());
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -486,7 +550,7 @@ bool Fit::separate_survivors(FitResult& result) {
   result.separating += problems.size();
   const std::size_t before = evidence_.size();
   ask(problems, "separating");
-  if (std::any_of(survivors_.begin(), survivors_.end(), [](const Survivor& s) { return !s.free.empty(); })) {
+  if (!unexpanded_.empty() || std::any_of(survivors_.begin(), survivors_.end(), [](const Survivor& s) { return !s.free.empty(); })) {
     expand_all();
     return true;
   }
@@ -507,10 +571,10 @@ FitResult Fit::run() {
   FitResult result;
   ask_battery();
   infer_order();
-  eliminate();
+  eliminate(result);
   constexpr int kMostRounds = 40;
   for (int round = 0; live_ != nullptr && round < kMostRounds; ++round) {
-    const bool undecided = survivors_.size() > 1 || (survivors_.size() == 1 && std::any_of(survivors_[0].free.begin(), survivors_[0].free.end(), [&](Property p) {
+    const bool undecided = survivors_.size() > 1 || !unexpanded_.empty() || (survivors_.size() == 1 && std::any_of(survivors_[0].free.begin(), survivors_[0].free.end(), [&](Property p) {
                              return space_.observable(survivors_[0].choice, p);
                            }));
     if (!undecided) break;
@@ -527,14 +591,32 @@ FitResult Fit::run() {
     find_nearest(result);
     return result;
   }
-  result.surviving = survivors_in_all();
+  result.surviving = survivors_in_all() + static_cast<double>(unexpanded_.size());
   result.classes = survivors_.size();  // they are canonical, and no two are the same
+  result.too_few_answers = !unexpanded_.empty();
   result.choice = survivors_[0].choice;
   result.datapath = space_.datapath(result.choice);
   result.mismatches = mismatches(result.datapath);
   explain(result);
   result.verdict = result.undetermined.empty() ? Verdict::identified : Verdict::ambiguous;
   return result;
+}
+
+/// Whether a property shows in some datapath that is left, as far as a sample tells.
+bool Fit::may_show(Property property) const {
+  constexpr std::size_t kMostSurvivors = 64, kDraws = 32;
+  Stream random(options_.seed, kThinningStream, 1000);
+  for (std::size_t i = 0; i < std::min(kMostSurvivors, survivors_.size()); ++i) {
+    const Survivor& s = survivors_[i * survivors_.size() / std::min(kMostSurvivors, survivors_.size())];
+    Choice c = s.choice;
+    for (std::size_t n = 0; n < (s.free.empty() ? 1 : kDraws); ++n) {
+      for (Property p : s.free) {
+        if (random.chance(50)) Space::set(c, p, random.between(0, space_.count(p) - 1));
+      }
+      if (space_.contains(c) && space_.observable(c, property)) return true;
+    }
+  }
+  return false;
 }
 
 /// For each property: what refutes its other values, or what of it is still open, or that it cannot show.
@@ -551,9 +633,18 @@ void Fit::explain(FitResult& result) {
         for (int v = 0; v < space_.count(property); ++v) open.insert(v);
       }
     }
+    if (property < kFirstEdge) {
+      for (const Choice& core : unexpanded_) open.insert(Space::value(core, property));
+    }
     if (open.size() > 1) {
       Undetermined u{property, {}};
       for (int v : open) u.values.push_back(space_.value_text(property, v));
+      result.undetermined.push_back(std::move(u));
+      continue;
+    }
+    if (!space_.observable(result.choice, property) && may_show(property)) {
+      Undetermined u{property, {}};
+      for (int v = 0; v < space_.count(property); ++v) u.values.push_back(space_.value_text(property, v));
       result.undetermined.push_back(std::move(u));
       continue;
     }

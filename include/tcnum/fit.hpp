@@ -107,6 +107,7 @@ struct FitResult {
   double considered = 0;  ///< datapaths in the space
   double surviving = 0;   ///< of them, those that explain every answer
   std::size_t classes = 0;
+  bool too_few_answers = false;  ///< so many survive that not each was looked at; `surviving` is about right
   std::size_t mismatches = 0;  ///< of `datapath`, among all answers
   std::vector<Rejection> rejected;
   std::vector<Property> unobservable;
@@ -149,9 +150,12 @@ class Fit {
   std::vector<Survivor> expand(const Choice& core) const;
   template <class Body>
   void in_parallel(std::size_t count, const Body& body) const;
-  void eliminate();
+  void eliminate(FitResult& result);
+  void filter_cores(const std::vector<std::size_t>& numbers);
+  void thin_out(FitResult& result);
   void expand_all();
   bool separate_survivors(FitResult& result);
+  bool may_show(Property property) const;
   void explain(FitResult& result);
   void find_nearest(FitResult& result);
   Counterexample minimise(const Datapath& datapath, Counterexample found);
@@ -165,6 +169,7 @@ class Fit {
   std::vector<std::size_t> exact_probes_, dense_probes_;  // answers that kill most datapaths, see collect_probes
   std::vector<Survivor> survivors_;
   std::vector<Choice> cores_;  // what the answers that consult no edge rule have left; if nothing survives, what came far
+  std::vector<Choice> unexpanded_;  // those of cores_ that were too many to look at
   std::set<std::pair<Choice, Choice>> inseparable_;  // as far as searches could tell
   std::uint64_t search_round_ = 0;
   bool searches_long_ = false;
