@@ -43,6 +43,9 @@ struct Space::Facts {
   bool last_tiny;           ///< the last one may
 
   Facts(const Space& space, const Choice& choice);
+
+  /// Whether products are multiples of so large a number that adding one to a normal number never gives a subnormal one.
+  bool large_products(const Format& f) const { return product_bit > f.min_exponent() + f.fraction_bits; }
 };
 
 Space::Facts::Facts(const Space& space, const Choice& choice)
@@ -97,8 +100,7 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     term_bit = std::min(term_bit, terms_bit);
     sum_bit = std::min(sum_bit, last_sum_bit);
     const Format& f = c_inside && block + 1 == blocks ? result : inner;
-    const bool large_products = product_bit > f.min_exponent() + f.fraction_bits;
-    last_tiny = last_sum_bit < f.min_exponent() && !(large_products && normal);
+    last_tiny = last_sum_bit < f.min_exponent() && !(large_products(f) && normal);
     tiny = tiny || last_tiny;
     if (!accumulates) break;  // all blocks are alike
     normal = flushes_outputs || !last_tiny;
@@ -203,7 +205,7 @@ Choice Space::merge(const Choice& choice) const {
       // Only c can be tiny; in a later add it is so no more.
       const bool c_enters_last = blocks == 1 || !(s.combination == Combination::adds ||
                                                   (s.combination == Combination::pairs && blocks > 2));
-      return c_enters_last || !positive_zeros() || facts.product_bit <= facts.result.min_exponent() + facts.result.fraction_bits;
+      return c_enters_last || !positive_zeros() || !facts.large_products(facts.result);
     }
     const auto underflows = [&](bool tiny, int bit, int quantum, bool as_output) {
       if (!tiny || facts.flushes_outputs) return tiny;
@@ -257,7 +259,9 @@ Choice Space::merge(const Choice& choice) const {
   }
 
   // 5. Tiny results.
-  if (!facts.tiny && inner_same && (!s.adds_apart() || facts.flushes_inputs)) set(c, Property::subnormal_outputs, 0);
+  if (!facts.tiny && inner_same && (!s.adds_apart() || (facts.flushes_inputs && facts.large_products(facts.result)))) {
+    set(c, Property::subnormal_outputs, 0);
+  }
   if (!underflow_shows) set(c, Property::underflow_sign, 0);
 
   // 6. Sums that need no rounding.
@@ -287,7 +291,7 @@ Choice Space::merge(const Choice& choice) const {
     set(c, Property::nan, static_cast<int>(std::find(nans_.begin(), nans_.end(), rule) - nans_.begin()));
   }
 
-  // 10. Two products: cutting downward and then rounding down is rounding down.
+  // 9. Two products: cutting downward and then rounding down is rounding down.
   const bool true_exponents = facts.flushes_inputs || product_exponent(c) == ProductExponent::normalised ||
                               value(c, Property::subnormal_exponent) != 0;
   if (!exact && block == 2 && !facts.accumulates && inner_same && true_exponents && value(c, Property::zero_terms) == 0 &&
@@ -298,7 +302,7 @@ Choice Space::merge(const Choice& choice) const {
     return c;
   }
 
-  // 9. Products that need no rounding: adding them is a chain of FMAs.
+  // 10. Products that need no rounding: adding them is a chain of FMAs.
   if (block == 1 && blocks > 1 && facts.a.fraction_bits + facts.b.fraction_bits + 1 <= facts.inner.fraction_bits &&
       facts.product_bit >= facts.inner.min_exponent() && !nan(c).propagate &&
       facts.a.max_exponent() + facts.b.max_exponent() + 1 <= facts.inner.max_exponent()) {
@@ -307,7 +311,7 @@ Choice Space::merge(const Choice& choice) const {
   return c;
 }
 
-/// Rule 9, for single products that intermediate results hold exactly.
+/// Rule 10, for single products that intermediate results hold exactly.
 void Space::join_products(Choice& c) const {
   const Structure& s = structure(c);
   const auto move_to = [&](Combination combination, const std::vector<std::vector<int>>& blocks) {
