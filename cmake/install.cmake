@@ -2,7 +2,6 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(TCNUM_VECTORS_INSTALL_DIR share/tcnum/vectors)  # where the program looks for them, too
 set(TCNUM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tcnum)
 
 foreach(part emu probes core)

@@ -47,7 +47,16 @@ struct Subject {
 /// The folders of recorded answers, the one to prefer first.
 std::vector<fs::path> record_folders() {
   if (const char* folder = std::getenv("TCNUM_VECTORS"); folder != nullptr && *folder != '\0') return {folder};
-  return {TCNUM_VECTORS_DIR, TCNUM_INSTALLED_VECTORS_DIR};
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);  // an installed program's lie beside it
+  return {program.parent_path().parent_path() / TCNUM_INSTALLED_VECTORS, TCNUM_VECTORS_DIR};
+}
+
+/// As a user would write it from here.
+std::string shown(const fs::path& file) {
+  std::error_code failed;
+  const fs::path relative = fs::proximate(file, failed);
+  return failed || *relative.begin() == ".." ? file.string() : relative.string();
 }
 
 std::string record_name(const Instruction& instruction) {
@@ -58,7 +67,7 @@ std::optional<std::string> find_record(ArchId of, const Instruction& instruction
   for (const fs::path& folder : record_folders()) {
     const fs::path file = folder / arch(of).name / record_name(instruction);
     std::error_code ignored;
-    if (fs::exists(file, ignored)) return file.string();
+    if (fs::exists(file, ignored)) return shown(file);
   }
   return std::nullopt;
 }

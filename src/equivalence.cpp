@@ -95,7 +95,7 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     int alignment = std::min(product_exponent, exponent.value_or(kUnbounded));
     if (floor.kind == ZeroExponentKind::floor) alignment = std::max(alignment, floor.value);
     // Zero or not, a natural accumulator has at least the smallest exponent of its format.
-    if (natural && bit) alignment = std::max(alignment, (block == 0 ? c : inner).min_exponent());
+    if (natural && bit && !normalised_subnormals) alignment = std::max(alignment, (block == 0 ? c : inner).min_exponent());
     last_sum_bit = exact ? terms_bit : std::max(terms_bit, alignment - bits);
     term_bit = std::min(term_bit, terms_bit);
     sum_bit = std::min(sum_bit, last_sum_bit);

@@ -264,10 +264,9 @@ bool Space::contains(const Choice& c) const {
       (!only_blocks || value(c, Property::subnormal_inputs) != 0 || value(c, Property::subnormal_outputs) != 0)) {
     return false;
   }
-  // Zeros that take part in the alignment show that exponents are taken as they are encoded: then nothing is normalised.
+  // Zeros that take part in the alignment show that it goes by exponents as they are, not by leading bits of products.
   if (value(c, Property::zero_terms) != 0 &&
-      (value(c, Property::zero_exponent) != 0 || value(c, Property::product_exponent) != 0 ||
-       value(c, Property::subnormal_exponent) != 0)) {
+      (value(c, Property::zero_exponent) != 0 || value(c, Property::product_exponent) != 0)) {
     return false;
   }
   return true;
