@@ -580,7 +580,7 @@ FitResult Fit::run() {
     if (!undecided) break;
     if (separate_survivors(result)) continue;
     // What a short search cannot separate, a long one may, if it is not too much.
-    constexpr std::size_t kFew = 16, kLonger = 8;
+    constexpr std::size_t kFew = 16, kLonger = 32;
     if (survivors_.size() > kFew || searches_long_) break;
     searches_long_ = true;
     options_.search_tiles *= kLonger;
