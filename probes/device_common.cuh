@@ -18,15 +18,8 @@ inline constexpr int kCompiledFor = __CUDA_ARCH__ / 10;
 inline constexpr int kCompiledFor = 0;
 #endif
 
-/// wgmma exists in sm_90a alone.
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-inline constexpr bool kHasWgmma = true;
-#else
-inline constexpr bool kHasWgmma = false;
-#endif
-
 inline constexpr int kThreads = 128;  ///< of a block: four warps, or one warpgroup
-inline constexpr int kColumns = 8;    ///< N of every instruction here
+inline constexpr int kColumns = 8;    ///< N of every mma
 /// Enough blocks for any GPU; each walks over the tiles in steps of the grid.
 inline constexpr std::size_t kMaxBlocks = 4096;
 

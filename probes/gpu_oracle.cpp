@@ -54,8 +54,12 @@ class DeviceBuffer {
 };
 
 const Kernel* find_kernel(const std::string& instruction) {
-  for (const std::span<const Kernel> table :
-       {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), wgmma_kernels()}) {
+  static const std::vector<std::span<const Kernel>> tables = [] {
+    std::vector<std::span<const Kernel>> all = wgmma_kernels();
+    all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels()});
+    return all;
+  }();
+  for (const std::span<const Kernel> table : tables) {
     const auto found = std::ranges::find(table, instruction, &Kernel::instruction);
     if (found != table.end()) return &*found;
   }
@@ -154,6 +158,11 @@ class GpuOracle final : public Oracle {
       if (!check_positions_) continue;
       run(rotated, tiles, first, count);
       rotated.compare(packed_, first, tiles);
+      for (std::size_t v = 1; v < kernel_.variants.size(); ++v) {
+        run(straight, tiles, first, count, static_cast<int>(v));
+        straight.compare(packed_, first, tiles,
+                         fmt::format("how operands are given ({})", kernel_.variants[v]));
+      }
     }
   }
 
@@ -168,13 +177,13 @@ class GpuOracle final : public Oracle {
   static constexpr std::size_t kChunkBytes = std::size_t{64} << 20;
 
   /// Leaves the results in packed_.d.
-  void run(const Placement& placement, const Tiles& tiles, std::size_t first, std::size_t count) {
+  void run(const Placement& placement, const Tiles& tiles, std::size_t first, std::size_t count, int variant = 0) {
     placement.pack(tiles, first, count, packed_);
     a_.upload(packed_.a);
     b_.upload(packed_.b);
     c_.upload(packed_.c);
     d_.reserve(packed_.d.size());
-    check(kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), count}),
+    check(kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), count, variant}),
           fmt::format("launch of {}", kernel_.instruction));
     check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
     d_.download(packed_.d);
@@ -208,11 +217,8 @@ std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool che
   if (!id || !instruction.archs.contains(*id)) {
     throw UnavailableError(fmt::format("the GPU ({}, {}) does not have {}", info.device, info.arch, name));
   }
-  if (instruction.n != Placement::kColumns) {
-    throw UnavailableError(fmt::format("{}: wgmma is probed only at N = {} so far", name, Placement::kColumns));
-  }
   const Kernel* const kernel = find_kernel(name);
-  if (kernel == nullptr) throw UnavailableError(name + ": there is no probe for this instruction");
+  if (kernel == nullptr) throw UnavailableError(name + ": this build has no probe for it (wgmma: see TCNUM_WGMMA_N in CMake)");
   return std::make_unique<GpuOracle>(instruction, *kernel, std::move(info), check_positions);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace tcnum {
 
@@ -16,17 +17,21 @@ struct DeviceTiles {
   const void* c;
   void* d;
   std::size_t count;
+  int variant = 0;  ///< of the kernel's
 };
 
 struct Kernel {
   std::string_view instruction;  ///< Instruction::name()
   /// Starts the kernel on the default stream; what cudaGetLastError() says of the launch.
   cudaError_t (*launch)(const DeviceTiles& tiles);
+  /// The ways in which operands reach the instruction, if there are several. None may change a bit.
+  std::span<const std::string_view> variants = {};
 };
 
 std::span<const Kernel> mma_half_kernels();
 std::span<const Kernel> mma_fp8_kernels();
 std::span<const Kernel> mma_fp64_kernels();
-std::span<const Kernel> wgmma_kernels();
+/// For each N.
+std::vector<std::span<const Kernel>> wgmma_kernels();
 
 }  // namespace tcnum

@@ -18,13 +18,18 @@ std::uint64_t code_at(const std::byte* from, std::size_t size) {
   return code;
 }
 
-/// Eight elements, rotated, from a row of a matrix of which only the first `valid` are there.
-void copy_columns(std::byte* to, const std::byte* from, std::size_t size, std::size_t valid, int rotation) {
-  constexpr std::size_t kColumns = Placement::kColumns;
-  const std::size_t shift = static_cast<std::size_t>(rotation) % kColumns;
-  // Source columns shift … 7 go to the front, 0 … shift − 1 behind them.
-  if (valid > shift) std::memcpy(to, from + shift * size, (std::min(valid, kColumns) - shift) * size);
-  std::memcpy(to + (kColumns - shift) * size, from, std::min(valid, shift) * size);
+/// `width` elements, rotated, from a row of a matrix of which only the first `valid` are there.
+void copy_rotated(std::byte* to, const std::byte* from, std::size_t size, std::size_t valid, std::size_t width,
+                  std::size_t rotation) {
+  // Source columns rotation … width − 1 go to the front, 0 … rotation − 1 behind them.
+  if (valid > rotation) std::memcpy(to, from + rotation * size, (std::min(valid, width) - rotation) * size);
+  std::memcpy(to + (width - rotation) * size, from, std::min(valid, rotation) * size);
+}
+
+/// Where row or column i of an instruction comes from, in its block.
+std::size_t source(int i, int block, int rotation) {
+  const int group = i / block;  // 0 throughout where a block is as large as the instruction
+  return static_cast<std::size_t>((i + group + rotation) % block);
 }
 
 }  // namespace
@@ -36,23 +41,28 @@ Placement::Placement(const Instruction& instruction, const Tiles& tiles, Rotatio
       m_(tiles.m),
       n_(tiles.n),
       block_rows_(tiles.m <= 8 ? 8 : instruction.m),
+      block_columns_(tiles.n <= 8 ? 8 : instruction.n),
       row_blocks_(divide_up(tiles.m, static_cast<std::size_t>(block_rows_))),
-      column_blocks_(divide_up(tiles.n, kColumns)),
+      column_blocks_(divide_up(tiles.n, static_cast<std::size_t>(block_columns_))),
       a_size_(static_cast<std::size_t>(format(instruction.a).storage_bytes())),
       b_size_(static_cast<std::size_t>(format(instruction.b).storage_bytes())),
-      c_size_(static_cast<std::size_t>(format(instruction.d).storage_bytes())) {
-  if (instruction.n != kColumns) throw std::logic_error(instruction.name() + ": only N = 8 can be placed");
-}
+      c_size_(static_cast<std::size_t>(format(instruction.d).storage_bytes())) {}
 
 Placement::Block Placement::block(std::size_t instruction_tile) const {
   const std::size_t in_tile = instruction_tile % (row_blocks_ * column_blocks_);
   return {instruction_tile / (row_blocks_ * column_blocks_),
-          in_tile / column_blocks_ * static_cast<std::size_t>(block_rows_), in_tile % column_blocks_ * kColumns};
+          in_tile / column_blocks_ * static_cast<std::size_t>(block_rows_), in_tile % column_blocks_ * static_cast<std::size_t>(block_columns_)};
 }
 
-std::size_t Placement::source_row(int i) const {
-  const int group = i / block_rows_;  // 0 throughout where a block has all M rows
-  return static_cast<std::size_t>((i + group + rotation_.rows) % block_rows_);
+std::size_t Placement::source_row(int i) const { return source(i, block_rows_, rotation_.rows); }
+std::size_t Placement::source_column(int j) const { return source(j, block_columns_, rotation_.columns); }
+
+/// One row of B, C or D, on all column groups; of `from`, only the first `valid` elements are there.
+void Placement::copy_columns(std::byte* to, const std::byte* from, std::size_t size, std::size_t valid) const {
+  const auto width = static_cast<std::size_t>(block_columns_);
+  for (int j = 0; j < instruction_.n; j += block_columns_) {
+    copy_rotated(to + static_cast<std::size_t>(j) * size, from, size, valid, width, source_column(j));
+  }
 }
 
 void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, PackedTiles& packed) const {
@@ -62,7 +72,7 @@ void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, P
   packed.c.assign(count * c_bytes(), std::byte{0});
   packed.d.resize(count * c_bytes());
 
-  const std::size_t k = static_cast<std::size_t>(instruction_.k);
+  const std::size_t k = static_cast<std::size_t>(instruction_.k), n = static_cast<std::size_t>(instruction_.n);
   const std::byte* const a = tiles.a.bytes().data();
   const std::byte* const b = tiles.b.bytes().data();
   const std::byte* const c = tiles.c.bytes().data();
@@ -71,16 +81,14 @@ void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, P
   std::byte* to_c = packed.c.data();
   for (std::size_t x = first; x < first + count; ++x) {
     const Block from = block(x);
-    for (std::size_t kk = 0; kk < k; ++kk, to_b += kColumns * b_size_) {
-      copy_columns(to_b, b + tiles.b_index(from.tile, kk, from.column) * b_size_, b_size_, n_ - from.column,
-                   rotation_.columns);
+    for (std::size_t kk = 0; kk < k; ++kk, to_b += n * b_size_) {
+      copy_columns(to_b, b + tiles.b_index(from.tile, kk, from.column) * b_size_, b_size_, n_ - from.column);
     }
-    for (int i = 0; i < instruction_.m; ++i, to_a += k * a_size_, to_c += kColumns * c_size_) {
+    for (int i = 0; i < instruction_.m; ++i, to_a += k * a_size_, to_c += n * c_size_) {
       const std::size_t row = from.row + source_row(i);
       if (row >= m_) continue;
       std::memcpy(to_a, a + tiles.a_index(from.tile, row, 0) * a_size_, k * a_size_);
-      copy_columns(to_c, c + tiles.c_index(from.tile, row, from.column) * c_size_, c_size_, n_ - from.column,
-                   rotation_.columns);
+      copy_columns(to_c, c + tiles.c_index(from.tile, row, from.column) * c_size_, c_size_, n_ - from.column);
     }
   }
 }
@@ -90,31 +98,32 @@ void Placement::store(const PackedTiles& packed, std::size_t first, Tiles& tiles
   for (std::size_t x = 0; x < packed.count; ++x) {
     const Block to = block(first + x);
     const std::size_t rows = std::min(m_ - to.row, static_cast<std::size_t>(block_rows_));
-    const std::size_t columns = std::min<std::size_t>(n_ - to.column, kColumns);
+    const std::size_t columns = std::min(n_ - to.column, static_cast<std::size_t>(block_columns_));
     for (std::size_t i = 0; i < rows; ++i) {
       std::memcpy(tiles.d.bytes().data() + tiles.c_index(to.tile, to.row + i, to.column) * c_size_,
-                  packed.d.data() + x * c_bytes() + i * kColumns * c_size_, columns * c_size_);
+                  packed.d.data() + x * c_bytes() + i * static_cast<std::size_t>(instruction_.n) * c_size_, columns * c_size_);
     }
   }
 }
 
-void Placement::compare(const PackedTiles& packed, std::size_t first, const Tiles& tiles) const {
+void Placement::compare(const PackedTiles& packed, std::size_t first, const Tiles& tiles,
+                        std::string_view depends_on) const {
   for (std::size_t x = 0; x < packed.count; ++x) {
     const Block from = block(first + x);
     for (int i = 0; i < instruction_.m; ++i) {
       const std::size_t row = from.row + source_row(i);
       if (row >= m_) continue;
-      for (int j = 0; j < kColumns; ++j) {
+      for (int j = 0; j < instruction_.n; ++j) {
         const std::size_t column = from.column + source_column(j);
         if (column >= n_) continue;
-        const std::size_t here = x * c_bytes() + static_cast<std::size_t>(i * kColumns + j) * c_size_;
+        const std::size_t here = x * c_bytes() + static_cast<std::size_t>(i * instruction_.n + j) * c_size_;
         const std::size_t index = tiles.c_index(from.tile, row, column);
         if (std::memcmp(packed.d.data() + here, tiles.d.bytes().data() + index * c_size_, c_size_) == 0) continue;
         const std::size_t digits = 2 * c_size_;
         throw std::runtime_error(fmt::format(
-            "{}: position-dependent result: tile {}, element ({}, {}) is 0x{:0{}x} at row {}, column {} of the "
+            "{}: a result depends on {}: tile {}, element ({}, {}) is 0x{:0{}x} at row {}, column {} of the "
             "instruction and 0x{:0{}x} at row {}, column {}",
-            instruction_.name(), from.tile, row, column, tiles.d[index], digits, row - from.row, column - from.column,
+            instruction_.name(), depends_on, from.tile, row, column, tiles.d[index], digits, row - from.row, column - from.column,
             code_at(packed.d.data() + here, c_size_), digits, i, j));
       }
     }

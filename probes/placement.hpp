@@ -1,12 +1,13 @@
 // Where dot problems go on the tiles of an instruction: the host's half of a probe, without CUDA.
 //
-// An instruction computes tiles of M × 8. Requested tiles of any m × n are cut into blocks of columns (8) and of rows:
-// M of them, or 8 if m ≤ 8. In the second case each of the M / 8 row groups of the instruction gets the same 8 rows,
-// group g rotated by g, so that one launch computes each problem M / 8 times, at rows (s − g) mod 8 + 8·g.
-// What is not filled is zero.
+// An instruction computes tiles of M × N. Requested tiles of any m × n are cut into blocks of rows (M of them, or 8 if
+// m ≤ 8) and of columns (N, or 8 if n ≤ 8). A block of 8 rows is put on each of the M / 8 row groups of the instruction,
+// group g rotated by g, and likewise a block of 8 columns on each of the N / 8 column groups, so that one launch computes
+// each problem at many positions. What is not filled is zero.
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "tcnum/instruction.hpp"
@@ -14,12 +15,13 @@
 
 namespace tcnum {
 
-/// Instruction row i gets row (i + rows) of its block, column j column (j + columns), each modulo the block's size.
+/// Instruction row i gets row (i + group + rows) of its block, column j column (j + group + columns), each modulo the
+/// block's size.
 struct Rotation {
   int rows = 0, columns = 0;
 };
 
-/// Operands and results of some instruction tiles: a [count, M, K], b [count, K, 8], c and d [count, M, 8].
+/// Operands and results of some instruction tiles: a [count, M, K], b [count, K, N], c and d [count, M, N].
 struct PackedTiles {
   std::size_t count = 0;
   std::vector<std::byte> a, b, c, d;
@@ -27,8 +29,6 @@ struct PackedTiles {
 
 class Placement {
  public:
-  static constexpr int kColumns = 8;  ///< N of every instruction that is placed
-
   /// Takes from `tiles` only its shape; k and the formats are the instruction's.
   Placement(const Instruction& instruction, const Tiles& tiles, Rotation rotation = {});
 
@@ -37,15 +37,17 @@ class Placement {
   /// Bytes of a, b, c and d of one instruction tile.
   std::size_t tile_bytes() const { return a_bytes() + b_bytes() + 2 * c_bytes(); }
   /// Whether one launch computes each problem more than once.
-  bool has_copies() const { return block_rows_ < instruction_.m; }
+  bool has_copies() const { return block_rows_ < instruction_.m || block_columns_ < instruction_.n; }
 
   /// Fills a, b and c of instruction tiles first … first + count − 1, and sizes d.
   void pack(const Tiles& tiles, std::size_t first, std::size_t count, PackedTiles& packed) const;
-  /// Takes tiles.d from the first row group of packed.d. The placement must not be rotated.
+  /// Takes tiles.d from the first row and column group of packed.d. The placement must not be rotated.
   void store(const PackedTiles& packed, std::size_t first, Tiles& tiles) const;
-  /// Compares every copy in packed.d with tiles.d, which store() filled; throws std::runtime_error naming the
-  /// instruction, the tile, the element, both positions and both codes at the first difference.
-  void compare(const PackedTiles& packed, std::size_t first, const Tiles& tiles) const;
+  /// Compares every copy in packed.d with tiles.d, which store() filled; at the first difference throws
+  /// std::runtime_error naming the instruction, what the result depends on, the tile, the element, both positions and
+  /// both codes.
+  void compare(const PackedTiles& packed, std::size_t first, const Tiles& tiles,
+               std::string_view depends_on = "its position") const;
 
  private:
   struct Block {
@@ -53,16 +55,17 @@ class Placement {
   };
   Block block(std::size_t instruction_tile) const;
   std::size_t source_row(int i) const;
-  std::size_t source_column(int j) const { return static_cast<std::size_t>((j + rotation_.columns) % kColumns); }
+  std::size_t source_column(int j) const;
+  void copy_columns(std::byte* to, const std::byte* from, std::size_t size, std::size_t valid) const;
 
   std::size_t a_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.k) * a_size_; }
-  std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * kColumns) * b_size_; }
-  std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * kColumns) * c_size_; }
+  std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * instruction_.n) * b_size_; }
+  std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * c_size_; }
 
   Instruction instruction_;
   Rotation rotation_;
   std::size_t count_, m_, n_;
-  int block_rows_;
+  int block_rows_, block_columns_;
   std::size_t row_blocks_, column_blocks_;
   std::size_t a_size_, b_size_, c_size_;  ///< bytes of an element; D's are C's
 };

@@ -94,7 +94,7 @@ struct Shape {
   std::size_t count, m, n;
 };
 constexpr Shape kShapes[] = {{1, 1, 1},  {3, 8, 8},  {2, 5, 3},   {2, 8, 19},  {2, 9, 8},
-                             {1, 16, 8}, {2, 17, 9}, {1, 64, 16}, {2, 70, 11}, {0, 8, 8}};
+                             {1, 16, 8}, {2, 17, 9}, {1, 64, 16}, {2, 70, 11}, {2, 64, 30}, {0, 8, 8}};
 
 class PlacementTest : public testing::TestWithParam<const char*> {
  protected:
@@ -116,7 +116,7 @@ TEST_P(PlacementTest, EveryProblemComesBackWithItsOwnResult) {
 TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
   for (const std::size_t m : {std::size_t{8}, static_cast<std::size_t>(instruction().m)}) {
     for (int row = 0; row < instruction().m; ++row) {
-      for (int column = 0; column < Placement::kColumns; ++column) {
+      for (int column = 0; column < instruction().n; ++column) {
         Tiles tiles = random_tiles(instruction(), 1, m, 8);
         ASSERT_THROW(answer(Simulated{instruction(), row, column}, tiles, 1), std::runtime_error)
             << m << " rows, position (" << row << ", " << column << ")";
@@ -127,7 +127,8 @@ TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
 
 INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
                          testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16",
-                                         "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2"));
+                                         "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2",
+                                         "wgmma.m64n24k8.f32.tf32.tf32"));
 
 TEST(Placement, ADifferenceIsNamed) {
   const Instruction& instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
@@ -139,7 +140,7 @@ TEST(Placement, ADifferenceIsNamed) {
     // Row 9 is row 1 of the second group, which is rotated by one: source row 2.
     const std::string what = error.what();
     EXPECT_NE(what.find(instruction.name()), std::string::npos) << what;
-    EXPECT_NE(what.find("position-dependent result: tile 0, element (2, 2)"), std::string::npos) << what;
+    EXPECT_NE(what.find("a result depends on its position: tile 0, element (2, 2)"), std::string::npos) << what;
     EXPECT_NE(what.find("row 2, column 2"), std::string::npos) << what;
     EXPECT_NE(what.find("row 9, column 2"), std::string::npos) << what;
   }
