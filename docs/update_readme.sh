@@ -31,7 +31,7 @@ update() {
 (($# > 0)) || set -- probe test
 for name in "$@"; do
   case $name in
-    probe) update probe 0 ./run probe --arch sm_90 --format fp8e4m3 ;;
+    probe) update probe 0 ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3 ;;
     test) update test 4 ./run test ;;  # the summaries at the end
     *) echo "update_readme.sh: $name is unknown; right would be probe or test" >&2 && exit 2 ;;
   esac
