@@ -2,7 +2,8 @@
 //
 // Sources: PTX ISA 9.0, "mma" (table of shapes and types; its target notes give the first architecture of each) and
 // "wgmma.mma_async". Each mma row was assembled by ptxas 13.0 for the architectures listed, and refused for the one
-// before. Not legal, so not here: an accumulator format that differs between C and D.
+// before (of integers: in one pair of operand formats). Not legal, so not here: an accumulator format that differs
+// between C and D.
 #include "tcnum/instruction.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ constexpr ArchSet from(ArchId first) {
 constexpr auto kMma = InstructionKind::mma;
 constexpr auto kWgmma = InstructionKind::wgmma;
 
-constexpr std::array kMmaRows = std::to_array<Instruction>({
+constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
     // kind  m   n  k   d     a        b        c
     // PTX accepts this one everywhere, but only Volta has it as an instruction of its own.
     {kMma, 8, 8, 4, fp32, fp16, fp16, fp32, archs({sm_70})},
@@ -69,6 +70,61 @@ constexpr std::array kMmaRows = std::to_array<Instruction>({
     {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e4m3, fp16, from(sm_89)},
     {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
 });
+
+/// mma of integers: a shape for all pairs of operand formats and all modifiers.
+struct IntegerMma {
+  int m, k;
+  std::span<const FormatId> operands;
+  std::span<const Modifier> modifiers;
+  ArchSet archs;
+};
+constexpr std::array kBytes = {s8, u8};
+constexpr std::array kNibbles = {s4, u4};
+constexpr std::array kBit = {b1};
+constexpr std::array kIntegerModifiers = {Modifier::none, Modifier::satfinite};
+constexpr std::array kAnd = {Modifier::and_popc};
+constexpr std::array kXor = {Modifier::xor_popc};
+
+constexpr std::array kIntegerMma = std::to_array<IntegerMma>({
+    {8, 16, kBytes, kIntegerModifiers, from(sm_75)},
+    {16, 16, kBytes, kIntegerModifiers, from(sm_80)},
+    {16, 32, kBytes, kIntegerModifiers, from(sm_80)},
+
+    {8, 32, kNibbles, kIntegerModifiers, from(sm_75)},
+    {16, 32, kNibbles, kIntegerModifiers, from(sm_80)},
+    {16, 64, kNibbles, kIntegerModifiers, from(sm_80)},
+
+    {8, 128, kBit, kAnd, from(sm_80)},
+    {8, 128, kBit, kXor, from(sm_75)},
+    {16, 128, kBit, kAnd, from(sm_80)},
+    {16, 128, kBit, kXor, from(sm_80)},
+    {16, 256, kBit, kAnd, from(sm_80)},
+    {16, 256, kBit, kXor, from(sm_80)},
+});
+
+constexpr std::size_t row_count(const IntegerMma& each) {
+  return each.operands.size() * each.operands.size() * each.modifiers.size();
+}
+constexpr std::size_t kIntegerMmaRows = [] {
+  std::size_t total = 0;
+  for (const IntegerMma& each : kIntegerMma) total += row_count(each);
+  return total;
+}();
+
+constexpr auto kMmaRows = [] {
+  std::array<Instruction, kFloatMmaRows.size() + kIntegerMmaRows> rows{};
+  auto next = std::copy(kFloatMmaRows.begin(), kFloatMmaRows.end(), rows.begin());
+  for (const IntegerMma& each : kIntegerMma) {
+    for (const FormatId a : each.operands) {
+      for (const FormatId b : each.operands) {
+        for (const Modifier modifier : each.modifiers) {
+          *next++ = {kMma, each.m, 8, each.k, s32, a, b, s32, each.archs, modifier};
+        }
+      }
+    }
+  }
+  return rows;
+}();
 
 /// wgmma at its smallest N; C and D are the same registers. Only sm_90a: later architectures have tcgen05 instead.
 constexpr std::array kWgmmaBases = std::to_array<Instruction>({
@@ -144,7 +200,7 @@ struct Cover {
 
 constexpr bool fragments_are_bijective(const Instruction& row) {
   const MmaGeometry g = row.geometry();
-  Cover<16 * 32> a{row.m, row.k}, b{row.k, row.n}, c{row.m, row.n};
+  Cover<16 * 256> a{row.m, row.k}, b{row.k, row.n}, c{row.m, row.n};
   for (int lane = 0; lane < 32; ++lane) {
     for (int e = 0; e < g.register_elements; ++e) {
       for (int r = 0; r < g.a_registers(); ++r) a.visit(g.a(lane, r, e));
@@ -171,7 +227,7 @@ static_assert(wgmma_accumulators_are_bijective(kWgmmaLargestN));
 
 constexpr bool same_name(const Instruction& x, const Instruction& y) {
   return x.kind == y.kind && x.m == y.m && x.n == y.n && x.k == y.k && x.d == y.d && x.a == y.a && x.b == y.b &&
-         x.c == y.c;
+         x.c == y.c && x.modifier == y.modifier;
 }
 constexpr bool names_are_unique() {
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
@@ -192,15 +248,36 @@ std::string types(const Instruction& row) {
   return row.kind == kMma ? fmt::format("{}.{}", dab, format(row.c).ptx) : dab;
 }
 
+/// How PTX spells a modifier, and where.
+struct ModifierText {
+  std::string_view before_types, after_types;
+};
+constexpr ModifierText text(Modifier modifier) {
+  switch (modifier) {
+    case Modifier::none:
+      return {"", ""};
+    case Modifier::satfinite:
+      return {".satfinite", ""};
+    case Modifier::and_popc:
+      return {"", ".and.popc"};
+    case Modifier::xor_popc:
+      return {"", ".xor.popc"};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string Instruction::name() const {
-  return fmt::format("{}.{}.{}", kind == kMma ? "mma" : "wgmma", shape(*this), types(*this));
+  const auto [before, after] = text(modifier);
+  return fmt::format("{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", shape(*this), types(*this), before, after);
 }
 
 std::string Instruction::ptx() const {
-  return kind == kMma ? fmt::format("mma.sync.aligned.{}.row.col.{}", shape(*this), types(*this))
-                      : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
+  const auto [before, after] = text(modifier);
+  return kind == kMma
+             ? fmt::format("mma.sync.aligned.{}.row.col{}.{}{}", shape(*this), before, types(*this), after)
+             : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }

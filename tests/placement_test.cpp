@@ -33,7 +33,7 @@ struct Simulated {
   int wrong_row = -1, wrong_column = -1;
 
   void run(PackedTiles& p) const {
-    const auto [kind, m, n, k, d, a, b, c, archs] = instruction;
+    const auto& [kind, m, n, k, d, a, b, c, archs, modifier] = instruction;
     const auto size = static_cast<std::size_t>(format(d).storage_bytes());
     for (std::size_t t = 0; t < p.count; ++t) {
       for (int i = 0; i < m; ++i) {
@@ -128,7 +128,9 @@ TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
 INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
                          testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16",
                                          "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2",
-                                         "wgmma.m64n24k8.f32.tf32.tf32"));
+                                         "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
+                                         "mma.m16n8k32.s32.s4.u4.s32.satfinite",
+                                         "mma.m8n8k128.s32.b1.b1.s32.xor.popc"));
 
 TEST(Placement, ADifferenceIsNamed) {
   const Instruction& instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");

@@ -9,7 +9,14 @@
 namespace tcnum {
 namespace {
 
-std::vector<const Instruction*> hopper() { return instructions_of(ArchId::sm_90); }
+/// The instructions whose datapath was fitted.
+std::vector<const Instruction*> hopper() {
+  std::vector<const Instruction*> fitted;
+  for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
+    if (entry.fitted) fitted.push_back(entry.instruction);
+  }
+  return fitted;
+}
 
 Vectors recorded(const Instruction& instruction) {
   return read_vectors(fmt::format("{}/vectors/sm_90/{}.safetensors", TCNUM_SOURCE_DIR, instruction.name()));

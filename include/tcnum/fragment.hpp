@@ -1,5 +1,5 @@
 // Where each element of a tile lives: (lane or thread, register, position in the register) → (row, column).
-// One rule covers every dense mma shape from m8n8k4 (fp64) to m16n8k32, and wgmma's accumulators.
+// One rule covers every dense mma shape from m8n8k4 (fp64) to m16n8k256 (b1), and wgmma's accumulators.
 // Source: PTX ISA, "Matrix fragments for mma.m…" and "Register fragments … wgmma".
 #pragma once
 
@@ -10,7 +10,7 @@ struct Element {
 };
 
 /// Geometry of one mma: `register_elements` is the number of elements in a register of A and B (1 for fp64 and tf32,
-/// 2 for 16-bit, 4 for 8-bit formats).
+/// else as many as fill 32 bits: 2 for 16-bit, 4 for 8-bit, 8 for 4-bit formats, 32 bits).
 struct MmaGeometry {
   int m, n, k, register_elements;
 

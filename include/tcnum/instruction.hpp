@@ -58,11 +58,20 @@ constexpr ArchSet archs(std::initializer_list<ArchId> ids) {
 
 enum class InstructionKind : std::uint8_t { mma, wgmma };
 
+/// What an instruction's name says beside its shape and types.
+enum class Modifier : std::uint8_t {
+  none,
+  satfinite,  ///< integers beyond the range of D are clamped
+  and_popc,   ///< products of bits are their conjunction; PTX counts them ("population count")
+  xor_popc,   ///< or where they differ
+};
+
 struct Instruction {
   InstructionKind kind;
   int m, n, k;
   FormatId d, a, b, c;
   ArchSet archs;
+  Modifier modifier = Modifier::none;
 
   /// The fragments of an mma: all but Volta's fp16 m8n8k4, whose quarter warps hold four tiles.
   constexpr MmaGeometry geometry() const {
@@ -70,13 +79,16 @@ struct Instruction {
     return {m, n, k, bits >= 32 ? 1 : 32 / bits};
   }
 
-  /// PTX's name with the constant parts left out: `mma.m16n8k16.f32.f16.f16.f32`, `wgmma.m64n8k32.f32.e4m3.e4m3`.
+  /// PTX's name with the constant parts left out and the modifier at the end: `mma.m16n8k16.f32.f16.f16.f32`,
+  /// `wgmma.m64n8k32.f32.e4m3.e4m3`, `mma.m16n8k32.s32.s8.u8.s32.satfinite`.
   std::string name() const;
-  /// The full PTX spelling: `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`.
+  /// The full PTX spelling: `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`,
+  /// `mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32`.
   std::string ptx() const;
 };
 
-/// All rows: every dense floating-point mma and wgmma. wgmma has one row for each N from 8 to 256 in steps of 8.
+/// All rows: every dense mma, and every dense floating-point wgmma. wgmma has one row for each N from 8 to 256 in steps
+/// of 8.
 std::span<const Instruction> instructions();
 
 /// Finds an instruction by its name or its full PTX spelling.
