@@ -31,23 +31,26 @@ consteval FormatId spelled(std::string_view ptx) {
   throw "no such format";
 }
 
-/// Codes and registers are unsigned integers throughout: no arithmetic touches a value, so no NaN changes its bits.
+/// Codes and registers are unsigned integers throughout: no arithmetic touches a value, so no NaN changes its bits. A
+/// code narrower than a byte has a byte of its own, except in registers.
 template <int kBits>
 using Bits = std::conditional_t<
-    kBits == 8, std::uint8_t,
+    kBits <= 8, std::uint8_t,
     std::conditional_t<kBits == 16, std::uint16_t, std::conditional_t<kBits == 32, std::uint32_t, std::uint64_t>>>;
 
-template <class Register, class Code>
-inline constexpr int kCodesPerRegister = static_cast<int>(sizeof(Register) / sizeof(Code));
+template <class Register, int kCodeBits>
+inline constexpr int kCodesPerRegister = static_cast<int>(8 * sizeof(Register)) / kCodeBits;
 
 /// Puts a code at place `place` of a register whose places from there on are zero; the first code has the lowest bits.
-template <class Register, class Code>
-__device__ void insert(Register& reg, int place, Code code) {
-  reg |= static_cast<Register>(code) << (place * 8 * static_cast<int>(sizeof(Code)));
+template <int kCodeBits, class Register>
+__device__ void insert(Register& reg, int place, Bits<kCodeBits> code) {
+  constexpr Register kMask = static_cast<Register>(~Register{0}) >> (8 * sizeof(Register) - kCodeBits);
+  reg |= (static_cast<Register>(code) & kMask) << (place * kCodeBits);
 }
-template <class Code, class Register>
-__device__ Code extract(Register reg, int place) {
-  return static_cast<Code>(reg >> (place * 8 * static_cast<int>(sizeof(Code))));
+template <int kCodeBits, class Register>
+__device__ Bits<kCodeBits> extract(Register reg, int place) {
+  static_assert(kCodeBits % 8 == 0);  // results are whole bytes
+  return static_cast<Bits<kCodeBits>>(reg >> (place * kCodeBits));
 }
 
 }  // namespace tcnum

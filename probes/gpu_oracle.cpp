@@ -56,7 +56,8 @@ class DeviceBuffer {
 const Kernel* find_kernel(const std::string& instruction) {
   static const std::vector<std::span<const Kernel>> tables = [] {
     std::vector<std::span<const Kernel>> all = wgmma_kernels();
-    all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels()});
+    all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(), mma_int4_kernels(),
+                         mma_b1_kernels()});
     return all;
   }();
   for (const std::span<const Kernel> table : tables) {

@@ -31,6 +31,9 @@ struct Kernel {
 std::span<const Kernel> mma_half_kernels();
 std::span<const Kernel> mma_fp8_kernels();
 std::span<const Kernel> mma_fp64_kernels();
+std::span<const Kernel> mma_int8_kernels();
+std::span<const Kernel> mma_int4_kernels();
+std::span<const Kernel> mma_b1_kernels();
 /// For each N.
 std::vector<std::span<const Kernel>> wgmma_kernels();
 

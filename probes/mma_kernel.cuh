@@ -12,14 +12,15 @@ template <int kFirst, int kRows, int kDepth, FormatId kOperand, FormatId kResult
 struct MmaShape {
   static constexpr int kFirstArch = kFirst;
   static constexpr int kCodeBits = format(kOperand).storage_bits;
+  static constexpr int kAccumulatorBits = format(kResult).storage_bits;
   static constexpr MmaGeometry kGeometry{kRows, kColumns, kDepth, kCodeBits < 32 ? 32 / kCodeBits : 1};
   using Code = Bits<kCodeBits>;
-  using Accumulator = Bits<format(kResult).storage_bits>;
+  using Accumulator = Bits<kAccumulatorBits>;
   using Register = Bits<std::max(32, kCodeBits)>;
 
   static constexpr int kARegisters = kGeometry.a_registers();
   static constexpr int kBRegisters = kGeometry.b_registers();
-  static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, Accumulator>;
+  static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, kAccumulatorBits>;
   static constexpr int kDRegisters = kGeometry.accumulators() / kAccumulatorsPerRegister;
 };
 
@@ -50,18 +51,18 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
 #pragma unroll
         for (int r = 0; r < Op::kARegisters; ++r) {
           const Element at = kGeometry.a(lane, r, e);
-          insert(a[r], e, from_a[at.row * kGeometry.k + at.column]);
+          insert<Op::kCodeBits>(a[r], e, from_a[at.row * kGeometry.k + at.column]);
         }
 #pragma unroll
         for (int r = 0; r < Op::kBRegisters; ++r) {
           const Element at = kGeometry.b(lane, r, e);
-          insert(b[r], e, from_b[at.row * kColumns + at.column]);
+          insert<Op::kCodeBits>(b[r], e, from_b[at.row * kColumns + at.column]);
         }
       }
 #pragma unroll
       for (int i = 0; i < kGeometry.accumulators(); ++i) {
         const Element at = kGeometry.c(lane, i);
-        insert(c[i / kPerRegister], i % kPerRegister, from_c[at.row * kColumns + at.column]);
+        insert<Op::kAccumulatorBits>(c[i / kPerRegister], i % kPerRegister, from_c[at.row * kColumns + at.column]);
       }
 
       Op::issue(d, a, b, c);
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
 #pragma unroll
       for (int i = 0; i < kGeometry.accumulators(); ++i) {
         const Element at = kGeometry.c(lane, i);
-        to_d[at.row * kColumns + at.column] = extract<Accumulator>(d[i / kPerRegister], i % kPerRegister);
+        to_d[at.row * kColumns + at.column] = extract<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister);
       }
     }
   }
@@ -105,21 +106,33 @@ cudaError_t launch_mma(const DeviceTiles& tiles) {
 
 // One row of a file's table: first architecture, constraint, registers of D, A and B, M, K, and the four types.
 #define TCNUM_MMA_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C
+#define TCNUM_MMA_TYPES(D, A, B, C) "." #D "." #A "." #B "." #C
 
-/// Defines the instruction's type. Not for an unnamed namespace: where an architecture
-/// lacks the instruction, nothing uses issue(), and nvcc would warn.
-#define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                          \
-  struct TCNUM_MMA_NAME(M, K, D, A, B, C) : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {         \
+/// Defines the type TYPE of an instruction that PTX spells with BEFORE and AFTER around its types. Not for an unnamed
+/// namespace: where an architecture lacks the instruction, nothing uses issue(), and nvcc would warn.
+#define TCNUM_MMA_TYPE(TYPE, BEFORE, AFTER, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                    \
+  struct TYPE : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {                                     \
     static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                       \
     __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB], \
                                  const Register (&c)[ND]) {                                           \
-      asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col." #D "." #A "." #B "." #C               \
-                   " " TCNUM_REGISTERS_##ND##_##NA##_##NB                                             \
+      asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col" BEFORE TCNUM_MMA_TYPES(D, A, B, C)     \
+                   AFTER " " TCNUM_REGISTERS_##ND##_##NA##_##NB                                       \
                    : TCNUM_OUT_##ND(R, d)                                                             \
                    : TCNUM_IN_##NA(R, a), TCNUM_IN_##NB(R, b), TCNUM_IN_##ND(R, c));                  \
     }                                                                                                 \
   };
 
+/// The type of a row without a modifier.
+#define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
+  TCNUM_MMA_TYPE(TCNUM_MMA_NAME(M, K, D, A, B, C), "", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
+
 /// Its row in the table of kernels.
 #define TCNUM_MMA_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  {"mma.m" #M "n8k" #K "." #D "." #A "." #B "." #C, launch_mma<TCNUM_MMA_NAME(M, K, D, A, B, C)>},
+  {"mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C), launch_mma<TCNUM_MMA_NAME(M, K, D, A, B, C)>},
+
+// The same with .satfinite.
+#define TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_satfinite
+#define TCNUM_MMA_SATURATING_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                      \
+  TCNUM_MMA_TYPE(TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C), ".satfinite", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
+#define TCNUM_MMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
+  {"mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) ".satfinite", launch_mma<TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C)>},

@@ -78,16 +78,17 @@ inline constexpr int kSwizzlePeriod = 1024;
 /// All of a wgmma but its PTX.
 template <int kWidth, int kDepth, FormatId kOperand, FormatId kResult>
 struct WgmmaShape {
-  using Code = Bits<format(kOperand).storage_bits>;
-  using Accumulator = Bits<format(kResult).storage_bits>;
+  static constexpr int kCodeBits = format(kOperand).storage_bits, kAccumulatorBits = format(kResult).storage_bits;
+  using Code = Bits<kCodeBits>;
+  using Accumulator = Bits<kAccumulatorBits>;
   using Register = std::uint32_t;
   static constexpr int kN = kWidth, kK = kDepth;
   static_assert(kK * sizeof(Code) == kRowBytes);
   /// Each of the four warps has 16 rows of A in registers, as those of an mma.
-  static constexpr MmaGeometry kWarp{16, 8, kK, static_cast<int>(sizeof(Register) / sizeof(Code))};
+  static constexpr MmaGeometry kWarp{16, 8, kK, kCodesPerRegister<Register, kCodeBits>};
   static constexpr int kARegisters = kWarp.a_registers();
   static constexpr int kAccumulators = kWgmmaRows * kN / kThreads;
-  static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, Accumulator>;
+  static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, kAccumulatorBits>;
   static constexpr int kDRegisters = kAccumulators / kAccumulatorsPerRegister;
   static constexpr bool kCanBeMnMajor = sizeof(Code) == 2;
 };
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
 #pragma unroll
     for (int i = 0; i < Op::kAccumulators; ++i) {
       const Element e = wgmma_accumulator(thread, i);
-      insert(d[i / kPerRegister], i % kPerRegister, from_c[e.row * Op::kN + e.column]);
+      insert<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister, from_c[e.row * Op::kN + e.column]);
     }
     // The tensor core reads shared memory through the asynchronous proxy.
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -137,7 +138,7 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
 #pragma unroll
         for (int e = 0; e < kWarp.register_elements; ++e) {
           const Element from = kWarp.a(thread % 32, r, e);
-          insert(in_registers[r], e, from_a[(thread / 32 * 16 + from.row) * Op::kK + from.column]);
+          insert<Op::kCodeBits>(in_registers[r], e, from_a[(thread / 32 * 16 + from.row) * Op::kK + from.column]);
         }
       }
       Op::issue_from_registers(d, in_registers, b);
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
 #pragma unroll
     for (int i = 0; i < Op::kAccumulators; ++i) {
       const Element e = wgmma_accumulator(thread, i);
-      to_d[e.row * Op::kN + e.column] = extract<Accumulator>(d[i / kPerRegister], i % kPerRegister);
+      to_d[e.row * Op::kN + e.column] = extract<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister);
     }
     __syncthreads();  // all warps have read shared memory before it is filled again
   }
