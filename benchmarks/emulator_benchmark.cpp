@@ -43,28 +43,22 @@ Datapath adapted(Datapath datapath, const Instruction& in) {
   return datapath;
 }
 
-/// One block of all products and c.
-Datapath one_block(const std::string& name, const Instruction& in) {
+/// Blocks of `size` products in a chain that starts from c.
+Datapath chain_of_blocks(const std::string& name, const Instruction& in, int size) {
   Datapath datapath = adapted(example(name), in);
-  Node node{0, {{Term::Kind::accumulator, 0}}};
-  for (int k = 0; k < in.k; ++k) node.terms.push_back({Term::Kind::product, k});
-  datapath.tree.nodes = {node};
+  datapath.tree.nodes.clear();
+  Term sum{Term::Kind::accumulator, 0};
+  for (int first = 0; first < in.k; first += size) {
+    Node node{0, {sum}};
+    for (int k = first; k < first + size; ++k) node.terms.push_back({Term::Kind::product, k});
+    sum = {Term::Kind::node, static_cast<int>(datapath.tree.nodes.size())};
+    datapath.tree.nodes.push_back(std::move(node));
+  }
   validate(datapath, name);
   return datapath;
 }
 
-/// ((c + a[0]·b[0]) + a[1]·b[1]) + …
-Datapath fma_chain(const Instruction& in) {
-  Datapath datapath = adapted(example("fp64-fma-chain"), in);
-  datapath.tree.nodes.clear();
-  Term sum{Term::Kind::accumulator, 0};
-  for (int k = 0; k < in.k; ++k) {
-    datapath.tree.nodes.push_back({0, {sum, {Term::Kind::product, k}}});
-    sum = {Term::Kind::node, k};
-  }
-  validate(datapath, "fp64-fma-chain");
-  return datapath;
-}
+Datapath one_block(const std::string& name, const Instruction& in) { return chain_of_blocks(name, in, in.k); }
 
 std::vector<Case> cases() {
   const Instruction& e4m3 = instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
@@ -72,6 +66,8 @@ std::vector<Case> cases() {
   const Instruction& half = instruction("mma.m16n8k16.f32.f16.f16.f32");
   const Instruction& bf16 = instruction("mma.m16n8k16.f32.bf16.bf16.f32");
   const Instruction& tf32 = instruction("mma.m16n8k8.f32.tf32.tf32.f32");
+  const Instruction& s8 = instruction("mma.m16n8k32.s32.s8.s8.s32");
+  const Instruction& b1 = instruction("mma.m16n8k256.s32.b1.b1.s32.and.popc");
   const Instruction& fp64_4 = instruction("mma.m8n8k4.f64.f64.f64.f64");
   const Instruction& fp64_16 = instruction("mma.m16n8k16.f64.f64.f64.f64");
   return {
@@ -82,8 +78,11 @@ std::vector<Case> cases() {
       {"fp16 k=16, two blocks, 24 bits", &half, adapted(example("ampere-fp16"), half)},
       {"bf16 k=16, one block, 25 bits", &bf16, one_block("hopper-fp16", bf16)},
       {"tf32 k=8, one block, 25 bits", &tf32, one_block("hopper-fp16", tf32)},
-      {"fp64 k=4, FMA chain", &fp64_4, fma_chain(fp64_4)},
-      {"fp64 k=16, FMA chain", &fp64_16, fma_chain(fp64_16)},
+      {"s8 k=32, one block", &s8, one_block("ampere-s8", s8)},
+      {"s8 k=32, blocks of 4", &s8, chain_of_blocks("ampere-s8", s8, 4)},
+      {"b1 k=256, one block", &b1, one_block("ampere-s8", b1)},
+      {"fp64 k=4, FMA chain", &fp64_4, chain_of_blocks("fp64-fma-chain", fp64_4, 1)},
+      {"fp64 k=16, FMA chain", &fp64_16, chain_of_blocks("fp64-fma-chain", fp64_16, 1)},
   };
 }
 

@@ -37,9 +37,10 @@ constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
 constexpr std::array kSubnormalsNames = {"kept"sv, "flushed"sv};
 constexpr std::array kSubnormalExponentNames = {"minimum"sv, "normalised"sv};
+constexpr std::array kProductOperationNames = {"multiply"sv, "xor"sv};
 constexpr std::array kProductExponentNames = {"sum"sv, "normalised"sv};
 constexpr std::array kFromNames = {"leading_bit"sv, "alignment"sv};
-constexpr std::array kOverflowNames = {"ieee"sv, "infinity"sv, "max_finite"sv};
+constexpr std::array kOverflowNames = {"ieee"sv, "infinity"sv, "max_finite"sv, "wrap"sv};
 constexpr std::array kZeroSignNames = {"positive"sv, "ieee"sv};
 constexpr std::array kUnderflowSignNames = {"kept"sv, "positive"sv};
 constexpr std::array kNanOperandNames = {"a"sv, "b"sv, "c"sv};
@@ -184,9 +185,15 @@ void check_steps(std::string_view where, const std::string& field, const RoundSt
     if (s.max_exponent != kUnbounded) {
       check_range(where, at + ".max_exponent", s.max_exponent, -kMaxExponent, kMaxExponent);
     }
-    if (s.max_exponent < s.min_exponent) {
+    if (s.max_exponent < s.min_exponent - 1) {
       fail(where, at + ".max_exponent",
-           fmt::format("is {}, less than min_exponent, {}", s.max_exponent, s.min_exponent));
+           fmt::format("is {}, less than min_exponent, {}, by more than one", s.max_exponent, s.min_exponent));
+    }
+    if (s.overflow == Overflow::wrap && (!s.twos_complement || s.from_alignment)) {
+      fail(where, at + ".overflow", "wrap needs twos_complement, and a step from the leading_bit");
+    }
+    if (s.twos_complement && !limited(s.max_exponent)) {
+      fail(where, at + ".max_exponent", "is absent; twos_complement needs one");
     }
     if (s.from_alignment && unit == nullptr) {
       fail(where, at + ".from", "a product has no alignment; expected leading_bit");
@@ -197,7 +204,8 @@ void check_steps(std::string_view where, const std::string& field, const RoundSt
   }
 }
 
-/// Sums, cuts and roundings of integers are integers, and the format saturates: only infinities must be kept out.
+/// What an integer result needs beside a step that leaves only its numbers: sums, cuts and roundings of integers are
+/// integers, so only infinities must be kept out.
 void check_integer_result(std::string_view where, const Datapath& datapath) {
   const Numerics& n = datapath.numerics;
   const Format& f = format(n.result);
@@ -212,8 +220,9 @@ void check_integer_result(std::string_view where, const Datapath& datapath) {
   if (n.product.infinite_from) fail(where, "product.infinite_from", no_infinity);
   const auto check_overflow = [&](const RoundSteps& steps, const std::string& field) {
     for (const RoundStep& s : steps) {
-      if (limited(s.max_exponent) && s.overflow != Overflow::max_finite) {
-        fail(where, fmt::format("{}[{}].overflow", field, &s - steps.begin()), no_infinity + "; expected max_finite");
+      if (limited(s.max_exponent) && s.overflow != Overflow::max_finite && s.overflow != Overflow::wrap) {
+        fail(where, fmt::format("{}[{}].overflow", field, &s - steps.begin()),
+             no_infinity + "; expected max_finite or wrap");
       }
     }
   };
@@ -223,16 +232,32 @@ void check_integer_result(std::string_view where, const Datapath& datapath) {
   }
 }
 
+void check_floating_result(std::string_view where, const Datapath& datapath) {
+  const Format& f = format(datapath.numerics.result);
+  if (!f.has_infinity()) {
+    fail(where, "result", fmt::format("{} has no infinity; a result needs one, or a signed integer format", f.name));
+  }
+  const auto check_range_of = [&](const RoundSteps& steps, const std::string& field) {
+    for (const RoundStep& s : steps) {
+      if (s.twos_complement) {
+        fail(where, fmt::format("{}[{}].twos_complement", field, &s - steps.begin()),
+             fmt::format("is true; the result {} is no integer", f.name));
+      }
+    }
+  };
+  check_range_of(datapath.numerics.product.round, "product.round");
+  for (std::size_t i = 0; i < datapath.unit_names.size(); ++i) {
+    check_range_of(datapath.numerics.units[i].result, fmt::format("units.{}.result", datapath.unit_names[i]));
+  }
+}
+
 /// The root's last step must leave only numbers of the result format.
 void check_result(std::string_view where, const std::string& field, const Unit& root, const Datapath& datapath) {
   const Format& f = format(datapath.numerics.result);
-  if (!f.floating) {
+  if (!f.floating && f.has_sign)
     check_integer_result(where, datapath);
-    return;
-  }
-  if (!f.has_infinity()) {
-    fail(where, "result", fmt::format("{} has no infinity; a result needs one, or an integer format", f.name));
-  }
+  else
+    check_floating_result(where, datapath);
   if (root.result.empty()) {
     fail(where, field, fmt::format("is empty; the unit at the root must round to the result format, {}", f.name));
   }
@@ -400,6 +425,9 @@ void check(std::string_view where, const Datapath& datapath, const Places& place
   if (n.product.infinite_from) {
     check_range(where, "product.infinite_from", *n.product.infinite_from, -kMaxExponent, kMaxExponent);
   }
+  if (n.product.operation == ProductOperation::exclusive_or && (n.a.format != FormatId::b1 || n.b.format != FormatId::b1)) {
+    fail(where, "product.operation", "xor is an operation on single bits: a and b must be b1");
+  }
   check_scales(where, datapath);
   check_units(where, datapath);
   check_tree(where, datapath, places);
@@ -412,12 +440,9 @@ void check(std::string_view where, const Datapath& datapath, const Places& place
 
 /// A format whose numbers are exactly those that the step leaves.
 const Format* format_of(const RoundStep& s) {
-  if (s.from_alignment) return nullptr;
   for (const Format& f : kFormats) {
-    if (f.floating && f.has_sign && f.non_finite != NonFinite::nan_all_ones && s.fraction_bits == f.fraction_bits &&
-        s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent()) {
-      return &f;
-    }
+    const bool rounded_to = f.has_sign && f.non_finite != NonFinite::nan_all_ones;
+    if (rounded_to && s == round_to(f, s.rounding, s.overflow, s.subnormals)) return &f;
   }
   return nullptr;
 }
@@ -433,6 +458,7 @@ Json write_steps(const RoundSteps& steps) {
       step["from"] = name_of(kFromNames, s.from_alignment);
       if (limited(s.min_exponent)) step["min_exponent"] = s.min_exponent;
       if (limited(s.max_exponent)) step["max_exponent"] = s.max_exponent;
+      if (s.twos_complement) step["twos_complement"] = true;
     }
     step["rounding"] = name(s.rounding);
     step["subnormals"] = name_of(kSubnormalsNames, s.subnormals);
@@ -605,13 +631,13 @@ Subnormals read_subnormals(const Field& field) { return field.one_of<Subnormals>
 Rounding read_rounding(const Field& field) { return field.one_of<Rounding>(kRoundingNames, "rounding"); }
 
 RoundStep read_step(const Field& field) {
-  constexpr std::array kKeys = {"format"sv,       "fraction_bits"sv, "from"sv,       "min_exponent"sv,
-                                "max_exponent"sv, "rounding"sv,      "subnormals"sv, "overflow"sv};
+  constexpr std::array kKeys = {"format"sv,          "fraction_bits"sv, "from"sv,       "min_exponent"sv, "max_exponent"sv,
+                                "twos_complement"sv, "rounding"sv,      "subnormals"sv, "overflow"sv};
   field.expect_object(kKeys);
   RoundStep step;
   if (const auto format_field = field.find("format")) {
     const Format& f = format(format_field->format_id());
-    if (!f.floating || !f.has_sign) format_field->fail(fmt::format("{} is no format to round a sum to", f.name));
+    if (!f.has_sign) format_field->fail(fmt::format("{} is no format to round a sum to", f.name));
     step = round_to(f, step.rounding);
     if (format_of(step) == nullptr) {
       format_field->fail(
@@ -619,7 +645,7 @@ RoundStep read_step(const Field& field) {
                       "min_exponent and max_exponent",
                       f.name));
     }
-    for (const std::string_view key : {kKeys[1], kKeys[2], kKeys[3], kKeys[4]}) {
+    for (const std::string_view key : {kKeys[1], kKeys[2], kKeys[3], kKeys[4], kKeys[5]}) {
       if (const auto other = field.find(key)) other->fail("the step's format already says this; leave out one of them");
     }
   } else {
@@ -627,6 +653,7 @@ RoundStep read_step(const Field& field) {
     read_optional(field, "from", step.from_alignment, [](const Field& x) { return x.one_of<int>(kFromNames) == 1; });
     read_optional(field, "min_exponent", step.min_exponent, [](const Field& x) { return x.exponent(); });
     read_optional(field, "max_exponent", step.max_exponent, [](const Field& x) { return x.exponent(); });
+    read_optional(field, "twos_complement", step.twos_complement, [](const Field& x) { return x.boolean(); });
   }
   read_optional(field, "rounding", step.rounding, read_rounding);
   read_optional(field, "subnormals", step.subnormals, read_subnormals);
@@ -657,9 +684,11 @@ OperandRule read_operand(const Field& field) {
 }
 
 ProductRule read_product(const Field& field) {
-  constexpr std::array kKeys = {"exponent"sv, "round"sv, "infinite_from"sv};
+  constexpr std::array kKeys = {"operation"sv, "exponent"sv, "round"sv, "infinite_from"sv};
   field.expect_object(kKeys);
   ProductRule product;
+  read_optional(field, "operation", product.operation,
+                [](const Field& x) { return x.one_of<ProductOperation>(kProductOperationNames); });
   read_optional(field, "exponent", product.exponent,
                 [](const Field& x) { return x.one_of<ProductExponent>(kProductExponentNames); });
   read_optional(field, "round", product.round, read_steps);
@@ -925,6 +954,9 @@ Json to_json(const Datapath& datapath) {
   json["operands"] = {{"a", write_operand(n.a)}, {"b", write_operand(n.b)}, {"c", write_operand(n.c)}};
   json["result"] = format(n.result).name;
   Json& product = json["product"];
+  if (n.product.operation != ProductOperation::multiply) {
+    product["operation"] = name_of(kProductOperationNames, n.product.operation);
+  }
   product["exponent"] = name_of(kProductExponentNames, n.product.exponent);
   if (!n.product.round.empty()) product["round"] = write_steps(n.product.round);
   if (n.product.infinite_from) product["infinite_from"] = *n.product.infinite_from;

@@ -439,7 +439,8 @@ struct FastEmulator::Run {
       v.kind = Value::Kind::infinity;
       return v;
     }
-    v.magnitude = x.magnitude * y.magnitude;
+    v.magnitude = n().product.operation == ProductOperation::exclusive_or ? x.magnitude ^ y.magnitude
+                                                                          : x.magnitude * y.magnitude;
     if (v.magnitude == 0) v.lsb = 0;
     if (v.magnitude != 0) {
       const int leading = width(v.magnitude) - 1 + v.lsb;

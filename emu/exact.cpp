@@ -101,7 +101,7 @@ class Evaluation {
     const Value x = operand(n_.a, a_[i], NanOperand::a);
     const Value y = operand(n_.b, b_[i], NanOperand::b);
     if (x.kind == Kind::nan || y.kind == Kind::nan) return better_nan(x, y);
-    Value v = multiply(x, y);
+    Value v = n_.product.operation == ProductOperation::exclusive_or ? exclusive_or(x, y) : multiply(x, y);
     if (n_.scales && !any_unit_scaled()) v = scale(v, k);
     if (v.kind == Kind::finite && v.significand != 0 && n_.product.exponent == ProductExponent::normalised) {
       v.exponent = v.leading_exponent();
@@ -125,6 +125,14 @@ class Evaluation {
     }
     v.significand = x.significand * y.significand;
     v.lsb = x.lsb + y.lsb;
+    return v;
+  }
+
+  /// Of single bits.
+  static Value exclusive_or(const Value& x, const Value& y) {
+    Value v;
+    v.exponent = x.exponent + y.exponent;
+    v.significand = x.significand == y.significand ? 0 : 1;
     return v;
   }
 
@@ -233,7 +241,7 @@ class Evaluation {
   Value rounded(Value v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign) const {
     for (const RoundStep& s : steps) {
       if (v.kind != Kind::finite || v.significand == 0) break;
-      const int leading = v.leading_exponent();
+      const int leading = std::min(v.leading_exponent(), s.max_exponent);
       const int q = (s.from_alignment ? alignment : std::max(leading, s.min_exponent)) - s.fraction_bits;
       v.significand = round_to_multiple(v, q, s.rounding);
       v.lsb = q;
@@ -241,7 +249,7 @@ class Evaluation {
       if (v.significand == 0 || (tiny && s.subnormals == Subnormals::flushed)) {
         v.significand = 0;
         if (underflow_sign == UnderflowSign::positive) v.negative = false;
-      } else if (v.leading_exponent() > s.max_exponent) {
+      } else if (v.leading_exponent() > s.max_exponent && !is_lowest(v, s)) {
         v = overflowed(v, s);
       }
       if (!s.from_alignment && v.kind == Kind::finite) {
@@ -257,7 +265,22 @@ class Evaluation {
     return v;
   }
 
+  /// Whether it is the one negative number of a two's complement step whose opposite is none.
+  static bool is_lowest(const Value& v, const RoundStep& s) {
+    return s.twos_complement && v.negative && v.leading_exponent() == s.max_exponent + 1 &&
+           msb(v.significand) == lsb(v.significand);
+  }
+
   static Value overflowed(Value v, const RoundStep& s) {
+    if (s.overflow == Overflow::wrap) {
+      const Integer half = Integer(1) << (s.max_exponent + 1 - v.lsb), count = 2 * half;
+      Integer residue = (v.negative ? Integer(-v.significand) : v.significand) % count;  // with the dividend's sign
+      if (residue >= half) residue -= count;
+      if (residue < -half) residue += count;
+      v.negative = residue < 0;
+      v.significand = abs(residue);
+      return v;
+    }
     const bool to_infinity =
         s.overflow == Overflow::infinity ||
         (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
@@ -265,8 +288,9 @@ class Evaluation {
     if (to_infinity) {
       v.kind = Kind::infinity;
     } else {
-      v.significand = (Integer(1) << (s.fraction_bits + 1)) - 1;
-      v.lsb = s.max_exponent - s.fraction_bits;
+      v.lsb = std::max(s.max_exponent, s.min_exponent) - s.fraction_bits;
+      const Integer beyond = Integer(1) << (s.max_exponent + 1 - v.lsb);
+      v.significand = s.twos_complement && v.negative ? beyond : Integer(beyond - 1);
     }
     return v;
   }

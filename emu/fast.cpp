@@ -9,6 +9,7 @@
 
 #include "dot_run.hpp"
 #include "fma_chain.hpp"
+#include "integer_sums.hpp"
 #include "product_sums.hpp"
 #include "tcnum/exact.hpp"
 
@@ -53,6 +54,12 @@ void FastEmulator::set_numerics(const Numerics& numerics) {
 }
 
 void FastEmulator::choose_paths() {
+  integers_.reset();
+  if (const auto units = integer_units(numerics_, tree_->tree)) {
+    integers_ = std::make_shared<const IntegerUnits>(*units);
+    falls_back_ = false;
+    return;
+  }
   const int fa = format(numerics_.a.format).fraction_bits;
   const int fb = format(numerics_.b.format).fraction_bits;
   int widest = 0;  // of the finite fraction_bits
@@ -98,7 +105,8 @@ FastEmulator::Path FastEmulator::path(const CompiledNode& node, unsigned narrow_
   const int fa = format(numerics_.a.format).fraction_bits;
   const int fb = format(numerics_.b.format).fraction_bits;
   const int fc = format(numerics_.c.format).fraction_bits;
-  const bool exact_products = numerics_.product.round.empty() && !numerics_.product.infinite_from;
+  const bool exact_products = numerics_.product.operation == ProductOperation::multiply &&
+                              numerics_.product.round.empty() && !numerics_.product.infinite_from;
   const bool narrow_terms = std::all_of(node.others.begin(), node.others.end(), [&](const Term& t) {
     if (t.kind == Term::Kind::accumulator) return fc + 1 <= kNarrowBits;
     return (narrow_units >> tree_->nodes[static_cast<std::size_t>(t.index)].unit & 1u) != 0;
@@ -154,6 +162,10 @@ std::uint64_t FastEmulator::dot_exactly(const Tiles& tiles, std::size_t t, std::
 
 std::uint64_t FastEmulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const {
   if (falls_back_) return dot_exactly(decoded.tiles(), t, i, j);
+  if (integers_) {
+    unsigned consulted = 0;
+    return integer_dot(problem(decoded, t, i, j), consulted);
+  }
   return Run<false>{*this, problem(decoded, t, i, j), 0}();
 }
 
@@ -163,10 +175,31 @@ std::uint64_t FastEmulator::dot(const DecodedTiles& decoded, std::size_t t, std:
     consulted = ~0u;
     return dot_exactly(decoded.tiles(), t, i, j);
   }
+  if (integers_) {
+    consulted = 0;
+    return integer_dot(problem(decoded, t, i, j), consulted);
+  }
   Run<true> run{*this, problem(decoded, t, i, j), watch_exponent};
   const std::uint64_t code = run();
   consulted = run.consulted;
   return code;
+}
+
+std::uint64_t FastEmulator::integer_dot(const Problem& p, unsigned& consulted) const {
+  const DecodedTiles& d = p.decoded;
+  const std::int32_t *a = d.a_.significand.data() + p.a, *b = d.b_.significand.data() + p.b;
+  std::array<std::int64_t, kMostIntegerNodes> results;  // each is written before it is read
+  bool overflowed = false;
+  std::size_t number = 0;
+  for (const CompiledNode& node : tree_->nodes) {
+    std::int64_t sum = sum_of_products(a, b, node.products, node.contiguous, integers_->operation);
+    for (const Term& t : node.others) {
+      sum += t.kind == Term::Kind::accumulator ? d.c_.significand_at(p.c) : results[static_cast<std::size_t>(t.index)];
+    }
+    results[number++] = apply_steps(integers_->unit[static_cast<std::size_t>(node.unit)], sum, overflowed);
+  }
+  if (overflowed) consulted |= kConsultedOverflow;
+  return static_cast<std::uint64_t>(results[number - 1]) & format(numerics_.result).code_mask();
 }
 
 /// Evaluates whole tiles: each row of A with kLanes columns of B at a time. Only the products' exponents and sums are
@@ -305,6 +338,14 @@ void FastEmulator::run(Tiles& tiles, unsigned threads) const {
         continue;
       }
       const DecodedTiles decoded(tiles, numerics_.a, numerics_.b, numerics_.c, first, count);
+      if (integers_) {
+        unsigned consulted = 0;
+        for (std::size_t at = first * tiles.m * tiles.n; at < (first + count) * tiles.m * tiles.n; ++at) {
+          const std::size_t row = at / tiles.n;
+          tiles.d.set(at, integer_dot(problem(decoded, row / tiles.m, row % tiles.m, at % tiles.n), consulted));
+        }
+        continue;
+      }
       TileRun evaluate(*this, decoded);
       for (std::size_t t = first; t < first + count; ++t) evaluate(t, tiles.d);
     }

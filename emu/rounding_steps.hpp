@@ -44,6 +44,25 @@ inline bool to_infinity(const RoundStep& s, bool negative) {
                                               s.rounding != (negative ? Rounding::up : Rounding::down));
 }
 
+/// Whether a number with that leading bit is beyond the step's largest.
+template <class U>
+bool overflows(const Rounded<U>& v, int leading, const RoundStep& s) {
+  if (leading <= s.max_exponent) return false;
+  const bool lowest = s.twos_complement && v.negative && leading == s.max_exponent + 1 &&
+                      (v.magnitude & (v.magnitude - 1)) == 0;
+  return !lowest;
+}
+
+/// A number modulo 2^(max_exponent + 2), in two's complement.
+template <class U>
+void wrap(Rounded<U>& v, int max_exponent) {
+  const int bits = max_exponent + 2 - v.lsb;  // of the residue, in units of the last bit
+  const U mask = bits >= kBits<U> ? ~U{0} : bits <= 0 ? U{0} : (U{1} << bits) - 1;
+  const U residue = (v.negative ? U{0} - v.magnitude : v.magnitude) & mask;
+  v.negative = (residue & ~(mask >> 1)) != 0;
+  v.magnitude = v.negative ? (U{0} - residue) & mask : residue;
+}
+
 /// Applies rounding steps to a number.
 template <bool kTrace, class U>
 void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign,
@@ -51,7 +70,8 @@ void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, Underflo
   for (const RoundStep& s : steps) {
     if (v.infinite || v.magnitude == 0) break;
     int leading = width(v.magnitude) - 1 + v.lsb;
-    const int q = (s.from_alignment ? alignment : std::max(leading, s.min_exponent)) - s.fraction_bits;
+    const int reach = std::min(leading, s.max_exponent);
+    const int q = (s.from_alignment ? alignment : std::max(reach, s.min_exponent)) - s.fraction_bits;
     if (q > v.lsb) {
       if constexpr (kTrace) {
         const int dropped = q - v.lsb;
@@ -68,15 +88,20 @@ void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, Underflo
     if (v.magnitude == 0 || (tiny && s.subnormals == Subnormals::flushed)) {
       v.magnitude = 0;
       if (underflow_sign == UnderflowSign::positive) v.negative = false;
-    } else if (leading > s.max_exponent) {
+    } else if (overflows(v, leading, s)) {
       if constexpr (kTrace) consulted |= kConsultedOverflow;
       if (to_infinity(s, v.negative)) {
         v.infinite = true;
         break;
       }
-      v.magnitude = (U{1} << (s.fraction_bits + 1)) - 1;
-      v.lsb = s.max_exponent - s.fraction_bits;
-      leading = s.max_exponent;
+      if (s.overflow == Overflow::wrap) {
+        wrap(v, s.max_exponent);
+      } else {
+        v.lsb = std::max(s.max_exponent, s.min_exponent) - s.fraction_bits;
+        const U beyond = U{1} << (s.max_exponent + 1 - v.lsb);
+        v.magnitude = s.twos_complement && v.negative ? beyond : beyond - 1;
+      }
+      leading = width(v.magnitude) - 1 + v.lsb;
     }
     if (!s.from_alignment && v.magnitude != 0) {
       v.exponent = minimum_exponents ? std::max(leading, s.min_exponent) : leading;
@@ -91,6 +116,10 @@ void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, Underflo
 /// Encodes a number that the format can hold.
 template <class U>
 std::uint64_t pack(const Format& f, const Rounded<U>& v) {
+  if (!f.floating) {
+    const auto magnitude = static_cast<std::uint64_t>(v.lsb >= 0 ? v.magnitude << v.lsb : v.magnitude >> -v.lsb);
+    return (v.negative ? 0 - magnitude : magnitude) & f.code_mask();
+  }
   const std::uint64_t sign = v.negative ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
   if (v.infinite) return infinity_code(f, v.negative);
   if (v.magnitude == 0) return sign;

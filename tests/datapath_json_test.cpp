@@ -159,6 +159,23 @@ TEST(DatapathJson, EveryOptionalFieldSurvives) {
   EXPECT_EQ(nlohmann::json(to_json(datapath_from_json(json))), nlohmann::json(json));  // in any order
 }
 
+TEST(DatapathJson, IntegersSurvive) {
+  Json json = example("ampere-s8");
+  json.erase("note");
+  json.erase("source");
+  json["operands"]["a"]["format"] = json["operands"]["b"]["format"] = "b1";
+  json["product"] = {{"operation", "xor"}, {"exponent", "sum"}};
+  json["units"]["sum"]["result"] = Json::parse(R"([
+    {"fraction_bits": 24, "from": "leading_bit", "min_exponent": 24, "max_exponent": 23, "twos_complement": true,
+     "rounding": "toward_zero", "subnormals": "kept", "overflow": "max_finite"},
+    {"format": "s32", "rounding": "toward_zero", "subnormals": "kept", "overflow": "wrap"}])");
+  const Datapath datapath = datapath_from_json(json);
+  EXPECT_EQ(datapath.numerics.product.operation, ProductOperation::exclusive_or);
+  EXPECT_EQ(datapath.numerics.units[0].result.step[1],
+            round_to(format(FormatId::s32), Rounding::toward_zero, Overflow::wrap));
+  EXPECT_EQ(nlohmann::json(to_json(datapath)), nlohmann::json(json));  // in any order
+}
+
 TEST(DatapathJson, TheDeepestChainSurvives) {
   Json json = example("fp64-fma-chain");
   json["k"] = 1024;
@@ -188,7 +205,7 @@ TEST(DatapathJson, TheDocumentsExamplesAreTheFiles) {
     EXPECT_EQ(datapath_from_json(Json::parse(text)), read_datapath(path_of(file))) << file;
     ++examples;
   }
-  EXPECT_EQ(examples, 4);
+  EXPECT_EQ(examples, 5);
 }
 
 // --- Bad ones --------------------------------------------------------------------------------------------------------
@@ -276,7 +293,7 @@ TEST(DatapathJson, BadFieldsAreNamed) {
       {"ampere-fp16", "/units/fused/result/0", "{}", "units.fused.result[0].fraction_bits: is missing"},
       {"ampere-fp16", "/units/fused/result/0/format", "\"fp8e4m3\"",
        "units.fused.result[0].format: the largest number"},
-      {"ampere-fp16", "/units/fused/result/0/format", "\"s32\"", "units.fused.result[0].format: s32 is no format"},
+      {"ampere-fp16", "/units/fused/result/0/format", "\"ue8m0\"", "units.fused.result[0].format: ue8m0 is no format"},
       {"ampere-fp16", "/units/fused/result", "[{},{},{},{}]", "units.fused.result: has 4 steps; expected at most 3"},
       {"ampere-fp16", "/units/fused/result", "[]", "units.fused.result: is empty; the unit at the root must round to"},
       {"ampere-fp16", "/units/fused/result/0/format", "\"fp64\"",
@@ -291,7 +308,7 @@ TEST(DatapathJson, BadFieldsAreNamed) {
       {"ampere-fp16", "/units/fused/result/0", R"({"fraction_bits": 13, "max_exponent": 127, "min_exponent": -137})",
        "units.fused.result[0].min_exponent: is -137; with fraction_bits 13 the result format fp32 needs at least -136"},
       {"ampere-fp16", "/units/fused/result/0", R"({"fraction_bits": 13, "max_exponent": -5, "min_exponent": 5})",
-       "units.fused.result[0].max_exponent: is -5, less than min_exponent, 5"},
+       "units.fused.result[0].max_exponent: is -5, less than min_exponent, 5, by more than one"},
       {"ampere-fp16", "/units/fused/result/0", R"({"fraction_bits": 13, "from": "alignment"})",
        "units.fused.result[0].from: the last step at the root must round from the leading_bit"},
       {"fp64-fma-chain", "/units/fma/result/0", R"({"fraction_bits": 13, "from": "alignment"})",
@@ -334,10 +351,28 @@ TEST(DatapathJson, BadFieldsAreNamed) {
       {"ampere-fp16", "/nan/propagate", R"(["a", "b"])", "nan.propagate: must name each of a, b and c once"},
       {"ampere-fp16", "/nan/propagate", R"(["a", "b", "b"])", "nan.propagate: must name each of a, b and c once"},
       {"ampere-fp16", "/nan/propagate", R"(["a", "b", "d"])", "nan.propagate[2]: unknown operand \"d\""},
-      // Integer results have no infinity
+      // Integer results have no infinity, and only they are two's complement
       {"ampere-s8", "/product/infinite_from", "9", "product.infinite_from: the integer result s32 has no infinity"},
       {"ampere-s8", "/units/sum/result", R"([{"fraction_bits": 30, "max_exponent": 30}])",
-       "units.sum.result[0].overflow: the integer result s32 has no infinity; expected max_finite"},
+       "units.sum.result[0].overflow: the integer result s32 has no infinity; expected max_finite or wrap"},
+      {"ampere-s8", "/units/sum/result", "[]", "units.sum.result: is empty; the unit at the root must round"},
+      {"ampere-s8", "/units/sum/result/0/format", "\"u8\"", "units.sum.result[0].format: u8 is no format to round a sum to"},
+      {"ampere-s8", "/units/sum/result",
+       R"([{"fraction_bits": 31, "min_exponent": 31, "max_exponent": 31, "twos_complement": true, "overflow": "wrap"}])",
+       "units.sum.result[0].max_exponent: is 31; the result format s32 holds at most 30"},
+      {"ampere-s8", "/units/sum/result",
+       R"([{"fraction_bits": 31, "min_exponent": 31, "max_exponent": 30, "overflow": "wrap"}])",
+       "units.sum.result[0].overflow: wrap needs twos_complement"},
+      {"ampere-s8", "/units/sum/result", R"([{"fraction_bits": 31, "twos_complement": true}])",
+       "units.sum.result[0].max_exponent: is absent; twos_complement needs one"},
+      {"ampere-s8", "/result", "\"u8\"", "result: u8 has no infinity; a result needs one, or a signed integer format"},
+      {"ampere-s8", "/product/operation", "\"xor\"", "product.operation: xor is an operation on single bits"},
+      {"ampere-s8", "/product/operation", "\"or\"", "product.operation: unknown value \"or\"; expected one of multiply, xor"},
+      {"ampere-fp16", "/units/fused/result/0/format", "\"s32\"",
+       "units.fused.result[0].twos_complement: is true; the result fp32 is no integer"},
+      {"ampere-fp16", "/units/fused/result",
+       R"([{"fraction_bits": 23, "min_exponent": -126, "max_exponent": 127, "twos_complement": true}])",
+       "units.fused.result[0].twos_complement: is true; the result fp32 is no integer"},
       {"ampere-s8", "/scales", R"({"format": "ue8m0", "block_k": 32})",
        "scales: the integer result s32 takes no scales"},
   };

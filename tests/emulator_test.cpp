@@ -40,7 +40,73 @@ void expect_fast_equals_exact(const Datapath& datapath) {
 
 RC_GTEST_PROP(Emulators, FastEqualsExact, ()) { expect_fast_equals_exact(test::random_datapath()); }
 
+RC_GTEST_PROP(Emulators, FastEqualsExactForIntegers, ()) { expect_fast_equals_exact(test::random_integer_datapath()); }
+
 RC_GTEST_PROP(Emulators, FastEqualsExactForFmaChains, ()) { expect_fast_equals_exact(test::random_fma_chain()); }
+
+std::int64_t signed_value(std::uint64_t code) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(code)); }
+
+/// One block of all products and c.
+Datapath integer_datapath(FormatId a, FormatId b, int k, Overflow overflow) {
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a.format = a;
+  n.b.format = b;
+  n.c.format = n.result = FormatId::s32;
+  n.nan.code = 0;
+  n.units[0].result = {round_to(format(FormatId::s32), Rounding::toward_zero, overflow)};
+  d.unit_names = {"sum"};
+  d.tree.k = k;
+  Node node{0, {{Term::Kind::accumulator, 0}}};
+  for (int i = 0; i < k; ++i) node.terms.push_back({Term::Kind::product, i});
+  d.tree.nodes = {node};
+  validate(d);
+  return d;
+}
+
+TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {
+  struct Case {
+    int a, b;
+    std::int32_t c, wrapped, saturated;
+  };
+  constexpr std::int32_t kMost = 0x7fffffff, kLeast = -kMost - 1;
+  for (const auto& [a, b, c, wrapped, saturated] :
+       {Case{1, 1, kMost, kLeast, kMost}, Case{-1, 1, kLeast, kMost, kLeast}, Case{-1, 1, kLeast + 1, kLeast, kLeast},
+        Case{-128, -128, kMost, kLeast + 0x3fff, kMost}, Case{-128, 127, kLeast, kMost - 0x3f7f, kLeast},
+        Case{0, -128, kLeast, kLeast, kLeast}, Case{5, -7, 0, -35, -35}}) {
+    for (const bool wraps : {true, false}) {
+      const Datapath d = integer_datapath(FormatId::s8, FormatId::s8, 1, wraps ? Overflow::wrap : Overflow::max_finite);
+      Tiles tiles = make_tiles(FormatId::s8, FormatId::s8, FormatId::s32, FormatId::s32, 1, 1, 1, 1);
+      tiles.a.set(0, static_cast<std::uint64_t>(a) & 0xff);
+      tiles.b.set(0, static_cast<std::uint64_t>(b) & 0xff);
+      tiles.c.set(0, static_cast<std::uint64_t>(c) & 0xffffffff);
+      const std::int32_t expected = wraps ? wrapped : saturated;
+      emulate_exact(d, tiles);
+      EXPECT_EQ(signed_value(tiles.d[0]), expected) << a << " * " << b << " + " << c;
+      FastEmulator(d).run(tiles);
+      EXPECT_EQ(signed_value(tiles.d[0]), expected) << a << " * " << b << " + " << c;
+    }
+  }
+}
+
+TEST(Integers, OfEverySignAreRead) {
+  const std::uint64_t code = 0x8f;
+  struct Case {
+    FormatId a, b;
+    int product;
+  };
+  using enum FormatId;
+  for (const auto& [a, b, product] :
+       {Case{s8, s8, 113 * 113}, Case{s8, u8, -113 * 143}, Case{u8, s8, -113 * 143}, Case{u8, u8, 143 * 143},
+        Case{s4, s4, 1}, Case{s4, u4, -15}, Case{u4, u4, 225}, Case{b1, b1, 1}}) {
+    const Datapath d = integer_datapath(a, b, 1, Overflow::wrap);
+    Tiles tiles = make_tiles(a, b, s32, s32, 1, 1, 1, 1);
+    tiles.a.set(0, code);
+    tiles.b.set(0, code);
+    FastEmulator(d).run(tiles);
+    EXPECT_EQ(signed_value(tiles.d[0]), product) << format(a).name << " " << format(b).name;
+  }
+}
 
 }  // namespace
 }  // namespace tcnum

@@ -179,6 +179,56 @@ inline Datapath random_fma_chain() {
   return d;
 }
 
+/// A step that clamps or wraps integers to the result's range or, so that this happens more often, to less.
+inline RoundStep random_integer_step(FormatId result, bool whole_range) {
+  RoundStep s = round_to(format(result), *any_rounding(), *rc::gen::element(Overflow::max_finite, Overflow::wrap));
+  if (whole_range) return s;
+  const int bits = *rc::gen::inRange(1, s.fraction_bits + 1);  // of the magnitude
+  s.fraction_bits = s.min_exponent = bits;
+  s.max_exponent = bits - 1;
+  if (s.overflow == Overflow::max_finite) s.twos_complement = *rc::gen::arbitrary<bool>();
+  return s;
+}
+
+/// Exact sums of integers; now and then with a cut, or with a step that rounds, as if they were anything else.
+inline Datapath random_integer_datapath() {
+  Datapath d;
+  Numerics& n = d.numerics;
+  using enum FormatId;
+  const FormatId operands = *rc::gen::element(s8, s4, b1);
+  const auto any_sign = [&] {
+    if (operands == b1 || *rc::gen::arbitrary<bool>()) return operands;
+    return operands == s8 ? u8 : u4;
+  };
+  n.a.format = any_sign();
+  n.b.format = any_sign();
+  n.c.format = *rc::gen::element(s32, s32, s32, s8);
+  n.result = *rc::gen::element(s32, s32, s32, s8);
+  n.nan.code = 0;
+  if (operands == b1 && *rc::gen::arbitrary<bool>()) n.product.operation = ProductOperation::exclusive_or;
+  const bool odd = *rc::gen::inRange(0, 4) == 0;
+  if (odd && *rc::gen::arbitrary<bool>()) n.product.round = {random_integer_step(n.result, false)};
+  const int units = *rc::gen::inRange(1, 4);
+  for (int u = 0; u < units; ++u) {
+    Unit& unit = n.units[static_cast<std::size_t>(u)];
+    if (odd) unit.fraction_bits = *rc::gen::weightedOneOf<int>({{1, rc::gen::inRange(0, 40)}, {1, rc::gen::just(kExact)}});
+    unit.align_rounding = *any_rounding();
+    RoundStep first = random_integer_step(n.result, false);
+    if (odd) first.fraction_bits = std::max(0, first.fraction_bits - *rc::gen::inRange(0, 4));
+    if (*rc::gen::arbitrary<bool>()) unit.result = {first, random_integer_step(n.result, true)};
+    else unit.result = {random_integer_step(n.result, *rc::gen::arbitrary<bool>())};
+  }
+  d.tree = random_tree(*rc::gen::elementOf(std::vector<int>{1, 2, 4, 8, 32, 128}), units);
+  if (*rc::gen::arbitrary<bool>()) {  // intermediate sums need no step
+    const int root = d.tree.nodes.back().unit;
+    for (int u = 0; u < units; ++u) {
+      if (u != root) n.units[static_cast<std::size_t>(u)].result = {};
+    }
+  }
+  drop_unused_units(d, units);
+  return d;
+}
+
 /// A code of the format, biased to what matters: zeros, subnormals, the largest and smallest, specials, powers of two,
 /// and exponents near `centre` (as a fraction of the exponent range).
 inline std::uint64_t random_code(const Format& f, std::uint64_t random, double centre) {

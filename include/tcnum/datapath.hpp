@@ -36,6 +36,12 @@ enum class SubnormalExponent : std::uint8_t {
   normalised,  ///< that of its leading bit
 };
 
+/// What a "product" of two operands is.
+enum class ProductOperation : std::uint8_t {
+  multiply,      ///< of single bits: their conjunction
+  exclusive_or,  ///< of single bits only: 1 where they differ
+};
+
 /// The exponent with which a product takes part in alignment.
 enum class ProductExponent : std::uint8_t {
   sum,         ///< ea + eb; the significand lies in [1, 4) (below one if an operand is subnormal)
@@ -63,19 +69,22 @@ struct RoundStep {
   int fraction_bits = 23;
   bool from_alignment = false;
   /// Exponents of the smallest normal and the largest finite number. Numbers below the smallest normal keep the
-  /// bits above 2^(min_exponent − fraction_bits).
+  /// bits above 2^(min_exponent − fraction_bits); those beyond the largest are rounded as it would be. If even the
+  /// largest is below the smallest normal number, all numbers are evenly spaced: fixed point, such as integers.
   int min_exponent = -kUnbounded;
   int max_exponent = kUnbounded;
+  /// −2^(max_exponent + 1) is a number too.
+  bool twos_complement = false;
   Rounding rounding = Rounding::toward_zero;
   Subnormals subnormals = Subnormals::kept;
   Overflow overflow = Overflow::ieee;
   friend constexpr bool operator==(const RoundStep&, const RoundStep&) = default;
 };
 
-/// A step that rounds to a format of the table.
+/// A step that rounds to a format of the table (one with a sign).
 constexpr RoundStep round_to(const Format& f, Rounding mode, Overflow overflow = Overflow::ieee,
                              Subnormals subnormals = Subnormals::kept) {
-  return {f.fraction_bits, false, f.min_exponent(), f.max_exponent(), mode, subnormals, overflow};
+  return {f.fraction_bits, false, f.min_exponent(), f.max_exponent(), !f.floating, mode, subnormals, overflow};
 }
 
 /// A short list of rounding steps, applied in order; empty: the value stays exact.
@@ -139,6 +148,7 @@ struct OperandRule {
 };
 
 struct ProductRule {
+  ProductOperation operation = ProductOperation::multiply;
   ProductExponent exponent = ProductExponent::sum;
   /// Rounding of each product before it is summed; empty: exact.
   RoundSteps round;

@@ -10,6 +10,8 @@
 
 namespace tcnum {
 
+struct IntegerUnits;
+
 /// Rules of a datapath that a dot problem can depend on only if it does something out of the ordinary. The fit uses
 /// this: a wrong result that consulted none of them cannot be mended by changing them.
 enum Consulted : unsigned {
@@ -112,6 +114,7 @@ class FastEmulator {
   Path path(const CompiledNode& node, unsigned narrow_units) const;
   static Problem problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j);
   void run_fma_chain(Tiles& tiles, std::size_t t) const;
+  std::uint64_t integer_dot(const Problem& problem, unsigned& consulted) const;
   std::uint64_t dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const;
 
   std::shared_ptr<const CompiledTree> tree_;
@@ -121,6 +124,7 @@ class FastEmulator {
   bool columnwise_ = false;  // sums of products can be evaluated for several columns side by side
   bool falls_back_ = false;
   std::vector<int> fma_order_;  // of the products, where the datapath is a chain of the machine's FMAs
+  std::shared_ptr<const IntegerUnits> integers_;  // where it sums integers and nothing else
 };
 
 }  // namespace tcnum

@@ -44,10 +44,12 @@ struct Format {
   NonFinite non_finite;
   std::string_view safetensors;  ///< dtype in vector files
 
-  /// Exponent of the smallest normal number. Subnormals have this exponent and a significand below one.
-  constexpr int min_exponent() const { return 1 - bias; }
+  /// Exponent of the smallest normal number. Subnormals have this exponent and a significand below one. Integers are
+  /// spaced like subnormals, so none of theirs is as large as this.
+  constexpr int min_exponent() const { return floating ? 1 - bias : fraction_bits; }
   /// Exponent of the largest finite number.
   constexpr int max_exponent() const {
+    if (!floating) return fraction_bits - 1;
     const int top = (1 << exponent_bits) - 1 - bias;
     const bool top_is_special =
         non_finite == NonFinite::ieee || (non_finite == NonFinite::nan_all_ones && fraction_bits == 0);
@@ -126,6 +128,7 @@ enum class Overflow : std::uint8_t {
   ieee,        ///< as IEEE 754: infinity, or the largest finite number when rounding points away from infinity
   infinity,    ///< infinity in every rounding mode (NaN where the format has no infinity)
   max_finite,  ///< the largest finite number (saturation)
+  wrap,        ///< the number modulo as many as there are, as two's complement arithmetic has it; not for encode()
 };
 
 /// Rounds ±magnitude · 2^exponent (plus, if `sticky`, a nonzero amount below magnitude's last bit) to the format and
