@@ -11,9 +11,10 @@ namespace {
 /// A step that leaves every integer of its range as it is, and no others.
 std::optional<IntegerStep> integer_step(const RoundStep& s) {
   constexpr int kMostBits = 40;  // of an accumulator, far from those of an int64
-  const bool spacing_is_one = s.min_exponent <= s.fraction_bits && std::max(s.min_exponent, s.max_exponent) == s.fraction_bits;
-  const bool takes_integers = !s.from_alignment && s.subnormals == Subnormals::kept && spacing_is_one &&
-                              s.max_exponent < kMostBits;
+  const bool spacing_is_one =
+      s.min_exponent <= s.fraction_bits && std::max(s.min_exponent, s.max_exponent) == s.fraction_bits;
+  const bool takes_integers =
+      !s.from_alignment && s.subnormals == Subnormals::kept && spacing_is_one && s.max_exponent < kMostBits;
   const bool stays_finite = s.overflow == Overflow::max_finite || s.overflow == Overflow::wrap;
   if (!takes_integers || !stays_finite) return std::nullopt;
   const std::int64_t beyond = std::int64_t{1} << (s.max_exponent + 1);
@@ -21,8 +22,8 @@ std::optional<IntegerStep> integer_step(const RoundStep& s) {
 }
 
 template <class Product>
-[[gnu::always_inline]] inline std::int32_t sum_of(const std::int32_t* a, const std::int32_t* b, std::span<const int> terms,
-                                                  bool contiguous, const Product& product) {
+[[gnu::always_inline]] inline std::int32_t sum_of(const std::int32_t* a, const std::int32_t* b,
+                                                  std::span<const int> terms, bool contiguous, const Product& product) {
   std::int32_t sum = 0;
   if (contiguous && !terms.empty()) {
     a += terms[0], b += terms[0];
@@ -38,7 +39,8 @@ template <class Product>
 std::optional<IntegerUnits> integer_units(const Numerics& n, const Tree& tree) {
   const Format &a = format(n.a.format), &b = format(n.b.format), &c = format(n.c.format);
   const bool integers = !a.floating && !b.floating && !c.floating && !format(n.result).floating;
-  const int sum_bits = a.fraction_bits + b.fraction_bits + static_cast<int>(std::bit_width(static_cast<unsigned>(tree.k)));
+  const int sum_bits =
+      a.fraction_bits + b.fraction_bits + static_cast<int>(std::bit_width(static_cast<unsigned>(tree.k)));
   if (!integers || sum_bits > 30 || tree.nodes.size() > kMostIntegerNodes) return std::nullopt;
   if (n.scales || n.product.infinite_from || !n.product.round.empty()) return std::nullopt;
 

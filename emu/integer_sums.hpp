@@ -41,7 +41,8 @@ inline std::int64_t apply_steps(const IntegerUnits::Steps& steps, std::int64_t v
     if (s.lowest <= value && value <= s.highest) continue;
     overflowed = true;
     if (s.wraps) {
-      const auto mask = static_cast<std::uint64_t>(s.highest - s.lowest);  // two's complement: as many as a power of two
+      const auto mask =
+          static_cast<std::uint64_t>(s.highest - s.lowest);  // two's complement: as many as a power of two
       value = static_cast<std::int64_t>((static_cast<std::uint64_t>(value - s.lowest) & mask)) + s.lowest;
     } else {
       value = value < s.lowest ? s.lowest : s.highest;

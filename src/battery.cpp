@@ -1,8 +1,9 @@
-// The crafted probes. docs/battery.md says which published study each group follows.
+// The crafted probes of floating-point instructions. docs/battery.md says which published study each group follows.
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "integer_battery.hpp"
 #include "tcnum/operands.hpp"
 
 namespace tcnum {
@@ -413,6 +414,8 @@ class Battery {
 
 }  // namespace
 
-std::vector<Probe> battery(const Instruction& instruction) { return Battery(instruction).build(); }
+std::vector<Probe> battery(const Instruction& instruction) {
+  return format(instruction.d).floating ? Battery(instruction).build() : integer_battery(instruction);
+}
 
 }  // namespace tcnum

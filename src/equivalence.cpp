@@ -115,6 +115,7 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
 }
 
 Choice Space::canonical(const Choice& choice) const {
+  if (sums_integers()) return merge_integers(choice);
   // One rule can make another apply.
   for (Choice c = choice;;) {
     const Choice next = merge(c);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "integers.hpp"
 #include "separate.hpp"
 
 namespace tcnum {
@@ -109,10 +110,64 @@ void Fit::ask_battery() {
   }
 }
 
+void Fit::infer_order() {
+  const std::vector<std::vector<int>> found =
+      format(instruction_->d).floating ? blocks_by_swallowing() : blocks_by_clamping();
+  if (found.size() <= 1) return;
+  const bool regular = found.back().size() <= found.front().size() &&
+                       std::all_of(found.begin(), found.end() - 1,
+                                   [&](const auto& block) { return block.size() == found.front().size(); });
+  if (regular) {
+    space_.add_blocks(found, "in the order found");
+  } else if (found.size() + found.front().size() - 1 == static_cast<std::size_t>(instruction_->k)) {
+    // Single products, the first of which the pivot could not tell apart.
+    std::vector<std::vector<int>> singles;
+    for (const auto& block : found) {
+      for (int i : block) singles.push_back({i});
+    }
+    space_.add_blocks(singles, "in the order found");
+  }
+}
+
+/// Which products share a block, and in which order the blocks come, from what is clamped: with c the largest number, a
+/// large product in one place and −1 everywhere else, whatever comes before the block of that place is made up for, and
+/// the result is less than the largest by as many products as come after it.
+std::vector<std::vector<int>> Fit::blocks_by_clamping() {
+  const Format &a = format(instruction_->a), &b = format(instruction_->b), &d = format(instruction_->d);
+  const ExtremeProducts ends = extreme_products(a, b);
+  const int k = instruction_->k;
+  if (ends.least.product() >= 0 || ends.largest.product() < k) return {};
+  const std::int64_t most = range_of(d).highest;
+  const auto put = [&](Problem& p, int at, Factors factors) {
+    p.a[static_cast<std::size_t>(at)] = code_of(a, factors.a);
+    p.b[static_cast<std::size_t>(at)] = code_of(b, factors.b);
+  };
+  std::vector<Problem> problems;
+  for (int place = 0; place < k; ++place) {
+    Problem p = zero_problem(*instruction_);
+    p.c = code_of(format(instruction_->c), most);
+    for (int i = 0; i < k; ++i) put(p, i, a.has_sign ? Factors{-1, 1} : Factors{1, -1});
+    put(p, place, ends.largest);
+    problems.push_back(std::move(p));
+  }
+  const auto answers = ask(problems, "order");
+  std::map<std::int64_t, std::vector<int>, std::greater<>> by_later;  // most products later: earliest
+  for (int place = 0; place < k; ++place) {
+    const auto& answer = answers[static_cast<std::size_t>(place)];
+    if (!answer) return {};
+    const std::int64_t later = most - integer_of(d, *answer);
+    if (later >= k) return {};  // nothing was clamped
+    by_later[later].push_back(place);
+  }
+  std::vector<std::vector<int>> blocks;
+  for (auto& [later, members] : by_later) blocks.push_back(std::move(members));
+  return blocks;
+}
+
 /// Which products share a block, and in which order the blocks come, from what swallows what: with +big in one place,
 /// −big in another and a unit everywhere else, the units that meet the large value before it is gone are lost (after
 /// FPRev, Xie et al.). The number that survives tells how much was summed up to the later of the two places.
-void Fit::infer_order() {
+std::vector<std::vector<int>> Fit::blocks_by_swallowing() {
   const ProductMaker make(*instruction_);
   const Format& d = format(instruction_->d);
   const int big = std::min({make.highest(), format(instruction_->c).max_exponent() - 6, d.max_exponent() - 6});
@@ -184,21 +239,7 @@ void Fit::infer_order() {
     if (blocks.front().size() <= 1) break;
     pivot = pivot < 0 ? 0 : (blocks.front().front() != pivot ? blocks.front().front() : blocks.front().back());
   }
-  if (best.size() <= 1) return;
-  const auto regular = [&] {
-    return std::all_of(best.begin(), best.end() - 1, [&](const auto& block) { return block.size() == best.front().size(); }) &&
-           best.back().size() <= best.front().size();
-  };
-  if (regular()) {
-    space_.add_blocks(best, "in the order found");
-  } else if (best.size() + best.front().size() - 1 == static_cast<std::size_t>(k)) {
-    // Single products, the first of which the pivot could not tell apart.
-    std::vector<std::vector<int>> singles;
-    for (const auto& block : best) {
-      for (int i : block) singles.push_back({i});
-    }
-    space_.add_blocks(singles, "in the order found");
-  }
+  return best;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -302,18 +343,22 @@ std::vector<Choice> Fit::cores_of(int structure) const {
     });
   };
   for_each(Property::operand_format, [&] {
-    for_each(Property::fraction_bits, [&] {
-      for_each(Property::align_rounding, [&] {
-        for_each(Property::product_exponent, [&] {
-          for_each(Property::zero_terms, [&] { for_each(Property::inner_result, [&] {
-            // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
-            Choice coarsest = c;
-            Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
-            if (!space_.contains(coarsest)) coarsest = c;
-            if (!space_.contains(coarsest)) return;
-            emulator.set_numerics(space_.numerics(coarsest));
-            if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) rounding_variants();
-          }); });
+    for_each(Property::product_operation, [&] {
+      for_each(Property::fraction_bits, [&] {
+        for_each(Property::align_rounding, [&] {
+          for_each(Property::product_exponent, [&] {
+            for_each(Property::zero_terms, [&] {
+              for_each(Property::inner_result, [&] {
+                // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
+                Choice coarsest = c;
+                Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
+                if (!space_.contains(coarsest)) coarsest = c;
+                if (!space_.contains(coarsest)) return;
+                emulator.set_numerics(space_.numerics(coarsest));
+                if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) rounding_variants();
+              });
+            });
+          });
         });
       });
     });

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "integer_operands.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -294,11 +296,13 @@ class Filler {
   Stream random_;
 };
 
+constexpr std::uint32_t kBoundaryStream = 1000;  // apart from those of the families
+
 /// Problems of few terms, each at a boundary or at a given distance from another term.
 class BoundaryFiller {
  public:
   BoundaryFiller(const Instruction& in, const Boundaries& boundaries, std::uint64_t seed, std::uint64_t index)
-      : in_(in), boundaries_(boundaries), random_(seed, kStream, index) {}
+      : in_(in), boundaries_(boundaries), random_(seed, kBoundaryStream, index) {}
 
   Problem operator()() {
     Problem p = zero_problem(in_);
@@ -333,8 +337,6 @@ class BoundaryFiller {
   }
 
  private:
-  static constexpr std::uint32_t kStream = 1000;  // apart from those of the families
-
   std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.k - 1)); }
   int pick(const std::vector<int>& from) { return from[static_cast<std::size_t>(random_.between(0, static_cast<int>(from.size()) - 1))]; }
 
@@ -512,6 +514,9 @@ Problem zero_problem(const Instruction& instruction) {
 }
 
 Problem make_problem(const Instruction& instruction, Family family, std::uint64_t seed, std::uint64_t index) {
+  if (!format(instruction.d).floating) {
+    return make_integer_problem(instruction, family, Stream(seed, static_cast<std::uint32_t>(family), index));
+  }
   return Filler(instruction, family, seed, index)();
 }
 
@@ -525,7 +530,9 @@ Tiles make_boundary_tiles(const Instruction& in, const Boundaries& boundaries, s
                           std::size_t count, std::size_t m, std::size_t n) {
   const std::size_t most = std::max(m, n);
   return tiles_of(in, count, m, n, [&](std::size_t i) {
-    return BoundaryFiller(in, boundaries, seed, first * most + i)();
+    const std::uint64_t index = first * most + i;
+    if (!format(in.d).floating) return make_integer_boundary_problem(in, Stream(seed, kBoundaryStream, index));
+    return BoundaryFiller(in, boundaries, seed, index)();
   });
 }
 

@@ -75,6 +75,7 @@ class Sentence {
       : space_(space), choice_(choice), structure_(space.structure(choice)), instruction_(space.instruction()) {}
 
   std::string text() const {
+    if (!format(instruction_.d).floating) return integer_sum();
     const bool exact = space_.fraction_bits(choice_) == kExact;
     const bool chained =
         structure_.combination == Combination::chain || structure_.combination == Combination::chain_then_c;
@@ -156,6 +157,30 @@ class Sentence {
     std::vector<std::string> lists;
     for (const auto& block : structure_.blocks) lists.push_back(fmt::format("{}", fmt::join(block, " ")));
     return fmt::format(" in the order k = {}", fmt::join(lists, " | "));
+  }
+
+  /// "32 products"; "256 bits a xor b".
+  std::string terms(std::size_t count) const {
+    if (instruction_.a != FormatId::b1) return plural(count, "product");
+    const int operation = Space::value(choice_, Property::product_operation);
+    return fmt::format("{} a {} b", plural(count, "bit"), space_.value_text(Property::product_operation, operation));
+  }
+  std::string integer_sum() const {
+    const Format& d = format(instruction_.d);
+    const bool wraps = space_.overflow(choice_) == Overflow::wrap;
+    const std::string range =
+        wraps ? fmt::format("modulo 2^{}", d.storage_bits) : fmt::format("saturated to the {} range", d.name);
+    const bool c_first = structure_.combination == Combination::chain;
+    if (blocks() == 1 && c_first) {
+      return fmt::format("The exact integer sum of {} and c, {}{}.", terms(static_cast<std::size_t>(instruction_.k)),
+                         range, wraps ? "" : " once at the end");
+    }
+    std::string text =
+        fmt::format("A chain of {} integer {}{}, each of {} and the sum before it, {}, each {}", number_word(blocks()),
+                    blocks() == 1 ? "sum" : "sums", order(), terms(structure_.blocks.front().size()),
+                    c_first ? "the first with c" : "the first starting from zero", range);
+    if (!c_first) text += fmt::format("; then c is added, {}", range);
+    return text + ".";
   }
 
   std::string multiply_adds() const {
@@ -358,6 +383,7 @@ std::string accounts_text(const ProbeReport& report) {
 // --- JSON -------------------------------------------------------------------------------------------------------
 
 std::string structure_kind(const Space& space, const Choice& choice) {
+  if (!format(space.instruction().d).floating) return "integer_sum";
   const Structure& s = space.structure(choice);
   const bool single_products = s.block_k() == 1;
   if (s.combination == Combination::chain) {
@@ -388,6 +414,12 @@ ordered_json summary_of(const ProbeReport& report) {
   put("block_k", Property::structure, s.block_k());
   put("blocks", Property::structure, s.blocks.size());
   put("order", Property::structure, s.order);
+  if (space.count(Property::product_operation) > 1) put_text(Property::product_operation);
+  if (!format(space.instruction().d).floating) {  // nothing else means anything
+    put("accumulator", Property::structure, s.combination == Combination::chain ? "first" : "after");
+    put_text(Property::overflow);
+    return summary;
+  }
   if (space.count(Property::operand_format) > 1) put_text(Property::operand_format);
   const int bits = space.fraction_bits(choice);
   put("fraction_bits", Property::fraction_bits, bits == kExact ? ordered_json("exact") : ordered_json(bits));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -11,9 +12,10 @@ namespace tcnum {
 namespace {
 
 constexpr std::array<std::string_view, kProperties> kPropertyNames = {
-    "structure",         "operand_format",   "fraction_bits",      "align_rounding",    "product_exponent", "zero_terms",
-    "output_rounding",   "output_fraction_bits", "inner_result",   "add_rounding",      "zero_exponent",    "subnormal_inputs",
-    "subnormal_exponent", "subnormal_outputs", "zero_sign",        "underflow_sign",    "overflow",         "nan"};
+    "structure",        "operand_format",     "product_operation",    "fraction_bits",  "align_rounding", "product_exponent",
+    "zero_terms",       "output_rounding",    "output_fraction_bits", "inner_result",   "add_rounding",   "zero_exponent",
+    "subnormal_inputs", "subnormal_exponent", "subnormal_outputs",    "zero_sign",      "underflow_sign", "overflow",
+    "nan"};
 
 /// Splits an order of all k into blocks of a size.
 std::vector<std::vector<int>> blocks_of(const std::vector<int>& order, int size) {
@@ -57,6 +59,8 @@ std::vector<Order> orders_of(int k) {
   return orders;
 }
 
+/// For sums of integers the others are no different from these.
+constexpr std::array<Combination, 2> kIntegerCombinations = {Combination::chain, Combination::chain_then_c};
 constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combination::chain_then_c, Combination::adds,
                                                       Combination::adds_then_c, Combination::pairs,
                                                       Combination::tree_then_c};
@@ -165,6 +169,14 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   }
 
   operand_formats_ = {instruction.a};
+  if (sums_integers()) {
+    fraction_bits_ = {kExact};
+    zero_exponents_ = {{ZeroExponentKind::none, 0}};
+    nans_ = {{.code = 0}};
+    overflows_ = {Overflow::wrap, Overflow::max_finite};
+    return;
+  }
+  overflows_ = {Overflow::infinity, Overflow::max_finite};
   // The storage of a tf32 operand is an fp32; whether the hardware looks at its low bits is a property like any other.
   if (instruction.a == FormatId::tf32) operand_formats_.push_back(FormatId::fp32);
 
@@ -199,7 +211,9 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
 }
 
 void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& order) {
-  for (Combination combination : kCombinations) {
+  const std::span<const Combination> combinations =
+      sums_integers() ? std::span<const Combination>(kIntegerCombinations) : kCombinations;
+  for (Combination combination : combinations) {
     Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
     // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
     const bool ordered = std::any_of(nans_.begin(), nans_.end(), [](const NanRule& rule) { return rule.propagate; });
@@ -213,9 +227,12 @@ void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& 
 const Structure& Space::structure(const Choice& choice) const { return structures_[index(choice, Property::structure)]; }
 
 int Space::count(Property property) const {
+  using enum Property;
+  if (sums_integers() && property != structure && property != product_operation && property != overflow) return 1;
   switch (property) {
     case Property::structure: return static_cast<int>(structures_.size());
     case Property::operand_format: return static_cast<int>(operand_formats_.size());
+    case Property::product_operation: return instruction_->a == FormatId::b1 ? 2 : 1;
     case Property::fraction_bits: return static_cast<int>(fraction_bits_.size());
     case Property::align_rounding: return static_cast<int>(kAlignRoundings.size());
     case Property::product_exponent: return 2;
@@ -230,7 +247,7 @@ int Space::count(Property property) const {
     case Property::subnormal_outputs:
     case Property::zero_sign:
     case Property::underflow_sign: return 2;
-    case Property::overflow: return static_cast<int>(kOverflows.size());
+    case Property::overflow: return static_cast<int>(overflows_.size());
     case Property::nan: return static_cast<int>(nans_.size());
   }
   return 0;
@@ -280,7 +297,8 @@ double Space::size() const {
     set(c, Property::structure, s);
     for (int f = 0; f < count(Property::fraction_bits); ++f) {
       set(c, Property::fraction_bits, f);
-      double here = count(Property::operand_format) * count(Property::output_rounding);
+      double here =
+          count(Property::operand_format) * count(Property::product_operation) * count(Property::output_rounding);
       const auto allowed = [&](Property p) {
         int n = 0;
         Choice x = c;
@@ -328,6 +346,7 @@ Numerics Space::numerics(const Choice& c) const {
   n.b.format = instruction_->b == instruction_->a ? n.a.format : instruction_->b;
   n.c.format = instruction_->c;
   n.result = instruction_->d;
+  n.product.operation = product_operation(c);
   n.product.exponent = product_exponent(c);
   n.nan = nan(c);
 
@@ -408,6 +427,10 @@ std::string Space::value_text(Property property, int v) const {
                          kWords[static_cast<std::size_t>(s.combination)]);
     }
     case Property::operand_format: return std::string(format(operand_formats_[i]).name);
+    case Property::product_operation: {
+      if (v != 0) return "xor";
+      return instruction_->a == FormatId::b1 ? "and" : "multiply";
+    }
     case Property::fraction_bits: return fraction_bits_[i] == kExact ? "exact" : std::to_string(fraction_bits_[i]);
     case Property::align_rounding: return std::string(name(kAlignRoundings[i]));
     case Property::product_exponent: return v == 0 ? "sum" : "normalised";
@@ -430,7 +453,10 @@ std::string Space::value_text(Property property, int v) const {
     case Property::subnormal_exponent: return v == 0 ? "minimum" : "normalised";
     case Property::zero_sign: return v == 0 ? "positive" : "ieee";
     case Property::underflow_sign: return v == 0 ? "kept" : "positive";
-    case Property::overflow: return kOverflows[i] == Overflow::infinity ? "infinity" : "max_finite";
+    case Property::overflow: {
+      static constexpr std::array<const char*, 4> kOverflowNames = {"ieee", "infinity", "max_finite", "wrap"};
+      return kOverflowNames[static_cast<std::size_t>(overflows_[i])];
+    }
     case Property::nan: {
       const NanRule& n = nans_[i];
       const int digits = format(instruction_->d).storage_bits / 4;

@@ -231,6 +231,36 @@ TEST_F(Cli, ProbesADatapath) {
   EXPECT_EQ(run({"verify", "--vectors", "again.safetensors", "--datapath", kDatapath}).status, 0);
 }
 
+TEST_F(Cli, ProbesEmulatesAndVerifiesIntegers) {
+  const std::string at_the_end = TCNUM_SOURCE_DIR "/docs/datapaths/ampere-s8.json";
+  json on_the_way = json::parse(contents(at_the_end));
+  on_the_way["tree"] = json::parse(R"(["sum", ["sum", "c", "0..15"], "16..31"])");
+  write("on_the_way.json", on_the_way.dump());
+  const std::string name = "mma.m16n8k32.s32.s8.s8.s32.satfinite";
+  const Result r = run({"probe", "--arch", "sm_90", "--instr", name, "--from", "datapath:on_the_way.json", "--json",
+                        "p.json", "--record", "p.safetensors"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("A chain of two integer sums in ascending k, each of 16 products"), std::string::npos) << r.out;
+  const json document = json::parse(contents(folder_ / "p.json")), &one = document.at("instructions").at(0);
+  EXPECT_EQ(one.at("verdict"), "identified");
+  EXPECT_EQ(one.at("summary").at("structure"), "integer_sum");
+  EXPECT_EQ(one.at("summary").at("block_k"), 16);
+  EXPECT_EQ(one.at("summary").at("overflow"), "max_finite");
+  EXPECT_FALSE(one.at("summary").contains("nan"));
+
+  EXPECT_EQ(run({"verify", "--vectors", "p.safetensors", "--datapath", "on_the_way.json"}).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", "p.safetensors", "--datapath", at_the_end}).status, 1);
+  EXPECT_EQ(run({"emulate", "--in", "p.safetensors", "--out", "q.safetensors", "--datapath", at_the_end}).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", "q.safetensors", "--datapath", at_the_end}).status, 0);
+  const Result again = run({"probe", "--from", "q.safetensors"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_NE(again.out.find("The exact integer sum of 32 products and c, saturated to the s32 range once at the end."),
+            std::string::npos)
+      << again.out;
+  // A format is of every instruction that has it, if the datapath can be.
+  EXPECT_EQ(run({"probe", "--arch", "sm_90", "--format", "s8", "--from", "datapath:on_the_way.json"}).status, 0);
+}
+
 TEST_F(Cli, TextFitsAPage) {
   const Result r = run(probe_datapath({}));
   std::size_t from = 0;

@@ -27,8 +27,9 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
     EXPECT_EQ(found->ptx(), ptx);
     EXPECT_EQ(find_instruction(ptx), found);
   }
-  for (const char* none : {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
-                           "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32"}) {
+  for (const char* none :
+       {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
 }
@@ -56,7 +57,8 @@ TEST(Fragments, OfSubByteFormatsAreAsPtxHasThem) {
     const char* name;
     int elements;  ///< of a register
   };
-  for (const auto& [name, elements] : {Case{"mma.m16n8k64.s32.s4.s4.s32", 8}, Case{"mma.m16n8k256.s32.b1.b1.s32.and.popc", 32}}) {
+  for (const auto& [name, elements] :
+       {Case{"mma.m16n8k64.s32.s4.s4.s32", 8}, Case{"mma.m16n8k256.s32.b1.b1.s32.and.popc", 32}}) {
     const MmaGeometry g = find_instruction(name)->geometry();
     EXPECT_EQ(g.register_elements, elements);
     EXPECT_EQ(g.a_registers(), 4);

@@ -141,6 +141,8 @@ class Fit {
   std::vector<std::optional<std::uint64_t>> ask(const std::vector<Problem>& problems, const std::string& origin);
   void ask_battery();
   void infer_order();
+  std::vector<std::vector<int>> blocks_by_swallowing();
+  std::vector<std::vector<int>> blocks_by_clamping();
   void collect_probes();
   bool reproduces(const FastEmulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
                   std::vector<std::size_t>& order) const;

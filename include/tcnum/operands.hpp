@@ -33,6 +33,8 @@ class Stream {
   int left_ = 0;
 };
 
+/// Of integers: narrow and wide by the number of bits; tiny: −1, 0, 1; huge: at the ends of the ranges; edges: the sum
+/// passes an end of the accumulator's range on the way; signed_zeros: all products zero; specials: patterns of bits.
 enum class Family : std::uint8_t {
   narrow,         ///< normal numbers, exponents within a few of each other
   wide,           ///< normal numbers, exponents anywhere
@@ -64,7 +66,8 @@ struct Boundaries {
   std::vector<int> distances;
 };
 
-/// `count` tiles of problems of a few terms with exponents at the boundaries or at such a distance from each other.
+/// `count` tiles of problems of a few terms with exponents at the boundaries or at such a distance from each other; of
+/// integers, of problems whose sums pass an end of the range on the way, wherever the boundaries are.
 Tiles make_boundary_tiles(const Instruction& instruction, const Boundaries& boundaries, std::uint64_t seed,
                           std::uint64_t first, std::size_t count, std::size_t m, std::size_t n);
 

@@ -51,15 +51,16 @@ enum Role : int {
 enum class Property : std::uint8_t {
   // Every result depends on these.
   structure,
-  operand_format,        ///< how many bits of a tf32 operand count
+  operand_format,     ///< how many bits of a tf32 operand count
+  product_operation,  ///< what the product of two bits is
   fraction_bits,
   align_rounding,
   product_exponent,
-  zero_terms,            ///< whether a zero takes part in the alignment like a subnormal
+  zero_terms,  ///< whether a zero takes part in the alignment like a subnormal
   output_rounding,
   output_fraction_bits,
-  inner_result,          ///< what intermediate results are rounded to
-  add_rounding,          ///< of adds apart from the block sums
+  inner_result,  ///< what intermediate results are rounded to
+  add_rounding,  ///< of adds apart from the block sums
   // Results depend on these only where something out of the ordinary happens (Consulted, fast.hpp).
   zero_exponent,
   subnormal_inputs,
@@ -70,7 +71,7 @@ enum class Property : std::uint8_t {
   overflow,
   nan,
 };
-inline constexpr std::size_t kProperties = 18;
+inline constexpr std::size_t kProperties = 19;
 inline constexpr Property kFirstEdge = Property::zero_exponent;
 
 std::string_view name(Property property);
@@ -117,7 +118,10 @@ class Space {
   ProductExponent product_exponent(const Choice& c) const { return static_cast<ProductExponent>(index(c, Property::product_exponent)); }
   Rounding output_rounding(const Choice& c) const { return static_cast<Rounding>(index(c, Property::output_rounding)); }
   int output_fraction_bits(const Choice& c) const;
-  Overflow overflow(const Choice& c) const { return kOverflows[index(c, Property::overflow)]; }
+  Overflow overflow(const Choice& c) const { return overflows_[index(c, Property::overflow)]; }
+  ProductOperation product_operation(const Choice& c) const {
+    return static_cast<ProductOperation>(index(c, Property::product_operation));
+  }
   const ZeroExponent& zero_exponent(const Choice& c) const { return zero_exponents_[index(c, Property::zero_exponent)]; }
   const NanRule& nan(const Choice& c) const { return nans_[index(c, Property::nan)]; }
   Rounding add_rounding(const Choice& c) const { return kAddSteps[index(c, Property::add_rounding)].rounding; }
@@ -128,7 +132,6 @@ class Space {
  private:
   static constexpr std::array<Rounding, 3> kAlignRoundings = {Rounding::toward_zero, Rounding::down,
                                                               Rounding::nearest_even};
-  static constexpr std::array<Overflow, 2> kOverflows = {Overflow::infinity, Overflow::max_finite};
   struct AddStep {
     Rounding rounding;
     bool through_fp32;  ///< rounded to fp32 first, then to a narrower result
@@ -142,9 +145,14 @@ class Space {
   RoundSteps output_steps(const Choice& choice) const;
   RoundSteps inner_steps(const Choice& choice) const;
 
-  // Equivalence (equivalence.cpp).
+  /// Whether the result is an integer, so that sums are exact and few properties mean anything: the others have one
+  /// value.
+  bool sums_integers() const { return !format(instruction_->d).floating; }
+
+  // Equivalence (equivalence.cpp, and of integers integer_equivalence.cpp).
   struct Facts;
   Choice merge(const Choice& choice) const;
+  Choice merge_integers(const Choice& choice) const;
   void join_products(Choice& choice) const;
   bool overflow_reachable(const Choice& choice) const;
 
@@ -154,6 +162,7 @@ class Space {
   std::vector<int> fraction_bits_;
   std::vector<ZeroExponent> zero_exponents_;
   std::vector<NanRule> nans_;
+  std::vector<Overflow> overflows_;
   int watch_exponent_ = 0;
 };
 

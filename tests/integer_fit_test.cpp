@@ -1,0 +1,217 @@
+// Instructions that sum integers: their space, their operands, and blind recovery of hidden datapaths.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "datapath_oracle.hpp"
+#include "integers.hpp"
+#include "separate.hpp"
+#include "tcnum/fit.hpp"
+#include "tcnum/operands.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::array kInstructions = {"mma.m8n8k16.s32.s8.s8.s32",
+                                      "mma.m16n8k32.s32.s8.u8.s32.satfinite",
+                                      "mma.m16n8k32.s32.u8.u8.s32",
+                                      "mma.m8n8k32.s32.u4.s4.s32",
+                                      "mma.m16n8k64.s32.s4.s4.s32.satfinite",
+                                      "mma.m8n8k128.s32.b1.b1.s32.and.popc",
+                                      "mma.m16n8k256.s32.b1.b1.s32.xor.popc"};
+
+/// One datapath of each class, in the order of the space.
+std::vector<Choice> classes(const Space& space) {
+  std::set<Choice> found;
+  Choice c{};
+  for (int structure = 0; structure < space.count(Property::structure); ++structure) {
+    for (int operation = 0; operation < space.count(Property::product_operation); ++operation) {
+      for (int overflow = 0; overflow < space.count(Property::overflow); ++overflow) {
+        Space::set(c, Property::structure, structure);
+        Space::set(c, Property::product_operation, operation);
+        Space::set(c, Property::overflow, overflow);
+        EXPECT_TRUE(space.contains(c));
+        found.insert(space.canonical(c));
+      }
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+FitOptions quick_options() {
+  FitOptions options;
+  options.tiles_per_family = 4;
+  return options;
+}
+
+class IntegerFit : public testing::TestWithParam<const char*> {
+ protected:
+  const Instruction& instruction_ = *find_instruction(GetParam());
+  const Space space_{instruction_};
+};
+
+TEST_P(IntegerFit, EveryHiddenDatapathIsIdentified) {
+  for (const Choice& hidden : classes(space_)) {
+    DatapathOracle oracle(space_.datapath(hidden), instruction_, "hidden", 1);
+    Fit fit(instruction_, &oracle, quick_options());
+    const FitResult result = fit.run();
+    SCOPED_TRACE(space_.value_text(Property::structure, Space::value(hidden, Property::structure)));
+    EXPECT_EQ(result.verdict, Verdict::identified);
+    EXPECT_EQ(result.choice, hidden);
+    EXPECT_EQ(result.mismatches, 0u);
+  }
+}
+
+TEST_P(IntegerFit, ItsAnswersAloneIdentifyItAgain) {
+  const std::vector<Choice> all = classes(space_);
+  const Choice hidden = all[all.size() / 2];
+  DatapathOracle oracle(space_.datapath(hidden), instruction_, "hidden", 1);
+  Fit live(instruction_, &oracle, quick_options());
+  live.run();
+  Fit recorded(instruction_, nullptr, quick_options());
+  recorded.add_recorded(live.evidence().all());
+  const FitResult result = recorded.run();
+  EXPECT_EQ(result.verdict, Verdict::identified);
+  EXPECT_EQ(result.choice, hidden);
+}
+
+TEST_P(IntegerFit, ClassesDifferAndTheirMembersDoNot) {
+  const std::vector<Choice> all = classes(space_);
+  std::mt19937_64 random(1);
+  const auto any = [&](Property p) { return static_cast<int>(random() % static_cast<std::uint64_t>(space_.count(p))); };
+  for (int n = 0; n < 40; ++n) {
+    Choice c{};
+    for (const Property p : {Property::structure, Property::product_operation, Property::overflow}) {
+      Space::set(c, p, any(p));
+    }
+    const Choice canonical = space_.canonical(c);
+    EXPECT_EQ(space_.canonical(canonical), canonical);
+    if (c != canonical) {
+      EXPECT_FALSE(separate(space_, c, canonical, 1, 16).has_value());
+    }
+    const Choice& other = all[random() % all.size()];
+    if (other != canonical) {
+      EXPECT_TRUE(separate(space_, canonical, other, 1, 120).has_value());
+    }
+  }
+}
+
+TEST_P(IntegerFit, FamiliesAndProbesAreOfTheFormats) {
+  const auto in_range = [&](const Problem& p) {
+    const auto is_code = [](FormatId f) {
+      return [f](std::uint64_t code) { return (code & ~format(f).code_mask()) == 0; };
+    };
+    return p.a.size() == static_cast<std::size_t>(instruction_.k) && p.b.size() == p.a.size() &&
+           std::ranges::all_of(p.a, is_code(instruction_.a)) && std::ranges::all_of(p.b, is_code(instruction_.b)) &&
+           is_code(instruction_.c)(p.c);
+  };
+  for (std::size_t f = 0; f < kFamilies; ++f) {
+    std::set<std::uint64_t> results;
+    for (std::uint64_t index = 0; index < 200; ++index) {
+      const Problem p = make_problem(instruction_, static_cast<Family>(f), 1, index);
+      EXPECT_TRUE(in_range(p)) << name(static_cast<Family>(f));
+      EXPECT_EQ(p, make_problem(instruction_, static_cast<Family>(f), 1, index));
+      std::int64_t sum = integer_of(format(instruction_.c), p.c);
+      for (std::size_t k = 0; k < p.a.size(); ++k) {
+        sum += integer_of(format(instruction_.a), p.a[k]) * integer_of(format(instruction_.b), p.b[k]);
+      }
+      results.insert(static_cast<std::uint64_t>(sum));
+    }
+    EXPECT_GT(results.size(), 10u) << name(static_cast<Family>(f));
+  }
+  std::set<std::string> names;
+  for (const Probe& probe : battery(instruction_)) {
+    EXPECT_TRUE(in_range(probe.problem)) << probe.name;
+    names.insert(probe.name);
+  }
+  EXPECT_GT(names.size(), 150u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Instructions, IntegerFit, testing::ValuesIn(kInstructions), [](const auto& param_info) {
+  std::string text = param_info.param;
+  std::ranges::replace(text, '.', '_');
+  return text;
+});
+
+TEST(IntegerFit, TheSpaceHasTheSizeThatItsDescriptionGives) {
+  // docs/space.md, "Integers": "how many".
+  const auto structures = [](const char* instruction) {
+    return Space(*find_instruction(instruction)).structures().size();
+  };
+  EXPECT_EQ(structures("mma.m8n8k16.s32.s8.s8.s32"), 48u);
+  EXPECT_EQ(structures("mma.m16n8k32.s32.u8.s8.s32.satfinite"), 70u);
+  EXPECT_EQ(structures("mma.m16n8k64.s32.s4.s4.s32"), 96u);
+  EXPECT_EQ(structures("mma.m16n8k128.s32.b1.b1.s32.and.popc"), 126u);
+  EXPECT_EQ(structures("mma.m16n8k256.s32.b1.b1.s32.xor.popc"), 160u);
+  EXPECT_EQ(Space(*find_instruction("mma.m16n8k64.s32.s4.s4.s32")).size(), 96 * 2);
+  EXPECT_EQ(Space(*find_instruction("mma.m16n8k256.s32.b1.b1.s32.xor.popc")).size(), 160 * 2 * 2);
+}
+
+/// An order that the space does not have is found by what is clamped.
+TEST(IntegerFit, ABlockOrderOfItsOwnIsFound) {
+  const Instruction& instruction = *find_instruction("mma.m16n8k32.s32.s4.u4.s32.satfinite");
+  std::vector<int> order(static_cast<std::size_t>(instruction.k));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i * 13 % order.size());
+  for (const std::size_t size : {1u, 4u, 16u}) {
+    std::vector<std::vector<int>> blocks;
+    for (std::size_t first = 0; first < order.size(); first += size) {
+      blocks.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(first),
+                          order.begin() + static_cast<std::ptrdiff_t>(first + size));
+      std::ranges::sort(blocks.back());
+    }
+    Space space(instruction);
+    space.add_blocks(blocks, "hidden");
+    Choice hidden{};
+    for (int s = 0; s < space.count(Property::structure); ++s) {
+      const Structure& structure = space.structures()[static_cast<std::size_t>(s)];
+      if (structure.blocks == blocks && !structure.adds_apart()) Space::set(hidden, Property::structure, s);
+    }
+    Space::set(hidden, Property::overflow, 1);
+    ASSERT_EQ(space.overflow(hidden), Overflow::max_finite);
+    DatapathOracle oracle(space.datapath(hidden), instruction, "hidden", 1);
+    Fit fit(instruction, &oracle, quick_options());
+    const FitResult result = fit.run();
+    EXPECT_EQ(result.verdict, Verdict::identified);
+    EXPECT_EQ(result.datapath, space.datapath(hidden));
+    EXPECT_EQ(fit.space().structure(result.choice).order, "in the order found");
+  }
+}
+
+TEST(IntegerFit, DatapathsOutsideTheSpaceAreUnexplained) {
+  const Instruction& instruction = *find_instruction("mma.m8n8k16.s32.s8.s8.s32");
+  const Space space(instruction);
+  std::vector<Datapath> outside(3, space.datapath(Choice{}));
+  for (Datapath& d : outside) {
+    d.tree.nodes = {{0, {{Term::Kind::accumulator, 0}}}};
+    for (int k = 0; k < d.tree.k; ++k) d.tree.nodes[0].terms.push_back({Term::Kind::product, k});
+    d.unit_names = {"sum"};
+    d.numerics.units = {};
+    d.numerics.units[0].result = {round_to(format(FormatId::s32), Rounding::toward_zero, Overflow::max_finite)};
+  }
+  RoundStep& step = outside[0].numerics.units[0].result.step[0];
+  step.twos_complement = false;                                    // saturates to ±(2^31 − 1)
+  outside[1].numerics.units[0].result.step[0].fraction_bits = 24;  // keeps 25 bits: a float's
+  outside[1].numerics.units[0].result.step[0].min_exponent = 24;
+  outside[2].numerics.a.format = FormatId::u8;  // the wrong sign
+  for (const Datapath& datapath : outside) {
+    validate(datapath);
+    struct Hidden final : Oracle {
+      explicit Hidden(const Datapath& d) : emulator(d) {}
+      void answer(Tiles& tiles) override { emulator.run(tiles); }
+      std::string kind() const override { return "datapath"; }
+      std::string device() const override { return "hidden"; }
+      FastEmulator emulator;
+    } oracle(datapath);
+    Fit fit(instruction, &oracle, quick_options());
+    const FitResult result = fit.run();
+    EXPECT_EQ(result.verdict, Verdict::unexplained);
+    EXPECT_GT(result.mismatches, 0u);
+    EXPECT_TRUE(result.counterexample.has_value());
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
