@@ -167,19 +167,25 @@ class Sentence {
   }
   std::string integer_sum() const {
     const Format& d = format(instruction_.d);
-    const bool wraps = space_.overflow(choice_) == Overflow::wrap;
-    const std::string range =
-        wraps ? fmt::format("modulo 2^{}", d.storage_bits) : fmt::format("saturated to the {} range", d.name);
+    const auto in_range = [&](Overflow overflow) {
+      return overflow == Overflow::wrap ? fmt::format("modulo 2^{}", d.storage_bits)
+                                        : fmt::format("saturated to the {} range", d.name);
+    };
+    const std::string range = in_range(space_.overflow(choice_));
     const bool c_first = structure_.combination == Combination::chain;
     if (blocks() == 1 && c_first) {
       return fmt::format("The exact integer sum of {} and c, {}{}.", terms(static_cast<std::size_t>(instruction_.k)),
-                         range, wraps ? "" : " once at the end");
+                         range, space_.overflow(choice_) == Overflow::wrap ? "" : " once at the end");
     }
     std::string text =
         fmt::format("A chain of {} integer {}{}, each of {} and the sum before it, {}, each {}", number_word(blocks()),
                     blocks() == 1 ? "sum" : "sums", order(), terms(structure_.blocks.front().size()),
-                    c_first ? "the first with c" : "the first starting from zero", range);
-    if (!c_first) text += fmt::format("; then c is added, {}", range);
+                    c_first ? "the first with c" : "the first starting from zero",
+                    in_range(space_.inner_overflow(choice_)));
+    if (!c_first)
+      text += fmt::format("; then c is added, {}", range);
+    else if (inner_differs())
+      text += fmt::format(", the last {}", range);
     return text + ".";
   }
 
@@ -417,6 +423,7 @@ ordered_json summary_of(const ProbeReport& report) {
   if (space.count(Property::product_operation) > 1) put_text(Property::product_operation);
   if (!format(space.instruction().d).floating) {  // nothing else means anything
     put("accumulator", Property::structure, s.combination == Combination::chain ? "first" : "after");
+    if (s.tree.nodes.size() > 1) put_text(Property::inner_result);
     put_text(Property::overflow);
     return summary;
   }

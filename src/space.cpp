@@ -228,7 +228,10 @@ const Structure& Space::structure(const Choice& choice) const { return structure
 
 int Space::count(Property property) const {
   using enum Property;
-  if (sums_integers() && property != structure && property != product_operation && property != overflow) return 1;
+  if (sums_integers() && property != structure && property != product_operation && property != inner_result &&
+      property != overflow) {
+    return 1;
+  }
   switch (property) {
     case Property::structure: return static_cast<int>(structures_.size());
     case Property::operand_format: return static_cast<int>(operand_formats_.size());
@@ -239,7 +242,7 @@ int Space::count(Property property) const {
     case Property::zero_terms: return 2;
     case Property::output_rounding: return static_cast<int>(kRoundingNames.size());
     case Property::output_fraction_bits: return instruction_->d == FormatId::fp32 ? 2 : 1;
-    case Property::inner_result: return instruction_->d == FormatId::fp16 ? 3 : 1;
+    case Property::inner_result: return sums_integers() ? 2 : instruction_->d == FormatId::fp16 ? 3 : 1;
     case Property::add_rounding: return instruction_->d == FormatId::fp16 ? 3 : 2;
     case Property::zero_exponent: return static_cast<int>(zero_exponents_.size());
     case Property::subnormal_inputs:
@@ -332,6 +335,7 @@ RoundSteps Space::output_steps(const Choice& c) const {
 RoundSteps Space::inner_steps(const Choice& c) const {
   const int inner = value(c, Property::inner_result);
   if (inner == kInnerSame) return output_steps(c);
+  if (sums_integers()) return {round_to(format(instruction_->d), output_rounding(c), inner_overflow(c))};
   return {round_to(format(FormatId::fp32), inner == kInnerFp32TowardZero ? Rounding::toward_zero : Rounding::nearest_even,
                    overflow(c),
                    static_cast<Subnormals>(value(c, Property::subnormal_outputs)))};
@@ -438,6 +442,7 @@ std::string Space::value_text(Property property, int v) const {
     case Property::output_rounding: return std::string(kRoundingNames[i]);
     case Property::output_fraction_bits: return v == 0 ? std::to_string(format(instruction_->d).fraction_bits) : "fraction_bits";
     case Property::inner_result: {
+      if (sums_integers()) return v == kInnerSame ? "as the output" : "not as the output";
       static constexpr std::array<const char*, 3> kInner = {"as the output", "fp32, toward_zero", "fp32, nearest_even"};
       return kInner[i];
     }

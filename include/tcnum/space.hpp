@@ -51,16 +51,16 @@ enum Role : int {
 enum class Property : std::uint8_t {
   // Every result depends on these.
   structure,
-  operand_format,     ///< how many bits of a tf32 operand count
-  product_operation,  ///< what the product of two bits is
+  operand_format,        ///< how many bits of a tf32 operand count
+  product_operation,     ///< what the product of two bits is
   fraction_bits,
   align_rounding,
   product_exponent,
-  zero_terms,  ///< whether a zero takes part in the alignment like a subnormal
+  zero_terms,            ///< whether a zero takes part in the alignment like a subnormal
   output_rounding,
   output_fraction_bits,
-  inner_result,  ///< what intermediate results are rounded to
-  add_rounding,  ///< of adds apart from the block sums
+  inner_result,          ///< what intermediate results are rounded to, or become beyond their range
+  add_rounding,          ///< of adds apart from the block sums
   // Results depend on these only where something out of the ordinary happens (Consulted, fast.hpp).
   zero_exponent,
   subnormal_inputs,
@@ -119,6 +119,11 @@ class Space {
   Rounding output_rounding(const Choice& c) const { return static_cast<Rounding>(index(c, Property::output_rounding)); }
   int output_fraction_bits(const Choice& c) const;
   Overflow overflow(const Choice& c) const { return overflows_[index(c, Property::overflow)]; }
+  /// Of intermediate results.
+  Overflow inner_overflow(const Choice& c) const {
+    const bool other = sums_integers() && value(c, Property::inner_result) != kInnerSame;
+    return overflows_[other ? 1 - index(c, Property::overflow) : index(c, Property::overflow)];
+  }
   ProductOperation product_operation(const Choice& c) const {
     return static_cast<ProductOperation>(index(c, Property::product_operation));
   }
@@ -139,6 +144,7 @@ class Space {
   static constexpr std::array<AddStep, 3> kAddSteps = {{{Rounding::nearest_even, false},
                                                         {Rounding::toward_zero, false},
                                                         {Rounding::nearest_even, true}}};
+  /// Of integers there is one beside kInnerSame: the overflow that the output does not have.
   enum InnerResult : int { kInnerSame = 0, kInnerFp32TowardZero = 1, kInnerFp32NearestEven = 2 };
 
   static std::size_t index(const Choice& c, Property p) { return static_cast<std::size_t>(value(c, p)); }
@@ -153,6 +159,7 @@ class Space {
   struct Facts;
   Choice merge(const Choice& choice) const;
   Choice merge_integers(const Choice& choice) const;
+  int chain_that_ends_with(const std::vector<int>& block) const;
   void join_products(Choice& choice) const;
   bool overflow_reachable(const Choice& choice) const;
 
