@@ -213,14 +213,11 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
 void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& order) {
   const std::span<const Combination> combinations =
       sums_integers() ? std::span<const Combination>(kIntegerCombinations) : kCombinations;
+  // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
+  const bool ordered = std::any_of(nans_.begin(), nans_.end(), [](const NanRule& rule) { return rule.propagate; });
   for (Combination combination : combinations) {
     Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
-    // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
-    const bool ordered = std::any_of(nans_.begin(), nans_.end(), [](const NanRule& rule) { return rule.propagate; });
-    const auto same = [&](const Structure& other) {
-      return other.blocks.size() == s.blocks.size() && shape(other.tree, ordered) == shape(s.tree, ordered);
-    };
-    if (std::none_of(structures_.begin(), structures_.end(), same)) structures_.push_back(std::move(s));
+    if (shapes_.insert(shape(s.tree, ordered)).second) structures_.push_back(std::move(s));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -165,6 +166,7 @@ class Space {
 
   const Instruction* instruction_;
   std::vector<Structure> structures_;
+  std::set<std::string> shapes_;  // of their trees
   std::vector<FormatId> operand_formats_;
   std::vector<int> fraction_bits_;
   std::vector<ZeroExponent> zero_exponents_;
