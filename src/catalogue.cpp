@@ -36,6 +36,7 @@ struct Match {
   std::optional<InstructionKind> kind;
   Formats inputs;  ///< of a
   FormatId result;
+  Modifier modifier = Modifier::none;
 };
 
 /// A property and the text of its value; no text: nothing to set.
@@ -55,6 +56,7 @@ struct Row {
   std::array<Setting, 3> others{};
 };
 
+constexpr int kOneBlock = 1024;  // block_k: more than any k
 constexpr Combination kChain = Combination::chain;
 constexpr Combination kChainThenC = Combination::chain_then_c;
 using P = Property;
@@ -76,6 +78,14 @@ constexpr auto kRows = std::to_array<Row>({
        "nearest_even", {{{P::add_rounding, "nearest_even"}}}},
       {{archs({sm_90}), {}, {fp64}, fp64}, "fitted", kFittedOrigin, kChain, 1, "exact", "nearest_even",
        {{{P::zero_sign, "ieee"}, {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
+      {{archs({sm_90}), InstructionKind::mma, {s8, u8, s4, u4}, s32}, "fitted", kFittedOrigin, kChain, kOneBlock, "exact",
+       "toward_zero", {{{P::overflow, "wrap"}}}},
+      {{archs({sm_90}), InstructionKind::mma, {s8, u8, s4, u4}, s32, Modifier::satfinite}, "fitted", kFittedOrigin, kChain,
+       kOneBlock, "exact", "toward_zero", {{{P::overflow, "max_finite"}}}},
+      {{archs({sm_90}), InstructionKind::mma, {b1}, s32, Modifier::and_popc}, "fitted", kFittedOrigin, kChain, kOneBlock,
+       "exact", "toward_zero", {{{P::product_operation, "and"}, {P::overflow, "wrap"}}}},
+      {{archs({sm_90}), InstructionKind::mma, {b1}, s32, Modifier::xor_popc}, "fitted", kFittedOrigin, kChain, kOneBlock,
+       "exact", "toward_zero", {{{P::product_operation, "xor"}, {P::overflow, "wrap"}}}},
 
       // --- published
       {{archs({sm_70}), {}, {fp16}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 4, "23", "toward_zero", {}},
@@ -110,8 +120,7 @@ constexpr auto kRows = std::to_array<Row>({
 
 bool applies(const Row& row, ArchId arch, const Instruction& in) {
   return row.match.archs.contains(arch) && in.archs.contains(arch) && (!row.match.kind || *row.match.kind == in.kind) &&
-         row.match.inputs.contains(in.a) &&
-         row.match.result == in.d;
+         row.match.inputs.contains(in.a) && row.match.result == in.d && row.match.modifier == in.modifier;
 }
 
 int find_value(const Space& space, Property property, std::string_view text) {

@@ -37,7 +37,8 @@ TEST_P(Recorded, AnswersIdentifyTheDatapathOfTheCatalogue) {
   const FitResult result = fit.run();
   EXPECT_EQ(result.verdict, Verdict::identified);
   EXPECT_EQ(result.mismatches, 0u);
-  EXPECT_GE(result.considered, 1e5);
+  // Sums of integers have few properties.
+  EXPECT_GE(result.considered, instruction.d == FormatId::s32 ? 100 : 1e5);
   EXPECT_FALSE(result.rejected.empty());
 
   const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90, instruction);
