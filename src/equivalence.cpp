@@ -1,4 +1,5 @@
-// Which datapaths of the space are one and the same. docs/space.md states and proves each rule; the numbers refer to it.
+// Which datapaths of the space are one and the same. docs/space.md states and proves each rule; the numbers refer to
+// it.
 #include <algorithm>
 #include <optional>
 
@@ -25,26 +26,28 @@ struct Space::Facts {
   bool c_inside;        ///< c is a term of the first block sum
   bool accumulates;     ///< block sums take in the results of earlier ones
   bool flushes_inputs, flushes_outputs;
-  bool exact;           ///< no term is cut
-  int quantum;          ///< of the smallest result of a block sum that is the result
-  int inner_quantum;    ///< of one that goes on
+  bool exact;         ///< no term is cut
+  int quantum;        ///< of the smallest result of a block sum that is the result
+  int inner_quantum;  ///< of one that goes on
 
   int product_bit;       ///< of all products
   int product_exponent;  ///< least exponent for alignment of a product that is not zero
   int accumulator_bit;   ///< of c, if it is inside, and of results that block sums take in
   int accumulator_exponent;
-  int term_bit;          ///< of all terms of all block sums
-  int sum_bit;           ///< of all block sums, after the cut
-  int last_sum_bit;      ///< of the last one
-  int products_below;    ///< products whose exponents are at most E add up to less than this · 2^E (an accumulator: 2 · 2^E)
-  int sum_width;         ///< bits that the significand of a block sum can have, or kUnbounded
+  int term_bit;        ///< of all terms of all block sums
+  int sum_bit;         ///< of all block sums, after the cut
+  int last_sum_bit;    ///< of the last one
+  int products_below;  ///< products whose exponents are at most E add up to less than this · 2^E (an accumulator: 2 ·
+                       ///< 2^E)
+  int sum_width;       ///< bits that the significand of a block sum can have, or kUnbounded
   bool aligned_subnormals;  ///< an intermediate result that is aligned may be subnormal
   bool tiny;                ///< a block sum that is not zero may be less than the smallest normal number
   bool last_tiny;           ///< the last one may
 
   Facts(const Space& space, const Choice& choice);
 
-  /// Whether products are multiples of so large a number that adding one to a normal number never gives a subnormal one.
+  /// Whether products are multiples of so large a number that adding one to a normal number never gives a subnormal
+  /// one.
   bool large_products(const Format& f) const { return product_bit > f.min_exponent() + f.fraction_bits; }
 };
 
@@ -65,8 +68,8 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
   inner_quantum = value(choice, Property::inner_result) == kInnerSame ? quantum : quantum_of(inner);
 
   product_bit = quantum_of(a) + quantum_of(b);
-  const bool normalised_subnormals = value(choice, Property::subnormal_exponent) ==
-                                     static_cast<int>(SubnormalExponent::normalised);
+  const bool normalised_subnormals =
+      value(choice, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::normalised);
   const bool leading = space.product_exponent(choice) == ProductExponent::normalised || normalised_subnormals;
   product_exponent = leading && !flushes_inputs ? product_bit : a.min_exponent() + b.min_exponent();
 
@@ -95,7 +98,8 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     int alignment = std::min(product_exponent, exponent.value_or(kUnbounded));
     if (floor.kind == ZeroExponentKind::floor) alignment = std::max(alignment, floor.value);
     // Zero or not, a natural accumulator has at least the smallest exponent of its format.
-    if (natural && bit && !normalised_subnormals) alignment = std::max(alignment, (block == 0 ? c : inner).min_exponent());
+    if (natural && bit && !normalised_subnormals)
+      alignment = std::max(alignment, (block == 0 ? c : inner).min_exponent());
     last_sum_bit = exact ? terms_bit : std::max(terms_bit, alignment - bits);
     term_bit = std::min(term_bit, terms_bit);
     sum_bit = std::min(sum_bit, last_sum_bit);
@@ -163,8 +167,8 @@ Choice Space::merge(const Choice& choice) const {
 
   const auto make_exact = [&] {
     set(c, Property::fraction_bits, static_cast<int>(fraction_bits_.size()) - 1);
-    for (Property p : {Property::align_rounding, Property::product_exponent, Property::zero_terms, Property::zero_exponent,
-                       Property::subnormal_exponent}) {
+    for (Property p : {Property::align_rounding, Property::product_exponent, Property::zero_terms,
+                       Property::zero_exponent, Property::subnormal_exponent}) {
       set(c, p, 0);
     }
   };
@@ -190,22 +194,22 @@ Choice Space::merge(const Choice& choice) const {
   }
 
   // 2. Natural zeros that cut nothing.
-  const int product_minimum = std::max(facts.a.min_exponent() + facts.b.max_exponent(),
-                                       facts.b.min_exponent() + facts.a.max_exponent());
+  const int product_minimum =
+      std::max(facts.a.min_exponent() + facts.b.max_exponent(), facts.b.min_exponent() + facts.a.max_exponent());
   if (!exact && value(c, Property::zero_terms) != 0) {
     const int top = std::max(product_minimum, facts.c_inside ? facts.c.min_exponent() : -kUnbounded);
     if (top - bits <= facts.term_bit) set(c, Property::zero_terms, 0);
   }
 
-  // Whether the sign of a sum that underflows can be seen. Adds of numbers of the result's format never underflow unless
-  // they flush, and block sums of which nothing is cut below the smallest result neither. Rounding down, only positive
-  // sums underflow. The sign of an intermediate zero is lost where zero sums are positive.
+  // Whether the sign of a sum that underflows can be seen. Adds of numbers of the result's format never underflow
+  // unless they flush, and block sums of which nothing is cut below the smallest result neither. Rounding down, only
+  // positive sums underflow. The sign of an intermediate zero is lost where zero sums are positive.
   const bool underflow_shows = [&] {
     if (s.adds_apart() && !inner_same) return true;
     if (s.adds_apart() && facts.flushes_outputs) {
       // Only c can be tiny; in a later add it is so no more.
-      const bool c_enters_last = blocks == 1 || !(s.combination == Combination::adds ||
-                                                  (s.combination == Combination::pairs && blocks > 2));
+      const bool c_enters_last =
+          blocks == 1 || !(s.combination == Combination::adds || (s.combination == Combination::pairs && blocks > 2));
       return c_enters_last || !positive_zeros() || !facts.large_products(facts.result);
     }
     const auto underflows = [&](bool tiny, int bit, int quantum, bool as_output) {
@@ -221,8 +225,8 @@ Choice Space::merge(const Choice& choice) const {
   if (value(c, Property::zero_exponent) != 0) {
     const int floor = zero_exponent(c).value;
     const bool accumulators_only = facts.product_exponent >= floor;  // what the floor can act on
-    const bool rounds_the_same_way = align_rounding(c) == output_rounding(c) && inner_same &&
-                                     align_rounding(c) != Rounding::nearest_even;
+    const bool rounds_the_same_way =
+        align_rounding(c) == output_rounding(c) && inner_same && align_rounding(c) != Rounding::nearest_even;
     const bool zeros_alike = positive_zeros() && (positive_underflow() || !underflow_shows);
     // What the floor acts on is less than this · 2^(floor − 1); less than the smallest result, it becomes zero.
     const int below = (accumulators_only ? 0 : facts.products_below) + (facts.accumulator_exponent >= floor ? 0 : 2);
@@ -295,10 +299,10 @@ Choice Space::merge(const Choice& choice) const {
   // 9. Two products: cutting downward and then rounding down is rounding down.
   const bool true_exponents = facts.flushes_inputs || product_exponent(c) == ProductExponent::normalised ||
                               value(c, Property::subnormal_exponent) != 0;
-  if (!exact && block == 2 && !facts.accumulates && inner_same && true_exponents && value(c, Property::zero_terms) == 0 &&
-      align_rounding(c) == Rounding::down && output_rounding(c) == Rounding::down &&
-      bits >= facts.a.fraction_bits + facts.b.fraction_bits + 4 && bits > output_fraction_bits(c) &&
-      output_fraction_bits(c) == facts.result.fraction_bits) {
+  if (!exact && block == 2 && !facts.accumulates && inner_same && true_exponents &&
+      value(c, Property::zero_terms) == 0 && align_rounding(c) == Rounding::down &&
+      output_rounding(c) == Rounding::down && bits >= facts.a.fraction_bits + facts.b.fraction_bits + 4 &&
+      bits > output_fraction_bits(c) && output_fraction_bits(c) == facts.result.fraction_bits) {
     make_exact();
     return c;
   }
@@ -330,7 +334,8 @@ void Space::join_products(Choice& c) const {
     if (!move_to(adds ? Combination::chain : Combination::chain_then_c, s.blocks)) return;
     set(c, Property::output_rounding, static_cast<int>(add.rounding));
     if (!inner_same) {
-      set(c, Property::inner_result, add.rounding == Rounding::toward_zero ? kInnerFp32TowardZero : kInnerFp32NearestEven);
+      set(c, Property::inner_result,
+          add.rounding == Rounding::toward_zero ? kInnerFp32TowardZero : kInnerFp32NearestEven);
     }
     if (adds) set(c, Property::add_rounding, 0);  // else c is still added by itself
     return;

@@ -19,8 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kVerdictNames = {"identified", "ambiguous", "unexplained"};
 
 /// What shields a core from a wrong result: edge rules, which are tried later.
-constexpr unsigned kEdges = kConsultedSubnormalInput | kConsultedZeroExponent | kConsultedTinyResult | kConsultedZeroSum |
-                            kConsultedOverflow | kConsultedNan;
+constexpr unsigned kEdges = kConsultedSubnormalInput | kConsultedZeroExponent | kConsultedTinyResult |
+                            kConsultedZeroSum | kConsultedOverflow | kConsultedNan;
 
 /// Edge properties that a result may depend on, by what it consulted.
 struct EdgeRule {
@@ -44,9 +44,14 @@ constexpr std::size_t kFewCores = 400;
 constexpr std::uint32_t kThinningStream = 2000;  // of random numbers
 
 /// The order in which expand() decides them: those that few answers depend on together with others come first.
-constexpr std::array<Property, 8> kEdgeProperties = {
-    Property::nan,               Property::zero_sign,      Property::overflow,      Property::subnormal_inputs,
-    Property::subnormal_exponent, Property::subnormal_outputs, Property::underflow_sign, Property::zero_exponent};
+constexpr std::array<Property, 8> kEdgeProperties = {Property::nan,
+                                                     Property::zero_sign,
+                                                     Property::overflow,
+                                                     Property::subnormal_inputs,
+                                                     Property::subnormal_exponent,
+                                                     Property::subnormal_outputs,
+                                                     Property::underflow_sign,
+                                                     Property::zero_exponent};
 
 /// What a result may have consulted and still be judged once the properties of kEdgeProperties before `depth`, or not
 /// in question at all, are decided.
@@ -104,7 +109,8 @@ void Fit::ask_battery() {
   if (live_ == nullptr) return;
   for (std::size_t f = 0; f < kFamilies; ++f) {
     const auto family = static_cast<Family>(f);
-    Tiles tiles = make_family_tiles(*instruction_, family, options_.seed, 0, options_.tiles_per_family, kPackSide, kPackSide);
+    Tiles tiles =
+        make_family_tiles(*instruction_, family, options_.seed, 0, options_.tiles_per_family, kPackSide, kPackSide);
     live_->answer(tiles);
     evidence_.add(std::move(tiles), fmt::format("random: {}", name(family)));
   }
@@ -184,8 +190,10 @@ std::vector<std::vector<int>> Fit::blocks_by_swallowing() {
         Problem p = zero_problem(*instruction_);
         for (int i = 0; i < k; ++i) make.put(p, i, unit_negative, unit);
         p.c = make.accumulator(unit_negative, unit);
-        if (pivot < 0) p.c = make.accumulator(pivot_negative, big);
-        else make.put(p, pivot, pivot_negative, big);
+        if (pivot < 0)
+          p.c = make.accumulator(pivot_negative, big);
+        else
+          make.put(p, pivot, pivot_negative, big);
         make.put(p, partner, !pivot_negative, big);
         problems.push_back(std::move(p));
       }
@@ -199,7 +207,8 @@ std::vector<std::vector<int>> Fit::blocks_by_swallowing() {
         if (!answer) continue;
         const Decoded r = decode(d, *answer);
         if (!r.is_finite()) continue;
-        const double value = (r.negative ? -1 : 1) * std::ldexp(static_cast<double>(r.significand), r.exponent - d.fraction_bits);
+        const double value =
+            (r.negative ? -1 : 1) * std::ldexp(static_cast<double>(r.significand), r.exponent - d.fraction_bits);
         const double units = value / unit_value * (variant & 1 ? -1 : 1);
         const bool whole = units >= 0 && units <= k && units == std::floor(units);
         // Directed roundings leave a remainder of the large value in some variants; those are no whole small number,
@@ -225,8 +234,10 @@ std::vector<std::vector<int>> Fit::blocks_by_swallowing() {
     std::map<int, std::vector<int>, std::greater<>> by_survivors;  // most survivors: earliest
     bool complete = true;
     for (std::size_t i = 0; i < partners.size(); ++i) {
-      if (counts[i]) by_survivors[*counts[i]].push_back(partners[i]);
-      else complete = false;
+      if (counts[i])
+        by_survivors[*counts[i]].push_back(partners[i]);
+      else
+        complete = false;
     }
     if (!complete) break;
     std::vector<std::vector<int>> blocks;
@@ -256,7 +267,9 @@ void Fit::collect_probes() {
   const Format& b = format(instruction_->b);
   const Format& c = format(instruction_->c);
   const Format& d = format(instruction_->d);
-  const auto normal = [](const Format& f, std::uint64_t code) { return decode(f, code).number_class == NumberClass::normal; };
+  const auto normal = [](const Format& f, std::uint64_t code) {
+    return decode(f, code).number_class == NumberClass::normal;
+  };
   std::vector<std::size_t> exact, dense;
   for (std::size_t n = 0; n < evidence_.size(); ++n) {
     const std::string name = evidence_.name_of(n);
@@ -384,8 +397,10 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
     unsigned consulted = 0;
     const bool right = judge(number, consulted);
     consulted &= kEdges;
-    if (consulted != 0) edge_answers.push_back({number, consulted});
-    else if (!right) return {};
+    if (consulted != 0)
+      edge_answers.push_back({number, consulted});
+    else if (!right)
+      return {};
     consulted_by_any |= consulted;
   }
 
@@ -514,8 +529,8 @@ void Fit::thin_out(FitResult& result) {
   }
 }
 
-/// Survivors of the cores that are left; forgets cores that have none. If there are too many cores and the first ones have
-/// survivors, the others are left as they are, in unexpanded_.
+/// Survivors of the cores that are left; forgets cores that have none. If there are too many cores and the first ones
+/// have survivors, the others are left as they are, in unexpanded_.
 void Fit::expand_all() {
   std::vector<std::size_t> all(evidence_.size());
   std::iota(all.begin(), all.end(), 0);
@@ -534,7 +549,8 @@ void Fit::expand_all() {
         if (seen.insert(survivor.choice).second) survivors_.push_back(std::move(survivor));
       }
     }
-    if (!survivors_.empty()) unexpanded_.assign(cores_.begin() + static_cast<std::ptrdiff_t>(first + count), cores_.end());
+    if (!survivors_.empty())
+      unexpanded_.assign(cores_.begin() + static_cast<std::ptrdiff_t>(first + count), cores_.end());
   }
   if (alive.empty()) return;  // then they are the nearest that there is
   cores_ = std::move(alive);
@@ -574,7 +590,8 @@ bool Fit::separate_survivors(FitResult& result) {
     }
   };
   const std::size_t stride = std::max<std::size_t>(1, survivors_.size() / kPackSide);
-  for (std::size_t i = stride; i < survivors_.size() && problems.size() < kPackSide && tries < kMostTries; i += stride) {
+  for (std::size_t i = stride; i < survivors_.size() && problems.size() < kPackSide && tries < kMostTries;
+       i += stride) {
     attempt(survivors_[i - stride].choice, survivors_[i].choice);
   }
   for (std::size_t i = 1; i < survivors_.size() && problems.empty() && tries < kMostTries; ++i) {
@@ -595,7 +612,8 @@ bool Fit::separate_survivors(FitResult& result) {
   result.separating += problems.size();
   const std::size_t before = evidence_.size();
   ask(problems, "separating");
-  if (!unexpanded_.empty() || std::any_of(survivors_.begin(), survivors_.end(), [](const Survivor& s) { return !s.free.empty(); })) {
+  if (!unexpanded_.empty() ||
+      std::any_of(survivors_.begin(), survivors_.end(), [](const Survivor& s) { return !s.free.empty(); })) {
     expand_all();
     return true;
   }
@@ -619,9 +637,10 @@ FitResult Fit::run() {
   eliminate(result);
   constexpr int kMostRounds = 40;
   for (int round = 0; live_ != nullptr && round < kMostRounds; ++round) {
-    const bool undecided = survivors_.size() > 1 || !unexpanded_.empty() || (survivors_.size() == 1 && std::any_of(survivors_[0].free.begin(), survivors_[0].free.end(), [&](Property p) {
-                             return space_.observable(survivors_[0].choice, p);
-                           }));
+    const bool undecided =
+        survivors_.size() > 1 || !unexpanded_.empty() ||
+        (survivors_.size() == 1 && std::any_of(survivors_[0].free.begin(), survivors_[0].free.end(),
+                                               [&](Property p) { return space_.observable(survivors_[0].choice, p); }));
     if (!undecided) break;
     if (separate_survivors(result)) continue;
     // What a short search cannot separate, a long one may, if it is not too much.
@@ -697,7 +716,9 @@ void Fit::explain(FitResult& result) {
     for (int v = 0; v < space_.count(property); ++v) {
       Choice other = result.choice;
       Space::set(other, property, v);
-      if (v == Space::value(result.choice, property) || !space_.contains(other) || space_.canonical(other) == result.choice) continue;
+      if (v == Space::value(result.choice, property) || !space_.contains(other) ||
+          space_.canonical(other) == result.choice)
+        continue;
       observable = true;
       FastEmulator emulator(space_.datapath(other));
       // A crafted probe says more than a chance result.
@@ -706,8 +727,8 @@ void Fit::explain(FitResult& result) {
           return evidence_.emulate(emulator, number) != evidence_.answer(number);
         });
         if (refuting == numbers->end()) continue;
-        result.rejected.push_back({property, space_.value_text(property, v), *refuting, evidence_.emulate(emulator, *refuting),
-                                   evidence_.answer(*refuting)});
+        result.rejected.push_back({property, space_.value_text(property, v), *refuting,
+                                   evidence_.emulate(emulator, *refuting), evidence_.answer(*refuting)});
         break;
       }
     }
@@ -841,7 +862,8 @@ Counterexample Fit::minimise(const Datapath& datapath, Counterexample found) {
       candidates.back().c = 0;
     }
     for (std::size_t k = 0; k < p.a.size(); ++k) {
-      const std::uint64_t a = fewer_bits(format(instruction_->a), p.a[k]), b = fewer_bits(format(instruction_->b), p.b[k]);
+      const std::uint64_t a = fewer_bits(format(instruction_->a), p.a[k]),
+                          b = fewer_bits(format(instruction_->b), p.b[k]);
       if (a != p.a[k]) {
         candidates.push_back(p);
         candidates.back().a[k] = a;

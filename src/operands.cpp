@@ -10,8 +10,9 @@
 namespace tcnum {
 namespace {
 
-constexpr std::array<std::string_view, kFamilies> kFamilyNames = {"narrow", "wide",   "cancellation", "uniform_bits", "tiny",    "huge",
-                                                                  "sparse", "edges",  "signed_zeros", "specials",     "gaussian"};
+constexpr std::array<std::string_view, kFamilies> kFamilyNames = {
+    "narrow", "wide",  "cancellation", "uniform_bits", "tiny",    "huge",
+    "sparse", "edges", "signed_zeros", "specials",     "gaussian"};
 
 /// A number of the format with that exponent (clamped to the format's normal range) and a random significand drawn
 /// from the patterns that matter: one, one and an ulp, one and a half, nearly two, anything.
@@ -20,14 +21,23 @@ std::uint64_t number(const Format& f, Stream& random, bool negative, int exponen
   const std::uint64_t one = std::uint64_t{1} << f.fraction_bits;
   std::uint64_t significand = one;
   switch (random.between(0, 7)) {
-    case 0: break;
-    case 1: significand = one + 1; break;
-    case 2: significand = one + one / 2; break;
-    case 3: significand = 2 * one - 1; break;
-    default: significand = one + (random.next64() & (one - 1)); break;
+    case 0:
+      break;
+    case 1:
+      significand = one + 1;
+      break;
+    case 2:
+      significand = one + one / 2;
+      break;
+    case 3:
+      significand = 2 * one - 1;
+      break;
+    default:
+      significand = one + (random.next64() & (one - 1));
+      break;
   }
-  std::uint64_t code = encode(f, negative, significand, exponent - f.fraction_bits, false, Rounding::toward_zero,
-                              Overflow::max_finite);
+  std::uint64_t code =
+      encode(f, negative, significand, exponent - f.fraction_bits, false, Rounding::toward_zero, Overflow::max_finite);
   // Bits that the format does not have are given to the hardware all the same.
   if (f.padding_bits > 0) code |= random.next64() & ((std::uint64_t{1} << f.padding_bits) - 1);
   return code;
@@ -63,16 +73,20 @@ std::uint64_t special(const Format& f, Stream& random) {
   const bool negative = random.chance(50);
   switch (random.between(0, 5)) {
     case 0:
-    case 1: return f.has_infinity() ? infinity_code(f, negative) : max_finite_code(f, negative);
-    case 2: return nan_code(f);
+    case 1:
+      return f.has_infinity() ? infinity_code(f, negative) : max_finite_code(f, negative);
+    case 2:
+      return nan_code(f);
     case 3: {  // any NaN: quiet or signalling, any payload
       const std::uint64_t sign = std::uint64_t{negative} << (f.storage_bits - 1);
       if (!f.has_infinity()) return nan_code(f) | (f.non_finite == NonFinite::nan_all_ones ? sign : 0);
       const std::uint64_t fraction = random.next64() & ((std::uint64_t{1} << (f.fraction_bits + f.padding_bits)) - 1);
       return infinity_code(f, negative) | std::max<std::uint64_t>(fraction, 1);
     }
-    case 4: return zero_code(f, negative);
-    default: return max_finite_code(f, negative);
+    case 4:
+      return zero_code(f, negative);
+    default:
+      return max_finite_code(f, negative);
   }
 }
 
@@ -85,17 +99,39 @@ class Filler {
   Problem operator()() {
     Problem p = zero_problem(in_);
     switch (family_) {
-      case Family::narrow: narrow(p); break;
-      case Family::wide: wide(p); break;
-      case Family::cancellation: cancellation(p); break;
-      case Family::uniform_bits: uniform_bits(p); break;
-      case Family::tiny: tiny(p); break;
-      case Family::huge: huge(p); break;
-      case Family::sparse: sparse(p); break;
-      case Family::edges: edges(p); break;
-      case Family::signed_zeros: signed_zeros(p); break;
-      case Family::specials: specials(p); break;
-      case Family::gaussian: gaussian(p); break;
+      case Family::narrow:
+        narrow(p);
+        break;
+      case Family::wide:
+        wide(p);
+        break;
+      case Family::cancellation:
+        cancellation(p);
+        break;
+      case Family::uniform_bits:
+        uniform_bits(p);
+        break;
+      case Family::tiny:
+        tiny(p);
+        break;
+      case Family::huge:
+        huge(p);
+        break;
+      case Family::sparse:
+        sparse(p);
+        break;
+      case Family::edges:
+        edges(p);
+        break;
+      case Family::signed_zeros:
+        signed_zeros(p);
+        break;
+      case Family::specials:
+        specials(p);
+        break;
+      case Family::gaussian:
+        gaussian(p);
+        break;
     }
     return p;
   }
@@ -131,8 +167,10 @@ class Filler {
     // A product's exponent is at most twice the reach.
     const int reach = random_.between(3, std::min(60, d().max_exponent() / 2 - 2));
     for (std::size_t i = 0; i < k(); ++i) {
-      p.a[i] = number(a(), random_, coin(), random_.between(std::max(a().min_exponent(), -reach), std::min(a().max_exponent(), reach)));
-      p.b[i] = number(b(), random_, coin(), random_.between(std::max(b().min_exponent(), -reach), std::min(b().max_exponent(), reach)));
+      p.a[i] = number(a(), random_, coin(),
+                      random_.between(std::max(a().min_exponent(), -reach), std::min(a().max_exponent(), reach)));
+      p.b[i] = number(b(), random_, coin(),
+                      random_.between(std::max(b().min_exponent(), -reach), std::min(b().max_exponent(), reach)));
     }
     p.c = number(c(), random_, coin(), random_.between(-reach, reach));
   }
@@ -146,7 +184,8 @@ class Filler {
     const int pairs = random_.between(1, std::max(1, in_.k / 2));
     // Small terms everywhere, at distances from the large ones that straddle the widths that matter.
     const int depth = random_.between(0, 45);
-    for (std::size_t i = 0; i < k(); ++i) put_product(in_, p, i, random_, coin(), std::min(most_left, high - depth) - random_.between(0, 4));
+    for (std::size_t i = 0; i < k(); ++i)
+      put_product(in_, p, i, random_, coin(), std::min(most_left, high - depth) - random_.between(0, 4));
     p.c = small_number(c(), random_, coin(), most_left - random_.between(0, 45));
     for (int n = 0; n < pairs; ++n) {
       const auto i = static_cast<std::size_t>(slot()), j = static_cast<std::size_t>(slot());
@@ -181,9 +220,12 @@ class Filler {
     for (int n = 0; n < used; ++n) {
       put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), centre + random_.between(-12, 12));
     }
-    p.c = random_.chance(25) ? zero_code(c(), coin())
-                             : small_number(c(), random_, coin(), std::max(centre, c().min_exponent() - c().fraction_bits) + random_.between(-4, 12));
-    if (random_.chance(25)) p.c = small_number(c(), random_, coin(), c().min_exponent() - random_.between(-3, c().fraction_bits));
+    p.c = random_.chance(25)
+              ? zero_code(c(), coin())
+              : small_number(c(), random_, coin(),
+                             std::max(centre, c().min_exponent() - c().fraction_bits) + random_.between(-4, 12));
+    if (random_.chance(25))
+      p.c = small_number(c(), random_, coin(), c().min_exponent() - random_.between(-3, c().fraction_bits));
   }
 
   void huge(Problem& p) {
@@ -191,7 +233,8 @@ class Filler {
     for (std::size_t i = 0; i < k(); ++i) {
       if (random_.chance(60)) put_product(in_, p, i, random_, random_.chance(30), top + random_.between(-6, 1));
     }
-    p.c = random_.chance(50) ? max_finite_code(c(), coin()) : number(c(), random_, coin(), c().max_exponent() - random_.between(0, 6));
+    p.c = random_.chance(50) ? max_finite_code(c(), coin())
+                             : number(c(), random_, coin(), c().max_exponent() - random_.between(0, 6));
   }
 
   void sparse(Problem& p) {
@@ -199,10 +242,13 @@ class Filler {
     const int high = random_.between(std::max(low, -80), std::min(top, 80));
     const int used = random_.between(1, 4);
     for (int n = 0; n < used; ++n) {
-      put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), std::max(low, high - random_.between(0, 44)));
+      put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(),
+                  std::max(low, high - random_.between(0, 44)));
     }
-    if (random_.chance(70)) p.c = small_number(c(), random_, coin(), high - random_.between(-4, 44));
-    else p.c = zero_code(c(), coin());
+    if (random_.chance(70))
+      p.c = small_number(c(), random_, coin(), high - random_.between(-4, 44));
+    else
+      p.c = zero_code(c(), coin());
   }
 
   void edges(Problem& p) {
@@ -218,8 +264,10 @@ class Filler {
         return;
       }
       const auto i = static_cast<std::size_t>(home ^ random_.between(0, std::min(reach, in_.k - 1))) % k();
-      if (coin()) put_product(in_, p, i, random_, negative, std::min(exponent, make.highest()));
-      else make.put(p, static_cast<int>(i), negative, std::min(exponent, make.highest()));
+      if (coin())
+        put_product(in_, p, i, random_, negative, std::min(exponent, make.highest()));
+      else
+        make.put(p, static_cast<int>(i), negative, std::min(exponent, make.highest()));
     };
     const bool negative = coin();
     const int large = random_.between(1, 4), small = random_.between(1, 3);
@@ -269,9 +317,15 @@ class Filler {
     const int used = random_.between(1, 3);
     for (int n = 0; n < used; ++n) {
       switch (random_.between(0, 2)) {
-        case 0: p.a[static_cast<std::size_t>(slot())] = special(a(), random_); break;
-        case 1: p.b[static_cast<std::size_t>(slot())] = special(b(), random_); break;
-        default: p.c = special(c(), random_); break;
+        case 0:
+          p.a[static_cast<std::size_t>(slot())] = special(a(), random_);
+          break;
+        case 1:
+          p.b[static_cast<std::size_t>(slot())] = special(b(), random_);
+          break;
+        default:
+          p.c = special(c(), random_);
+          break;
       }
     }
   }
@@ -321,16 +375,27 @@ class BoundaryFiller {
     for (int n = 0; n < terms; ++n) {
       int exponent = base;
       switch (random_.between(0, 5)) {
-        case 0: break;
-        case 1: exponent = base - random_.between(0, 3); break;
-        case 2: exponent = boundary() + nudge(); break;
-        default: exponent = base - pick(boundaries_.distances) + nudge(); break;
+        case 0:
+          break;
+        case 1:
+          exponent = base - random_.between(0, 3);
+          break;
+        case 2:
+          exponent = boundary() + nudge();
+          break;
+        default:
+          exponent = base - pick(boundaries_.distances) + nudge();
+          break;
       }
       const bool sign = random_.chance(60) ? negative : !negative;
-      if (n == 0 ? random_.chance(c_share) : random_.chance(20)) p.c = value(format(in_.c), sign, exponent);
-      else if (random_.chance(20)) put_neighbours(p, sign, exponent);
-      else if (random_.chance(10)) put_complements(p, sign, exponent);
-      else put(p, slot(), sign, exponent);
+      if (n == 0 ? random_.chance(c_share) : random_.chance(20))
+        p.c = value(format(in_.c), sign, exponent);
+      else if (random_.chance(20))
+        put_neighbours(p, sign, exponent);
+      else if (random_.chance(10))
+        put_complements(p, sign, exponent);
+      else
+        put(p, slot(), sign, exponent);
     }
     if (random_.chance(5)) cancel(p);
     return p;
@@ -338,7 +403,9 @@ class BoundaryFiller {
 
  private:
   std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.k - 1)); }
-  int pick(const std::vector<int>& from) { return from[static_cast<std::size_t>(random_.between(0, static_cast<int>(from.size()) - 1))]; }
+  int pick(const std::vector<int>& from) {
+    return from[static_cast<std::size_t>(random_.between(0, static_cast<int>(from.size()) - 1))];
+  }
 
   int boundary() { return pick(random_.chance(50) ? boundaries_.focus : boundaries_.exponents); }
   int nudge() { return random_.chance(50) ? 0 : random_.between(-2, 2); }
@@ -353,7 +420,8 @@ class BoundaryFiller {
       p.b[i] = zero_code(b, false);
       if (!random_.chance(natural)) continue;
       const int low = b.min_exponent() - (random_.chance(25) ? b.fraction_bits : 0);
-      p.b[i] = small_number(b, random_, false, random_.between(low, random_.chance(25) ? b.min_exponent() : b.max_exponent()));
+      p.b[i] = small_number(b, random_, false,
+                            random_.between(low, random_.chance(25) ? b.min_exponent() : b.max_exponent()));
     }
     p.c = zero_code(format(in_.c), random_.chance(signs));
   }
@@ -364,12 +432,23 @@ class BoundaryFiller {
     const std::uint64_t one = std::uint64_t{1} << bits;
     std::uint64_t significand = one;
     switch (large_ ? random_.between(4, 6) : random_.between(0, 8)) {
-      case 0: break;
-      case 1: significand = one + 1; break;
-      case 2: significand = 2 * one - 1; break;
-      case 3: significand = one + (std::uint64_t{1} << random_.between(0, bits)) / 2; break;
-      case 4: significand = one + one / 2; break;
-      case 5: significand = 2 * one - (std::uint64_t{1} << random_.between(0, bits)); break;
+      case 0:
+        break;
+      case 1:
+        significand = one + 1;
+        break;
+      case 2:
+        significand = 2 * one - 1;
+        break;
+      case 3:
+        significand = one + (std::uint64_t{1} << random_.between(0, bits)) / 2;
+        break;
+      case 4:
+        significand = one + one / 2;
+        break;
+      case 5:
+        significand = 2 * one - (std::uint64_t{1} << random_.between(0, bits));
+        break;
       case 6: {  // ones down to a boundary's distance
         const int last = std::clamp(bits - pick(boundaries_.distances) + random_.between(-2, 2), 0, bits);
         significand = 2 * one - (std::uint64_t{1} << last);
@@ -382,7 +461,9 @@ class BoundaryFiller {
         }
         break;
       }
-      default: significand = one + (random_.next64() & (one - 1)); break;
+      default:
+        significand = one + (random_.next64() & (one - 1));
+        break;
     }
     std::uint64_t code = encode(f, negative, significand, std::min(exponent, f.max_exponent()) - bits, false,
                                 Rounding::toward_zero, Overflow::max_finite);
@@ -394,7 +475,8 @@ class BoundaryFiller {
     const Format& a = format(in_.a);
     const Format& b = format(in_.b);
     const int subnormal = random_.chance(25) ? 1 : 0;
-    const int a_low = a.min_exponent() - subnormal * a.fraction_bits, b_low = b.min_exponent() - subnormal * b.fraction_bits;
+    const int a_low = a.min_exponent() - subnormal * a.fraction_bits,
+              b_low = b.min_exponent() - subnormal * b.fraction_bits;
     const int low = std::max(a_low, exponent - b.max_exponent()), high = std::min(a.max_exponent(), exponent - b_low);
     const int ea = low <= high ? random_.between(low, high) : (exponent < 0 ? a_low : a.max_exponent());
     const bool a_negative = random_.chance(50);
@@ -405,11 +487,13 @@ class BoundaryFiller {
   /// Makes c about the opposite of all products together, so that their last bits show.
   void cancel(Problem& p) {
     double sum = 0;
-    for (std::size_t i = 0; i < p.a.size(); ++i) sum += number_of(format(in_.a), p.a[i]) * number_of(format(in_.b), p.b[i]);
+    for (std::size_t i = 0; i < p.a.size(); ++i)
+      sum += number_of(format(in_.a), p.a[i]) * number_of(format(in_.b), p.b[i]);
     int exponent = 0;
     const auto significand = static_cast<std::uint64_t>(std::ldexp(std::abs(std::frexp(sum, &exponent)), 53));
     if (!std::isfinite(sum) || significand == 0) return;
-    p.c = encode(format(in_.c), sum > 0, significand, exponent - 53, false, Rounding::toward_zero, Overflow::max_finite);
+    p.c =
+        encode(format(in_.c), sum > 0, significand, exponent - 53, false, Rounding::toward_zero, Overflow::max_finite);
   }
   static double number_of(const Format& f, std::uint64_t code) {
     const Decoded d = decode(f, code);
@@ -421,7 +505,8 @@ class BoundaryFiller {
     const Format& a = format(in_.a);
     const Format& b = format(in_.b);
     const int bits = std::min(a.fraction_bits, b.fraction_bits);
-    const int low = std::max(a.min_exponent(), exponent - b.max_exponent()), high = std::min(a.max_exponent(), exponent - b.min_exponent());
+    const int low = std::max(a.min_exponent(), exponent - b.max_exponent()),
+              high = std::min(a.max_exponent(), exponent - b.min_exponent());
     const std::size_t i = slot(), j = slot();
     if (low > high || i == j || bits < 2) return put(p, i, negative, exponent);
     const int ea = random_.between(low, high);
@@ -445,13 +530,16 @@ class BoundaryFiller {
     const int high = std::min(a.max_exponent(), exponent - 2 - b.min_exponent());
     if (low > high || i == j) return put(p, i, negative, exponent);
     const int ea = random_.between(low, high), eb = exponent - ea;
-    const auto whole = [](const Format& f, std::uint64_t code) { return code & ~((std::uint64_t{1} << f.padding_bits) - 1); };
+    const auto whole = [](const Format& f, std::uint64_t code) {
+      return code & ~((std::uint64_t{1} << f.padding_bits) - 1);
+    };
     const std::uint64_t x = whole(b, value(b, negative, eb - random_.between(1, 2)));
     const Decoded d = decode(b, x);
     const int lowest = d.exponent - b.fraction_bits;
     if (eb - lowest < 0 || eb - lowest > 60) return put(p, i, negative, exponent);
     std::uint64_t t = std::uint64_t{1} << (eb - lowest);
-    if (const int last = boundary() + nudge() - ea - lowest; last >= 0 && last < eb - lowest) t += std::uint64_t{1} << last;
+    if (const int last = boundary() + nudge() - ea - lowest; last >= 0 && last < eb - lowest)
+      t += std::uint64_t{1} << last;
     p.a[i] = p.a[j] = random_.chance(50) ? encode(a, false, 1, ea, false, Rounding::toward_zero, Overflow::max_finite)
                                          : whole(a, value(a, false, ea));
     p.b[i] = x;
@@ -492,8 +580,10 @@ Tiles tiles_of(const Instruction& in, std::size_t count, std::size_t m, std::siz
 std::uint32_t Stream::next() {
   if (left_ == 0) {
     r123::Philox4x32 generator;
-    const r123::Philox4x32::ctr_type counter = {{static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32), stream_, block_++}};
-    const r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
+    const r123::Philox4x32::ctr_type counter = {
+        {static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32), stream_, block_++}};
+    const r123::Philox4x32::key_type key = {
+        {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
     const auto out = generator(counter, key);
     for (std::size_t i = 0; i < 4; ++i) buffer_[i] = out[i];
     left_ = 4;

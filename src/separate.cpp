@@ -19,15 +19,22 @@ std::uint32_t families_for(Property property) {
   };
   using enum Family;
   switch (property) {
-    case Property::zero_exponent: return set({edges, tiny});
+    case Property::zero_exponent:
+      return set({edges, tiny});
     case Property::subnormal_inputs:
     case Property::subnormal_exponent:
-    case Property::subnormal_outputs: return set({tiny, edges, uniform_bits, sparse});
-    case Property::underflow_sign: return set({tiny, edges});
-    case Property::zero_sign: return set({signed_zeros, cancellation, edges});
-    case Property::overflow: return set({huge, uniform_bits});
-    case Property::nan: return set({specials});
-    default: return (1u << kFamilies) - 1;
+    case Property::subnormal_outputs:
+      return set({tiny, edges, uniform_bits, sparse});
+    case Property::underflow_sign:
+      return set({tiny, edges});
+    case Property::zero_sign:
+      return set({signed_zeros, cancellation, edges});
+    case Property::overflow:
+      return set({huge, uniform_bits});
+    case Property::nan:
+      return set({specials});
+    default:
+      return (1u << kFamilies) - 1;
   }
 }
 
@@ -43,14 +50,15 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
 
   Boundaries found;
   const auto add_format = [&](const Format& f) {
-    found.exponents.insert(found.exponents.end(), {f.min_exponent(), f.min_exponent() - f.fraction_bits, f.max_exponent(),
-                                                   f.max_exponent() - f.fraction_bits});
+    found.exponents.insert(found.exponents.end(), {f.min_exponent(), f.min_exponent() - f.fraction_bits,
+                                                   f.max_exponent(), f.max_exponent() - f.fraction_bits});
     found.distances.push_back(f.fraction_bits);
   };
   add_format(c);
   add_format(r);
-  found.exponents.insert(found.exponents.end(), {0, a.min_exponent() + b.min_exponent(), a.min_exponent() + b.max_exponent(),
-                                                 b.min_exponent() + a.max_exponent(), lowest, a.max_exponent() + b.max_exponent()});
+  found.exponents.insert(found.exponents.end(),
+                         {0, a.min_exponent() + b.min_exponent(), a.min_exponent() + b.max_exponent(),
+                          b.min_exponent() + a.max_exponent(), lowest, a.max_exponent() + b.max_exponent()});
   found.distances.insert(found.distances.end(), {1, a.fraction_bits, a.fraction_bits + b.fraction_bits});
   for (const Choice& choice : {one, other}) {
     const Numerics n = space.numerics(choice);
@@ -58,13 +66,15 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
       const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
       if (unit.fraction_bits != kExact) found.distances.push_back(unit.fraction_bits);
       if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
-        found.exponents.insert(found.exponents.end(), {unit.zero_exponent.value, unit.zero_exponent.value - unit.fraction_bits});
+        found.exponents.insert(found.exponents.end(),
+                               {unit.zero_exponent.value, unit.zero_exponent.value - unit.fraction_bits});
       }
       for (const RoundStep& step : unit.result) {
         found.distances.push_back(step.fraction_bits);
         found.exponents.insert(found.exponents.end(), {step.min_exponent, step.min_exponent - step.fraction_bits});
         // Where the lowest kept bit is that of the smallest result.
-        if (unit.fraction_bits != kExact) found.exponents.push_back(step.min_exponent - step.fraction_bits + unit.fraction_bits);
+        if (unit.fraction_bits != kExact)
+          found.exponents.push_back(step.min_exponent - step.fraction_bits + unit.fraction_bits);
       }
     }
   }
@@ -79,18 +89,27 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
         for (const Choice& choice : {one, other}) {
           const ZeroExponent& z = space.zero_exponent(choice);
           if (z.kind != ZeroExponentKind::floor) continue;
-          found.focus.insert(found.focus.end(), {z.value, z.value - 1, z.value - 1, z.value - space.fraction_bits(choice)});
+          found.focus.insert(found.focus.end(),
+                             {z.value, z.value - 1, z.value - 1, z.value - space.fraction_bits(choice)});
         }
         break;
       case Property::subnormal_inputs:
       case Property::subnormal_exponent:
-        found.focus.insert(found.focus.end(), {c.min_exponent() - 1, a.min_exponent() + b.max_exponent(), b.min_exponent() + a.max_exponent(),
-                                               a.min_exponent() + b.min_exponent()});
+        found.focus.insert(found.focus.end(),
+                           {c.min_exponent() - 1, a.min_exponent() + b.max_exponent(),
+                            b.min_exponent() + a.max_exponent(), a.min_exponent() + b.min_exponent()});
         break;
-      case Property::subnormal_outputs: found.focus.push_back(r.min_exponent() - 1); break;
-      case Property::underflow_sign: found.focus.insert(found.focus.end(), {r.min_exponent() - 1, r.min_exponent() - r.fraction_bits - 1}); break;
-      case Property::overflow: found.focus.insert(found.focus.end(), {r.max_exponent(), r.max_exponent()+ 1}); break;
-      default: break;
+      case Property::subnormal_outputs:
+        found.focus.push_back(r.min_exponent() - 1);
+        break;
+      case Property::underflow_sign:
+        found.focus.insert(found.focus.end(), {r.min_exponent() - 1, r.min_exponent() - r.fraction_bits - 1});
+        break;
+      case Property::overflow:
+        found.focus.insert(found.focus.end(), {r.max_exponent(), r.max_exponent() + 1});
+        break;
+      default:
+        break;
     }
   }
   if (found.focus.empty()) found.focus = found.exponents;
@@ -125,10 +144,14 @@ std::optional<Problem> separate(const Space& space, const Choice& one, const Cho
   };
   constexpr std::size_t kBatch = 4, kShare = 8;
   for (std::size_t done = 0; done < tiles; done += kBatch) {
-    if (auto found = difference(make_boundary_tiles(in, boundaries, seed, kShare * done, kShare * kBatch, kPackSide, kPackSide))) return found;
+    if (auto found =
+            difference(make_boundary_tiles(in, boundaries, seed, kShare * done, kShare * kBatch, kPackSide, kPackSide)))
+      return found;
     for (std::size_t f = 0; f < kFamilies; ++f) {
       if ((families >> f & 1u) == 0) continue;
-      if (auto found = difference(make_family_tiles(in, static_cast<Family>(f), seed, done, kBatch, kPackSide, kPackSide))) return found;
+      if (auto found =
+              difference(make_family_tiles(in, static_cast<Family>(f), seed, done, kBatch, kPackSide, kPackSide)))
+        return found;
     }
   }
   return std::nullopt;

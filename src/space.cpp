@@ -11,18 +11,33 @@
 namespace tcnum {
 namespace {
 
-constexpr std::array<std::string_view, kProperties> kPropertyNames = {
-    "structure",        "operand_format",     "product_operation",    "fraction_bits",  "align_rounding", "product_exponent",
-    "zero_terms",       "output_rounding",    "output_fraction_bits", "inner_result",   "add_rounding",   "zero_exponent",
-    "subnormal_inputs", "subnormal_exponent", "subnormal_outputs",    "zero_sign",      "underflow_sign", "overflow",
-    "nan"};
+constexpr std::array<std::string_view, kProperties> kPropertyNames = {"structure",
+                                                                      "operand_format",
+                                                                      "product_operation",
+                                                                      "fraction_bits",
+                                                                      "align_rounding",
+                                                                      "product_exponent",
+                                                                      "zero_terms",
+                                                                      "output_rounding",
+                                                                      "output_fraction_bits",
+                                                                      "inner_result",
+                                                                      "add_rounding",
+                                                                      "zero_exponent",
+                                                                      "subnormal_inputs",
+                                                                      "subnormal_exponent",
+                                                                      "subnormal_outputs",
+                                                                      "zero_sign",
+                                                                      "underflow_sign",
+                                                                      "overflow",
+                                                                      "nan"};
 
 /// Splits an order of all k into blocks of a size.
 std::vector<std::vector<int>> blocks_of(const std::vector<int>& order, int size) {
   std::vector<std::vector<int>> blocks;
   for (std::size_t first = 0; first < order.size(); first += static_cast<std::size_t>(size)) {
-    std::vector<int> block(order.begin() + static_cast<std::ptrdiff_t>(first),
-                           order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), first + static_cast<std::size_t>(size))));
+    std::vector<int> block(
+        order.begin() + static_cast<std::ptrdiff_t>(first),
+        order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), first + static_cast<std::size_t>(size))));
     std::sort(block.begin(), block.end());
     blocks.push_back(std::move(block));
   }
@@ -61,21 +76,27 @@ std::vector<Order> orders_of(int k) {
 
 /// For sums of integers the others are no different from these.
 constexpr std::array<Combination, 2> kIntegerCombinations = {Combination::chain, Combination::chain_then_c};
-constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combination::chain_then_c, Combination::adds,
-                                                      Combination::adds_then_c, Combination::pairs,
-                                                      Combination::tree_then_c};
+constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combination::chain_then_c,
+                                                      Combination::adds,  Combination::adds_then_c,
+                                                      Combination::pairs, Combination::tree_then_c};
 
-/// What a tree computes, written so that trees that only differ in the order of a node's terms are written alike, unless
-/// that order matters.
+/// What a tree computes, written so that trees that only differ in the order of a node's terms are written alike,
+/// unless that order matters.
 std::string shape(const Tree& tree, bool ordered) {
   std::vector<std::string> nodes;
   for (const Node& node : tree.nodes) {
     std::vector<std::string> terms;
     for (const Term& t : node.terms) {
       switch (t.kind) {
-        case Term::Kind::accumulator: terms.emplace_back("c"); break;
-        case Term::Kind::product: terms.push_back(fmt::format("{}", t.index)); break;
-        case Term::Kind::node: terms.push_back(nodes[static_cast<std::size_t>(t.index)]); break;
+        case Term::Kind::accumulator:
+          terms.emplace_back("c");
+          break;
+        case Term::Kind::product:
+          terms.push_back(fmt::format("{}", t.index));
+          break;
+        case Term::Kind::node:
+          terms.push_back(nodes[static_cast<std::size_t>(t.index)]);
+          break;
       }
     }
     if (!ordered) std::sort(terms.begin(), terms.end());
@@ -151,7 +172,8 @@ Structure make_structure(Combination combination, std::vector<std::vector<int>> 
         add(c, sums[0]);
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   nodes.back().unit = nodes.back().unit == kInnerSum ? kBlockSum : kAdd;
@@ -221,7 +243,9 @@ void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& 
   }
 }
 
-const Structure& Space::structure(const Choice& choice) const { return structures_[index(choice, Property::structure)]; }
+const Structure& Space::structure(const Choice& choice) const {
+  return structures_[index(choice, Property::structure)];
+}
 
 int Space::count(Property property) const {
   using enum Property;
@@ -230,25 +254,40 @@ int Space::count(Property property) const {
     return 1;
   }
   switch (property) {
-    case Property::structure: return static_cast<int>(structures_.size());
-    case Property::operand_format: return static_cast<int>(operand_formats_.size());
-    case Property::product_operation: return instruction_->a == FormatId::b1 ? 2 : 1;
-    case Property::fraction_bits: return static_cast<int>(fraction_bits_.size());
-    case Property::align_rounding: return static_cast<int>(kAlignRoundings.size());
-    case Property::product_exponent: return 2;
-    case Property::zero_terms: return 2;
-    case Property::output_rounding: return static_cast<int>(kRoundingNames.size());
-    case Property::output_fraction_bits: return instruction_->d == FormatId::fp32 ? 2 : 1;
-    case Property::inner_result: return sums_integers() ? 2 : instruction_->d == FormatId::fp16 ? 3 : 1;
-    case Property::add_rounding: return instruction_->d == FormatId::fp16 ? 3 : 2;
-    case Property::zero_exponent: return static_cast<int>(zero_exponents_.size());
+    case Property::structure:
+      return static_cast<int>(structures_.size());
+    case Property::operand_format:
+      return static_cast<int>(operand_formats_.size());
+    case Property::product_operation:
+      return instruction_->a == FormatId::b1 ? 2 : 1;
+    case Property::fraction_bits:
+      return static_cast<int>(fraction_bits_.size());
+    case Property::align_rounding:
+      return static_cast<int>(kAlignRoundings.size());
+    case Property::product_exponent:
+      return 2;
+    case Property::zero_terms:
+      return 2;
+    case Property::output_rounding:
+      return static_cast<int>(kRoundingNames.size());
+    case Property::output_fraction_bits:
+      return instruction_->d == FormatId::fp32 ? 2 : 1;
+    case Property::inner_result:
+      return sums_integers() ? 2 : instruction_->d == FormatId::fp16 ? 3 : 1;
+    case Property::add_rounding:
+      return instruction_->d == FormatId::fp16 ? 3 : 2;
+    case Property::zero_exponent:
+      return static_cast<int>(zero_exponents_.size());
     case Property::subnormal_inputs:
     case Property::subnormal_exponent:
     case Property::subnormal_outputs:
     case Property::zero_sign:
-    case Property::underflow_sign: return 2;
-    case Property::overflow: return static_cast<int>(overflows_.size());
-    case Property::nan: return static_cast<int>(nans_.size());
+    case Property::underflow_sign:
+      return 2;
+    case Property::overflow:
+      return static_cast<int>(overflows_.size());
+    case Property::nan:
+      return static_cast<int>(nans_.size());
   }
   return 0;
 }
@@ -270,12 +309,14 @@ bool Space::contains(const Choice& c) const {
       return false;
     }
   }
-  if (value(c, Property::output_fraction_bits) != 0 && fraction_bits(c) >= format(instruction_->d).fraction_bits) return false;
+  if (value(c, Property::output_fraction_bits) != 0 && fraction_bits(c) >= format(instruction_->d).fraction_bits)
+    return false;
   if (only_blocks && value(c, Property::add_rounding) != 0) return false;
   if (s.tree.nodes.size() == 1 && value(c, Property::inner_result) != 0) return false;
-  // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has more
-  // than twice the bits and two (Figueroa). Only a wider intermediate result makes it a datapath of its own.
-  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame) return false;
+  // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has
+  // more than twice the bits and two (Figueroa). Only a wider intermediate result makes it a datapath of its own.
+  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame)
+    return false;
   // Floors under the alignment are published for sums that take in the accumulator and keep subnormals.
   if (value(c, Property::zero_exponent) != 0 &&
       (!only_blocks || value(c, Property::subnormal_inputs) != 0 || value(c, Property::subnormal_outputs) != 0)) {
@@ -309,7 +350,8 @@ double Space::size() const {
         return n;
       };
       here *= allowed(Property::align_rounding) * allowed(Property::product_exponent) *
-              allowed(Property::output_fraction_bits) * allowed(Property::inner_result) * allowed(Property::add_rounding);
+              allowed(Property::output_fraction_bits) * allowed(Property::inner_result) *
+              allowed(Property::add_rounding);
       // zero_terms and zero_exponent exclude each other
       here *= allowed(Property::zero_exponent) + allowed(Property::zero_terms) - 1;
       for (Property p : {Property::subnormal_inputs, Property::subnormal_exponent, Property::subnormal_outputs,
@@ -333,8 +375,8 @@ RoundSteps Space::inner_steps(const Choice& c) const {
   const int inner = value(c, Property::inner_result);
   if (inner == kInnerSame) return output_steps(c);
   if (sums_integers()) return {round_to(format(instruction_->d), output_rounding(c), inner_overflow(c))};
-  return {round_to(format(FormatId::fp32), inner == kInnerFp32TowardZero ? Rounding::toward_zero : Rounding::nearest_even,
-                   overflow(c),
+  return {round_to(format(FormatId::fp32),
+                   inner == kInnerFp32TowardZero ? Rounding::toward_zero : Rounding::nearest_even, overflow(c),
                    static_cast<Subnormals>(value(c, Property::subnormal_outputs)))};
 }
 
@@ -354,7 +396,8 @@ Numerics Space::numerics(const Choice& c) const {
   Unit sum;
   sum.fraction_bits = fraction_bits(c);
   sum.align_rounding = align_rounding(c);
-  sum.zero_exponent = value(c, Property::zero_terms) != 0 ? ZeroExponent{ZeroExponentKind::natural, 0} : zero_exponent(c);
+  sum.zero_exponent =
+      value(c, Property::zero_terms) != 0 ? ZeroExponent{ZeroExponentKind::natural, 0} : zero_exponent(c);
   sum.zero_sign = static_cast<ZeroSign>(value(c, Property::zero_sign));
   sum.underflow_sign = static_cast<UnderflowSign>(value(c, Property::underflow_sign));
   Unit add;
@@ -420,24 +463,33 @@ std::string Space::value_text(Property property, int v) const {
   switch (property) {
     case Property::structure: {
       const Structure& s = structures_[i];
-      static constexpr std::array<const char*, 6> kWords = {
-          "c inside, blocks in a chain", "blocks in a chain, c added at the end", "block sums added to c one by one",
-          "block sums added one by one, c at the end", "block sums added in pairs, pairs to c one by one",
-          "block sums added in a tree, c at the end"};
-      return fmt::format("{} block{} of {}, {}; {}", s.blocks.size(), s.blocks.size() == 1 ? "" : "s", s.block_k(), s.order,
-                         kWords[static_cast<std::size_t>(s.combination)]);
+      static constexpr std::array<const char*, 6> kWords = {"c inside, blocks in a chain",
+                                                            "blocks in a chain, c added at the end",
+                                                            "block sums added to c one by one",
+                                                            "block sums added one by one, c at the end",
+                                                            "block sums added in pairs, pairs to c one by one",
+                                                            "block sums added in a tree, c at the end"};
+      return fmt::format("{} block{} of {}, {}; {}", s.blocks.size(), s.blocks.size() == 1 ? "" : "s", s.block_k(),
+                         s.order, kWords[static_cast<std::size_t>(s.combination)]);
     }
-    case Property::operand_format: return std::string(format(operand_formats_[i]).name);
+    case Property::operand_format:
+      return std::string(format(operand_formats_[i]).name);
     case Property::product_operation: {
       if (v != 0) return "xor";
       return instruction_->a == FormatId::b1 ? "and" : "multiply";
     }
-    case Property::fraction_bits: return fraction_bits_[i] == kExact ? "exact" : std::to_string(fraction_bits_[i]);
-    case Property::align_rounding: return std::string(name(kAlignRoundings[i]));
-    case Property::product_exponent: return v == 0 ? "sum" : "normalised";
-    case Property::zero_terms: return v == 0 ? "ignored" : "natural";
-    case Property::output_rounding: return std::string(kRoundingNames[i]);
-    case Property::output_fraction_bits: return v == 0 ? std::to_string(format(instruction_->d).fraction_bits) : "fraction_bits";
+    case Property::fraction_bits:
+      return fraction_bits_[i] == kExact ? "exact" : std::to_string(fraction_bits_[i]);
+    case Property::align_rounding:
+      return std::string(name(kAlignRoundings[i]));
+    case Property::product_exponent:
+      return v == 0 ? "sum" : "normalised";
+    case Property::zero_terms:
+      return v == 0 ? "ignored" : "natural";
+    case Property::output_rounding:
+      return std::string(kRoundingNames[i]);
+    case Property::output_fraction_bits:
+      return v == 0 ? std::to_string(format(instruction_->d).fraction_bits) : "fraction_bits";
     case Property::inner_result: {
       if (sums_integers()) return v == kInnerSame ? "as the output" : "not as the output";
       static constexpr std::array<const char*, 3> kInner = {"as the output", "fp32, toward_zero", "fp32, nearest_even"};
@@ -451,10 +503,14 @@ std::string Space::value_text(Property property, int v) const {
       return fmt::format("{}{}", z.value, z.kind == ZeroExponentKind::zeros ? " (zero terms only)" : "");
     }
     case Property::subnormal_inputs:
-    case Property::subnormal_outputs: return v == 0 ? "kept" : "flushed";
-    case Property::subnormal_exponent: return v == 0 ? "minimum" : "normalised";
-    case Property::zero_sign: return v == 0 ? "positive" : "ieee";
-    case Property::underflow_sign: return v == 0 ? "kept" : "positive";
+    case Property::subnormal_outputs:
+      return v == 0 ? "kept" : "flushed";
+    case Property::subnormal_exponent:
+      return v == 0 ? "minimum" : "normalised";
+    case Property::zero_sign:
+      return v == 0 ? "positive" : "ieee";
+    case Property::underflow_sign:
+      return v == 0 ? "kept" : "positive";
     case Property::overflow: {
       static constexpr std::array<const char*, 4> kOverflowNames = {"ieee", "infinity", "max_finite", "wrap"};
       return kOverflowNames[static_cast<std::size_t>(overflows_[i])];

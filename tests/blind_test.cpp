@@ -33,8 +33,8 @@ bool leaves_open(const FitResult& result, const Space& space, const Choice& hidd
     const auto property = static_cast<Property>(p);
     if (result.choice[p] == hidden[p]) continue;
     const auto is_open = [&](const Undetermined& open) {
-      return open.property == property &&
-             std::find(open.values.begin(), open.values.end(), space.value_text(property, hidden[p])) != open.values.end();
+      return open.property == property && std::find(open.values.begin(), open.values.end(),
+                                                    space.value_text(property, hidden[p])) != open.values.end();
     };
     if (std::none_of(result.undetermined.begin(), result.undetermined.end(), is_open)) return false;
   }
@@ -86,16 +86,24 @@ TEST(Blind, DatapathsOutsideTheSpaceAreUnexplained) {
   pick(Property::fraction_bits, "25");
   Space::set(inside, Property::structure, 0);
   for (int s = 0; s < space.count(Property::structure); ++s) {
-    if (space.structures()[static_cast<std::size_t>(s)].blocks.size() == 1 && !space.structures()[static_cast<std::size_t>(s)].adds_apart()) {
+    if (space.structures()[static_cast<std::size_t>(s)].blocks.size() == 1 &&
+        !space.structures()[static_cast<std::size_t>(s)].adds_apart()) {
       Space::set(inside, Property::structure, s);
     }
   }
   std::vector<Datapath> outside(4, space.datapath(inside));
-  outside[0].numerics.units[0].first_fraction_bits = 22;                       // c cut elsewhere than the products
-  outside[1].numerics.units[0].align_rounding = Rounding::up;                  // a rounding that the space lacks
-  outside[2].numerics.units[0].fraction_bits = 36;                             // wider than any in the space
-  outside[3].tree.nodes = {{0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}, {Term::Kind::product, 1}, {Term::Kind::product, 2}}},
-                           {0, {{Term::Kind::node, 0}, {Term::Kind::product, 3}, {Term::Kind::product, 4}, {Term::Kind::product, 5}, {Term::Kind::product, 6}, {Term::Kind::product, 7}}}};  // blocks of 3 and 5
+  outside[0].numerics.units[0].first_fraction_bits = 22;       // c cut elsewhere than the products
+  outside[1].numerics.units[0].align_rounding = Rounding::up;  // a rounding that the space lacks
+  outside[2].numerics.units[0].fraction_bits = 36;             // wider than any in the space
+  outside[3].tree.nodes = {
+      {0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}, {Term::Kind::product, 1}, {Term::Kind::product, 2}}},
+      {0,
+       {{Term::Kind::node, 0},
+        {Term::Kind::product, 3},
+        {Term::Kind::product, 4},
+        {Term::Kind::product, 5},
+        {Term::Kind::product, 6},
+        {Term::Kind::product, 7}}}};  // blocks of 3 and 5
   for (std::size_t i = 0; i < outside.size(); ++i) {
     validate(outside[i]);
     DatapathOracle oracle(outside[i], instruction, "hidden", 1);

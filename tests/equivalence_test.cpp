@@ -10,9 +10,9 @@
 namespace tcnum {
 namespace {
 
-constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",     "mma.m8n8k4.f16.f16.f16.f16",
-                                      "mma.m16n8k4.f32.tf32.tf32.f32",  "mma.m8n8k4.f64.f64.f64.f64",
-                                      "mma.m16n8k8.f32.bf16.bf16.f32",  "mma.m16n8k16.f32.e4m3.e5m2.f32",
+constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",    "mma.m8n8k4.f16.f16.f16.f16",
+                                      "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m8n8k4.f64.f64.f64.f64",
+                                      "mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k16.f32.e4m3.e5m2.f32",
                                       "mma.m16n8k16.f16.e5m2.e5m2.f16"};
 
 class Equivalence : public testing::TestWithParam<const char*> {};
@@ -49,7 +49,9 @@ INSTANTIATE_TEST_SUITE_P(Instructions, Equivalence, testing::ValuesIn(kInstructi
 
 TEST(Space, HasTheSizeThatItsDescriptionGives) {
   // docs/space.md: "how many", for structures.
-  const auto structures = [](const char* instruction) { return Space(*find_instruction(instruction)).structures().size(); };
+  const auto structures = [](const char* instruction) {
+    return Space(*find_instruction(instruction)).structures().size();
+  };
   EXPECT_EQ(structures("mma.m8n8k4.f32.f16.f16.f32"), 30u);
   EXPECT_EQ(structures("mma.m16n8k8.f32.f16.f16.f32"), 75u);
   EXPECT_EQ(structures("mma.m16n8k16.f32.f16.f16.f32"), 126u);

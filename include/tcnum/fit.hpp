@@ -14,8 +14,8 @@
 
 #include "tcnum/fast.hpp"
 #include "tcnum/instruction.hpp"
-#include "tcnum/oracle.hpp"
 #include "tcnum/operands.hpp"
+#include "tcnum/oracle.hpp"
 #include "tcnum/space.hpp"
 #include "tcnum/tiles.hpp"
 
@@ -39,7 +39,8 @@ class Evidence {
   std::optional<std::size_t> find(const Problem& problem) const;
   /// What the emulator says. The emulator's operand rules are those of its numerics.
   std::uint64_t emulate(const FastEmulator& emulator, std::size_t number) const;
-  std::uint64_t emulate(const FastEmulator& emulator, std::size_t number, int watch_exponent, unsigned& consulted) const;
+  std::uint64_t emulate(const FastEmulator& emulator, std::size_t number, int watch_exponent,
+                        unsigned& consulted) const;
 
   /// Where the answer came from: the name that the problem was given, or its origin ("recorded", a family).
   std::string name_of(std::size_t number) const;
@@ -102,19 +103,19 @@ struct Counterexample {
 
 struct FitResult {
   Verdict verdict = Verdict::unexplained;
-  Choice choice{};       ///< the datapath, or the nearest one if unexplained
+  Choice choice{};  ///< the datapath, or the nearest one if unexplained
   Datapath datapath;
   double considered = 0;  ///< datapaths in the space
   double surviving = 0;   ///< of them, those that explain every answer
   std::size_t classes = 0;
   bool too_few_answers = false;  ///< so many survive that not each was looked at; `surviving` is about right
-  std::size_t mismatches = 0;  ///< of `datapath`, among all answers
+  std::size_t mismatches = 0;    ///< of `datapath`, among all answers
   std::vector<Rejection> rejected;
   std::vector<Property> unobservable;
   std::vector<Undetermined> undetermined;
   std::optional<Counterexample> counterexample;
-  std::size_t separating = 0;      ///< operands that were found and asked because they separate two datapaths
-  std::size_t search_effort = 0;   ///< dot problems tried in searches that found none
+  std::size_t separating = 0;     ///< operands that were found and asked because they separate two datapaths
+  std::size_t search_effort = 0;  ///< dot problems tried in searches that found none
 };
 
 class Fit {
@@ -170,8 +171,9 @@ class Fit {
   Evidence evidence_;
   std::vector<std::size_t> exact_probes_, dense_probes_;  // answers that kill most datapaths, see collect_probes
   std::vector<Survivor> survivors_;
-  std::vector<Choice> cores_;  // what the answers that consult no edge rule have left; if nothing survives, what came far
-  std::vector<Choice> unexpanded_;  // those of cores_ that were too many to look at
+  std::vector<Choice>
+      cores_;  // what the answers that consult no edge rule have left; if nothing survives, what came far
+  std::vector<Choice> unexpanded_;                   // those of cores_ that were too many to look at
   std::set<std::pair<Choice, Choice>> inseparable_;  // as far as searches could tell
   std::uint64_t search_round_ = 0;
   bool searches_long_ = false;

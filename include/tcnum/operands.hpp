@@ -36,17 +36,17 @@ class Stream {
 /// Of integers: narrow and wide by the number of bits; tiny: −1, 0, 1; huge: at the ends of the ranges; edges: the sum
 /// passes an end of the accumulator's range on the way; signed_zeros: all products zero; specials: patterns of bits.
 enum class Family : std::uint8_t {
-  narrow,         ///< normal numbers, exponents within a few of each other
-  wide,           ///< normal numbers, exponents anywhere
-  cancellation,   ///< large products that nearly cancel
-  uniform_bits,   ///< every code alike
-  tiny,           ///< around the smallest results: subnormals, underflow
-  huge,           ///< around the largest results: overflow
-  sparse,         ///< few nonzero terms at related exponents
-  edges,          ///< a few terms one quantum, half a quantum, far below a quantum apart, near the smallest result
-  signed_zeros,   ///< zeros of both signs, with and without other terms
-  specials,       ///< infinities and NaNs among ordinary numbers
-  gaussian,       ///< normally distributed values
+  narrow,        ///< normal numbers, exponents within a few of each other
+  wide,          ///< normal numbers, exponents anywhere
+  cancellation,  ///< large products that nearly cancel
+  uniform_bits,  ///< every code alike
+  tiny,          ///< around the smallest results: subnormals, underflow
+  huge,          ///< around the largest results: overflow
+  sparse,        ///< few nonzero terms at related exponents
+  edges,         ///< a few terms one quantum, half a quantum, far below a quantum apart, near the smallest result
+  signed_zeros,  ///< zeros of both signs, with and without other terms
+  specials,      ///< infinities and NaNs among ordinary numbers
+  gaussian,      ///< normally distributed values
 };
 inline constexpr std::size_t kFamilies = 11;
 std::string_view name(Family family);

@@ -15,12 +15,12 @@ namespace tcnum {
 
 /// How the sums of the blocks and c come together.
 enum class Combination : std::uint8_t {
-  chain,           ///< each block's sum takes in the result of the one before; the first takes in c
-  chain_then_c,    ///< likewise, but the first block starts from nothing and c is added at the end
-  adds,            ///< each block is summed alone; the sums are added to c one after the other
-  adds_then_c,     ///< likewise, but to each other first and to c at the end
-  pairs,           ///< sums are added in pairs, each pair to c one after the other: (c + (T0 + T1)) + (T2 + T3)
-  tree_then_c,     ///< sums are added in a balanced tree of neighbours, c at the end
+  chain,         ///< each block's sum takes in the result of the one before; the first takes in c
+  chain_then_c,  ///< likewise, but the first block starts from nothing and c is added at the end
+  adds,          ///< each block is summed alone; the sums are added to c one after the other
+  adds_then_c,   ///< likewise, but to each other first and to c at the end
+  pairs,         ///< sums are added in pairs, each pair to c one after the other: (c + (T0 + T1)) + (T2 + T3)
+  tree_then_c,   ///< sums are added in a balanced tree of neighbours, c at the end
 };
 
 /// The shape of the tree: which products form a block, in which order, and how the blocks combine. Units of the tree
@@ -29,14 +29,14 @@ struct Structure {
   Combination combination = Combination::chain;
   std::vector<std::vector<int>> blocks;  ///< each a list of k, ascending
   Tree tree;
-  std::string order;                     ///< "ascending k", "interleaved …", in words
+  std::string order;  ///< "ascending k", "interleaved …", in words
 
   bool adds_apart() const { return combination != Combination::chain; }
   /// Whether each product is rounded by itself, so that nothing is ever aligned in a block sum.
   bool products_alone() const {
     return block_k() == 1 && combination != Combination::chain && combination != Combination::chain_then_c;
   }
-  int block_k() const;                   ///< size of the largest block
+  int block_k() const;  ///< size of the largest block
 };
 
 Structure make_structure(Combination combination, std::vector<std::vector<int>> blocks, std::string order);
@@ -52,16 +52,16 @@ enum Role : int {
 enum class Property : std::uint8_t {
   // Every result depends on these.
   structure,
-  operand_format,        ///< how many bits of a tf32 operand count
-  product_operation,     ///< what the product of two bits is
+  operand_format,     ///< how many bits of a tf32 operand count
+  product_operation,  ///< what the product of two bits is
   fraction_bits,
   align_rounding,
   product_exponent,
-  zero_terms,            ///< whether a zero takes part in the alignment like a subnormal
+  zero_terms,  ///< whether a zero takes part in the alignment like a subnormal
   output_rounding,
   output_fraction_bits,
-  inner_result,          ///< what intermediate results are rounded to, or become beyond their range
-  add_rounding,          ///< of adds apart from the block sums
+  inner_result,  ///< what intermediate results are rounded to, or become beyond their range
+  add_rounding,  ///< of adds apart from the block sums
   // Results depend on these only where something out of the ordinary happens (Consulted, fast.hpp).
   zero_exponent,
   subnormal_inputs,
@@ -116,7 +116,9 @@ class Space {
   /// Values, by property.
   int fraction_bits(const Choice& c) const { return fraction_bits_[index(c, Property::fraction_bits)]; }
   Rounding align_rounding(const Choice& c) const { return kAlignRoundings[index(c, Property::align_rounding)]; }
-  ProductExponent product_exponent(const Choice& c) const { return static_cast<ProductExponent>(index(c, Property::product_exponent)); }
+  ProductExponent product_exponent(const Choice& c) const {
+    return static_cast<ProductExponent>(index(c, Property::product_exponent));
+  }
   Rounding output_rounding(const Choice& c) const { return static_cast<Rounding>(index(c, Property::output_rounding)); }
   int output_fraction_bits(const Choice& c) const;
   Overflow overflow(const Choice& c) const { return overflows_[index(c, Property::overflow)]; }
@@ -128,7 +130,9 @@ class Space {
   ProductOperation product_operation(const Choice& c) const {
     return static_cast<ProductOperation>(index(c, Property::product_operation));
   }
-  const ZeroExponent& zero_exponent(const Choice& c) const { return zero_exponents_[index(c, Property::zero_exponent)]; }
+  const ZeroExponent& zero_exponent(const Choice& c) const {
+    return zero_exponents_[index(c, Property::zero_exponent)];
+  }
   const NanRule& nan(const Choice& c) const { return nans_[index(c, Property::nan)]; }
   Rounding add_rounding(const Choice& c) const { return kAddSteps[index(c, Property::add_rounding)].rounding; }
 
@@ -142,9 +146,8 @@ class Space {
     Rounding rounding;
     bool through_fp32;  ///< rounded to fp32 first, then to a narrower result
   };
-  static constexpr std::array<AddStep, 3> kAddSteps = {{{Rounding::nearest_even, false},
-                                                        {Rounding::toward_zero, false},
-                                                        {Rounding::nearest_even, true}}};
+  static constexpr std::array<AddStep, 3> kAddSteps = {
+      {{Rounding::nearest_even, false}, {Rounding::toward_zero, false}, {Rounding::nearest_even, true}}};
   /// Of integers there is one beside kInnerSame: the overflow that the output does not have.
   enum InnerResult : int { kInnerSame = 0, kInnerFp32TowardZero = 1, kInnerFp32NearestEven = 2 };
 
