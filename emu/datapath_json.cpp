@@ -313,6 +313,7 @@ void check_units(std::string_view where, const Datapath& datapath) {
     if (unit.first_fraction_bits) {
       check_fraction_bits(where, field + ".first_fraction_bits", *unit.first_fraction_bits);
     }
+    if (unit.drop_below) check_range(where, field + ".drop_below", *unit.drop_below, 0, kMaxFractionBits);
     check_range(where, field + ".zero_exponent", unit.zero_exponent.value, -kMaxExponent, kMaxExponent);
     check_steps(where, field + ".result", unit.result, &unit);
     if (unit.scaled && !datapath.numerics.scales) fail(where, field + ".scaled", "is true, but there are no scales");
@@ -494,6 +495,7 @@ Json write_unit(const Unit& unit) {
   Json result;
   result["fraction_bits"] = write_fraction_bits(unit.fraction_bits);
   if (unit.first_fraction_bits) result["first_fraction_bits"] = write_fraction_bits(*unit.first_fraction_bits);
+  if (unit.drop_below) result["drop_below"] = *unit.drop_below;
   result["align_rounding"] = name(unit.align_rounding);
   result["zero_exponent"] = write_zero_exponent(unit.zero_exponent);
   result["result"] = write_steps(unit.result);
@@ -717,13 +719,14 @@ ZeroExponent read_zero_exponent(const Field& field) {
 }
 
 Unit read_unit(const Field& field) {
-  constexpr std::array kKeys = {"fraction_bits"sv, "first_fraction_bits"sv, "align_rounding"sv, "zero_exponent"sv,
-                                "result"sv,        "zero_sign"sv,           "underflow_sign"sv, "scaled"sv};
+  constexpr std::array kKeys = {"fraction_bits"sv, "first_fraction_bits"sv, "drop_below"sv, "align_rounding"sv,
+                                "zero_exponent"sv, "result"sv,        "zero_sign"sv,           "underflow_sign"sv, "scaled"sv};
   field.expect_object(kKeys);
   Unit unit;
   read_optional(field, "fraction_bits", unit.fraction_bits, [](const Field& x) { return x.fraction_bits(); });
   read_optional(field, "first_fraction_bits", unit.first_fraction_bits,
                 [](const Field& x) { return x.fraction_bits(); });
+  read_optional(field, "drop_below", unit.drop_below, [](const Field& x) { return x.integer(0, kMaxFractionBits); });
   read_optional(field, "align_rounding", unit.align_rounding, read_rounding);
   read_optional(field, "zero_exponent", unit.zero_exponent, read_zero_exponent);
   read_optional(field, "result", unit.result, read_steps);

@@ -517,6 +517,9 @@ struct FastEmulator::Run {
       }
     }
     alignment = this->alignment(unit, alignment, any_zero);
+    for (std::size_t i = 1; unit.drop_below && i < count; ++i) {
+      if (terms[i].exponent < alignment - *unit.drop_below) terms[i].magnitude = 0;
+    }
 
     Rounded<uint128> r{0, 0, alignment, false};
     if (any_nonzero) r = cut_and_add(unit, terms, count, alignment);

@@ -191,6 +191,7 @@ class Evaluation {
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const int bits = i == 0 && unit.first_fraction_bits ? *unit.first_fraction_bits : unit.fraction_bits;
       Value v = terms[i];
+      if (i > 0 && unit.drop_below && v.exponent < alignment - *unit.drop_below) v.significand = 0;
       if (bits != kExact && v.significand != 0) {
         const int q = alignment - bits;
         v.significand = round_to_multiple(v, q, unit.align_rounding);

@@ -111,7 +111,9 @@ FastEmulator::Path FastEmulator::path(const CompiledNode& node, unsigned narrow_
     if (t.kind == Term::Kind::accumulator) return fc + 1 <= kNarrowBits;
     return (narrow_units >> tree_->nodes[static_cast<std::size_t>(t.index)].unit & 1u) != 0;
   });
-  if (falls_back_ || !exact_products || !narrow_terms || unit.first_fraction_bits) return Path::general;
+  if (falls_back_ || !exact_products || !narrow_terms || unit.first_fraction_bits || unit.drop_below) {
+    return Path::general;
+  }
 
   if (unit.fraction_bits != kExact) {
     const bool fits = unit.fraction_bits <= kQuickFractionBits && fa <= 30 && fb <= 30 && fa + fb <= 48 && fc <= 48 &&

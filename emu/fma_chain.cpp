@@ -12,7 +12,7 @@ namespace {
 bool is_ieee_fma(const Unit& unit) {
   constexpr RoundStep kIeee = round_to(format(FormatId::fp64), Rounding::nearest_even);
   constexpr RoundStep kSame = round_to(format(FormatId::fp64), Rounding::nearest_even, Overflow::infinity);
-  return unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.scaled && unit.result.count == 1 &&
+  return unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below && !unit.scaled && unit.result.count == 1 &&
          (unit.result.step[0] == kIeee || unit.result.step[0] == kSame) && unit.zero_sign == ZeroSign::ieee &&
          unit.underflow_sign == UnderflowSign::kept;
 }

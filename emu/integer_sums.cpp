@@ -49,7 +49,9 @@ std::optional<IntegerUnits> integer_units(const Numerics& n, const Tree& tree) {
   for (const Node& node : tree.nodes) {
     const auto u = static_cast<std::size_t>(node.unit);
     const Unit& unit = n.units[u];
-    if (unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact) return std::nullopt;
+    if (unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact || unit.drop_below) {
+      return std::nullopt;
+    }
     units.unit[u].count = 0;
     for (const RoundStep& s : unit.result) {
       const auto step = integer_step(s);

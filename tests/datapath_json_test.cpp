@@ -268,6 +268,7 @@ TEST(DatapathJson, BadFieldsAreNamed) {
        "units.fused.fraction_bits: is 1048576; expected 0..200"},
       {"ampere-fp16", "/units/fused/fraction_bits", "\"all\"",
        "units.fused.fraction_bits: is \"all\"; expected 0..200 or \"exact\""},
+      {"cdna3-fp8", "/units/accumulate/drop_below", "-1", "units.accumulate.drop_below: is -1; expected 0..200"},
       {"ampere-fp16", "/units/fused/first_fraction_bits", "-1",
        "units.fused.first_fraction_bits: is -1; expected 0..200"},
       {"ampere-fp16", "/units/fused/align_rounding", "\"odd\"",

@@ -116,6 +116,8 @@ struct Unit {
   int fraction_bits = kExact;
   /// The same for the node's first term, where the hardware cuts its accumulator elsewhere.
   std::optional<int> first_fraction_bits;
+  /// Terms after the first whose exponent is more than this below the alignment exponent are left out, not cut.
+  std::optional<int> drop_below;
   /// How each term is cut. `down` is what dropping bits of a two's complement number does.
   Rounding align_rounding = Rounding::toward_zero;
   ZeroExponent zero_exponent;
