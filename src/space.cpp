@@ -221,7 +221,7 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   const std::uint64_t quiet = nan_code(result);
   const std::uint64_t sign = std::uint64_t{1} << (result.storage_bits - 1);
   for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) nans_.push_back({.code = code});
-  if (result.id == FormatId::fp64) {  // narrower results are published with one fixed NaN everywhere
+  if (propagates_nans()) {
     using enum NanOperand;
     for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) {
       for (const auto& order : std::array<std::array<NanOperand, 3>, 6>{
@@ -236,7 +236,7 @@ void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& 
   const std::span<const Combination> combinations =
       sums_integers() ? std::span<const Combination>(kIntegerCombinations) : kCombinations;
   // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
-  const bool ordered = std::any_of(nans_.begin(), nans_.end(), [](const NanRule& rule) { return rule.propagate; });
+  const bool ordered = propagates_nans();
   for (Combination combination : combinations) {
     Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
     if (shapes_.insert(shape(s.tree, ordered)).second) structures_.push_back(std::move(s));

@@ -158,6 +158,8 @@ class Space {
   /// Whether the result is an integer, so that sums are exact and few properties mean anything: the others have one
   /// value.
   bool sums_integers() const { return !format(instruction_->d).floating; }
+  /// Whether NaN operands' payloads may come back: results narrower than fp64 are published with one fixed NaN.
+  bool propagates_nans() const { return instruction_->d == FormatId::fp64; }
 
   // Equivalence (equivalence.cpp, and of integers integer_equivalence.cpp).
   struct Facts;
