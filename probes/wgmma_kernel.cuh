@@ -197,24 +197,22 @@ inline std::span<const std::string_view> variants_of(bool can_be_mn_major) {
 
 #define TCNUM_WGMMA_NAME(N, K, D, A, B) wgmma_m64n##N##k##K##_##D##_##A##_##B
 
-/// Defines the instruction's type. ND: 32-bit registers of D; BITS: of the operands, 16 or any other.
+/// A function that issues it with both operands in shared memory.
+#define TCNUM_WGMMA_FROM_SHARED(NAME, TRANS_A, TRANS_B, N, ND, K, D, A, B, IMMEDIATES)                               \
+  __device__ static void NAME(Register (&d)[ND], std::uint64_t a, std::uint64_t b) {                                 \
+    asm volatile(TCNUM_WGMMA_BEGIN(N, K, D, A, B) TCNUM_REGISTERS(0, ND) TCNUM_OPERAND(ND, 0) TCNUM_OPERAND(ND, 1)   \
+                     IMMEDIATES(TRANS_A, TRANS_B) TCNUM_WGMMA_END                                                    \
+                 : TCNUM_INOUT(ND, d)                                                                                \
+                 : "l"(a), "l"(b)                                                                                    \
+                 : "memory");                                                                                        \
+  }
+
+/// Defines the instruction's type. ND: 32-bit registers of D; IMMEDIATES: those of 16-bit operands, or of others.
 #define TCNUM_WGMMA_OP(N, ND, K, D, A, B, IMMEDIATES)                                                                  \
   struct TCNUM_WGMMA_NAME(N, K, D, A, B) : WgmmaShape<N, K, spelled(#A), spelled(#D)> {                                \
     static_assert(kDRegisters == ND);                                                                                  \
-    __device__ static void issue(Register (&d)[ND], std::uint64_t a, std::uint64_t b) {                                \
-      asm volatile(TCNUM_WGMMA_BEGIN(N, K, D, A, B) TCNUM_REGISTERS(0, ND) TCNUM_OPERAND(ND, 0) TCNUM_OPERAND(ND, 1)   \
-                       IMMEDIATES(", 0", ", 0") TCNUM_WGMMA_END                                                        \
-                   : TCNUM_INOUT(ND, d)                                                                                \
-                   : "l"(a), "l"(b)                                                                                    \
-                   : "memory");                                                                                        \
-    }                                                                                                                  \
-    __device__ static void issue_mn_major(Register (&d)[ND], std::uint64_t a, std::uint64_t b) {                       \
-      asm volatile(TCNUM_WGMMA_BEGIN(N, K, D, A, B) TCNUM_REGISTERS(0, ND) TCNUM_OPERAND(ND, 0) TCNUM_OPERAND(ND, 1)   \
-                       IMMEDIATES(", 1", ", 1") TCNUM_WGMMA_END                                                        \
-                   : TCNUM_INOUT(ND, d)                                                                                \
-                   : "l"(a), "l"(b)                                                                                    \
-                   : "memory");                                                                                        \
-    }                                                                                                                  \
+    TCNUM_WGMMA_FROM_SHARED(issue, ", 0", ", 0", N, ND, K, D, A, B, IMMEDIATES)                                        \
+    TCNUM_WGMMA_FROM_SHARED(issue_mn_major, ", 1", ", 1", N, ND, K, D, A, B, IMMEDIATES)                               \
     __device__ static void issue_from_registers(Register (&d)[ND], const Register (&a)[4], std::uint64_t b) {          \
       asm volatile(TCNUM_WGMMA_BEGIN(N, K, D, A, B) TCNUM_REGISTERS(0, ND) ", " TCNUM_REGISTERS(ND, 4)                 \
                        TCNUM_OPERAND(ND, 4) IMMEDIATES("", ", 0") TCNUM_WGMMA_END                                      \

@@ -108,8 +108,9 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     tiny = tiny || last_tiny;
     if (!accumulates) break;  // all blocks are alike
     normal = flushes_outputs || !last_tiny;
-    const bool same = bit && *bit == std::max(last_sum_bit, inner_quantum) && block > 0;
-    bit = std::max(last_sum_bit, inner_quantum);
+    const int result_bit = std::max(last_sum_bit, inner_quantum);
+    const bool same = block > 0 && bit == result_bit;
+    bit = result_bit;
     exponent = least_exponent(inner, *bit, normal);
     if (block + 1 < blocks && !normal) aligned_subnormals = true;
     if (same && block + 2 < blocks) block = blocks - 2;  // nothing changes any more
@@ -161,9 +162,6 @@ Choice Space::merge(const Choice& choice) const {
   const bool exact = facts.exact;
   const bool inner_same = value(c, Property::inner_result) == kInnerSame;
   const auto positive_zeros = [&] { return value(c, Property::zero_sign) == static_cast<int>(ZeroSign::positive); };
-  const auto positive_underflow = [&] {
-    return value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive);
-  };
 
   const auto make_exact = [&] {
     set(c, Property::fraction_bits, static_cast<int>(fraction_bits_.size()) - 1);
@@ -221,13 +219,17 @@ Choice Space::merge(const Choice& choice) const {
     return last || (!positive_zeros() && underflows(facts.tiny, facts.sum_bit, facts.inner_quantum, inner_same));
   }();
 
+  // Whether a sum that is cut to zero looks like one that underflows.
+  const bool zeros_alike =
+      positive_zeros() && (!underflow_shows || value(c, Property::underflow_sign) ==
+                                                   static_cast<int>(UnderflowSign::positive));
+
   // 3. Floors.
   if (value(c, Property::zero_exponent) != 0) {
     const int floor = zero_exponent(c).value;
     const bool accumulators_only = facts.product_exponent >= floor;  // what the floor can act on
     const bool rounds_the_same_way =
         align_rounding(c) == output_rounding(c) && inner_same && align_rounding(c) != Rounding::nearest_even;
-    const bool zeros_alike = positive_zeros() && (positive_underflow() || !underflow_shows);
     // What the floor acts on is less than this · 2^(floor − 1); less than the smallest result, it becomes zero.
     const int below = (accumulators_only ? 0 : facts.products_below) + (facts.accumulator_exponent >= floor ? 0 : 2);
     const bool directed_away = output_rounding(c) == Rounding::up || output_rounding(c) == Rounding::down;
@@ -255,8 +257,7 @@ Choice Space::merge(const Choice& choice) const {
     // Any product that is not zero outranks a subnormal accumulator; alone, that is not cut, or flushed after all.
     const bool only_alone = product_top == -kUnbounded && facts.product_exponent >= accumulator_top;
     const bool flushed = facts.flushes_outputs && inner_same && align_rounding(c) == Rounding::toward_zero &&
-                         facts.quantum <= facts.accumulator_bit && positive_zeros() &&
-                         (positive_underflow() || !underflow_shows);
+                         facts.quantum <= facts.accumulator_bit && zeros_alike;
     if (exact || top == -kUnbounded || top <= std::max(floor, facts.term_bit + bits) ||
         (only_alone && (bits >= accumulator_bits || flushed))) {
       set(c, Property::subnormal_exponent, 0);

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 #include <thread>
 
 #include <fmt/format.h>
@@ -63,6 +64,25 @@ unsigned decided_by(const std::vector<Property>& tried, std::size_t depth) {
     }
   }
   return ~open;
+}
+
+/// Core properties but the structure, as cores_of() decides them: how terms are aligned, then how sums are rounded.
+constexpr std::array kAlignmentProperties = {
+    Property::operand_format,   Property::product_operation, Property::fraction_bits, Property::align_rounding,
+    Property::product_exponent, Property::zero_terms,        Property::inner_result};
+constexpr std::array kRoundingProperties = {Property::output_rounding, Property::output_fraction_bits,
+                                            Property::add_rounding};
+
+/// first, first + 1, … last − 1.
+std::vector<std::size_t> numbers_between(std::size_t first, std::size_t last) {
+  std::vector<std::size_t> numbers(last - first);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
+/// An order of trying so many answers; what it has learnt stays, as long as they are as many.
+void start_order(std::vector<std::size_t>& order, std::size_t size) {
+  if (order.size() != size) order = numbers_between(0, size);
 }
 
 /// Moves the element at `at` towards the front: what kills often is asked first.
@@ -325,57 +345,39 @@ FastEmulator Fit::emulator_of(const Choice& choice) const {
 
 std::vector<Choice> Fit::cores_of(int structure) const {
   static thread_local std::vector<std::size_t> exact_order, dense_order;
-  const auto reset = [](std::vector<std::size_t>& order, std::size_t size) {
-    if (order.size() == size) return;
-    order.resize(size);
-    for (std::size_t i = 0; i < size; ++i) order[i] = i;
-  };
-  reset(exact_order, exact_probes_.size());
-  reset(dense_order, dense_probes_.size());
+  start_order(exact_order, exact_probes_.size());
+  start_order(dense_order, dense_probes_.size());
 
   std::vector<Choice> cores;
   Choice c{};
   Space::set(c, Property::structure, structure);
   FastEmulator emulator = emulator_of(c);
-  const auto for_each = [&](Property p, const auto& body) {
-    for (int v = 0; v < space_.count(p); ++v) {
-      Space::set(c, p, v);
-      body();
+  // Every combination of the properties' values, the first varying slowest.
+  const auto for_each = [&](auto&& self, std::span<const Property> properties, const auto& body) -> void {
+    if (properties.empty()) return body();
+    for (int v = 0; v < space_.count(properties.front()); ++v) {
+      Space::set(c, properties.front(), v);
+      self(self, properties.subspan(1), body);
     }
-    Space::set(c, p, 0);
+    Space::set(c, properties.front(), 0);
   };
-  const auto rounding_variants = [&] {
-    for_each(Property::output_rounding, [&] {
-      for_each(Property::output_fraction_bits, [&] {
-        for_each(Property::add_rounding, [&] {
-          if (!space_.contains(c)) return;
-          emulator.set_numerics(space_.numerics(c));
-          if (reproduces(emulator, kEdges, dense_probes_, dense_order)) cores.push_back(c);
-        });
-      });
-    });
+  const auto judge_roundings = [&] {
+    if (!space_.contains(c)) return;
+    emulator.set_numerics(space_.numerics(c));
+    if (reproduces(emulator, kEdges, dense_probes_, dense_order)) cores.push_back(c);
   };
-  for_each(Property::operand_format, [&] {
-    for_each(Property::product_operation, [&] {
-      for_each(Property::fraction_bits, [&] {
-        for_each(Property::align_rounding, [&] {
-          for_each(Property::product_exponent, [&] {
-            for_each(Property::zero_terms, [&] {
-              for_each(Property::inner_result, [&] {
-                // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
-                Choice coarsest = c;
-                Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
-                if (!space_.contains(coarsest)) coarsest = c;
-                if (!space_.contains(coarsest)) return;
-                emulator.set_numerics(space_.numerics(coarsest));
-                if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) rounding_variants();
-              });
-            });
-          });
-        });
-      });
-    });
-  });
+  const auto judge_alignment = [&] {
+    // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
+    Choice coarsest = c;
+    Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
+    if (!space_.contains(coarsest)) coarsest = c;
+    if (!space_.contains(coarsest)) return;
+    emulator.set_numerics(space_.numerics(coarsest));
+    if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) {
+      for_each(for_each, kRoundingProperties, judge_roundings);
+    }
+  };
+  for_each(for_each, kAlignmentProperties, judge_alignment);
   return cores;
 }
 
@@ -489,10 +491,7 @@ void Fit::filter_cores(const std::vector<std::size_t>& numbers) {
   in_parallel(cores_.size(), [&](std::size_t i) {
     // Most cores fall to an answer that felled another: those are tried first.
     static thread_local std::vector<std::size_t> order;
-    if (order.size() != numbers.size()) {
-      order.resize(numbers.size());
-      std::iota(order.begin(), order.end(), 0);
-    }
+    start_order(order, numbers.size());
     alive[i] = reproduces(emulator_of(cores_[i]), kEdges, numbers, order) ? 1 : 0;
   });
   std::vector<Choice> left;
@@ -514,27 +513,19 @@ void Fit::thin_out(FitResult& result) {
       // Neighbours in the list differ in little, others in much.
       const std::size_t i = any(), j = n % 2 == 0 ? any() : (i + 1) % cores_.size();
       if (i == j) continue;
-      if (auto problem = separate(space_, cores_[i], cores_[j], options_.seed + 1000 + search_round_, kTiles)) {
-        problems.push_back(*std::move(problem));
-      }
+      if (auto problem = search(cores_[i], cores_[j], kTiles)) problems.push_back(*std::move(problem));
     }
     ++search_round_;
     if (problems.empty()) break;
-    result.separating += problems.size();
-    const std::size_t before = evidence_.size();
-    ask(problems, "separating");
-    std::vector<std::size_t> numbers(evidence_.size() - before);
-    std::iota(numbers.begin(), numbers.end(), before);
-    filter_cores(numbers);
+    const std::size_t before = ask_separating(problems, result);
+    filter_cores(numbers_between(before, evidence_.size()));
   }
 }
 
 /// Survivors of the cores that are left; forgets cores that have none. If there are too many cores and the first ones
 /// have survivors, the others are left as they are, in unexpanded_.
 void Fit::expand_all() {
-  std::vector<std::size_t> all(evidence_.size());
-  std::iota(all.begin(), all.end(), 0);
-  filter_cores(all);
+  filter_cores(numbers_between(0, evidence_.size()));
   survivors_.clear();
   unexpanded_.clear();
   std::set<Choice> seen;
@@ -570,6 +561,19 @@ double Fit::survivors_in_all() const {
   return total;
 }
 
+std::optional<Problem> Fit::search(const Choice& one, const Choice& other, std::size_t tiles) const {
+  constexpr std::uint64_t kFirstSeed = 1000;  // apart from the families that every fit asks
+  return separate(space_, one, other, options_.seed + kFirstSeed + search_round_, tiles);
+}
+
+/// Returns the number of the first new answer.
+std::size_t Fit::ask_separating(const std::vector<Problem>& problems, FitResult& result) {
+  result.separating += problems.size();
+  const std::size_t before = evidence_.size();
+  ask(problems, "separating");
+  return before;
+}
+
 /// Looks for operands that separate what is left, and asks them. Returns whether anything was asked.
 bool Fit::separate_survivors(FitResult& result) {
   std::vector<Problem> problems;
@@ -582,8 +586,8 @@ bool Fit::separate_survivors(FitResult& result) {
   const auto attempt = [&](const Choice& x, const Choice& y) {
     if (inseparable_.contains({x, y})) return;
     ++tries;
-    if (const auto problem = separate(space_, x, y, options_.seed + 1000 + search_round_, options_.search_tiles)) {
-      problems.push_back(*problem);
+    if (auto problem = search(x, y, options_.search_tiles)) {
+      problems.push_back(*std::move(problem));
     } else {
       inseparable_.insert({x, y});
       result.search_effort += effort;
@@ -609,9 +613,7 @@ bool Fit::separate_survivors(FitResult& result) {
   }
   ++search_round_;
   if (problems.empty()) return false;
-  result.separating += problems.size();
-  const std::size_t before = evidence_.size();
-  ask(problems, "separating");
+  const std::size_t before = ask_separating(problems, result);
   if (!unexpanded_.empty() ||
       std::any_of(survivors_.begin(), survivors_.end(), [](const Survivor& s) { return !s.free.empty(); })) {
     expand_all();
@@ -657,7 +659,6 @@ FitResult Fit::run() {
   }
   result.surviving = survivors_in_all() + static_cast<double>(unexpanded_.size());
   result.classes = survivors_.size();  // they are canonical, and no two are the same
-  result.too_few_answers = !unexpanded_.empty();
   result.choice = survivors_[0].choice;
   result.datapath = space_.datapath(result.choice);
   result.mismatches = mismatches(result.datapath);
@@ -686,8 +687,7 @@ bool Fit::may_show(Property property) const {
 /// For each property: what refutes its other values, or what of it is still open, or that it cannot show.
 void Fit::explain(FitResult& result) {
   const std::vector<std::size_t> named = evidence_.named();
-  std::vector<std::size_t> all(evidence_.size());
-  for (std::size_t n = 0; n < all.size(); ++n) all[n] = n;
+  const std::vector<std::size_t> all = numbers_between(0, evidence_.size());
   for (std::size_t i = 0; i < kProperties; ++i) {
     const auto property = static_cast<Property>(i);
     std::set<int> open;

@@ -1,7 +1,6 @@
 #include "separate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 #include "tcnum/fast.hpp"
@@ -45,8 +44,9 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
   const Format& b = format(in.b);
   const Format& c = format(in.c);
   const Format& r = format(in.d);
-  const int lowest = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
-  const int highest = std::max(a.max_exponent() + b.max_exponent() + 1, c.max_exponent());
+  const ProductMaker products(in);
+  const int lowest = std::min(products.lowest_subnormal(), c.min_exponent() - c.fraction_bits);
+  const int highest = std::max(products.highest() + 1, c.max_exponent());
 
   Boundaries found;
   const auto add_format = [&](const Format& f) {
@@ -57,8 +57,8 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
   add_format(c);
   add_format(r);
   found.exponents.insert(found.exponents.end(),
-                         {0, a.min_exponent() + b.min_exponent(), a.min_exponent() + b.max_exponent(),
-                          b.min_exponent() + a.max_exponent(), lowest, a.max_exponent() + b.max_exponent()});
+                         {0, products.lowest(), a.min_exponent() + b.max_exponent(),
+                          b.min_exponent() + a.max_exponent(), products.lowest_subnormal(), products.highest()});
   found.distances.insert(found.distances.end(), {1, a.fraction_bits, a.fraction_bits + b.fraction_bits});
   for (const Choice& choice : {one, other}) {
     const Numerics n = space.numerics(choice);
@@ -97,7 +97,7 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
       case Property::subnormal_exponent:
         found.focus.insert(found.focus.end(),
                            {c.min_exponent() - 1, a.min_exponent() + b.max_exponent(),
-                            b.min_exponent() + a.max_exponent(), a.min_exponent() + b.min_exponent()});
+                            b.min_exponent() + a.max_exponent(), products.lowest()});
         break;
       case Property::subnormal_outputs:
         found.focus.push_back(r.min_exponent() - 1);
@@ -114,7 +114,7 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
   }
   if (found.focus.empty()) found.focus = found.exponents;
   for (auto* exponents : {&found.exponents, &found.focus}) {
-    for (int& e : *exponents) e = std::clamp(e, std::min(lowest, c.min_exponent() - c.fraction_bits), highest);
+    for (int& e : *exponents) e = std::clamp(e, lowest, highest);
   }
   unique(found.exponents);
   unique(found.distances);

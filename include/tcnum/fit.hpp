@@ -108,7 +108,6 @@ struct FitResult {
   double considered = 0;  ///< datapaths in the space
   double surviving = 0;   ///< of them, those that explain every answer
   std::size_t classes = 0;
-  bool too_few_answers = false;  ///< so many survive that not each was looked at; `surviving` is about right
   std::size_t mismatches = 0;    ///< of `datapath`, among all answers
   std::vector<Rejection> rejected;
   std::vector<Property> unobservable;
@@ -157,6 +156,8 @@ class Fit {
   void filter_cores(const std::vector<std::size_t>& numbers);
   void thin_out(FitResult& result);
   void expand_all();
+  std::optional<Problem> search(const Choice& one, const Choice& other, std::size_t tiles) const;
+  std::size_t ask_separating(const std::vector<Problem>& problems, FitResult& result);
   bool separate_survivors(FitResult& result);
   bool may_show(Property property) const;
   void explain(FitResult& result);
