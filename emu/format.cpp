@@ -6,12 +6,12 @@
 namespace tcnum {
 namespace {
 
+using detail::low_mask;
+
 int bit_width(uint128 x) {
   const auto high = static_cast<std::uint64_t>(x >> 64);
   return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(x)));
 }
-
-constexpr std::uint64_t low_mask(int bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 
 std::uint64_t with_sign(const Format& f, bool negative, std::uint64_t magnitude_code) {
   return (f.has_sign && negative) ? magnitude_code | (std::uint64_t{1} << (f.storage_bits - 1)) : magnitude_code;
@@ -66,55 +66,6 @@ std::optional<FormatId> find_format(std::string_view text) {
     if (f.name == text || f.ptx == text) return f.id;
   }
   return std::nullopt;
-}
-
-Decoded decode(const Format& f, std::uint64_t code) {
-  code &= f.code_mask();
-  Decoded d;
-  if (!f.floating) {
-    d.negative = f.has_sign && ((code >> (f.storage_bits - 1)) & 1) != 0;
-    d.significand = d.negative ? (~code + 1) & f.code_mask() : code;
-    d.exponent = f.fraction_bits;
-    d.number_class = d.significand == 0 ? NumberClass::zero : NumberClass::normal;
-    return d;
-  }
-  d.negative = f.has_sign && ((code >> (f.storage_bits - 1)) & 1) != 0;
-  if (f.non_finite == NonFinite::nan_negative_zero && code == std::uint64_t{1} << (f.storage_bits - 1)) {
-    d.number_class = NumberClass::nan;
-    return d;
-  }
-  code >>= f.padding_bits;
-  const std::uint64_t field = (code >> f.fraction_bits) & low_mask(f.exponent_bits);
-  const std::uint64_t fraction = code & low_mask(f.fraction_bits);
-  const bool top = field == low_mask(f.exponent_bits);
-  if (top && f.non_finite == NonFinite::ieee) {
-    d.number_class = fraction == 0 ? NumberClass::infinity : NumberClass::nan;
-    d.significand = fraction;
-    d.exponent = f.max_exponent() + 1;
-    return d;
-  }
-  if (top && f.non_finite == NonFinite::nan_all_ones && fraction == low_mask(f.fraction_bits)) {
-    d.number_class = NumberClass::nan;
-    d.significand = fraction;
-    d.exponent = f.max_exponent();
-    return d;
-  }
-  if (f.id == FormatId::ue8m0) {  // no fraction, no zero, no subnormals: field 0 is 2^-127
-    d.number_class = NumberClass::normal;
-    d.significand = 1;
-    d.exponent = static_cast<int>(field) - f.bias;
-    return d;
-  }
-  if (field == 0) {
-    d.number_class = fraction == 0 ? NumberClass::zero : NumberClass::subnormal;
-    d.significand = fraction;
-    d.exponent = f.min_exponent();
-    return d;
-  }
-  d.number_class = NumberClass::normal;
-  d.significand = fraction | (std::uint64_t{1} << f.fraction_bits);
-  d.exponent = static_cast<int>(field) - f.bias;
-  return d;
 }
 
 std::uint64_t encode(const Format& f, bool negative, uint128 magnitude, int exponent, bool sticky, Rounding mode,

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "tcnum/datapath.hpp"
+#include "tcnum/host_device.hpp"
 
 namespace tcnum {
 
@@ -35,7 +36,7 @@ struct IntegerUnits {
 std::optional<IntegerUnits> integer_units(const Numerics& numerics, const Tree& tree);
 
 /// Applies a unit's steps; sets `overflowed` if that changes the value, else leaves it.
-inline std::int64_t apply_steps(const IntegerUnits::Steps& steps, std::int64_t value, bool& overflowed) {
+TCNUM_HOST_DEVICE inline std::int64_t apply_steps(const IntegerUnits::Steps& steps, std::int64_t value, bool& overflowed) {
   for (int i = 0; i < steps.count; ++i) {
     const IntegerStep& s = steps.step[static_cast<std::size_t>(i)];
     if (s.lowest <= value && value <= s.highest) continue;

@@ -6,11 +6,25 @@
 
 #include "tcnum/datapath.hpp"
 #include "tcnum/fast.hpp"
+#include "tcnum/host_device.hpp"
 
 namespace tcnum {
 
-inline int width(std::uint64_t x) { return static_cast<int>(std::bit_width(x)); }
-inline int width(uint128 x) {
+TCNUM_HOST_DEVICE inline int width(std::uint64_t x) {
+#ifdef __CUDA_ARCH__
+  return 64 - __clzll(static_cast<long long>(x));
+#else
+  return static_cast<int>(std::bit_width(x));
+#endif
+}
+TCNUM_HOST_DEVICE inline int width(std::uint32_t x) {
+#ifdef __CUDA_ARCH__
+  return 32 - __clz(static_cast<int>(x));
+#else
+  return static_cast<int>(std::bit_width(x));
+#endif
+}
+TCNUM_HOST_DEVICE inline int width(uint128 x) {
   const auto high = static_cast<std::uint64_t>(x >> 64);
   return high != 0 ? 64 + width(high) : width(static_cast<std::uint64_t>(x));
 }
@@ -19,7 +33,7 @@ constexpr int kBits = static_cast<int>(sizeof(U) * 8);
 
 /// magnitude / 2^shift rounded, shift ≥ 0.
 template <class U>
-U round_right(U magnitude, int shift, bool negative, Rounding mode) {
+TCNUM_HOST_DEVICE U round_right(U magnitude, int shift, bool negative, Rounding mode) {
   if (shift == 0) return magnitude;
   if (mode == Rounding::toward_zero) return shift >= kBits<U> ? U{0} : static_cast<U>(magnitude >> shift);
   if (shift > kBits<U>) return rounds_away(mode, negative, false, false, magnitude != 0) ? 1 : 0;
@@ -39,14 +53,14 @@ struct Rounded {
   bool infinite = false;
 };
 
-inline bool to_infinity(const RoundStep& s, bool negative) {
+TCNUM_HOST_DEVICE inline bool to_infinity(const RoundStep& s, bool negative) {
   return s.overflow == Overflow::infinity || (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
                                               s.rounding != (negative ? Rounding::up : Rounding::down));
 }
 
 /// Whether a number with that leading bit is beyond the step's largest.
 template <class U>
-bool overflows(const Rounded<U>& v, int leading, const RoundStep& s) {
+TCNUM_HOST_DEVICE bool overflows(const Rounded<U>& v, int leading, const RoundStep& s) {
   if (leading <= s.max_exponent) return false;
   const bool lowest = s.twos_complement && v.negative && leading == s.max_exponent + 1 &&
                       (v.magnitude & (v.magnitude - 1)) == 0;
@@ -55,7 +69,7 @@ bool overflows(const Rounded<U>& v, int leading, const RoundStep& s) {
 
 /// A number modulo 2^(max_exponent + 2), in two's complement.
 template <class U>
-void wrap(Rounded<U>& v, int max_exponent) {
+TCNUM_HOST_DEVICE void wrap(Rounded<U>& v, int max_exponent) {
   const int bits = max_exponent + 2 - v.lsb;  // of the residue, in units of the last bit
   const U mask = bits >= kBits<U> ? ~U{0} : bits <= 0 ? U{0} : (U{1} << bits) - 1;
   const U residue = (v.negative ? U{0} - v.magnitude : v.magnitude) & mask;
@@ -65,8 +79,8 @@ void wrap(Rounded<U>& v, int max_exponent) {
 
 /// Applies rounding steps to a number.
 template <bool kTrace, class U>
-void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign,
-                 bool minimum_exponents, unsigned& consulted) {
+TCNUM_HOST_DEVICE void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign,
+                                   bool minimum_exponents, unsigned& consulted) {
   for (const RoundStep& s : steps) {
     if (v.infinite || v.magnitude == 0) break;
     int leading = width(v.magnitude) - 1 + v.lsb;
@@ -115,13 +129,15 @@ void apply_steps(Rounded<U>& v, const RoundSteps& steps, int alignment, Underflo
 
 /// Encodes a number that the format can hold.
 template <class U>
-std::uint64_t pack(const Format& f, const Rounded<U>& v) {
+TCNUM_HOST_DEVICE std::uint64_t pack(const Format& f, const Rounded<U>& v) {
   if (!f.floating) {
     const auto magnitude = static_cast<std::uint64_t>(v.lsb >= 0 ? v.magnitude << v.lsb : v.magnitude >> -v.lsb);
     return (v.negative ? 0 - magnitude : magnitude) & f.code_mask();
   }
   const std::uint64_t sign = v.negative ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
-  if (v.infinite) return infinity_code(f, v.negative);
+  if (v.infinite) {  // only formats that have one are results
+    return sign | detail::low_mask(f.exponent_bits) << (f.fraction_bits + f.padding_bits);
+  }
   if (v.magnitude == 0) return sign;
   const int leading = width(v.magnitude) - 1 + v.lsb;
   const int q = std::max(leading, f.min_exponent()) - f.fraction_bits;

@@ -89,6 +89,9 @@ inline constexpr std::array<Format, 20> kFormats = {{
 constexpr const Format& format(FormatId id) { return kFormats[static_cast<std::size_t>(id)]; }
 
 namespace detail {
+constexpr std::uint64_t low_mask(int bits) {
+  return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
 constexpr bool formats_are_consistent() {
   for (std::size_t i = 0; i < kFormats.size(); ++i) {
     const Format& f = kFormats[i];
@@ -121,7 +124,54 @@ struct Decoded {
 
 /// Takes a code apart. Bits above the format's storage and its padding bits are ignored. Integers decode to their
 /// magnitude with exponent = fraction_bits (so that the value formula above holds).
-Decoded decode(const Format& f, std::uint64_t code);
+constexpr Decoded decode(const Format& f, std::uint64_t code) {
+  code &= f.code_mask();
+  Decoded d;
+  if (!f.floating) {
+    d.negative = f.has_sign && ((code >> (f.storage_bits - 1)) & 1) != 0;
+    d.significand = d.negative ? (~code + 1) & f.code_mask() : code;
+    d.exponent = f.fraction_bits;
+    d.number_class = d.significand == 0 ? NumberClass::zero : NumberClass::normal;
+    return d;
+  }
+  d.negative = f.has_sign && ((code >> (f.storage_bits - 1)) & 1) != 0;
+  if (f.non_finite == NonFinite::nan_negative_zero && code == std::uint64_t{1} << (f.storage_bits - 1)) {
+    d.number_class = NumberClass::nan;
+    return d;
+  }
+  code >>= f.padding_bits;
+  const std::uint64_t field = (code >> f.fraction_bits) & detail::low_mask(f.exponent_bits);
+  const std::uint64_t fraction = code & detail::low_mask(f.fraction_bits);
+  const bool top = field == detail::low_mask(f.exponent_bits);
+  if (top && f.non_finite == NonFinite::ieee) {
+    d.number_class = fraction == 0 ? NumberClass::infinity : NumberClass::nan;
+    d.significand = fraction;
+    d.exponent = f.max_exponent() + 1;
+    return d;
+  }
+  if (top && f.non_finite == NonFinite::nan_all_ones && fraction == detail::low_mask(f.fraction_bits)) {
+    d.number_class = NumberClass::nan;
+    d.significand = fraction;
+    d.exponent = f.max_exponent();
+    return d;
+  }
+  if (f.id == FormatId::ue8m0) {  // no fraction, no zero, no subnormals: field 0 is 2^-127
+    d.number_class = NumberClass::normal;
+    d.significand = 1;
+    d.exponent = static_cast<int>(field) - f.bias;
+    return d;
+  }
+  if (field == 0) {
+    d.number_class = fraction == 0 ? NumberClass::zero : NumberClass::subnormal;
+    d.significand = fraction;
+    d.exponent = f.min_exponent();
+    return d;
+  }
+  d.number_class = NumberClass::normal;
+  d.significand = fraction | (std::uint64_t{1} << f.fraction_bits);
+  d.exponent = static_cast<int>(field) - f.bias;
+  return d;
+}
 
 /// What becomes of a number too large for the format.
 enum class Overflow : std::uint8_t {

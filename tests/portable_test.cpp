@@ -1,0 +1,147 @@
+// The code that the CUDA emulator runs equals the exact emulator, bit for bit: compiled for the CPU, so that it is tested
+// where there is no GPU.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <random>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../emu/portable_dot.hpp"
+#include "draw.hpp"
+#include "generators.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/space.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::size_t kRows = 4, kColumns = 4;
+
+/// What a kernel has in shared memory.
+struct SideArrays {
+  SideArrays(const PortableDatapath& d, bool is_a, const Tiles& tiles, std::size_t rows)
+      : magnitude(tiles.k * rows), sign(magnitude), exponent(magnitude), special(rows), pitch(rows) {
+    const Format& f = is_a ? d.a : d.b;
+    const OperandRule& rule = is_a ? d.a_rule : d.b_rule;
+    for (std::size_t r = 0; r < pitch; ++r) {
+      for (std::size_t p = 0; p < tiles.k; ++p) {
+        const std::size_t k = d.order[p];
+        const portable::Number x =
+            portable::read(f, rule, is_a ? tiles.a[tiles.a_index(0, r, k)] : tiles.b[tiles.b_index(0, k, r)]);
+        magnitude[p * pitch + r] = x.magnitude;
+        sign[p * pitch + r] = x.sign;
+        exponent[p * pitch + r] = x.special ? portable::Side::kSpecial : x.exponent;
+        if (x.special) special[r] = 1;
+      }
+    }
+  }
+  portable::Side side() const {
+    return {magnitude.data(), sign.data(), exponent.data(), static_cast<int>(pitch), special.data()};
+  }
+  // Packs are loaded from where they are aligned.
+  std::vector<std::int32_t> magnitude, sign, exponent;
+  std::vector<std::uint8_t> special;
+  std::size_t pitch;
+};
+
+/// Checks one tile of kRows × kColumns by every way there is.
+void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
+  const auto [d, why_not] = make_portable(datapath);
+  if (!why_not.empty()) RC_DISCARD(why_not);
+  emulate_exact(datapath, tiles);
+  const auto expect = [&](std::size_t i, std::size_t j, std::uint64_t code, const char* how) {
+    const std::uint64_t exact = tiles.d[tiles.c_index(0, i, j)];
+    if (exact == code) return;
+    std::string text = to_json(datapath).dump() + fmt::format("\nexact {:#x}, {} {:#x}:", exact, how, code);
+    const Problem problem = problem_at(tiles, i * kColumns + j);
+    for (std::size_t k = 0; k < problem.a.size(); ++k) text += fmt::format(" {:#x}*{:#x}", problem.a[k], problem.b[k]);
+    RC_FAIL(text + fmt::format(" + {:#x}", problem.c));
+  };
+
+  if (d.kind != PortableDatapath::Kind::sums) {
+    std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
+    std::vector<std::int32_t> ai(a.size()), bi(b.size());
+    for (std::size_t p = 0; p < tiles.k; ++p) {
+      for (std::size_t r = 0; r < kRows; ++r) {
+        a[p * kRows + r] = tiles.a[tiles.a_index(0, r, d.order[p])];
+        b[p * kRows + r] = tiles.b[tiles.b_index(0, d.order[p], r)];
+        ai[p * kRows + r] = static_cast<std::int32_t>(portable::read_integer(d.a, a[p * kRows + r]));
+        bi[p * kRows + r] = static_cast<std::int32_t>(portable::read_integer(d.b, b[p * kRows + r]));
+      }
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        const std::uint64_t c = tiles.c[tiles.c_index(0, i, j)];
+        if (d.kind == PortableDatapath::Kind::integers)
+          expect(i, j, portable::integer_dot(d, ai.data() + i, kRows, bi.data() + j, kColumns, c), "integers");
+        else
+          expect(i, j, portable::fma_chain_dot(d, a.data() + i, kRows, b.data() + j, kColumns, c), "chain");
+      }
+    }
+    return;
+  }
+
+  const SideArrays a(d, true, tiles, kRows), b(d, false, tiles, kColumns);
+  std::uint64_t c[kRows][kColumns], results[kRows][kColumns];
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      c[i][j] = tiles.c[tiles.c_index(0, i, j)];
+      expect(i, j, portable::dot(d, a.side(), static_cast<int>(i), b.side(), static_cast<int>(j), c[i][j]), "alone");
+    }
+  }
+  RC_CLASSIFY(portable::takes_patches(d), "patches");
+  if (!portable::takes_patches(d)) return;
+  const std::uint32_t left = portable::patch<kRows, kColumns>(d, a.side(), 0, b.side(), 0, c, results);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const bool ordinary = a.special[i] == 0 && b.special[j] == 0 && (left >> (i * kColumns + j) & 1) == 0;
+      if (ordinary) expect(i, j, results[i][j], "in a patch");
+    }
+  }
+}
+
+/// Those of the space that a portable datapath can be: draws until it is one.
+RC_GTEST_PROP(Portable, EqualsExactForDatapathsOfTheSpace, ()) {
+  static const std::array kInstructions = {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16",
+                                           "mma.m16n8k8.f32.tf32.tf32.f32", "mma.m16n8k16.f32.bf16.bf16.f32",
+                                           "mma.m16n8k32.f32.e5m2.e4m3.f32", "mma.m16n8k16.f16.e4m3.e5m2.f16"};
+  const Space space(*find_instruction(*rc::gen::elementOf(kInstructions)));
+  std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+  Datapath datapath;
+  do {
+    datapath = space.datapath(draw(space, random));
+  } while (!make_portable(datapath).why_not.empty());
+  expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(Portable, EqualsExactForTheCatalogue, ()) {
+  static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
+  const Datapath& datapath = (*rc::gen::elementOf(entries)).datapath;
+  expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(Portable, EqualsExactForIntegers, ()) {
+  const Datapath datapath = test::random_integer_datapath();
+  expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(Portable, EqualsExactForFmaChains, ()) {
+  const Datapath datapath = test::random_fma_chain();
+  expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+/// All that was fitted on hardware here runs on a GPU, and in patches where there are any.
+TEST(Portable, HoldsTheCatalogue) {
+  for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
+    const auto [d, why_not] = make_portable(entry.datapath);
+    EXPECT_EQ(why_not, "") << entry.instruction->name();
+    EXPECT_TRUE(d.kind != PortableDatapath::Kind::sums || portable::takes_patches(d)) << entry.instruction->name();
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
