@@ -29,6 +29,9 @@ void check_sums(const Numerics& n) {
               format(n.result).fraction_bits < kResultBits,
           "operands of so many bits");
   require(!n.nan.propagate, "payloads of NaN operands");
+  require(format(n.c.format).has_infinity(), "accumulators without infinities");
+  require(format(n.c.format).storage_bits == format(n.result).storage_bits,
+          "accumulators narrower or wider than results");
 }
 
 void check_sum(const Unit& unit) {
@@ -43,6 +46,20 @@ void check_result(const Unit& unit) {
     return !s.from_alignment && s.fraction_bits < kResultBits;
   });
   require(narrow, "sums that are not rounded");
+}
+
+PortableFields fields_of(const Format& f) {
+  return {f.storage_bits, f.fraction_bits, f.padding_bits, f.bias,
+          static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits))};
+}
+
+PortableRounding rounding_of(const Unit& unit) {
+  if (unit.result.count != 1) return {};
+  const RoundStep& s = unit.result.step[0];
+  const bool nearest = s.rounding == Rounding::nearest_even;
+  const bool usable = !s.from_alignment && (nearest || s.rounding == Rounding::toward_zero) &&
+                      s.fraction_bits < kResultBits - 2;  // 32 bits have room for what decides the rounding
+  return {usable, nearest, s.fraction_bits, s.min_exponent, s.max_exponent};
 }
 
 PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
@@ -75,6 +92,10 @@ PortableDatapath make(const Datapath& datapath) {
   to.b_rule = n.b;
   to.c_rule = n.c;
   to.nan = n.nan;
+  to.a_fields = fields_of(to.a);
+  to.b_fields = fields_of(to.b);
+  to.c_fields = fields_of(to.c);
+  for (std::size_t u = 0; u < kMaxUnits; ++u) to.roundings[u] = rounding_of(n.units[u]);
   require(!n.scales, "block scales");
   require(tree.k <= PortableDatapath::kMostProducts, "so many products");
   require(tree.nodes.size() <= PortableDatapath::kMostNodes, "so many sums");

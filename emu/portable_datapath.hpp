@@ -1,5 +1,5 @@
-// A datapath as plain data, and its evaluation in code that a GPU compiles as well as a CPU: what the CUDA emulator runs
-// and the tests run without a GPU. It covers what hardware was found to do; the rest is the other emulators'.
+// A datapath as plain data, and its evaluation in code that a GPU compiles as well as a CPU: what the CUDA emulator
+// runs and the tests run without a GPU. It covers what hardware was found to do; the rest is the other emulators'.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,19 @@ struct PortableNode {
   bool is_pair = false;  ///< exact, of the two others alone
 };
 
+/// How a code of at most 32 bits is taken apart if it is a normal number.
+struct PortableFields {
+  int storage_bits = 32, fraction_bits = 0, padding_bits = 0, bias = 0;
+  std::uint32_t top = 0;  ///< the largest exponent field, which may be special
+};
+
+/// The only rounding of a unit's sum, if it is to nearest even or toward zero: what needs no more where the result is
+/// normal and far from overflow.
+struct PortableRounding {
+  bool usable = false, to_nearest = false;
+  int fraction_bits = 0, min_exponent = 0, max_exponent = 0;
+};
+
 struct PortableDatapath {
   static constexpr int kMostNodes = 32, kMostProducts = 256;
 
@@ -31,8 +44,10 @@ struct PortableDatapath {
   Kind kind = Kind::sums;
   Format a{}, b{}, c{}, result{};
   OperandRule a_rule, b_rule, c_rule;
+  PortableFields a_fields, b_fields, c_fields;
   NanRule nan;
   Unit units[kMaxUnits];
+  PortableRounding roundings[kMaxUnits];
   IntegerUnits integers;
   int k = 0, nodes = 0;
   PortableNode node[kMostNodes];

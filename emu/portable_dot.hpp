@@ -1,5 +1,5 @@
-// Evaluation of a PortableDatapath: one dot problem at a time, or a patch of rows × columns of those that are out of the
-// ordinary in nothing. The rules are those of exact.cpp; rounding is rounding_steps.hpp's.
+// Evaluation of a PortableDatapath: one dot problem at a time, or a patch of rows × columns of those that are out of
+// the ordinary in nothing. The rules are those of exact.cpp; rounding is rounding_steps.hpp's.
 #pragma once
 
 #include <bit>
@@ -14,24 +14,16 @@ namespace tcnum::portable {
 /// Exponent of a zero, which takes part in no alignment; two of them are still below any other.
 inline constexpr std::int32_t kNoExponent = -(1 << 20);
 
-/// An operand taken apart: sign · magnitude · 2^(exponent − fraction bits of its format). Infinities have magnitude 1 and
-/// NaNs 0, with `special`.
+/// An operand taken apart: sign · magnitude · 2^(exponent − fraction bits of its format). Infinities have magnitude 1
+/// and NaNs 0, with `special`.
 struct Number {
   std::int32_t magnitude, sign, exponent;
   bool special;
 };
 
-TCNUM_HOST_DEVICE inline Number read(const Format& f, const OperandRule& rule, std::uint64_t code) {
-  const std::uint64_t sign = f.has_sign ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
-  const std::uint64_t field = (code & f.code_mask() & ~sign) >> f.padding_bits >> f.fraction_bits;
-  Number x{0, (code & sign) != 0 ? -1 : 1, kNoExponent, false};
-  if (f.floating && field != 0 && field < detail::low_mask(f.exponent_bits)) {  // what is common: a normal number
-    const std::uint64_t hidden = std::uint64_t{1} << f.fraction_bits;
-    x.magnitude = static_cast<std::int32_t>((code >> f.padding_bits & (hidden - 1)) | hidden);
-    x.exponent = static_cast<std::int32_t>(field) - f.bias;
-    return x;
-  }
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Number read_any(const Format& f, const OperandRule& rule, std::uint32_t code) {
   const Decoded d = decode(f, code);
+  Number x{0, d.negative ? -1 : 1, kNoExponent, false};
   if (!d.is_finite()) {
     x.magnitude = d.number_class == NumberClass::infinity ? 1 : 0;
     x.special = true;
@@ -49,8 +41,45 @@ TCNUM_HOST_DEVICE inline Number read(const Format& f, const OperandRule& rule, s
   return x;
 }
 
-/// Numbers of the rows of A, or the columns of B, place by place of PortableDatapath::order: row r's number at place p is
-/// element p · pitch + r.
+/// `fields` are the format's.
+TCNUM_HOST_DEVICE inline Number read(const PortableFields& fields, const Format& f, const OperandRule& rule,
+                                     std::uint32_t code) {
+  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
+  const std::uint32_t field = significand >> fields.fraction_bits & fields.top;
+  if (field - 1 >= fields.top - 1) return read_any(f, rule, code);  // the first or the last field
+  const bool negative = (code >> (fields.storage_bits - 1) & 1) != 0;
+  return {static_cast<std::int32_t>((significand & (hidden - 1)) | hidden), negative ? -1 : 1,
+          static_cast<std::int32_t>(field) - fields.bias, false};
+}
+
+/// The same for c, whose format has infinities, without a call: there are many.
+TCNUM_HOST_DEVICE inline Number read_accumulator(const PortableFields& fields, const OperandRule& rule,
+                                                 std::uint32_t code) {
+  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
+  const std::uint32_t field = significand >> fields.fraction_bits & fields.top;
+  std::uint32_t magnitude = significand & (hidden - 1);
+  Number x{0, (code >> (fields.storage_bits - 1) & 1) != 0 ? -1 : 1, static_cast<std::int32_t>(field) - fields.bias,
+           false};
+  if (field == fields.top) {
+    x.special = true;
+    magnitude = magnitude == 0 ? 1 : 0;
+  } else if (field != 0) {
+    magnitude |= hidden;
+  } else {
+    if (rule.subnormals == Subnormals::flushed) magnitude = 0;
+    x.exponent = magnitude == 0 ? kNoExponent : 1 - fields.bias;
+    if (magnitude != 0 && rule.subnormal_exponent == SubnormalExponent::normalised) {
+      const int up = fields.fraction_bits + 1 - width(magnitude);
+      magnitude <<= up;
+      x.exponent -= up;
+    }
+  }
+  x.magnitude = static_cast<std::int32_t>(magnitude);
+  return x;
+}
+
+/// Numbers of the rows of A, or the columns of B, place by place of PortableDatapath::order: row r's number at place p
+/// is element p · pitch + r.
 struct Side {
   const std::int32_t *magnitude, *sign, *exponent;
   int pitch;
@@ -88,8 +117,8 @@ struct Value {
 };
 
 /// The operand c.
-TCNUM_HOST_DEVICE inline Value accumulator(const PortableDatapath& d, std::uint64_t code) {
-  const Number x = read(d.c, d.c_rule, code);
+TCNUM_HOST_DEVICE inline Value accumulator(const PortableDatapath& d, std::uint32_t code) {
+  const Number x = read_accumulator(d.c_fields, d.c_rule, code);
   Value v;
   v.magnitude = static_cast<std::uint32_t>(x.magnitude);
   v.exponent = static_cast<std::int16_t>(x.magnitude == 0 ? 0 : x.exponent);
@@ -117,7 +146,8 @@ TCNUM_HOST_DEVICE inline bool zero_is_negative(const Unit& unit, bool all_negati
 }
 
 template <class U>
-TCNUM_HOST_DEVICE Value rounded(const PortableDatapath& d, const Unit& unit, Rounded<U> r, int alignment) {
+TCNUM_HOST_DEVICE TCNUM_NOINLINE Value rounded(const PortableDatapath& d, const Unit& unit, Rounded<U> r,
+                                               int alignment) {
   unsigned consulted = 0;
   apply_steps<false>(r, unit.result, alignment, unit.underflow_sign,
                      d.c_rule.subnormal_exponent == SubnormalExponent::minimum, consulted);
@@ -130,12 +160,36 @@ TCNUM_HOST_DEVICE Value rounded(const PortableDatapath& d, const Unit& unit, Rou
   return v;
 }
 
+/// A significand of at most fraction_bits + 1 bits, or the next power of two; 0: none.
+struct Normal {
+  std::uint32_t significand;
+  int leading;  ///< exponent of the first of fraction_bits + 1 bits
+};
+
+/// What rounded() gives magnitude · 2^lsb, if `r` is usable and the result normal and surely finite.
+TCNUM_HOST_DEVICE inline Normal round_normal(const PortableRounding& r, std::uint64_t magnitude, int lsb) {
+  const auto high = static_cast<std::uint32_t>(magnitude >> 32);
+  auto low = static_cast<std::uint32_t>(magnitude);
+  if (high != 0) {  // what is below the upper 32 bits is folded into their last
+    const int shift = width(high);
+    const bool rest = shift == 32 ? low != 0 : (low & ((1u << shift) - 1)) != 0;
+    low = static_cast<std::uint32_t>(magnitude >> shift) | (rest ? 1 : 0);
+    lsb += shift;
+  }
+  const int leading = width(low) - 1 + lsb;
+  if (low == 0 || !r.usable || leading < r.min_exponent || leading >= r.max_exponent) return {0, 0};
+  const std::uint32_t top = low << (32 - width(low)), rest = top << (r.fraction_bits + 1);
+  const std::uint32_t kept = top >> (31 - r.fraction_bits), half = 1u << 31;
+  return {kept + (r.to_nearest && (rest > half || (rest == half && (kept & 1) != 0)) ? 1 : 0), leading};
+}
+
 /// A term that is no product, in units of 2^lsb.
 TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value& v, int lsb) {
   if (v.magnitude == 0) return 0;
   const int shift = lsb - v.lsb;
-  const std::uint64_t kept = shift <= 0 ? std::uint64_t{v.magnitude} << -shift
-                                        : round_right<std::uint64_t>(v.magnitude, shift, v.negative, unit.align_rounding);
+  const std::uint64_t kept = shift <= 0
+                                 ? std::uint64_t{v.magnitude} << -shift
+                                 : round_right<std::uint64_t>(v.magnitude, shift, v.negative, unit.align_rounding);
   return v.negative ? -static_cast<std::int64_t>(kept) : static_cast<std::int64_t>(kept);
 }
 
@@ -157,57 +211,51 @@ TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const PortableNode& node, con
   return zero_is_negative(unit, all, any);
 }
 
-/// The sum of a node's finite terms, given that of its products in units of 2^(alignment − fraction_bits).
+/// The sum of a node's finite terms, which is in units of 2^(alignment − fraction_bits), rounded.
 TCNUM_HOST_DEVICE inline Value total(const PortableDatapath& d, const PortableNode& node, const Side& a, int row,
                                      const Side& b, int column, int alignment, std::int64_t sum, const Value* first,
                                      const Value* second) {
   const Unit& unit = d.units[node.unit];
   const int lsb = alignment - unit.fraction_bits;
-  if (first != nullptr) sum += aligned(unit, *first, lsb);
-  if (second != nullptr) sum += aligned(unit, *second, lsb);
   const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
   if (magnitude == 0) {
     const bool negative = zero_sum_is_negative(node, unit, a, row, b, column, first, second);
-    return rounded(d, unit, Rounded<std::uint64_t>{0, 0, alignment <= kNoExponent / 2 ? 0 : alignment, negative}, alignment);
-  }
-  if (magnitude >> 32 == 0) {  // nearly always, and half the work
-    return rounded(d, unit, Rounded<std::uint32_t>{static_cast<std::uint32_t>(magnitude), lsb, alignment, sum < 0}, alignment);
+    return rounded(d, unit, Rounded<std::uint64_t>{0, 0, alignment <= kNoExponent / 2 ? 0 : alignment, negative},
+                   alignment);
   }
   return rounded(d, unit, Rounded<std::uint64_t>{magnitude, lsb, alignment, sum < 0}, alignment);
 }
 
-/// The exact sum of two finite numbers, rounded. What the smaller one has below the last of 64 bits is folded into that
-/// bit, which lies far below all bits that decide a rounding.
-TCNUM_HOST_DEVICE inline Value pair(const PortableDatapath& d, const Unit& unit, const Value& x, const Value& y) {
+/// The exact sum of two finite numbers. What the smaller one has below the last of 64 bits is folded into that bit,
+/// which lies far below all bits that decide a rounding.
+TCNUM_HOST_DEVICE inline Rounded<std::uint64_t> sum_of_two(const Unit& unit, const Value& x, const Value& y) {
   const auto end = [](const Value& v) { return v.magnitude == 0 ? kNoExponent : width(v.magnitude) + v.lsb; };
   const bool second = end(x) < end(y);
   const Value &large = second ? y : x, &small = second ? x : y;
   Rounded<std::uint64_t> r{0, 0, 0, zero_is_negative(unit, x.negative && y.negative, x.negative || y.negative)};
-  if (large.magnitude != 0) {
-    const int up = 62 - width(large.magnitude);
-    const std::uint64_t top = std::uint64_t{large.magnitude} << up;
-    const int lsb = large.lsb - up;
-    std::uint64_t rest = 0;
-    if (small.magnitude != 0) {
-      const int down = lsb - small.lsb;
-      const std::uint64_t magnitude = small.magnitude;
-      if (down <= 0)
-        rest = magnitude << -down;
-      else if (down >= 64)
-        rest = 1;
-      else
-        rest = (magnitude >> down) | ((magnitude & ((std::uint64_t{1} << down) - 1)) != 0 ? 1 : 0);
-    }
-    const bool turned = large.negative != small.negative && rest > top;
-    const std::uint64_t sum = large.negative == small.negative ? top + rest : turned ? rest - top : top - rest;
-    if (sum != 0) r = {sum, lsb, 0, large.negative != turned};
-  }
-  return rounded(d, unit, r, 0);
+  if (large.magnitude == 0) return r;
+  const int up = 62 - width(large.magnitude);
+  const std::uint64_t top = std::uint64_t{large.magnitude} << up, magnitude = small.magnitude;
+  const int lsb = large.lsb - up, down = lsb - small.lsb;
+  std::uint64_t rest = 0;
+  if (magnitude == 0)
+    rest = 0;
+  else if (down <= 0)
+    rest = magnitude << -down;
+  else if (down >= 64)
+    rest = 1;
+  else
+    rest = (magnitude >> down) | ((magnitude & ((std::uint64_t{1} << down) - 1)) != 0 ? 1 : 0);
+  const bool turned = large.negative != small.negative && rest > top;
+  const std::uint64_t sum = large.negative == small.negative ? top + rest : turned ? rest - top : top - rest;
+  if (sum != 0) r = {sum, lsb, 0, large.negative != turned};
+  return r;
 }
 
 TCNUM_HOST_DEVICE inline std::uint64_t to_code(const PortableDatapath& d, const Value& v) {
   if (v.kind == Value::Kind::nan) return d.nan.code;
-  return pack(d.result, Rounded<std::uint32_t>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value::Kind::infinity});
+  return pack(d.result,
+              Rounded<std::uint32_t>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value::Kind::infinity});
 }
 
 /// How products are brought to units of 2^(alignment − fraction_bits): shifted up, then down by the distance of their
@@ -236,7 +284,8 @@ struct Specials {
 };
 
 /// A product of which one operand at least is an infinity or a NaN.
-TCNUM_HOST_DEVICE inline void add_special_product(const Side& a, int at_a, const Side& b, int at_b, Specials& specials) {
+TCNUM_HOST_DEVICE inline void add_special_product(const Side& a, int at_a, const Side& b, int at_b,
+                                                  Specials& specials) {
   const bool a_special = a.exponent[at_a] == Side::kSpecial, b_special = b.exponent[at_b] == Side::kSpecial;
   if (!a_special && !b_special) return;
   // A special operand of magnitude 0 is a NaN; an ordinary one is a zero, of which infinity makes a NaN too.
@@ -248,7 +297,7 @@ TCNUM_HOST_DEVICE inline void add_special_product(const Side& a, int at_a, const
 
 /// Any dot problem of a datapath of sums.
 TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side& a, int row, const Side& b, int column,
-                                           std::uint64_t c_code) {
+                                           std::uint32_t c_code) {
   const Value c = accumulator(d, c_code);
   const bool special = a.special[row] != 0 || b.special[column] != 0;
   Value results[PortableDatapath::kMostNodes];
@@ -273,7 +322,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side
       continue;
     }
     if (node.is_pair) {
-      results[number] = pair(d, unit, *first, *second);
+      results[number] = rounded(d, unit, sum_of_two(unit, *first, *second), 0);
       continue;
     }
     std::int32_t highest = 2 * kNoExponent;
@@ -293,6 +342,9 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side
       const std::int64_t kept = magnitude == 0 ? 0 : round_right(magnitude, down, negative, unit.align_rounding);
       sum += negative ? -kept : kept;
     }
+    const int lsb = alignment - unit.fraction_bits;
+    if (first != nullptr) sum += aligned(unit, *first, lsb);
+    if (second != nullptr) sum += aligned(unit, *second, lsb);
     results[number] = total(d, node, a, row, b, column, alignment, sum, first, second);
   }
   return to_code(d, results[d.nodes - 1]);
@@ -320,33 +372,63 @@ TCNUM_HOST_DEVICE Pack<kCount> load(const std::int32_t* from) {
   return *reinterpret_cast<const Pack<kCount>*>(from);
 }
 
-/// Rows row … row + kRows − 1 with columns column … column + kColumns − 1, all without infinities and NaNs, by a datapath
-/// that takes_patches(). Returns, as bits, the elements (kColumns to a row) that it did not evaluate, because something
-/// on their way overflowed or c is no number: those are dot()'s.
-template <int kRows, int kColumns>
+/// A term of a patch that is no product, in units of 2^lsb: cut toward zero, and of no more bits than the sum.
+TCNUM_HOST_DEVICE inline std::int32_t aligned_in_patch(std::uint32_t magnitude, int its_lsb, bool negative, int lsb) {
+  const int shift = lsb - its_lsb;
+  const std::uint32_t kept = magnitude == 0 ? 0 : shift <= 0 ? magnitude << -shift : shift_right(magnitude, shift);
+  return negative ? -static_cast<std::int32_t>(kept) : static_cast<std::int32_t>(kept);
+}
+
+/// A node of a dot problem of a patch whose result is not simply a normal number.
+struct Unusual {
+  std::int64_t sum;
+  std::int32_t alignment;
+  std::uint32_t c;
+  Value before;
+};
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value evaluate(const PortableDatapath& d, const PortableNode& node,
+                                                       const Side& a, int row, const Side& b, int column,
+                                                       const Unusual& of) {
+  const Unit& unit = d.units[node.unit];
+  const Value c = accumulator(d, of.c);
+  if (node.is_pair) return rounded(d, unit, sum_of_two(unit, c, of.before), 0);
+  const bool takes_c = node.others[0] == PortableNode::kAccumulator || node.others[1] == PortableNode::kAccumulator;
+  const bool takes_before = node.others[0] >= 0 || node.others[1] >= 0;
+  return total(d, node, a, row, b, column, of.alignment, of.sum, takes_c ? &c : nullptr,
+               takes_before ? &of.before : nullptr);
+}
+
+/// Rows row … row + kRows − 1 with columns column … column + kColumns − 1, all without infinities and NaNs, by a
+/// datapath that takes_patches(). Returns, as bits, the elements (kColumns to a row) that it did not evaluate, because
+/// something on their way overflowed or c is no number: those are dot()'s. kSeveral: whether the datapath has several
+/// nodes.
+template <int kRows, int kColumns, bool kSeveral>
 TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, int row, const Side& b, int column,
-                                      const std::uint64_t (&c_code)[kRows][kColumns],
-                                      std::uint64_t (&result)[kRows][kColumns]) {
+                                      const std::uint32_t (&c_code)[kRows][kColumns],
+                                      std::uint32_t (&result)[kRows][kColumns]) {
   static_assert(kRows * kColumns <= 32);
   Value before[kRows][kColumns] = {};
   std::uint32_t left = 0;
-  for (int number = 0; number < d.nodes; ++number) {
-    const PortableNode node = d.node[number];
+  Unusual unusual[kRows * kColumns];
+  const int nodes = kSeveral ? d.nodes : 1;
+  for (int number = 0; number < nodes; ++number) {
+    const PortableNode& node = d.node[number];
     const Unit& unit = d.units[node.unit];
     const bool takes_c = node.others[0] == PortableNode::kAccumulator || node.others[1] == PortableNode::kAccumulator;
-    const bool takes_before = node.others[0] >= 0 || node.others[1] >= 0;
+    const bool takes_before = kSeveral && (node.others[0] >= 0 || node.others[1] >= 0);
+    const bool last = number + 1 == nodes;
 
     std::int32_t alignment[kRows][kColumns], sum[kRows][kColumns];
     TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
       TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
         sum[i][j] = 0;
-        alignment[i][j] = 2 * kNoExponent;
+        alignment[i][j] = alignment_of(unit, 2 * kNoExponent);
         if (takes_c) {
-          const Value c = accumulator(d, c_code[i][j]);
-          if (c.kind != Value::Kind::finite) left |= 1u << (i * kColumns + j);
-          alignment[i][j] = exponent_of(c);
+          const Number c = read_accumulator(d.c_fields, d.c_rule, c_code[i][j]);
+          if (c.special) left |= 1u << (i * kColumns + j);
+          if (c.exponent > alignment[i][j]) alignment[i][j] = c.exponent;
         }
-        if (takes_before && exponent_of(before[i][j]) > alignment[i][j]) alignment[i][j] = exponent_of(before[i][j]);
+        if (takes_before && exponent_of(before[i][j]) > alignment[i][j]) alignment[i][j] = before[i][j].exponent;
       }
     }
     const int end = node.first + node.count;
@@ -358,9 +440,6 @@ TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, 
       }
     }
     const Shift shift = shift_of(d, unit);
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) alignment[i][j] = alignment_of(unit, alignment[i][j]);
-    }
     for (int p = node.first; p < end; ++p) {
       const int at_a = p * a.pitch + row, at_b = p * b.pitch + column;
       auto ma = load<kRows>(a.magnitude + at_a);
@@ -381,23 +460,64 @@ TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, 
         }
       }
     }
+
+    const PortableRounding& rounding = d.roundings[node.unit];
+    const int result_bits = d.result.fraction_bits;
+    std::uint32_t slow = 0;
     TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
       TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-        const Value c = accumulator(d, c_code[i][j]);
-        const Value* const first = takes_c ? &c : nullptr;
-        const Value* const second = takes_before ? &before[i][j] : nullptr;
-        Value v;
-        if (node.is_pair)
-          v = pair(d, unit, c, before[i][j]);
-        else
-          v = total(d, node, a, row + i, b, column + j, alignment[i][j], sum[i][j], first, second);
-        if (v.kind != Value::Kind::finite && number + 1 < d.nodes) left |= 1u << (i * kColumns + j);
-        before[i][j] = v;
+        const int lsb = alignment[i][j] - unit.fraction_bits;
+        std::int64_t all = sum[i][j];
+        Rounded<std::uint64_t> exact{0, lsb, 0, false};
+        if (kSeveral && node.is_pair) {
+          exact = sum_of_two(unit, accumulator(d, c_code[i][j]), before[i][j]);
+        } else {
+          if (takes_c) {
+            const Number c = read_accumulator(d.c_fields, d.c_rule, c_code[i][j]);
+            all += aligned_in_patch(static_cast<std::uint32_t>(c.magnitude), c.exponent - d.c.fraction_bits, c.sign < 0,
+                                    lsb);
+          }
+          if (takes_before)
+            all += aligned_in_patch(before[i][j].magnitude, before[i][j].lsb, before[i][j].negative, lsb);
+          exact.negative = all < 0;
+          exact.magnitude = static_cast<std::uint64_t>(all < 0 ? -all : all);
+        }
+        const Normal normal = round_normal(rounding, exact.magnitude, exact.lsb);
+        if (normal.significand == 0) {
+          slow |= 1u << (i * kColumns + j);
+          unusual[i * kColumns + j] = {all, alignment[i][j], c_code[i][j], before[i][j]};
+        } else if (last) {  // a significand that was rounded up to the next power of two carries into the exponent
+          const std::uint32_t above = static_cast<std::uint32_t>(normal.leading + d.result.bias - 1) << result_bits;
+          const std::uint32_t code = above + (normal.significand << (result_bits - rounding.fraction_bits));
+          result[i][j] = code << d.result.padding_bits | (exact.negative ? 1u << (d.result.storage_bits - 1) : 0);
+        } else {
+          before[i][j] = {normal.significand, static_cast<std::int16_t>(normal.leading - rounding.fraction_bits),
+                          static_cast<std::int16_t>(
+                              normal.leading + static_cast<int>(normal.significand >> (rounding.fraction_bits + 1))),
+                          exact.negative, Value::Kind::finite};
+        }
       }
     }
-  }
-  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-    TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) result[i][j] = to_code(d, before[i][j]);
+    // One copy of the code that is long, for the few that need it; registers cannot be indexed, so it has its own
+    // memory.
+    for (std::uint32_t rest = slow; rest != 0; rest &= rest - 1) {
+      const int e = width(rest & (~rest + 1)) - 1;
+      unusual[e].before = evaluate(d, node, a, row + e / kColumns, b, column + e % kColumns, unusual[e]);
+    }
+    if (slow == 0) continue;
+    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+        const int e = i * kColumns + j;
+        if ((slow >> e & 1) == 0) continue;
+        const Value v = unusual[e].before;
+        if (last) {
+          result[i][j] = static_cast<std::uint32_t>(to_code(d, v));
+        } else {
+          if (v.kind != Value::Kind::finite) left |= 1u << e;
+          before[i][j] = v;
+        }
+      }
+    }
   }
   return left;
 }
@@ -439,16 +559,17 @@ TCNUM_HOST_DEVICE inline bool is_nan(std::uint64_t code) {
 }
 TCNUM_HOST_DEVICE inline std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 #ifdef __CUDA_ARCH__
-  return static_cast<std::uint64_t>(__double_as_longlong(
-      __fma_rn(__longlong_as_double(static_cast<long long>(a)), __longlong_as_double(static_cast<long long>(b)),
-               __longlong_as_double(static_cast<long long>(c)))));
+  return static_cast<std::uint64_t>(__double_as_longlong(__fma_rn(__longlong_as_double(static_cast<long long>(a)),
+                                                                  __longlong_as_double(static_cast<long long>(b)),
+                                                                  __longlong_as_double(static_cast<long long>(c)))));
 #else
   return std::bit_cast<std::uint64_t>(
       std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c)));
 #endif
 }
 /// Operand i of the chain is a[i · a_pitch] and b[i · b_pitch], in the chain's order. Which NaN a NaN is, is the
-/// datapath's own affair: of the operands of a step the first in the rule's order, made quiet, where the rule keeps them.
+/// datapath's own affair: of the operands of a step the first in the rule's order, made quiet, where the rule keeps
+/// them.
 TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const PortableDatapath& d, const std::uint64_t* a, int a_pitch,
                                                      const std::uint64_t* b, int b_pitch, std::uint64_t c) {
   constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;

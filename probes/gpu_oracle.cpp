@@ -9,49 +9,14 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "device_memory.hpp"
+#include "gpu.hpp"
 #include "kernels.hpp"
 #include "placement.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
-
-namespace {
-
-void check(cudaError_t error, std::string_view call) {
-  if (error == cudaSuccess) return;
-  throw std::runtime_error(fmt::format("{} failed: {}: {}", call, cudaGetErrorName(error), cudaGetErrorString(error)));
-}
-
-/// Device memory that grows and never shrinks.
-class DeviceBuffer {
- public:
-  DeviceBuffer() = default;
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { cudaFree(data_); }
-
-  void* data() { return data_; }
-  void reserve(std::size_t bytes) {
-    if (bytes <= size_) return;
-    check(cudaFree(data_), "cudaFree");
-    data_ = nullptr;
-    size_ = 0;
-    check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({} bytes)", bytes));
-    size_ = bytes;
-  }
-  void upload(const std::vector<std::byte>& from) {
-    reserve(from.size());
-    check(cudaMemcpy(data_, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
-  }
-  void download(std::vector<std::byte>& to) const {
-    check(cudaMemcpy(to.data(), data_, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 const Kernel* find_kernel(const std::string& instruction) {
   static const std::vector<std::span<const Kernel>> tables = [] {
@@ -66,6 +31,8 @@ const Kernel* find_kernel(const std::string& instruction) {
   }
   return nullptr;
 }
+
+namespace {
 
 /// The driver's version as NVML tells it; empty if NVML cannot be used.
 std::string nvml_driver_version() {
@@ -108,12 +75,12 @@ std::string driver_version() {
   return "CUDA " + cuda_version(version);
 }
 
-GpuInfo find_gpu() {
+}  // namespace
+
+GpuInfo find_gpu(int device) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
   if (count == 0) throw std::runtime_error("CUDA finds no GPU");
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   int runtime = 0;
@@ -134,6 +101,8 @@ std::string today_utc() {
   gmtime_r(&now, &utc);
   return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
 }
+
+namespace {
 
 class GpuOracle final : public Oracle {
  public:
@@ -202,7 +171,7 @@ class GpuOracle final : public Oracle {
 
 GpuInfo gpu_info() {
   try {
-    return find_gpu();
+    return find_gpu(0);
   } catch (const std::exception& error) {
     GpuInfo none;
     none.why_not = error.what();
@@ -210,16 +179,25 @@ GpuInfo gpu_info() {
   }
 }
 
-std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions) {
+std::pair<GpuInfo, const Kernel*> require_kernel(const Instruction& instruction, int device) {
   const std::string name = instruction.name();
-  GpuInfo info = gpu_info();
-  if (!info.present) throw UnavailableError("no GPU: " + info.why_not);
+  GpuInfo info;
+  try {
+    info = find_gpu(device);
+  } catch (const std::exception& error) {
+    throw UnavailableError(fmt::format("no GPU: {}", error.what()));
+  }
   const std::optional<ArchId> id = find_arch(info.arch);
   if (!id || !instruction.archs.contains(*id)) {
     throw UnavailableError(fmt::format("the GPU ({}, {}) does not have {}", info.device, info.arch, name));
   }
   const Kernel* const kernel = find_kernel(name);
   if (kernel == nullptr) throw UnavailableError(name + ": this build has no probe for it (wgmma: see TCNUM_WGMMA_N in CMake)");
+  return {std::move(info), kernel};
+}
+
+std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions) {
+  auto [info, kernel] = require_kernel(instruction, 0);
   return std::make_unique<GpuOracle>(instruction, *kernel, std::move(info), check_positions);
 }
 

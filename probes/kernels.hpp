@@ -10,7 +10,8 @@
 
 namespace tcnum {
 
-/// Device pointers to `count` instruction tiles, packed as in PackedTiles.
+/// Device pointers to `count` instruction tiles, packed as in PackedTiles. They lie in grids of `rows` × `columns`, row by
+/// row and grid after grid; the tiles of a grid's row share one tile of A, those of its column one of B.
 struct DeviceTiles {
   const void* a;
   const void* b;
@@ -18,6 +19,10 @@ struct DeviceTiles {
   void* d;
   std::size_t count;
   int variant = 0;  ///< of the kernel's
+  unsigned rows = 1, columns = 1;
+
+  constexpr std::size_t a_tile(std::size_t tile) const { return tile / columns; }
+  constexpr std::size_t b_tile(std::size_t tile) const { return tile / (rows * columns) * columns + tile % columns; }
 };
 
 struct Kernel {

@@ -40,8 +40,8 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
     const std::size_t step = std::size_t{gridDim.x} * kWarps;
     for (std::size_t tile = std::size_t{blockIdx.x} * kWarps + threadIdx.x / kWarpSize; tile < tiles.count;
          tile += step) {
-      const Code* const from_a = static_cast<const Code*>(tiles.a) + tile * (kGeometry.m * kGeometry.k);
-      const Code* const from_b = static_cast<const Code*>(tiles.b) + tile * (kGeometry.k * kColumns);
+      const Code* const from_a = static_cast<const Code*>(tiles.a) + tiles.a_tile(tile) * (kGeometry.m * kGeometry.k);
+      const Code* const from_b = static_cast<const Code*>(tiles.b) + tiles.b_tile(tile) * (kGeometry.k * kColumns);
       const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kGeometry.m * kColumns);
       Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kGeometry.m * kColumns);
 

@@ -1,4 +1,5 @@
 // The GPU oracle of a program built without CUDA.
+#include "tcnum/campaign.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
@@ -15,5 +16,11 @@ GpuInfo gpu_info() {
 }
 
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction&, bool) { throw UnavailableError(kWhyNot); }
+
+std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction&, const Datapath&, int) {
+  throw UnavailableError(kWhyNot);
+}
+
+int gpu_count() { return 0; }
 
 }  // namespace tcnum

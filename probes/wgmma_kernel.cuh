@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
   const SharedLayout layout = SharedLayout::of(tiles.variant);
   const int thread = static_cast<int>(threadIdx.x);
   for (std::size_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
-    const Code* const from_a = static_cast<const Code*>(tiles.a) + tile * (kWgmmaRows * Op::kK);
-    const Code* const from_b = static_cast<const Code*>(tiles.b) + tile * (Op::kK * Op::kN);
+    const Code* const from_a = static_cast<const Code*>(tiles.a) + tiles.a_tile(tile) * (kWgmmaRows * Op::kK);
+    const Code* const from_b = static_cast<const Code*>(tiles.b) + tiles.b_tile(tile) * (Op::kK * Op::kN);
     const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kWgmmaRows * Op::kN);
     Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kWgmmaRows * Op::kN);
 

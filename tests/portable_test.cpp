@@ -1,5 +1,5 @@
-// The code that the CUDA emulator runs equals the exact emulator, bit for bit: compiled for the CPU, so that it is tested
-// where there is no GPU.
+// The code that the CUDA emulator runs equals the exact emulator, bit for bit: compiled for the CPU, so that it is
+// tested where there is no GPU.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -30,8 +30,9 @@ struct SideArrays {
     for (std::size_t r = 0; r < pitch; ++r) {
       for (std::size_t p = 0; p < tiles.k; ++p) {
         const std::size_t k = d.order[p];
-        const portable::Number x =
-            portable::read(f, rule, is_a ? tiles.a[tiles.a_index(0, r, k)] : tiles.b[tiles.b_index(0, k, r)]);
+        const portable::Number x = portable::read(
+            is_a ? d.a_fields : d.b_fields, f, rule,
+            static_cast<std::uint32_t>(is_a ? tiles.a[tiles.a_index(0, r, k)] : tiles.b[tiles.b_index(0, k, r)]));
         magnitude[p * pitch + r] = x.magnitude;
         sign[p * pitch + r] = x.sign;
         exponent[p * pitch + r] = x.special ? portable::Side::kSpecial : x.exponent;
@@ -86,16 +87,18 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
   }
 
   const SideArrays a(d, true, tiles, kRows), b(d, false, tiles, kColumns);
-  std::uint64_t c[kRows][kColumns], results[kRows][kColumns];
+  std::uint32_t c[kRows][kColumns], results[kRows][kColumns];
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j) {
-      c[i][j] = tiles.c[tiles.c_index(0, i, j)];
+      c[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
       expect(i, j, portable::dot(d, a.side(), static_cast<int>(i), b.side(), static_cast<int>(j), c[i][j]), "alone");
     }
   }
   RC_CLASSIFY(portable::takes_patches(d), "patches");
   if (!portable::takes_patches(d)) return;
-  const std::uint32_t left = portable::patch<kRows, kColumns>(d, a.side(), 0, b.side(), 0, c, results);
+  const std::uint32_t left = d.nodes > 1
+                                 ? portable::patch<kRows, kColumns, true>(d, a.side(), 0, b.side(), 0, c, results)
+                                 : portable::patch<kRows, kColumns, false>(d, a.side(), 0, b.side(), 0, c, results);
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j) {
       const bool ordinary = a.special[i] == 0 && b.special[j] == 0 && (left >> (i * kColumns + j) & 1) == 0;
@@ -106,8 +109,8 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
 
 /// Those of the space that a portable datapath can be: draws until it is one.
 RC_GTEST_PROP(Portable, EqualsExactForDatapathsOfTheSpace, ()) {
-  static const std::array kInstructions = {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16",
-                                           "mma.m16n8k8.f32.tf32.tf32.f32", "mma.m16n8k16.f32.bf16.bf16.f32",
+  static const std::array kInstructions = {"mma.m16n8k8.f32.f16.f16.f32",    "mma.m16n8k16.f16.f16.f16.f16",
+                                           "mma.m16n8k8.f32.tf32.tf32.f32",  "mma.m16n8k16.f32.bf16.bf16.f32",
                                            "mma.m16n8k32.f32.e5m2.e4m3.f32", "mma.m16n8k16.f16.e4m3.e5m2.f16"};
   const Space space(*find_instruction(*rc::gen::elementOf(kInstructions)));
   std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));

@@ -15,3 +15,10 @@
 #else
 #define TCNUM_UNROLL
 #endif
+
+/// Goes before a function that is rarely called, so that it takes no registers where it is not.
+#ifdef __CUDA_ARCH__
+#define TCNUM_NOINLINE __noinline__
+#else
+#define TCNUM_NOINLINE
+#endif

@@ -1,0 +1,66 @@
+// Distributions: operands by the trillion, the same bits on a GPU as on a CPU.
+//
+// A stream of dot problems is cut into tiles of `m` rows and `n` columns; element (i, j) of tile t is problem
+// (t · m + i) · n + j. Every code is a function of (seed, distribution, tile, operand, place) alone, by counter-based
+// random numbers (Philox4x32-10, as Random123 has it), so any part of the stream can be made anywhere, in any order.
+// What makes a problem interesting (which products are large, which cancel, at which distance) is drawn once for a
+// tile, so that all of its problems are; significands, signs and small exponents are drawn for each element.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "tcnum/instruction.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+
+/// The random ones are made like the battery's families of the same names (operands.hpp). The sweeps are exhaustive:
+/// their places say where the operands go that vary, all others are +0.
+enum class Distribution : std::uint8_t {
+  narrow,
+  wide,
+  cancellation,
+  uniform_bits,
+  tiny,
+  huge,
+  sparse,
+  edges,
+  signed_zeros,
+  specials,
+  gaussian,
+  product_pairs,            ///< 8-bit operands: all pairs of products at places seed % k and seed / k % k, with c = +0
+  product_and_accumulator,  ///< 8-bit operands and 16-bit c: all products at place seed % k with every c
+  operand_pairs,            ///< 16-bit operands: all products at place seed % k, with c = the code seed / k
+};
+inline constexpr std::size_t kDistributions = 14, kRandomDistributions = 11;
+std::string_view name(Distribution distribution);
+std::optional<Distribution> find_distribution(std::string_view text);
+
+/// What a stream's tiles look like: 64 rows, and as many columns as N goes into, at least 64.
+struct StreamShape {
+  int m, n, k;
+  constexpr std::uint64_t problems() const { return static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(n); }
+};
+constexpr StreamShape stream_shape(const Instruction& in) {
+  constexpr int kRows = 64, kColumns = 64;
+  return {kRows, (kColumns + in.n - 1) / in.n * in.n, in.k};
+}
+
+/// How many problems there are of a sweep; nothing if the instruction's formats or N do not suit it. Random
+/// distributions never end.
+std::optional<std::uint64_t> sweep_size(const Instruction& instruction, Distribution distribution, std::uint64_t seed);
+
+/// Tiles first … first + count − 1 of a stream, with d all zero.
+Tiles make_stream_tiles(const Instruction& instruction, Distribution distribution, std::uint64_t seed,
+                        std::uint64_t first, std::size_t count);
+
+/// What the results of some problems of a stream are remembered by: the sum, modulo 2⁶⁴, of a hash of each problem's
+/// index in the stream and its result, so that digests of parts add up to that of the whole, in any order. The hash:
+/// x = (index · 0x9e3779b97f4a7c15) xor the result's code; x · 0xff51afd7ed558ccd; x xor x / 2³²; x ·
+/// 0xc4ceb9fe1a85ec53; x xor x / 2³².
+std::uint64_t digest(const Tiles& tiles, std::uint64_t first_index);
+
+}  // namespace tcnum

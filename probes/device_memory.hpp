@@ -1,0 +1,49 @@
+// CUDA calls that are checked, and memory that is given back.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace tcnum {
+
+inline void check(cudaError_t error, std::string_view call) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(fmt::format("{} failed: {}: {}", call, cudaGetErrorName(error), cudaGetErrorString(error)));
+}
+
+/// Device memory that grows and never shrinks.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() { cudaFree(data_); }
+
+  void* data() { return data_; }
+  void reserve(std::size_t bytes) {
+    if (bytes <= size_) return;
+    check(cudaFree(data_), "cudaFree");
+    data_ = nullptr;
+    size_ = 0;
+    check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({} bytes)", bytes));
+    size_ = bytes;
+  }
+  void upload(const std::vector<std::byte>& from) {
+    reserve(from.size());
+    check(cudaMemcpy(data_, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+  }
+  void download(std::vector<std::byte>& to) const {
+    check(cudaMemcpy(to.data(), data_, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tcnum

@@ -1,0 +1,99 @@
+// Streams on a GPU, host side: batch after batch is made, answered and compared without leaving the device.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device_memory.hpp"
+#include "gpu.hpp"
+#include "stream_kernels.hpp"
+#include "tcnum/campaign.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+class GpuStreamVerifier final : public StreamVerifier {
+ public:
+  GpuStreamVerifier(const Instruction& in, const PortableDatapath& datapath, int device, const Kernel& kernel,
+                    GpuInfo info)
+      : in_(in), datapath_(datapath), device_(device), kernel_(kernel), info_(std::move(info)) {}
+
+  StreamOutcome verify(Distribution distribution, std::uint64_t seed, std::uint64_t first_tile,
+                       std::uint64_t count) override {
+    check(cudaSetDevice(device_), "cudaSetDevice");
+    const stream::Recipe recipe = stream::recipe(in_, distribution, seed);
+    StreamTiles tiles(in_);
+    const auto [m, n, k] = tiles.shape;
+    const auto bytes = [](int elements, const Format& f) {
+      return static_cast<std::size_t>(elements) * static_cast<std::size_t>(f.storage_bytes());
+    };
+    const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * k, recipe.b), c = bytes(m * n, recipe.c);
+    const std::uint64_t batch = std::min(count, std::max<std::uint64_t>(1, kBatchBytes / (a + b + 2 * c)));
+    a_.reserve(batch * a);
+    b_.reserve(batch * b);
+    c_.reserve(batch * c);
+    d_.reserve(batch * c);
+    result_.reserve(sizeof(StreamResult));
+    check(cudaMemset(result_.data(), 0, sizeof(StreamResult)), "cudaMemset");
+    tiles.a = a_.data();
+    tiles.b = b_.data();
+    tiles.c = c_.data();
+    tiles.d = d_.data();
+    const auto rows = static_cast<unsigned>(m / in_.m), columns = static_cast<unsigned>(n / in_.n);
+    for (std::uint64_t done = 0; done < count; done += tiles.count) {
+      tiles.first = first_tile + done;
+      tiles.count = std::min(batch, count - done);
+      check(launch_stream_codes(recipe, tiles), "launch of the operands' kernel");
+      check(kernel_.launch({.a = tiles.a,
+                            .b = tiles.b,
+                            .c = tiles.c,
+                            .d = tiles.d,
+                            .count = tiles.count * rows * columns,
+                            .rows = rows,
+                            .columns = columns}),
+            fmt::format("launch of {}", kernel_.instruction));
+      check(launch_comparison(datapath_, tiles, static_cast<StreamResult*>(result_.data())),
+            "launch of the emulator's kernel");
+    }
+    StreamResult found{};
+    check(cudaMemcpy(&found, result_.data(), sizeof(found), cudaMemcpyDeviceToHost), kernel_.instruction);
+    StreamOutcome outcome{found.digest, found.mismatches, {}};
+    const auto examples = std::min<unsigned long long>(found.mismatches, StreamResult::kMostExamples);
+    outcome.examples.assign(found.examples, found.examples + examples);
+    std::ranges::sort(outcome.examples);
+    return outcome;
+  }
+
+  std::string kind() const override { return "gpu"; }
+  std::string device() const override { return info_.device; }
+  std::map<std::string, std::string> provenance() const override {
+    return {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};
+  }
+
+ private:
+  static constexpr std::size_t kBatchBytes = std::size_t{128} << 20;
+
+  Instruction in_;
+  PortableDatapath datapath_;
+  int device_;
+  Kernel kernel_;
+  GpuInfo info_;
+  DeviceBuffer a_, b_, c_, d_, result_;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& in, const Datapath& datapath, int device) {
+  auto [info, kernel] = require_kernel(in, device);
+  const auto [portable, why_not] = make_portable(datapath);
+  if (!why_not.empty()) throw UnavailableError("the CUDA emulator has no " + why_not);
+  return std::make_unique<GpuStreamVerifier>(in, portable, device, *kernel, std::move(info));
+}
+
+int gpu_count() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,71 @@
+// A stream's tiles on a GPU: made there, put through the instruction by its Kernel, and compared with the CUDA
+// emulator.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "../emu/portable_datapath.hpp"
+#include "stream_codes.hpp"
+
+namespace tcnum {
+
+/// Division by a number that a kernel is given, of numbers below 2^16 and by 2 … 2^16.
+struct Divider {
+  std::uint32_t divisor = 2, factor = 1u << 31;
+  Divider() = default;
+  explicit Divider(int by)
+      : divisor(static_cast<std::uint32_t>(by)),
+        factor(static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + divisor - 1) / divisor)) {}
+  constexpr int quotient(int x) const {
+    return static_cast<int>(static_cast<std::uint64_t>(static_cast<std::uint32_t>(x)) * factor >> 32);
+  }
+  constexpr int rest(int x) const { return x - quotient(x) * static_cast<int>(divisor); }
+};
+
+/// Device pointers to `count` tiles of a stream, the first of which is number `first`. Each is a grid of instruction
+/// tiles, as DeviceTiles has them.
+struct StreamTiles {
+  StreamTiles(const Instruction& in)
+      : shape(stream_shape(in)), k(shape.k), n(shape.n), tile_m(in.m), tile_n(in.n), grid_columns(shape.n / in.n) {}
+
+  void *a = nullptr, *b = nullptr, *c = nullptr, *d = nullptr;
+  std::uint64_t first = 0, count = 0;
+  StreamShape shape;
+  Divider k, n, tile_m, tile_n;
+  int grid_columns;
+
+  /// Indices of elements in all of the tiles' a, b, and c or d. Columns of an instruction tile lie side by side, its
+  /// rows tile_n apart.
+  constexpr std::uint64_t a_index(std::uint64_t tile, int row, int kk) const {
+    return tile * static_cast<unsigned>(shape.m * shape.k) + static_cast<unsigned>(row * shape.k + kk);
+  }
+  constexpr std::uint64_t b_index(std::uint64_t tile, int kk, int column) const {
+    const int width = static_cast<int>(tile_n.divisor), at = tile_n.quotient(column);
+    return tile * static_cast<unsigned>(shape.n * shape.k) +
+           static_cast<unsigned>((at * shape.k + kk) * width + column - at * width);
+  }
+  constexpr std::uint64_t c_index(std::uint64_t tile, int row, int column) const {
+    const int width = static_cast<int>(tile_n.divisor), height = static_cast<int>(tile_m.divisor);
+    const int down = tile_m.quotient(row), across = tile_n.quotient(column);
+    return tile * shape.problems() +
+           static_cast<unsigned>(((down * grid_columns + across) * height + row - down * height) * width + column -
+                                 across * width);
+  }
+};
+
+/// What comparisons add to.
+struct StreamResult {
+  static constexpr int kMostExamples = 16;
+  unsigned long long digest, mismatches;
+  unsigned long long examples[kMostExamples];  ///< indices in the stream, of the first mismatches found
+};
+
+/// Fills a, b and c. What cudaGetLastError() says of the launch.
+cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles& tiles);
+
+/// Adds the digest of d to `result`, which is on the device, and where d is not what the datapath gives.
+cudaError_t launch_comparison(const PortableDatapath& datapath, const StreamTiles& tiles, StreamResult* result);
+
+}  // namespace tcnum
