@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "integers.hpp"
+#include "minimise.hpp"
 #include "separate.hpp"
 
 namespace tcnum {
@@ -823,63 +824,9 @@ void Fit::find_nearest(FitResult& result) {
     result.counterexample = Counterexample{std::move(p), expected, evidence_.answer(n)};
   }
   if (result.counterexample && live_ != nullptr) {
-    result.counterexample = minimise(result.datapath, *result.counterexample);
+    result.counterexample =
+        minimise(*instruction_, *live_, FastEmulator(result.datapath), *result.counterexample);
   }
-}
-
-/// Removes terms, then low bits of significands, as long as oracle and datapath still differ.
-Counterexample Fit::minimise(const Datapath& datapath, Counterexample found) {
-  const FastEmulator emulator(datapath);
-  const auto try_all = [&](std::vector<Problem> candidates) {
-    if (candidates.empty()) return false;
-    Tiles tiles = pack(*instruction_, candidates);
-    Tiles mine = tiles;
-    live_->answer(tiles);
-    emulator.run(mine);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const std::size_t at = tiles.c_index(i / kPackSide, i % kPackSide, i % kPackSide);
-      if (tiles.d[at] == mine.d[at]) continue;
-      found = {candidates[i], mine.d[at], tiles.d[at]};
-      return true;
-    }
-    return false;
-  };
-  const auto fewer_bits = [](const Format& f, std::uint64_t code) {
-    const std::uint64_t fraction = code & ((std::uint64_t{1} << (f.fraction_bits + f.padding_bits)) - 1);
-    return fraction == 0 ? code : code & ~(fraction & (~fraction + 1));
-  };
-  constexpr int kMostSteps = 400;
-  for (int step = 0; step < kMostSteps; ++step) {
-    std::vector<Problem> candidates;
-    const Problem& p = found.problem;
-    for (std::size_t k = 0; k < p.a.size(); ++k) {
-      if (p.a[k] == 0 && p.b[k] == 0) continue;
-      candidates.push_back(p);
-      candidates.back().a[k] = candidates.back().b[k] = 0;
-    }
-    if (p.c != 0) {
-      candidates.push_back(p);
-      candidates.back().c = 0;
-    }
-    for (std::size_t k = 0; k < p.a.size(); ++k) {
-      const std::uint64_t a = fewer_bits(format(instruction_->a), p.a[k]),
-                          b = fewer_bits(format(instruction_->b), p.b[k]);
-      if (a != p.a[k]) {
-        candidates.push_back(p);
-        candidates.back().a[k] = a;
-      }
-      if (b != p.b[k]) {
-        candidates.push_back(p);
-        candidates.back().b[k] = b;
-      }
-    }
-    if (const std::uint64_t c = fewer_bits(format(instruction_->c), p.c); c != p.c) {
-      candidates.push_back(p);
-      candidates.back().c = c;
-    }
-    if (!try_all(std::move(candidates))) break;
-  }
-  return found;
 }
 
 }  // namespace tcnum

@@ -162,7 +162,6 @@ class Fit {
   bool may_show(Property property) const;
   void explain(FitResult& result);
   void find_nearest(FitResult& result);
-  Counterexample minimise(const Datapath& datapath, Counterexample found);
   double survivors_in_all() const;
 
   const Instruction* instruction_;
