@@ -39,7 +39,7 @@ Datapath example(const std::string& name) {
 Datapath adapted(Datapath datapath, const Instruction& in) {
   datapath.numerics.a.format = in.a;
   datapath.numerics.b.format = in.b;
-  datapath.tree.k = in.k;
+  datapath.tree.k = in.products();
   return datapath;
 }
 
@@ -48,7 +48,7 @@ Datapath chain_of_blocks(const std::string& name, const Instruction& in, int siz
   Datapath datapath = adapted(example(name), in);
   datapath.tree.nodes.clear();
   Term sum{Term::Kind::accumulator, 0};
-  for (int first = 0; first < in.k; first += size) {
+  for (int first = 0; first < in.products(); first += size) {
     Node node{0, {sum}};
     for (int k = first; k < first + size; ++k) node.terms.push_back({Term::Kind::product, k});
     sum = {Term::Kind::node, static_cast<int>(datapath.tree.nodes.size())};
@@ -58,7 +58,7 @@ Datapath chain_of_blocks(const std::string& name, const Instruction& in, int siz
   return datapath;
 }
 
-Datapath one_block(const std::string& name, const Instruction& in) { return chain_of_blocks(name, in, in.k); }
+Datapath one_block(const std::string& name, const Instruction& in) { return chain_of_blocks(name, in, in.products()); }
 
 std::vector<Case> cases() {
   const Instruction& e4m3 = instruction("wgmma.m64n8k32.f32.e4m3.e4m3");

@@ -325,6 +325,7 @@ std::uint64_t emulate_exact(const Datapath& datapath, std::span<const std::uint6
 }
 
 void emulate_exact(const Datapath& datapath, Tiles& tiles) {
+  if (tiles.sparse_group != 0) throw std::logic_error("emulate_exact: sparse tiles; gather() makes dense ones");
   std::vector<std::uint64_t> a(tiles.k), b(tiles.k);
   const std::size_t blocks = tiles.scale_block == 0 ? 0 : tiles.k / static_cast<std::size_t>(tiles.scale_block);
   std::vector<std::uint64_t> sa(blocks), sb(blocks);

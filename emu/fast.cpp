@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "dot_run.hpp"
@@ -322,6 +323,7 @@ void FastEmulator::run_fma_chain(Tiles& tiles, std::size_t t) const {
 }
 
 void FastEmulator::run(Tiles& tiles, unsigned threads) const {
+  if (tiles.sparse_group != 0) throw std::logic_error("FastEmulator: sparse tiles; gather() makes dense ones");
   std::atomic<std::size_t> next{0};
   // A few thousand decoded numbers at a time stay in the cache.
   const std::size_t chunk = std::max<std::size_t>(1, 8192 / ((tiles.m + tiles.n) * tiles.k));

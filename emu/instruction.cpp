@@ -3,7 +3,9 @@
 // Sources: PTX ISA 9.0, "mma" (table of shapes and types; its target notes give the first architecture of each) and
 // "wgmma.mma_async". Each mma row was assembled by ptxas 13.0 for the architectures listed, and refused for the one
 // before (of integers: in one pair of operand formats). Not legal, so not here: an accumulator format that differs
-// between C and D.
+// between C and D. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles for sm_90a: other K of these formats,
+// and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for all architectures listed, in either
+// spelling, and refuses it for the one before.
 #include "tcnum/instruction.hpp"
 
 #include <fmt/format.h>
@@ -71,12 +73,32 @@ constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
     {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
 });
 
-/// mma of integers: a shape for all pairs of operand formats and all modifiers.
+/// mma.sp and mma.sp::ordered_metadata, each with a row for each of these.
+constexpr std::array kFloatSparseRows = std::to_array<Instruction>({
+    {kMma, 16, 8, 16, fp32, fp16, fp16, fp32, from(sm_80)},
+    {kMma, 16, 8, 32, fp32, fp16, fp16, fp32, from(sm_80)},
+    {kMma, 16, 8, 16, fp16, fp16, fp16, fp16, from(sm_80)},
+    {kMma, 16, 8, 32, fp16, fp16, fp16, fp16, from(sm_80)},
+
+    {kMma, 16, 8, 16, fp32, bf16, bf16, fp32, from(sm_80)},
+    {kMma, 16, 8, 32, fp32, bf16, bf16, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 8, fp32, tf32, tf32, fp32, from(sm_80)},
+    {kMma, 16, 8, 16, fp32, tf32, tf32, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 64, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
+    {kMma, 16, 8, 64, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
+    {kMma, 16, 8, 64, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
+    {kMma, 16, 8, 64, fp32, fp8e5m2, fp8e5m2, fp32, from(sm_89)},
+});
+
+/// mma of integers: a shape for all pairs of operand formats, all modifiers and all kinds of sparsity.
 struct IntegerMma {
   int m, k;
   std::span<const FormatId> operands;
   std::span<const Modifier> modifiers;
   ArchSet archs;
+  std::span<const Sparsity> sparsities;
 };
 constexpr std::array kBytes = {s8, u8};
 constexpr std::array kNibbles = {s4, u4};
@@ -84,26 +106,33 @@ constexpr std::array kBit = {b1};
 constexpr std::array kIntegerModifiers = {Modifier::none, Modifier::satfinite};
 constexpr std::array kAnd = {Modifier::and_popc};
 constexpr std::array kXor = {Modifier::xor_popc};
+constexpr std::array kDense = {Sparsity::none};
+constexpr std::array kSparse = {Sparsity::any_order, Sparsity::ascending};
 
 constexpr std::array kIntegerMma = std::to_array<IntegerMma>({
-    {8, 16, kBytes, kIntegerModifiers, from(sm_75)},
-    {16, 16, kBytes, kIntegerModifiers, from(sm_80)},
-    {16, 32, kBytes, kIntegerModifiers, from(sm_80)},
+    {8, 16, kBytes, kIntegerModifiers, from(sm_75), kDense},
+    {16, 16, kBytes, kIntegerModifiers, from(sm_80), kDense},
+    {16, 32, kBytes, kIntegerModifiers, from(sm_80), kDense},
 
-    {8, 32, kNibbles, kIntegerModifiers, from(sm_75)},
-    {16, 32, kNibbles, kIntegerModifiers, from(sm_80)},
-    {16, 64, kNibbles, kIntegerModifiers, from(sm_80)},
+    {8, 32, kNibbles, kIntegerModifiers, from(sm_75), kDense},
+    {16, 32, kNibbles, kIntegerModifiers, from(sm_80), kDense},
+    {16, 64, kNibbles, kIntegerModifiers, from(sm_80), kDense},
 
-    {8, 128, kBit, kAnd, from(sm_80)},
-    {8, 128, kBit, kXor, from(sm_75)},
-    {16, 128, kBit, kAnd, from(sm_80)},
-    {16, 128, kBit, kXor, from(sm_80)},
-    {16, 256, kBit, kAnd, from(sm_80)},
-    {16, 256, kBit, kXor, from(sm_80)},
+    {8, 128, kBit, kAnd, from(sm_80), kDense},
+    {8, 128, kBit, kXor, from(sm_75), kDense},
+    {16, 128, kBit, kAnd, from(sm_80), kDense},
+    {16, 128, kBit, kXor, from(sm_80), kDense},
+    {16, 256, kBit, kAnd, from(sm_80), kDense},
+    {16, 256, kBit, kXor, from(sm_80), kDense},
+
+    {16, 32, kBytes, kIntegerModifiers, from(sm_80), kSparse},
+    {16, 64, kBytes, kIntegerModifiers, from(sm_80), kSparse},
+    {16, 64, kNibbles, kIntegerModifiers, from(sm_80), kSparse},
+    {16, 128, kNibbles, kIntegerModifiers, from(sm_80), kSparse},
 });
 
 constexpr std::size_t row_count(const IntegerMma& each) {
-  return each.operands.size() * each.operands.size() * each.modifiers.size();
+  return each.operands.size() * each.operands.size() * each.modifiers.size() * each.sparsities.size();
 }
 constexpr std::size_t kIntegerMmaRows = [] {
   std::size_t total = 0;
@@ -112,13 +141,21 @@ constexpr std::size_t kIntegerMmaRows = [] {
 }();
 
 constexpr auto kMmaRows = [] {
-  std::array<Instruction, kFloatMmaRows.size() + kIntegerMmaRows> rows{};
+  std::array<Instruction, kFloatMmaRows.size() + kSparse.size() * kFloatSparseRows.size() + kIntegerMmaRows> rows{};
   auto next = std::copy(kFloatMmaRows.begin(), kFloatMmaRows.end(), rows.begin());
+  for (const Sparsity sparsity : kSparse) {
+    for (const Instruction& row : kFloatSparseRows) {
+      *next = row;
+      (next++)->sparsity = sparsity;
+    }
+  }
   for (const IntegerMma& each : kIntegerMma) {
-    for (const FormatId a : each.operands) {
-      for (const FormatId b : each.operands) {
-        for (const Modifier modifier : each.modifiers) {
-          *next++ = {kMma, each.m, 8, each.k, s32, a, b, s32, each.archs, modifier};
+    for (const Sparsity sparsity : each.sparsities) {
+      for (const FormatId a : each.operands) {
+        for (const FormatId b : each.operands) {
+          for (const Modifier modifier : each.modifiers) {
+            *next++ = {kMma, each.m, 8, each.k, s32, a, b, s32, each.archs, modifier, sparsity};
+          }
         }
       }
     }
@@ -170,7 +207,7 @@ constexpr bool operands_fill_registers(const Instruction& row) {
            accumulator_bits % (kThreads * 32) == 0;
   }
   const int lane_register_bits = 32 * std::max(32, format(row.a).storage_bits);
-  return row.m * row.k * format(row.a).storage_bits % lane_register_bits == 0 &&
+  return row.m * row.products() * format(row.a).storage_bits % lane_register_bits == 0 &&
          row.k * row.n * format(row.b).storage_bits % lane_register_bits == 0 && accumulator_bits % (32 * 32) == 0;
 }
 constexpr bool is_volta_half(const Instruction& row) { return row.kind == kMma && row.m == 8 && row.a == fp16; }
@@ -200,7 +237,7 @@ struct Cover {
 
 constexpr bool fragments_are_bijective(const Instruction& row) {
   const MmaGeometry g = row.geometry();
-  Cover<16 * 256> a{row.m, row.k}, b{row.k, row.n}, c{row.m, row.n};
+  Cover<16 * 256> a{row.m, g.a_columns()}, b{row.k, row.n}, c{row.m, row.n};
   for (int lane = 0; lane < 32; ++lane) {
     for (int e = 0; e < g.register_elements; ++e) {
       for (int r = 0; r < g.a_registers(); ++r) a.visit(g.a(lane, r, e));
@@ -210,8 +247,32 @@ constexpr bool fragments_are_bijective(const Instruction& row) {
   }
   return a.complete() && b.complete() && c.complete();
 }
+
+/// For each selector, the lanes that have metadata have that of all groups of all rows, once.
+constexpr bool metadata_is_bijective(const Instruction& row) {
+  const MmaGeometry g = row.geometry();
+  for (int selector = 0; selector < g.selectors(); ++selector) {
+    Cover<16 * 256> groups{row.m, row.k / row.group().size};
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; g.has_metadata(lane, selector) && i < MmaGeometry::kMetadataGroups; ++i) {
+        groups.visit(g.metadata(lane, i));
+      }
+    }
+    if (!groups.complete()) return false;
+  }
+  return true;
+}
+/// Rows that differ only in what their operands and results mean have the same layouts: one stands for all.
+constexpr bool first_of_its_layout(const Instruction& row) {
+  const auto layout = [](const Instruction& x) {
+    const MmaGeometry g = x.geometry();
+    return std::array{g.m, g.n, g.k, g.register_elements, g.sparse ? 1 : 0};
+  };
+  return &row == &*std::ranges::find(kMmaRows, layout(row), layout);
+}
 static_assert(std::ranges::all_of(kMmaRows, [](const Instruction& row) {
-  return is_volta_half(row) || fragments_are_bijective(row);
+  return is_volta_half(row) || !first_of_its_layout(row) ||
+         (fragments_are_bijective(row) && (!row.sparse() || metadata_is_bijective(row)));
 }));
 
 /// The accumulators of a narrower wgmma are the first ones of a wider: two widths stand for all.
@@ -227,7 +288,7 @@ static_assert(wgmma_accumulators_are_bijective(kWgmmaLargestN));
 
 constexpr bool same_name(const Instruction& x, const Instruction& y) {
   return x.kind == y.kind && x.m == y.m && x.n == y.n && x.k == y.k && x.d == y.d && x.a == y.a && x.b == y.b &&
-         x.c == y.c && x.modifier == y.modifier;
+         x.c == y.c && x.modifier == y.modifier && x.sparsity == y.sparsity;
 }
 constexpr bool names_are_unique() {
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
@@ -266,17 +327,31 @@ constexpr ModifierText text(Modifier modifier) {
   return {};
 }
 
+/// How PTX spells it after the instruction's own name.
+constexpr std::string_view text(Sparsity sparsity) {
+  switch (sparsity) {
+    case Sparsity::none:
+      return "";
+    case Sparsity::any_order:
+      return ".sp";
+    case Sparsity::ascending:
+      return ".sp::ordered_metadata";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string Instruction::name() const {
   const auto [before, after] = text(modifier);
-  return fmt::format("{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", shape(*this), types(*this), before, after);
+  return fmt::format("{}{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", text(sparsity), shape(*this), types(*this), before,
+                     after);
 }
 
 std::string Instruction::ptx() const {
   const auto [before, after] = text(modifier);
   return kind == kMma
-             ? fmt::format("mma.sync.aligned.{}.row.col{}.{}{}", shape(*this), before, types(*this), after)
+             ? fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", text(sparsity), shape(*this), before, types(*this), after)
              : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
 }
 

@@ -22,7 +22,8 @@ const Kernel* find_kernel(const std::string& instruction) {
   static const std::vector<std::span<const Kernel>> tables = [] {
     std::vector<std::span<const Kernel>> all = wgmma_kernels();
     all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(), mma_int4_kernels(),
-                         mma_b1_kernels()});
+                         mma_b1_kernels(), mma_sparse_half_kernels(), mma_sparse_fp8_kernels(), mma_sparse_int8_kernels(),
+                         mma_sparse_int4_kernels()});
     return all;
   }();
   for (const std::span<const Kernel> table : tables) {
@@ -112,8 +113,9 @@ class GpuOracle final : public Oracle {
   void answer(Tiles& tiles) override {
     const bool fits = tiles.a_format == instruction_.a && tiles.b_format == instruction_.b &&
                       tiles.c_format == instruction_.c && tiles.d_format == instruction_.d &&
-                      tiles.k == static_cast<std::size_t>(instruction_.k);
-    if (!fits) throw std::logic_error(instruction_.name() + ": tiles of other formats or another k");
+                      tiles.k == static_cast<std::size_t>(instruction_.k) &&
+                      tiles.sparse_group == (instruction_.sparse() ? instruction_.group().size : 0);
+    if (!fits) throw std::logic_error(instruction_.name() + ": tiles of other formats, another k or another sparsity");
     tiles.d = Codes(format(instruction_.d).storage_bytes(), tiles.size());
 
     const Placement straight(instruction_, tiles);
@@ -152,8 +154,9 @@ class GpuOracle final : public Oracle {
     a_.upload(packed_.a);
     b_.upload(packed_.b);
     c_.upload(packed_.c);
+    if (instruction_.sparse()) e_.upload(packed_.e);
     d_.reserve(packed_.d.size());
-    check(kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), count, variant}),
+    check(kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), e_.data(), count, variant}),
           fmt::format("launch of {}", kernel_.instruction));
     check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
     d_.download(packed_.d);
@@ -163,7 +166,7 @@ class GpuOracle final : public Oracle {
   Kernel kernel_;
   GpuInfo info_;
   bool check_positions_;
-  DeviceBuffer a_, b_, c_, d_;
+  DeviceBuffer a_, b_, c_, d_, e_;
   PackedTiles packed_;
 };
 

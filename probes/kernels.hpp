@@ -17,6 +17,7 @@ struct DeviceTiles {
   const void* b;
   const void* c;
   void* d;
+  const void* e;  ///< of sparse instructions
   std::size_t count;
   int variant = 0;  ///< of the kernel's
   unsigned rows = 1, columns = 1;
@@ -39,6 +40,10 @@ std::span<const Kernel> mma_fp64_kernels();
 std::span<const Kernel> mma_int8_kernels();
 std::span<const Kernel> mma_int4_kernels();
 std::span<const Kernel> mma_b1_kernels();
+std::span<const Kernel> mma_sparse_half_kernels();
+std::span<const Kernel> mma_sparse_fp8_kernels();
+std::span<const Kernel> mma_sparse_int8_kernels();
+std::span<const Kernel> mma_sparse_int4_kernels();
 /// For each N.
 std::vector<std::span<const Kernel>> wgmma_kernels();
 

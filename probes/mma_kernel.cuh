@@ -4,16 +4,17 @@
 #include <algorithm>
 
 #include "device_common.cuh"
+#include "sparse_metadata.cuh"
 
 namespace tcnum {
 
 /// All of an mma but its PTX. `kFirst`: the first architecture that has it.
-template <int kFirst, int kRows, int kDepth, FormatId kOperand, FormatId kResult>
+template <int kFirst, int kRows, int kDepth, FormatId kOperand, FormatId kResult, bool kSparse = false>
 struct MmaShape {
   static constexpr int kFirstArch = kFirst;
   static constexpr int kCodeBits = format(kOperand).storage_bits;
   static constexpr int kAccumulatorBits = format(kResult).storage_bits;
-  static constexpr MmaGeometry kGeometry{kRows, kColumns, kDepth, kCodeBits < 32 ? 32 / kCodeBits : 1};
+  static constexpr MmaGeometry kGeometry{kRows, kColumns, kDepth, kCodeBits < 32 ? 32 / kCodeBits : 1, kSparse};
   using Code = Bits<kCodeBits>;
   using Accumulator = Bits<kAccumulatorBits>;
   using Register = Bits<std::max(32, kCodeBits)>;
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
     const std::size_t step = std::size_t{gridDim.x} * kWarps;
     for (std::size_t tile = std::size_t{blockIdx.x} * kWarps + threadIdx.x / kWarpSize; tile < tiles.count;
          tile += step) {
-      const Code* const from_a = static_cast<const Code*>(tiles.a) + tiles.a_tile(tile) * (kGeometry.m * kGeometry.k);
+      const Code* const from_a = static_cast<const Code*>(tiles.a) + tiles.a_tile(tile) * (kGeometry.m * kGeometry.a_columns());
       const Code* const from_b = static_cast<const Code*>(tiles.b) + tiles.b_tile(tile) * (kGeometry.k * kColumns);
       const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kGeometry.m * kColumns);
       Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kGeometry.m * kColumns);
@@ -51,7 +52,7 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
 #pragma unroll
         for (int r = 0; r < Op::kARegisters; ++r) {
           const Element at = kGeometry.a(lane, r, e);
-          insert<Op::kCodeBits>(a[r], e, from_a[at.row * kGeometry.k + at.column]);
+          insert<Op::kCodeBits>(a[r], e, from_a[at.row * kGeometry.a_columns() + at.column]);
         }
 #pragma unroll
         for (int r = 0; r < Op::kBRegisters; ++r) {
@@ -65,7 +66,14 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
         insert<Op::kAccumulatorBits>(c[i / kPerRegister], i % kPerRegister, from_c[at.row * kColumns + at.column]);
       }
 
-      Op::issue(d, a, b, c);
+      if constexpr (kGeometry.sparse) {
+        const std::uint8_t* const positions =
+            static_cast<const std::uint8_t*>(tiles.e) + tile * (kGeometry.m * kGeometry.a_columns());
+        const std::uint32_t metadata = metadata_register<Op>(positions, lane, tiles.variant);
+        issue_with_selector<Op>(d, a, b, c, metadata, tiles.variant);
+      } else {
+        Op::issue(d, a, b, c);
+      }
 
 #pragma unroll
       for (int i = 0; i < kGeometry.accumulators(); ++i) {

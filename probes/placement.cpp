@@ -71,23 +71,30 @@ void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, P
   packed.b.assign(count * b_bytes(), std::byte{0});
   packed.c.assign(count * c_bytes(), std::byte{0});
   packed.d.resize(count * c_bytes());
+  packed.e.resize(count * e_bytes());
+  const std::size_t stored = static_cast<std::size_t>(instruction_.group().stored());
+  for (std::size_t i = 0; i < packed.e.size(); ++i) packed.e[i] = static_cast<std::byte>(i % stored);
 
   const std::size_t k = static_cast<std::size_t>(instruction_.k), n = static_cast<std::size_t>(instruction_.n);
+  const std::size_t depth = a_depth();
   const std::byte* const a = tiles.a.bytes().data();
   const std::byte* const b = tiles.b.bytes().data();
   const std::byte* const c = tiles.c.bytes().data();
   std::byte* to_a = packed.a.data();
   std::byte* to_b = packed.b.data();
   std::byte* to_c = packed.c.data();
+  std::size_t to_e = 0;
   for (std::size_t x = first; x < first + count; ++x) {
     const Block from = block(x);
     for (std::size_t kk = 0; kk < k; ++kk, to_b += n * b_size_) {
       copy_columns(to_b, b + tiles.b_index(from.tile, kk, from.column) * b_size_, b_size_, n_ - from.column);
     }
-    for (int i = 0; i < instruction_.m; ++i, to_a += k * a_size_, to_c += n * c_size_) {
+    for (int i = 0; i < instruction_.m; ++i, to_a += depth * a_size_, to_e += depth, to_c += n * c_size_) {
       const std::size_t row = from.row + source_row(i);
       if (row >= m_) continue;
-      std::memcpy(to_a, a + tiles.a_index(from.tile, row, 0) * a_size_, k * a_size_);
+      const std::size_t at = tiles.a_index(from.tile, row, 0);
+      std::memcpy(to_a, a + at * a_size_, depth * a_size_);
+      if (instruction_.sparse()) std::memcpy(packed.e.data() + to_e, tiles.e.bytes().data() + at, depth);
       copy_columns(to_c, c + tiles.c_index(from.tile, row, from.column) * c_size_, c_size_, n_ - from.column);
     }
   }

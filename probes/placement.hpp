@@ -3,7 +3,7 @@
 // An instruction computes tiles of M × N. Requested tiles of any m × n are cut into blocks of rows (M of them, or 8 if
 // m ≤ 8) and of columns (N, or 8 if n ≤ 8). A block of 8 rows is put on each of the M / 8 row groups of the instruction,
 // group g rotated by g, and likewise a block of 8 columns on each of the N / 8 column groups, so that one launch computes
-// each problem at many positions. What is not filled is zero.
+// each problem at many positions. What is not filled is zero; the metadata of rows that are not filled is legal.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,11 @@ struct Rotation {
   int rows = 0, columns = 0;
 };
 
-/// Operands and results of some instruction tiles: a [count, M, K], b [count, K, N], c and d [count, M, N].
+/// Operands and results of some instruction tiles: a [count, M, K], b [count, K, N], c and d [count, M, N]; of sparse
+/// instructions a and e [count, M, K/2].
 struct PackedTiles {
   std::size_t count = 0;
-  std::vector<std::byte> a, b, c, d;
+  std::vector<std::byte> a, b, c, d, e;
 };
 
 class Placement {
@@ -34,12 +35,12 @@ class Placement {
 
   /// How many instruction tiles all the requested tiles take.
   std::size_t tile_count() const { return count_ * row_blocks_ * column_blocks_; }
-  /// Bytes of a, b, c and d of one instruction tile.
-  std::size_t tile_bytes() const { return a_bytes() + b_bytes() + 2 * c_bytes(); }
+  /// Bytes of the operands and results of one instruction tile.
+  std::size_t tile_bytes() const { return a_bytes() + b_bytes() + 2 * c_bytes() + e_bytes(); }
   /// Whether one launch computes each problem more than once.
   bool has_copies() const { return block_rows_ < instruction_.m || block_columns_ < instruction_.n; }
 
-  /// Fills a, b and c of instruction tiles first … first + count − 1, and sizes d.
+  /// Fills a, b, c and e of instruction tiles first … first + count − 1, and sizes d.
   void pack(const Tiles& tiles, std::size_t first, std::size_t count, PackedTiles& packed) const;
   /// Takes tiles.d from the first row and column group of packed.d. The placement must not be rotated.
   void store(const PackedTiles& packed, std::size_t first, Tiles& tiles) const;
@@ -58,7 +59,9 @@ class Placement {
   std::size_t source_column(int j) const;
   void copy_columns(std::byte* to, const std::byte* from, std::size_t size, std::size_t valid) const;
 
-  std::size_t a_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.k) * a_size_; }
+  std::size_t a_depth() const { return static_cast<std::size_t>(instruction_.products()); }
+  std::size_t a_bytes() const { return static_cast<std::size_t>(instruction_.m) * a_depth() * a_size_; }
+  std::size_t e_bytes() const { return instruction_.sparse() ? static_cast<std::size_t>(instruction_.m) * a_depth() : 0; }
   std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * instruction_.n) * b_size_; }
   std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * c_size_; }
 

@@ -34,7 +34,7 @@ class Battery {
   }
 
  private:
-  int last() const { return in_.k - 1; }
+  int last() const { return in_.products() - 1; }
 
   void probe(std::string name, Problem p) { probes_.push_back({std::move(name), std::move(p)}); }
   Problem zero() const { return zero_problem(in_); }
@@ -49,7 +49,7 @@ class Battery {
     for (int n = 6; n <= 56; n += 1) {
       for (const bool negative : {false, true}) {
         for (const int top : tops) {
-          if (in_.k < 3 || !can(top - n) || top - n > d_.max_exponent()) continue;
+          if (in_.products() < 3 || !can(top - n) || top - n > d_.max_exponent()) continue;
           for (const int third : {2, last()}) {
             Problem p = zero();
             make_.put(p, 0, negative, top);
@@ -102,7 +102,7 @@ class Battery {
   void carries_and_normalisation() {
     const Format& c = c_;
     // Carries: many terms of the same size push the sum's leading bit up.
-    for (int terms = 1; terms <= in_.k; terms = terms < 4 ? terms + 1 : terms * 2) {
+    for (int terms = 1; terms <= in_.products(); terms = terms < 4 ? terms + 1 : terms * 2) {
       for (const std::uint64_t eighths : {8u, 12u, 14u, 15u}) {
         Problem p = zero();
         for (int k = 0; k < terms; ++k) make_.put(p, k, false, 0);
@@ -113,7 +113,7 @@ class Battery {
     // No normalisation inside: four products just below the last bit of c = 1 − 2^−24.
     for (int n = 10; n <= 26; ++n) {
       Problem p = zero();
-      for (int k = 0; k < std::min(4, in_.k); ++k) {
+      for (int k = 0; k < std::min(4, in_.products()); ++k) {
         if (can(-n)) make_.put(p, k, false, -n);
       }
       p.c = encode(c, false, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero, Overflow::max_finite);
@@ -121,7 +121,7 @@ class Battery {
     }
     // Products in [2, 4): 1.5 · 1.5 against the same value as 2.25 · 1 (where the format has it).
     for (int n = 8; n <= 40; ++n) {
-      if (!can(-n) || in_.k < 3) continue;
+      if (!can(-n) || in_.products() < 3) continue;
       for (const bool split : {true, false}) {
         Problem p = zero();
         p.a[0] = encode(a_, false, split ? 3 : 9, split ? -1 : -2, false, Rounding::toward_zero);
@@ -135,10 +135,10 @@ class Battery {
 
   void blocks() {
     // A small product in every slot, with a value on the edge in c.
-    for (int k = 0; k < in_.k; ++k) {
+    for (int k = 0; k < in_.products(); ++k) {
       for (const int n : {d_.fraction_bits, d_.fraction_bits + 1, d_.fraction_bits + 2}) {
         Problem p = zero();
-        const int other = (k + 1) % in_.k;
+        const int other = (k + 1) % in_.products();
         if (!can(-n)) continue;
         make_.put(p, k, false, -n);
         make_.put(p, other, false, -n);
@@ -185,7 +185,7 @@ class Battery {
   void alignment_of_subnormal_products() {
     // subnormal · largest, a tie half a unit below its last bit in the result, and something far below that breaks the
     // tie only if it survives the cut: where the cut is tells the exponent that the subnormal product was aligned with.
-    if (in_.k < 3) return;
+    if (in_.products() < 3) return;
     for (const bool swapped : {false, true}) {
       const Format& x = swapped ? b_ : a_;
       const Format& y = swapped ? a_ : b_;
@@ -196,7 +196,7 @@ class Battery {
         if (!can(value - d_.fraction_bits - 1) || !can(value - n)) continue;
         for (const bool negative : {false, true}) {
           for (const int apart : {1, 4}) {  // slots of one block, whichever way blocks interleave
-            if (2 * apart >= in_.k) continue;
+            if (2 * apart >= in_.products()) continue;
             Problem p = zero();
             p.a[0] = swapped ? large : small;
             p.b[0] = swapped ? small : large;
@@ -204,7 +204,7 @@ class Battery {
             make_.put(p, 2 * apart, negative, value - n);
             probe(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "", value - n), p);
             // The same with an odd last bit, so that the tie goes the other way.
-            if (3 * apart < in_.k && can(value - d_.fraction_bits)) {
+            if (3 * apart < in_.products() && can(value - d_.fraction_bits)) {
               make_.put(p, 3 * apart, false, value - d_.fraction_bits);
               probe(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "", value - n), p);
             }
@@ -221,7 +221,7 @@ class Battery {
       for (int n = 1; n <= 48; ++n) {
         if (!can(base - n)) continue;
         for (const bool negative : {false, true}) {
-          if (can(base) && in_.k >= 2) {
+          if (can(base) && in_.products() >= 2) {
             Problem p = zero();
             make_.put(p, 0, negative, base);
             make_.put(p, 1, !negative, base - n);
@@ -235,7 +235,7 @@ class Battery {
       }
     }
     // A tie between two of the smallest results, broken by a product far below: half a quantum past an odd multiple.
-    for (int n = 2; n <= 48 && in_.k >= 3; ++n) {
+    for (int n = 2; n <= 48 && in_.products() >= 3; ++n) {
       if (!can(quantum - 1) || !can(quantum - n)) continue;
       for (const bool negative : {false, true}) {
         for (const bool above : {false, true}) {
@@ -262,7 +262,7 @@ class Battery {
     const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     for (int pattern = 0; pattern < 8; ++pattern) {
       Problem p = zero();
-      for (int k = 0; k < in_.k; ++k) {
+      for (int k = 0; k < in_.products(); ++k) {
         const bool negative = (pattern & 1) != 0 && (k != last() || (pattern & 2) == 0);
         p.a[static_cast<std::size_t>(k)] = zero_code(a_, negative);
         p.b[static_cast<std::size_t>(k)] = one_b;
@@ -304,10 +304,10 @@ class Battery {
       }
       if (make_.highest() >= d_.max_exponent()) {
         Problem p = zero();
-        for (int k = 0; k < in_.k; ++k) make_.put(p, k, negative, d_.max_exponent());
+        for (int k = 0; k < in_.products(); ++k) make_.put(p, k, negative, d_.max_exponent());
         probe("overflow: products", p);
         // Is the overflow of an early product undone by a later one?
-        for (int k = 1; k < in_.k; ++k) {
+        for (int k = 1; k < in_.products(); ++k) {
           p = zero();
           make_.put(p, 0, negative, d_.max_exponent());
           make_.put(p, k, !negative, d_.max_exponent());
@@ -372,7 +372,7 @@ class Battery {
       probe("nan: c", with(one_a, one_b, x));
       if (a_.has_infinity()) probe("nan: c with inf * 0", with(infinity_code(a_, false), 0, x));
     }
-    if (in_.k > 1) {
+    if (in_.products() > 1) {
       const auto first = nans(a_), second = nans(a_);
       for (std::size_t i = 0; i < first.size(); ++i) {
         Problem p = with(first[i], one_b, c_one);

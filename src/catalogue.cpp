@@ -37,6 +37,7 @@ struct Match {
   Formats inputs;  ///< of a
   FormatId result;
   Modifier modifier = Modifier::none;
+  bool sparse = false;  ///< whichever order their metadata may have
 };
 
 /// A property and the text of its value; no text: nothing to set.
@@ -120,7 +121,8 @@ constexpr auto kRows = std::to_array<Row>({
 
 bool applies(const Row& row, ArchId arch, const Instruction& in) {
   return row.match.archs.contains(arch) && in.archs.contains(arch) && (!row.match.kind || *row.match.kind == in.kind) &&
-         row.match.inputs.contains(in.a) && row.match.result == in.d && row.match.modifier == in.modifier;
+         row.match.inputs.contains(in.a) && row.match.result == in.d && row.match.modifier == in.modifier &&
+         row.match.sparse == in.sparse();
 }
 
 int find_value(const Space& space, Property property, std::string_view text) {
@@ -142,7 +144,7 @@ Datapath build(const Row& row, const Instruction& in) {
   for (int s = 0; s < space.count(P::structure); ++s) {
     Space::set(c, P::structure, s);
     const Structure& structure = space.structure(c);
-    const int block = row.block_k == 0 ? in.k / 2 : std::min(row.block_k, in.k);
+    const int block = row.block_k == 0 ? in.products() / 2 : std::min(row.block_k, in.products());
     const bool order_fits = row.block_k == 0 ? structure.order == "interleaved by 2"
                                              : (structure.order == "ascending k" || structure.blocks.size() == 1);
     if (structure.combination == row.combination && structure.block_k() == block && order_fits) break;

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/fast.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -17,10 +18,12 @@ int emulate(const Options& options) {
   Vectors vectors = read_vectors(options.in, false);
   const auto [id, instruction] = identity_of(options.in, vectors, options.arch, options.instruction);
   const NamedDatapath chosen = choose_datapath(options.datapath, id, *instruction, options.in);
+  Tiles problems = gather(vectors.tiles);
   if (options.exact)
-    emulate_exact(chosen.datapath, vectors.tiles);
+    emulate_exact(chosen.datapath, problems);
   else
-    FastEmulator(chosen.datapath).run(vectors.tiles, all_threads());
+    FastEmulator(chosen.datapath).run(problems, all_threads());
+  vectors.tiles.d = std::move(problems.d);
 
   // What the metadata said of the results that were there no longer holds.
   for (const char* key : {"driver", "cuda", "date"}) vectors.metadata.erase(key);

@@ -8,6 +8,7 @@
 #include "report.hpp"
 #include "tcnum/fit.hpp"
 #include "tcnum/oracle.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -145,7 +146,7 @@ void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, co
       auto subject = std::make_unique<Subject>();
       subject->arch = id;
       subject->instruction = instruction;
-      subject->oracle = make_gpu_oracle(*instruction);
+      subject->oracle = make_gpu_dot_oracle(*instruction);
       return subject;
     });
   }
@@ -227,7 +228,7 @@ void require_recordable(const Options& options, const Plan& plan) {
 
 void record(const Options& options, const Subject& subject, const Fit& fit) {
   Vectors vectors;
-  vectors.tiles = fit.evidence().all();
+  vectors.tiles = scatter(*subject.instruction, fit.evidence().all());
   vectors.instruction = subject.instruction->name();
   vectors.arch = arch(subject.arch).name;
   vectors.device = subject.oracle->device();
@@ -270,7 +271,7 @@ int probe(const Options& options) {
     fit_options.seed = options.seed;
     Fit fit(*subject->instruction, subject->oracle.get(), fit_options);
     Source source = subject->source();
-    if (subject->recorded) fit.add_recorded(std::move(subject->recorded->tiles));
+    if (subject->recorded) fit.add_recorded(gather(std::move(subject->recorded->tiles)));
     const FitResult result = fit.run();
     // Published accounts are of the hardware.
     std::vector<AccountCheck> accounts;

@@ -8,6 +8,7 @@
 #include "report.hpp"
 #include "tcnum/distribution.hpp"
 #include "tcnum/fast.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -103,7 +104,7 @@ int verify_files(const VerifyOptions& options) {
     const Vectors vectors = read_vectors(file);
     const auto [id, instruction] = identity_of(file, vectors, options.arch, options.instruction);
     const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, file);
-    Tiles expected = vectors.tiles;
+    Tiles expected = gather(vectors.tiles);
     FastEmulator(datapath.datapath).run(expected, all_threads());
     Comparison comparison;
     comparison.add(expected, vectors.tiles, "");

@@ -133,7 +133,7 @@ bool Space::overflow_reachable(const Choice& c) const {
   const Format& r = format(instruction_->d);
   const Format& a = format(instruction_->a);
   const Format& b = format(instruction_->b);
-  const int largest_sum = a.max_exponent() + b.max_exponent() + 2 + log2_ceil(instruction_->k);
+  const int largest_sum = a.max_exponent() + b.max_exponent() + 2 + log2_ceil(instruction_->products());
   if (largest_sum >= r.max_exponent() - r.fraction_bits - 2) return true;
   // Products alone are too small to move the largest c; rounding c itself must not overflow either.
   if (structure(c).adds_apart()) return false;  // to nearest or toward zero, both in full precision

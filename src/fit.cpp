@@ -146,7 +146,7 @@ void Fit::infer_order() {
                                    [&](const auto& block) { return block.size() == found.front().size(); });
   if (regular) {
     space_.add_blocks(found, "in the order found");
-  } else if (found.size() + found.front().size() - 1 == static_cast<std::size_t>(instruction_->k)) {
+  } else if (found.size() + found.front().size() - 1 == static_cast<std::size_t>(instruction_->products())) {
     // Single products, the first of which the pivot could not tell apart.
     std::vector<std::vector<int>> singles;
     for (const auto& block : found) {
@@ -162,7 +162,7 @@ void Fit::infer_order() {
 std::vector<std::vector<int>> Fit::blocks_by_clamping() {
   const Format &a = format(instruction_->a), &b = format(instruction_->b), &d = format(instruction_->d);
   const ExtremeProducts ends = extreme_products(a, b);
-  const int k = instruction_->k;
+  const int k = instruction_->products();
   if (ends.least.product() >= 0 || ends.largest.product() < k) return {};
   const std::int64_t most = range_of(d).highest;
   const auto put = [&](Problem& p, int at, Factors factors) {
@@ -199,7 +199,7 @@ std::vector<std::vector<int>> Fit::blocks_by_swallowing() {
   const Format& d = format(instruction_->d);
   const int big = std::min({make.highest(), format(instruction_->c).max_exponent() - 6, d.max_exponent() - 6});
   const int unit = std::max({make.lowest(), d.min_exponent(), big - 60});
-  const int k = instruction_->k;
+  const int k = instruction_->products();
   const double unit_value = std::ldexp(1.0, unit);
 
   // Number of surviving units for each partner of a pivot (−1: c), if some variant of the signs gives a whole number.

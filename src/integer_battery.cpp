@@ -27,7 +27,7 @@ class Battery {
   }
 
  private:
-  int last() const { return in_.k - 1; }
+  int last() const { return in_.products() - 1; }
   bool has_negative() const { return ends_.least.product() < 0; }
 
   void probe(std::string name, Problem p) { probes_.push_back({std::move(name), std::move(p)}); }
@@ -65,7 +65,7 @@ class Battery {
         Problem p = zero();
         put(p, 0, {x, y});
         probe(fmt::format("values: {} and {}", x, y), p);
-        for (int k = 0; k < in_.k; ++k) put(p, k, {x, y});
+        for (int k = 0; k < in_.products(); ++k) put(p, k, {x, y});
         probe(fmt::format("values: {} and {} in every slot", x, y), p);
       }
     }
@@ -84,7 +84,7 @@ class Battery {
   }
 
   void slots() {
-    for (int k = 0; k < in_.k; ++k) {
+    for (int k = 0; k < in_.products(); ++k) {
       for (const Factors f : {Factors{1, 1}, Factors{1, 0}, Factors{0, 1}}) {
         Problem p = zero();
         put(p, k, f);
@@ -113,7 +113,7 @@ class Battery {
             p.c = code_of(c_, end + inside * inward);
             put(p, 0, f);
             probe(fmt::format("limit: c = {}, {} and {} in one slot", end + inside * inward, f.a, f.b), p);
-            for (int k = 0; k < in_.k; ++k) put(p, k, f);
+            for (int k = 0; k < in_.products(); ++k) put(p, k, f);
             probe(fmt::format("limit: c = {}, {} and {} in every slot", end + inside * inward, f.a, f.b), p);
           }
         }
@@ -124,8 +124,8 @@ class Battery {
         const Factors f = extreme(negative);
         for (const int beyond : {0, 1}) {
           Problem p = zero();
-          for (int k = 0; k < in_.k; ++k) put(p, k, f);
-          const std::int64_t c = end - f.product() * in_.k - beyond * inward;
+          for (int k = 0; k < in_.products(); ++k) put(p, k, f);
+          const std::int64_t c = end - f.product() * in_.products() - beyond * inward;
           if (c < range_of(c_).lowest || c > range_of(c_).highest) continue;
           p.c = code_of(c_, c);
           probe(fmt::format("limit: c = {}, {} and {} in every slot", c, f.a, f.b), p);
@@ -140,8 +140,8 @@ class Battery {
     if (!has_negative()) return;
     for (const bool low : {false, true}) {
       const std::int64_t end = low ? range_of(c_).lowest : range_of(c_).highest;
-      for (int there = 0; there < in_.k; ++there) {
-        for (int apart = 1; apart < in_.k; apart *= 2) {
+      for (int there = 0; there < in_.products(); ++there) {
+        for (int apart = 1; apart < in_.products(); apart *= 2) {
           const int back = there ^ apart;
           if (back > last()) continue;
           Problem p = zero();
@@ -157,7 +157,7 @@ class Battery {
       for (const bool first_half : {true, false}) {
         Problem p = zero();
         p.c = code_of(c_, end);
-        for (int k = 0; k < in_.k; ++k) put(p, k, extreme((k < in_.k / 2) == first_half ? low : !low));
+        for (int k = 0; k < in_.products(); ++k) put(p, k, extreme((k < in_.products() / 2) == first_half ? low : !low));
         probe(fmt::format("there and back: c = {}, beyond in the {} half", end, first_half ? "first" : "second"), p);
       }
     }
@@ -165,17 +165,17 @@ class Battery {
 
   /// Operands of which the first n bits, or other operands, are set: as many as there are, or none.
   void counts() {
-    for (int n = 0; n <= in_.k; n = n < 4 ? n + 1 : n * 2) {
+    for (int n = 0; n <= in_.products(); n = n < 4 ? n + 1 : n * 2) {
       for (const int others : {0, 1}) {  // in b; in a, above n
         Problem p = zero();
-        for (int k = 0; k < in_.k; ++k) put(p, k, {k < n ? 1 : 0, k < n ? 1 : others});
+        for (int k = 0; k < in_.products(); ++k) put(p, k, {k < n ? 1 : 0, k < n ? 1 : others});
         p.c = code_of(c_, n % 3 - 1);
-        probe(fmt::format("count: {} of {} are 1, the others {} in b", n, in_.k, others), p);
+        probe(fmt::format("count: {} of {} are 1, the others {} in b", n, in_.products(), others), p);
       }
     }
     for (const bool same : {true, false}) {
       Problem p = zero();
-      for (int k = 0; k < in_.k; ++k) put(p, k, {k % 2, same ? k % 2 : 1 - k % 2});
+      for (int k = 0; k < in_.products(); ++k) put(p, k, {k % 2, same ? k % 2 : 1 - k % 2});
       probe(fmt::format("count: alternating, {}", same ? "alike" : "opposite"), p);
     }
   }

@@ -18,7 +18,7 @@ int Space::chain_that_ends_with(const std::vector<int>& block) const {
 Choice Space::merge_integers(const Choice& choice) const {
   const Structure& s = structure(choice);
   const ExtremeProducts products = extreme_products(format(instruction_->a), format(instruction_->b));
-  const std::int64_t most = std::max(-products.least.product(), products.largest.product()) * instruction_->k;
+  const std::int64_t most = std::max(-products.least.product(), products.largest.product()) * instruction_->products();
   const bool sums_may_overflow = most > range_of(format(instruction_->d)).highest;
   const bool one_sign = products.least.product() >= 0;  // of bits: whatever their operation
   const bool wraps = overflow(choice) == Overflow::wrap;

@@ -71,7 +71,7 @@ class Filler {
   }
 
  private:
-  std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.k - 1)); }
+  std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.products() - 1)); }
   bool coin() { return random_.chance(50); }
 
   // Integers of a format.
@@ -167,7 +167,7 @@ class Filler {
 
   void cancellation() {
     fill_with_bits(2, 4);
-    for (int n = random_.between(1, std::max(1, in_.k / 2)); n > 0; --n) {
+    for (int n = random_.between(1, std::max(1, in_.products() / 2)); n > 0; --n) {
       const std::size_t i = slot(), j = slot();
       const Factors f = product(false);
       put(i, f);

@@ -141,8 +141,8 @@ class Filler {
   const Format& b() const { return format(in_.b); }
   const Format& c() const { return format(in_.c); }
   const Format& d() const { return format(in_.d); }
-  std::size_t k() const { return static_cast<std::size_t>(in_.k); }
-  int slot() { return random_.between(0, in_.k - 1); }
+  std::size_t k() const { return static_cast<std::size_t>(in_.products()); }
+  int slot() { return random_.between(0, in_.products() - 1); }
   bool coin() { return random_.chance(50); }
 
   void narrow(Problem& p) {
@@ -181,7 +181,7 @@ class Filler {
     if (coin()) top = std::min(a().max_exponent() + b().max_exponent(), 40);
     const int high = random_.between(std::max(top - 30, a().min_exponent() + b().min_exponent()), top);
     const int most_left = std::min(high, d().max_exponent() - 4);
-    const int pairs = random_.between(1, std::max(1, in_.k / 2));
+    const int pairs = random_.between(1, std::max(1, in_.products() / 2));
     // Small terms everywhere, at distances from the large ones that straddle the widths that matter.
     const int depth = random_.between(0, 45);
     for (std::size_t i = 0; i < k(); ++i)
@@ -216,7 +216,7 @@ class Filler {
   void tiny(Problem& p) {
     const int product_low = a().min_exponent() - a().fraction_bits + b().min_exponent() - b().fraction_bits;
     const int centre = std::max(product_low + random_.between(0, 12), quantum() + random_.between(-30, 30));
-    const int used = random_.between(1, in_.k);
+    const int used = random_.between(1, in_.products());
     for (int n = 0; n < used; ++n) {
       put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), centre + random_.between(-12, 12));
     }
@@ -263,7 +263,7 @@ class Filler {
         p.c = small_number(c(), random_, negative, exponent);
         return;
       }
-      const auto i = static_cast<std::size_t>(home ^ random_.between(0, std::min(reach, in_.k - 1))) % k();
+      const auto i = static_cast<std::size_t>(home ^ random_.between(0, std::min(reach, in_.products() - 1))) % k();
       if (coin())
         put_product(in_, p, i, random_, negative, std::min(exponent, make.highest()));
       else
@@ -303,7 +303,7 @@ class Filler {
       const ProductMaker make(in_);
       const int e = random_.between(make.lowest(), std::min(make.highest(), d().max_exponent() - 1));
       make.put(p, 0, false, e);
-      make.put(p, in_.k - 1, true, e);
+      make.put(p, in_.products() - 1, true, e);
     } else if (kind == 3) {
       put_product(in_, p, static_cast<std::size_t>(slot()), random_, coin(), random_.between(-20, 10));
     }
@@ -370,7 +370,7 @@ class BoundaryFiller {
       if (random_.chance(50)) cancel(p);
       return p;
     }
-    const int terms = random_.chance(85) ? random_.between(1, 4) : random_.between(1, in_.k + 1);
+    const int terms = random_.chance(85) ? random_.between(1, 4) : random_.between(1, in_.products() + 1);
     const int c_share = random_.between(0, 2) * 40;  // percent: never, sometimes, mostly
     for (int n = 0; n < terms; ++n) {
       int exponent = base;
@@ -402,7 +402,7 @@ class BoundaryFiller {
   }
 
  private:
-  std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.k - 1)); }
+  std::size_t slot() { return static_cast<std::size_t>(random_.between(0, in_.products() - 1)); }
   int pick(const std::vector<int>& from) {
     return from[static_cast<std::size_t>(random_.between(0, static_cast<int>(from.size()) - 1))];
   }
@@ -555,7 +555,7 @@ class BoundaryFiller {
 /// Tiles whose rows, columns and accumulators come from problems 0, 1, …
 template <class Make>
 Tiles tiles_of(const Instruction& in, std::size_t count, std::size_t m, std::size_t n, const Make& make) {
-  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.k));
+  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.products()));
   const std::size_t most = std::max(m, n);
   for (std::size_t t = 0; t < count; ++t) {
     for (std::size_t r = 0; r < most; ++r) {
@@ -599,7 +599,7 @@ int Stream::between(int low, int high) {
 std::string_view name(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
 
 Problem zero_problem(const Instruction& instruction) {
-  const auto k = static_cast<std::size_t>(instruction.k);
+  const auto k = static_cast<std::size_t>(instruction.products());
   return {std::vector<std::uint64_t>(k, 0), std::vector<std::uint64_t>(k, 0), 0};
 }
 
@@ -628,7 +628,7 @@ Tiles make_boundary_tiles(const Instruction& in, const Boundaries& boundaries, s
 
 Tiles pack(const Instruction& in, std::span<const Problem> problems) {
   const std::size_t count = (problems.size() + kPackSide - 1) / kPackSide;
-  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, kPackSide, kPackSide, static_cast<std::size_t>(in.k));
+  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, kPackSide, kPackSide, static_cast<std::size_t>(in.products()));
   for (std::size_t t = 0; t < count; ++t) {
     // The last tile repeats its problems, so that no element is a problem of zeros only.
     const auto at = [&](std::size_t r) -> const Problem& {

@@ -174,7 +174,7 @@ class Sentence {
     const std::string range = in_range(space_.overflow(choice_));
     const bool c_first = structure_.combination == Combination::chain;
     if (blocks() == 1 && c_first) {
-      return fmt::format("The exact integer sum of {} and c, {}{}.", terms(static_cast<std::size_t>(instruction_.k)),
+      return fmt::format("The exact integer sum of {} and c, {}{}.", terms(static_cast<std::size_t>(instruction_.products())),
                          range, space_.overflow(choice_) == Overflow::wrap ? "" : " once at the end");
     }
     std::string text =

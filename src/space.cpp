@@ -184,7 +184,7 @@ Structure make_structure(Combination combination, std::vector<std::vector<int>> 
 
 Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   const Format& result = format(instruction.d);
-  const int k = instruction.k;
+  const int k = instruction.products();
 
   for (const Order& order : orders_of(k)) {
     for (int size = 1; size <= k; size *= 2) add_blocks(blocks_of(order.k, size), order.name);

@@ -38,16 +38,23 @@ Tiles make_tiles(FormatId a, FormatId b, FormatId c, FormatId d, std::size_t cou
   return tiles;
 }
 
+std::size_t factor_row(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t s) {
+  if (tiles.sparse_group == 0) return s;
+  const auto size = static_cast<std::size_t>(tiles.sparse_group);
+  return s / (size / 2) * size + tiles.e[tiles.a_index(t, i, s)];
+}
+
 Problem problem_at(const Tiles& tiles, std::size_t index) {
   const std::size_t column = index % tiles.n;
   const std::size_t row = index / tiles.n % tiles.m;
   const std::size_t tile = index / tiles.n / tiles.m;
   Problem problem;
-  problem.a.reserve(tiles.k);
-  problem.b.reserve(tiles.k);
-  for (std::size_t kk = 0; kk < tiles.k; ++kk) {
-    problem.a.push_back(tiles.a[tiles.a_index(tile, row, kk)]);
-    problem.b.push_back(tiles.b[tiles.b_index(tile, kk, column)]);
+  const std::size_t products = tiles.a_depth();
+  problem.a.reserve(products);
+  problem.b.reserve(products);
+  for (std::size_t s = 0; s < products; ++s) {
+    problem.a.push_back(tiles.a[tiles.a_index(tile, row, s)]);
+    problem.b.push_back(tiles.b[tiles.b_index(tile, factor_row(tiles, tile, row, s), column)]);
   }
   problem.c = tiles.c[tiles.c_index(tile, row, column)];
   return problem;

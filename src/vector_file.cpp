@@ -34,6 +34,7 @@
 
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
+#include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -46,35 +47,55 @@ static_assert(std::endian::native == std::endian::little, "vector files and Code
 
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kLengthBytes = 8;
-/// Far above any real header (four tensors and a few notes), far below what could hurt.
+/// Far above any real header (a few tensors and notes), far below what could hurt.
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 /// The header's object holds the tensors' objects, and these hold arrays.
 constexpr int kMaxHeaderDepth = 3;
 /// Data starts at a multiple of this, so that a reader may map the file and use it in place.
 constexpr std::size_t kDataAlignment = 8;
 
-enum class Axis : std::uint8_t { t, m, k, n };
-constexpr std::array<std::string_view, 4> kAxisNames = {"T", "M", "K", "N"};
+enum class Axis : std::uint8_t { t, m, k, n, half_k };
+constexpr std::array<std::string_view, 5> kAxisNames = {"T", "M", "K", "N", "K/2"};
 constexpr std::size_t kRank = 3;
 using Shape = std::array<std::uint64_t, kRank>;
 
-/// One tensor of a dense instruction's file and where it belongs in memory. Files hold them in this order.
+/// One tensor of a file and where it belongs in memory.
 struct TensorRule {
   std::string_view name;
   std::array<Axis, kRank> axes;
-  FormatId Instruction::*format;
+  FormatId Instruction::*operand;  ///< whose format it has; null: sparsity metadata
   FormatId Tiles::*tiles_format;
   Codes Tiles::*codes;
-};
-constexpr std::array<TensorRule, 4> kTensors = {{
-    {"A", {Axis::t, Axis::m, Axis::k}, &Instruction::a, &Tiles::a_format, &Tiles::a},
-    {"B", {Axis::t, Axis::k, Axis::n}, &Instruction::b, &Tiles::b_format, &Tiles::b},
-    {"C", {Axis::t, Axis::m, Axis::n}, &Instruction::c, &Tiles::c_format, &Tiles::c},
-    {"D", {Axis::t, Axis::m, Axis::n}, &Instruction::d, &Tiles::d_format, &Tiles::d},
-}};
-constexpr std::string_view kResults = "D";
 
-/// Tensors that the format knows but dense, unscaled instructions do not have.
+  FormatId format_id(const Instruction& instruction) const {
+    return operand == nullptr ? FormatId::u8 : instruction.*operand;
+  }
+};
+constexpr TensorRule kB = {"B", {Axis::t, Axis::k, Axis::n}, &Instruction::b, &Tiles::b_format, &Tiles::b};
+constexpr TensorRule kC = {"C", {Axis::t, Axis::m, Axis::n}, &Instruction::c, &Tiles::c_format, &Tiles::c};
+constexpr TensorRule kD = {"D", {Axis::t, Axis::m, Axis::n}, &Instruction::d, &Tiles::d_format, &Tiles::d};
+constexpr std::array<TensorRule, 4> kDenseTensors = {{
+    {"A", {Axis::t, Axis::m, Axis::k}, &Instruction::a, &Tiles::a_format, &Tiles::a},
+    kB,
+    kC,
+    kD,
+}};
+constexpr std::array<TensorRule, 5> kSparseTensors = {{
+    {"A", {Axis::t, Axis::m, Axis::half_k}, &Instruction::a, &Tiles::a_format, &Tiles::a},
+    {"E", {Axis::t, Axis::m, Axis::half_k}, nullptr, nullptr, &Tiles::e},
+    kB,
+    kC,
+    kD,
+}};
+/// The tensors of an instruction's files, in the order in which they are written.
+std::span<const TensorRule> tensors_of(const Instruction& instruction) {
+  if (instruction.sparse()) return kSparseTensors;
+  return kDenseTensors;
+}
+constexpr std::string_view kResults = kD.name;
+constexpr std::string_view kPositions = "E";
+
+/// Tensors that the format knows but the instruction at hand does not have.
 struct RefusedTensor {
   std::string_view name, why;
 };
@@ -371,15 +392,24 @@ void check_keys(const Subject& subject, std::string_view name, const json& tenso
   }
 }
 
-void check_names(const Subject& subject, const Header& header, bool results_required) {
+std::string names_of(std::span<const TensorRule> rules) {
+  std::string text;
+  for (const TensorRule& rule : rules) {
+    text.append(text.empty() ? "" : &rule == &rules.back() ? " and " : ", ").append(rule.name);
+  }
+  return text;
+}
+
+void check_names(const Subject& subject, const Header& header, std::span<const TensorRule> rules,
+                 bool results_required) {
   for (const auto& [name, tensor] : header.tensors.items()) {
     const auto has_this_name = [&name = name](const auto& row) { return row.name == name; };
-    if (std::any_of(kTensors.begin(), kTensors.end(), has_this_name)) continue;
+    if (std::any_of(rules.begin(), rules.end(), has_this_name)) continue;
     const auto refused = std::find_if(kRefusedTensors.begin(), kRefusedTensors.end(), has_this_name);
     if (refused != kRefusedTensors.end()) subject.fail(tensor_field(name), "{}", refused->why);
-    subject.fail(tensor_field(in_quotes(name)), "unknown; right would be A, B, C and D");
+    subject.fail(tensor_field(in_quotes(name)), "unknown; right would be {}", names_of(rules));
   }
-  for (const TensorRule& rule : kTensors) {
+  for (const TensorRule& rule : rules) {
     const bool required = results_required || rule.name != kResults;
     if (required && !header.tensors.contains(rule.name)) {
       subject.fail(tensor_field(rule.name), "missing; right would be a tensor {}", axes_text(rule.axes));
@@ -388,15 +418,17 @@ void check_names(const Subject& subject, const Header& header, bool results_requ
 }
 
 void check_dtype(const Subject& subject, const TensorRule& rule, const json& tensor, const Instruction& instruction) {
-  const Format& wanted = format(instruction.*rule.format);
+  const Format& wanted = format(rule.format_id(instruction));
   const json& dtype = tensor.at("dtype");
   if (dtype.is_string() && dtype.get_ref<const std::string&>() == wanted.safetensors) return;
   subject.fail(tensor_field(rule.name, "dtype"), "{}; right would be \"{}\" ({} of {})", shown(dtype),
-               wanted.safetensors, wanted.name, instruction.name());
+               wanted.safetensors, rule.operand == nullptr ? "positions" : wanted.name, instruction.name());
 }
 
 /// Extents of the axes, by Axis.
 using Extents = std::array<std::uint64_t, kAxisNames.size()>;
+
+Extents extents_of(std::uint64_t t, std::uint64_t m, std::uint64_t k, std::uint64_t n) { return {t, m, k, n, k / 2}; }
 
 Shape shape_of(const TensorRule& rule, const Extents& extents) {
   Shape shape = {};
@@ -414,7 +446,7 @@ Extents read_extents(const Subject& subject, const Header& header, const Instruc
   if (a[0] == 0) subject.fail(tensor_field("A", "shape"), "T is 0: the file holds no tiles; right would be 1 or more");
   if (a[1] == 0) subject.fail(tensor_field("A", "shape"), "M is 0; right would be 1 or more");
   if (b[2] == 0) subject.fail(tensor_field("B", "shape"), "N is 0; right would be 1 or more");
-  return {a[0], a[1], static_cast<std::uint64_t>(instruction.k), b[2]};
+  return extents_of(a[0], a[1], static_cast<std::uint64_t>(instruction.k), b[2]);
 }
 
 void check_shape(const Subject& subject, const TensorRule& rule, const json& tensor, const Extents& extents,
@@ -499,31 +531,47 @@ void unpack_sub_byte(const Subject& subject, const TensorRule& rule, const Forma
 std::vector<Declared> check_tensors(const Subject& subject, const Header& header, const Instruction& instruction,
                                     const Extents& extents) {
   std::vector<Declared> declared;
-  for (const TensorRule& rule : kTensors) {
+  for (const TensorRule& rule : tensors_of(instruction)) {
     const auto tensor = header.tensors.find(rule.name);
     if (tensor == header.tensors.end()) continue;
     check_dtype(subject, rule, *tensor, instruction);
     check_shape(subject, rule, *tensor, extents, instruction);
     declared.push_back(
-        check_offsets(subject, rule, *tensor, header, shape_of(rule, extents), instruction.*rule.format));
+        check_offsets(subject, rule, *tensor, header, shape_of(rule, extents), rule.format_id(instruction)));
   }
   check_coverage(subject, declared, header.data_size);
   return declared;
 }
 
 Tiles allocate(const Subject& subject, const Instruction& instruction, const Extents& extents) {
-  const auto [t, m, k, n] = extents;
+  const auto [t, m, k, n, half_k] = extents;
   try {
-    return make_tiles(instruction.a, instruction.b, instruction.c, instruction.d, t, m, n, k);
+    return make_operands(instruction, t, m, n);
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
   subject.fail("data", "larger than the memory of this machine; right would be a smaller file");
 }
 
+/// The stored elements of each group of A stand where the instruction can take them.
+void check_positions(const Subject& subject, const Tiles& tiles, const Instruction& instruction) {
+  const std::size_t first = first_illegal_group(instruction, tiles.e);
+  if (first == tiles.e.size()) return;
+  const SparseGroup group = instruction.group();
+  std::vector<std::uint64_t> positions;
+  for (int s = 0; s < group.stored(); ++s) positions.push_back(tiles.e[first + static_cast<std::size_t>(s)]);
+  const std::size_t row = first / tiles.a_depth();
+  const std::string_view order = instruction.sparsity == Sparsity::ascending ? "ascending" : "different";
+  std::string right = fmt::format("{} positions from 0 to {}", order, group.size - 1);
+  if (group.stored() == 1) right = "0 or 1";
+  if (group.run() > 1) right += ", by pairs such as 2, 3";
+  subject.fail(tensor_field(kPositions, "data"), "[{}, {}, {}] on: {}; right would be {} ({})", row / tiles.m,
+               row % tiles.m, first % tiles.a_depth(), fmt::join(positions, ", "), right, instruction.name());
+}
+
 Tiles read_tiles(const InputFile& file, const Header& header, const Instruction& instruction, bool results_required) {
   const Subject& subject = file.subject();
-  check_names(subject, header, results_required);
+  check_names(subject, header, tensors_of(instruction), results_required);
   for (const auto& [name, tensor] : header.tensors.items()) check_keys(subject, name, tensor);
   const Extents extents = read_extents(subject, header, instruction);
   const std::vector<Declared> declared = check_tensors(subject, header, instruction, extents);
@@ -531,9 +579,10 @@ Tiles read_tiles(const InputFile& file, const Header& header, const Instruction&
   for (const Declared& tensor : declared) {
     const std::span<std::byte> bytes = (tiles.*tensor.rule->codes).bytes();
     file.read(header.data_offset + tensor.begin, bytes);
-    const Format& f = format(instruction.*tensor.rule->format);
+    const Format& f = format(tensor.rule->format_id(instruction));
     if (is_sub_byte(f)) unpack_sub_byte(subject, *tensor.rule, f, bytes);
   }
+  if (instruction.sparse()) check_positions(subject, tiles, instruction);
   return tiles;
 }
 
@@ -615,14 +664,16 @@ Metadata metadata_of(const Vectors& vectors) {
 
 /// Tiles that are not the instruction's are the caller's bug, not the user's.
 void check_tiles(const Tiles& tiles, const Instruction& instruction, const Extents& extents) {
-  bool right = tiles.size() != 0 && tiles.k == static_cast<std::size_t>(instruction.k) && tiles.scale_block == 0;
-  for (const TensorRule& rule : kTensors) {
-    const FormatId id = instruction.*rule.format;
+  bool right = tiles.size() != 0 && tiles.k == static_cast<std::size_t>(instruction.k) && tiles.scale_block == 0 &&
+               tiles.sparse_group == (instruction.sparse() ? instruction.group().size : 0);
+  for (const TensorRule& rule : tensors_of(instruction)) {
+    const FormatId id = rule.format_id(instruction);
     const int bytes_each = format(id).storage_bytes();
     const Codes& codes = tiles.*rule.codes;
-    right = right && tiles.*rule.tiles_format == id && codes.bytes_each() == bytes_each &&
-            byte_size(shape_of(rule, extents), bytes_each) == codes.bytes().size();
+    right = right && (rule.tiles_format == nullptr || tiles.*rule.tiles_format == id) &&
+            codes.bytes_each() == bytes_each && byte_size(shape_of(rule, extents), bytes_each) == codes.bytes().size();
   }
+  right = right && (!instruction.sparse() || first_illegal_group(instruction, tiles.e) == tiles.e.size());
   if (!right) throw std::invalid_argument("write_vectors: the tiles are not of " + instruction.name());
 }
 
@@ -635,7 +686,8 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-std::string header_text(const Subject& subject, const Tiles& tiles, const Extents& extents, const Metadata& metadata) {
+std::string header_text(const Subject& subject, const Tiles& tiles, const Instruction& instruction,
+                        const Extents& extents, const Metadata& metadata) {
   ordered_json header;
   ordered_json& entries = header[std::string(kMetadata)] = ordered_json::object();
   for (const auto& [key, value] : metadata) {
@@ -645,9 +697,9 @@ std::string header_text(const Subject& subject, const Tiles& tiles, const Extent
     entries[key] = value;
   }
   std::size_t offset = 0;
-  for (const TensorRule& rule : kTensors) {
+  for (const TensorRule& rule : tensors_of(instruction)) {
     const std::size_t end = offset + (tiles.*rule.codes).bytes().size();
-    header[std::string(rule.name)] = {{"dtype", format(tiles.*rule.tiles_format).safetensors},
+    header[std::string(rule.name)] = {{"dtype", format(rule.format_id(instruction)).safetensors},
                                       {"shape", shape_of(rule, extents)},
                                       {"data_offsets", {offset, end}}};
     offset = end;
@@ -689,15 +741,18 @@ void write_vectors(const std::string& path, const Vectors& vectors) {
   const Subject subject{path};
   const Tiles& tiles = vectors.tiles;
   const Metadata metadata = metadata_of(vectors);
-  const Extents extents = {tiles.count, tiles.m, tiles.k, tiles.n};
-  check_tiles(tiles, *identify(subject, metadata).instruction, extents);
-  const std::string header = header_text(subject, tiles, extents, metadata);
+  const Extents extents = extents_of(tiles.count, tiles.m, tiles.k, tiles.n);
+  const Instruction& instruction = *identify(subject, metadata).instruction;
+  check_tiles(tiles, instruction, extents);
+  const std::string header = header_text(subject, tiles, instruction, extents, metadata);
 
   const std::uint64_t length = header.size();
   ReplacementFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(std::as_bytes(std::span(header)));
-  for (const TensorRule& rule : kTensors) write_codes(file, format(tiles.*rule.tiles_format), tiles.*rule.codes);
+  for (const TensorRule& rule : tensors_of(instruction)) {
+    write_codes(file, format(rule.format_id(instruction)), tiles.*rule.codes);
+  }
   file.commit();
 }
 

@@ -58,7 +58,7 @@ class IntegerFit : public testing::TestWithParam<const char*> {
 
 TEST_P(IntegerFit, EveryHiddenDatapathIsIdentified) {
   const std::vector<Choice> all = classes(space_);
-  const std::size_t most = instruction_.k > 64 ? 5 : all.size();  // a fit with many structures takes a second or more
+  const std::size_t most = instruction_.products() > 64 ? 5 : all.size();  // a fit with many structures takes a second or more
   for (std::size_t n = 0; n < most; ++n) {
     const Choice& hidden = all[n * all.size() / most];
     DatapathOracle oracle(space_.datapath(hidden), instruction_, "hidden", 1);
@@ -106,7 +106,7 @@ TEST_P(IntegerFit, FamiliesAndProbesAreOfTheFormats) {
     const auto is_code = [](FormatId f) {
       return [f](std::uint64_t code) { return (code & ~format(f).code_mask()) == 0; };
     };
-    return p.a.size() == static_cast<std::size_t>(instruction_.k) && p.b.size() == p.a.size() &&
+    return p.a.size() == static_cast<std::size_t>(instruction_.products()) && p.b.size() == p.a.size() &&
            std::ranges::all_of(p.a, is_code(instruction_.a)) && std::ranges::all_of(p.b, is_code(instruction_.b)) &&
            is_code(instruction_.c)(p.c);
   };
@@ -155,7 +155,7 @@ TEST(IntegerFit, TheSpaceHasTheSizeThatItsDescriptionGives) {
 /// An order that the space does not have is found by what is clamped.
 TEST(IntegerFit, ABlockOrderOfItsOwnIsFound) {
   const Instruction& instruction = *find_instruction("mma.m16n8k32.s32.s4.u4.s32.satfinite");
-  std::vector<int> order(static_cast<std::size_t>(instruction.k));
+  std::vector<int> order(static_cast<std::size_t>(instruction.products()));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i * 13 % order.size());
   for (const std::size_t size : {1u, 4u, 16u}) {
     std::vector<std::vector<int>> blocks;

@@ -1,7 +1,7 @@
 // Instructions: the ISA level only. What is legal, how it is spelled, where each element lives. No numerics.
 //
-// Source of shapes, types and layouts: PTX ISA, "Matrix multiply-accumulate operation using mma instruction" and
-// "Asynchronous warpgroup level matrix multiply-accumulate instructions".
+// Source of shapes, types and layouts: PTX ISA, "Matrix multiply-accumulate operation using mma instruction", "… using
+// mma.sp instruction with sparse matrix A" and "Asynchronous warpgroup level matrix multiply-accumulate instructions".
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 
 #include "tcnum/format.hpp"
 #include "tcnum/fragment.hpp"
+#include "tcnum/sparsity.hpp"
 
 namespace tcnum {
 
@@ -66,28 +67,42 @@ enum class Modifier : std::uint8_t {
   xor_popc,   ///< or where they differ
 };
 
+/// Whether half of the elements of each row of A are left out, and in which order the metadata may name the others.
+enum class Sparsity : std::uint8_t {
+  none,
+  any_order,  ///< mma.sp
+  ascending,  ///< mma.sp::ordered_metadata
+};
+
 struct Instruction {
   InstructionKind kind;
   int m, n, k;
   FormatId d, a, b, c;
   ArchSet archs;
   Modifier modifier = Modifier::none;
+  Sparsity sparsity = Sparsity::none;
+
+  constexpr bool sparse() const { return sparsity != Sparsity::none; }
+  /// Length of a dot problem: products of stored elements of A. What B has beside them takes no part.
+  constexpr int products() const { return sparse() ? k / 2 : k; }
+  /// The groups along k that A is left out of, if it is sparse.
+  constexpr SparseGroup group() const { return sparse_group(format(a).storage_bits); }
 
   /// The fragments of an mma: all but Volta's fp16 m8n8k4, whose quarter warps hold four tiles.
   constexpr MmaGeometry geometry() const {
     const int bits = format(a).storage_bits;
-    return {m, n, k, bits >= 32 ? 1 : 32 / bits};
+    return {m, n, k, bits >= 32 ? 1 : 32 / bits, sparse()};
   }
 
   /// PTX's name with the constant parts left out and the modifier at the end: `mma.m16n8k16.f32.f16.f16.f32`,
-  /// `wgmma.m64n8k32.f32.e4m3.e4m3`, `mma.m16n8k32.s32.s8.u8.s32.satfinite`.
+  /// `mma.sp.m16n8k32.f32.f16.f16.f32`, `wgmma.m64n8k32.f32.e4m3.e4m3`, `mma.m16n8k32.s32.s8.u8.s32.satfinite`.
   std::string name() const;
   /// The full PTX spelling: `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`,
   /// `mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32`.
   std::string ptx() const;
 };
 
-/// All rows: every dense mma, and every dense floating-point wgmma. wgmma has one row for each N from 8 to 256 in steps
+/// All rows: every mma, dense and sparse, and every dense floating-point wgmma. wgmma has one row for each N from 8 to 256 in steps
 /// of 8.
 std::span<const Instruction> instructions();
 

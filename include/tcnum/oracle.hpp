@@ -15,7 +15,8 @@ class Oracle {
  public:
   virtual ~Oracle() = default;
 
-  /// Fills tiles.d. The tiles may have any m and n; k and the formats are the instruction's.
+  /// Fills tiles.d. The tiles may have any m and n; k is the number of the instruction's products, and the formats are
+  /// the instruction's.
   virtual void answer(Tiles& tiles) = 0;
 
   /// "gpu", "recorded" or "datapath".
@@ -35,12 +36,20 @@ struct GpuInfo {
 /// Never throws.
 GpuInfo gpu_info();
 
-/// An oracle that runs the instruction on the GPU. Tiles of at most 8 rows are computed once in each group of 8 rows of
+/// An oracle that runs the instruction on the GPU. A sparse instruction takes sparse tiles, with its own k. Tiles of at most 8 rows are computed once in each group of 8 rows of
 /// the instruction, and the results compared. With `check_positions` everything is computed a second time with rows and
 /// columns rotated, and compared again; without, for bulk work, it takes half the time. answer() throws
 /// std::runtime_error if a result depends on its position, or on a CUDA error.
 /// Throws UnavailableError if there is no GPU that has the instruction, if the program was built without CUDA, or for a
 /// wgmma with N other than 8.
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions = true);
+
+/// The same for dense problems alone: those of a sparse instruction are put as scatter() does. With `check_positions`
+/// they are put in other ways too, with garbage where it must not matter, and a result that depends on that is refused.
+std::unique_ptr<Oracle> make_gpu_dot_oracle(const Instruction& instruction, bool check_positions = true);
+
+/// Any oracle of a sparse instruction's own tiles, as one of dense problems.
+std::unique_ptr<Oracle> make_scattering_oracle(const Instruction& instruction, std::unique_ptr<Oracle> sparse,
+                                               bool check_ways = true);
 
 }  // namespace tcnum

@@ -64,16 +64,23 @@ class Codes {
 
 /// `count` matrix products D = A·B + C of shape m × n × k. Element (i, j) of tile t is the dot problem of row i of A
 /// with column j of B and c = C(i, j). Layouts are row-major, as in vector files: a [count, m, k], b [count, k, n],
-/// c and d [count, m, n]; scales, if any, sa [count, m, k/block] and sb [count, k/block, n].
+/// c and d [count, m, n]; scales, if any, sa [count, m, k/block] and sb [count, k/block, n]. A sparse A is
+/// [count, m, k/2], and so is e, which says where in its group along k each element stands: that is the element of b
+/// that it is multiplied with. Only instructions, files and sparse_tiles.hpp know sparse tiles; to all others a dot
+/// problem is dense, and k the number of its products.
 struct Tiles {
   FormatId a_format = FormatId::fp16, b_format = FormatId::fp16, c_format = FormatId::fp32, d_format = FormatId::fp32;
   std::size_t count = 0, m = 0, n = 0, k = 0;
   Codes a, b, c, d;
   Codes sa, sb;
   int scale_block = 0;  ///< 0: no scales
+  Codes e;
+  int sparse_group = 0;  ///< size of a group; 0: A is dense
 
   std::size_t size() const { return count * m * n; }  ///< number of dot problems
-  std::size_t a_index(std::size_t t, std::size_t i, std::size_t kk) const { return (t * m + i) * k + kk; }
+  std::size_t a_depth() const { return sparse_group == 0 ? k : k / 2; }
+  /// Of a and e.
+  std::size_t a_index(std::size_t t, std::size_t i, std::size_t kk) const { return (t * m + i) * a_depth() + kk; }
   std::size_t b_index(std::size_t t, std::size_t kk, std::size_t j) const { return (t * k + kk) * n + j; }
   std::size_t c_index(std::size_t t, std::size_t i, std::size_t j) const { return (t * m + i) * n + j; }
 };
@@ -81,6 +88,9 @@ struct Tiles {
 /// Tiles with all codes zero.
 Tiles make_tiles(FormatId a, FormatId b, FormatId c, FormatId d, std::size_t count, std::size_t m, std::size_t n,
                  std::size_t k);
+
+/// The row of b that holds the factor of element s of row i of a in tile t.
+std::size_t factor_row(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t s);
 
 /// One dot problem, as codes.
 struct Problem {
