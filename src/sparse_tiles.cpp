@@ -12,7 +12,7 @@ namespace tcnum {
 namespace {
 
 constexpr std::size_t kLargestGroup = 8;
-constexpr std::uint32_t kScatterStream = 3000;  // of random numbers
+constexpr std::uint32_t kScatterStream = 3000, kGarbageStream = 3001;  // of random numbers
 
 /// A number that depends on every operand of a tile.
 std::uint64_t hash_of(const Tiles& tiles, std::size_t t) {
@@ -155,7 +155,8 @@ Tiles scatter(const Instruction& in, Tiles dense, const Scattering& scattering) 
   const std::size_t groups = static_cast<std::size_t>(in.k) / size;
   Tiles sparse = make_operands(in, dense.count, dense.m, dense.n);
   for (std::size_t t = 0; t < dense.count; ++t) {
-    Stream random(scattering.seed, kScatterStream, hash_of(dense, t));
+    const std::uint64_t hash = hash_of(dense, t);
+    Stream random(scattering.seed, kScatterStream, hash), garbage(scattering.seed, kGarbageStream, hash);
     for (std::size_t g = 0; g < groups; ++g) {
       const SharedGroup shared(group, legal, random);
       for (std::size_t i = 0; i < dense.m; ++i) {
@@ -169,7 +170,7 @@ Tiles scatter(const Instruction& in, Tiles dense, const Scattering& scattering) 
         const int s = shared.owner(static_cast<int>(position));
         if (s < 0 && !scattering.garbage) continue;
         for (std::size_t j = 0; j < dense.n; ++j) {
-          const std::uint64_t code = s < 0 ? draw_garbage(format(in.b), random)
+          const std::uint64_t code = s < 0 ? draw_garbage(format(in.b), garbage)
                                            : dense.b[dense.b_index(t, g * stored + static_cast<std::size_t>(s), j)];
           sparse.b.set(sparse.b_index(t, g * size + position, j), code);
         }

@@ -261,6 +261,63 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesIntegers) {
   EXPECT_EQ(run({"probe", "--arch", "sm_90", "--format", "s8", "--from", "datapath:on_the_way.json"}).status, 0);
 }
 
+TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
+  const std::string name = "mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32";
+  expect_failure(
+      {"probe", "--arch", "sm_90", "--instr", "mma.sp.m16n8k16.f32.f16.f16.f32", "--from", "datapath:" + kDatapath}, 2,
+      {"hopper-fp16.json: k: 16", "right would be 8, half the k of"});
+  Result r = run({"probe", "--arch", "sm_90", "--instr", name, "--from", "datapath:" + kDatapath, "--json", "p.json",
+                  "--record", "p.safetensors"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("One fused sum of 16 products and c"), std::string::npos) << r.out;
+  const json live = json::parse(contents(folder_ / "p.json"));
+  EXPECT_EQ(live.at("instructions").at(0).at("name"), name);
+  EXPECT_EQ(live.at("instructions").at(0).at("verdict"), "identified");
+
+  // The record has the operands as the instruction takes them.
+  const std::string record = contents(folder_ / "p.safetensors");
+  const json header = json::parse(record.substr(8, record.find("}}") - 8 + 2));
+  EXPECT_EQ(header.at("A").at("shape").at(2), 16);
+  EXPECT_EQ(header.at("E").at("shape"), header.at("A").at("shape"));
+  EXPECT_EQ(header.at("E").at("dtype"), "U8");
+  EXPECT_EQ(header.at("B").at("shape").at(1), 32);
+
+  r = run({"probe", "--from", "p.safetensors", "--json", "q.json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  const json recorded = json::parse(contents(folder_ / "q.json"));
+  for (const char* member : {"datapath", "probes"}) {
+    EXPECT_EQ(recorded.at("instructions").at(0).at(member), live.at("instructions").at(0).at(member));
+  }
+  EXPECT_EQ(run({"verify", "--vectors", "p.safetensors", "--datapath", kDatapath}).status, 0);
+
+  write_datapath("other.json", "/units/fused/fraction_bits", 24);
+  for (const bool exact : {false, true}) {
+    std::vector<std::string> emulate = {"emulate", "--in", "p.safetensors", "--out", "o.safetensors"};
+    emulate.insert(emulate.end(), {"--datapath", "other.json"});
+    if (exact) emulate.push_back("--exact");
+    ASSERT_EQ(run(emulate).status, 0);
+    EXPECT_EQ(run({"verify", "--vectors", "o.safetensors", "--datapath", "other.json"}).status, 0);
+    r = run({"verify", "--vectors", "o.safetensors", "--datapath", kDatapath, "--json", "v.json"});
+    EXPECT_EQ(r.status, 1) << r.err;
+    const json example = json::parse(contents(folder_ / "v.json")).at("files").at(0).at("examples").at(0);
+    EXPECT_EQ(example.at("a").size(), 16u);
+    EXPECT_EQ(example.at("b").size(), 16u);
+  }
+
+  std::string spoilt = record;
+  const std::size_t positions = header.at("E").at("data_offsets").at(0).get<std::size_t>();
+  const std::size_t data = record.size() - header.at("D").at("data_offsets").at(1).get<std::size_t>();
+  spoilt[data + positions + 3] = 7;
+  write("spoilt.safetensors", spoilt);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"probe", "--from", "spoilt.safetensors"},
+        {"verify", "--vectors", "spoilt.safetensors"},
+        {"emulate", "--in", "spoilt.safetensors", "--out", "no.safetensors"}}) {
+    expect_failure(arguments, 2, {"spoilt.safetensors: tensor E: data: [0, 0, 2] on: ", "7; right would be ascending"});
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "no.safetensors"));
+}
+
 TEST_F(Cli, TextFitsAPage) {
   const Result r = run(probe_datapath({}));
   std::size_t from = 0;

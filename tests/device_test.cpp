@@ -9,10 +9,15 @@
 #include <random>
 #include <string>
 
+#include "sparse_operands.hpp"
+#include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/fast.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/instruction.hpp"
+#include "tcnum/operands.hpp"
 #include "tcnum/oracle.hpp"
+#include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -42,14 +47,17 @@ class DeviceTest : public testing::TestWithParam<const Instruction*> {
   const Instruction& instruction() const { return *GetParam(); }
   std::size_t rows() const { return static_cast<std::size_t>(instruction().m); }
 
+  /// Dense problems; a sparse instruction gets them as scatter() chooses.
   Tiles zero_tiles(std::size_t count, std::size_t m, std::size_t n) const {
     return make_tiles(instruction().a, instruction().b, instruction().c, instruction().d, count, m, n,
-                      static_cast<std::size_t>(instruction().k));
+                      static_cast<std::size_t>(instruction().products()));
+  }
+  Tiles small_integers(std::size_t count, std::size_t m, std::size_t n) const {
+    return small_integers(zero_tiles(count, m, n));
   }
 
   /// −3 … 3, or as much of that as the format has: no sum of products of them is rounded by any accumulator.
-  Tiles small_integers(std::size_t count, std::size_t m, std::size_t n) const {
-    Tiles tiles = zero_tiles(count, m, n);
+  static Tiles small_integers(Tiles tiles) {
     std::mt19937 random(7);
     std::uniform_int_distribution<std::size_t> any(0, 6);
     const auto fill = [&](Codes& codes, FormatId id) {
@@ -71,7 +79,7 @@ double product(const Instruction& instruction, double a, double b) {
 double dot(const Instruction& instruction, const Tiles& tiles, std::size_t index) {
   const Problem problem = problem_at(tiles, index);
   double sum = value_of(tiles.c_format, problem.c);
-  for (std::size_t k = 0; k < tiles.k; ++k) {
+  for (std::size_t k = 0; k < problem.a.size(); ++k) {
     sum += product(instruction, value_of(tiles.a_format, problem.a[k]), value_of(tiles.b_format, problem.b[k]));
   }
   return sum;
@@ -85,7 +93,7 @@ void expect_exact(const Instruction& instruction, const Tiles& tiles) {
 }
 
 TEST_P(DeviceTest, SmallIntegersAreExact) {
-  const auto oracle = make_gpu_oracle(instruction());
+  const auto oracle = make_gpu_dot_oracle(instruction());
   EXPECT_EQ(oracle->kind(), "gpu");
   struct Shape {
     std::size_t count, m, n;
@@ -102,14 +110,14 @@ TEST_P(DeviceTest, WithoutTheCheckOfPositionsTheAnswerIsTheSame) {
   // More tiles than the largest grid has warps (mma) or blocks (wgmma).
   Tiles checked = small_integers(instruction().kind == InstructionKind::wgmma ? 5000 : 20000, rows(), 8);
   Tiles bulk = checked;
-  make_gpu_oracle(instruction())->answer(checked);
-  make_gpu_oracle(instruction(), false)->answer(bulk);
+  make_gpu_dot_oracle(instruction())->answer(checked);
+  make_gpu_dot_oracle(instruction(), false)->answer(bulk);
   EXPECT_EQ(checked.d, bulk.d);
 }
 
 TEST_P(DeviceTest, OneOfARowAndOneOfAColumnMeetAtOneElement) {
   // A tile for each (i, k) of A; together they visit each (k, j) of B too.
-  const std::size_t depth = static_cast<std::size_t>(instruction().k);
+  const std::size_t depth = static_cast<std::size_t>(instruction().products());
   Tiles tiles = zero_tiles(rows() * depth, rows(), 8);
   const auto column_of = [](std::size_t i, std::size_t k) { return (i + 3 * k) % 8; };
   for (std::size_t i = 0; i < rows(); ++i) {
@@ -119,7 +127,7 @@ TEST_P(DeviceTest, OneOfARowAndOneOfAColumnMeetAtOneElement) {
       tiles.b.set(tiles.b_index(tile, k, column_of(i, k)), encode_integer(tiles.b_format, 1));
     }
   }
-  make_gpu_oracle(instruction())->answer(tiles);
+  make_gpu_dot_oracle(instruction())->answer(tiles);
   const std::uint64_t one = encode_integer(tiles.d_format, 1);
   for (std::size_t tile = 0; tile < tiles.count; ++tile) {
     const std::size_t i = tile / depth, k = tile % depth;
@@ -134,6 +142,89 @@ TEST_P(DeviceTest, OneOfARowAndOneOfAColumnMeetAtOneElement) {
   }
 }
 
+/// Sparse tiles as they are, each group of each row with metadata of its own.
+class SparseDeviceTest : public DeviceTest {
+ protected:
+  Tiles with_random_metadata(std::size_t count, std::size_t m, std::size_t n) const {
+    Tiles tiles = make_operands(instruction(), count, m, n);
+    std::mt19937_64 random(11);
+    draw_positions(instruction(), tiles, random);
+    return tiles;
+  }
+};
+
+TEST_P(SparseDeviceTest, SmallIntegersAreExactWithAnyMetadata) {
+  const auto oracle = make_gpu_oracle(instruction());
+  struct Shape {
+    std::size_t count, m, n;
+  };
+  for (const auto& [count, m, n] : {Shape{500, 16, 8}, Shape{50, 8, 8}, Shape{20, 5, 3}, Shape{20, 19, 11}}) {
+    Tiles tiles = small_integers(with_random_metadata(count, m, n));
+    oracle->answer(tiles);
+    expect_exact(instruction(), tiles);
+  }
+}
+
+TEST_P(SparseDeviceTest, AStoredElementMeetsTheElementOfBThatItsPatternSelects) {
+  // For every legal pattern, all groups of all rows have it; a tile for each stored element s of A (in one row) and each
+  // k of B within its group.
+  const SparseGroup group = instruction().group();
+  const auto size = static_cast<std::size_t>(group.size), stored = static_cast<std::size_t>(group.stored());
+  const auto depth = static_cast<std::size_t>(instruction().products());
+  const auto oracle = make_gpu_oracle(instruction());
+  for (int number = 0; number < SparseGroup::kPatterns; ++number) {
+    const SparseGroup::Pattern pattern = SparseGroup::pattern(number);
+    if (!group.legal(pattern, instruction().sparsity == Sparsity::ascending)) continue;
+    Tiles tiles = make_operands(instruction(), depth * size, rows(), 8);
+    for (std::size_t i = 0; i < tiles.e.size(); ++i) {
+      tiles.e.set(i, static_cast<std::uint64_t>(group.position(pattern, static_cast<int>(i % stored))));
+    }
+    const auto row_of = [&](std::size_t s) { return (5 * s + 1) % rows(); };
+    const auto column_of = [](std::size_t s) { return (3 * s + 2) % 8; };
+    for (std::size_t tile = 0; tile < tiles.count; ++tile) {
+      const std::size_t s = tile / size, position = tile % size;
+      tiles.a.set(tiles.a_index(tile, row_of(s), s), encode_integer(tiles.a_format, 1));
+      tiles.b.set(tiles.b_index(tile, s / stored * size + position, column_of(s)), encode_integer(tiles.b_format, 1));
+    }
+    oracle->answer(tiles);
+    const std::uint64_t one = encode_integer(tiles.d_format, 1);
+    for (std::size_t at = 0; at < tiles.size(); ++at) {
+      const std::size_t tile = at / (rows() * 8), row = at / 8 % rows(), column = at % 8, s = tile / size;
+      const bool met = row == row_of(s) && column == column_of(s) &&
+                       static_cast<std::size_t>(group.position(pattern, static_cast<int>(s % stored))) == tile % size;
+      ASSERT_EQ(tiles.d[at], met ? one : 0) << "metadata " << SparseGroup::metadata(pattern) << ", stored element " << s
+                                            << ", position " << tile % size << ", D(" << row << ", " << column << ")";
+    }
+  }
+}
+
+TEST_P(SparseDeviceTest, AnyOperandsWithAnyMetadataGiveTheBitsOfTheCatalogue) {
+  const auto entries = catalogue(*find_arch(gpu_info().arch), instruction());
+  if (entries.empty()) GTEST_SKIP() << "the catalogue has no datapath of " << instruction().name();
+  const auto oracle = make_gpu_oracle(instruction());
+  const FastEmulator emulator(entries[0].datapath);
+  for (const Family family : {Family::narrow, Family::wide, Family::uniform_bits, Family::tiny}) {
+    Tiles tiles = with_random_metadata(200, 16, 8);
+    // B has twice the depth of the problems that a family makes: its halves are two problems.
+    const Tiles even = make_family_tiles(instruction(), family, 1, 0, 200, 16, 8);
+    const Tiles odd = make_family_tiles(instruction(), family, 2, 0, 200, 16, 8);
+    tiles.a = even.a;
+    tiles.c = even.c;
+    for (std::size_t t = 0; t < tiles.count; ++t) {
+      for (std::size_t k = 0; k < tiles.k; ++k) {
+        const Tiles& from = k % 2 == 0 ? even : odd;
+        for (std::size_t j = 0; j < tiles.n; ++j) {
+          tiles.b.set(tiles.b_index(t, k, j), from.b[from.b_index(t, k / 2, j)]);
+        }
+      }
+    }
+    oracle->answer(tiles);
+    Tiles expected = gather(tiles);
+    emulator.run(expected);
+    EXPECT_EQ(tiles.d, expected.d) << name(family);
+  }
+}
+
 /// The wgmma rows at some larger N, too, of those that every build has.
 std::vector<const Instruction*> hopper() {
   std::vector<const Instruction*> rows = instructions_of(ArchId::sm_90);
@@ -143,12 +234,21 @@ std::vector<const Instruction*> hopper() {
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(Hopper, DeviceTest, testing::ValuesIn(hopper()), [](const auto& test) {
+std::vector<const Instruction*> sparse_hopper() {
+  std::vector<const Instruction*> rows = instructions_of(ArchId::sm_90);
+  std::erase_if(rows, [](const Instruction* row) { return !row->sparse(); });
+  return rows;
+}
+
+std::string test_name(const testing::TestParamInfo<const Instruction*>& test) {
   std::string name = test.param->name();
   std::ranges::replace_if(
       name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Hopper, DeviceTest, testing::ValuesIn(hopper()), test_name);
+INSTANTIATE_TEST_SUITE_P(Hopper, SparseDeviceTest, testing::ValuesIn(sparse_hopper()), test_name);
 
 TEST(Device, WhatTheGpuLacksIsUnavailable) {
   EXPECT_THROW(make_gpu_oracle(*find_instruction("mma.m8n8k4.f32.f16.f16.f32")), UnavailableError);

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tcnum {
 namespace {
@@ -19,6 +22,12 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
         Spelling{"mma.m16n8k32.s32.s8.u8.s32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32"},
         Spelling{"mma.m16n8k32.s32.s8.u8.s32.satfinite", "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32"},
         Spelling{"mma.m16n8k64.s32.u4.s4.s32.satfinite", "mma.sync.aligned.m16n8k64.row.col.satfinite.s32.u4.s4.s32"},
+        Spelling{"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"},
+        Spelling{"mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32",
+                 "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32"},
+        Spelling{"mma.sp.m16n8k64.f32.e4m3.e5m2.f32", "mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32"},
+        Spelling{"mma.sp::ordered_metadata.m16n8k128.s32.u4.s4.s32.satfinite",
+                 "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.satfinite.s32.u4.s4.s32"},
         Spelling{"mma.m16n8k256.s32.b1.b1.s32.xor.popc", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"},
         Spelling{"mma.m8n8k128.s32.b1.b1.s32.and.popc", "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc"}}) {
     const Instruction* found = find_instruction(name);
@@ -29,7 +38,9 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
   }
   for (const char* none :
        {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32"}) {
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32", "mma.sp.m16n8k8.f32.f16.f16.f32",
+        "mma.sp.m16n8k32.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f16.e4m3.e4m3.f16", "mma.sp.m16n8k16.s32.s8.s8.s32",
+        "wgmma.sp.m64n8k32.f32.f16.f16", "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
 }
@@ -38,7 +49,7 @@ TEST(Instructions, HopperHasEveryIntegerMma) {
   std::size_t bytes = 0, nibbles = 0, bits = 0;
   std::set<std::string> names;
   for (const Instruction* i : instructions_of(ArchId::sm_90)) {
-    if (i->d != FormatId::s32) continue;
+    if (i->d != FormatId::s32 || i->sparse()) continue;
     EXPECT_TRUE(names.insert(i->name()).second) << i->name();
     const int width = format(i->a).storage_bits;
     EXPECT_EQ(format(i->b).storage_bits, width);
@@ -48,6 +59,106 @@ TEST(Instructions, HopperHasEveryIntegerMma) {
   EXPECT_EQ(bytes, 3u * 4 * 2);
   EXPECT_EQ(nibbles, 3u * 4 * 2);
   EXPECT_EQ(bits, 3u * 2);
+}
+
+TEST(Instructions, HopperHasEverySparseMmaInBothSpellings) {
+  std::map<std::pair<Sparsity, FormatId>, std::size_t> count;
+  for (const Instruction* i : instructions_of(ArchId::sm_90)) {
+    if (!i->sparse()) continue;
+    EXPECT_EQ(i->products(), i->k / 2);
+    ++count[{i->sparsity, i->a}];
+  }
+  for (const Sparsity sparsity : {Sparsity::any_order, Sparsity::ascending}) {
+    using enum FormatId;
+    for (const auto& [format, rows] : {std::pair{fp16, 4u}, {bf16, 2u}, {tf32, 2u}, {fp8e4m3, 2u}, {fp8e5m2, 2u},
+                                       {s8, 8u}, {u8, 8u}, {s4, 8u}, {u4, 8u}}) {
+      EXPECT_EQ((count[{sparsity, format}]), rows) << tcnum::format(format).name;
+    }
+  }
+  const Instruction* half = find_instruction("mma.sp.m16n8k16.f16.f16.f16.f16");
+  EXPECT_TRUE(half->archs.contains(ArchId::sm_80));
+  EXPECT_FALSE(half->archs.contains(ArchId::sm_75));
+  const Instruction* byte = find_instruction("mma.sp::ordered_metadata.m16n8k64.f32.e5m2.e4m3.f32");
+  EXPECT_TRUE(byte->archs.contains(ArchId::sm_89));
+  EXPECT_FALSE(byte->archs.contains(ArchId::sm_86));
+}
+
+/// PTX ISA, "Sparse matrix storage".
+TEST(Sparsity, MetadataIsWhatPtxSays) {
+  const auto legal = [](SparseGroup group, bool ascending) {
+    std::set<unsigned> values;
+    for (int n = 0; n < SparseGroup::kPatterns; ++n) {
+      const SparseGroup::Pattern p = SparseGroup::pattern(n);
+      if (group.legal(p, ascending)) values.insert(SparseGroup::metadata(p));
+    }
+    return values;
+  };
+  const std::set<unsigned> ordered = {0b0100, 0b1000, 0b1001, 0b1100, 0b1101, 0b1110};
+  for (const int bits : {16, 8, 4}) {
+    EXPECT_EQ(legal(sparse_group(bits), true), ordered);
+    const std::set<unsigned> any = legal(sparse_group(bits), false);
+    EXPECT_EQ(any.size(), 12u);
+    for (const unsigned invalid : {0b0000u, 0b0101u, 0b1010u, 0b1111u}) EXPECT_FALSE(any.contains(invalid));
+  }
+  for (const bool ascending : {true, false}) {
+    EXPECT_EQ(legal(sparse_group(32), ascending), (std::set<unsigned>{0b0100, 0b1110}));
+  }
+}
+
+TEST(Sparsity, PositionsAndPatternsAreEachOthersInverse) {
+  struct Case {
+    int bits;
+    std::vector<int> positions;
+    unsigned metadata;
+  };
+  for (const auto& [bits, positions, metadata] :
+       {Case{32, {0}, 0b0100}, Case{32, {1}, 0b1110}, Case{16, {0, 3}, 0b1100}, Case{8, {2, 1}, 0b0110},
+        Case{4, {0, 1, 4, 5}, 0b1000}, Case{4, {6, 7, 2, 3}, 0b0111}}) {
+    const SparseGroup group = sparse_group(bits);
+    const SparseGroup::Pattern pattern = group.pattern_of(positions.data());
+    EXPECT_EQ(SparseGroup::metadata(pattern), metadata);
+    for (int s = 0; s < group.stored(); ++s) EXPECT_EQ(group.position(pattern, s), positions[static_cast<std::size_t>(s)]);
+  }
+  for (const auto& [bits, positions] :
+       {std::pair{32, std::vector{2}}, {16, {1, 4}}, {4, {1, 2, 4, 5}}, {4, {0, 2, 4, 5}}, {4, {1, 0, 4, 5}},
+        {4, {0, 1, 8, 9}}, {4, {0, 1, 0, 1}}, {16, {2, 2}}}) {
+    const SparseGroup group = sparse_group(bits);
+    EXPECT_FALSE(group.legal(group.pattern_of(positions.data()), false)) << testing::PrintToString(positions);
+  }
+}
+
+/// PTX ISA, the figures "Sparse MMA .m16n8k… metadata layout": the lane of each four that has bit 0 of a row's columns
+/// from `column` on, and from which of its bits on.
+TEST(Fragments, OfMetadataAreAsPtxHasThem) {
+  struct Case {
+    const char* name;
+    int selector, row, column, lane_in_four, bit;
+  };
+  for (const Case& c : {Case{"mma.sp.m16n8k16.f32.f16.f16.f32", 0, 3, 0, 0, 0},
+                        Case{"mma.sp.m16n8k16.f32.f16.f16.f32", 3, 3, 4, 3, 4},
+                        Case{"mma.sp.m16n8k16.f32.bf16.bf16.f32", 2, 11, 0, 2, 16},
+                        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 0, 3, 12, 0, 12},
+                        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 0, 11, 16, 1, 16},
+                        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 1, 11, 16, 3, 16},
+                        Case{"mma.sp.m16n8k8.f32.tf32.tf32.f32", 1, 3, 6, 1, 12},
+                        Case{"mma.sp.m16n8k16.f32.tf32.tf32.f32", 1, 11, 8, 3, 16},
+                        Case{"mma.sp.m16n8k32.s32.s8.s8.s32", 0, 3, 28, 0, 28},
+                        Case{"mma.sp.m16n8k32.s32.s8.s8.s32", 1, 11, 0, 3, 0},
+                        Case{"mma.sp.m16n8k64.f32.e4m3.e4m3.f32", 0, 3, 32, 2, 0},
+                        Case{"mma.sp.m16n8k64.s32.s8.s8.s32", 0, 11, 36, 3, 4},
+                        Case{"mma.sp.m16n8k64.s32.s4.s4.s32", 1, 11, 56, 3, 28},
+                        Case{"mma.sp.m16n8k128.s32.s4.s4.s32", 0, 11, 64, 3, 0}}) {
+    const Instruction& instruction = *find_instruction(c.name);
+    const MmaGeometry g = instruction.geometry();
+    const int lane = c.row % 8 * 4 + c.lane_in_four;
+    ASSERT_TRUE(g.has_metadata(lane, c.selector)) << c.name;
+    const Element at = g.metadata(lane, c.bit / SparseGroup::kMetadataBits);
+    EXPECT_EQ(at.row, c.row) << c.name;
+    EXPECT_EQ(at.column * instruction.group().size, c.column) << c.name;
+  }
+  EXPECT_EQ(find_instruction("mma.sp.m16n8k16.f16.f16.f16.f16")->geometry().selectors(), 4);
+  EXPECT_EQ(find_instruction("mma.sp.m16n8k32.f16.f16.f16.f16")->geometry().selectors(), 2);
+  EXPECT_EQ(find_instruction("mma.sp.m16n8k64.s32.u8.u8.s32")->geometry().selectors(), 1);
 }
 
 /// PTX ISA, "Matrix Fragments for mma.m16n8k64" and "… mma.m16n8k256": element i of a thread's fragment, counted over

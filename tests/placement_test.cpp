@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <stdexcept>
 #include <string>
+
+#include "sparse_operands.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -33,14 +37,21 @@ struct Simulated {
   int wrong_row = -1, wrong_column = -1;
 
   void run(PackedTiles& p) const {
-    const auto& [kind, m, n, k, d, a, b, c, archs, modifier] = instruction;
+    const auto& [kind, m, n, k, d, a, b, c, archs, modifier, sparsity] = instruction;
+    const int depth = instruction.products();
     const auto size = static_cast<std::size_t>(format(d).storage_bytes());
     for (std::size_t t = 0; t < p.count; ++t) {
       for (int i = 0; i < m; ++i) {
         for (int j = 0; j < n; ++j) {
           Hash hash;
-          for (int kk = 0; kk < k; ++kk) {
-            hash.add(code_at(p.a, (t * m + i) * k + kk, a));
+          for (int s = 0; s < depth; ++s) {
+            const std::size_t from_a = (t * m + i) * depth + s;
+            int kk = s;
+            if (instruction.sparse()) {
+              const SparseGroup group = instruction.group();
+              kk = s / group.stored() * group.size + std::to_integer<int>(p.e[from_a]);
+            }
+            hash.add(code_at(p.a, from_a, a));
             hash.add(code_at(p.b, (t * k + kk) * n + j, b));
           }
           const std::size_t at = (t * m + i) * n + j;
@@ -54,9 +65,9 @@ struct Simulated {
 };
 
 Tiles random_tiles(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n) {
-  Tiles tiles = make_tiles(instruction.a, instruction.b, instruction.c, instruction.d, count, m, n,
-                           static_cast<std::size_t>(instruction.k));
+  Tiles tiles = make_operands(instruction, count, m, n);
   std::mt19937_64 random(1);
+  if (instruction.sparse()) draw_positions(instruction, tiles, random);
   for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c}) {
     for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, random());
   }
@@ -66,7 +77,7 @@ Tiles random_tiles(const Instruction& instruction, std::size_t count, std::size_
 std::uint64_t expected(const Tiles& tiles, std::size_t index) {
   const Problem problem = problem_at(tiles, index);
   Hash hash;
-  for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+  for (std::size_t kk = 0; kk < problem.a.size(); ++kk) {
     hash.add(problem.a[kk]);
     hash.add(problem.b[kk]);
   }
@@ -130,7 +141,25 @@ INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
                                          "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2",
                                          "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
                                          "mma.m16n8k32.s32.s4.u4.s32.satfinite",
-                                         "mma.m8n8k128.s32.b1.b1.s32.xor.popc"));
+                                         "mma.m8n8k128.s32.b1.b1.s32.xor.popc", "mma.sp.m16n8k32.f32.f16.f16.f32",
+                                         "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
+                                         "mma.sp.m16n8k64.s32.u4.s4.s32"));
+
+TEST(Placement, RowsThatAreNotFilledHaveLegalMetadata) {
+  for (const char* name : {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32",
+                           "mma.sp::ordered_metadata.m16n8k128.s32.s4.s4.s32"}) {
+    const Instruction& instruction = *find_instruction(name);
+    for (const std::size_t m : {1, 5, 11}) {
+      const Tiles tiles = random_tiles(instruction, 2, m, 8);
+      PackedTiles packed;
+      Placement(instruction, tiles).pack(tiles, 0, 2, packed);
+      Codes positions(1, packed.e.size());
+      std::ranges::copy(packed.e, positions.bytes().begin());
+      EXPECT_EQ(positions.size(), 2u * 16 * static_cast<std::size_t>(instruction.products()));
+      EXPECT_EQ(first_illegal_group(instruction, positions), positions.size()) << name;
+    }
+  }
+}
 
 TEST(Placement, ADifferenceIsNamed) {
   const Instruction& instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");

@@ -5,6 +5,7 @@
 
 #include "tcnum/catalogue.hpp"
 #include "tcnum/fit.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -33,7 +34,7 @@ TEST_P(Recorded, AnswersIdentifyTheDatapathOfTheCatalogue) {
   FitOptions options;
   options.threads = 2;
   Fit fit(instruction, nullptr, options);
-  fit.add_recorded(std::move(vectors.tiles));
+  fit.add_recorded(gather(std::move(vectors.tiles)));
   const FitResult result = fit.run();
   EXPECT_EQ(result.verdict, Verdict::identified);
   EXPECT_EQ(result.mismatches, 0u);
@@ -49,7 +50,7 @@ TEST_P(Recorded, AnswersIdentifyTheDatapathOfTheCatalogue) {
 
 INSTANTIATE_TEST_SUITE_P(Sm90, Recorded, testing::ValuesIn(hopper()), [](const auto& param_info) {
   std::string name = param_info.param->name();
-  for (char& c : name) c = c == '.' ? '_' : c;
+  for (char& c : name) c = c == '.' || c == ':' ? '_' : c;
   return name;
 });
 
@@ -57,7 +58,7 @@ TEST(Catalogue, EveryEntryIsAValidDatapathOfItsInstruction) {
   for (const Arch& arch : kArchs) {
     for (const CatalogueEntry& entry : catalogue(arch.id)) {
       EXPECT_NO_THROW(validate(entry.datapath)) << arch.name << " " << entry.instruction->name();
-      EXPECT_EQ(entry.datapath.tree.k, entry.instruction->k);
+      EXPECT_EQ(entry.datapath.tree.k, entry.instruction->products());
       EXPECT_EQ(entry.datapath.numerics.result, entry.instruction->d);
       EXPECT_FALSE(entry.origin.empty());
     }

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "sparse_operands.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -92,6 +93,8 @@ void expect_equal(const Vectors& x, const Vectors& y) {
   EXPECT_EQ(x.tiles.b, y.tiles.b);
   EXPECT_EQ(x.tiles.c, y.tiles.c);
   EXPECT_EQ(x.tiles.d, y.tiles.d);
+  EXPECT_EQ(x.tiles.e, y.tiles.e);
+  EXPECT_EQ(x.tiles.sparse_group, y.tiles.sparse_group);
 }
 
 std::string first_arch_of(const Instruction& instruction) {
@@ -106,8 +109,8 @@ Vectors random_vectors(const Instruction& instruction, std::size_t count, std::s
   vectors.arch = first_arch_of(instruction);
   vectors.device = "a device";
   vectors.metadata = {{"date", "2025-01-01"}, {"note", "\"quoted\"\nand µ"}, {"scale_a", "1"}};
-  vectors.tiles = make_tiles(instruction.a, instruction.b, instruction.c, instruction.d, count, m, n,
-                             static_cast<std::size_t>(instruction.k));
+  vectors.tiles = make_operands(instruction, count, m, n);
+  if (instruction.sparse()) draw_positions(instruction, vectors.tiles, random);
   const auto fill = [&](Codes& codes, FormatId id) {
     for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
   };
@@ -479,6 +482,127 @@ TEST_F(VectorFile, RefusesBadHeaders) {
   }
 }
 
+/// Two tiles of 3 × 2 results of a sparse instruction: 96 + 48 + 128 + 48 + 48 bytes.
+constexpr std::size_t kPositionsAt = 96;
+Parts good_sparse_parts(const std::string& spelling = "mma.sp::ordered_metadata") {
+  Parts parts;
+  parts.header = ordered_json::parse(R"({
+    "__metadata__": {"instruction": "", "arch": "sm_90"},
+    "A": {"dtype": "F16", "shape": [2, 3, 8], "data_offsets": [0, 96]},
+    "E": {"dtype": "U8", "shape": [2, 3, 8], "data_offsets": [96, 144]},
+    "B": {"dtype": "F16", "shape": [2, 16, 2], "data_offsets": [144, 272]},
+    "C": {"dtype": "F32", "shape": [2, 3, 2], "data_offsets": [272, 320]},
+    "D": {"dtype": "F32", "shape": [2, 3, 2], "data_offsets": [320, 368]}})");
+  parts.header["__metadata__"]["instruction"] = spelling + ".m16n8k16.f32.f16.f16.f32";
+  for (int i = 0; i < 368; ++i) parts.data.push_back(static_cast<char>(i * 37));
+  const std::string positions("\0\1\0\2\0\3\1\2\1\3\2\3", 12);
+  for (std::size_t i = 0; i < 48; ++i) parts.data[kPositionsAt + i] = positions[i % positions.size()];
+  return parts;
+}
+
+TEST_F(VectorFile, ReadsASparseFileMadeByHand) {
+  const Parts parts = good_sparse_parts();
+  write_bytes(path_, parts.bytes());
+  const Tiles tiles = read_vectors(path_).tiles;
+  EXPECT_EQ(tiles.k, 16u);
+  EXPECT_EQ(tiles.a_depth(), 8u);
+  EXPECT_EQ(tiles.sparse_group, 4);
+  const auto half = [&](std::size_t at) {
+    return static_cast<std::uint64_t>(static_cast<unsigned char>(parts.data[at])) |
+           static_cast<std::uint64_t>(static_cast<unsigned char>(parts.data[at + 1])) << 8;
+  };
+  // Tile 1, row 2, column 1: its row of E is the sixth, from 40 on, which begins in the middle of the positions above.
+  const Problem problem = problem_at(tiles, (1 * 3 + 2) * 2 + 1);
+  const std::array<std::size_t, 8> positions = {0, 3, 1, 2, 1, 3, 2, 3};
+  ASSERT_EQ(problem.a.size(), 8u);
+  ASSERT_EQ(problem.b.size(), 8u);
+  for (std::size_t s = 0; s < 8; ++s) {
+    EXPECT_EQ(tiles.e[40 + s], positions[s]);
+    EXPECT_EQ(problem.a[s], half((5 * 8 + s) * 2));
+    EXPECT_EQ(problem.b[s], half(144 + ((1 * 16 + s / 2 * 4 + positions[s]) * 2 + 1) * 2));
+  }
+}
+
+TEST_F(VectorFile, RefusesBadSparsity) {
+  struct Row {
+    const char* name;
+    std::function<void(Parts&)> spoil;
+    std::vector<std::string> expected;
+  };
+  const auto position = [](Parts& p, std::size_t at) -> char& { return p.data[kPositionsAt + at]; };
+  const std::vector<Row> rows = {
+      {"no E", [](Parts& p) { p.header.erase("E"); }, {"tensor E: missing", "[T, M, K/2]"}},
+      {"dtype", [](Parts& p) { p.header["E"]["dtype"] = "I8"; }, {"tensor E: dtype", "I8", "U8"}},
+      {"A as deep as B",
+       [](Parts& p) { p.header["A"]["shape"] = {2, 3, 16}; },
+       {"tensor A: shape", "[2, 3, 16]", "[T, M, K/2] = [2, 3, 8]"}},
+      {"E as deep as B", [](Parts& p) { p.header["E"]["shape"] = {2, 3, 16}; }, {"tensor E: shape", "[2, 3, 8]"}},
+      {"B as deep as A", [](Parts& p) { p.header["B"]["shape"] = {2, 8, 2}; }, {"tensor B: shape", "[2, 16, 2]"}},
+      {"unknown tensor", [](Parts& p) { p.header["F"] = p.header["E"]; }, {"A, E, B, C and D"}},
+      {"outside the group",
+       [&](Parts& p) { position(p, 1) = 4; },
+       {"tensor E: data: [0, 0, 0] on: 0, 4; right would be ascending positions from 0 to 3"}},
+      {"a byte beyond any", [&](Parts& p) { position(p, 47) = '\xff'; }, {"tensor E: data: [1, 2, 6] on: 2, 255"}},
+      {"descending",
+       [&](Parts& p) {
+         position(p, 30) = 3;
+         position(p, 31) = 0;
+       },
+       {"tensor E: data: [1, 0, 6] on: 3, 0; right would be ascending"}},
+      {"twice the same", [&](Parts& p) { position(p, 8) = 3; }, {"tensor E: data: [0, 1, 0] on: 3, 3"}},
+  };
+  write_bytes(path_, good_sparse_parts().bytes());
+  ASSERT_EQ(refusal(path_), "");
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    Parts parts = good_sparse_parts();
+    row.spoil(parts);
+    write_bytes(path_, parts.bytes());
+    expect_refusal(path_, row.expected);
+  }
+  // mma.sp without ordered metadata takes any two.
+  Parts parts = good_sparse_parts("mma.sp");
+  position(parts, 30) = 3;
+  position(parts, 31) = 0;
+  write_bytes(path_, parts.bytes());
+  EXPECT_EQ(refusal(path_), "");
+  position(parts, 31) = 3;
+  write_bytes(path_, parts.bytes());
+  expect_refusal(path_, {"tensor E: data: [1, 0, 6] on: 3, 3; right would be different positions from 0 to 3"});
+}
+
+/// Of tf32 one of two is stored, of 4-bit integers two pairs of four.
+TEST_F(VectorFile, RefusesPositionsByTheFormatsGroups) {
+  const auto refused = [&](const char* instruction, std::size_t at, std::uint64_t position) {
+    Vectors vectors = random_vectors(*find_instruction(instruction), 1, 2, 1);
+    const Tiles blank = make_operands(*find_instruction(instruction), 1, 2, 1);
+    vectors.tiles.e = blank.e;
+    write_vectors(path_, vectors);
+    std::string bytes = read_bytes(path_);
+    const std::size_t data = bytes.size() - vectors.tiles.d.bytes().size() - vectors.tiles.c.bytes().size() -
+                             vectors.tiles.b.bytes().size() - vectors.tiles.e.size();
+    bytes[data + at] = static_cast<char>(position);
+    write_bytes(path_, bytes);
+    const std::string message = refusal(path_);
+    vectors.tiles.e.set(at, position);
+    if (message.empty())
+      EXPECT_NO_THROW(write_vectors(path_, vectors));
+    else
+      EXPECT_THROW(write_vectors(path_, vectors), std::invalid_argument);
+    return message;
+  };
+  const char* tf32 = "mma.sp.m16n8k8.f32.tf32.tf32.f32";
+  EXPECT_EQ(refused(tf32, 3, 1), "");
+  EXPECT_NE(refused(tf32, 3, 2).find("tensor E: data: [0, 0, 3] on: 2; right would be 0 or 1"), std::string::npos);
+  const char* s4 = "mma.sp::ordered_metadata.m16n8k64.s32.s4.s4.s32";
+  EXPECT_EQ(refused(s4, 5, 1), "");
+  for (const auto& [at, position] : {std::pair{5, 2}, {4, 1}, {6, 0}, {7, 8}, {6, 3}}) {
+    const std::string message = refused(s4, static_cast<std::size_t>(at), static_cast<std::uint64_t>(position));
+    EXPECT_NE(message.find("tensor E: data: [0, 0, 4] on: "), std::string::npos) << at << ": " << message;
+    EXPECT_NE(message.find("ascending positions from 0 to 7, by pairs such as 2, 3"), std::string::npos) << message;
+  }
+}
+
 std::string little_endian(std::uint64_t length) {
   const auto bytes = std::bit_cast<std::array<char, 8>>(length);
   return {bytes.begin(), bytes.end()};
@@ -541,9 +665,9 @@ TEST_F(VectorFile, RefusesWhatIsNoFile) {
 
 /// Any damage is read or refused: it never crashes, hangs, or throws anything else.
 TEST_F(VectorFile, SurvivesDamage) {
-  const std::string good = good_parts().bytes();
+  const std::string dense = good_parts().bytes(), sparse = good_sparse_parts().bytes();
   EXPECT_TRUE(rc::check("mutations and truncations are read or refused in one line", [&] {
-    std::string bytes = good;
+    std::string bytes = *rc::gen::arbitrary<bool>() ? dense : sparse;
     const auto edits = *rc::gen::inRange(0, 4);
     for (int i = 0; i < edits; ++i) {
       // Most of the damage in the header, where the structure is.
