@@ -3,9 +3,9 @@
 // Sources: PTX ISA 9.0, "mma" (table of shapes and types; its target notes give the first architecture of each) and
 // "wgmma.mma_async". Each mma row was assembled by ptxas 13.0 for the architectures listed, and refused for the one
 // before (of integers: in one pair of operand formats). Not legal, so not here: an accumulator format that differs
-// between C and D. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles for sm_90a: other K of these formats,
-// and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for all architectures listed, in either
-// spelling, and refuses it for the one before.
+// between C and D. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles for sm_90a: other K of these
+// formats, and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for all architectures listed, in
+// either spelling, and refuses it for the one before.
 #include "tcnum/instruction.hpp"
 
 #include <fmt/format.h>
@@ -344,15 +344,15 @@ constexpr std::string_view text(Sparsity sparsity) {
 
 std::string Instruction::name() const {
   const auto [before, after] = text(modifier);
-  return fmt::format("{}{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", text(sparsity), shape(*this), types(*this), before,
-                     after);
+  return fmt::format("{}{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", text(sparsity), shape(*this), types(*this),
+                     before, after);
 }
 
 std::string Instruction::ptx() const {
   const auto [before, after] = text(modifier);
-  return kind == kMma
-             ? fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", text(sparsity), shape(*this), before, types(*this), after)
-             : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
+  return kind == kMma ? fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", text(sparsity), shape(*this), before,
+                                    types(*this), after)
+                      : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }

@@ -21,9 +21,9 @@ namespace tcnum {
 const Kernel* find_kernel(const std::string& instruction) {
   static const std::vector<std::span<const Kernel>> tables = [] {
     std::vector<std::span<const Kernel>> all = wgmma_kernels();
-    all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(), mma_int4_kernels(),
-                         mma_b1_kernels(), mma_sparse_half_kernels(), mma_sparse_fp8_kernels(), mma_sparse_int8_kernels(),
-                         mma_sparse_int4_kernels()});
+    all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(),
+                           mma_int4_kernels(), mma_b1_kernels(), mma_sparse_half_kernels(), mma_sparse_fp8_kernels(),
+                           mma_sparse_int8_kernels(), mma_sparse_int4_kernels()});
     return all;
   }();
   for (const std::span<const Kernel> table : tables) {

@@ -1,9 +1,10 @@
 // Where dot problems go on the tiles of an instruction: the host's half of a probe, without CUDA.
 //
 // An instruction computes tiles of M × N. Requested tiles of any m × n are cut into blocks of rows (M of them, or 8 if
-// m ≤ 8) and of columns (N, or 8 if n ≤ 8). A block of 8 rows is put on each of the M / 8 row groups of the instruction,
-// group g rotated by g, and likewise a block of 8 columns on each of the N / 8 column groups, so that one launch computes
-// each problem at many positions. What is not filled is zero; the metadata of rows that are not filled is legal.
+// m ≤ 8) and of columns (N, or 8 if n ≤ 8). A block of 8 rows is put on each of the M / 8 row groups of the
+// instruction, group g rotated by g, and likewise a block of 8 columns on each of the N / 8 column groups, so that one
+// launch computes each problem at many positions. What is not filled is zero; the metadata of rows that are not filled
+// is legal.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +62,9 @@ class Placement {
 
   std::size_t a_depth() const { return static_cast<std::size_t>(instruction_.products()); }
   std::size_t a_bytes() const { return static_cast<std::size_t>(instruction_.m) * a_depth() * a_size_; }
-  std::size_t e_bytes() const { return instruction_.sparse() ? static_cast<std::size_t>(instruction_.m) * a_depth() : 0; }
+  std::size_t e_bytes() const {
+    return instruction_.sparse() ? static_cast<std::size_t>(instruction_.m) * a_depth() : 0;
+  }
   std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * instruction_.n) * b_size_; }
   std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * c_size_; }
 

@@ -18,8 +18,9 @@ bool same_storage(FormatId rule, FormatId operand) {
 void check_datapath_fits(const Datapath& datapath, const Instruction& instruction, std::string_view where) {
   const Numerics& n = datapath.numerics;
   if (datapath.tree.k != instruction.products()) {
-    throw InputError(fmt::format("{}: k: {}; right would be {}, {} of {}", where, datapath.tree.k, instruction.products(),
-                                 instruction.sparse() ? "half the k" : "the k", instruction.name()));
+    throw InputError(fmt::format("{}: k: {}; right would be {}, {} of {}", where, datapath.tree.k,
+                                 instruction.products(), instruction.sparse() ? "half the k" : "the k",
+                                 instruction.name()));
   }
   struct Rule {
     std::string_view field;

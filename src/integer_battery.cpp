@@ -157,7 +157,8 @@ class Battery {
       for (const bool first_half : {true, false}) {
         Problem p = zero();
         p.c = code_of(c_, end);
-        for (int k = 0; k < in_.products(); ++k) put(p, k, extreme((k < in_.products() / 2) == first_half ? low : !low));
+        for (int k = 0; k < in_.products(); ++k)
+          put(p, k, extreme((k < in_.products() / 2) == first_half ? low : !low));
         probe(fmt::format("there and back: c = {}, beyond in the {} half", end, first_half ? "first" : "second"), p);
       }
     }

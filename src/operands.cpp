@@ -628,7 +628,8 @@ Tiles make_boundary_tiles(const Instruction& in, const Boundaries& boundaries, s
 
 Tiles pack(const Instruction& in, std::span<const Problem> problems) {
   const std::size_t count = (problems.size() + kPackSide - 1) / kPackSide;
-  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, kPackSide, kPackSide, static_cast<std::size_t>(in.products()));
+  Tiles tiles =
+      make_tiles(in.a, in.b, in.c, in.d, count, kPackSide, kPackSide, static_cast<std::size_t>(in.products()));
   for (std::size_t t = 0; t < count; ++t) {
     // The last tile repeats its problems, so that no element is a problem of zeros only.
     const auto at = [&](std::size_t r) -> const Problem& {

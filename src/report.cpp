@@ -174,8 +174,9 @@ class Sentence {
     const std::string range = in_range(space_.overflow(choice_));
     const bool c_first = structure_.combination == Combination::chain;
     if (blocks() == 1 && c_first) {
-      return fmt::format("The exact integer sum of {} and c, {}{}.", terms(static_cast<std::size_t>(instruction_.products())),
-                         range, space_.overflow(choice_) == Overflow::wrap ? "" : " once at the end");
+      return fmt::format("The exact integer sum of {} and c, {}{}.",
+                         terms(static_cast<std::size_t>(instruction_.products())), range,
+                         space_.overflow(choice_) == Overflow::wrap ? "" : " once at the end");
     }
     std::string text =
         fmt::format("A chain of {} integer {}{}, each of {} and the sum before it, {}, each {}", number_word(blocks()),

@@ -1,4 +1,5 @@
-// Dense problems for a sparse instruction: where their elements stand is for this oracle to choose, and must not matter.
+// Dense problems for a sparse instruction: where their elements stand is for this oracle to choose, and must not
+// matter.
 #include <fmt/format.h>
 
 #include <array>

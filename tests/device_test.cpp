@@ -166,8 +166,8 @@ TEST_P(SparseDeviceTest, SmallIntegersAreExactWithAnyMetadata) {
 }
 
 TEST_P(SparseDeviceTest, AStoredElementMeetsTheElementOfBThatItsPatternSelects) {
-  // For every legal pattern, all groups of all rows have it; a tile for each stored element s of A (in one row) and each
-  // k of B within its group.
+  // For every legal pattern, all groups of all rows have it; a tile for each stored element s of A (in one row) and
+  // each k of B within its group.
   const SparseGroup group = instruction().group();
   const auto size = static_cast<std::size_t>(group.size), stored = static_cast<std::size_t>(group.stored());
   const auto depth = static_cast<std::size_t>(instruction().products());

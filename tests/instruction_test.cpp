@@ -38,9 +38,10 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
   }
   for (const char* none :
        {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32", "mma.sp.m16n8k8.f32.f16.f16.f32",
-        "mma.sp.m16n8k32.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f16.e4m3.e4m3.f16", "mma.sp.m16n8k16.s32.s8.s8.s32",
-        "wgmma.sp.m64n8k32.f32.f16.f16", "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32"}) {
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32",
+        "mma.sp.m16n8k8.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f16.e4m3.e4m3.f16",
+        "mma.sp.m16n8k16.s32.s8.s8.s32", "wgmma.sp.m64n8k32.f32.f16.f16",
+        "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
 }
@@ -70,8 +71,15 @@ TEST(Instructions, HopperHasEverySparseMmaInBothSpellings) {
   }
   for (const Sparsity sparsity : {Sparsity::any_order, Sparsity::ascending}) {
     using enum FormatId;
-    for (const auto& [format, rows] : {std::pair{fp16, 4u}, {bf16, 2u}, {tf32, 2u}, {fp8e4m3, 2u}, {fp8e5m2, 2u},
-                                       {s8, 8u}, {u8, 8u}, {s4, 8u}, {u4, 8u}}) {
+    for (const auto& [format, rows] : {std::pair{fp16, 4u},
+                                       {bf16, 2u},
+                                       {tf32, 2u},
+                                       {fp8e4m3, 2u},
+                                       {fp8e5m2, 2u},
+                                       {s8, 8u},
+                                       {u8, 8u},
+                                       {s4, 8u},
+                                       {u4, 8u}}) {
       EXPECT_EQ((count[{sparsity, format}]), rows) << tcnum::format(format).name;
     }
   }
@@ -117,11 +125,17 @@ TEST(Sparsity, PositionsAndPatternsAreEachOthersInverse) {
     const SparseGroup group = sparse_group(bits);
     const SparseGroup::Pattern pattern = group.pattern_of(positions.data());
     EXPECT_EQ(SparseGroup::metadata(pattern), metadata);
-    for (int s = 0; s < group.stored(); ++s) EXPECT_EQ(group.position(pattern, s), positions[static_cast<std::size_t>(s)]);
+    for (int s = 0; s < group.stored(); ++s)
+      EXPECT_EQ(group.position(pattern, s), positions[static_cast<std::size_t>(s)]);
   }
-  for (const auto& [bits, positions] :
-       {std::pair{32, std::vector{2}}, {16, {1, 4}}, {4, {1, 2, 4, 5}}, {4, {0, 2, 4, 5}}, {4, {1, 0, 4, 5}},
-        {4, {0, 1, 8, 9}}, {4, {0, 1, 0, 1}}, {16, {2, 2}}}) {
+  for (const auto& [bits, positions] : {std::pair{32, std::vector{2}},
+                                        {16, {1, 4}},
+                                        {4, {1, 2, 4, 5}},
+                                        {4, {0, 2, 4, 5}},
+                                        {4, {1, 0, 4, 5}},
+                                        {4, {0, 1, 8, 9}},
+                                        {4, {0, 1, 0, 1}},
+                                        {16, {2, 2}}}) {
     const SparseGroup group = sparse_group(bits);
     EXPECT_FALSE(group.legal(group.pattern_of(positions.data()), false)) << testing::PrintToString(positions);
   }
@@ -134,20 +148,18 @@ TEST(Fragments, OfMetadataAreAsPtxHasThem) {
     const char* name;
     int selector, row, column, lane_in_four, bit;
   };
-  for (const Case& c : {Case{"mma.sp.m16n8k16.f32.f16.f16.f32", 0, 3, 0, 0, 0},
-                        Case{"mma.sp.m16n8k16.f32.f16.f16.f32", 3, 3, 4, 3, 4},
-                        Case{"mma.sp.m16n8k16.f32.bf16.bf16.f32", 2, 11, 0, 2, 16},
-                        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 0, 3, 12, 0, 12},
-                        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 0, 11, 16, 1, 16},
-                        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 1, 11, 16, 3, 16},
-                        Case{"mma.sp.m16n8k8.f32.tf32.tf32.f32", 1, 3, 6, 1, 12},
-                        Case{"mma.sp.m16n8k16.f32.tf32.tf32.f32", 1, 11, 8, 3, 16},
-                        Case{"mma.sp.m16n8k32.s32.s8.s8.s32", 0, 3, 28, 0, 28},
-                        Case{"mma.sp.m16n8k32.s32.s8.s8.s32", 1, 11, 0, 3, 0},
-                        Case{"mma.sp.m16n8k64.f32.e4m3.e4m3.f32", 0, 3, 32, 2, 0},
-                        Case{"mma.sp.m16n8k64.s32.s8.s8.s32", 0, 11, 36, 3, 4},
-                        Case{"mma.sp.m16n8k64.s32.s4.s4.s32", 1, 11, 56, 3, 28},
-                        Case{"mma.sp.m16n8k128.s32.s4.s4.s32", 0, 11, 64, 3, 0}}) {
+  for (const Case& c :
+       {Case{"mma.sp.m16n8k16.f32.f16.f16.f32", 0, 3, 0, 0, 0}, Case{"mma.sp.m16n8k16.f32.f16.f16.f32", 3, 3, 4, 3, 4},
+        Case{"mma.sp.m16n8k16.f32.bf16.bf16.f32", 2, 11, 0, 2, 16},
+        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 0, 3, 12, 0, 12},
+        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 0, 11, 16, 1, 16},
+        Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 1, 11, 16, 3, 16},
+        Case{"mma.sp.m16n8k8.f32.tf32.tf32.f32", 1, 3, 6, 1, 12},
+        Case{"mma.sp.m16n8k16.f32.tf32.tf32.f32", 1, 11, 8, 3, 16},
+        Case{"mma.sp.m16n8k32.s32.s8.s8.s32", 0, 3, 28, 0, 28}, Case{"mma.sp.m16n8k32.s32.s8.s8.s32", 1, 11, 0, 3, 0},
+        Case{"mma.sp.m16n8k64.f32.e4m3.e4m3.f32", 0, 3, 32, 2, 0},
+        Case{"mma.sp.m16n8k64.s32.s8.s8.s32", 0, 11, 36, 3, 4}, Case{"mma.sp.m16n8k64.s32.s4.s4.s32", 1, 11, 56, 3, 28},
+        Case{"mma.sp.m16n8k128.s32.s4.s4.s32", 0, 11, 64, 3, 0}}) {
     const Instruction& instruction = *find_instruction(c.name);
     const MmaGeometry g = instruction.geometry();
     const int lane = c.row % 8 * 4 + c.lane_in_four;

@@ -111,7 +111,8 @@ TEST_P(SparseTiles, EveryLegalPatternOccursAndRowsDiffer) {
     seen.insert(SparseGroup::metadata(group.pattern_of(positions.data())));
     const std::size_t row = first / sparse.a_depth();
     if (row % sparse.m == 0) continue;
-    for (std::size_t s = 0; s < stored; ++s) rows_differ |= sparse.e[first + s] != sparse.e[first - sparse.a_depth() + s];
+    for (std::size_t s = 0; s < stored; ++s)
+      rows_differ |= sparse.e[first + s] != sparse.e[first - sparse.a_depth() + s];
   }
   EXPECT_EQ(seen.size(), group.size == 2 ? 2u : in_.sparsity == Sparsity::ascending ? 6u : 12u);
   EXPECT_TRUE(rows_differ);

@@ -534,10 +534,20 @@ TEST_F(VectorFile, RefusesBadSparsity) {
       {"no E", [](Parts& p) { p.header.erase("E"); }, {"tensor E: missing", "[T, M, K/2]"}},
       {"dtype", [](Parts& p) { p.header["E"]["dtype"] = "I8"; }, {"tensor E: dtype", "I8", "U8"}},
       {"A as deep as B",
-       [](Parts& p) { p.header["A"]["shape"] = {2, 3, 16}; },
+       [](Parts& p) {
+         p.header["A"]["shape"] = {2, 3, 16};
+       },
        {"tensor A: shape", "[2, 3, 16]", "[T, M, K/2] = [2, 3, 8]"}},
-      {"E as deep as B", [](Parts& p) { p.header["E"]["shape"] = {2, 3, 16}; }, {"tensor E: shape", "[2, 3, 8]"}},
-      {"B as deep as A", [](Parts& p) { p.header["B"]["shape"] = {2, 8, 2}; }, {"tensor B: shape", "[2, 16, 2]"}},
+      {"E as deep as B",
+       [](Parts& p) {
+         p.header["E"]["shape"] = {2, 3, 16};
+       },
+       {"tensor E: shape", "[2, 3, 8]"}},
+      {"B as deep as A",
+       [](Parts& p) {
+         p.header["B"]["shape"] = {2, 8, 2};
+       },
+       {"tensor B: shape", "[2, 16, 2]"}},
       {"unknown tensor", [](Parts& p) { p.header["F"] = p.header["E"]; }, {"A, E, B, C and D"}},
       {"outside the group",
        [&](Parts& p) { position(p, 1) = 4; },

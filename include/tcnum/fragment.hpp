@@ -35,10 +35,10 @@ struct MmaGeometry {
   /// Accumulator i, counted in elements (two fp16 accumulators share a register).
   constexpr Element c(int lane, int i) const { return {lane / 4 + 8 * (i / 2), (lane % 4) * 2 + i % 2}; }
 
-  // The metadata of a sparse A: of each four lanes, 1, 2 or all 4 have a register of four bits for each of eight groups;
-  // the selector f says which. PTX's rule for them depends on the width of elements: of 16 and 32 bits, a register has four
-  // groups of row g and then four of row g + 8, and the next lane has the next groups; of 8 and 4 bits, a register has
-  // eight groups of one row, and lanes alternate between the rows.
+  // The metadata of a sparse A: of each four lanes, 1, 2 or all 4 have a register of four bits for each of eight
+  // groups; the selector f says which. PTX's rule for them depends on the width of elements: of 16 and 32 bits, a
+  // register has four groups of row g and then four of row g + 8, and the next lane has the next groups; of 8 and 4
+  // bits, a register has eight groups of one row, and lanes alternate between the rows.
 
   static constexpr int kMetadataGroups = 8;  ///< of a register
   /// Of a row of A.

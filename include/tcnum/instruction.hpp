@@ -102,8 +102,8 @@ struct Instruction {
   std::string ptx() const;
 };
 
-/// All rows: every mma, dense and sparse, and every dense floating-point wgmma. wgmma has one row for each N from 8 to 256 in steps
-/// of 8.
+/// All rows: every mma, dense and sparse, and every dense floating-point wgmma. wgmma has one row for each N from 8 to
+/// 256 in steps of 8.
 std::span<const Instruction> instructions();
 
 /// Finds an instruction by its name or its full PTX spelling.

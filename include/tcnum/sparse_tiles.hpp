@@ -12,8 +12,8 @@ namespace tcnum {
 /// stored ones.
 Tiles make_operands(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n);
 
-/// The dot problems of tiles that may be sparse, as dense tiles of one product for each stored element: all elements of c
-/// and d stay where they are in memory. If the rows of no tile select different elements of B, the tiles keep their
+/// The dot problems of tiles that may be sparse, as dense tiles of one product for each stored element: all elements of
+/// c and d stay where they are in memory. If the rows of no tile select different elements of B, the tiles keep their
 /// shape; else each row becomes a tile of its own.
 Tiles gather(Tiles tiles);
 

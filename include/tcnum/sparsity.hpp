@@ -8,9 +8,9 @@
 
 namespace tcnum {
 
-/// A row of A is cut into groups of `size` elements along k, of which half are stored. The metadata divides a group into
-/// four units and names the two that are stored, two bits each, the first lowest. A unit is an element, or a pair of
-/// 4-bit elements, or half of a tf32 element.
+/// A row of A is cut into groups of `size` elements along k, of which half are stored. The metadata divides a group
+/// into four units and names the two that are stored, two bits each, the first lowest. A unit is an element, or a pair
+/// of 4-bit elements, or half of a tf32 element.
 struct SparseGroup {
   int size;
 
@@ -27,8 +27,8 @@ struct SparseGroup {
   };
   static constexpr int kPatterns = kUnits * kUnits;
   static constexpr Pattern pattern(int number) { return {number % kUnits, number / kUnits}; }
-  /// In PTX's words, 0b0100, 0b1000, 0b1001, 0b1100, 0b1101 and 0b1110 in ascending order; if any order will do, all but
-  /// 0b0000, 0b0101, 0b1010 and 0b1111; of tf32, whose elements are two units each, 0b0100 and 0b1110.
+  /// In PTX's words, 0b0100, 0b1000, 0b1001, 0b1100, 0b1101 and 0b1110 in ascending order; if any order will do, all
+  /// but 0b0000, 0b0101, 0b1010 and 0b1111; of tf32, whose elements are two units each, 0b0100 and 0b1110.
   constexpr bool legal(Pattern p, bool ascending) const {
     if (size < kUnits) return p.first % 2 == 0 && p.second == p.first + 1;
     return ascending ? p.first < p.second : p.first != p.second;
