@@ -23,6 +23,7 @@
                      "n"(kSelector));                                                                      \
     }                                                                                                      \
   };
+
 /// Its row in the table of kernels.
 #define TCNUM_SPARSE_ROW(TYPE, SP, AFTER, K, D, A, B, C) \
   {"mma" SP ".m16n8k" #K TCNUM_MMA_TYPES(D, A, B, C) AFTER, launch_mma<TYPE>, selectors_of<TYPE>()},
@@ -41,10 +42,11 @@
 // The same with .satfinite.
 #define TCNUM_SPARSE_SATURATING_NAME(K, D, A, B, C) mma_sp_m16n8k##K##_##D##_##A##_##B##_##C##_satfinite
 #define TCNUM_ORDERED_SATURATING_NAME(K, D, A, B, C) mma_sp_ordered_m16n8k##K##_##D##_##A##_##B##_##C##_satfinite
-#define TCNUM_SPARSE_SATURATING_OP(FIRST, ND, NA, NB, K, D, A, B, C)                                                    \
-  TCNUM_SPARSE_TYPE(TCNUM_SPARSE_SATURATING_NAME(K, D, A, B, C), ".sp", ".satfinite", FIRST, ND, NA, NB, K, D, A, B, C) \
-  TCNUM_SPARSE_TYPE(TCNUM_ORDERED_SATURATING_NAME(K, D, A, B, C), ".sp::ordered_metadata", ".satfinite", FIRST, ND, NA, \
-                    NB, K, D, A, B, C)
+#define TCNUM_SPARSE_SATURATING_OP(FIRST, ND, NA, NB, K, D, A, B, C)                                                   \
+  TCNUM_SPARSE_TYPE(TCNUM_SPARSE_SATURATING_NAME(K, D, A, B, C), ".sp", ".satfinite", FIRST, ND, NA, NB, K, D, A, B,   \
+                    C)                                                                                                 \
+  TCNUM_SPARSE_TYPE(TCNUM_ORDERED_SATURATING_NAME(K, D, A, B, C), ".sp::ordered_metadata", ".satfinite", FIRST, ND,    \
+                    NA, NB, K, D, A, B, C)
 #define TCNUM_SPARSE_SATURATING_KERNEL(FIRST, ND, NA, NB, K, D, A, B, C)                                 \
   TCNUM_SPARSE_ROW(TCNUM_SPARSE_SATURATING_NAME(K, D, A, B, C), ".sp", ".satfinite", K, D, A, B, C)      \
   TCNUM_SPARSE_ROW(TCNUM_ORDERED_SATURATING_NAME(K, D, A, B, C), ".sp::ordered_metadata", ".satfinite", K, D, A, B, C)

@@ -17,8 +17,8 @@ std::span<const std::string_view> selectors_of() {
   return std::span(kSelectors).first(Op::kGeometry.selectors());
 }
 
-/// The lane's register of metadata for a tile, from where the stored elements stand. What lanes that the selector leaves
-/// out have must not matter, so it is nothing legal.
+/// The lane's register of metadata for a tile, from where the stored elements stand. What lanes have that the selector
+/// leaves out must not matter, so it is nothing legal.
 template <class Op>
 __device__ std::uint32_t metadata_register(const std::uint8_t* positions, int lane, int selector) {
   constexpr MmaGeometry kGeometry = Op::kGeometry;

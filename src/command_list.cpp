@@ -58,7 +58,8 @@ std::string instructions_text(ArchId id) {
 ordered_json architecture_json(const Arch& each) {
   ordered_json out = {{"arch", each.name}, {"family", each.family}, {"instructions", ordered_json::array()}};
   for (const Instruction* i : instructions_of(each.id)) {
-    ordered_json one = {{"name", i->name()}, {"ptx", i->ptx()}, {"m", i->m}, {"n", i->n}, {"k", i->k}};
+    ordered_json one = {{"name", i->name()}, {"ptx", i->ptx()}, {"m", i->m},
+                        {"n", i->n},         {"k", i->k},       {"sparse", i->sparse()}};
     for (const auto& [key, operand] :
          {std::pair{"a", i->a}, std::pair{"b", i->b}, std::pair{"c", i->c}, std::pair{"d", i->d}}) {
       one[key] = format(operand).name;
