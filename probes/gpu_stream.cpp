@@ -45,14 +45,15 @@ class GpuStreamVerifier final : public StreamVerifier {
       tiles.first = first_tile + done;
       tiles.count = std::min(batch, count - done);
       check(launch_stream_codes(recipe, tiles), "launch of the operands' kernel");
-      check(kernel_.launch({.a = tiles.a,
-                            .b = tiles.b,
-                            .c = tiles.c,
-                            .d = tiles.d,
-                            .count = tiles.count * rows * columns,
-                            .rows = rows,
-                            .columns = columns}),
-            fmt::format("launch of {}", kernel_.instruction));
+      DeviceTiles grids{};
+      grids.a = tiles.a;
+      grids.b = tiles.b;
+      grids.c = tiles.c;
+      grids.d = tiles.d;
+      grids.count = tiles.count * rows * columns;
+      grids.rows = rows;
+      grids.columns = columns;
+      check(kernel_.launch(grids), fmt::format("launch of {}", kernel_.instruction));
       check(launch_comparison(datapath_, tiles, static_cast<StreamResult*>(result_.data())),
             "launch of the emulator's kernel");
     }
@@ -86,12 +87,15 @@ class GpuStreamVerifier final : public StreamVerifier {
 
 std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& in, const Datapath& datapath, int device) {
   auto [info, kernel] = require_kernel(in, device);
+  if (in.sparse()) throw UnavailableError("streams of sparse instructions are made on the CPU");
   const auto [portable, why_not] = make_portable(datapath);
   if (!why_not.empty()) throw UnavailableError("the CUDA emulator has no " + why_not);
   return std::make_unique<GpuStreamVerifier>(in, portable, device, *kernel, std::move(info));
 }
 
-bool stream_runs_on_gpu(const Instruction&, const Datapath& datapath) { return make_portable(datapath).why_not.empty(); }
+bool stream_runs_on_gpu(const Instruction& in, const Datapath& datapath) {
+  return !in.sparse() && make_portable(datapath).why_not.empty();
+}
 
 int gpu_count() {
   int count = 0;

@@ -173,7 +173,7 @@ void CampaignRun::run(const MakeVerifier& make, std::size_t workers, const std::
         const std::lock_guard lock(mutex);
         task.chunks[unit->second] = ChunkResult{outcome.digest, outcome.mismatches};
         done_now_ += count;
-        multiply_adds_now_ += static_cast<double>(count) * task.instruction->k;
+        multiply_adds_now_ += static_cast<double>(count) * task.instruction->products();
         for (const std::uint64_t index : outcome.examples) {
           const auto so_far = std::ranges::count(disagreements_, task.instruction, &Disagreement::instruction);
           if (so_far < static_cast<std::ptrdiff_t>(kMostDisagreements)) {

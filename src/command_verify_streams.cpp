@@ -15,6 +15,7 @@
 #include "report.hpp"
 #include "tcnum/fast.hpp"
 #include "tcnum/oracle.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -138,7 +139,7 @@ class Backend {
 
   std::unique_ptr<Oracle> oracle(const Instruction& in) const {
     if (other_) return std::make_unique<DatapathOracle>(*other_, in, file_, all_threads());
-    return make_gpu_oracle(in, /*check_positions=*/false);
+    return make_gpu_dot_oracle(in, /*check_positions=*/false);
   }
   /// The CUDA emulator's, where it holds the datapath; else the GPU answers and the CPU emulates.
   std::unique_ptr<StreamVerifier> verifier(const Instruction& in, const Datapath& datapath, std::size_t worker) const {
@@ -186,7 +187,7 @@ std::string found_text(const Found& found) {
 Vectors vectors_of(const std::vector<Found>& all, ArchId id, const Source& source) {
   const Instruction& in = *all.front().at.instruction;
   Vectors vectors;
-  vectors.tiles = make_tiles(in.a, in.b, in.c, in.d, all.size(), 1, 1, static_cast<std::size_t>(in.k));
+  vectors.tiles = make_tiles(in.a, in.b, in.c, in.d, all.size(), 1, 1, static_cast<std::size_t>(in.products()));
   for (std::size_t t = 0; t < all.size(); ++t) {
     const Problem& p = all[t].small.problem;
     for (std::size_t k = 0; k < p.a.size(); ++k) {
@@ -196,6 +197,7 @@ Vectors vectors_of(const std::vector<Found>& all, ArchId id, const Source& sourc
     vectors.tiles.c.set(t, p.c);
     vectors.tiles.d.set(t, all[t].small.observed);
   }
+  vectors.tiles = scatter(in, std::move(vectors.tiles));
   vectors.instruction = in.name();
   vectors.arch = arch(id).name;
   vectors.device = source.device;

@@ -130,6 +130,7 @@ TEST_P(StreamsOnGpu, AreThoseOfTheCpu) {
   const auto entries = catalogue(*arch, in);
   if (entries.empty()) GTEST_SKIP() << "the catalogue has no datapath of it";
   const Datapath& datapath = entries[0].datapath;
+  if (!stream_runs_on_gpu(in, datapath)) GTEST_SKIP() << "its streams are made on the CPU";
   const auto on_gpu = make_gpu_stream_verifier(in, datapath);
   const auto on_cpu = make_cpu_stream_verifier(in, datapath, nullptr, 4);
   for (std::size_t i = 0; i < kDistributions; ++i) {

@@ -39,14 +39,14 @@ inline constexpr std::size_t kDistributions = 14, kRandomDistributions = 11;
 std::string_view name(Distribution distribution);
 std::optional<Distribution> find_distribution(std::string_view text);
 
-/// What a stream's tiles look like: 64 rows, and as many columns as N goes into, at least 64.
+/// What a stream's tiles look like: 64 rows, as many columns as N goes into, at least 64, and a dot problem's products.
 struct StreamShape {
   int m, n, k;
   constexpr std::uint64_t problems() const { return static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(n); }
 };
 constexpr StreamShape stream_shape(const Instruction& in) {
   constexpr int kRows = 64, kColumns = 64;
-  return {kRows, (kColumns + in.n - 1) / in.n * in.n, in.k};
+  return {kRows, (kColumns + in.n - 1) / in.n * in.n, in.products()};
 }
 
 /// How many problems there are of a sweep; nothing if the instruction's formats or N do not suit it. Random
