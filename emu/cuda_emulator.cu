@@ -94,7 +94,7 @@ __device__ void load_side(const PortableDatapath& d, const StreamTiles& tiles, s
     const int line = is_a ? tiles.k.quotient(i) : i % kSide, place = is_a ? tiles.k.rest(i) : i / kSide,
               k = d.order[place];
     const bool beyond = !is_a && first_column + line >= tiles.shape.n;
-    const std::uint64_t index = is_a ? tiles.a_index(tile, line, k) : tiles.b_index(tile, k, first_column + line);
+    const std::uint64_t index = is_a ? tiles.a_index(tile, line, k) : tiles.b_index(tile, tiles.row_of_b(tile, k), first_column + line);
     put(line, place, beyond ? 0 : load_code(is_a ? tiles.a : tiles.b, index, bytes));
   }
 }

@@ -28,7 +28,7 @@ class GpuStreamVerifier final : public StreamVerifier {
     const auto bytes = [](int elements, const Format& f) {
       return static_cast<std::size_t>(elements) * static_cast<std::size_t>(f.storage_bytes());
     };
-    const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * k, recipe.b), c = bytes(m * n, recipe.c);
+    const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * in_.k, recipe.b), c = bytes(m * n, recipe.c);
     const std::uint64_t batch = std::min(count, std::max<std::uint64_t>(1, kBatchBytes / (a + b + 2 * c)));
     a_.reserve(batch * a);
     b_.reserve(batch * b);
@@ -40,6 +40,10 @@ class GpuStreamVerifier final : public StreamVerifier {
     tiles.b = b_.data();
     tiles.c = c_.data();
     tiles.d = d_.data();
+    if (in_.sparse()) {
+      e_.reserve(batch * static_cast<std::size_t>(m * k));
+      tiles.e = static_cast<std::uint8_t*>(e_.data());
+    }
     const auto rows = static_cast<unsigned>(m / in_.m), columns = static_cast<unsigned>(n / in_.n);
     for (std::uint64_t done = 0; done < count; done += tiles.count) {
       tiles.first = first_tile + done;
@@ -50,6 +54,7 @@ class GpuStreamVerifier final : public StreamVerifier {
       grids.b = tiles.b;
       grids.c = tiles.c;
       grids.d = tiles.d;
+      grids.e = tiles.e;
       grids.count = tiles.count * rows * columns;
       grids.rows = rows;
       grids.columns = columns;
@@ -80,21 +85,20 @@ class GpuStreamVerifier final : public StreamVerifier {
   int device_;
   Kernel kernel_;
   GpuInfo info_;
-  DeviceBuffer a_, b_, c_, d_, result_;
+  DeviceBuffer a_, b_, c_, d_, e_, result_;
 };
 
 }  // namespace
 
 std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& in, const Datapath& datapath, int device) {
   auto [info, kernel] = require_kernel(in, device);
-  if (in.sparse()) throw UnavailableError("streams of sparse instructions are made on the CPU");
   const auto [portable, why_not] = make_portable(datapath);
   if (!why_not.empty()) throw UnavailableError("the CUDA emulator has no " + why_not);
   return std::make_unique<GpuStreamVerifier>(in, portable, device, *kernel, std::move(info));
 }
 
-bool stream_runs_on_gpu(const Instruction& in, const Datapath& datapath) {
-  return !in.sparse() && make_portable(datapath).why_not.empty();
+bool stream_runs_on_gpu(const Datapath& datapath) {
+  return make_portable(datapath).why_not.empty();
 }
 
 int gpu_count() {

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
 
       if constexpr (kGeometry.sparse) {
         const std::uint8_t* const positions =
-            static_cast<const std::uint8_t*>(tiles.e) + tile * (kGeometry.m * kGeometry.a_columns());
+            static_cast<const std::uint8_t*>(tiles.e) + tiles.a_tile(tile) * (kGeometry.m * kGeometry.a_columns());
         const std::uint32_t metadata = metadata_register<Op>(positions, lane, tiles.variant);
         issue_with_selector<Op>(d, a, b, c, metadata, tiles.variant);
       } else {

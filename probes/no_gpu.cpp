@@ -21,7 +21,7 @@ std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction&, con
   throw UnavailableError(kWhyNot);
 }
 
-bool stream_runs_on_gpu(const Instruction&, const Datapath&) { return false; }
+bool stream_runs_on_gpu(const Datapath&) { return false; }
 
 int gpu_count() { return 0; }
 

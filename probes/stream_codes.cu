@@ -6,6 +6,8 @@
 namespace tcnum {
 namespace {
 
+using stream::Role;
+
 constexpr int kStreamThreads = 256;
 constexpr int kMostSlots = 256;
 constexpr int kSideBySide = 8;  // columns of every instruction tile that lie side by side, at least
@@ -48,7 +50,52 @@ __device__ void store(void* codes, std::uint64_t index, int bytes, std::uint64_t
   }
 }
 
-using stream::Role;
+/// A pattern that the instruction may have, for one group of a tile.
+__device__ SparseGroup::Pattern draw_pattern(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t tile, int group) {
+  constexpr std::uint32_t kFirstBlock = 1u << 20;  // beyond those of slots
+  const SparseGroup rule{tiles.group};
+  std::uint32_t legal = 0;
+  for (int number = 0; number < SparseGroup::kPatterns; ++number) {
+    legal += rule.legal(SparseGroup::pattern(number), tiles.ascending) ? 1 : 0;
+  }
+  std::uint32_t skip = stream::random_block(r, tile, Role::frame, kFirstBlock + static_cast<unsigned>(group)).word[0] % legal;
+  int number = 0;
+  while (!rule.legal(SparseGroup::pattern(number), tiles.ascending) || skip-- != 0) ++number;
+  return SparseGroup::pattern(number);
+}
+
+/// What must not matter: infinities, NaNs, the largest numbers, anything.
+__device__ std::uint64_t garbage(const Format& f, const stream::Words& w) {
+  return f.floating && w.chance() < stream::percent(80) ? stream::special(f, w) : w.mixed() >> 32 & f.code_mask();
+}
+
+/// Where the elements of a sparse A stand, and what B has where none does.
+__device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t, int thread) {
+  const SparseGroup rule{tiles.group};
+  const int stored = rule.stored(), groups = tiles.depth / tiles.group;
+  const std::uint64_t tile = tiles.first + t;
+  for (int i = thread; i < r.shape.m * groups; i += kStreamThreads) {
+    const int row = i / groups, group = i % groups;
+    const SparseGroup::Pattern pattern = draw_pattern(r, tiles, tile, group);
+    for (int s = 0; s < stored; ++s) {
+      tiles.e[tiles.a_index(t, row, group * stored + s)] = static_cast<std::uint8_t>(rule.position(pattern, s));
+    }
+  }
+  constexpr std::uint32_t kFirstBlock = 1u << 21;
+  for (int i = thread; i < r.shape.n * groups; i += kStreamThreads) {
+    const int column = i / groups, group = i % groups;
+    const SparseGroup::Pattern pattern = draw_pattern(r, tiles, tile, group);
+    unsigned selected = 0;
+    for (int s = 0; s < stored; ++s) selected |= 1u << rule.position(pattern, s);
+    for (int position = 0; position < tiles.group; ++position) {
+      if ((selected >> position & 1) != 0) continue;
+      const int row = group * tiles.group + position;
+      const auto element = static_cast<std::uint32_t>(column * tiles.depth + row);
+      const stream::Words w = stream::words_of(stream::random_block(r, tile, Role::b, kFirstBlock + element / 2), element);
+      store(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(), garbage(r.b, w));
+    }
+  }
+}
 
 __global__ void __launch_bounds__(kStreamThreads, 3)
     codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles) {
@@ -79,8 +126,12 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
     };
     operands(Role::a, m,
              [&](int row, int kk, std::uint64_t code) { store(tiles.a, tiles.a_index(t, row, kk), a_bytes, code); });
+    if (tiles.group != 0) {
+      fill_sparse(r, tiles, t, thread);
+      __syncthreads();
+    }
     operands(Role::b, n, [&](int column, int kk, std::uint64_t code) {
-      store(tiles.b, tiles.b_index(t, kk, column), b_bytes, code);
+      store(tiles.b, tiles.b_index(t, tiles.row_of_b(t, kk), column), b_bytes, code);
     });
     for (int i = thread; i < stream::kAccumulators && frame.frame.cancelled_slot < 0; i += kStreamThreads) {
       accumulators[i] = stream::accumulator_code(r, tile, frame, i);

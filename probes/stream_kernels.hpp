@@ -8,6 +8,7 @@
 
 #include "../emu/portable_datapath.hpp"
 #include "stream_codes.hpp"
+#include "tcnum/sparsity.hpp"
 
 namespace tcnum {
 
@@ -28,11 +29,23 @@ struct Divider {
 /// tiles, as DeviceTiles has them.
 struct StreamTiles {
   StreamTiles(const Instruction& in)
-      : shape(stream_shape(in)), k(shape.k), n(shape.n), tile_m(in.m), tile_n(in.n), grid_columns(shape.n / in.n) {}
+      : shape(stream_shape(in)),
+        depth(in.k),
+        group(in.sparse() ? in.group().size : 0),
+        ascending(in.sparsity == Sparsity::ascending),
+        k(shape.k),
+        n(shape.n),
+        tile_m(in.m),
+        tile_n(in.n),
+        grid_columns(shape.n / in.n) {}
 
   void *a = nullptr, *b = nullptr, *c = nullptr, *d = nullptr;
+  std::uint8_t* e = nullptr;  ///< of sparse instructions: where A's elements stand in their groups, as a_index() has them
   std::uint64_t first = 0, count = 0;
   StreamShape shape;
+  int depth;       ///< of B: the instruction's k
+  int group;       ///< of so many elements along it half are stored; 0: not sparse
+  bool ascending;  ///< as mma.sp::ordered_metadata wants them
   Divider k, n, tile_m, tile_n;
   int grid_columns;
 
@@ -43,8 +56,14 @@ struct StreamTiles {
   }
   constexpr std::uint64_t b_index(std::uint64_t tile, int kk, int column) const {
     const int width = static_cast<int>(tile_n.divisor), at = tile_n.quotient(column);
-    return tile * static_cast<unsigned>(shape.n * shape.k) +
-           static_cast<unsigned>((at * shape.k + kk) * width + column - at * width);
+    return tile * static_cast<unsigned>(shape.n * depth) +
+           static_cast<unsigned>((at * depth + kk) * width + column - at * width);
+  }
+  /// The row of B that meets stored element s of A; all rows of a tile select the same.
+  __host__ __device__ int row_of_b(std::uint64_t tile, int s) const {
+    if (group == 0) return s;
+    const int stored = group / 2;
+    return s / stored * group + e[a_index(tile, 0, s)];
   }
   constexpr std::uint64_t c_index(std::uint64_t tile, int row, int column) const {
     const int width = static_cast<int>(tile_n.divisor), height = static_cast<int>(tile_m.divisor);

@@ -37,7 +37,6 @@ struct Match {
   Formats inputs;  ///< of a
   FormatId result;
   Modifier modifier = Modifier::none;
-  bool sparse = false;  ///< whichever order their metadata may have
 };
 
 /// A property and the text of its value; no text: nothing to set.
@@ -122,7 +121,7 @@ constexpr auto kRows = std::to_array<Row>({
 bool applies(const Row& row, ArchId arch, const Instruction& in) {
   return row.match.archs.contains(arch) && in.archs.contains(arch) && (!row.match.kind || *row.match.kind == in.kind) &&
          row.match.inputs.contains(in.a) && row.match.result == in.d && row.match.modifier == in.modifier &&
-         row.match.sparse == in.sparse();
+         (row.origin == kFittedOrigin || !in.sparse());  // published accounts are of dense instructions
 }
 
 int find_value(const Space& space, Property property, std::string_view text) {
@@ -136,6 +135,18 @@ int find_value(const Space& space, Property property, std::string_view text) {
 /// e4m3's all become normal numbers.
 bool lowered_to_normal(const Row& row, const Instruction& in) {
   return row.block_k == 0 && (in.a == fp8e4m3 || in.b == fp8e4m3);
+}
+
+/// The instruction whose answers are recorded for this one too. Other widths N of a wgmma have the datapath fitted at
+/// N = 8; sparse integers, of any signs and in any order, that of signed ones in mma.sp. That they do is in
+/// vectors/ARCH/campaigns.json.
+Instruction recorded_as(Instruction in) {
+  if (in.kind == InstructionKind::wgmma) in.n = 8;
+  if (in.sparse() && !format(in.a).floating) {
+    in.sparsity = Sparsity::any_order;
+    in.a = in.b = format(in.a).storage_bits == 8 ? s8 : s4;
+  }
+  return in;
 }
 
 Datapath build(const Row& row, const Instruction& in) {
@@ -165,12 +176,8 @@ std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instructio
   for (const Row& row : kRows) {
     if (!applies(row, arch, instruction)) continue;
     CatalogueEntry entry{arch, &instruction, build(row, instruction), row.origin == kFittedOrigin, std::string(row.account), ""};
-    // Other widths N of a wgmma have the datapath fitted at N = 8.
-    std::string fitted_as = instruction.name();
-    if (instruction.kind == InstructionKind::wgmma) {
-      fitted_as.replace(fitted_as.find('n'), fitted_as.find('k') - fitted_as.find('n'), "n8");
-    }
-    entry.origin = entry.fitted ? fmt::format("fitted to vectors/{}/{}.safetensors", tcnum::arch(arch).name, fitted_as)
+    entry.origin = entry.fitted ? fmt::format("fitted to vectors/{}/{}.safetensors", tcnum::arch(arch).name,
+                                              recorded_as(instruction).name())
                                 : std::string(row.origin);
     entries.push_back(std::move(entry));
   }

@@ -143,7 +143,7 @@ class Backend {
   }
   /// The CUDA emulator's, where it holds the datapath; else the GPU answers and the CPU emulates.
   std::unique_ptr<StreamVerifier> verifier(const Instruction& in, const Datapath& datapath, std::size_t worker) const {
-    if (other_ || !stream_runs_on_gpu(in, datapath)) {
+    if (other_ || !stream_runs_on_gpu(datapath)) {
       if (worker > 0) throw UnavailableError("--devices: several GPUs only where the CUDA emulator holds the datapath");
       return make_cpu_stream_verifier(in, datapath, oracle(in), all_threads());
     }

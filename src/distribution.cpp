@@ -34,6 +34,7 @@ std::optional<Distribution> find_distribution(std::string_view text) {
 }
 
 std::optional<std::uint64_t> sweep_size(const Instruction& in, Distribution distribution, std::uint64_t seed) {
+  if (in.sparse()) return std::nullopt;  // what they would show, the dense ones do
   const int bits = format(in.a).storage_bits;
   const StreamShape shape = stream_shape(in);
   const auto k = static_cast<std::uint64_t>(shape.k);

@@ -10,6 +10,7 @@
 
 #include "tcnum/campaign.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/fast.hpp"
 
 namespace tcnum {
@@ -130,8 +131,12 @@ TEST_P(StreamsOnGpu, AreThoseOfTheCpu) {
   const auto entries = catalogue(*arch, in);
   if (entries.empty()) GTEST_SKIP() << "the catalogue has no datapath of it";
   const Datapath& datapath = entries[0].datapath;
-  if (!stream_runs_on_gpu(in, datapath)) GTEST_SKIP() << "its streams are made on the CPU";
-  const auto on_gpu = make_gpu_stream_verifier(in, datapath);
+  std::unique_ptr<StreamVerifier> on_gpu;
+  try {
+    on_gpu = make_gpu_stream_verifier(in, datapath);
+  } catch (const UnavailableError& error) {  // a wgmma of a width that was not built
+    GTEST_SKIP() << error.what();
+  }
   const auto on_cpu = make_cpu_stream_verifier(in, datapath, nullptr, 4);
   for (std::size_t i = 0; i < kDistributions; ++i) {
     const auto distribution = static_cast<Distribution>(i);

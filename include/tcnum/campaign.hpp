@@ -38,8 +38,8 @@ class StreamVerifier {
 /// UnavailableError as make_gpu_oracle() does, and if the CUDA emulator cannot hold the datapath.
 std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& instruction, const Datapath& datapath,
                                                          int device = 0);
-/// Whether make_gpu_stream_verifier() takes them, given a GPU that has the instruction.
-bool stream_runs_on_gpu(const Instruction& instruction, const Datapath& datapath);
+/// Whether make_gpu_stream_verifier() takes it, given a GPU that has the instruction.
+bool stream_runs_on_gpu(const Datapath& datapath);
 /// Operands and emulation on the CPU, on `threads` threads; any oracle. Without one the datapath answers for itself,
 /// which gives its digests.
 std::unique_ptr<StreamVerifier> make_cpu_stream_verifier(const Instruction& instruction, const Datapath& datapath,
