@@ -1,6 +1,7 @@
 // Which datapaths of the space are one and the same. docs/space.md states and proves each rule; the numbers refer to
 // it.
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "tcnum/space.hpp"
@@ -12,6 +13,11 @@ int log2_ceil(int n) {
   int bits = 0;
   while ((1 << bits) < n) ++bits;
   return bits;
+}
+
+int log2_floor(int128 n) {
+  const auto high = static_cast<std::uint64_t>(n >> 64);
+  return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(n))) - 1;
 }
 
 int quantum_of(const Format& f) { return f.min_exponent() - f.fraction_bits; }
@@ -34,17 +40,29 @@ struct Space::Facts {
   int product_exponent;  ///< least exponent for alignment of a product that is not zero
   int accumulator_bit;   ///< of c, if it is inside, and of results that block sums take in
   int accumulator_exponent;
-  int term_bit;        ///< of all terms of all block sums
-  int sum_bit;         ///< of all block sums, after the cut
-  int last_sum_bit;    ///< of the last one
-  int products_below;  ///< products whose exponents are at most E add up to less than this · 2^E (an accumulator: 2 ·
-                       ///< 2^E)
-  int sum_width;       ///< bits that the significand of a block sum can have, or kUnbounded
+  int term_bit;              ///< of all terms of all block sums
+  int sum_bit;               ///< of all block sums, after the cut
+  int last_sum_bit;          ///< of the last one
+  bool normalised_products;  ///< aligned by their leading bits
+  /// Bits that the significand of a block sum can have, or kUnbounded: of any, of those that go on, of the last one.
+  int sum_width, inner_width, last_width;
   bool aligned_subnormals;  ///< an intermediate result that is aligned may be subnormal
   bool tiny;                ///< a block sum that is not zero may be less than the smallest normal number
   bool last_tiny;           ///< the last one may
 
   Facts(const Space& space, const Choice& choice);
+
+  /// How many products a sum has, and fraction bits of its accumulator, if it has one.
+  struct Terms {
+    int products;
+    std::optional<int> accumulator_bits;
+  };
+  // Of terms cut at `bits` bits below the alignment exponent, in units of the last bit that is kept.
+  int128 largest_product(int bits) const;
+  int128 largest_sum(int bits, const Terms& terms) const;
+  /// The least bit that may be set in a term of a sum of 2^top or more, cut or not, or 0 if that may be cut.
+  int last_bit(int bits, const Terms& terms, int top) const;
+  int width(int bits, const Terms& terms) const;  ///< most bits of a sum
 
   /// Whether products are multiples of so large a number that adding one to a normal number never gives a subnormal
   /// one.
@@ -64,13 +82,14 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
   flushes_inputs = value(choice, Property::subnormal_inputs) != 0;
   flushes_outputs = value(choice, Property::subnormal_outputs) != 0;
   exact = space.fraction_bits(choice) == kExact;
+  normalised_products = space.product_exponent(choice) == ProductExponent::normalised;
   quantum = result.min_exponent() - space.output_fraction_bits(choice);
   inner_quantum = value(choice, Property::inner_result) == kInnerSame ? quantum : quantum_of(inner);
 
   product_bit = quantum_of(a) + quantum_of(b);
   const bool normalised_subnormals =
       value(choice, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::normalised);
-  const bool leading = space.product_exponent(choice) == ProductExponent::normalised || normalised_subnormals;
+  const bool leading = normalised_products || normalised_subnormals;
   product_exponent = leading && !flushes_inputs ? product_bit : a.min_exponent() + b.min_exponent();
 
   // From block to block: what the accumulator is a multiple of, and its least exponent.
@@ -97,7 +116,9 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     const int terms_bit = std::min(product_bit, bit.value_or(kUnbounded));
     int alignment = std::min(product_exponent, exponent.value_or(kUnbounded));
     if (floor.kind == ZeroExponentKind::floor) alignment = std::max(alignment, floor.value);
-    // Zero or not, a natural accumulator has at least the smallest exponent of its format.
+    // Natural zeros have exponents too: a product, zero or not, at least a product's least; an accumulator, zero or
+    // not, at least its format's smallest.
+    if (natural) alignment = std::max(alignment, product_exponent);
     if (natural && bit && !normalised_subnormals)
       alignment = std::max(alignment, (block == 0 ? c : inner).min_exponent());
     last_sum_bit = exact ? terms_bit : std::max(terms_bit, alignment - bits);
@@ -115,8 +136,51 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     if (block + 1 < blocks && !normal) aligned_subnormals = true;
     if (same && block + 2 < blocks) block = blocks - 2;  // nothing changes any more
   }
-  products_below = s.block_k() * (space.product_exponent(choice) == ProductExponent::normalised ? 2 : 4);
-  sum_width = exact ? kUnbounded : bits + log2_ceil(products_below + (accumulates ? 2 : 0));
+  const int block = s.block_k();
+  const int first = width(bits, {block, c_inside ? std::optional(c.fraction_bits) : std::nullopt});
+  const int later = accumulates && blocks > 1 ? width(bits, {block, inner.fraction_bits}) : first;
+  sum_width = std::max(first, later);
+  last_width = later;
+  inner_width = blocks == 1 || (blocks == 2 && c_inside) ? first : sum_width;
+}
+
+int128 Space::Facts::largest_product(int bits) const {
+  const int128 one = static_cast<int128>(1) << bits;
+  if (normalised_products) return 2 * one;
+  const int short_by = std::min(a.fraction_bits, b.fraction_bits) - 1;  // (2 − 2^-x)(2 − 2^-y) < 4 − 2^(1 − min(x, y))
+  return 4 * one - (bits > short_by ? one >> short_by : 0);
+}
+
+int128 Space::Facts::largest_sum(int bits, const Terms& terms) const {
+  return terms.products * largest_product(bits) + (terms.accumulator_bits ? static_cast<int128>(2) << bits : 0);
+}
+
+int Space::Facts::last_bit(int bits, const Terms& terms, int top) const {
+  // Each term must make up for what the others cannot give. So its exponent is at least so much, and its last bit is
+  // not far below.
+  const int128 missing = (static_cast<int128>(1) << top) - largest_sum(bits, terms);
+  int last = kUnbounded;
+  if (terms.products > 0) {
+    const int128 least = missing + largest_product(bits);
+    if (least <= 0) return 0;
+    const int product_bits = a.fraction_bits + b.fraction_bits + 1;
+    last = log2_floor(least) - product_bits;
+  }
+  if (terms.accumulator_bits) {
+    const int128 least = missing + (static_cast<int128>(2) << bits);
+    if (least <= 0) return 0;
+    last = std::min(last, log2_floor(least) - *terms.accumulator_bits);
+  }
+  return std::max(last, 0);
+}
+
+int Space::Facts::width(int bits, const Terms& terms) const {
+  if (exact) return kUnbounded;
+  int most = 0;
+  for (int top = log2_floor(largest_sum(bits, terms) - 1); most < top + 1; --top) {
+    most = std::max(most, top + 1 - last_bit(bits, terms, top));
+  }
+  return most;
 }
 
 Choice Space::canonical(const Choice& choice) const {
@@ -202,42 +266,79 @@ Choice Space::merge(const Choice& choice) const {
   // Whether the sign of a sum that underflows can be seen. Adds of numbers of the result's format never underflow
   // unless they flush, and block sums of which nothing is cut below the smallest result neither. Rounding down, only
   // positive sums underflow. The sign of an intermediate zero is lost where zero sums are positive.
-  const bool underflow_shows = [&] {
+  const auto underflow_shows = [&](const Facts& of) {
     if (s.adds_apart() && !inner_same) return true;
-    if (s.adds_apart() && facts.flushes_outputs) {
+    if (s.adds_apart() && of.flushes_outputs) {
       // Only c can be tiny; in a later add it is so no more.
       const bool c_enters_last =
           blocks == 1 || !(s.combination == Combination::adds || (s.combination == Combination::pairs && blocks > 2));
-      return c_enters_last || !positive_zeros() || !facts.large_products(facts.result);
+      return c_enters_last || !positive_zeros() || !of.large_products(of.result);
     }
     const auto underflows = [&](bool tiny, int bit, int quantum, bool as_output) {
-      if (!tiny || facts.flushes_outputs) return tiny;
+      if (!tiny || of.flushes_outputs) return tiny;
       if (as_output && output_rounding(c) == Rounding::down) return false;
       return bit < quantum - (as_output && output_rounding(c) == Rounding::nearest_away ? 1 : 0);
     };
-    const bool last = !s.adds_apart() && underflows(facts.last_tiny, facts.last_sum_bit, facts.quantum, true);
-    return last || (!positive_zeros() && underflows(facts.tiny, facts.sum_bit, facts.inner_quantum, inner_same));
-  }();
+    const bool last = !s.adds_apart() && underflows(of.last_tiny, of.last_sum_bit, of.quantum, true);
+    return last || (!positive_zeros() && underflows(of.tiny, of.sum_bit, of.inner_quantum, inner_same));
+  };
 
-  // Whether a sum that is cut to zero looks like one that underflows.
-  const bool zeros_alike =
-      positive_zeros() && (!underflow_shows || value(c, Property::underflow_sign) ==
-                                                   static_cast<int>(UnderflowSign::positive));
+  // Whether a sum that is cut to zero looks like one that underflows. Cut downward, one that is not zero is cut to zero
+  // only if it has a positive term.
+  const auto zeros_alike = [&](const Facts& of) {
+    const bool cut_is_positive =
+        positive_zeros() || (align_rounding(c) == Rounding::down && output_rounding(c) != Rounding::down);
+    return cut_is_positive &&
+           (!underflow_shows(of) || value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive));
+  };
+
+  // Whether cutting an accumulator that is alone at that bit and rounding it is the same as rounding it.
+  const auto rounds_once = [&](int bit) {
+    const Rounding cut = align_rounding(c), mode = output_rounding(c);
+    if (!inner_same) return false;
+    if (cut == Rounding::toward_zero && mode == Rounding::nearest_away) return bit < facts.quantum;
+    return cut == mode && cut != Rounding::nearest_even && bit <= facts.quantum;
+  };
+
+  // 2. Natural zeros beside one product alone, which is cut and rounded as if it were only rounded.
+  if (value(c, Property::zero_terms) != 0 && block == 2 && !facts.accumulates && rounds_once(product_minimum - bits)) {
+    Choice without = c;
+    set(without, Property::zero_terms, 0);
+    const int least_product = facts.flushes_inputs ? facts.product_exponent : facts.product_bit;
+    if (product_minimum - bits <= least_product || zeros_alike(Facts(*this, without))) {
+      set(c, Property::zero_terms, 0);
+    }
+  }
 
   // 3. Floors.
   if (value(c, Property::zero_exponent) != 0) {
     const int floor = zero_exponent(c).value;
+    Choice without = c;
+    set(without, Property::zero_exponent, 0);
+    const bool same_zeros = zeros_alike(Facts(*this, without));      // it may underflow where the floor cuts
     const bool accumulators_only = facts.product_exponent >= floor;  // what the floor can act on
-    const bool rounds_the_same_way =
-        align_rounding(c) == output_rounding(c) && inner_same && align_rounding(c) != Rounding::nearest_even;
-    // What the floor acts on is less than this · 2^(floor − 1); less than the smallest result, it becomes zero.
-    const int below = (accumulators_only ? 0 : facts.products_below) + (facts.accumulator_exponent >= floor ? 0 : 2);
+    // What the floor acts on has exponents below it. If that is too little for the smallest result, it becomes zero; if
+    // what is not too little has no bit that the floor cuts, nothing shows.
     const bool directed_away = output_rounding(c) == Rounding::up || output_rounding(c) == Rounding::down;
-    const int distance = facts.quantum - floor + (output_rounding(c) == Rounding::toward_zero ? 1 : 0);
-    const bool vanishes = inner_same && !directed_away && distance >= 0 && (distance > 20 || below < 1 << distance);
+    const bool vanishes = inner_same && !directed_away && [&] {
+      const Facts::Terms terms{
+          accumulators_only ? 0 : block,
+          facts.accumulator_exponent >= floor
+              ? std::nullopt
+              : std::optional(std::max(facts.c_inside ? facts.c.fraction_bits : 0, facts.inner.fraction_bits))};
+      const int enough = facts.quantum - (output_rounding(c) == Rounding::toward_zero ? 0 : 1);
+      const int top = enough - (floor - 1 - bits);
+      if (top < 0) return false;
+      if (top > bits + 20) return true;
+      // A tie goes to zero; terms that are cut toward zero, or to less than what bounds them, stay less.
+      const bool as_much_vanishes =
+          output_rounding(c) == Rounding::nearest_even || align_rounding(c) == Rounding::toward_zero;
+      const int128 sum = static_cast<int128>(1) << top, largest = facts.largest_sum(bits, terms);
+      return sum > largest || (sum == largest && as_much_vanishes) ||
+             facts.last_bit(bits, terms, top) > (align_rounding(c) == Rounding::toward_zero ? 0 : 1);
+    }();
     if (floor - bits <= facts.term_bit || (accumulators_only && facts.accumulator_exponent >= floor) ||
-        (zeros_alike && vanishes) ||
-        (zeros_alike && accumulators_only && rounds_the_same_way && floor - bits <= facts.quantum)) {
+        (same_zeros && (vanishes || (accumulators_only && rounds_once(floor - bits))))) {
       set(c, Property::zero_exponent, 0);
     }
   }
@@ -254,12 +355,14 @@ Choice Space::merge(const Choice& choice) const {
     if (facts.aligned_subnormals) accumulator_top = std::max(accumulator_top, facts.inner.min_exponent());
     const int accumulator_bits = std::max(facts.c_inside ? facts.c.fraction_bits : 0, facts.inner.fraction_bits);
     const int top = std::max(product_top, accumulator_top);
-    // Any product that is not zero outranks a subnormal accumulator; alone, that is not cut, or flushed after all.
+    // Any product that is not zero outranks a subnormal accumulator; alone, that is not cut, or no matter, since it is
+    // flushed or rounded after all.
     const bool only_alone = product_top == -kUnbounded && facts.product_exponent >= accumulator_top;
     const bool flushed = facts.flushes_outputs && inner_same && align_rounding(c) == Rounding::toward_zero &&
-                         facts.quantum <= facts.accumulator_bit && zeros_alike;
+                         facts.quantum <= facts.accumulator_bit;
     if (exact || top == -kUnbounded || top <= std::max(floor, facts.term_bit + bits) ||
-        (only_alone && (bits >= accumulator_bits || flushed))) {
+        (only_alone &&
+         (bits >= accumulator_bits || (zeros_alike(facts) && (flushed || rounds_once(accumulator_top - bits)))))) {
       set(c, Property::subnormal_exponent, 0);
     }
   }
@@ -268,26 +371,38 @@ Choice Space::merge(const Choice& choice) const {
   if (!facts.tiny && inner_same && (!s.adds_apart() || (facts.flushes_inputs && facts.large_products(facts.result)))) {
     set(c, Property::subnormal_outputs, 0);
   }
-  if (!underflow_shows) set(c, Property::underflow_sign, 0);
+  if (!underflow_shows(facts)) set(c, Property::underflow_sign, 0);
 
   // 6. Sums that need no rounding.
-  const auto needs_none = [&](int fraction_bits, bool tiny_is_exact) {
+  const auto fits = [&](int width, int fraction_bits) {
     const bool short_product = s.products_alone() && facts.a.fraction_bits + facts.b.fraction_bits + 1 <= fraction_bits;
-    return (facts.sum_width <= fraction_bits + 1 || short_product) && (tiny_is_exact || facts.flushes_outputs);
+    return width <= fraction_bits + 1 || short_product;
   };
-  const bool signs_zero = output_rounding(c) == Rounding::down && !positive_zeros();
-  if (!inner_same && needs_none(facts.inner.fraction_bits, facts.sum_bit >= facts.inner_quantum)) {
+  const auto needs_none = [&](int width, int fraction_bits, bool tiny_is_exact) {
+    return fits(width, fraction_bits) && (tiny_is_exact || facts.flushes_outputs);
+  };
+  // The terms of a zero sum of one product have one sign.
+  const bool signs_zero = output_rounding(c) == Rounding::down && !positive_zeros() && !s.products_alone();
+  if (!inner_same && needs_none(facts.inner_width, facts.inner.fraction_bits, facts.sum_bit >= facts.inner_quantum)) {
     set(c, Property::inner_result, kInnerFp32TowardZero);
   }
   const bool all_alike = inner_same ? facts.sum_bit >= facts.quantum : facts.last_sum_bit >= facts.quantum;
-  if (!signs_zero && (inner_same || facts.c_inside) && needs_none(output_fraction_bits(c), all_alike)) {
+  if (!signs_zero && (inner_same || facts.c_inside) &&
+      needs_none(inner_same ? facts.sum_width : facts.last_width, output_fraction_bits(c), all_alike)) {
     set(c, Property::output_rounding, 0);
+  }
+
+  // Adding to c a block sum that is no longer than it rounds through fp32 as at once.
+  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 &&
+      (s.combination == Combination::chain_then_c || blocks == 1) &&
+      fits(facts.last_width, facts.result.fraction_bits)) {
+    set(c, Property::add_rounding, 0);
   }
 
   // 7. Overflow.
   if (!overflow_reachable(c)) set(c, Property::overflow, 0);
 
-  // 8. The order of NaN operands that never meet.
+  // 8. The order of NaN operands that never meet, or whose payloads do not come back.
   if (nan(c).propagate && !facts.accumulates) {
     NanRule rule = nan(c);
     const bool a_first = std::find(rule.order.begin(), rule.order.end(), NanOperand::a) <
@@ -296,16 +411,26 @@ Choice Space::merge(const Choice& choice) const {
                          : std::array{NanOperand::b, NanOperand::a, NanOperand::c};
     set(c, Property::nan, static_cast<int>(std::find(nans_.begin(), nans_.end(), rule) - nans_.begin()));
   }
+  if (propagates_nans() && !nan(c).propagate) set(c, Property::structure, first_with_terms_of(s));
 
-  // 9. Two products: cutting downward and then rounding down is rounding down.
-  const bool true_exponents = facts.flushes_inputs || product_exponent(c) == ProductExponent::normalised ||
-                              value(c, Property::subnormal_exponent) != 0;
-  if (!exact && block == 2 && !facts.accumulates && inner_same && true_exponents &&
-      value(c, Property::zero_terms) == 0 && align_rounding(c) == Rounding::down &&
-      output_rounding(c) == Rounding::down && bits >= facts.a.fraction_bits + facts.b.fraction_bits + 4 &&
-      bits > output_fraction_bits(c) && output_fraction_bits(c) == facts.result.fraction_bits) {
-    make_exact();
-    return c;
+  // 9. Two products: cutting downward and then rounding down is rounding down, unless they nearly cancel.
+  if (!exact && block == 2 && !facts.accumulates && inner_same && value(c, Property::zero_terms) == 0 &&
+      align_rounding(c) == Rounding::down && output_rounding(c) == Rounding::down &&
+      output_fraction_bits(c) == facts.result.fraction_bits) {
+    const bool true_exponents = facts.flushes_inputs || product_exponent(c) == ProductExponent::normalised ||
+                                value(c, Property::subnormal_exponent) != 0;
+    const int product_bits = facts.a.fraction_bits + facts.b.fraction_bits;
+    // How far below the alignment exponent the sum can be when a product is cut.
+    int below = 1;
+    if (!true_exponents)
+      below += std::max(facts.a.fraction_bits, facts.b.fraction_bits);
+    else if (bits < product_bits + 4)
+      below += std::min(facts.a.fraction_bits, facts.b.fraction_bits);
+    const int least_bits = true_exponents ? product_bits + 1 : product_bits + below + 3;
+    if (bits >= std::max(least_bits, facts.result.fraction_bits + below)) {
+      make_exact();
+      return c;
+    }
   }
 
   // 10. Products that need no rounding: adding them is a chain of FMAs.
@@ -320,32 +445,47 @@ Choice Space::merge(const Choice& choice) const {
 /// Rule 10, for single products that intermediate results hold exactly.
 void Space::join_products(Choice& c) const {
   const Structure& s = structure(c);
-  const auto move_to = [&](Combination combination, const std::vector<std::vector<int>>& blocks) {
-    for (std::size_t i = 0; i < structures_.size(); ++i) {
-      if (structures_[i].combination != combination || structures_[i].blocks != blocks) continue;
-      set(c, Property::structure, static_cast<int>(i));
-      return true;
-    }
-    return false;
-  };
   const bool inner_same = value(c, Property::inner_result) == kInnerSame;
   const AddStep& add = kAddSteps[index(c, Property::add_rounding)];
-  const bool adds = s.combination == Combination::adds;
-  if ((adds && !add.through_fp32) || s.combination == Combination::adds_then_c) {
-    if (!move_to(adds ? Combination::chain : Combination::chain_then_c, s.blocks)) return;
-    set(c, Property::output_rounding, static_cast<int>(add.rounding));
-    if (!inner_same) {
-      set(c, Property::inner_result,
-          add.rounding == Rounding::toward_zero ? kInnerFp32TowardZero : kInnerFp32NearestEven);
+  Combination combination = s.combination;
+  std::vector<std::vector<int>> blocks = s.blocks;
+  const auto join_pairs = [&] {
+    blocks.clear();
+    for (std::size_t i = 0; i < s.blocks.size(); i += 2) {
+      blocks.push_back({std::min(s.blocks[i][0], s.blocks[i + 1][0]), std::max(s.blocks[i][0], s.blocks[i + 1][0])});
     }
-    if (adds) set(c, Property::add_rounding, 0);  // else c is still added by itself
-    return;
+  };
+  switch (s.combination) {
+    case Combination::adds:
+      if (add.through_fp32) return;
+      combination = Combination::chain;
+      break;
+    case Combination::adds_then_c:
+      combination = Combination::chain_then_c;
+      break;
+    case Combination::pairs:
+    case Combination::tree_then_c:
+      if (s.blocks.size() % 2 != 0) return;
+      if (s.combination == Combination::pairs) combination = Combination::adds;
+      join_pairs();
+      break;
+    case Combination::chain_then_c:  // the first two add up either way
+      if (blocks[1] < blocks[0]) std::swap(blocks[0], blocks[1]);
+      break;
+    case Combination::chain:
+      return;
   }
-  if (s.combination == Combination::chain_then_c && s.blocks[1] < s.blocks[0]) {  // the first two add up either way
-    std::vector<std::vector<int>> blocks = s.blocks;
-    std::swap(blocks[0], blocks[1]);
-    move_to(Combination::chain_then_c, blocks);
+  const int joined = first_with_terms_of(make_structure(combination, blocks, s.order));
+  if (joined < 0) return;
+  set(c, Property::structure, joined);
+  if (s.combination == Combination::chain_then_c) return;
+  // What was an add is a block sum now.
+  set(c, Property::output_rounding, static_cast<int>(add.rounding));
+  if (!inner_same) {
+    set(c, Property::inner_result,
+        add.rounding == Rounding::toward_zero ? kInnerFp32TowardZero : kInnerFp32NearestEven);
   }
+  if (combination == Combination::chain) set(c, Property::add_rounding, 0);  // else something is still added
 }
 
 }  // namespace tcnum

@@ -239,8 +239,15 @@ void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& 
   const bool ordered = propagates_nans();
   for (Combination combination : combinations) {
     Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
-    if (shapes_.insert(shape(s.tree, ordered)).second) structures_.push_back(std::move(s));
+    if (!shapes_.insert(shape(s.tree, ordered)).second) continue;
+    first_with_terms_.try_emplace(shape(s.tree, false), static_cast<int>(structures_.size()));
+    structures_.push_back(std::move(s));
   }
+}
+
+int Space::first_with_terms_of(const Structure& structure) const {
+  const auto found = first_with_terms_.find(shape(structure.tree, false));
+  return found == first_with_terms_.end() ? -1 : found->second;
 }
 
 const Structure& Space::structure(const Choice& choice) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -167,11 +168,14 @@ class Space {
   Choice merge_integers(const Choice& choice) const;
   int chain_that_ends_with(const std::vector<int>& block) const;
   void join_products(Choice& choice) const;
+  /// The first structure whose nodes have the same terms, in whatever order, or −1.
+  int first_with_terms_of(const Structure& structure) const;
   bool overflow_reachable(const Choice& choice) const;
 
   const Instruction* instruction_;
   std::vector<Structure> structures_;
-  std::set<std::string> shapes_;  // of their trees
+  std::set<std::string> shapes_;                 // of their trees
+  std::map<std::string, int> first_with_terms_;  // structure, by shape where the order of terms does not matter
   std::vector<FormatId> operand_formats_;
   std::vector<int> fraction_bits_;
   std::vector<ZeroExponent> zero_exponents_;
