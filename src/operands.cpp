@@ -3,6 +3,7 @@
 #include <Random123/philox.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "integer_operands.hpp"
@@ -356,18 +357,28 @@ constexpr std::uint32_t kBoundaryStream = 1000;  // apart from those of the fami
 class BoundaryFiller {
  public:
   BoundaryFiller(const Instruction& in, const Boundaries& boundaries, std::uint64_t seed, std::uint64_t index)
-      : in_(in), boundaries_(boundaries), random_(seed, kBoundaryStream, index) {}
+      : in_(in), boundaries_(boundaries), random_(seed, kBoundaryStream, index) {
+    if (boundaries.blocks.empty()) {
+      blocks_.emplace_back();
+      for (int k = 0; k < in.k; ++k) blocks_.back().push_back(k);
+    } else {
+      blocks_ =
+          boundaries
+              .blocks[static_cast<std::size_t>(random_.between(0, static_cast<int>(boundaries.blocks.size()) - 1))];
+    }
+  }
 
   Problem operator()() {
     Problem p = zero_problem(in_);
     background(p);
     const int base = boundary() + nudge();
     const bool negative = random_.chance(50);
-    if (random_.chance(8)) {  // every term as large as that exponent allows, or nearly
-      large_ = true;
-      for (std::size_t i = 0; i < p.a.size(); ++i) put(p, i, negative, base - (random_.chance(20) ? 1 : 0));
-      p.c = value(format(in_.c), negative, base - (random_.chance(50) ? 0 : random_.between(0, 30)));
-      if (random_.chance(50)) cancel(p);
+    if (random_.chance(10)) {
+      fill_up(p, negative, base);
+      return p;
+    }
+    if (random_.chance(40)) {
+      solve(p, negative, base);
       return p;
     }
     const int terms = random_.chance(85) ? random_.between(1, 4) : random_.between(1, in_.products() + 1);
@@ -410,6 +421,211 @@ class BoundaryFiller {
   int boundary() { return pick(random_.chance(50) ? boundaries_.focus : boundaries_.exponents); }
   int nudge() { return random_.chance(50) ? 0 : random_.between(-2, 2); }
 
+  /// The terms of one block, or of all, as large as that exponent allows, or nearly: a sum has the most bits it can
+  /// have.
+  void fill_up(Problem& p, bool negative, int base) {
+    large_ = random_.chance(50) ? 50 : 95;
+    if (random_.chance(40)) base -= random_.between(0, 12);
+    const bool all = random_.chance(40);
+    const int full = random_.chance(70) ? static_cast<int>(blocks_.size()) - 1
+                                        : random_.between(0, static_cast<int>(blocks_.size()) - 1);
+    for (int i = 0; i < static_cast<int>(blocks_.size()); ++i) {
+      const int below = all || i == full ? 0 : random_.between(0, 10);
+      for (int k : blocks_[static_cast<std::size_t>(i)]) {
+        put(p, static_cast<std::size_t>(k), negative, base - below - (random_.chance(20) ? 1 : 0));
+      }
+    }
+    if (random_.chance(70))
+      p.c = value(format(in_.c), negative, base - (random_.chance(50) ? 0 : random_.between(0, 30)));
+    if (random_.chance(40)) cancel(p);
+  }
+
+  /// Block by block, a few terms, and one that is worked out so that it takes the sum to a multiple of a power of two,
+  /// or as close to that as a product can: there cuts and roundings go one way or the other by the last bits of the
+  /// terms.
+  void solve(Problem& p, bool negative, int base) {
+    wide_ = random_.chance(50);
+    Sum sum{base - kBelow, 0};
+    const auto set_c = [&](int128 value) {
+      p.c = encode(format(in_.c), value < 0, magnitude(value), sum.lowest, false, any_rounding(), Overflow::max_finite);
+      add_c(p, sum);
+    };
+    if (random_.chance(30)) {
+      p.c = value(format(in_.c), random_.chance(60) ? negative : !negative, term(base));
+      add_c(p, sum);
+    } else if (random_.chance(25)) {
+      set_c(beside_boundary(sum.lowest, negative, base));
+      if (random_.chance(40)) return;
+    }
+    for (const std::vector<int>& block : blocks_) {
+      if (random_.chance(30)) continue;
+      if (random_.chance(30)) sum.value = 0;  // blocks may be summed apart
+      if (random_.chance(35)) base = std::min(boundary() + nudge(), sum.lowest + kBelow + 4);
+      std::vector<int> slots = block;
+      for (std::size_t n = slots.size() - 1; n > 0; --n)
+        std::swap(slots[n], slots[static_cast<std::size_t>(random_.between(0, static_cast<int>(n)))]);
+      const bool crowded = random_.chance(40);  // all terms alike, as many as there can be
+      large_ = crowded && random_.chance(50) ? (random_.chance(50) ? 50 : 95) : 0;
+      const int most = static_cast<int>(slots.size()) - 1;
+      const int terms = crowded ? most - (random_.chance(20) ? 1 : 0) : random_.between(0, std::min(most, 2));
+      for (int n = 0; n < terms; ++n) {
+        const auto k = static_cast<std::size_t>(slots[static_cast<std::size_t>(n)]);
+        if (crowded)
+          put(p, k, negative, base - (random_.chance(80) ? 0 : random_.between(0, 3)));
+        else if (random_.chance(30))
+          put_near(p, k, beside_boundary(sum.lowest, negative, base), sum.lowest);
+        else
+          put(p, k, random_.chance(60) ? negative : !negative, term(base));
+        add_product(p, sum, k);
+      }
+      const auto k = static_cast<std::size_t>(slots[static_cast<std::size_t>(std::max(terms, 0))]);
+      if (sum.value == 0)
+        put(p, k, negative, base);
+      else
+        put_near(p, k, missing(sum, base), sum.lowest);
+      add_product(p, sum, k);
+      if (random_.chance(15)) set_c(missing(sum, base));
+    }
+  }
+
+  /// value · 2^lowest
+  struct Sum {
+    int lowest;
+    int128 value;
+    void add(bool negative, uint128 significand, int exponent) {
+      const int shift = exponent - lowest;
+      int128 term = 0;
+      if (shift >= 0 && bits_of(significand) + shift < 120)
+        term = static_cast<int128>(significand << shift);
+      else if (shift < 0 && shift > -128)
+        term = static_cast<int128>(significand >> -shift);
+      value += negative ? -term : term;
+    }
+  };
+  static constexpr int kBelow = 96;  // bits of a sum below its base that count
+  static uint128 magnitude(int128 value) { return static_cast<uint128>(value < 0 ? -value : value); }
+  static int bits_of(uint128 value) {
+    const auto high = static_cast<std::uint64_t>(value >> 64);
+    return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(value)));
+  }
+
+  int term(int base) {
+    switch (random_.between(0, 3)) {
+      case 0:
+        return base - random_.between(0, 3);
+      case 1:
+        return std::min(boundary() + nudge(), base + 4);
+      case 2:
+        return base - pick(boundaries_.distances) + nudge();
+      default:
+        return base;
+    }
+  }
+
+  Rounding any_rounding() {
+    return random_.chance(50) ? Rounding::nearest_even : random_.chance(50) ? Rounding::down : Rounding::up;
+  }
+
+  /// ± a number a little above or below 2^base, or one near it.
+  int128 beside_boundary(int lowest, bool negative, int base) {
+    const int shift = std::min(term(base), base + 4) - lowest;
+    if (shift < 0) return 0;
+    int128 number = (static_cast<int128>(1) << shift) + little(shift, base - lowest);
+    if (random_.chance(50)) number += little(shift, base - lowest);
+    return random_.chance(60) == negative ? -number : number;
+  }
+
+  /// ± a few units of a bit below `shift`, mostly one at which something is cut or rounded; sometimes nothing.
+  int128 little(int shift, int base_shift) {
+    if (random_.chance(20) || shift <= 0) return 0;
+    int at = random_.between(0, shift);
+    if (random_.chance(75)) {
+      const bool cut = !boundaries_.cuts.empty() && random_.chance(60);
+      at = (random_.chance(50) ? shift : base_shift) - pick(cut ? boundaries_.cuts : boundaries_.distances) +
+           random_.between(-2, 1);
+    }
+    if (at < 0 || at > shift) return 0;
+    const int128 units = random_.chance(60) ? 1 : random_.between(1, 15);
+    return random_.chance(50) ? units << at : -(units << at);
+  }
+
+  /// What a sum lacks to a multiple of a power of two, or to a small number, or to a little more or less.
+  int128 missing(const Sum& sum, int base) {
+    const int leading = sum.lowest + bits_of(magnitude(sum.value)) - 1;
+    int at = boundary() + random_.between(-1, 1);
+    if (at > leading + 2 || random_.chance(30)) at = leading - pick(boundaries_.distances) + random_.between(-2, 1);
+    const bool next_power = random_.chance(30);
+    const int shift = std::clamp((next_power ? leading + 1 : at) - sum.lowest, 0, 118);
+    const int128 unit = static_cast<int128>(1) << shift;
+    int128 target = sum.value < 0 ? -unit : unit;
+    if (!next_power && random_.chance(25)) {
+      target = unit * random_.between(-2, 2);
+    } else if (!next_power) {
+      const int128 down = sum.value >= 0 ? sum.value / unit : -((-sum.value + unit - 1) / unit);
+      target = (down + random_.between(0, 1)) * unit;
+    }
+    if (random_.chance(60)) target += little(shift, base - sum.lowest);
+    return target - sum.value;
+  }
+
+  /// Operands as wide as they are stored, or as their format is.
+  const Format& operand(FormatId id) const {
+    const Format& f = format(id);
+    return wide_ && f.padding_bits > 0 ? format(FormatId::fp32) : f;
+  }
+
+  void add_c(const Problem& p, Sum& sum) const {
+    const Format& c = format(in_.c);
+    const Decoded d = decode(c, p.c);
+    sum.add(d.negative, d.significand, d.exponent - c.fraction_bits);
+  }
+  void add_product(const Problem& p, Sum& sum, std::size_t k) const {
+    const Format& a = operand(in_.a);
+    const Format& b = operand(in_.b);
+    const Decoded x = decode(a, p.a[k]), y = decode(b, p.b[k]);
+    sum.add(x.negative != y.negative, static_cast<uint128>(x.significand) * y.significand,
+            x.exponent - a.fraction_bits + y.exponent - b.fraction_bits);
+  }
+
+  /// Sets a[k]·b[k] to about value · 2^lowest: of some a, the one for which value / a has the fewest bits to round
+  /// away.
+  void put_near(Problem& p, std::size_t k, int128 value, int lowest) {
+    const Format& a = operand(in_.a);
+    const Format& b = operand(in_.b);
+    if (value == 0) return;
+    const int exponent = lowest + bits_of(magnitude(value)) - 1;
+    int low = std::max(a.min_exponent(), exponent - b.max_exponent());
+    int high = std::min(a.max_exponent(), exponent - 1 - b.min_exponent());
+    if (low > high) {  // subnormal, if it can be reached at all
+      low = std::max(a.min_exponent(), exponent - b.max_exponent());
+      high = std::min(a.max_exponent(), exponent - b.min_exponent() + b.fraction_bits);
+      if (low > high) return;
+    }
+    const int ea = random_.between(low, high);
+    const uint128 scaled = magnitude(value) << (127 - bits_of(magnitude(value)));
+    const Rounding mode = any_rounding();
+    const bool up = mode == (value < 0 ? Rounding::down : Rounding::up);
+    const std::uint64_t one = std::uint64_t{1} << a.fraction_bits;
+    const int tries = random_.chance(20) ? 0 : 1 << random_.between(0, 6);
+    std::uint64_t best = one, least = ~std::uint64_t{0};
+    for (int n = 0; n < tries; ++n) {
+      const std::uint64_t x = one + (random_.next64() & (one - 1));
+      const uint128 quotient = scaled / x;
+      const int dropped = bits_of(quotient) - b.fraction_bits - 1;
+      // What rounding drops, in units of 2^-64 of the last place.
+      auto rest = static_cast<std::uint64_t>(dropped > 64 ? quotient >> (dropped - 64) : quotient << (64 - dropped));
+      if (up) rest = 0 - rest;
+      if (mode == Rounding::nearest_even) rest = std::min(rest, 0 - rest);
+      if (rest >= least) continue;
+      least = rest;
+      best = x;
+    }
+    const uint128 quotient = scaled / best;
+    p.a[k] = encode(a, false, best, ea - a.fraction_bits, false, Rounding::toward_zero);
+    p.b[k] = encode(b, value < 0, quotient, exponent - 126 - ea + a.fraction_bits, scaled % best != 0, mode,
+                    Overflow::max_finite);
+  }
+
   /// Zeros: of one sign or of both, and some whose other operand is a large or a small number.
   void background(Problem& p) {
     const Format& a = format(in_.a);
@@ -431,7 +647,7 @@ class BoundaryFiller {
     const int bits = f.fraction_bits;
     const std::uint64_t one = std::uint64_t{1} << bits;
     std::uint64_t significand = one;
-    switch (large_ ? random_.between(4, 6) : random_.between(0, 8)) {
+    switch (random_.chance(large_) ? 2 : large_ > 0 ? random_.between(4, 6) : random_.between(0, 8)) {
       case 0:
         break;
       case 1:
@@ -549,7 +765,9 @@ class BoundaryFiller {
   const Instruction& in_;
   const Boundaries& boundaries_;
   Stream random_;
-  bool large_ = false;  // significands near two
+  std::vector<std::vector<int>> blocks_;  // of one of the datapaths
+  int large_ = 0;      // percent of significands that are as large as can be; the others are large too
+  bool wide_ = false;  // bits that operands have beyond their format count
 };
 
 /// Tiles whose rows, columns and accumulators come from problems 0, 1, …

@@ -62,9 +62,10 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
   found.distances.insert(found.distances.end(), {1, a.fraction_bits, a.fraction_bits + b.fraction_bits});
   for (const Choice& choice : {one, other}) {
     const Numerics n = space.numerics(choice);
+    found.blocks.push_back(space.structure(choice).blocks);
     for (const Node& node : space.structure(choice).tree.nodes) {
       const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
-      if (unit.fraction_bits != kExact) found.distances.push_back(unit.fraction_bits);
+      if (unit.fraction_bits != kExact) found.cuts.push_back(unit.fraction_bits);
       if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
         found.exponents.insert(found.exponents.end(),
                                {unit.zero_exponent.value, unit.zero_exponent.value - unit.fraction_bits});
@@ -95,9 +96,8 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
         break;
       case Property::subnormal_inputs:
       case Property::subnormal_exponent:
-        found.focus.insert(found.focus.end(),
-                           {c.min_exponent() - 1, a.min_exponent() + b.max_exponent(),
-                            b.min_exponent() + a.max_exponent(), products.lowest()});
+        found.focus.insert(found.focus.end(), {c.min_exponent() - 1, a.min_exponent() + b.max_exponent(),
+                                               b.min_exponent() + a.max_exponent(), products.lowest()});
         break;
       case Property::subnormal_outputs:
         found.focus.push_back(r.min_exponent() - 1);
@@ -117,6 +117,8 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
     for (int& e : *exponents) e = std::clamp(e, lowest, highest);
   }
   unique(found.exponents);
+  unique(found.cuts);
+  found.distances.insert(found.distances.end(), found.cuts.begin(), found.cuts.end());
   unique(found.distances);
   return found;
 }

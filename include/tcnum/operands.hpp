@@ -64,6 +64,9 @@ struct Boundaries {
   std::vector<int> exponents;
   std::vector<int> focus;  ///< those that matter most, as likely as all others together
   std::vector<int> distances;
+  std::vector<int> cuts;  ///< those of the distances at which terms are cut
+  /// For each datapath, which products are summed together, first to last; none: all of them.
+  std::vector<std::vector<std::vector<int>>> blocks;
 };
 
 /// `count` tiles of problems of a few terms with exponents at the boundaries or at such a distance from each other; of
