@@ -646,11 +646,10 @@ FitResult Fit::run() {
                                                [&](Property p) { return space_.observable(survivors_[0].choice, p); }));
     if (!undecided) break;
     if (separate_survivors(result)) continue;
-    // What a short search cannot separate, a long one may, if it is not too much.
-    constexpr std::size_t kFew = 16, kLonger = 32;
-    if (survivors_.size() > kFew || searches_long_) break;
-    searches_long_ = true;
-    options_.search_tiles *= kLonger;
+    // What a short search cannot separate, a longer one may: the fewer are left, the longer.
+    constexpr std::array<std::size_t, 2> kFew = {16, 4}, kLonger = {32, 16};
+    if (lengthened_ == kFew.size() || survivors_.size() > kFew[lengthened_]) break;
+    options_.search_tiles *= kLonger[lengthened_++];
     inseparable_.clear();
   }
   result.considered = space_.size();

@@ -67,8 +67,8 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
     RC_ASSERT(leaves_open(result, space, hidden));
   }));
   RecordProperty("identified", identified);
-  // Some datapaths differ only where the search comes by too rarely (docs/space.md); they must be few.
-  EXPECT_GE(identified * 100, drawn * 92) << identified << " of " << drawn;
+  // About one in a thousand differs from another only where the search comes by too rarely (docs/space.md).
+  EXPECT_GE(identified * 100, drawn * 99) << identified << " of " << drawn;
   std::cout << identified << " of " << drawn << " identified, the others left open\n";
 }
 

@@ -108,7 +108,7 @@ struct FitResult {
   double considered = 0;  ///< datapaths in the space
   double surviving = 0;   ///< of them, those that explain every answer
   std::size_t classes = 0;
-  std::size_t mismatches = 0;    ///< of `datapath`, among all answers
+  std::size_t mismatches = 0;  ///< of `datapath`, among all answers
   std::vector<Rejection> rejected;
   std::vector<Property> unobservable;
   std::vector<Undetermined> undetermined;
@@ -176,7 +176,7 @@ class Fit {
   std::vector<Choice> unexpanded_;                   // those of cores_ that were too many to look at
   std::set<std::pair<Choice, Choice>> inseparable_;  // as far as searches could tell
   std::uint64_t search_round_ = 0;
-  bool searches_long_ = false;
+  std::size_t lengthened_ = 0;  // how often searches have been made longer
 };
 
 }  // namespace tcnum
