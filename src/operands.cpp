@@ -467,7 +467,8 @@ class BoundaryFiller {
       const bool crowded = random_.chance(40);  // all terms alike, as many as there can be
       large_ = crowded && random_.chance(50) ? (random_.chance(50) ? 50 : 95) : 0;
       const int most = static_cast<int>(slots.size()) - 1;
-      const int terms = crowded ? most - (random_.chance(20) ? 1 : 0) : random_.between(0, std::min(most, 2));
+      const int terms =
+          crowded ? std::max(0, most - (random_.chance(20) ? 1 : 0)) : random_.between(0, std::min(most, 2));
       for (int n = 0; n < terms; ++n) {
         const auto k = static_cast<std::size_t>(slots[static_cast<std::size_t>(n)]);
         if (crowded)
@@ -478,7 +479,7 @@ class BoundaryFiller {
           put(p, k, random_.chance(60) ? negative : !negative, term(base));
         add_product(p, sum, k);
       }
-      const auto k = static_cast<std::size_t>(slots[static_cast<std::size_t>(std::max(terms, 0))]);
+      const auto k = static_cast<std::size_t>(slots[static_cast<std::size_t>(terms)]);
       if (sum.value == 0)
         put(p, k, negative, base);
       else

@@ -47,6 +47,29 @@ std::string test_name(const testing::TestParamInfo<const char*>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Instructions, Equivalence, testing::ValuesIn(kInstructions), test_name);
 
+TEST(Space, FloorsShowWhereOnlyTheDatapathWithoutOneUnderflows) {
+  // Both take the smallest negative c to zero: with the floor by the cut, to +0; without by rounding, which keeps the
+  // sign.
+  const Space space(*find_instruction("mma.m8n8k4.f32.f16.f16.f32"));
+  Choice with{};
+  const auto pick = [&](Property property, std::string_view text) {
+    for (int v = 0; v < space.count(property); ++v) {
+      if (space.value_text(property, v) == text) Space::set(with, property, v);
+    }
+  };
+  pick(Property::structure, "1 block of 4, one block; c inside, blocks in a chain");
+  pick(Property::fraction_bits, "16");
+  pick(Property::output_fraction_bits, "fraction_bits");
+  pick(Property::subnormal_exponent, "normalised");
+  pick(Property::zero_exponent, "-126");
+  ASSERT_TRUE(space.contains(with));
+  Choice without = with;
+  Space::set(without, Property::zero_exponent, 0);
+  constexpr std::size_t kTiles = 500;
+  EXPECT_TRUE(separate(space, with, without, 1, kTiles).has_value());
+  EXPECT_NE(space.canonical(with), space.canonical(without));
+}
+
 TEST(Space, HasTheSizeThatItsDescriptionGives) {
   // docs/space.md: "how many", for structures.
   const auto structures = [](const char* instruction) {
