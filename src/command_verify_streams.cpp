@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -28,13 +29,20 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
 
-/// While this lives, Ctrl-C and a polite kill end the work after the chunks at hand; a second one ends the program.
+/// While this lives, Ctrl-C and a polite kill end the work after the chunks at hand; a second one, a second later or more,
+/// ends the program. (Some programs send a signal to a child and to its group: that is twice at once.)
 class InterruptGuard {
  public:
   InterruptGuard() {
     struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    action.sa_handler = [](int signal) {
+      static std::atomic<std::time_t> first = 0;
+      static_assert(std::atomic<std::time_t>::is_always_lock_free);
+      if (!interrupted) first = std::time(nullptr);
+      if (interrupted && std::time(nullptr) - first > 1) _exit(128 + signal);
+      interrupted = true;
+    };
+    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, &interrupt_);
     sigaction(SIGTERM, &action, &terminate_);
   }
@@ -279,18 +287,22 @@ int verify_streams(const VerifyOptions& options) {
   const ProgressLine line;
   const auto start = Clock::now();
   auto saved = start;
+  double save_seconds = 0;  // that the last checkpoint took
   std::uint64_t total = 0, before = 0;
   for (const StreamTask& task : run.tasks()) {
     total += task.count;
     before += task.done();
   }
   const auto save = [&] {
+    const auto begun = Clock::now();
     if (!options.checkpoint.empty()) write_text(options.checkpoint, run.checkpoint());
     saved = Clock::now();
+    save_seconds = seconds_since(begun);
   };
+  constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
   run.run([&](const Instruction& in, std::size_t worker) { return backend.verifier(in, datapaths.at(&in).datapath, worker); },
           backend.workers(), interrupted, [&] {
-            if (seconds_since(saved) >= 1) save();
+            if (seconds_since(saved) >= kWorkToSaving * save_seconds) save();
             const double seconds = std::max(seconds_since(start), 1e-9);
             const auto now = static_cast<double>(run.done_now());
             line.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",

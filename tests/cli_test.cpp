@@ -450,4 +450,140 @@ TEST_F(Cli, ListShowsWhatIsKnown) {
   EXPECT_EQ(volta.out.find("e4m3"), std::string::npos);
 }
 
+// --- Streams and campaigns, with a datapath in the hardware's place.
+
+class CliStreams : public Cli {
+ protected:
+  static std::vector<std::string> verify(const std::string& count, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"verify",  "--arch", "sm_90", "--instr",
+                                          kInstruction, "--count", count,  "--from",
+                                          "datapath:" + kDatapath};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::string text(const std::string& file) const { return contents(folder_ / file); }
+};
+
+TEST_F(CliStreams, ACampaignIsRecordedAndChecked) {
+  Result r = run(verify("2e5", {"--record", "c.json", "--json", "v.json"}));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("0 mismatches"), std::string::npos);
+  EXPECT_NE(r.out.find("multiply-adds emulated a second"), std::string::npos);
+  const json v = json::parse(text("v.json"));
+  EXPECT_EQ(v["instructions"][0]["distributions"].size(), 11u);
+  EXPECT_GE(v["instructions"][0]["count"], 200000);
+  EXPECT_EQ(json::parse(text("c.json"))["schema"], "tcnum.campaigns/1");
+
+  EXPECT_EQ(run({"verify", "--campaign", "c.json"}).status, 0);
+  r = run({"verify", "--campaign", "c.json", "--all", "--json", "-"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(json::parse(r.out)["dot_products"], v["instructions"][0]["count"]);
+
+  // A digest that is not the emulator's is a disagreement.
+  json wrong = json::parse(text("c.json"));
+  wrong["campaigns"][3]["digests"][0] = "0x0123456789abcdef";
+  write("wrong.json", wrong.dump());
+  r = run({"verify", "--campaign", "wrong.json", "--all"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_NE(r.out.find("0x0123456789abcdef"), std::string::npos);
+
+  // Recorded again, in parts: the same file.
+  for (const char* shard : {"2/3", "3/3", "1/3"}) {
+    EXPECT_EQ(run(verify("2e5", {"--chunk", "4096", "--record", "parts.json", "--shard", shard})).status, 0);
+  }
+  EXPECT_EQ(run({"verify", "--campaign", "parts.json", "--all"}).status, 0);
+  std::uint64_t parts = 0;
+  const json recorded = json::parse(text("parts.json"));
+  for (const json& record : recorded["campaigns"]) parts += record["count"].get<std::uint64_t>();
+  EXPECT_EQ(parts, v["instructions"][0]["count"]);
+}
+
+TEST_F(CliStreams, DisagreementsAreMadeSmallAndKept) {
+  write_datapath("other.json", "/units/fused/fraction_bits", 24);
+  std::vector<std::string> arguments = verify("1e5", {"--disagreements", "found", "--json", "v.json"});
+  arguments[8] = "datapath:other.json";
+  const Result r = run(arguments);
+  EXPECT_EQ(r.status, 1) << r.err;
+  const json v = json::parse(text("v.json"));
+  EXPECT_GT(v["mismatches"], 0);
+  ASSERT_FALSE(v["instructions"][0]["examples"].empty());
+  const std::string found = std::string("found/") + kInstruction + ".safetensors";
+  EXPECT_EQ(run({"verify", "--vectors", found, "--datapath", "other.json"}).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", found, "--datapath", kDatapath}).status, 1);
+}
+
+/// kill −9 at any moment, ten times over: the count and the digests are those of an unbroken run.
+TEST_F(CliStreams, SurvivesBeingKilledAtAnyMoment) {
+  constexpr const char* kCount = "1.5e6";
+  ASSERT_EQ(run(verify(kCount, {"--record", "unbroken.json", "--json", "unbroken_v.json"})).status, 0);
+  const std::vector<std::string> arguments =
+      verify(kCount, {"--checkpoint", "checkpoint.json", "--record", "broken.json", "--json", "broken_v.json"});
+  std::uint32_t random = static_cast<std::uint32_t>(getpid());
+  for (int kills = 0; kills < 10; ++kills) {
+    random = random * 1664525u + 1013904223u;
+    const pid_t child = start(arguments);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 + random / 65536 % 120));
+    kill(child, SIGKILL);
+    finish(child);
+  }
+  const Result r = run(arguments);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(text("broken.json"), text("unbroken.json"));
+  EXPECT_EQ(json::parse(text("broken_v.json"))["instructions"], json::parse(text("unbroken_v.json"))["instructions"]);
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() == ".tmp") fs::remove(entry);  // of writes that were cut off
+  }
+}
+
+TEST_F(CliStreams, AnInterruptKeepsWhatIsDone) {
+  const std::vector<std::string> arguments = verify("1e8", {"--checkpoint", "checkpoint.json", "--chunk", "8192"});
+  const pid_t child = start(arguments);
+  while (!fs::exists(folder_ / "checkpoint.json")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  kill(child, SIGINT);
+  kill(child, SIGINT);  // as `timeout` sends it: to the program and to its group
+  const Result r = finish(child);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("(interrupted)"), std::string::npos) << r.out;
+}
+
+TEST_F(CliStreams, BadInput) {
+  expect_failure(verify("1e5", {"--distribution", "normal"}), 2, {"--distribution", "normal"});
+  expect_failure(verify("1e5", {"--distribution", "product_pairs"}), 2, {"--distribution", "none"});
+  expect_failure(verify("1e5", {"--shard", "4/3"}), 2, {"--shard", "4/3"});
+  expect_failure(verify("1e5", {"--chunk", "many"}), 2, {"--chunk", "many"});
+  expect_failure(verify("1e5", {"--devices", "0"}), 2, {"--devices"});
+  expect_failure(verify("1e5", {"--record", "no/such/folder.json"}), 2, {"no/such/folder.json"});
+  expect_failure({"verify", "--distribution", "wide", "--arch", "sm_90"}, 2, {"--count"});
+  expect_failure({"verify", "--count", "1e5", "--campaign", "c.json"}, 2, {"--campaign"});
+  expect_failure({"verify", "--campaign", "none.json"}, 2, {"none.json"});
+
+  ASSERT_EQ(run(verify("1e5", {"--checkpoint", "cp.json", "--record", "c.json"})).status, 0);
+  expect_failure(verify("2e5", {"--checkpoint", "cp.json"}), 2, {"cp.json", "streams", "another run"});
+  expect_failure(verify("1e5", {"--seed", "2", "--checkpoint", "cp.json"}), 2, {"cp.json", "another run"});
+  write("cut.json", text("cp.json").substr(0, 1000));
+  expect_failure(verify("1e5", {"--checkpoint", "cut.json"}), 2, {"cut.json", "JSON"});
+
+  const json good = json::parse(text("c.json"));
+  const auto refuse = [&](const std::string& pointer, const json& value, const std::string& field) {
+    json bad = good;
+    bad[json::json_pointer(pointer)] = value;
+    write("bad.json", bad.dump());
+    expect_failure({"verify", "--campaign", "bad.json"}, 2, {"bad.json", field});
+    expect_failure(verify("1e5", {"--record", "bad.json"}), 2, {"bad.json", field});
+  };
+  refuse("/schema", "tcnum.campaigns/7", "schema");
+  refuse("/campaigns", 3, "campaigns");
+  refuse("/campaigns/2/instruction", "mma.m1n1k1", "campaigns[2].instruction");
+  refuse("/campaigns/2/distribution", "odd", "campaigns[2].distribution");
+  refuse("/campaigns/2/distribution", "product_pairs", "campaigns[2].distribution");
+  refuse("/campaigns/2/count", 5, "campaigns[2].count");
+  refuse("/campaigns/2/count", -4096, "campaigns[2].count");
+  refuse("/campaigns/2/chunk", 0, "campaigns[2].chunk");
+  refuse("/campaigns/2/first", "0", "campaigns[2].first");
+  refuse("/campaigns/2/digests", json::array(), "campaigns[2].digests");
+  refuse("/campaigns/2/digests/0", "12", "campaigns[2].digests[0]");
+  refuse("/campaigns/2/digests/0", "0x12345678123456781", "campaigns[2].digests[0]");
+  refuse("/campaigns/2/device", 7, "campaigns[2].device");
+}
+
 }  // namespace

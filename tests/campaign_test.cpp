@@ -1,0 +1,79 @@
+// The emulator against what is remembered of hardware's results by the trillion: a chunk of each record that a core does in
+// a fraction of a second, for every instruction that was recorded.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tcnum/campaign.hpp"
+#include "tcnum/catalogue.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::uint64_t kSmall = 1u << 17;
+
+struct Recorded {
+  ArchId arch;
+  std::string instruction;
+  std::vector<CampaignRecord> records;
+};
+
+std::vector<Recorded> all_recorded() {
+  std::vector<Recorded> all;
+  for (const Arch& each : kArchs) {
+    const auto path = std::filesystem::path(TCNUM_SOURCE_DIR) / "vectors" / each.name / "campaigns.json";
+    if (!std::filesystem::exists(path)) continue;
+    std::map<std::string, Recorded> by_name;
+    for (CampaignRecord& r : read_campaigns(path.string())) {
+      Recorded& to = by_name.try_emplace(r.instruction, Recorded{each.id, r.instruction, {}}).first->second;
+      to.records.push_back(std::move(r));
+    }
+    for (auto& [name, recorded] : by_name) all.push_back(std::move(recorded));
+  }
+  return all;
+}
+
+class Campaigns : public testing::TestWithParam<Recorded> {};
+
+TEST_P(Campaigns, TheCatalogueGivesTheHardwaresDigests) {
+  const auto& [arch, instruction, records] = GetParam();
+  const Instruction& in = *find_instruction(instruction);
+  const auto entries = catalogue(arch, in);
+  ASSERT_FALSE(entries.empty());
+  const auto verifier = make_cpu_stream_verifier(in, entries[0].datapath, nullptr, 1);
+  const std::uint64_t tile = stream_shape(in).problems();
+  std::size_t checked = 0;
+  for (const CampaignRecord& r : records) {
+    if (r.chunk > kSmall) continue;
+    // Another chunk for each distribution.
+    const std::uint64_t number = static_cast<std::uint64_t>(r.distribution) % r.digests.size(), first = number * r.chunk;
+    const std::uint64_t count = std::min(r.chunk, r.count - first);
+    EXPECT_EQ(verifier->verify(r.distribution, r.seed, (r.first + first) / tile, count / tile).digest, r.digests[number])
+        << name(r.distribution) << ", chunk " << number;
+    ++checked;
+  }
+  EXPECT_GE(checked, kRandomDistributions);
+}
+
+/// As many as are claimed of every floating-point and of every integer instruction.
+TEST(CampaignRecords, AreOfManyProblems) {
+  for (const Recorded& each : all_recorded()) {
+    std::uint64_t count = 0;
+    for (const CampaignRecord& r : each.records) count += r.count;
+    EXPECT_GE(static_cast<double>(count), format(find_instruction(each.instruction)->d).floating ? 1e11 : 1e9)
+        << each.instruction;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recorded, Campaigns, testing::ValuesIn(all_recorded()), [](const auto& test) {
+  std::string text = std::string(arch(test.param.arch).name) + "_" + test.param.instruction;
+  std::ranges::replace_if(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return text;
+});
+
+}  // namespace
+}  // namespace tcnum
