@@ -97,9 +97,7 @@ std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& in, 
   return std::make_unique<GpuStreamVerifier>(in, portable, device, *kernel, std::move(info));
 }
 
-bool stream_runs_on_gpu(const Datapath& datapath) {
-  return make_portable(datapath).why_not.empty();
-}
+bool stream_runs_on_gpu(const Datapath& datapath) { return make_portable(datapath).why_not.empty(); }
 
 int gpu_count() {
   int count = 0;

@@ -51,14 +51,16 @@ __device__ void store(void* codes, std::uint64_t index, int bytes, std::uint64_t
 }
 
 /// A pattern that the instruction may have, for one group of a tile.
-__device__ SparseGroup::Pattern draw_pattern(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t tile, int group) {
+__device__ SparseGroup::Pattern draw_pattern(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t tile,
+                                             int group) {
   constexpr std::uint32_t kFirstBlock = 1u << 20;  // beyond those of slots
   const SparseGroup rule{tiles.group};
   std::uint32_t legal = 0;
   for (int number = 0; number < SparseGroup::kPatterns; ++number) {
     legal += rule.legal(SparseGroup::pattern(number), tiles.ascending) ? 1 : 0;
   }
-  std::uint32_t skip = stream::random_block(r, tile, Role::frame, kFirstBlock + static_cast<unsigned>(group)).word[0] % legal;
+  std::uint32_t skip =
+      stream::random_block(r, tile, Role::frame, kFirstBlock + static_cast<unsigned>(group)).word[0] % legal;
   int number = 0;
   while (!rule.legal(SparseGroup::pattern(number), tiles.ascending) || skip-- != 0) ++number;
   return SparseGroup::pattern(number);
@@ -91,7 +93,8 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
       if ((selected >> position & 1) != 0) continue;
       const int row = group * tiles.group + position;
       const auto element = static_cast<std::uint32_t>(column * tiles.depth + row);
-      const stream::Words w = stream::words_of(stream::random_block(r, tile, Role::b, kFirstBlock + element / 2), element);
+      const stream::Words w =
+          stream::words_of(stream::random_block(r, tile, Role::b, kFirstBlock + element / 2), element);
       store(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(), garbage(r.b, w));
     }
   }

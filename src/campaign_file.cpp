@@ -18,7 +18,8 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   CampaignRecord r;
   r.instruction = fields.text("instruction");
   const Instruction* in = find_instruction(r.instruction);
-  if (in == nullptr) fields.fail("instruction", r.instruction + " is unknown; right would be one that `tcnum list` shows");
+  if (in == nullptr)
+    fields.fail("instruction", r.instruction + " is unknown; right would be one that `tcnum list` shows");
   const std::string distribution = fields.text("distribution");
   const auto found = find_distribution(distribution);
   if (!found) fields.fail("distribution", distribution + " is unknown");
@@ -44,9 +45,11 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   }
   const auto& digests = fields.array("digests");
   if (digests.size() != (r.count + r.chunk - 1) / r.chunk) {
-    fields.fail("digests", fmt::format("{}; right would be one for each chunk, {}", digests.size(), (r.count + r.chunk - 1) / r.chunk));
+    fields.fail("digests", fmt::format("{}; right would be one for each chunk, {}", digests.size(),
+                                       (r.count + r.chunk - 1) / r.chunk));
   }
-  for (std::size_t i = 0; i < digests.size(); ++i) r.digests.push_back(fields.bits(digests[i], fmt::format("digests[{}]", i)));
+  for (std::size_t i = 0; i < digests.size(); ++i)
+    r.digests.push_back(fields.bits(digests[i], fmt::format("digests[{}]", i)));
   r.device = fields.text("device");
   r.driver = fields.text("driver");
   r.cuda = fields.text("cuda");
@@ -60,14 +63,14 @@ std::vector<CampaignRecord> read_campaigns(const std::string& path) {
   const nlohmann::ordered_json json = read_json_file(path, kSchema);
   std::vector<CampaignRecord> records;
   const auto& all = JsonFields(json, path).array("campaigns");
-  for (std::size_t i = 0; i < all.size(); ++i) records.push_back(read_record(all[i], fmt::format("{}: campaigns[{}]", path, i)));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    records.push_back(read_record(all[i], fmt::format("{}: campaigns[{}]", path, i)));
   return records;
 }
 
 std::string campaigns_text(std::vector<CampaignRecord> records) {
-  std::ranges::stable_sort(records, {}, [](const CampaignRecord& r) {
-    return std::tuple(r.instruction, r.distribution, r.seed, r.first);
-  });
+  std::ranges::stable_sort(
+      records, {}, [](const CampaignRecord& r) { return std::tuple(r.instruction, r.distribution, r.seed, r.first); });
   // A record a line: one that is added changes one line.
   std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"campaigns\": [", kSchema);
   for (const CampaignRecord& r : records) {

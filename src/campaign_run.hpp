@@ -44,9 +44,9 @@ struct CampaignPlan {
   std::vector<const Instruction*> instructions;
   std::vector<Distribution> distributions;
   std::uint64_t seed = 1;
-  std::uint64_t count = 0;                     ///< of each instruction, over all random distributions; sweeps are whole
-  std::optional<std::uint64_t> chunk;          ///< problems, rounded up to whole tiles; none: 16 chunks a stream
-  std::uint64_t shard = 1, shards = 1;         ///< this one of so many parts of every stream
+  std::uint64_t count = 0;              ///< of each instruction, over all random distributions; sweeps are whole
+  std::optional<std::uint64_t> chunk;   ///< problems, rounded up to whole tiles; none: 16 chunks a stream
+  std::uint64_t shard = 1, shards = 1;  ///< this one of so many parts of every stream
 };
 /// Sweeps that an instruction does not have are left out.
 std::vector<StreamTask> plan(const CampaignPlan& plan);

@@ -137,18 +137,6 @@ bool lowered_to_normal(const Row& row, const Instruction& in) {
   return row.block_k == 0 && (in.a == fp8e4m3 || in.b == fp8e4m3);
 }
 
-/// The instruction whose answers are recorded for this one too. Other widths N of a wgmma have the datapath fitted at
-/// N = 8; sparse integers, of any signs and in any order, that of signed ones in mma.sp. That they do is in
-/// vectors/ARCH/campaigns.json.
-Instruction recorded_as(Instruction in) {
-  if (in.kind == InstructionKind::wgmma) in.n = 8;
-  if (in.sparse() && !format(in.a).floating) {
-    in.sparsity = Sparsity::any_order;
-    in.a = in.b = format(in.a).storage_bits == 8 ? s8 : s4;
-  }
-  return in;
-}
-
 Datapath build(const Row& row, const Instruction& in) {
   const Space space(in);
   Choice c{};
@@ -171,13 +159,22 @@ Datapath build(const Row& row, const Instruction& in) {
 
 }  // namespace
 
+std::string recorded_as(Instruction in) {
+  if (in.kind == InstructionKind::wgmma) in.n = 8;
+  if (in.sparse() && !format(in.a).floating) {
+    in.sparsity = Sparsity::any_order;
+    in.a = in.b = format(in.a).storage_bits == 8 ? s8 : s4;
+  }
+  return in.name();
+}
+
 std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction) {
   std::vector<CatalogueEntry> entries;
   for (const Row& row : kRows) {
     if (!applies(row, arch, instruction)) continue;
     CatalogueEntry entry{arch, &instruction, build(row, instruction), row.origin == kFittedOrigin, std::string(row.account), ""};
     entry.origin = entry.fitted ? fmt::format("fitted to vectors/{}/{}.safetensors", tcnum::arch(arch).name,
-                                              recorded_as(instruction).name())
+                                              recorded_as(instruction))
                                 : std::string(row.origin);
     entries.push_back(std::move(entry));
   }

@@ -89,6 +89,7 @@ struct Plan {
   std::vector<std::function<std::unique_ptr<Subject>()>> subjects;
   std::vector<std::string> missing;
   std::string why_missing;
+  std::vector<std::string> by_digest;  ///< of these only digests of the results are recorded
   std::string arch, format;
 };
 
@@ -153,17 +154,22 @@ void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, co
 }
 
 void plan_recorded(ArchId id, const std::vector<const Instruction*>& instructions, Plan& plan) {
+  const bool one = instructions.size() == 1;
+  std::string hint;
   for (const Instruction* instruction : instructions) {
     if (const auto file = find_record(id, *instruction)) {
       plan.subjects.emplace_back(
           [=] { return subject_of_file(*file, std::string(arch(id).name), instruction->name()); });
+    } else if (const std::string other = recorded_as(*instruction); other != instruction->name() && !one) {
+      plan.by_digest.push_back(instruction->name());
     } else {
       plan.missing.push_back(instruction->name());
+      if (other != plan.missing.back()) hint = fmt::format("; right would be {}, which has the same datapath", other);
     }
   }
   std::vector<std::string> folders;
   for (const fs::path& folder : record_folders()) folders.push_back((folder / arch(id).name).string());
-  plan.why_missing = fmt::format("no recorded answers in {}", fmt::join(folders, " or "));
+  plan.why_missing = fmt::format("no recorded answers in {}{}", fmt::join(folders, " or "), hint);
 }
 
 Plan make_plan(const Options& options) {
@@ -292,6 +298,11 @@ int probe(const Options& options) {
     document["instructions"].push_back(std::move(one));
   }
   if (!plan.missing.empty()) document["missing"] = plan.missing;
+  if (!plan.by_digest.empty()) document["by_digest"] = plan.by_digest;
+  if (text && !plan.by_digest.empty()) {
+    say("\n\n" + wrapped(fmt::format("Not probed, as only digests of their results are recorded, which `tcnum verify "
+                                     "--campaign` checks: {}.", fmt::join(plan.by_digest, ", ")), 0));
+  }
   if (!options.json.empty()) write_json(options.json, document);
   if (disagreed) return kDisagreed;
   if (!plan.missing.empty()) {

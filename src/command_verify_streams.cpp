@@ -29,8 +29,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
 
-/// While this lives, Ctrl-C and a polite kill end the work after the chunks at hand; a second one, a second later or more,
-/// ends the program. (Some programs send a signal to a child and to its group: that is twice at once.)
+/// While this lives, Ctrl-C and a polite kill end the work after the chunks at hand; a second one, a second later or
+/// more, ends the program. (Some programs send a signal to a child and to its group: that is twice at once.)
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -79,10 +79,13 @@ std::vector<Distribution> parse_distributions(const std::vector<std::string>& na
   std::vector<Distribution> chosen;
   for (const std::string& text : names) {
     const auto found = find_distribution(text);
-    if (!found) throw InputError(fmt::format("--distribution: {} is unknown; right would be one that `tcnum verify --help` names", text));
+    if (!found)
+      throw InputError(
+          fmt::format("--distribution: {} is unknown; right would be one that `tcnum verify --help` names", text));
     if (std::ranges::find(chosen, *found) == chosen.end()) chosen.push_back(*found);
   }
-  for (std::size_t i = 0; names.empty() && i < kRandomDistributions; ++i) chosen.push_back(static_cast<Distribution>(i));
+  for (std::size_t i = 0; names.empty() && i < kRandomDistributions; ++i)
+    chosen.push_back(static_cast<Distribution>(i));
   return chosen;
 }
 
@@ -135,7 +138,8 @@ class Backend {
     const GpuInfo gpu = gpu_info();
     if (!gpu.present) throw UnavailableError("verify --count: " + gpu.why_not);
     if (gpu.arch != arch(id).name) {
-      throw UnavailableError(fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu.device, gpu.arch, arch(id).name));
+      throw UnavailableError(
+          fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu.device, gpu.arch, arch(id).name));
     }
     devices_ = parse_devices(options.devices, gpu_count());
   }
@@ -187,8 +191,9 @@ Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle) {
 }
 
 std::string found_text(const Found& found) {
-  return fmt::format("\n  {} {} of seed {}, made small:\n\n{}", name(found.at.distribution), found.at.index, found.at.seed,
-                     problem_text(*found.at.instruction, found.small.problem, found.small.expected, found.small.observed));
+  return fmt::format(
+      "\n  {} {} of seed {}, made small:\n\n{}", name(found.at.distribution), found.at.index, found.at.seed,
+      problem_text(*found.at.instruction, found.small.problem, found.small.expected, found.small.observed));
 }
 
 /// One problem a tile, with what the hardware answered.
@@ -222,8 +227,17 @@ std::string provenance(const Source& source, const char* key) {
 
 /// Digests of what is done from a stream's beginning on.
 std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& source) {
-  CampaignRecord r{task.instruction->name(), task.distribution, task.seed, task.first, 0, task.chunk, {}, source.device,
-                   provenance(source, "driver"), provenance(source, "cuda"), provenance(source, "date")};
+  CampaignRecord r{task.instruction->name(),
+                   task.distribution,
+                   task.seed,
+                   task.first,
+                   0,
+                   task.chunk,
+                   {},
+                   source.device,
+                   provenance(source, "driver"),
+                   provenance(source, "cuda"),
+                   provenance(source, "date")};
   for (std::size_t i = 0; i < task.chunks.size() && task.chunks[i]; ++i) {
     r.digests.push_back(task.chunks[i]->digest);
     r.count += task.count_of(i);
@@ -238,7 +252,8 @@ void write_records(const std::string& path, const std::vector<CampaignRecord>& a
   if (std::filesystem::exists(path)) all = read_campaigns(path);
   for (const CampaignRecord& r : added) {
     std::erase_if(all, [&](const CampaignRecord& old) {
-      return old.instruction == r.instruction && old.distribution == r.distribution && old.seed == r.seed && old.first == r.first;
+      return old.instruction == r.instruction && old.distribution == r.distribution && old.seed == r.seed &&
+             old.first == r.first;
     });
     all.push_back(r);
   }
@@ -259,7 +274,8 @@ int verify_streams(const VerifyOptions& options) {
   wanted.distributions = parse_distributions(options.distributions);
   const bool all_sweeps = std::ranges::all_of(
       wanted.distributions, [](Distribution d) { return static_cast<std::size_t>(d) >= kRandomDistributions; });
-  if (options.count.empty() && !all_sweeps) throw InputError("--count: missing; right would be a number of dot products, such as 1e8");
+  if (options.count.empty() && !all_sweeps)
+    throw InputError("--count: missing; right would be a number of dot products, such as 1e8");
   if (!options.count.empty()) wanted.count = parse_count("--count", options.count);
   if (!options.chunk.empty()) wanted.chunk = parse_count("--chunk", options.chunk);
   if (!options.shard.empty()) std::tie(wanted.shard, wanted.shards) = parse_shard(options.shard);
@@ -269,9 +285,11 @@ int verify_streams(const VerifyOptions& options) {
   }
   // Everything that can be wrong with the input is found before the work starts.
   std::map<const Instruction*, NamedDatapath> datapaths;
-  for (const Instruction* in : wanted.instructions) datapaths.emplace(in, choose_datapath(options.datapath, id, *in, "--instr"));
+  for (const Instruction* in : wanted.instructions)
+    datapaths.emplace(in, choose_datapath(options.datapath, id, *in, "--instr"));
   for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
-  if (!options.record.empty() && std::filesystem::exists(options.record)) static_cast<void>(read_campaigns(options.record));
+  if (!options.record.empty() && std::filesystem::exists(options.record))
+    static_cast<void>(read_campaigns(options.record));
   const Backend backend(options, id);
   for (const Instruction* in : wanted.instructions) backend.check_fits(*in);
 
@@ -300,14 +318,16 @@ int verify_streams(const VerifyOptions& options) {
     save_seconds = seconds_since(begun);
   };
   constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
-  run.run([&](const Instruction& in, std::size_t worker) { return backend.verifier(in, datapaths.at(&in).datapath, worker); },
-          backend.workers(), interrupted, [&] {
+  run.run([&](const Instruction& in,
+              std::size_t worker) { return backend.verifier(in, datapaths.at(&in).datapath, worker); },
+          backend.workers(), interrupted,
+          [&] {
             if (seconds_since(saved) >= kWorkToSaving * save_seconds) save();
             const double seconds = std::max(seconds_since(start), 1e-9);
             const auto now = static_cast<double>(run.done_now());
             line.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
-                                  count_text(static_cast<double>(before) + now), count_text(static_cast<double>(total)), now / seconds,
-                                  (static_cast<double>(total - before) - now) / now * seconds,
+                                  count_text(static_cast<double>(before) + now), count_text(static_cast<double>(total)),
+                                  now / seconds, (static_cast<double>(total - before) - now) / now * seconds,
                                   plural_text(run.disagreements().size(), "disagreement")));
           });
   line.clear();
@@ -322,7 +342,8 @@ int verify_streams(const VerifyOptions& options) {
   std::uint64_t mismatches = 0;
   for (const Instruction* in : wanted.instructions) {
     std::vector<StreamTask> tasks;
-    std::ranges::copy_if(run.tasks(), std::back_inserter(tasks), [&](const StreamTask& t) { return t.instruction == in; });
+    std::ranges::copy_if(run.tasks(), std::back_inserter(tasks),
+                         [&](const StreamTask& t) { return t.instruction == in; });
     std::uint64_t count = 0, wrong = 0;
     for (const StreamTask& task : tasks) {
       count += task.done();
@@ -352,7 +373,8 @@ int verify_streams(const VerifyOptions& options) {
     for (const StreamTask& task : tasks) {
       rows.push_back({std::string(name(task.distribution)), count_text(static_cast<double>(task.done())),
                       count_text(static_cast<double>(task.mismatches()))});
-      one["distributions"][std::string(name(task.distribution))] = {{"count", task.done()}, {"mismatches", task.mismatches()}};
+      one["distributions"][std::string(name(task.distribution))] = {{"count", task.done()},
+                                                                    {"mismatches", task.mismatches()}};
     }
     for (const Found& each : found) {
       ordered_json example = json_problem(*in, each.small.problem, each.small.expected, each.small.observed);
@@ -364,7 +386,9 @@ int verify_streams(const VerifyOptions& options) {
       std::string text = fmt::format("{} on {}: {} dot products, {} mismatches{}\n", in->name(), arch(id).name,
                                      count_text(static_cast<double>(count)), count_text(static_cast<double>(wrong)),
                                      interrupted ? " (interrupted)" : "");
-      text += table_text({{"source", source_text(source)}, {"datapath", datapath_text(datapath)}, {"seed", std::to_string(options.seed)}});
+      text += table_text({{"source", source_text(source)},
+                          {"datapath", datapath_text(datapath)},
+                          {"seed", std::to_string(options.seed)}});
       text += "\n" + table_text(rows);
       for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i) text += found_text(found[i]);
       say(text + "\n");
@@ -413,7 +437,9 @@ int verify_campaign(const VerifyOptions& options) {
     const Instruction& in = *find_instruction(r.instruction);  // read_campaigns checked it
     const bool sweep = static_cast<std::size_t>(r.distribution) >= kRandomDistributions;
     if (interrupted || (!options.instruction.empty() && std::ranges::find(wanted, &in) == wanted.end())) continue;
-    if (!(options.distributions.empty() && sweep) && std::ranges::find(distributions, r.distribution) == distributions.end()) continue;
+    if (!(options.distributions.empty() && sweep) &&
+        std::ranges::find(distributions, r.distribution) == distributions.end())
+      continue;
     if (!options.all && r.chunk > kSmall) continue;
     const NamedDatapath datapath = choose_datapath(options.datapath, id, in, options.campaign);
     const auto verifier = make_cpu_stream_verifier(in, datapath.datapath, nullptr, all_threads());
@@ -438,8 +464,9 @@ int verify_campaign(const VerifyOptions& options) {
                                      {"agrees", same}});
       if (same) continue;
       ++wrong;
-      text += fmt::format("  {} {}, seed {}, {} problems from {} on: the emulator's digest is {:#018x}, the hardware's {:#018x}\n",
-                          r.instruction, name(r.distribution), r.seed, count, first, digest, r.digests[i]);
+      text += fmt::format(
+          "  {} {}, seed {}, {} problems from {} on: the emulator's digest is {:#018x}, the hardware's {:#018x}\n",
+          r.instruction, name(r.distribution), r.seed, count, first, digest, r.digests[i]);
     }
   }
   line.clear();

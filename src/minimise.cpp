@@ -4,7 +4,8 @@
 
 namespace tcnum {
 
-Counterexample minimise(const Instruction& instruction, Oracle& oracle, const FastEmulator& emulator, Counterexample found) {
+Counterexample minimise(const Instruction& instruction, Oracle& oracle, const FastEmulator& emulator,
+                        Counterexample found) {
   const auto try_all = [&](std::vector<Problem> candidates) {
     if (candidates.empty()) return false;
     Tiles tiles = pack(instruction, candidates);
@@ -37,8 +38,7 @@ Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Fa
       candidates.back().c = 0;
     }
     for (std::size_t k = 0; k < p.a.size(); ++k) {
-      const std::uint64_t a = fewer_bits(format(instruction.a), p.a[k]),
-                          b = fewer_bits(format(instruction.b), p.b[k]);
+      const std::uint64_t a = fewer_bits(format(instruction.a), p.a[k]), b = fewer_bits(format(instruction.b), p.b[k]);
       if (a != p.a[k]) {
         candidates.push_back(p);
         candidates.back().a[k] = a;

@@ -7,7 +7,9 @@
 
 namespace tcnum {
 
-/// Removes terms, then low bits of significands, as long as oracle and emulator still differ. `found` is one where they do.
-Counterexample minimise(const Instruction& instruction, Oracle& oracle, const FastEmulator& emulator, Counterexample found);
+/// Removes terms, then low bits of significands, as long as oracle and emulator still differ. `found` is one where they
+/// do.
+Counterexample minimise(const Instruction& instruction, Oracle& oracle, const FastEmulator& emulator,
+                        Counterexample found);
 
 }  // namespace tcnum

@@ -1,5 +1,5 @@
-// The emulator against what is remembered of hardware's results by the trillion: a chunk of each record that a core does in
-// a fraction of a second, for every instruction that was recorded.
+// The emulator against what is remembered of hardware's results by the trillion: a chunk of each record that a core
+// does in a fraction of a second, for every instruction that was recorded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,9 +50,11 @@ TEST_P(Campaigns, TheCatalogueGivesTheHardwaresDigests) {
   for (const CampaignRecord& r : records) {
     if (r.chunk > kSmall) continue;
     // Another chunk for each distribution.
-    const std::uint64_t number = static_cast<std::uint64_t>(r.distribution) % r.digests.size(), first = number * r.chunk;
+    const std::uint64_t number = static_cast<std::uint64_t>(r.distribution) % r.digests.size(),
+                        first = number * r.chunk;
     const std::uint64_t count = std::min(r.chunk, r.count - first);
-    EXPECT_EQ(verifier->verify(r.distribution, r.seed, (r.first + first) / tile, count / tile).digest, r.digests[number])
+    EXPECT_EQ(verifier->verify(r.distribution, r.seed, (r.first + first) / tile, count / tile).digest,
+              r.digests[number])
         << name(r.distribution) << ", chunk " << number;
     ++checked;
   }
@@ -71,7 +73,8 @@ TEST(CampaignRecords, AreOfManyProblems) {
 
 INSTANTIATE_TEST_SUITE_P(Recorded, Campaigns, testing::ValuesIn(all_recorded()), [](const auto& test) {
   std::string text = std::string(arch(test.param.arch).name) + "_" + test.param.instruction;
-  std::ranges::replace_if(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  std::ranges::replace_if(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return text;
 });
 

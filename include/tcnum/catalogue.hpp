@@ -26,4 +26,9 @@ std::vector<CatalogueEntry> catalogue(ArchId arch);
 /// The accounts for one instruction (any N of wgmma); empty if nothing is known.
 std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction);
 
+/// The name of the instruction whose recorded answers stand for this one's too, mostly its own. The answers of a wgmma are
+/// recorded at N = 8, those of sparse integers in any order of metadata and of any signs as mma.sp of signed ones; that
+/// the others have the same datapath is in vectors/ARCH/campaigns.json.
+std::string recorded_as(Instruction instruction);
+
 }  // namespace tcnum
