@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands that README.md shows and puts their real output between the markers of the same name.
-#   docs/update_readme.sh [probe|test]…     (default: both)
+#   docs/update_readme.sh [probe|campaign|test]…     (default: all)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,11 +28,12 @@ update() {
   rm -f "$block" "$new"
 }
 
-(($# > 0)) || set -- probe test
+(($# > 0)) || set -- probe campaign test
 for name in "$@"; do
   case $name in
     probe) update probe 0 ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3 ;;
+    campaign) update campaign 0 ./run verify --campaign vectors/sm_90/campaigns.json ;;
     test) update test 4 ./run test ;;  # the summaries at the end
-    *) echo "update_readme.sh: $name is unknown; right would be probe or test" >&2 && exit 2 ;;
+    *) echo "update_readme.sh: $name is unknown; right would be probe, campaign or test" >&2 && exit 2 ;;
   esac
 done

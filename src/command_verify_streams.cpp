@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "campaign_run.hpp"
@@ -470,14 +471,25 @@ int verify_campaign(const VerifyOptions& options) {
     }
   }
   line.clear();
+  std::set<std::string> instructions, sources;
+  std::uint64_t remembered = 0;
+  for (const CampaignRecord& r : records) {
+    instructions.insert(r.instruction);
+    sources.insert(fmt::format("{} (driver {}, CUDA {}, {})", r.device, r.driver, r.cuda, r.date));
+    remembered += r.count;
+  }
   if (checked == 0 && !interrupted) {
     throw InputError(fmt::format("{}: holds no chunk that was asked for{}", options.campaign,
                                  options.all ? "" : "; right would be --all where all chunks are large"));
   }
   if (options.json != "-") {
-    say(fmt::format("{}: {} of {} dot products, {} {}{}\n{}", options.campaign, plural_text(checked, "chunk"),
+    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", options.campaign, plural_text(checked, "chunk"),
                     count_text(static_cast<double>(problems)), count_text(static_cast<double>(wrong)),
                     wrong == 1 ? "disagrees" : "disagree", interrupted ? " (interrupted)" : "", text));
+    say(table_text({{"records", fmt::format("{} dot products of {}, compared on the hardware",
+                                            count_text(static_cast<double>(remembered)),
+                                            plural_text(instructions.size(), "instruction"))},
+                    {"source", fmt::format("{}", fmt::join(sources, "; "))}}));
   }
   document["chunks"] = checked;
   document["dot_products"] = problems;
