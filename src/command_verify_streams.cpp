@@ -265,6 +265,15 @@ std::string plural_text(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", count_text(static_cast<double>(count)), what, count == 1 ? "" : "s");
 }
 
+/// As the user says, or as the records' folder is called: vectors/ARCH/campaigns.json.
+ArchId arch_of_campaign(const VerifyOptions& options) {
+  if (!options.arch.empty()) return parse_arch(options.arch);
+  const std::string folder = std::filesystem::absolute(options.campaign).parent_path().filename().string();
+  if (const auto id = find_arch(folder)) return *id;
+  throw InputError(
+      fmt::format("--arch: missing; right would be that of {}, one of {}", options.campaign, arch_names()));
+}
+
 }  // namespace
 
 int verify_streams(const VerifyOptions& options) {
@@ -395,7 +404,9 @@ int verify_streams(const VerifyOptions& options) {
       say(text + "\n");
     }
     if (!options.disagreements.empty() && !found.empty()) {
-      std::filesystem::create_directories(options.disagreements);
+      std::error_code error;
+      std::filesystem::create_directories(options.disagreements, error);
+      if (error) throw InputError(fmt::format("--disagreements: {}: {}", options.disagreements, error.message()));
       write_vectors((std::filesystem::path(options.disagreements) / (in->name() + ".safetensors")).string(),
                     vectors_of(found, id, source));
     }
@@ -419,7 +430,7 @@ int verify_streams(const VerifyOptions& options) {
 // --- Against what is remembered.
 
 int verify_campaign(const VerifyOptions& options) {
-  const ArchId id = parse_arch(options.arch.empty() ? "sm_90" : options.arch);
+  const ArchId id = arch_of_campaign(options);
   const std::vector<CampaignRecord> records = read_campaigns(options.campaign);
   const std::vector<const Instruction*> wanted = matching_instructions(options.instruction, id);
   const std::vector<Distribution> distributions = parse_distributions(options.distributions);

@@ -474,8 +474,8 @@ TEST_F(CliStreams, ACampaignIsRecordedAndChecked) {
   EXPECT_GE(v["instructions"][0]["count"], 200000);
   EXPECT_EQ(json::parse(text("c.json"))["schema"], "tcnum.campaigns/1");
 
-  EXPECT_EQ(run({"verify", "--campaign", "c.json"}).status, 0);
-  r = run({"verify", "--campaign", "c.json", "--all", "--json", "-"});
+  EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "c.json"}).status, 0);
+  r = run({"verify", "--arch", "sm_90", "--campaign", "c.json", "--all", "--json", "-"});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(json::parse(r.out)["dot_products"], v["instructions"][0]["count"]);
 
@@ -483,7 +483,7 @@ TEST_F(CliStreams, ACampaignIsRecordedAndChecked) {
   json wrong = json::parse(text("c.json"));
   wrong["campaigns"][3]["digests"][0] = "0x0123456789abcdef";
   write("wrong.json", wrong.dump());
-  r = run({"verify", "--campaign", "wrong.json", "--all"});
+  r = run({"verify", "--arch", "sm_90", "--campaign", "wrong.json", "--all"});
   EXPECT_EQ(r.status, 1);
   EXPECT_NE(r.out.find("0x0123456789abcdef"), std::string::npos);
 
@@ -491,7 +491,7 @@ TEST_F(CliStreams, ACampaignIsRecordedAndChecked) {
   for (const char* shard : {"2/3", "3/3", "1/3"}) {
     EXPECT_EQ(run(verify("2e5", {"--chunk", "4096", "--record", "parts.json", "--shard", shard})).status, 0);
   }
-  EXPECT_EQ(run({"verify", "--campaign", "parts.json", "--all"}).status, 0);
+  EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "parts.json", "--all"}).status, 0);
   std::uint64_t parts = 0;
   const json recorded = json::parse(text("parts.json"));
   for (const json& record : recorded["campaigns"]) parts += record["count"].get<std::uint64_t>();
@@ -555,9 +555,10 @@ TEST_F(CliStreams, BadInput) {
   expect_failure(verify("1e5", {"--record", "no/such/folder.json"}), 2, {"no/such/folder.json"});
   expect_failure({"verify", "--distribution", "wide", "--arch", "sm_90"}, 2, {"--count"});
   expect_failure({"verify", "--count", "1e5", "--campaign", "c.json"}, 2, {"--campaign"});
-  expect_failure({"verify", "--campaign", "none.json"}, 2, {"none.json"});
+  expect_failure({"verify", "--arch", "sm_90", "--campaign", "none.json"}, 2, {"none.json"});
 
   ASSERT_EQ(run(verify("1e5", {"--checkpoint", "cp.json", "--record", "c.json"})).status, 0);
+  expect_failure({"verify", "--campaign", "c.json"}, 2, {"--arch", "c.json"});
   expect_failure(verify("2e5", {"--checkpoint", "cp.json"}), 2, {"cp.json", "streams", "another run"});
   expect_failure(verify("1e5", {"--seed", "2", "--checkpoint", "cp.json"}), 2, {"cp.json", "another run"});
   write("cut.json", text("cp.json").substr(0, 1000));
@@ -568,7 +569,7 @@ TEST_F(CliStreams, BadInput) {
     json bad = good;
     bad[json::json_pointer(pointer)] = value;
     write("bad.json", bad.dump());
-    expect_failure({"verify", "--campaign", "bad.json"}, 2, {"bad.json", field});
+    expect_failure({"verify", "--arch", "sm_90", "--campaign", "bad.json"}, 2, {"bad.json", field});
     expect_failure(verify("1e5", {"--record", "bad.json"}), 2, {"bad.json", field});
   };
   refuse("/schema", "tcnum.campaigns/7", "schema");
