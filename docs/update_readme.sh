@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands that README.md shows and puts their real output between the markers of the same name.
-#   docs/update_readme.sh [probe|campaign|test]…     (default: all)
+#   docs/update_readme.sh [probe|explain|campaign|test]…     (default: all)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,12 +28,13 @@ update() {
   rm -f "$block" "$new"
 }
 
-(($# > 0)) || set -- probe campaign test
+(($# > 0)) || set -- probe explain campaign test
 for name in "$@"; do
   case $name in
     probe) update probe 0 ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3 ;;
+    explain) update explain 0 ./run explain --arch sm_90 --instr mma.m16n8k16.f32.f16.f16.f32 --a 0xd000,0x3c01 --b 0xc800,0x0401 --c 0xbe28fe00 ;;
     campaign) update campaign 0 ./run verify --campaign vectors/sm_90/campaigns.json ;;
     test) update test 4 ./run test ;;  # the summaries at the end
-    *) echo "update_readme.sh: $name is unknown; right would be probe, campaign or test" >&2 && exit 2 ;;
+    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, campaign or test" >&2 && exit 2 ;;
   esac
 done

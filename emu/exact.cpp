@@ -52,10 +52,16 @@ class Evaluation {
              std::uint64_t c, std::span<const std::uint64_t> sa, std::span<const std::uint64_t> sb)
       : n_(datapath.numerics), tree_(datapath.tree), a_(a), b_(b), c_(c), sa_(sa), sb_(sb) {}
 
-  std::uint64_t run() {
+  std::uint64_t run(std::vector<TracedNode>* trace = nullptr) {
     std::vector<Value> results;
     results.reserve(tree_.nodes.size());
-    for (const Node& node : tree_.nodes) results.push_back(sum(node, results));
+    for (const Node& node : tree_.nodes) {
+      TracedNode traced;
+      results.push_back(sum(node, results, trace == nullptr ? nullptr : &traced));
+      if (trace == nullptr) continue;
+      traced.result = traced_number(results.back());
+      trace->push_back(std::move(traced));
+    }
     return to_code(results.back());
   }
 
@@ -152,14 +158,29 @@ class Evaluation {
 
   Value term(const Term& t, const std::vector<Value>& results) const {
     switch (t.kind) {
-      case Term::Kind::accumulator: return operand(n_.c, c_, NanOperand::c);
-      case Term::Kind::product: return product(t.index);
-      case Term::Kind::node: return results[static_cast<std::size_t>(t.index)];
+      case Term::Kind::accumulator:
+        return operand(n_.c, c_, NanOperand::c);
+      case Term::Kind::product:
+        return product(t.index);
+      case Term::Kind::node:
+        return results[static_cast<std::size_t>(t.index)];
     }
     throw std::logic_error("term: no such kind");
   }
 
-  Value sum(const Node& node, const std::vector<Value>& results) const {
+  static TracedNumber traced_number(const Value& v) {
+    TracedNumber n{v.kind == Kind::finite     ? TracedNumber::Kind::finite
+                   : v.kind == Kind::infinity ? TracedNumber::Kind::infinity
+                                              : TracedNumber::Kind::nan,
+                   v.negative, "", v.lsb, v.exponent};
+    for (Integer rest = v.significand; rest != 0; rest >>= 1)
+      n.bits.insert(n.bits.begin(), bit_test(rest, 0) ? '1' : '0');
+    if (n.bits.empty()) n.bits = "0";
+    return n;
+  }
+
+  /// `traced`, if not null, is told of everything but the result.
+  Value sum(const Node& node, const std::vector<Value>& results, TracedNode* traced) const {
     const Unit& unit = n_.units[static_cast<std::size_t>(node.unit)];
     std::vector<Value> terms;
     for (const Term& t : node.terms) {
@@ -168,6 +189,11 @@ class Evaluation {
       if (t.kind == Term::Kind::node && terms.back().kind == Kind::nan) terms.back().nan_rank = nan_rank(NanOperand::c);
     }
 
+    if (traced != nullptr) {
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        traced->terms.push_back({node.terms[i], traced_number(terms[i]), traced_number(terms[i])});
+      }
+    }
     if (const auto special = special_sum(terms)) return *special;
 
     Value total;
@@ -208,6 +234,11 @@ class Evaluation {
     total.lsb = lsb;
     total.exponent = alignment;
     total.negative = signed_sum < 0 || (signed_sum == 0 && zero_is_negative(unit, terms));
+    if (traced != nullptr) {
+      for (std::size_t i = 0; i < terms.size(); ++i) traced->terms[i].kept = traced_number(cut_terms[i]);
+      traced->alignment = alignment;
+      traced->sum = traced_number(total);
+    }
     if (unit.scaled) total = scale(total, node.terms.front().index);
     if (total.kind != Kind::finite) return total;
     return rounded(total, unit.result, total.exponent, unit.underflow_sign);
@@ -233,8 +264,8 @@ class Evaluation {
     if (unit.zero_sign == ZeroSign::positive) return false;
     const auto is_negative = [](const Value& v) { return v.negative; };
     if (std::all_of(terms.begin(), terms.end(), is_negative)) return true;
-    const bool downward =
-        !unit.result.empty() && unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].rounding == Rounding::down;
+    const bool downward = !unit.result.empty() &&
+                          unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].rounding == Rounding::down;
     return downward && std::any_of(terms.begin(), terms.end(), is_negative);
   }
 
@@ -283,9 +314,8 @@ class Evaluation {
       return v;
     }
     const bool to_infinity =
-        s.overflow == Overflow::infinity ||
-        (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
-         s.rounding != (v.negative ? Rounding::up : Rounding::down));
+        s.overflow == Overflow::infinity || (s.overflow == Overflow::ieee && s.rounding != Rounding::toward_zero &&
+                                             s.rounding != (v.negative ? Rounding::up : Rounding::down));
     if (to_infinity) {
       v.kind = Kind::infinity;
     } else {
@@ -322,6 +352,12 @@ std::uint64_t emulate_exact(const Datapath& datapath, std::span<const std::uint6
                             std::span<const std::uint64_t> b, std::uint64_t c, std::span<const std::uint64_t> sa,
                             std::span<const std::uint64_t> sb) {
   return Evaluation(datapath, a, b, c, sa, sb).run();
+}
+
+std::uint64_t trace_exact(const Datapath& datapath, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                          std::uint64_t c, std::vector<TracedNode>& trace) {
+  trace.clear();
+  return Evaluation(datapath, a, b, c, {}, {}).run(&trace);
 }
 
 void emulate_exact(const Datapath& datapath, Tiles& tiles) {

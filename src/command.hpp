@@ -37,6 +37,7 @@ void add_probe(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_emulate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
 
 // --- Names that the user gives ----------------------------------------------------------------------------------
 

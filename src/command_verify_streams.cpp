@@ -13,6 +13,7 @@
 
 #include "campaign_run.hpp"
 #include "command_verify.hpp"
+#include "explain.hpp"
 #include "minimise.hpp"
 #include "report.hpp"
 #include "tcnum/fast.hpp"
@@ -191,10 +192,11 @@ Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle) {
   return {at, found.expected == found.observed ? found : minimise(in, oracle, emulator, found)};
 }
 
-std::string found_text(const Found& found) {
+std::string found_text(const Found& found, const Datapath& datapath) {
   return fmt::format(
-      "\n  {} {} of seed {}, made small:\n\n{}", name(found.at.distribution), found.at.index, found.at.seed,
-      problem_text(*found.at.instruction, found.small.problem, found.small.expected, found.small.observed));
+             "\n  {} {} of seed {}, made small:\n\n{}", name(found.at.distribution), found.at.index, found.at.seed,
+             problem_text(*found.at.instruction, found.small.problem, found.small.expected, found.small.observed)) +
+         "\n  By the datapath:\n\n" + explain_text(datapath, *found.at.instruction, found.small.problem);
 }
 
 /// One problem a tile, with what the hardware answered.
@@ -400,7 +402,8 @@ int verify_streams(const VerifyOptions& options) {
                           {"datapath", datapath_text(datapath)},
                           {"seed", std::to_string(options.seed)}});
       text += "\n" + table_text(rows);
-      for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i) text += found_text(found[i]);
+      for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i)
+        text += found_text(found[i], datapath.datapath);
       say(text + "\n");
     }
     if (!options.disagreements.empty() && !found.empty()) {

@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   tcnum::add_probe(app, action);
   tcnum::add_verify(app, action);
   tcnum::add_emulate(app, action);
+  tcnum::add_explain(app, action);
   tcnum::add_list(app, action);
   try {
     app.parse(argc, argv);

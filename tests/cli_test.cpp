@@ -450,6 +450,32 @@ TEST_F(Cli, ListShowsWhatIsKnown) {
   EXPECT_EQ(volta.out.find("e4m3"), std::string::npos);
 }
 
+TEST_F(Cli, Explains) {
+  Result r = run({"explain", "--arch", "sm_90", "--instr", kInstruction, "--a", "0x3c00,0x4000", "--b", "0x3c00,0x4200", "--c",
+                  "0x3f800000"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("d = 0x41000000 = 8"), std::string::npos) << r.out;  // 1 + 2 * 3 + 1
+
+  ASSERT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+  r = run({"explain", "--in", "p.safetensors", "--index", "700", "--datapath", kDatapath});
+  EXPECT_EQ(r.status, 0) << r.err;
+  const auto result = r.out.find("d = 0x"), observed = r.out.find("the file has 0x");
+  ASSERT_NE(observed, std::string::npos) << r.out;
+  EXPECT_EQ(r.out.substr(result + 4, 10), r.out.substr(observed + 13, 10));
+
+  const auto refuse = [&](std::vector<std::string> arguments, const std::vector<std::string>& parts) {
+    arguments.insert(arguments.begin(), "explain");
+    expect_failure(arguments, 2, parts);
+  };
+  refuse({}, {"--arch", "--in"});
+  refuse({"--in", "p.safetensors", "--index", "1000000000"}, {"--index", "p.safetensors"});
+  refuse({"--in", "p.safetensors", "--c", "0x0"}, {"--in"});
+  refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "1.5"}, {"--a", "1.5", "fp16"});
+  refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0x12345"}, {"--a", "0x12345", "fp16"});
+  refuse({"--arch", "sm_90", "--instr", kInstruction, "--b", "0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1"},
+         {"--b", "16"});
+}
+
 // --- Streams and campaigns, with a datapath in the hardware's place.
 
 class CliStreams : public Cli {
