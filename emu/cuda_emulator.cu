@@ -94,7 +94,8 @@ __device__ void load_side(const PortableDatapath& d, const StreamTiles& tiles, s
     const int line = is_a ? tiles.k.quotient(i) : i % kSide, place = is_a ? tiles.k.rest(i) : i / kSide,
               k = d.order[place];
     const bool beyond = !is_a && first_column + line >= tiles.shape.n;
-    const std::uint64_t index = is_a ? tiles.a_index(tile, line, k) : tiles.b_index(tile, tiles.row_of_b(tile, k), first_column + line);
+    const std::uint64_t index =
+        is_a ? tiles.a_index(tile, line, k) : tiles.b_index(tile, tiles.row_of_b(tile, k), first_column + line);
     put(line, place, beyond ? 0 : load_code(is_a ? tiles.a : tiles.b, index, bytes));
   }
 }
@@ -180,48 +181,42 @@ __global__ void __launch_bounds__(kThreads, 2)
   findings.add_digest();
 }
 
-__global__ void __launch_bounds__(kThreads)
-    integers_kernel(const __grid_constant__ PortableDatapath d, const __grid_constant__ StreamTiles tiles,
-                    StreamResult* result) {
-  auto* const a = reinterpret_cast<std::int32_t*>(shared_memory);
-  auto* const b = a + d.k * kSide;
-  Findings findings(d, tiles, result);
-  for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
-    for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
-      __syncthreads();
-      load_side(d, tiles, tile, true, 0, [&](int line, int place, std::uint64_t code) {
-        a[place * kSide + line] = static_cast<std::int32_t>(portable::read_integer(d.a, code));
-      });
-      load_side(d, tiles, tile, false, first_column, [&](int line, int place, std::uint64_t code) {
-        b[place * kSide + line] = static_cast<std::int32_t>(portable::read_integer(d.b, code));
-      });
-      __syncthreads();
-      each_problem(d, tiles, tile, first_column, [&](int row, int column, std::uint64_t c) {
-        findings.compare(tile, row, first_column + column,
-                         portable::integer_dot(d, a + row, kSide, b + column, kSide, c));
-      });
-    }
+/// Kinds that are evaluated one problem at a time: what an operand is, and how a dot product is computed.
+struct Integers {
+  using Number = std::int32_t;
+  __device__ static Number read(const Format& f, std::uint64_t code) {
+    return static_cast<Number>(portable::read_integer(f, code));
   }
-  findings.add_digest();
-}
+  __device__ static std::uint64_t dot(const PortableDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
+    return portable::integer_dot(d, a, kSide, b, kSide, c);
+  }
+};
+struct FmaChain {
+  using Number = std::uint64_t;
+  __device__ static Number read(const Format&, std::uint64_t code) { return code; }
+  __device__ static std::uint64_t dot(const PortableDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
+    return portable::fma_chain_dot(d, a, kSide, b, kSide, c);
+  }
+};
 
+template <class Kind>
 __global__ void __launch_bounds__(kThreads)
-    fma_chain_kernel(const __grid_constant__ PortableDatapath d, const __grid_constant__ StreamTiles tiles,
-                     StreamResult* result) {
-  auto* const a = reinterpret_cast<std::uint64_t*>(shared_memory);
+    one_by_one_kernel(const __grid_constant__ PortableDatapath d, const __grid_constant__ StreamTiles tiles,
+                      StreamResult* result) {
+  using Number = typename Kind::Number;
+  auto* const a = reinterpret_cast<Number*>(shared_memory);
   auto* const b = a + d.k * kSide;
   Findings findings(d, tiles, result);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
-      __syncthreads();
+      __syncthreads();  // all are done with what was there
       load_side(d, tiles, tile, true, 0,
-                [&](int line, int place, std::uint64_t code) { a[place * kSide + line] = code; });
+                [&](int line, int place, std::uint64_t code) { a[place * kSide + line] = Kind::read(d.a, code); });
       load_side(d, tiles, tile, false, first_column,
-                [&](int line, int place, std::uint64_t code) { b[place * kSide + line] = code; });
+                [&](int line, int place, std::uint64_t code) { b[place * kSide + line] = Kind::read(d.b, code); });
       __syncthreads();
       each_problem(d, tiles, tile, first_column, [&](int row, int column, std::uint64_t c) {
-        findings.compare(tile, row, first_column + column,
-                         portable::fma_chain_dot(d, a + row, kSide, b + column, kSide, c));
+        findings.compare(tile, row, first_column + column, Kind::dot(d, a + row, b + column, c));
       });
     }
   }
@@ -246,9 +241,9 @@ cudaError_t launch_comparison(const PortableDatapath& d, const StreamTiles& tile
   const std::size_t line = static_cast<std::size_t>(d.k) * kSide;  // numbers of a side
   switch (d.kind) {
     case PortableDatapath::Kind::integers:
-      return launch(integers_kernel, tiles.count, 2 * line * sizeof(std::int32_t), d, tiles, result);
+      return launch(one_by_one_kernel<Integers>, tiles.count, 2 * line * sizeof(Integers::Number), d, tiles, result);
     case PortableDatapath::Kind::fma_chain:
-      return launch(fma_chain_kernel, tiles.count, 2 * line * sizeof(std::uint64_t), d, tiles, result);
+      return launch(one_by_one_kernel<FmaChain>, tiles.count, 2 * line * sizeof(FmaChain::Number), d, tiles, result);
     case PortableDatapath::Kind::sums:
       break;
   }

@@ -585,6 +585,18 @@ TCNUM_HOST_DEVICE inline Slot make_slot(const Recipe& r, std::uint64_t tile, con
 
 // --- Elements.
 
+TCNUM_HOST_DEVICE inline std::uint64_t floating(const Format& f, Draw draw, const Words& w, Range range,
+                                                bool negative) {
+  switch (draw) {
+    case Draw::bits:
+      return finite(f, (static_cast<std::uint64_t>(w.choice) << 32 | w.fraction) & f.code_mask());
+    case Draw::gaussian:
+      return gaussian(f, w);
+    default:
+      return number(f, w, range, negative);
+  }
+}
+
 TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw& f, const Slot& slot, Role role,
                                                const Words& w) {
   const bool is_a = role == Role::a;
@@ -594,14 +606,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw&
   if (is_a ? slot.a_zero : slot.b_zero) return signed_zero(format, negative);
   const Range range = is_a ? slot.a : slot.b;
   if (!format.floating) return integer(format, w, f.frame.draw, range, negative);
-  switch (f.frame.draw) {
-    case Draw::bits:
-      return finite(format, (static_cast<std::uint64_t>(w.choice) << 32 | w.fraction) & format.code_mask());
-    case Draw::gaussian:
-      return gaussian(format, w);
-    default:
-      return number(format, w, range, negative);
-  }
+  return floating(format, f.frame.draw, w, range, negative);
 }
 
 /// The opposite of b's code, or of an integer as near to it as there is.
@@ -680,14 +685,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::ui
     return assemble<std::uint64_t>(r.c, negative, r.c.max_exponent(), detail::low_mask(r.c.fraction_bits),
                                    ~std::uint64_t{0});
   }
-  switch (frame.draw) {
-    case Draw::bits:
-      return finite(r.c, (static_cast<std::uint64_t>(w.choice) << 32 | w.fraction) & r.c.code_mask());
-    case Draw::gaussian:
-      return gaussian(r.c, w);
-    default:
-      return number(r.c, w, frame.c, negative);
-  }
+  return floating(r.c, frame.draw, w, frame.c, negative);
 }
 
 /// The c of a frame with a cancelled slot.
