@@ -10,6 +10,7 @@
 #include "tcnum/fit.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/oracle.hpp"
+#include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -19,14 +20,14 @@ void fit_recorded(benchmark::State& state, const std::string& path) {
   const Vectors vectors = read_vectors(path);
   for (auto _ : state) {
     Fit fit(*find_instruction(vectors.instruction), nullptr, {});
-    fit.add_recorded(vectors.tiles);
+    fit.add_recorded(gather(vectors.tiles));
     state.SetLabel(std::string(name(fit.run().verdict)));
   }
 }
 
 void fit_live(benchmark::State& state, const Instruction* instruction) {
   try {
-    const auto oracle = make_gpu_oracle(*instruction);
+    const auto oracle = make_gpu_dot_oracle(*instruction);
     for (auto _ : state) {
       Fit fit(*instruction, oracle.get(), {});
       state.SetLabel(std::string(name(fit.run().verdict)));
