@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 struct Integers {
   using Number = std::int32_t;
   __device__ static Number read(const Format& f, std::uint64_t code) {
-    return static_cast<Number>(portable::read_integer(f, code));
+    return static_cast<Number>(integer_of(f, code));
   }
   __device__ static std::uint64_t dot(const PortableDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
     return portable::integer_dot(d, a, kSide, b, kSide, c);

@@ -8,6 +8,7 @@
 #include "portable_datapath.hpp"
 #include "rounding_steps.hpp"
 #include "tcnum/host_device.hpp"
+#include "tcnum/integers.hpp"
 
 namespace tcnum::portable {
 
@@ -145,9 +146,8 @@ TCNUM_HOST_DEVICE inline bool zero_is_negative(const Unit& unit, bool all_negati
   return all_negative || (any_negative && down);
 }
 
-template <class U>
-TCNUM_HOST_DEVICE TCNUM_NOINLINE Value rounded(const PortableDatapath& d, const Unit& unit, Rounded<U> r,
-                                               int alignment) {
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value rounded(const PortableDatapath& d, const Unit& unit,
+                                                      Rounded<std::uint64_t> r, int alignment) {
   unsigned consulted = 0;
   apply_steps<false>(r, unit.result, alignment, unit.underflow_sign,
                      d.c_rule.subnormal_exponent == SubnormalExponent::minimum, consulted);
@@ -524,12 +524,6 @@ TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, 
 
 // --- Integers.
 
-TCNUM_HOST_DEVICE inline std::int64_t read_integer(const Format& f, std::uint64_t code) {
-  const Decoded x = decode(f, code);
-  const auto magnitude = static_cast<std::int64_t>(x.significand);
-  return x.negative ? -magnitude : magnitude;
-}
-
 TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const PortableDatapath& d, const std::int32_t* a, int a_pitch,
                                                    const std::int32_t* b, int b_pitch, std::uint64_t c_code) {
   const bool differ = d.integers.operation == ProductOperation::exclusive_or;
@@ -544,7 +538,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const PortableDatapath& d, co
     }
     std::int64_t sum = products;
     for (const int other : node.others) {
-      if (other == PortableNode::kAccumulator) sum += read_integer(d.c, c_code);
+      if (other == PortableNode::kAccumulator) sum += integer_of(d.c, c_code);
       if (other >= 0) sum += results[other];
     }
     results[number] = apply_steps(d.integers.unit[static_cast<std::size_t>(node.unit)], sum, overflowed);

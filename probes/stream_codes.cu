@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(kStreamThreads)
 
 cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles& tiles) {
   const auto blocks = static_cast<unsigned>(std::min(kMostBlocks, tiles.count));
-  if (stream::is_sweep(recipe.distribution))
+  if (is_sweep(recipe.distribution))
     sweep_kernel<<<blocks, kStreamThreads>>>(recipe, tiles);
   else
     codes_kernel<<<blocks, kStreamThreads>>>(recipe, tiles);

@@ -16,6 +16,7 @@
 
 #include "tcnum/distribution.hpp"
 #include "tcnum/format.hpp"
+#include "tcnum/integers.hpp"
 
 namespace tcnum::stream {
 
@@ -229,20 +230,10 @@ TCNUM_HOST_DEVICE inline std::uint64_t special(const Format& f, const Words& w) 
 
 // --- Integers, as whole numbers.
 
-TCNUM_HOST_DEVICE inline std::int64_t lowest_of(const Format& f) {
-  return f.has_sign ? -(std::int64_t{1} << f.fraction_bits) : 0;
-}
-TCNUM_HOST_DEVICE inline std::int64_t highest_of(const Format& f) { return (std::int64_t{1} << f.fraction_bits) - 1; }
-
-TCNUM_HOST_DEVICE inline std::int64_t integer_value(const Format& f, std::uint64_t code) {
-  const Decoded d = decode(f, code);
-  const auto magnitude = static_cast<std::int64_t>(d.significand);
-  return d.negative ? -magnitude : magnitude;
-}
+/// That number, or the nearest that the format has.
 TCNUM_HOST_DEVICE inline std::uint64_t integer_code(const Format& f, std::int64_t x) {
-  if (x < lowest_of(f)) x = lowest_of(f);
-  if (x > highest_of(f)) x = highest_of(f);
-  return static_cast<std::uint64_t>(x) & f.code_mask();
+  const auto [lowest, highest] = range_of(f);
+  return code_of(f, x < lowest ? lowest : x > highest ? highest : x);
 }
 
 TCNUM_HOST_DEVICE inline std::uint64_t integer(const Format& f, const Words& w, Draw draw, Range range, bool negative) {
@@ -252,18 +243,18 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer(const Format& f, const Words& w, 
       return mixed >> 32 & f.code_mask();
     case Draw::gaussian: {
       std::int64_t sum = 0;
-      for (int n = 0; n < 4; ++n) sum += integer_value(f, mixed >> (n * 8) & f.code_mask());
+      for (int n = 0; n < 4; ++n) sum += integer_of(f, mixed >> (n * 8) & f.code_mask());
       return integer_code(f, sum / 4);
     }
     case Draw::end: {
       const std::int64_t inside = w.chance() < percent(60) ? 0 : static_cast<std::int64_t>(w.fraction & 3);
-      return integer_code(f, negative ? lowest_of(f) + inside : highest_of(f) - inside);
+      return integer_code(f, negative ? range_of(f).lowest + inside : range_of(f).highest - inside);
     }
     case Draw::pattern: {
       constexpr std::uint64_t kPatterns[8] = {0, 1, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa, ~std::uint64_t{0}, 0, 0, 0};
       const unsigned which = w.fraction % 7;
-      if (which == 5) return integer_code(f, lowest_of(f));
-      if (which == 6) return integer_code(f, highest_of(f));
+      if (which == 5) return integer_code(f, range_of(f).lowest);
+      if (which == 6) return integer_code(f, range_of(f).highest);
       return kPatterns[which] & f.code_mask();
     }
     case Draw::number:
@@ -331,9 +322,16 @@ TCNUM_HOST_DEVICE inline void draw_pairs(const Recipe& r, Sequence& random, Fram
   if (random.chance(50)) frame.pairs |= random.word();
 }
 
+/// Unless make_frame() says otherwise.
+TCNUM_HOST_DEVICE inline Draw usual_draw(Distribution distribution) {
+  if (distribution == Distribution::gaussian) return Draw::gaussian;
+  return distribution == Distribution::uniform_bits ? Draw::bits : Draw::number;
+}
+
 TCNUM_HOST_DEVICE inline FrameDraw make_integer_frame(const Recipe& r, Sequence& random) {
   FrameDraw f;
   Frame& frame = f.frame;
+  frame.draw = usual_draw(r.distribution);
   const auto all = [&](Range range) { f.exponents = {range, range}; };
   const int c_bits = r.c.fraction_bits;
   switch (r.distribution) {
@@ -384,11 +382,7 @@ TCNUM_HOST_DEVICE inline FrameDraw make_integer_frame(const Recipe& r, Sequence&
     case Distribution::specials:
       frame.draw = Draw::pattern;
       break;
-    case Distribution::gaussian:
-      frame.draw = Draw::gaussian;
-      break;
     default:
-      frame.draw = Draw::bits;
       break;
   }
   return f;
@@ -399,6 +393,7 @@ TCNUM_HOST_DEVICE inline FrameDraw make_frame(const Recipe& r, std::uint64_t til
   if (!r.d.floating) return make_integer_frame(r, random);
   FrameDraw f;
   Frame& frame = f.frame;
+  frame.draw = usual_draw(r.distribution);
   const int quantum = r.d.min_exponent() - r.d.fraction_bits;  // exponent of the smallest positive result
   const int c_lowest = r.c.min_exponent() - r.c.fraction_bits;
   switch (r.distribution) {
@@ -487,11 +482,7 @@ TCNUM_HOST_DEVICE inline FrameDraw make_frame(const Recipe& r, std::uint64_t til
       frame.operand_special = kChances / static_cast<std::uint32_t>(3 * r.shape.k) + 1;
       frame.c_special = percent(10);
       break;
-    case Distribution::gaussian:
-      frame.draw = Draw::gaussian;
-      break;
     default:
-      frame.draw = Draw::bits;
       break;
   }
   return f;
@@ -611,7 +602,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw&
 
 /// The opposite of b's code, or of an integer as near to it as there is.
 TCNUM_HOST_DEVICE inline std::uint64_t opposite(const Format& f, std::uint64_t code) {
-  if (!f.floating) return f.has_sign ? integer_code(f, -integer_value(f, code)) : code;
+  if (!f.floating) return f.has_sign ? integer_code(f, -integer_of(f, code)) : code;
   return decode(f, code).number_class == NumberClass::zero && f.non_finite == NonFinite::nan_negative_zero
              ? code
              : code ^ sign_bit(f);
@@ -644,7 +635,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, std::uint64
 
 /// About −a·b, exactly where c can hold it.
 TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b) {
-  if (!r.d.floating) return integer_code(r.c, -integer_value(r.a, a) * integer_value(r.b, b));
+  if (!r.d.floating) return integer_code(r.c, -integer_of(r.a, a) * integer_of(r.b, b));
   const Decoded x = decode(r.a, a), y = decode(r.b, b);
   const bool negative = x.negative == y.negative;
   if (!x.is_finite() || !y.is_finite() || x.significand == 0 || y.significand == 0) return signed_zero(r.c, negative);
@@ -673,7 +664,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::ui
     if (r.distribution == Distribution::edges) {
       const auto inside = static_cast<std::int64_t>(w.mixed() & detail::low_mask(frame.reach));
       const bool at_lowest = frame.negative == (w.chance() < percent(85));
-      return integer_code(r.c, at_lowest ? lowest_of(r.c) + inside : highest_of(r.c) - inside);
+      return integer_code(r.c, at_lowest ? range_of(r.c).lowest + inside : range_of(r.c).highest - inside);
     }
     return w.chance() < frame.c_zero ? 0 : integer(r.c, w, frame.draw, frame.c, w.negative());
   }
@@ -696,10 +687,6 @@ TCNUM_HOST_DEVICE inline std::uint64_t cancelling_code(const Recipe& r, std::uin
 }
 
 // --- Sweeps.
-
-TCNUM_HOST_DEVICE inline bool is_sweep(Distribution distribution) {
-  return static_cast<std::size_t>(distribution) >= kRandomDistributions;
-}
 
 /// Where a tile of a sweep begins: the first row and column of a matrix of all of them, and its layer, which is c's
 /// code.

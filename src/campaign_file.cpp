@@ -38,7 +38,7 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   whole_tiles("first", r.first, 0);
   whole_tiles("count", r.count, tile);
   whole_tiles("chunk", r.chunk, tile);
-  if (static_cast<std::size_t>(r.distribution) >= kRandomDistributions) {
+  if (is_sweep(r.distribution)) {
     const auto size = sweep_size(*in, r.distribution, r.seed);
     if (!size) fields.fail("distribution", distribution + " is not of this instruction, with this seed");
     if (r.first + r.count > *size) fields.fail("count", fmt::format("{} goes beyond the sweep's {}", r.count, *size));

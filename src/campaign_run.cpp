@@ -57,14 +57,14 @@ std::uint64_t StreamTask::mismatches() const {
 }
 
 std::vector<StreamTask> plan(const CampaignPlan& plan) {
-  const auto random = static_cast<std::uint64_t>(std::ranges::count_if(
-      plan.distributions, [](Distribution d) { return static_cast<std::size_t>(d) < kRandomDistributions; }));
+  const auto random = static_cast<std::uint64_t>(
+      std::ranges::count_if(plan.distributions, [](Distribution d) { return !is_sweep(d); }));
   std::vector<StreamTask> tasks;
   for (const Instruction* in : plan.instructions) {
     const std::uint64_t tile = stream_shape(*in).problems();
     for (const Distribution distribution : plan.distributions) {
       std::uint64_t tiles = 0;
-      if (static_cast<std::size_t>(distribution) < kRandomDistributions) {
+      if (!is_sweep(distribution)) {
         tiles = divide_up(divide_up(plan.count, random), tile);
       } else if (const auto size = sweep_size(*in, distribution, plan.seed)) {
         tiles = *size / tile;

@@ -28,7 +28,7 @@ struct Comparison {
   std::vector<Example> examples;  ///< the first few mismatches
 
   /// `expected` holds the emulator's results, `observed` the hardware's, to the same problems.
-  void add(const Tiles& expected, const Tiles& observed, const std::string& where) {
+  void add(const Tiles& expected, const Tiles& observed) {
     count += observed.size();
     if (expected.d == observed.d) return;
     for (std::size_t i = 0; i < observed.size(); ++i) {
@@ -37,7 +37,7 @@ struct Comparison {
       if (examples.size() >= kMostExamples) continue;
       const std::size_t per_tile = observed.m * observed.n;
       examples.push_back(
-          {fmt::format("{}tile {}, row {}, column {}", where, i / per_tile, i % per_tile / observed.n, i % observed.n),
+          {fmt::format("tile {}, row {}, column {}", i / per_tile, i % per_tile / observed.n, i % observed.n),
            problem_at(observed, i), expected.d[i], observed.d[i]});
     }
   }
@@ -107,7 +107,7 @@ int verify_files(const VerifyOptions& options) {
     Tiles expected = gather(vectors.tiles);
     FastEmulator(datapath.datapath).run(expected, all_threads());
     Comparison comparison;
-    comparison.add(expected, vectors.tiles, "");
+    comparison.add(expected, vectors.tiles);
     mismatches += comparison.mismatches;
 
     if (options.json != "-") {
@@ -125,6 +125,10 @@ int verify_files(const VerifyOptions& options) {
     comparison.put(one, *instruction);
     document["files"].push_back(std::move(one));
   }
+  return finish_verification(options, document, mismatches);
+}
+
+int finish_verification(const VerifyOptions& options, ordered_json& document, std::uint64_t mismatches) {
   document["mismatches"] = mismatches;
   if (!options.json.empty()) write_json(options.json, document);
   return mismatches == 0 ? kAgreed : kDisagreed;

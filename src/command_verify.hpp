@@ -27,6 +27,8 @@ int verify_streams(const VerifyOptions& options);
 int verify_campaign(const VerifyOptions& options);
 
 nlohmann::ordered_json new_verify_document();
+/// Writes the document, if that is asked for; the exit status.
+int finish_verification(const VerifyOptions& options, nlohmann::ordered_json& document, std::uint64_t mismatches);
 std::string datapath_text(const NamedDatapath& datapath);
 nlohmann::ordered_json datapath_json(const NamedDatapath& datapath);
 /// Those whose names match; all, if there is no pattern.

@@ -1,9 +1,8 @@
 // Streams on the CPU.
-#include <atomic>
-#include <exception>
+#include <algorithm>
 #include <mutex>
-#include <thread>
 
+#include "parallel.hpp"
 #include "tcnum/campaign.hpp"
 #include "tcnum/fast.hpp"
 
@@ -19,33 +18,17 @@ class CpuStreamVerifier final : public StreamVerifier {
                        std::uint64_t count) override {
     StreamOutcome total;
     std::mutex mutex;
-    std::atomic<std::uint64_t> next = 0;
-    std::exception_ptr failure;
-    const auto work = [&] {
-      try {
-        for (std::uint64_t done = next.fetch_add(kBatch); done < count; done = next.fetch_add(kBatch)) {
-          const std::uint64_t first = first_tile + done;
-          Tiles tiles = make_stream_tiles(in_, distribution, seed, first, std::min(kBatch, count - done));
-          const StreamOutcome part = compare(tiles, first * stream_shape(in_).problems(), mutex);
-          const std::lock_guard lock(mutex);
-          total.digest += part.digest;
-          total.mismatches += part.mismatches;
-          for (const std::uint64_t index : part.examples) {
-            if (total.examples.size() < kMostExamples) total.examples.push_back(index);
-          }
-        }
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = count;
+    in_parallel((count + kBatch - 1) / kBatch, threads_, [&](std::size_t batch) {
+      const std::uint64_t done = batch * kBatch, first = first_tile + done;
+      Tiles tiles = make_stream_tiles(in_, distribution, seed, first, std::min(kBatch, count - done));
+      const StreamOutcome part = compare(tiles, first * stream_shape(in_).problems(), mutex);
+      const std::lock_guard lock(mutex);
+      total.digest += part.digest;
+      total.mismatches += part.mismatches;
+      for (const std::uint64_t index : part.examples) {
+        if (total.examples.size() < kMostExamples) total.examples.push_back(index);
       }
-    };
-    {
-      std::vector<std::jthread> pool;
-      for (unsigned i = 1; i < threads_; ++i) pool.emplace_back(work);
-      work();
-    }
-    if (failure) std::rethrow_exception(failure);
+    });
     return total;
   }
 

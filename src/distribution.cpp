@@ -69,7 +69,7 @@ Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::u
   std::vector<stream::Slot> slots(tiles.k);
   std::array<std::uint64_t, stream::kAccumulators> accumulators{};
   for (std::uint64_t tile = first; tile < first + count; ++tile) {
-    const bool sweep = stream::is_sweep(distribution);
+    const bool sweep = is_sweep(distribution);
     const stream::FrameDraw frame = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
     for (int kk = 0; kk < k && !sweep; ++kk)
       slots[static_cast<std::size_t>(kk)] = stream::make_slot(recipe, tile, frame, kk);

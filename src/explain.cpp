@@ -13,9 +13,13 @@ namespace {
 
 constexpr std::size_t kMostCutBits = 24;  // that are shown; more are counted
 
+/// Exponents of the first and of the last bit that is set, of a finite number that is not zero.
+int first_bit(const TracedNumber& n) { return n.lsb + static_cast<int>(n.bits.size()) - 1; }
+int last_bit(const TracedNumber& n) { return first_bit(n) - static_cast<int>(n.bits.find_last_of('1')); }
+
 /// Bits of a number from 2^first down to 2^last; zeros where it has none.
 std::string bits_between(const TracedNumber& n, int first, int last) {
-  const int leading = n.lsb + static_cast<int>(n.bits.size()) - 1;
+  const int leading = first_bit(n);
   std::string text;
   for (int e = first; e >= last; --e)
     text += e > leading || e < n.lsb ? '0' : n.bits[static_cast<std::size_t>(leading - e)];
@@ -31,7 +35,7 @@ std::string special(const TracedNumber& n) {
 std::string binary(const TracedNumber& n, int exponent, int last) {
   if (n.kind != TracedNumber::Kind::finite) return special(n);
   if (n.bits == "0") return n.negative ? "-0" : "+0";
-  const int leading = n.lsb + static_cast<int>(n.bits.size()) - 1;
+  const int leading = first_bit(n);
   std::string text = (n.negative ? "-" : "+") + bits_between(n, std::max(leading, exponent), exponent);
   if (last < exponent) text += "." + bits_between(n, exponent - 1, last);
   return text;
@@ -40,16 +44,16 @@ std::string binary(const TracedNumber& n, int exponent, int last) {
 /// "-1.011 * 2^5".
 std::string scientific(const TracedNumber& n) {
   if (n.kind != TracedNumber::Kind::finite || n.bits == "0") return binary(n, 0, 0);
-  const int leading = n.lsb + static_cast<int>(n.bits.size()) - 1;
-  const int last = n.lsb + static_cast<int>(n.bits.size() - 1 - n.bits.find_last_of('1'));
+  const int leading = first_bit(n);
+  const int last = last_bit(n);
   return fmt::format("{} * 2^{}", binary(n, leading, std::min(last, leading)), leading);
 }
 
 /// The bits of a number below 2^lsb.
 std::string cut_bits(const TracedNumber& n, int lsb) {
   if (n.bits == "0" || n.lsb >= lsb) return "";
-  const int leading = n.lsb + static_cast<int>(n.bits.size()) - 1;
-  const int last = n.lsb + static_cast<int>(n.bits.size() - 1 - n.bits.find_last_of('1'));
+  const int leading = first_bit(n);
+  const int last = last_bit(n);
   if (last >= lsb) return "";
   const int skipped = lsb - 1 - leading;  // zeros before its first bit
   std::string text = skipped > 8 ? fmt::format("({} zeros) ", skipped) : "";

@@ -1,18 +1,17 @@
 #include "tcnum/fit.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
 #include <span>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "integers.hpp"
 #include "minimise.hpp"
+#include "parallel.hpp"
 #include "separate.hpp"
 
 namespace tcnum {
@@ -464,22 +463,10 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
   }
 }
 
-/// Calls body(i) for i from 0 to count − 1, on several threads.
-template <class Body>
-void Fit::in_parallel(std::size_t count, const Body& body) const {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) body(i);
-  };
-  std::vector<std::jthread> others;
-  for (unsigned t = 1; t < options_.threads; ++t) others.emplace_back(work);
-  work();
-}
-
 void Fit::eliminate(FitResult& result) {
   collect_probes();
   std::vector<std::vector<Choice>> found(space_.structures().size());
-  in_parallel(found.size(), [&](std::size_t s) { found[s] = cores_of(static_cast<int>(s)); });
+  in_parallel(found.size(), options_.threads, [&](std::size_t s) { found[s] = cores_of(static_cast<int>(s)); });
   cores_.clear();
   for (const std::vector<Choice>& cores : found) cores_.insert(cores_.end(), cores.begin(), cores.end());
   thin_out(result);
@@ -489,7 +476,7 @@ void Fit::eliminate(FitResult& result) {
 /// Keeps the cores that none of these answers refutes.
 void Fit::filter_cores(const std::vector<std::size_t>& numbers) {
   std::vector<char> alive(cores_.size());
-  in_parallel(cores_.size(), [&](std::size_t i) {
+  in_parallel(cores_.size(), options_.threads, [&](std::size_t i) {
     // Most cores fall to an answer that felled another: those are tried first.
     static thread_local std::vector<std::size_t> order;
     start_order(order, numbers.size());
@@ -534,7 +521,7 @@ void Fit::expand_all() {
   for (std::size_t first = 0; first < cores_.size() && survivors_.empty(); first += kFewCores) {
     const std::size_t count = std::min(kFewCores, cores_.size() - first);
     std::vector<std::vector<Survivor>> found(count);
-    in_parallel(count, [&](std::size_t i) { found[i] = expand(cores_[first + i]); });
+    in_parallel(count, options_.threads, [&](std::size_t i) { found[i] = expand(cores_[first + i]); });
     for (std::size_t i = 0; i < count; ++i) {
       if (!found[i].empty()) alive.push_back(cores_[first + i]);
       for (Survivor& survivor : found[i]) {

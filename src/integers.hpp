@@ -1,32 +1,13 @@
-// Integers of the formats that are integers.
+// Products of integers.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "tcnum/format.hpp"
+#include "tcnum/integers.hpp"
 
 namespace tcnum {
-
-struct IntegerRange {
-  std::int64_t lowest, highest;
-};
-
-inline IntegerRange range_of(const Format& f) {
-  const std::int64_t beyond = std::int64_t{1} << f.fraction_bits;
-  return {f.has_sign ? -beyond : 0, beyond - 1};
-}
-
-inline std::uint64_t code_of(const Format& f, std::int64_t value) {
-  return static_cast<std::uint64_t>(value) & f.code_mask();
-}
-
-inline std::int64_t integer_of(const Format& f, std::uint64_t code) {
-  const Decoded d = decode(f, code);
-  const auto magnitude = static_cast<std::int64_t>(d.significand);
-  return d.negative ? -magnitude : magnitude;
-}
 
 /// An operand of each format, and their product.
 struct Factors {

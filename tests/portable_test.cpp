@@ -70,8 +70,8 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
       for (std::size_t r = 0; r < kRows; ++r) {
         a[p * kRows + r] = tiles.a[tiles.a_index(0, r, d.order[p])];
         b[p * kRows + r] = tiles.b[tiles.b_index(0, d.order[p], r)];
-        ai[p * kRows + r] = static_cast<std::int32_t>(portable::read_integer(d.a, a[p * kRows + r]));
-        bi[p * kRows + r] = static_cast<std::int32_t>(portable::read_integer(d.b, b[p * kRows + r]));
+        ai[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.a, a[p * kRows + r]));
+        bi[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.b, b[p * kRows + r]));
       }
     }
     for (std::size_t i = 0; i < kRows; ++i) {

@@ -36,6 +36,9 @@ enum class Distribution : std::uint8_t {
   operand_pairs,            ///< 16-bit operands: all products at place seed % k, with c = the code seed / k
 };
 inline constexpr std::size_t kDistributions = 14, kRandomDistributions = 11;
+constexpr bool is_sweep(Distribution distribution) {
+  return static_cast<std::size_t>(distribution) >= kRandomDistributions;
+}
 std::string_view name(Distribution distribution);
 std::optional<Distribution> find_distribution(std::string_view text);
 

@@ -150,8 +150,6 @@ class Fit {
   std::vector<std::size_t> wrong_answers(const Datapath& datapath) const;
   std::vector<Choice> cores_of(int structure) const;
   std::vector<Survivor> expand(const Choice& core) const;
-  template <class Body>
-  void in_parallel(std::size_t count, const Body& body) const;
   void eliminate(FitResult& result);
   void filter_cores(const std::vector<std::size_t>& numbers);
   void thin_out(FitResult& result);
