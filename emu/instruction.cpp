@@ -164,7 +164,8 @@ constexpr auto kMmaRows = [] {
 }();
 
 /// wgmma at its smallest N; C and D are the same registers. Only sm_90a: later architectures have tcgen05 instead.
-constexpr std::array kWgmmaBases = std::to_array<Instruction>({
+/// wgmma.sp has a row for each of these too, with twice the K.
+constexpr std::array kFloatWgmmaBases = std::to_array<Instruction>({
     {kWgmma, 64, 8, 16, fp32, fp16, fp16, fp32, archs({sm_90})},
     {kWgmma, 64, 8, 16, fp16, fp16, fp16, fp16, archs({sm_90})},
     {kWgmma, 64, 8, 16, fp32, bf16, bf16, fp32, archs({sm_90})},
@@ -179,20 +180,59 @@ constexpr std::array kWgmmaBases = std::to_array<Instruction>({
     {kWgmma, 64, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, archs({sm_90})},
 });
 
+/// The same of integers, of which not every N is legal. Bits have no sparse form, and no exclusive or.
+struct IntegerWgmma {
+  int k;
+  std::span<const FormatId> operands;
+  std::span<const Modifier> modifiers;
+  bool has_sparse;
+};
+constexpr std::array kIntegerWgmma = std::to_array<IntegerWgmma>({
+    {32, kBytes, kIntegerModifiers, true},
+    {256, kBit, kAnd, false},
+});
+
 constexpr int kWgmmaSmallestN = 8;
 constexpr int kWgmmaLargestN = 256;
-constexpr std::size_t kWgmmaWidths = kWgmmaLargestN / kWgmmaSmallestN;
-
-constexpr auto kInstructions = [] {
-  std::array<Instruction, kMmaRows.size() + kWgmmaBases.size() * kWgmmaWidths> rows{};
-  auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
-  for (const Instruction& base : kWgmmaBases) {
+/// The widths that wgmma has.
+constexpr bool wgmma_has_width(bool floating, int n) {
+  return n % 8 == 0 && kWgmmaSmallestN <= n && n <= kWgmmaLargestN && (floating || n <= 32 || n % 16 == 0);
+}
+/// Calls visit(row) for each wgmma: all widths of each of its kinds.
+template <class Visit>
+constexpr void each_wgmma(const Visit& visit) {
+  const auto widths = [&](Instruction row, Sparsity sparsity) {
+    row.sparsity = sparsity;
+    if (row.sparse()) row.k *= 2;
     for (int n = kWgmmaSmallestN; n <= kWgmmaLargestN; n += kWgmmaSmallestN) {
-      *next = base;
-      next->n = n;
-      ++next;
+      row.n = n;
+      if (wgmma_has_width(format(row.a).floating, n)) visit(row);
+    }
+  };
+  for (const Sparsity sparsity : {Sparsity::none, Sparsity::ascending}) {
+    for (const Instruction& base : kFloatWgmmaBases) widths(base, sparsity);
+    for (const IntegerWgmma& each : kIntegerWgmma) {
+      if (sparsity != Sparsity::none && !each.has_sparse) continue;
+      for (const FormatId a : each.operands) {
+        for (const FormatId b : each.operands) {
+          for (const Modifier modifier : each.modifiers) {
+            widths({kWgmma, 64, kWgmmaSmallestN, each.k, s32, a, b, s32, archs({sm_90}), modifier}, sparsity);
+          }
+        }
+      }
     }
   }
+}
+constexpr std::size_t kWgmmaRows = [] {
+  std::size_t count = 0;
+  each_wgmma([&](const Instruction&) { ++count; });
+  return count;
+}();
+
+constexpr auto kInstructions = [] {
+  std::array<Instruction, kMmaRows.size() + kWgmmaRows> rows{};
+  auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
+  each_wgmma([&](const Instruction& row) { *next++ = row; });
   return rows;
 }();
 
@@ -202,8 +242,8 @@ constexpr bool operands_fill_registers(const Instruction& row) {
   const int accumulator_bits = row.m * row.n * format(row.d).storage_bits;
   if (row.c != row.d || format(row.a).storage_bits != format(row.b).storage_bits) return false;
   if (row.kind == kWgmma) {
-    constexpr int kThreads = 128, kOperandRowBytes = 32;  // both operands have rows of 32 bytes, whatever the format
-    return row.m == 64 && row.k * format(row.a).storage_bytes() == kOperandRowBytes &&
+    constexpr int kThreads = 128, kOperandRowBits = 256;  // rows of A, whatever the format
+    return row.m == 64 && row.products() * format(row.a).storage_bits == kOperandRowBits &&
            accumulator_bits % (kThreads * 32) == 0;
   }
   const int lane_register_bits = 32 * std::max(32, format(row.a).storage_bits);
@@ -286,17 +326,22 @@ constexpr bool wgmma_accumulators_are_bijective(int n) {
 static_assert(wgmma_accumulators_are_bijective(kWgmmaSmallestN));
 static_assert(wgmma_accumulators_are_bijective(kWgmmaLargestN));
 
-constexpr bool same_name(const Instruction& x, const Instruction& y) {
-  return x.kind == y.kind && x.m == y.m && x.n == y.n && x.k == y.k && x.d == y.d && x.a == y.a && x.b == y.b &&
-         x.c == y.c && x.modifier == y.modifier && x.sparsity == y.sparsity;
+/// All that a name says, as one number.
+constexpr std::uint64_t name_key(const Instruction& row) {
+  std::uint64_t key = 0;
+  const auto append = [&key](auto value, int bits) { key = key << bits | static_cast<std::uint64_t>(value); };
+  append(row.kind, 2);
+  for (const int size : {row.m, row.n, row.k}) append(size, 10);
+  for (const FormatId f : {row.d, row.a, row.b, row.c}) append(f, 5);
+  append(row.modifier, 2);
+  append(row.sparsity, 2);
+  return key;
 }
 constexpr bool names_are_unique() {
-  for (std::size_t i = 0; i < kInstructions.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (same_name(kInstructions[i], kInstructions[j])) return false;
-    }
-  }
-  return true;
+  std::array<std::uint64_t, kInstructions.size()> keys{};
+  std::ranges::transform(kInstructions, keys.begin(), name_key);
+  std::ranges::sort(keys);
+  return std::ranges::adjacent_find(keys) == keys.end();
 }
 static_assert(names_are_unique());
 
@@ -327,32 +372,26 @@ constexpr ModifierText text(Modifier modifier) {
   return {};
 }
 
-/// How PTX spells it after the instruction's own name.
-constexpr std::string_view text(Sparsity sparsity) {
-  switch (sparsity) {
-    case Sparsity::none:
-      return "";
-    case Sparsity::any_order:
-      return ".sp";
-    case Sparsity::ascending:
-      return ".sp::ordered_metadata";
-  }
-  return {};
+/// How PTX spells its sparsity after the instruction's own name. wgmma knows one order only, and does not say so.
+constexpr std::string_view sparsity_text(const Instruction& row) {
+  if (!row.sparse()) return "";
+  return row.kind == kMma && row.sparsity == Sparsity::ascending ? ".sp::ordered_metadata" : ".sp";
 }
 
 }  // namespace
 
 std::string Instruction::name() const {
   const auto [before, after] = text(modifier);
-  return fmt::format("{}{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", text(sparsity), shape(*this), types(*this),
+  return fmt::format("{}{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", sparsity_text(*this), shape(*this), types(*this),
                      before, after);
 }
 
 std::string Instruction::ptx() const {
   const auto [before, after] = text(modifier);
-  return kind == kMma ? fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", text(sparsity), shape(*this), before,
-                                    types(*this), after)
-                      : fmt::format("wgmma.mma_async.sync.aligned.{}.{}", shape(*this), types(*this));
+  const std::string kind_text =
+      kind == kMma ? fmt::format("mma{}.sync.aligned.{}.row.col", sparsity_text(*this), shape(*this))
+                   : fmt::format("wgmma.mma_async{}.sync.aligned.{}", sparsity_text(*this), shape(*this));
+  return fmt::format("{}{}.{}{}", kind_text, before, types(*this), after);
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }

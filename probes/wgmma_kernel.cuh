@@ -1,18 +1,21 @@
-// wgmma: a warpgroup puts one tile at a time through the instruction, exactly once, with C as the accumulator.
+// wgmma and wgmma.sp: a warpgroup puts one tile at a time through the instruction, exactly once, with C as the
+// accumulator.
 //
-// How the operands reach the tensor core is a variant (kWgmmaVariants): A from shared memory or from registers, and in
-// shared memory K-major without swizzle or with one of 32, 64 or 128 bytes, or MN-major, which only 16-bit types can be.
+// How the operands reach the tensor core is a variant (WgmmaVariant): A from shared memory or from registers, and in
+// shared memory K-major without swizzle or with one of 32, 64 or 128 bytes, or MN-major, which only 16-bit types can
+// be; operands of the opposite sign, negated by the instruction; C that is zero left out by scale-d; and of sparse ones
+// the threads that have the metadata.
 //
-// An operand's row (of A, or column of B) has 32 bytes along K whatever its type. K-major without swizzle: core matrices
-// of 8 rows × 16 bytes, 128 bytes in one piece, two of them side by side along K. K-major with a swizzle of P bytes:
-// rows of P bytes, of which the first 32 are used, 8 of them in one piece. MN-major: pieces of 64 elements along M or N
-// (128 bytes) × 8 along K, two of them behind each other along K, then the next 64 elements. A swizzle exclusive-ors
-// the address's bits from 4 on with those from 7 on. Sources: PTX ISA, "Shared Memory Matrix Layout", "Strides" and
-// "Matrix-descriptor"; CUTLASS, make_gmma_desc and the canonical layouts beside it.
+// A row of A has 32 bytes along K whatever its type, and so has a column of B, or 64 if A is sparse. K-major without
+// swizzle: core matrices of 8 rows × 16 bytes, 128 bytes in one piece, side by side along K. K-major with a swizzle of
+// P bytes: rows of P bytes, of which the first 32 (or 64) are used, 8 of them in one piece. MN-major: pieces of 64
+// elements along M or N (128 bytes) × 8 along K, behind each other along K, then the next 64 elements. A swizzle
+// exclusive-ors the address's bits from 4 on with those from 7 on. Sources: PTX ISA, "Shared Memory Matrix Layout",
+// "Strides" and "Matrix-descriptor"; CUTLASS, make_gmma_desc and the canonical layouts beside it.
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include <boost/preprocessor/arithmetic/add.hpp>
 #include <boost/preprocessor/repetition/enum.hpp>
@@ -20,36 +23,70 @@
 #include <boost/preprocessor/stringize.hpp>
 
 #include "device_common.cuh"
+#include "sparse_metadata.cuh"
 
 namespace tcnum {
 
 constexpr int kWgmmaRows = 64;
-constexpr int kRowBytes = 32;
+constexpr int kRowBytes = 32;    // of A
 constexpr int kChunkBytes = 16;  // what a swizzle moves as a whole
 
-enum WgmmaVariant : int { kPlain, kSwizzle32, kSwizzle64, kSwizzle128, kRegisters, kMnMajor };
-inline constexpr std::array<std::string_view, 6> kWgmmaVariants = {
-    "K-major without swizzle", "K-major with 32-byte swizzle", "K-major with 64-byte swizzle",
-    "K-major with 128-byte swizzle", "A from registers", "MN-major with 128-byte swizzle"};
+enum WgmmaVariant : int {
+  kPlain,
+  kSwizzle32,
+  kSwizzle64,
+  kSwizzle128,
+  kRegisters,
+  kZeroCLeftOut,
+  kNegatedA,
+  kNegatedB,
+  kMnMajor,
+  kSelector1,
+};
+struct WgmmaVariantName {
+  WgmmaVariant variant;
+  std::string_view name;
+};
+inline constexpr WgmmaVariantName kWgmmaVariants[] = {
+    {kPlain, "K-major without swizzle"},
+    {kSwizzle32, "K-major with 32-byte swizzle"},
+    {kSwizzle64, "K-major with 64-byte swizzle"},
+    {kSwizzle128, "K-major with 128-byte swizzle"},
+    {kRegisters, "A from registers"},
+    {kZeroCLeftOut, "scale-d 0 where all of C is zero"},
+    {kNegatedA, "A of opposite sign, imm-scale-a -1"},
+    {kNegatedB, "B of opposite sign, imm-scale-b -1"},
+    {kMnMajor, "MN-major with 128-byte swizzle"},
+    {kSelector1, "sparsity selector 1"},
+};
 
 /// Where the bytes of an operand lie in shared memory, and how the matrix descriptor says so.
 struct SharedLayout {
-  int pitch;           ///< bytes of a swizzled row; 0: no swizzle
+  int pitch;  ///< bytes of a swizzled row; 0: no swizzle
   bool mn_major;
-  int leading_bytes;   ///< between pieces: along K without swizzle, along M or N if MN-major; else it is not looked at
-  int stride_bytes;    ///< between groups of 8 rows, or along K if MN-major
-  int descriptor_mode; ///< bits 62 and 63
+  int leading_bytes;    ///< between pieces: along K without swizzle, along M or N if MN-major; else it is not looked at
+  int stride_bytes;     ///< between groups of 8 rows, or along K if MN-major
+  int descriptor_mode;  ///< bits 62 and 63
 
-  __device__ static SharedLayout of(int variant) {
+  /// Of rows of so many bytes, 32 or 64. Rows of 64 have no swizzle of 32.
+  __device__ static SharedLayout of(int variant, int row_bytes, int element_bytes) {
     constexpr int kCoreBytes = 8 * kChunkBytes;
     switch (variant) {
-      case kSwizzle32: return {32, false, kChunkBytes, 8 * 32, 3};
-      case kSwizzle64: return {64, false, kChunkBytes, 8 * 64, 2};
-      case kSwizzle128: return {128, false, kChunkBytes, 8 * 128, 1};
-      case kMnMajor: return {128, true, 2 * 8 * 128, 8 * 128, 1};
-      default: return {0, false, kCoreBytes, 2 * kCoreBytes, 0};
+      case kSwizzle32:
+        if (row_bytes == 32) return {32, false, kChunkBytes, 8 * 32, 3};
+        [[fallthrough]];
+      case kSwizzle64:
+        return {64, false, kChunkBytes, 8 * 64, 2};
+      case kSwizzle128:
+        return {128, false, kChunkBytes, 8 * 128, 1};
+      case kMnMajor:
+        return {128, true, mn_major_bytes(row_bytes / element_bytes), 8 * 128, 1};
+      default:
+        return {0, false, kCoreBytes, row_bytes / kChunkBytes * kCoreBytes, 0};
     }
   }
+  /// Of 64 rows with k elements.
+  static constexpr int mn_major_bytes(int k) { return k * 128; }
 
   /// Byte `byte` along K of a row. `element_bytes` matters only if MN-major.
   __device__ int offset(int row, int byte, int element_bytes) const {
@@ -76,22 +113,80 @@ inline constexpr int kLongestRowBytes = 128;
 inline constexpr int kSwizzlePeriod = 1024;
 
 /// All of a wgmma but its PTX.
-template <int kWidth, int kDepth, FormatId kOperand, FormatId kResult>
+template <int kWidth, int kDepth, FormatId kOperand, FormatId kResult, bool kIsSparse>
 struct WgmmaShape {
   static constexpr int kCodeBits = format(kOperand).storage_bits, kAccumulatorBits = format(kResult).storage_bits;
   using Code = Bits<kCodeBits>;
   using Accumulator = Bits<kAccumulatorBits>;
   using Register = std::uint32_t;
   static constexpr int kN = kWidth, kK = kDepth;
-  static_assert(kK * sizeof(Code) == kRowBytes);
-  /// Each of the four warps has 16 rows of A in registers, as those of an mma.
-  static constexpr MmaGeometry kWarp{16, 8, kK, kCodesPerRegister<Register, kCodeBits>};
-  static constexpr int kARegisters = kWarp.a_registers();
+  static constexpr bool kSparse = kIsSparse, kFloating = format(kOperand).floating;
+  /// Each of the four warps has 16 rows of A in registers, and their metadata, as those of an mma.
+  static constexpr MmaGeometry kGeometry{16, 8, kK, kCodesPerRegister<Register, kCodeBits>, kSparse};
+  static constexpr int kStored = kGeometry.a_columns();  ///< elements of a row of A
+  static_assert(kStored * kCodeBits == 8 * kRowBytes);
+  static constexpr int kBRowBytes = kK * kCodeBits / 8;
+  static constexpr int kARegisters = kGeometry.a_registers();
   static constexpr int kAccumulators = kWgmmaRows * kN / kThreads;
   static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, kAccumulatorBits>;
   static constexpr int kDRegisters = kAccumulators / kAccumulatorsPerRegister;
-  static constexpr bool kCanBeMnMajor = sizeof(Code) == 2;
+
+  /// Wide ones compile slowly, and have only what most programs use.
+  static constexpr bool kNarrow = kN <= 64;
+  static constexpr bool has(WgmmaVariant variant) {
+    switch (variant) {
+      case kNegatedA:
+      case kNegatedB:
+        return kFloating && kNarrow;
+      case kMnMajor:
+        return kCodeBits == 16;
+      case kSelector1:
+        return kSparse && kGeometry.selectors() > 1;
+      default:
+        return true;
+    }
+  }
 };
+
+/// Issues the instruction as a variant wants it. A statement for each way in which its text differs.
+template <class Op>
+__device__ void issue_wgmma(typename Op::Register (&d)[Op::kDRegisters], std::uint64_t a, std::uint64_t b,
+                            const typename Op::Register (&a_registers)[Op::kARegisters], std::uint32_t metadata,
+                            int scale_d, int variant) {
+  if (variant == kRegisters) return Op::issue_from_registers(d, a_registers, b, metadata, scale_d);
+  if constexpr (Op::has(kNegatedA)) {
+    if (variant == kNegatedA) return Op::issue_negated_a(d, a, b, metadata, scale_d);
+  }
+  if constexpr (Op::has(kNegatedB)) {
+    if (variant == kNegatedB) return Op::issue_negated_b(d, a, b, metadata, scale_d);
+  }
+  if constexpr (Op::has(kMnMajor)) {
+    if (variant == kMnMajor) return Op::issue_mn_major(d, a, b, metadata, scale_d);
+  }
+  if constexpr (Op::has(kSelector1)) {
+    if (variant == kSelector1) return Op::issue_selector_1(d, a, b, metadata, scale_d);
+  }
+  Op::issue(d, a, b, metadata, scale_d);
+}
+
+/// Fills an operand's shared memory. code_at(row, k) is its code, `flip` what it is exclusive-ored with.
+template <class Op, class CodeAt>
+__device__ void fill_shared(std::uint8_t* shared, const SharedLayout& layout, int rows, int depth,
+                            typename Op::Code flip, const CodeAt& code_at) {
+  using Code = typename Op::Code;
+  constexpr int kPerCell = Op::kCodeBits < 8 ? 8 / Op::kCodeBits : 1;  // codes to the smallest piece of memory
+  const int cells = depth / kPerCell;
+  for (int i = static_cast<int>(threadIdx.x); i < rows * cells; i += kThreads) {
+    // Neighbouring threads write neighbouring rows.
+    const int row = i % rows, cell = i / rows;
+    Code value = 0;
+#pragma unroll
+    for (int e = 0; e < kPerCell; ++e) {
+      insert<Op::kCodeBits>(value, e, code_at(row, cell * kPerCell + e) ^ flip);
+    }
+    *reinterpret_cast<Code*>(shared + layout.offset(row, cell * static_cast<int>(sizeof(Code)), sizeof(Code))) = value;
+  }
+}
 
 template <class Op>
 __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles) {
@@ -99,54 +194,68 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
   using Code = typename Op::Code;
   using Accumulator = typename Op::Accumulator;
   constexpr int kPerRegister = Op::kAccumulatorsPerRegister;
-  constexpr MmaGeometry kWarp = Op::kWarp;
+  constexpr MmaGeometry kGeometry = Op::kGeometry;
+  constexpr Code kSign = static_cast<Code>(Code{1} << (Op::kCodeBits - 1));
 
   alignas(kSwizzlePeriod) __shared__ std::uint8_t shared_a[kWgmmaRows * kLongestRowBytes];
-  // MN-major, each 64 elements along N take as many bytes as 16 of the longest rows, filled or not.
-  constexpr int kBRows = Op::kN < 16 ? 16 : Op::kN;
-  alignas(kSwizzlePeriod) __shared__ std::uint8_t shared_b[kBRows * kLongestRowBytes];
+  // MN-major, each 64 elements along N have memory, filled or not.
+  constexpr int kBBytes = std::max(Op::kN * kLongestRowBytes,
+                                   Op::has(kMnMajor) ? (Op::kN + 63) / 64 * SharedLayout::mn_major_bytes(Op::kK) : 0);
+  alignas(kSwizzlePeriod) __shared__ std::uint8_t shared_b[kBBytes];
 
-  const SharedLayout layout = SharedLayout::of(tiles.variant);
-  const int thread = static_cast<int>(threadIdx.x);
+  const int variant = tiles.variant;
+  const SharedLayout a_layout = SharedLayout::of(variant, kRowBytes, sizeof(Code));
+  const SharedLayout b_layout = SharedLayout::of(variant, Op::kBRowBytes, sizeof(Code));
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   for (std::size_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
-    const Code* const from_a = static_cast<const Code*>(tiles.a) + tiles.a_tile(tile) * (kWgmmaRows * Op::kK);
+    const std::size_t a_tile = tiles.a_tile(tile) * (kWgmmaRows * Op::kStored);
+    const Code* const from_a = static_cast<const Code*>(tiles.a) + a_tile;
     const Code* const from_b = static_cast<const Code*>(tiles.b) + tiles.b_tile(tile) * (Op::kK * Op::kN);
     const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kWgmmaRows * Op::kN);
     Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kWgmmaRows * Op::kN);
 
-    const auto at = [&](std::uint8_t* shared, int row, int k) {
-      return reinterpret_cast<Code*>(shared + layout.offset(row, k * static_cast<int>(sizeof(Code)), sizeof(Code)));
-    };
-    for (int i = thread; i < kWgmmaRows * Op::kK; i += kThreads) *at(shared_a, i / Op::kK, i % Op::kK) = from_a[i];
+    fill_shared<Op>(shared_a, a_layout, kWgmmaRows, Op::kStored, variant == kNegatedA ? kSign : Code{0},
+                    [&](int row, int k) { return from_a[row * Op::kStored + k]; });
     // B is K × N in global memory; its columns are the rows here.
-    for (int i = thread; i < Op::kK * Op::kN; i += kThreads) *at(shared_b, i % Op::kN, i / Op::kN) = from_b[i];
+    fill_shared<Op>(shared_b, b_layout, Op::kN, Op::kK, variant == kNegatedB ? kSign : Code{0},
+                    [&](int row, int k) { return from_b[k * Op::kN + row]; });
     typename Op::Register d[Op::kDRegisters] = {};
 #pragma unroll
     for (int i = 0; i < Op::kAccumulators; ++i) {
       const Element e = wgmma_accumulator(thread, i);
       insert<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister, from_c[e.row * Op::kN + e.column]);
     }
+    std::uint32_t metadata = 0;
+    if constexpr (Op::kSparse) {
+      const std::uint8_t* const positions = static_cast<const std::uint8_t*>(tiles.e) + a_tile;
+      metadata = metadata_register<Op>(positions + warp * 16 * Op::kStored, lane, variant == kSelector1 ? 1 : 0);
+    }
+    bool has_c = true;
+    if (variant == kZeroCLeftOut) {
+      bool any = false;
+#pragma unroll
+      for (int i = 0; i < Op::kDRegisters; ++i) any = any || d[i] != 0;
+      has_c = __syncthreads_or(any) != 0;
+#pragma unroll
+      for (int i = 0; i < Op::kDRegisters; ++i) d[i] = has_c ? d[i] : ~0u;  // of floating-point numbers, NaNs
+    }
     // The tensor core reads shared memory through the asynchronous proxy.
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
 
-    const std::uint64_t a = layout.descriptor(shared_a), b = layout.descriptor(shared_b);
-    if (tiles.variant == kRegisters) {
-      typename Op::Register in_registers[Op::kARegisters] = {};
+    typename Op::Register a_registers[Op::kARegisters] = {};
+    if (variant == kRegisters) {
 #pragma unroll
       for (int r = 0; r < Op::kARegisters; ++r) {
 #pragma unroll
-        for (int e = 0; e < kWarp.register_elements; ++e) {
-          const Element from = kWarp.a(thread % 32, r, e);
-          insert<Op::kCodeBits>(in_registers[r], e, from_a[(thread / 32 * 16 + from.row) * Op::kK + from.column]);
+        for (int e = 0; e < kGeometry.register_elements; ++e) {
+          const Element from = kGeometry.a(lane, r, e);
+          insert<Op::kCodeBits>(a_registers[r], e, from_a[(warp * 16 + from.row) * Op::kStored + from.column]);
         }
       }
-      Op::issue_from_registers(d, in_registers, b);
-    } else if (Op::kCanBeMnMajor && tiles.variant == kMnMajor) {
-      Op::issue_mn_major(d, a, b);
-    } else {
-      Op::issue(d, a, b);
     }
+    issue_wgmma<Op>(d, a_layout.descriptor(shared_a), b_layout.descriptor(shared_b), a_registers, metadata,
+                    has_c ? 1 : 0, variant);
 
 #pragma unroll
     for (int i = 0; i < Op::kAccumulators; ++i) {
@@ -160,15 +269,34 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
 #endif
 }
 
+/// Of the variants, those that the instruction has: a kernel's variants are numbers in this list.
 template <class Op>
-cudaError_t launch_wgmma(const DeviceTiles& tiles) {
-  wgmma_kernel<Op><<<static_cast<unsigned>(std::min(kMaxBlocks, tiles.count)), kThreads>>>(tiles);
-  return cudaGetLastError();
+const std::vector<WgmmaVariantName>& wgmma_variants() {
+  static const std::vector<WgmmaVariantName> variants = [] {
+    std::vector<WgmmaVariantName> some;
+    for (const WgmmaVariantName& each : kWgmmaVariants) {
+      if (Op::has(each.variant)) some.push_back(each);
+    }
+    return some;
+  }();
+  return variants;
+}
+template <class Op>
+std::span<const std::string_view> wgmma_variant_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> some;
+    for (const WgmmaVariantName& each : wgmma_variants<Op>()) some.push_back(each.name);
+    return some;
+  }();
+  return names;
 }
 
-/// Its variants: all, or all but the last.
-inline std::span<const std::string_view> variants_of(bool can_be_mn_major) {
-  return std::span(kWgmmaVariants).first(kWgmmaVariants.size() - (can_be_mn_major ? 0 : 1));
+template <class Op>
+cudaError_t launch_wgmma(const DeviceTiles& tiles) {
+  DeviceTiles given = tiles;
+  given.variant = wgmma_variants<Op>()[static_cast<std::size_t>(tiles.variant)].variant;
+  wgmma_kernel<Op><<<static_cast<unsigned>(std::min(kMaxBlocks, tiles.count)), kThreads>>>(given);
+  return cudaGetLastError();
 }
 
 }  // namespace tcnum
@@ -181,65 +309,125 @@ inline std::span<const std::string_view> variants_of(bool can_be_mn_major) {
 #define TCNUM_INOUT_REGISTER(z, i, x) "+r"(x[i])
 #define TCNUM_INOUT(count, x) BOOST_PP_ENUM(count, TCNUM_INOUT_REGISTER, x)
 
-// After the operands come scale-d, imm-scale-a and imm-scale-b, all 1. The 16-bit types then take imm-trans-a and
-// imm-trans-b (0: K-major), with A in registers only the latter.
-#define TCNUM_IMMEDIATES_8(trans_a, trans_b) ", 1, 1, 1;"
-#define TCNUM_IMMEDIATES_16(trans_a, trans_b) ", 1, 1, 1" trans_a trans_b ";"
+// After the operands come, of sparse ones, the metadata and which threads have it; then scale-d, a predicate; then of
+// floating-point ones imm-scale-a and imm-scale-b, and of 16-bit ones imm-trans-a and imm-trans-b (0: K-major), with A
+// in registers only the latter.
+#define TCNUM_DENSE(operand, selector) ""
+#define TCNUM_SPARSE(operand, selector) ", %" BOOST_PP_STRINGIZE(operand) ", " selector
+#define TCNUM_IMMEDIATES_16(scale_a, scale_b, trans_a, trans_b) ", " scale_a ", " scale_b trans_a trans_b ";"
+#define TCNUM_IMMEDIATES_8(scale_a, scale_b, trans_a, trans_b) ", " scale_a ", " scale_b ";"
+#define TCNUM_NO_IMMEDIATES(scale_a, scale_b, trans_a, trans_b) ";"
 
 // One asm statement from fence to wait: the compiler can put nothing between them.
-#define TCNUM_WGMMA_BEGIN(N, K, D, A, B) \
-  "wgmma.fence.sync.aligned;\n"          \
-  "wgmma.mma_async.sync.aligned.m64n" #N "k" #K "." #D "." #A "." #B " "
+#define TCNUM_WGMMA_BEGIN(TEXT, scale_d) \
+  "{\n.reg .pred has_c;\n"                                                   \
+  "setp.ne.s32 has_c, %" BOOST_PP_STRINGIZE(scale_d) ", 0;\n"                \
+  "wgmma.fence.sync.aligned;\n"                                              \
+  "wgmma.mma_async" TEXT " "
 #define TCNUM_WGMMA_END                \
   "\n"                                 \
   "wgmma.commit_group.sync.aligned;\n" \
-  "wgmma.wait_group.sync.aligned 0;\n"
-
-#define TCNUM_WGMMA_NAME(N, K, D, A, B) wgmma_m64n##N##k##K##_##D##_##A##_##B
+  "wgmma.wait_group.sync.aligned 0;\n}\n"
 
 /// A function that issues it with both operands in shared memory.
-#define TCNUM_WGMMA_FROM_SHARED(NAME, TRANS_A, TRANS_B, N, ND, K, D, A, B, IMMEDIATES)                               \
-  __device__ static void NAME(Register (&d)[ND], std::uint64_t a, std::uint64_t b) {                                 \
-    asm volatile(TCNUM_WGMMA_BEGIN(N, K, D, A, B) TCNUM_REGISTERS(0, ND) TCNUM_OPERAND(ND, 0) TCNUM_OPERAND(ND, 1)   \
-                     IMMEDIATES(TRANS_A, TRANS_B) TCNUM_WGMMA_END                                                    \
-                 : TCNUM_INOUT(ND, d)                                                                                \
-                 : "l"(a), "l"(b)                                                                                    \
-                 : "memory");                                                                                        \
+#define TCNUM_WGMMA_FROM_SHARED(NAME, TEXT, ND, SELECTOR, SCALE_A, SCALE_B, TRANS_A, TRANS_B, METADATA, IMMEDIATES) \
+  __device__ static void NAME(Register(&d)[ND], std::uint64_t a, std::uint64_t b, std::uint32_t metadata,           \
+                              int scale_d) {                                                                        \
+    asm volatile(TCNUM_WGMMA_BEGIN(TEXT, BOOST_PP_ADD(ND, 2)) TCNUM_REGISTERS(0, ND) TCNUM_OPERAND(ND, 0)           \
+                     TCNUM_OPERAND(ND, 1) METADATA(BOOST_PP_ADD(ND, 3), SELECTOR) ", has_c" IMMEDIATES(             \
+                         SCALE_A, SCALE_B, TRANS_A, TRANS_B) TCNUM_WGMMA_END                                        \
+                 : TCNUM_INOUT(ND, d)                                                                               \
+                 : "l"(a), "l"(b), "r"(scale_d), "r"(metadata)                                                      \
+                 : "memory");                                                                                       \
   }
 
-/// Defines the instruction's type. ND: 32-bit registers of D; IMMEDIATES: those of 16-bit operands, or of others.
-#define TCNUM_WGMMA_OP(N, ND, K, D, A, B, IMMEDIATES)                                                                  \
-  struct TCNUM_WGMMA_NAME(N, K, D, A, B) : WgmmaShape<N, K, spelled(#A), spelled(#D)> {                                \
-    static_assert(kDRegisters == ND);                                                                                  \
-    TCNUM_WGMMA_FROM_SHARED(issue, ", 0", ", 0", N, ND, K, D, A, B, IMMEDIATES)                                        \
-    TCNUM_WGMMA_FROM_SHARED(issue_mn_major, ", 1", ", 1", N, ND, K, D, A, B, IMMEDIATES)                               \
-    __device__ static void issue_from_registers(Register (&d)[ND], const Register (&a)[4], std::uint64_t b) {          \
-      asm volatile(TCNUM_WGMMA_BEGIN(N, K, D, A, B) TCNUM_REGISTERS(0, ND) ", " TCNUM_REGISTERS(ND, 4)                 \
-                       TCNUM_OPERAND(ND, 4) IMMEDIATES("", ", 0") TCNUM_WGMMA_END                                      \
-                   : TCNUM_INOUT(ND, d)                                                                                \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)                                                \
-                   : "memory");                                                                                        \
-    }                                                                                                                  \
+/// Defines the type TYPE of an instruction whose PTX goes on with TEXT after "wgmma.mma_async". ND: 32-bit registers of
+/// D; METADATA: that of dense or of sparse ones; IMMEDIATES: those of its types.
+#define TCNUM_WGMMA_TYPE(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, METADATA, IMMEDIATES)                              \
+  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                            \
+    static_assert(kDRegisters == ND);                                                                              \
+    TCNUM_WGMMA_FROM_SHARED(issue, TEXT, ND, "0", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)                    \
+    TCNUM_WGMMA_FROM_SHARED(issue_negated_a, TEXT, ND, "0", "-1", "1", ", 0", ", 0", METADATA, IMMEDIATES)         \
+    TCNUM_WGMMA_FROM_SHARED(issue_negated_b, TEXT, ND, "0", "1", "-1", ", 0", ", 0", METADATA, IMMEDIATES)         \
+    TCNUM_WGMMA_FROM_SHARED(issue_mn_major, TEXT, ND, "0", "1", "1", ", 1", ", 1", METADATA, IMMEDIATES)           \
+    TCNUM_WGMMA_FROM_SHARED(issue_selector_1, TEXT, ND, "1", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)         \
+    __device__ static void issue_from_registers(Register (&d)[ND], const Register (&a)[4], std::uint64_t b,        \
+                                                std::uint32_t metadata, int scale_d) {                             \
+      asm volatile(TCNUM_WGMMA_BEGIN(TEXT, BOOST_PP_ADD(ND, 5)) TCNUM_REGISTERS(0, ND) ", " TCNUM_REGISTERS(ND, 4) \
+                       TCNUM_OPERAND(ND, 4) METADATA(BOOST_PP_ADD(ND, 6), "0") ", has_c" IMMEDIATES(               \
+                           "1", "1", "", ", 0") TCNUM_WGMMA_END                                                    \
+                   : TCNUM_INOUT(ND, d)                                                                            \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(scale_d), "r"(metadata)               \
+                   : "memory");                                                                                    \
+    }                                                                                                              \
   };
 
 /// Its row in the table of kernels.
-#define TCNUM_WGMMA_KERNEL(N, ND, K, D, A, B, IMMEDIATES)                                     \
-  {"wgmma.m64n" #N "k" #K "." #D "." #A "." #B, launch_wgmma<TCNUM_WGMMA_NAME(N, K, D, A, B)>, \
-   variants_of(TCNUM_WGMMA_NAME(N, K, D, A, B)::kCanBeMnMajor)},
+#define TCNUM_WGMMA_ROW(TYPE, NAME) {NAME, launch_wgmma<TYPE>, wgmma_variant_names<TYPE>()},
+
+#define TCNUM_WGMMA_SHAPE(N, K) "m64n" #N "k" #K
+#define TCNUM_WGMMA_TYPES(D, A, B) "." #D "." #A "." #B
+#define TCNUM_WGMMA_NAME(N, K, D, A, B) wgmma_m64n##N##k##K##_##D##_##A##_##B
+
+// Dense and sparse, whose K is the other's twice.
+#define TCNUM_WGMMA_DENSE_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                \
+  TCNUM_WGMMA_TYPE(TCNUM_WGMMA_NAME(N, K, D, A, B),                                                            \
+                   ".sync.aligned." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(D, A, B), false, N, ND, K, D, A, \
+                   TCNUM_DENSE, IMMEDIATES)
+#define TCNUM_WGMMA_DENSE_ROW(N, ND, K, K2, D, A, B, IMMEDIATES) \
+  TCNUM_WGMMA_ROW(TCNUM_WGMMA_NAME(N, K, D, A, B), "wgmma." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(D, A, B))
+#define TCNUM_WGMMA_SPARSE_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                   \
+  TCNUM_WGMMA_TYPE(TCNUM_WGMMA_NAME(N, K2, D, A, B),                                                               \
+                   ".sp.sync.aligned." TCNUM_WGMMA_SHAPE(N, K2) TCNUM_WGMMA_TYPES(D, A, B), true, N, ND, K2, D, A, \
+                   TCNUM_SPARSE, IMMEDIATES)
+#define TCNUM_WGMMA_SPARSE_ROW(N, ND, K, K2, D, A, B, IMMEDIATES) \
+  TCNUM_WGMMA_ROW(TCNUM_WGMMA_NAME(N, K2, D, A, B), "wgmma.sp." TCNUM_WGMMA_SHAPE(N, K2) TCNUM_WGMMA_TYPES(D, A, B))
+
+// Integers: SP, BEFORE and AFTER are what PTX has around shape and types, SUFFIX what the type's name has.
+#define TCNUM_WGMMA_INTEGER_NAME(N, K, A, B, SUFFIX) wgmma_m64n##N##k##K##_s32_##A##_##B##SUFFIX
+#define TCNUM_WGMMA_INTEGER_OP(N, ND, SP, IS_SPARSE, METADATA, K, A, B, BEFORE, AFTER, SUFFIX)                       \
+  TCNUM_WGMMA_TYPE(TCNUM_WGMMA_INTEGER_NAME(N, K, A, B, SUFFIX),                                                     \
+                   SP ".sync.aligned." TCNUM_WGMMA_SHAPE(N, K) BEFORE TCNUM_WGMMA_TYPES(s32, A, B) AFTER, IS_SPARSE, \
+                   N, ND, K, s32, A, METADATA, TCNUM_NO_IMMEDIATES)
+#define TCNUM_WGMMA_INTEGER_ROW(N, ND, SP, IS_SPARSE, METADATA, K, A, B, BEFORE, AFTER, SUFFIX) \
+  TCNUM_WGMMA_ROW(TCNUM_WGMMA_INTEGER_NAME(N, K, A, B, SUFFIX),                                 \
+                  "wgmma" SP "." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(s32, A, B) BEFORE AFTER)
 
 // clang-format off
-// All types at one N; R32 and R16: registers of D with fp32 and fp16 results.
-#define TCNUM_WGMMA_ROWS(X, N, R32, R16)                     \
-  X(N, R32, 16, f32, f16,  f16,  TCNUM_IMMEDIATES_16)        \
-  X(N, R16, 16, f16, f16,  f16,  TCNUM_IMMEDIATES_16)        \
-  X(N, R32, 16, f32, bf16, bf16, TCNUM_IMMEDIATES_16)        \
-  X(N, R32, 8,  f32, tf32, tf32, TCNUM_IMMEDIATES_8)         \
-  X(N, R32, 32, f32, e4m3, e4m3, TCNUM_IMMEDIATES_8)         \
-  X(N, R32, 32, f32, e4m3, e5m2, TCNUM_IMMEDIATES_8)         \
-  X(N, R32, 32, f32, e5m2, e4m3, TCNUM_IMMEDIATES_8)         \
-  X(N, R32, 32, f32, e5m2, e5m2, TCNUM_IMMEDIATES_8)         \
-  X(N, R16, 32, f16, e4m3, e4m3, TCNUM_IMMEDIATES_8)         \
-  X(N, R16, 32, f16, e4m3, e5m2, TCNUM_IMMEDIATES_8)         \
-  X(N, R16, 32, f16, e5m2, e4m3, TCNUM_IMMEDIATES_8)         \
-  X(N, R16, 32, f16, e5m2, e5m2, TCNUM_IMMEDIATES_8)
+// All floating-point types at one N; R32 and R16: registers of D with fp32 and fp16 results.
+#define TCNUM_WGMMA_FLOAT_ROWS(X, N, R32, R16)                   \
+  X(N, R32, 16, 32, f32, f16,  f16,  TCNUM_IMMEDIATES_16)        \
+  X(N, R16, 16, 32, f16, f16,  f16,  TCNUM_IMMEDIATES_16)        \
+  X(N, R32, 16, 32, f32, bf16, bf16, TCNUM_IMMEDIATES_16)        \
+  X(N, R32, 8,  16, f32, tf32, tf32, TCNUM_IMMEDIATES_8)         \
+  X(N, R32, 32, 64, f32, e4m3, e4m3, TCNUM_IMMEDIATES_8)         \
+  X(N, R32, 32, 64, f32, e4m3, e5m2, TCNUM_IMMEDIATES_8)         \
+  X(N, R32, 32, 64, f32, e5m2, e4m3, TCNUM_IMMEDIATES_8)         \
+  X(N, R32, 32, 64, f32, e5m2, e5m2, TCNUM_IMMEDIATES_8)         \
+  X(N, R16, 32, 64, f16, e4m3, e4m3, TCNUM_IMMEDIATES_8)         \
+  X(N, R16, 32, 64, f16, e4m3, e5m2, TCNUM_IMMEDIATES_8)         \
+  X(N, R16, 32, 64, f16, e5m2, e4m3, TCNUM_IMMEDIATES_8)         \
+  X(N, R16, 32, 64, f16, e5m2, e5m2, TCNUM_IMMEDIATES_8)
+
+#define TCNUM_WGMMA_BYTE_ROWS(X, N, R32, SP, IS_SPARSE, METADATA, K)                        \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, s8, s8, "",           "", )                         \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, s8, s8, ".satfinite", "", _satfinite)               \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, s8, u8, "",           "", )                         \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, s8, u8, ".satfinite", "", _satfinite)               \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, u8, s8, "",           "", )                         \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, u8, s8, ".satfinite", "", _satfinite)               \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, u8, u8, "",           "", )                         \
+  X(N, R32, SP, IS_SPARSE, METADATA, K, u8, u8, ".satfinite", "", _satfinite)
+#define TCNUM_WGMMA_INTEGER_ROWS(X, N, R32)                                                 \
+  TCNUM_WGMMA_BYTE_ROWS(X, N, R32, "", false, TCNUM_DENSE, 32)                              \
+  TCNUM_WGMMA_BYTE_ROWS(X, N, R32, ".sp", true, TCNUM_SPARSE, 64)                           \
+  X(N, R32, "", false, TCNUM_DENSE, 256, b1, b1, "", ".and.popc", _and_popc)
 // clang-format on
+
+// A file's rows: one of these for each N.
+#define TCNUM_WGMMA_dense_OPS(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_WGMMA_DENSE_OP, N, R32, R16)
+#define TCNUM_WGMMA_dense_TABLE(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_WGMMA_DENSE_ROW, N, R32, R16)
+#define TCNUM_WGMMA_sparse_OPS(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_WGMMA_SPARSE_OP, N, R32, R16)
+#define TCNUM_WGMMA_sparse_TABLE(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_WGMMA_SPARSE_ROW, N, R32, R16)
+#define TCNUM_WGMMA_integer_OPS(N, R32, R16) TCNUM_WGMMA_INTEGER_ROWS(TCNUM_WGMMA_INTEGER_OP, N, R32)
+#define TCNUM_WGMMA_integer_TABLE(N, R32, R16) TCNUM_WGMMA_INTEGER_ROWS(TCNUM_WGMMA_INTEGER_ROW, N, R32)

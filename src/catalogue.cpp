@@ -78,13 +78,13 @@ constexpr auto kRows = std::to_array<Row>({
        "nearest_even", {{{P::add_rounding, "nearest_even"}}}},
       {{archs({sm_90}), {}, {fp64}, fp64}, "fitted", kFittedOrigin, kChain, 1, "exact", "nearest_even",
        {{{P::zero_sign, "ieee"}, {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
-      {{archs({sm_90}), InstructionKind::mma, {s8, u8, s4, u4}, s32}, "fitted", kFittedOrigin, kChain, kOneBlock, "exact",
+      {{archs({sm_90}), {}, {s8, u8, s4, u4}, s32}, "fitted", kFittedOrigin, kChain, kOneBlock, "exact",
        "toward_zero", {{{P::overflow, "wrap"}}}},
-      {{archs({sm_90}), InstructionKind::mma, {s8, u8, s4, u4}, s32, Modifier::satfinite}, "fitted", kFittedOrigin, kChain,
+      {{archs({sm_90}), {}, {s8, u8, s4, u4}, s32, Modifier::satfinite}, "fitted", kFittedOrigin, kChain,
        kOneBlock, "exact", "toward_zero", {{{P::overflow, "max_finite"}}}},
-      {{archs({sm_90}), InstructionKind::mma, {b1}, s32, Modifier::and_popc}, "fitted", kFittedOrigin, kChain, kOneBlock,
+      {{archs({sm_90}), {}, {b1}, s32, Modifier::and_popc}, "fitted", kFittedOrigin, kChain, kOneBlock,
        "exact", "toward_zero", {{{P::product_operation, "and"}, {P::overflow, "wrap"}}}},
-      {{archs({sm_90}), InstructionKind::mma, {b1}, s32, Modifier::xor_popc}, "fitted", kFittedOrigin, kChain, kOneBlock,
+      {{archs({sm_90}), {}, {b1}, s32, Modifier::xor_popc}, "fitted", kFittedOrigin, kChain, kOneBlock,
        "exact", "toward_zero", {{{P::product_operation, "xor"}, {P::overflow, "wrap"}}}},
 
       // --- published
@@ -160,10 +160,16 @@ Datapath build(const Row& row, const Instruction& in) {
 }  // namespace
 
 std::string recorded_as(Instruction in) {
-  if (in.kind == InstructionKind::wgmma) in.n = 8;
-  if (in.sparse() && !format(in.a).floating) {
-    in.sparsity = Sparsity::any_order;
+  const bool wgmma = in.kind == InstructionKind::wgmma;
+  if (wgmma) in.n = 8;
+  if (wgmma && in.a == b1) {
+    in.kind = InstructionKind::mma;
+    in.m = 16;
+  } else if ((wgmma || in.sparse()) && !format(in.a).floating) {
+    if (!wgmma) in.sparsity = Sparsity::any_order;
     in.a = in.b = format(in.a).storage_bits == 8 ? s8 : s4;
+  } else if (wgmma && in.sparse() && format(in.a).storage_bits == 8) {
+    in.a = in.b = in.d == fp32 ? fp8e4m3 : fp8e5m2;
   }
   return in.name();
 }

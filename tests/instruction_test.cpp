@@ -29,7 +29,11 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
         Spelling{"mma.sp::ordered_metadata.m16n8k128.s32.u4.s4.s32.satfinite",
                  "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.satfinite.s32.u4.s4.s32"},
         Spelling{"mma.m16n8k256.s32.b1.b1.s32.xor.popc", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc"},
-        Spelling{"mma.m8n8k128.s32.b1.b1.s32.and.popc", "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc"}}) {
+        Spelling{"mma.m8n8k128.s32.b1.b1.s32.and.popc", "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc"},
+        Spelling{"wgmma.m64n48k32.s32.u8.s8.satfinite", "wgmma.mma_async.sync.aligned.m64n48k32.satfinite.s32.u8.s8"},
+        Spelling{"wgmma.m64n24k256.s32.b1.b1.and.popc", "wgmma.mma_async.sync.aligned.m64n24k256.s32.b1.b1.and.popc"},
+        Spelling{"wgmma.sp.m64n40k16.f32.tf32.tf32", "wgmma.mma_async.sp.sync.aligned.m64n40k16.f32.tf32.tf32"},
+        Spelling{"wgmma.sp.m64n256k64.s32.s8.s8", "wgmma.mma_async.sp.sync.aligned.m64n256k64.s32.s8.s8"}}) {
     const Instruction* found = find_instruction(name);
     ASSERT_NE(found, nullptr) << name;
     EXPECT_EQ(found->name(), name);
@@ -40,9 +44,40 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
        {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
         "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32",
         "mma.sp.m16n8k8.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f16.e4m3.e4m3.f16",
-        "mma.sp.m16n8k16.s32.s8.s8.s32", "wgmma.sp.m64n8k32.f32.f16.f16",
+        "mma.sp.m16n8k16.s32.s8.s8.s32", "wgmma.sp.m64n8k16.f32.f16.f16", "wgmma.m64n40k32.s32.s8.s8",
+        "wgmma.sp.m64n8k512.s32.b1.b1.and.popc", "wgmma.m64n8k256.s32.b1.b1.xor.popc", "wgmma.m64n4k16.f32.f16.f16",
         "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
+  }
+}
+
+TEST(Instructions, HopperHasEveryWgmmaAtItsWidths) {
+  std::map<std::pair<bool, FormatId>, std::set<int>> widths;
+  std::map<std::pair<bool, FormatId>, std::size_t> narrowest;
+  for (const Instruction& i : instructions()) {
+    if (i.kind != InstructionKind::wgmma) continue;
+    widths[{i.sparse(), i.a}].insert(i.n);
+    if (i.n == 8) ++narrowest[{i.sparse(), i.a}];
+  }
+  std::set<int> all, of_integers;
+  for (int n = 8; n <= 256; n += 8) {
+    all.insert(n);
+    if (n % 16 == 0 || n == 8 || n == 24) of_integers.insert(n);
+  }
+  for (const auto& [kind, some] : widths) EXPECT_EQ(some, format(kind.second).floating ? all : of_integers);
+  using enum FormatId;
+  for (const bool sparse : {false, true}) {
+    // Pairs of formats times results or modifiers.
+    for (const auto& [format, rows] : {std::pair{fp16, 2u},
+                                       {bf16, 1u},
+                                       {tf32, 1u},
+                                       {fp8e4m3, 4u},
+                                       {fp8e5m2, 4u},
+                                       {s8, 4u},
+                                       {u8, 4u},
+                                       {b1, sparse ? 0u : 1u}}) {
+      EXPECT_EQ((narrowest[{sparse, format}]), rows) << tcnum::format(format).name << (sparse ? " sparse" : "");
+    }
   }
 }
 
@@ -50,7 +85,7 @@ TEST(Instructions, HopperHasEveryIntegerMma) {
   std::size_t bytes = 0, nibbles = 0, bits = 0;
   std::set<std::string> names;
   for (const Instruction* i : instructions_of(ArchId::sm_90)) {
-    if (i->d != FormatId::s32 || i->sparse()) continue;
+    if (i->kind != InstructionKind::mma || i->d != FormatId::s32 || i->sparse()) continue;
     EXPECT_TRUE(names.insert(i->name()).second) << i->name();
     const int width = format(i->a).storage_bits;
     EXPECT_EQ(format(i->b).storage_bits, width);
@@ -65,7 +100,7 @@ TEST(Instructions, HopperHasEveryIntegerMma) {
 TEST(Instructions, HopperHasEverySparseMmaInBothSpellings) {
   std::map<std::pair<Sparsity, FormatId>, std::size_t> count;
   for (const Instruction* i : instructions_of(ArchId::sm_90)) {
-    if (!i->sparse()) continue;
+    if (i->kind != InstructionKind::mma || !i->sparse()) continue;
     EXPECT_EQ(i->products(), i->k / 2);
     ++count[{i->sparsity, i->a}];
   }

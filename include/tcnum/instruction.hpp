@@ -71,7 +71,7 @@ enum class Modifier : std::uint8_t {
 enum class Sparsity : std::uint8_t {
   none,
   any_order,  ///< mma.sp
-  ascending,  ///< mma.sp::ordered_metadata
+  ascending,  ///< mma.sp::ordered_metadata, and wgmma.sp
 };
 
 struct Instruction {
@@ -102,8 +102,7 @@ struct Instruction {
   std::string ptx() const;
 };
 
-/// All rows: every mma, dense and sparse, and every dense floating-point wgmma. wgmma has one row for each N from 8 to
-/// 256 in steps of 8.
+/// All rows: every mma and wgmma, dense and sparse. wgmma has one row for each N that it can have, from 8 to 256.
 std::span<const Instruction> instructions();
 
 /// Finds an instruction by its name or its full PTX spelling.
