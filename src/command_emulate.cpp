@@ -18,7 +18,7 @@ int emulate(const Options& options) {
   Vectors vectors = read_vectors(options.in, false);
   const auto [id, instruction] = identity_of(options.in, vectors, options.arch, options.instruction);
   const NamedDatapath chosen = choose_datapath(options.datapath, id, *instruction, options.in);
-  Tiles problems = gather(vectors.tiles);
+  Tiles problems = dot_problems(vectors.tiles, vectors.metadata);
   if (options.exact)
     emulate_exact(chosen.datapath, problems);
   else

@@ -51,7 +51,7 @@ int explain(const Options& options) {
     const Identity identity = identity_of(options.in, vectors, options.arch, options.instruction);
     id = identity.arch;
     instruction = identity.instruction;
-    const Tiles tiles = gather(vectors.tiles);
+    const Tiles tiles = dot_problems(vectors.tiles, vectors.metadata);
     if (options.index >= tiles.size()) {
       throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", options.index,
                                    tiles.size(), options.in));

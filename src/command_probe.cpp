@@ -277,7 +277,7 @@ int probe(const Options& options) {
     fit_options.seed = options.seed;
     Fit fit(*subject->instruction, subject->oracle.get(), fit_options);
     Source source = subject->source();
-    if (subject->recorded) fit.add_recorded(gather(std::move(subject->recorded->tiles)));
+    if (subject->recorded) fit.add_recorded(dot_problems(std::move(subject->recorded->tiles), subject->recorded->metadata));
     const FitResult result = fit.run();
     // Published accounts are of the hardware.
     std::vector<AccountCheck> accounts;

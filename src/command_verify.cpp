@@ -104,7 +104,7 @@ int verify_files(const VerifyOptions& options) {
     const Vectors vectors = read_vectors(file);
     const auto [id, instruction] = identity_of(file, vectors, options.arch, options.instruction);
     const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, file);
-    Tiles expected = gather(vectors.tiles);
+    Tiles expected = dot_problems(vectors.tiles, vectors.metadata);
     FastEmulator(datapath.datapath).run(expected, all_threads());
     Comparison comparison;
     comparison.add(expected, vectors.tiles);

@@ -144,6 +144,22 @@ Tiles gather(Tiles tiles) {
   return tiles;
 }
 
+Tiles dot_problems(Tiles tiles, const std::map<std::string, std::string>& metadata) {
+  tiles = gather(std::move(tiles));
+  const auto is = [&](const char* key, std::string_view value) {
+    const auto found = metadata.find(key);
+    return found != metadata.end() && found->second == value;
+  };
+  const auto negate = [](Codes& codes, FormatId id) {
+    const std::uint64_t sign = std::uint64_t{1} << (format(id).storage_bits - 1);
+    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, codes[i] ^ sign);
+  };
+  if (is("scale_a", "-1")) negate(tiles.a, tiles.a_format);
+  if (is("scale_b", "-1")) negate(tiles.b, tiles.b_format);
+  if (is("scale_d", "0")) tiles.c = Codes(tiles.c.bytes_each(), tiles.c.size());
+  return tiles;
+}
+
 Tiles scatter(const Instruction& in, Tiles dense, const Scattering& scattering) {
   if (!in.sparse()) return dense;
   if (dense.sparse_group != 0 || dense.k != static_cast<std::size_t>(in.products())) {

@@ -105,9 +105,13 @@ constexpr std::array<RefusedTensor, 3> kRefusedTensors = {{
     {"SB", "block scales are not supported for an instruction without them"},
 }};
 
-/// Modifiers of wgmma that change the result; only their neutral value is supported.
-constexpr std::array<std::string_view, 3> kScaleKeys = {"scale_a", "scale_b", "scale_d"};
-constexpr std::string_view kNeutralScale = "1";
+/// Modifiers of wgmma: the neutral value, and the other.
+struct ScaleKey {
+  std::string_view key, neutral, other;
+  bool floating;  ///< integers have none such
+};
+constexpr std::array<ScaleKey, 3> kScaleKeys = {
+    {{"scale_a", "1", "-1", true}, {"scale_b", "1", "-1", true}, {"scale_d", "1", "0", false}}};
 
 /// Keys of the metadata that are fields of Vectors.
 struct MetadataField {
@@ -346,11 +350,18 @@ Identity identify(const Subject& subject, const Metadata& metadata) {
     subject.fail(metadata_field("arch"), "{} does not have {}; right would be one of {}", arch(*arch_id).name,
                  instruction->name(), names_of(instruction->archs));
   }
-  for (const std::string_view key : kScaleKeys) {
-    const auto found = metadata.find(std::string(key));
-    if (found != metadata.end() && found->second != kNeutralScale) {
-      subject.fail(metadata_field(key), "{} is not supported yet; right would be \"{}\" or no such key",
-                   in_quotes(found->second), kNeutralScale);
+  for (const ScaleKey& scale : kScaleKeys) {
+    const auto found = metadata.find(std::string(scale.key));
+    if (found == metadata.end() || found->second == scale.neutral) continue;
+    const bool has_it =
+        instruction->kind == InstructionKind::wgmma && (!scale.floating || format(instruction->a).floating);
+    if (!has_it) {
+      subject.fail(metadata_field(scale.key), "{} is not what {} can have; right would be \"{}\" or no such key",
+                   in_quotes(found->second), instruction->name(), scale.neutral);
+    }
+    if (found->second != scale.other) {
+      subject.fail(metadata_field(scale.key), "{} is neither \"{}\" nor \"{}\"", in_quotes(found->second),
+                   scale.neutral, scale.other);
     }
   }
   return {instruction, *arch_id};

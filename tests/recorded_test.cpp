@@ -34,7 +34,7 @@ TEST_P(Recorded, AnswersIdentifyTheDatapathOfTheCatalogue) {
   FitOptions options;
   options.threads = 2;
   Fit fit(instruction, nullptr, options);
-  fit.add_recorded(gather(std::move(vectors.tiles)));
+  fit.add_recorded(dot_problems(std::move(vectors.tiles), vectors.metadata));
   const FitResult result = fit.run();
   EXPECT_EQ(result.verdict, Verdict::identified);
   EXPECT_EQ(result.mismatches, 0u);

@@ -21,6 +21,8 @@ namespace {
 
 /// One of each kind of group and order.
 constexpr std::array kInstructions = {"mma.sp.m16n8k32.f32.f16.f16.f32",
+                                      "wgmma.sp.m64n8k64.f32.e5m2.e4m3",
+                                      "wgmma.sp.m64n8k64.s32.s8.u8.satfinite",
                                       "mma.sp::ordered_metadata.m16n8k16.f16.f16.f16.f16",
                                       "mma.sp.m16n8k8.f32.tf32.tf32.f32",
                                       "mma.sp::ordered_metadata.m16n8k64.f32.e4m3.e5m2.f32",
@@ -247,6 +249,25 @@ TEST(SparseTiles, EmulatorsTakeDenseTilesOnly) {
   Tiles tiles = make_operands(in, 1, 1, 1);
   EXPECT_THROW(FastEmulator(space.datapath(draw(space, random))).run(tiles, 1), std::logic_error);
   EXPECT_THROW(scatter(in, make_operands(in, 1, 1, 1)), std::logic_error);
+}
+
+/// By the definition: each product is negated once for each operand that is.
+TEST(DotProblems, AreWhatTheModifiersMakeThem) {
+  for (const char* name : {"wgmma.m64n8k32.f32.e4m3.e5m2", "wgmma.sp.m64n8k16.f32.tf32.tf32"}) {
+    const Instruction& in = *find_instruction(name);
+    const Tiles given = in.sparse() ? random_sparse(in, 2, 4, 8) : random_dense(in, 2, 4, 8);
+    const Tiles plain = dot_problems(given, {});
+    expect_same(plain, gather(given));
+    const Tiles changed = dot_problems(given, {{"scale_a", "-1"}, {"scale_b", "1"}, {"scale_d", "0"}});
+    const std::uint64_t sign = std::uint64_t{1} << (format(in.a).storage_bits - 1);
+    for (std::size_t i = 0; i < plain.a.size(); ++i) ASSERT_EQ(changed.a[i], plain.a[i] ^ sign);
+    EXPECT_EQ(changed.b, plain.b);
+    for (std::size_t i = 0; i < plain.c.size(); ++i) ASSERT_EQ(changed.c[i], 0u);
+    const Tiles other = dot_problems(given, {{"scale_b", "-1"}});
+    EXPECT_EQ(other.a, plain.a);
+    EXPECT_EQ(other.c, plain.c);
+    for (std::size_t i = 0; i < plain.b.size(); ++i) ASSERT_EQ(other.b[i], plain.b[i] ^ sign);
+  }
 }
 
 }  // namespace

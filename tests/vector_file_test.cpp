@@ -220,6 +220,20 @@ TEST_F(VectorFile, RoundTripsEveryInstruction) {
   EXPECT_EQ(files(), std::vector<std::string>{"v.safetensors"});
 }
 
+TEST_F(VectorFile, KnowsTheModifiersThatAWgmmaHas) {
+  const auto with = [&](const char* instruction, const char* key, const char* value) {
+    Vectors vectors = random_vectors(*find_instruction(instruction), 1, 2, 3);
+    vectors.metadata[key] = value;
+    write_vectors(path_, vectors);
+    return read_vectors(path_).metadata.at(key);
+  };
+  for (const char* key : {"scale_a", "scale_b"}) EXPECT_EQ(with("wgmma.m64n8k16.f32.f16.f16", key, "-1"), "-1");
+  EXPECT_EQ(with("wgmma.m64n8k32.s32.s8.u8", "scale_d", "0"), "0");
+  EXPECT_THROW(with("wgmma.m64n8k32.s32.s8.u8", "scale_a", "-1"), InputError);
+  EXPECT_THROW(with("wgmma.m64n8k16.f32.f16.f16", "scale_a", "0"), InputError);
+  EXPECT_THROW(with("wgmma.sp.m64n8k32.f32.f16.f16", "scale_d", "-1"), InputError);
+}
+
 TEST_F(VectorFile, WritesTheSameBytesWithAlignedData) {
   const Vectors vectors = random_vectors(*find_instruction(kInstruction), 1, 2, 3);
   write_vectors(path_, vectors);
@@ -313,9 +327,9 @@ const std::vector<BadHeader>& bad_headers() {
       {"arch without the instruction",
        [](Parts& p) { metadata(p)["arch"] = "sm_70"; },
        {"__metadata__.arch", "sm_70 does not have", kInstruction, "sm_80"}},
-      {"scale_a", [](Parts& p) { metadata(p)["scale_a"] = "-1"; }, {"__metadata__.scale_a", "not supported"}},
-      {"scale_b", [](Parts& p) { metadata(p)["scale_b"] = "-1"; }, {"__metadata__.scale_b", "not supported"}},
-      {"scale_d", [](Parts& p) { metadata(p)["scale_d"] = "0"; }, {"__metadata__.scale_d", "not supported"}},
+      {"scale_a", [](Parts& p) { metadata(p)["scale_a"] = "-1"; }, {"__metadata__.scale_a", "can have", kInstruction}},
+      {"scale_b", [](Parts& p) { metadata(p)["scale_b"] = "-1"; }, {"__metadata__.scale_b", "can have"}},
+      {"scale_d", [](Parts& p) { metadata(p)["scale_d"] = "0"; }, {"__metadata__.scale_d", "can have", "no such key"}},
       {"no A", [](Parts& p) { p.header.erase("A"); }, {"tensor A: missing", "[T, M, K]"}},
       {"no B", [](Parts& p) { p.header.erase("B"); }, {"tensor B: missing", "[T, K, N]"}},
       {"no C", [](Parts& p) { p.header.erase("C"); }, {"tensor C: missing", "[T, M, N]"}},

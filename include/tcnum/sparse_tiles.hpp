@@ -17,6 +17,10 @@ Tiles make_operands(const Instruction& instruction, std::size_t count, std::size
 /// shape; else each row becomes a tile of its own.
 Tiles gather(Tiles tiles);
 
+/// The dense dot problems of a vector file with that metadata, as its instruction computes them: gathered, with
+/// operands of the opposite sign where scale_a or scale_b is -1, and with zero for c where scale_d is 0.
+Tiles dot_problems(Tiles tiles, const std::map<std::string, std::string>& metadata);
+
 /// How scatter() uses the freedom that it has.
 struct Scattering {
   std::uint32_t seed = 0;
