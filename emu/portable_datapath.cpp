@@ -10,6 +10,8 @@ namespace {
 
 /// Significands of products, shifted as far up as alignment can ask, fit 30 bits.
 constexpr int kProductBits = 30;
+/// Of operands: the high word of a double has them.
+constexpr int kOperandBits = 20;
 /// Of results that later nodes take: 32 bits hold them.
 constexpr int kResultBits = 31;
 
@@ -25,9 +27,13 @@ void check_sums(const Numerics& n) {
   require(n.product.exponent == ProductExponent::sum && n.product.operation == ProductOperation::multiply &&
               n.product.round.empty() && !n.product.infinite_from,
           "products that are rounded, limited or aligned by their leading bit");
-  require(products + 2 <= kProductBits && format(n.c.format).fraction_bits < kResultBits &&
+  require(products + 2 <= kProductBits && format(n.a.format).fraction_bits <= kOperandBits &&
+              format(n.b.format).fraction_bits <= kOperandBits && format(n.c.format).fraction_bits < kResultBits &&
               format(n.result).fraction_bits < kResultBits,
           "operands of so many bits");
+  require(format(n.a.format).non_finite != NonFinite::nan_negative_zero &&
+              format(n.b.format).non_finite != NonFinite::nan_negative_zero,
+          "negative zeros that are NaNs");
   require(!n.nan.propagate, "payloads of NaN operands");
   require(format(n.c.format).has_infinity(), "accumulators without infinities");
   require(format(n.c.format).storage_bits == format(n.result).storage_bits,
@@ -48,18 +54,17 @@ void check_result(const Unit& unit) {
   require(narrow, "sums that are not rounded");
 }
 
-PortableFields fields_of(const Format& f) {
-  return {f.storage_bits, f.fraction_bits, f.padding_bits, f.bias,
-          static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits))};
-}
-
-PortableRounding rounding_of(const Unit& unit) {
-  if (unit.result.count != 1) return {};
-  const RoundStep& s = unit.result.step[0];
-  const bool nearest = s.rounding == Rounding::nearest_even;
-  const bool usable = !s.from_alignment && (nearest || s.rounding == Rounding::toward_zero) &&
-                      s.fraction_bits < kResultBits - 2;  // 32 bits have room for what decides the rounding
-  return {usable, nearest, s.fraction_bits, s.min_exponent, s.max_exponent};
+PortableFields fields_of(const Format& f, const OperandRule& rule) {
+  const auto top = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits));
+  PortableFields fields{f.storage_bits, f.fraction_bits, f.padding_bits, f.bias, top, ~0u, ~0u - 1};
+  fields.smallest = rule.subnormals == Subnormals::flushed ? 1u << f.fraction_bits : 1;
+  fields.floor = rule.subnormal_exponent == SubnormalExponent::minimum ? f.min_exponent() : -2000;
+  if (f.has_infinity()) fields.first_special = fields.infinity = top << f.fraction_bits;
+  if (f.non_finite == NonFinite::nan_all_ones) {
+    fields.first_special = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits + f.fraction_bits));
+    fields.infinity = fields.first_special - 1;
+  }
+  return fields;
 }
 
 PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
@@ -69,7 +74,7 @@ PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
   int others = 0;
   for (const Term& t : node.terms) {
     if (t.kind == Term::Kind::product) {
-      to.order[place++] = static_cast<std::uint16_t>(t.index);
+      to.place[t.index] = static_cast<std::uint16_t>(place++);
       continue;
     }
     require(others < 2, "more than two terms of a sum that are no products");
@@ -80,6 +85,77 @@ PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
   return made;
 }
 
+/// Fills in how the node rounds, if patches can.
+bool make_rounding(const PortableDatapath& d, const Unit& unit, bool last, PatchNode& node) {
+  constexpr int kMostBits = 30, kMostExponent = 300;  // double precision holds these
+  constexpr int kBias = 1023;
+  if (unit.result.count != 1) return false;
+  const RoundStep& s = unit.result.step[0];
+  node.to_nearest = s.rounding == Rounding::nearest_even;
+  node.kept_signs = unit.underflow_sign == UnderflowSign::kept ? ~0u : 0;
+  node.coarse = static_cast<std::uint32_t>(52 - s.fraction_bits) << 20;
+  node.result_bits = s.fraction_bits;
+  node.lowest = static_cast<std::uint32_t>(s.min_exponent + kBias);
+  node.highest = static_cast<std::uint32_t>(s.max_exponent + kBias);
+  const bool usable = !s.from_alignment && (node.to_nearest || s.rounding == Rounding::toward_zero) &&
+                      s.fraction_bits <= kMostBits && s.min_exponent >= -kMostExponent &&
+                      s.max_exponent <= kMostExponent && s.min_exponent < s.max_exponent &&
+                      s.subnormals == Subnormals::kept && s.overflow != Overflow::wrap;
+  if (!usable || !last) return usable;
+  const Format& f = d.result;
+  if (!f.has_infinity() || f.padding_bits != 0 || s.fraction_bits > f.fraction_bits ||
+      s.min_exponent != f.min_exponent() || s.max_exponent != f.max_exponent() ||
+      unit.zero_sign != ZeroSign::positive) {
+    return false;
+  }
+  node.up = f.fraction_bits - s.fraction_bits;
+  const std::uint32_t infinity = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits)) << f.fraction_bits;
+  node.largest = infinity - (1u << node.up);
+  const bool to_infinity = s.overflow == Overflow::infinity || (s.overflow == Overflow::ieee && node.to_nearest);
+  node.beyond = to_infinity ? infinity : node.largest;
+  return true;
+}
+
+/// What patches want to know of the datapath; false if there is something in it that they cannot do.
+bool make_patches(PortableDatapath& d) {
+  constexpr int kMostPlaces = 32;        // whose signs are bits of a word
+  constexpr int kMostFractionBits = 28;  // a product of them fits 30
+  constexpr int kSumBits = 29;           // each product is below 2^(fraction_bits + 2) units
+  const bool known_c = d.c.id == FormatId::fp32 || d.c.id == FormatId::fp16;
+  if (d.k > kMostPlaces || d.nodes > PortableDatapath::kMostPatchNodes || !known_c ||
+      d.c_rule.subnormals == Subnormals::flushed) {
+    return false;
+  }
+  for (int i = 0; i < d.nodes; ++i) {
+    const PortableNode& from = d.node[i];
+    const Unit& unit = d.units[from.unit];
+    PatchNode& node = d.patch[i];
+    node.first = from.first;
+    node.count = from.count;
+    node.places = from.count == 0 ? 0 : ~0u >> (kMostPlaces - from.count) << from.first;
+    node.is_pair = from.is_pair;
+    for (const int other : from.others) {
+      if (other >= 0 && other != i - 1) return false;
+      if (other >= 0) node.takes_before = true;
+      if (other == PortableNode::kAccumulator) node.takes_c = true;
+    }
+    if (i > 0 && d.c_rule.subnormal_exponent == SubnormalExponent::minimum) {
+      node.before_floor = d.units[d.node[i - 1].unit].result.step[0].min_exponent;
+    }
+    if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
+      node.alignment = std::max(node.alignment, unit.zero_exponent.value);
+    }
+    node.fraction_bits = from.is_pair ? 0 : unit.fraction_bits;
+    if (!make_rounding(d, unit, i + 1 == d.nodes, node)) return false;
+    if (from.is_pair) continue;
+    if (unit.align_rounding != Rounding::toward_zero || unit.fraction_bits > kMostFractionBits ||
+        from.count > 1 << (kSumBits - unit.fraction_bits)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 PortableDatapath make(const Datapath& datapath) {
   const Numerics& n = datapath.numerics;
   const Tree& tree = datapath.tree;
@@ -88,14 +164,11 @@ PortableDatapath make(const Datapath& datapath) {
   to.b = format(n.b.format);
   to.c = format(n.c.format);
   to.result = format(n.result);
-  to.a_rule = n.a;
-  to.b_rule = n.b;
   to.c_rule = n.c;
   to.nan = n.nan;
-  to.a_fields = fields_of(to.a);
-  to.b_fields = fields_of(to.b);
-  to.c_fields = fields_of(to.c);
-  for (std::size_t u = 0; u < kMaxUnits; ++u) to.roundings[u] = rounding_of(n.units[u]);
+  to.a_fields = fields_of(to.a, n.a);
+  to.b_fields = fields_of(to.b, n.b);
+  to.c_fields = fields_of(to.c, n.c);
   require(!n.scales, "block scales");
   require(tree.k <= PortableDatapath::kMostProducts, "so many products");
   require(tree.nodes.size() <= PortableDatapath::kMostNodes, "so many sums");
@@ -105,7 +178,7 @@ PortableDatapath make(const Datapath& datapath) {
 
   if (const std::vector<int> order = fma_chain_order(n, tree); !order.empty()) {
     to.kind = PortableDatapath::Kind::fma_chain;
-    std::transform(order.begin(), order.end(), to.order, [](int k) { return static_cast<std::uint16_t>(k); });
+    for (std::size_t p = 0; p < order.size(); ++p) to.place[order[p]] = static_cast<std::uint16_t>(p);
     return to;
   }
   if (const auto units = integer_units(n, tree)) {
@@ -116,14 +189,10 @@ PortableDatapath make(const Datapath& datapath) {
   }
 
   int place = 0;
-  to.in_sequence = true;
   for (int i = 0; i < to.nodes; ++i) {
     const Node& node = tree.nodes[static_cast<std::size_t>(i)];
     const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
-    PortableNode& made = to.node[i] = make_node(node, to, place);
-    for (const int other : made.others) {
-      if (other >= 0 && other != i - 1) to.in_sequence = false;
-    }
+    const PortableNode& made = to.node[i] = make_node(node, to, place);
     if (to.kind == PortableDatapath::Kind::integers) continue;
     check_result(unit);
     if (unit.fraction_bits == kExact) {
@@ -133,12 +202,12 @@ PortableDatapath make(const Datapath& datapath) {
         return s.from_alignment || s.fraction_bits > kResultBits;
       });
       require(steps_fit, "exact sums that are cut below their alignment");
-      made.is_pair = true;
+      to.node[i].is_pair = true;
     } else {
       check_sum(unit);
-      if (unit.align_rounding != Rounding::toward_zero) to.in_sequence = false;
     }
   }
+  to.takes_patches = to.kind == PortableDatapath::Kind::sums && make_patches(to);
   return to;
 }
 

@@ -11,7 +11,7 @@
 
 namespace tcnum {
 
-/// A node sums `count` products from place `first` of PortableDatapath::order on, and up to two other terms.
+/// A node sums the `count` products at place `first` (PortableDatapath::place) and on, and up to two other terms.
 struct PortableNode {
   static constexpr int kNone = -2, kAccumulator = -1;  // else the node of that number
   std::int16_t unit = 0, first = 0, count = 0;
@@ -19,17 +19,37 @@ struct PortableNode {
   bool is_pair = false;  ///< exact, of the two others alone
 };
 
-/// How a code of at most 32 bits is taken apart if it is a normal number.
+/// How an operand's code of at most 32 bits is taken apart.
 struct PortableFields {
   int storage_bits = 32, fraction_bits = 0, padding_bits = 0, bias = 0;
-  std::uint32_t top = 0;  ///< the largest exponent field, which may be special
+  std::uint32_t top = 0;            ///< the largest exponent field, which may be special
+  std::uint32_t first_special = 0;  ///< codes without sign and padding from this on are infinities or NaNs
+  std::uint32_t infinity = 0;       ///< that of infinity; first_special − 1 if there is none
+  std::uint32_t smallest = 1;       ///< codes below this are read as zero
+  int floor = 0;                    ///< no number takes part in alignment with a smaller exponent
 };
 
-/// The only rounding of a unit's sum, if it is to nearest even or toward zero: what needs no more where the result is
-/// normal and far from overflow.
-struct PortableRounding {
-  bool usable = false, to_nearest = false;
-  int fraction_bits = 0, min_exponent = 0, max_exponent = 0;
+/// What patches of problems (portable_patch.hpp) want to know of a node.
+struct PatchNode {
+  static constexpr int kLowest = -900;  ///< alignment where all is zero: below every other, and doubles have it
+
+  int first = 0, count = 0;  ///< as of PortableNode
+  std::uint32_t places = 0;  ///< of its products, as bits
+  bool takes_c = false, takes_before = false, is_pair = false;
+  int alignment = kLowest;     ///< at least this
+  int before_floor = kLowest;  ///< the exponent that the result before takes part with, at least
+  int fraction_bits = 0;       ///< of the alignment
+
+  // Rounding, toward zero or to nearest even. Exponents are those of a double's field.
+  bool to_nearest = false;
+  std::uint32_t kept_signs = 0;  ///< all ones if a number that becomes zero keeps its sign
+  int result_bits = 0;
+  std::uint32_t coarse = 0;  ///< from an exponent to that of 2^52 units in the result's last place, as a high word
+  std::uint32_t lowest = 0, highest = 0;
+  // Of the last node: codes without their sign, of the largest number and of what a larger one becomes; and how far up
+  // codes of result_bits go.
+  int up = 0;
+  std::uint32_t largest = 0, beyond = 0;
 };
 
 struct PortableDatapath {
@@ -43,17 +63,17 @@ struct PortableDatapath {
 
   Kind kind = Kind::sums;
   Format a{}, b{}, c{}, result{};
-  OperandRule a_rule, b_rule, c_rule;
+  OperandRule c_rule;
   PortableFields a_fields, b_fields, c_fields;
   NanRule nan;
   Unit units[kMaxUnits];
-  PortableRounding roundings[kMaxUnits];
   IntegerUnits integers;
   int k = 0, nodes = 0;
   PortableNode node[kMostNodes];
-  std::uint16_t order[kMostProducts] = {};  ///< k of the products, node by node
-  /// Every sum cuts toward zero, and every node's other terms are c and the node before: what a patch takes.
-  bool in_sequence = false;
+  std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side
+  bool takes_patches = false;               ///< patches give every result that is ordinary
+  static constexpr int kMostPatchNodes = 8;
+  PatchNode patch[kMostPatchNodes];
 };
 
 /// The datapath as plain data, or in `why_not` one line that says what of it this form cannot hold.

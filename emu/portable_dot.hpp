@@ -1,5 +1,5 @@
-// Evaluation of a PortableDatapath: one dot problem at a time, or a patch of rows × columns of those that are out of
-// the ordinary in nothing. The rules are those of exact.cpp; rounding is rounding_steps.hpp's.
+// Evaluation of a PortableDatapath, one dot problem at a time. The rules are those of exact.cpp; rounding is
+// rounding_steps.hpp's. What is ordinary goes many at a time in portable_patch.hpp.
 #pragma once
 
 #include <bit>
@@ -12,48 +12,18 @@
 
 namespace tcnum::portable {
 
-/// Exponent of a zero, which takes part in no alignment; two of them are still below any other.
-inline constexpr std::int32_t kNoExponent = -(1 << 20);
+/// Exponent of a zero, which takes part in no alignment: with any other, even the largest, it is below all products.
+/// 16 bits hold two of them.
+inline constexpr std::int32_t kNoExponent = -1000;
 
-/// An operand taken apart: sign · magnitude · 2^(exponent − fraction bits of its format). Infinities have magnitude 1
-/// and NaNs 0, with `special`.
+/// An accumulator taken apart: sign · magnitude · 2^(exponent − fraction bits of its format). Infinities have magnitude
+/// 1 and NaNs 0, with `special`.
 struct Number {
   std::int32_t magnitude, sign, exponent;
   bool special;
 };
 
-TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Number read_any(const Format& f, const OperandRule& rule, std::uint32_t code) {
-  const Decoded d = decode(f, code);
-  Number x{0, d.negative ? -1 : 1, kNoExponent, false};
-  if (!d.is_finite()) {
-    x.magnitude = d.number_class == NumberClass::infinity ? 1 : 0;
-    x.special = true;
-    return x;
-  }
-  const bool subnormal = d.number_class == NumberClass::subnormal;
-  if (d.significand == 0 || (subnormal && rule.subnormals == Subnormals::flushed)) return x;
-  x.magnitude = static_cast<std::int32_t>(d.significand);
-  x.exponent = d.exponent;
-  if (subnormal && rule.subnormal_exponent == SubnormalExponent::normalised) {
-    const int up = f.fraction_bits + 1 - width(d.significand);
-    x.magnitude <<= up;
-    x.exponent -= up;
-  }
-  return x;
-}
-
-/// `fields` are the format's.
-TCNUM_HOST_DEVICE inline Number read(const PortableFields& fields, const Format& f, const OperandRule& rule,
-                                     std::uint32_t code) {
-  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
-  const std::uint32_t field = significand >> fields.fraction_bits & fields.top;
-  if (field - 1 >= fields.top - 1) return read_any(f, rule, code);  // the first or the last field
-  const bool negative = (code >> (fields.storage_bits - 1) & 1) != 0;
-  return {static_cast<std::int32_t>((significand & (hidden - 1)) | hidden), negative ? -1 : 1,
-          static_cast<std::int32_t>(field) - fields.bias, false};
-}
-
-/// The same for c, whose format has infinities, without a call: there are many.
+/// c, whose format has infinities.
 TCNUM_HOST_DEVICE inline Number read_accumulator(const PortableFields& fields, const OperandRule& rule,
                                                  std::uint32_t code) {
   const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
@@ -79,33 +49,78 @@ TCNUM_HOST_DEVICE inline Number read_accumulator(const PortableFields& fields, c
   return x;
 }
 
-/// Numbers of the rows of A, or the columns of B, place by place of PortableDatapath::order: row r's number at place p
-/// is element p · pitch + r.
-struct Side {
-  const std::int32_t *magnitude, *sign, *exponent;
-  int pitch;
-  /// Of each row: whether any of its numbers is an infinity or a NaN, which has kSpecial as its exponent.
-  const std::uint8_t* special;
-  static constexpr std::int32_t kSpecial = 1 << 20;
-};
-
-TCNUM_HOST_DEVICE inline std::uint32_t shift_right(std::uint32_t x, int shift) {
+/// 2^exponent, a normal double.
+TCNUM_HOST_DEVICE inline double power_of_two(int exponent) {
 #ifdef __CUDA_ARCH__
-  std::uint32_t y;
-  asm("shr.u32 %0, %1, %2;" : "=r"(y) : "r"(x), "r"(shift));  // by 32 and more: 0
-  return y;
+  return __hiloint2double((exponent + 1023) << 20, 0);
 #else
-  return shift > 31 ? 0 : x >> shift;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 #endif
 }
 
-/// max(a + b, c).
-TCNUM_HOST_DEVICE inline std::int32_t add_max(std::int32_t a, std::int32_t b, std::int32_t c) {
+TCNUM_HOST_DEVICE inline std::uint32_t low_word(double x) {
 #ifdef __CUDA_ARCH__
-  return __viaddmax_s32(a, b, c);
+  return static_cast<std::uint32_t>(__double2loint(x));
 #else
-  return a + b > c ? a + b : c;
+  return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x));
 #endif
+}
+TCNUM_HOST_DEVICE inline std::uint32_t high_word(double x) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__double2hiint(x));
+#else
+  return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32);
+#endif
+}
+TCNUM_HOST_DEVICE inline double from_words(std::uint32_t high, std::uint32_t low) {
+#ifdef __CUDA_ARCH__
+  return __hiloint2double(static_cast<int>(high), static_cast<int>(low));
+#else
+  return std::bit_cast<double>(static_cast<std::uint64_t>(high) << 32 | low);
+#endif
+}
+inline constexpr std::uint32_t kSignBit = 1u << 31;
+inline constexpr int kBias = 1023, kHighFraction = 20;  ///< of a double, and of its high word
+
+/// Numbers of the rows of A, or the columns of B, place by place of PortableDatapath::order: what is of row r's number
+/// at place p is element p · pitch + r.
+struct Side {
+  const double* value;           ///< magnitudes; of an infinity 1, of a NaN 0
+  const std::uint32_t* sign;     ///< 0, or all ones of a negative number
+  const std::int16_t* exponent;  ///< `copies` of each
+  const std::uint32_t* signs;    ///< of each row: the signs at the first 32 places, as bits
+  /// Of each row: whether any of its numbers is an infinity or a NaN, which has kSpecial as its exponent.
+  const std::uint8_t* special;
+  int pitch, copies, fraction_bits;
+  static constexpr std::int16_t kSpecial = 8000;
+
+  TCNUM_HOST_DEVICE int exponent_at(int at) const { return exponent[at * copies]; }
+  TCNUM_HOST_DEVICE bool is_special(int at) const { return exponent_at(at) == kSpecial; }
+  TCNUM_HOST_DEVICE bool negative(int at) const { return sign[at] != 0; }
+  /// The significand, in units of its last place.
+  TCNUM_HOST_DEVICE std::uint32_t magnitude(int at) const {
+    return static_cast<std::uint32_t>(value[at] * power_of_two(fraction_bits - exponent_at(at)));
+  }
+};
+
+/// What a Side has of a number.
+struct SideNumber {
+  double value;
+  std::uint32_t sign;
+  std::int16_t exponent;
+  TCNUM_HOST_DEVICE bool special() const { return exponent == Side::kSpecial; }
+};
+TCNUM_HOST_DEVICE inline SideNumber read(const PortableFields& fields, std::uint32_t code) {
+  const std::uint32_t negative = code >> (fields.storage_bits - 1);
+  const std::uint32_t magnitude = (code ^ negative << (fields.storage_bits - 1)) >> fields.padding_bits;
+  const std::uint32_t sign = 0 - negative;
+  if (magnitude >= fields.first_special) return {magnitude == fields.infinity ? 1.0 : 0.0, sign, Side::kSpecial};
+  if (magnitude < fields.smallest) return {0, sign, static_cast<std::int16_t>(kNoExponent)};
+  // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
+  const double value =
+      from_words(magnitude << (kHighFraction - fields.fraction_bits), 0) * power_of_two(kBias - fields.bias);
+  const int exponent = static_cast<int>(high_word(value) >> kHighFraction) - kBias;
+  return {value, sign, static_cast<std::int16_t>(exponent < fields.floor ? fields.floor : exponent)};
 }
 
 /// A node's result: ±magnitude · 2^lsb, or one that is not finite.
@@ -160,29 +175,6 @@ TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value rounded(const PortableDatapath& d,
   return v;
 }
 
-/// A significand of at most fraction_bits + 1 bits, or the next power of two; 0: none.
-struct Normal {
-  std::uint32_t significand;
-  int leading;  ///< exponent of the first of fraction_bits + 1 bits
-};
-
-/// What rounded() gives magnitude · 2^lsb, if `r` is usable and the result normal and surely finite.
-TCNUM_HOST_DEVICE inline Normal round_normal(const PortableRounding& r, std::uint64_t magnitude, int lsb) {
-  const auto high = static_cast<std::uint32_t>(magnitude >> 32);
-  auto low = static_cast<std::uint32_t>(magnitude);
-  if (high != 0) {  // what is below the upper 32 bits is folded into their last
-    const int shift = width(high);
-    const bool rest = shift == 32 ? low != 0 : (low & ((1u << shift) - 1)) != 0;
-    low = static_cast<std::uint32_t>(magnitude >> shift) | (rest ? 1 : 0);
-    lsb += shift;
-  }
-  const int leading = width(low) - 1 + lsb;
-  if (low == 0 || !r.usable || leading < r.min_exponent || leading >= r.max_exponent) return {0, 0};
-  const std::uint32_t top = low << (32 - width(low)), rest = top << (r.fraction_bits + 1);
-  const std::uint32_t kept = top >> (31 - r.fraction_bits), half = 1u << 31;
-  return {kept + (r.to_nearest && (rest > half || (rest == half && (kept & 1) != 0)) ? 1 : 0), leading};
-}
-
 /// A term that is no product, in units of 2^lsb.
 TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value& v, int lsb) {
   if (v.magnitude == 0) return 0;
@@ -199,7 +191,7 @@ TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const PortableNode& node, con
   if (unit.zero_sign == ZeroSign::positive) return false;
   bool all = true, any = false;
   for (int p = node.first; p < node.first + node.count; ++p) {
-    const bool negative = a.sign[p * a.pitch + row] != b.sign[p * b.pitch + column];
+    const bool negative = a.negative(p * a.pitch + row) != b.negative(p * b.pitch + column);
     all = all && negative;
     any = any || negative;
   }
@@ -286,13 +278,12 @@ struct Specials {
 /// A product of which one operand at least is an infinity or a NaN.
 TCNUM_HOST_DEVICE inline void add_special_product(const Side& a, int at_a, const Side& b, int at_b,
                                                   Specials& specials) {
-  const bool a_special = a.exponent[at_a] == Side::kSpecial, b_special = b.exponent[at_b] == Side::kSpecial;
-  if (!a_special && !b_special) return;
-  // A special operand of magnitude 0 is a NaN; an ordinary one is a zero, of which infinity makes a NaN too.
-  if (a.magnitude[at_a] == 0 || b.magnitude[at_b] == 0)
+  if (!a.is_special(at_a) && !b.is_special(at_b)) return;
+  // A special operand of value 0 is a NaN; an ordinary one is a zero, of which infinity makes a NaN too.
+  if (a.value[at_a] == 0 || b.value[at_b] == 0)
     specials.nan = true;
   else
-    specials.add_infinity(a.sign[at_a] != b.sign[at_b]);
+    specials.add_infinity(a.negative(at_a) != b.negative(at_b));
 }
 
 /// Any dot problem of a datapath of sums.
@@ -329,16 +320,17 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side
     if (first != nullptr) highest = exponent_of(*first);
     if (second != nullptr && exponent_of(*second) > highest) highest = exponent_of(*second);
     for (int p = node.first; p < end; ++p) {
-      highest = add_max(a.exponent[p * a.pitch + row], b.exponent[p * b.pitch + column], highest);
+      const int exponent = a.exponent_at(p * a.pitch + row) + b.exponent_at(p * b.pitch + column);
+      if (exponent > highest) highest = exponent;
     }
     const int alignment = alignment_of(unit, highest);
     const Shift shift = shift_of(d, unit);
     std::int64_t sum = 0;
     for (int p = node.first; p < end; ++p) {
       const int at_a = p * a.pitch + row, at_b = p * b.pitch + column;
-      const auto magnitude = static_cast<std::uint32_t>(a.magnitude[at_a] * b.magnitude[at_b]) << shift.up;
-      const int down = alignment + shift.down - a.exponent[at_a] - b.exponent[at_b];
-      const bool negative = a.sign[at_a] != b.sign[at_b];
+      const std::uint32_t magnitude = a.magnitude(at_a) * b.magnitude(at_b) << shift.up;
+      const int down = alignment + shift.down - a.exponent_at(at_a) - b.exponent_at(at_b);
+      const bool negative = a.negative(at_a) != b.negative(at_b);
       const std::int64_t kept = magnitude == 0 ? 0 : round_right(magnitude, down, negative, unit.align_rounding);
       sum += negative ? -kept : kept;
     }
@@ -348,178 +340,6 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side
     results[number] = total(d, node, a, row, b, column, alignment, sum, first, second);
   }
   return to_code(d, results[d.nodes - 1]);
-}
-
-/// Products whose sum 32 bits hold, if each is below 2^(fraction_bits + 2).
-TCNUM_HOST_DEVICE inline int most_products(const Unit& unit) { return 1 << (29 - unit.fraction_bits); }
-
-/// Whether patches of this datapath give every result that is ordinary.
-inline bool takes_patches(const PortableDatapath& d) {
-  if (d.kind != PortableDatapath::Kind::sums || !d.in_sequence) return false;
-  for (int i = 0; i < d.nodes; ++i) {
-    if (!d.node[i].is_pair && d.node[i].count > most_products(d.units[d.node[i].unit])) return false;
-  }
-  return true;
-}
-
-/// `count` numbers in one load; as aligned as they are long.
-template <int kCount>
-struct alignas(kCount * 4) Pack {
-  std::int32_t x[kCount];
-};
-template <int kCount>
-TCNUM_HOST_DEVICE Pack<kCount> load(const std::int32_t* from) {
-  return *reinterpret_cast<const Pack<kCount>*>(from);
-}
-
-/// A term of a patch that is no product, in units of 2^lsb: cut toward zero, and of no more bits than the sum.
-TCNUM_HOST_DEVICE inline std::int32_t aligned_in_patch(std::uint32_t magnitude, int its_lsb, bool negative, int lsb) {
-  const int shift = lsb - its_lsb;
-  const std::uint32_t kept = magnitude == 0 ? 0 : shift <= 0 ? magnitude << -shift : shift_right(magnitude, shift);
-  return negative ? -static_cast<std::int32_t>(kept) : static_cast<std::int32_t>(kept);
-}
-
-/// A node of a dot problem of a patch whose result is not simply a normal number.
-struct Unusual {
-  std::int64_t sum;
-  std::int32_t alignment;
-  std::uint32_t c;
-  Value before;
-};
-TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value evaluate(const PortableDatapath& d, const PortableNode& node,
-                                                       const Side& a, int row, const Side& b, int column,
-                                                       const Unusual& of) {
-  const Unit& unit = d.units[node.unit];
-  const Value c = accumulator(d, of.c);
-  if (node.is_pair) return rounded(d, unit, sum_of_two(unit, c, of.before), 0);
-  const bool takes_c = node.others[0] == PortableNode::kAccumulator || node.others[1] == PortableNode::kAccumulator;
-  const bool takes_before = node.others[0] >= 0 || node.others[1] >= 0;
-  return total(d, node, a, row, b, column, of.alignment, of.sum, takes_c ? &c : nullptr,
-               takes_before ? &of.before : nullptr);
-}
-
-/// Rows row … row + kRows − 1 with columns column … column + kColumns − 1, all without infinities and NaNs, by a
-/// datapath that takes_patches(). Returns, as bits, the elements (kColumns to a row) that it did not evaluate, because
-/// something on their way overflowed or c is no number: those are dot()'s. kSeveral: whether the datapath has several
-/// nodes.
-template <int kRows, int kColumns, bool kSeveral>
-TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, int row, const Side& b, int column,
-                                      const std::uint32_t (&c_code)[kRows][kColumns],
-                                      std::uint32_t (&result)[kRows][kColumns]) {
-  static_assert(kRows * kColumns <= 32);
-  Value before[kRows][kColumns] = {};
-  std::uint32_t left = 0;
-  Unusual unusual[kRows * kColumns];
-  const int nodes = kSeveral ? d.nodes : 1;
-  for (int number = 0; number < nodes; ++number) {
-    const PortableNode& node = d.node[number];
-    const Unit& unit = d.units[node.unit];
-    const bool takes_c = node.others[0] == PortableNode::kAccumulator || node.others[1] == PortableNode::kAccumulator;
-    const bool takes_before = kSeveral && (node.others[0] >= 0 || node.others[1] >= 0);
-    const bool last = number + 1 == nodes;
-
-    std::int32_t alignment[kRows][kColumns], sum[kRows][kColumns];
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-        sum[i][j] = 0;
-        alignment[i][j] = alignment_of(unit, 2 * kNoExponent);
-        if (takes_c) {
-          const Number c = read_accumulator(d.c_fields, d.c_rule, c_code[i][j]);
-          if (c.special) left |= 1u << (i * kColumns + j);
-          if (c.exponent > alignment[i][j]) alignment[i][j] = c.exponent;
-        }
-        if (takes_before && exponent_of(before[i][j]) > alignment[i][j]) alignment[i][j] = before[i][j].exponent;
-      }
-    }
-    const int end = node.first + node.count;
-    for (int p = node.first; p < end; ++p) {
-      const auto ea = load<kRows>(a.exponent + p * a.pitch + row);
-      const auto eb = load<kColumns>(b.exponent + p * b.pitch + column);
-      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) alignment[i][j] = add_max(ea.x[i], eb.x[j], alignment[i][j]);
-      }
-    }
-    const Shift shift = shift_of(d, unit);
-    for (int p = node.first; p < end; ++p) {
-      const int at_a = p * a.pitch + row, at_b = p * b.pitch + column;
-      auto ma = load<kRows>(a.magnitude + at_a);
-      const auto mb = load<kColumns>(b.magnitude + at_b);
-      const auto sa = load<kRows>(a.sign + at_a);
-      const auto sb = load<kColumns>(b.sign + at_b);
-      auto ea = load<kRows>(a.exponent + at_a);
-      const auto eb = load<kColumns>(b.exponent + at_b);
-      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        ma.x[i] <<= shift.up;
-        ea.x[i] -= shift.down;
-      }
-      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-          const auto magnitude = static_cast<std::uint32_t>(ma.x[i] * mb.x[j]);
-          const auto kept = static_cast<std::int32_t>(shift_right(magnitude, alignment[i][j] - ea.x[i] - eb.x[j]));
-          sum[i][j] += kept * (sa.x[i] * sb.x[j]);
-        }
-      }
-    }
-
-    const PortableRounding& rounding = d.roundings[node.unit];
-    const int result_bits = d.result.fraction_bits;
-    std::uint32_t slow = 0;
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-        const int lsb = alignment[i][j] - unit.fraction_bits;
-        std::int64_t all = sum[i][j];
-        Rounded<std::uint64_t> exact{0, lsb, 0, false};
-        if (kSeveral && node.is_pair) {
-          exact = sum_of_two(unit, accumulator(d, c_code[i][j]), before[i][j]);
-        } else {
-          if (takes_c) {
-            const Number c = read_accumulator(d.c_fields, d.c_rule, c_code[i][j]);
-            all += aligned_in_patch(static_cast<std::uint32_t>(c.magnitude), c.exponent - d.c.fraction_bits, c.sign < 0,
-                                    lsb);
-          }
-          if (takes_before)
-            all += aligned_in_patch(before[i][j].magnitude, before[i][j].lsb, before[i][j].negative, lsb);
-          exact.negative = all < 0;
-          exact.magnitude = static_cast<std::uint64_t>(all < 0 ? -all : all);
-        }
-        const Normal normal = round_normal(rounding, exact.magnitude, exact.lsb);
-        if (normal.significand == 0) {
-          slow |= 1u << (i * kColumns + j);
-          unusual[i * kColumns + j] = {all, alignment[i][j], c_code[i][j], before[i][j]};
-        } else if (last) {  // a significand that was rounded up to the next power of two carries into the exponent
-          const std::uint32_t above = static_cast<std::uint32_t>(normal.leading + d.result.bias - 1) << result_bits;
-          const std::uint32_t code = above + (normal.significand << (result_bits - rounding.fraction_bits));
-          result[i][j] = code << d.result.padding_bits | (exact.negative ? 1u << (d.result.storage_bits - 1) : 0);
-        } else {
-          before[i][j] = {normal.significand, static_cast<std::int16_t>(normal.leading - rounding.fraction_bits),
-                          static_cast<std::int16_t>(
-                              normal.leading + static_cast<int>(normal.significand >> (rounding.fraction_bits + 1))),
-                          exact.negative, Value::Kind::finite};
-        }
-      }
-    }
-    // One copy of the code that is long, for the few that need it; registers cannot be indexed, so it has its own
-    // memory.
-    for (std::uint32_t rest = slow; rest != 0; rest &= rest - 1) {
-      const int e = width(rest & (~rest + 1)) - 1;
-      unusual[e].before = evaluate(d, node, a, row + e / kColumns, b, column + e % kColumns, unusual[e]);
-    }
-    if (slow == 0) continue;
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-        const int e = i * kColumns + j;
-        if ((slow >> e & 1) == 0) continue;
-        const Value v = unusual[e].before;
-        if (last) {
-          result[i][j] = static_cast<std::uint32_t>(to_code(d, v));
-        } else {
-          if (v.kind != Value::Kind::finite) left |= 1u << e;
-          before[i][j] = v;
-        }
-      }
-    }
-  }
-  return left;
 }
 
 // --- Integers.

@@ -78,7 +78,7 @@ class GpuStreamVerifier final : public StreamVerifier {
   }
 
  private:
-  static constexpr std::size_t kBatchBytes = std::size_t{128} << 20;
+  static constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 
   Instruction in_;
   PortableDatapath datapath_;

@@ -1,5 +1,8 @@
-// A block makes one tile of a stream at a time; a thread two elements, which share their random numbers.
+// A block makes some tiles of a stream at a time: their frames first, a thread each, since a frame is one long chain of
+// random numbers; then their slots; then one tile after the other, a thread two elements, which share their random
+// numbers.
 #include <algorithm>
+#include <type_traits>
 
 #include "stream_kernels.hpp"
 
@@ -9,7 +12,7 @@ namespace {
 using stream::Role;
 
 constexpr int kStreamThreads = 256;
-constexpr int kMostSlots = 256;
+constexpr int kMostFrames = 8, kMostSlotsAtOnce = 512;
 constexpr int kSideBySide = 8;  // columns of every instruction tile that lie side by side, at least
 constexpr std::uint64_t kMostBlocks = 132 * 16;
 
@@ -100,58 +103,120 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
   }
 }
 
-__global__ void __launch_bounds__(kStreamThreads, 3)
-    codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles) {
-  __shared__ stream::FrameDraw frame;
-  __shared__ stream::Slot slots[kMostSlots];
-  __shared__ std::uint64_t accumulators[stream::kAccumulators];
+/// The code at a place of an operand.
+__device__ std::uint64_t load(const void* codes, std::uint64_t index, int bytes) {
+  switch (bytes) {
+    case 1:
+      return static_cast<const std::uint8_t*>(codes)[index];
+    case 2:
+      return static_cast<const std::uint16_t*>(codes)[index];
+    case 4:
+      return static_cast<const std::uint32_t*>(codes)[index];
+    default:
+      return static_cast<const std::uint64_t*>(codes)[index];
+  }
+}
+
+/// Where accumulator `i` lies in shared memory: threads that read eight of them each, side by side, meet in no bank.
+__device__ constexpr int accumulator_place(int i) { return i + i / kSideBySide; }
+constexpr int kAccumulatorPlaces = stream::kAccumulators + stream::kAccumulators / kSideBySide;
+
+/// A code in shared memory.
+template <bool kNarrow>
+using StreamCode = std::conditional_t<kNarrow, std::uint32_t, std::uint64_t>;
+
+/// Tile `t` of a frame and its slots. `accumulators` is for this tile alone; all threads have left the one before.
+/// Loops are not unrolled: what they call is long, and code that does not fit the instruction caches costs more.
+template <bool kNarrow>
+__device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
+                          const stream::FrameDraw& frame, const stream::Slot* slots,
+                          StreamCode<kNarrow>* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto [m, n, k] = r.shape;
   const int a_bytes = r.a.storage_bytes(), b_bytes = r.b.storage_bytes(), c_bytes = r.c.storage_bytes();
-  for (std::uint64_t t = blockIdx.x; t < tiles.count; t += gridDim.x) {
-    const std::uint64_t tile = tiles.first + t;
+  const std::uint64_t tile = tiles.first + t;
+  const int cancelled = frame.frame.cancelled_slot;
+  if (tiles.group != 0) {
+    fill_sparse(r, tiles, t, thread);
     __syncthreads();
-    if (thread == 0) frame = stream::make_frame(r, tile);
-    __syncthreads();
-    for (int kk = thread; kk < k; kk += kStreamThreads) slots[kk] = stream::make_slot(r, tile, frame, kk);
-    __syncthreads();
+  }
+#pragma unroll 1
+  for (int i = 2 * thread; i < (m + n) * k; i += 2 * kStreamThreads) {
+    const Role role = i < m * k ? Role::a : Role::b;
+    const int at = role == Role::a ? i : i - m * k;
+    const int line = tiles.k.quotient(at);  // k is even: two neighbours are of one line
+    stream::Block block;
+    std::uint32_t drawn = ~0u;  // which block
+#pragma unroll 1
+    for (int kk = tiles.k.rest(at), end = kk + 2; kk < end; ++kk) {
+      const std::uint32_t element = stream::element_of(r, slots, line, kk);
+      if (element / 2 != drawn) {
+        drawn = element / 2;
+        block = stream::random_block(r, tile, role, drawn);
+      }
+      const std::uint64_t code =
+          stream::operand_code<kNarrow>(r, frame, slots, role, kk, stream::words_of(block, element));
+      if (role == Role::a)
+        store(tiles.a, tiles.a_index(t, line, kk), a_bytes, code);
+      else
+        store(tiles.b, tiles.b_index(t, tiles.row_of_b(t, kk), line), b_bytes, code);
+    }
+  }
+#pragma unroll 1
+  for (int i = 2 * thread; i < stream::kAccumulators && cancelled < 0; i += 2 * kStreamThreads) {
+    const stream::Block block = stream::random_block(r, tile, Role::c, static_cast<std::uint32_t>(i) / 2);
+#pragma unroll 1
+    for (int e = 0; e < 2; ++e) {
+      accumulators[accumulator_place(i + e)] = static_cast<StreamCode<kNarrow>>(
+          stream::accumulator_code<kNarrow>(r, frame, stream::words_of(block, static_cast<std::uint32_t>(e))));
+    }
+  }
+  __syncthreads();
+  const int row_of_b = cancelled < 0 ? 0 : tiles.row_of_b(t, cancelled);
+  for (int i = kSideBySide * thread; i < m * n; i += kSideBySide * kStreamThreads) {
+    const int row = tiles.n.quotient(i), column = tiles.n.rest(i);
+    std::uint64_t codes[kSideBySide];
+    if (cancelled >= 0) {
+      const std::uint64_t a = load(tiles.a, tiles.a_index(t, row, cancelled), a_bytes);
+      for (int e = 0; e < kSideBySide; ++e) {
+        codes[e] =
+            stream::opposite_product<kNarrow>(r, a, load(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes));
+      }
+    } else {
+      TCNUM_UNROLL for (int e = 0; e < kSideBySide; ++e) codes[e] =
+          accumulators[accumulator_place(stream::accumulator_at(row, column + e))];
+    }
+    store(tiles.c, tiles.c_index(t, row, column), c_bytes, codes);
+  }
+}
 
-    const auto operands = [&](Role role, int lines, const auto& put) {
-      for (int i = 2 * thread; i < lines * k; i += 2 * kStreamThreads) {
-        const int line = tiles.k.quotient(i), kk = tiles.k.rest(i);  // k is even: both are of one line
-        const std::uint32_t element = stream::element_of(r, slots, line, kk),
-                            next = stream::element_of(r, slots, line, kk + 1);
-        const stream::Block block = stream::random_block(r, tile, role, element / 2);
-        put(line, kk, stream::operand_code(r, frame, slots, role, kk, stream::words_of(block, element)));
-        const stream::Block other = next / 2 == element / 2 ? block : stream::random_block(r, tile, role, next / 2);
-        put(line, kk + 1, stream::operand_code(r, frame, slots, role, kk + 1, stream::words_of(other, next)));
-      }
-    };
-    operands(Role::a, m,
-             [&](int row, int kk, std::uint64_t code) { store(tiles.a, tiles.a_index(t, row, kk), a_bytes, code); });
-    if (tiles.group != 0) {
-      fill_sparse(r, tiles, t, thread);
-      __syncthreads();
-    }
-    operands(Role::b, n, [&](int column, int kk, std::uint64_t code) {
-      store(tiles.b, tiles.b_index(t, tiles.row_of_b(t, kk), column), b_bytes, code);
-    });
-    for (int i = thread; i < stream::kAccumulators && frame.frame.cancelled_slot < 0; i += kStreamThreads) {
-      accumulators[i] = stream::accumulator_code(r, tile, frame, i);
+/// kNarrow: all formats are floating-point ones of at most 32 bits, which takes a fraction of the code.
+template <bool kNarrow>
+__global__ void __launch_bounds__(kStreamThreads, 3)
+    codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles,
+                 int frames_at_once) {
+  __shared__ stream::FrameDraw frames[kMostFrames];
+  __shared__ stream::Slot slots[kMostSlotsAtOnce];
+  __shared__ StreamCode<kNarrow> accumulators[kAccumulatorPlaces];
+  const int thread = static_cast<int>(threadIdx.x), k = r.shape.k;
+  const auto at_once = static_cast<std::uint64_t>(frames_at_once);
+  for (std::uint64_t from = blockIdx.x * at_once; from < tiles.count; from += gridDim.x * at_once) {
+    const int count = static_cast<int>(tiles.count - from < at_once ? tiles.count - from : at_once);
+    __syncthreads();
+    constexpr int kWarp = 32;
+    if (thread % kWarp == 0 && thread / kWarp < count) {
+      frames[thread / kWarp] =
+          stream::make_frame<kNarrow>(r, tiles.first + from + static_cast<unsigned>(thread / kWarp));
     }
     __syncthreads();
-    for (int i = kSideBySide * thread; i < m * n; i += kSideBySide * kStreamThreads) {
-      const int row = tiles.n.quotient(i), column = tiles.n.rest(i);
-      const std::uint64_t at = tiles.c_index(t, row, column);
-      std::uint64_t codes[kSideBySide];
-      if (frame.frame.cancelled_slot >= 0) {
-        for (int e = 0; e < kSideBySide; ++e)
-          codes[e] = stream::cancelling_code(r, tile, frame, slots, row, column + e);
-      } else {
-        TCNUM_UNROLL for (int e = 0; e < kSideBySide; ++e) codes[e] =
-            accumulators[stream::accumulator_at(row, column + e)];
-      }
-      store(tiles.c, at, c_bytes, codes);
+    for (int i = thread; i < count * k; i += kStreamThreads) {
+      const int which = tiles.k.quotient(i);
+      slots[i] = stream::make_slot<kNarrow>(r, tiles.first + from + static_cast<unsigned>(which), frames[which],
+                                            tiles.k.rest(i));
+    }
+    for (int which = 0; which < count; ++which) {
+      __syncthreads();
+      make_tile<kNarrow>(r, tiles, from + static_cast<unsigned>(which), frames[which], slots + which * k, accumulators);
     }
   }
 }
@@ -181,11 +246,20 @@ __global__ void __launch_bounds__(kStreamThreads)
 }  // namespace
 
 cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles& tiles) {
-  const auto blocks = static_cast<unsigned>(std::min(kMostBlocks, tiles.count));
-  if (is_sweep(recipe.distribution))
-    sweep_kernel<<<blocks, kStreamThreads>>>(recipe, tiles);
-  else
-    codes_kernel<<<blocks, kStreamThreads>>>(recipe, tiles);
+  const auto blocks = [&](std::uint64_t at_once) {
+    return static_cast<unsigned>(std::min(kMostBlocks, (tiles.count + at_once - 1) / at_once));
+  };
+  if (is_sweep(recipe.distribution)) {
+    sweep_kernel<<<blocks(1), kStreamThreads>>>(recipe, tiles);
+  } else {
+    const int frames = std::min(kMostFrames, kMostSlotsAtOnce / recipe.shape.k);
+    bool narrow = true;
+    for (const Format& f : {recipe.a, recipe.b, recipe.c, recipe.d}) {
+      narrow = narrow && f.floating && f.storage_bits <= 32;
+    }
+    const auto kernel = narrow ? codes_kernel<true> : codes_kernel<false>;
+    kernel<<<blocks(static_cast<unsigned>(frames)), kStreamThreads>>>(recipe, tiles, frames);
+  }
   return cudaGetLastError();
 }
 

@@ -72,6 +72,11 @@ TCNUM_HOST_DEVICE inline Words words_of(const Block& block, std::uint32_t elemen
   return element % 2 == 0 ? Words{block.word[0], block.word[1]} : Words{block.word[2], block.word[3]};
 }
 
+/// random_block() of a frame or a slot, in one copy: they draw at many places, and rarely.
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Block frame_block(const Recipe& r, std::uint64_t tile, std::uint32_t index) {
+  return random_block(r, tile, Role::frame, index);
+}
+
 /// Random numbers for a frame or a slot, word after word. No expression takes two: compilers order those as they like.
 class Sequence {
  public:
@@ -79,7 +84,7 @@ class Sequence {
       : r_(r), tile_(tile), next_(first) {}
   TCNUM_HOST_DEVICE std::uint32_t word() {
     if (left_ == 0) {
-      block_ = random_block(r_, tile_, Role::frame, next_++);
+      block_ = frame_block(r_, tile_, next_++);
       left_ = 4;
     }
     return block_.word[4 - left_--];
@@ -183,10 +188,12 @@ TCNUM_HOST_DEVICE std::uint64_t number(const Format& f, const Words& w, U mixed,
   if (pattern == 3) fraction = one - 1;
   return assemble<U>(f, negative, range.low + w.exponent(range.span), fraction, mixed);
 }
-TCNUM_HOST_DEVICE inline std::uint64_t number(const Format& f, const Words& w, Range range, bool negative) {
+/// kNarrow, here and below: all formats are known to be floating-point ones of at most 32 bits.
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t number(const Format& f, const Words& w, Range range, bool negative) {
   const std::uint64_t mixed = w.mixed();
-  return f.storage_bits <= 32 ? number(f, w, static_cast<std::uint32_t>(mixed >> 32), range, negative)
-                              : number(f, w, mixed, range, negative);
+  return kNarrow || f.storage_bits <= 32 ? number(f, w, static_cast<std::uint32_t>(mixed >> 32), range, negative)
+                                         : number(f, w, mixed, range, negative);
 }
 
 /// Sums of four uniform numbers: near enough to a normal distribution of deviation 1.
@@ -388,9 +395,10 @@ TCNUM_HOST_DEVICE inline FrameDraw make_integer_frame(const Recipe& r, Sequence&
   return f;
 }
 
-TCNUM_HOST_DEVICE inline FrameDraw make_frame(const Recipe& r, std::uint64_t tile) {
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE FrameDraw make_frame(const Recipe& r, std::uint64_t tile) {
   Sequence random(r, tile, 0);
-  if (!r.d.floating) return make_integer_frame(r, random);
+  if (!kNarrow && !r.d.floating) return make_integer_frame(r, random);
   FrameDraw f;
   Frame& frame = f.frame;
   frame.draw = usual_draw(r.distribution);
@@ -502,7 +510,8 @@ TCNUM_HOST_DEVICE inline void split(const Recipe& r, Sequence& random, int expon
   slot.b = {exponent - ea, 0};
 }
 
-TCNUM_HOST_DEVICE inline Slot make_slot(const Recipe& r, std::uint64_t tile, const FrameDraw& f, int k) {
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const FrameDraw& f, int k) {
   constexpr std::uint32_t kFrameBlocks = 16, kSlotBlocks = 8;
   const Frame& frame = f.frame;
   Sequence random(r, tile, kFrameBlocks + static_cast<std::uint32_t>(k) * kSlotBlocks);
@@ -517,7 +526,7 @@ TCNUM_HOST_DEVICE inline Slot make_slot(const Recipe& r, std::uint64_t tile, con
       const int pair = (k & ~frame.stride) / 2;
       const bool paired = frame.stride != 0 && (frame.pairs >> (pair % 32) & 1) != 0;
       if (paired && (k & frame.stride) != 0) slot.source = static_cast<std::int16_t>(k ^ frame.stride);
-      if (r.d.floating)
+      if (kNarrow || r.d.floating)
         split(r, random, paired ? frame.high - random.between(0, 2) : frame.low - random.between(0, 4), slot);
       break;
     }
@@ -526,11 +535,11 @@ TCNUM_HOST_DEVICE inline Slot make_slot(const Recipe& r, std::uint64_t tile, con
       break;
     case Distribution::huge:
       if (random.chance(30)) negative = !negative;
-      if (r.d.floating) split(r, random, frame.high + random.between(-6, 1), slot);
+      if (kNarrow || r.d.floating) split(r, random, frame.high + random.between(-6, 1), slot);
       break;
     case Distribution::sparse:
     case Distribution::edges: {
-      if (!r.d.floating) {
+      if (!kNarrow && !r.d.floating) {
         if (random.chance(20)) negative = !negative;
         break;
       }
@@ -551,7 +560,7 @@ TCNUM_HOST_DEVICE inline Slot make_slot(const Recipe& r, std::uint64_t tile, con
       break;
     }
     case Distribution::signed_zeros: {
-      if (!r.d.floating) break;
+      if (!kNarrow && !r.d.floating) break;
       slot.a = {r.a.min_exponent(), r.a.max_exponent() - r.a.min_exponent()};
       slot.b = {r.b.min_exponent(), r.b.max_exponent() - r.b.min_exponent()};
       const bool opposites = frame.kind == 2 && (k == 0 || k == r.shape.k - 1);  // x − x
@@ -576,33 +585,35 @@ TCNUM_HOST_DEVICE inline Slot make_slot(const Recipe& r, std::uint64_t tile, con
 
 // --- Elements.
 
-TCNUM_HOST_DEVICE inline std::uint64_t floating(const Format& f, Draw draw, const Words& w, Range range,
-                                                bool negative) {
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t floating(const Format& f, Draw draw, const Words& w, Range range, bool negative) {
   switch (draw) {
     case Draw::bits:
       return finite(f, (static_cast<std::uint64_t>(w.choice) << 32 | w.fraction) & f.code_mask());
     case Draw::gaussian:
       return gaussian(f, w);
     default:
-      return number(f, w, range, negative);
+      return number<kNarrow>(f, w, range, negative);
   }
 }
 
-TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw& f, const Slot& slot, Role role,
-                                               const Words& w) {
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t operand(const Recipe& r, const FrameDraw& f, const Slot& slot, Role role,
+                                        const Words& w) {
   const bool is_a = role == Role::a;
   const Format& format = is_a ? r.a : r.b;
   const bool negative = f.frame.fixed_signs ? (is_a ? slot.a_negative : slot.b_negative) : w.negative();
   if (w.chance() < f.frame.operand_special) return special(format, w);
   if (is_a ? slot.a_zero : slot.b_zero) return signed_zero(format, negative);
   const Range range = is_a ? slot.a : slot.b;
-  if (!format.floating) return integer(format, w, f.frame.draw, range, negative);
-  return floating(format, f.frame.draw, w, range, negative);
+  if (!kNarrow && !format.floating) return integer(format, w, f.frame.draw, range, negative);
+  return floating<kNarrow>(format, f.frame.draw, w, range, negative);
 }
 
 /// The opposite of b's code, or of an integer as near to it as there is.
-TCNUM_HOST_DEVICE inline std::uint64_t opposite(const Format& f, std::uint64_t code) {
-  if (!f.floating) return f.has_sign ? integer_code(f, -integer_of(f, code)) : code;
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t opposite(const Format& f, std::uint64_t code) {
+  if (!kNarrow && !f.floating) return f.has_sign ? integer_code(f, -integer_of(f, code)) : code;
   return decode(f, code).number_class == NumberClass::zero && f.non_finite == NonFinite::nan_negative_zero
              ? code
              : code ^ sign_bit(f);
@@ -614,15 +625,16 @@ TCNUM_HOST_DEVICE inline std::uint32_t element_of(const Recipe& r, const Slot* s
 }
 
 /// The code of place (line, k), of a row of A or a column of B, given its element's words. `slots` are the tile's.
-TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, const FrameDraw& f, const Slot* slots, Role role,
-                                                    int k, const Words& w) {
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t operand_code(const Recipe& r, const FrameDraw& f, const Slot* slots, Role role, int k,
+                                             const Words& w) {
   const int source = slots[k].source;
-  std::uint64_t code = operand(r, f, slots[source], role, w);
+  std::uint64_t code = operand<kNarrow>(r, f, slots[source], role, w);
   if (source != k && role == Role::b) {
-    code = opposite(r.b, code);
+    code = opposite<kNarrow>(r.b, code);
     if (w.chance() < f.frame.flips) {
       code ^= std::uint64_t{1} << r.b.padding_bits;
-      if (r.b.floating) code = finite(r.b, code);
+      if (kNarrow || r.b.floating) code = finite(r.b, code);
     }
   }
   return code;
@@ -634,8 +646,9 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, std::uint64
 }
 
 /// About −a·b, exactly where c can hold it.
-TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b) {
-  if (!r.d.floating) return integer_code(r.c, -integer_of(r.a, a) * integer_of(r.b, b));
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b) {
+  if (!kNarrow && !r.d.floating) return integer_code(r.c, -integer_of(r.a, a) * integer_of(r.b, b));
   const Decoded x = decode(r.a, a), y = decode(r.b, b);
   const bool negative = x.negative == y.negative;
   if (!x.is_finite() || !y.is_finite() || x.significand == 0 || y.significand == 0) return signed_zero(r.c, negative);
@@ -654,13 +667,11 @@ TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::ui
 inline constexpr int kAccumulators = 512;
 TCNUM_HOST_DEVICE constexpr int accumulator_at(int row, int column) { return (row * 37 + column) % kAccumulators; }
 
-/// The c's that a tile has, but for a frame with a cancelled slot.
-TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::uint64_t tile, const FrameDraw& f,
-                                                        int which) {
+/// One of the c's that a tile has, but for a frame with a cancelled slot.
+template <bool kNarrow = false>
+TCNUM_HOST_DEVICE std::uint64_t accumulator_code(const Recipe& r, const FrameDraw& f, const Words& w) {
   const Frame& frame = f.frame;
-  const auto element = static_cast<std::uint32_t>(which);
-  const Words w = words_of(random_block(r, tile, Role::c, element / 2), element);
-  if (!r.c.floating) {
+  if (!kNarrow && !r.c.floating) {
     if (r.distribution == Distribution::edges) {
       const auto inside = static_cast<std::int64_t>(w.mixed() & detail::low_mask(frame.reach));
       const bool at_lowest = frame.negative == (w.chance() < percent(85));
@@ -676,7 +687,13 @@ TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::ui
     return assemble<std::uint64_t>(r.c, negative, r.c.max_exponent(), detail::low_mask(r.c.fraction_bits),
                                    ~std::uint64_t{0});
   }
-  return floating(r.c, frame.draw, w, frame.c, negative);
+  return floating<kNarrow>(r.c, frame.draw, w, frame.c, negative);
+}
+
+TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::uint64_t tile, const FrameDraw& f,
+                                                        int which) {
+  const auto element = static_cast<std::uint32_t>(which);
+  return accumulator_code(r, f, words_of(random_block(r, tile, Role::c, element / 2), element));
 }
 
 /// The c of a frame with a cancelled slot.
@@ -721,12 +738,23 @@ TCNUM_HOST_DEVICE inline std::uint64_t sweep_accumulator(const Recipe& r, std::u
 
 // --- Digests.
 
+/// The hash of an index in the stream and the result there, for neighbouring indices.
+struct IndexHash {
+  static constexpr std::uint64_t kIndex = 0x9e3779b97f4a7c15u;
+  std::uint64_t index, product;
+  TCNUM_HOST_DEVICE explicit IndexHash(std::uint64_t from) : index(from), product(from * kIndex) {}
+
+  /// Of index + further.
+  TCNUM_HOST_DEVICE std::uint64_t with(int further, std::uint64_t code) const {
+    std::uint64_t x = (product + static_cast<std::uint64_t>(further) * kIndex) ^ code;
+    x *= 0xff51afd7ed558ccdu;
+    x ^= x >> 32;
+    x *= 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 32;
+  }
+};
 TCNUM_HOST_DEVICE inline std::uint64_t hash_of(std::uint64_t index, std::uint64_t code) {
-  std::uint64_t x = (index * 0x9e3779b97f4a7c15u) ^ code;
-  x *= 0xff51afd7ed558ccdu;
-  x ^= x >> 32;
-  x *= 0xc4ceb9fe1a85ec53u;
-  return x ^ x >> 32;
+  return IndexHash(index).with(0, code);
 }
 
 }  // namespace tcnum::stream

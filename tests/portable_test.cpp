@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../emu/portable_dot.hpp"
+#include "../emu/portable_patch.hpp"
 #include "draw.hpp"
 #include "generators.hpp"
 #include "tcnum/catalogue.hpp"
@@ -24,29 +24,45 @@ constexpr std::size_t kRows = 4, kColumns = 4;
 /// What a kernel has in shared memory.
 struct SideArrays {
   SideArrays(const PortableDatapath& d, bool is_a, const Tiles& tiles, std::size_t rows)
-      : magnitude(tiles.k * rows), sign(magnitude), exponent(magnitude), special(rows), pitch(rows) {
-    const Format& f = is_a ? d.a : d.b;
-    const OperandRule& rule = is_a ? d.a_rule : d.b_rule;
+      : value(tiles.k * rows),
+        sign(value.size()),
+        exponent(value.size() * (is_a ? 2 : 1)),
+        signs(rows),
+        special(rows),
+        pitch(rows),
+        format(is_a ? d.a : d.b) {
+    const std::size_t copies = is_a ? 2 : 1;
     for (std::size_t r = 0; r < pitch; ++r) {
-      for (std::size_t p = 0; p < tiles.k; ++p) {
-        const std::size_t k = d.order[p];
-        const portable::Number x = portable::read(
-            is_a ? d.a_fields : d.b_fields, f, rule,
+      for (std::size_t k = 0; k < tiles.k; ++k) {
+        const std::size_t p = d.place[k], at = p * pitch + r;
+        const portable::SideNumber number = portable::read(
+            is_a ? d.a_fields : d.b_fields,
             static_cast<std::uint32_t>(is_a ? tiles.a[tiles.a_index(0, r, k)] : tiles.b[tiles.b_index(0, k, r)]));
-        magnitude[p * pitch + r] = x.magnitude;
-        sign[p * pitch + r] = x.sign;
-        exponent[p * pitch + r] = x.special ? portable::Side::kSpecial : x.exponent;
-        if (x.special) special[r] = 1;
+        value[at] = number.value;
+        sign[at] = number.sign;
+        for (std::size_t c = 0; c < copies; ++c) exponent[at * copies + c] = number.exponent;
+        if (number.sign != 0 && p < 32) signs[r] |= 1u << p;
+        if (number.special()) special[r] = 1;
       }
     }
   }
   portable::Side side() const {
-    return {magnitude.data(), sign.data(), exponent.data(), static_cast<int>(pitch), special.data()};
+    return {value.data(),
+            sign.data(),
+            exponent.data(),
+            signs.data(),
+            special.data(),
+            static_cast<int>(pitch),
+            static_cast<int>(exponent.size() / value.size()),
+            format.fraction_bits};
   }
-  // Packs are loaded from where they are aligned.
-  std::vector<std::int32_t> magnitude, sign, exponent;
+  std::vector<double> value;
+  std::vector<std::uint32_t> sign;
+  std::vector<std::int16_t> exponent;
+  std::vector<std::uint32_t> signs;
   std::vector<std::uint8_t> special;
   std::size_t pitch;
+  Format format;
 };
 
 /// Checks one tile of kRows × kColumns by every way there is.
@@ -66,10 +82,11 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
   if (d.kind != PortableDatapath::Kind::sums) {
     std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
     std::vector<std::int32_t> ai(a.size()), bi(b.size());
-    for (std::size_t p = 0; p < tiles.k; ++p) {
+    for (std::size_t k = 0; k < tiles.k; ++k) {
       for (std::size_t r = 0; r < kRows; ++r) {
-        a[p * kRows + r] = tiles.a[tiles.a_index(0, r, d.order[p])];
-        b[p * kRows + r] = tiles.b[tiles.b_index(0, d.order[p], r)];
+        const std::size_t p = d.place[k];
+        a[p * kRows + r] = tiles.a[tiles.a_index(0, r, k)];
+        b[p * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
         ai[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.a, a[p * kRows + r]));
         bi[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.b, b[p * kRows + r]));
       }
@@ -94,11 +111,22 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
       expect(i, j, portable::dot(d, a.side(), static_cast<int>(i), b.side(), static_cast<int>(j), c[i][j]), "alone");
     }
   }
-  RC_CLASSIFY(portable::takes_patches(d), "patches");
-  if (!portable::takes_patches(d)) return;
-  const std::uint32_t left = d.nodes > 1
-                                 ? portable::patch<kRows, kColumns, true>(d, a.side(), 0, b.side(), 0, c, results)
-                                 : portable::patch<kRows, kColumns, false>(d, a.side(), 0, b.side(), 0, c, results);
+  RC_CLASSIFY(d.takes_patches, "patches");
+  if (!d.takes_patches) return;
+  struct Row {
+    std::uint32_t code[kColumns];
+  };
+  const auto c_row = [&](int i) {
+    Row row;
+    std::copy_n(c[i], kColumns, row.code);
+    return row;
+  };
+  const auto patch = [&]<class Code>() {
+    return d.nodes > 1 ? portable::patch<Code, kRows, kColumns, true>(d, a.side(), 0, b.side(), 0, c_row, results)
+                       : portable::patch<Code, kRows, kColumns, false>(d, a.side(), 0, b.side(), 0, c_row, results);
+  };
+  const std::uint32_t left =
+      d.c.storage_bits == 32 ? patch.operator()<std::uint32_t>() : patch.operator()<std::uint16_t>();
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j) {
       const bool ordinary = a.special[i] == 0 && b.special[j] == 0 && (left >> (i * kColumns + j) & 1) == 0;
@@ -142,7 +170,7 @@ TEST(Portable, HoldsTheCatalogue) {
   for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
     const auto [d, why_not] = make_portable(entry.datapath);
     EXPECT_EQ(why_not, "") << entry.instruction->name();
-    EXPECT_TRUE(d.kind != PortableDatapath::Kind::sums || portable::takes_patches(d)) << entry.instruction->name();
+    EXPECT_TRUE(d.kind != PortableDatapath::Kind::sums || d.takes_patches) << entry.instruction->name();
   }
 }
 
