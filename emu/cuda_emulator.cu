@@ -89,24 +89,21 @@ __device__ void each_problem(const PortableDatapath& d, const StreamTiles& tiles
   }
 }
 
-/// Codes side by side in memory.
-struct FourCodes {
-  static constexpr int kCount = 4;
-  std::uint32_t code[kCount] = {};
-};
-__device__ FourCodes load_four(const void* codes, std::uint64_t index, int bytes) {
-  FourCodes four;
+/// The same of so many bytes each, at most four.
+template <int kCount>
+__device__ CodeRow<std::uint32_t, kCount> load_row(const void* codes, std::uint64_t index, int bytes) {
+  CodeRow<std::uint32_t, kCount> all;
   const auto read = [&]<class Code>() {
-    const auto row = load_row<Code, FourCodes::kCount>(codes, index);
-    TCNUM_UNROLL for (int i = 0; i < FourCodes::kCount; ++i) four.code[i] = row.code[i];
+    const auto row = load_row<Code, kCount>(codes, index);
+    TCNUM_UNROLL for (int i = 0; i < kCount; ++i) all.code[i] = row.code[i];
   };
   if (bytes == 1)
-    read.operator()<std::uint8_t>();
+    read.template operator()<std::uint8_t>();
   else if (bytes == 2)
-    read.operator()<std::uint16_t>();
+    read.template operator()<std::uint16_t>();
   else
-    read.operator()<std::uint32_t>();
-  return four;
+    read.template operator()<std::uint32_t>();
+  return all;
 }
 
 /// Fills shared memory: put(line, place, code) for each of 64 rows of A, or columns of B from first_column on; what is
@@ -147,6 +144,7 @@ struct SideMemory {
 };
 struct SumsMemory {
   static constexpr int kACopies = 2, kBCopies = 1;  // of exponents, as patches want them
+  static constexpr int kAtOnce = 4;                 // codes that a thread loads together: k and n are multiples
 
   static std::size_t bytes(const PortableDatapath& d) {
     constexpr std::size_t kBoth =
@@ -165,11 +163,11 @@ struct SumsMemory {
 
   /// Four places of a row, or of four columns, to a thread. Neighbouring threads write to neighbouring memory.
   __device__ void load_a(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile) const {
-    for (int i = static_cast<int>(threadIdx.x); i < kSide * d.k / FourCodes::kCount; i += kThreads) {
-      const int line = i % kSide, k = i / kSide * FourCodes::kCount;
-      const FourCodes codes = load_four(tiles.a, tiles.a_index(tile, line, k), d.a.storage_bytes());
+    for (int i = static_cast<int>(threadIdx.x); i < kSide * d.k / kAtOnce; i += kThreads) {
+      const int line = i % kSide, k = i / kSide * kAtOnce;
+      const auto codes = load_row<kAtOnce>(tiles.a, tiles.a_index(tile, line, k), d.a.storage_bytes());
       std::uint32_t negative = 0;
-      TCNUM_UNROLL for (int e = 0; e < FourCodes::kCount; ++e) {
+      TCNUM_UNROLL for (int e = 0; e < kAtOnce; ++e) {
         const portable::SideNumber number = portable::read(d.a_fields, codes.code[e]);
         const int place = d.place[k + e];
         a.put<kACopies>(line, place, number);
@@ -180,15 +178,15 @@ struct SumsMemory {
   }
   __device__ void load_b(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile,
                          int first_column) const {
-    constexpr int kGroups = kSide / FourCodes::kCount;
+    constexpr int kGroups = kSide / kAtOnce;
     for (int i = static_cast<int>(threadIdx.x); i < kGroups * d.k; i += kThreads) {
-      const int line = i % kGroups * FourCodes::kCount, k = i / kGroups, place = d.place[k];
-      FourCodes codes;
+      const int line = i % kGroups * kAtOnce, k = i / kGroups, place = d.place[k];
+      CodeRow<std::uint32_t, kAtOnce> codes{};
       if (first_column + line < tiles.shape.n) {  // n is a multiple of 8
-        codes =
-            load_four(tiles.b, tiles.b_index(tile, tiles.row_of_b(tile, k), first_column + line), d.b.storage_bytes());
+        codes = load_row<kAtOnce>(tiles.b, tiles.b_index(tile, tiles.row_of_b(tile, k), first_column + line),
+                                  d.b.storage_bytes());
       }
-      TCNUM_UNROLL for (int e = 0; e < FourCodes::kCount; ++e) {
+      TCNUM_UNROLL for (int e = 0; e < kAtOnce; ++e) {
         const portable::SideNumber number = portable::read(d.b_fields, codes.code[e]);
         b.put<kBCopies>(line + e, place, number);
         if (number.sign != 0) atomicOr(&b.signs[line + e], 1u << place % 32);
@@ -256,21 +254,19 @@ __global__ void __launch_bounds__(kThreads, 2)
         if (first_column + column >= tiles.shape.n) continue;  // n is a multiple of 8
         // The patch lies in one instruction tile.
         const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
-        const auto codes = [&](const void* matrix, int i) {
-          return load_row<Code, kColumns>(matrix, from + static_cast<unsigned>(i) * tiles.tile_n.divisor);
-        };
+        const auto row_index = [&](int i) { return from + static_cast<unsigned>(i) * tiles.tile_n.divisor; };
         std::uint32_t results[kRows][kColumns];
         std::uint32_t extraordinary = special_elements<kRows, kColumns>(special[0] + row, special[1] + column);
         constexpr std::uint32_t kAll = (1u << (kRows * kColumns)) - 1;
         if (extraordinary != kAll) {
           extraordinary |= portable::patch<Code, kRows, kColumns, kSeveral>(
-              d, a, row, b, column, [&](int i) { return codes(tiles.c, i); }, results);
+              d, a, row, b, column, [&](int i) { return load_row<Code, kColumns>(tiles.c, row_index(i)); }, results);
         }
         const stream::IndexHash first(findings.index(tile, row, first_column + column));
         std::uint32_t wrong = 0;
         const auto compare = [&](std::uint32_t without) {
           TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-            const auto observed = codes(tiles.d, i);
+            const auto observed = load_row<kColumns>(tiles.d, row_index(i), d.result.storage_bytes());
             TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
               const std::uint32_t here = 1u << (i * kColumns + j);
               const bool counts = (without & here) == 0;

@@ -36,8 +36,6 @@ void check_sums(const Numerics& n) {
           "negative zeros that are NaNs");
   require(!n.nan.propagate, "payloads of NaN operands");
   require(format(n.c.format).has_infinity(), "accumulators without infinities");
-  require(format(n.c.format).storage_bits == format(n.result).storage_bits,
-          "accumulators narrower or wider than results");
 }
 
 void check_sum(const Unit& unit) {
@@ -109,6 +107,7 @@ bool make_rounding(const PortableDatapath& d, const Unit& unit, bool last, Patch
     return false;
   }
   node.up = f.fraction_bits - s.fraction_bits;
+  node.sign_down = 32 - f.storage_bits;
   const std::uint32_t infinity = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits)) << f.fraction_bits;
   node.largest = infinity - (1u << node.up);
   const bool to_infinity = s.overflow == Overflow::infinity || (s.overflow == Overflow::ieee && node.to_nearest);

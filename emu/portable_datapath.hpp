@@ -46,9 +46,9 @@ struct PatchNode {
   int result_bits = 0;
   std::uint32_t coarse = 0;  ///< from an exponent to that of 2^52 units in the result's last place, as a high word
   std::uint32_t lowest = 0, highest = 0;
-  // Of the last node: codes without their sign, of the largest number and of what a larger one becomes; and how far up
-  // codes of result_bits go.
-  int up = 0;
+  // Of the last node: codes without their sign, of the largest number and of what a larger one becomes; how far up
+  // codes of result_bits go, and how far down a sign does from the highest of 32 bits.
+  int up = 0, sign_down = 0;
   std::uint32_t largest = 0, beyond = 0;
 };
 

@@ -246,7 +246,7 @@ TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, 
           std::uint32_t code = (((field - node.lowest) << node.result_bits) + low_word(units)) << node.up;
           if (code > node.largest) code = node.beyond;
           const std::uint32_t signed_by = code | ((high | low_word(all)) & node.kept_signs);
-          result[i][j] = code | (signed_by != 0 ? sign >> (32 - 8 * sizeof(Code)) : 0);
+          result[i][j] = code | (signed_by != 0 ? sign >> node.sign_down : 0);
         }
       }
     };

@@ -28,12 +28,13 @@ class GpuStreamVerifier final : public StreamVerifier {
     const auto bytes = [](int elements, const Format& f) {
       return static_cast<std::size_t>(elements) * static_cast<std::size_t>(f.storage_bytes());
     };
-    const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * in_.k, recipe.b), c = bytes(m * n, recipe.c);
-    const std::uint64_t batch = std::min(count, std::max<std::uint64_t>(1, kBatchBytes / (a + b + 2 * c)));
+    const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * in_.k, recipe.b), c = bytes(m * n, recipe.c),
+                      d = bytes(m * n, recipe.d);
+    const std::uint64_t batch = std::min(count, std::max<std::uint64_t>(1, kBatchBytes / (a + b + c + d)));
     a_.reserve(batch * a);
     b_.reserve(batch * b);
     c_.reserve(batch * c);
-    d_.reserve(batch * c);
+    d_.reserve(batch * d);
     result_.reserve(sizeof(StreamResult));
     check(cudaMemset(result_.data(), 0, sizeof(StreamResult)), "cudaMemset");
     tiles.a = a_.data();

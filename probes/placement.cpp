@@ -46,7 +46,8 @@ Placement::Placement(const Instruction& instruction, const Tiles& tiles, Rotatio
       column_blocks_(divide_up(tiles.n, static_cast<std::size_t>(block_columns_))),
       a_size_(static_cast<std::size_t>(format(instruction.a).storage_bytes())),
       b_size_(static_cast<std::size_t>(format(instruction.b).storage_bytes())),
-      c_size_(static_cast<std::size_t>(format(instruction.d).storage_bytes())) {}
+      c_size_(static_cast<std::size_t>(format(instruction.c).storage_bytes())),
+      d_size_(static_cast<std::size_t>(format(instruction.d).storage_bytes())) {}
 
 Placement::Block Placement::block(std::size_t instruction_tile) const {
   const std::size_t in_tile = instruction_tile % (row_blocks_ * column_blocks_);
@@ -70,7 +71,7 @@ void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, P
   packed.a.assign(count * a_bytes(), std::byte{0});
   packed.b.assign(count * b_bytes(), std::byte{0});
   packed.c.assign(count * c_bytes(), std::byte{0});
-  packed.d.resize(count * c_bytes());
+  packed.d.resize(count * d_bytes());
   packed.e.resize(count * e_bytes());
   const std::size_t stored = static_cast<std::size_t>(instruction_.group().stored());
   for (std::size_t i = 0; i < packed.e.size(); ++i) packed.e[i] = static_cast<std::byte>(i % stored);
@@ -107,8 +108,9 @@ void Placement::store(const PackedTiles& packed, std::size_t first, Tiles& tiles
     const std::size_t rows = std::min(m_ - to.row, static_cast<std::size_t>(block_rows_));
     const std::size_t columns = std::min(n_ - to.column, static_cast<std::size_t>(block_columns_));
     for (std::size_t i = 0; i < rows; ++i) {
-      std::memcpy(tiles.d.bytes().data() + tiles.c_index(to.tile, to.row + i, to.column) * c_size_,
-                  packed.d.data() + x * c_bytes() + i * static_cast<std::size_t>(instruction_.n) * c_size_, columns * c_size_);
+      std::memcpy(tiles.d.bytes().data() + tiles.c_index(to.tile, to.row + i, to.column) * d_size_,
+                  packed.d.data() + x * d_bytes() + i * static_cast<std::size_t>(instruction_.n) * d_size_,
+                  columns * d_size_);
     }
   }
 }
@@ -123,15 +125,15 @@ void Placement::compare(const PackedTiles& packed, std::size_t first, const Tile
       for (int j = 0; j < instruction_.n; ++j) {
         const std::size_t column = from.column + source_column(j);
         if (column >= n_) continue;
-        const std::size_t here = x * c_bytes() + static_cast<std::size_t>(i * instruction_.n + j) * c_size_;
+        const std::size_t here = x * d_bytes() + static_cast<std::size_t>(i * instruction_.n + j) * d_size_;
         const std::size_t index = tiles.c_index(from.tile, row, column);
-        if (std::memcmp(packed.d.data() + here, tiles.d.bytes().data() + index * c_size_, c_size_) == 0) continue;
-        const std::size_t digits = 2 * c_size_;
+        if (std::memcmp(packed.d.data() + here, tiles.d.bytes().data() + index * d_size_, d_size_) == 0) continue;
+        const std::size_t digits = 2 * d_size_;
         throw std::runtime_error(fmt::format(
             "{}: a result depends on {}: tile {}, element ({}, {}) is 0x{:0{}x} at row {}, column {} of the "
             "instruction and 0x{:0{}x} at row {}, column {}",
-            instruction_.name(), depends_on, from.tile, row, column, tiles.d[index], digits, row - from.row, column - from.column,
-            code_at(packed.d.data() + here, c_size_), digits, i, j));
+            instruction_.name(), depends_on, from.tile, row, column, tiles.d[index], digits, row - from.row,
+            column - from.column, code_at(packed.d.data() + here, d_size_), digits, i, j));
       }
     }
   }

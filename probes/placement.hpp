@@ -37,7 +37,7 @@ class Placement {
   /// How many instruction tiles all the requested tiles take.
   std::size_t tile_count() const { return count_ * row_blocks_ * column_blocks_; }
   /// Bytes of the operands and results of one instruction tile.
-  std::size_t tile_bytes() const { return a_bytes() + b_bytes() + 2 * c_bytes() + e_bytes(); }
+  std::size_t tile_bytes() const { return a_bytes() + b_bytes() + c_bytes() + d_bytes() + e_bytes(); }
   /// Whether one launch computes each problem more than once.
   bool has_copies() const { return block_rows_ < instruction_.m || block_columns_ < instruction_.n; }
 
@@ -67,13 +67,14 @@ class Placement {
   }
   std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * instruction_.n) * b_size_; }
   std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * c_size_; }
+  std::size_t d_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * d_size_; }
 
   Instruction instruction_;
   Rotation rotation_;
   std::size_t count_, m_, n_;
   int block_rows_, block_columns_;
   std::size_t row_blocks_, column_blocks_;
-  std::size_t a_size_, b_size_, c_size_;  ///< bytes of an element; D's are C's
+  std::size_t a_size_, b_size_, c_size_, d_size_;  ///< bytes of an element
 };
 
 }  // namespace tcnum
