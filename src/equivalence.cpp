@@ -87,9 +87,9 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
   inner_quantum = value(choice, Property::inner_result) == kInnerSame ? quantum : quantum_of(inner);
 
   product_bit = quantum_of(a) + quantum_of(b);
-  const bool normalised_subnormals =
-      value(choice, Property::subnormal_exponent) == static_cast<int>(SubnormalExponent::normalised);
-  const bool leading = normalised_products || normalised_subnormals;
+  const int normalised = value(choice, Property::subnormal_exponent);
+  const bool normalised_accumulators = normalised != kNoneNormalised;
+  const bool leading = normalised_products || normalised == kAllNormalised;
   product_exponent = leading && !flushes_inputs ? product_bit : a.min_exponent() + b.min_exponent();
 
   // From block to block: what the accumulator is a multiple of, and its least exponent.
@@ -97,7 +97,7 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
   const bool natural = value(choice, Property::zero_terms) != 0;
   const int bits = space.fraction_bits(choice);
   const auto least_exponent = [&](const Format& f, int bit, bool flushed) {
-    return normalised_subnormals && !flushed ? bit : std::max(bit, f.min_exponent());
+    return normalised_accumulators && !flushed ? bit : std::max(bit, f.min_exponent());
   };
   std::optional<int> bit, exponent;
   if (c_inside) {
@@ -119,7 +119,7 @@ Space::Facts::Facts(const Space& space, const Choice& choice)
     // Natural zeros have exponents too: a product, zero or not, at least a product's least; an accumulator, zero or
     // not, at least its format's smallest.
     if (natural) alignment = std::max(alignment, product_exponent);
-    if (natural && bit && !normalised_subnormals)
+    if (natural && bit && !normalised_accumulators)
       alignment = std::max(alignment, (block == 0 ? c : inner).min_exponent());
     last_sum_bit = exact ? terms_bit : std::max(terms_bit, alignment - bits);
     term_bit = std::min(term_bit, terms_bit);
@@ -199,6 +199,7 @@ bool Space::overflow_reachable(const Choice& c) const {
   const Format& b = format(instruction_->b);
   const int largest_sum = a.max_exponent() + b.max_exponent() + 2 + log2_ceil(instruction_->products());
   if (largest_sum >= r.max_exponent() - r.fraction_bits - 2) return true;
+  if (format(instruction_->c).max_exponent() < r.max_exponent() - r.fraction_bits - 2) return false;
   // Products alone are too small to move the largest c; rounding c itself must not overflow either.
   if (structure(c).adds_apart()) return false;  // to nearest or toward zero, both in full precision
   const int bits = fraction_bits(c);
@@ -263,11 +264,15 @@ Choice Space::merge(const Choice& choice) const {
     if (top - bits <= facts.term_bit) set(c, Property::zero_terms, 0);
   }
 
+  // Whether all terms are multiples of so large a number that no sum of them, c included, is ever tiny.
+  const bool never_tiny = inner_same && std::min(facts.product_bit, quantum_of(facts.c)) >= facts.result.min_exponent();
+
   // Whether the sign of a sum that underflows can be seen. Adds of numbers of the result's format never underflow
   // unless they flush, and block sums of which nothing is cut below the smallest result neither. Rounding down, only
   // positive sums underflow. The sign of an intermediate zero is lost where zero sums are positive.
   const auto underflow_shows = [&](const Facts& of) {
-    if (s.adds_apart() && !inner_same) return true;
+    if (never_tiny) return false;
+    if (s.adds_apart() && (!inner_same || narrows())) return true;
     if (s.adds_apart() && of.flushes_outputs) {
       // Only c can be tiny; in a later add it is so no more.
       const bool c_enters_last =
@@ -348,8 +353,9 @@ Choice Space::merge(const Choice& choice) const {
   if (value(c, Property::subnormal_exponent) != 0) {
     // The largest exponent that being subnormal can bring to a term.
     int product_top = -kUnbounded, accumulator_top = -kUnbounded;
+    const bool all = value(c, Property::subnormal_exponent) == kAllNormalised;
     if (!facts.flushes_inputs) {
-      if (product_exponent(c) == ProductExponent::sum) product_top = product_minimum;
+      if (all && product_exponent(c) == ProductExponent::sum) product_top = product_minimum;
       if (facts.c_inside) accumulator_top = facts.c.min_exponent();
     }
     if (facts.aligned_subnormals) accumulator_top = std::max(accumulator_top, facts.inner.min_exponent());
@@ -358,17 +364,20 @@ Choice Space::merge(const Choice& choice) const {
     // Any product that is not zero outranks a subnormal accumulator; alone, that is not cut, or no matter, since it is
     // flushed or rounded after all.
     const bool only_alone = product_top == -kUnbounded && facts.product_exponent >= accumulator_top;
-    const bool flushed = facts.flushes_outputs && inner_same && align_rounding(c) == Rounding::toward_zero &&
-                         facts.quantum <= facts.accumulator_bit;
+    const bool flushed = facts.flushes_outputs && inner_same && !widens() &&
+                         align_rounding(c) == Rounding::toward_zero && facts.quantum <= facts.accumulator_bit;
     if (exact || top == -kUnbounded || top <= std::max(floor, facts.term_bit + bits) ||
         (only_alone &&
          (bits >= accumulator_bits || (zeros_alike(facts) && (flushed || rounds_once(accumulator_top - bits)))))) {
       set(c, Property::subnormal_exponent, 0);
+    } else if (all && widens() && product_top <= std::max(floor, facts.term_bit + bits)) {
+      set(c, Property::subnormal_exponent, kAccumulatorNormalised);
     }
   }
 
   // 5. Tiny results.
-  if (!facts.tiny && inner_same && (!s.adds_apart() || (facts.flushes_inputs && facts.large_products(facts.result)))) {
+  if (!facts.tiny && inner_same &&
+      (!s.adds_apart() || never_tiny || (facts.flushes_inputs && facts.large_products(facts.result)))) {
     set(c, Property::subnormal_outputs, 0);
   }
   if (!underflow_shows(facts)) set(c, Property::underflow_sign, 0);
@@ -392,8 +401,14 @@ Choice Space::merge(const Choice& choice) const {
     set(c, Property::output_rounding, 0);
   }
 
+  // Sums that fit the format they are rounded to first.
+  if (first_rounding(c) && (inner_same ? facts.sum_width : facts.last_width) <= facts.c.fraction_bits + 1 &&
+      (inner_same ? facts.sum_bit : facts.last_sum_bit) >= quantum_of(facts.c)) {
+    set(c, Property::output_rounding, static_cast<int>(output_rounding(c)));
+  }
+
   // Adding to c a block sum that is no longer than it rounds through fp32 as at once.
-  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 &&
+  if (!narrows() && kAddSteps[index(c, Property::add_rounding)].through_fp32 &&
       (s.combination == Combination::chain_then_c || blocks == 1) &&
       fits(facts.last_width, facts.result.fraction_bits)) {
     set(c, Property::add_rounding, 0);
@@ -418,7 +433,7 @@ Choice Space::merge(const Choice& choice) const {
       align_rounding(c) == Rounding::down && output_rounding(c) == Rounding::down &&
       output_fraction_bits(c) == facts.result.fraction_bits) {
     const bool true_exponents = facts.flushes_inputs || product_exponent(c) == ProductExponent::normalised ||
-                                value(c, Property::subnormal_exponent) != 0;
+                                value(c, Property::subnormal_exponent) == kAllNormalised;
     const int product_bits = facts.a.fraction_bits + facts.b.fraction_bits;
     // How far below the alignment exponent the sum can be when a product is cut.
     int below = 1;
@@ -457,7 +472,7 @@ void Space::join_products(Choice& c) const {
   };
   switch (s.combination) {
     case Combination::adds:
-      if (add.through_fp32) return;
+      if (add.through_fp32 && !narrows()) return;
       combination = Combination::chain;
       break;
     case Combination::adds_then_c:
@@ -480,7 +495,9 @@ void Space::join_products(Choice& c) const {
   set(c, Property::structure, joined);
   if (s.combination == Combination::chain_then_c) return;
   // What was an add is a block sum now.
-  set(c, Property::output_rounding, static_cast<int>(add.rounding));
+  const bool twice = add.through_fp32 && combination == Combination::chain;
+  set(c, Property::output_rounding,
+      static_cast<int>(add.rounding) + (twice ? static_cast<int>(kRoundingNames.size()) : 0));
   if (!inner_same) {
     set(c, Property::inner_result,
         add.rounding == Rounding::toward_zero ? kInnerFp32TowardZero : kInnerFp32NearestEven);

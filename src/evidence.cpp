@@ -65,7 +65,8 @@ std::optional<std::size_t> Evidence::find(const Problem& wanted) const {
 const DecodedTiles& Evidence::decoded(const Block& block, const Numerics& n) {
   const std::size_t key = (n.a.subnormals == Subnormals::flushed ? 1u : 0u) |
                           (n.a.subnormal_exponent == SubnormalExponent::normalised ? 2u : 0u) |
-                          (n.a.format == FormatId::fp32 ? 4u : 0u);
+                          (n.a.format == FormatId::fp32 ? 4u : 0u) |
+                          (n.c.subnormal_exponent == SubnormalExponent::normalised ? 8u : 0u);
   std::call_once(block.decoded_once[key],
                  [&] { block.decoded[key] = std::make_unique<DecodedTiles>(block.tiles, n.a, n.b, n.c); });
   return *block.decoded[key];

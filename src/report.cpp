@@ -93,6 +93,10 @@ class Sentence {
   std::string rounded() const {
     const Format& d = format(instruction_.d);
     const int bits = space_.output_fraction_bits(choice_);
+    if (const auto first = space_.first_rounding(choice_)) {
+      return fmt::format("rounded {} to {} and then {} to {}", in_words(*first), format(instruction_.c).name,
+                         in_words(space_.output_rounding(choice_)), d.name);
+    }
     return fmt::format("rounded {} to {}{}", in_words(space_.output_rounding(choice_)), d.name,
                        bits == d.fraction_bits ? "" : fmt::format(" with only {} fraction bits", bits));
   }

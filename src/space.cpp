@@ -276,7 +276,7 @@ int Space::count(Property property) const {
     case Property::zero_terms:
       return 2;
     case Property::output_rounding:
-      return static_cast<int>(kRoundingNames.size());
+      return static_cast<int>(kRoundingNames.size()) * (narrows() ? 2 : 1);
     case Property::output_fraction_bits:
       return instruction_->d == FormatId::fp32 ? 2 : 1;
     case Property::inner_result:
@@ -285,8 +285,9 @@ int Space::count(Property property) const {
       return instruction_->d == FormatId::fp16 ? 3 : 2;
     case Property::zero_exponent:
       return static_cast<int>(zero_exponents_.size());
-    case Property::subnormal_inputs:
     case Property::subnormal_exponent:
+      return widens() ? 3 : 2;
+    case Property::subnormal_inputs:
     case Property::subnormal_outputs:
     case Property::zero_sign:
     case Property::underflow_sign:
@@ -321,9 +322,12 @@ bool Space::contains(const Choice& c) const {
   if (only_blocks && value(c, Property::add_rounding) != 0) return false;
   if (s.tree.nodes.size() == 1 && value(c, Property::inner_result) != 0) return false;
   // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has
-  // more than twice the bits and two (Figueroa). Only a wider intermediate result makes it a datapath of its own.
-  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame)
+  // more than twice the bits and two (Figueroa). Only a wider intermediate result, or c, makes it a datapath of its
+  // own.
+  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame &&
+      !narrows())
     return false;
+  if (first_rounding(c) && !only_blocks) return false;  // where c is added apart, that is add_rounding's
   // Floors under the alignment are published for sums that take in the accumulator and keep subnormals.
   if (value(c, Property::zero_exponent) != 0 &&
       (!only_blocks || value(c, Property::subnormal_inputs) != 0 || value(c, Property::subnormal_outputs) != 0)) {
@@ -345,8 +349,7 @@ double Space::size() const {
     set(c, Property::structure, s);
     for (int f = 0; f < count(Property::fraction_bits); ++f) {
       set(c, Property::fraction_bits, f);
-      double here =
-          count(Property::operand_format) * count(Property::product_operation) * count(Property::output_rounding);
+      double here = count(Property::operand_format) * count(Property::product_operation);
       const auto allowed = [&](Property p) {
         int n = 0;
         Choice x = c;
@@ -357,8 +360,8 @@ double Space::size() const {
         return n;
       };
       here *= allowed(Property::align_rounding) * allowed(Property::product_exponent) *
-              allowed(Property::output_fraction_bits) * allowed(Property::inner_result) *
-              allowed(Property::add_rounding);
+              allowed(Property::output_rounding) * allowed(Property::output_fraction_bits) *
+              allowed(Property::inner_result) * allowed(Property::add_rounding);
       // zero_terms and zero_exponent exclude each other
       here *= allowed(Property::zero_exponent) + allowed(Property::zero_terms) - 1;
       for (Property p : {Property::subnormal_inputs, Property::subnormal_exponent, Property::subnormal_outputs,
@@ -375,6 +378,9 @@ RoundSteps Space::output_steps(const Choice& c) const {
   RoundStep s = round_to(format(instruction_->d), output_rounding(c), overflow(c),
                          static_cast<Subnormals>(value(c, Property::subnormal_outputs)));
   s.fraction_bits = output_fraction_bits(c);
+  if (const auto first = first_rounding(c)) {
+    return {round_to(format(instruction_->c), *first, overflow(c), s.subnormals), s};
+  }
   return {s};
 }
 
@@ -389,9 +395,14 @@ RoundSteps Space::inner_steps(const Choice& c) const {
 
 Numerics Space::numerics(const Choice& c) const {
   Numerics n;
+  const int normalised = value(c, Property::subnormal_exponent);
+  const auto exponent = [](bool leading) {
+    return leading ? SubnormalExponent::normalised : SubnormalExponent::minimum;
+  };
   const OperandRule rule{FormatId::fp16, static_cast<Subnormals>(value(c, Property::subnormal_inputs)),
-                         static_cast<SubnormalExponent>(value(c, Property::subnormal_exponent))};
+                         exponent(normalised == kAllNormalised)};
   n.a = n.b = n.c = rule;
+  n.c.subnormal_exponent = exponent(normalised != kNoneNormalised);
   n.a.format = operand_formats_[index(c, Property::operand_format)];
   n.b.format = instruction_->b == instruction_->a ? n.a.format : instruction_->b;
   n.c.format = instruction_->c;
@@ -494,7 +505,9 @@ std::string Space::value_text(Property property, int v) const {
     case Property::zero_terms:
       return v == 0 ? "ignored" : "natural";
     case Property::output_rounding:
-      return std::string(kRoundingNames[i]);
+      if (i < kRoundingNames.size()) return std::string(kRoundingNames[i]);
+      return fmt::format("{} to {}, then nearest_even", kRoundingNames[i - kRoundingNames.size()],
+                         format(instruction_->c).name);
     case Property::output_fraction_bits:
       return v == 0 ? std::to_string(format(instruction_->d).fraction_bits) : "fraction_bits";
     case Property::inner_result: {
@@ -512,8 +525,10 @@ std::string Space::value_text(Property property, int v) const {
     case Property::subnormal_inputs:
     case Property::subnormal_outputs:
       return v == 0 ? "kept" : "flushed";
-    case Property::subnormal_exponent:
-      return v == 0 ? "minimum" : "normalised";
+    case Property::subnormal_exponent: {
+      static constexpr std::array<const char*, 3> kExponents = {"minimum", "normalised", "minimum, c's normalised"};
+      return kExponents[i];
+    }
     case Property::zero_sign:
       return v == 0 ? "positive" : "ieee";
     case Property::underflow_sign:

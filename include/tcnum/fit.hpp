@@ -57,8 +57,8 @@ class Evidence {
     Tiles tiles;
     std::string origin;
     std::size_t first = 0;
-    mutable std::array<std::unique_ptr<DecodedTiles>, 8> decoded;  // by operand rules, made when first needed
-    mutable std::array<std::once_flag, 8> decoded_once;
+    mutable std::array<std::unique_ptr<DecodedTiles>, 16> decoded;  // by operand rules, made when first needed
+    mutable std::array<std::once_flag, 16> decoded_once;
   };
   struct Place {
     const Block& block;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -120,7 +121,15 @@ class Space {
   ProductExponent product_exponent(const Choice& c) const {
     return static_cast<ProductExponent>(index(c, Property::product_exponent));
   }
-  Rounding output_rounding(const Choice& c) const { return static_cast<Rounding>(index(c, Property::output_rounding)); }
+  /// To the result's format.
+  Rounding output_rounding(const Choice& c) const {
+    return first_rounding(c) ? Rounding::nearest_even : static_cast<Rounding>(index(c, Property::output_rounding));
+  }
+  /// To c's format, if sums are rounded to that before.
+  std::optional<Rounding> first_rounding(const Choice& c) const {
+    const std::size_t i = index(c, Property::output_rounding);
+    return i < kRoundingNames.size() ? std::nullopt : std::optional(static_cast<Rounding>(i - kRoundingNames.size()));
+  }
   int output_fraction_bits(const Choice& c) const;
   Overflow overflow(const Choice& c) const { return overflows_[index(c, Property::overflow)]; }
   /// Of intermediate results.
@@ -152,6 +161,9 @@ class Space {
   /// Of integers there is one beside kInnerSame: the overflow that the output does not have.
   enum InnerResult : int { kInnerSame = 0, kInnerFp32TowardZero = 1, kInnerFp32NearestEven = 2 };
 
+  /// Of subnormal_exponent: what is meant by each.
+  enum SubnormalExponents : int { kNoneNormalised = 0, kAllNormalised = 1, kAccumulatorNormalised = 2 };
+
   static std::size_t index(const Choice& c, Property p) { return static_cast<std::size_t>(value(c, p)); }
   RoundSteps output_steps(const Choice& choice) const;
   RoundSteps inner_steps(const Choice& choice) const;
@@ -159,6 +171,11 @@ class Space {
   /// Whether the result is an integer, so that sums are exact and few properties mean anything: the others have one
   /// value.
   bool sums_integers() const { return !format(instruction_->d).floating; }
+  /// Whether c has more bits than the result, so that sums may be rounded to its format before.
+  bool narrows() const { return c_bits() > format(instruction_->d).fraction_bits; }
+  /// Whether c has fewer, so that it may be converted before it is added.
+  bool widens() const { return c_bits() < format(instruction_->d).fraction_bits; }
+  int c_bits() const { return format(instruction_->c).fraction_bits; }
   /// Whether NaN operands' payloads may come back: results narrower than fp64 are published with one fixed NaN.
   bool propagates_nans() const { return instruction_->d == FormatId::fp64; }
 
