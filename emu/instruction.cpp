@@ -1,11 +1,12 @@
 // The table of instructions.
 //
-// Sources: PTX ISA 9.0, "mma" (table of shapes and types; its target notes give the first architecture of each) and
-// "wgmma.mma_async". Each mma row was assembled by ptxas 13.0 for the architectures listed, and refused for the one
-// before (of integers: in one pair of operand formats). Not legal, so not here: an accumulator format that differs
-// between C and D. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles for sm_90a: other K of these
-// formats, and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for all architectures listed, in
-// either spelling, and refuses it for the one before.
+// Sources: PTX ISA 9.0, "mma" (table of shapes and types; its target notes give the first architecture of each),
+// "wmma.mma" and "wgmma.mma_async". Each mma and wmma row was assembled by ptxas 13.0 for the architectures listed, and
+// refused for the one before (of integers: in one pair of operand formats; sm_70, which it no longer knows, is PTX's
+// word). Not legal, so not here: an accumulator format that differs between C and D, but for wmma's and Volta's fp16,
+// and integer operands of a wmma that differ in sign. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles
+// for sm_90a: other K of these formats, and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for
+// all architectures listed, in either spelling, and refuses it for the one before.
 #include "tcnum/instruction.hpp"
 
 #include <fmt/format.h>
@@ -31,13 +32,15 @@ constexpr ArchSet from(ArchId first) {
 }
 
 constexpr auto kMma = InstructionKind::mma;
+constexpr auto kWmma = InstructionKind::wmma;
 constexpr auto kWgmma = InstructionKind::wgmma;
 
 constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
     // kind  m   n  k   d     a        b        c
-    // PTX accepts this one everywhere, but only Volta has it as an instruction of its own.
-    {kMma, 8, 8, 4, fp32, fp16, fp16, fp32, archs({sm_70})},
-    {kMma, 8, 8, 4, fp16, fp16, fp16, fp16, archs({sm_70})},
+    // PTX accepts these everywhere, but only Volta has them as instructions of their own.
+    {kMma, 8, 8, 4, fp32, fp16, fp16, fp32, from(sm_70)},
+    {kMma, 8, 8, 4, fp32, fp16, fp16, fp16, from(sm_70)},
+    {kMma, 8, 8, 4, fp16, fp16, fp16, fp16, from(sm_70)},
 
     {kMma, 16, 8, 8, fp32, fp16, fp16, fp32, from(sm_75)},
     {kMma, 16, 8, 16, fp32, fp16, fp16, fp32, from(sm_80)},
@@ -163,6 +166,33 @@ constexpr auto kMmaRows = [] {
   return rows;
 }();
 
+/// wmma: those of 16- and 8-bit operands come in three shapes.
+struct WmmaShape {
+  int m, n;
+};
+constexpr std::array kWmmaShapes = std::to_array<WmmaShape>({{16, 16}, {32, 8}, {8, 32}});
+constexpr std::array kWmmaBases = std::to_array<Instruction>({
+    {kWmma, 16, 16, 16, fp32, fp16, fp16, fp32, from(sm_70)},
+    {kWmma, 16, 16, 16, fp32, fp16, fp16, fp16, from(sm_70)},
+    {kWmma, 16, 16, 16, fp16, fp16, fp16, fp32, from(sm_70)},
+    {kWmma, 16, 16, 16, fp16, fp16, fp16, fp16, from(sm_70)},
+    {kWmma, 16, 16, 16, fp32, bf16, bf16, fp32, from(sm_80)},
+    {kWmma, 16, 16, 16, s32, s8, s8, s32, from(sm_75)},
+    {kWmma, 16, 16, 16, s32, s8, s8, s32, from(sm_75), Modifier::satfinite},
+    {kWmma, 16, 16, 16, s32, u8, u8, s32, from(sm_75)},
+    {kWmma, 16, 16, 16, s32, u8, u8, s32, from(sm_75), Modifier::satfinite},
+});
+constexpr std::array kWmmaRows = std::to_array<Instruction>({
+    {kWmma, 16, 16, 8, fp32, tf32, tf32, fp32, from(sm_80)},
+    {kWmma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
+    {kWmma, 8, 8, 32, s32, s4, s4, s32, from(sm_75)},
+    {kWmma, 8, 8, 32, s32, s4, s4, s32, from(sm_75), Modifier::satfinite},
+    {kWmma, 8, 8, 32, s32, u4, u4, s32, from(sm_75)},
+    {kWmma, 8, 8, 32, s32, u4, u4, s32, from(sm_75), Modifier::satfinite},
+    {kWmma, 8, 8, 128, s32, b1, b1, s32, from(sm_80), Modifier::and_popc},
+    {kWmma, 8, 8, 128, s32, b1, b1, s32, from(sm_75), Modifier::xor_popc},
+});
+
 /// wgmma at its smallest N; C and D are the same registers. Only sm_90a: later architectures have tcgen05 instead.
 /// wgmma.sp has a row for each of these too, with twice the K.
 constexpr std::array kFloatWgmmaBases = std::to_array<Instruction>({
@@ -230,8 +260,18 @@ constexpr std::size_t kWgmmaRows = [] {
 }();
 
 constexpr auto kInstructions = [] {
-  std::array<Instruction, kMmaRows.size() + kWgmmaRows> rows{};
+  std::array<Instruction, kMmaRows.size() + kWmmaBases.size() * kWmmaShapes.size() + kWmmaRows.size() + kWgmmaRows>
+      rows{};
   auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
+  for (const Instruction& base : kWmmaBases) {
+    for (const WmmaShape& shape : kWmmaShapes) {
+      *next = base;
+      next->m = shape.m;
+      next->n = shape.n;
+      ++next;
+    }
+  }
+  next = std::copy(kWmmaRows.begin(), kWmmaRows.end(), next);
   each_wgmma([&](const Instruction& row) { *next++ = row; });
   return rows;
 }();
@@ -240,19 +280,23 @@ constexpr auto kInstructions = [] {
 
 constexpr bool operands_fill_registers(const Instruction& row) {
   const int accumulator_bits = row.m * row.n * format(row.d).storage_bits;
-  if (row.c != row.d || format(row.a).storage_bits != format(row.b).storage_bits) return false;
+  if (format(row.a).storage_bits != format(row.b).storage_bits) return false;
   if (row.kind == kWgmma) {
     constexpr int kThreads = 128, kOperandRowBits = 256;  // rows of A, whatever the format
-    return row.m == 64 && row.products() * format(row.a).storage_bits == kOperandRowBits &&
+    return row.c == row.d && row.m == 64 && row.products() * format(row.a).storage_bits == kOperandRowBits &&
            accumulator_bits % (kThreads * 32) == 0;
   }
   const int lane_register_bits = 32 * std::max(32, format(row.a).storage_bits);
   return row.m * row.products() * format(row.a).storage_bits % lane_register_bits == 0 &&
-         row.k * row.n * format(row.b).storage_bits % lane_register_bits == 0 && accumulator_bits % (32 * 32) == 0;
+         row.k * row.n * format(row.b).storage_bits % lane_register_bits == 0 && accumulator_bits % (32 * 32) == 0 &&
+         row.m * row.n * format(row.c).storage_bits % (32 * 32) == 0;
 }
-constexpr bool is_volta_half(const Instruction& row) { return row.kind == kMma && row.m == 8 && row.a == fp16; }
 static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
-  return is_volta_half(row) || operands_fill_registers(row);
+  return row.is_volta() || operands_fill_registers(row);
+}));
+/// Only fp16 products may be added to one format and come out in another.
+static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
+  return row.c == row.d || (row.a == fp16 && (row.kind == kWmma || row.is_volta()));
 }));
 
 /// Whether `count` elements, given one by one to `visit`, hit each place of a rows × columns matrix exactly once.
@@ -311,9 +355,32 @@ constexpr bool first_of_its_layout(const Instruction& row) {
   return &row == &*std::ranges::find(kMmaRows, layout(row), layout);
 }
 static_assert(std::ranges::all_of(kMmaRows, [](const Instruction& row) {
-  return is_volta_half(row) || !first_of_its_layout(row) ||
+  return row.is_volta() || !first_of_its_layout(row) ||
          (fragments_are_bijective(row) && (!row.sparse() || metadata_is_bijective(row)));
 }));
+
+/// For each quad pair.
+constexpr bool volta_fragments_are_bijective() {
+  for (int quad_pair = 0; quad_pair < VoltaFragments::kQuadPairs; ++quad_pair) {
+    for (const bool columns : {false, true}) {
+      Cover<8 * 8> a{8, 4}, b{4, 8}, c16{8, 8}, c32{8, 8};
+      for (int lane = 0; lane < 32; ++lane) {
+        if (VoltaFragments::quad_pair(lane) != quad_pair) continue;
+        for (int i = 0; i < VoltaFragments::kOperands; ++i) {
+          a.visit(VoltaFragments::a(lane, i, columns));
+          b.visit(VoltaFragments::b(lane, i, columns));
+        }
+        for (int i = 0; i < VoltaFragments::kAccumulators; ++i) {
+          c16.visit(VoltaFragments::c(lane, i, 16));
+          c32.visit(VoltaFragments::c(lane, i, 32));
+        }
+      }
+      if (!a.complete() || !b.complete() || !c16.complete() || !c32.complete()) return false;
+    }
+  }
+  return true;
+}
+static_assert(volta_fragments_are_bijective());
 
 /// The accumulators of a narrower wgmma are the first ones of a wider: two widths stand for all.
 constexpr bool wgmma_accumulators_are_bijective(int n) {
@@ -351,10 +418,26 @@ std::string shape(const Instruction& row) { return fmt::format("m{}n{}k{}", row.
 /// "f32.f16.f16.f32"; wgmma has no C of its own.
 std::string types(const Instruction& row) {
   const std::string dab = fmt::format("{}.{}.{}", format(row.d).ptx, format(row.a).ptx, format(row.b).ptx);
-  return row.kind == kMma ? fmt::format("{}.{}", dab, format(row.c).ptx) : dab;
+  return row.kind == kWgmma ? dab : fmt::format("{}.{}", dab, format(row.c).ptx);
+}
+/// As PTX has them in a wmma, which does not name the operands of fp16.
+std::string wmma_types(const Instruction& row) {
+  return row.a == fp16 ? fmt::format("{}.{}", format(row.d).ptx, format(row.c).ptx) : types(row);
 }
 
-/// How PTX spells a modifier, and where.
+constexpr std::string_view text(InstructionKind kind) {
+  switch (kind) {
+    case kMma:
+      return "mma";
+    case kWmma:
+      return "wmma";
+    case kWgmma:
+      return "wgmma";
+  }
+  return {};
+}
+
+/// How PTX spells a modifier, and where in an mma.
 struct ModifierText {
   std::string_view before_types, after_types;
 };
@@ -382,16 +465,22 @@ constexpr std::string_view sparsity_text(const Instruction& row) {
 
 std::string Instruction::name() const {
   const auto [before, after] = text(modifier);
-  return fmt::format("{}{}.{}.{}{}{}", kind == kMma ? "mma" : "wgmma", sparsity_text(*this), shape(*this), types(*this),
-                     before, after);
+  return fmt::format("{}{}.{}.{}{}{}", text(kind), sparsity_text(*this), shape(*this), types(*this), before, after);
 }
 
 std::string Instruction::ptx() const {
   const auto [before, after] = text(modifier);
-  const std::string kind_text =
-      kind == kMma ? fmt::format("mma{}.sync.aligned.{}.row.col", sparsity_text(*this), shape(*this))
-                   : fmt::format("wgmma.mma_async{}.sync.aligned.{}", sparsity_text(*this), shape(*this));
-  return fmt::format("{}{}.{}{}", kind_text, before, types(*this), after);
+  switch (kind) {
+    case kMma:
+      return fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", sparsity_text(*this), shape(*this), before,
+                         types(*this), after);
+    case kWmma:
+      return fmt::format("wmma.mma{}.sync.aligned.row.col.{}.{}{}", after, shape(*this), wmma_types(*this), before);
+    case kWgmma:
+      return fmt::format("wgmma.mma_async{}.sync.aligned.{}{}.{}{}", sparsity_text(*this), shape(*this), before,
+                         types(*this), after);
+  }
+  return {};
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }

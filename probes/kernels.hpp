@@ -40,10 +40,15 @@ std::span<const Kernel> mma_fp64_kernels();
 std::span<const Kernel> mma_int8_kernels();
 std::span<const Kernel> mma_int4_kernels();
 std::span<const Kernel> mma_b1_kernels();
+std::span<const Kernel> mma_volta_kernels();
 std::span<const Kernel> mma_sparse_half_kernels();
 std::span<const Kernel> mma_sparse_fp8_kernels();
 std::span<const Kernel> mma_sparse_int8_kernels();
 std::span<const Kernel> mma_sparse_int4_kernels();
+std::span<const Kernel> wmma_half_kernels();
+std::span<const Kernel> wmma_fp64_kernels();
+std::span<const Kernel> wmma_int8_kernels();
+std::span<const Kernel> wmma_sub_byte_kernels();
 /// For each N.
 std::vector<std::span<const Kernel>> wgmma_kernels();
 

@@ -267,7 +267,9 @@ INSTANTIATE_TEST_SUITE_P(Hopper, DeviceTest, testing::ValuesIn(hopper()), test_n
 INSTANTIATE_TEST_SUITE_P(Hopper, SparseDeviceTest, testing::ValuesIn(sparse_hopper()), test_name);
 
 TEST(Device, WhatTheGpuLacksIsUnavailable) {
-  EXPECT_THROW(make_gpu_oracle(*find_instruction("mma.m8n8k4.f32.f16.f16.f32")), UnavailableError);
+  Instruction other = *find_instruction("mma.m16n8k8.f32.f16.f16.f32");
+  other.archs = archs({ArchId::gfx908});
+  EXPECT_THROW(make_gpu_oracle(other), UnavailableError);
 }
 
 TEST(Device, TheGpuIsNamedOrTheReasonGiven) {

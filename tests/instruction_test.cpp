@@ -33,20 +33,44 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
         Spelling{"wgmma.m64n48k32.s32.u8.s8.satfinite", "wgmma.mma_async.sync.aligned.m64n48k32.satfinite.s32.u8.s8"},
         Spelling{"wgmma.m64n24k256.s32.b1.b1.and.popc", "wgmma.mma_async.sync.aligned.m64n24k256.s32.b1.b1.and.popc"},
         Spelling{"wgmma.sp.m64n40k16.f32.tf32.tf32", "wgmma.mma_async.sp.sync.aligned.m64n40k16.f32.tf32.tf32"},
-        Spelling{"wgmma.sp.m64n256k64.s32.s8.s8", "wgmma.mma_async.sp.sync.aligned.m64n256k64.s32.s8.s8"}}) {
+        Spelling{"wgmma.sp.m64n256k64.s32.s8.s8", "wgmma.mma_async.sp.sync.aligned.m64n256k64.s32.s8.s8"},
+        Spelling{"mma.m8n8k4.f32.f16.f16.f16", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f16"},
+        Spelling{"wmma.m16n16k16.f16.f16.f16.f32", "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32"},
+        Spelling{"wmma.m8n32k16.f32.f16.f16.f16", "wmma.mma.sync.aligned.row.col.m8n32k16.f32.f16"},
+        Spelling{"wmma.m32n8k16.f32.bf16.bf16.f32", "wmma.mma.sync.aligned.row.col.m32n8k16.f32.bf16.bf16.f32"},
+        Spelling{"wmma.m8n8k4.f64.f64.f64.f64", "wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64"},
+        Spelling{"wmma.m16n16k16.s32.u8.u8.s32.satfinite",
+                 "wmma.mma.sync.aligned.row.col.m16n16k16.s32.u8.u8.s32.satfinite"},
+        Spelling{"wmma.m8n8k128.s32.b1.b1.s32.xor.popc",
+                 "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"}}) {
     const Instruction* found = find_instruction(name);
     ASSERT_NE(found, nullptr) << name;
     EXPECT_EQ(found->name(), name);
     EXPECT_EQ(found->ptx(), ptx);
     EXPECT_EQ(find_instruction(ptx), found);
   }
-  for (const char* none :
-       {"mma.m16n8k32.s32.s8.s4.s32", "mma.m16n8k256.s32.b1.b1.s32", "mma.m16n8k256.s32.b1.b1.s32.satfinite",
-        "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite", "mma.m16n8k8.s32.s8.s8.s32",
-        "mma.sp.m16n8k8.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f16.e4m3.e4m3.f16",
-        "mma.sp.m16n8k16.s32.s8.s8.s32", "wgmma.sp.m64n8k16.f32.f16.f16", "wgmma.m64n40k32.s32.s8.s8",
-        "wgmma.sp.m64n8k512.s32.b1.b1.and.popc", "wgmma.m64n8k256.s32.b1.b1.xor.popc", "wgmma.m64n4k16.f32.f16.f16",
-        "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32"}) {
+  for (const char* none : {"mma.m16n8k32.s32.s8.s4.s32",
+                           "mma.m16n8k256.s32.b1.b1.s32",
+                           "mma.m16n8k256.s32.b1.b1.s32.satfinite",
+                           "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32.satfinite",
+                           "mma.m16n8k8.s32.s8.s8.s32",
+                           "mma.sp.m16n8k8.f32.f16.f16.f32",
+                           "mma.sp.m16n8k32.f32.e4m3.e4m3.f32",
+                           "mma.sp.m16n8k64.f16.e4m3.e4m3.f16",
+                           "mma.sp.m16n8k16.s32.s8.s8.s32",
+                           "wgmma.sp.m64n8k16.f32.f16.f16",
+                           "wgmma.m64n40k32.s32.s8.s8",
+                           "wgmma.sp.m64n8k512.s32.b1.b1.and.popc",
+                           "wgmma.m64n8k256.s32.b1.b1.xor.popc",
+                           "wgmma.m64n4k16.f32.f16.f16",
+                           "mma::ordered_metadata.m16n8k32.f32.f16.f16.f32",
+                           "mma.m8n8k4.f16.f16.f16.f32",
+                           "mma.m16n8k16.f32.f16.f16.f16",
+                           "wmma.m16n16k16.f16.bf16.bf16.f16",
+                           "wmma.m16n16k16.s32.s8.u8.s32",
+                           "wmma.m32n8k8.f32.tf32.tf32.f32",
+                           "wmma.m8n8k128.s32.b1.b1.s32",
+                           "wmma.m16n16k16.f32.f16.f16"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
 }
@@ -95,6 +119,28 @@ TEST(Instructions, HopperHasEveryIntegerMma) {
   EXPECT_EQ(bytes, 3u * 4 * 2);
   EXPECT_EQ(nibbles, 3u * 4 * 2);
   EXPECT_EQ(bits, 3u * 2);
+}
+
+TEST(Instructions, HopperHasEveryWmma) {
+  using enum FormatId;
+  std::map<FormatId, std::size_t> count;
+  for (const Instruction* i : instructions_of(ArchId::sm_90)) {
+    if (i->kind != InstructionKind::wmma) continue;
+    EXPECT_EQ(i->a, i->b) << i->name();
+    ++count[i->a];
+  }
+  // Shapes times formats of C and D, or modifiers.
+  const std::map<FormatId, std::size_t> expected = {{fp16, 3 * 4}, {bf16, 3}, {tf32, 1}, {fp64, 1}, {s8, 3 * 2},
+                                                    {u8, 3 * 2},   {s4, 2},   {u4, 2},   {b1, 2}};
+  EXPECT_EQ(count, expected);
+  const auto has = [](const char* name, ArchId arch) { return find_instruction(name)->archs.contains(arch); };
+  EXPECT_TRUE(has("wmma.m8n32k16.f16.f16.f16.f32", ArchId::sm_70));
+  EXPECT_TRUE(has("wmma.m8n32k16.s32.s8.s8.s32", ArchId::sm_75));
+  EXPECT_FALSE(has("wmma.m8n32k16.s32.s8.s8.s32", ArchId::sm_70));
+  EXPECT_FALSE(has("wmma.m8n8k128.s32.b1.b1.s32.and.popc", ArchId::sm_75));
+  EXPECT_TRUE(has("wmma.m16n16k8.f32.tf32.tf32.f32", ArchId::sm_120));
+  EXPECT_FALSE(has("wmma.m16n16k8.f32.tf32.tf32.f32", ArchId::gfx908));
+  EXPECT_TRUE(has("mma.m8n8k4.f32.f16.f16.f16", ArchId::sm_120));
 }
 
 TEST(Instructions, HopperHasEverySparseMmaInBothSpellings) {
@@ -206,6 +252,25 @@ TEST(Fragments, OfMetadataAreAsPtxHasThem) {
   EXPECT_EQ(find_instruction("mma.sp.m16n8k16.f16.f16.f16.f16")->geometry().selectors(), 4);
   EXPECT_EQ(find_instruction("mma.sp.m16n8k32.f16.f16.f16.f16")->geometry().selectors(), 2);
   EXPECT_EQ(find_instruction("mma.sp.m16n8k64.s32.u8.u8.s32")->geometry().selectors(), 1);
+}
+
+/// PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type": where an element of a lane's fragment is.
+TEST(Fragments, OfVoltasShapeAreAsPtxHasThem) {
+  using V = VoltaFragments;
+  const auto at = [](Element e) { return std::pair{e.row, e.column}; };
+  EXPECT_EQ(V::quad_pair(6), 1);
+  EXPECT_EQ(V::quad_pair(22), 1);
+  EXPECT_EQ(at(V::a(6, 3, false)), std::pair(2, 3));
+  EXPECT_EQ(at(V::a(22, 3, false)), std::pair(6, 3));
+  EXPECT_EQ(at(V::a(6, 3, true)), std::pair(3, 2));
+  EXPECT_EQ(at(V::a(22, 3, true)), std::pair(7, 2));
+  EXPECT_EQ(at(V::b(6, 3, false)), std::pair(2, 3));
+  EXPECT_EQ(at(V::b(22, 3, false)), std::pair(2, 7));
+  EXPECT_EQ(at(V::b(6, 3, true)), std::pair(3, 2));
+  EXPECT_EQ(at(V::b(22, 3, true)), std::pair(3, 6));
+  EXPECT_EQ(at(V::c(22, 5, 16)), std::pair(6, 5));
+  EXPECT_EQ(at(V::c(7, 6, 32)), std::pair(3, 6));
+  EXPECT_EQ(at(V::c(20, 3, 32)), std::pair(6, 1));
 }
 
 /// PTX ISA, "Matrix Fragments for mma.m16n8k64" and "… mma.m16n8k256": element i of a thread's fragment, counted over

@@ -136,14 +136,14 @@ TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
-                         testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16",
-                                         "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2",
-                                         "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
-                                         "mma.m16n8k32.s32.s4.u4.s32.satfinite", "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
-                                         "mma.sp.m16n8k32.f32.f16.f16.f32",
-                                         "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
-                                         "mma.sp.m16n8k64.s32.u4.s4.s32"));
+INSTANTIATE_TEST_SUITE_P(
+    Instructions, PlacementTest,
+    testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k8.f32.tf32.tf32.f32",
+                    "wgmma.m64n8k32.f32.e4m3.e5m2", "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
+                    "mma.m16n8k32.s32.s4.u4.s32.satfinite", "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
+                    "mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
+                    "mma.sp.m16n8k64.s32.u4.s4.s32", "mma.m8n8k4.f32.f16.f16.f16", "wmma.m16n16k16.f16.f16.f16.f32",
+                    "wmma.m32n8k16.f32.f16.f16.f16", "wmma.m8n32k16.f16.f16.f16.f32"));
 
 TEST(Placement, RowsThatAreNotFilledHaveLegalMetadata) {
   for (const char* name : {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32",

@@ -55,6 +55,33 @@ struct MmaGeometry {
   }
 };
 
+/// An fp16 mma of Volta's shape, m8n8k4: a warp computes four tiles, one for each quad pair: lanes 4 q … 4 q + 3 and
+/// those 16 further on. Unlike other fragments, those of A and B depend on the operand's layout.
+/// Source: PTX ISA, "Matrix fragments for mma.m8n8k4 with .f16 floating point type".
+struct VoltaFragments {
+  static constexpr int kQuadPairs = 4;
+  static constexpr int kOperands = 4, kAccumulators = 8;  ///< elements of a lane
+
+  static constexpr int quad_pair(int lane) { return lane % 16 / 4; }
+
+  /// Element i of A; `columns`: A's layout is .col.
+  static constexpr Element a(int lane, int i, bool columns) {
+    return columns ? Element{i + upper(lane), lane % 4} : Element{lane % 4 + upper(lane), i};
+  }
+  /// Row is k, column is n; `columns`: B's layout is .col.
+  static constexpr Element b(int lane, int i, bool columns) {
+    return columns ? Element{i, lane % 4 + upper(lane)} : Element{lane % 4, i + upper(lane)};
+  }
+  /// Accumulator i of 16 bits, or of 32.
+  static constexpr Element c(int lane, int i, int bits) {
+    return bits == 16 ? Element{lane % 4 + upper(lane), i}
+                      : Element{lane % 2 + (i & 2) + upper(lane), (i & 4) + (lane & 2) + i % 2};
+  }
+
+ private:
+  static constexpr int upper(int lane) { return lane < 16 ? 0 : 4; }
+};
+
 /// Accumulator i of thread `thread` (0 … 127) of a wgmma m64nNkK: each warp has 16 rows.
 constexpr Element wgmma_accumulator(int thread, int i) {
   const int warp = thread / 32, lane = thread % 32;

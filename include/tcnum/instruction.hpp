@@ -1,7 +1,8 @@
 // Instructions: the ISA level only. What is legal, how it is spelled, where each element lives. No numerics.
 //
 // Source of shapes, types and layouts: PTX ISA, "Matrix multiply-accumulate operation using mma instruction", "… using
-// mma.sp instruction with sparse matrix A" and "Asynchronous warpgroup level matrix multiply-accumulate instructions".
+// mma.sp instruction with sparse matrix A", "… using wmma instructions" and "Asynchronous warpgroup level matrix
+// multiply-accumulate instructions".
 #pragma once
 
 #include <array>
@@ -57,7 +58,7 @@ constexpr ArchSet archs(std::initializer_list<ArchId> ids) {
   return set;
 }
 
-enum class InstructionKind : std::uint8_t { mma, wgmma };
+enum class InstructionKind : std::uint8_t { mma, wmma, wgmma };
 
 /// What an instruction's name says beside its shape and types.
 enum class Modifier : std::uint8_t {
@@ -88,21 +89,26 @@ struct Instruction {
   /// The groups along k that A is left out of, if it is sparse.
   constexpr SparseGroup group() const { return sparse_group(format(a).storage_bits); }
 
-  /// The fragments of an mma: all but Volta's fp16 m8n8k4, whose quarter warps hold four tiles.
+  /// Whether it is the mma of Volta's shape, fp16 m8n8k4, whose warp computes four tiles (VoltaFragments).
+  constexpr bool is_volta() const { return kind == InstructionKind::mma && m == 8 && a == FormatId::fp16; }
+  /// The fragments of any other mma. A wmma's are opaque, and a wgmma's operands lie in shared memory.
   constexpr MmaGeometry geometry() const {
     const int bits = format(a).storage_bits;
     return {m, n, k, bits >= 32 ? 1 : 32 / bits, sparse()};
   }
 
   /// PTX's name with the constant parts left out and the modifier at the end: `mma.m16n8k16.f32.f16.f16.f32`,
-  /// `mma.sp.m16n8k32.f32.f16.f16.f32`, `wgmma.m64n8k32.f32.e4m3.e4m3`, `mma.m16n8k32.s32.s8.u8.s32.satfinite`.
+  /// `mma.sp.m16n8k32.f32.f16.f16.f32`, `wmma.m16n16k16.f16.f16.f16.f32`, `wgmma.m64n8k32.f32.e4m3.e4m3`,
+  /// `mma.m16n8k32.s32.s8.u8.s32.satfinite`.
   std::string name() const;
   /// The full PTX spelling: `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32`,
-  /// `mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32`.
+  /// `mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32`, `wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32`.
+  /// Where PTX has a choice of layouts, A's is row and B's col.
   std::string ptx() const;
 };
 
-/// All rows: every mma and wgmma, dense and sparse. wgmma has one row for each N that it can have, from 8 to 256.
+/// All rows: every mma and wgmma, dense and sparse, and every wmma but those of fp64 with a rounding of their own. wgmma
+/// has one row for each N that it can have, from 8 to 256.
 std::span<const Instruction> instructions();
 
 /// Finds an instruction by its name or its full PTX spelling.
