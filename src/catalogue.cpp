@@ -30,13 +30,31 @@ struct Formats {
   constexpr bool contains(FormatId id) const { return (bits >> static_cast<unsigned>(id)) & 1u; }
 };
 
+/// All, if none is named.
+struct Kinds {
+  std::uint32_t bits = ~0u;
+  constexpr Kinds() = default;
+  constexpr Kinds(InstructionKind only) : Kinds{std::initializer_list{only}} {}
+  constexpr Kinds(std::initializer_list<InstructionKind> kinds) : bits(0) {
+    for (InstructionKind kind : kinds) bits |= 1u << static_cast<unsigned>(kind);
+  }
+  constexpr bool contains(InstructionKind kind) const { return (bits >> static_cast<unsigned>(kind)) & 1u; }
+};
+constexpr Kinds kMmaOrWmma{InstructionKind::mma, InstructionKind::wmma};
+constexpr Kinds kMmaOrWgmma{InstructionKind::mma, InstructionKind::wgmma};
+
+/// Whether a row speaks of mma of Volta's shape, of all others, or of both.
+enum class VoltaShape : std::uint8_t { no, only, too };
+
 /// Which instructions a row speaks of.
 struct Match {
   ArchSet archs;
-  std::optional<InstructionKind> kind;
+  Kinds kinds;
   Formats inputs;  ///< of a
   FormatId result;
   Modifier modifier = Modifier::none;
+  VoltaShape volta = VoltaShape::no;
+  std::optional<FormatId> c = {};  ///< if it is not the result's
 };
 
 /// A property and the text of its value; no text: nothing to set.
@@ -63,11 +81,28 @@ using P = Property;
 
 constexpr auto kRows = std::to_array<Row>({
       // --- sm_90, fitted to vectors/sm_90
-      {{archs({sm_90}), {}, {bf16, tf32}, fp32}, "fitted", kFittedOrigin, kChain, 16, "25", "toward_zero",
+      {{archs({sm_90}), {}, {bf16}, fp32}, "fitted", kFittedOrigin, kChain, 16, "25", "toward_zero",
+       {{{P::zero_exponent, "-133"}, {P::underflow_sign, "positive"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_90}), kMmaOrWgmma, {tf32}, fp32}, "fitted", kFittedOrigin, kChain, 8, "25", "toward_zero",
+       {{{P::zero_exponent, "-133"}, {P::underflow_sign, "positive"}, {P::overflow, "infinity"}}}},
+      {{archs({sm_90}), InstructionKind::wmma, {tf32}, fp32}, "fitted", kFittedOrigin, kChain, 4, "25", "toward_zero",
        {{{P::zero_exponent, "-133"}, {P::underflow_sign, "positive"}, {P::overflow, "infinity"}}}},
       {{archs({sm_90}), {}, {fp16}, fp32}, "fitted", kFittedOrigin, kChain, 16, "25", "toward_zero", {}},
       {{archs({sm_90}), {}, {fp16}, fp16}, "fitted", kFittedOrigin, kChain, 16, "25", "nearest_even",
        {{{P::zero_exponent, "-21"}, {P::underflow_sign, "positive"}}}},
+      {{archs({sm_90}), InstructionKind::wmma, {fp16}, fp32, Modifier::none, VoltaShape::no, fp16}, "fitted",
+       kFittedOrigin, kChain, 16, "25", "toward_zero", {{{P::subnormal_exponent, "minimum, c's normalised"}}}},
+      {{archs({sm_90}), InstructionKind::wmma, {fp16}, fp16, Modifier::none, VoltaShape::no, fp32}, "fitted",
+       kFittedOrigin, kChain, 16, "25", "toward_zero to fp32, then nearest_even", {}},
+      // What ptxas makes of Volta's shape: fp32 arithmetic, without a tensor core.
+      {{archs({sm_90}), {}, {fp16}, fp32, Modifier::none, VoltaShape::only}, "fitted", kFittedOrigin, kChainThenC, 1,
+       "exact", "nearest_even", {}},
+      {{archs({sm_90}), {}, {fp16}, fp32, Modifier::none, VoltaShape::only, fp16}, "fitted", kFittedOrigin, kChainThenC,
+       1, "exact", "nearest_even", {}},
+      {{archs({sm_90}), {}, {fp16}, fp16, Modifier::none, VoltaShape::only}, "fitted", kFittedOrigin,
+       Combination::adds, 2, "exact", "toward_zero",
+       {{{P::inner_result, "fp32, nearest_even"}, {P::add_rounding, "nearest_even, through fp32"},
+         {P::zero_sign, "ieee"}}}},
       {{archs({sm_90}), InstructionKind::wgmma, {fp8e4m3, fp8e5m2}, fp32}, "fitted", kFittedOrigin, kChain, 32, "13",
        "toward_zero", {{{P::output_fraction_bits, "fraction_bits"}}}},
       {{archs({sm_90}), InstructionKind::wgmma, {fp8e4m3, fp8e5m2}, fp16}, "fitted", kFittedOrigin, kChain, 32, "13",
@@ -88,12 +123,16 @@ constexpr auto kRows = std::to_array<Row>({
        "exact", "toward_zero", {{{P::product_operation, "xor"}, {P::overflow, "wrap"}}}},
 
       // --- published
-      {{archs({sm_70}), {}, {fp16}, fp32}, "Khattak & Mikaitis", kKhattak, kChain, 4, "23", "toward_zero", {}},
-      {{archs({sm_70}), {}, {fp16}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 4, "23", "nearest_even",
+      {{archs({sm_70}), {}, {fp16}, fp32, Modifier::none, VoltaShape::too}, "Khattak & Mikaitis", kKhattak, kChain, 4,
+       "23", "toward_zero", {}},
+      {{archs({sm_70}), {}, {fp16}, fp16, Modifier::none, VoltaShape::too}, "Khattak & Mikaitis", kKhattak, kChain, 4,
+       "23", "nearest_even",
        {{{P::zero_exponent, "-19"}}}},
-      {{archs({sm_70}), {}, {fp16}, fp32}, "Hickmann & Bradford", kHickmann, kChainThenC, 4, "23", "toward_zero",
+      {{archs({sm_70}), {}, {fp16}, fp32, Modifier::none, VoltaShape::too}, "Hickmann & Bradford", kHickmann,
+       kChainThenC, 4, "23", "toward_zero",
        {{{P::add_rounding, "nearest_even"}}}},
-      {{archs({sm_70}), {}, {fp16}, fp16}, "Hickmann & Bradford", kHickmann, kChainThenC, 4, "23", "nearest_even",
+      {{archs({sm_70}), {}, {fp16}, fp16, Modifier::none, VoltaShape::too}, "Hickmann & Bradford", kHickmann,
+       kChainThenC, 4, "23", "nearest_even",
        {{{P::add_rounding, "nearest_even"}}}},
       {{archs({sm_75, sm_80, sm_86, sm_89}), {}, {fp16}, fp16}, "Khattak & Mikaitis", kKhattak, kChain, 8, "24",
        "nearest_even", {{{P::zero_exponent, "-20"}}}},
@@ -119,9 +158,13 @@ constexpr auto kRows = std::to_array<Row>({
 });
 
 bool applies(const Row& row, ArchId arch, const Instruction& in) {
-  return row.match.archs.contains(arch) && in.archs.contains(arch) && (!row.match.kind || *row.match.kind == in.kind) &&
-         row.match.inputs.contains(in.a) && row.match.result == in.d && row.match.modifier == in.modifier &&
-         (row.origin == kFittedOrigin || !in.sparse());  // published accounts are of dense instructions
+  const Match& match = row.match;
+  const bool has_shape = match.volta == VoltaShape::too || (match.volta == VoltaShape::only) == in.is_volta();
+  return match.archs.contains(arch) && in.archs.contains(arch) && match.kinds.contains(in.kind) &&
+         match.inputs.contains(in.a) && match.result == in.d && match.c.value_or(match.result) == in.c &&
+         match.modifier == in.modifier && has_shape &&
+         // Published accounts are of dense mma.
+         (row.origin == kFittedOrigin || !(in.sparse() || in.kind == InstructionKind::wmma));
 }
 
 int find_value(const Space& space, Property property, std::string_view text) {
@@ -160,15 +203,18 @@ Datapath build(const Row& row, const Instruction& in) {
 }  // namespace
 
 std::string recorded_as(Instruction in) {
-  const bool wgmma = in.kind == InstructionKind::wgmma;
-  if (wgmma) in.n = 8;
-  if (wgmma && in.a == b1) {
-    in.kind = InstructionKind::mma;
-    in.m = 16;
-  } else if ((wgmma || in.sparse()) && !format(in.a).floating) {
-    if (!wgmma) in.sparsity = Sparsity::any_order;
+  const bool is_wgmma = in.kind == InstructionKind::wgmma, is_wmma = in.kind == InstructionKind::wmma;
+  if (is_wgmma) in.n = 8;
+  if (is_wmma && in.m != in.n) in.m = in.n = 16;
+  if (in.a == b1) {
+    if (is_wgmma) {
+      in.kind = InstructionKind::mma;
+      in.m = 16;
+    }
+  } else if ((is_wgmma || is_wmma || in.sparse()) && !format(in.a).floating) {
+    if (in.sparse() && !is_wgmma) in.sparsity = Sparsity::any_order;
     in.a = in.b = format(in.a).storage_bits == 8 ? s8 : s4;
-  } else if (wgmma && in.sparse() && format(in.a).storage_bits == 8) {
+  } else if (is_wgmma && in.sparse() && format(in.a).storage_bits == 8) {
     in.a = in.b = in.d == fp32 ? fp8e4m3 : fp8e5m2;
   }
   return in.name();

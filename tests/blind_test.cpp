@@ -79,6 +79,32 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
 
 INSTANTIATE_TEST_SUITE_P(Draws, Blind, testing::Range(0, kShards));
 
+/// Of a wider c, sums may be rounded to its format first; a narrower one may be converted before it is aligned.
+TEST(Blind, AccumulatorsOfAnotherFormatAreNoObstacle) {
+  constexpr int kDraws = 20;
+  int identified = 0;
+  for (int seed = 1; seed <= kDraws; ++seed) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+    const Instruction& instruction =
+        *find_instruction(seed % 5 != 0 ? "mma.m8n8k4.f32.f16.f16.f16" : "wmma.m16n16k16.f16.f16.f16.f32");
+    const Space space(instruction);
+    const Choice hidden = space.canonical(draw(space, random));
+    DatapathOracle oracle(space.datapath(hidden), instruction, "hidden", 1);
+    Fit fit(instruction, &oracle, quick_options());
+    const FitResult result = fit.run();
+    SCOPED_TRACE(fmt::format("{}, draw {}", instruction.name(), seed));
+    EXPECT_EQ(result.mismatches, 0u);
+    if (result.verdict == Verdict::identified) {
+      EXPECT_EQ(result.choice, hidden);
+      ++identified;
+    } else {
+      EXPECT_EQ(result.verdict, Verdict::ambiguous);
+      EXPECT_TRUE(leaves_open(result, space, hidden));
+    }
+  }
+  EXPECT_GE(identified, kDraws - 1);  // as many as of the others, within what so few draws can tell
+}
+
 TEST(Blind, DatapathsOutsideTheSpaceAreUnexplained) {
   const Instruction& instruction = *find_instruction("mma.m16n8k8.f32.f16.f16.f32");
   const Space space(instruction);

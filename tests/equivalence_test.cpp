@@ -10,10 +10,10 @@
 namespace tcnum {
 namespace {
 
-constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",    "mma.m8n8k4.f16.f16.f16.f16",
-                                      "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m8n8k4.f64.f64.f64.f64",
-                                      "mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k16.f32.e4m3.e5m2.f32",
-                                      "mma.m16n8k16.f16.e5m2.e5m2.f16"};
+constexpr std::array kInstructions = {
+    "mma.m8n8k4.f32.f16.f16.f32",     "mma.m8n8k4.f16.f16.f16.f16",    "mma.m16n8k4.f32.tf32.tf32.f32",
+    "mma.m8n8k4.f64.f64.f64.f64",     "mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k16.f32.e4m3.e5m2.f32",
+    "mma.m16n8k16.f16.e5m2.e5m2.f16", "mma.m8n8k4.f32.f16.f16.f16",    "wmma.m16n16k16.f16.f16.f16.f32"};
 
 class Equivalence : public testing::TestWithParam<const char*> {};
 
