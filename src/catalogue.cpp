@@ -40,7 +40,6 @@ struct Kinds {
   }
   constexpr bool contains(InstructionKind kind) const { return (bits >> static_cast<unsigned>(kind)) & 1u; }
 };
-constexpr Kinds kMmaOrWmma{InstructionKind::mma, InstructionKind::wmma};
 constexpr Kinds kMmaOrWgmma{InstructionKind::mma, InstructionKind::wgmma};
 
 /// Whether a row speaks of mma of Volta's shape, of all others, or of both.

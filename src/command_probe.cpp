@@ -3,9 +3,11 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "command.hpp"
 #include "report.hpp"
+#include "tcnum/campaign.hpp"
 #include "tcnum/fit.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDatapathPrefix = "datapath:";
 constexpr std::string_view kVectorFileExtension = ".safetensors";
+constexpr std::string_view kCampaignsFile = "campaigns.json";
 
 struct Options {
   std::string arch, format, instruction, from, record, json;
@@ -248,6 +251,42 @@ void record(const Options& options, const Subject& subject, const Fit& fit) {
   write_vectors(path, vectors);
 }
 
+/// The campaigns beside the recorded answers.
+struct Campaigns {
+  std::string file;
+  std::vector<CampaignRecord> records;
+};
+Campaigns find_campaigns(ArchId of) {
+  for (const fs::path& folder : record_folders()) {
+    const fs::path file = folder / arch(of).name / kCampaignsFile;
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) return {shown(file), read_campaigns(file.string())};
+  }
+  return {};
+}
+
+/// What they have compared of an instruction.
+std::optional<Compared> compared_by(const Campaigns& campaigns, const Instruction& instruction) {
+  Compared compared{.file = campaigns.file};
+  std::set<int> widths;
+  for (const CampaignRecord& record : campaigns.records) {
+    const Instruction* const other = find_instruction(record.instruction);
+    if (other == nullptr || other->kind != instruction.kind) continue;
+    Instruction at_this_width = *other;
+    at_this_width.n = instruction.n;
+    if (at_this_width.name() != instruction.name()) continue;
+    if (other->n == instruction.n) {
+      compared.here += static_cast<double>(record.count);
+    } else if (instruction.kind == InstructionKind::wgmma) {
+      compared.other_widths += static_cast<double>(record.count);
+      widths.insert(other->n);
+    }
+  }
+  compared.widths = widths.size();
+  if (compared.here == 0 && compared.widths == 0) return std::nullopt;
+  return compared;
+}
+
 // --- The command ------------------------------------------------------------------------------------------------
 
 int probe(const Options& options) {
@@ -264,6 +303,7 @@ int probe(const Options& options) {
   document["source"] = nullptr;
   document["instructions"] = ordered_json::array();
   std::optional<Source> first_source;
+  std::optional<Campaigns> campaigns;
   bool disagreed = false;
   const ProgressLine progress;
   for (std::size_t i = 0; i < plan.subjects.size(); ++i) {
@@ -277,15 +317,24 @@ int probe(const Options& options) {
     fit_options.seed = options.seed;
     Fit fit(*subject->instruction, subject->oracle.get(), fit_options);
     Source source = subject->source();
-    if (subject->recorded) fit.add_recorded(dot_problems(std::move(subject->recorded->tiles), subject->recorded->metadata));
+    if (subject->recorded)
+      fit.add_recorded(dot_problems(std::move(subject->recorded->tiles), subject->recorded->metadata));
     const FitResult result = fit.run();
     // Published accounts are of the hardware.
     std::vector<AccountCheck> accounts;
-    if (source.kind != "datapath") accounts = check_accounts(fit, catalogue(subject->arch, *subject->instruction));
+    std::vector<Relative> relatives;
+    std::optional<Compared> compared;
+    if (source.kind != "datapath") {
+      accounts = check_accounts(fit, catalogue(subject->arch, *subject->instruction));
+      relatives = check_relatives(fit, subject->arch);
+      if (!campaigns) campaigns = find_campaigns(subject->arch);
+      compared = compared_by(*campaigns, *subject->instruction);
+    }
     disagreed = disagreed || result.verdict == Verdict::unexplained;
     if (!options.record.empty()) record(options, *subject, fit);
 
-    const ProbeReport report{fit, result, plan.arch, std::move(source), std::move(accounts)};
+    const ProbeReport report{
+        fit, result, plan.arch, std::move(source), std::move(accounts), std::move(relatives), std::move(compared)};
     progress.clear();
     if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
     ordered_json one = json_report(report);
@@ -301,7 +350,9 @@ int probe(const Options& options) {
   if (!plan.by_digest.empty()) document["by_digest"] = plan.by_digest;
   if (text && !plan.by_digest.empty()) {
     say("\n\n" + wrapped(fmt::format("Not probed, as only digests of their results are recorded, which `tcnum verify "
-                                     "--campaign` checks: {}.", fmt::join(plan.by_digest, ", ")), 0));
+                                     "--campaign` checks: {}.",
+                                     fmt::join(plan.by_digest, ", ")),
+                         0));
   }
   if (!options.json.empty()) write_json(options.json, document);
   if (disagreed) return kDisagreed;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace tcnum {
@@ -182,11 +183,10 @@ class Sentence {
                          terms(static_cast<std::size_t>(instruction_.products())), range,
                          space_.overflow(choice_) == Overflow::wrap ? "" : " once at the end");
     }
-    std::string text =
-        fmt::format("A chain of {} integer {}{}, each of {} and the sum before it, {}, each {}", number_word(blocks()),
-                    blocks() == 1 ? "sum" : "sums", order(), terms(structure_.blocks.front().size()),
-                    c_first ? "the first with c" : "the first starting from zero",
-                    in_range(space_.inner_overflow(choice_)));
+    std::string text = fmt::format(
+        "A chain of {} integer {}{}, each of {} and the sum before it, {}, each {}", number_word(blocks()),
+        blocks() == 1 ? "sum" : "sums", order(), terms(structure_.blocks.front().size()),
+        c_first ? "the first with c" : "the first starting from zero", in_range(space_.inner_overflow(choice_)));
     if (!c_first)
       text += fmt::format("; then c is added, {}", range);
     else if (inner_differs())
@@ -610,6 +610,56 @@ std::vector<AccountCheck> check_accounts(const Fit& fit, const std::vector<Catal
   return checks;
 }
 
+std::vector<Relative> check_relatives(const Fit& fit, ArchId arch) {
+  const Instruction& own = fit.space().instruction();
+  std::vector<Relative> relatives;
+  std::vector<std::pair<Datapath, std::size_t>> known;  // most have one of few datapaths
+  for (const Instruction* other : instructions_of(arch)) {
+    const auto formats = [](const Instruction& i) { return std::array{i.a, i.b, i.c, i.d}; };
+    if (other->name() == own.name() || formats(*other) != formats(own) || other->products() != own.products() ||
+        other->modifier != own.modifier) {
+      continue;
+    }
+    const std::vector<CatalogueEntry> entries = catalogue(arch, *other);
+    if (entries.empty() || !entries[0].fitted) continue;
+    auto found = std::ranges::find(known, entries[0].datapath, &std::pair<Datapath, std::size_t>::first);
+    if (found == known.end()) {
+      known.emplace_back(entries[0].datapath, fit.mismatches(entries[0].datapath));
+      found = known.end() - 1;
+    }
+    relatives.push_back({other->name(), found->second});
+  }
+  return relatives;
+}
+
+namespace {
+
+/// Rows of what is the same and what is not.
+void add_relatives(const ProbeReport& report, std::vector<std::vector<std::string>>& rows) {
+  std::string same;
+  std::map<std::size_t, std::string> unlike;
+  for (const Relative& each : report.relatives) {
+    std::string& names = each.mismatches == 0 ? same : unlike[each.mismatches];
+    names.append(names.empty() ? "" : ", ").append(each.instruction);
+  }
+  const auto answers = count_text(static_cast<double>(report.fit.evidence().size()));
+  if (!same.empty()) rows.push_back({"same as", fmt::format("{}: each explains all {} answers", same, answers)});
+  for (const auto& [mismatches, names] : unlike) {
+    rows.push_back(
+        {"unlike", fmt::format("{}: {} answers differ", names, count_text(static_cast<double>(mismatches)))});
+  }
+  if (!report.compared) return;
+  std::string text;
+  if (report.compared->here > 0) text = fmt::format("{:.2g} dot products", report.compared->here);
+  if (report.compared->widths > 0) {
+    text += fmt::format("{}{:.2g} at {} other N", text.empty() ? "" : ", and ", report.compared->other_widths,
+                        report.compared->widths);
+  }
+  rows.push_back({"compared", fmt::format("{} ({})", text, report.compared->file)});
+}
+
+}  // namespace
+
 std::string text_report(const ProbeReport& report) {
   const FitResult& r = report.result;
   const Space& space = report.fit.space();
@@ -641,6 +691,7 @@ std::string text_report(const ProbeReport& report) {
     counts.push_back({"search", fmt::format("{} dot problems tried that separate none of what is left",
                                             count_text(static_cast<double>(r.search_effort)))});
   }
+  add_relatives(report, counts);
   counts.push_back({"source", source_text(report.source)});
   if (report.source.kind == "recorded") counts.push_back({"file", report.source.file});
   return text + "\n" + table_text(counts);
@@ -701,6 +752,20 @@ ordered_json json_report(const ProbeReport& report) {
       account["observed"] = hex(d, each.refutation->observed);
     }
     out["accounts"].push_back(std::move(account));
+  }
+  out["same_as"] = ordered_json::array();
+  out["unlike"] = ordered_json::array();
+  for (const Relative& each : report.relatives) {
+    if (each.mismatches == 0)
+      out["same_as"].push_back(each.instruction);
+    else
+      out["unlike"].push_back({{"instruction", each.instruction}, {"mismatches", each.mismatches}});
+  }
+  if (report.compared) {
+    out["compared"] = {{"file", report.compared->file},
+                       {"count", whole(report.compared->here)},
+                       {"other_n_count", whole(report.compared->other_widths)},
+                       {"other_n", report.compared->widths}};
   }
   return out;
 }

@@ -41,6 +41,22 @@ struct AccountCheck {
 /// Checks the published entries among `accounts`; those fitted here are left out.
 std::vector<AccountCheck> check_accounts(const Fit& fit, const std::vector<CatalogueEntry>& accounts);
 
+/// Another instruction of the architecture with the same formats and number of products, as fitted here, against the
+/// answers.
+struct Relative {
+  std::string instruction;
+  std::size_t mismatches = 0;
+};
+std::vector<Relative> check_relatives(const Fit& fit, ArchId arch);
+
+/// What campaigns (tcnum/campaign.hpp) have compared with the hardware.
+struct Compared {
+  std::string file;
+  double here = 0;          ///< dot products of this instruction
+  double other_widths = 0;  ///< of this wgmma at other N
+  std::size_t widths = 0;   ///< how many those are
+};
+
 /// Everything that is reported of one instruction.
 struct ProbeReport {
   const Fit& fit;
@@ -48,6 +64,8 @@ struct ProbeReport {
   std::string arch;
   Source source;
   std::vector<AccountCheck> accounts;
+  std::vector<Relative> relatives;
+  std::optional<Compared> compared;
 };
 
 /// How the products and c become the result, in one sentence.

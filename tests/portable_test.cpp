@@ -165,12 +165,18 @@ RC_GTEST_PROP(Portable, EqualsExactForFmaChains, ()) {
   expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 
-/// All that was fitted on hardware here runs on a GPU, and in patches where there are any.
+/// All that was fitted on hardware here runs on a GPU, and in patches where sums are rounded once; but not what became
+/// of Volta's mma.
 TEST(Portable, HoldsTheCatalogue) {
   for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
     const auto [d, why_not] = make_portable(entry.datapath);
-    EXPECT_EQ(why_not, "") << entry.instruction->name();
-    EXPECT_TRUE(d.kind != PortableDatapath::Kind::sums || d.takes_patches) << entry.instruction->name();
+    const Instruction& in = *entry.instruction;
+    const bool no_tensor_core = in.kind == InstructionKind::mma && in.m == 8 && in.a == FormatId::fp16;
+    EXPECT_EQ(why_not.empty(), !no_tensor_core) << in.name() << ": " << why_not;
+    const bool rounds_twice = in.d == FormatId::fp16 && in.c == FormatId::fp32;
+    if (d.kind == PortableDatapath::Kind::sums && !no_tensor_core) {
+      EXPECT_EQ(d.takes_patches, !rounds_twice) << in.name();
+    }
   }
 }
 
