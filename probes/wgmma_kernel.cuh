@@ -17,11 +17,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <boost/preprocessor/arithmetic/add.hpp>
-#include <boost/preprocessor/repetition/enum.hpp>
-#include <boost/preprocessor/repetition/repeat_from_to.hpp>
-#include <boost/preprocessor/stringize.hpp>
-
 #include "device_common.cuh"
 #include "sparse_metadata.cuh"
 
@@ -301,19 +296,18 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 
 }  // namespace tcnum
 
-// "{%0, %1, …}" for so many registers, and their constraints.
-#define TCNUM_NEXT_REGISTER(z, i, first) ", %" BOOST_PP_STRINGIZE(BOOST_PP_ADD(first, i))
-#define TCNUM_REGISTERS(first, count) \
-  "{%" BOOST_PP_STRINGIZE(first) BOOST_PP_REPEAT_FROM_TO(1, count, TCNUM_NEXT_REGISTER, first) "}"
-#define TCNUM_OPERAND(first, i) ", %" BOOST_PP_STRINGIZE(BOOST_PP_ADD(first, i))
-#define TCNUM_INOUT_REGISTER(z, i, x) "+r"(x[i])
-#define TCNUM_INOUT(count, x) BOOST_PP_ENUM(count, TCNUM_INOUT_REGISTER, x)
+// CMake writes, for each number of registers ND of D, TCNUM_D_ND ("{%0, %1, …}"), TCNUM_D_OPERANDS_ND(d) (their
+// constraints) and TCNUM_AT_ND_i (the number of the i-th operand behind them, as text).
+#define TCNUM_JOINED(x, y) x##y
+#define TCNUM_JOIN(x, y) TCNUM_JOINED(x, y)
+#define TCNUM_AT(ND, i) TCNUM_JOIN(TCNUM_JOIN(TCNUM_AT_, ND), _##i)
+#define TCNUM_OPERAND(ND, i) ", %" TCNUM_AT(ND, i)
 
 // After the operands come, of sparse ones, the metadata and which threads have it; then scale-d, a predicate; then of
 // floating-point ones imm-scale-a and imm-scale-b, and of 16-bit ones imm-trans-a and imm-trans-b (0: K-major), with A
 // in registers only the latter.
 #define TCNUM_DENSE(operand, selector) ""
-#define TCNUM_SPARSE(operand, selector) ", %" BOOST_PP_STRINGIZE(operand) ", " selector
+#define TCNUM_SPARSE(operand, selector) operand ", " selector
 #define TCNUM_IMMEDIATES_16(scale_a, scale_b, trans_a, trans_b) ", " scale_a ", " scale_b trans_a trans_b ";"
 #define TCNUM_IMMEDIATES_8(scale_a, scale_b, trans_a, trans_b) ", " scale_a ", " scale_b ";"
 #define TCNUM_NO_IMMEDIATES(scale_a, scale_b, trans_a, trans_b) ";"
@@ -321,7 +315,7 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 // One asm statement from fence to wait: the compiler can put nothing between them.
 #define TCNUM_WGMMA_BEGIN(TEXT, scale_d) \
   "{\n.reg .pred has_c;\n"                                                   \
-  "setp.ne.s32 has_c, %" BOOST_PP_STRINGIZE(scale_d) ", 0;\n"                \
+  "setp.ne.s32 has_c, %" scale_d ", 0;\n"                \
   "wgmma.fence.sync.aligned;\n"                                              \
   "wgmma.mma_async" TEXT " "
 #define TCNUM_WGMMA_END                \
@@ -333,10 +327,10 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 #define TCNUM_WGMMA_FROM_SHARED(NAME, TEXT, ND, SELECTOR, SCALE_A, SCALE_B, TRANS_A, TRANS_B, METADATA, IMMEDIATES) \
   __device__ static void NAME(Register(&d)[ND], std::uint64_t a, std::uint64_t b, std::uint32_t metadata,           \
                               int scale_d) {                                                                        \
-    asm volatile(TCNUM_WGMMA_BEGIN(TEXT, BOOST_PP_ADD(ND, 2)) TCNUM_REGISTERS(0, ND) TCNUM_OPERAND(ND, 0)           \
-                     TCNUM_OPERAND(ND, 1) METADATA(BOOST_PP_ADD(ND, 3), SELECTOR) ", has_c" IMMEDIATES(             \
+    asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 2)) TCNUM_D_##ND TCNUM_OPERAND(ND, 0)           \
+                     TCNUM_OPERAND(ND, 1) METADATA(TCNUM_OPERAND(ND, 3), SELECTOR) ", has_c" IMMEDIATES(             \
                          SCALE_A, SCALE_B, TRANS_A, TRANS_B) TCNUM_WGMMA_END                                        \
-                 : TCNUM_INOUT(ND, d)                                                                               \
+                 : TCNUM_D_OPERANDS_##ND(d)                                                                               \
                  : "l"(a), "l"(b), "r"(scale_d), "r"(metadata)                                                      \
                  : "memory");                                                                                       \
   }
@@ -353,10 +347,10 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
     TCNUM_WGMMA_FROM_SHARED(issue_selector_1, TEXT, ND, "1", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)         \
     __device__ static void issue_from_registers(Register (&d)[ND], const Register (&a)[4], std::uint64_t b,        \
                                                 std::uint32_t metadata, int scale_d) {                             \
-      asm volatile(TCNUM_WGMMA_BEGIN(TEXT, BOOST_PP_ADD(ND, 5)) TCNUM_REGISTERS(0, ND) ", " TCNUM_REGISTERS(ND, 4) \
-                       TCNUM_OPERAND(ND, 4) METADATA(BOOST_PP_ADD(ND, 6), "0") ", has_c" IMMEDIATES(               \
+      asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 5)) TCNUM_D_##ND ", {%" TCNUM_AT(ND, 0) TCNUM_OPERAND(ND, 1) TCNUM_OPERAND(ND, 2) TCNUM_OPERAND(ND, 3) "}" \
+                       TCNUM_OPERAND(ND, 4) METADATA(TCNUM_OPERAND(ND, 6), "0") ", has_c" IMMEDIATES(               \
                            "1", "1", "", ", 0") TCNUM_WGMMA_END                                                    \
-                   : TCNUM_INOUT(ND, d)                                                                            \
+                   : TCNUM_D_OPERANDS_##ND(d)                                                                            \
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(scale_d), "r"(metadata)               \
                    : "memory");                                                                                    \
     }                                                                                                              \
