@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -38,6 +39,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_emulate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 
 // --- Names that the user gives ----------------------------------------------------------------------------------
 
@@ -148,6 +150,25 @@ inline std::vector<const Instruction*> fitting_instructions(const Datapath& data
   }
   if (fitting.empty()) throw InputError(mismatch);
   return fitting;
+}
+
+/// "0", "0,1" or "all", of so many GPUs.
+inline std::vector<int> parse_devices(const std::string& text, int present) {
+  std::vector<int> devices;
+  if (text == "all") {
+    for (int i = 0; i < present; ++i) devices.push_back(i);
+    return devices;
+  }
+  std::istringstream in(text.empty() ? "0" : text);
+  for (std::string part; std::getline(in, part, ',');) {
+    const bool digits = !part.empty() && part.size() < 4 && part.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || std::stoi(part) >= present) {
+      throw InputError(fmt::format("--devices: {}; right would be all, or numbers below {}, such as 0", text, present));
+    }
+    if (std::ranges::find(devices, std::stoi(part)) == devices.end()) devices.push_back(std::stoi(part));
+  }
+  if (devices.empty()) throw InputError("--devices: right would be all, or numbers such as 0,1");
+  return devices;
 }
 
 inline unsigned all_threads() { return std::max(1u, std::thread::hardware_concurrency()); }

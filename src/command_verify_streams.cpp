@@ -14,6 +14,7 @@
 #include "campaign_run.hpp"
 #include "command_verify.hpp"
 #include "explain.hpp"
+#include "interrupt.hpp"
 #include "minimise.hpp"
 #include "report.hpp"
 #include "tcnum/fast.hpp"
@@ -27,37 +28,6 @@ using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler writes it
-
-/// While this lives, Ctrl-C and a polite kill end the work after the chunks at hand; a second one, a second later or
-/// more, ends the program. (Some programs send a signal to a child and to its group: that is twice at once.)
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    struct sigaction action = {};
-    action.sa_handler = [](int signal) {
-      static std::atomic<std::time_t> first = 0;
-      static_assert(std::atomic<std::time_t>::is_always_lock_free);
-      if (!interrupted) first = std::time(nullptr);
-      if (interrupted && std::time(nullptr) - first > 1) _exit(128 + signal);
-      interrupted = true;
-    };
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
-  }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-  ~InterruptGuard() {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-  }
-
- private:
-  struct sigaction interrupt_ = {}, terminate_ = {};
-};
 
 // --- What the user asks for.
 
@@ -101,24 +71,6 @@ std::pair<std::uint64_t, std::uint64_t> parse_shard(const std::string& text) {
     throw InputError(fmt::format("--shard: {}; right would be i/n with i from 1 to n, such as 2/5", text));
   }
   return {shard, shards};
-}
-
-std::vector<int> parse_devices(const std::string& text, int present) {
-  std::vector<int> devices;
-  if (text == "all") {
-    for (int i = 0; i < present; ++i) devices.push_back(i);
-    return devices;
-  }
-  std::istringstream in(text.empty() ? "0" : text);
-  for (std::string part; std::getline(in, part, ',');) {
-    const bool digits = !part.empty() && part.size() < 4 && part.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || std::stoi(part) >= present) {
-      throw InputError(fmt::format("--devices: {}; right would be all, or numbers below {}, such as 0", text, present));
-    }
-    if (std::ranges::find(devices, std::stoi(part)) == devices.end()) devices.push_back(std::stoi(part));
-  }
-  if (devices.empty()) throw InputError("--devices: right would be all, or numbers such as 0,1");
-  return devices;
 }
 
 // --- What answers.
