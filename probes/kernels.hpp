@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "timing_kernels.hpp"
 
 namespace tcnum {
 
@@ -32,7 +35,11 @@ struct Kernel {
   cudaError_t (*launch)(const DeviceTiles& tiles);
   /// The ways in which operands reach the instruction, if there are several. None may change a bit.
   std::span<const std::string_view> variants = {};
+  Timing timing = {};  ///< wgmma has its own table, wgmma_timing_kernels()
 };
+
+/// That of an instruction, by its name; null if this build has none.
+const Kernel* find_kernel(const std::string& instruction);
 
 std::span<const Kernel> mma_half_kernels();
 std::span<const Kernel> mma_fp8_kernels();

@@ -8,9 +8,9 @@ namespace tcnum {
 #define TCNUM_MMA_BITS_OP(OPERATION, FIRST, ND, NA, NB, M, K)                                                       \
   TCNUM_MMA_TYPE(TCNUM_MMA_BITS_NAME(OPERATION, M, K), "", "." #OPERATION ".popc", FIRST, "r", ND, NA, NB, M, K, s32, \
                  b1, b1, s32)
-#define TCNUM_MMA_BITS_KERNEL(OPERATION, FIRST, ND, NA, NB, M, K)                           \
-  {"mma.m" #M "n8k" #K TCNUM_MMA_TYPES(s32, b1, b1, s32) "." #OPERATION ".popc",              \
-   launch_mma<TCNUM_MMA_BITS_NAME(OPERATION, M, K)>},
+#define TCNUM_MMA_BITS_KERNEL(OPERATION, FIRST, ND, NA, NB, M, K)                               \
+  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(s32, b1, b1, s32) "." #OPERATION ".popc", \
+                TCNUM_MMA_BITS_NAME(OPERATION, M, K))
 
 // clang-format off
 #define TCNUM_ROWS(X)                                     \

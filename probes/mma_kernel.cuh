@@ -5,6 +5,7 @@
 
 #include "device_common.cuh"
 #include "sparse_metadata.cuh"
+#include "time_mma_kernel.cuh"
 
 namespace tcnum {
 
@@ -134,13 +135,16 @@ cudaError_t launch_mma(const DeviceTiles& tiles) {
 #define TCNUM_MMA_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
   TCNUM_MMA_TYPE(TCNUM_MMA_NAME(M, K, D, A, B, C), "", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
 
-/// Its row in the table of kernels.
+/// The row of a type without variants in the table of kernels.
+#define TCNUM_MMA_ROW(NAME, TYPE) {NAME, launch_mma<TYPE>, {}, timing_of_mma<TYPE>()},
+
 #define TCNUM_MMA_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  {"mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C), launch_mma<TCNUM_MMA_NAME(M, K, D, A, B, C)>},
+  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C), TCNUM_MMA_NAME(M, K, D, A, B, C))
 
 // The same with .satfinite.
 #define TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_satfinite
 #define TCNUM_MMA_SATURATING_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                      \
   TCNUM_MMA_TYPE(TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C), ".satfinite", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
-#define TCNUM_MMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  {"mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) ".satfinite", launch_mma<TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C)>},
+#define TCNUM_MMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C)            \
+  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) ".satfinite",          \
+                TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C))

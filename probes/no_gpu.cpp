@@ -2,6 +2,7 @@
 #include "tcnum/campaign.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
+#include "tcnum/timing.hpp"
 
 namespace tcnum {
 
@@ -20,6 +21,8 @@ std::unique_ptr<Oracle> make_gpu_oracle(const Instruction&, bool) { throw Unavai
 std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction&, const Datapath&, int) {
   throw UnavailableError(kWhyNot);
 }
+
+std::unique_ptr<TimingDevice> make_timing_device(int) { throw UnavailableError(kWhyNot); }
 
 bool stream_runs_on_gpu(const Datapath&) { return false; }
 

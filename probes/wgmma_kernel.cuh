@@ -296,7 +296,7 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 
 }  // namespace tcnum
 
-// CMake writes, for each number of registers ND of D, TCNUM_D_ND ("{%0, %1, …}"), TCNUM_D_OPERANDS_ND(d) (their
+// CMake writes, for each number of registers ND of D, TCNUM_D_ND ("{%0, %1, …}"), TCNUM_INOUT_D_ND (their
 // constraints) and TCNUM_AT_ND_i (the number of the i-th operand behind them, as text).
 #define TCNUM_JOINED(x, y) x##y
 #define TCNUM_JOIN(x, y) TCNUM_JOINED(x, y)
@@ -330,7 +330,7 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
     asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 2)) TCNUM_D_##ND TCNUM_OPERAND(ND, 0)           \
                      TCNUM_OPERAND(ND, 1) METADATA(TCNUM_OPERAND(ND, 3), SELECTOR) ", has_c" IMMEDIATES(             \
                          SCALE_A, SCALE_B, TRANS_A, TRANS_B) TCNUM_WGMMA_END                                        \
-                 : TCNUM_D_OPERANDS_##ND(d)                                                                               \
+                 : TCNUM_INOUT_D_##ND                                                                               \
                  : "l"(a), "l"(b), "r"(scale_d), "r"(metadata)                                                      \
                  : "memory");                                                                                       \
   }
@@ -350,7 +350,7 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
       asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 5)) TCNUM_D_##ND ", {%" TCNUM_AT(ND, 0) TCNUM_OPERAND(ND, 1) TCNUM_OPERAND(ND, 2) TCNUM_OPERAND(ND, 3) "}" \
                        TCNUM_OPERAND(ND, 4) METADATA(TCNUM_OPERAND(ND, 6), "0") ", has_c" IMMEDIATES(               \
                            "1", "1", "", ", 0") TCNUM_WGMMA_END                                                    \
-                   : TCNUM_D_OPERANDS_##ND(d)                                                                            \
+                   : TCNUM_INOUT_D_##ND                                                                            \
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(scale_d), "r"(metadata)               \
                    : "memory");                                                                                    \
     }                                                                                                              \

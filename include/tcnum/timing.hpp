@@ -1,0 +1,78 @@
+// The timing device: whatever runs an instruction over and over and says how many cycles it took. A GPU is one; tests
+// have one that makes its answers up. Knows no datapath: its results are checked elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tcnum {
+
+/// What is measured on.
+struct TimingFacts {
+  std::string arch;  ///< "sm_90"
+  std::string device, driver, cuda, date;
+  int sms = 0;
+  /// As NVML says; none: it does not, or is not there.
+  std::optional<double> power_limit_watts, max_sm_clock_mhz;
+};
+
+/// The loops that a timing kernel may have.
+enum class TimingLoop : std::uint8_t {
+  stream,      ///< instructions follow each other as fast as they are taken
+  completion,  ///< each is waited for before the next; asynchronous instructions alone have this
+};
+
+/// The operands of a kernel, as its lanes and its shared memory hold them (src/bench/ has the layouts).
+struct TimedOperands {
+  std::vector<std::byte> a;       ///< registers of A
+  std::vector<std::byte> b;       ///< registers of B
+  std::vector<std::byte> c;       ///< registers of the accumulators before the first step
+  std::vector<std::byte> e;       ///< metadata, of sparse instructions
+  std::vector<std::byte> shared;  ///< image of shared memory
+};
+
+/// What one launch does: on each SM one block of `warps` warps; `rounds` times, each warp sets its accumulators and
+/// puts each of `chains` of them through `steps` instructions.
+struct TimedWork {
+  std::string kernel;  ///< Instruction::name(), or "incore.…"
+  TimingLoop loop = TimingLoop::stream;
+  bool a_in_registers = true;
+  unsigned warps = 1, chains = 1, steps = 1, rounds = 1;
+  std::size_t result_bytes = 0;  ///< of a block
+};
+
+/// Some launches behind each other.
+struct TimedBatch {
+  std::vector<double> cycles;  ///< of each launch: of all its rounds, the mean over the SMs
+  double clock_mhz = 0;        ///< of the SMs over the batch; 0: it was too short to say
+};
+
+class TimingDevice {
+ public:
+  virtual ~TimingDevice() = default;
+
+  virtual const TimingFacts& facts() const = 0;
+  /// How many warps a block of that kernel can have; 0: this build has no such kernel.
+  virtual unsigned most_warps(const std::string& kernel) const = 0;
+
+  /// Takes operands to the device. They serve all work that follows.
+  virtual void load(const TimedOperands& operands) = 0;
+  /// Launches the work so many times and waits for the end. Throws std::runtime_error on a CUDA error, if two blocks
+  /// ran on one SM, or if one round of a block gave other results than its first.
+  virtual TimedBatch run(const TimedWork& work, unsigned launches) = 0;
+  /// Of the last launch: a block's results. Throws std::runtime_error if another block's differ.
+  virtual std::vector<std::byte> result() = 0;
+
+  /// What the device has used since some time; may be read by another thread. None: it does not say.
+  virtual std::optional<double> energy_joules() const = 0;
+};
+
+/// The GPU with that number. Throws UnavailableError if there is none, or if the program was built without CUDA.
+std::unique_ptr<TimingDevice> make_timing_device(int device);
+
+}  // namespace tcnum

@@ -1,0 +1,179 @@
+// The timing device that is a GPU, host side: memory, launches, and what blocks say of them.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+#include "device_memory.hpp"
+#include "gpu.hpp"
+#include "kernels.hpp"
+#include "nvml.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/timing.hpp"
+
+namespace tcnum {
+namespace {
+
+const Timing* find_timing(const std::string& name) {
+  static const auto tables = [] {
+    auto all = wgmma_timing_kernels();
+    all.push_back(incore_timing_kernels());
+    return all;
+  }();
+  for (const std::span<const TimingKernel> table : tables) {
+    const auto found = std::ranges::find(table, name, &TimingKernel::name);
+    if (found != table.end()) return &found->timing;
+  }
+  const Kernel* const kernel = find_kernel(name);
+  return kernel == nullptr || kernel->timing.launch == nullptr ? nullptr : &kernel->timing;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+std::string pci_bus(int device) {
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
+  return text.data();
+}
+
+class GpuTimingDevice final : public TimingDevice {
+ public:
+  explicit GpuTimingDevice(int device) : info_(find_gpu(device)), nvml_(pci_bus(device)) {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    facts_ = {info_.arch,
+              info_.device,
+              info_.driver,
+              info_.cuda,
+              today_utc(),
+              properties.multiProcessorCount,
+              nvml_.power_limit_watts(),
+              nvml_.max_sm_clock_mhz()};
+  }
+
+  const TimingFacts& facts() const override { return facts_; }
+
+  unsigned most_warps(const std::string& kernel) const override {
+    const Timing* const timing = find_timing(kernel);
+    return timing == nullptr ? 0 : timing->most_warps;
+  }
+
+  void load(const TimedOperands& operands) override {
+    const auto upload = [](DeviceBuffer& to, const std::vector<std::byte>& from) {
+      if (!from.empty()) to.upload(from);
+    };
+    upload(a_, operands.a);
+    upload(b_, operands.b);
+    upload(c_, operands.c);
+    upload(e_, operands.e);
+    upload(shared_, operands.shared);
+  }
+
+  TimedBatch run(const TimedWork& work, unsigned launches) override {
+    const Timing* const timing = find_timing(work.kernel);
+    if (timing == nullptr) throw std::logic_error(work.kernel + ": no timing kernel");
+    const auto blocks = static_cast<std::size_t>(facts_.sms);
+    result_bytes_ = work.result_bytes;
+    d_.reserve(blocks * work.result_bytes);
+    const std::size_t times_bytes = launches * blocks * sizeof(BlockTimes);
+    times_.reserve(times_bytes);
+    check(cudaMemset(times_.data(), 0, times_bytes), "cudaMemset");
+    for (unsigned i = 0; i < launches; ++i) {
+      const TimedLaunch launch{.a = a_.data(),
+                               .b = b_.data(),
+                               .c = c_.data(),
+                               .e = e_.data(),
+                               .shared = shared_.data(),
+                               .d = d_.data(),
+                               .times = static_cast<BlockTimes*>(times_.data()) + i * blocks,
+                               .blocks = static_cast<unsigned>(blocks),
+                               .warps = work.warps,
+                               .chains = work.chains,
+                               .steps = work.steps,
+                               .rounds = work.rounds,
+                               .completion = work.loop == TimingLoop::completion,
+                               .a_in_registers = work.a_in_registers};
+      check(timing->launch(launch), fmt::format("launch of the timing kernel of {}", work.kernel));
+    }
+    std::vector<BlockTimes> times(launches * blocks);
+    check(cudaDeviceSynchronize(), fmt::format("timing of {} (cudaDeviceSynchronize)", work.kernel));
+    check(cudaMemcpy(times.data(), times_.data(), times_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+    return summarise(work, times, launches);
+  }
+
+  std::vector<std::byte> result() override {
+    std::vector<std::byte> all(static_cast<std::size_t>(facts_.sms) * result_bytes_);
+    d_.download(all);
+    for (std::size_t at = result_bytes_; at < all.size(); at += result_bytes_) {
+      if (std::memcmp(all.data(), all.data() + at, result_bytes_) != 0) {
+        throw std::runtime_error(fmt::format("blocks 0 and {} have other results", at / result_bytes_));
+      }
+    }
+    all.resize(result_bytes_);
+    return all;
+  }
+
+  std::optional<double> energy_joules() const override { return nvml_.energy_joules(); }
+
+ private:
+  TimedBatch summarise(const TimedWork& work, const std::vector<BlockTimes>& times, unsigned launches) const {
+    const std::size_t blocks = times.size() / launches;
+    TimedBatch batch;
+    for (unsigned i = 0; i < launches; ++i) {
+      std::vector<bool> taken(1024, false);  // more SMs than any GPU has
+      double cycles = 0;
+      for (std::size_t b = 0; b < blocks; ++b) {
+        const BlockTimes& block = times[i * blocks + b];
+        if (block.differences != 0) {
+          throw std::runtime_error(fmt::format("{}: {} times, a thread's results of a round were others than before",
+                                               work.kernel, block.differences));
+        }
+        if (taken.at(block.sm))
+          throw std::runtime_error(fmt::format("{}: two blocks ran on SM {}", work.kernel, block.sm));
+        taken[block.sm] = true;
+        cycles += static_cast<double>(block.cycles);
+      }
+      batch.cycles.push_back(cycles / static_cast<double>(blocks));
+    }
+
+    // From a block's begin in the first launch to the end of that on the same SM in the last.
+    constexpr double kShortestNs = 100e3;  // the timer may step by a microsecond
+    std::vector<double> clocks;
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const BlockTimes& first = times[b];
+      const auto last = std::find_if(times.end() - static_cast<std::ptrdiff_t>(blocks), times.end(),
+                                     [&](const BlockTimes& other) { return other.sm == first.sm; });
+      if (last == times.end()) continue;
+      const auto ns = static_cast<double>(last->last_ns - first.first_ns);
+      if (ns >= kShortestNs) clocks.push_back(static_cast<double>(last->last_clock - first.first_clock) / ns * 1e3);
+    }
+    if (!clocks.empty()) batch.clock_mhz = median(std::move(clocks));
+    return batch;
+  }
+
+  GpuInfo info_;
+  Nvml nvml_;
+  TimingFacts facts_;
+  DeviceBuffer a_, b_, c_, e_, shared_, d_, times_;
+  std::size_t result_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TimingDevice> make_timing_device(int device) {
+  try {
+    return std::make_unique<GpuTimingDevice>(device);
+  } catch (const std::exception& error) {
+    throw UnavailableError(fmt::format("no GPU: {}", error.what()));
+  }
+}
+
+}  // namespace tcnum

@@ -1,0 +1,49 @@
+// What the timing kernels are given, and what they say.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tcnum {
+
+/// Of one block in one launch. Zero before it.
+struct BlockTimes {
+  unsigned long long cycles;  ///< of all rounds, without what is between them
+  /// The SM's clock and the time, at the beginning and at the end.
+  unsigned long long first_clock, last_clock, first_ns, last_ns;
+  unsigned sm;
+  unsigned differences;  ///< threads and rounds whose results differ from those of the first round
+};
+
+/// Device pointers: TimedOperands and TimedWork (tcnum/timing.hpp) in device memory.
+struct TimedLaunch {
+  const void* a;
+  const void* b;
+  const void* c;
+  const void* e;
+  const void* shared;
+  void* d;            ///< of all blocks
+  BlockTimes* times;  ///< of all blocks
+  unsigned blocks, warps, chains, steps, rounds;
+  bool completion, a_in_registers;
+};
+
+/// How an instruction is timed.
+struct Timing {
+  /// Starts the kernel on the default stream; what cudaGetLastError() says of the launch.
+  cudaError_t (*launch)(const TimedLaunch& run) = nullptr;
+  unsigned most_warps = 0;  ///< of a block
+};
+
+struct TimingKernel {
+  std::string_view name;
+  Timing timing;
+};
+std::span<const TimingKernel> incore_timing_kernels();
+/// For each N.
+std::vector<std::span<const TimingKernel>> wgmma_timing_kernels();
+
+}  // namespace tcnum
