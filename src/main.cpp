@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   tcnum::add_verify(app, action);
   tcnum::add_emulate(app, action);
   tcnum::add_explain(app, action);
+  tcnum::add_bench(app, action);
   tcnum::add_list(app, action);
   try {
     app.parse(argc, argv);

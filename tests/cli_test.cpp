@@ -116,6 +116,8 @@ TEST_F(Cli, HelpAndVersion) {
                                                     {"probe", "--help"},
                                                     {"verify", "--help"},
                                                     {"emulate", "--help"},
+                                                    {"bench", "--help"},
+                                                    {"bench", "tensor", "--help"},
                                                     {"list", "--help"}}) {
     const Result r = run(arguments);
     EXPECT_EQ(r.status, 0);
@@ -611,6 +613,34 @@ TEST_F(CliStreams, BadInput) {
   refuse("/campaigns/2/digests/0", "12", "campaigns[2].digests[0]");
   refuse("/campaigns/2/digests/0", "0x12345678123456781", "campaigns[2].digests[0]");
   refuse("/campaigns/2/device", 7, "campaigns[2].device");
+}
+
+TEST_F(Cli, BenchListsWithoutAGpu) {
+  const Result r = run({"bench", "tensor", "--list", "--arch", "sm_90", "--instr", "wgmma.*"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("wgmma.m64nNk16.f32.f16.f16"), std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find("mma.m16n8k16"), std::string::npos) << r.out;
+  expect_failure({"bench", "tensor", "--list", "--arch", "sm_90", "--instr", "no*"}, 2, {"--instr", "no*", "--list"});
+}
+
+TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
+  expect_failure({"bench", "tensor", "-a", "N=12"}, 2, {"-a", "N=12", "8, 16"});
+  expect_failure({"bench", "incore", "-a", "N=8"}, 2, {"-a", "N=8", "ilp, warps"});
+  expect_failure({"bench", "incore", "--seconds", "0"}, 2, {"--seconds"});
+  expect_failure({"bench"}, 2, {"--help"});
+  write("bad.json", R"({"schema": "tcnum.bench/1", "version": "1", "device": {"name": 3}})");
+  expect_failure({"bench", "report", "bad.json"}, 2, {"bad.json", "device", "name"});
+}
+
+TEST_F(Cli, BenchReportsRecords) {
+  write("r.json", R"({"schema": "tcnum.bench/1", "version": "1", "settings": {},
+    "device": {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "driver": "1", "cuda": "13.0", "date": "2026-01-01"},
+    "records": [{"measurement": "incore", "subject": "fma.rn.f32", "axes": {},
+                 "values": {"latency_cycles": 4.0, "flops_per_clock": 256.0}, "series": {}}]})");
+  const Result r = run({"bench", "report", "r.json", "--html", "page.html", "--markdown", "-"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("| fma.rn.f32 | 4.0 |"), std::string::npos) << r.out;
+  EXPECT_NE(contents(folder_ / "page.html").find("fma.rn.f32"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+#include "peaks.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tcnum::bench {
+namespace {
+
+using enum ArchId;
+using enum FormatId;
+
+struct FormatSet {
+  std::uint32_t bits = 0;
+  constexpr FormatSet(std::initializer_list<FormatId> ids) {
+    for (FormatId id : ids) bits |= 1u << static_cast<unsigned>(id);
+  }
+  constexpr bool contains(FormatId id) const { return (bits >> static_cast<unsigned>(id)) & 1u; }
+};
+constexpr FormatSet kHalves = {fp16, bf16}, kTf32 = {tf32}, kFp64 = {fp64}, kFp8 = {fp8e4m3, fp8e5m2};
+constexpr FormatSet kBytes = {s8, u8}, kNibbles = {s4, u4}, kBits = {b1};
+
+// Dense. Sources: "NVIDIA A100 Tensor Core GPU Architecture" (V1.0), table 3, and "NVIDIA H100 Tensor Core GPU
+// Architecture" (V1.04), tables 2 and 3: rates over SMs and clock. Neither says anything of 4-bit and 1-bit integers
+// on Hopper, whose tensor cores have no such path.
+struct ArchRow {
+  ArchId arch;
+  FormatSet operands;
+  double operations;
+};
+constexpr auto kArchPeaks = std::to_array<ArchRow>({
+    {sm_80, kHalves, 2048},
+    {sm_80, kTf32, 1024},
+    {sm_80, kFp64, 128},
+    {sm_80, kBytes, 4096},
+    {sm_80, kNibbles, 8192},
+    {sm_80, kBits, 32768},
+    {sm_90, kHalves, 4096},
+    {sm_90, kTf32, 2048},
+    {sm_90, kFp64, 256},
+    {sm_90, kFp8, 8192},
+    {sm_90, kBytes, 8192},
+});
+
+// Dense. By the start of the device's name; the first that fits counts.
+constexpr std::string_view kH200 = "NVIDIA H200 datasheet (half of the rates that it gives with sparsity)";
+constexpr std::string_view kH100 = "NVIDIA H100 datasheet (half of the rates that it gives with sparsity)";
+constexpr std::string_view kA100 = "NVIDIA A100 datasheet";
+struct DeviceRow {
+  std::string_view device;
+  FormatSet operands;
+  double tera_operations;
+  std::string_view source;
+};
+constexpr auto kDevicePeaks = std::to_array<DeviceRow>({
+    {"NVIDIA H200 NVL", kHalves, 835.5, kH200},
+    {"NVIDIA H200 NVL", kTf32, 417.5, kH200},
+    {"NVIDIA H200 NVL", kFp8, 1670.5, kH200},
+    {"NVIDIA H200 NVL", kBytes, 1670.5, kH200},
+    {"NVIDIA H200 NVL", kFp64, 60, kH200},
+    {"NVIDIA H200", kHalves, 989.5, kH200},
+    {"NVIDIA H200", kTf32, 494.5, kH200},
+    {"NVIDIA H200", kFp8, 1979, kH200},
+    {"NVIDIA H200", kBytes, 1979, kH200},
+    {"NVIDIA H200", kFp64, 67, kH200},
+    {"NVIDIA H100 80GB HBM3", kHalves, 989.5, kH100},
+    {"NVIDIA H100 80GB HBM3", kTf32, 494.5, kH100},
+    {"NVIDIA H100 80GB HBM3", kFp8, 1979, kH100},
+    {"NVIDIA H100 80GB HBM3", kBytes, 1979, kH100},
+    {"NVIDIA H100 80GB HBM3", kFp64, 67, kH100},
+    {"NVIDIA A100", kHalves, 312, kA100},
+    {"NVIDIA A100", kTf32, 156, kA100},
+    {"NVIDIA A100", kBytes, 624, kA100},
+    {"NVIDIA A100", kFp64, 19.5, kA100},
+});
+
+/// Half of A's elements are left out.
+constexpr double factor(bool sparse) { return sparse ? 2 : 1; }
+
+struct FeedRow {
+  ArchId arch;
+  Feeds feeds;
+};
+// Shared memory: 32 banks of 4 bytes (CUDA C++ Programming Guide). Registers: measured here, the same for N = 8 and 16
+// and for every format (vectors/sm_90/bench.json).
+constexpr auto kFeeds = std::to_array<FeedRow>({{sm_90, {128, 13}}});
+
+// CUDA C++ Programming Guide, "Arithmetic Instructions": results of a clock and SM. fp16x2 and bf16x2 count both.
+struct ArithmeticRow {
+  ArchId arch;
+  std::string_view operation;
+  double results;
+};
+constexpr auto kArithmetic = std::to_array<ArithmeticRow>({
+    {sm_80, "fma.rn.f16x2", 256},
+    {sm_80, "fma.rn.bf16x2", 128},
+    {sm_80, "fma.rn.f32", 64},
+    {sm_80, "fma.rn.f64", 32},
+    {sm_80, "mad.lo.s32", 64},
+    {sm_90, "fma.rn.f16x2", 256},
+    {sm_90, "fma.rn.bf16x2", 256},
+    {sm_90, "fma.rn.f32", 128},
+    {sm_90, "fma.rn.f64", 64},
+    {sm_90, "mad.lo.s32", 64},
+});
+
+}  // namespace
+
+std::optional<double> peak_operations_per_clock(ArchId arch, FormatId operand, bool sparse) {
+  for (const ArchRow& row : kArchPeaks) {
+    if (row.arch == arch && row.operands.contains(operand)) return row.operations * factor(sparse);
+  }
+  return std::nullopt;
+}
+
+std::optional<DatasheetPeak> datasheet_peak(std::string_view device, FormatId operand, bool sparse) {
+  for (const DeviceRow& row : kDevicePeaks) {
+    if (device.starts_with(row.device) && row.operands.contains(operand)) {
+      return DatasheetPeak{row.tera_operations * factor(sparse), row.source};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Feeds> feeds(ArchId arch) {
+  const auto row = std::ranges::find(kFeeds, arch, &FeedRow::arch);
+  return row == kFeeds.end() ? std::nullopt : std::optional(row->feeds);
+}
+
+std::optional<double> arithmetic_per_clock(ArchId arch, std::string_view operation) {
+  for (const ArithmeticRow& row : kArithmetic) {
+    if (row.arch == arch && row.operation == operation) return row.results;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,245 @@
+#include "printers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "../report.hpp"
+#include "peaks.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+/// A column of a table: a value or an axis of that name, with so many digits behind the point.
+struct Column {
+  const char* name;
+  const char* heading;
+  int digits;
+};
+struct Layout {
+  const char* measurement;
+  std::vector<Column> columns;
+};
+const std::vector<Layout>& layouts() {
+  static const std::vector<Layout> all = {
+      {"wgmma",
+       {{"N", "N", 0},
+        {"source", "A", 0},
+        {"data", "data", 0},
+        {"warpgroups", "wg", 0},
+        {"latency_cycles", "latency", 1},
+        {"interval_cycles", "interval", 2},
+        {"spread_percent", "spread %", 2},
+        {"tera_ops", "Tops/s", 1},
+        {"clock_mhz", "MHz", 0},
+        {"percent_of_peak", "% peak", 1},
+        {"percent_of_datasheet", "% sheet", 1},
+        {"power_watts", "W", 0},
+        {"tera_ops_per_watt", "Tops/s/W", 2},
+        {"model_cycles", "model", 1},
+        {"model_residual_percent", "off %", 1}}},
+      {"mma",
+       {{"data", "data", 0},
+        {"latency_cycles", "latency", 1},
+        {"issue_interval_cycles", "issue", 2},
+        {"interval_cycles", "interval", 2},
+        {"best_warps", "warps", 0},
+        {"best_chains", "chains", 0},
+        {"saturated_warps", "from warps", 0},
+        {"saturated_chains", "chains", 0},
+        {"spread_percent", "spread %", 2},
+        {"tera_ops", "Tops/s", 1},
+        {"clock_mhz", "MHz", 0},
+        {"percent_of_peak", "% peak", 1},
+        {"percent_of_datasheet", "% sheet", 1},
+        {"power_watts", "W", 0},
+        {"tera_ops_per_watt", "Tops/s/W", 2}}},
+      {"incore",
+       {{"latency_cycles", "latency", 1},
+        {"interval_cycles", "interval", 3},
+        {"best_ilp", "ILP", 0},
+        {"best_warps", "warps", 0},
+        {"results_per_clock", "results/clk/SM", 1},
+        {"flops_per_clock", "ops/clk/SM", 1},
+        {"percent_of_peak", "% peak", 1},
+        {"tera_ops_at_max_clock", "Tops/s at max clock", 1}}},
+  };
+  return all;
+}
+
+std::string cell(const Record& record, const Column& column) {
+  const Value* const value = record.find(column.name);
+  if (value == nullptr) return "-";
+  if (const double* const x = std::get_if<double>(value)) return fmt::format("{:.{}f}", *x, column.digits);
+  return record.text(column.name);
+}
+
+std::string row_name(const Record& r) {
+  std::string name = r.subject;
+  for (const Field& axis : r.axes) name += fmt::format(" {}={}", axis.name, r.text(axis.name));
+  return name;
+}
+
+/// Reciprocal throughput over parallelism and warps, as the older tools print it.
+std::string sweep_text(const Record& r) {
+  const auto *const ilps = r.numbers("sweep_ilp"), *const warps = r.numbers("sweep_warps");
+  const auto* const cycles = r.numbers("sweep_interval_cycles");
+  if (ilps == nullptr || warps == nullptr || cycles == nullptr) return "";
+  std::vector<double> columns, lines;
+  for (double w : *warps) {
+    if (std::ranges::find(columns, w) == columns.end()) columns.push_back(w);
+  }
+  for (double i : *ilps) {
+    if (std::ranges::find(lines, i) == lines.end()) lines.push_back(i);
+  }
+  std::vector<std::vector<std::string>> rows = {{"ILP \\ warps"}};
+  for (double w : columns) rows[0].push_back(fmt::format("{:.0f}", w));
+  for (double i : lines) {
+    rows.push_back({fmt::format("{:.0f}", i)});
+    for (double w : columns) {
+      for (std::size_t p = 0; p < cycles->size(); ++p) {
+        if ((*ilps)[p] == i && (*warps)[p] == w) rows.back().push_back(fmt::format("{:.3f}", (*cycles)[p]));
+      }
+      rows.back().resize(std::max<std::size_t>(rows.back().size(), 1));
+    }
+    rows.back().resize(rows.front().size(), "-");
+  }
+  return fmt::format("\n{}: cycles of an SM for each instruction of a warp\n\n{}", r.subject, table_text(rows));
+}
+
+/// The field in quotes where CSV needs them.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+/// As many operations as the fastest and the slowest precision differ by, for each against fp32.
+std::string ratios_text(const Document& document) {
+  const auto base = std::ranges::find_if(document.records, [](const Record& r) {
+    return r.measurement == "incore" && r.subject == "fma.rn.f32" && r.number("flops_per_clock");
+  });
+  if (base == document.records.end()) return "";
+  std::string text = "\nPeak rates against fma.rn.f32:";
+  for (const Record& r : document.records) {
+    if (r.measurement != "incore" || !r.number("flops_per_clock")) continue;
+    text += fmt::format(" {} {:.3g};", r.subject, *r.number("flops_per_clock") / *base->number("flops_per_clock"));
+  }
+  text.back() = '\n';
+  return text;
+}
+
+}  // namespace
+
+std::string header_text(const TimingFacts& f) {
+  std::vector<std::vector<std::string>> rows = {{"device", fmt::format("{} ({})", f.device, f.arch)},
+                                                {"SMs", std::to_string(f.sms)},
+                                                {"driver", fmt::format("{}, CUDA {}", f.driver, f.cuda)},
+                                                {"date", f.date}};
+  if (f.max_sm_clock_mhz) rows.push_back({"SM clock", fmt::format("at most {:.0f} MHz", *f.max_sm_clock_mhz)});
+  if (f.power_limit_watts) rows.push_back({"power", fmt::format("at most {:.0f} W", *f.power_limit_watts)});
+  const auto arch = find_arch(f.arch);
+  std::string peaks;
+  for (FormatId id : {FormatId::fp16, FormatId::tf32, FormatId::fp8e4m3, FormatId::s8, FormatId::fp64}) {
+    const auto peak = arch ? peak_operations_per_clock(*arch, id, false) : std::nullopt;
+    if (!peak) continue;
+    peaks += fmt::format("{}{} {:.0f}", peaks.empty() ? "" : ", ", format(id).name, *peak);
+    if (f.max_sm_clock_mhz) peaks += fmt::format(" ({:.0f} Tops/s)", *peak * f.sms * *f.max_sm_clock_mhz * 1e-6);
+  }
+  if (!peaks.empty()) {
+    rows.push_back({"peaks", fmt::format("dense, operations of an SM in a clock{}: {}",
+                                         f.max_sm_clock_mhz ? " (of all at the highest clock)" : "", peaks)});
+  }
+  return table_text(rows);
+}
+
+std::vector<std::string> off_model(const Document& document) {
+  std::vector<std::string> names;
+  for (const Record& r : document.records) {
+    const auto residual = r.number("model_residual_percent");
+    if (residual && std::abs(*residual) > kModelTolerancePercent) {
+      names.push_back(fmt::format("{}: {:+.1f} %", row_name(r), *residual));
+    }
+  }
+  return names;
+}
+
+std::string tables_text(const Document& document) {
+  std::string text;
+  for (const Layout& layout : layouts()) {
+    // Widths by the cells, as cells are short and columns many.
+    std::vector<std::vector<std::string>> rows = {{layout.measurement}};
+    for (const Column& c : layout.columns) rows[0].emplace_back(c.heading);
+    for (const Record& r : document.records) {
+      if (r.measurement != layout.measurement || r.values.empty()) continue;
+      std::vector<std::string> row = {r.subject};
+      for (const Column& c : layout.columns) row.push_back(cell(r, c));
+      const Value* const moved = r.find("clock_moved");
+      if (moved != nullptr && std::get_if<bool>(moved) != nullptr && std::get<bool>(*moved)) row[0] += " (clock moved)";
+      rows.push_back(std::move(row));
+    }
+    if (rows.size() == 1) continue;
+    std::vector<std::size_t> widths(rows[0].size());
+    for (const auto& row : rows) {
+      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    }
+    text += "\n";
+    for (const auto& row : rows) {
+      text += fmt::format("  {:<{}}", row[0], widths[0]);
+      for (std::size_t c = 1; c < row.size(); ++c) text += fmt::format("  {:>{}}", row[c], widths[c]);
+      text += "\n";
+    }
+  }
+  for (const Record& r : document.records) {
+    if (r.measurement == "incore" && !r.values.empty()) text += sweep_text(r);
+  }
+  text += ratios_text(document);
+  for (const Record& r : document.records) {
+    if (!r.waived.empty()) text += fmt::format("\nwaived: {}: {}", row_name(r), r.waived);
+    if (!r.error.empty()) text += fmt::format("\nERROR: {}: {}", row_name(r), r.error);
+  }
+  const std::vector<std::string> off = off_model(document);
+  if (!off.empty()) text += fmt::format("\n\nThe model is off by more than {:.0f} % for\n", kModelTolerancePercent);
+  for (const std::string& name : off) text += fmt::format("  {}\n", name);
+  return text;
+}
+
+std::string csv_text(const Document& document) {
+  std::vector<std::string> columns;
+  for (const Record& r : document.records) {
+    for (const std::vector<Field>* fields : {&r.axes, &r.values}) {
+      for (const Field& f : *fields) {
+        if (std::ranges::find(columns, f.name) == columns.end()) columns.push_back(f.name);
+      }
+    }
+  }
+  std::string text = "measurement,subject";
+  for (const std::string& c : columns) text += "," + quoted(c);
+  text += ",waived,error\n";
+  for (const Record& r : document.records) {
+    text += quoted(r.measurement) + "," + quoted(r.subject);
+    for (const std::string& c : columns) text += "," + quoted(r.text(c));
+    text += "," + quoted(r.waived) + "," + quoted(r.error) + "\n";
+  }
+  return text;
+}
+
+std::string json_text(const Document& document) {
+  using nlohmann::ordered_json;
+  ordered_json json = to_json(document);
+  const ordered_json records = std::move(json["records"]);
+  json.erase("records");
+  std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  text.erase(text.rfind("\n}"));  // the end of the object comes behind the records
+  text += ",\n  \"records\": [";
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    text += i == 0 ? "\n    " : ",\n    ";
+    text += records[i].dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  }
+  return text + "\n  ]\n}\n";
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,35 @@
+// What others published of Hopper's tensor cores, to hold one's own figures against.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace tcnum::bench {
+
+/// Throughput of a wgmma on the H800 PCIe, and what that device's datasheet says (dense).
+struct PublishedRate {
+  std::string_view family;
+  int n;
+  std::string_view source, data;
+  double tera_ops, datasheet_tera_ops;
+};
+std::span<const PublishedRate> published_rates();
+
+/// Cycles of a wgmma on the H100 SXM, bf16, both operands from shared memory.
+struct PublishedCycles {
+  int n;
+  double interval_cycles;
+};
+std::span<const PublishedCycles> published_cycles();
+
+/// mma on the H800 PCIe.
+struct PublishedMma {
+  std::string_view instruction;
+  double latency_cycles, tera_ops, datasheet_tera_ops;
+};
+std::span<const PublishedMma> published_mma();
+
+inline constexpr std::string_view kPublishedStudy =
+    "Luo et al., Dissecting the NVIDIA Hopper Architecture through Microbenchmarking (arXiv:2501.12084), H800 PCIe";
+
+}  // namespace tcnum::bench

@@ -1,0 +1,166 @@
+#include "record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "../json_fields.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Six significant digits: more than any clock is good for, and files stay small.
+double rounded(double x) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(x))));
+  return std::round(x * scale) / scale;
+}
+
+ordered_json json_of(const Value& value) {
+  return std::visit([](const auto& x) { return ordered_json(x); }, value);
+}
+
+ordered_json json_of(const std::vector<Field>& fields) {
+  ordered_json json = ordered_json::object();
+  for (const Field& f : fields) json[f.name] = json_of(f.value);
+  return json;
+}
+
+Value value_of(const ordered_json& json, const std::string& where) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number_float()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  throw InputError(where + ": right would be a number, a string, true or false");
+}
+
+std::vector<Field> fields_of(const JsonFields& json, const char* key) {
+  const ordered_json& object = json.any(key);
+  if (!object.is_object()) json.fail(key, "right would be an object");
+  std::vector<Field> fields;
+  for (const auto& [name, value] : object.items()) {
+    fields.push_back({name, value_of(value, fmt::format("{}.{}.{}", json.where(), key, name))});
+  }
+  return fields;
+}
+
+}  // namespace
+
+const Value* Record::find(std::string_view name) const {
+  for (const std::vector<Field>* fields : {&values, &axes}) {
+    const auto found = std::ranges::find(*fields, name, &Field::name);
+    if (found != fields->end()) return &found->value;
+  }
+  return nullptr;
+}
+
+std::optional<double> Record::number(std::string_view name) const {
+  const Value* const value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (const double* const x = std::get_if<double>(value)) return *x;
+  if (const std::int64_t* const x = std::get_if<std::int64_t>(value)) return static_cast<double>(*x);
+  return std::nullopt;
+}
+
+std::string Record::text(std::string_view name) const {
+  const Value* const value = find(name);
+  if (value == nullptr) return "";
+  if (const std::string* const s = std::get_if<std::string>(value)) return *s;
+  return json_of(*value).dump();
+}
+
+const std::vector<double>* Record::numbers(std::string_view name) const {
+  const auto found = std::ranges::find(series, name, &Series::name);
+  return found == series.end() ? nullptr : &found->numbers;
+}
+
+void Record::set(std::string name, Value value) {
+  if (double* const x = std::get_if<double>(&value)) {
+    if (!std::isfinite(*x)) return;  // JSON has no such number
+    *x = rounded(*x);
+  }
+  const auto found = std::ranges::find(values, name, &Field::name);
+  if (found != values.end()) {
+    found->value = std::move(value);
+  } else {
+    values.push_back({std::move(name), std::move(value)});
+  }
+}
+
+ordered_json to_json(const Document& document) {
+  const TimingFacts& f = document.facts;
+  ordered_json device = {{"name", f.device},   {"arch", f.arch}, {"sms", f.sms},
+                         {"driver", f.driver}, {"cuda", f.cuda}, {"date", f.date}};
+  if (f.power_limit_watts) device["power_limit_watts"] = *f.power_limit_watts;
+  if (f.max_sm_clock_mhz) device["max_sm_clock_mhz"] = *f.max_sm_clock_mhz;
+  ordered_json json = {{"schema", kSchema},
+                       {"version", document.version},
+                       {"device", std::move(device)},
+                       {"settings", json_of(document.settings)},
+                       {"records", ordered_json::array()}};
+  for (const Record& r : document.records) {
+    ordered_json one = {{"measurement", r.measurement}, {"subject", r.subject}, {"axes", json_of(r.axes)}};
+    if (!r.waived.empty()) one["waived"] = r.waived;
+    if (!r.error.empty()) one["error"] = r.error;
+    one["values"] = json_of(r.values);
+    ordered_json series = ordered_json::object();
+    for (const Record::Series& s : r.series) {
+      series[s.name] = ordered_json::array();
+      for (double x : s.numbers) series[s.name].push_back(rounded(x));
+    }
+    one["series"] = std::move(series);
+    json["records"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Document document_from_json(const ordered_json& json, const std::string& path) {
+  const JsonFields fields(json, path);
+  Document document;
+  document.version = fields.text("version");
+  const JsonFields device(fields.any("device"), path + ".device");
+  TimingFacts& f = document.facts;
+  f.device = device.text("name");
+  f.arch = device.text("arch");
+  f.sms = static_cast<int>(device.whole("sms"));
+  f.driver = device.text("driver");
+  f.cuda = device.text("cuda");
+  f.date = device.text("date");
+  const auto optional_number = [&](const char* key) -> std::optional<double> {
+    if (!fields.any("device").contains(key)) return std::nullopt;
+    if (!device.any(key).is_number()) device.fail(key, "right would be a number");
+    return device.any(key).get<double>();
+  };
+  f.power_limit_watts = optional_number("power_limit_watts");
+  f.max_sm_clock_mhz = optional_number("max_sm_clock_mhz");
+  document.settings = fields_of(fields, "settings");
+  std::size_t i = 0;
+  for (const ordered_json& one : fields.array("records")) {
+    const JsonFields from(one, fmt::format("{}.records[{}]", path, i++));
+    Record r;
+    r.measurement = from.text("measurement");
+    r.subject = from.text("subject");
+    r.axes = fields_of(from, "axes");
+    r.values = fields_of(from, "values");
+    if (one.contains("waived")) r.waived = from.text("waived");
+    if (one.contains("error")) r.error = from.text("error");
+    const ordered_json& series = from.any("series");
+    if (!series.is_object()) from.fail("series", "right would be an object");
+    for (const auto& [name, numbers] : series.items()) {
+      const bool right =
+          numbers.is_array() && std::ranges::all_of(numbers, [](const auto& x) { return x.is_number(); });
+      if (!right) from.fail("series." + name, "right would be an array of numbers");
+      r.series.push_back({name, numbers.get<std::vector<double>>()});
+    }
+    document.records.push_back(std::move(r));
+  }
+  return document;
+}
+
+Document read_document(const std::string& path) { return document_from_json(read_json_file(path, kSchema), path); }
+
+}  // namespace tcnum::bench

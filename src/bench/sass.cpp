@@ -1,0 +1,128 @@
+#include "sass.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+namespace tcnum::bench {
+namespace {
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// "…time_mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv…" → "mma_m16n8k16_f32_f16_f16_f32"; empty if it is none.
+std::string type_in(const std::string& symbol) {
+  const std::string_view before = "_kernelINS_";
+  const std::size_t at = symbol.find(before);
+  if (symbol.find("time_") == std::string::npos || at == std::string::npos) return "";
+  std::istringstream rest(symbol.substr(at + before.size()));
+  std::size_t length = 0;
+  std::string name;
+  rest >> length >> name;
+  return name.size() > length ? name.substr(0, length) : "";
+}
+
+bool is_tensor(const std::string& opcode) {
+  return opcode.find("MMA") != std::string::npos;  // HMMA, IMMA, BMMA, DMMA, QMMA, HGMMA, QGMMA, IGMMA, BGMMA
+}
+/// What only carries numbers, counters and control about.
+bool is_carrier(const std::string& opcode) {
+  static constexpr std::string_view kCarriers[] = {
+      "MOV",   "LD",        "ST",   "BRA",   "BAR",      "EXIT", "NOP", "CS2R", "S2R", "R2UR",  "ULDC", "UMOV", "ISETP",
+      "UIADD", "NANOSLEEP", "BSSY", "BSYNC", "WARPSYNC", "CALL", "RET", "ATOM", "RED", "USETP", "PLOP", "S2UR", "IADD"};
+  return std::ranges::any_of(kCarriers, [&](std::string_view each) { return opcode.starts_with(each); });
+}
+
+}  // namespace
+
+std::string kernel_type_of(const Instruction& instruction) {
+  std::string name = instruction.name();
+  replace_all(name, "mma.sp::ordered_metadata", "mma_sp_ordered");
+  replace_all(name, ".", "_");
+  // Those of bits have their own names (probes/mma_b1.cu).
+  if (instruction.modifier == Modifier::and_popc) replace_all(name, "s32_b1_b1_s32_and_popc", "b1_and");
+  if (instruction.modifier == Modifier::xor_popc) replace_all(name, "s32_b1_b1_s32_xor_popc", "b1_xor");
+  return instruction.kind == InstructionKind::wgmma ? "time_" + name : name;
+}
+
+void SassReader::read(const std::string& line) {
+  std::istringstream words(line);
+  std::string word, second, third;
+  words >> word >> second >> third;
+  if (word == "Function") {
+    const std::string type = type_in(third);
+    current_ = type.empty() ? nullptr : &counts_[type];
+    return;
+  }
+  constexpr std::size_t kAddress = 8;  // "/*0040*/"; longer programs have longer ones
+  if (current_ == nullptr || !word.starts_with("/*") || !word.ends_with("*/") || word.size() < kAddress) return;
+  if (word.starts_with("/*0x")) return;  // the rest of an encoding
+  std::string opcode = second.starts_with('@') ? third : second;
+  if (opcode.ends_with(';')) opcode.pop_back();
+  if (!opcode.empty() && !opcode.starts_with("/*")) ++(*current_)[opcode];
+}
+
+std::string work_of(const std::map<std::string, int>& counts) {
+  std::vector<std::pair<int, std::string>> work;
+  const bool tensor = std::ranges::any_of(counts, [](const auto& each) { return is_tensor(each.first); });
+  int most = 0;
+  for (const auto& [opcode, count] : counts) {
+    if (!is_tensor(opcode) && is_carrier(opcode)) continue;
+    most = std::max(most, count);
+    work.emplace_back(-count, opcode);
+  }
+  std::ranges::sort(work);
+  // All of the tensor cores', and what comes with each of them: conversions of operands, sums behind them.
+  constexpr int kRare = 8;
+  std::string text;
+  int shown = 0;
+  for (const auto& [count, opcode] : work) {
+    constexpr int kMostShown = 5;
+    const bool wanted = is_tensor(opcode) || -count * kRare >= most;
+    if (!wanted || (!is_tensor(opcode) && ++shown > kMostShown)) continue;
+    if (tensor && !is_tensor(opcode) && -count * 2 < most) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", opcode);
+  }
+  return text;
+}
+
+std::map<std::string, std::string> sass_of(const std::vector<const Instruction*>& instructions) {
+  std::map<std::string, std::string> found;
+  if (instructions.empty()) return found;
+  try {
+    std::string functions;
+    for (const Instruction* i : instructions) {
+      const std::string type = kernel_type_of(*i);
+      functions += fmt::format("{}_ZN5tcnum{}INS_{}{}EEEvNS_11TimedLaunchE", functions.empty() ? "" : ",",
+                               i->kind == InstructionKind::wgmma ? "17time_wgmma_kernel" : "15time_mma_kernel",
+                               type.size(), type);
+    }
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    // Those that it does not find it only warns of.
+    std::FILE* const pipe =
+        popen(fmt::format("cuobjdump -sass -fun '{}' '{}' 2>/dev/null", functions, program).c_str(), "r");
+    if (pipe == nullptr) return found;
+    SassReader reader;
+    char line[1 << 12];
+    while (std::fgets(line, sizeof line, pipe) != nullptr) reader.read(line);
+    pclose(pipe);
+    const SassCounts& counts = reader.counts();
+    for (const Instruction* i : instructions) {
+      const auto of = counts.find(kernel_type_of(*i));
+      if (of != counts.end()) found[i->name()] = work_of(of->second);
+    }
+  } catch (const std::exception&) {
+    found.clear();
+  }
+  return found;
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,127 @@
+#include "steady.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+namespace tcnum::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Reads the energy counter on a thread of its own, so that the device does not wait for it.
+class EnergyLog {
+ public:
+  explicit EnergyLog(const TimingDevice& device)
+      : thread_([this, &device](const std::stop_token& stop) {
+          constexpr auto kInterval = std::chrono::milliseconds(2);
+          const auto start = Clock::now();
+          while (!stop.stop_requested()) {
+            const auto joules = device.energy_joules();
+            if (!joules) return;
+            readings_.push_back({seconds_since(start), *joules});
+            std::this_thread::sleep_for(kInterval);
+          }
+        }) {}
+  std::vector<EnergyReading> finish() {
+    thread_.request_stop();
+    thread_.join();
+    return std::move(readings_);
+  }
+
+ private:
+  std::vector<EnergyReading> readings_;
+  std::jthread thread_;
+};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+constexpr double kLaunchCycles = 1e6;  // half a millisecond: what lies between launches does not show
+constexpr double kBatchCycles = 2e7;
+constexpr double kLeastSettleSeconds = 0.06, kMostSettleSeconds = 0.2;
+constexpr unsigned kFewLaunches = 3;
+
+/// Runs until the clock stays where it is, for so long at least.
+void settle(TimingDevice& device, const TimedWork& work, unsigned launches, double seconds) {
+  constexpr double kSame = 0.005;
+  constexpr int kEnough = 3;
+  const auto begin = Clock::now();
+  double before = 0;
+  for (int same = 0; same < kEnough || seconds_since(begin) < std::max(kLeastSettleSeconds, seconds);) {
+    const double clock = device.run(work, launches).clock_mhz;
+    same = std::abs(clock - before) <= kSame * clock ? same + 1 : 0;
+    before = clock;
+    if (seconds_since(begin) > std::max(kMostSettleSeconds, seconds)) return;
+  }
+}
+
+}  // namespace
+
+double median_cycles(TimingDevice& device, TimedWork work) {
+  work.rounds = 2;  // the second is checked against the first, and finds its code in the cache
+  const TimedBatch batch = device.run(work, kFewLaunches);
+  return summarise(batch.cycles).median / work.rounds;
+}
+
+Steady run_steadily(TimingDevice& device, TimedWork work, const Settings& settings) {
+  const double round_cycles = std::max(1.0, median_cycles(device, work));
+  work.rounds = static_cast<unsigned>(std::clamp(std::ceil(kLaunchCycles / round_cycles), 2.0, 1e5));
+  const double launch_cycles = round_cycles * work.rounds;
+  const auto launches = static_cast<unsigned>(std::clamp(std::ceil(kBatchCycles / launch_cycles), 1.0, 100.0));
+
+  settle(device, work, launches, settings.warm_up_seconds);
+  settings.warm_up_seconds = 0;  // once
+
+  Steady steady;
+  EnergyLog energy(device);
+  const auto start = Clock::now();
+  do {
+    const TimedBatch batch = device.run(work, launches);
+    steady.cycles.push_back(mean(batch.cycles) / work.rounds);
+    if (batch.clock_mhz > 0) steady.clock_mhz.push_back(batch.clock_mhz);
+    steady.seconds = seconds_since(start);
+  } while (!settings.stop.enough(steady.cycles, steady.seconds));
+  steady.power_watts = power_of(energy.finish());
+  return steady;
+}
+
+std::optional<double> power_of(const std::vector<EnergyReading>& readings) {
+  std::vector<EnergyReading> steps;
+  for (std::size_t i = 1; i < readings.size(); ++i) {
+    if (readings[i].joules != readings[i - 1].joules) steps.push_back(readings[i]);
+  }
+  constexpr std::size_t kLeastSteps = 2;
+  if (steps.size() < kLeastSteps) return std::nullopt;
+  return (steps.back().joules - steps.front().joules) / (steps.back().seconds - steps.front().seconds);
+}
+
+void put_steady(Record& record, const Steady& steady, double per_round) {
+  std::vector<double> cycles;
+  for (double c : steady.cycles) cycles.push_back(c / per_round);
+  const Summary s = summarise(cycles);
+  record.set("interval_cycles", s.median);
+  record.set("interval_min_cycles", s.min);
+  record.set("interval_p5_cycles", s.p5);
+  record.set("interval_p95_cycles", s.p95);
+  record.set("interval_max_cycles", s.max);
+  record.set("spread_percent", s.spread_percent());
+  record.set("samples", static_cast<std::int64_t>(s.count));
+  record.set("seconds", steady.seconds);
+  if (!steady.clock_mhz.empty()) {
+    constexpr double kMoved = 0.03;
+    const Summary clock = summarise(steady.clock_mhz);
+    record.set("clock_mhz", clock.median);
+    record.set("clock_moved", (clock.max - clock.min) / clock.median > kMoved);
+  }
+  if (steady.power_watts) record.set("power_watts", *steady.power_watts);
+  record.series.push_back({"sample_interval_cycles", std::move(cycles)});
+  record.series.push_back({"sample_clock_mhz", steady.clock_mhz});
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,34 @@
+// Steady load: the same work again and again, while cycles, clock and energy are read.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "measurement.hpp"
+
+namespace tcnum::bench {
+
+struct Steady {
+  std::vector<double> cycles;     ///< of a round, one sample for each batch of launches
+  std::vector<double> clock_mhz;  ///< likewise; empty: the batches were too short to say
+  std::optional<double> power_watts;
+  double seconds = 0;
+};
+
+/// Runs the work (its rounds are chosen here) until settings.stop has enough. The device's clock settles before.
+Steady run_steadily(TimingDevice& device, TimedWork work, const Settings& settings);
+
+/// Cycles of a round of the work, from a few launches: for points of a sweep.
+double median_cycles(TimingDevice& device, TimedWork work);
+
+/// Average power between the first and the last step that an energy counter was seen to take. None: it took too few.
+struct EnergyReading {
+  double seconds, joules;
+};
+std::optional<double> power_of(const std::vector<EnergyReading>& readings);
+
+/// Adds to a record what all measurements say of steady load: cycles and their spread, clock, whether it moved, power.
+/// `per_round`: instructions of an SM in a round.
+void put_steady(Record& record, const Steady& steady, double per_round);
+
+}  // namespace tcnum::bench

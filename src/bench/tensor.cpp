@@ -1,0 +1,58 @@
+#include "tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "fragments.hpp"
+#include "model.hpp"
+#include "peaks.hpp"
+#include "tcnum/catalogue.hpp"
+
+namespace tcnum::bench {
+
+std::optional<Datapath> datapath_of(ArchId arch, const Instruction& instruction) {
+  std::vector<CatalogueEntry> entries = catalogue(arch, instruction);
+  if (entries.empty()) return std::nullopt;
+  return std::move(entries.front().datapath);
+}
+
+Data parse_data(const std::string& text) { return text == "zeros" ? Data::zeros : Data::random; }
+
+void check_results(TimingDevice& device, const Instruction& instruction, const TimedWork& work, const Codes& expected) {
+  const std::size_t wrong = count_wrong(instruction, device.result(), work.warps, work.chains, expected);
+  if (wrong == 0) return;
+  throw WrongResult(fmt::format(
+      "{}: {} results of a timed kernel ({} warps, {} chains, {} steps, A from {}) are not what the emulator says",
+      instruction.name(), wrong, work.warps, work.chains, work.steps,
+      work.a_in_registers ? "registers" : "shared memory"));
+}
+
+void put_rates(Record& record, const Instruction& instruction, ArchId arch, const TimingFacts& facts,
+               bool a_in_registers) {
+  const auto cycles = record.number("interval_cycles");
+  if (!cycles) return;
+  if (const auto peak = peak_operations_per_clock(arch, instruction.a, instruction.sparse())) {
+    record.set("percent_of_peak", operations(instruction) / *cycles / *peak * 100);
+  }
+  if (const auto clock = record.number("clock_mhz")) {
+    const double tera = operations(instruction) / *cycles * *clock * facts.sms * 1e-6;
+    record.set("tera_ops", tera);
+    if (const auto sheet = datasheet_peak(facts.device, instruction.a, instruction.sparse())) {
+      record.set("percent_of_datasheet", tera / sheet->tera_operations * 100);
+    }
+    if (const auto watts = record.number("power_watts")) record.set("tera_ops_per_watt", tera / *watts);
+  }
+  if (const auto model = model_of(instruction, arch, a_in_registers)) {
+    record.set("model_cycles", model->cycles());
+    record.set("model_limit", std::string(model->limit()));
+    record.set("model_residual_percent", (*cycles / model->cycles() - 1) * 100);
+  }
+}
+
+const std::vector<const Measurement*>& measurements() {
+  static const std::vector<const Measurement*> all = {&incore_measurement(), &mma_measurement(), &wgmma_measurement()};
+  return all;
+}
+
+}  // namespace tcnum::bench

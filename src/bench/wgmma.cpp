@@ -1,0 +1,184 @@
+// wgmma: completion latency and issue interval over N, for A from shared memory and from registers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <stdexcept>
+
+#include "fragments.hpp"
+#include "tensor.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+constexpr unsigned kSteps = 1024, kCompletionSteps = 64;
+constexpr unsigned kWarpgroup = 4;  // warps
+constexpr int kSmallestN = 8, kLargestN = 256;
+
+/// One name for all N.
+std::string family_of(const Instruction& instruction) {
+  std::string name = instruction.name();
+  const std::string n = fmt::format("n{}k", instruction.n);
+  return name.replace(name.find(n), n.size(), "nNk");
+}
+
+const Instruction& instruction_of(std::string family, int n) {
+  const Instruction* const found = find_instruction(family.replace(family.find("nNk"), 3, fmt::format("n{}k", n)));
+  if (found == nullptr) throw std::logic_error(family + " is no instruction");
+  return *found;
+}
+
+/// What chains of a family end in at the largest N that is measured. Those of a smaller N are its first columns.
+struct Expected {
+  int n = 0;
+  Codes stream, completion;
+
+  static Codes columns(const Codes& from, int of, int n) {
+    Codes to(from.bytes_each(), from.size() / static_cast<std::size_t>(of) * static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const auto width = static_cast<std::size_t>(n);
+      to.set(i, from[i / width * static_cast<std::size_t>(of) + i % width]);
+    }
+    return to;
+  }
+};
+
+class WgmmaMeasurement final : public Measurement {
+ public:
+  std::string name() const override { return "wgmma"; }
+  std::string meaning() const override {
+    return "wgmma: completion latency and issue interval over N, with A from shared memory (ss) and registers (rs)";
+  }
+  const std::vector<Axis>& axes() const override {
+    static const std::vector<Axis> axes = [] {
+      std::vector<std::string> widths;
+      for (int n = kSmallestN; n <= kLargestN; n += kSmallestN) widths.push_back(std::to_string(n));
+      return std::vector<Axis>{
+          {"N", "columns of B", widths, {"8", "16", "32", "64", "128", "256"}},
+          {"source", "where A comes from", {"ss", "rs"}, {"ss", "rs"}},
+          {"data", "operands", {"zeros", "random"}, {"zeros", "random"}},
+          {"warpgroups", "of an SM, each with an accumulator tile", {"1", "2", "3", "4"}, {"1"}},
+      };
+    }();
+    return axes;
+  }
+  std::vector<std::string> subjects(ArchId arch) const override {
+    std::vector<std::string> names;
+    for (const Instruction* i : instructions_of(arch)) {
+      if (i->kind == InstructionKind::wgmma) names.push_back(family_of(*i));
+    }
+    return names;
+  }
+
+  bool by_default(const std::string& subject) const override {
+    const Instruction& i = instruction_of(subject, kSmallestN);
+    return i.a == i.b;
+  }
+
+  void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
+               const Settings& settings, const std::function<void(Record)>& add) const override {
+    std::vector<int> widths;
+    for (const std::string& n : selection.at("N")) widths.push_back(std::stoi(n));
+    const int widest = std::ranges::max(widths);
+
+    // The emulator works on what comes next while the device measures.
+    struct Job {
+      std::string family, data;
+    };
+    std::vector<Job> jobs;
+    for (const std::string& family : subjects) {
+      for (const std::string& data : selection.at("data")) jobs.push_back({family, data});
+    }
+    const auto begin = [&](std::size_t job) -> std::future<Expected> {
+      if (job >= jobs.size()) return {};
+      const Instruction& instruction = instruction_of(jobs[job].family, widest);
+      const auto datapath = datapath_of(arch, instruction);
+      if (!datapath) return {};
+      return std::async(std::launch::async, [&instruction, &settings, datapath = *datapath, data = jobs[job].data] {
+        const ChainOperands operands = make_chain_operands(instruction, parse_data(data), settings.seed);
+        return Expected{instruction.n, replay(operands, datapath, kSteps, operands.slices.size(), settings.threads),
+                        replay(operands, datapath, kCompletionSteps, 1, settings.threads)};
+      });
+    };
+    std::future<Expected> next = begin(0);
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
+      const std::optional<Expected> expected = next.valid() ? std::optional(next.get()) : std::nullopt;
+      next = begin(job + 1);
+      // Neighbouring rows draw about the same power, so that the clock need not settle anew.
+      for (const std::string& source : selection.at("source")) {
+        for (int n : widths) {
+          const Instruction& instruction = instruction_of(jobs[job].family, n);
+          for (const std::string& warpgroups : selection.at("warpgroups")) {
+            if (!settings.go_on(fmt::format("{} {} {}", instruction.name(), source, jobs[job].data))) return;
+            Record record{name(),
+                          jobs[job].family,
+                          {{"N", std::int64_t{n}},
+                           {"source", source},
+                           {"data", jobs[job].data},
+                           {"warpgroups", std::int64_t{std::stoi(warpgroups)}}},
+                          {},
+                          {},
+                          "",
+                          ""};
+            const unsigned warps = kWarpgroup * static_cast<unsigned>(std::stoi(warpgroups));
+            const unsigned most = device.most_warps(instruction.name());
+            if (most == 0) {
+              record.waived = "this build has no timing kernel for it (TCNUM_WGMMA_N in CMake)";
+            } else if (!expected) {
+              record.waived = "the catalogue has no datapath to check its results with";
+            } else if (warps > most) {
+              record.waived = fmt::format("the accumulators of {} warpgroups do not fit in the registers", warpgroups);
+            } else {
+              measure_into(record, [&] {
+                measure_one(device, arch, instruction, source == "rs", warps, *expected, settings, record);
+              });
+            }
+            add(std::move(record));
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  static void measure_one(TimingDevice& device, ArchId arch, const Instruction& instruction, bool a_in_registers,
+                          unsigned warps, const Expected& expected, const Settings& settings, Record& record) {
+    const ChainOperands operands = make_chain_operands(instruction, parse_data(record.text("data")), settings.seed);
+    device.load(timed_operands(operands));
+    const auto columns = [&](const Codes& all) { return Expected::columns(all, expected.n, instruction.n); };
+
+    TimedWork work{instruction.name(),
+                   TimingLoop::completion,
+                   a_in_registers,
+                   kWarpgroup,
+                   1,
+                   kCompletionSteps,
+                   1,
+                   result_bytes(instruction, kWarpgroup, 1)};
+    record.set("latency_cycles", median_cycles(device, work) / kCompletionSteps);
+    check_results(device, instruction, work, columns(expected.completion));
+
+    work = {instruction.name(),
+            TimingLoop::stream,
+            a_in_registers,
+            warps,
+            1,
+            kSteps,
+            1,
+            result_bytes(instruction, warps, 1)};
+    const Steady steady = run_steadily(device, work, settings);
+    check_results(device, instruction, work, columns(expected.stream));
+    put_steady(record, steady, static_cast<double>(kSteps) * warps / kWarpgroup);
+    put_rates(record, instruction, arch, device.facts(), a_in_registers);
+    record.set("checked", std::string("every accumulator against the emulator"));
+  }
+};
+
+}  // namespace
+
+const Measurement& wgmma_measurement() {
+  static const WgmmaMeasurement measurement;
+  return measurement;
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,565 @@
+// The host's half of benchmarks: axes, statistics, records, printers, operands, the model, reports; and measurements on
+// a device that makes its answers up.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bench/axes.hpp"
+#include "bench/fragments.hpp"
+#include "bench/measurement.hpp"
+#include "bench/model.hpp"
+#include "bench/operands.hpp"
+#include "bench/peaks.hpp"
+#include "bench/plot.hpp"
+#include "bench/printers.hpp"
+#include "bench/report.hpp"
+#include "bench/sass.hpp"
+#include "bench/statistics.hpp"
+#include "bench/steady.hpp"
+#include "bench/tensor.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/sparse_tiles.hpp"
+#include "tcnum/timing_layout.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+const std::vector<Axis> kAxes = {{"N", "", {"8", "16", "24", "32"}, {"8"}}, {"source", "", {"ss", "rs"}, {"ss", "rs"}}};
+
+TEST(Axes, ListsRangesAndDefaults) {
+  const Selection s = parse_axes({"N=8,16,…,32"}, kAxes);
+  EXPECT_EQ(s.at("N"), (std::vector<std::string>{"8", "16", "24", "32"}));
+  EXPECT_EQ(s.at("source"), (std::vector<std::string>{"ss", "rs"}));
+  EXPECT_EQ(parse_axes({"N=8,16,...,32", "N=8"}, kAxes), s);
+  EXPECT_EQ(parse_axes({"source=rs"}, kAxes).at("source"), (std::vector<std::string>{"rs"}));
+}
+
+TEST(Axes, WrongOnesAreNamed) {
+  for (const std::string text :
+       {"M=8", "N", "N=", "N=12", "N=8,…,32", "N=16,8,…,32", "N=8,24,…,32", "N=8,,16", "source=…"}) {
+    try {
+      parse_axes({text}, kAxes);
+      ADD_FAILURE() << text << " was accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Axes, Globs) {
+  EXPECT_TRUE(matches({}, "mma"));
+  EXPECT_TRUE(matches({"x", "wg*"}, "wgmma"));
+  EXPECT_FALSE(matches({"mma"}, "wgmma"));
+}
+
+TEST(Statistics, OfKnownSamples) {
+  std::vector<double> samples;
+  for (int i = 100; i >= 0; --i) samples.push_back(i);
+  const Summary s = summarise(samples);
+  EXPECT_EQ(s.count, 101u);
+  EXPECT_EQ(s.min, 0);
+  EXPECT_DOUBLE_EQ(s.p5, 5);
+  EXPECT_DOUBLE_EQ(s.median, 50);
+  EXPECT_DOUBLE_EQ(s.p95, 95);
+  EXPECT_EQ(s.max, 100);
+  EXPECT_DOUBLE_EQ(s.mean, 50);
+  EXPECT_NEAR(s.relative_deviation, std::sqrt(101.0 * 102 / 12) / 50, 1e-12);
+  EXPECT_DOUBLE_EQ(s.spread_percent(), 200);
+  EXPECT_THROW(summarise({}), std::logic_error);
+}
+
+TEST(Statistics, StopsOnlyWithEnoughThatAgree) {
+  const StopRule rule{.least_samples = 4, .least_seconds = 1, .most_seconds = 5, .relative_deviation = 0.01};
+  EXPECT_FALSE(rule.enough({1, 1, 1}, 2));
+  EXPECT_FALSE(rule.enough({1, 1, 1, 1}, 0.5));
+  EXPECT_TRUE(rule.enough({1, 1, 1, 1}, 2));
+  EXPECT_FALSE(rule.enough({1, 2, 1.5, 1.5}, 2)) << "agrees better than the first half";
+  EXPECT_TRUE(rule.enough({1, 1.1, 1, 2}, 2)) << "agrees no better than the first half";
+  EXPECT_TRUE(rule.enough({1, 2, 1.5, 1.5}, 5)) << "has had its time";
+}
+
+TEST(Power, BetweenStepsOfTheCounter) {
+  EXPECT_DOUBLE_EQ(*power_of({{0, 10}, {1, 10}, {2, 110}, {3, 110}, {4, 310}, {5, 310}}), 100);
+  EXPECT_FALSE(power_of({{0, 10}, {1, 110}, {2, 110}}));
+  EXPECT_FALSE(power_of({}));
+}
+
+Record example() {
+  Record r{"wgmma",
+           "wgmma.m64nNk16.f32.f16.f16",
+           {{"N", std::int64_t{64}},
+            {"source", std::string("ss")},
+            {"data", std::string("zeros")},
+            {"warpgroups", std::int64_t{1}}},
+           {},
+           {},
+           "",
+           ""};
+  r.set("latency_cycles", 90.5);
+  r.set("interval_cycles", 32.123456789);
+  r.set("clock_mhz", 1600.0);
+  r.set("clock_moved", true);
+  r.set("power_watts", 300.0);
+  return r;
+}
+
+TEST(Records, RoundToSixDigitsAndLeaveOutWhatIsNoNumber) {
+  Record r = example();
+  EXPECT_EQ(r.number("interval_cycles"), 32.1235);
+  EXPECT_EQ(r.number("N"), 64);
+  EXPECT_EQ(r.text("source"), "ss");
+  EXPECT_EQ(r.text("nothing"), "");
+  r.set("power_watts", NAN);
+  EXPECT_EQ(r.number("power_watts"), 300);
+}
+
+Document example_document() {
+  Document document;
+  document.version = "1";
+  document.facts = {"sm_90", "NVIDIA H200", "580", "13.0", "2026-01-02", 132, 700.0, std::nullopt};
+  document.settings = {{"seconds", 0.25}, {"seed", std::int64_t{1}}};
+  Record measured = example();
+  put_rates(measured, *find_instruction("wgmma.m64n64k16.f32.f16.f16"), ArchId::sm_90, document.facts, false);
+  measured.series.push_back({"sample_interval_cycles", {32.1, 32.2}});
+  Record waived = example();
+  waived.values.clear();
+  waived.waived = "no \"kernel\", for it";
+  Record wrong = waived;
+  wrong.waived.clear();
+  wrong.error = "3 results are wrong";
+  document.records = {measured, waived, wrong};
+  return document;
+}
+
+TEST(Records, ReadBackFromJson) {
+  const Document document = example_document();
+  const auto json = nlohmann::ordered_json::parse(json_text(document));
+  EXPECT_EQ(json["schema"], "tcnum.bench/1");
+  const Document back = document_from_json(json, "x.json");
+  EXPECT_EQ(back.records, document.records);
+  EXPECT_EQ(back.settings, document.settings);
+  EXPECT_EQ(back.facts.power_limit_watts, 700);
+  EXPECT_EQ(back.facts.max_sm_clock_mhz, std::nullopt);
+  EXPECT_EQ(json_text(back), json_text(document));
+}
+
+TEST(Records, WrongJsonIsNamed) {
+  const auto json = nlohmann::ordered_json::parse(json_text(example_document()));
+  const std::map<std::string, nlohmann::ordered_json> changes = {
+      {"/records/0/values/clock_mhz", nlohmann::ordered_json::array()},
+      {"/device/sms", -1},
+      {"/records/0/series", 3},
+      {"/records/0/series/sample_interval_cycles", {"x"}},
+      {"/records", 1},
+      {"/device/power_limit_watts", "x"}};
+  for (const auto& [where, value] : changes) {
+    auto changed = json;
+    changed[nlohmann::ordered_json::json_pointer(where)] = value;
+    EXPECT_THROW(document_from_json(changed, "x.json"), InputError) << where;
+  }
+}
+
+TEST(Printers, CsvHasEveryColumnAndQuotes) {
+  const std::string csv = csv_text(example_document());
+  EXPECT_TRUE(csv.starts_with("measurement,subject,N,source,data,warpgroups,latency_cycles,interval_cycles")) << csv;
+  EXPECT_NE(csv.find("\"no \"\"kernel\"\", for it\""), std::string::npos) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
+}
+
+TEST(Printers, TableNamesWhatIsWaivedWrongAndOffTheModel) {
+  Document document = example_document();
+  EXPECT_TRUE(off_model(document).empty());
+  document.records[0].set("model_residual_percent", -6.0);
+  const std::string text = tables_text(document);
+  for (const char* part : {"clock moved", "waived: ", "ERROR: ", "3 results are wrong", "-6.0 %"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(Rates, OfKnownCycles) {
+  Record r = example();
+  r.set("interval_cycles", 32.0);
+  const TimingFacts facts = example_document().facts;
+  put_rates(r, *find_instruction("wgmma.m64n64k16.f32.f16.f16"), ArchId::sm_90, facts, false);
+  EXPECT_DOUBLE_EQ(*r.number("percent_of_peak"), 100);
+  EXPECT_NEAR(*r.number("tera_ops"), 4096 * 132 * 1600e6 / 1e12, 0.01);
+  EXPECT_NEAR(*r.number("percent_of_datasheet"), 4096 * 132 * 1600e6 / 1e12 / 989.5 * 100, 0.01);
+  EXPECT_NEAR(*r.number("tera_ops_per_watt"), 4096 * 132 * 1600e6 / 1e12 / 300, 0.001);
+  EXPECT_DOUBLE_EQ(*r.number("model_residual_percent"), 0);
+}
+
+TEST(Peaks, AbsentOnesAreBlank) {
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::fp16, false), 4096);
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::fp8e5m2, true), 16384);
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::s4, false), std::nullopt);
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_75, FormatId::fp16, false), std::nullopt);
+  EXPECT_EQ(datasheet_peak("NVIDIA H200", FormatId::tf32, false)->tera_operations, 494.5);
+  EXPECT_EQ(datasheet_peak("NVIDIA H200 NVL", FormatId::tf32, false)->tera_operations, 417.5);
+  EXPECT_FALSE(datasheet_peak("Another", FormatId::tf32, false));
+}
+
+/// The closed form of BENCHMARKING: max(N/2, 16 + N/4) with both operands from shared memory, for every format.
+TEST(Model, IsTheClosedFormForEveryWgmma) {
+  for (const Instruction& in : instructions()) {
+    if (in.kind != InstructionKind::wgmma || in.sparse()) continue;
+    const auto ss = model_of(in, ArchId::sm_90, false), rs = model_of(in, ArchId::sm_90, true);
+    if (!ss) continue;
+    EXPECT_DOUBLE_EQ(ss->cycles(), std::max(in.n / 2.0, 16 + in.n / 4.0)) << in.name();
+    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, 13.0)) << in.name();
+  }
+  EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n8k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
+               "shared memory");
+  EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n256k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
+               "tensor cores");
+  EXPECT_FALSE(model_of(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"), ArchId::sm_86, true));
+}
+
+TEST(Operands, UniformCodesAreInRange) {
+  EXPECT_EQ(uniform_code(format(FormatId::fp16), 0), 0u);
+  EXPECT_EQ(uniform_code(format(FormatId::fp32), std::uint64_t{1} << 52), 0x3f000000u);
+  EXPECT_EQ(uniform_code(format(FormatId::fp32), (std::uint64_t{1} << 63) | (std::uint64_t{1} << 52)), 0xbf000000u);
+  EXPECT_EQ(uniform_code(format(FormatId::s4), ~std::uint64_t{0}), 0xfu);
+}
+
+TEST(Operands, OfANarrowerWgmmaAreTheFirstColumns) {
+  const ChainOperands narrow = make_chain_operands(*find_instruction("wgmma.m64n16k16.f32.f16.f16"), Data::random, 3);
+  const ChainOperands wide = make_chain_operands(*find_instruction("wgmma.m64n32k16.f32.f16.f16"), Data::random, 3);
+  ASSERT_EQ(narrow.slices.size(), static_cast<std::size_t>(kTimedWgmmaSlices));
+  for (std::size_t s = 0; s < narrow.slices.size(); ++s) {
+    EXPECT_EQ(narrow.slices[s].a, wide.slices[s].a);
+    for (std::size_t k = 0; k < 16; ++k) {
+      for (std::size_t j = 0; j < 16; ++j) {
+        EXPECT_EQ(narrow.slices[s].b[k * 16 + j], wide.slices[s].b[k * 32 + j]);
+      }
+    }
+  }
+  EXPECT_FALSE(narrow.slices[0].a == narrow.slices[1].a);
+}
+
+/// Steps one by one through the exact emulator, on elements one by one.
+std::uint64_t replay_exactly(const ChainOperands& operands, const Datapath& datapath, unsigned steps,
+                             std::size_t slices, std::size_t chain, std::size_t tile, std::size_t row,
+                             std::size_t column) {
+  const Tiles& any = operands.slices.front();
+  std::uint64_t d = operands.c[((chain * operands.tiles + tile) * any.m + row) * any.n + column];
+  for (unsigned s = 0; s < steps; ++s) {
+    const Tiles& tiles = operands.slices[s % slices];
+    Problem problem;
+    for (std::size_t i = 0; i < tiles.a_depth(); ++i) {
+      problem.a.push_back(tiles.a[tiles.a_index(tile, row, i)]);
+      const std::size_t k = tiles.sparse_group == 0 ? i : factor_row(tiles, tile, row, i);
+      problem.b.push_back(tiles.b[tiles.b_index(tile, k, column)]);
+    }
+    problem.c = d;
+    d = emulate_exact(datapath, problem.a, problem.b, problem.c);
+  }
+  return d;
+}
+
+TEST(Operands, ReplayIsTheChainOfSteps) {
+  for (const char* name :
+       {"mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f16.f16.f16.f16", "mma.m16n8k32.s32.s8.u8.s32",
+        "wgmma.m64n24k32.f32.e4m3.e5m2", "mma.m8n8k4.f64.f64.f64.f64"}) {
+    const Instruction& in = *find_instruction(name);
+    const Datapath datapath = *datapath_of(ArchId::sm_90, in);
+    const ChainOperands operands = make_chain_operands(in, Data::random, 5);
+    const std::size_t slices = operands.slices.size();
+    const Codes d = replay(operands, datapath, 11, slices, 3);
+    for (std::size_t i = 0; i < d.size(); i += 37) {
+      const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n);
+      const std::size_t t = i / (m * n);
+      EXPECT_EQ(d[i], replay_exactly(operands, datapath, 11, slices, t / operands.tiles, t % operands.tiles, i / n % m,
+                                     i % n))
+          << name << " " << i;
+    }
+  }
+}
+
+/// A device that does what the timing kernels do, by the layouts of the PTX manual, and takes as many cycles as it is
+/// told.
+class FakeDevice final : public TimingDevice {
+ public:
+  FakeDevice() { facts_ = example_document().facts; }
+
+  const TimingFacts& facts() const override { return facts_; }
+  unsigned most_warps(const std::string& kernel) const override {
+    return kernel.find("n24k") == std::string::npos ? 8 : 0;
+  }
+  void load(const TimedOperands& operands) override { operands_ = operands; }
+  TimedBatch run(const TimedWork& work, unsigned launches) override {
+    work_ = work;
+    return {std::vector<double>(launches, cycles(work) * work.rounds), 1500};
+  }
+  std::vector<std::byte> result() override {
+    const Instruction& in = *find_instruction(work_.kernel);
+    std::vector<std::byte> all = in.kind == InstructionKind::mma ? mma(in) : wgmma(in);
+    if (spoil) all[all.size() / 2] ^= std::byte{1};
+    return all;
+  }
+  std::optional<double> energy_joules() const override { return std::nullopt; }
+
+  std::function<double(const TimedWork&)> cycles = [](const TimedWork& w) {
+    return 8.0 * w.steps * w.chains * w.warps;
+  };
+  bool spoil = false;
+
+ private:
+  std::uint32_t word(const std::vector<std::byte>& from, std::size_t i) const {
+    std::uint32_t w = 0;
+    std::memcpy(&w, from.data() + 4 * i, 4);
+    return w;
+  }
+
+  /// fp16 m16n8k16 with fp32 accumulators, from registers.
+  std::vector<std::byte> mma(const Instruction& in) {
+    const Datapath datapath = *datapath_of(ArchId::sm_90, in);
+    std::vector<std::byte> all(std::size_t{work_.warps} * work_.chains * 16 * 8 * 4);
+    for (std::size_t warp = 0; warp < work_.warps; ++warp) {
+      for (std::size_t chain = 0; chain < work_.chains; ++chain) {
+        for (std::size_t lane = 0; lane < 32; ++lane) {
+          for (std::size_t i = 0; i < 4; ++i) {
+            const std::size_t tile = warp % kTimedTiles, row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+            std::uint64_t d = word(operands_.c, ((chain * kTimedTiles + tile) * 4 + i) * 32 + lane);
+            for (std::size_t s = 0; s < work_.steps; ++s) {
+              const std::size_t block = s % kTimedMmaSlices * kTimedTiles + tile;
+              std::vector<std::uint64_t> a(16), b(16);
+              for (std::size_t k = 0; k < 16; ++k) {
+                const std::size_t a_register = row / 8 + k / 8 * 2, b_register = k / 8;
+                a[k] =
+                    word(operands_.a, (block * 4 + a_register) * 32 + row % 8 * 4 + k % 8 / 2) >> k % 2 * 16 & 0xffff;
+                b[k] = word(operands_.b, (block * 2 + b_register) * 32 + column * 4 + k % 8 / 2) >> k % 2 * 16 & 0xffff;
+              }
+              d = step(datapath, a, b, d);
+            }
+            store(all, ((warp * work_.chains + chain) * 4 + i) * 32 + lane, d);
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  /// fp16 m64nNk16 with fp32 accumulators, from shared memory or registers.
+  std::vector<std::byte> wgmma(const Instruction& in) {
+    const Datapath datapath = *datapath_of(ArchId::sm_90, in);
+    const auto n = static_cast<std::size_t>(in.n);
+    std::vector<std::byte> all(std::size_t{work_.warps} / 4 * 64 * n * 4);
+    const auto shared = [&](std::size_t row, std::size_t byte) {
+      const std::size_t at = row * 128 + byte;
+      const std::size_t swizzled = at ^ (at >> 7 & 7) << 4;
+      return word(operands_.shared, swizzled / 4) >> swizzled % 4 * 8 & 0xffff;
+    };
+    const std::size_t slices = work_.loop == TimingLoop::completion ? 1 : kTimedWgmmaSlices;
+    for (std::size_t row = 0; row < 64; ++row) {
+      for (std::size_t column = 0; column < n; ++column) {
+        std::uint64_t d = 0;
+        for (std::size_t s = 0; s < work_.steps; ++s) {
+          const std::size_t slice = s % slices;
+          std::vector<std::uint64_t> a(16), b(16);
+          for (std::size_t k = 0; k < 16; ++k) {
+            const std::size_t thread = row / 16 * 32 + row % 8 * 4 + k % 8 / 2, reg = row % 16 / 8 + k / 8 * 2;
+            a[k] = work_.a_in_registers ? word(operands_.a, (slice * 4 + reg) * 128 + thread) >> k % 2 * 16 & 0xffff
+                                        : shared(row, slice * 32 + k * 2);
+            b[k] = shared(64 + column, slice * 32 + k * 2);
+          }
+          d = step(datapath, a, b, d);
+        }
+        const std::size_t thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2,
+                          i = column / 8 * 4 + row % 16 / 8 * 2 + column % 2;
+        for (std::size_t group = 0; group < work_.warps / 4; ++group) store(all, (group * n / 2 + i) * 128 + thread, d);
+      }
+    }
+    return all;
+  }
+
+  /// Long chains are of zeros.
+  static std::uint64_t step(const Datapath& datapath, const std::vector<std::uint64_t>& a,
+                            const std::vector<std::uint64_t>& b, std::uint64_t d) {
+    if (std::ranges::all_of(a, [](auto x) { return x == 0; }) && d == 0) return 0;
+    return emulate_exact(datapath, a, b, d);
+  }
+  static void store(std::vector<std::byte>& to, std::size_t word, std::uint64_t code) {
+    std::memcpy(to.data() + 4 * word, &code, 4);
+  }
+
+  TimingFacts facts_;
+  TimedOperands operands_;
+  TimedWork work_;
+};
+
+/// Random operands through the layouts of registers and shared memory, a few steps, and back.
+TEST(Fragments, AreThoseOfTheInstructions) {
+  struct Case {
+    const char* name;
+    unsigned warps, chains;
+    bool a_in_registers;
+  };
+  for (const Case& c :
+       {Case{"mma.m16n8k16.f32.f16.f16.f32", 3, 2, true}, Case{"wgmma.m64n16k16.f32.f16.f16", 8, 1, false},
+        Case{"wgmma.m64n16k16.f32.f16.f16", 4, 1, true}}) {
+    SCOPED_TRACE(c.name);
+    const Instruction& in = *find_instruction(c.name);
+    const ChainOperands operands = make_chain_operands(in, Data::random, 9);
+    constexpr unsigned kFewSteps = 5;
+    const Codes expected = replay(operands, *datapath_of(ArchId::sm_90, in), kFewSteps, operands.slices.size(), 2);
+    FakeDevice device;
+    device.load(timed_operands(operands));
+    device.run({c.name, TimingLoop::stream, c.a_in_registers, c.warps, c.chains, kFewSteps, 1, 0}, 1);
+    const std::vector<std::byte> results = device.result();
+    EXPECT_EQ(results.size(), result_bytes(in, c.warps, c.chains));
+    EXPECT_EQ(count_wrong(in, results, c.warps, c.chains, expected), 0u);
+    device.spoil = true;
+    EXPECT_EQ(count_wrong(in, device.result(), c.warps, c.chains, expected), 1u);
+  }
+}
+
+/// Every instruction's operands have a layout, of the size that its kernel reads.
+TEST(Fragments, OfEveryInstructionOfHopper) {
+  for (const Instruction* in : instructions_of(ArchId::sm_90)) {
+    const ChainOperands operands = make_chain_operands(*in, Data::random, 1);
+    const TimedOperands timed = timed_operands(operands);
+    const auto a_bits = static_cast<std::size_t>(in->m * in->products() * format(in->a).storage_bits);
+    EXPECT_EQ(timed.a.size(), operands.slices.size() * operands.tiles * a_bits / 8) << in->name();
+    EXPECT_EQ(timed.e.size(), in->sparse() ? kTimedMmaSlices * kTimedTiles * 32 * 4u : 0u) << in->name();
+    for (const Tiles& tiles : operands.slices) {
+      if (in->sparse()) {
+        EXPECT_EQ(first_illegal_group(*in, tiles.e), tiles.e.size()) << in->name();
+      }
+    }
+  }
+}
+
+Settings quick() {
+  Settings settings;
+  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
+  settings.warm_up_seconds = 0;
+  return settings;
+}
+
+std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                            const std::vector<std::string>& axes, const Settings& settings = quick()) {
+  std::vector<Record> records;
+  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
+                      [&](Record r) { records.push_back(std::move(r)); });
+  return records;
+}
+
+TEST(Measurements, OfMma) {
+  FakeDevice device;
+  // A warp's accumulators wait for each other up to four; warps share the tensor cores from eight tiles on.
+  device.cycles = [](const TimedWork& w) { return 1.0 * w.steps * std::max(32u, 4 * w.warps * w.chains); };
+  const auto records = measure(mma_measurement(), device, "mma.m16n8k16.f32.f16.f16.f32",
+                               {"data=zeros", "warps=1,2,4,8,16", "chains=1,2,4"});
+  ASSERT_EQ(records.size(), 1u);
+  const Record& r = records.front();
+  EXPECT_EQ(r.error + r.waived, "");
+  EXPECT_EQ(r.number("latency_cycles"), 32);
+  EXPECT_EQ(r.number("issue_interval_cycles"), 8);
+  EXPECT_EQ(r.number("interval_cycles"), 4);
+  EXPECT_EQ(r.number("percent_of_peak"), 25);
+  EXPECT_EQ(r.number("saturated_warps"), 8) << "with the fewest chains of those with eight tiles";
+  EXPECT_EQ(r.number("saturated_chains"), 1);
+  EXPECT_EQ(r.numbers("sweep_warps")->size(), 12u) << "16 warps do not fit";
+  EXPECT_EQ(r.number("clock_mhz"), 1500);
+  EXPECT_EQ(r.text("clock_moved"), "false");
+}
+
+TEST(Measurements, OfWgmma) {
+  FakeDevice device;
+  device.cycles = [](const TimedWork& w) { return (w.loop == TimingLoop::completion ? 60.0 : 18.0) * w.steps; };
+  const auto records = measure(wgmma_measurement(), device, "wgmma.m64nNk16.f32.f16.f16",
+                               {"N=8,24", "data=zeros", "source=ss", "warpgroups=1,3"});
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(records[0].number("latency_cycles"), 60);
+  EXPECT_EQ(records[0].number("interval_cycles"), 18);
+  EXPECT_EQ(records[0].number("model_residual_percent"), 0);
+  EXPECT_NE(records[1].waived.find("3 warpgroups"), std::string::npos);
+  EXPECT_NE(records[2].waived.find("no timing kernel"), std::string::npos);
+}
+
+TEST(Measurements, WrongResultsAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  device.spoil = true;
+  for (const Record& r : measure(mma_measurement(), device, "mma.m16n8k16.f32.f16.f16.f32", {"data=zeros"})) {
+    EXPECT_NE(r.error.find("1 results"), std::string::npos) << r.error;
+    EXPECT_TRUE(r.values.empty() && r.series.empty());
+  }
+}
+
+TEST(Measurements, EndWhenTheyAreTold) {
+  FakeDevice device;
+  Settings settings = quick();
+  int rows = 0;
+  settings.go_on = [&](const std::string&) { return ++rows < 3; };
+  EXPECT_EQ(measure(wgmma_measurement(), device, "wgmma.m64nNk16.f32.f16.f16", {"N=8", "data=zeros", "warpgroups=1,2"},
+                    settings)
+                .size(),
+            2u);
+}
+
+TEST(Measurements, HaveSubjectsAndDefaults) {
+  for (const Measurement* m : measurements()) {
+    const auto subjects = m->subjects(ArchId::sm_90);
+    EXPECT_GT(std::ranges::count_if(subjects, [&](const std::string& s) { return m->by_default(s); }), 5) << m->name();
+    for (const Axis& axis : m->axes()) {
+      for (const std::string& value : axis.defaults)
+        EXPECT_NE(std::ranges::find(axis.values, value), axis.values.end());
+    }
+  }
+  EXPECT_TRUE(mma_measurement().subjects(ArchId::gfx942).empty());
+  EXPECT_FALSE(mma_measurement().by_default("mma.m16n8k32.s32.s8.u8.s32"));
+}
+
+TEST(Sass, IsCountedByKernel) {
+  SassReader reader;
+  for (const char* line :
+       {"\t\tFunction : _ZN5tcnum15time_mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11TimedLaunchE",
+        "        /*0010*/                   MOV R1, c[0x0][0x28] ;     /* 0x00000a0000017a02 */",
+        "                                                              /* 0x000fe40000000f00 */",
+        "        /*07e0*/                   HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */",
+        "        /*0800*/              @!P0 HMMA.16816.F32 R16, R8, R12, R16 ;  /* 0x0 */",
+        "        /*12340*/                  IMMA.8816.S8.S8 R16, R8, R12, R16 ;  /* 0x0 */",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv",
+        "        /*07e0*/                   HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */"}) {
+    reader.read(line);
+  }
+  const std::string type = kernel_type_of(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"));
+  ASSERT_EQ(reader.counts().size(), 1u);
+  const auto& counts = reader.counts().at(type);
+  EXPECT_EQ(counts.at("HMMA.16816.F32"), 2);
+  EXPECT_EQ(work_of(counts), "HMMA.16816.F32, IMMA.8816.S8.S8");
+  EXPECT_EQ(kernel_type_of(*find_instruction("mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32.satfinite")),
+            "mma_sp_ordered_m16n8k64_s32_s8_s8_s32_satfinite");
+  EXPECT_EQ(kernel_type_of(*find_instruction("mma.m8n8k128.s32.b1.b1.s32.xor.popc")), "mma_m8n8k128_b1_xor");
+}
+
+TEST(Reports, HaveTheRecordsAndEscapeThem) {
+  Document document = example_document();
+  document.records[0].set("sass", std::string("HGMMA<&>"));
+  const std::string markdown = markdown_report(document), html = html_report(document);
+  for (const char* part : {"NVIDIA H200", "wgmma.m64nNk16.f32.f16.f16", "719.6"}) {
+    EXPECT_NE(markdown.find(part), std::string::npos) << part;
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(html.find("HGMMA&lt;&amp;&gt;"), std::string::npos);
+  EXPECT_NE(html.find("<svg"), std::string::npos);
+  EXPECT_EQ(html.find("src="), std::string::npos) << "the page needs nothing but itself";
+  EXPECT_EQ(html.find("nan"), std::string::npos);
+}
+
+TEST(Plots, PutPointsWhereTheyBelong) {
+  const std::string plot = svg({"T", "x", "y", {{"a", {{1, 10}, {2, 20}}}}, true});
+  EXPECT_NE(plot.find("<title>a: 1, 10</title>"), std::string::npos);
+  EXPECT_NE(plot.find("cx=\"64.0\""), std::string::npos) << "the first at the left";
+  EXPECT_THROW(svg({"T", "x", "y", {}}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace tcnum::bench
