@@ -1,6 +1,5 @@
 // tcnum bench: latency, throughput and energy.
 #include <chrono>
-#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "bench/printers.hpp"
 #include "bench/report.hpp"
 #include "bench/sass.hpp"
+#include "bench/tensor.hpp"
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "report.hpp"
@@ -36,7 +36,7 @@ const std::vector<Suite>& suites() {
 struct Options {
   std::vector<std::string> globs, axes;
   std::string arch, json, csv, devices = "0";
-  bool list = false;
+  bool list = false, sass = false;
   double seconds = 0.25;
   std::uint64_t seed = 1;
 };
@@ -168,6 +168,14 @@ int run(const Suite& suite, const Options& options) {
   settings.seed = options.seed;
   settings.threads = all_threads();
   const auto start = std::chrono::steady_clock::now();
+  auto saved = start;
+  const auto save_sometimes = [&] {  // a program that is killed keeps most of it
+    constexpr auto kInterval = std::chrono::seconds(10);
+    const auto now = std::chrono::steady_clock::now();
+    if (options.json.empty() || options.json == "-" || now - saved < kInterval) return;
+    write_text(options.json, bench::json_text(document));
+    saved = now;
+  };
   std::string failure;
   for (int device : devices) {
     const std::unique_ptr<TimingDevice> timing = make_timing_device(device);
@@ -191,6 +199,7 @@ int run(const Suite& suite, const Options& options) {
         part.measurement->measure(*timing, *id, part.subjects, part.selection, settings, [&](bench::Record record) {
           if (devices.size() > 1) record.axes.insert(record.axes.begin(), {"device", std::int64_t{device}});
           document.records.push_back(std::move(record));
+          save_sometimes();
         });
       }
     } catch (const std::exception& error) {  // what was finished is kept
@@ -198,18 +207,25 @@ int run(const Suite& suite, const Options& options) {
       break;
     }
   }
-  progress.show("looking at machine code");
-  put_sass(document);
   progress.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   document.settings.push_back({"suite_seconds", seconds});
 
+  const auto write = [&] {
+    if (!options.json.empty()) write_text(options.json, bench::json_text(document));
+  };
+  if (options.sass && !interrupted && failure.empty()) {
+    if (options.json != "-") write();  // what is measured is kept, however long the disassembler takes
+    progress.show("disassembling the timing kernels");
+    put_sass(document);
+    progress.clear();
+  }
   if (options.json != "-" && options.csv != "-") {
     say(bench::header_text(document.facts) + bench::tables_text(document));
     say(fmt::format("\n{} rows in {:.0f} s{}\n", document.records.size(), seconds,
                     interrupted ? " (interrupted)" : ""));
   }
-  if (!options.json.empty()) write_text(options.json, bench::json_text(document));
+  write();
   if (!options.csv.empty()) write_text(options.csv, bench::csv_text(document));
   if (!failure.empty()) throw std::runtime_error(failure);
   const auto wrong = std::ranges::count_if(document.records, [](const bench::Record& r) { return !r.error.empty(); });
@@ -232,8 +248,20 @@ int report(const ReportOptions& options) {
       throw InputError(fmt::format("{}: device.name: {}; right would be {}, as in {}", options.files[i],
                                    more.facts.device, document.facts.device, options.files.front()));
     }
-    std::ranges::move(more.records, std::back_inserter(document.records));
+    std::erase_if(document.settings,
+                  [&](const bench::Field& f) { return std::ranges::find(more.settings, f) == more.settings.end(); });
+    for (bench::Record& record : more.records) {
+      const auto same = std::ranges::find_if(document.records, [&](const bench::Record& r) {
+        return r.measurement == record.measurement && r.subject == record.subject && r.axes == record.axes;
+      });
+      if (same == document.records.end()) {
+        document.records.push_back(std::move(record));
+      } else {
+        *same = std::move(record);
+      }
+    }
   }
+  bench::put_models(document);
   if (options.markdown.empty() && options.html.empty()) say(bench::markdown_report(document));
   if (!options.markdown.empty()) write_text(options.markdown, bench::markdown_report(document));
   if (!options.html.empty()) write_text(options.html, bench::html_report(document));
@@ -258,13 +286,15 @@ void add_bench(CLI::App& app, Action& action) {
     one->add_option("--seconds", options->seconds, "Steady load for each row, at least")->capture_default_str();
     one->add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
     one->add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
+    one->add_flag("--sass", options->sass, "Note each instruction's machine code too (with cuobjdump; takes a minute)");
     one->add_option("--json", options->json, "Write the records as JSON (- for standard output)");
     one->add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
     one->callback([options, &suite, &action] { action = [options, &suite] { return run(suite, *options); }; });
   }
   CLI::App* made = sub->add_subcommand("report", "Make a report of recorded measurements, beside published ones");
   const auto options = std::make_shared<ReportOptions>();
-  made->add_option("files", options->files, "What --json wrote")->required();
+  made->add_option("files", options->files, "What --json wrote; of a row that several have, the last one's counts")
+      ->required();
   made->add_option("--markdown", options->markdown, "Write it as Markdown (- for standard output)");
   made->add_option("--html", options->html, "Write it as one HTML page with plots (- for standard output)");
   made->callback([options, &action] { action = [options] { return report(*options); }; });

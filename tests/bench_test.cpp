@@ -194,6 +194,14 @@ TEST(Rates, OfKnownCycles) {
   EXPECT_DOUBLE_EQ(*r.number("model_residual_percent"), 0);
 }
 
+TEST(Rates, ModelsAreRenewed) {
+  Document document = example_document();
+  document.records[0].set("model_cycles", 1.0);
+  put_models(document);
+  EXPECT_EQ(document.records[0].number("model_cycles"), 32);
+  EXPECT_NEAR(*document.records[0].number("model_residual_percent"), 0.386, 0.001);
+}
+
 TEST(Peaks, AbsentOnesAreBlank) {
   EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::fp16, false), 4096);
   EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::fp8e5m2, true), 16384);

@@ -98,7 +98,7 @@ std::string svg(const Plot& plot) {
   for (double x : x_ticks) {
     if (px(x) - last < 26) continue;  // numbers would touch
     last = px(x);
-    out += text_at(px(x), kHeight - kBottom + 16, fmt::format("{:g}", x));
+    out += text_at(px(x), kHeight - kBottom + 16, fmt::format("{:.3g}", x));
   }
   out += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, plot.x_name);
   out += text_at(14, kHeight / 2, plot.y_name, "middle",

@@ -123,7 +123,12 @@ Section wgmma_rates(const Document& document) {
   for (const Record* r : select(document, [](const Record& r) { return is(r, "wgmma"); }))
     widest = std::max(widest, *r->number("N"));
   std::vector<Bar> bars;
-  for (const Record* r : select(document, [&](const Record& r) { return is(r, "wgmma") && r.number("N") == widest; })) {
+  auto rows = select(document, [&](const Record& r) {
+    return is(r, "wgmma") && r.number("N") == widest && r.number("warpgroups") == 1;
+  });
+  std::ranges::stable_sort(rows, {},
+                           [](const Record* r) { return std::pair(r->subject, r->text("data") == "random"); });
+  for (const Record* r : rows) {
     section.table.push_back({r->subject, cell(*r, "N", 0), r->text("source"), r->text("data"),
                              cell(*r, "interval_cycles", 2), cell(*r, "tera_ops", 1), cell(*r, "clock_mhz", 0),
                              cell(*r, "percent_of_peak", 1), cell(*r, "percent_of_datasheet", 1),

@@ -17,6 +17,19 @@ std::optional<Datapath> datapath_of(ArchId arch, const Instruction& instruction)
   return std::move(entries.front().datapath);
 }
 
+namespace {
+
+void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {
+  const auto cycles = record.number("interval_cycles");
+  const auto model = model_of(instruction, arch, a_in_registers);
+  if (!cycles || !model) return;
+  record.set("model_cycles", model->cycles());
+  record.set("model_limit", std::string(model->limit()));
+  record.set("model_residual_percent", (*cycles / model->cycles() - 1) * 100);
+}
+
+}  // namespace
+
 Data parse_data(const std::string& text) { return text == "zeros" ? Data::zeros : Data::random; }
 
 void check_results(TimingDevice& device, const Instruction& instruction, const TimedWork& work, const Codes& expected) {
@@ -43,10 +56,16 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
     }
     if (const auto watts = record.number("power_watts")) record.set("tera_ops_per_watt", tera / *watts);
   }
-  if (const auto model = model_of(instruction, arch, a_in_registers)) {
-    record.set("model_cycles", model->cycles());
-    record.set("model_limit", std::string(model->limit()));
-    record.set("model_residual_percent", (*cycles / model->cycles() - 1) * 100);
+  put_model(record, instruction, arch, a_in_registers);
+}
+
+void put_models(Document& document) {
+  const auto arch = find_arch(document.facts.arch);
+  for (Record& record : document.records) {
+    std::string name = record.subject;
+    if (const std::size_t at = name.find("nNk"); at != std::string::npos) name.replace(at, 2, "n" + record.text("N"));
+    const Instruction* const instruction = find_instruction(name);
+    if (arch && instruction != nullptr) put_model(record, *instruction, *arch, record.text("source") != "ss");
   }
 }
 

@@ -22,6 +22,9 @@ void check_results(TimingDevice& device, const Instruction& instruction, const T
 void put_rates(Record& record, const Instruction& instruction, ArchId arch, const TimingFacts& facts,
                bool a_in_registers);
 
+/// The model and its residual, of every row of a tensor-core instruction: records may be older than the model.
+void put_models(Document& document);
+
 /// mma and mma.sp.
 const Measurement& mma_measurement();
 /// wgmma.
