@@ -84,7 +84,7 @@ __device__ void time_chains(const TimedLaunch& run) {
 
 template <class Op>
 __global__ void __launch_bounds__(most_warps_of_mma<Op>() * kWarpLanes) time_mma_kernel(const TimedLaunch run) {
-  if constexpr (kCompiledFor < Op::kFirstArch) {
+  if constexpr (kCompiledFor < Op::kFirstArch || !is_timed(kCompiledFor)) {
     __trap();
   } else {
     static_assert(kTimedChains == 6);

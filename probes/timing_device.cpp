@@ -49,6 +49,7 @@ class GpuTimingDevice final : public TimingDevice {
     check(cudaSetDevice(device), "cudaSetDevice");
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    arch_ = 10 * properties.major + properties.minor;
     facts_ = {info_.arch,
               info_.device,
               info_.driver,
@@ -63,7 +64,7 @@ class GpuTimingDevice final : public TimingDevice {
 
   unsigned most_warps(const std::string& kernel) const override {
     const Timing* const timing = find_timing(kernel);
-    return timing == nullptr ? 0 : timing->most_warps;
+    return timing == nullptr || !is_timed(arch_) ? 0 : timing->most_warps;
   }
 
   void load(const TimedOperands& operands) override {
@@ -162,6 +163,7 @@ class GpuTimingDevice final : public TimingDevice {
   GpuInfo info_;
   Nvml nvml_;
   TimingFacts facts_;
+  int arch_ = 0;
   DeviceBuffer a_, b_, c_, e_, shared_, d_, times_;
   std::size_t result_bytes_ = 0;
 };
