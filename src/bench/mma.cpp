@@ -34,7 +34,7 @@ class MmaMeasurement final : public Measurement {
   std::vector<std::string> subjects(ArchId arch) const override {
     std::vector<std::string> names;
     for (const Instruction* i : instructions_of(arch)) {
-      if (i->kind == InstructionKind::mma) names.push_back(i->name());
+      if (i->kind == InstructionKind::mma && is_timed(*i)) names.push_back(i->name());
     }
     return names;
   }

@@ -17,6 +17,18 @@ std::optional<Datapath> datapath_of(ArchId arch, const Instruction& instruction)
   return std::move(entries.front().datapath);
 }
 
+bool is_timed(const Instruction& in) {
+  switch (in.kind) {
+    case InstructionKind::mma:
+      return in.m != 8 || in.a != FormatId::fp16;
+    case InstructionKind::wgmma:
+      return !in.sparse() && format(in.a).floating;
+    case InstructionKind::wmma:
+      return false;
+  }
+  return false;
+}
+
 namespace {
 
 void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {

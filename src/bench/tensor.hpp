@@ -12,6 +12,10 @@ namespace tcnum::bench {
 /// The datapath to check an instruction's results with; none: the catalogue has none.
 std::optional<Datapath> datapath_of(ArchId arch, const Instruction& instruction);
 
+/// Whether there are timing kernels for it: for all mma but those of Volta's shape, which no tensor core computes on
+/// later architectures, and for dense floating-point wgmma.
+bool is_timed(const Instruction& instruction);
+
 Data parse_data(const std::string& text);
 
 /// Takes the results of the last launch and compares them. Throws WrongResult with how many are wrong.

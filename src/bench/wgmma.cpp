@@ -65,7 +65,7 @@ class WgmmaMeasurement final : public Measurement {
   std::vector<std::string> subjects(ArchId arch) const override {
     std::vector<std::string> names;
     for (const Instruction* i : instructions_of(arch)) {
-      if (i->kind == InstructionKind::wgmma) names.push_back(family_of(*i));
+      if (i->kind == InstructionKind::wgmma && is_timed(*i)) names.push_back(family_of(*i));
     }
     return names;
   }
