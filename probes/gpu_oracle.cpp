@@ -183,6 +183,8 @@ GpuInfo gpu_info() {
   }
 }
 
+std::string cuda_compiler() { return TCNUM_NVCC; }
+
 std::pair<GpuInfo, const Kernel*> require_kernel(const Instruction& instruction, int device) {
   const std::string name = instruction.name();
   GpuInfo info;

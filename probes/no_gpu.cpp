@@ -16,6 +16,8 @@ GpuInfo gpu_info() {
   return info;
 }
 
+std::string cuda_compiler() { return ""; }
+
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction&, bool) { throw UnavailableError(kWhyNot); }
 
 std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction&, const Datapath&, int) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "datapath_oracle.hpp"
+#include "sass.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
@@ -40,6 +41,28 @@ void add_emulate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_sass(CLI::App& app, Action& action);
+
+// --- What is recorded -------------------------------------------------------------------------------------------
+
+/// The folders of recorded answers, the one to prefer first.
+inline std::vector<std::filesystem::path> record_folders() {
+  if (const char* folder = std::getenv("TCNUM_VECTORS"); folder != nullptr && *folder != '\0') return {folder};
+  std::error_code ignored;
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe", ignored);  // an installed program's lie beside it
+  return {program.parent_path().parent_path() / TCNUM_INSTALLED_VECTORS, TCNUM_VECTORS_DIR};
+}
+
+/// The machine instructions that were seen, of that architecture; an empty table if none were.
+inline SassTable find_sass(ArchId of) {
+  for (const std::filesystem::path& folder : record_folders()) {
+    const std::filesystem::path file = folder / arch(of).name / "sass.json";
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored)) return read_sass(file.string());
+  }
+  return {};
+}
 
 // --- Names that the user gives ----------------------------------------------------------------------------------
 

@@ -40,7 +40,8 @@ std::string architectures_text() {
 }
 
 std::string instructions_text(ArchId id) {
-  Rows rows = {{"instruction", "a, b", "c", "d", "datapath"}};
+  Rows rows = {{"instruction", "a, b", "c", "d", "SASS", "datapath"}};
+  const SassTable sass = find_sass(id);
   for (const Instruction* i : instructions_of(id)) {
     std::vector<std::string> accounts;
     for (const CatalogueEntry& entry : catalogue(id, *i)) {
@@ -48,7 +49,7 @@ std::string instructions_text(ArchId id) {
     }
     const std::string_view a = format(i->a).name, b = format(i->b).name;
     rows.push_back({i->name(), a == b ? std::string(a) : fmt::format("{}, {}", a, b), std::string(format(i->c).name),
-                    std::string(format(i->d).name),
+                    std::string(format(i->d).name), sass.text(*i),
                     accounts.empty() ? "unknown" : fmt::format("{}", fmt::join(accounts, "; "))});
   }
   if (rows.size() == 1) return "  none yet\n";
@@ -56,6 +57,7 @@ std::string instructions_text(ArchId id) {
 }
 
 ordered_json architecture_json(const Arch& each) {
+  const SassTable sass = find_sass(each.id);
   ordered_json out = {{"arch", each.name}, {"family", each.family}, {"instructions", ordered_json::array()}};
   for (const Instruction* i : instructions_of(each.id)) {
     ordered_json one = {{"name", i->name()}, {"ptx", i->ptx()}, {"m", i->m},
@@ -64,6 +66,7 @@ ordered_json architecture_json(const Arch& each) {
          {std::pair{"a", i->a}, std::pair{"b", i->b}, std::pair{"c", i->c}, std::pair{"d", i->d}}) {
       one[key] = format(operand).name;
     }
+    if (const std::string text = sass.text(*i); !text.empty()) one["sass"] = text;
     one["datapaths"] = ordered_json::array();
     for (const CatalogueEntry& entry : catalogue(each.id, *i)) {
       one["datapaths"].push_back({{"account", entry.account},

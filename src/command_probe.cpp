@@ -48,14 +48,6 @@ struct Subject {
   }
 };
 
-/// The folders of recorded answers, the one to prefer first.
-std::vector<fs::path> record_folders() {
-  if (const char* folder = std::getenv("TCNUM_VECTORS"); folder != nullptr && *folder != '\0') return {folder};
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);  // an installed program's lie beside it
-  return {program.parent_path().parent_path() / TCNUM_INSTALLED_VECTORS, TCNUM_VECTORS_DIR};
-}
-
 /// As a user would write it from here.
 std::string shown(const fs::path& file) {
   std::error_code failed;
@@ -324,17 +316,25 @@ int probe(const Options& options) {
     std::vector<AccountCheck> accounts;
     std::vector<Relative> relatives;
     std::optional<Compared> compared;
+    std::string sass;
     if (source.kind != "datapath") {
       accounts = check_accounts(fit, catalogue(subject->arch, *subject->instruction));
       relatives = check_relatives(fit, subject->arch);
       if (!campaigns) campaigns = find_campaigns(subject->arch);
       compared = compared_by(*campaigns, *subject->instruction);
+      sass = find_sass(subject->arch).text(*subject->instruction);
     }
     disagreed = disagreed || result.verdict == Verdict::unexplained;
     if (!options.record.empty()) record(options, *subject, fit);
 
-    const ProbeReport report{
-        fit, result, plan.arch, std::move(source), std::move(accounts), std::move(relatives), std::move(compared)};
+    const ProbeReport report{fit,
+                             result,
+                             plan.arch,
+                             std::move(source),
+                             std::move(accounts),
+                             std::move(relatives),
+                             std::move(compared),
+                             std::move(sass)};
     progress.clear();
     if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
     ordered_json one = json_report(report);

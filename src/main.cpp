@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   tcnum::add_explain(app, action);
   tcnum::add_bench(app, action);
   tcnum::add_list(app, action);
+  tcnum::add_sass(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

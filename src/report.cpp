@@ -691,6 +691,7 @@ std::string text_report(const ProbeReport& report) {
     counts.push_back({"search", fmt::format("{} dot problems tried that separate none of what is left",
                                             count_text(static_cast<double>(r.search_effort)))});
   }
+  if (!report.sass.empty()) counts.push_back({"SASS", report.sass});
   add_relatives(report, counts);
   counts.push_back({"source", source_text(report.source)});
   if (report.source.kind == "recorded") counts.push_back({"file", report.source.file});
@@ -753,6 +754,7 @@ ordered_json json_report(const ProbeReport& report) {
     }
     out["accounts"].push_back(std::move(account));
   }
+  if (!report.sass.empty()) out["sass"] = report.sass;
   out["same_as"] = ordered_json::array();
   out["unlike"] = ordered_json::array();
   for (const Relative& each : report.relatives) {

@@ -66,6 +66,7 @@ struct ProbeReport {
   std::vector<AccountCheck> accounts;
   std::vector<Relative> relatives;
   std::optional<Compared> compared;
+  std::string sass;  ///< the machine instructions that it becomes, if they are known
 };
 
 /// How the products and c become the result, in one sentence.

@@ -21,6 +21,7 @@
 #include "bench/statistics.hpp"
 #include "bench/steady.hpp"
 #include "bench/tensor.hpp"
+#include "sass.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
@@ -547,6 +548,36 @@ TEST(Sass, IsCountedByKernel) {
   EXPECT_EQ(kernel_type_of(*find_instruction("mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32.satfinite")),
             "mma_sp_ordered_m16n8k64_s32_s8_s8_s32_satfinite");
   EXPECT_EQ(kernel_type_of(*find_instruction("mma.m8n8k128.s32.b1.b1.s32.xor.popc")), "mma_m8n8k128_b1_xor");
+}
+
+TEST(Sass, OfProbesIsWhatDoesTheirWork) {
+  ProbeSass sass;
+  for (const char* line :
+       {"\t\tFunction : _ZN5tcnum15time_mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11TimedLaunchE",
+        "        /*07e0*/                   HMMA.1688.F32 R20, R8, R12, R20 ;  /* 0x0 */",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11DeviceTilesE",
+        "        /*0000*/                   HFMA2.MMA R1, -RZ, RZ, 0, 0 ;  /* 0x0 */",
+        "        /*07e0*/              @!P0 HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */",
+        "        /*07f0*/                   IADD3 R20, R8, R12, R20 ;  /* 0x0 */",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_30mma_m16n8k32_f32_e5m2_e5m2_f32EEEvNS_11DeviceTilesE",
+        " F2FP.F16.E5M2.UNPACK_B R3, R2 ;", " HMMA.16816.F32 R20, R8, R12, R20 ;",
+        " F2FP.F16.E5M2.UNPACK_B R4, R2 ;"}) {
+    sass.read(line);
+  }
+  const SassTable table = sass.table(ArchId::sm_90, "13.0");
+  ASSERT_EQ(table.instructions.size(), 2u);
+  EXPECT_EQ(table.text(*find_instruction("mma.m16n8k16.f32.f16.f16.f32")), "HMMA.16816.F32 (nvcc 13.0)");
+  EXPECT_EQ(table.text(*find_instruction("mma.m16n8k32.f32.e5m2.e5m2.f32")),
+            "HMMA.16816.F32, F2FP.F16.E5M2.UNPACK_B (nvcc 13.0)");
+  EXPECT_EQ(table.text(*find_instruction("mma.m16n8k8.f32.f16.f16.f32")), "");
+}
+
+/// Every instruction of Hopper that is probed has its machine code in the record; a wgmma at N = 8 stands for its kind.
+TEST(Sass, IsRecordedOfEveryInstructionOfHopper) {
+  const SassTable table = read_sass(TCNUM_SOURCE_DIR "/vectors/sm_90/sass.json");
+  EXPECT_FALSE(table.nvcc.empty());
+  for (const Instruction* in : instructions_of(ArchId::sm_90)) EXPECT_NE(table.text(*in), "") << in->name();
+  EXPECT_NE(table.text(*find_instruction("wgmma.sp.m64n24k32.f32.f16.f16")), "");
 }
 
 TEST(Reports, HaveTheRecordsAndEscapeThem) {

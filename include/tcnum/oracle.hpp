@@ -36,6 +36,9 @@ struct GpuInfo {
 /// Never throws.
 GpuInfo gpu_info();
 
+/// The version of nvcc that the probes were compiled with; empty if there are none.
+std::string cuda_compiler();
+
 /// An oracle that runs the instruction on the GPU. A sparse instruction takes sparse tiles, with its own k. Tiles of at
 /// most 8 rows are computed once in each group of 8 rows of the instruction, and the results compared. With
 /// `check_positions` everything is computed a second time with rows and columns rotated, and compared again; without,

@@ -18,21 +18,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-/// "…time_mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv…" → "mma_m16n8k16_f32_f16_f16_f32"; empty if it is none.
-std::string type_in(const std::string& symbol) {
-  const std::string_view before = "_kernelINS_";
-  const std::size_t at = symbol.find(before);
-  if (symbol.find("time_") == std::string::npos || at == std::string::npos) return "";
-  std::istringstream rest(symbol.substr(at + before.size()));
-  std::size_t length = 0;
-  std::string name;
-  rest >> length >> name;
-  return name.size() > length ? name.substr(0, length) : "";
-}
-
-bool is_tensor(const std::string& opcode) {
-  return opcode.find("MMA") != std::string::npos;  // HMMA, IMMA, BMMA, DMMA, QMMA, HGMMA, QGMMA, IGMMA, BGMMA
-}
 /// What only carries numbers, counters and control about.
 bool is_carrier(const std::string& opcode) {
   static constexpr std::string_view kCarriers[] = {
@@ -42,6 +27,35 @@ bool is_carrier(const std::string& opcode) {
 }
 
 }  // namespace
+
+std::string kernel_type_in(const std::string& symbol) {
+  const std::string_view before = "_kernelINS_";
+  const std::size_t at = symbol.find(before);
+  if (at == std::string::npos) return "";
+  std::istringstream rest(symbol.substr(at + before.size()));
+  std::size_t length = 0;
+  std::string name;
+  rest >> length >> name;
+  return name.size() > length ? name.substr(0, length) : "";
+}
+
+std::string opcode_in(const std::string& line) {
+  std::istringstream words(line);
+  std::string word;
+  words >> word;
+  if (word.starts_with("/*0x")) return "";    // the rest of an encoding
+  if (word.starts_with("/*")) words >> word;  // the address
+  if (word.starts_with('@')) words >> word;
+  if (word.ends_with(';')) word.pop_back();
+  return word.starts_with("/*") ? "" : word;
+}
+
+bool is_tensor_opcode(const std::string& opcode) {
+  constexpr std::string_view kKinds = "HIBDQO";
+  if (opcode.empty() || kKinds.find(opcode[0]) == std::string_view::npos) return false;
+  const std::string_view rest = std::string_view(opcode).substr(1);
+  return rest.starts_with("MMA") || rest.starts_with("GMMA");
+}
 
 std::string kernel_type_of(const Instruction& instruction) {
   std::string name = instruction.name();
@@ -58,24 +72,22 @@ void SassReader::read(const std::string& line) {
   std::string word, second, third;
   words >> word >> second >> third;
   if (word == "Function") {
-    const std::string type = type_in(third);
-    current_ = type.empty() ? nullptr : &counts_[type];
+    const std::string type = kernel_type_in(third);
+    current_ = type.empty() || third.find("time_") == std::string::npos ? nullptr : &counts_[type];
     return;
   }
   constexpr std::size_t kAddress = 8;  // "/*0040*/"; longer programs have longer ones
   if (current_ == nullptr || !word.starts_with("/*") || !word.ends_with("*/") || word.size() < kAddress) return;
-  if (word.starts_with("/*0x")) return;  // the rest of an encoding
-  std::string opcode = second.starts_with('@') ? third : second;
-  if (opcode.ends_with(';')) opcode.pop_back();
-  if (!opcode.empty() && !opcode.starts_with("/*")) ++(*current_)[opcode];
+  const std::string opcode = opcode_in(line);
+  if (!opcode.empty()) ++(*current_)[opcode];
 }
 
 std::string work_of(const std::map<std::string, int>& counts) {
   std::vector<std::pair<int, std::string>> work;
-  const bool tensor = std::ranges::any_of(counts, [](const auto& each) { return is_tensor(each.first); });
+  const bool tensor = std::ranges::any_of(counts, [](const auto& each) { return is_tensor_opcode(each.first); });
   int most = 0;
   for (const auto& [opcode, count] : counts) {
-    if (!is_tensor(opcode) && is_carrier(opcode)) continue;
+    if (!is_tensor_opcode(opcode) && is_carrier(opcode)) continue;
     most = std::max(most, count);
     work.emplace_back(-count, opcode);
   }
@@ -86,9 +98,9 @@ std::string work_of(const std::map<std::string, int>& counts) {
   int shown = 0;
   for (const auto& [count, opcode] : work) {
     constexpr int kMostShown = 5;
-    const bool wanted = is_tensor(opcode) || -count * kRare >= most;
-    if (!wanted || (!is_tensor(opcode) && ++shown > kMostShown)) continue;
-    if (tensor && !is_tensor(opcode) && -count * 2 < most) continue;
+    const bool wanted = is_tensor_opcode(opcode) || -count * kRare >= most;
+    if (!wanted || (!is_tensor_opcode(opcode) && ++shown > kMostShown)) continue;
+    if (tensor && !is_tensor_opcode(opcode) && -count * 2 < most) continue;
     text += fmt::format("{}{}", text.empty() ? "" : ", ", opcode);
   }
   return text;

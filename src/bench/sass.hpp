@@ -12,6 +12,13 @@ namespace tcnum::bench {
 /// The name of the type that an instruction's timing kernel is made for, as its mangled name has it.
 std::string kernel_type_of(const Instruction& instruction);
 
+/// "…mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv…" → "mma_m16n8k16_f32_f16_f16_f32"; empty if it is none.
+std::string kernel_type_in(const std::string& symbol);
+/// Of a line with one: the machine instruction, without predicate, operands and encoding.
+std::string opcode_in(const std::string& line);
+/// HMMA, IMMA, BMMA, DMMA, QMMA, HGMMA, QGMMA, IGMMA, BGMMA; but not HFMA2.MMA, which moves constants.
+bool is_tensor_opcode(const std::string& opcode);
+
 /// For each kernel type, how often each machine instruction occurs.
 using SassCounts = std::map<std::string, std::map<std::string, int>>;
 

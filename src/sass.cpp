@@ -1,0 +1,110 @@
+#include "sass.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bench/sass.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+constexpr std::string_view kSchema = "tcnum.sass/1";
+
+/// Arithmetic that only an instruction which is not one of the tensor cores' alone brings into its probe.
+bool is_arithmetic(const std::string& opcode) {
+  constexpr std::array kArithmetic = {"F2FP", "HADD2", "HMUL2", "FADD", "FMUL", "FFMA", "DADD", "DMUL", "DFMA"};
+  return std::ranges::any_of(kArithmetic, [&](const char* each) { return opcode.starts_with(each); });
+}
+
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+std::string SassTable::text(const Instruction& instruction) const {
+  Instruction narrow = instruction;
+  if (narrow.kind == InstructionKind::wgmma) narrow.n = 8;
+  for (const Instruction& each : {instruction, narrow}) {
+    const auto found = instructions.find(each.name());
+    if (found != instructions.end()) return fmt::format("{} (nvcc {})", fmt::join(found->second, ", "), nvcc);
+  }
+  return "";
+}
+
+void ProbeSass::read(const std::string& line) {
+  std::istringstream words(line);
+  std::string word, second, third;
+  words >> word >> second >> third;
+  if (word == "Function") {
+    const std::string type = bench::kernel_type_in(third);
+    current_ = type.empty() || third.find("time_") != std::string::npos ? nullptr : &counts_[type];
+    return;
+  }
+  if (current_ == nullptr) return;
+  std::string opcode = bench::opcode_in(line);
+  if (bench::is_tensor_opcode(opcode) || is_arithmetic(opcode)) ++(*current_)[opcode];
+}
+
+SassTable ProbeSass::table(ArchId arch, std::string nvcc) const {
+  SassTable table{std::string(tcnum::arch(arch).name), std::move(nvcc), {}};
+  for (const Instruction& in : instructions()) {
+    if (!in.archs.contains(arch)) continue;
+    const auto found = counts_.find(probe_type_of(in));
+    if (found == counts_.end() || found->second.empty()) continue;
+    std::vector<std::string>& opcodes = table.instructions[in.name()];
+    for (const auto& [opcode, count] : found->second) opcodes.push_back(opcode);
+    std::ranges::stable_partition(opcodes, bench::is_tensor_opcode);
+  }
+  return table;
+}
+
+std::string probe_type_of(const Instruction& instruction) {
+  std::string name = instruction.name();
+  replace(name, "wgmma.sp.", "wgmma.");
+  replace(name, "mma.sp::ordered_metadata", "mma_sp_ordered");
+  std::ranges::replace(name, '.', '_');
+  if (instruction.a == FormatId::b1 && instruction.kind != InstructionKind::wgmma) {
+    replace(name, "s32_b1_b1_s32_and_popc", "b1_and");
+    replace(name, "s32_b1_b1_s32_xor_popc", "b1_xor");
+  }
+  return name;
+}
+
+SassTable read_sass(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw InputError(path + ": cannot be read");
+  try {
+    const ordered_json json = ordered_json::parse(file);
+    if (json.at("schema") != kSchema) {
+      throw InputError(fmt::format("{}: schema: right would be \"{}\"", path, kSchema));
+    }
+    SassTable table{json.at("arch"), json.at("nvcc"), {}};
+    for (const ordered_json& each : json.at("instructions")) {
+      table.instructions[each.at("name")] = each.at("sass").get<std::vector<std::string>>();
+    }
+    return table;
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+std::string sass_text(const SassTable& table) {
+  std::string rows;
+  for (const auto& [name, opcodes] : table.instructions) {
+    const ordered_json row = {{"name", name}, {"ptx", find_instruction(name)->ptx()}, {"sass", opcodes}};
+    rows += (rows.empty() ? "\n    " : ",\n    ") + row.dump();
+  }
+  return fmt::format("{{ \"schema\": \"{}\", \"arch\": \"{}\", \"nvcc\": \"{}\",\n  \"instructions\": [{}\n] }}\n",
+                     kSchema, table.arch, table.nvcc, rows);
+}
+
+}  // namespace tcnum
