@@ -426,7 +426,8 @@ void check(std::string_view where, const Datapath& datapath, const Places& place
   if (n.product.infinite_from) {
     check_range(where, "product.infinite_from", *n.product.infinite_from, -kMaxExponent, kMaxExponent);
   }
-  if (n.product.operation == ProductOperation::exclusive_or && (n.a.format != FormatId::b1 || n.b.format != FormatId::b1)) {
+  if (n.product.operation == ProductOperation::exclusive_or &&
+      (n.a.format != FormatId::b1 || n.b.format != FormatId::b1)) {
     fail(where, "product.operation", "xor is an operation on single bits: a and b must be b1");
   }
   check_scales(where, datapath);
@@ -633,8 +634,9 @@ Subnormals read_subnormals(const Field& field) { return field.one_of<Subnormals>
 Rounding read_rounding(const Field& field) { return field.one_of<Rounding>(kRoundingNames, "rounding"); }
 
 RoundStep read_step(const Field& field) {
-  constexpr std::array kKeys = {"format"sv,          "fraction_bits"sv, "from"sv,       "min_exponent"sv, "max_exponent"sv,
-                                "twos_complement"sv, "rounding"sv,      "subnormals"sv, "overflow"sv};
+  constexpr std::array kKeys = {"format"sv,       "fraction_bits"sv, "from"sv,
+                                "min_exponent"sv, "max_exponent"sv,  "twos_complement"sv,
+                                "rounding"sv,     "subnormals"sv,    "overflow"sv};
   field.expect_object(kKeys);
   RoundStep step;
   if (const auto format_field = field.find("format")) {
@@ -719,8 +721,9 @@ ZeroExponent read_zero_exponent(const Field& field) {
 }
 
 Unit read_unit(const Field& field) {
-  constexpr std::array kKeys = {"fraction_bits"sv, "first_fraction_bits"sv, "drop_below"sv, "align_rounding"sv,
-                                "zero_exponent"sv, "result"sv,        "zero_sign"sv,           "underflow_sign"sv, "scaled"sv};
+  constexpr std::array kKeys = {"fraction_bits"sv,  "first_fraction_bits"sv, "drop_below"sv,
+                                "align_rounding"sv, "zero_exponent"sv,       "result"sv,
+                                "zero_sign"sv,      "underflow_sign"sv,      "scaled"sv};
   field.expect_object(kKeys);
   Unit unit;
   read_optional(field, "fraction_bits", unit.fraction_bits, [](const Field& x) { return x.fraction_bits(); });
@@ -743,12 +746,9 @@ NanRule read_nan(const Field& field) {
   NanRule nan;
   const Field code = field.member("code");
   const std::string& text = code.text();
-  const char* const end = text.data() + text.size();
-  std::from_chars_result parsed{text.data(), std::errc::invalid_argument};
-  if (text.starts_with("0x")) parsed = std::from_chars(text.data() + 2, end, nan.code, 16);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) {
-    code.fail(fmt::format("is {}; expected a hexadecimal string such as \"0x7fffffff\"", quote(text)));
-  }
+  const auto parsed = parse_code(text);
+  if (!parsed) code.fail(fmt::format("is {}; expected a hexadecimal string such as \"0x7fffffff\"", quote(text)));
+  nan.code = *parsed;
   if (const auto order = field.find("propagate")) {
     order->expect_array();
     if (order->json().size() != nan.order.size()) order->fail("must name each of a, b and c once");

@@ -1,6 +1,7 @@
 #include "tcnum/format.hpp"
 
 #include <bit>
+#include <charconv>
 #include <stdexcept>
 
 namespace tcnum {
@@ -60,6 +61,15 @@ std::uint64_t overflow_code(const Format& f, bool negative, Rounding mode, Overf
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> parse_code(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  std::uint64_t code = 0;
+  const auto [stop, error] = std::from_chars(text.data() + 2, end, code, 16);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return code;
+}
 
 std::optional<FormatId> find_format(std::string_view text) {
   for (const Format& f : kFormats) {

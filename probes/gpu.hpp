@@ -14,7 +14,5 @@ namespace tcnum {
 GpuInfo find_gpu(int device);
 /// The kernel of an instruction, and the GPU that has it; throws UnavailableError as make_gpu_oracle() does.
 std::pair<GpuInfo, const Kernel*> require_kernel(const Instruction& instruction, int device);
-/// YYYY-MM-DD.
-std::string today_utc();
 
 }  // namespace tcnum

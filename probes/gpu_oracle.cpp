@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <fstream>
 #include <stdexcept>
 
@@ -97,13 +96,6 @@ GpuInfo find_gpu(int device) {
   return info;
 }
 
-std::string today_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
-}
-
 namespace {
 
 class GpuOracle final : public Oracle {
@@ -133,8 +125,7 @@ class GpuOracle final : public Oracle {
       rotated.compare(packed_, first, tiles);
       for (std::size_t v = 1; v < kernel_.variants.size(); ++v) {
         run(straight, tiles, first, count, static_cast<int>(v));
-        straight.compare(packed_, first, tiles,
-                         fmt::format("how operands are given ({})", kernel_.variants[v]));
+        straight.compare(packed_, first, tiles, fmt::format("how operands are given ({})", kernel_.variants[v]));
       }
     }
   }
@@ -198,7 +189,8 @@ std::pair<GpuInfo, const Kernel*> require_kernel(const Instruction& instruction,
     throw UnavailableError(fmt::format("the GPU ({}, {}) does not have {}", info.device, info.arch, name));
   }
   const Kernel* const kernel = find_kernel(name);
-  if (kernel == nullptr) throw UnavailableError(name + ": this build has no probe for it (wgmma: see TCNUM_WGMMA_N in CMake)");
+  if (kernel == nullptr)
+    throw UnavailableError(name + ": this build has no probe for it (wgmma: see TCNUM_WGMMA_N in CMake)");
   return {std::move(info), kernel};
 }
 

@@ -15,14 +15,12 @@ struct Options {
   std::uint64_t index = 0;
 };
 
-std::uint64_t parse_code(const std::string& option, const std::string& text, const Format& f) {
-  const bool hexadecimal = text.size() > 2 && text.size() <= 18 && text.starts_with("0x") &&
-                           text.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
-  const std::uint64_t code = hexadecimal ? std::stoull(text, nullptr, 16) : ~std::uint64_t{0};
-  if (!hexadecimal || (code & ~f.code_mask()) != 0) {
+std::uint64_t parse_operand(const std::string& option, const std::string& text, const Format& f) {
+  const auto code = parse_code(text);
+  if (!code || (*code & ~f.code_mask()) != 0) {
     throw InputError(fmt::format("{}: {}; right would be codes of {} such as {}", option, text, f.name, hex(f, 1)));
   }
-  return code;
+  return *code;
 }
 
 /// "0x3c00,0x4000": the first of so many codes, the others zero.
@@ -33,7 +31,7 @@ std::vector<std::uint64_t> parse_codes(const std::string& option, const std::str
   for (std::string part; std::getline(in, part, ',');) {
     if (used == codes.size())
       throw InputError(fmt::format("{}: too many codes; right would be {} or fewer", option, count));
-    codes[used++] = parse_code(option, part, f);
+    codes[used++] = parse_operand(option, part, f);
   }
   return codes;
 }
@@ -66,7 +64,7 @@ int explain(const Options& options) {
     instruction = &parse_instruction(options.instruction, *id);
     problem.a = parse_codes("--a", options.a, format(instruction->a), instruction->products());
     problem.b = parse_codes("--b", options.b, format(instruction->b), instruction->products());
-    problem.c = options.c.empty() ? 0 : parse_code("--c", options.c, format(instruction->c));
+    problem.c = options.c.empty() ? 0 : parse_operand("--c", options.c, format(instruction->c));
   }
   const NamedDatapath datapath = choose_datapath(options.datapath, *id, *instruction, "--instr");
   std::string text = fmt::format("{} on {}, datapath {} ({})\n\n", instruction->name(), arch(*id).name,

@@ -53,6 +53,10 @@ std::string instructions_text(ArchId id) {
                     accounts.empty() ? "unknown" : fmt::format("{}", fmt::join(accounts, "; "))});
   }
   if (rows.size() == 1) return "  none yet\n";
+  if (sass.instructions.empty()) {
+    constexpr std::ptrdiff_t kSass = 4;
+    for (std::vector<std::string>& row : rows) row.erase(row.begin() + kSass);
+  }
   return table_text(rows, 44);
 }
 

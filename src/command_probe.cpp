@@ -1,6 +1,5 @@
 // tcnum probe: infers the datapath of instructions from answers of a GPU, of records, or of a described datapath.
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <set>
@@ -201,13 +200,6 @@ Plan make_plan(const Options& options) {
 }
 
 // --- Records ----------------------------------------------------------------------------------------------------
-
-std::string today_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
 
 bool names_one_file(const std::string& path) { return path.ends_with(kVectorFileExtension); }
 

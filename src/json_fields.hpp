@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tcnum/error.hpp"
+#include "tcnum/format.hpp"
 
 namespace tcnum {
 
@@ -44,10 +45,9 @@ class JsonFields {
   /// "0x…" of at most 64 bits.
   std::uint64_t bits(const nlohmann::ordered_json& value, const std::string& key) const {
     const std::string text = value.is_string() ? value.get<std::string>() : "";
-    const bool hexadecimal = text.size() > 2 && text.size() <= 18 && text.starts_with("0x") &&
-                             text.find_first_not_of("0123456789abcdef", 2) == std::string::npos;
-    if (!hexadecimal) fail(key, "right would be 64 bits as \"0x…\"");
-    return std::stoull(text, nullptr, 16);
+    const auto code = parse_code(text);
+    if (!code) fail(key, "right would be 64 bits as \"0x…\"");
+    return *code;
   }
 
   template <class Key>

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "bench/sass.hpp"
-#include "tcnum/error.hpp"
+#include "json_fields.hpp"
 
 namespace tcnum {
 namespace {
@@ -80,21 +79,19 @@ std::string probe_type_of(const Instruction& instruction) {
 }
 
 SassTable read_sass(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw InputError(path + ": cannot be read");
-  try {
-    const ordered_json json = ordered_json::parse(file);
-    if (json.at("schema") != kSchema) {
-      throw InputError(fmt::format("{}: schema: right would be \"{}\"", path, kSchema));
+  const ordered_json json = read_json_file(path, kSchema);
+  const JsonFields file(json, path);
+  SassTable table{file.text("arch"), file.text("nvcc"), {}};
+  const ordered_json& instructions = file.array("instructions");
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const JsonFields each(instructions[i], fmt::format("{}: instructions[{}]", path, i));
+    std::vector<std::string>& opcodes = table.instructions[each.text("name")];
+    for (const ordered_json& opcode : each.array("sass")) {
+      if (!opcode.is_string()) each.fail("sass", "right would be strings");
+      opcodes.push_back(opcode.get<std::string>());
     }
-    SassTable table{json.at("arch"), json.at("nvcc"), {}};
-    for (const ordered_json& each : json.at("instructions")) {
-      table.instructions[each.at("name")] = each.at("sass").get<std::vector<std::string>>();
-    }
-    return table;
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("{}: {}", path, error.what()));
   }
+  return table;
 }
 
 std::string sass_text(const SassTable& table) {

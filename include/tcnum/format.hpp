@@ -106,6 +106,9 @@ static_assert(detail::formats_are_consistent());
 /// Finds a format by tcnum's name or PTX's spelling.
 std::optional<FormatId> find_format(std::string_view text);
 
+/// A code as text, "0x" and at least one hexadecimal digit; nothing if it is none, or of more than 64 bits.
+std::optional<std::uint64_t> parse_code(std::string_view text);
+
 enum class NumberClass : std::uint8_t { zero, subnormal, normal, infinity, nan };
 
 /// A code taken apart. value = ±significand · 2^(exponent − fraction_bits of the format); for NaN, `significand` is

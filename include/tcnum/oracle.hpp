@@ -22,7 +22,7 @@ class Oracle {
   /// "gpu", "recorded" or "datapath".
   virtual std::string kind() const = 0;
   virtual std::string device() const = 0;
-  /// driver, cuda, date where they are known: metadata for records and reports.
+  /// driver, cuda, date (YYYY-MM-DD) where they are known: metadata for records and reports.
   virtual std::map<std::string, std::string> provenance() const { return {}; }
 };
 
@@ -35,6 +35,9 @@ struct GpuInfo {
 };
 /// Never throws.
 GpuInfo gpu_info();
+
+/// The date as records have it.
+std::string today_utc();
 
 /// The version of nvcc that the probes were compiled with; empty if there are none.
 std::string cuda_compiler();
