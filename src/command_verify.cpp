@@ -81,9 +81,15 @@ ordered_json datapath_json(const NamedDatapath& datapath) {
 }
 
 std::vector<const Instruction*> matching_instructions(const std::string& pattern, ArchId id) {
-  const std::vector<const Instruction*> all = instructions_of(id);
+  std::vector<const Instruction*> all = instructions_of(id);
   if (pattern.empty()) return all;
   if (pattern.find_first_of("*?[") == std::string::npos) return {&parse_instruction(pattern, id)};
+  if (pattern.find("m64n") != std::string::npos) {  // it speaks of the width of a wgmma, so it may mean others than 8
+    all.clear();
+    for (const Instruction& i : instructions()) {
+      if (i.archs.contains(id)) all.push_back(&i);
+    }
+  }
   std::vector<const Instruction*> matching;
   for (const Instruction* i : all) {
     if (fnmatch(pattern.c_str(), i->name().c_str(), 0) == 0) matching.push_back(i);
@@ -137,7 +143,7 @@ int finish_verification(const VerifyOptions& options, ordered_json& document, st
 namespace {
 
 int verify(const VerifyOptions& options) {
-  const bool streams = !options.count.empty() || !options.distributions.empty();
+  const bool streams = !options.count.empty() || (options.campaign.empty() && !options.distributions.empty());
   if ((options.vectors.empty() ? 0 : 1) + (options.campaign.empty() ? 0 : 1) + (streams ? 1 : 0) != 1) {
     throw InputError(
         "verify: right would be one of --vectors FILE… (recorded answers), --count N (the GPU) and --campaign FILE "
@@ -161,7 +167,9 @@ void add_verify(CLI::App& app, Action& action) {
   sub->add_option("--count", options->count, "Dot products of each instruction to compare with the GPU (1e12 will do)");
   sub->add_option("--campaign", options->campaign, "Campaign records to check the emulator against");
   sub->add_option("--arch", options->arch, "Architecture: " + arch_names());
-  sub->add_option("--instr", options->instruction, "Instruction, or a pattern such as 'mma.*' (default: all)");
+  sub->add_option("--instr", options->instruction,
+                  "Instruction, or a pattern such as 'mma.*' (default: all); 'wgmma.m64n*' takes every N of a wgmma, "
+                  "'wgmma.*' N = 8");
   sub->add_option("--datapath", options->datapath, "Datapath of your own (default: the catalogue's)");
   sub->add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
   sub->add_option("--distribution", options->distributions,

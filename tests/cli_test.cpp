@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -453,8 +454,8 @@ TEST_F(Cli, ListShowsWhatIsKnown) {
 }
 
 TEST_F(Cli, Explains) {
-  Result r = run({"explain", "--arch", "sm_90", "--instr", kInstruction, "--a", "0x3c00,0x4000", "--b", "0x3c00,0x4200", "--c",
-                  "0x3f800000"});
+  Result r = run({"explain", "--arch", "sm_90", "--instr", kInstruction, "--a", "0x3c00,0x4000", "--b", "0x3c00,0x4200",
+                  "--c", "0x3f800000"});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.out.find("d = 0x41000000 = 8"), std::string::npos) << r.out;  // 1 + 2 * 3 + 1
 
@@ -474,7 +475,8 @@ TEST_F(Cli, Explains) {
   refuse({"--in", "p.safetensors", "--c", "0x0"}, {"--in"});
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "1.5"}, {"--a", "1.5", "fp16"});
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0x12345"}, {"--a", "0x12345", "fp16"});
-  refuse({"--arch", "sm_90", "--instr", kInstruction, "--b", "0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1"},
+  refuse({"--arch", "sm_90", "--instr", kInstruction, "--b",
+          "0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1"},
          {"--b", "16"});
 }
 
@@ -483,9 +485,8 @@ TEST_F(Cli, Explains) {
 class CliStreams : public Cli {
  protected:
   static std::vector<std::string> verify(const std::string& count, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"verify",  "--arch", "sm_90", "--instr",
-                                          kInstruction, "--count", count,  "--from",
-                                          "datapath:" + kDatapath};
+    std::vector<std::string> arguments = {
+        "verify", "--arch", "sm_90", "--instr", kInstruction, "--count", count, "--from", "datapath:" + kDatapath};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -613,6 +614,41 @@ TEST_F(CliStreams, BadInput) {
   refuse("/campaigns/2/digests/0", "12", "campaigns[2].digests[0]");
   refuse("/campaigns/2/digests/0", "0x12345678123456781", "campaigns[2].digests[0]");
   refuse("/campaigns/2/device", 7, "campaigns[2].device");
+}
+
+TEST_F(CliStreams, APatternWithAWidthTakesEveryWidth) {
+  const std::string campaigns = TCNUM_SOURCE_DIR "/vectors/sm_90/campaigns.json";
+  const auto names = [&](const char* pattern) {
+    const Result r =
+        run({"verify", "--campaign", campaigns, "--instr", pattern, "--distribution", "narrow", "--json", "-"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    std::set<std::string> found;
+    const json checked = json::parse(r.out);
+    for (const json& record : checked["records"]) found.insert(record["instruction"].get<std::string>());
+    return found;
+  };
+  EXPECT_EQ(names("wgmma.m64n[26]*k16.f16.*"),
+            (std::set<std::string>{"wgmma.m64n24k16.f16.f16.f16", "wgmma.m64n64k16.f16.f16.f16",
+                                   "wgmma.m64n256k16.f16.f16.f16"}));
+  EXPECT_EQ(names("wgmma.*k16.f16.*"), std::set<std::string>{"wgmma.m64n8k16.f16.f16.f16"});
+}
+
+TEST_F(Cli, ShowsMachineInstructions) {
+  write("sass.txt",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11DeviceTilesE\n"
+        "        /*07e0*/                   HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */\n");
+  const Result r = run({"sass", "--arch", "sm_90", "--text", "sass.txt", "--nvcc", "13.0", "--json", "sass.json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("HMMA.16816.F32"), std::string::npos);
+  const json table = json::parse(contents(folder_ / "sass.json"));
+  EXPECT_EQ(table["schema"], "tcnum.sass/1");
+  EXPECT_EQ(table["instructions"][0]["name"], "mma.m16n8k16.f32.f16.f16.f32");
+  write("empty.txt", "");
+  for (const char* wrong : {"empty.txt", "missing.txt"}) {
+    const Result refused = run({"sass", "--arch", "sm_90", "--text", wrong, "--nvcc", "13.0"});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.err.find(wrong), std::string::npos) << refused.err;
+  }
 }
 
 TEST_F(Cli, BenchListsWithoutAGpu) {
