@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../probes/stream_kernels.hpp"
+#include "../probes/stream_memory.cuh"
 #include "portable_patch.hpp"
 
 namespace tcnum {
@@ -12,19 +13,6 @@ constexpr int kSide = 64;  // rows of a tile, and columns at a time
 constexpr int kThreads = 256;
 constexpr int kProblems = kSide * kSide / kThreads;  // of a thread
 constexpr std::uint64_t kMostBlocks = 132 * 8;
-
-__device__ std::uint64_t load_code(const void* codes, std::uint64_t index, int bytes) {
-  switch (bytes) {
-    case 1:
-      return static_cast<const std::uint8_t*>(codes)[index];
-    case 2:
-      return static_cast<const std::uint16_t*>(codes)[index];
-    case 4:
-      return static_cast<const std::uint32_t*>(codes)[index];
-    default:
-      return static_cast<const std::uint64_t*>(codes)[index];
-  }
-}
 
 /// kCount codes side by side.
 template <class Code, int kCount>

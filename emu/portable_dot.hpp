@@ -82,7 +82,7 @@ TCNUM_HOST_DEVICE inline double from_words(std::uint32_t high, std::uint32_t low
 inline constexpr std::uint32_t kSignBit = 1u << 31;
 inline constexpr int kBias = 1023, kHighFraction = 20;  ///< of a double, and of its high word
 
-/// Numbers of the rows of A, or the columns of B, place by place of PortableDatapath::order: what is of row r's number
+/// Numbers of the rows of A, or the columns of B, place by place (PortableDatapath::place): what is of row r's number
 /// at place p is element p · pitch + r.
 struct Side {
   const double* value;           ///< magnitudes; of an infinity 1, of a NaN 0

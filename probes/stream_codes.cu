@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "stream_kernels.hpp"
+#include "stream_memory.cuh"
 
 namespace tcnum {
 namespace {
@@ -103,20 +104,6 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
   }
 }
 
-/// The code at a place of an operand.
-__device__ std::uint64_t load(const void* codes, std::uint64_t index, int bytes) {
-  switch (bytes) {
-    case 1:
-      return static_cast<const std::uint8_t*>(codes)[index];
-    case 2:
-      return static_cast<const std::uint16_t*>(codes)[index];
-    case 4:
-      return static_cast<const std::uint32_t*>(codes)[index];
-    default:
-      return static_cast<const std::uint64_t*>(codes)[index];
-  }
-}
-
 /// Where accumulator `i` lies in shared memory: threads that read eight of them each, side by side, meet in no bank.
 __device__ constexpr int accumulator_place(int i) { return i + i / kSideBySide; }
 constexpr int kAccumulatorPlaces = stream::kAccumulators + stream::kAccumulators / kSideBySide;
@@ -177,10 +164,10 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
     const int row = tiles.n.quotient(i), column = tiles.n.rest(i);
     std::uint64_t codes[kSideBySide];
     if (cancelled >= 0) {
-      const std::uint64_t a = load(tiles.a, tiles.a_index(t, row, cancelled), a_bytes);
+      const std::uint64_t a = load_code(tiles.a, tiles.a_index(t, row, cancelled), a_bytes);
       for (int e = 0; e < kSideBySide; ++e) {
-        codes[e] =
-            stream::opposite_product<kNarrow>(r, a, load(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes));
+        codes[e] = stream::opposite_product<kNarrow>(
+            r, a, load_code(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes));
       }
     } else {
       TCNUM_UNROLL for (int e = 0; e < kSideBySide; ++e) codes[e] =

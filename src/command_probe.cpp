@@ -288,6 +288,7 @@ int probe(const Options& options) {
   document["instructions"] = ordered_json::array();
   std::optional<Source> first_source;
   std::optional<Campaigns> campaigns;
+  std::optional<SassTable> machine_code;
   bool disagreed = false;
   const ProgressLine progress;
   for (std::size_t i = 0; i < plan.subjects.size(); ++i) {
@@ -314,7 +315,8 @@ int probe(const Options& options) {
       relatives = check_relatives(fit, subject->arch);
       if (!campaigns) campaigns = find_campaigns(subject->arch);
       compared = compared_by(*campaigns, *subject->instruction);
-      sass = find_sass(subject->arch).text(*subject->instruction);
+      if (!machine_code) machine_code = find_sass(subject->arch);
+      sass = machine_code->text(*subject->instruction);
     }
     disagreed = disagreed || result.verdict == Verdict::unexplained;
     if (!options.record.empty()) record(options, *subject, fit);

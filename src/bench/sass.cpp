@@ -9,14 +9,10 @@
 #include <sstream>
 #include <utility>
 
+#include "../sass.hpp"
+
 namespace tcnum::bench {
 namespace {
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
 
 /// What only carries numbers, counters and control about.
 bool is_carrier(const std::string& opcode) {
@@ -58,13 +54,7 @@ bool is_tensor_opcode(const std::string& opcode) {
 }
 
 std::string kernel_type_of(const Instruction& instruction) {
-  std::string name = instruction.name();
-  replace_all(name, "mma.sp::ordered_metadata", "mma_sp_ordered");
-  replace_all(name, ".", "_");
-  // Those of bits have their own names (probes/mma_b1.cu).
-  if (instruction.modifier == Modifier::and_popc) replace_all(name, "s32_b1_b1_s32_and_popc", "b1_and");
-  if (instruction.modifier == Modifier::xor_popc) replace_all(name, "s32_b1_b1_s32_xor_popc", "b1_xor");
-  return instruction.kind == InstructionKind::wgmma ? "time_" + name : name;
+  return (instruction.kind == InstructionKind::wgmma ? "time_" : "") + probe_type_of(instruction);
 }
 
 void SassReader::read(const std::string& line) {
