@@ -1,8 +1,7 @@
 // The CUDA emulator: a block evaluates one tile of a stream at a time, 64 columns after 64, and compares it with what
 // the hardware gave. The meaning is portable_dot.hpp's and portable_patch.hpp's; here is only where operands lie.
-#include <algorithm>
-
 #include "../probes/stream_kernels.hpp"
+#include "../probes/stream_launch.cuh"
 #include "../probes/stream_memory.cuh"
 #include "portable_patch.hpp"
 
@@ -12,7 +11,9 @@ namespace {
 constexpr int kSide = 64;  // rows of a tile, and columns at a time
 constexpr int kThreads = 256;
 constexpr int kProblems = kSide * kSide / kThreads;  // of a thread
-constexpr std::uint64_t kMostBlocks = 132 * 8;
+constexpr int kSumsBlocks = 3;                       // of an SM, for which a thread has registers enough
+
+using portable::kPatchColumns, portable::kPatchRows, portable::PatchCodes;
 
 /// kCount codes side by side.
 template <class Code, int kCount>
@@ -38,17 +39,16 @@ class Findings {
     return (tiles_.first + tile) * tiles_.shape.problems() + static_cast<unsigned>(row * tiles_.shape.n + column);
   }
   __device__ void compare(std::uint64_t index, std::uint64_t expected, std::uint64_t observed) {
-    add(stream::IndexHash(index), 0, observed, true);
+    digest_ += stream::hash_of(index, observed);
     if (observed != expected) disagree(index);
   }
-  /// To the digest, if it counts: the result of the problem that is `further` on in the stream.
-  __device__ void add(const stream::IndexHash& from, int further, std::uint64_t observed, bool counts) {
-    const std::uint64_t hash = from.with(further, observed);
-    digest_ += counts ? hash : 0;
-  }
-  __device__ void disagree(std::uint64_t index) {
-    const unsigned long long before = atomicAdd(&result_->mismatches, 1ull);
-    if (before < StreamResult::kMostExamples) result_->examples[before] = index;
+  /// Of a patch whose first problem has that index, but for the elements that were left.
+  __device__ void compare(std::uint64_t index, const PatchCodes& expected, const PatchCodes& observed,
+                          std::uint32_t left) {
+    if (left == 0)
+      compare_patch<false>(index, expected, observed, left);
+    else
+      compare_patch<true>(index, expected, observed, left);
   }
 
   /// By all threads of a block.
@@ -58,6 +58,31 @@ class Findings {
   }
 
  private:
+  template <bool kSomeLeft>
+  __device__ void compare_patch(std::uint64_t index, const PatchCodes& expected, const PatchCodes& observed,
+                                std::uint32_t left) {
+    const stream::IndexHash first(index);
+    std::uint32_t differ = 0;
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+        if (kSomeLeft && (left & PatchCodes::bit(i, j)) != 0) continue;
+        digest_ += first.with(i * tiles_.shape.n + j, observed.code[i][j]);
+        differ |= expected.code[i][j] ^ observed.code[i][j];
+      }
+    }
+    if (differ == 0) return;
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+        if ((left & PatchCodes::bit(i, j)) == 0 && expected.code[i][j] != observed.code[i][j])
+          disagree(index + static_cast<unsigned>(i * tiles_.shape.n + j));
+      }
+    }
+  }
+  __device__ void disagree(std::uint64_t index) {
+    const unsigned long long before = atomicAdd(&result_->mismatches, 1ull);
+    if (before < StreamResult::kMostExamples) result_->examples[before] = index;
+  }
+
   const StreamTiles& tiles_;
   StreamResult* result_;
   int bytes_;
@@ -77,20 +102,23 @@ __device__ void each_problem(const PortableDatapath& d, const StreamTiles& tiles
   }
 }
 
-/// The same of so many bytes each, at most four.
+/// Calls with the type of codes of so many bytes, at most four.
+template <class With>
+__device__ void with_code_of(int bytes, const With& with) {
+  if (bytes == 1)
+    with.template operator()<std::uint8_t>();
+  else if (bytes == 2)
+    with.template operator()<std::uint16_t>();
+  else
+    with.template operator()<std::uint32_t>();
+}
 template <int kCount>
 __device__ CodeRow<std::uint32_t, kCount> load_row(const void* codes, std::uint64_t index, int bytes) {
   CodeRow<std::uint32_t, kCount> all;
-  const auto read = [&]<class Code>() {
+  with_code_of(bytes, [&]<class Code>() {
     const auto row = load_row<Code, kCount>(codes, index);
     TCNUM_UNROLL for (int i = 0; i < kCount; ++i) all.code[i] = row.code[i];
-  };
-  if (bytes == 1)
-    read.template operator()<std::uint8_t>();
-  else if (bytes == 2)
-    read.template operator()<std::uint16_t>();
-  else
-    read.template operator()<std::uint32_t>();
+  });
   return all;
 }
 
@@ -110,174 +138,157 @@ __device__ void load_side(const PortableDatapath& d, const StreamTiles& tiles, s
   }
 }
 
-/// The numbers of 64 rows of A, or columns of B, in shared memory.
-struct SideMemory {
-  double* value;
-  std::uint32_t* sign;
-  std::int16_t* exponent;
-  std::uint32_t* signs;
-  std::uint8_t* special;
-
-  __device__ portable::Side side(const Format& f, int copies) const {
-    return {value, sign, exponent, signs, special, kSide, copies, f.fraction_bits};
+/// What shared memory has of 64 lines, but for their numbers.
+struct Lines {
+  std::uint32_t negative[kSide], zero[kSide], special[kSide];
+  __device__ void clear() {
+    static_assert(kSide <= kThreads);
+    if (threadIdx.x < kSide) {
+      negative[threadIdx.x] = 0;
+      zero[threadIdx.x] = 0;
+      special[threadIdx.x] = 0;
+    }
   }
-  template <int kCopies>
-  __device__ void put(int line, int place, const portable::SideNumber& number) const {
-    const int at = place * kSide + line;
-    value[at] = number.value;
-    sign[at] = number.sign;
-    TCNUM_UNROLL for (int c = 0; c < kCopies; ++c) exponent[at * kCopies + c] = number.exponent;
-    if (number.special()) special[line] = 1;
+  __device__ void add(unsigned line, const portable::Places& places) {
+    atomicOr(&negative[line], places.negative);
+    atomicOr(&zero[line], places.zero);
+    if (places.special != 0) atomicOr(&special[line], places.special);
   }
 };
-struct SumsMemory {
-  static constexpr int kACopies = 2, kBCopies = 1;  // of exponents, as patches want them
-  static constexpr int kAtOnce = 4;                 // codes that a thread loads together: k and n are multiples
+
+/// The numbers of 64 rows of A and of 64 columns of B, in shared memory.
+struct Sides {
+  portable::SideA a;
+  portable::SideB b;
+  Lines (&lines_)[2];
+  static_assert(portable::SideA::kLines == kSide);
 
   static std::size_t bytes(const PortableDatapath& d) {
     constexpr std::size_t kBoth =
-        2 * (sizeof(double) + sizeof(std::uint32_t)) + (kACopies + kBCopies) * sizeof(std::int16_t);
+        2 * sizeof(double) + sizeof(portable::SideA::Exponent) + sizeof(portable::SideB::Exponent);
     return static_cast<std::size_t>(d.k) * kSide * kBoth;
   }
-  SideMemory a, b;
-  __device__ SumsMemory(int k, std::uint32_t (&signs)[2][kSide], std::uint8_t (&special)[2][kSide]) {
-    const int size = k * kSide;
+  __device__ Sides(const PortableDatapath& d, Lines (&lines)[2]) : lines_(lines) {
+    const int size = d.k * kSide;
     auto* const values = reinterpret_cast<double*>(shared_memory);
-    auto* const words = reinterpret_cast<std::uint32_t*>(values + 2 * size);
-    auto* const exponents = reinterpret_cast<std::int16_t*>(words + 2 * size);
-    a = {values, words, exponents, signs[0], special[0]};
-    b = {values + size, words + size, exponents + kACopies * size, signs[1], special[1]};
+    auto* const exponents = reinterpret_cast<portable::SideA::Exponent*>(values + 2 * size);
+    a = {values, exponents, lines[0].negative, lines[0].zero, lines[0].special, d.a.fraction_bits};
+    b = {values + size,     reinterpret_cast<portable::SideB::Exponent*>(exponents + size),
+         lines[1].negative, lines[1].zero,
+         lines[1].special,  d.b.fraction_bits};
   }
 
-  /// Four places of a row, or of four columns, to a thread. Neighbouring threads write to neighbouring memory.
+  /// A thread takes so many places of its line apart together, of which k is a multiple, and then others so far on.
+  static constexpr unsigned kAtOnce = 4, kStep = kThreads / kSide * kAtOnce;
+  __device__ static unsigned own_line() { return threadIdx.x % kSide; }
+  __device__ static unsigned first_place() { return threadIdx.x / kSide * kAtOnce; }
+
   __device__ void load_a(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile) const {
-    for (int i = static_cast<int>(threadIdx.x); i < kSide * d.k / kAtOnce; i += kThreads) {
-      const int line = i % kSide, k = i / kSide * kAtOnce;
-      const auto codes = load_row<kAtOnce>(tiles.a, tiles.a_index(tile, line, k), d.a.storage_bytes());
-      std::uint32_t negative = 0;
-      TCNUM_UNROLL for (int e = 0; e < kAtOnce; ++e) {
-        const portable::SideNumber number = portable::read(d.a_fields, codes.code[e]);
-        const int place = d.place[k + e];
-        a.put<kACopies>(line, place, number);
-        negative |= number.sign & 1u << place % 32;  // only patches, of at most 32 places, take these
-      }
-      atomicOr(&a.signs[line], negative);
+    const unsigned line = own_line();
+    const int bytes = d.a.storage_bytes();
+    const std::uint64_t from = tiles.a_index(tile, static_cast<int>(line), 0);
+    for (unsigned k = first_place(); k < static_cast<unsigned>(d.k); k += kStep) {
+      const auto codes = load_row<kAtOnce>(tiles.a, from + k, bytes);
+      lines_[0].add(line, a.put(d.a_fields, static_cast<int>(line), d.place + k, codes.code));
     }
   }
+  /// Columns beyond the last are zero.
   __device__ void load_b(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile,
                          int first_column) const {
-    constexpr int kGroups = kSide / kAtOnce;
-    for (int i = static_cast<int>(threadIdx.x); i < kGroups * d.k; i += kThreads) {
-      const int line = i % kGroups * kAtOnce, k = i / kGroups, place = d.place[k];
-      CodeRow<std::uint32_t, kAtOnce> codes{};
-      if (first_column + line < tiles.shape.n) {  // n is a multiple of 8
-        codes = load_row<kAtOnce>(tiles.b, tiles.b_index(tile, tiles.row_of_b(tile, k), first_column + line),
-                                  d.b.storage_bytes());
+    const unsigned line = own_line(), pitch = tiles.tile_n.divisor;
+    const int column = first_column + static_cast<int>(line), bytes = d.b.storage_bytes();
+    const std::uint64_t from = tiles.b_index(tile, 0, column);
+    for (unsigned k = first_place(); k < static_cast<unsigned>(d.k); k += kStep) {
+      std::uint32_t codes[kAtOnce] = {};
+      if (column < tiles.shape.n) {
+        unsigned at[kAtOnce];
+        TCNUM_UNROLL for (unsigned e = 0; e < kAtOnce; ++e) at[e] =
+            static_cast<unsigned>(tiles.row_of_b(tile, static_cast<int>(k + e))) * pitch;
+        with_code_of(bytes, [&]<class Code>() {
+          TCNUM_UNROLL for (unsigned e = 0; e < kAtOnce; ++e) codes[e] =
+              static_cast<const Code*>(tiles.b)[from + at[e]];
+        });
       }
-      TCNUM_UNROLL for (int e = 0; e < kAtOnce; ++e) {
-        const portable::SideNumber number = portable::read(d.b_fields, codes.code[e]);
-        b.put<kBCopies>(line + e, place, number);
-        if (number.sign != 0) atomicOr(&b.signs[line + e], 1u << place % 32);
-      }
-    }
-  }
-  __device__ static void clear(const SideMemory& side) {
-    for (int line = static_cast<int>(threadIdx.x); line < kSide; line += kThreads) {
-      side.special[line] = 0;
-      side.signs[line] = 0;
+      lines_[1].add(line, b.put(d.b_fields, static_cast<int>(line), d.place + k, codes));
     }
   }
 };
 
-/// Which elements of a patch have an infinity or a NaN among their operands, as bits. `rows` and `columns` say of each
-/// line whether it has one.
-template <int kRows, int kColumns>
-__device__ std::uint32_t special_elements(const std::uint8_t* rows, const std::uint8_t* columns) {
-  const portable::Pack<std::uint8_t, kRows> of_row(rows);
-  const portable::Pack<std::uint8_t, kColumns> of_column(columns);
-  std::uint32_t any = 0;
-  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) any |= of_row.x[i];
-  TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) any |= of_column.x[j];
-  if (any == 0) return 0;
-  std::uint32_t elements = 0;
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) {
-      if ((rows[i] | columns[j]) != 0) elements |= 1u << (i * kColumns + j);
-    }
+/// The codes of a patch, of which the rows lie `pitch` apart.
+template <class Code>
+__device__ PatchCodes load_patch(const void* codes, std::uint64_t first, unsigned pitch) {
+  PatchCodes all;
+  TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+    const auto row = load_row<Code, kPatchColumns>(codes, first + static_cast<unsigned>(i) * pitch);
+    TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) all.code[i][j] = row.code[j];
   }
-  return elements;
+  return all;
 }
 
-template <bool kSeveral, class Code>
-__global__ void __launch_bounds__(kThreads, 2)
+/// The elements that patches left over, for all threads to share.
+struct Leftovers {
+  int count;
+  std::uint16_t element[kSide * kSide];
+  __device__ void add(int row, int column, std::uint32_t elements) {
+    int at = atomicAdd(&count, __popc(elements));
+    for (; elements != 0; elements &= elements - 1) {
+      const int which = __ffs(static_cast<int>(elements)) - 1;
+      element[at++] =
+          static_cast<std::uint16_t>((row + which / kPatchColumns) * kSide + column + which % kPatchColumns);
+    }
+  }
+};
+
+/// CodeC and CodeD are as wide as the formats. kSeveral: whether the datapath has several nodes.
+template <bool kSeveral, class CodeC, class CodeD>
+__global__ void __launch_bounds__(kThreads, kSumsBlocks)
     sums_kernel(const __grid_constant__ PortableDatapath d, const __grid_constant__ StreamTiles tiles,
                 StreamResult* result) {
-  constexpr int kRows = 4, kColumns = kSeveral ? 2 : 4;  // of a patch: what a thread has registers for
-  __shared__ std::uint32_t signs[2][kSide];
-  alignas(4) __shared__ std::uint8_t special[2][kSide];
-  const SumsMemory memory(d.k, signs, special);
-  const portable::Side a = memory.a.side(d.a, SumsMemory::kACopies);
-  const portable::Side b = memory.b.side(d.b, SumsMemory::kBCopies);
+  __shared__ Lines lines[2];
+  __shared__ Leftovers leftovers;
+  const Sides sides(d, lines);
   Findings findings(d, tiles, result);
+  constexpr unsigned kAcross = kSide / kPatchColumns;  // patches
+  static_assert(kSide / kPatchRows * kAcross == kThreads);
+  const int row = static_cast<int>(threadIdx.x / kAcross * kPatchRows);
+  const int column = static_cast<int>(threadIdx.x % kAcross * kPatchColumns);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
-      __syncthreads();  // all are done with what was there
-      if (first_column == 0) SumsMemory::clear(memory.a);
-      SumsMemory::clear(memory.b);
+      if (first_column == 0) lines[0].clear();
+      lines[1].clear();
+      if (threadIdx.x == 0) leftovers.count = 0;
       __syncthreads();
-      if (first_column == 0) memory.load_a(d, tiles, tile);
-      memory.load_b(d, tiles, tile, first_column);
+      if (first_column == 0) sides.load_a(d, tiles, tile);
+      sides.load_b(d, tiles, tile, first_column);
       __syncthreads();
 
-      if (!d.takes_patches) {
-        each_problem(d, tiles, tile, first_column, [&](int row, int column, std::uint64_t c) {
-          findings.compare(tile, row, first_column + column,
-                           portable::dot(d, a, row, b, column, static_cast<std::uint32_t>(c)));
-        });
-        continue;
+      std::uint32_t left = 0;
+      if (first_column + column < tiles.shape.n) {  // n is a multiple of 8
+        if (!d.takes_patches) {
+          left = PatchCodes::kAll;
+        } else {
+          // The patch lies in one instruction tile.
+          const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
+          const unsigned pitch = tiles.tile_n.divisor;
+          PatchCodes results;
+          left = portable::patch<CodeC, kSeveral>(
+              d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); }, results);
+          const PatchCodes observed = load_patch<CodeD>(tiles.d, from, pitch);
+          findings.compare(findings.index(tile, row, first_column + column), results, observed, left);
+        }
+        if (left != 0) leftovers.add(row, column, left);
       }
-      for (int number = static_cast<int>(threadIdx.x); number < kSide / kRows * (kSide / kColumns);
-           number += kThreads) {
-        const int row = number / (kSide / kColumns) * kRows, column = number % (kSide / kColumns) * kColumns;
-        if (first_column + column >= tiles.shape.n) continue;  // n is a multiple of 8
-        // The patch lies in one instruction tile.
-        const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
-        const auto row_index = [&](int i) { return from + static_cast<unsigned>(i) * tiles.tile_n.divisor; };
-        std::uint32_t results[kRows][kColumns];
-        std::uint32_t extraordinary = special_elements<kRows, kColumns>(special[0] + row, special[1] + column);
-        constexpr std::uint32_t kAll = (1u << (kRows * kColumns)) - 1;
-        if (extraordinary != kAll) {
-          extraordinary |= portable::patch<Code, kRows, kColumns, kSeveral>(
-              d, a, row, b, column, [&](int i) { return load_row<Code, kColumns>(tiles.c, row_index(i)); }, results);
-        }
-        const stream::IndexHash first(findings.index(tile, row, first_column + column));
-        std::uint32_t wrong = 0;
-        const auto compare = [&](std::uint32_t without) {
-          TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-            const auto observed = load_row<kColumns>(tiles.d, row_index(i), d.result.storage_bytes());
-            TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-              const std::uint32_t here = 1u << (i * kColumns + j);
-              const bool counts = (without & here) == 0;
-              findings.add(first, i * tiles.shape.n + j, observed.code[j], counts);
-              if (counts && results[i][j] != observed.code[j]) wrong |= here;
-            }
-          }
-        };
-        if (extraordinary == 0)
-          compare(0);
-        else
-          compare(extraordinary);
-        for (; wrong != 0; wrong &= wrong - 1) {
-          const int at = __ffs(static_cast<int>(wrong)) - 1;
-          findings.disagree(findings.index(tile, row + at / kColumns, first_column + column + at % kColumns));
-        }
-        for (; extraordinary != 0; extraordinary &= extraordinary - 1) {
-          const int at = __ffs(static_cast<int>(extraordinary)) - 1;
-          const int i = row + at / kColumns, j = column + at % kColumns;
-          const std::uint64_t code = load_code(tiles.c, tiles.c_index(tile, i, first_column + j), d.c.storage_bytes());
-          findings.compare(tile, i, first_column + j, portable::dot(d, a, i, b, j, static_cast<std::uint32_t>(code)));
-        }
+      // All are done with what is in shared memory then, but for the leftovers.
+      if (__syncthreads_or(left != 0) == 0) continue;
+      for (int i = static_cast<int>(threadIdx.x); i < leftovers.count; i += kThreads) {
+        const int at = leftovers.element[i], in_row = at / kSide, in_column = at % kSide;
+        const std::uint64_t place = tiles.c_index(tile, in_row, first_column + in_column);
+        const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
+        findings.compare(findings.index(tile, in_row, first_column + in_column),
+                         portable::dot(d, sides.a, in_row, sides.b, in_column, c),
+                         static_cast<const CodeD*>(tiles.d)[place]);
       }
+      __syncthreads();
     }
   }
   findings.add_digest();
@@ -325,34 +336,30 @@ __global__ void __launch_bounds__(kThreads)
   findings.add_digest();
 }
 
-/// Allows a kernel so much dynamic shared memory, and launches it.
-template <class Kernel, class... Arguments>
-cudaError_t launch(Kernel kernel, std::uint64_t tiles, std::size_t bytes, const Arguments&... arguments) {
-  if (const cudaError_t error = cudaFuncSetAttribute(
-          reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-      error != cudaSuccess) {
-    return error;
-  }
-  kernel<<<static_cast<unsigned>(std::min(kMostBlocks, tiles)), kThreads, bytes>>>(arguments...);
-  return cudaGetLastError();
-}
-
 }  // namespace
 
 cudaError_t launch_comparison(const PortableDatapath& d, const StreamTiles& tiles, StreamResult* result) {
   const std::size_t line = static_cast<std::size_t>(d.k) * kSide;  // numbers of a side
   switch (d.kind) {
     case PortableDatapath::Kind::integers:
-      return launch(one_by_one_kernel<Integers>, tiles.count, 2 * line * sizeof(Integers::Number), d, tiles, result);
+      return launch_resident(one_by_one_kernel<Integers>, kThreads, 2 * line * sizeof(Integers::Number), tiles.count, d,
+                             tiles, result);
     case PortableDatapath::Kind::fma_chain:
-      return launch(one_by_one_kernel<FmaChain>, tiles.count, 2 * line * sizeof(FmaChain::Number), d, tiles, result);
+      return launch_resident(one_by_one_kernel<FmaChain>, kThreads, 2 * line * sizeof(FmaChain::Number), tiles.count, d,
+                             tiles, result);
     case PortableDatapath::Kind::sums:
       break;
   }
-  const bool narrow = d.c.storage_bytes() == 2;
-  const auto kernel = d.nodes > 1 ? (narrow ? sums_kernel<true, std::uint16_t> : sums_kernel<true, std::uint32_t>)
-                                  : (narrow ? sums_kernel<false, std::uint16_t> : sums_kernel<false, std::uint32_t>);
-  return launch(kernel, tiles.count, SumsMemory::bytes(d), d, tiles, result);
+  const auto with_codes = [&]<bool kSeveral>() {
+    constexpr int kHalf = 2;  // bytes
+    const bool c_is_half = d.c.storage_bytes() == kHalf, d_is_half = d.result.storage_bytes() == kHalf;
+    return c_is_half   ? d_is_half ? sums_kernel<kSeveral, std::uint16_t, std::uint16_t>
+                                   : sums_kernel<kSeveral, std::uint16_t, std::uint32_t>
+             : d_is_half ? sums_kernel<kSeveral, std::uint32_t, std::uint16_t>
+                       : sums_kernel<kSeveral, std::uint32_t, std::uint32_t>;
+  };
+  const auto kernel = d.nodes > 1 ? with_codes.operator()<true>() : with_codes.operator()<false>();
+  return launch_resident(kernel, kThreads, Sides::bytes(d), tiles.count, d, tiles, result);
 }
 
 }  // namespace tcnum

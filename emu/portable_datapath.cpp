@@ -1,6 +1,8 @@
 #include "portable_datapath.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "fma_chain.hpp"
@@ -84,48 +86,69 @@ PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
   return made;
 }
 
-/// Fills in how the node rounds, if patches can.
-bool make_rounding(const PortableDatapath& d, const Unit& unit, bool last, PatchNode& node) {
-  constexpr int kMostBits = 30, kMostExponent = 300;  // double precision holds these
-  constexpr int kBias = 1023;
-  if (unit.result.count != 1) return false;
+constexpr int kDoubleBias = 1023, kDoubleHighFraction = 20;
+std::uint32_t high_word_of_power(int exponent) {
+  return static_cast<std::uint32_t>(exponent + kDoubleBias) << kDoubleHighFraction;
+}
+
+bool has_exponents_of(const RoundStep& s, const Format& f) {
+  return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment &&
+         s.subnormals == Subnormals::kept;
+}
+bool rounds_to_nearest(const RoundStep& s, const Format& f) {
+  return has_exponents_of(s, f) && s.fraction_bits == f.fraction_bits && s.rounding == Rounding::nearest_even &&
+         (s.overflow == Overflow::infinity || s.overflow == Overflow::ieee);
+}
+bool rounds_toward_zero(const RoundStep& s, const Format& f) {
+  return has_exponents_of(s, f) && s.fraction_bits <= f.fraction_bits && s.rounding == Rounding::toward_zero &&
+         s.overflow != Overflow::wrap;
+}
+
+/// How a node rounds, if patches can; and the format of its result.
+struct RoundingOfPatch {
+  PatchRounding rounding;
+  FormatId result;
+};
+std::optional<RoundingOfPatch> rounding_of(const Unit& unit) {
+  constexpr Format kFp32 = format(FormatId::fp32), kFp16 = format(FormatId::fp16);
+  const auto& steps = unit.result.step;
+  if (unit.result.count == 1 && rounds_toward_zero(steps[0], kFp32))
+    return RoundingOfPatch{PatchRounding::fp32_toward_zero, FormatId::fp32};
+  if (unit.result.count == 1 && rounds_to_nearest(steps[0], kFp32))
+    return RoundingOfPatch{PatchRounding::fp32_nearest, FormatId::fp32};
+  if (unit.result.count == 1 && rounds_to_nearest(steps[0], kFp16))
+    return RoundingOfPatch{PatchRounding::fp16_nearest, FormatId::fp16};
+  if (unit.result.count == 2 && rounds_toward_zero(steps[0], kFp32) && steps[0].fraction_bits == kFp32.fraction_bits &&
+      rounds_to_nearest(steps[1], kFp16))
+    return RoundingOfPatch{PatchRounding::fp16_nearest_of_fp32, FormatId::fp16};
+  return std::nullopt;
+}
+
+/// Fills in how the node rounds.
+void put_rounding(const Unit& unit, RoundingOfPatch how, PatchNode& node) {
+  const Format f = format(how.result);
   const RoundStep& s = unit.result.step[0];
-  node.to_nearest = s.rounding == Rounding::nearest_even;
-  node.kept_signs = unit.underflow_sign == UnderflowSign::kept ? ~0u : 0;
-  node.coarse = static_cast<std::uint32_t>(52 - s.fraction_bits) << 20;
-  node.result_bits = s.fraction_bits;
-  node.lowest = static_cast<std::uint32_t>(s.min_exponent + kBias);
-  node.highest = static_cast<std::uint32_t>(s.max_exponent + kBias);
-  const bool usable = !s.from_alignment && (node.to_nearest || s.rounding == Rounding::toward_zero) &&
-                      s.fraction_bits <= kMostBits && s.min_exponent >= -kMostExponent &&
-                      s.max_exponent <= kMostExponent && s.min_exponent < s.max_exponent &&
-                      s.subnormals == Subnormals::kept && s.overflow != Overflow::wrap;
-  if (!usable || !last) return usable;
-  const Format& f = d.result;
-  if (!f.has_infinity() || f.padding_bits != 0 || s.fraction_bits > f.fraction_bits ||
-      s.min_exponent != f.min_exponent() || s.max_exponent != f.max_exponent() ||
-      unit.zero_sign != ZeroSign::positive) {
-    return false;
-  }
-  node.up = f.fraction_bits - s.fraction_bits;
-  node.sign_down = 32 - f.storage_bits;
+  node.rounding = how.rounding;
+  if (unit.underflow_sign != UnderflowSign::kept) node.dropped = 1u << (f.storage_bits - 1);
+  if (how.rounding != PatchRounding::fp32_toward_zero) return;
+  const int cut = f.fraction_bits - s.fraction_bits;
   const std::uint32_t infinity = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits)) << f.fraction_bits;
-  node.largest = infinity - (1u << node.up);
-  const bool to_infinity = s.overflow == Overflow::infinity || (s.overflow == Overflow::ieee && node.to_nearest);
-  node.beyond = to_infinity ? infinity : node.largest;
-  return true;
+  node.kept_bits = ~0u << cut;
+  node.overflow = std::ldexp(1.0, s.max_exponent + 1);
+  node.beyond = s.overflow == Overflow::infinity ? infinity : infinity - (1u << cut);
 }
 
 /// What patches want to know of the datapath; false if there is something in it that they cannot do.
 bool make_patches(PortableDatapath& d) {
   constexpr int kMostPlaces = 32;        // whose signs are bits of a word
-  constexpr int kMostFractionBits = 28;  // a product of them fits 30
-  constexpr int kSumBits = 29;           // each product is below 2^(fraction_bits + 2) units
+  constexpr int kMostFractionBits = 40;  // a sum of them is below 2^51 units
   const bool known_c = d.c.id == FormatId::fp32 || d.c.id == FormatId::fp16;
   if (d.k > kMostPlaces || d.nodes > PortableDatapath::kMostPatchNodes || !known_c ||
       d.c_rule.subnormals == Subnormals::flushed) {
     return false;
   }
+  const bool from_minimum = d.c_rule.subnormal_exponent == SubnormalExponent::minimum;
+  FormatId before = d.c.id;
   for (int i = 0; i < d.nodes; ++i) {
     const PortableNode& from = d.node[i];
     const Unit& unit = d.units[from.unit];
@@ -139,19 +162,32 @@ bool make_patches(PortableDatapath& d) {
       if (other >= 0) node.takes_before = true;
       if (other == PortableNode::kAccumulator) node.takes_c = true;
     }
-    if (i > 0 && d.c_rule.subnormal_exponent == SubnormalExponent::minimum) {
-      node.before_floor = d.units[d.node[i - 1].unit].result.step[0].min_exponent;
-    }
-    if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
-      node.alignment = std::max(node.alignment, unit.zero_exponent.value);
-    }
-    node.fraction_bits = from.is_pair ? 0 : unit.fraction_bits;
-    if (!make_rounding(d, unit, i + 1 == d.nodes, node)) return false;
-    if (from.is_pair) continue;
-    if (unit.align_rounding != Rounding::toward_zero || unit.fraction_bits > kMostFractionBits ||
-        from.count > 1 << (kSumBits - unit.fraction_bits)) {
+    const auto rounding = rounding_of(unit);
+    if (!rounding) return false;
+    put_rounding(unit, *rounding, node);
+    if (from.is_pair) {
+      // The sum of two numbers of a format is rounded as the machine's own additions are.
+      const bool own = (rounding->rounding == PatchRounding::fp32_nearest ||
+                        (rounding->rounding == PatchRounding::fp16_nearest && d.c.id == FormatId::fp16 &&
+                         before == FormatId::fp16)) &&
+                       node.takes_c && node.takes_before && unit.underflow_sign == UnderflowSign::kept;
+      if (!own) return false;
+    } else if (unit.align_rounding != Rounding::toward_zero || unit.fraction_bits > kMostFractionBits) {
       return false;
+    } else {
+      if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
+        node.alignment = std::max(node.alignment, unit.zero_exponent.value);
+      }
+      if (from_minimum) {
+        node.c_floor = high_word_of_power(d.c.min_exponent());
+        node.before_floor = high_word_of_power(format(before).min_exponent());
+      }
+      // 2^52 + 2^51, where 2^0 is.
+      node.grid = (static_cast<std::uint32_t>(52 - unit.fraction_bits) << kDoubleHighFraction) +
+                  (1u << (kDoubleHighFraction - 1));
     }
+    if (i + 1 == d.nodes && (rounding->result != d.result.id || unit.zero_sign != ZeroSign::positive)) return false;
+    before = rounding->result;
   }
   return true;
 }

@@ -29,27 +29,31 @@ struct PortableFields {
   int floor = 0;                    ///< no number takes part in alignment with a smaller exponent
 };
 
-/// What patches of problems (portable_patch.hpp) want to know of a node.
+/// How patches round, to codes of fp32 or fp16: as hardware's conversions do.
+enum class PatchRounding : std::uint8_t {
+  fp32_toward_zero,
+  fp32_nearest,
+  fp16_nearest,
+  fp16_nearest_of_fp32,  ///< toward zero to fp32 first
+};
+
+/// What patches of problems (portable_patch.hpp) want to know of a node. High words are those of doubles.
 struct PatchNode {
   static constexpr int kLowest = -900;  ///< alignment where all is zero: below every other, and doubles have it
 
   int first = 0, count = 0;  ///< as of PortableNode
   std::uint32_t places = 0;  ///< of its products, as bits
   bool takes_c = false, takes_before = false, is_pair = false;
-  int alignment = kLowest;     ///< at least this
-  int before_floor = kLowest;  ///< the exponent that the result before takes part with, at least
-  int fraction_bits = 0;       ///< of the alignment
+  int alignment = kLowest;  ///< at least this
+  /// As high words: the least exponents that c and the result before take part with, unless they are zero.
+  std::uint32_t c_floor = 0, before_floor = 0;
+  std::uint32_t grid = 0;  ///< from an alignment to 1.5 · 2^52 units of the sum, as high words
 
-  // Rounding, toward zero or to nearest even. Exponents are those of a double's field.
-  bool to_nearest = false;
-  std::uint32_t kept_signs = 0;  ///< all ones if a number that becomes zero keeps its sign
-  int result_bits = 0;
-  std::uint32_t coarse = 0;  ///< from an exponent to that of 2^52 units in the result's last place, as a high word
-  std::uint32_t lowest = 0, highest = 0;
-  // Of the last node: codes without their sign, of the largest number and of what a larger one becomes; how far up
-  // codes of result_bits go, and how far down a sign does from the highest of 32 bits.
-  int up = 0, sign_down = 0;
-  std::uint32_t largest = 0, beyond = 0;
+  PatchRounding rounding = PatchRounding::fp32_toward_zero;
+  std::uint32_t kept_bits = ~0u;  ///< of the code of a number that is rounded toward zero
+  double overflow = 0;            ///< the least magnitude whose rounding toward zero overflows, to `beyond`
+  std::uint32_t beyond = 0;
+  std::uint32_t dropped = 0;  ///< −0, if a number that becomes zero loses its sign
 };
 
 struct PortableDatapath {

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "portable_datapath.hpp"
 #include "rounding_steps.hpp"
@@ -82,46 +83,102 @@ TCNUM_HOST_DEVICE inline double from_words(std::uint32_t high, std::uint32_t low
 inline constexpr std::uint32_t kSignBit = 1u << 31;
 inline constexpr int kBias = 1023, kHighFraction = 20;  ///< of a double, and of its high word
 
-/// Numbers of the rows of A, or the columns of B, place by place (PortableDatapath::place): what is of row r's number
-/// at place p is element p · pitch + r.
-struct Side {
-  const double* value;           ///< magnitudes; of an infinity 1, of a NaN 0
-  const std::uint32_t* sign;     ///< 0, or all ones of a negative number
-  const std::int16_t* exponent;  ///< `copies` of each
-  const std::uint32_t* signs;    ///< of each row: the signs at the first 32 places, as bits
-  /// Of each row: whether any of its numbers is an infinity or a NaN, which has kSpecial as its exponent.
-  const std::uint8_t* special;
-  int pitch, copies, fraction_bits;
-  static constexpr std::int16_t kSpecial = 8000;
+/// 2^exponents side by side, twice.
+TCNUM_HOST_DEVICE inline std::uint32_t twice(int exponent) {
+  return static_cast<std::uint32_t>(static_cast<std::uint16_t>(exponent)) * 0x10001u;
+}
 
-  TCNUM_HOST_DEVICE int exponent_at(int at) const { return exponent[at * copies]; }
-  TCNUM_HOST_DEVICE bool is_special(int at) const { return exponent_at(at) == kSpecial; }
-  TCNUM_HOST_DEVICE bool negative(int at) const { return sign[at] != 0; }
+/// Places of a line, as bits: place p of the first 32 is bit p, and others fall on them too.
+struct Places {
+  std::uint32_t negative = 0;
+  std::uint32_t zero = 0;     ///< zeros and NaNs
+  std::uint32_t special = 0;  ///< infinities and NaNs
+};
+
+/// Numbers of 64 lines, which are rows of A or columns of B, place by place (PortableDatapath::place). An infinity is a
+/// 1 and a NaN a 0 that are marked. All are a little larger than they are, zeros too, which is what patches cut them by
+/// (portable_patch.hpp): a double's last bits are not zero.
+template <bool kIsA>
+struct Side {
+  static constexpr int kLines = 64;
+  static constexpr std::uint32_t kOrdinary = 1, kSpecial = 3;              ///< low words of values
+  using Exponent = std::conditional_t<kIsA, std::uint32_t, std::int16_t>;  ///< two copies side by side, or one
+
+  double* value;  ///< with signs
+  Exponent* exponent;
+  std::uint32_t *negative, *zero, *special;  ///< of each line: Places
+  int fraction_bits;
+
+  /// Where the value at a place of a line is. Of every four of B, the first two are in one half of the lines and the
+  /// others in the other: neighbouring threads, which load four each, then load from neighbouring memory.
+  TCNUM_HOST_DEVICE static int value_at(int place, int line) {
+    constexpr int kHalf = kLines / 2;
+    return place * kLines + (kIsA ? line : (line & 2) * (kHalf / 2) + (line >> 2) * 2 + (line & 1));
+  }
+  TCNUM_HOST_DEVICE int exponent_at(int place, int line) const {
+    return static_cast<std::int16_t>(exponent[place * kLines + line]);
+  }
+  TCNUM_HOST_DEVICE bool is_special(int place, int line) const {
+    return low_word(value[value_at(place, line)]) == kSpecial;
+  }
+  TCNUM_HOST_DEVICE bool is_zero(int place, int line) const {
+    return (high_word(value[value_at(place, line)]) & ~kSignBit) == 0;
+  }
+  TCNUM_HOST_DEVICE bool is_negative(int place, int line) const {
+    return (high_word(value[value_at(place, line)]) & kSignBit) != 0;
+  }
   /// The significand, in units of its last place.
-  TCNUM_HOST_DEVICE std::uint32_t magnitude(int at) const {
-    return static_cast<std::uint32_t>(value[at] * power_of_two(fraction_bits - exponent_at(at)));
+  TCNUM_HOST_DEVICE std::uint32_t magnitude(int place, int line) const {
+    const double x = value[value_at(place, line)] * power_of_two(fraction_bits - exponent_at(place, line));
+    return static_cast<std::uint32_t>(x < 0 ? -x : x);
+  }
+
+  /// Takes codes of a line apart, of which number i goes to place[i]. What it returns is to be added to the line's.
+  template <int kCount>
+  TCNUM_HOST_DEVICE Places put(const PortableFields& fields, int line, const std::uint16_t* place,
+                               const std::uint32_t (&code)[kCount]) const {
+    const int up = 32 - fields.storage_bits, down = up + fields.padding_bits;
+    const double scale = power_of_two(kBias - fields.bias);
+    Places places;
+    bool any_special = false;
+    TCNUM_UNROLL for (int i = 0; i < kCount; ++i) {
+      const std::uint32_t top = code[i] << up, magnitude = (top & ~kSignBit) >> down;
+      any_special |= magnitude >= fields.first_special;
+      // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
+      const std::uint32_t fraction = magnitude << (kHighFraction - fields.fraction_bits);
+      const std::uint32_t high = magnitude < fields.smallest ? 0 : high_word(from_words(fraction, 0) * scale);
+      const int own = static_cast<int>(high >> kHighFraction) - kBias, raised = own < fields.floor ? fields.floor : own;
+      put(place[i], line, high | (top & kSignBit), kOrdinary, high == 0 ? kNoExponent : raised);
+      const std::uint32_t bit = 1u << place[i] % 32;
+      places.negative |= (top & kSignBit) != 0 ? bit : 0;
+      places.zero |= high == 0 ? bit : 0;
+    }
+    if (any_special) put_special(fields, line, place, code, places);
+    return places;
+  }
+
+ private:
+  TCNUM_HOST_DEVICE void put(int place, int line, std::uint32_t high, std::uint32_t low, int its_exponent) const {
+    value[value_at(place, line)] = from_words(high, low);
+    exponent[place * kLines + line] = static_cast<Exponent>(kIsA ? twice(its_exponent) : its_exponent);
+  }
+  template <int kCount>
+  TCNUM_HOST_DEVICE void put_special(const PortableFields& fields, int line, const std::uint16_t* place,
+                                     const std::uint32_t (&code)[kCount], Places& places) const {
+    for (int i = 0; i < kCount; ++i) {
+      const std::uint32_t top = code[i] << (32 - fields.storage_bits), bit = 1u << place[i] % 32;
+      const std::uint32_t magnitude = (top & ~kSignBit) >> (32 - fields.storage_bits + fields.padding_bits);
+      if (magnitude < fields.first_special) continue;
+      const bool is_infinity = magnitude == fields.infinity;
+      const std::uint32_t high = is_infinity ? static_cast<std::uint32_t>(kBias) << kHighFraction : 0;
+      put(place[i], line, high | (top & kSignBit), kSpecial, is_infinity ? 0 : kNoExponent);
+      places.special |= bit;
+      places.zero |= is_infinity ? 0 : bit;
+    }
   }
 };
-
-/// What a Side has of a number.
-struct SideNumber {
-  double value;
-  std::uint32_t sign;
-  std::int16_t exponent;
-  TCNUM_HOST_DEVICE bool special() const { return exponent == Side::kSpecial; }
-};
-TCNUM_HOST_DEVICE inline SideNumber read(const PortableFields& fields, std::uint32_t code) {
-  const std::uint32_t negative = code >> (fields.storage_bits - 1);
-  const std::uint32_t magnitude = (code ^ negative << (fields.storage_bits - 1)) >> fields.padding_bits;
-  const std::uint32_t sign = 0 - negative;
-  if (magnitude >= fields.first_special) return {magnitude == fields.infinity ? 1.0 : 0.0, sign, Side::kSpecial};
-  if (magnitude < fields.smallest) return {0, sign, static_cast<std::int16_t>(kNoExponent)};
-  // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
-  const double value =
-      from_words(magnitude << (kHighFraction - fields.fraction_bits), 0) * power_of_two(kBias - fields.bias);
-  const int exponent = static_cast<int>(high_word(value) >> kHighFraction) - kBias;
-  return {value, sign, static_cast<std::int16_t>(exponent < fields.floor ? fields.floor : exponent)};
-}
+using SideA = Side<true>;
+using SideB = Side<false>;
 
 /// A node's result: ±magnitude · 2^lsb, or one that is not finite.
 struct Value {
@@ -186,12 +243,13 @@ TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value& v, 
 }
 
 /// The sign of a sum that is zero.
-TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const PortableNode& node, const Unit& unit, const Side& a, int row,
-                                                   const Side& b, int column, const Value* first, const Value* second) {
+TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const PortableNode& node, const Unit& unit, const SideA& a, int row,
+                                                   const SideB& b, int column, const Value* first,
+                                                   const Value* second) {
   if (unit.zero_sign == ZeroSign::positive) return false;
   bool all = true, any = false;
   for (int p = node.first; p < node.first + node.count; ++p) {
-    const bool negative = a.negative(p * a.pitch + row) != b.negative(p * b.pitch + column);
+    const bool negative = a.is_negative(p, row) != b.is_negative(p, column);
     all = all && negative;
     any = any || negative;
   }
@@ -204,8 +262,8 @@ TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const PortableNode& node, con
 }
 
 /// The sum of a node's finite terms, which is in units of 2^(alignment − fraction_bits), rounded.
-TCNUM_HOST_DEVICE inline Value total(const PortableDatapath& d, const PortableNode& node, const Side& a, int row,
-                                     const Side& b, int column, int alignment, std::int64_t sum, const Value* first,
+TCNUM_HOST_DEVICE inline Value total(const PortableDatapath& d, const PortableNode& node, const SideA& a, int row,
+                                     const SideB& b, int column, int alignment, std::int64_t sum, const Value* first,
                                      const Value* second) {
   const Unit& unit = d.units[node.unit];
   const int lsb = alignment - unit.fraction_bits;
@@ -276,19 +334,19 @@ struct Specials {
 };
 
 /// A product of which one operand at least is an infinity or a NaN.
-TCNUM_HOST_DEVICE inline void add_special_product(const Side& a, int at_a, const Side& b, int at_b,
+TCNUM_HOST_DEVICE inline void add_special_product(const SideA& a, int row, const SideB& b, int column, int place,
                                                   Specials& specials) {
-  if (!a.is_special(at_a) && !b.is_special(at_b)) return;
+  if (!a.is_special(place, row) && !b.is_special(place, column)) return;
   // A special operand of value 0 is a NaN; an ordinary one is a zero, of which infinity makes a NaN too.
-  if (a.value[at_a] == 0 || b.value[at_b] == 0)
+  if (a.is_zero(place, row) || b.is_zero(place, column))
     specials.nan = true;
   else
-    specials.add_infinity(a.negative(at_a) != b.negative(at_b));
+    specials.add_infinity(a.is_negative(place, row) != b.is_negative(place, column));
 }
 
 /// Any dot problem of a datapath of sums.
-TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side& a, int row, const Side& b, int column,
-                                           std::uint32_t c_code) {
+TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const SideA& a, int row, const SideB& b,
+                                           int column, std::uint32_t c_code) {
   const Value c = accumulator(d, c_code);
   const bool special = a.special[row] != 0 || b.special[column] != 0;
   Value results[PortableDatapath::kMostNodes];
@@ -306,7 +364,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side
     if (first != nullptr) specials.add(*first);
     if (second != nullptr) specials.add(*second);
     for (int p = node.first; special && p < end; ++p) {
-      add_special_product(a, p * a.pitch + row, b, p * b.pitch + column, specials);
+      add_special_product(a, row, b, column, p, specials);
     }
     if (specials.any()) {
       results[number] = specials.result();
@@ -320,17 +378,16 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const PortableDatapath& d, const Side
     if (first != nullptr) highest = exponent_of(*first);
     if (second != nullptr && exponent_of(*second) > highest) highest = exponent_of(*second);
     for (int p = node.first; p < end; ++p) {
-      const int exponent = a.exponent_at(p * a.pitch + row) + b.exponent_at(p * b.pitch + column);
+      const int exponent = a.exponent_at(p, row) + b.exponent_at(p, column);
       if (exponent > highest) highest = exponent;
     }
     const int alignment = alignment_of(unit, highest);
     const Shift shift = shift_of(d, unit);
     std::int64_t sum = 0;
     for (int p = node.first; p < end; ++p) {
-      const int at_a = p * a.pitch + row, at_b = p * b.pitch + column;
-      const std::uint32_t magnitude = a.magnitude(at_a) * b.magnitude(at_b) << shift.up;
-      const int down = alignment + shift.down - a.exponent_at(at_a) - b.exponent_at(at_b);
-      const bool negative = a.negative(at_a) != b.negative(at_b);
+      const std::uint32_t magnitude = a.magnitude(p, row) * b.magnitude(p, column) << shift.up;
+      const int down = alignment + shift.down - a.exponent_at(p, row) - b.exponent_at(p, column);
+      const bool negative = a.is_negative(p, row) != b.is_negative(p, column);
       const std::int64_t kept = magnitude == 0 ? 0 : round_right(magnitude, down, negative, unit.align_rounding);
       sum += negative ? -kept : kept;
     }

@@ -1,56 +1,83 @@
 // A patch of rows × columns of dot problems at once, for what is ordinary: the way to a trillion results.
 //
-// Everything is done in double precision, in which all that must be exact is. Cutting a number below 2^l is an addition
-// of 2^(l + 52) toward zero: what is left of it, in units of 2^l, are then the last bits of the sum, and a product is
-// cut by the fused multiply-add that makes it. Signs are kept apart, so that cuts toward zero are cuts of magnitudes. A
-// sum of products, of which 32 bits hold all, is one of integers; c, or the result of the sum before, is added to it in
-// double precision, exactly. Rounding to a result is again an addition, toward zero or to nearest even.
+// Sums are kept in double precision, each in a binade of which the last place is the last bit that alignment keeps, so
+// that one fused multiply-add toward zero multiplies, cuts and adds. It would cut negative products away from zero,
+// were all numbers not a little larger than they are (Side): too little for any bit that is kept of a positive product,
+// but enough to bring every negative one, exact or not, one unit below its cut. The sum begins with as many units as it
+// has negative terms. Results are rounded by the machine's own conversions, which is what hardware's rules amount to.
 #pragma once
 
-#include <cstring>
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#else
+#include <cfenv>
+#endif
 
 #include "portable_dot.hpp"
 
 namespace tcnum::portable {
 
-/// grid + x toward zero, 0 ≤ x < grid = 2^n: the last bits are x in units of 2^(n − 52), cut.
-TCNUM_HOST_DEVICE inline double cut(double x, double grid) {
+/// a · b + c toward zero.
+TCNUM_HOST_DEVICE inline double multiply_add_toward_zero(double a, double b, double c) {
 #ifdef __CUDA_ARCH__
-  return __dadd_rz(x, grid);
+  return __fma_rz(a, b, c);
+#elif !defined(__CUDACC__)
+  const int mode = std::fegetround();
+  std::fesetround(FE_TOWARDZERO);
+  const volatile double x = a, y = b, z = c;  // keeps the sum between the two changes of mode
+  const volatile double sum = std::fma(x, y, z);
+  std::fesetround(mode);
+  return sum;
 #else
-  const double unit = grid * 0x1p-52;
-  return grid + std::floor(x / unit) * unit;
+  return a * b + c;  // nvcc's form for the host, which nothing calls
 #endif
 }
-/// The same of a · b, which must be exact.
-TCNUM_HOST_DEVICE inline double cut_product(double a, double b, double grid) {
+TCNUM_HOST_DEVICE inline double add_toward_zero(double x, double y) {
 #ifdef __CUDA_ARCH__
-  return __fma_rz(a, b, grid);
+  return __dadd_rz(x, y);
 #else
-  return cut(a * b, grid);
-#endif
-}
-/// a · b + c, which must be exact.
-TCNUM_HOST_DEVICE inline double multiply_add(double a, double b, double c) {
-#ifdef __CUDA_ARCH__
-  return __fma_rn(a, b, c);
-#else
-  return a * b + c;
+  return multiply_add_toward_zero(x, 1, y);
 #endif
 }
 
-/// x + y, rounded to odd: toward zero, and with an odd last bit if that left out anything. Rounding it again, to at
-/// most 51 bits, gives what rounding the exact sum does.
-TCNUM_HOST_DEVICE inline double add_to_odd(double x, double y) {
-  const double sum = x + y, part = sum - x;
-  const double rest = (x - (sum - part)) + (y - part);  // exact: Knuth's TwoSum
-  if (rest == 0) return sum;
-  std::uint32_t high = high_word(sum), low = low_word(sum);
-  if ((high_word(rest) ^ high) & kSignBit) {  // it was rounded away from zero
-    if (low == 0) --high;
-    --low;
-  }
-  return from_words(high, low | 1);
+TCNUM_HOST_DEVICE inline float float_of(std::uint32_t code) {
+#ifdef __CUDA_ARCH__
+  return __uint_as_float(code);
+#else
+  return std::bit_cast<float>(code);
+#endif
+}
+TCNUM_HOST_DEVICE inline std::uint32_t code_of(float x) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(x);
+#else
+  return std::bit_cast<std::uint32_t>(x);
+#endif
+}
+TCNUM_HOST_DEVICE inline float to_float_toward_zero(double x) {
+#ifdef __CUDA_ARCH__
+  return __double2float_rz(x);
+#else
+  const float nearest = static_cast<float>(x);
+  return std::fabs(static_cast<double>(nearest)) > std::fabs(x) ? std::nextafter(nearest, 0.0f) : nearest;
+#endif
+}
+/// The code of fp16 that is nearest.
+TCNUM_HOST_DEVICE inline std::uint32_t to_half(double x) {
+#ifdef __CUDA_ARCH__
+  return __half_as_ushort(__double2half(x));
+#else
+  constexpr Format kFp16 = format(FormatId::fp16);
+  constexpr std::uint32_t kInfinity = 0x7c00;
+  const std::uint32_t sign = high_word(x) >> 31 << 15, field = high_word(x) >> kHighFraction & 0x7ff;
+  const auto lowest = static_cast<std::uint32_t>(kFp16.min_exponent() + kBias);
+  if (field >= static_cast<std::uint32_t>(kFp16.max_exponent() + 1 + kBias)) return sign | kInfinity;
+  // The last bits of a number that has this added are in units of the result's last place.
+  const std::uint32_t own = field < lowest ? lowest : field;
+  const double coarse = power_of_two(static_cast<int>(own) - kBias + 52 - kFp16.fraction_bits);
+  const std::uint32_t units = low_word(std::fabs(x) + coarse);
+  return sign | (((own - lowest) << kFp16.fraction_bits) + units);  // a carry goes on into the exponent
+#endif
 }
 
 /// Two pairs of 16-bit numbers added, and the larger of each sum and that of `c`.
@@ -67,18 +94,18 @@ TCNUM_HOST_DEVICE inline std::uint32_t add_max(std::uint32_t a, std::uint32_t b,
   return both;
 #endif
 }
-TCNUM_HOST_DEVICE inline std::uint32_t twice(int exponent) {
-  return static_cast<std::uint32_t>(static_cast<std::uint16_t>(exponent)) * 0x10001u;
-}
-TCNUM_HOST_DEVICE inline int half(std::uint32_t both, int which) {
-  return static_cast<std::int16_t>(both >> (16 * which));
+/// One of two exponents, as the high word of a double with that exponent. It is negative below what doubles have.
+TCNUM_HOST_DEVICE inline std::int32_t high_word_of(std::uint32_t exponents, int which) {
+  constexpr std::uint32_t kZero = static_cast<std::uint32_t>(kBias) << kHighFraction;
+  const std::uint32_t up = which == 0 ? exponents << kHighFraction : (exponents & 0xffff0000u) << (kHighFraction - 16);
+  return static_cast<std::int32_t>(up + kZero);
 }
 
-TCNUM_HOST_DEVICE inline int count_bits(std::uint32_t x) {
+TCNUM_HOST_DEVICE inline std::uint32_t count_bits(std::uint32_t x) {
 #ifdef __CUDA_ARCH__
-  return __popc(x);
+  return static_cast<std::uint32_t>(__popc(x));
 #else
-  return std::popcount(x);
+  return static_cast<std::uint32_t>(std::popcount(x));
 #endif
 }
 
@@ -100,161 +127,238 @@ struct Pack {
   }
 };
 
-/// A finite c as a double. Code is as wide as its format: fp32, or fp16.
+/// The number of a code of fp32 or fp16; Code is as wide as the format.
 template <class Code>
-TCNUM_HOST_DEVICE double c_value(std::uint32_t code) {
+TCNUM_HOST_DEVICE float value_of(std::uint32_t code) {
   if constexpr (sizeof(Code) == 4) {
+    return float_of(code);
+  } else {
 #ifdef __CUDA_ARCH__
-    return static_cast<double>(__uint_as_float(code));
+    return __half2float(__ushort_as_half(static_cast<unsigned short>(code)));
 #else
-    return static_cast<double>(std::bit_cast<float>(code));
+    constexpr Format kFp16 = format(FormatId::fp16), kFp32 = format(FormatId::fp32);
+    const std::uint32_t sign = code >> 15 << 31, magnitude = code & 0x7fff;
+    if (magnitude >= 0x7c00) return float_of(sign | 0x7f800000u | (magnitude & 0x3ff) << 13);
+    const float x =  // as in read()
+        float_of(magnitude << (kFp32.fraction_bits - kFp16.fraction_bits)) * std::ldexp(1.0f, kFp32.bias - kFp16.bias);
+    return float_of(code_of(x) | sign);
 #endif
-  } else {  // as in read()
-    constexpr Format kFormat = format(FormatId::fp16);
-    const std::uint32_t magnitude = (code & 0x7fff) << (kHighFraction - kFormat.fraction_bits);
-    return from_words(magnitude | code >> 15 << 31, 0) * power_of_two(kBias - kFormat.bias);
   }
 }
+
+TCNUM_HOST_DEVICE inline bool finite(float x) {
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  return (code_of(x) & kInfinity) != kInfinity;
+}
+
+/// A term of a sum that is no product.
+struct PatchTerm {
+  static constexpr std::uint32_t kTop = 0x7ffu << kHighFraction;
+  double value;
+  TCNUM_HOST_DEVICE explicit PatchTerm(float x) : value(static_cast<double>(x)) {}
+  TCNUM_HOST_DEVICE std::uint32_t negative() const { return high_word(value) >> 31; }
+  TCNUM_HOST_DEVICE std::int32_t exponent() const { return static_cast<std::int32_t>(high_word(value) & kTop); }
+  /// Raises an alignment, as exponents of high words are; the term's has a floor.
+  TCNUM_HOST_DEVICE void raise(std::int32_t& alignment, std::uint32_t floor) const {
+    const std::int32_t own = exponent(), least = static_cast<std::int32_t>(floor);
+    const std::int32_t larger = own > least ? own : least;
+    if (own != 0 && larger > alignment) alignment = larger;
+  }
+  /// A little larger, as all are that are cut by an addition.
+  TCNUM_HOST_DEVICE double to_be_cut() const { return from_words(high_word(value), low_word(value) | 1); }
+};
+
+/// The code of a sum, but for what overflows toward zero.
+template <PatchRounding kRounding>
+TCNUM_HOST_DEVICE std::uint32_t rounded_code(const PatchNode& node, double sum) {
+  if constexpr (kRounding == PatchRounding::fp32_toward_zero)
+    return code_of(to_float_toward_zero(sum)) & node.kept_bits;
+  if constexpr (kRounding == PatchRounding::fp32_nearest) return code_of(static_cast<float>(sum));
+  if constexpr (kRounding == PatchRounding::fp16_nearest) return to_half(sum);
+  return to_half(static_cast<double>(to_float_toward_zero(sum)));
+}
+
+/// The code of c + before, both of the format that the sum is rounded to.
+template <PatchRounding kRounding>
+TCNUM_HOST_DEVICE std::uint32_t pair_code(float c, float before) {
+  if constexpr (kRounding == PatchRounding::fp32_nearest) {
+    return code_of(c + before + 0.0f);  // −0 becomes +0
+  } else {
+    return to_half(static_cast<double>(c) + static_cast<double>(before) + 0.0);  // exact until then
+  }
+}
+
+inline constexpr int kPatchRows = 4, kPatchColumns = 4;
+
+/// A patch of codes of c, or of results.
+struct PatchCodes {
+  std::uint32_t code[kPatchRows][kPatchColumns];
+  static constexpr std::uint32_t kAll = (1u << (kPatchRows * kPatchColumns)) - 1;
+  TCNUM_HOST_DEVICE static constexpr std::uint32_t bit(int i, int j) { return 1u << (i * kPatchColumns + j); }
+};
+
+/// The results of those elements of a patch that have an infinity or a NaN among their products or as c, if no sum on
+/// their way overflows: then any NaN, or infinities of both signs, make a NaN.
 template <class Code>
-inline constexpr FormatId kFormatOfC = sizeof(Code) == 4 ? FormatId::fp32 : FormatId::fp16;
-
-/// Keeps the compiler from making x anew each time that it is used.
-TCNUM_HOST_DEVICE inline double kept_in_register(double x) {
-#ifdef __CUDA_ARCH__
-  asm("" : "+d"(x));
-#endif
-  return x;
+TCNUM_HOST_DEVICE void replace_special(const PortableDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                       const PatchCodes& c, PatchCodes& result) {
+  constexpr int kRows = kPatchRows, kColumns = kPatchColumns;
+  constexpr Format kC = format(sizeof(Code) == 4 ? FormatId::fp32 : FormatId::fp16);
+  constexpr std::uint32_t kInfinityOfC = ((1u << kC.exponent_bits) - 1) << kC.fraction_bits;
+  const std::uint32_t sign = 1u << (d.result.storage_bits - 1);
+  const std::uint32_t infinity = ((1u << d.result.exponent_bits) - 1) << d.result.fraction_bits;
+  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+    TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+      const std::uint32_t special = a.special[row + i] | b.special[column + j];
+      const std::uint32_t zero = a.zero[row + i] | b.zero[column + j];
+      const std::uint32_t negative = a.negative[row + i] ^ b.negative[column + j];
+      const std::uint32_t c_magnitude = c.code[i][j] & ((1u << (kC.storage_bits - 1)) - 1);
+      const bool c_is_infinity = c_magnitude == kInfinityOfC, c_is_negative = c_magnitude != c.code[i][j];
+      if (special == 0 && c_magnitude < kInfinityOfC) continue;
+      const bool any_positive = (special & ~zero & ~negative) != 0 || (c_is_infinity && !c_is_negative);
+      const bool any_negative = (special & ~zero & negative) != 0 || (c_is_infinity && c_is_negative);
+      const bool nan = (special & zero) != 0 || c_magnitude > kInfinityOfC || (any_positive && any_negative);
+      result.code[i][j] = nan ? static_cast<std::uint32_t>(d.nan.code) : infinity | (any_negative ? sign : 0);
+    }
+  }
 }
 
-/// x cut as the terms of a sum with that grid are.
-TCNUM_HOST_DEVICE inline double cut_term(double x, double grid) {
-#ifdef __CUDA_ARCH__
-  const double same_sign = from_words(high_word(grid) | (high_word(x) & kSignBit), 0);
-  return __dadd_rz(x, same_sign) - same_sign;
-#else
-  return std::copysign(cut(std::fabs(x), grid) - grid, x);
-#endif
-}
-
-/// Rows row … row + kRows − 1 with columns column … column + kColumns − 1, all without infinities and NaNs, by a
-/// datapath that takes_patches; A has two copies of each exponent, B one. c_row(i).code[j] are codes of c, of the width
-/// of Code. Returns, as bits, the elements (kColumns to a row) that it did not evaluate, because something on their way
-/// overflowed or c is no number: those are dot()'s. kSeveral: whether the datapath has several nodes.
-template <class Code, int kRows, int kColumns, bool kSeveral, class CRow>
-TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const Side& a, int row, const Side& b, int column,
-                                      const CRow& c_row, std::uint32_t (&result)[kRows][kColumns]) {
-  static_assert(kRows * kColumns <= 32 && kColumns % 2 == 0);
-  constexpr int kCFraction = format(kFormatOfC<Code>).fraction_bits, kCBias = format(kFormatOfC<Code>).bias;
-  constexpr int kTop = (1 << format(kFormatOfC<Code>).exponent_bits) - 1;
-  constexpr std::uint32_t kInfinity = static_cast<std::uint32_t>(kTop) << kCFraction;
-  constexpr std::uint32_t kMagnitude = kInfinity | (kInfinity - 1);
-  const bool minimum = d.c_rule.subnormal_exponent == SubnormalExponent::minimum;
-  double before[kRows][kColumns] = {};
+/// Rows from `row` on with columns from `column` on, by a datapath that takes_patches. read_c() gives the codes of c,
+/// which are of the width of Code. Returns, as bits, the elements that it did not evaluate, because a sum on their way
+/// overflowed: those are dot()'s. kSeveral: whether the datapath has several nodes.
+template <class Code, bool kSeveral, class ReadC>
+TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                      const ReadC& read_c, PatchCodes& result) {
+  constexpr int kRows = kPatchRows, kColumns = kPatchColumns, kLines = SideA::kLines;
+  float before[kRows][kColumns] = {};
   std::uint32_t left = 0;
+  bool any_special = false;
+  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) any_special |= a.special[row + i] != 0;
+  TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) any_special |= b.special[column + j] != 0;
   const int nodes = kSeveral ? d.nodes : 1;
   for (int number = 0; number < nodes; ++number) {
     const PatchNode& node = d.patch[number];
-    const int end = node.first + node.count;
+    const bool last = !kSeveral || number + 1 == nodes;
+    const bool is_pair = kSeveral && node.is_pair, takes_c = !kSeveral || node.takes_c;
+    PatchCodes c;
+    if (takes_c) c = read_c();
 
-    std::uint32_t alignments[kRows][kColumns / 2];
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) alignments[i][j] = twice(node.alignment);
-    }
-    for (int p = node.first; p < end; ++p) {
-      const Pack<std::uint32_t, kRows> ea(a.exponent + (p * a.pitch + row) * a.copies);
-      const Pack<std::uint32_t, kColumns / 2> eb(b.exponent + (p * b.pitch + column) * b.copies);
+    double sum[kRows][kColumns];
+    if (!is_pair) {
+      std::uint32_t alignments[kRows][kColumns / 2];
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) {
-          alignments[i][j] = add_max(ea.x[i], eb.x[j], alignments[i][j]);
-        }
+        TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) alignments[i][j] = twice(node.alignment);
       }
-    }
-    double grid[kRows][kColumns];
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      const auto c = c_row(i);
-      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-        int alignment = half(alignments[i][j / 2], j % 2);
-        if (!kSeveral || node.takes_c) {
-          const auto field = static_cast<int>((c.code[j] & kInfinity) >> kCFraction);
-          int exponent = (field == 0 ? 1 : field) - kCBias;
-          if (!minimum && field == 0) {
-            exponent = static_cast<int>(high_word(c_value<Code>(c.code[j])) >> kHighFraction & 0x7ff) - kBias;
+      const std::uint32_t* at_ea = a.exponent + node.first * kLines + row;
+      const std::int16_t* at_eb = b.exponent + node.first * kLines + column;
+      for (int p = 0; p < node.count; ++p, at_ea += kLines, at_eb += kLines) {
+        const Pack<std::uint32_t, kRows> ea(at_ea);
+        const Pack<std::uint32_t, kColumns / 2> eb(at_eb);
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) {
+            alignments[i][j] = add_max(ea.x[i], eb.x[j], alignments[i][j]);
           }
-          if ((c.code[j] & kMagnitude) != 0 && exponent > alignment) alignment = exponent;
-          if (field == kTop) left |= 1u << (i * kColumns + j);
         }
-        if (kSeveral && node.takes_before) {
-          const std::uint32_t high = high_word(before[i][j]) & ~kSignBit;
-          int exponent = static_cast<int>(high >> kHighFraction) - kBias;
-          if (exponent < node.before_floor) exponent = node.before_floor;
-          if (high != 0 && exponent > alignment) alignment = exponent;
-        }
-        grid[i][j] = kept_in_register(power_of_two(alignment - node.fraction_bits + 52));
       }
-    }
-
-    std::uint32_t sum[kRows][kColumns] = {};
+      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+          std::int32_t alignment = high_word_of(alignments[i][j / 2], j % 2);
+          std::uint32_t negatives = count_bits((a.negative[row + i] ^ b.negative[column + j]) & node.places);
+          const float own_c = takes_c ? value_of<Code>(c.code[i][j]) : 0.0f;
+          const bool c_is_special = takes_c && !finite(own_c);
+          any_special |= c_is_special;
+          // No number must not look like an overflow.
+          const PatchTerm of_c(kSeveral && c_is_special ? 0.0f : own_c), of_before(before[i][j]);
+          if (takes_c) {
+            of_c.raise(alignment, node.c_floor);
+            negatives += of_c.negative();
+          }
+          if (kSeveral && node.takes_before) {
+            of_before.raise(alignment, node.before_floor);
+            negatives += of_before.negative();
+          }
+          sum[i][j] = from_words(static_cast<std::uint32_t>(alignment) + node.grid, negatives);
+          if (takes_c) sum[i][j] = add_toward_zero(sum[i][j], of_c.to_be_cut());
+          if (kSeveral && node.takes_before) sum[i][j] = add_toward_zero(sum[i][j], of_before.to_be_cut());
+        }
+      }
+      const double* at_va = a.value + SideA::value_at(node.first, row);
+      const double* at_vb[2] = {b.value + SideB::value_at(node.first, column),
+                                b.value + SideB::value_at(node.first, column + 2)};
 #ifdef __CUDA_ARCH__
-#pragma unroll 2
+#pragma unroll 4
 #endif
-    for (int p = node.first; p < end; ++p) {
-      const int at_a = p * a.pitch + row, at_b = p * b.pitch + column;
-      const Pack<double, kRows> va(a.value + at_a);
-      const Pack<double, kColumns> vb(b.value + at_b);
-      const Pack<std::uint32_t, kRows> sa(a.sign + at_a);
-      const Pack<std::uint32_t, kColumns> sb(b.sign + at_b);
-      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-          // A negative one is its complement, and one more, which comes below.
-          sum[i][j] += low_word(cut_product(va.x[i], vb.x[j], grid[i][j])) ^ sa.x[i] ^ sb.x[j];
+      for (int p = 0; p < node.count; ++p) {
+        const Pack<double, kRows> va(at_va + p * kLines);
+        const Pack<double, 2> vb[2] = {Pack<double, 2>(at_vb[0] + p * kLines), Pack<double, 2>(at_vb[1] + p * kLines)};
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+            sum[i][j] = multiply_add_toward_zero(va.x[i], vb[j / 2].x[j % 2], sum[i][j]);
+          }
         }
       }
     }
 
-    const auto finish = [&]<bool kNearest>() {
+    PatchCodes codes;
+    const auto round_all = [&]<PatchRounding kRounding>() {
+      bool any_overflows = false;
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        const auto c = c_row(i);
         TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-          double all = 0;
-          if (kSeveral && node.is_pair) {
-            all = add_to_odd(c_value<Code>(c.code[j]), before[i][j]);
-          } else {
-            double others = 0;
-            if (!kSeveral || node.takes_c) others = cut_term(c_value<Code>(c.code[j]), grid[i][j]);
-            if (kSeveral && node.takes_before) others += cut_term(before[i][j], grid[i][j]);
-            const int negatives = count_bits((a.signs[row + i] ^ b.signs[column + j]) & node.places);
-            const std::uint32_t products = sum[i][j] + static_cast<std::uint32_t>(negatives);
-            // 2^52 + 2^31 + products, as an integer's bits.
-            const double integer = from_words(0x43300000u, products ^ kSignBit) - (0x1p52 + 0x1p31);
-            all = multiply_add(integer, from_words(high_word(grid[i][j]) - (52u << kHighFraction), 0), others);
-          }
-          const std::uint32_t sign = high_word(all) & kSignBit, high = high_word(all) & ~kSignBit;
-          const std::uint32_t own = high >> kHighFraction, field = own < node.lowest ? node.lowest : own;
-          // The last bits of a number that has this added are in units of the result's last place.
-          const double coarse = from_words((field << kHighFraction) + node.coarse, 0);
-          const double magnitude = from_words(high, low_word(all));
-          const double units = kNearest ? magnitude + coarse : cut(magnitude, coarse);
-          if (kSeveral && number + 1 < nodes) {
-            // Rounding up may go beyond the largest too.
-            if (field >= node.highest) left |= 1u << (i * kColumns + j);
-            const double value = units - coarse;
-            before[i][j] = from_words(high_word(value) | sign, low_word(value));
+          if (is_pair) {
+            const float of_c = value_of<Code>(c.code[i][j]);
+            any_special |= !finite(of_c);
+            codes.code[i][j] = pair_code<kRounding>(of_c, before[i][j]);
             continue;
           }
-          // A significand that was rounded up to the next power of two carries into the exponent. 32 bits hold the code
-          // of any sum.
-          std::uint32_t code = (((field - node.lowest) << node.result_bits) + low_word(units)) << node.up;
-          if (code > node.largest) code = node.beyond;
-          const std::uint32_t signed_by = code | ((high | low_word(all)) & node.kept_signs);
-          result[i][j] = code | (signed_by != 0 ? sign >> node.sign_down : 0);
+          // What it began with, but for the negatives: 1.5 times a power of two.
+          const std::uint32_t grid = (high_word(sum[i][j]) & PatchTerm::kTop) | 1u << (kHighFraction - 1);
+          sum[i][j] -= from_words(grid, 0);
+          codes.code[i][j] = rounded_code<kRounding>(node, sum[i][j]);
+          any_overflows |= std::fabs(sum[i][j]) >= node.overflow;
+        }
+      }
+      // Seldom, and so not with each of them.
+      if (kRounding == PatchRounding::fp32_toward_zero && any_overflows) {
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+            if (std::fabs(sum[i][j]) >= node.overflow)
+              codes.code[i][j] = node.beyond | (high_word(sum[i][j]) & kSignBit);
+          }
+        }
+      }
+      if (node.dropped != 0) {
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+            if (codes.code[i][j] == node.dropped) codes.code[i][j] = 0;
+          }
+        }
+      }
+      if (last) return;
+      constexpr bool kFp32 = kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest;
+      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+          before[i][j] = value_of<std::conditional_t<kFp32, std::uint32_t, std::uint16_t>>(codes.code[i][j]);
+          if (!finite(before[i][j])) left |= PatchCodes::bit(i, j);
         }
       }
     };
-    if (node.to_nearest)
-      finish.template operator()<true>();
-    else
-      finish.template operator()<false>();
+    switch (node.rounding) {
+      case PatchRounding::fp32_toward_zero:
+        round_all.template operator()<PatchRounding::fp32_toward_zero>();
+        break;
+      case PatchRounding::fp32_nearest:
+        round_all.template operator()<PatchRounding::fp32_nearest>();
+        break;
+      case PatchRounding::fp16_nearest:
+        round_all.template operator()<PatchRounding::fp16_nearest>();
+        break;
+      case PatchRounding::fp16_nearest_of_fp32:
+        round_all.template operator()<PatchRounding::fp16_nearest_of_fp32>();
+        break;
+    }
+    if (last) result = codes;
   }
+  if (any_special) replace_special<Code>(d, a, row, b, column, read_c(), result);
   return left;
 }
 

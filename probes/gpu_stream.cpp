@@ -30,7 +30,10 @@ class GpuStreamVerifier final : public StreamVerifier {
     };
     const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * in_.k, recipe.b), c = bytes(m * n, recipe.c),
                       d = bytes(m * n, recipe.d);
-    const std::uint64_t batch = std::min(count, std::max<std::uint64_t>(1, kBatchBytes / (a + b + c + d)));
+    // Batches of about the same size: a small one at the end would leave much of the GPU idle.
+    const std::uint64_t most = std::max<std::uint64_t>(1, kBatchBytes / (a + b + c + d));
+    const std::uint64_t batches = std::max<std::uint64_t>(1, (count + most - 1) / most);
+    const std::uint64_t batch = std::max<std::uint64_t>(1, (count + batches - 1) / batches);
     a_.reserve(batch * a);
     b_.reserve(batch * b);
     c_.reserve(batch * c);
@@ -79,7 +82,7 @@ class GpuStreamVerifier final : public StreamVerifier {
   }
 
  private:
-  static constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
+  static constexpr std::size_t kBatchBytes = std::size_t{2} << 30;
 
   Instruction in_;
   PortableDatapath datapath_;

@@ -1,11 +1,12 @@
 // A block makes some tiles of a stream at a time: their frames first, a thread each, since a frame is one long chain of
 // random numbers; then their slots; then one tile after the other, a thread two elements, which share their random
-// numbers.
+// numbers. Narrow formats, of which there are the most by far, have a form of their own (stream_narrow.hpp).
 #include <algorithm>
-#include <type_traits>
 
 #include "stream_kernels.hpp"
+#include "stream_launch.cuh"
 #include "stream_memory.cuh"
+#include "stream_narrow.hpp"
 
 namespace tcnum {
 namespace {
@@ -15,7 +16,6 @@ using stream::Role;
 constexpr int kStreamThreads = 256;
 constexpr int kMostFrames = 8, kMostSlotsAtOnce = 512;
 constexpr int kSideBySide = 8;  // columns of every instruction tile that lie side by side, at least
-constexpr std::uint64_t kMostBlocks = 132 * 16;
 
 template <class Code>
 __device__ void store8(void* codes, std::uint64_t index, const std::uint64_t (&code)[kSideBySide]) {
@@ -104,20 +104,48 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
   }
 }
 
+/// What a block has in shared memory of the tiles that it makes.
+struct Draws {
+  stream::FrameDraw frames[kMostFrames];
+  stream::Slot slots[kMostSlotsAtOnce];
+};
+
+/// Draws the frames and slots of `at_once` tiles after the other, and calls make(tile of `tiles`, frame, slots) for
+/// each tile. Before each call all threads have left the one before.
+template <bool kFloating, class Make>
+__device__ void each_tile(const stream::Recipe& r, const StreamTiles& tiles, int at_once, Draws& draws,
+                          const Make& make) {
+  const int thread = static_cast<int>(threadIdx.x), k = r.shape.k;
+  const auto step = static_cast<std::uint64_t>(at_once);
+  for (std::uint64_t from = blockIdx.x * step; from < tiles.count; from += gridDim.x * step) {
+    const int count = static_cast<int>(tiles.count - from < step ? tiles.count - from : step);
+    __syncthreads();
+    constexpr int kWarp = 32;
+    if (thread % kWarp == 0 && thread / kWarp < count) {
+      draws.frames[thread / kWarp] =
+          stream::make_frame<kFloating>(r, tiles.first + from + static_cast<unsigned>(thread / kWarp));
+    }
+    __syncthreads();
+    for (int i = thread; i < count * k; i += kStreamThreads) {
+      const int which = tiles.k.quotient(i);
+      draws.slots[i] = stream::make_slot<kFloating>(r, tiles.first + from + static_cast<unsigned>(which),
+                                                    draws.frames[which], tiles.k.rest(i));
+    }
+    for (int which = 0; which < count; ++which) {
+      __syncthreads();
+      make(from + static_cast<unsigned>(which), draws.frames[which], draws.slots + which * k);
+    }
+  }
+}
+
 /// Where accumulator `i` lies in shared memory: threads that read eight of them each, side by side, meet in no bank.
 __device__ constexpr int accumulator_place(int i) { return i + i / kSideBySide; }
 constexpr int kAccumulatorPlaces = stream::kAccumulators + stream::kAccumulators / kSideBySide;
 
-/// A code in shared memory.
-template <bool kNarrow>
-using StreamCode = std::conditional_t<kNarrow, std::uint32_t, std::uint64_t>;
-
-/// Tile `t` of a frame and its slots. `accumulators` is for this tile alone; all threads have left the one before.
-/// Loops are not unrolled: what they call is long, and code that does not fit the instruction caches costs more.
-template <bool kNarrow>
+/// Tile `t` of a frame and its slots. `accumulators` is for this tile alone. Loops are not unrolled: what they call is
+/// long, and code that does not fit the instruction caches costs more.
 __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
-                          const stream::FrameDraw& frame, const stream::Slot* slots,
-                          StreamCode<kNarrow>* accumulators) {
+                          const stream::FrameDraw& frame, const stream::Slot* slots, std::uint64_t* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto [m, n, k] = r.shape;
   const int a_bytes = r.a.storage_bytes(), b_bytes = r.b.storage_bytes(), c_bytes = r.c.storage_bytes();
@@ -141,8 +169,7 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
         drawn = element / 2;
         block = stream::random_block(r, tile, role, drawn);
       }
-      const std::uint64_t code =
-          stream::operand_code<kNarrow>(r, frame, slots, role, kk, stream::words_of(block, element));
+      const std::uint64_t code = stream::operand_code(r, frame, slots, role, kk, stream::words_of(block, element));
       if (role == Role::a)
         store(tiles.a, tiles.a_index(t, line, kk), a_bytes, code);
       else
@@ -154,8 +181,8 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
     const stream::Block block = stream::random_block(r, tile, Role::c, static_cast<std::uint32_t>(i) / 2);
 #pragma unroll 1
     for (int e = 0; e < 2; ++e) {
-      accumulators[accumulator_place(i + e)] = static_cast<StreamCode<kNarrow>>(
-          stream::accumulator_code<kNarrow>(r, frame, stream::words_of(block, static_cast<std::uint32_t>(e))));
+      accumulators[accumulator_place(i + e)] =
+          stream::accumulator_code(r, frame, stream::words_of(block, static_cast<std::uint32_t>(e)));
     }
   }
   __syncthreads();
@@ -166,8 +193,7 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
     if (cancelled >= 0) {
       const std::uint64_t a = load_code(tiles.a, tiles.a_index(t, row, cancelled), a_bytes);
       for (int e = 0; e < kSideBySide; ++e) {
-        codes[e] = stream::opposite_product<kNarrow>(
-            r, a, load_code(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes));
+        codes[e] = stream::opposite_product(r, a, load_code(tiles.b, tiles.b_index(t, row_of_b, column + e), b_bytes));
       }
     } else {
       TCNUM_UNROLL for (int e = 0; e < kSideBySide; ++e) codes[e] =
@@ -177,36 +203,168 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
   }
 }
 
-/// kNarrow: all formats are floating-point ones of at most 32 bits, which takes a fraction of the code.
-template <bool kNarrow>
 __global__ void __launch_bounds__(kStreamThreads, 3)
     codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles,
                  int frames_at_once) {
-  __shared__ stream::FrameDraw frames[kMostFrames];
-  __shared__ stream::Slot slots[kMostSlotsAtOnce];
-  __shared__ StreamCode<kNarrow> accumulators[kAccumulatorPlaces];
-  const int thread = static_cast<int>(threadIdx.x), k = r.shape.k;
-  const auto at_once = static_cast<std::uint64_t>(frames_at_once);
-  for (std::uint64_t from = blockIdx.x * at_once; from < tiles.count; from += gridDim.x * at_once) {
-    const int count = static_cast<int>(tiles.count - from < at_once ? tiles.count - from : at_once);
-    __syncthreads();
-    constexpr int kWarp = 32;
-    if (thread % kWarp == 0 && thread / kWarp < count) {
-      frames[thread / kWarp] =
-          stream::make_frame<kNarrow>(r, tiles.first + from + static_cast<unsigned>(thread / kWarp));
+  __shared__ Draws draws;
+  __shared__ std::uint64_t accumulators[kAccumulatorPlaces];
+  each_tile<false>(r, tiles, frames_at_once, draws,
+                   [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots) {
+                     make_tile(r, tiles, t, frame, slots, accumulators);
+                   });
+}
+
+// --- Narrow recipe.
+
+/// All that narrow codes depend on, but the tile.
+struct NarrowRecipe {
+  stream::NarrowFormat a, b, c;
+  stream::PhiloxKeys keys;
+  int step;  ///< lines from one that a thread has a part in to the next
+  explicit NarrowRecipe(const stream::Recipe& r)
+      : a(r.a), b(r.b), c(r.c), keys(r), step(2 * kStreamThreads / r.shape.k) {}
+  /// Each thread keeps the slots of two places, whichever line it is at.
+  static bool suits(const stream::Recipe& r) {
+    using stream::NarrowFormat;
+    return NarrowFormat::suits(r.a) && NarrowFormat::suits(r.b) && NarrowFormat::suits(r.c) &&
+           NarrowFormat::suits(r.d) && r.c.storage_bytes() >= 2 && 2 * kStreamThreads % r.shape.k == 0;
+  }
+};
+
+/// Two places of each line of A, or B, that this thread has a part in.
+template <Role kRole, class Code, bool kPlain>
+__device__ void make_operands(const StreamShape& shape, const NarrowRecipe& recipe, const StreamTiles& tiles,
+                              std::uint64_t t, const stream::Frame& shared_frame, const stream::Slot* slots) {
+  const stream::Frame frame = shared_frame;  // in registers
+  const stream::NarrowFormat& f = kRole == Role::a ? recipe.a : recipe.b;
+  const std::uint64_t tile = tiles.first + t;
+  const int at = 2 * static_cast<int>(threadIdx.x), k = shape.k, kk = tiles.k.rest(at);
+  const stream::NarrowSlot slot[2] = {stream::narrow_slot(f, slots, kRole, kk),
+                                      stream::narrow_slot(f, slots, kRole, kk + 1)};
+  Code* out[2];  // of the first line, or column
+  if constexpr (kRole == Role::a) {
+    out[0] = static_cast<Code*>(tiles.a) + tiles.a_index(t, 0, kk);
+  } else {
+    TCNUM_UNROLL for (int e = 0; e < 2; ++e) out[e] =
+        static_cast<Code*>(tiles.b) + tiles.b_index(t, tiles.row_of_b(t, kk + e), 0);
+  }
+  const auto lines = static_cast<unsigned>(kRole == Role::a ? shape.m : shape.n);
+#pragma unroll 1
+  for (auto line = static_cast<unsigned>(tiles.k.quotient(at)); line < lines;
+       line += static_cast<unsigned>(recipe.step)) {
+    stream::Block block;
+    std::uint32_t drawn = ~0u;  // which block
+    Code codes[2];
+    TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
+      const auto source = static_cast<std::uint32_t>(slot[e].source),
+                 element = line * static_cast<unsigned>(k) + source;
+      if (element / 2 != drawn) {
+        drawn = element / 2;
+        block = recipe.keys.block(tile, kRole, drawn);
+      }
+      // k is even.
+      codes[e] = static_cast<Code>(stream::narrow_operand<kPlain>(f, frame, slot[e], stream::words_of(block, source)));
     }
-    __syncthreads();
-    for (int i = thread; i < count * k; i += kStreamThreads) {
-      const int which = tiles.k.quotient(i);
-      slots[i] = stream::make_slot<kNarrow>(r, tiles.first + from + static_cast<unsigned>(which), frames[which],
-                                            tiles.k.rest(i));
-    }
-    for (int which = 0; which < count; ++which) {
-      __syncthreads();
-      make_tile<kNarrow>(r, tiles, from + static_cast<unsigned>(which), frames[which], slots + which * k, accumulators);
+    if constexpr (kRole == Role::a) {
+      struct alignas(2 * sizeof(Code)) Pair {
+        Code code[2];
+      };
+      *reinterpret_cast<Pair*>(out[0] + line * static_cast<unsigned>(k)) = {codes[0], codes[1]};
+    } else {
+      const unsigned further = tiles.column_of_b(static_cast<int>(line));
+      out[0][further] = codes[0];
+      out[1][further] = codes[1];
     }
   }
 }
+template <Role kRole, class Code>
+__device__ void make_operands(const StreamShape& shape, const NarrowRecipe& recipe, const StreamTiles& tiles,
+                              std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots) {
+  if (stream::has_plain_operands(frame))
+    make_operands<kRole, Code, true>(shape, recipe, tiles, t, frame, slots);
+  else
+    make_operands<kRole, Code, false>(shape, recipe, tiles, t, frame, slots);
+}
+template <Role kRole>
+__device__ void make_operands(const StreamShape& shape, const NarrowRecipe& recipe, const StreamTiles& tiles,
+                              std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots) {
+  switch ((kRole == Role::a ? recipe.a : recipe.b).format.storage_bytes()) {
+    case 1:
+      return make_operands<kRole, std::uint8_t>(shape, recipe, tiles, t, frame, slots);
+    case 2:
+      return make_operands<kRole, std::uint16_t>(shape, recipe, tiles, t, frame, slots);
+    default:
+      return make_operands<kRole, std::uint32_t>(shape, recipe, tiles, t, frame, slots);
+  }
+}
+
+/// c of a tile, whose operands are there: a warp has eight rows, and a lane every 32nd column.
+template <class Code>
+__device__ void make_accumulators(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
+                                  std::uint64_t t, int cancelled, const std::uint32_t* accumulators) {
+  constexpr int kLanes = 32, kRows = 8;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, warp = static_cast<int>(threadIdx.x) / kLanes;
+  const unsigned pitch = tiles.tile_n.divisor;
+  for (int row = warp * kRows; row < r.shape.m; row += kStreamThreads / kLanes * kRows) {
+    for (int column = lane; column < r.shape.n; column += kLanes) {
+      // Rows of an instruction tile, of which there are a multiple of eight, lie one after the other.
+      Code* const c = static_cast<Code*>(tiles.c) + tiles.c_index(t, row, column);
+      if (cancelled < 0) {
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) c[static_cast<unsigned>(i) * pitch] =
+            static_cast<Code>(accumulators[stream::accumulator_at(row + i, column)]);
+        continue;
+      }
+      const auto b = static_cast<std::uint32_t>(
+          load_code(tiles.b, tiles.b_index(t, tiles.row_of_b(t, cancelled), column), r.b.storage_bytes()));
+#pragma unroll 1
+      for (int i = 0; i < kRows; ++i) {
+        const auto a =
+            static_cast<std::uint32_t>(load_code(tiles.a, tiles.a_index(t, row + i, cancelled), r.a.storage_bytes()));
+        c[static_cast<unsigned>(i) * pitch] =
+            static_cast<Code>(stream::narrow_opposite_product(recipe.a, a, recipe.b, b, recipe.c));
+      }
+    }
+  }
+}
+
+/// make_tile() of narrow recipe.
+__device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
+                                 std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots,
+                                 std::uint32_t* accumulators) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (tiles.group != 0) {
+    fill_sparse(r, tiles, t, thread);
+    __syncthreads();
+  }
+  make_operands<Role::a>(r.shape, recipe, tiles, t, frame, slots);
+  make_operands<Role::b>(r.shape, recipe, tiles, t, frame, slots);
+  if (frame.cancelled_slot < 0) {
+    static_assert(stream::kAccumulators == 2 * kStreamThreads);
+    const stream::Block block = recipe.keys.block(tiles.first + t, Role::c, static_cast<std::uint32_t>(thread));
+    TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
+      accumulators[2 * thread + e] = stream::narrow_accumulator(recipe.c, frame, r.distribution,
+                                                                stream::words_of(block, static_cast<std::uint32_t>(e)));
+    }
+  }
+  __syncthreads();
+  if (recipe.c.format.storage_bytes() == 2)
+    make_accumulators<std::uint16_t>(r, recipe, tiles, t, frame.cancelled_slot, accumulators);
+  else
+    make_accumulators<std::uint32_t>(r, recipe, tiles, t, frame.cancelled_slot, accumulators);
+}
+
+__global__ void __launch_bounds__(kStreamThreads, 4)
+    narrow_codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ NarrowRecipe recipe,
+                        const __grid_constant__ StreamTiles tiles, int frames_at_once) {
+  __shared__ Draws draws;
+  __shared__ std::uint32_t accumulators[stream::kAccumulators];
+  each_tile<true>(r, tiles, frames_at_once, draws,
+                  [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots) {
+                    make_narrow_tile(r, recipe, tiles, t, frame.frame, slots, accumulators);
+                  });
+}
+
+// --- Sweeps.
 
 __global__ void __launch_bounds__(kStreamThreads)
     sweep_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles) {
@@ -233,21 +391,15 @@ __global__ void __launch_bounds__(kStreamThreads)
 }  // namespace
 
 cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles& tiles) {
-  const auto blocks = [&](std::uint64_t at_once) {
-    return static_cast<unsigned>(std::min(kMostBlocks, (tiles.count + at_once - 1) / at_once));
-  };
   if (is_sweep(recipe.distribution)) {
-    sweep_kernel<<<blocks(1), kStreamThreads>>>(recipe, tiles);
-  } else {
-    const int frames = std::min(kMostFrames, kMostSlotsAtOnce / recipe.shape.k);
-    bool narrow = true;
-    for (const Format& f : {recipe.a, recipe.b, recipe.c, recipe.d}) {
-      narrow = narrow && f.floating && f.storage_bits <= 32;
-    }
-    const auto kernel = narrow ? codes_kernel<true> : codes_kernel<false>;
-    kernel<<<blocks(static_cast<unsigned>(frames)), kStreamThreads>>>(recipe, tiles, frames);
+    return launch_resident(sweep_kernel, kStreamThreads, 0, tiles.count, recipe, tiles);
   }
-  return cudaGetLastError();
+  const int at_once = std::min(kMostFrames, kMostSlotsAtOnce / recipe.shape.k);
+  const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
+  if (NarrowRecipe::suits(recipe)) {
+    return launch_resident(narrow_codes_kernel, kStreamThreads, 0, steps, recipe, NarrowRecipe(recipe), tiles, at_once);
+  }
+  return launch_resident(codes_kernel, kStreamThreads, 0, steps, recipe, tiles, at_once);
 }
 
 }  // namespace tcnum

@@ -32,13 +32,13 @@ inline Recipe recipe(const Instruction& in, Distribution distribution, std::uint
 }
 
 enum class Role : std::uint32_t { a, b, c, frame };
+inline constexpr std::uint32_t kRoles = 4;
 
 /// Four random words.
 struct Block {
   std::uint32_t word[4];
 };
 TCNUM_HOST_DEVICE inline Block random_block(const Recipe& r, std::uint64_t tile, Role role, std::uint32_t index) {
-  constexpr std::uint32_t kRoles = 4;
   const std::uint32_t stream = static_cast<std::uint32_t>(r.distribution) * kRoles + static_cast<std::uint32_t>(role);
   const r123::Philox4x32::ctr_type counter = {
       {index, stream, static_cast<std::uint32_t>(tile), static_cast<std::uint32_t>(tile >> 32)}};
@@ -188,12 +188,10 @@ TCNUM_HOST_DEVICE std::uint64_t number(const Format& f, const Words& w, U mixed,
   if (pattern == 3) fraction = one - 1;
   return assemble<U>(f, negative, range.low + w.exponent(range.span), fraction, mixed);
 }
-/// kNarrow, here and below: all formats are known to be floating-point ones of at most 32 bits.
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t number(const Format& f, const Words& w, Range range, bool negative) {
+TCNUM_HOST_DEVICE inline std::uint64_t number(const Format& f, const Words& w, Range range, bool negative) {
   const std::uint64_t mixed = w.mixed();
-  return kNarrow || f.storage_bits <= 32 ? number(f, w, static_cast<std::uint32_t>(mixed >> 32), range, negative)
-                                         : number(f, w, mixed, range, negative);
+  return f.storage_bits <= 32 ? number(f, w, static_cast<std::uint32_t>(mixed >> 32), range, negative)
+                              : number(f, w, mixed, range, negative);
 }
 
 /// Sums of four uniform numbers: near enough to a normal distribution of deviation 1.
@@ -395,10 +393,11 @@ TCNUM_HOST_DEVICE inline FrameDraw make_integer_frame(const Recipe& r, Sequence&
   return f;
 }
 
-template <bool kNarrow = false>
+/// kFloating, here and below: the formats are known to be floating-point ones.
+template <bool kFloating = false>
 TCNUM_HOST_DEVICE FrameDraw make_frame(const Recipe& r, std::uint64_t tile) {
   Sequence random(r, tile, 0);
-  if (!kNarrow && !r.d.floating) return make_integer_frame(r, random);
+  if (!kFloating && !r.d.floating) return make_integer_frame(r, random);
   FrameDraw f;
   Frame& frame = f.frame;
   frame.draw = usual_draw(r.distribution);
@@ -510,7 +509,7 @@ TCNUM_HOST_DEVICE inline void split(const Recipe& r, Sequence& random, int expon
   slot.b = {exponent - ea, 0};
 }
 
-template <bool kNarrow = false>
+template <bool kFloating = false>
 TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const FrameDraw& f, int k) {
   constexpr std::uint32_t kFrameBlocks = 16, kSlotBlocks = 8;
   const Frame& frame = f.frame;
@@ -526,7 +525,7 @@ TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const Fram
       const int pair = (k & ~frame.stride) / 2;
       const bool paired = frame.stride != 0 && (frame.pairs >> (pair % 32) & 1) != 0;
       if (paired && (k & frame.stride) != 0) slot.source = static_cast<std::int16_t>(k ^ frame.stride);
-      if (kNarrow || r.d.floating)
+      if (kFloating || r.d.floating)
         split(r, random, paired ? frame.high - random.between(0, 2) : frame.low - random.between(0, 4), slot);
       break;
     }
@@ -535,11 +534,11 @@ TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const Fram
       break;
     case Distribution::huge:
       if (random.chance(30)) negative = !negative;
-      if (kNarrow || r.d.floating) split(r, random, frame.high + random.between(-6, 1), slot);
+      if (kFloating || r.d.floating) split(r, random, frame.high + random.between(-6, 1), slot);
       break;
     case Distribution::sparse:
     case Distribution::edges: {
-      if (!kNarrow && !r.d.floating) {
+      if (!kFloating && !r.d.floating) {
         if (random.chance(20)) negative = !negative;
         break;
       }
@@ -560,7 +559,7 @@ TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const Fram
       break;
     }
     case Distribution::signed_zeros: {
-      if (!kNarrow && !r.d.floating) break;
+      if (!kFloating && !r.d.floating) break;
       slot.a = {r.a.min_exponent(), r.a.max_exponent() - r.a.min_exponent()};
       slot.b = {r.b.min_exponent(), r.b.max_exponent() - r.b.min_exponent()};
       const bool opposites = frame.kind == 2 && (k == 0 || k == r.shape.k - 1);  // x − x
@@ -585,35 +584,33 @@ TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const Fram
 
 // --- Elements.
 
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t floating(const Format& f, Draw draw, const Words& w, Range range, bool negative) {
+TCNUM_HOST_DEVICE inline std::uint64_t floating(const Format& f, Draw draw, const Words& w, Range range,
+                                                bool negative) {
   switch (draw) {
     case Draw::bits:
       return finite(f, (static_cast<std::uint64_t>(w.choice) << 32 | w.fraction) & f.code_mask());
     case Draw::gaussian:
       return gaussian(f, w);
     default:
-      return number<kNarrow>(f, w, range, negative);
+      return number(f, w, range, negative);
   }
 }
 
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t operand(const Recipe& r, const FrameDraw& f, const Slot& slot, Role role,
-                                        const Words& w) {
+TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw& f, const Slot& slot, Role role,
+                                               const Words& w) {
   const bool is_a = role == Role::a;
   const Format& format = is_a ? r.a : r.b;
   const bool negative = f.frame.fixed_signs ? (is_a ? slot.a_negative : slot.b_negative) : w.negative();
   if (w.chance() < f.frame.operand_special) return special(format, w);
   if (is_a ? slot.a_zero : slot.b_zero) return signed_zero(format, negative);
   const Range range = is_a ? slot.a : slot.b;
-  if (!kNarrow && !format.floating) return integer(format, w, f.frame.draw, range, negative);
-  return floating<kNarrow>(format, f.frame.draw, w, range, negative);
+  if (!format.floating) return integer(format, w, f.frame.draw, range, negative);
+  return floating(format, f.frame.draw, w, range, negative);
 }
 
 /// The opposite of b's code, or of an integer as near to it as there is.
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t opposite(const Format& f, std::uint64_t code) {
-  if (!kNarrow && !f.floating) return f.has_sign ? integer_code(f, -integer_of(f, code)) : code;
+TCNUM_HOST_DEVICE inline std::uint64_t opposite(const Format& f, std::uint64_t code) {
+  if (!f.floating) return f.has_sign ? integer_code(f, -integer_of(f, code)) : code;
   return decode(f, code).number_class == NumberClass::zero && f.non_finite == NonFinite::nan_negative_zero
              ? code
              : code ^ sign_bit(f);
@@ -625,16 +622,15 @@ TCNUM_HOST_DEVICE inline std::uint32_t element_of(const Recipe& r, const Slot* s
 }
 
 /// The code of place (line, k), of a row of A or a column of B, given its element's words. `slots` are the tile's.
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t operand_code(const Recipe& r, const FrameDraw& f, const Slot* slots, Role role, int k,
-                                             const Words& w) {
+TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, const FrameDraw& f, const Slot* slots, Role role,
+                                                    int k, const Words& w) {
   const int source = slots[k].source;
-  std::uint64_t code = operand<kNarrow>(r, f, slots[source], role, w);
+  std::uint64_t code = operand(r, f, slots[source], role, w);
   if (source != k && role == Role::b) {
-    code = opposite<kNarrow>(r.b, code);
+    code = opposite(r.b, code);
     if (w.chance() < f.frame.flips) {
       code ^= std::uint64_t{1} << r.b.padding_bits;
-      if (kNarrow || r.b.floating) code = finite(r.b, code);
+      if (r.b.floating) code = finite(r.b, code);
     }
   }
   return code;
@@ -646,9 +642,8 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, std::uint64
 }
 
 /// About −a·b, exactly where c can hold it.
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b) {
-  if (!kNarrow && !r.d.floating) return integer_code(r.c, -integer_of(r.a, a) * integer_of(r.b, b));
+TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b) {
+  if (!r.d.floating) return integer_code(r.c, -integer_of(r.a, a) * integer_of(r.b, b));
   const Decoded x = decode(r.a, a), y = decode(r.b, b);
   const bool negative = x.negative == y.negative;
   if (!x.is_finite() || !y.is_finite() || x.significand == 0 || y.significand == 0) return signed_zero(r.c, negative);
@@ -665,13 +660,14 @@ TCNUM_HOST_DEVICE std::uint64_t opposite_product(const Recipe& r, std::uint64_t 
 
 /// Each c of a tile is one of so many: rows and columns meet anew anyway, and c would cost more than all else.
 inline constexpr int kAccumulators = 512;
-TCNUM_HOST_DEVICE constexpr int accumulator_at(int row, int column) { return (row * 37 + column) % kAccumulators; }
+TCNUM_HOST_DEVICE constexpr int accumulator_at(int row, int column) {
+  return static_cast<int>(static_cast<unsigned>(row * 37 + column) % kAccumulators);
+}
 
 /// One of the c's that a tile has, but for a frame with a cancelled slot.
-template <bool kNarrow = false>
-TCNUM_HOST_DEVICE std::uint64_t accumulator_code(const Recipe& r, const FrameDraw& f, const Words& w) {
+TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, const FrameDraw& f, const Words& w) {
   const Frame& frame = f.frame;
-  if (!kNarrow && !r.c.floating) {
+  if (!r.c.floating) {
     if (r.distribution == Distribution::edges) {
       const auto inside = static_cast<std::int64_t>(w.mixed() & detail::low_mask(frame.reach));
       const bool at_lowest = frame.negative == (w.chance() < percent(85));
@@ -687,7 +683,7 @@ TCNUM_HOST_DEVICE std::uint64_t accumulator_code(const Recipe& r, const FrameDra
     return assemble<std::uint64_t>(r.c, negative, r.c.max_exponent(), detail::low_mask(r.c.fraction_bits),
                                    ~std::uint64_t{0});
   }
-  return floating<kNarrow>(r.c, frame.draw, w, frame.c, negative);
+  return floating(r.c, frame.draw, w, frame.c, negative);
 }
 
 TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::uint64_t tile, const FrameDraw& f,

@@ -40,7 +40,8 @@ struct StreamTiles {
         grid_columns(shape.n / in.n) {}
 
   void *a = nullptr, *b = nullptr, *c = nullptr, *d = nullptr;
-  std::uint8_t* e = nullptr;  ///< of sparse instructions: where A's elements stand in their groups, as a_index() has them
+  std::uint8_t* e =
+      nullptr;  ///< of sparse instructions: where A's elements stand in their groups, as a_index() has them
   std::uint64_t first = 0, count = 0;
   StreamShape shape;
   int depth;       ///< of B: the instruction's k
@@ -55,9 +56,13 @@ struct StreamTiles {
     return tile * static_cast<unsigned>(shape.m * shape.k) + static_cast<unsigned>(row * shape.k + kk);
   }
   constexpr std::uint64_t b_index(std::uint64_t tile, int kk, int column) const {
-    const int width = static_cast<int>(tile_n.divisor), at = tile_n.quotient(column);
-    return tile * static_cast<unsigned>(shape.n * depth) +
-           static_cast<unsigned>((at * depth + kk) * width + column - at * width);
+    return tile * static_cast<unsigned>(shape.n * depth) + static_cast<unsigned>(kk) * tile_n.divisor +
+           column_of_b(column);
+  }
+  /// From an element of b's first column to that of another.
+  constexpr unsigned column_of_b(int column) const {
+    const auto at = static_cast<unsigned>(tile_n.quotient(column));
+    return at * static_cast<unsigned>(depth - 1) * tile_n.divisor + static_cast<unsigned>(column);
   }
   /// The row of B that meets stored element s of A; all rows of a tile select the same.
   __host__ __device__ int row_of_b(std::uint64_t tile, int s) const {

@@ -1,0 +1,32 @@
+// Launches of kernels whose blocks walk over work in steps of the grid.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tcnum {
+
+/// Launches as many blocks as run side by side, but at most one for each of `pieces`: with more, the last to come would
+/// have the GPU to themselves. What CUDA says of it.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_resident(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes, std::uint64_t pieces,
+                            const Arguments&... arguments) {
+  const auto* const function = reinterpret_cast<const void*>(kernel);
+  int device = 0, multiprocessors = 0, blocks = 0;
+  cudaError_t error =
+      cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+  if (error == cudaSuccess) error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, shared_bytes);
+  }
+  if (error != cudaSuccess) return error;
+  const auto resident = static_cast<std::uint64_t>(std::max(1, blocks * multiprocessors));
+  kernel<<<static_cast<unsigned>(std::min(resident, pieces)), static_cast<unsigned>(threads), shared_bytes>>>(
+      arguments...);
+  return cudaGetLastError();
+}
+
+}  // namespace tcnum

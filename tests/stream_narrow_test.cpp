@@ -1,0 +1,122 @@
+// Codes of narrow formats, as kernels make them, are those of the streams' definition.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <fmt/format.h>
+
+#include "../probes/stream_narrow.hpp"
+
+namespace tcnum::stream {
+namespace {
+
+std::vector<Format> narrow_formats() {
+  std::vector<Format> all;
+  for (const Format& f : kFormats) {
+    if (NarrowFormat::suits(f)) all.push_back(f);
+  }
+  return all;
+}
+
+Format any_format() {
+  static const std::vector<Format> all = narrow_formats();
+  return *rc::gen::elementOf(all);
+}
+
+/// Random words, with every pattern and edges of the exponents.
+Words any_words() {
+  const auto word = [] { return *rc::gen::element<std::uint32_t>(0, ~0u, *rc::gen::arbitrary<std::uint32_t>()); };
+  Words w{word(), *rc::gen::arbitrary<std::uint32_t>() ^ word()};
+  if (*rc::gen::inRange(0, 4) == 0)
+    w.choice = (w.choice & ~0xfff0u) | static_cast<std::uint32_t>(*rc::gen::inRange(0, 64)) << 4;
+  return w;
+}
+Range any_range(const Format& f) {
+  const int low = *rc::gen::inRange(f.min_exponent() - f.fraction_bits - 4, f.max_exponent() + 4);
+  return {low, *rc::gen::inRange(0, 40)};
+}
+Draw any_draw() { return *rc::gen::element(Draw::number, Draw::number, Draw::bits, Draw::gaussian); }
+std::uint32_t any_chance() { return *rc::gen::element(0u, 0u, percent(10), kChances); }
+
+RC_GTEST_PROP(StreamNarrow, OperandsAreThoseOfTheDefinition, ()) {
+  Recipe r{};
+  r.a = any_format();
+  r.b = any_format();
+  r.shape.k = 2;
+  FrameDraw f;
+  f.frame.draw = any_draw();
+  f.frame.fixed_signs = *rc::gen::arbitrary<bool>();
+  f.frame.operand_special = any_chance();
+  f.frame.flips = any_chance();
+  Slot slots[2];
+  for (std::int16_t k = 0; k < 2; ++k) {
+    Slot& s = slots[k];
+    s = {any_range(r.a),
+         any_range(r.b),
+         *rc::gen::inRange(0, 5) == 0,
+         *rc::gen::inRange(0, 5) == 0,
+         *rc::gen::arbitrary<bool>(),
+         *rc::gen::arbitrary<bool>(),
+         k};
+  }
+  if (*rc::gen::arbitrary<bool>()) slots[1].source = 0;
+  for (int n = 0; n < 20; ++n) {
+    const Words w = any_words();
+    for (const Role role : {Role::a, Role::b}) {
+      const NarrowFormat narrow(role == Role::a ? r.a : r.b);
+      for (int k = 0; k < 2; ++k) {
+        const NarrowSlot slot = narrow_slot(narrow, slots, role, k);
+        const std::uint32_t code = has_plain_operands(f.frame) ? narrow_operand<true>(narrow, f.frame, slot, w)
+                                                               : narrow_operand<false>(narrow, f.frame, slot, w);
+        RC_ASSERT(operand_code(r, f, slots, role, k, w) == code);
+      }
+    }
+  }
+}
+
+RC_GTEST_PROP(StreamNarrow, RandomNumbersAreThoseOfTheDefinition, ()) {
+  Recipe r{};
+  r.seed = *rc::gen::arbitrary<std::uint64_t>();
+  r.distribution = *rc::gen::element(Distribution::narrow, Distribution::gaussian);
+  const auto tile = *rc::gen::arbitrary<std::uint64_t>();
+  const auto index = *rc::gen::arbitrary<std::uint32_t>();
+  const Role role = *rc::gen::element(Role::a, Role::b, Role::c);
+  const Block expected = random_block(r, tile, role, index), block = PhiloxKeys(r).block(tile, role, index);
+  for (int i = 0; i < 4; ++i) RC_ASSERT(block.word[i] == expected.word[i]);
+}
+
+RC_GTEST_PROP(StreamNarrow, AccumulatorsAreThoseOfTheDefinition, ()) {
+  Recipe r{};
+  r.c = any_format();
+  r.d = r.c;
+  r.distribution = *rc::gen::element(Distribution::signed_zeros, Distribution::huge);
+  FrameDraw f;
+  f.frame.draw = any_draw();
+  f.frame.c = any_range(r.c);
+  f.frame.fixed_signs = *rc::gen::arbitrary<bool>();
+  f.frame.c_special = any_chance();
+  f.frame.c_zero = any_chance();
+  f.frame.c_largest = *rc::gen::inRange(0, 5) == 0;
+  for (int n = 0; n < 20; ++n) {
+    const Words w = any_words();
+    RC_ASSERT(accumulator_code(r, f, w) == narrow_accumulator(NarrowFormat(r.c), f.frame, r.distribution, w));
+  }
+}
+
+RC_GTEST_PROP(StreamNarrow, OppositeProductsAreThoseOfTheDefinition, ()) {
+  Recipe r{};
+  r.a = any_format();
+  r.b = any_format();
+  r.c = r.d = any_format();
+  for (int n = 0; n < 50; ++n) {
+    const auto code = [](const Format& f) {
+      const auto mask = static_cast<std::uint32_t>(f.code_mask());
+      return *rc::gen::element(1u, mask, *rc::gen::arbitrary<std::uint32_t>()) & mask;
+    };
+    const std::uint32_t a = code(r.a), b = code(r.b);
+    RC_ASSERT(opposite_product(r, a, b) ==
+              narrow_opposite_product(NarrowFormat(r.a), a, NarrowFormat(r.b), b, NarrowFormat(r.c)));
+  }
+}
+
+}  // namespace
+}  // namespace tcnum::stream
