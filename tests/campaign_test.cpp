@@ -69,7 +69,6 @@ TEST_P(Campaigns, TheCatalogueGivesTheHardwaresDigests) {
 /// How many problems are claimed to have been compared, at least.
 double claimed(const Instruction& in) {
   if (!format(in.d).floating) return 1e9;
-  if (in.kind == InstructionKind::wmma) return 1e6;  // those of the mma that they become are below
   const bool wider = in.kind == InstructionKind::wgmma && in.n > 8;
   return wider ? 1e10 : 1e11;
 }
