@@ -10,8 +10,7 @@ namespace {
 
 constexpr int kSide = 64;  // rows of a tile, and columns at a time
 constexpr int kThreads = 256;
-constexpr int kProblems = kSide * kSide / kThreads;  // of a thread
-constexpr int kSumsBlocks = 3;                       // of an SM, for which a thread has registers enough
+constexpr int kSumsBlocks = 3;  // of an SM, for which a thread has registers enough
 
 using portable::kPatchColumns, portable::kPatchRows, portable::PatchCodes;
 
@@ -28,27 +27,25 @@ __device__ CodeRow<Code, kCount> load_row(const void* codes, std::uint64_t index
 /// What a thread has found, to be added to the result by its block.
 class Findings {
  public:
-  __device__ Findings(const PortableDatapath& d, const StreamTiles& tiles, StreamResult* result)
-      : tiles_(tiles), result_(result), bytes_(d.result.storage_bytes()) {}
+  __device__ Findings(const StreamTiles& tiles, StreamResult* result) : tiles_(tiles), result_(result) {}
 
-  __device__ void compare(std::uint64_t tile, int row, int column, std::uint64_t expected) {
-    compare(index(tile, row, column), expected, load_code(tiles_.d, tiles_.c_index(tile, row, column), bytes_));
-  }
   /// Of a problem in the stream.
   __device__ std::uint64_t index(std::uint64_t tile, int row, int column) const {
     return (tiles_.first + tile) * tiles_.shape.problems() + static_cast<unsigned>(row * tiles_.shape.n + column);
   }
-  __device__ void compare(std::uint64_t index, std::uint64_t expected, std::uint64_t observed) {
-    digest_ += stream::hash_of(index, observed);
-    if (observed != expected) disagree(index);
+  /// To the digest: the hardware's result of a problem, or those of a patch that begins with it.
+  __device__ void add(std::uint64_t index, std::uint64_t observed) { digest_ += stream::hash_of(index, observed); }
+  __device__ void add(std::uint64_t index, const PatchCodes& observed) {
+    const stream::IndexHash first(index);
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+        digest_ += first.with(i * tiles_.shape.n + j, observed.code[i][j]);
+      }
+    }
   }
-  /// Of a patch whose first problem has that index, but for the elements that were left.
-  __device__ void compare(std::uint64_t index, const PatchCodes& expected, const PatchCodes& observed,
-                          std::uint32_t left) {
-    if (left == 0)
-      compare_patch<false>(index, expected, observed, left);
-    else
-      compare_patch<true>(index, expected, observed, left);
+  __device__ void disagree(std::uint64_t index) {
+    const unsigned long long before = atomicAdd(&result_->mismatches, 1ull);
+    if (before < StreamResult::kMostExamples) result_->examples[before] = index;
   }
 
   /// By all threads of a block.
@@ -58,49 +55,12 @@ class Findings {
   }
 
  private:
-  template <bool kSomeLeft>
-  __device__ void compare_patch(std::uint64_t index, const PatchCodes& expected, const PatchCodes& observed,
-                                std::uint32_t left) {
-    const stream::IndexHash first(index);
-    std::uint32_t differ = 0;
-    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-        if (kSomeLeft && (left & PatchCodes::bit(i, j)) != 0) continue;
-        digest_ += first.with(i * tiles_.shape.n + j, observed.code[i][j]);
-        differ |= expected.code[i][j] ^ observed.code[i][j];
-      }
-    }
-    if (differ == 0) return;
-    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-        if ((left & PatchCodes::bit(i, j)) == 0 && expected.code[i][j] != observed.code[i][j])
-          disagree(index + static_cast<unsigned>(i * tiles_.shape.n + j));
-      }
-    }
-  }
-  __device__ void disagree(std::uint64_t index) {
-    const unsigned long long before = atomicAdd(&result_->mismatches, 1ull);
-    if (before < StreamResult::kMostExamples) result_->examples[before] = index;
-  }
-
   const StreamTiles& tiles_;
   StreamResult* result_;
-  int bytes_;
   unsigned long long digest_ = 0;
 };
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
-
-/// Calls body(row, column in the 64, its problem's c) for the problems of this thread, one at a time.
-template <class Body>
-__device__ void each_problem(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile, int first_column,
-                             const Body& body) {
-  for (int i = 0; i < kProblems; ++i) {
-    const int at = i * kThreads + static_cast<int>(threadIdx.x), row = at / kSide, column = at % kSide;
-    if (first_column + column >= tiles.shape.n) continue;
-    body(row, column, load_code(tiles.c, tiles.c_index(tile, row, first_column + column), d.c.storage_bytes()));
-  }
-}
 
 /// Calls with the type of codes of so many bytes, at most four.
 template <class With>
@@ -239,6 +199,23 @@ struct Leftovers {
   }
 };
 
+/// Brings a tile's codes near, by all threads of a block: memory is far.
+__device__ void prefetch(const StreamTiles& tiles, std::uint64_t tile, const PortableDatapath& d) {
+  constexpr unsigned kLine = 128;  // bytes
+  const auto bring = [&](const void* codes, int elements, const Format& f) {
+    const unsigned bytes = static_cast<unsigned>(elements) * static_cast<unsigned>(f.storage_bytes());
+    const char* const from = static_cast<const char*>(codes) + tile * bytes;
+    for (unsigned at = threadIdx.x * kLine; at < bytes; at += kThreads * kLine) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
+    }
+  };
+  const StreamShape& shape = tiles.shape;
+  bring(tiles.a, shape.m * shape.k, d.a);
+  bring(tiles.b, shape.n * tiles.depth, d.b);
+  bring(tiles.c, shape.m * shape.n, d.c);
+  bring(tiles.d, shape.m * shape.n, d.result);
+}
+
 /// CodeC and CodeD are as wide as the formats. kSeveral: whether the datapath has several nodes.
 template <bool kSeveral, class CodeC, class CodeD>
 __global__ void __launch_bounds__(kThreads, kSumsBlocks)
@@ -247,7 +224,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
   __shared__ Lines lines[2];
   __shared__ Leftovers leftovers;
   const Sides sides(d, lines);
-  Findings findings(d, tiles, result);
+  Findings findings(tiles, result);
   constexpr unsigned kAcross = kSide / kPatchColumns;  // patches
   static_assert(kSide / kPatchRows * kAcross == kThreads);
   const int row = static_cast<int>(threadIdx.x / kAcross * kPatchRows);
@@ -261,6 +238,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
       if (first_column == 0) sides.load_a(d, tiles, tile);
       sides.load_b(d, tiles, tile, first_column);
       __syncthreads();
+      if (first_column == 0 && tile + gridDim.x < tiles.count) prefetch(tiles, tile + gridDim.x, d);
 
       std::uint32_t left = 0;
       if (first_column + column < tiles.shape.n) {  // n is a multiple of 8
@@ -269,12 +247,34 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
         } else {
           // The patch lies in one instruction tile.
           const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
+          const std::uint64_t index = findings.index(tile, row, first_column + column);
           const unsigned pitch = tiles.tile_n.divisor;
-          PatchCodes results;
-          left = portable::patch<CodeC, kSeveral>(
-              d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); }, results);
-          const PatchCodes observed = load_patch<CodeD>(tiles.d, from, pitch);
-          findings.compare(findings.index(tile, row, first_column + column), results, observed, left);
+          findings.add(index, load_patch<CodeD>(tiles.d, from, pitch));
+          std::uint32_t wrong = 0;
+          const portable::PatchRest rest = portable::patch<CodeC, kSeveral>(
+              d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); },
+              [&](int i, const std::uint32_t(&codes)[kPatchColumns]) {
+                const auto observed = load_row<CodeD, kPatchColumns>(tiles.d, from + static_cast<unsigned>(i) * pitch);
+                std::uint32_t differ = 0;
+                TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) differ |= codes[j] ^ observed.code[j];
+                if (differ == 0) return;
+                TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+                  if (codes[j] != observed.code[j]) wrong |= PatchCodes::bit(i, j);
+                }
+              });
+          left = rest.overflowed;
+          wrong &= ~(rest.special | left);
+          for (std::uint32_t special = rest.special & ~left; special != 0; special &= special - 1) {
+            const int at = __ffs(static_cast<int>(special)) - 1, i = at / kPatchColumns, j = at % kPatchColumns;
+            const std::uint64_t place = from + static_cast<unsigned>(i) * pitch + static_cast<unsigned>(j);
+            const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
+            const std::uint32_t code = portable::special_code<CodeC>(d, sides.a, row + i, sides.b, column + j, c);
+            if (code != static_cast<const CodeD*>(tiles.d)[place]) wrong |= PatchCodes::bit(i, j);
+          }
+          for (; wrong != 0; wrong &= wrong - 1) {
+            const int at = __ffs(static_cast<int>(wrong)) - 1;
+            findings.disagree(index + static_cast<unsigned>(at / kPatchColumns * tiles.shape.n + at % kPatchColumns));
+          }
         }
         if (left != 0) leftovers.add(row, column, left);
       }
@@ -284,9 +284,10 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
         const int at = leftovers.element[i], in_row = at / kSide, in_column = at % kSide;
         const std::uint64_t place = tiles.c_index(tile, in_row, first_column + in_column);
         const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
-        findings.compare(findings.index(tile, in_row, first_column + in_column),
-                         portable::dot(d, sides.a, in_row, sides.b, in_column, c),
-                         static_cast<const CodeD*>(tiles.d)[place]);
+        const std::uint64_t observed = static_cast<const CodeD*>(tiles.d)[place];
+        const std::uint64_t index = findings.index(tile, in_row, first_column + in_column);
+        if (!d.takes_patches) findings.add(index, observed);
+        if (portable::dot(d, sides.a, in_row, sides.b, in_column, c) != observed) findings.disagree(index);
       }
       __syncthreads();
     }
@@ -319,7 +320,7 @@ __global__ void __launch_bounds__(kThreads)
   using Number = typename Kind::Number;
   auto* const a = reinterpret_cast<Number*>(shared_memory);
   auto* const b = a + d.k * kSide;
-  Findings findings(d, tiles, result);
+  Findings findings(tiles, result);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       __syncthreads();  // all are done with what was there
@@ -328,9 +329,16 @@ __global__ void __launch_bounds__(kThreads)
       load_side(d, tiles, tile, false, first_column,
                 [&](int line, int place, std::uint64_t code) { b[place * kSide + line] = Kind::read(d.b, code); });
       __syncthreads();
-      each_problem(d, tiles, tile, first_column, [&](int row, int column, std::uint64_t c) {
-        findings.compare(tile, row, first_column + column, Kind::dot(d, a + row, b + column, c));
-      });
+      for (int i = static_cast<int>(threadIdx.x); i < kSide * kSide; i += kThreads) {
+        const int row = i / kSide, column = i % kSide;
+        if (first_column + column >= tiles.shape.n) continue;
+        const std::uint64_t place = tiles.c_index(tile, row, first_column + column);
+        const std::uint64_t c = load_code(tiles.c, place, d.c.storage_bytes());
+        const std::uint64_t observed = load_code(tiles.d, place, d.result.storage_bytes());
+        const std::uint64_t index = findings.index(tile, row, first_column + column);
+        findings.add(index, observed);
+        if (Kind::dot(d, a + row, b + column, c) != observed) findings.disagree(index);
+      }
     }
   }
   findings.add_digest();

@@ -151,6 +151,8 @@ TCNUM_HOST_DEVICE inline bool finite(float x) {
   return (code_of(x) & kInfinity) != kInfinity;
 }
 
+inline constexpr int kPatchRows = 4, kPatchColumns = 4;
+
 /// A term of a sum that is no product.
 struct PatchTerm {
   static constexpr std::uint32_t kTop = 0x7ffu << kHighFraction;
@@ -178,6 +180,29 @@ TCNUM_HOST_DEVICE std::uint32_t rounded_code(const PatchNode& node, double sum) 
   return to_half(static_cast<double>(to_float_toward_zero(sum)));
 }
 
+/// Rounds a row's sums, which are above their grids.
+template <PatchRounding kRounding>
+TCNUM_HOST_DEVICE void round_row(const PatchNode& node, const double (&sum)[kPatchColumns],
+                                 std::uint32_t (&code)[kPatchColumns]) {
+  double value[kPatchColumns];
+  bool any_overflows = false;
+  TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+    // What it began with, but for the negatives: 1.5 times a power of two.
+    const std::uint32_t grid = (high_word(sum[j]) & PatchTerm::kTop) | 1u << (kHighFraction - 1);
+    value[j] = sum[j] - from_words(grid, 0);
+    code[j] = rounded_code<kRounding>(node, value[j]);
+    any_overflows |= std::fabs(value[j]) >= node.overflow;
+  }
+  if (kRounding == PatchRounding::fp32_toward_zero && any_overflows) {
+    TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+      if (std::fabs(value[j]) >= node.overflow) code[j] = node.beyond | (high_word(value[j]) & kSignBit);
+    }
+  }
+  if (node.dropped != 0) {
+    TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) code[j] = code[j] == node.dropped ? 0 : code[j];
+  }
+}
+
 /// The code of c + before, both of the format that the sum is rounded to.
 template <PatchRounding kRounding>
 TCNUM_HOST_DEVICE std::uint32_t pair_code(float c, float before) {
@@ -188,8 +213,6 @@ TCNUM_HOST_DEVICE std::uint32_t pair_code(float c, float before) {
   }
 }
 
-inline constexpr int kPatchRows = 4, kPatchColumns = 4;
-
 /// A patch of codes of c, or of results.
 struct PatchCodes {
   std::uint32_t code[kPatchRows][kPatchColumns];
@@ -197,41 +220,45 @@ struct PatchCodes {
   TCNUM_HOST_DEVICE static constexpr std::uint32_t bit(int i, int j) { return 1u << (i * kPatchColumns + j); }
 };
 
-/// The results of those elements of a patch that have an infinity or a NaN among their products or as c, if no sum on
-/// their way overflows: then any NaN, or infinities of both signs, make a NaN.
+/// Whether an element has an infinity or a NaN among its products or as c, whose code is of the width of Code.
 template <class Code>
-TCNUM_HOST_DEVICE void replace_special(const PortableDatapath& d, const SideA& a, int row, const SideB& b, int column,
-                                       const PatchCodes& c, PatchCodes& result) {
-  constexpr int kRows = kPatchRows, kColumns = kPatchColumns;
+TCNUM_HOST_DEVICE bool is_special(const SideA& a, int row, const SideB& b, int column, std::uint32_t c) {
+  return (a.special[row] | b.special[column]) != 0 || !finite(value_of<Code>(c));
+}
+/// The result of such an element, if no sum on its way overflows: any NaN, or infinities of both signs, make a NaN.
+template <class Code>
+TCNUM_HOST_DEVICE std::uint32_t special_code(const PortableDatapath& d, const SideA& a, int row, const SideB& b,
+                                             int column, std::uint32_t c) {
   constexpr Format kC = format(sizeof(Code) == 4 ? FormatId::fp32 : FormatId::fp16);
-  constexpr std::uint32_t kInfinityOfC = ((1u << kC.exponent_bits) - 1) << kC.fraction_bits;
-  const std::uint32_t sign = 1u << (d.result.storage_bits - 1);
-  const std::uint32_t infinity = ((1u << d.result.exponent_bits) - 1) << d.result.fraction_bits;
-  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-    TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-      const std::uint32_t special = a.special[row + i] | b.special[column + j];
-      const std::uint32_t zero = a.zero[row + i] | b.zero[column + j];
-      const std::uint32_t negative = a.negative[row + i] ^ b.negative[column + j];
-      const std::uint32_t c_magnitude = c.code[i][j] & ((1u << (kC.storage_bits - 1)) - 1);
-      const bool c_is_infinity = c_magnitude == kInfinityOfC, c_is_negative = c_magnitude != c.code[i][j];
-      if (special == 0 && c_magnitude < kInfinityOfC) continue;
-      const bool any_positive = (special & ~zero & ~negative) != 0 || (c_is_infinity && !c_is_negative);
-      const bool any_negative = (special & ~zero & negative) != 0 || (c_is_infinity && c_is_negative);
-      const bool nan = (special & zero) != 0 || c_magnitude > kInfinityOfC || (any_positive && any_negative);
-      result.code[i][j] = nan ? static_cast<std::uint32_t>(d.nan.code) : infinity | (any_negative ? sign : 0);
-    }
+  constexpr std::uint32_t kInfinity = ((1u << kC.exponent_bits) - 1) << kC.fraction_bits;
+  const std::uint32_t special = a.special[row] | b.special[column], zero = a.zero[row] | b.zero[column];
+  const std::uint32_t negative = a.negative[row] ^ b.negative[column], infinite = special & ~zero;
+  const std::uint32_t c_magnitude = c & ((1u << (kC.storage_bits - 1)) - 1);
+  const bool c_is_infinite = c_magnitude == kInfinity, c_is_negative = c_magnitude != c;
+  const bool any_positive = (infinite & ~negative) != 0 || (c_is_infinite && !c_is_negative);
+  const bool any_negative = (infinite & negative) != 0 || (c_is_infinite && c_is_negative);
+  if ((special & zero) != 0 || c_magnitude > kInfinity || (any_positive && any_negative)) {
+    return static_cast<std::uint32_t>(d.nan.code);
   }
+  const std::uint32_t infinity = ((1u << d.result.exponent_bits) - 1) << d.result.fraction_bits;
+  return infinity | (any_negative ? 1u << (d.result.storage_bits - 1) : 0);
 }
 
+/// Elements, as bits, that a patch does not evaluate.
+struct PatchRest {
+  std::uint32_t special = 0;     ///< is_special(): those are special_code()'s
+  std::uint32_t overflowed = 0;  ///< a sum on their way did: those are dot()'s, special or not
+};
+
 /// Rows from `row` on with columns from `column` on, by a datapath that takes_patches. read_c() gives the codes of c,
-/// which are of the width of Code. Returns, as bits, the elements that it did not evaluate, because a sum on their way
-/// overflowed: those are dot()'s. kSeveral: whether the datapath has several nodes.
-template <class Code, bool kSeveral, class ReadC>
-TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const SideA& a, int row, const SideB& b, int column,
-                                      const ReadC& read_c, PatchCodes& result) {
+/// which are of the width of Code; take_row(i, codes) is given the results of row i, among which those of the rest mean
+/// nothing. kSeveral: whether the datapath has several nodes.
+template <class Code, bool kSeveral, class ReadC, class TakeRow>
+TCNUM_HOST_DEVICE PatchRest patch(const PortableDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                  const ReadC& read_c, const TakeRow& take_row) {
   constexpr int kRows = kPatchRows, kColumns = kPatchColumns, kLines = SideA::kLines;
   float before[kRows][kColumns] = {};
-  std::uint32_t left = 0;
+  PatchRest rest;
   bool any_special = false;
   TCNUM_UNROLL for (int i = 0; i < kRows; ++i) any_special |= a.special[row + i] != 0;
   TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) any_special |= b.special[column + j] != 0;
@@ -299,46 +326,26 @@ TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const SideA& a,
       }
     }
 
-    PatchCodes codes;
     const auto round_all = [&]<PatchRounding kRounding>() {
-      bool any_overflows = false;
+      [[maybe_unused]] constexpr bool kFp32 =
+          kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest;
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-          if (is_pair) {
+        std::uint32_t codes[kColumns];
+        if (is_pair) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
             const float of_c = value_of<Code>(c.code[i][j]);
             any_special |= !finite(of_c);
-            codes.code[i][j] = pair_code<kRounding>(of_c, before[i][j]);
-            continue;
+            codes[j] = pair_code<kRounding>(of_c, before[i][j]);
           }
-          // What it began with, but for the negatives: 1.5 times a power of two.
-          const std::uint32_t grid = (high_word(sum[i][j]) & PatchTerm::kTop) | 1u << (kHighFraction - 1);
-          sum[i][j] -= from_words(grid, 0);
-          codes.code[i][j] = rounded_code<kRounding>(node, sum[i][j]);
-          any_overflows |= std::fabs(sum[i][j]) >= node.overflow;
+        } else {
+          round_row<kRounding>(node, sum[i], codes);
         }
-      }
-      // Seldom, and so not with each of them.
-      if (kRounding == PatchRounding::fp32_toward_zero && any_overflows) {
-        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-            if (std::fabs(sum[i][j]) >= node.overflow)
-              codes.code[i][j] = node.beyond | (high_word(sum[i][j]) & kSignBit);
+        if (last) take_row(i, codes);
+        if constexpr (kSeveral) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns && !last; ++j) {
+            before[i][j] = value_of<std::conditional_t<kFp32, std::uint32_t, std::uint16_t>>(codes[j]);
+            if (!finite(before[i][j])) rest.overflowed |= PatchCodes::bit(i, j);
           }
-        }
-      }
-      if (node.dropped != 0) {
-        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-            if (codes.code[i][j] == node.dropped) codes.code[i][j] = 0;
-          }
-        }
-      }
-      if (last) return;
-      constexpr bool kFp32 = kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest;
-      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-          before[i][j] = value_of<std::conditional_t<kFp32, std::uint32_t, std::uint16_t>>(codes.code[i][j]);
-          if (!finite(before[i][j])) left |= PatchCodes::bit(i, j);
         }
       }
     };
@@ -356,10 +363,16 @@ TCNUM_HOST_DEVICE std::uint32_t patch(const PortableDatapath& d, const SideA& a,
         round_all.template operator()<PatchRounding::fp16_nearest_of_fp32>();
         break;
     }
-    if (last) result = codes;
   }
-  if (any_special) replace_special<Code>(d, a, row, b, column, read_c(), result);
-  return left;
+  if (any_special) {
+    const PatchCodes c = read_c();
+    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+        if (is_special<Code>(a, row + i, b, column + j, c.code[i][j])) rest.special |= PatchCodes::bit(i, j);
+      }
+    }
+  }
+  return rest;
 }
 
 }  // namespace tcnum::portable

@@ -100,19 +100,29 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
   }
   RC_CLASSIFY(d.takes_patches, "patches");
   if (!d.takes_patches) return;
-  const auto patch = [&]<class Code>() {
+  const auto expect_patch = [&]<class Code>() {
     const auto read_c = [&] { return c; };
-    return d.nodes > 1 ? portable::patch<Code, true>(d, a.side, 0, b.side, 0, read_c, results)
-                       : portable::patch<Code, false>(d, a.side, 0, b.side, 0, read_c, results);
-  };
-  const std::uint32_t left =
-      d.c.storage_bits == 32 ? patch.operator()<std::uint32_t>() : patch.operator()<std::uint16_t>();
-  for (std::size_t i = 0; i < kRows; ++i) {
-    for (std::size_t j = 0; j < kColumns; ++j) {
-      const bool is_left = (left & portable::PatchCodes::bit(static_cast<int>(i), static_cast<int>(j))) != 0;
-      if (!is_left) expect(i, j, results.code[i][j], "in a patch");
+    const auto take_row = [&](int i, const std::uint32_t(&codes)[kColumns]) {
+      std::copy_n(codes, kColumns, results.code[i]);
+    };
+    const portable::PatchRest rest = d.nodes > 1
+                                         ? portable::patch<Code, true>(d, a.side, 0, b.side, 0, read_c, take_row)
+                                         : portable::patch<Code, false>(d, a.side, 0, b.side, 0, read_c, take_row);
+    for (int i = 0; i < portable::kPatchRows; ++i) {
+      for (int j = 0; j < portable::kPatchColumns; ++j) {
+        const std::uint32_t bit = portable::PatchCodes::bit(i, j);
+        if ((rest.overflowed & bit) != 0) continue;
+        const bool special = (rest.special & bit) != 0;
+        const std::uint32_t code =
+            special ? portable::special_code<Code>(d, a.side, i, b.side, j, c.code[i][j]) : results.code[i][j];
+        expect(static_cast<std::size_t>(i), static_cast<std::size_t>(j), code, special ? "of specials" : "in a patch");
+      }
     }
-  }
+  };
+  if (d.c.storage_bits == 32)
+    expect_patch.operator()<std::uint32_t>();
+  else
+    expect_patch.operator()<std::uint16_t>();
 }
 
 /// Those of the space that a portable datapath can be: draws until it is one.
