@@ -305,6 +305,15 @@ struct Integers {
     return portable::integer_dot(d, a, kSide, b, kSide, c);
   }
 };
+struct Singles {
+  using Number = float;
+  __device__ static Number read(const Format&, std::uint64_t code) {
+    return portable::value_of<std::uint16_t>(static_cast<std::uint32_t>(code));
+  }
+  __device__ static std::uint64_t dot(const PortableDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
+    return portable::single_dot(d, a, kSide, b, kSide, c);
+  }
+};
 struct FmaChain {
   using Number = std::uint64_t;
   __device__ static Number read(const Format&, std::uint64_t code) { return code; }
@@ -351,6 +360,9 @@ cudaError_t launch_comparison(const PortableDatapath& d, const StreamTiles& tile
   switch (d.kind) {
     case PortableDatapath::Kind::integers:
       return launch_resident(one_by_one_kernel<Integers>, kThreads, 2 * line * sizeof(Integers::Number), tiles.count, d,
+                             tiles, result);
+    case PortableDatapath::Kind::singles:
+      return launch_resident(one_by_one_kernel<Singles>, kThreads, 2 * line * sizeof(Singles::Number), tiles.count, d,
                              tiles, result);
     case PortableDatapath::Kind::fma_chain:
       return launch_resident(one_by_one_kernel<FmaChain>, kThreads, 2 * line * sizeof(FmaChain::Number), tiles.count, d,

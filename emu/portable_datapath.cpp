@@ -54,6 +54,46 @@ void check_result(const Unit& unit) {
   require(narrow, "sums that are not rounded");
 }
 
+bool has_exponents_of(const RoundStep& s, const Format& f) {
+  return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment &&
+         s.subnormals == Subnormals::kept;
+}
+bool rounds_to_nearest(const RoundStep& s, const Format& f) {
+  return has_exponents_of(s, f) && s.fraction_bits == f.fraction_bits && s.rounding == Rounding::nearest_even &&
+         (s.overflow == Overflow::infinity || s.overflow == Overflow::ieee);
+}
+bool rounds_toward_zero(const RoundStep& s, const Format& f) {
+  return has_exponents_of(s, f) && s.fraction_bits <= f.fraction_bits && s.rounding == Rounding::toward_zero &&
+         s.overflow != Overflow::wrap;
+}
+
+/// Whether all sums are the machine's additions in single precision, which holds the products; the last may then be
+/// rounded to fp16.
+bool are_singles(const Numerics& n, const Tree& tree) {
+  constexpr Format kFp32 = format(FormatId::fp32), kFp16 = format(FormatId::fp16);
+  const bool plain = n.product.operation == ProductOperation::multiply && n.product.round.empty() &&
+                     !n.product.infinite_from && !n.nan.propagate;
+  for (const OperandRule& rule : {n.a, n.b, n.c}) {
+    if (rule.subnormals != Subnormals::kept) return false;
+  }
+  const bool products_fit = n.a.format == FormatId::fp16 && n.b.format == FormatId::fp16;
+  if (!products_fit || !plain || (n.c.format != FormatId::fp32 && n.c.format != FormatId::fp16)) return false;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const Node& node = tree.nodes[i];
+    const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
+    const auto& steps = unit.result.step;
+    const bool last = i + 1 == tree.nodes.size();
+    const bool to_half =
+        last && n.result == FormatId::fp16 && unit.result.count == 2 && rounds_to_nearest(steps[1], kFp16);
+    if (unit.fraction_bits != kExact || unit.first_fraction_bits || unit.drop_below || node.terms.size() > 2 ||
+        unit.underflow_sign != UnderflowSign::kept || !rounds_to_nearest(steps[0], kFp32) ||
+        !(to_half || (unit.result.count == 1 && (!last || n.result == FormatId::fp32)))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 PortableFields fields_of(const Format& f, const OperandRule& rule) {
   if (f.storage_bits > 32) return {};  // of no datapath of sums
   const auto top = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits));
@@ -89,19 +129,6 @@ PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
 constexpr int kDoubleBias = 1023, kDoubleHighFraction = 20;
 std::uint32_t high_word_of_power(int exponent) {
   return static_cast<std::uint32_t>(exponent + kDoubleBias) << kDoubleHighFraction;
-}
-
-bool has_exponents_of(const RoundStep& s, const Format& f) {
-  return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment &&
-         s.subnormals == Subnormals::kept;
-}
-bool rounds_to_nearest(const RoundStep& s, const Format& f) {
-  return has_exponents_of(s, f) && s.fraction_bits == f.fraction_bits && s.rounding == Rounding::nearest_even &&
-         (s.overflow == Overflow::infinity || s.overflow == Overflow::ieee);
-}
-bool rounds_toward_zero(const RoundStep& s, const Format& f) {
-  return has_exponents_of(s, f) && s.fraction_bits <= f.fraction_bits && s.rounding == Rounding::toward_zero &&
-         s.overflow != Overflow::wrap;
 }
 
 /// How a node rounds, if patches can; and the format of its result.
@@ -220,6 +247,8 @@ PortableDatapath make(const Datapath& datapath) {
   if (const auto units = integer_units(n, tree)) {
     to.kind = PortableDatapath::Kind::integers;
     to.integers = *units;
+  } else if (are_singles(n, tree)) {
+    to.kind = PortableDatapath::Kind::singles;
   } else {
     check_sums(n);
   }
@@ -229,7 +258,7 @@ PortableDatapath make(const Datapath& datapath) {
     const Node& node = tree.nodes[static_cast<std::size_t>(i)];
     const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
     const PortableNode& made = to.node[i] = make_node(node, to, place);
-    if (to.kind == PortableDatapath::Kind::integers) continue;
+    if (to.kind != PortableDatapath::Kind::sums) continue;
     check_result(unit);
     if (unit.fraction_bits == kExact) {
       require(made.count == 0 && node.terms.size() == 2 && !unit.first_fraction_bits && !unit.drop_below,

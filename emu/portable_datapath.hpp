@@ -61,6 +61,7 @@ struct PortableDatapath {
 
   enum class Kind : std::uint8_t {
     sums,       ///< of floating-point products: aligned, cut, added; and floating-point additions
+    singles,    ///< sums of one or two in single precision, which holds the products
     fma_chain,  ///< of IEEE 754's double-precision FMAs
     integers,   ///< sums that an int64 holds, of products whose sums an int32 does
   };

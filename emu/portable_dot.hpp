@@ -2,10 +2,10 @@
 // rounding_steps.hpp's. What is ordinary goes many at a time in portable_patch.hpp.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <type_traits>
 
+#include "portable_conversions.hpp"
 #include "portable_datapath.hpp"
 #include "rounding_steps.hpp"
 #include "tcnum/host_device.hpp"
@@ -49,39 +49,6 @@ TCNUM_HOST_DEVICE inline Number read_accumulator(const PortableFields& fields, c
   x.magnitude = static_cast<std::int32_t>(magnitude);
   return x;
 }
-
-/// 2^exponent, a normal double.
-TCNUM_HOST_DEVICE inline double power_of_two(int exponent) {
-#ifdef __CUDA_ARCH__
-  return __hiloint2double((exponent + 1023) << 20, 0);
-#else
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
-#endif
-}
-
-TCNUM_HOST_DEVICE inline std::uint32_t low_word(double x) {
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint32_t>(__double2loint(x));
-#else
-  return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x));
-#endif
-}
-TCNUM_HOST_DEVICE inline std::uint32_t high_word(double x) {
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint32_t>(__double2hiint(x));
-#else
-  return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32);
-#endif
-}
-TCNUM_HOST_DEVICE inline double from_words(std::uint32_t high, std::uint32_t low) {
-#ifdef __CUDA_ARCH__
-  return __hiloint2double(static_cast<int>(high), static_cast<int>(low));
-#else
-  return std::bit_cast<double>(static_cast<std::uint64_t>(high) << 32 | low);
-#endif
-}
-inline constexpr std::uint32_t kSignBit = 1u << 31;
-inline constexpr int kBias = 1023, kHighFraction = 20;  ///< of a double, and of its high word
 
 /// 2^exponents side by side, twice.
 TCNUM_HOST_DEVICE inline std::uint32_t twice(int exponent) {
@@ -421,6 +388,30 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const PortableDatapath& d, co
     results[number] = apply_steps(d.integers.unit[static_cast<std::size_t>(node.unit)], sum, overflowed);
   }
   return static_cast<std::uint64_t>(results[d.nodes - 1]) & d.result.code_mask();
+}
+
+// --- Sums of two in single precision.
+
+/// Numbers a[i · a_pitch] and b[i · b_pitch], which were fp16, are at place i.
+TCNUM_HOST_DEVICE inline std::uint64_t single_dot(const PortableDatapath& d, const float* a, int a_pitch,
+                                                  const float* b, int b_pitch, std::uint64_t c_code) {
+  const auto code = static_cast<std::uint32_t>(c_code);
+  const float c = d.c.id == FormatId::fp16 ? value_of<std::uint16_t>(code) : float_of(code);
+  float results[PortableDatapath::kMostNodes];
+  for (int number = 0; number < d.nodes; ++number) {
+    const PortableNode& node = d.node[number];
+    float terms[2] = {};
+    int count = 0;
+    for (int p = node.first; p < node.first + node.count; ++p) terms[count++] = a[p * a_pitch] * b[p * b_pitch];
+    for (const int other : node.others) {
+      if (other != PortableNode::kNone) terms[count++] = other == PortableNode::kAccumulator ? c : results[other];
+    }
+    const float sum = count == 1 ? terms[0] : terms[0] + terms[1];
+    results[number] = d.units[node.unit].zero_sign == ZeroSign::positive ? sum + 0.0f : sum;  // −0 + 0 is +0
+  }
+  const float last = results[d.nodes - 1];
+  if (last != last) return d.nan.code;
+  return d.result.id == FormatId::fp16 ? to_half(static_cast<double>(last)) : code_of(last);
 }
 
 // --- Chains of the machine's FMAs.

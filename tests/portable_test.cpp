@@ -68,6 +68,7 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
   if (d.kind != PortableDatapath::Kind::sums) {
     std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
     std::vector<std::int32_t> ai(a.size()), bi(b.size());
+    std::vector<float> as(a.size()), bs(b.size());
     for (std::size_t k = 0; k < tiles.k; ++k) {
       for (std::size_t r = 0; r < kRows; ++r) {
         const std::size_t p = d.place[k];
@@ -75,12 +76,16 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
         b[p * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
         ai[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.a, a[p * kRows + r]));
         bi[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.b, b[p * kRows + r]));
+        as[p * kRows + r] = portable::value_of<std::uint16_t>(static_cast<std::uint32_t>(a[p * kRows + r]));
+        bs[p * kRows + r] = portable::value_of<std::uint16_t>(static_cast<std::uint32_t>(b[p * kRows + r]));
       }
     }
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = 0; j < kColumns; ++j) {
         const std::uint64_t c = tiles.c[tiles.c_index(0, i, j)];
-        if (d.kind == PortableDatapath::Kind::integers)
+        if (d.kind == PortableDatapath::Kind::singles)
+          expect(i, j, portable::single_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c), "singles");
+        else if (d.kind == PortableDatapath::Kind::integers)
           expect(i, j, portable::integer_dot(d, ai.data() + i, kRows, bi.data() + j, kColumns, c), "integers");
         else
           expect(i, j, portable::fma_chain_dot(d, a.data() + i, kRows, b.data() + j, kColumns, c), "chain");
@@ -155,17 +160,24 @@ RC_GTEST_PROP(Portable, EqualsExactForFmaChains, ()) {
   expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 
-/// All that was fitted on hardware here runs on a GPU, and sums in patches; but not what became of Volta's mma.
+/// All that was fitted on hardware here runs on a GPU, and aligned sums in patches.
 TEST(Portable, HoldsTheCatalogue) {
   for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
     const auto [d, why_not] = make_portable(entry.datapath);
     const Instruction& in = *entry.instruction;
+    EXPECT_EQ(why_not, "") << in.name();
     const bool no_tensor_core = in.kind == InstructionKind::mma && in.m == 8 && in.a == FormatId::fp16;
-    EXPECT_EQ(why_not.empty(), !no_tensor_core) << in.name() << ": " << why_not;
-    if (d.kind == PortableDatapath::Kind::sums && !no_tensor_core) {
-      EXPECT_TRUE(d.takes_patches) << in.name();
-    }
+    EXPECT_EQ(d.kind == PortableDatapath::Kind::singles, no_tensor_core) << in.name();
+    EXPECT_EQ(d.takes_patches, d.kind == PortableDatapath::Kind::sums) << in.name();
   }
+}
+
+/// What became of Volta's mma, the only ones of single precision.
+RC_GTEST_PROP(Portable, EqualsExactForSingles, ()) {
+  const auto* const name =
+      *rc::gen::element("mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f32.f16.f16.f16", "mma.m8n8k4.f16.f16.f16.f16");
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(name)).front().datapath;
+  expect_portable_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 
 }  // namespace
