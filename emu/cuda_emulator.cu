@@ -314,7 +314,7 @@ struct Singles {
     return portable::single_dot(d, a, kSide, b, kSide, c);
   }
 };
-struct FmaChain {
+struct FmaChains {
   using Number = std::uint64_t;
   __device__ static Number read(const Format&, std::uint64_t code) { return code; }
   __device__ static std::uint64_t dot(const PortableDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
@@ -365,7 +365,7 @@ cudaError_t launch_comparison(const PortableDatapath& d, const StreamTiles& tile
       return launch_resident(one_by_one_kernel<Singles>, kThreads, 2 * line * sizeof(Singles::Number), tiles.count, d,
                              tiles, result);
     case PortableDatapath::Kind::fma_chain:
-      return launch_resident(one_by_one_kernel<FmaChain>, kThreads, 2 * line * sizeof(FmaChain::Number), tiles.count, d,
+      return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count, d,
                              tiles, result);
     case PortableDatapath::Kind::sums:
       break;

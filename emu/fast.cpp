@@ -96,7 +96,8 @@ void FastEmulator::choose_paths() {
   }
   quick32_ = fa < 30 && fb < 30 && std::max(widest, fa + fb) + 2 <= 30;
   columnwise_ = quick32_ && numerics_.product.exponent == ProductExponent::sum;
-  fma_order_ = fma_chain_order(numerics_, tree_->tree);
+  fma_chain_ = nullptr;
+  if (auto chain = fma_chain(numerics_, tree_->tree)) fma_chain_ = std::make_shared<const FmaChain>(*std::move(chain));
   paths_.clear();
   for (const CompiledNode& node : tree_->nodes) paths_.push_back(path(node, rounded_narrow));
 }
@@ -307,7 +308,7 @@ class FastEmulator::TileRun {
 
 void FastEmulator::run_fma_chain(Tiles& tiles, std::size_t t) const {
   std::vector<double> results(tiles.m * tiles.n);
-  evaluate_fma_chain(tiles, t, fma_order_, results);
+  evaluate_fma_chain(tiles, t, *fma_chain_, results);
   std::optional<DecodedTiles> decoded;
   for (std::size_t i = 0; i < tiles.m; ++i) {
     for (std::size_t j = 0; j < tiles.n; ++j) {
@@ -337,7 +338,7 @@ void FastEmulator::run(Tiles& tiles, unsigned threads) const {
         }
         continue;
       }
-      if (!fma_order_.empty()) {
+      if (fma_chain_) {
         for (std::size_t t = first; t < first + count; ++t) run_fma_chain(tiles, t);
         continue;
       }

@@ -1,6 +1,7 @@
 #include "fma_chain.hpp"
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 
@@ -10,12 +11,42 @@ namespace tcnum {
 namespace {
 
 bool is_ieee_fma(const Unit& unit) {
-  constexpr RoundStep kIeee = round_to(format(FormatId::fp64), Rounding::nearest_even);
-  constexpr RoundStep kSame = round_to(format(FormatId::fp64), Rounding::nearest_even, Overflow::infinity);
-  return unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below && !unit.scaled && unit.result.count == 1 &&
-         (unit.result.step[0] == kIeee || unit.result.step[0] == kSame) && unit.zero_sign == ZeroSign::ieee &&
-         unit.underflow_sign == UnderflowSign::kept;
+  const RoundStep& step = unit.result.step[0];
+  const bool nearest = step.rounding == Rounding::nearest_even, toward_zero = step.rounding == Rounding::toward_zero;
+  const bool known = nearest || toward_zero || step.rounding == Rounding::down || step.rounding == Rounding::up;
+  const auto rounds = [&](Overflow overflow) {
+    return step == round_to(format(FormatId::fp64), step.rounding, overflow);
+  };
+  return unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below && !unit.scaled &&
+         unit.result.count == 1 && known &&
+         (rounds(Overflow::ieee) || (nearest && rounds(Overflow::infinity)) ||
+          (toward_zero && rounds(Overflow::max_finite))) &&
+         unit.zero_sign == ZeroSign::ieee && unit.underflow_sign == UnderflowSign::kept;
 }
+
+/// How the machine rounds, for as long as this lives.
+class MachineRounding {
+ public:
+  explicit MachineRounding(Rounding mode) : before_(std::fegetround()) { std::fesetround(machine_mode(mode)); }
+  ~MachineRounding() { std::fesetround(before_); }
+  MachineRounding(const MachineRounding&) = delete;
+  MachineRounding& operator=(const MachineRounding&) = delete;
+
+ private:
+  static int machine_mode(Rounding mode) {
+    switch (mode) {
+      case Rounding::toward_zero:
+        return FE_TOWARDZERO;
+      case Rounding::down:
+        return FE_DOWNWARD;
+      case Rounding::up:
+        return FE_UPWARD;
+      default:
+        return FE_TONEAREST;
+    }
+  }
+  int before_;
+};
 
 double load(const std::byte* codes, std::size_t i) {
   double x;
@@ -25,27 +56,36 @@ double load(const std::byte* codes, std::size_t i) {
 
 }  // namespace
 
-std::vector<int> fma_chain_order(const Numerics& n, const Tree& tree) {
+std::optional<FmaChain> fma_chain(const Numerics& n, const Tree& tree) {
   for (const OperandRule& rule : {n.a, n.b, n.c}) {
-    if (rule.format != FormatId::fp64 || rule.subnormals != Subnormals::kept) return {};
+    if (rule.format != FormatId::fp64 || rule.subnormals != Subnormals::kept) return std::nullopt;
   }
-  if (n.result != FormatId::fp64 || n.scales || n.product.infinite_from || !n.product.round.empty()) return {};
-  std::vector<int> order;
+  if (n.result != FormatId::fp64 || n.scales || n.product.infinite_from || !n.product.round.empty()) {
+    return std::nullopt;
+  }
+  FmaChain chain;
+  std::vector<int>& order = chain.order;
   for (const Node& node : tree.nodes) {
-    if (node.terms.size() != 2 || !is_ieee_fma(n.units[static_cast<std::size_t>(node.unit)])) return {};
+    const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
+    if (node.terms.size() != 2 || !is_ieee_fma(unit)) return std::nullopt;
+    const Rounding rounding = unit.result.step[0].rounding;
+    if (!order.empty() && rounding != chain.rounding) return std::nullopt;
+    chain.rounding = rounding;
     const bool product_first = node.terms[0].kind == Term::Kind::product;
     const Term& product = node.terms[product_first ? 0 : 1];
     const Term& sum = node.terms[product_first ? 1 : 0];
     const Term previous =
         order.empty() ? Term{Term::Kind::accumulator, 0} : Term{Term::Kind::node, static_cast<int>(order.size()) - 1};
-    if (product.kind != Term::Kind::product || sum != previous) return {};
+    if (product.kind != Term::Kind::product || sum != previous) return std::nullopt;
     order.push_back(product.index);
   }
-  return order;
+  return chain;
 }
 
+namespace {
+
 TCNUM_ALSO_FOR("fma")
-void evaluate_fma_chain(const Tiles& tiles, std::size_t t, std::span<const int> order, std::span<double> results) {
+void evaluate(const Tiles& tiles, std::size_t t, std::span<const int> order, std::span<double> results) {
   const std::byte *a = tiles.a.bytes().data(), *b = tiles.b.bytes().data(), *c = tiles.c.bytes().data();
   const std::size_t n = tiles.n;
   for (std::size_t i = 0; i < tiles.m; ++i) {
@@ -58,6 +98,13 @@ void evaluate_fma_chain(const Tiles& tiles, std::size_t t, std::span<const int> 
       for (std::size_t j = 0; j < n; ++j) row[j] = std::fma(x, load(b, first + j), row[j]);
     }
   }
+}
+
+}  // namespace
+
+void evaluate_fma_chain(const Tiles& tiles, std::size_t t, const FmaChain& chain, std::span<double> results) {
+  const MachineRounding rounding(chain.rounding);
+  evaluate(tiles, t, chain.order, results);
 }
 
 }  // namespace tcnum

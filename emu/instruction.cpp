@@ -53,11 +53,6 @@ constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
     {kMma, 16, 8, 4, fp32, tf32, tf32, fp32, from(sm_80)},
     {kMma, 16, 8, 8, fp32, tf32, tf32, fp32, from(sm_80)},
 
-    {kMma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
-    {kMma, 16, 8, 4, fp64, fp64, fp64, fp64, from(sm_90)},
-    {kMma, 16, 8, 8, fp64, fp64, fp64, fp64, from(sm_90)},
-    {kMma, 16, 8, 16, fp64, fp64, fp64, fp64, from(sm_90)},
-
     {kMma, 16, 8, 16, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
     {kMma, 16, 8, 16, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
     {kMma, 16, 8, 16, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
@@ -75,6 +70,30 @@ constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
     {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e4m3, fp16, from(sm_89)},
     {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
 });
+
+/// fp64, each with a row for each way to round.
+constexpr std::array kDoubleBases = std::to_array<Instruction>({
+    {kMma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
+    {kMma, 16, 8, 4, fp64, fp64, fp64, fp64, from(sm_90)},
+    {kMma, 16, 8, 8, fp64, fp64, fp64, fp64, from(sm_90)},
+    {kMma, 16, 8, 16, fp64, fp64, fp64, fp64, from(sm_90)},
+    {kWmma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
+});
+constexpr std::array kDoubleModifiers = {Modifier::none, Modifier::toward_zero, Modifier::down, Modifier::up};
+constexpr std::size_t double_rows(InstructionKind kind) {
+  return static_cast<std::size_t>(std::ranges::count(kDoubleBases, kind, &Instruction::kind)) * kDoubleModifiers.size();
+}
+template <class Next>
+constexpr Next copy_double_rows(InstructionKind kind, Next next) {
+  for (const Instruction& base : kDoubleBases) {
+    for (const Modifier modifier : kDoubleModifiers) {
+      if (base.kind != kind) continue;
+      *next = base;
+      (next++)->modifier = modifier;
+    }
+  }
+  return next;
+}
 
 /// mma.sp and mma.sp::ordered_metadata, each with a row for each of these.
 constexpr std::array kFloatSparseRows = std::to_array<Instruction>({
@@ -144,8 +163,10 @@ constexpr std::size_t kIntegerMmaRows = [] {
 }();
 
 constexpr auto kMmaRows = [] {
-  std::array<Instruction, kFloatMmaRows.size() + kSparse.size() * kFloatSparseRows.size() + kIntegerMmaRows> rows{};
-  auto next = std::copy(kFloatMmaRows.begin(), kFloatMmaRows.end(), rows.begin());
+  std::array<Instruction, kFloatMmaRows.size() + double_rows(kMma) + kSparse.size() * kFloatSparseRows.size() +
+                              kIntegerMmaRows>
+      rows{};
+  auto next = copy_double_rows(kMma, std::copy(kFloatMmaRows.begin(), kFloatMmaRows.end(), rows.begin()));
   for (const Sparsity sparsity : kSparse) {
     for (const Instruction& row : kFloatSparseRows) {
       *next = row;
@@ -184,7 +205,6 @@ constexpr std::array kWmmaBases = std::to_array<Instruction>({
 });
 constexpr std::array kWmmaRows = std::to_array<Instruction>({
     {kWmma, 16, 16, 8, fp32, tf32, tf32, fp32, from(sm_80)},
-    {kWmma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
     {kWmma, 8, 8, 32, s32, s4, s4, s32, from(sm_75)},
     {kWmma, 8, 8, 32, s32, s4, s4, s32, from(sm_75), Modifier::satfinite},
     {kWmma, 8, 8, 32, s32, u4, u4, s32, from(sm_75)},
@@ -260,7 +280,8 @@ constexpr std::size_t kWgmmaRows = [] {
 }();
 
 constexpr auto kInstructions = [] {
-  std::array<Instruction, kMmaRows.size() + kWmmaBases.size() * kWmmaShapes.size() + kWmmaRows.size() + kWgmmaRows>
+  std::array<Instruction, kMmaRows.size() + kWmmaBases.size() * kWmmaShapes.size() + kWmmaRows.size() +
+                              double_rows(kWmma) + kWgmmaRows>
       rows{};
   auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
   for (const Instruction& base : kWmmaBases) {
@@ -271,7 +292,7 @@ constexpr auto kInstructions = [] {
       ++next;
     }
   }
-  next = std::copy(kWmmaRows.begin(), kWmmaRows.end(), next);
+  next = copy_double_rows(kWmma, std::copy(kWmmaRows.begin(), kWmmaRows.end(), next));
   each_wgmma([&](const Instruction& row) { *next++ = row; });
   return rows;
 }();
@@ -400,7 +421,7 @@ constexpr std::uint64_t name_key(const Instruction& row) {
   append(row.kind, 2);
   for (const int size : {row.m, row.n, row.k}) append(size, 10);
   for (const FormatId f : {row.d, row.a, row.b, row.c}) append(f, 5);
-  append(row.modifier, 2);
+  append(row.modifier, 3);
   append(row.sparsity, 2);
   return key;
 }
@@ -451,6 +472,12 @@ constexpr ModifierText text(Modifier modifier) {
       return {"", ".and.popc"};
     case Modifier::xor_popc:
       return {"", ".xor.popc"};
+    case Modifier::toward_zero:
+      return {".rz", ""};
+    case Modifier::down:
+      return {".rm", ""};
+    case Modifier::up:
+      return {".rp", ""};
   }
   return {};
 }
@@ -475,7 +502,9 @@ std::string Instruction::ptx() const {
       return fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", sparsity_text(*this), shape(*this), before,
                          types(*this), after);
     case kWmma:
-      return fmt::format("wmma.mma{}.sync.aligned.row.col.{}.{}{}", after, shape(*this), wmma_types(*this), before);
+      return d == fp64 ? fmt::format("wmma.mma.sync.aligned.row.col.{}{}.{}", shape(*this), before, types(*this))
+                       : fmt::format("wmma.mma{}.sync.aligned.row.col.{}.{}{}", after, shape(*this),
+                                     wmma_types(*this), before);
     case kWgmma:
       return fmt::format("wgmma.mma_async{}.sync.aligned.{}{}.{}{}", sparsity_text(*this), shape(*this), before,
                          types(*this), after);

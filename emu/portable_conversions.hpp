@@ -7,10 +7,13 @@
 
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
+#else
+#include <cfenv>
 #endif
 
 #include "tcnum/format.hpp"
 #include "tcnum/host_device.hpp"
+#include "tcnum/rounding.hpp"
 
 namespace tcnum::portable {
 
@@ -47,6 +50,46 @@ TCNUM_HOST_DEVICE inline double from_words(std::uint32_t high, std::uint32_t low
 inline constexpr std::uint32_t kSignBit = 1u << 31;
 inline constexpr int kBias = 1023, kHighFraction = 20;  ///< of a double, and of its high word
 
+/// a · b + c, rounded so, but not to nearest_away.
+TCNUM_HOST_DEVICE inline double fused_multiply_add(double a, double b, double c, Rounding rounding) {
+#ifdef __CUDA_ARCH__
+  switch (rounding) {
+    case Rounding::toward_zero:
+      return __fma_rz(a, b, c);
+    case Rounding::down:
+      return __fma_rd(a, b, c);
+    case Rounding::up:
+      return __fma_ru(a, b, c);
+    default:
+      return __fma_rn(a, b, c);
+  }
+#elif !defined(__CUDACC__)
+  constexpr int kModes[] = {FE_TOWARDZERO, FE_TONEAREST, FE_TONEAREST, FE_UPWARD, FE_DOWNWARD};  // as of Rounding
+  const int mode = std::fegetround();
+  std::fesetround(kModes[static_cast<int>(rounding)]);
+  const volatile double x = a, y = b, z = c;  // keeps the sum between the two changes of mode
+  const volatile double sum = std::fma(x, y, z);
+  std::fesetround(mode);
+  return sum;
+#else
+  return rounding == Rounding::toward_zero ? a * b + c : 0;  // nvcc's form for the host, which nothing calls
+#endif
+}
+
+TCNUM_HOST_DEVICE inline double double_of(std::uint64_t code) {
+#ifdef __CUDA_ARCH__
+  return __longlong_as_double(static_cast<long long>(code));
+#else
+  return std::bit_cast<double>(code);
+#endif
+}
+TCNUM_HOST_DEVICE inline std::uint64_t code_of(double x) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint64_t>(__double_as_longlong(x));
+#else
+  return std::bit_cast<std::uint64_t>(x);
+#endif
+}
 TCNUM_HOST_DEVICE inline float float_of(std::uint32_t code) {
 #ifdef __CUDA_ARCH__
   return __uint_as_float(code);

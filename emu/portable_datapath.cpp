@@ -239,9 +239,10 @@ PortableDatapath make(const Datapath& datapath) {
   to.nodes = static_cast<int>(tree.nodes.size());
   std::copy(n.units.begin(), n.units.end(), to.units);
 
-  if (const std::vector<int> order = fma_chain_order(n, tree); !order.empty()) {
+  if (const auto chain = fma_chain(n, tree)) {
     to.kind = PortableDatapath::Kind::fma_chain;
-    for (std::size_t p = 0; p < order.size(); ++p) to.place[order[p]] = static_cast<std::uint16_t>(p);
+    to.fma_rounding = chain->rounding;
+    for (std::size_t p = 0; p < chain->order.size(); ++p) to.place[chain->order[p]] = static_cast<std::uint16_t>(p);
     return to;
   }
   if (const auto units = integer_units(n, tree)) {

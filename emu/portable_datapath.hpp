@@ -73,6 +73,7 @@ struct PortableDatapath {
   NanRule nan;
   Unit units[kMaxUnits];
   IntegerUnits integers;
+  Rounding fma_rounding = Rounding::nearest_even;
   int k = 0, nodes = 0;
   PortableNode node[kMostNodes];
   std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side

@@ -419,16 +419,6 @@ TCNUM_HOST_DEVICE inline std::uint64_t single_dot(const PortableDatapath& d, con
 TCNUM_HOST_DEVICE inline bool is_nan(std::uint64_t code) {
   return (code & ~(std::uint64_t{1} << 63)) > std::uint64_t{0x7ff} << 52;
 }
-TCNUM_HOST_DEVICE inline std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint64_t>(__double_as_longlong(__fma_rn(__longlong_as_double(static_cast<long long>(a)),
-                                                                  __longlong_as_double(static_cast<long long>(b)),
-                                                                  __longlong_as_double(static_cast<long long>(c)))));
-#else
-  return std::bit_cast<std::uint64_t>(
-      std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c)));
-#endif
-}
 /// Operand i of the chain is a[i · a_pitch] and b[i · b_pitch], in the chain's order. Which NaN a NaN is, is the
 /// datapath's own affair: of the operands of a step the first in the rule's order, made quiet, where the rule keeps
 /// them.
@@ -438,7 +428,8 @@ TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const PortableDatapath& d, 
   const auto payload = [&](std::uint64_t operand) { return d.nan.propagate ? operand | kQuiet : d.nan.code; };
   std::uint64_t sum = is_nan(c) ? payload(c) : c;
   for (int p = 0; p < d.k; ++p) {
-    const std::uint64_t x = a[p * a_pitch], y = b[p * b_pitch], next = fused_multiply_add(x, y, sum);
+    const std::uint64_t x = a[p * a_pitch], y = b[p * b_pitch];
+    const std::uint64_t next = code_of(fused_multiply_add(double_of(x), double_of(y), double_of(sum), d.fma_rounding));
     if (!is_nan(next)) {
       sum = next;
       continue;

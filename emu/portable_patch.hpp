@@ -7,28 +7,13 @@
 // has negative terms. Results are rounded by the machine's own conversions, which is what hardware's rules amount to.
 #pragma once
 
-#ifndef __CUDACC__
-#include <cfenv>
-#endif
-
 #include "portable_dot.hpp"
 
 namespace tcnum::portable {
 
 /// a · b + c toward zero.
 TCNUM_HOST_DEVICE inline double multiply_add_toward_zero(double a, double b, double c) {
-#ifdef __CUDA_ARCH__
-  return __fma_rz(a, b, c);
-#elif !defined(__CUDACC__)
-  const int mode = std::fegetround();
-  std::fesetround(FE_TOWARDZERO);
-  const volatile double x = a, y = b, z = c;  // keeps the sum between the two changes of mode
-  const volatile double sum = std::fma(x, y, z);
-  std::fesetround(mode);
-  return sum;
-#else
-  return a * b + c;  // nvcc's form for the host, which nothing calls
-#endif
+  return fused_multiply_add(a, b, c, Rounding::toward_zero);
 }
 TCNUM_HOST_DEVICE inline double add_toward_zero(double x, double y) {
 #ifdef __CUDA_ARCH__

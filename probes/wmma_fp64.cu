@@ -11,8 +11,23 @@ namespace tcnum {
 
 TCNUM_ROWS(TCNUM_WMMA_OP)
 
+// The same with a rounding of their own, which PTX spells before the types.
+#define TCNUM_ROUNDING_TYPES_rz(D, A, B, C) ".rz" TCNUM_WMMA_TYPES(D, A, B, C)
+#define TCNUM_ROUNDING_TYPES_rm(D, A, B, C) ".rm" TCNUM_WMMA_TYPES(D, A, B, C)
+#define TCNUM_ROUNDING_TYPES_rp(D, A, B, C) ".rp" TCNUM_WMMA_TYPES(D, A, B, C)
+#define TCNUM_ROUNDING_OP(ROUNDING, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                \
+  TCNUM_WMMA_TYPE(wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_##ROUNDING, TCNUM_ROUNDING_TYPES_##ROUNDING, "", FIRST, R, ND, NA, \
+                  NB, NC, M, N, K, D, A, B, C)
+#define TCNUM_ROUNDING_KERNEL(ROUNDING, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
+  TCNUM_WMMA_ROW(wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_##ROUNDING, "." #ROUNDING, M, N, K, D, A, B, C)
+#define TCNUM_ALL_ROUNDINGS(X, ...) X(rz, __VA_ARGS__) X(rm, __VA_ARGS__) X(rp, __VA_ARGS__)
+#define TCNUM_ROUNDING_OPS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_OP, __VA_ARGS__)
+#define TCNUM_ROUNDING_KERNELS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_KERNEL, __VA_ARGS__)
+
+TCNUM_ROWS(TCNUM_ROUNDING_OPS)
+
 std::span<const Kernel> wmma_fp64_kernels() {
-  static const Kernel kernels[] = {TCNUM_ROWS(TCNUM_WMMA_KERNEL)};
+  static const Kernel kernels[] = {TCNUM_ROWS(TCNUM_WMMA_KERNEL) TCNUM_ROWS(TCNUM_ROUNDING_KERNELS)};
   return kernels;
 }
 

@@ -112,6 +112,15 @@ constexpr auto kRows = std::to_array<Row>({
        "nearest_even", {{{P::add_rounding, "nearest_even"}}}},
       {{archs({sm_90}), {}, {fp64}, fp64}, "fitted", kFittedOrigin, kChain, 1, "exact", "nearest_even",
        {{{P::zero_sign, "ieee"}, {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
+      {{archs({sm_90}), {}, {fp64}, fp64, Modifier::toward_zero}, "fitted", kFittedOrigin, kChain, 1, "exact", "toward_zero",
+       {{{P::zero_sign, "ieee"}, {P::overflow, "max_finite"},
+         {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
+      {{archs({sm_90}), {}, {fp64}, fp64, Modifier::down}, "fitted", kFittedOrigin, kChain, 1, "exact", "down",
+       {{{P::zero_sign, "ieee"}, {P::overflow, "ieee"},
+         {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
+      {{archs({sm_90}), {}, {fp64}, fp64, Modifier::up}, "fitted", kFittedOrigin, kChain, 1, "exact", "up",
+       {{{P::zero_sign, "ieee"}, {P::overflow, "ieee"},
+         {P::nan, "0xfff8000000000000; a NaN operand's payload comes back, first of b c a"}}}},
       {{archs({sm_90}), {}, {s8, u8, s4, u4}, s32}, "fitted", kFittedOrigin, kChain, kOneBlock, "exact",
        "toward_zero", {{{P::overflow, "wrap"}}}},
       {{archs({sm_90}), {}, {s8, u8, s4, u4}, s32, Modifier::satfinite}, "fitted", kFittedOrigin, kChain,
@@ -205,6 +214,10 @@ std::string recorded_as(Instruction in) {
   const bool is_wgmma = in.kind == InstructionKind::wgmma, is_wmma = in.kind == InstructionKind::wmma;
   if (is_wgmma) in.n = 8;
   if (is_wmma && in.m != in.n) in.m = in.n = 16;
+  if (in.a == fp64 && in.modifier != Modifier::none) {
+    in.kind = InstructionKind::mma;
+    in.m = in.k == 4 ? 8 : 16;
+  }
   if (in.a == b1) {
     if (is_wgmma) {
       in.kind = InstructionKind::mma;

@@ -416,6 +416,11 @@ Choice Space::merge(const Choice& choice) const {
 
   // 7. Overflow.
   if (!overflow_reachable(c)) set(c, Property::overflow, 0);
+  if (overflow(c) == Overflow::ieee && !s.adds_apart()) {  // what it is for the one way that all sums round
+    const Rounding mode = output_rounding(c);
+    const bool nearest = mode == Rounding::nearest_even || mode == Rounding::nearest_away;
+    if (nearest || mode == Rounding::toward_zero) set(c, Property::overflow, nearest ? 0 : 1);
+  }
 
   // 8. The order of NaN operands that never meet, or whose payloads do not come back.
   if (nan(c).propagate && !facts.accumulates) {

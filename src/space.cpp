@@ -203,6 +203,7 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   if (instruction.a == FormatId::tf32) operand_formats_.push_back(FormatId::fp32);
 
   if (result.id == FormatId::fp64) {
+    overflows_.push_back(Overflow::ieee);  // of the ways to round of which both of the others are wrong
     for (int bits = 48; bits <= 60; ++bits) fraction_bits_.push_back(bits);
   } else {
     for (int bits = 8; bits <= 32; ++bits) fraction_bits_.push_back(bits);

@@ -154,10 +154,12 @@ inline Datapath random_fma_chain() {
   n.a.format = n.b.format = n.c.format = n.result = FormatId::fp64;
   n.nan.code = nan_code(format(FormatId::fp64));
   n.nan.propagate = *rc::gen::arbitrary<bool>();
-  RoundStep step = round_to(format(FormatId::fp64), Rounding::nearest_even);
+  RoundStep step =
+      round_to(format(FormatId::fp64), *rc::gen::element(Rounding::nearest_even, Rounding::nearest_even,
+                                                         Rounding::toward_zero, Rounding::down, Rounding::up));
   Unit& unit = n.units[0];
   switch (*rc::gen::inRange(0, 16)) {
-    case 0: step.rounding = *any_rounding(); break;
+    case 0: step.rounding = Rounding::nearest_away; break;
     case 1: step.overflow = *rc::gen::element(Overflow::infinity, Overflow::max_finite); break;
     case 2: step.subnormals = Subnormals::flushed; break;
     case 3: step.fraction_bits = 51; break;

@@ -29,8 +29,8 @@ std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instructio
 /// The name of the instruction whose recorded answers stand for this one's too, mostly its own. Answers of a wgmma are
 /// recorded at N = 8, of a wmma of several shapes at m16n16; those of integers by wgmma, wmma or sparse mma of any
 /// signs, and in any order of metadata, as those of signed ones; of bits by wgmma as those of the mma; of fp8 by
-/// wgmma.sp as those of one format for each kind of result. That the others have the same datapath is in
-/// vectors/ARCH/campaigns.json.
+/// wgmma.sp as those of one format for each kind of result; of fp64 with a rounding of its own as those of the mma with that
+/// K. That the others have the same datapath is in vectors/ARCH/campaigns.json.
 std::string recorded_as(Instruction instruction);
 
 }  // namespace tcnum

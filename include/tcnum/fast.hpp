@@ -10,6 +10,7 @@
 
 namespace tcnum {
 
+struct FmaChain;
 struct IntegerUnits;
 
 /// Rules of a datapath that a dot problem can depend on only if it does something out of the ordinary. The fit uses
@@ -123,7 +124,7 @@ class FastEmulator {
   bool quick32_ = false;     // products fit in 32 bits
   bool columnwise_ = false;  // sums of products can be evaluated for several columns side by side
   bool falls_back_ = false;
-  std::vector<int> fma_order_;  // of the products, where the datapath is a chain of the machine's FMAs
+  std::shared_ptr<const FmaChain> fma_chain_;     // where it is a chain of the machine's FMAs
   std::shared_ptr<const IntegerUnits> integers_;  // where it sums integers and nothing else
 };
 

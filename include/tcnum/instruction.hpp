@@ -66,6 +66,10 @@ enum class Modifier : std::uint8_t {
   satfinite,  ///< integers beyond the range of D are clamped
   and_popc,   ///< products of bits are their conjunction; PTX counts them ("population count")
   xor_popc,   ///< or where they differ
+  // Of fp64: how each fused multiply-add rounds, if not to nearest. PTX's .rz, .rm and .rp.
+  toward_zero,
+  down,
+  up,
 };
 
 /// Whether half of the elements of each row of A are left out, and in which order the metadata may name the others.
@@ -107,8 +111,7 @@ struct Instruction {
   std::string ptx() const;
 };
 
-/// All rows: every mma and wgmma, dense and sparse, and every wmma but those of fp64 with a rounding of their own. wgmma
-/// has one row for each N that it can have, from 8 to 256.
+/// All rows: every mma, wmma and wgmma, dense and sparse. wgmma has one row for each N that it can have, from 8 to 256.
 std::span<const Instruction> instructions();
 
 /// Finds an instruction by its name or its full PTX spelling.
