@@ -32,7 +32,7 @@ namespace tcnum {
       asm volatile(PTX " " OPERANDS ";" : "+" R(x) : R(a), R(b));                   \
     }                                                                              \
   };
-#define TCNUM_INCORE_KERNEL(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS) {"incore." PTX, {time_incore<incore::NAME>, 32}},
+#define TCNUM_INCORE_KERNEL(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS) {"incore." PTX, {time_incore<incore::NAME>, most_warps}},
 
 /// Not in an unnamed namespace: where timing kernels are not built, nothing uses them, and nvcc would warn.
 namespace incore {
@@ -103,6 +103,8 @@ cudaError_t time_incore(const TimedLaunch& run) {
   time_incore_kernel<Op><<<run.blocks, run.warps * kWarpLanes>>>(run);
   return cudaGetLastError();
 }
+
+constexpr unsigned most_warps(unsigned) { return 32; }
 
 constexpr TimingKernel kKernels[] = {TCNUM_INCORE_ROWS(TCNUM_INCORE_KERNEL)};
 

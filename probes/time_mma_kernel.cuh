@@ -1,9 +1,9 @@
-// Timing mma: each warp puts a few accumulators, independent of each other, through an instruction again and again.
+// Timing mma and wmma: each warp puts a few accumulators, independent of each other, through an instruction again and
+// again.
 //
-// Registers as they are given (src/bench/fragments.hpp): A and B [slice][tile][register][lane], metadata
-// [slice][tile][lane], C [chain][tile][register][lane], D [block][warp][chain][register][lane]. Step s takes slice
-// s % kTimedSlices of its warp's operands, so that neighbouring instructions have others; warp w has tile
-// w % kTimedTiles.
+// How operands are given and results come back is the Timed type's business: TimedMma's here, TimedWmma's in
+// wmma_kernel.cuh. Step s takes slice s % kTimedMmaSlices of its warp's operands, so that neighbouring instructions have
+// others; warp w has tile w % kTimedTiles.
 #pragma once
 
 #include "tcnum/timing_layout.hpp"
@@ -11,46 +11,74 @@
 
 namespace tcnum {
 
-/// What an instruction's kernel holds in registers at most, and so how many warps a block can have.
+/// Registers as they are given (src/bench/fragments.hpp): A and B [slice][tile][register][lane], metadata
+/// [slice][tile][lane], C [chain][tile][register][lane], D [block][warp][chain][register][lane].
 template <class Op>
+struct TimedMma {
+  using Register = typename Op::Register;
+  static constexpr int kFirstArch = Op::kFirstArch;
+  static constexpr int kARegisters = Op::kARegisters, kBRegisters = Op::kBRegisters, kDRegisters = Op::kDRegisters;
+  /// What the compiler holds of them in registers.
+  static constexpr int kHeldOperands = (kARegisters + kBRegisters) * Op::kWidening, kHeldAccumulators = kDRegisters;
+  static constexpr bool kSparse = Op::kGeometry.sparse;
+  static constexpr bool kOpaque = false;
+
+  __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) { read(to, from, block); }
+  __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) { read(to, from, block); }
+  __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) { read(to, from, block); }
+  __device__ static void step(Register (&d)[kDRegisters], const Register (&a)[kARegisters],
+                              const Register (&b)[kBRegisters], std::uint32_t metadata) {
+    if constexpr (kSparse) {
+      Op::template issue<0>(d, a, b, d, metadata);
+    } else {
+      Op::issue(d, a, b, d);
+    }
+  }
+
+ private:
+  template <int kCount>
+  __device__ static void read(Register (&to)[kCount], const void* from, unsigned block) {
+    const Register* const registers = static_cast<const Register*>(from) + block * (kCount * kWarpLanes) + threadIdx.x % kWarpLanes;
+#pragma unroll
+    for (int r = 0; r < kCount; ++r) to[r] = registers[r * kWarpLanes];
+  }
+};
+
+/// How many warps of the kernel an SM's 65536 registers have room for. A kernel that ran out of registers would keep
+/// some in memory, and its cycles would vary with the caches.
+template <class Timed, int kChains>
 constexpr unsigned most_warps_of_mma() {
-  constexpr int kWords = sizeof(typename Op::Register) / 4;
-  constexpr int kOperands = kTimedMmaSlices * (Op::kARegisters + Op::kBRegisters) + kTimedChains * Op::kDRegisters;
-  constexpr int kOthers = 20;                           // addresses, counters, metadata
-  return kOperands * kWords + kOthers <= 64 ? 32 : 16;  // 65536 registers of an SM, for 1024 threads or 512
+  constexpr int kWords = sizeof(typename Timed::Register) / 4;
+  constexpr int kOperands = kTimedMmaSlices * Timed::kHeldOperands + kChains * Timed::kHeldAccumulators;
+  constexpr int kOthers = 28;  // addresses, counters, metadata
+  constexpr int kRegisters = kOperands * kWords + kOthers;
+  return kRegisters <= 64 ? 32 : kRegisters <= 128 ? 16 : 8;
 }
 
-template <class Op, int kChains>
+template <class Timed, int kChains>
 __device__ void time_chains(const TimedLaunch& run) {
-  using Register = typename Op::Register;
-  constexpr int kNA = Op::kARegisters, kNB = Op::kBRegisters, kND = Op::kDRegisters;
+  using Register = typename Timed::Register;
+  constexpr int kND = Timed::kDRegisters, kImage = kND * kWarpLanes;
   const unsigned lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes, tile = warp % kTimedTiles;
 
-  // One pointer for each operand, and offsets that the compiler knows.
-  const Register* const from_a = static_cast<const Register*>(run.a) + tile * (kNA * kWarpLanes) + lane;
-  const Register* const from_b = static_cast<const Register*>(run.b) + tile * (kNB * kWarpLanes) + lane;
-  const Register* const from_c = static_cast<const Register*>(run.c) + tile * (kND * kWarpLanes) + lane;
-  const std::uint32_t* const from_e = static_cast<const std::uint32_t*>(run.e) + tile * kWarpLanes + lane;
-  Register* const to_d =
-      static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kND * kWarpLanes) + lane;
-
-  Register a[kTimedMmaSlices][kNA], b[kTimedMmaSlices][kNB], d[kChains][kND];
+  Register a[kTimedMmaSlices][Timed::kARegisters], b[kTimedMmaSlices][Timed::kBRegisters], d[kChains][kND];
   std::uint32_t e[kTimedMmaSlices] = {};
 #pragma unroll
   for (int s = 0; s < kTimedMmaSlices; ++s) {
-#pragma unroll
-    for (int r = 0; r < kNA; ++r) a[s][r] = from_a[(s * kTimedTiles * kNA + r) * kWarpLanes];
-#pragma unroll
-    for (int r = 0; r < kNB; ++r) b[s][r] = from_b[(s * kTimedTiles * kNB + r) * kWarpLanes];
-    if constexpr (Op::kGeometry.sparse) e[s] = from_e[s * kTimedTiles * kWarpLanes];
+    Timed::read_a(a[s], run.a, s * kTimedTiles + tile);
+    Timed::read_b(b[s], run.b, s * kTimedTiles + tile);
+    if constexpr (Timed::kSparse) {
+      e[s] = static_cast<const std::uint32_t*>(run.e)[(s * kTimedTiles + tile) * kWarpLanes + lane];
+    }
   }
+  // Images of the registers; behind them, of opaque fragments, tiles of as many bytes.
+  Register* const images = static_cast<Register*>(run.d) +
+                           (blockIdx.x * run.warps + warp) * (kChains * kImage * (Timed::kOpaque ? 2 : 1));
 
   Stopwatch stopwatch(run);
   for (unsigned round = 0; round < run.rounds; ++round) {
 #pragma unroll
-    for (int i = 0; i < kChains * kND; ++i) {
-      d[i / kND][i % kND] = from_c[(i / kND * kTimedTiles * kND + i % kND) * kWarpLanes];
-    }
+    for (int c = 0; c < kChains; ++c) Timed::read_c(d[c], run.c, c * kTimedTiles + tile);
 #pragma unroll
     for (int i = 0; i < kChains * kND; ++i) settle(d[i / kND][i % kND]);
     stopwatch.start();
@@ -61,59 +89,58 @@ __device__ void time_chains(const TimedLaunch& run) {
       for (int u = 0; u < kUnroll; ++u) {
         constexpr int kSlices = kTimedMmaSlices;
 #pragma unroll
-        for (int c = 0; c < kChains; ++c) {
-          if constexpr (Op::kGeometry.sparse) {
-            Op::template issue<0>(d[c], a[u % kSlices], b[u % kSlices], d[c], e[u % kSlices]);
-          } else {
-            Op::issue(d[c], a[u % kSlices], b[u % kSlices], d[c]);
-          }
-        }
+        for (int c = 0; c < kChains; ++c) Timed::step(d[c], a[u % kSlices], b[u % kSlices], e[u % kSlices]);
       }
     }
 #pragma unroll
-    for (int c = 0; c < kChains; ++c) settle(d[c][0]);
+    for (int c = 0; c < kChains; ++c) {  // of one that becomes several machine instructions, the last one's too
+      settle(d[c][0]);
+      settle(d[c][kND - 1]);
+    }
     stopwatch.stop();
 
     bool same = true;
 #pragma unroll
-    for (int i = 0; i < kChains * kND; ++i) same &= keep(to_d + i * kWarpLanes, d[i / kND][i % kND], round);
+    for (int i = 0; i < kChains * kND; ++i) same &= keep(images + i * kWarpLanes + lane, d[i / kND][i % kND], round);
     if (!same) stopwatch.differs();
+  }
+  if constexpr (Timed::kOpaque) {
+#pragma unroll
+    for (int c = 0; c < kChains; ++c) Timed::write_d(images + (kChains + c) * kImage, d[c]);
   }
   stopwatch.finish();
 }
 
-template <class Op>
-__global__ void __launch_bounds__(most_warps_of_mma<Op>() * kWarpLanes) time_mma_kernel(const TimedLaunch run) {
-  if constexpr (kCompiledFor < Op::kFirstArch || !is_timed(kCompiledFor)) {
+template <class Timed, int kChains>
+__global__ void __launch_bounds__(most_warps_of_mma<Timed, kChains>() * kWarpLanes, 1) time_mma_kernel(const TimedLaunch run) {
+  if constexpr (kCompiledFor < Timed::kFirstArch || !is_timed(kCompiledFor)) {
     __trap();
   } else {
-    static_assert(kTimedChains == 6);
-    switch (run.chains) {
-      case 1:
-        return time_chains<Op, 1>(run);
-      case 2:
-        return time_chains<Op, 2>(run);
-      case 3:
-        return time_chains<Op, 3>(run);
-      case 4:
-        return time_chains<Op, 4>(run);
-      case 5:
-        return time_chains<Op, 5>(run);
-      default:
-        return time_chains<Op, 6>(run);
-    }
+    time_chains<Timed, kChains>(run);
   }
 }
 
-template <class Op>
+/// A kernel for each number of accumulators: they need other numbers of registers.
+template <class Timed, int kChains = 1>
 cudaError_t time_mma(const TimedLaunch& run) {
-  time_mma_kernel<Op><<<run.blocks, run.warps * kWarpLanes>>>(run);
+  if constexpr (kChains < kTimedChains) {
+    if (run.chains > kChains) return time_mma<Timed, kChains + 1>(run);
+  }
+  time_mma_kernel<Timed, kChains><<<run.blocks, run.warps * kWarpLanes>>>(run);
   return cudaGetLastError();
 }
 
-template <class Op>
-constexpr Timing timing_of_mma() {
-  return {time_mma<Op>, most_warps_of_mma<Op>()};
+template <class Timed, int kChains = 1>
+constexpr unsigned most_warps_with(unsigned chains) {
+  if constexpr (kChains < kTimedChains) {
+    if (chains > kChains) return most_warps_with<Timed, kChains + 1>(chains);
+  }
+  return most_warps_of_mma<Timed, kChains>();
+}
+
+template <class Timed>
+constexpr Timing timing_of() {
+  return {time_mma<Timed>, most_warps_with<Timed>};
 }
 
 }  // namespace tcnum

@@ -1,21 +1,24 @@
-// Timing wgmma: each warpgroup puts one accumulator tile through an instruction again and again.
+// Timing wgmma and wgmma.sp: each warpgroup puts one accumulator tile through an instruction again and again.
 //
 // Shared memory as it is given (src/bench/fragments.hpp): 64 rows of A and then N columns of B, 128 bytes of each along
-// K with 128-byte swizzle: four slices, one for each instruction in turn. A in registers: [slice][register][thread].
-// D: [block][warpgroup][register][thread].
+// K with 128-byte swizzle: four slices, one for each instruction in turn; if A is sparse, two, which fill only half of
+// its rows. A in registers: [slice][register][thread]; metadata: [slice][thread], for sparsity selector 0. D:
+// [block][warpgroup][register][thread].
 //
 // A loop is one asm statement, so that the compiler can put nothing between its instructions, and ptxas sees that
 // nothing touches the accumulators before the wait at its end.
 #pragma once
 
+#include "asm_operands.cuh"
 #include "tcnum/timing_layout.hpp"
 #include "timing_common.cuh"
 #include "wgmma_kernel.cuh"
 
 namespace tcnum {
 
+/// Each warpgroup has one accumulator tile.
 template <class Op>
-constexpr unsigned most_warps_of_wgmma() {
+constexpr unsigned most_warps_of_wgmma(unsigned = 1) {
   constexpr int kWarpgroup = kThreads / kWarpLanes;
   // Accumulators, A and some more in the 65536 registers of an SM.
   return kWarpgroup * (Op::kDRegisters <= 80 ? 4 : Op::kDRegisters <= 112 ? 3 : 2);
@@ -30,11 +33,19 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
     reinterpret_cast<uint4*>(shared)[i] = static_cast<const uint4*>(run.shared)[i];
   }
   const unsigned thread = threadIdx.x % kThreads, warpgroup = threadIdx.x / kThreads;
-  std::uint32_t a[kTimedWgmmaSlices * Op::kARegisters];
+  constexpr int kSlices = timed_wgmma_slices(Op::kSparse);
+  std::uint32_t a[kSlices * Op::kARegisters], e[kSlices] = {};
 #pragma unroll
-  for (int i = 0; i < kTimedWgmmaSlices * Op::kARegisters; ++i) {
+  for (int i = 0; i < kSlices * Op::kARegisters; ++i) {
     a[i] = static_cast<const std::uint32_t*>(run.a)[i * kThreads + thread];
     settle(a[i]);
+  }
+  if constexpr (Op::kSparse) {
+#pragma unroll
+    for (int s = 0; s < kSlices; ++s) {
+      e[s] = static_cast<const std::uint32_t*>(run.e)[s * kThreads + thread];
+      settle(e[s]);
+    }
   }
   // The tensor core reads shared memory through the asynchronous proxy.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -48,14 +59,14 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
     stopwatch.start();
     if (run.completion) {
       if (run.a_in_registers) {
-        Op::complete_from_registers(d, a, from_b, run.steps);
+        Op::complete(d, a, from_b, e, run.steps);
       } else {
-        Op::complete(d, from_a, from_b, run.steps);
+        Op::complete(d, from_a, from_b, e, run.steps);
       }
     } else if (run.a_in_registers) {
-      Op::stream_from_registers(d, a, from_b, run.steps);
+      Op::stream(d, a, from_b, e, run.steps);
     } else {
-      Op::stream(d, from_a, from_b, run.steps);
+      Op::stream(d, from_a, from_b, e, run.steps);
     }
     stopwatch.stop();
 
@@ -81,72 +92,124 @@ cudaError_t time_wgmma(const TimedLaunch& run) {
 
 }  // namespace tcnum
 
-// The text of the loops. CMake writes what depends on the number of registers ND: TCNUM_D_ND, "{%0, %1, …}"; TCNUM_INOUT_D_ND,
-// their constraints; TCNUM_FIRST_ND … TCNUM_THIRD_ND, the operands behind them; TCNUM_A_REGISTERS_ND_S, the registers of slice
-// S; TCNUM_B_ND and TCNUM_STEPS_ND, the operands behind those. And, by N, how long a loop's body is: TCNUM_BODY
-// instructions, TCNUM_REPEAT of four.
-//
-// A slice is 32 bytes further; descriptors count in 16 bytes.
+// The text of the loops. By N, CMake writes how long a loop's body is: TCNUM_BODY instructions, TCNUM_REPEAT of four.
+// Operands behind D are numbered as in wgmma_kernel.cuh: 0 is B, 1 the steps, 2 and 3 the metadata of two slices, and from
+// 4 on A's descriptor, or its registers slice by slice. Dense loops do not look at the metadata.
+#define TCNUM_TIMED_B(ND) "%" TCNUM_AT(ND, 0)
+#define TCNUM_TIMED_STEPS(ND) "%" TCNUM_AT(ND, 1)
+#define TCNUM_TIMED_A(ND) "%" TCNUM_AT(ND, 4)
+#define TCNUM_TIMED_REGISTERS(ND, i, j, k, l) \
+  "{%" TCNUM_AT(ND, i) TCNUM_OPERAND(ND, j) TCNUM_OPERAND(ND, k) TCNUM_OPERAND(ND, l) "}"
+
 #define TCNUM_LOOP_BEGIN(STEPS) \
   "{\n.reg .pred more;\n.reg .b32 left;\n.reg .b64 a1, a2, a3, b1, b2, b3;\nmov.b32 left, " STEPS ";\n"
-#define TCNUM_SLICES(OF, NAME) \
-  "add.s64 " NAME "1, " OF ", 2;\nadd.s64 " NAME "2, " OF ", 4;\nadd.s64 " NAME "3, " OF ", 6;\n"
 #define TCNUM_LOOP "again:\nwgmma.fence.sync.aligned;\n"
 #define TCNUM_COMMIT "wgmma.commit_group.sync.aligned;\n"
 #define TCNUM_WAIT "wgmma.wait_group.sync.aligned 0;\n"
 #define TCNUM_LOOP_END(COUNT) "sub.s32 left, left, " COUNT ";\nsetp.ne.s32 more, left, 0;\n@more bra again;\n"
 
-#define TCNUM_ONE(NAME, ND, FROM_A, FROM_B, TAIL) NAME TCNUM_D_##ND ", " FROM_A ", " FROM_B TAIL "\n"
-#define TCNUM_FOUR_SHARED(NAME, ND, TAIL)                                                                       \
-  TCNUM_ONE(NAME, ND, TCNUM_FIRST_##ND, TCNUM_SECOND_##ND, TAIL) TCNUM_ONE(NAME, ND, "a1", "b1", TAIL)          \
-  TCNUM_ONE(NAME, ND, "a2", "b2", TAIL) TCNUM_ONE(NAME, ND, "a3", "b3", TAIL)
-#define TCNUM_FOUR_REGISTERS(NAME, ND, TAIL)                                                                    \
-  TCNUM_ONE(NAME, ND, TCNUM_A_REGISTERS_##ND##_0, TCNUM_B_##ND, TAIL)                                           \
-  TCNUM_ONE(NAME, ND, TCNUM_A_REGISTERS_##ND##_1, "b1", TAIL)                                                   \
-  TCNUM_ONE(NAME, ND, TCNUM_A_REGISTERS_##ND##_2, "b2", TAIL)                                                   \
-  TCNUM_ONE(NAME, ND, TCNUM_A_REGISTERS_##ND##_3, "b3", TAIL)
+/// One instruction, with what METADATA makes of the operand of that number.
+#define TCNUM_ONE(METADATA, TEXT, ND, FROM_A, FROM_B, e, TAIL) \
+  "wgmma.mma_async" TEXT " " TCNUM_D_##ND ", " FROM_A ", " FROM_B METADATA(TCNUM_OPERAND(ND, e), "0") TAIL "\n"
+#define TCNUM_SHARED_TAIL(IMMEDIATES) ", 1" IMMEDIATES("1", "1", ", 0", ", 0")
+#define TCNUM_REGISTERS_TAIL(IMMEDIATES) ", 1" IMMEDIATES("1", "1", "", ", 0")
 
-#define TCNUM_LOOP_SHARED(FUNCTION, ND, TEXT)                                                            \
-  __device__ static void FUNCTION(Register (&d)[ND], std::uint64_t a, std::uint64_t b, unsigned steps) { \
-    asm volatile(TCNUM_LOOP_BEGIN(TCNUM_THIRD_##ND) TEXT "}"                                             \
-                 : TCNUM_INOUT_D_##ND                                                                    \
-                 : "l"(a), "l"(b), "r"(steps)                                                            \
-                 : "memory");                                                                            \
+// Of the slices of one kind of instruction, TCNUM_DENSE or TCNUM_SPARSE: where they begin (32 bytes after each other, of
+// a sparse one's B 64; descriptors count in 16), four instructions in turn, and the registers of A.
+#define TCNUM_DENSE_A_SLICES(ND) TCNUM_TIMED_SLICES(TCNUM_TIMED_A(ND), "a", "2", "4", "6")
+#define TCNUM_DENSE_B_SLICES(ND) TCNUM_TIMED_SLICES(TCNUM_TIMED_B(ND), "b", "2", "4", "6")
+#define TCNUM_SPARSE_A_SLICES(ND) "add.s64 a1, " TCNUM_TIMED_A(ND) ", 2;\n"
+#define TCNUM_SPARSE_B_SLICES(ND) "add.s64 b1, " TCNUM_TIMED_B(ND) ", 4;\n"
+#define TCNUM_TIMED_SLICES(OF, NAME, FIRST, SECOND, THIRD)                               \
+  "add.s64 " NAME "1, " OF ", " FIRST ";\nadd.s64 " NAME "2, " OF ", " SECOND ";\nadd.s64 " NAME \
+  "3, " OF ", " THIRD ";\n"
+
+#define TCNUM_DENSE_FOUR_SHARED(TEXT, ND, TAIL)                                      \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2, TAIL)    \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a1", "b1", 2, TAIL)                              \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a2", "b2", 2, TAIL)                              \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a3", "b3", 2, TAIL)
+#define TCNUM_DENSE_FOUR_REGISTERS(TEXT, ND, TAIL)                                                                  \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7), TCNUM_TIMED_B(ND), 2, TAIL)               \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 8, 9, 10, 11), "b1", 2, TAIL)                          \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 12, 13, 14, 15), "b2", 2, TAIL)                        \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 16, 17, 18, 19), "b3", 2, TAIL)
+#define TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL)                                       \
+  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2, TAIL)    \
+  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, "a1", "b1", 3, TAIL)
+#define TCNUM_SPARSE_TWO_REGISTERS(TEXT, ND, TAIL)                                                      \
+  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7), TCNUM_TIMED_B(ND), 2, TAIL)  \
+  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 8, 9, 10, 11), "b1", 3, TAIL)
+#define TCNUM_SPARSE_FOUR_SHARED(TEXT, ND, TAIL) \
+  TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL) TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL)
+#define TCNUM_SPARSE_FOUR_REGISTERS(TEXT, ND, TAIL) \
+  TCNUM_SPARSE_TWO_REGISTERS(TEXT, ND, TAIL) TCNUM_SPARSE_TWO_REGISTERS(TEXT, ND, TAIL)
+
+#define TCNUM_DENSE_REGISTERS TCNUM_ASM_INPUTS("r", 16, a)
+#define TCNUM_SPARSE_REGISTERS TCNUM_ASM_INPUTS("r", 8, a)
+
+/// A function with such a loop; A_INPUTS: how the operand `a` enters it.
+#define TCNUM_TIMED_LOOP(FUNCTION, A, A_INPUTS, ND, TEXT)                                                 \
+  __device__ static void FUNCTION(Register (&d)[ND], A, std::uint64_t b, const Register (&e)[kSlices],    \
+                                  unsigned steps) {                                                       \
+    asm volatile(TCNUM_LOOP_BEGIN(TCNUM_TIMED_STEPS(ND)) TEXT "}"                                         \
+                 : TCNUM_INOUT_D_##ND                                                                     \
+                 : "l"(b), "r"(steps), "r"(e[0]), "r"(e[1]), A_INPUTS                                     \
+                 : "memory");                                                                             \
   }
-#define TCNUM_LOOP_REGISTERS(FUNCTION, ND, TEXT)                                                                    \
-  __device__ static void FUNCTION(Register (&d)[ND], const Register (&a)[16], std::uint64_t b, unsigned steps) {    \
-    asm volatile(TCNUM_LOOP_BEGIN(TCNUM_STEPS_##ND) TEXT "}"                                                        \
-                 : TCNUM_INOUT_D_##ND                                                                               \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]),          \
-                   "r"(a[8]), "r"(a[9]), "r"(a[10]), "r"(a[11]), "r"(a[12]), "r"(a[13]), "r"(a[14]), "r"(a[15]),    \
-                   "l"(b), "r"(steps)                                                                               \
-                 : "memory");                                                                                       \
-  }
+#define TCNUM_STREAM(FOUR) TCNUM_LOOP TCNUM_REPEAT(FOUR) TCNUM_COMMIT TCNUM_LOOP_END(TCNUM_BODY) TCNUM_WAIT
+#define TCNUM_COMPLETE(ONE) TCNUM_LOOP ONE TCNUM_COMMIT TCNUM_WAIT TCNUM_LOOP_END("1")
 
-#define TCNUM_TIMED_NAME(N, K, D, A, B) time_wgmma_m64n##N##k##K##_##D##_##A##_##B
-#define TCNUM_TIMED_PTX(N, K, D, A, B) "wgmma.mma_async.sync.aligned.m64n" #N "k" #K "." #D "." #A "." #B " "
-
-/// Defines the loops of an instruction; the rows are those of TCNUM_WGMMA_FLOAT_ROWS. A completion takes the first slice.
-#define TCNUM_WGMMA_TIMED_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                           \
-  struct TCNUM_TIMED_NAME(N, K, D, A, B) : WgmmaShape<N, K, spelled(#A), spelled(#D), false> {                               \
-    static_assert(kDRegisters == ND);                                                                                 \
-    TCNUM_LOOP_SHARED(stream, ND,                                                                                     \
-                      TCNUM_SLICES(TCNUM_FIRST_##ND, "a") TCNUM_SLICES(TCNUM_SECOND_##ND, "b") TCNUM_LOOP             \
-                      TCNUM_REPEAT(TCNUM_FOUR_SHARED(TCNUM_TIMED_PTX(N, K, D, A, B), ND, ", 1" IMMEDIATES("1", "1", ", 0", ", 0")))   \
-                      TCNUM_COMMIT TCNUM_LOOP_END(TCNUM_BODY) TCNUM_WAIT)                                                                   \
-    TCNUM_LOOP_SHARED(complete, ND,                                                                                   \
-                      TCNUM_LOOP TCNUM_ONE(TCNUM_TIMED_PTX(N, K, D, A, B), ND, TCNUM_FIRST_##ND, TCNUM_SECOND_##ND,   \
-                      ", 1" IMMEDIATES("1", "1", ", 0", ", 0")) TCNUM_COMMIT TCNUM_WAIT TCNUM_LOOP_END("1"))                            \
-    TCNUM_LOOP_REGISTERS(stream_from_registers, ND,                                                                   \
-                         TCNUM_SLICES(TCNUM_B_##ND, "b") TCNUM_LOOP                                                   \
-                         TCNUM_REPEAT(TCNUM_FOUR_REGISTERS(TCNUM_TIMED_PTX(N, K, D, A, B), ND, ", 1" IMMEDIATES("1", "1", "", ", 0"))) \
-                         TCNUM_COMMIT TCNUM_LOOP_END(TCNUM_BODY) TCNUM_WAIT)                                                                \
-    TCNUM_LOOP_REGISTERS(complete_from_registers, ND,                                                                 \
-                         TCNUM_LOOP TCNUM_ONE(TCNUM_TIMED_PTX(N, K, D, A, B), ND, TCNUM_A_REGISTERS_##ND##_0,         \
-                         TCNUM_B_##ND, ", 1" IMMEDIATES("1", "1", "", ", 0")) TCNUM_COMMIT TCNUM_WAIT TCNUM_LOOP_END("1"))              \
+/// Defines the type TYPE of an instruction's loops: `stream` takes the slices in turn, `complete` the first one alone,
+/// each with A from shared memory and from registers. The parameters are those of TCNUM_WGMMA_TYPE; KIND is METADATA.
+#define TCNUM_TIMED_TYPE(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, KIND, IMMEDIATES)                                      \
+  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                                \
+    static_assert(kDRegisters == ND);                                                                                  \
+    static constexpr int kSlices = timed_wgmma_slices(kSparse);                                                        \
+    TCNUM_TIMED_LOOP(stream, std::uint64_t a, "l"(a), ND,                                                              \
+                     KIND##_A_SLICES(ND) KIND##_B_SLICES(ND)                                                           \
+                     TCNUM_STREAM(KIND##_FOUR_SHARED(TEXT, ND, TCNUM_SHARED_TAIL(IMMEDIATES))))                        \
+    TCNUM_TIMED_LOOP(stream, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,                         \
+                     KIND##_B_SLICES(ND)                                                                               \
+                     TCNUM_STREAM(KIND##_FOUR_REGISTERS(TEXT, ND, TCNUM_REGISTERS_TAIL(IMMEDIATES))))                  \
+    TCNUM_TIMED_LOOP(complete, std::uint64_t a, "l"(a), ND,                                                            \
+                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2,                 \
+                                              TCNUM_SHARED_TAIL(IMMEDIATES))))                                         \
+    TCNUM_TIMED_LOOP(complete, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,                       \
+                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7),                   \
+                                              TCNUM_TIMED_B(ND), 2, TCNUM_REGISTERS_TAIL(IMMEDIATES))))                \
   };
 
 /// Its row in the table of timing kernels.
-#define TCNUM_WGMMA_TIMING(N, ND, K, K2, D, A, B, IMMEDIATES)                                                   \
-  {"wgmma.m64n" #N "k" #K "." #D "." #A "." #B,                                                             \
-   {time_wgmma<TCNUM_TIMED_NAME(N, K, D, A, B)>, most_warps_of_wgmma<TCNUM_TIMED_NAME(N, K, D, A, B)>()}},
+#define TCNUM_TIMED_ROW(TYPE, NAME) {NAME, {time_wgmma<TYPE>, most_warps_of_wgmma<TYPE>}},
+
+// The rows of wgmma_kernel.cuh once more.
+#define TCNUM_TIMED_NAME(N, K, D, A, B) time_wgmma_m64n##N##k##K##_##D##_##A##_##B
+#define TCNUM_TIMED_DENSE_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                        \
+  TCNUM_TIMED_TYPE(TCNUM_TIMED_NAME(N, K, D, A, B),                                                                    \
+                   ".sync.aligned." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(D, A, B), false, N, ND, K, D, A,         \
+                   TCNUM_DENSE, IMMEDIATES)
+#define TCNUM_TIMED_DENSE_ROW(N, ND, K, K2, D, A, B, IMMEDIATES) \
+  TCNUM_TIMED_ROW(TCNUM_TIMED_NAME(N, K, D, A, B), "wgmma." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(D, A, B))
+#define TCNUM_TIMED_SPARSE_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                       \
+  TCNUM_TIMED_TYPE(TCNUM_TIMED_NAME(N, K2, D, A, B),                                                                   \
+                   ".sp.sync.aligned." TCNUM_WGMMA_SHAPE(N, K2) TCNUM_WGMMA_TYPES(D, A, B), true, N, ND, K2, D, A,     \
+                   TCNUM_SPARSE, IMMEDIATES)
+#define TCNUM_TIMED_SPARSE_ROW(N, ND, K, K2, D, A, B, IMMEDIATES) \
+  TCNUM_TIMED_ROW(TCNUM_TIMED_NAME(N, K2, D, A, B), "wgmma.sp." TCNUM_WGMMA_SHAPE(N, K2) TCNUM_WGMMA_TYPES(D, A, B))
+#define TCNUM_TIMED_INTEGER_NAME(N, K, A, B, SUFFIX) time_wgmma_m64n##N##k##K##_s32_##A##_##B##SUFFIX
+#define TCNUM_TIMED_INTEGER_OP(N, ND, SP, IS_SPARSE, METADATA, K, A, B, BEFORE, AFTER, SUFFIX)                         \
+  TCNUM_TIMED_TYPE(TCNUM_TIMED_INTEGER_NAME(N, K, A, B, SUFFIX),                                                       \
+                   SP ".sync.aligned." TCNUM_WGMMA_SHAPE(N, K) BEFORE TCNUM_WGMMA_TYPES(s32, A, B) AFTER, IS_SPARSE,   \
+                   N, ND, K, s32, A, METADATA, TCNUM_NO_IMMEDIATES)
+#define TCNUM_TIMED_INTEGER_ROW(N, ND, SP, IS_SPARSE, METADATA, K, A, B, BEFORE, AFTER, SUFFIX) \
+  TCNUM_TIMED_ROW(TCNUM_TIMED_INTEGER_NAME(N, K, A, B, SUFFIX),                                 \
+                  "wgmma" SP "." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(s32, A, B) BEFORE AFTER)
+
+// A file's rows: one of these for each N.
+#define TCNUM_TIMED_dense_OPS(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_DENSE_OP, N, R32, R16)
+#define TCNUM_TIMED_dense_TABLE(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_DENSE_ROW, N, R32, R16)
+#define TCNUM_TIMED_sparse_OPS(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_SPARSE_OP, N, R32, R16)
+#define TCNUM_TIMED_sparse_TABLE(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_SPARSE_ROW, N, R32, R16)
+#define TCNUM_TIMED_integer_OPS(N, R32, R16) TCNUM_WGMMA_INTEGER_ROWS(TCNUM_TIMED_INTEGER_OP, N, R32)
+#define TCNUM_TIMED_integer_TABLE(N, R32, R16) TCNUM_WGMMA_INTEGER_ROWS(TCNUM_TIMED_INTEGER_ROW, N, R32)

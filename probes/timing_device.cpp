@@ -62,9 +62,9 @@ class GpuTimingDevice final : public TimingDevice {
 
   const TimingFacts& facts() const override { return facts_; }
 
-  unsigned most_warps(const std::string& kernel) const override {
+  unsigned most_warps(const std::string& kernel, unsigned chains) const override {
     const Timing* const timing = find_timing(kernel);
-    return timing == nullptr || !is_timed(arch_) ? 0 : timing->most_warps;
+    return timing == nullptr || !is_timed(arch_) ? 0 : timing->most_warps(chains);
   }
 
   void load(const TimedOperands& operands) override {

@@ -44,7 +44,8 @@ struct TimedLaunch {
 struct Timing {
   /// Starts the kernel on the default stream; what cudaGetLastError() says of the launch.
   cudaError_t (*launch)(const TimedLaunch& run) = nullptr;
-  unsigned most_warps = 0;  ///< of a block
+  /// How many warps a block can have, each with so many accumulators.
+  unsigned (*most_warps)(unsigned chains) = nullptr;
 };
 
 struct TimingKernel {

@@ -9,6 +9,7 @@
 
 #include "asm_operands.cuh"
 #include "device_common.cuh"
+#include "time_mma_kernel.cuh"
 
 namespace tcnum {
 
@@ -77,6 +78,7 @@ template <int kFirst, int kRows, int kColumns, int kDepth, FormatId kOperand, Fo
 struct WmmaShape {
   static constexpr int kFirstArch = kFirst, kM = kRows, kN = kColumns, kK = kDepth;
   static constexpr int kCodeBits = format(kOperand).storage_bits;
+  static constexpr int kCBytes = kM * kN * format(kAddend).storage_bits / 8;
   using Register = Bits<std::max(32, kCodeBits)>;
   using MatrixA = SharedMatrix<kM, kK, kCodeBits>;
   using MatrixB = SharedMatrix<kK, kN, kCodeBits>;
@@ -133,6 +135,45 @@ cudaError_t launch_wmma(const DeviceTiles& tiles) {
   return cudaGetLastError();
 }
 
+/// How a wmma is timed: A [slice][tile][row][column], B [slice][tile][column][row], C [chain][tile][row][column] and D
+/// [block][warp][chain][row][column] are matrices in memory, packed. An instruction whose D is of another format than its
+/// C can be the next one's C only by way of one that turns them back: a step is both.
+template <class Op, class Back>
+struct TimedWmma {
+  using Register = typename Op::Register;
+  static constexpr int kFirstArch = Op::kFirstArch;
+  static constexpr bool kAlone = std::is_same_v<Op, Back>;
+  static constexpr int kARegisters = Op::kARegisters, kBRegisters = Op::kBRegisters, kDRegisters = Op::kCRegisters;
+  /// Fragments of fp16 have each element twice, of which the compiler holds one.
+  static constexpr int kHeldOperands = (Op::kM + Op::kN) * Op::kK * Op::kCodeBits / (8 * sizeof(Register) * kWarpLanes) *
+                                       (Op::kCodeBits == 4 ? 2 : 1);
+  static constexpr int kHeldAccumulators = std::max(Op::kCRegisters, Op::kDRegisters);
+  static constexpr bool kSparse = false, kOpaque = true;
+  static_assert(Back::kDRegisters == Op::kCRegisters);
+  static_assert(kDRegisters * kWarpLanes * sizeof(Register) == Op::kCBytes, "an image is as long as a matrix");
+
+  __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) {
+    Op::load_a(to, static_cast<const std::uint8_t*>(from) + block * (Op::kM * Op::kK * Op::kCodeBits / 8));
+  }
+  __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) {
+    Op::load_b(to, static_cast<const std::uint8_t*>(from) + block * (Op::kK * Op::kN * Op::kCodeBits / 8));
+  }
+  __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) {
+    Op::load_c(to, static_cast<const std::uint8_t*>(from) + block * Op::kCBytes);
+  }
+  __device__ static void step(Register (&d)[kDRegisters], const Register (&a)[kARegisters],
+                              const Register (&b)[kBRegisters], std::uint32_t) {
+    if constexpr (kAlone) {
+      Op::multiply(d, a, b, d);
+    } else {
+      Register between[Op::kDRegisters];
+      Op::multiply(between, a, b, d);
+      Back::multiply(d, a, b, between);
+    }
+  }
+  __device__ static void write_d(void* to, const Register (&d)[kDRegisters]) { Back::store_d(to, d); }
+};
+
 /// Those that the instruction has.
 template <class Op>
 std::span<const std::string_view> wmma_variants_of() {
@@ -141,25 +182,29 @@ std::span<const std::string_view> wmma_variants_of() {
 
 }  // namespace tcnum
 
-// One asm statement for each layout; MATRIX is "a", "b" or "c".
-#define TCNUM_WMMA_LOAD_AS(MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch)                               \
-  asm volatile("wmma.load." MATRIX ".sync.aligned." LAYOUT "." SHAPE ".shared." TYPE " " TCNUM_ASM_VECTOR(      \
-                   0, COUNT) ", [" TCNUM_ASM_OPERAND(COUNT) "], " TCNUM_ASM_OPERAND(BOOST_PP_ADD(COUNT, 1)) ";" \
-               : TCNUM_ASM_OUTPUTS(R, COUNT, x)                                                                 \
-               : "r"(from), "r"(pitch)                                                                          \
+// One asm statement for each layout; MATRIX is "a", "b" or "c", P the constraint of an address in that SPACE.
+#define TCNUM_WMMA_LOAD_FROM(SPACE, P, MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch)                    \
+  asm volatile("wmma.load." MATRIX ".sync.aligned." LAYOUT "." SHAPE SPACE "." TYPE " " TCNUM_ASM_VECTOR(        \
+                   0, COUNT) ", [" TCNUM_ASM_OPERAND(COUNT) "], " TCNUM_ASM_OPERAND(BOOST_PP_ADD(COUNT, 1)) ";"  \
+               : TCNUM_ASM_OUTPUTS(R, COUNT, x)                                                                  \
+               : P(from), "r"(pitch)                                                                             \
                : "memory")
+#define TCNUM_WMMA_LOAD_AS(MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch) \
+  TCNUM_WMMA_LOAD_FROM(".shared", "r", MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch)
 #define TCNUM_WMMA_LOAD(MATRIX, SHAPE, TYPE, R, COUNT, x, from, by_columns)                         \
   if (by_columns) {                                                                                 \
     TCNUM_WMMA_LOAD_AS(MATRIX, "col", SHAPE, TYPE, R, COUNT, x, from.address(), from.pitch(true));  \
   } else {                                                                                          \
     TCNUM_WMMA_LOAD_AS(MATRIX, "row", SHAPE, TYPE, R, COUNT, x, from.address(), from.pitch(false)); \
   }
-#define TCNUM_WMMA_STORE(LAYOUT, SHAPE, TYPE, R, COUNT, x, to, pitch)                                         \
-  asm volatile("wmma.store.d.sync.aligned." LAYOUT "." SHAPE ".shared." TYPE " [" TCNUM_ASM_OPERAND(          \
+#define TCNUM_WMMA_STORE_TO(SPACE, P, LAYOUT, SHAPE, TYPE, R, COUNT, x, to, pitch)                            \
+  asm volatile("wmma.store.d.sync.aligned." LAYOUT "." SHAPE SPACE "." TYPE " [" TCNUM_ASM_OPERAND(           \
                    COUNT) "], " TCNUM_ASM_VECTOR(0, COUNT) ", " TCNUM_ASM_OPERAND(BOOST_PP_ADD(COUNT, 1)) ";" \
                :                                                                                              \
-               : TCNUM_ASM_INPUTS(R, COUNT, x), "r"(to), "r"(pitch)                                           \
+               : TCNUM_ASM_INPUTS(R, COUNT, x), P(to), "r"(pitch)                                             \
                : "memory")
+#define TCNUM_WMMA_STORE(LAYOUT, SHAPE, TYPE, R, COUNT, x, to, pitch) \
+  TCNUM_WMMA_STORE_TO(".shared", "r", LAYOUT, SHAPE, TYPE, R, COUNT, x, to, pitch)
 
 // What PTX has after the shape: all four types, or of fp16 only D and C.
 #define TCNUM_WMMA_TYPES(D, A, B, C) "." #D "." #A "." #B "." #C
@@ -179,15 +224,32 @@ std::span<const std::string_view> wmma_variants_of() {
                                  const ByColumns& by_columns) {                                                    \
       Register a[NA], b[NB], c[NC], d[ND];                                                                         \
       TCNUM_WMMA_LOAD("c", "m" #M "n" #N "k" #K, #C, R, NC, c, from_c, by_columns.c)
-/// Ends it: how its result is stored.
-#define TCNUM_WMMA_END(R, ND, M, N, K, D)                                                       \
-  if (by_columns.d) {                                                                           \
-    TCNUM_WMMA_STORE("col", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(true));  \
-  } else {                                                                                      \
-    TCNUM_WMMA_STORE("row", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(false)); \
-  }                                                                                             \
-  }                                                                                             \
-  }                                                                                             \
+/// Ends it: how its result is stored. Then what is timed: A by rows, B by columns, all matrices in global memory.
+#define TCNUM_WMMA_END(TYPES, OPERATION, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                       \
+  if (by_columns.d) {                                                                                                  \
+    TCNUM_WMMA_STORE("col", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(true));                         \
+  } else {                                                                                                             \
+    TCNUM_WMMA_STORE("row", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(false));                        \
+  }                                                                                                                    \
+  }                                                                                                                    \
+  static constexpr int kARegisters = NA, kBRegisters = NB, kCRegisters = NC, kDRegisters = ND;                         \
+  __device__ static void load_a(Register (&a)[NA], const void* from) {                                                 \
+    TCNUM_WMMA_LOAD_FROM(".global", "l", "a", "row", "m" #M "n" #N "k" #K, #A, R, NA, a, from, K);                     \
+  }                                                                                                                    \
+  __device__ static void load_b(Register (&b)[NB], const void* from) {                                                 \
+    TCNUM_WMMA_LOAD_FROM(".global", "l", "b", "col", "m" #M "n" #N "k" #K, #B, R, NB, b, from, K);                     \
+  }                                                                                                                    \
+  __device__ static void load_c(Register (&c)[NC], const void* from) {                                                 \
+    TCNUM_WMMA_LOAD_FROM(".global", "l", "c", "row", "m" #M "n" #N "k" #K, #C, R, NC, c, from, N);                     \
+  }                                                                                                                    \
+  __device__ static void store_d(void* to, const Register (&d)[ND]) {                                                  \
+    TCNUM_WMMA_STORE_TO(".global", "l", "row", "m" #M "n" #N "k" #K, #D, R, ND, d, to, N);                             \
+  }                                                                                                                    \
+  __device__ static void multiply(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB],                 \
+                                  const Register (&c)[NC]) {                                                           \
+    TCNUM_WMMA_MMA("row.col", OPERATION, "m" #M "n" #N "k" #K, TYPES, R, ND, NA, NB, NC, d, a, b, c);                  \
+  }                                                                                                                    \
+  }                                                                                                                    \
   ;
 
 /// An instruction of any layout, spelled with AFTER at its end.
@@ -204,7 +266,7 @@ std::span<const std::string_view> wmma_variants_of() {
   } else {                                                                                                       \
     TCNUM_WMMA_MMA("row.row", "", "m" #M "n" #N "k" #K, TYPES(D, A, B, C) AFTER, R, ND, NA, NB, NC, d, a, b, c); \
   }                                                                                                              \
-  TCNUM_WMMA_END(R, ND, M, N, K, D)
+  TCNUM_WMMA_END(TYPES(D, A, B, C) AFTER, "", R, ND, NA, NB, NC, M, N, K, D, A, B, C)
 
 /// One whose operands are narrower than a byte, spelled with OPERATION after "wmma.mma".
 #define TCNUM_WMMA_ROW_COL_TYPE(TYPE, OPERATION, AFTER, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                 \
@@ -213,15 +275,17 @@ std::span<const std::string_view> wmma_variants_of() {
   TCNUM_WMMA_LOAD_AS("b", "col", "m" #M "n" #N "k" #K, #B, R, NB, b, from_b.address(), from_b.pitch(true));            \
   TCNUM_WMMA_MMA("row.col", OPERATION, "m" #M "n" #N "k" #K, TCNUM_WMMA_TYPES(D, A, B, C) AFTER, R, ND, NA, NB, NC, d, \
                  a, b, c);                                                                                             \
-  TCNUM_WMMA_END(R, ND, M, N, K, D)
+  TCNUM_WMMA_END(TCNUM_WMMA_TYPES(D, A, B, C) AFTER, OPERATION, R, ND, NA, NB, NC, M, N, K, D, A, B, C)
 
 #define TCNUM_WMMA_NAME(M, N, K, D, A, B, C) wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C
 #define TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C) wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_satfinite
 
-/// Its row in the table of kernels.
-#define TCNUM_WMMA_ROW(TYPE, AFTER, M, N, K, D, A, B, C) \
-  {"wmma.m" #M "n" #N "k" #K TCNUM_WMMA_TYPES(D, A, B, C) AFTER, launch_wmma<TYPE>, wmma_variants_of<TYPE>()},
+/// Its row in the table of kernels. BACK: the type with the formats of C and D exchanged.
+#define TCNUM_WMMA_ROW(TYPE, BACK, AFTER, M, N, K, D, A, B, C)                                                           \
+  {"wmma.m" #M "n" #N "k" #K TCNUM_WMMA_TYPES(D, A, B, C) AFTER, launch_wmma<TYPE>, wmma_variants_of<TYPE>(),            \
+   timing_of<TimedWmma<TYPE, BACK>>()},
 #define TCNUM_WMMA_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
-  TCNUM_WMMA_ROW(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), "", M, N, K, D, A, B, C)
-#define TCNUM_WMMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
-  TCNUM_WMMA_ROW(TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C), ".satfinite", M, N, K, D, A, B, C)
+  TCNUM_WMMA_ROW(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_NAME(M, N, K, C, A, B, D), "", M, N, K, D, A, B, C)
+#define TCNUM_WMMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)          \
+  TCNUM_WMMA_ROW(TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C),                            \
+                 TCNUM_WMMA_SATURATING_NAME(M, N, K, C, A, B, D), ".satfinite", M, N, K, D, A, B, C)

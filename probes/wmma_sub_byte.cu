@@ -19,7 +19,7 @@ namespace tcnum {
   TCNUM_WMMA_ROW_COL_TYPE(TCNUM_WMMA_BITS_NAME(OPERATION), "." #OPERATION ".popc", "", FIRST, "r", 2, 1, 1, 2, 8, 8, \
                           128, s32, b1, b1, s32)
 #define TCNUM_WMMA_BITS_KERNEL(OPERATION, FIRST) \
-  TCNUM_WMMA_ROW(TCNUM_WMMA_BITS_NAME(OPERATION), "." #OPERATION ".popc", 8, 8, 128, s32, b1, b1, s32)
+  TCNUM_WMMA_ROW(TCNUM_WMMA_BITS_NAME(OPERATION), TCNUM_WMMA_BITS_NAME(OPERATION), "." #OPERATION ".popc", 8, 8, 128, s32, b1, b1, s32)
 #define TCNUM_BITS_ROWS(X) \
   X(and, 80)               \
   X(xor, 75)

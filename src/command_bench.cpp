@@ -27,7 +27,7 @@ struct Suite {
   std::vector<std::string> measurements;  ///< empty: all
 };
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {{"tensor", "Tensor-core instructions", {"mma", "wgmma"}},
+  static const std::vector<Suite> all = {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
                                          {"incore", "Plain arithmetic", {"incore"}},
                                          {"all", "Everything", {}}};
   return all;

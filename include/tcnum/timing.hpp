@@ -57,8 +57,8 @@ class TimingDevice {
   virtual ~TimingDevice() = default;
 
   virtual const TimingFacts& facts() const = 0;
-  /// How many warps a block of that kernel can have; 0: this build has no such kernel.
-  virtual unsigned most_warps(const std::string& kernel) const = 0;
+  /// How many warps a block of that kernel can have, each with so many accumulators; 0: this build has no such kernel.
+  virtual unsigned most_warps(const std::string& kernel, unsigned chains = 1) const = 0;
 
   /// Takes operands to the device. They serve all work that follows.
   virtual void load(const TimedOperands& operands) = 0;

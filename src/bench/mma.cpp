@@ -1,4 +1,4 @@
-// mma and mma.sp: latency, and throughput over warps and independent accumulators.
+// mma, mma.sp and wmma: latency, and throughput over warps and independent accumulators.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +14,15 @@ constexpr unsigned kSteps = 512;
 /// Of the best point's throughput: where saturation begins.
 constexpr double kSaturated = 0.97;
 
-class MmaMeasurement final : public Measurement {
+/// Of the instructions that a warp issues and waits for.
+class WarpMeasurement final : public Measurement {
  public:
-  std::string name() const override { return "mma"; }
+  WarpMeasurement(InstructionKind kind, std::string name, std::string instructions)
+      : kind_(kind), name_(std::move(name)), instructions_(std::move(instructions)) {}
+
+  std::string name() const override { return name_; }
   std::string meaning() const override {
-    return "mma and mma.sp: completion latency, issue interval, throughput over warps and accumulators";
+    return instructions_ + ": completion latency, issue interval, throughput over warps and accumulators";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = [] {
@@ -34,7 +38,7 @@ class MmaMeasurement final : public Measurement {
   std::vector<std::string> subjects(ArchId arch) const override {
     std::vector<std::string> names;
     for (const Instruction* i : instructions_of(arch)) {
-      if (i->kind == InstructionKind::mma && is_timed(*i)) names.push_back(i->name());
+      if (i->kind == kind_ && is_timed(*i)) names.push_back(i->name());
     }
     return names;
   }
@@ -51,13 +55,14 @@ class MmaMeasurement final : public Measurement {
         if (!settings.go_on(subject)) return;
         Record record{name(), subject, {{"data", data}}, {}, {}, "", ""};
         const Instruction& instruction = *find_instruction(subject);
-        const auto datapath = datapath_of(arch, instruction);
+        const auto datapaths = datapaths_of(arch, instruction);
         if (device.most_warps(subject) == 0) {
           record.waived = "this build has no timing kernel for it";
-        } else if (!datapath) {
+        } else if (!datapaths) {
           record.waived = "the catalogue has no datapath to check its results with";
         } else {
-          measure_into(record, [&] { measure_one(device, arch, instruction, *datapath, selection, settings, record); });
+          measure_into(record,
+                       [&] { measure_one(device, arch, instruction, *datapaths, selection, settings, record); });
         }
         add(std::move(record));
       }
@@ -70,12 +75,16 @@ class MmaMeasurement final : public Measurement {
     double cycles;  ///< for each instruction of the SM
   };
 
-  static void measure_one(TimingDevice& device, ArchId arch, const Instruction& instruction, const Datapath& datapath,
-                          const Selection& selection, const Settings& settings, Record& record) {
+  static void measure_one(TimingDevice& device, ArchId arch, const Instruction& instruction,
+                          const std::vector<Datapath>& datapaths, const Selection& selection, const Settings& settings,
+                          Record& record) {
     const ChainOperands operands = make_chain_operands(instruction, parse_data(record.text("data")), settings.seed);
-    const Codes expected = replay(operands, datapath, kSteps, operands.slices.size(), settings.threads);
+    const Codes expected = replay(operands, datapaths, kSteps, operands.slices.size(), settings.threads);
     device.load(timed_operands(operands));
 
+    const auto instructions_of = [&](unsigned warps, unsigned chains) {
+      return static_cast<double>(kSteps * datapaths.size()) * warps * chains;
+    };
     const auto work_of = [&](unsigned warps, unsigned chains) {
       return TimedWork{instruction.name(),
                        TimingLoop::stream,
@@ -90,7 +99,7 @@ class MmaMeasurement final : public Measurement {
       const TimedWork work = work_of(warps, chains);
       const double cycles = median_cycles(device, work);
       check_results(device, instruction, work, expected);
-      return cycles / (static_cast<double>(kSteps) * warps * chains);
+      return cycles / instructions_of(warps, chains);
     };
 
     record.set("latency_cycles", time(1, 1));
@@ -98,11 +107,11 @@ class MmaMeasurement final : public Measurement {
     for (const std::string& warps : selection.at("warps")) {
       for (const std::string& chains : selection.at("chains")) {
         const auto w = static_cast<unsigned>(std::stoi(warps)), c = static_cast<unsigned>(std::stoi(chains));
-        if (w <= device.most_warps(instruction.name())) points.push_back({w, c, time(w, c)});
+        if (w <= device.most_warps(instruction.name(), c)) points.push_back({w, c, time(w, c)});
       }
     }
     if (points.empty()) {
-      record.waived = fmt::format("its kernel holds at most {} warps", device.most_warps(instruction.name()));
+      record.waived = "the registers of so many warps and accumulators do not fit";
       return;
     }
     const auto by_cycles = [](const Point& x, const Point& y) { return x.cycles < y.cycles; };
@@ -120,7 +129,7 @@ class MmaMeasurement final : public Measurement {
     const TimedWork work = work_of(best.warps, best.chains);
     const Steady steady = run_steadily(device, work, settings);
     check_results(device, instruction, work, expected);
-    put_steady(record, steady, static_cast<double>(kSteps) * best.warps * best.chains);
+    put_steady(record, steady, instructions_of(best.warps, best.chains));
     put_rates(record, instruction, arch, device.facts(), true);
     record.set("best_warps", std::int64_t{best.warps});
     record.set("best_chains", std::int64_t{best.chains});
@@ -138,12 +147,20 @@ class MmaMeasurement final : public Measurement {
     record.series.push_back({"sweep_chains", std::move(chains)});
     record.series.push_back({"sweep_interval_cycles", std::move(cycles)});
   }
+
+  InstructionKind kind_;
+  std::string name_, instructions_;
 };
 
 }  // namespace
 
 const Measurement& mma_measurement() {
-  static const MmaMeasurement measurement;
+  static const WarpMeasurement measurement(InstructionKind::mma, "mma", "mma and mma.sp");
+  return measurement;
+}
+
+const Measurement& wmma_measurement() {
+  static const WarpMeasurement measurement(InstructionKind::wmma, "wmma", "wmma");
   return measurement;
 }
 

@@ -17,7 +17,7 @@ std::optional<Model> model_of(const Instruction& in, ArchId arch, bool a_in_regi
   const auto peak = peak_operations_per_clock(arch, in.a, in.sparse());
   if (!peak) return std::nullopt;
   Model model{operations(in) / *peak, 0, 0};
-  if (in.kind == InstructionKind::mma) return model;
+  if (in.kind != InstructionKind::wgmma) return model;
   const auto feed = feeds(arch);
   if (!feed) return std::nullopt;
   const double a_bytes = in.m * in.products() * format(in.a).storage_bits / 8.0;

@@ -17,7 +17,7 @@ struct Model {
   const char* limit() const;
 };
 
-/// None where the architecture's rates are not known. mma is modelled by the tensor cores alone.
+/// None where the architecture's rates are not known. mma and wmma are modelled by the tensor cores alone.
 std::optional<Model> model_of(const Instruction& instruction, ArchId arch, bool a_in_registers);
 
 }  // namespace tcnum::bench

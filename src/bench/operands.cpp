@@ -63,13 +63,20 @@ std::uint64_t uniform_code(const Format& f, std::uint64_t random) {
   return encode(f, negative, random & ((std::uint64_t{1} << kBits) - 1), -kBits, false, Rounding::nearest_even);
 }
 
+std::vector<const Instruction*> step_of(const Instruction& instruction) {
+  if (instruction.c == instruction.d) return {&instruction};
+  Instruction back = instruction;
+  std::swap(back.c, back.d);
+  return {&instruction, find_instruction(back.name())};
+}
+
 ChainOperands make_chain_operands(const Instruction& instruction, Data data, std::uint64_t seed) {
-  const bool is_mma = instruction.kind == InstructionKind::mma;
-  ChainOperands operands{&instruction, {}, {}, is_mma ? kTimedChains : 1u, is_mma ? kTimedTiles : 1u};
+  const bool of_warp = instruction.kind != InstructionKind::wgmma;
+  ChainOperands operands{&instruction, {}, {}, of_warp ? kTimedChains : 1u, of_warp ? kTimedTiles : 1u};
   const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n);
   const Format &fa = format(instruction.a), &fb = format(instruction.b), &fc = format(instruction.c);
   operands.c = Codes(fc.storage_bytes(), operands.chains * operands.tiles * m * n);
-  const int slices = is_mma ? kTimedMmaSlices : kTimedWgmmaSlices;
+  const int slices = of_warp ? kTimedMmaSlices : timed_wgmma_slices(instruction.sparse());
   for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(slices); ++s) {
     Tiles tiles = make_operands(instruction, operands.tiles, m, n);
     if (instruction.sparse()) draw_metadata(instruction, tiles, seed, kStreamMetadata + s);
@@ -84,7 +91,7 @@ ChainOperands make_chain_operands(const Instruction& instruction, Data data, std
     operands.slices.push_back(std::move(tiles));
   }
   // wgmma begins with zeros: an operand less to hold.
-  for (std::size_t i = 0; data == Data::random && is_mma && i < operands.c.size(); ++i) {
+  for (std::size_t i = 0; data == Data::random && of_warp && i < operands.c.size(); ++i) {
     constexpr std::uint64_t kSmall = 0xffff;  // sums of integers stay in range
     const std::uint64_t code = draw(fc, seed, kStreamC, i);
     operands.c.set(i, fc.floating ? code : code & kSmall);
@@ -92,33 +99,42 @@ ChainOperands make_chain_operands(const Instruction& instruction, Data data, std
   return operands;
 }
 
-Codes replay(const ChainOperands& operands, const Datapath& datapath, unsigned steps, std::size_t slices,
+Codes replay(const ChainOperands& operands, const std::vector<Datapath>& datapaths, unsigned steps, std::size_t slices,
              unsigned threads) {
+  const std::vector<const Instruction*> step_instructions = step_of(*operands.instruction);
   const Tiles& any = operands.slices.front();
   const std::size_t m = any.m, n = any.n, width = std::min<std::size_t>(n, 16), parts = (n + width - 1) / width;
-  const FastEmulator emulator(datapath);
+  std::vector<FastEmulator> emulators;
+  for (const Datapath& datapath : datapaths) emulators.emplace_back(datapath);
   Codes results = operands.c;
 
   const auto run_part = [&](std::size_t part) {
     const std::size_t accumulator = part / parts, tile = accumulator % operands.tiles;
     const std::size_t first = part % parts * width, count = std::min(width, n - first);
-    std::vector<Tiles> work;
+    std::vector<std::vector<Tiles>> work;  // of a slice, for each instruction of a step
     for (std::size_t s = 0; s < slices; ++s) {
-      Tiles dense = gather(columns_of(operands.slices[s], tile, first, count));
-      dense.d = Codes(format(operands.instruction->d).storage_bytes(), dense.size());
-      work.push_back(std::move(dense));
+      const Tiles dense = gather(columns_of(operands.slices[s], tile, first, count));
+      work.emplace_back(step_instructions.size(), dense);
+      for (std::size_t i = 0; i < step_instructions.size(); ++i) {
+        Tiles& tiles = work.back()[i];
+        tiles.c_format = step_instructions[i]->c;
+        tiles.d_format = step_instructions[i]->d;
+        tiles.d = Codes(format(tiles.d_format).storage_bytes(), tiles.size());
+      }
     }
-    Codes d = work.front().c;
+    Codes d = work.front().front().c;
     for (std::size_t i = 0; i < d.size(); ++i) {
       d.set(i, operands.c[(accumulator * m + i / count) * n + first + i % count]);
     }
     std::size_t unchanged = 0;  // steps in a row: once no slice changes anything, none ever will
     for (unsigned step = 0; step < steps && unchanged < slices; ++step) {
-      Tiles& tiles = work[step % slices];
-      tiles.c = d;
-      emulator.run(tiles);
-      unchanged = tiles.d == d ? unchanged + 1 : 0;
-      std::swap(d, tiles.d);
+      std::vector<Tiles>& instructions = work[step % slices];
+      for (std::size_t i = 0; i < instructions.size(); ++i) {
+        instructions[i].c = d;
+        emulators[i].run(instructions[i]);
+        d = instructions[i].d;
+      }
+      unchanged = d == instructions.front().c ? unchanged + 1 : 0;
     }
     return d;
   };

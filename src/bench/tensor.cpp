@@ -11,23 +11,17 @@
 
 namespace tcnum::bench {
 
-std::optional<Datapath> datapath_of(ArchId arch, const Instruction& instruction) {
-  std::vector<CatalogueEntry> entries = catalogue(arch, instruction);
-  if (entries.empty()) return std::nullopt;
-  return std::move(entries.front().datapath);
+std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction& instruction) {
+  std::vector<Datapath> datapaths;
+  for (const Instruction* each : step_of(instruction)) {
+    std::vector<CatalogueEntry> entries = catalogue(arch, *each);
+    if (entries.empty()) return std::nullopt;
+    datapaths.push_back(std::move(entries.front().datapath));
+  }
+  return datapaths;
 }
 
-bool is_timed(const Instruction& in) {
-  switch (in.kind) {
-    case InstructionKind::mma:
-      return in.m != 8 || in.a != FormatId::fp16;
-    case InstructionKind::wgmma:
-      return !in.sparse() && format(in.a).floating;
-    case InstructionKind::wmma:
-      return false;
-  }
-  return false;
-}
+bool is_timed(const Instruction& instruction) { return !instruction.is_volta(); }
 
 namespace {
 
@@ -82,7 +76,8 @@ void put_models(Document& document) {
 }
 
 const std::vector<const Measurement*>& measurements() {
-  static const std::vector<const Measurement*> all = {&incore_measurement(), &mma_measurement(), &wgmma_measurement()};
+  static const std::vector<const Measurement*> all = {&incore_measurement(), &mma_measurement(), &wmma_measurement(),
+                                                      &wgmma_measurement(), &integer_wgmma_measurement()};
   return all;
 }
 

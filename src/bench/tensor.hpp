@@ -9,11 +9,11 @@
 
 namespace tcnum::bench {
 
-/// The datapath to check an instruction's results with; none: the catalogue has none.
-std::optional<Datapath> datapath_of(ArchId arch, const Instruction& instruction);
+/// The datapaths to check a step of an instruction's chains with (step_of()); none: the catalogue lacks one.
+std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction& instruction);
 
-/// Whether there are timing kernels for it: for all mma but those of Volta's shape, which no tensor core computes on
-/// later architectures, and for dense floating-point wgmma.
+/// Whether there are timing kernels for it: for all but the mma of Volta's shape, which no tensor core computes on
+/// later architectures.
 bool is_timed(const Instruction& instruction);
 
 Data parse_data(const std::string& text);
@@ -31,8 +31,12 @@ void put_models(Document& document);
 
 /// mma and mma.sp.
 const Measurement& mma_measurement();
-/// wgmma.
+/// wmma.
+const Measurement& wmma_measurement();
+/// wgmma and wgmma.sp of floating-point numbers.
 const Measurement& wgmma_measurement();
+/// wgmma and wgmma.sp of integers.
+const Measurement& integer_wgmma_measurement();
 /// Plain arithmetic.
 const Measurement& incore_measurement();
 

@@ -1,4 +1,4 @@
-// wgmma: completion latency and issue interval over N, for A from shared memory and from registers.
+// wgmma and wgmma.sp: completion latency and issue interval over N, for A from shared memory and from registers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,9 @@ std::string family_of(const Instruction& instruction) {
   return name.replace(name.find(n), n.size(), "nNk");
 }
 
-const Instruction& instruction_of(std::string family, int n) {
-  const Instruction* const found = find_instruction(family.replace(family.find("nNk"), 3, fmt::format("n{}k", n)));
-  if (found == nullptr) throw std::logic_error(family + " is no instruction");
-  return *found;
+/// Null: the family has none with that N. All have one with the smallest.
+const Instruction* instruction_of(std::string family, int n) {
+  return find_instruction(family.replace(family.find("nNk"), 3, fmt::format("n{}k", n)));
 }
 
 /// What chains of a family end in at the largest N that is measured. Those of a smaller N are its first columns.
@@ -45,41 +44,44 @@ struct Expected {
 
 class WgmmaMeasurement final : public Measurement {
  public:
-  std::string name() const override { return "wgmma"; }
+  /// Of floating-point numbers or of integers, with these N by default.
+  WgmmaMeasurement(std::string name, bool floating, std::vector<std::string> default_widths)
+      : name_(std::move(name)), floating_(floating) {
+    std::vector<std::string> widths;
+    for (int n = kSmallestN; n <= kLargestN; n += kSmallestN) widths.push_back(std::to_string(n));
+    axes_ = {
+        {"N", "columns of B", widths, std::move(default_widths)},
+        {"source", "where A comes from", {"ss", "rs"}, {"ss", "rs"}},
+        {"data", "operands", {"zeros", "random"}, {"zeros", "random"}},
+        {"warpgroups", "of an SM, each with an accumulator tile", {"1", "2", "3", "4"}, {"1"}},
+    };
+  }
+
+  std::string name() const override { return name_; }
   std::string meaning() const override {
-    return "wgmma: completion latency and issue interval over N, with A from shared memory (ss) and registers (rs)";
+    return fmt::format(
+        "wgmma and wgmma.sp of {}: completion latency and issue interval over N, with A from shared memory (ss) and "
+        "registers (rs)",
+        floating_ ? "floating-point numbers" : "integers");
   }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = [] {
-      std::vector<std::string> widths;
-      for (int n = kSmallestN; n <= kLargestN; n += kSmallestN) widths.push_back(std::to_string(n));
-      return std::vector<Axis>{
-          {"N", "columns of B", widths, {"8", "16", "32", "64", "128", "256"}},
-          {"source", "where A comes from", {"ss", "rs"}, {"ss", "rs"}},
-          {"data", "operands", {"zeros", "random"}, {"zeros", "random"}},
-          {"warpgroups", "of an SM, each with an accumulator tile", {"1", "2", "3", "4"}, {"1"}},
-      };
-    }();
-    return axes;
-  }
+  const std::vector<Axis>& axes() const override { return axes_; }
   std::vector<std::string> subjects(ArchId arch) const override {
     std::vector<std::string> names;
     for (const Instruction* i : instructions_of(arch)) {
-      if (i->kind == InstructionKind::wgmma && is_timed(*i)) names.push_back(family_of(*i));
+      if (i->kind == InstructionKind::wgmma && format(i->a).floating == floating_) names.push_back(family_of(*i));
     }
     return names;
   }
 
   bool by_default(const std::string& subject) const override {
-    const Instruction& i = instruction_of(subject, kSmallestN);
-    return i.a == i.b;
+    const Instruction& i = *instruction_of(subject, kSmallestN);
+    return i.a == i.b && i.a != FormatId::fp8e5m2 && i.modifier != Modifier::satfinite;
   }
 
   void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
                const Settings& settings, const std::function<void(Record)>& add) const override {
     std::vector<int> widths;
     for (const std::string& n : selection.at("N")) widths.push_back(std::stoi(n));
-    const int widest = std::ranges::max(widths);
 
     // The emulator works on what comes next while the device measures.
     struct Job {
@@ -91,13 +93,18 @@ class WgmmaMeasurement final : public Measurement {
     }
     const auto begin = [&](std::size_t job) -> std::future<Expected> {
       if (job >= jobs.size()) return {};
-      const Instruction& instruction = instruction_of(jobs[job].family, widest);
-      const auto datapath = datapath_of(arch, instruction);
-      if (!datapath) return {};
-      return std::async(std::launch::async, [&instruction, &settings, datapath = *datapath, data = jobs[job].data] {
-        const ChainOperands operands = make_chain_operands(instruction, parse_data(data), settings.seed);
-        return Expected{instruction.n, replay(operands, datapath, kSteps, operands.slices.size(), settings.threads),
-                        replay(operands, datapath, kCompletionSteps, 1, settings.threads)};
+      const Instruction* widest = nullptr;
+      for (int n : widths) {
+        const Instruction* const each = instruction_of(jobs[job].family, n);
+        if (each != nullptr && (widest == nullptr || each->n > widest->n)) widest = each;
+      }
+      if (widest == nullptr) return {};
+      const auto datapaths = datapaths_of(arch, *widest);
+      if (!datapaths) return {};
+      return std::async(std::launch::async, [widest, &settings, datapaths = *datapaths, data = jobs[job].data] {
+        const ChainOperands operands = make_chain_operands(*widest, parse_data(data), settings.seed);
+        return Expected{widest->n, replay(operands, datapaths, kSteps, operands.slices.size(), settings.threads),
+                        replay(operands, datapaths, kCompletionSteps, 1, settings.threads)};
       });
     };
     std::future<Expected> next = begin(0);
@@ -107,9 +114,9 @@ class WgmmaMeasurement final : public Measurement {
       // Neighbouring rows draw about the same power, so that the clock need not settle anew.
       for (const std::string& source : selection.at("source")) {
         for (int n : widths) {
-          const Instruction& instruction = instruction_of(jobs[job].family, n);
+          const Instruction* const instruction = instruction_of(jobs[job].family, n);
           for (const std::string& warpgroups : selection.at("warpgroups")) {
-            if (!settings.go_on(fmt::format("{} {} {}", instruction.name(), source, jobs[job].data))) return;
+            if (!settings.go_on(fmt::format("{} N={} {} {}", jobs[job].family, n, source, jobs[job].data))) return;
             Record record{name(),
                           jobs[job].family,
                           {{"N", std::int64_t{n}},
@@ -121,8 +128,10 @@ class WgmmaMeasurement final : public Measurement {
                           "",
                           ""};
             const unsigned warps = kWarpgroup * static_cast<unsigned>(std::stoi(warpgroups));
-            const unsigned most = device.most_warps(instruction.name());
-            if (most == 0) {
+            const unsigned most = instruction == nullptr ? 0 : device.most_warps(instruction->name());
+            if (instruction == nullptr) {
+              record.waived = "there is no such N of integers";
+            } else if (most == 0) {
               record.waived = "this build has no timing kernel for it (TCNUM_WGMMA_N in CMake)";
             } else if (!expected) {
               record.waived = "the catalogue has no datapath to check its results with";
@@ -130,7 +139,7 @@ class WgmmaMeasurement final : public Measurement {
               record.waived = fmt::format("the accumulators of {} warpgroups do not fit in the registers", warpgroups);
             } else {
               measure_into(record, [&] {
-                measure_one(device, arch, instruction, source == "rs", warps, *expected, settings, record);
+                measure_one(device, arch, *instruction, source == "rs", warps, *expected, settings, record);
               });
             }
             add(std::move(record));
@@ -172,12 +181,21 @@ class WgmmaMeasurement final : public Measurement {
     put_rates(record, instruction, arch, device.facts(), a_in_registers);
     record.set("checked", std::string("every accumulator against the emulator"));
   }
+
+  std::string name_;
+  bool floating_;
+  std::vector<Axis> axes_;
 };
 
 }  // namespace
 
 const Measurement& wgmma_measurement() {
-  static const WgmmaMeasurement measurement;
+  static const WgmmaMeasurement measurement("wgmma", true, {"8", "16", "32", "64", "128", "256"});
+  return measurement;
+}
+
+const Measurement& integer_wgmma_measurement() {
+  static const WgmmaMeasurement measurement("integer wgmma", false, {"8", "64", "256"});
   return measurement;
 }
 
