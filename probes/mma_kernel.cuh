@@ -15,10 +15,7 @@ struct MmaShape {
   static constexpr int kFirstArch = kFirst;
   static constexpr int kCodeBits = format(kOperand).storage_bits;
   static constexpr int kAccumulatorBits = format(kResult).storage_bits;
-  /// How many registers the compiler makes of one of A or B, outside of a loop if it can, where Hopper's tensor cores
-  /// have no such mma: 8-bit integers of 4-bit ones, fp16 of fp8, of sparse fp8 one for each pattern of its elements.
   static constexpr bool kIsFp8 = kCodeBits == 8 && format(kOperand).floating;
-  static constexpr int kWidening = kIsFp8 && kSparse ? 14 : kIsFp8 || kCodeBits == 4 ? 2 : 1;
   static constexpr MmaGeometry kGeometry{kRows, kColumns, kDepth, kCodeBits < 32 ? 32 / kCodeBits : 1, kSparse};
   using Code = Bits<kCodeBits>;
   using Accumulator = Bits<kAccumulatorBits>;

@@ -11,6 +11,8 @@
 
 namespace tcnum {
 
+inline constexpr int kTimedMmaBody = 24;  ///< instructions of a loop's body
+
 /// Registers as they are given (src/bench/fragments.hpp): A and B [slice][tile][register][lane], metadata
 /// [slice][tile][lane], C [chain][tile][register][lane], D [block][warp][chain][register][lane].
 template <class Op>
@@ -18,16 +20,30 @@ struct TimedMma {
   using Register = typename Op::Register;
   static constexpr int kFirstArch = Op::kFirstArch;
   static constexpr int kARegisters = Op::kARegisters, kBRegisters = Op::kBRegisters, kDRegisters = Op::kDRegisters;
-  /// What the compiler holds of them in registers.
-  static constexpr int kHeldOperands = (kARegisters + kBRegisters) * Op::kWidening, kHeldAccumulators = kDRegisters;
+  /// What the compiler holds of them in registers: where Hopper has no such mma, it makes 8-bit integers of 4-bit ones, and
+  /// fp16 of fp8, whose products it adds to the accumulators by itself.
+  static constexpr bool kWidened = Op::kIsFp8 || Op::kCodeBits == 4;
+  static constexpr int kHeldOperands = (kARegisters + kBRegisters) * (kWidened ? 2 : 1) + (kWidened ? 4 : 0);
   static constexpr bool kSparse = Op::kGeometry.sparse;
+  /// A sparse fp8 one it takes apart into so much that a long loop would not fit in the registers.
+  static constexpr bool kManifold = Op::kIsFp8 && kSparse;
+  static constexpr int kHeldAccumulators = kDRegisters * (kManifold ? 8 : Op::kIsFp8 ? 2 : 1);
+  static constexpr int kBody = kManifold ? kTimedMmaSlices : kTimedMmaBody;
   static constexpr bool kOpaque = false;
 
   __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) { read(to, from, block); }
   __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) { read(to, from, block); }
   __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) { read(to, from, block); }
-  __device__ static void step(Register (&d)[kDRegisters], const Register (&a)[kARegisters],
-                              const Register (&b)[kBRegisters], std::uint32_t metadata) {
+  /// Products of fp8 do not depend on the accumulator: if their operands stayed the same, the compiler would compute them
+  /// once for all, outside of the loop. So they are multiplied by a one that it knows nothing of, in units that are idle.
+  __device__ static void step(Register (&d)[kDRegisters], Register (&a)[kARegisters], Register (&b)[kBRegisters],
+                              std::uint32_t metadata, std::uint32_t one) {
+    if constexpr (Op::kIsFp8) {
+#pragma unroll
+      for (int i = 0; i < kARegisters; ++i) a[i] *= one;
+#pragma unroll
+      for (int i = 0; i < kBRegisters; ++i) b[i] *= one;
+    }
     if constexpr (kSparse) {
       Op::template issue<0>(d, a, b, d, metadata);
     } else {
@@ -50,8 +66,8 @@ template <class Timed, int kChains>
 constexpr unsigned most_warps_of_mma() {
   constexpr int kWords = sizeof(typename Timed::Register) / 4;
   constexpr int kOperands = kTimedMmaSlices * Timed::kHeldOperands + kChains * Timed::kHeldAccumulators;
-  constexpr int kOthers = 28;  // addresses, counters, metadata
-  constexpr int kRegisters = kOperands * kWords + kOthers;
+  constexpr int kOthers = 24;  // addresses, counters, metadata
+  constexpr int kRegisters = (kOperands + kOthers) * kWords;
   return kRegisters <= 64 ? 32 : kRegisters <= 128 ? 16 : 8;
 }
 
@@ -75,6 +91,8 @@ __device__ void time_chains(const TimedLaunch& run) {
   Register* const images = static_cast<Register*>(run.d) +
                            (blockIdx.x * run.warps + warp) * (kChains * kImage * (Timed::kOpaque ? 2 : 1));
 
+  std::uint32_t one;  // the grid has one dimension, but the compiler does not know
+  asm volatile("mov.u32 %0, %nctaid.y;" : "=r"(one));
   Stopwatch stopwatch(run);
   for (unsigned round = 0; round < run.rounds; ++round) {
 #pragma unroll
@@ -82,14 +100,14 @@ __device__ void time_chains(const TimedLaunch& run) {
 #pragma unroll
     for (int i = 0; i < kChains * kND; ++i) settle(d[i / kND][i % kND]);
     stopwatch.start();
-    constexpr int kUnroll = unrolled_steps(kTimedMmaBody, kChains);
+    constexpr int kUnroll = unrolled_steps(Timed::kBody, kChains, kTimedMmaSlices);
 #pragma unroll 1
     for (unsigned step = 0; step < run.steps; step += kUnroll) {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
         constexpr int kSlices = kTimedMmaSlices;
 #pragma unroll
-        for (int c = 0; c < kChains; ++c) Timed::step(d[c], a[u % kSlices], b[u % kSlices], e[u % kSlices]);
+        for (int c = 0; c < kChains; ++c) Timed::step(d[c], a[u % kSlices], b[u % kSlices], e[u % kSlices], one);
       }
     }
 #pragma unroll

@@ -148,6 +148,7 @@ struct TimedWmma {
   static constexpr int kHeldOperands = (Op::kM + Op::kN) * Op::kK * Op::kCodeBits / (8 * sizeof(Register) * kWarpLanes) *
                                        (Op::kCodeBits == 4 ? 2 : 1);
   static constexpr int kHeldAccumulators = std::max(Op::kCRegisters, Op::kDRegisters);
+  static constexpr int kBody = kTimedMmaBody;
   static constexpr bool kSparse = false, kOpaque = true;
   static_assert(Back::kDRegisters == Op::kCRegisters);
   static_assert(kDRegisters * kWarpLanes * sizeof(Register) == Op::kCBytes, "an image is as long as a matrix");
@@ -162,7 +163,7 @@ struct TimedWmma {
     Op::load_c(to, static_cast<const std::uint8_t*>(from) + block * Op::kCBytes);
   }
   __device__ static void step(Register (&d)[kDRegisters], const Register (&a)[kARegisters],
-                              const Register (&b)[kBRegisters], std::uint32_t) {
+                              const Register (&b)[kBRegisters], std::uint32_t, std::uint32_t) {
     if constexpr (kAlone) {
       Op::multiply(d, a, b, d);
     } else {

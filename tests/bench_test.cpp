@@ -220,7 +220,7 @@ TEST(Model, IsTheClosedFormForEveryWgmma) {
     const auto ss = model_of(in, ArchId::sm_90, false), rs = model_of(in, ArchId::sm_90, true);
     if (!ss) continue;
     EXPECT_DOUBLE_EQ(ss->cycles(), in.sparse() ? 16 + in.n / 2.0 : std::max(in.n / 2.0, 16 + in.n / 4.0)) << in.name();
-    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, 13.0)) << in.name();
+    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, in.sparse() ? 16.0 : 13.0)) << in.name();
   }
   EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n8k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
                "shared memory");
@@ -586,7 +586,7 @@ TEST(Measurements, EndWhenTheyAreTold) {
 TEST(Measurements, HaveSubjectsAndDefaults) {
   for (const Measurement* m : measurements()) {
     const auto subjects = m->subjects(ArchId::sm_90);
-    EXPECT_GT(std::ranges::count_if(subjects, [&](const std::string& s) { return m->by_default(s); }), 4) << m->name();
+    EXPECT_GT(std::ranges::count_if(subjects, [&](const std::string& s) { return m->by_default(s); }), 2) << m->name();
     for (const Axis& axis : m->axes()) {
       for (const std::string& value : axis.defaults)
         EXPECT_NE(std::ranges::find(axis.values, value), axis.values.end());

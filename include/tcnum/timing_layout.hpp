@@ -14,11 +14,10 @@ inline constexpr int kTimedTiles = 2;
 inline constexpr int kTimedChains = 6;
 /// Instructions in the body of a loop over steps: so many that its counter and branch do not show, however few chains
 /// there are. Steps of a round are a multiple of the unrolling, which is a power of two.
-constexpr int unrolled_steps(int instructions, int chains) {
-  int steps = 4;
+constexpr int unrolled_steps(int instructions, int chains, int least = 4) {
+  int steps = least;
   while (2 * steps * chains <= instructions) steps *= 2;
   return steps;
 }
-inline constexpr int kTimedMmaBody = 16;
 
 }  // namespace tcnum

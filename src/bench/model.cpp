@@ -23,7 +23,9 @@ std::optional<Model> model_of(const Instruction& in, ArchId arch, bool a_in_regi
   const double a_bytes = in.m * in.products() * format(in.a).storage_bits / 8.0;
   const double b_bytes = in.n * in.k * format(in.b).storage_bits / 8.0;
   model.shared_cycles = (b_bytes + (a_in_registers ? 0 : a_bytes)) / feed->shared_bytes_per_clock;
-  if (a_in_registers) model.register_cycles = feed->least_register_cycles;
+  if (a_in_registers) {
+    model.register_cycles = in.sparse() ? feed->least_sparse_register_cycles : feed->least_register_cycles;
+  }
   return model;
 }
 

@@ -26,7 +26,8 @@ std::optional<DatasheetPeak> datasheet_peak(std::string_view device, FormatId op
 /// What feeds the tensor cores of one SM.
 struct Feeds {
   double shared_bytes_per_clock;
-  double least_register_cycles;  ///< of a wgmma that takes A from registers
+  /// Of a wgmma that takes A from registers.
+  double least_register_cycles, least_sparse_register_cycles;
 };
 std::optional<Feeds> feeds(ArchId arch);
 

@@ -75,7 +75,7 @@ class WgmmaMeasurement final : public Measurement {
 
   bool by_default(const std::string& subject) const override {
     const Instruction& i = *instruction_of(subject, kSmallestN);
-    return i.a == i.b && i.a != FormatId::fp8e5m2 && i.modifier != Modifier::satfinite;
+    return i.a == i.b && i.a != FormatId::fp8e5m2 && i.a != FormatId::u8 && i.modifier != Modifier::satfinite;
   }
 
   void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
