@@ -6,7 +6,6 @@
 #include "bench/measurement.hpp"
 #include "bench/printers.hpp"
 #include "bench/report.hpp"
-#include "bench/sass.hpp"
 #include "bench/tensor.hpp"
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -27,16 +26,17 @@ struct Suite {
   std::vector<std::string> measurements;  ///< empty: all
 };
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
-                                         {"incore", "Plain arithmetic", {"incore"}},
-                                         {"all", "Everything", {}}};
+  static const std::vector<Suite> all = {
+      {"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
+      {"incore", "Plain arithmetic", {"incore"}},
+      {"all", "Everything", {}}};
   return all;
 }
 
 struct Options {
   std::vector<std::string> globs, axes;
   std::string arch, json, csv, devices = "0";
-  bool list = false, sass = false;
+  bool list = false;
   double seconds = 0.25;
   std::uint64_t seed = 1;
 };
@@ -122,28 +122,6 @@ int list(std::vector<Part> parts, const Options& options, const Suite& suite) {
   return kAgreed;
 }
 
-/// PTX and, where cuobjdump is at hand, SASS beside each instruction.
-void put_sass(bench::Document& document) {
-  std::vector<std::pair<bench::Record*, const Instruction*>> measured;
-  std::vector<const Instruction*> wanted;
-  for (bench::Record& record : document.records) {
-    if (record.values.empty()) continue;
-    // One N stands for all: they differ in nothing else.
-    std::string name = record.subject;
-    const std::size_t at = name.find("nNk");
-    if (at != std::string::npos) name.replace(at, 3, "n64k");
-    const Instruction* const instruction = find_instruction(name);
-    if (instruction == nullptr) continue;
-    measured.emplace_back(&record, instruction);
-    if (std::ranges::find(wanted, instruction) == wanted.end()) wanted.push_back(instruction);
-  }
-  const auto sass = bench::sass_of(wanted);
-  for (const auto& [record, instruction] : measured) {
-    record->set("ptx", instruction->ptx());
-    if (const auto found = sass.find(instruction->name()); found != sass.end()) record->set("sass", found->second);
-  }
-}
-
 int run(const Suite& suite, const Options& options) {
   if (!(options.seconds > 0 && options.seconds <= 60)) {
     throw InputError("--seconds: right would be a number above 0, up to 60");
@@ -214,12 +192,6 @@ int run(const Suite& suite, const Options& options) {
   const auto write = [&] {
     if (!options.json.empty()) write_text(options.json, bench::json_text(document));
   };
-  if (options.sass && !interrupted && failure.empty()) {
-    if (options.json != "-") write();  // what is measured is kept, however long the disassembler takes
-    progress.show("disassembling the timing kernels");
-    put_sass(document);
-    progress.clear();
-  }
   if (options.json != "-" && options.csv != "-") {
     say(bench::header_text(document.facts) + bench::tables_text(document));
     say(fmt::format("\n{} rows in {:.0f} s{}\n", document.records.size(), seconds,
@@ -262,9 +234,12 @@ int report(const ReportOptions& options) {
     }
   }
   bench::put_models(document);
-  if (options.markdown.empty() && options.html.empty()) say(bench::markdown_report(document));
-  if (!options.markdown.empty()) write_text(options.markdown, bench::markdown_report(document));
-  if (!options.html.empty()) write_text(options.html, bench::html_report(document));
+  const auto arch = find_arch(document.facts.arch);
+  const SassTable sass = arch ? find_sass(*arch) : SassTable{};
+  const auto markdown = [&] { return bench::markdown_report(document, sass); };
+  if (options.markdown.empty() && options.html.empty()) say(markdown());
+  if (!options.markdown.empty()) write_text(options.markdown, markdown());
+  if (!options.html.empty()) write_text(options.html, bench::html_report(document, sass));
   return kAgreed;
 }
 
@@ -286,7 +261,6 @@ void add_bench(CLI::App& app, Action& action) {
     one->add_option("--seconds", options->seconds, "Steady load for each row, at least")->capture_default_str();
     one->add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
     one->add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
-    one->add_flag("--sass", options->sass, "Note each instruction's machine code too (with cuobjdump; takes a minute)");
     one->add_option("--json", options->json, "Write the records as JSON (- for standard output)");
     one->add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
     one->callback([options, &suite, &action] { action = [options, &suite] { return run(suite, *options); }; });

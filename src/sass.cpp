@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bench/sass.hpp"
 #include "json_fields.hpp"
 
 namespace tcnum {
@@ -27,16 +26,53 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
 }
 
+/// "…mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv…" → "mma_m16n8k16_f32_f16_f16_f32"; empty if it is none.
+std::string kernel_type_in(const std::string& symbol) {
+  const std::string_view before = "_kernelINS_";
+  const std::size_t at = symbol.find(before);
+  if (at == std::string::npos) return "";
+  std::istringstream rest(symbol.substr(at + before.size()));
+  std::size_t length = 0;
+  std::string name;
+  rest >> length >> name;
+  return name.size() > length ? name.substr(0, length) : "";
+}
+
+/// Of a line with one: the machine instruction, without predicate, operands and encoding.
+std::string opcode_in(const std::string& line) {
+  std::istringstream words(line);
+  std::string word;
+  words >> word;
+  if (word.starts_with("/*0x")) return "";    // the rest of an encoding
+  if (word.starts_with("/*")) words >> word;  // the address
+  if (word.starts_with('@')) words >> word;
+  if (word.ends_with(';')) word.pop_back();
+  return word.starts_with("/*") ? "" : word;
+}
+
+/// HMMA, IMMA, BMMA, DMMA, QMMA, HGMMA, QGMMA, IGMMA, BGMMA; but not HFMA2.MMA, which moves constants.
+bool is_tensor_opcode(const std::string& opcode) {
+  constexpr std::string_view kKinds = "HIBDQO";
+  if (opcode.empty() || kKinds.find(opcode[0]) == std::string_view::npos) return false;
+  const std::string_view rest = std::string_view(opcode).substr(1);
+  return rest.starts_with("MMA") || rest.starts_with("GMMA");
+}
+
 }  // namespace
 
-std::string SassTable::text(const Instruction& instruction) const {
+std::string SassTable::opcodes(const Instruction& instruction) const {
   Instruction narrow = instruction;
   if (narrow.kind == InstructionKind::wgmma) narrow.n = 8;
   for (const Instruction& each : {instruction, narrow}) {
     const auto found = instructions.find(each.name());
-    if (found != instructions.end()) return fmt::format("{} (nvcc {})", fmt::join(found->second, ", "), nvcc);
+    if (found != instructions.end()) return fmt::format("{}", fmt::join(found->second, ", "));
   }
   return "";
+}
+
+std::string SassTable::text(const Instruction& instruction) const {
+  const std::string found = opcodes(instruction);
+  return found.empty() ? "" : fmt::format("{} (nvcc {})", found, nvcc);
 }
 
 void ProbeSass::read(const std::string& line) {
@@ -44,13 +80,13 @@ void ProbeSass::read(const std::string& line) {
   std::string word, second, third;
   words >> word >> second >> third;
   if (word == "Function") {
-    const std::string type = bench::kernel_type_in(third);
+    const std::string type = kernel_type_in(third);
     current_ = type.empty() || third.find("time_") != std::string::npos ? nullptr : &counts_[type];
     return;
   }
   if (current_ == nullptr) return;
-  std::string opcode = bench::opcode_in(line);
-  if (bench::is_tensor_opcode(opcode) || is_arithmetic(opcode)) ++(*current_)[opcode];
+  std::string opcode = opcode_in(line);
+  if (is_tensor_opcode(opcode) || is_arithmetic(opcode)) ++(*current_)[opcode];
 }
 
 SassTable ProbeSass::table(ArchId arch, std::string nvcc) const {
@@ -61,7 +97,7 @@ SassTable ProbeSass::table(ArchId arch, std::string nvcc) const {
     if (found == counts_.end() || found->second.empty()) continue;
     std::vector<std::string>& opcodes = table.instructions[in.name()];
     for (const auto& [opcode, count] : found->second) opcodes.push_back(opcode);
-    std::ranges::stable_partition(opcodes, bench::is_tensor_opcode);
+    std::ranges::stable_partition(opcodes, is_tensor_opcode);
   }
   return table;
 }

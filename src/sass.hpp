@@ -16,7 +16,9 @@ struct SassTable {
   std::string arch, nvcc;
   std::map<std::string, std::vector<std::string>> instructions;
 
-  /// "HMMA.16816.F32 (nvcc 13.0.48)"; empty if it is not there. A wgmma is looked up at its own N, then at N = 8.
+  /// "HMMA.16816.F32, HADD2.F32"; empty if it is not there. A wgmma is looked up at its own N, then at N = 8.
+  std::string opcodes(const Instruction& instruction) const;
+  /// The same with the compiler: "HMMA.16816.F32 (nvcc 13.0.48)".
   std::string text(const Instruction& instruction) const;
 };
 

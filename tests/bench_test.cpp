@@ -17,7 +17,6 @@
 #include "bench/plot.hpp"
 #include "bench/printers.hpp"
 #include "bench/report.hpp"
-#include "bench/sass.hpp"
 #include "bench/statistics.hpp"
 #include "bench/steady.hpp"
 #include "bench/tensor.hpp"
@@ -220,7 +219,7 @@ TEST(Model, IsTheClosedFormForEveryWgmma) {
     const auto ss = model_of(in, ArchId::sm_90, false), rs = model_of(in, ArchId::sm_90, true);
     if (!ss) continue;
     EXPECT_DOUBLE_EQ(ss->cycles(), in.sparse() ? 16 + in.n / 2.0 : std::max(in.n / 2.0, 16 + in.n / 4.0)) << in.name();
-    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, in.sparse() ? 16.0 : 13.0)) << in.name();
+    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, in.sparse() ? 18.0 : 13.0)) << in.name();
   }
   EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n8k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
                "shared memory");
@@ -596,29 +595,6 @@ TEST(Measurements, HaveSubjectsAndDefaults) {
   EXPECT_FALSE(mma_measurement().by_default("mma.m16n8k32.s32.s8.u8.s32"));
 }
 
-TEST(Sass, IsCountedByKernel) {
-  SassReader reader;
-  for (const char* line :
-       {"\t\tFunction : _ZN5tcnum15time_mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11TimedLaunchE",
-        "        /*0010*/                   MOV R1, c[0x0][0x28] ;     /* 0x00000a0000017a02 */",
-        "                                                              /* 0x000fe40000000f00 */",
-        "        /*07e0*/                   HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */",
-        "        /*0800*/              @!P0 HMMA.16816.F32 R16, R8, R12, R16 ;  /* 0x0 */",
-        "        /*12340*/                  IMMA.8816.S8.S8 R16, R8, R12, R16 ;  /* 0x0 */",
-        "\t\tFunction : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv",
-        "        /*07e0*/                   HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */"}) {
-    reader.read(line);
-  }
-  const std::string type = kernel_type_of(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"));
-  ASSERT_EQ(reader.counts().size(), 1u);
-  const auto& counts = reader.counts().at(type);
-  EXPECT_EQ(counts.at("HMMA.16816.F32"), 2);
-  EXPECT_EQ(work_of(counts), "HMMA.16816.F32, IMMA.8816.S8.S8");
-  EXPECT_EQ(kernel_type_of(*find_instruction("mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32.satfinite")),
-            "mma_sp_ordered_m16n8k64_s32_s8_s8_s32_satfinite");
-  EXPECT_EQ(kernel_type_of(*find_instruction("mma.m8n8k128.s32.b1.b1.s32.xor.popc")), "mma_m8n8k128_b1_xor");
-}
-
 TEST(Sass, OfProbesIsWhatDoesTheirWork) {
   ProbeSass sass;
   for (const char* line :
@@ -639,6 +615,9 @@ TEST(Sass, OfProbesIsWhatDoesTheirWork) {
   EXPECT_EQ(table.text(*find_instruction("mma.m16n8k32.f32.e5m2.e5m2.f32")),
             "HMMA.16816.F32, F2FP.F16.E5M2.UNPACK_B (nvcc 13.0)");
   EXPECT_EQ(table.text(*find_instruction("mma.m16n8k8.f32.f16.f16.f32")), "");
+  EXPECT_EQ(probe_type_of(*find_instruction("mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32.satfinite")),
+            "mma_sp_ordered_m16n8k64_s32_s8_s8_s32_satfinite");
+  EXPECT_EQ(probe_type_of(*find_instruction("mma.m8n8k128.s32.b1.b1.s32.xor.popc")), "mma_m8n8k128_b1_xor");
 }
 
 /// Every instruction of Hopper that is probed has its machine code in the record; a wgmma at N = 8 stands for its kind.
@@ -650,9 +629,9 @@ TEST(Sass, IsRecordedOfEveryInstructionOfHopper) {
 }
 
 TEST(Reports, HaveTheRecordsAndEscapeThem) {
-  Document document = example_document();
-  document.records[0].set("sass", std::string("HGMMA<&>"));
-  const std::string markdown = markdown_report(document), html = html_report(document);
+  const Document document = example_document();
+  const SassTable sass{"sm_90", "13", {{"wgmma.m64n8k16.f32.f16.f16", {"HGMMA<&>"}}}};
+  const std::string markdown = markdown_report(document, sass), html = html_report(document, sass);
   for (const char* part : {"NVIDIA H200", "wgmma.m64nNk16.f32.f16.f16", "719.6"}) {
     EXPECT_NE(markdown.find(part), std::string::npos) << part;
     EXPECT_NE(html.find(part), std::string::npos) << part;

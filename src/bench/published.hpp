@@ -6,7 +6,7 @@
 
 namespace tcnum::bench {
 
-/// Throughput of a wgmma on the H800 PCIe, and what that device's datasheet says (dense).
+/// Throughput of a wgmma on the H800 PCIe, and what that device's datasheet says.
 struct PublishedRate {
   std::string_view family;
   int n;

@@ -1,17 +1,20 @@
 #include "report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
+#include "model.hpp"
 #include "peaks.hpp"
 #include "plot.hpp"
 #include "printers.hpp"
 #include "published.hpp"
 #include "statistics.hpp"
+#include "tensor.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -33,8 +36,12 @@ std::string cell(const Record& record, const char* name, int digits) {
 }
 
 bool is(const Record& r, std::string_view measurement) { return r.measurement == measurement && !r.values.empty(); }
-bool is_wgmma(const Record& r, std::string_view source, std::string_view data) {
-  return is(r, "wgmma") && r.text("source") == source && r.text("data") == data && r.number("warpgroups") == 1;
+bool is_wgmma(const Record& r) {
+  return is(r, wgmma_measurement().name()) || is(r, integer_wgmma_measurement().name());
+}
+bool is_sparse(const Record& r) { return r.subject.find(".sp") != std::string::npos; }
+bool has(const Record& r, std::string_view source, std::string_view data) {
+  return r.text("source") == source && r.text("data") == data && r.number("warpgroups") == 1;
 }
 
 std::vector<const Record*> select(const Document& document, const std::function<bool(const Record&)>& wanted) {
@@ -48,22 +55,30 @@ std::vector<const Record*> select(const Document& document, const std::function<
 const Record* find_wgmma(const Document& document, std::string_view family, int n, std::string_view source,
                          std::string_view data) {
   const auto found = select(document, [&](const Record& r) {
-    return is_wgmma(r, source, data) && r.subject == family && r.number("N") == n;
+    return is_wgmma(r) && has(r, source, data) && r.subject == family && r.number("N") == n;
   });
   return found.empty() ? nullptr : found.front();
 }
 
-/// The family that stands for all in plots and tables over N: the first that was measured.
-std::string representative(const Document& document) {
-  const auto all = select(document, [](const Record& r) { return is(r, "wgmma"); });
-  return all.empty() ? "" : all.front()->subject;
+/// The families that stand for all in plots and tables over N: of each measurement the first dense and the first sparse
+/// one.
+std::vector<std::string> representatives(const Document& document) {
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, bool>> seen;
+  for (const Record* r : select(document, is_wgmma)) {
+    const std::pair kind(r->measurement, is_sparse(*r));
+    if (std::ranges::find(seen, kind) != seen.end()) continue;
+    seen.push_back(kind);
+    names.push_back(r->subject);
+  }
+  return names;
 }
 
 Line line_over_n(const Document& document, std::string_view family, std::string_view source, std::string_view data,
                  const char* value, std::string name) {
   Line line{std::move(name), {}};
   for (const Record* r :
-       select(document, [&](const Record& r) { return is_wgmma(r, source, data) && r.subject == family; })) {
+       select(document, [&](const Record& r) { return is_wgmma(r) && has(r, source, data) && r.subject == family; })) {
     if (const auto y = r->number(value)) line.points.emplace_back(*r->number("N"), *y);
   }
   std::ranges::sort(line.points);
@@ -94,139 +109,183 @@ Section glance(const Document& document) {
                                                worst->subject, select(document, wanted).size())});
   };
   const char* const peak = "% of the peak at the measured clock";
-  extreme("wgmma, N ≥ 64, zeros: at least", "percent_of_peak", true, 1, peak,
-          [](const Record& r) { return is(r, "wgmma") && r.text("data") == "zeros" && *r.number("N") >= 64; });
-  extreme("wgmma, N ≥ 64, random: at least", "percent_of_peak", true, 1, peak,
-          [](const Record& r) { return is(r, "wgmma") && r.text("data") == "random" && *r.number("N") >= 64; });
-  extreme("wgmma, A from registers, N = 32: at least", "percent_of_peak", true, 1, peak,
-          [](const Record& r) { return is(r, "wgmma") && r.text("source") == "rs" && r.number("N") == 32; });
-  extreme("wgmma: spread of the samples' cycles, at most", "spread_percent", false, 2, "%",
-          [](const Record& r) { return is(r, "wgmma"); });
-  extreme("mma: spread of the samples' cycles, at most", "spread_percent", false, 2, "%",
-          [](const Record& r) { return is(r, "mma"); });
-  extreme("mma: the highest rate", "percent_of_peak", false, 1, peak, [](const Record& r) { return is(r, "mma"); });
-  extreme("the highest rate with random operands", "tera_ops", false, 0, "10¹² operations a second",
-          [](const Record& r) { return is(r, "wgmma") && r.text("data") == "random"; });
+  for (const char* data : {"zeros", "random"}) {
+    extreme(fmt::format("wgmma, N ≥ 64, {}: at least", data), "percent_of_peak", true, 1, peak, [&](const Record& r) {
+      return is_wgmma(r) && !is_sparse(r) && r.text("data") == data && *r.number("N") >= 64;
+    });
+  }
+  extreme("wgmma, A from registers, N = 32: at least", "percent_of_peak", true, 1, peak, [](const Record& r) {
+    return is_wgmma(r) && !is_sparse(r) && r.text("source") == "rs" && r.number("N") == 32;
+  });
+  extreme("wgmma.sp, A from registers, N ≥ 64: at least", "percent_of_peak", true, 1, peak, [](const Record& r) {
+    return is_wgmma(r) && is_sparse(r) && r.text("source") == "rs" && *r.number("N") >= 64;
+  });
+  extreme("wgmma.sp, A from shared memory: at most", "percent_of_peak", false, 1, peak,
+          [](const Record& r) { return is_wgmma(r) && is_sparse(r) && r.text("source") == "ss"; });
+  for (const char* name : {"mma", "wmma"}) {
+    extreme(fmt::format("{}: the highest rate", name), "percent_of_peak", false, 1, peak,
+            [&](const Record& r) { return is(r, name); });
+  }
+  extreme("spread of the samples' cycles, at most", "spread_percent", false, 2, "%",
+          [](const Record&) { return true; });
+  for (const bool sparse : {false, true}) {
+    extreme(fmt::format("the highest rate of {} with random operands", sparse ? "wgmma.sp" : "wgmma"), "tera_ops",
+            false, 0, "10¹² operations a second", [&](const Record& r) {
+              return is_wgmma(r) && is_sparse(r) == sparse && r.text("data") == "random" && r.number("percent_of_peak");
+            });
+  }
   const auto wrong = std::ranges::count_if(document.records, [](const Record& r) { return !r.error.empty(); });
   section.table.push_back({"rows with wrong results", std::to_string(wrong)});
   return section;
 }
 
+/// Whether a row's family says something of its own: of those that only say otherwise what another is, the table has
+/// enough with the other.
+bool is_shown(const Record& r) {
+  const Measurement& all = is(r, wgmma_measurement().name()) ? wgmma_measurement() : integer_wgmma_measurement();
+  return all.by_default(r.subject);
+}
+
+Plot throughput(const Document& document, const std::vector<std::string>& families, const char* data) {
+  Plot plot{fmt::format("Throughput of {} over N, operands {}", fmt::join(families, " and "), data),
+            "N",
+            "10¹² operations a second",
+            {},
+            true};
+  for (const std::string& family : families) {
+    for (const char* source : {"ss", "rs"}) {
+      plot.lines.push_back(line_over_n(document, family, source, data, "tera_ops",
+                                       fmt::format("{}, {}", family.substr(0, family.find(".m64")), source)));
+    }
+  }
+  Line published{"H800 PCIe, ss (Luo et al.)", {}, true, true};
+  for (const PublishedRate& p : published_rates()) {
+    if (p.family == families.front() && p.source == "ss" && p.data == data)
+      published.points.emplace_back(p.n, p.tera_ops);
+  }
+  std::ranges::sort(published.points);
+  plot.lines.push_back(std::move(published));
+  return plot;
+}
+
+/// Operations against bytes from shared memory, of each family with zeros.
+Plot roofline(const Document& document, const std::vector<std::string>& families) {
+  Plot plot{"Roofline: A from shared memory (ss) and from registers (rs)",
+            "operations for each byte from shared memory",
+            "operations of an SM in a clock",
+            {},
+            true,
+            true};
+  const auto arch = find_arch(document.facts.arch);
+  const auto feed = arch ? feeds(*arch) : std::nullopt;
+  if (!feed) return plot;
+  for (const std::string& family : families) {
+    std::optional<double> peak;
+    double least = INFINITY;
+    const std::string name = family.substr(0, family.find(".m64"));
+    for (const char* source : {"ss", "rs"}) {
+      Line line{fmt::format("{}, {}", name, source), {}, false, true};
+      for (const auto& [n, cycles] : line_over_n(document, family, source, "zeros", "interval_cycles", "").points) {
+        const Instruction& in = *find_in_family(family, static_cast<int>(n));
+        const auto model = model_of(in, *arch, std::string_view(source) == "rs");
+        if (!model) continue;
+        peak = peak_operations_per_clock(*arch, in.a, in.sparse());
+        const double intensity = operations(in) / (model->shared_cycles * feed->shared_bytes_per_clock);
+        least = std::min(least, intensity);
+        line.points.emplace_back(intensity, operations(in) / cycles);
+      }
+      plot.lines.push_back(std::move(line));
+    }
+    if (!peak) continue;
+    Line roof{fmt::format("{}: 128 bytes a clock", name), {}, true};
+    const double knee = *peak / feed->shared_bytes_per_clock;
+    for (double x : {std::min(least, knee), knee, 4 * knee}) {
+      roof.points.emplace_back(x, std::min(*peak, x * feed->shared_bytes_per_clock));
+    }
+    plot.lines.push_back(std::move(roof));
+  }
+  return plot;
+}
+
 Section wgmma_rates(const Document& document) {
   Section section{
-      "wgmma: throughput and power",
+      "wgmma and wgmma.sp: throughput and power",
       "Cycles of an SM from one instruction to the next at the largest N, 10¹² operations a second of the whole "
-      "device, its clock meanwhile, shares of the peak at that clock and of the datasheet's, and power.",
+      "device (of sparse instructions also those that they leave out), its clock meanwhile, shares of the peak at that "
+      "clock and of the datasheet's, and power. Instructions that take the same cycles as another here are left out: "
+      "e5m2 operands, two formats, u8, and saturation; the records have them.",
       {{"instruction", "N", "A", "data", "interval", "Tops/s", "MHz", "% peak", "% sheet", "W", "Tops/s/W"}},
       {}};
   double widest = 0;
-  for (const Record* r : select(document, [](const Record& r) { return is(r, "wgmma"); }))
-    widest = std::max(widest, *r->number("N"));
+  for (const Record* r : select(document, is_wgmma)) widest = std::max(widest, *r->number("N"));
   std::vector<Bar> bars;
   auto rows = select(document, [&](const Record& r) {
-    return is(r, "wgmma") && r.number("N") == widest && r.number("warpgroups") == 1;
+    return is_wgmma(r) && is_shown(r) && r.number("N") == widest && r.number("warpgroups") == 1;
   });
-  std::ranges::stable_sort(rows, {},
-                           [](const Record* r) { return std::pair(r->subject, r->text("data") == "random"); });
+  std::ranges::stable_sort(
+      rows, {}, [](const Record* r) { return std::tuple(is_sparse(*r), r->subject, r->text("data") == "random"); });
   for (const Record* r : rows) {
     section.table.push_back({r->subject, cell(*r, "N", 0), r->text("source"), r->text("data"),
                              cell(*r, "interval_cycles", 2), cell(*r, "tera_ops", 1), cell(*r, "clock_mhz", 0),
                              cell(*r, "percent_of_peak", 1), cell(*r, "percent_of_datasheet", 1),
                              cell(*r, "power_watts", 0), cell(*r, "tera_ops_per_watt", 2)});
-    if (const auto watts = r->number("power_watts"); watts && r->text("source") == "ss") {
-      bars.push_back({fmt::format("{} {}", r->subject.substr(r->subject.find("nNk") + 3), r->text("data")), *watts,
-                      fmt::format("({} Tops/s/W)", cell(*r, "tera_ops_per_watt", 2))});
+    if (const auto watts = r->number("power_watts"); watts && r->text("source") == "rs") {
+      bars.push_back({fmt::format("{}{} {}", is_sparse(*r) ? "sp " : "", r->subject.substr(r->subject.find("nNk") + 3),
+                                  r->text("data")),
+                      *watts, fmt::format("({} Tops/s/W)", cell(*r, "tera_ops_per_watt", 2))});
     }
   }
-  const std::string family = representative(document);
-  std::vector<Line> lines;
-  for (const char* data : {"zeros", "random"}) {
-    for (const char* source : {"ss", "rs"}) {
-      lines.push_back(line_over_n(document, family, source, data, "tera_ops", fmt::format("{}, {}", source, data)));
-    }
+  std::vector<std::string> families = representatives(document);
+  families.resize(std::min<std::size_t>(2, families.size()));  // more lines than these could not be told apart
+  if (!families.empty()) {
+    section.plots = plots_of({throughput(document, families, "zeros"), throughput(document, families, "random"),
+                              roofline(document, families)});
   }
-  Line published{"H800 PCIe, ss (Luo et al.)", {}, true, true};
-  for (const PublishedRate& p : published_rates()) {
-    if (p.family == family && p.source == "ss" && p.data == "zeros") published.points.emplace_back(p.n, p.tera_ops);
+  if (!bars.empty()) {
+    section.plots.push_back(svg_bars(fmt::format("Power at N = {:.0f}, A from registers", widest), "W", bars));
   }
-  std::ranges::sort(published.points);
-  lines.push_back(std::move(published));
-  section.plots =
-      plots_of({{"Throughput of " + family + " over N", "N", "10¹² operations a second", std::move(lines), true}});
-  if (!bars.empty())
-    section.plots.push_back(svg_bars(fmt::format("Power at N = {:.0f}, A from shared memory", widest), "W", bars));
   return section;
 }
 
 Section wgmma_cycles(const Document& document) {
-  const std::string family = representative(document);
   Section section{
-      "wgmma: latency and issue interval over N",
-      "Of " + family +
-          ". Latency: an instruction is committed and waited for before the next is issued. "
-          "Interval: as many in flight as the hardware takes. Published: cycles of an H100 SXM, bf16. Other formats "
-          "take the same cycles; the records have them.",
-      {{"N", "latency ss", "latency rs", "interval ss", "model", "off %", "published ss", "interval rs", "model",
-        "off %", "% peak ss", "% peak rs"}},
+      "wgmma and wgmma.sp: latency and issue interval over N",
+      "Latency: an instruction is committed and waited for before the next is issued. Interval: as many in flight as "
+      "the hardware takes. Published: cycles of an H100 SXM, bf16. Operands are zeros; cycles do not depend on them. "
+      "Other formats of the same number of bits take the same intervals; the records have them.",
+      {{"instruction", "N", "latency ss", "latency rs", "interval ss", "model", "off %", "published ss", "interval rs",
+        "model", "off %", "% peak ss", "% peak rs"}},
       {}};
-  for (const Record* ss :
-       select(document, [&](const Record& r) { return is_wgmma(r, "ss", "zeros") && r.subject == family; })) {
-    const int n = static_cast<int>(*ss->number("N"));
-    const Record* const rs = find_wgmma(document, family, n, "rs", "zeros");
-    const auto of_rs = [&](const char* name, int digits) {
-      return rs == nullptr ? std::string("–") : cell(*rs, name, digits);
-    };
-    const auto published = std::ranges::find(published_cycles(), n, &PublishedCycles::n);
-    section.table.push_back(
-        {std::to_string(n), cell(*ss, "latency_cycles", 1), of_rs("latency_cycles", 1), cell(*ss, "interval_cycles", 2),
-         cell(*ss, "model_cycles", 0), cell(*ss, "model_residual_percent", 1),
-         published == published_cycles().end() ? "–" : fmt::format("{:.1f}", published->interval_cycles),
-         of_rs("interval_cycles", 2), of_rs("model_cycles", 0), of_rs("model_residual_percent", 1),
-         cell(*ss, "percent_of_peak", 1), of_rs("percent_of_peak", 1)});
-  }
-  std::vector<Line> latency;
-  for (const char* source : {"ss", "rs"}) {
-    latency.push_back(
-        line_over_n(document, family, source, "zeros", "latency_cycles", fmt::format("latency, {}", source)));
-    latency.push_back(
-        line_over_n(document, family, source, "zeros", "interval_cycles", fmt::format("interval, {}", source)));
-    Line model = line_over_n(document, family, source, "zeros", "model_cycles", fmt::format("model, {}", source));
-    model.dashed = true;
-    latency.push_back(std::move(model));
-  }
-  // Operations for each byte that comes from shared memory: 32 of each row of A and column of B.
-  std::vector<Line> roof;
-  for (const char* source : {"ss", "rs"}) {
-    Line line{fmt::format("{}, zeros", source), {}};
-    for (const Record* r :
-         select(document, [&](const Record& r) { return is_wgmma(r, source, "zeros") && r.subject == family; })) {
-      const auto tera = r->number("tera_ops"), clock = r->number("clock_mhz"), n = r->number("N"),
-                 interval = r->number("interval_cycles");
-      if (!tera || !clock || !n || !interval) continue;
-      const double bytes = 32 * (*n + (std::string_view(source) == "ss" ? 64 : 0));
-      const double per_clock = *tera * 1e6 / *clock / document.facts.sms;
-      line.points.emplace_back(per_clock * *interval / bytes, per_clock);
+  std::vector<Plot> plots;
+  for (const std::string& family : representatives(document)) {
+    for (const Record* ss : select(
+             document, [&](const Record& r) { return is_wgmma(r) && has(r, "ss", "zeros") && r.subject == family; })) {
+      const int n = static_cast<int>(*ss->number("N"));
+      const Record* const rs = find_wgmma(document, family, n, "rs", "zeros");
+      const auto of_rs = [&](const char* name, int digits) {
+        return rs == nullptr ? std::string("–") : cell(*rs, name, digits);
+      };
+      const auto published = std::ranges::find(published_cycles(), n, &PublishedCycles::n);
+      const Instruction& in = *instruction_of(*ss);
+      const bool comparable = published != published_cycles().end() && format(in.a).storage_bits == 16 && !in.sparse();
+      section.table.push_back(
+          {family, std::to_string(n), cell(*ss, "latency_cycles", 1), of_rs("latency_cycles", 1),
+           cell(*ss, "interval_cycles", 2), cell(*ss, "model_cycles", 0), cell(*ss, "model_residual_percent", 1),
+           comparable ? fmt::format("{:.1f}", published->interval_cycles) : "–", of_rs("interval_cycles", 2),
+           of_rs("model_cycles", 0), of_rs("model_residual_percent", 1), cell(*ss, "percent_of_peak", 1),
+           of_rs("percent_of_peak", 1)});
     }
-    std::ranges::sort(line.points);
-    line.only_points = true;
-    roof.push_back(std::move(line));
-  }
-  const auto arch = find_arch(document.facts.arch);
-  const auto peak = arch ? peak_operations_per_clock(*arch, FormatId::fp16, false) : std::nullopt;
-  const auto feed = arch ? feeds(*arch) : std::nullopt;
-  if (peak && feed && !roof.front().points.empty()) {
-    Line ceiling{"roof: 128 bytes a clock", {}, true};
-    const double knee = *peak / feed->shared_bytes_per_clock;
-    for (double x : {roof.front().points.front().first, knee, 2 * std::max(knee, 64.0)}) {
-      ceiling.points.emplace_back(x, std::min(*peak, x * feed->shared_bytes_per_clock));
+    std::vector<Line> lines;
+    for (const char* source : {"ss", "rs"}) {
+      for (const auto& [value, name] : {std::pair("latency_cycles", "latency"),
+                                        std::pair("interval_cycles", "interval"), std::pair("model_cycles", "model")}) {
+        lines.push_back(line_over_n(document, family, source, "zeros", value, fmt::format("{}, {}", name, source)));
+        lines.back().dashed = std::string_view(name) == "model";
+      }
     }
-    std::ranges::sort(ceiling.points);
-    roof.push_back(std::move(ceiling));
+    plots.push_back({"Latency and issue interval of " + family, "N", "cycles", std::move(lines), true});
   }
-  section.plots = plots_of(
-      {{"Latency and issue interval of " + family, "N", "cycles", std::move(latency), true},
-       {"Roofline: A from shared memory (ss) and from registers (rs)", "operations for each byte from shared memory",
-        "operations of an SM in a clock", std::move(roof), true, true}});
+  section.plots = plots_of(std::move(plots));
   return section;
 }
 
@@ -256,35 +315,57 @@ Section against_published(const Document& document) {
   return section;
 }
 
-Section mma_table(const Document& document) {
-  Section section{
-      "mma and mma.sp",
-      "Latency: each accumulator is the next instruction's C. Issue: cycles between instructions of one warp with "
-      "several accumulators. Interval: cycles of an SM for each instruction at the best number of warps × "
-      "accumulators; saturation (97 % of that) begins where the next column says. Peaks of sparse instructions "
-      "count what they leave out. Operands stay the same, so where the compiler makes several machine "
-      "instructions of one (fp8 and 4-bit integers), it converts them once, outside of the loop.",
-      {{"instruction", "latency", "issue", "interval", "best", "saturated from", "Tops/s", "MHz", "% peak", "W",
-        "SASS"}},
-      {},
-      true};
-  for (const Record* r : select(document, [](const Record& r) { return is(r, "mma"); })) {
+/// Of the instructions that a warp issues and waits for.
+Section warp_table(const Document& document, std::string_view measurement, std::string title, std::string prose,
+                   const SassTable& sass) {
+  Section section{std::move(title),
+                  std::move(prose),
+                  {{"instruction", "latency", "issue", "interval", "best", "saturated from", "Tops/s", "MHz", "% peak",
+                    "W", "SASS"}},
+                  {},
+                  true};
+  for (const Record* r : select(document, [&](const Record& r) { return is(r, measurement); })) {
+    const Instruction* const instruction = instruction_of(*r);
     section.table.push_back({r->subject, cell(*r, "latency_cycles", 1), cell(*r, "issue_interval_cycles", 2),
                              cell(*r, "interval_cycles", 2), r->text("best_warps") + " × " + r->text("best_chains"),
                              r->text("saturated_warps") + " × " + r->text("saturated_chains"), cell(*r, "tera_ops", 1),
                              cell(*r, "clock_mhz", 0), cell(*r, "percent_of_peak", 1), cell(*r, "power_watts", 0),
-                             r->text("sass")});
+                             instruction == nullptr ? "" : sass.opcodes(*instruction)});
   }
   return section;
 }
 
-Section sass_table(const Document& document) {
-  Section section{"wgmma: PTX and SASS", "By this program's own machine code.", {{"PTX", "SASS"}}, {}, true};
-  std::vector<std::string> seen;
-  for (const Record* r : select(document, [](const Record& r) { return is(r, "wgmma") && !r.text("sass").empty(); })) {
-    if (std::ranges::find(seen, r->subject) != seen.end()) continue;
-    seen.push_back(r->subject);
-    section.table.push_back({r->text("ptx"), r->text("sass")});
+Section mma_table(const Document& document, const SassTable& sass) {
+  return warp_table(
+      document, "mma", "mma and mma.sp",
+      "Latency: each accumulator is the next instruction's C. Issue: cycles between instructions of one warp with "
+      "several accumulators. Interval: cycles of an SM for each instruction at the best number of warps × "
+      "accumulators; saturation (97 % of that) begins where the next column says. Peaks of sparse instructions "
+      "count what they leave out. SASS: all that the compiler makes of one, beside moves and integer arithmetic.",
+      sass);
+}
+
+Section wmma_table(const Document& document, const SassTable& sass) {
+  return warp_table(document, "wmma", "wmma",
+                    "As mma. Where C and D are of different formats, an instruction cannot follow itself: it is "
+                    "measured in turn with "
+                    "the one that has them exchanged, and the cycles are the mean of the two.",
+                    sass);
+}
+
+Section sass_table(const Document& document, const SassTable& sass) {
+  Section section{"PTX and SASS",
+                  fmt::format("What each instruction becomes with nvcc {}, read from the kernels that probe it: the "
+                              "tensor cores' machine instructions, and the floating-point arithmetic and conversions "
+                              "beside them. A wgmma at N = 8 stands for all N.",
+                              sass.nvcc),
+                  {{"PTX", "SASS"}},
+                  {},
+                  true};
+  const auto arch = find_arch(document.facts.arch);
+  if (!arch) return section;
+  for (const Instruction* in : instructions_of(*arch)) {
+    if (const std::string opcodes = sass.opcodes(*in); !opcodes.empty()) section.table.push_back({in->ptx(), opcodes});
   }
   return section;
 }
@@ -316,10 +397,12 @@ Section model_section(const Document& document) {
   Section section{
       "The model",
       "An instruction takes as long as the slowest of: the tensor cores at their full width (N / 2 cycles for a "
-      "dense wgmma of any format); its operands from shared memory, 128 bytes a clock (A 16 cycles, B N / 4); "
-      "A from registers, 13 cycles at least. mma is modelled by the tensor cores alone, and only that of fp64 "
-      "keeps them busy: the others do not get their operands from the registers as fast. The rows where "
-      "the model is off by more than 5 %:",
+      "wgmma of any format, dense or sparse); its operands from shared memory, 128 bytes a clock (A 16 cycles, B N / "
+      "4, "
+      "or N / 2 if A is sparse); A from registers, 13 cycles at least, sparse 18. So sparse instructions reach their "
+      "peak only with A from registers. mma and wmma are modelled by the tensor cores alone, and only fp64 keeps them "
+      "busy: the others do not get their operands from the registers as fast, and some are several machine "
+      "instructions. The rows where the model is off by more than 5 %:",
       {{"instruction", "rows", "off % (median)"}},
       {},
       true};
@@ -327,8 +410,8 @@ Section model_section(const Document& document) {
   for (const Record& r : document.records) {
     const auto residual = r.number("model_residual_percent");
     if (!residual || std::abs(*residual) <= kModelTolerancePercent) continue;
-    off[r.measurement == "wgmma" ? fmt::format("{} N={} {}", r.subject, r.text("N"), r.text("source")) : r.subject]
-        .push_back(*residual);
+    off[is_wgmma(r) ? fmt::format("{} N={} {}", r.subject, r.text("N"), r.text("source")) : r.subject].push_back(
+        *residual);
   }
   for (const auto& [name, values] : off) {
     section.table.push_back({name, std::to_string(values.size()), fmt::format("{:+.1f}", summarise(values).median)});
@@ -354,16 +437,17 @@ Section header(const Document& document) {
   return section;
 }
 
-std::vector<Section> sections(const Document& document) {
+std::vector<Section> sections(const Document& document, const SassTable& sass) {
   std::vector<Section> all = {header(document),
                               glance(document),
                               wgmma_rates(document),
                               wgmma_cycles(document),
                               against_published(document),
-                              mma_table(document),
+                              mma_table(document, sass),
+                              wmma_table(document, sass),
                               model_section(document),
                               incore_table(document),
-                              sass_table(document)};
+                              sass_table(document, sass)};
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
   return all;
 }
@@ -381,9 +465,9 @@ std::string title_of(const Document& document) { return "Latency, throughput and
 
 }  // namespace
 
-std::string markdown_report(const Document& document) {
+std::string markdown_report(const Document& document, const SassTable& sass) {
   std::string text = fmt::format("# {}\n\nMade by `tcnum bench report`.\n\n{}\n", title_of(document), kMethod);
-  for (const Section& s : sections(document)) {
+  for (const Section& s : sections(document, sass)) {
     if (!s.title.empty()) text += fmt::format("\n## {}\n", s.title);
     if (!s.prose.empty()) text += "\n" + s.prose + "\n";
     text += "\n";
@@ -400,7 +484,7 @@ std::string markdown_report(const Document& document) {
   return text;
 }
 
-std::string html_report(const Document& document) {
+std::string html_report(const Document& document, const SassTable& sass) {
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width\">\n<title>{0}</title>\n<style>\n"
@@ -410,7 +494,7 @@ std::string html_report(const Document& document) {
       "svg {{ width: 100%; max-width: 54rem; display: block; margin: 1rem 0; }}\n"
       "</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p>{1}</p>\n",
       escaped(title_of(document)), escaped(kMethod));
-  for (const Section& s : sections(document)) {
+  for (const Section& s : sections(document, sass)) {
     if (!s.title.empty()) text += fmt::format("<h2>{}</h2>\n", escaped(s.title));
     if (!s.prose.empty()) text += fmt::format("<p>{}</p>\n", escaped(s.prose));
     for (const std::string& plot : s.plots) text += plot;

@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "../sass.hpp"
 #include "record.hpp"
 
 namespace tcnum::bench {
 
-std::string markdown_report(const Document& document);
-std::string html_report(const Document& document);
+/// With the machine instructions of that table.
+std::string markdown_report(const Document& document, const SassTable& sass);
+std::string html_report(const Document& document, const SassTable& sass);
 
 }  // namespace tcnum::bench

@@ -24,6 +24,27 @@ std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction
 bool is_timed(const Instruction& instruction) { return !instruction.is_volta(); }
 
 namespace {
+constexpr std::string_view kAnyN = "nNk";
+}  // namespace
+
+std::string family_of(const Instruction& instruction) {
+  std::string name = instruction.name();
+  const std::string n = fmt::format("n{}k", instruction.n);
+  return name.replace(name.find(n), n.size(), kAnyN);
+}
+
+const Instruction* find_in_family(std::string_view family, int n) {
+  std::string name(family);
+  return find_instruction(name.replace(name.find(kAnyN), kAnyN.size(), fmt::format("n{}k", n)));
+}
+
+const Instruction* instruction_of(const Record& record) {
+  if (record.subject.find(kAnyN) == std::string::npos) return find_instruction(record.subject);
+  const auto n = record.number("N");
+  return n ? find_in_family(record.subject, static_cast<int>(*n)) : nullptr;
+}
+
+namespace {
 
 void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {
   const auto cycles = record.number("interval_cycles");
@@ -68,9 +89,7 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 void put_models(Document& document) {
   const auto arch = find_arch(document.facts.arch);
   for (Record& record : document.records) {
-    std::string name = record.subject;
-    if (const std::size_t at = name.find("nNk"); at != std::string::npos) name.replace(at, 2, "n" + record.text("N"));
-    const Instruction* const instruction = find_instruction(name);
+    const Instruction* const instruction = instruction_of(record);
     if (arch && instruction != nullptr) put_model(record, *instruction, *arch, record.text("source") != "ss");
   }
 }

@@ -16,6 +16,13 @@ std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction
 /// later architectures.
 bool is_timed(const Instruction& instruction);
 
+/// wgmma of every N have one name, a family's: "wgmma.m64nNk16.f32.f16.f16".
+std::string family_of(const Instruction& instruction);
+/// That of a family with that N; null: there is none.
+const Instruction* find_in_family(std::string_view family, int n);
+/// What a row is of; null: no instruction of the tensor cores.
+const Instruction* instruction_of(const Record& record);
+
 Data parse_data(const std::string& text);
 
 /// Takes the results of the last launch and compares them. Throws WrongResult with how many are wrong.

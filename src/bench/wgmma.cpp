@@ -15,18 +15,6 @@ constexpr unsigned kSteps = 1024, kCompletionSteps = 64;
 constexpr unsigned kWarpgroup = 4;  // warps
 constexpr int kSmallestN = 8, kLargestN = 256;
 
-/// One name for all N.
-std::string family_of(const Instruction& instruction) {
-  std::string name = instruction.name();
-  const std::string n = fmt::format("n{}k", instruction.n);
-  return name.replace(name.find(n), n.size(), "nNk");
-}
-
-/// Null: the family has none with that N. All have one with the smallest.
-const Instruction* instruction_of(std::string family, int n) {
-  return find_instruction(family.replace(family.find("nNk"), 3, fmt::format("n{}k", n)));
-}
-
 /// What chains of a family end in at the largest N that is measured. Those of a smaller N are its first columns.
 struct Expected {
   int n = 0;
@@ -74,7 +62,7 @@ class WgmmaMeasurement final : public Measurement {
   }
 
   bool by_default(const std::string& subject) const override {
-    const Instruction& i = *instruction_of(subject, kSmallestN);
+    const Instruction& i = *find_in_family(subject, kSmallestN);
     return i.a == i.b && i.a != FormatId::fp8e5m2 && i.a != FormatId::u8 && i.modifier != Modifier::satfinite;
   }
 
@@ -95,7 +83,7 @@ class WgmmaMeasurement final : public Measurement {
       if (job >= jobs.size()) return {};
       const Instruction* widest = nullptr;
       for (int n : widths) {
-        const Instruction* const each = instruction_of(jobs[job].family, n);
+        const Instruction* const each = find_in_family(jobs[job].family, n);
         if (each != nullptr && (widest == nullptr || each->n > widest->n)) widest = each;
       }
       if (widest == nullptr) return {};
@@ -114,7 +102,7 @@ class WgmmaMeasurement final : public Measurement {
       // Neighbouring rows draw about the same power, so that the clock need not settle anew.
       for (const std::string& source : selection.at("source")) {
         for (int n : widths) {
-          const Instruction* const instruction = instruction_of(jobs[job].family, n);
+          const Instruction* const instruction = find_in_family(jobs[job].family, n);
           for (const std::string& warpgroups : selection.at("warpgroups")) {
             if (!settings.go_on(fmt::format("{} N={} {} {}", jobs[job].family, n, source, jobs[job].data))) return;
             Record record{name(),
