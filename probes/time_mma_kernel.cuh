@@ -35,7 +35,8 @@ struct TimedMma {
   __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) { read(to, from, block); }
   __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) { read(to, from, block); }
   /// Products of fp8 do not depend on the accumulator: if their operands stayed the same, the compiler would compute them
-  /// once for all, outside of the loop. So they are multiplied by a one that it knows nothing of, in units that are idle.
+  /// once for all, outside of the loop. So they are multiplied by a one that it knows nothing of, which costs an issue
+  /// slot for each register.
   __device__ static void step(Register (&d)[kDRegisters], Register (&a)[kARegisters], Register (&b)[kBRegisters],
                               std::uint32_t metadata, std::uint32_t one) {
     if constexpr (Op::kIsFp8) {

@@ -207,12 +207,13 @@ int run(const Suite& suite, const Options& options) {
 
 struct ReportOptions {
   std::vector<std::string> files;
-  std::string markdown, html;
+  std::string markdown, html, json;
 };
 
 int report(const ReportOptions& options) {
   require_writable(options.markdown);
   require_writable(options.html);
+  require_writable(options.json);
   bench::Document document = bench::read_document(options.files.front());
   for (std::size_t i = 1; i < options.files.size(); ++i) {
     bench::Document more = bench::read_document(options.files[i]);
@@ -237,9 +238,10 @@ int report(const ReportOptions& options) {
   const auto arch = find_arch(document.facts.arch);
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
   const auto markdown = [&] { return bench::markdown_report(document, sass); };
-  if (options.markdown.empty() && options.html.empty()) say(markdown());
+  if (options.markdown.empty() && options.html.empty() && options.json.empty()) say(markdown());
   if (!options.markdown.empty()) write_text(options.markdown, markdown());
   if (!options.html.empty()) write_text(options.html, bench::html_report(document, sass));
+  if (!options.json.empty()) write_text(options.json, bench::json_text(document));
   return kAgreed;
 }
 
@@ -271,6 +273,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->required();
   made->add_option("--markdown", options->markdown, "Write it as Markdown (- for standard output)");
   made->add_option("--html", options->html, "Write it as one HTML page with plots (- for standard output)");
+  made->add_option("--json", options->json, "Write the records of all files as one (- for standard output)");
   made->callback([options, &action] { action = [options] { return report(*options); }; });
 }
 

@@ -219,7 +219,7 @@ TEST(Model, IsTheClosedFormForEveryWgmma) {
     const auto ss = model_of(in, ArchId::sm_90, false), rs = model_of(in, ArchId::sm_90, true);
     if (!ss) continue;
     EXPECT_DOUBLE_EQ(ss->cycles(), in.sparse() ? 16 + in.n / 2.0 : std::max(in.n / 2.0, 16 + in.n / 4.0)) << in.name();
-    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, in.sparse() ? 18.0 : 13.0)) << in.name();
+    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, in.sparse() ? 16.0 : 13.0)) << in.name();
   }
   EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n8k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
                "shared memory");

@@ -673,8 +673,10 @@ TEST_F(Cli, BenchReportsRecords) {
     "device": {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "driver": "1", "cuda": "13.0", "date": "2026-01-01"},
     "records": [{"measurement": "incore", "subject": "fma.rn.f32", "axes": {},
                  "values": {"latency_cycles": 4.0, "flops_per_clock": 256.0}, "series": {}}]})");
-  const Result r = run({"bench", "report", "r.json", "--html", "page.html", "--markdown", "-"});
+  const Result r =
+      run({"bench", "report", "r.json", "r.json", "--html", "page.html", "--markdown", "-", "--json", "both.json"});
   EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(json::parse(contents(folder_ / "both.json"))["records"].size(), 1u) << "a row that both have";
   EXPECT_NE(r.out.find("| fma.rn.f32 | 4.0 |"), std::string::npos) << r.out;
   EXPECT_NE(contents(folder_ / "page.html").find("fma.rn.f32"), std::string::npos);
 }

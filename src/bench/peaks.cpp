@@ -80,9 +80,9 @@ struct FeedRow {
   ArchId arch;
   Feeds feeds;
 };
-// Shared memory: 32 banks of 4 bytes (CUDA C++ Programming Guide). Registers: measured here at N = 16,
+// Shared memory: 32 banks of 4 bytes (CUDA C++ Programming Guide). Registers: measured here at N = 8,
 // the same for every format (vectors/sm_90/bench.json).
-constexpr auto kFeeds = std::to_array<FeedRow>({{sm_90, {128, 13, 18}}});
+constexpr auto kFeeds = std::to_array<FeedRow>({{sm_90, {128, 13, 16}}});
 
 // CUDA C++ Programming Guide, "Arithmetic Instructions": results of a clock and SM. fp16x2 and bf16x2 count both.
 struct ArithmeticRow {

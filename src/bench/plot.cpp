@@ -128,7 +128,7 @@ std::string svg(const Plot& plot) {
 }
 
 std::string svg_bars(const std::string& title, const std::string& unit, const std::vector<Bar>& bars) {
-  constexpr double kBar = 20, kNames = 250, kNotes = 130;
+  constexpr double kBar = 20, kNames = 216, kNotes = 160;
   double largest = 0;
   for (const Bar& bar : bars) largest = std::max(largest, bar.value);
   const double height = kTop + kBar * static_cast<double>(bars.size()) + 12;

@@ -1,7 +1,6 @@
 #include "report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -147,11 +146,13 @@ bool is_shown(const Record& r) {
 }
 
 Plot throughput(const Document& document, const std::vector<std::string>& families, const char* data) {
-  Plot plot{fmt::format("Throughput of {} over N, operands {}", fmt::join(families, " and "), data),
-            "N",
-            "10¹² operations a second",
-            {},
-            true};
+  const std::string& first = families.front();
+  Plot plot{
+      fmt::format("Throughput of {} over N, operands {}", first.substr(first.find('.', first.find("nNk")) + 1), data),
+      "N",
+      "10¹² operations a second",
+      {},
+      true};
   for (const std::string& family : families) {
     for (const char* source : {"ss", "rs"}) {
       plot.lines.push_back(line_over_n(document, family, source, data, "tera_ops",
@@ -170,7 +171,7 @@ Plot throughput(const Document& document, const std::vector<std::string>& famili
 
 /// Operations against bytes from shared memory, of each family with zeros.
 Plot roofline(const Document& document, const std::vector<std::string>& families) {
-  Plot plot{"Roofline: A from shared memory (ss) and from registers (rs)",
+  Plot plot{"Roofline, 128 bytes a clock: A from shared memory (ss) and from registers (rs)",
             "operations for each byte from shared memory",
             "operations of an SM in a clock",
             {},
@@ -197,7 +198,7 @@ Plot roofline(const Document& document, const std::vector<std::string>& families
       plot.lines.push_back(std::move(line));
     }
     if (!peak) continue;
-    Line roof{fmt::format("{}: 128 bytes a clock", name), {}, true};
+    Line roof{name + ", roof", {}, true};
     const double knee = *peak / feed->shared_bytes_per_clock;
     for (double x : {std::min(least, knee), knee, 4 * knee}) {
       roof.points.emplace_back(x, std::min(*peak, x * feed->shared_bytes_per_clock));
@@ -252,7 +253,7 @@ Section wgmma_cycles(const Document& document) {
       "wgmma and wgmma.sp: latency and issue interval over N",
       "Latency: an instruction is committed and waited for before the next is issued. Interval: as many in flight as "
       "the hardware takes. Published: cycles of an H100 SXM, bf16. Operands are zeros; cycles do not depend on them. "
-      "Other formats of the same number of bits take the same intervals; the records have them.",
+      "The records have the other formats.",
       {{"instruction", "N", "latency ss", "latency rs", "interval ss", "model", "off %", "published ss", "interval rs",
         "model", "off %", "% peak ss", "% peak rs"}},
       {}};
@@ -286,6 +287,37 @@ Section wgmma_cycles(const Document& document) {
     plots.push_back({"Latency and issue interval of " + family, "N", "cycles", std::move(lines), true});
   }
   section.plots = plots_of(std::move(plots));
+  return section;
+}
+
+/// Families that were measured with several warpgroups.
+Section wgmma_warpgroups(const Document& document) {
+  constexpr int kMost = 4;
+  Section section{
+      "wgmma and wgmma.sp: several warpgroups",
+      "Cycles of an SM from one instruction to the next, with so many warpgroups that each have an accumulator "
+      "tile. – where the tiles do not fit in the registers.",
+      {{"instruction", "N", "A", "data", "1", "2", "3", "4", "% peak at best"}},
+      {}};
+  const auto same_but_warpgroups = [](const Record& a, const Record& b) {
+    return a.subject == b.subject && a.number("N") == b.number("N") && a.text("source") == b.text("source") &&
+           a.text("data") == b.text("data");
+  };
+  for (const Record* first :
+       select(document, [](const Record& r) { return is_wgmma(r) && r.number("warpgroups") == 2; })) {
+    std::vector<std::string> row = {first->subject, cell(*first, "N", 0), first->text("source"), first->text("data")};
+    const Record* best = first;
+    for (int count = 1; count <= kMost; ++count) {
+      const auto found = select(document, [&](const Record& r) {
+        return is_wgmma(r) && r.number("warpgroups") == count && same_but_warpgroups(r, *first);
+      });
+      row.push_back(found.empty() ? "–" : cell(*found.front(), "interval_cycles", 2));
+      if (!found.empty() && *found.front()->number("interval_cycles") < *best->number("interval_cycles"))
+        best = found.front();
+    }
+    row.push_back(cell(*best, "percent_of_peak", 1));
+    section.table.push_back(std::move(row));
+  }
   return section;
 }
 
@@ -399,7 +431,7 @@ Section model_section(const Document& document) {
       "An instruction takes as long as the slowest of: the tensor cores at their full width (N / 2 cycles for a "
       "wgmma of any format, dense or sparse); its operands from shared memory, 128 bytes a clock (A 16 cycles, B N / "
       "4, "
-      "or N / 2 if A is sparse); A from registers, 13 cycles at least, sparse 18. So sparse instructions reach their "
+      "or N / 2 if A is sparse); A from registers, 13 cycles at least, sparse 16. So sparse instructions reach their "
       "peak only with A from registers. mma and wmma are modelled by the tensor cores alone, and only fp64 keeps them "
       "busy: the others do not get their operands from the registers as fast, and some are several machine "
       "instructions. The rows where the model is off by more than 5 %:",
@@ -438,16 +470,10 @@ Section header(const Document& document) {
 }
 
 std::vector<Section> sections(const Document& document, const SassTable& sass) {
-  std::vector<Section> all = {header(document),
-                              glance(document),
-                              wgmma_rates(document),
-                              wgmma_cycles(document),
-                              against_published(document),
-                              mma_table(document, sass),
-                              wmma_table(document, sass),
-                              model_section(document),
-                              incore_table(document),
-                              sass_table(document, sass)};
+  std::vector<Section> all = {header(document),          glance(document),           wgmma_rates(document),
+                              wgmma_cycles(document),    wgmma_warpgroups(document), against_published(document),
+                              mma_table(document, sass), wmma_table(document, sass), model_section(document),
+                              incore_table(document),    sass_table(document, sass)};
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
   return all;
 }
