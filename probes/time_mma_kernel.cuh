@@ -2,8 +2,8 @@
 // again.
 //
 // How operands are given and results come back is the Timed type's business: TimedMma's here, TimedWmma's in
-// wmma_kernel.cuh. Step s takes slice s % kTimedMmaSlices of its warp's operands, so that neighbouring instructions have
-// others; warp w has tile w % kTimedTiles.
+// wmma_kernel.cuh. Step s takes slice s % kTimedMmaSlices of its warp's operands, so that neighbouring instructions
+// have others; warp w has tile w % kTimedTiles.
 #pragma once
 
 #include "tcnum/timing_layout.hpp"
@@ -20,23 +20,30 @@ struct TimedMma {
   using Register = typename Op::Register;
   static constexpr int kFirstArch = Op::kFirstArch;
   static constexpr int kARegisters = Op::kARegisters, kBRegisters = Op::kBRegisters, kDRegisters = Op::kDRegisters;
-  /// What the compiler holds of them in registers: where Hopper has no such mma, it makes 8-bit integers of 4-bit ones, and
-  /// fp16 of fp8, whose products it adds to the accumulators by itself.
-  static constexpr bool kWidened = Op::kIsFp8 || Op::kCodeBits == 4;
-  static constexpr int kHeldOperands = (kARegisters + kBRegisters) * (kWidened ? 2 : 1) + (kWidened ? 4 : 0);
   static constexpr bool kSparse = Op::kGeometry.sparse;
-  /// A sparse fp8 one it takes apart into so much that a long loop would not fit in the registers.
-  static constexpr bool kManifold = Op::kIsFp8 && kSparse;
+  /// Where Hopper has no such mma, the compiler makes 8-bit integers of 4-bit ones, and fp16 of fp8, whose products it
+  /// adds to the accumulators by itself. Sparse fp8 becomes so much that a long loop would not fit in the registers.
+  static constexpr bool kWidened = Op::kIsFp8 || Op::kCodeBits == 4, kManifold = Op::kIsFp8 && kSparse;
+  /// Registers that it holds for one slice's operands and for one accumulator, and instructions of a loop's body.
+  static constexpr int kHeldOperands = (kARegisters + kBRegisters) * (kWidened ? 2 : 1) + (kWidened ? 4 : 0);
   static constexpr int kHeldAccumulators = kDRegisters * (kManifold ? 8 : Op::kIsFp8 ? 2 : 1);
   static constexpr int kBody = kManifold ? kTimedMmaSlices : kTimedMmaBody;
+  /// Whether it is not known which lane holds what: then results are written as matrices too, by write_d().
   static constexpr bool kOpaque = false;
 
-  __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) { read(to, from, block); }
-  __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) { read(to, from, block); }
-  __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) { read(to, from, block); }
-  /// Products of fp8 do not depend on the accumulator: if their operands stayed the same, the compiler would compute them
-  /// once for all, outside of the loop. So they are multiplied by a one that it knows nothing of, which costs an issue
-  /// slot for each register.
+  __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) {
+    read(to, from, block);
+  }
+  __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) {
+    read(to, from, block);
+  }
+  __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) {
+    read(to, from, block);
+  }
+
+  /// Products of fp8 do not depend on the accumulator: if their operands stayed the same, the compiler would compute
+  /// them once for all, outside of the loop. So they are multiplied by a one that it knows nothing of, which costs an
+  /// issue slot for each register.
   __device__ static void step(Register (&d)[kDRegisters], Register (&a)[kARegisters], Register (&b)[kBRegisters],
                               std::uint32_t metadata, std::uint32_t one) {
     if constexpr (Op::kIsFp8) {
@@ -55,7 +62,8 @@ struct TimedMma {
  private:
   template <int kCount>
   __device__ static void read(Register (&to)[kCount], const void* from, unsigned block) {
-    const Register* const registers = static_cast<const Register*>(from) + block * (kCount * kWarpLanes) + threadIdx.x % kWarpLanes;
+    const Register* const registers =
+        static_cast<const Register*>(from) + block * (kCount * kWarpLanes) + threadIdx.x % kWarpLanes;
 #pragma unroll
     for (int r = 0; r < kCount; ++r) to[r] = registers[r * kWarpLanes];
   }
@@ -89,8 +97,8 @@ __device__ void time_chains(const TimedLaunch& run) {
     }
   }
   // Images of the registers; behind them, of opaque fragments, tiles of as many bytes.
-  Register* const images = static_cast<Register*>(run.d) +
-                           (blockIdx.x * run.warps + warp) * (kChains * kImage * (Timed::kOpaque ? 2 : 1));
+  Register* const images =
+      static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kImage * (Timed::kOpaque ? 2 : 1));
 
   std::uint32_t one;  // the grid has one dimension, but the compiler does not know
   asm volatile("mov.u32 %0, %nctaid.y;" : "=r"(one));
@@ -131,7 +139,8 @@ __device__ void time_chains(const TimedLaunch& run) {
 }
 
 template <class Timed, int kChains>
-__global__ void __launch_bounds__(most_warps_of_mma<Timed, kChains>() * kWarpLanes, 1) time_mma_kernel(const TimedLaunch run) {
+__global__ void __launch_bounds__(most_warps_of_mma<Timed, kChains>() * kWarpLanes, 1)
+    time_mma_kernel(const TimedLaunch run) {
   if constexpr (kCompiledFor < Timed::kFirstArch || !is_timed(kCompiledFor)) {
     __trap();
   } else {

@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
     bool same = true;
 #pragma unroll
     for (int i = 0; i < Op::kDRegisters; ++i) {
-      const unsigned at = ((blockIdx.x * (run.warps * kWarpLanes / kThreads) + warpgroup) * Op::kDRegisters + i) * kThreads;
+      const unsigned at =
+          ((blockIdx.x * (run.warps * kWarpLanes / kThreads) + warpgroup) * Op::kDRegisters + i) * kThreads;
       same &= keep(static_cast<std::uint32_t*>(run.d) + at + thread, d[i], round);
     }
     if (!same) stopwatch.differs();
@@ -93,8 +94,8 @@ cudaError_t time_wgmma(const TimedLaunch& run) {
 }  // namespace tcnum
 
 // The text of the loops. By N, CMake writes how long a loop's body is: TCNUM_BODY instructions, TCNUM_REPEAT of four.
-// Operands behind D are numbered as in wgmma_kernel.cuh: 0 is B, 1 the steps, 2 and 3 the metadata of two slices, and from
-// 4 on A's descriptor, or its registers slice by slice. Dense loops do not look at the metadata.
+// Operands behind D are numbered as in wgmma_kernel.cuh: 0 is B, 1 the steps, 2 and 3 the metadata of two slices, and
+// from 4 on A's descriptor, or its registers slice by slice. Dense loops do not look at the metadata.
 #define TCNUM_TIMED_B(ND) "%" TCNUM_AT(ND, 0)
 #define TCNUM_TIMED_STEPS(ND) "%" TCNUM_AT(ND, 1)
 #define TCNUM_TIMED_A(ND) "%" TCNUM_AT(ND, 4)
@@ -114,31 +115,31 @@ cudaError_t time_wgmma(const TimedLaunch& run) {
 #define TCNUM_SHARED_TAIL(IMMEDIATES) ", 1" IMMEDIATES("1", "1", ", 0", ", 0")
 #define TCNUM_REGISTERS_TAIL(IMMEDIATES) ", 1" IMMEDIATES("1", "1", "", ", 0")
 
-// Of the slices of one kind of instruction, TCNUM_DENSE or TCNUM_SPARSE: where they begin (32 bytes after each other, of
-// a sparse one's B 64; descriptors count in 16), four instructions in turn, and the registers of A.
+// Of the slices of one kind of instruction, TCNUM_DENSE or TCNUM_SPARSE: where they begin (32 bytes after each other,
+// of a sparse one's B 64; descriptors count in 16), four instructions in turn, and the registers of A.
 #define TCNUM_DENSE_A_SLICES(ND) TCNUM_TIMED_SLICES(TCNUM_TIMED_A(ND), "a", "2", "4", "6")
 #define TCNUM_DENSE_B_SLICES(ND) TCNUM_TIMED_SLICES(TCNUM_TIMED_B(ND), "b", "2", "4", "6")
 #define TCNUM_SPARSE_A_SLICES(ND) "add.s64 a1, " TCNUM_TIMED_A(ND) ", 2;\n"
 #define TCNUM_SPARSE_B_SLICES(ND) "add.s64 b1, " TCNUM_TIMED_B(ND) ", 4;\n"
-#define TCNUM_TIMED_SLICES(OF, NAME, FIRST, SECOND, THIRD)                               \
-  "add.s64 " NAME "1, " OF ", " FIRST ";\nadd.s64 " NAME "2, " OF ", " SECOND ";\nadd.s64 " NAME \
-  "3, " OF ", " THIRD ";\n"
+#define TCNUM_TIMED_SLICES(OF, NAME, FIRST, SECOND, THIRD)                                                           \
+  "add.s64 " NAME "1, " OF ", " FIRST ";\nadd.s64 " NAME "2, " OF ", " SECOND ";\nadd.s64 " NAME "3, " OF ", " THIRD \
+  ";\n"
 
-#define TCNUM_DENSE_FOUR_SHARED(TEXT, ND, TAIL)                                      \
-  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2, TAIL)    \
-  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a1", "b1", 2, TAIL)                              \
-  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a2", "b2", 2, TAIL)                              \
+#define TCNUM_DENSE_FOUR_SHARED(TEXT, ND, TAIL)                                   \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2, TAIL) \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a1", "b1", 2, TAIL)                           \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a2", "b2", 2, TAIL)                           \
   TCNUM_ONE(TCNUM_DENSE, TEXT, ND, "a3", "b3", 2, TAIL)
-#define TCNUM_DENSE_FOUR_REGISTERS(TEXT, ND, TAIL)                                                                  \
-  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7), TCNUM_TIMED_B(ND), 2, TAIL)               \
-  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 8, 9, 10, 11), "b1", 2, TAIL)                          \
-  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 12, 13, 14, 15), "b2", 2, TAIL)                        \
+#define TCNUM_DENSE_FOUR_REGISTERS(TEXT, ND, TAIL)                                                    \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7), TCNUM_TIMED_B(ND), 2, TAIL) \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 8, 9, 10, 11), "b1", 2, TAIL)            \
+  TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 12, 13, 14, 15), "b2", 2, TAIL)          \
   TCNUM_ONE(TCNUM_DENSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 16, 17, 18, 19), "b3", 2, TAIL)
-#define TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL)                                       \
-  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2, TAIL)    \
+#define TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL)                                    \
+  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2, TAIL) \
   TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, "a1", "b1", 3, TAIL)
-#define TCNUM_SPARSE_TWO_REGISTERS(TEXT, ND, TAIL)                                                      \
-  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7), TCNUM_TIMED_B(ND), 2, TAIL)  \
+#define TCNUM_SPARSE_TWO_REGISTERS(TEXT, ND, TAIL)                                                     \
+  TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7), TCNUM_TIMED_B(ND), 2, TAIL) \
   TCNUM_ONE(TCNUM_SPARSE, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 8, 9, 10, 11), "b1", 3, TAIL)
 #define TCNUM_SPARSE_FOUR_SHARED(TEXT, ND, TAIL) \
   TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL) TCNUM_SPARSE_TWO_SHARED(TEXT, ND, TAIL)
@@ -149,67 +150,37 @@ cudaError_t time_wgmma(const TimedLaunch& run) {
 #define TCNUM_SPARSE_REGISTERS TCNUM_ASM_INPUTS("r", 8, a)
 
 /// A function with such a loop; A_INPUTS: how the operand `a` enters it.
-#define TCNUM_TIMED_LOOP(FUNCTION, A, A_INPUTS, ND, TEXT)                                                 \
-  __device__ static void FUNCTION(Register (&d)[ND], A, std::uint64_t b, const Register (&e)[kSlices],    \
-                                  unsigned steps) {                                                       \
-    asm volatile(TCNUM_LOOP_BEGIN(TCNUM_TIMED_STEPS(ND)) TEXT "}"                                         \
-                 : TCNUM_INOUT_D_##ND                                                                     \
-                 : "l"(b), "r"(steps), "r"(e[0]), "r"(e[1]), A_INPUTS                                     \
-                 : "memory");                                                                             \
+#define TCNUM_TIMED_LOOP(FUNCTION, A, A_INPUTS, ND, TEXT)                                                              \
+  __device__ static void FUNCTION(Register(&d)[ND], A, std::uint64_t b, const Register(&e)[kSlices], unsigned steps) { \
+    asm volatile(TCNUM_LOOP_BEGIN(TCNUM_TIMED_STEPS(ND)) TEXT "}"                                                      \
+                 : TCNUM_INOUT_D_##ND                                                                                  \
+                 : "l"(b), "r"(steps), "r"(e[0]), "r"(e[1]), A_INPUTS                                                  \
+                 : "memory");                                                                                          \
   }
-#define TCNUM_STREAM(FOUR) TCNUM_LOOP TCNUM_REPEAT(FOUR) TCNUM_COMMIT TCNUM_LOOP_END(TCNUM_BODY) TCNUM_WAIT
+#define TCNUM_STREAM(FOUR)      \
+  TCNUM_LOOP TCNUM_REPEAT(FOUR) \
+  TCNUM_COMMIT TCNUM_LOOP_END(TCNUM_BODY) TCNUM_WAIT
 #define TCNUM_COMPLETE(ONE) TCNUM_LOOP ONE TCNUM_COMMIT TCNUM_WAIT TCNUM_LOOP_END("1")
 
 /// Defines the type TYPE of an instruction's loops: `stream` takes the slices in turn, `complete` the first one alone,
-/// each with A from shared memory and from registers. The parameters are those of TCNUM_WGMMA_TYPE; KIND is METADATA.
-#define TCNUM_TIMED_TYPE(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, KIND, IMMEDIATES)                                      \
-  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                                \
-    static_assert(kDRegisters == ND);                                                                                  \
-    static constexpr int kSlices = timed_wgmma_slices(kSparse);                                                        \
-    TCNUM_TIMED_LOOP(stream, std::uint64_t a, "l"(a), ND,                                                              \
-                     KIND##_A_SLICES(ND) KIND##_B_SLICES(ND)                                                           \
-                     TCNUM_STREAM(KIND##_FOUR_SHARED(TEXT, ND, TCNUM_SHARED_TAIL(IMMEDIATES))))                        \
-    TCNUM_TIMED_LOOP(stream, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,                         \
-                     KIND##_B_SLICES(ND)                                                                               \
-                     TCNUM_STREAM(KIND##_FOUR_REGISTERS(TEXT, ND, TCNUM_REGISTERS_TAIL(IMMEDIATES))))                  \
-    TCNUM_TIMED_LOOP(complete, std::uint64_t a, "l"(a), ND,                                                            \
-                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2,                 \
-                                              TCNUM_SHARED_TAIL(IMMEDIATES))))                                         \
-    TCNUM_TIMED_LOOP(complete, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,                       \
-                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7),                   \
-                                              TCNUM_TIMED_B(ND), 2, TCNUM_REGISTERS_TAIL(IMMEDIATES))))                \
+/// each with A from shared memory and from registers. The parameters are those of TCNUM_PROBED_WGMMA; KIND is METADATA.
+#define TCNUM_TIMED_WGMMA(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, KIND, IMMEDIATES)                        \
+  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                   \
+    static_assert(kDRegisters == ND);                                                                     \
+    static constexpr int kSlices = timed_wgmma_slices(kSparse);                                           \
+    TCNUM_TIMED_LOOP(stream, std::uint64_t a, "l"(a), ND,                                                 \
+                     KIND##_A_SLICES(ND) KIND##_B_SLICES(ND)                                              \
+                         TCNUM_STREAM(KIND##_FOUR_SHARED(TEXT, ND, TCNUM_SHARED_TAIL(IMMEDIATES))))       \
+    TCNUM_TIMED_LOOP(stream, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,            \
+                     KIND##_B_SLICES(ND)                                                                  \
+                         TCNUM_STREAM(KIND##_FOUR_REGISTERS(TEXT, ND, TCNUM_REGISTERS_TAIL(IMMEDIATES)))) \
+    TCNUM_TIMED_LOOP(complete, std::uint64_t a, "l"(a), ND,                                               \
+                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2,    \
+                                              TCNUM_SHARED_TAIL(IMMEDIATES))))                            \
+    TCNUM_TIMED_LOOP(complete, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,          \
+                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7),      \
+                                              TCNUM_TIMED_B(ND), 2, TCNUM_REGISTERS_TAIL(IMMEDIATES))))   \
   };
 
 /// Its row in the table of timing kernels.
-#define TCNUM_TIMED_ROW(TYPE, NAME) {NAME, {time_wgmma<TYPE>, most_warps_of_wgmma<TYPE>}},
-
-// The rows of wgmma_kernel.cuh once more.
-#define TCNUM_TIMED_NAME(N, K, D, A, B) time_wgmma_m64n##N##k##K##_##D##_##A##_##B
-#define TCNUM_TIMED_DENSE_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                        \
-  TCNUM_TIMED_TYPE(TCNUM_TIMED_NAME(N, K, D, A, B),                                                                    \
-                   ".sync.aligned." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(D, A, B), false, N, ND, K, D, A,         \
-                   TCNUM_DENSE, IMMEDIATES)
-#define TCNUM_TIMED_DENSE_ROW(N, ND, K, K2, D, A, B, IMMEDIATES) \
-  TCNUM_TIMED_ROW(TCNUM_TIMED_NAME(N, K, D, A, B), "wgmma." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(D, A, B))
-#define TCNUM_TIMED_SPARSE_OP(N, ND, K, K2, D, A, B, IMMEDIATES)                                                       \
-  TCNUM_TIMED_TYPE(TCNUM_TIMED_NAME(N, K2, D, A, B),                                                                   \
-                   ".sp.sync.aligned." TCNUM_WGMMA_SHAPE(N, K2) TCNUM_WGMMA_TYPES(D, A, B), true, N, ND, K2, D, A,     \
-                   TCNUM_SPARSE, IMMEDIATES)
-#define TCNUM_TIMED_SPARSE_ROW(N, ND, K, K2, D, A, B, IMMEDIATES) \
-  TCNUM_TIMED_ROW(TCNUM_TIMED_NAME(N, K2, D, A, B), "wgmma.sp." TCNUM_WGMMA_SHAPE(N, K2) TCNUM_WGMMA_TYPES(D, A, B))
-#define TCNUM_TIMED_INTEGER_NAME(N, K, A, B, SUFFIX) time_wgmma_m64n##N##k##K##_s32_##A##_##B##SUFFIX
-#define TCNUM_TIMED_INTEGER_OP(N, ND, SP, IS_SPARSE, METADATA, K, A, B, BEFORE, AFTER, SUFFIX)                         \
-  TCNUM_TIMED_TYPE(TCNUM_TIMED_INTEGER_NAME(N, K, A, B, SUFFIX),                                                       \
-                   SP ".sync.aligned." TCNUM_WGMMA_SHAPE(N, K) BEFORE TCNUM_WGMMA_TYPES(s32, A, B) AFTER, IS_SPARSE,   \
-                   N, ND, K, s32, A, METADATA, TCNUM_NO_IMMEDIATES)
-#define TCNUM_TIMED_INTEGER_ROW(N, ND, SP, IS_SPARSE, METADATA, K, A, B, BEFORE, AFTER, SUFFIX) \
-  TCNUM_TIMED_ROW(TCNUM_TIMED_INTEGER_NAME(N, K, A, B, SUFFIX),                                 \
-                  "wgmma" SP "." TCNUM_WGMMA_SHAPE(N, K) TCNUM_WGMMA_TYPES(s32, A, B) BEFORE AFTER)
-
-// A file's rows: one of these for each N.
-#define TCNUM_TIMED_dense_OPS(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_DENSE_OP, N, R32, R16)
-#define TCNUM_TIMED_dense_TABLE(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_DENSE_ROW, N, R32, R16)
-#define TCNUM_TIMED_sparse_OPS(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_SPARSE_OP, N, R32, R16)
-#define TCNUM_TIMED_sparse_TABLE(N, R32, R16) TCNUM_WGMMA_FLOAT_ROWS(TCNUM_TIMED_SPARSE_ROW, N, R32, R16)
-#define TCNUM_TIMED_integer_OPS(N, R32, R16) TCNUM_WGMMA_INTEGER_ROWS(TCNUM_TIMED_INTEGER_OP, N, R32)
-#define TCNUM_TIMED_integer_TABLE(N, R32, R16) TCNUM_WGMMA_INTEGER_ROWS(TCNUM_TIMED_INTEGER_ROW, N, R32)
+#define TCNUM_TIMED_WGMMA_ROW(TYPE, NAME) {NAME, {time_wgmma<TYPE>, most_warps_of_wgmma<TYPE>}},

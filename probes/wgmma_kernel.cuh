@@ -337,7 +337,7 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 
 /// Defines the type TYPE of an instruction whose PTX goes on with TEXT after "wgmma.mma_async". ND: 32-bit registers of
 /// D; METADATA: that of dense or of sparse ones; IMMEDIATES: those of its types.
-#define TCNUM_WGMMA_TYPE(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, METADATA, IMMEDIATES)                              \
+#define TCNUM_PROBED_WGMMA(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, METADATA, IMMEDIATES)                            \
   struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                            \
     static_assert(kDRegisters == ND);                                                                              \
     TCNUM_WGMMA_FROM_SHARED(issue, TEXT, ND, "0", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)                    \
@@ -357,8 +357,10 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
   };
 
 /// Its row in the table of kernels.
-#define TCNUM_WGMMA_ROW(TYPE, NAME) {NAME, launch_wgmma<TYPE>, wgmma_variant_names<TYPE>()},
+#define TCNUM_PROBED_WGMMA_ROW(TYPE, NAME) {NAME, launch_wgmma<TYPE>, wgmma_variant_names<TYPE>()},
 
+// The rows. A file says what it makes of them: TCNUM_WGMMA_TYPE and TCNUM_WGMMA_ROW are those of probes, above, or of
+// timing (time_wgmma_kernel.cuh).
 #define TCNUM_WGMMA_SHAPE(N, K) "m64n" #N "k" #K
 #define TCNUM_WGMMA_TYPES(D, A, B) "." #D "." #A "." #B
 #define TCNUM_WGMMA_NAME(N, K, D, A, B) wgmma_m64n##N##k##K##_##D##_##A##_##B

@@ -136,17 +136,17 @@ cudaError_t launch_wmma(const DeviceTiles& tiles) {
 }
 
 /// How a wmma is timed: A [slice][tile][row][column], B [slice][tile][column][row], C [chain][tile][row][column] and D
-/// [block][warp][chain][row][column] are matrices in memory, packed. An instruction whose D is of another format than its
-/// C can be the next one's C only by way of one that turns them back: a step is both.
+/// [block][warp][chain][row][column] are matrices in memory, packed. An instruction whose D is of another format than
+/// its C can be the next one's C only by way of one that turns them back: a step is both.
 template <class Op, class Back>
 struct TimedWmma {
   using Register = typename Op::Register;
   static constexpr int kFirstArch = Op::kFirstArch;
   static constexpr bool kAlone = std::is_same_v<Op, Back>;
   static constexpr int kARegisters = Op::kARegisters, kBRegisters = Op::kBRegisters, kDRegisters = Op::kCRegisters;
-  /// Fragments of fp16 have each element twice, of which the compiler holds one.
-  static constexpr int kHeldOperands = (Op::kM + Op::kN) * Op::kK * Op::kCodeBits / (8 * sizeof(Register) * kWarpLanes) *
-                                       (Op::kCodeBits == 4 ? 2 : 1);
+  /// As of TimedMma. Fragments of fp16 have each element twice, of which the compiler holds one.
+  static constexpr int kHeldOperands =
+      (Op::kM + Op::kN) * Op::kK * Op::kCodeBits / (8 * sizeof(Register) * kWarpLanes) * (Op::kCodeBits == 4 ? 2 : 1);
   static constexpr int kHeldAccumulators = std::max(Op::kCRegisters, Op::kDRegisters);
   static constexpr int kBody = kTimedMmaBody;
   static constexpr bool kSparse = false, kOpaque = true;
@@ -184,11 +184,11 @@ std::span<const std::string_view> wmma_variants_of() {
 }  // namespace tcnum
 
 // One asm statement for each layout; MATRIX is "a", "b" or "c", P the constraint of an address in that SPACE.
-#define TCNUM_WMMA_LOAD_FROM(SPACE, P, MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch)                    \
-  asm volatile("wmma.load." MATRIX ".sync.aligned." LAYOUT "." SHAPE SPACE "." TYPE " " TCNUM_ASM_VECTOR(        \
-                   0, COUNT) ", [" TCNUM_ASM_OPERAND(COUNT) "], " TCNUM_ASM_OPERAND(BOOST_PP_ADD(COUNT, 1)) ";"  \
-               : TCNUM_ASM_OUTPUTS(R, COUNT, x)                                                                  \
-               : P(from), "r"(pitch)                                                                             \
+#define TCNUM_WMMA_LOAD_FROM(SPACE, P, MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch)                   \
+  asm volatile("wmma.load." MATRIX ".sync.aligned." LAYOUT "." SHAPE SPACE "." TYPE " " TCNUM_ASM_VECTOR(       \
+                   0, COUNT) ", [" TCNUM_ASM_OPERAND(COUNT) "], " TCNUM_ASM_OPERAND(BOOST_PP_ADD(COUNT, 1)) ";" \
+               : TCNUM_ASM_OUTPUTS(R, COUNT, x)                                                                 \
+               : P(from), "r"(pitch)                                                                            \
                : "memory")
 #define TCNUM_WMMA_LOAD_AS(MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch) \
   TCNUM_WMMA_LOAD_FROM(".shared", "r", MATRIX, LAYOUT, SHAPE, TYPE, R, COUNT, x, from, pitch)
@@ -226,31 +226,31 @@ std::span<const std::string_view> wmma_variants_of() {
       Register a[NA], b[NB], c[NC], d[ND];                                                                         \
       TCNUM_WMMA_LOAD("c", "m" #M "n" #N "k" #K, #C, R, NC, c, from_c, by_columns.c)
 /// Ends it: how its result is stored. Then what is timed: A by rows, B by columns, all matrices in global memory.
-#define TCNUM_WMMA_END(TYPES, OPERATION, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                       \
-  if (by_columns.d) {                                                                                                  \
-    TCNUM_WMMA_STORE("col", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(true));                         \
-  } else {                                                                                                             \
-    TCNUM_WMMA_STORE("row", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(false));                        \
-  }                                                                                                                    \
-  }                                                                                                                    \
-  static constexpr int kARegisters = NA, kBRegisters = NB, kCRegisters = NC, kDRegisters = ND;                         \
-  __device__ static void load_a(Register (&a)[NA], const void* from) {                                                 \
-    TCNUM_WMMA_LOAD_FROM(".global", "l", "a", "row", "m" #M "n" #N "k" #K, #A, R, NA, a, from, K);                     \
-  }                                                                                                                    \
-  __device__ static void load_b(Register (&b)[NB], const void* from) {                                                 \
-    TCNUM_WMMA_LOAD_FROM(".global", "l", "b", "col", "m" #M "n" #N "k" #K, #B, R, NB, b, from, K);                     \
-  }                                                                                                                    \
-  __device__ static void load_c(Register (&c)[NC], const void* from) {                                                 \
-    TCNUM_WMMA_LOAD_FROM(".global", "l", "c", "row", "m" #M "n" #N "k" #K, #C, R, NC, c, from, N);                     \
-  }                                                                                                                    \
-  __device__ static void store_d(void* to, const Register (&d)[ND]) {                                                  \
-    TCNUM_WMMA_STORE_TO(".global", "l", "row", "m" #M "n" #N "k" #K, #D, R, ND, d, to, N);                             \
-  }                                                                                                                    \
-  __device__ static void multiply(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB],                 \
-                                  const Register (&c)[NC]) {                                                           \
-    TCNUM_WMMA_MMA("row.col", OPERATION, "m" #M "n" #N "k" #K, TYPES, R, ND, NA, NB, NC, d, a, b, c);                  \
-  }                                                                                                                    \
-  }                                                                                                                    \
+#define TCNUM_WMMA_END(TYPES, OPERATION, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                      \
+  if (by_columns.d) {                                                                                 \
+    TCNUM_WMMA_STORE("col", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(true));        \
+  } else {                                                                                            \
+    TCNUM_WMMA_STORE("row", "m" #M "n" #N "k" #K, #D, R, ND, d, to.address(), to.pitch(false));       \
+  }                                                                                                   \
+  }                                                                                                   \
+  static constexpr int kARegisters = NA, kBRegisters = NB, kCRegisters = NC, kDRegisters = ND;        \
+  __device__ static void load_a(Register(&a)[NA], const void* from) {                                 \
+    TCNUM_WMMA_LOAD_FROM(".global", "l", "a", "row", "m" #M "n" #N "k" #K, #A, R, NA, a, from, K);    \
+  }                                                                                                   \
+  __device__ static void load_b(Register(&b)[NB], const void* from) {                                 \
+    TCNUM_WMMA_LOAD_FROM(".global", "l", "b", "col", "m" #M "n" #N "k" #K, #B, R, NB, b, from, K);    \
+  }                                                                                                   \
+  __device__ static void load_c(Register(&c)[NC], const void* from) {                                 \
+    TCNUM_WMMA_LOAD_FROM(".global", "l", "c", "row", "m" #M "n" #N "k" #K, #C, R, NC, c, from, N);    \
+  }                                                                                                   \
+  __device__ static void store_d(void* to, const Register(&d)[ND]) {                                  \
+    TCNUM_WMMA_STORE_TO(".global", "l", "row", "m" #M "n" #N "k" #K, #D, R, ND, d, to, N);            \
+  }                                                                                                   \
+  __device__ static void multiply(Register(&d)[ND], const Register(&a)[NA], const Register(&b)[NB],   \
+                                  const Register(&c)[NC]) {                                           \
+    TCNUM_WMMA_MMA("row.col", OPERATION, "m" #M "n" #N "k" #K, TYPES, R, ND, NA, NB, NC, d, a, b, c); \
+  }                                                                                                   \
+  }                                                                                                   \
   ;
 
 /// An instruction of any layout, spelled with AFTER at its end.
@@ -282,11 +282,11 @@ std::span<const std::string_view> wmma_variants_of() {
 #define TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C) wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_satfinite
 
 /// Its row in the table of kernels. BACK: the type with the formats of C and D exchanged.
-#define TCNUM_WMMA_ROW(TYPE, BACK, AFTER, M, N, K, D, A, B, C)                                                           \
-  {"wmma.m" #M "n" #N "k" #K TCNUM_WMMA_TYPES(D, A, B, C) AFTER, launch_wmma<TYPE>, wmma_variants_of<TYPE>(),            \
+#define TCNUM_WMMA_ROW(TYPE, BACK, AFTER, M, N, K, D, A, B, C)                                                \
+  {"wmma.m" #M "n" #N "k" #K TCNUM_WMMA_TYPES(D, A, B, C) AFTER, launch_wmma<TYPE>, wmma_variants_of<TYPE>(), \
    timing_of<TimedWmma<TYPE, BACK>>()},
 #define TCNUM_WMMA_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
   TCNUM_WMMA_ROW(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_NAME(M, N, K, C, A, B, D), "", M, N, K, D, A, B, C)
-#define TCNUM_WMMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)          \
-  TCNUM_WMMA_ROW(TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C),                            \
-                 TCNUM_WMMA_SATURATING_NAME(M, N, K, C, A, B, D), ".satfinite", M, N, K, D, A, B, C)
+#define TCNUM_WMMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                \
+  TCNUM_WMMA_ROW(TCNUM_WMMA_SATURATING_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_SATURATING_NAME(M, N, K, C, A, B, D), \
+                 ".satfinite", M, N, K, D, A, B, C)
