@@ -642,6 +642,29 @@ TEST(Reports, HaveTheRecordsAndEscapeThem) {
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
 
+TEST(Reports, HaveSparseIntegerAndWarpWideInstructions) {
+  Document document = example_document();
+  const auto add = [&](Record r, const char* measurement, const char* subject) {
+    r.measurement = measurement;
+    r.subject = subject;
+    document.records.push_back(std::move(r));
+  };
+  add(example(), "wgmma", "wgmma.sp.m64nNk32.f32.f16.f16");
+  add(example(), "integer wgmma", "wgmma.m64nNk32.s32.s8.s8");
+  add(example(), "wmma", "wmma.m16n16k16.f32.f16.f16.f32");
+  Record twice = example();
+  twice.axes.back().value = std::int64_t{2};
+  twice.set("interval_cycles", 31.5);
+  add(std::move(twice), "wgmma", "wgmma.m64nNk16.f32.f16.f16");
+  const SassTable sass{"sm_90", "13", {{"wmma.m16n16k16.f32.f16.f16.f32", {"HMMA.16816.F32"}}}};
+  const std::string markdown = markdown_report(document, sass);
+  for (const char* part : {"| wgmma.sp.m64nNk32.f32.f16.f16 | 64 |", "| wgmma.m64nNk32.s32.s8.s8 | 64 |",
+                           "| wgmma.m64nNk16.f32.f16.f16 | 64 | ss | zeros | 32.12 | 31.50 | – | – |", "## wmma",
+                           "| wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 | HMMA.16816.F32 |"}) {
+    EXPECT_NE(markdown.find(part), std::string::npos) << part << "\n" << markdown;
+  }
+}
+
 TEST(Plots, PutPointsWhereTheyBelong) {
   const std::string plot = svg({"T", "x", "y", {{"a", {{1, 10}, {2, 20}}}}, true});
   EXPECT_NE(plot.find("<title>a: 1, 10</title>"), std::string::npos);
