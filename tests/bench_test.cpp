@@ -200,6 +200,8 @@ TEST(Rates, ModelsAreRenewed) {
   put_models(document);
   EXPECT_EQ(document.records[0].number("model_cycles"), 32);
   EXPECT_NEAR(*document.records[0].number("model_residual_percent"), 0.386, 0.001);
+  document.records[0].subject = "wgmma.m64nNk15.f32.f16.f16";
+  EXPECT_THROW(put_models(document), InputError);
 }
 
 TEST(Peaks, AbsentOnesAreBlank) {

@@ -2,14 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "fragments.hpp"
 #include "model.hpp"
 #include "peaks.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
 
 namespace tcnum::bench {
+
+namespace {
+
+/// In the name of a family, where N stands.
+constexpr std::string_view kAnyN = "nNk";
+
+void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {
+  const auto cycles = record.number("interval_cycles");
+  const auto model = model_of(instruction, arch, a_in_registers);
+  if (!cycles || !model) return;
+  record.set("model_cycles", model->cycles());
+  record.set("model_limit", std::string(model->limit()));
+  record.set("model_residual_percent", (*cycles / model->cycles() - 1) * 100);
+}
+
+}  // namespace
 
 std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction& instruction) {
   std::vector<Datapath> datapaths;
@@ -22,10 +37,6 @@ std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction
 }
 
 bool is_timed(const Instruction& instruction) { return !instruction.is_volta(); }
-
-namespace {
-constexpr std::string_view kAnyN = "nNk";
-}  // namespace
 
 std::string family_of(const Instruction& instruction) {
   std::string name = instruction.name();
@@ -43,19 +54,6 @@ const Instruction* instruction_of(const Record& record) {
   const auto n = record.number("N");
   return n ? find_in_family(record.subject, static_cast<int>(*n)) : nullptr;
 }
-
-namespace {
-
-void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {
-  const auto cycles = record.number("interval_cycles");
-  const auto model = model_of(instruction, arch, a_in_registers);
-  if (!cycles || !model) return;
-  record.set("model_cycles", model->cycles());
-  record.set("model_limit", std::string(model->limit()));
-  record.set("model_residual_percent", (*cycles / model->cycles() - 1) * 100);
-}
-
-}  // namespace
 
 Data parse_data(const std::string& text) { return text == "zeros" ? Data::zeros : Data::random; }
 
@@ -89,8 +87,12 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 void put_models(Document& document) {
   const auto arch = find_arch(document.facts.arch);
   for (Record& record : document.records) {
+    if (record.values.empty() || record.measurement == incore_measurement().name()) continue;
     const Instruction* const instruction = instruction_of(record);
-    if (arch && instruction != nullptr) put_model(record, *instruction, *arch, record.text("source") != "ss");
+    if (instruction == nullptr) {
+      throw InputError(fmt::format("{}: no instruction has that name (N {})", record.subject, record.text("N")));
+    }
+    if (arch) put_model(record, *instruction, *arch, record.text("source") != "ss");
   }
 }
 

@@ -33,7 +33,8 @@ void check_results(TimingDevice& device, const Instruction& instruction, const T
 void put_rates(Record& record, const Instruction& instruction, ArchId arch, const TimingFacts& facts,
                bool a_in_registers);
 
-/// The model and its residual, of every row of a tensor-core instruction: records may be older than the model.
+/// The model and its residual, of every row of a tensor-core instruction: records may be older than the model. Throws
+/// InputError naming a row that is of none.
 void put_models(Document& document);
 
 /// mma and mma.sp.
