@@ -396,7 +396,7 @@ Choice Space::merge(const Choice& choice) const {
     set(c, Property::inner_result, kInnerFp32TowardZero);
   }
   const bool all_alike = inner_same ? facts.sum_bit >= facts.quantum : facts.last_sum_bit >= facts.quantum;
-  if (!signs_zero && (inner_same || facts.c_inside) &&
+  if (!signs_zero && overflow(c) != Overflow::ieee && (inner_same || facts.c_inside) &&
       needs_none(inner_same ? facts.sum_width : facts.last_width, output_fraction_bits(c), all_alike)) {
     set(c, Property::output_rounding, 0);
   }
@@ -416,10 +416,12 @@ Choice Space::merge(const Choice& choice) const {
 
   // 7. Overflow.
   if (!overflow_reachable(c)) set(c, Property::overflow, 0);
-  if (overflow(c) == Overflow::ieee && !s.adds_apart()) {  // what it is for the one way that all sums round
-    const Rounding mode = output_rounding(c);
-    const bool nearest = mode == Rounding::nearest_even || mode == Rounding::nearest_away;
-    if (nearest || mode == Rounding::toward_zero) set(c, Property::overflow, nearest ? 0 : 1);
+  if (overflow(c) == Overflow::ieee) {
+    const Rounding of_blocks = output_rounding(c);
+    const Rounding of_adds = s.adds_apart() ? add_rounding(c) : of_blocks;
+    const auto nearest = [](Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; };
+    if (nearest(of_blocks) && nearest(of_adds)) set(c, Property::overflow, 0);
+    if (of_blocks == Rounding::toward_zero && of_adds == Rounding::toward_zero) set(c, Property::overflow, 1);
   }
 
   // 8. The order of NaN operands that never meet, or whose payloads do not come back.
