@@ -365,8 +365,8 @@ cudaError_t launch_comparison(const PortableDatapath& d, const StreamTiles& tile
       return launch_resident(one_by_one_kernel<Singles>, kThreads, 2 * line * sizeof(Singles::Number), tiles.count, d,
                              tiles, result);
     case PortableDatapath::Kind::fma_chain:
-      return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count, d,
-                             tiles, result);
+      return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count,
+                             d, tiles, result);
     case PortableDatapath::Kind::sums:
       break;
   }

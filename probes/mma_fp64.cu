@@ -14,10 +14,13 @@ namespace tcnum {
 TCNUM_ROWS(TCNUM_MMA_OP)
 
 // The same with a rounding of their own.
-#define TCNUM_ROUNDING_OP(ROUNDING, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                      \
-  TCNUM_MMA_TYPE(mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_##ROUNDING, "." #ROUNDING, "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
+#define TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_##ROUNDING
+#define TCNUM_ROUNDING_OP(ROUNDING, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                            \
+  TCNUM_MMA_TYPE(TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C), "." #ROUNDING, "", FIRST, R, ND, NA, NB, M, K, D, A, \
+                 B, C)
 #define TCNUM_ROUNDING_KERNEL(ROUNDING, FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
-  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) "." #ROUNDING, mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_##ROUNDING)
+  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) "." #ROUNDING,  \
+                TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C))
 #define TCNUM_ALL_ROUNDINGS(X, ...) X(rz, __VA_ARGS__) X(rm, __VA_ARGS__) X(rp, __VA_ARGS__)
 #define TCNUM_ROUNDING_OPS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_OP, __VA_ARGS__)
 #define TCNUM_ROUNDING_KERNELS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_KERNEL, __VA_ARGS__)

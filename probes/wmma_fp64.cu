@@ -15,11 +15,13 @@ TCNUM_ROWS(TCNUM_WMMA_OP)
 #define TCNUM_ROUNDING_TYPES_rz(D, A, B, C) ".rz" TCNUM_WMMA_TYPES(D, A, B, C)
 #define TCNUM_ROUNDING_TYPES_rm(D, A, B, C) ".rm" TCNUM_WMMA_TYPES(D, A, B, C)
 #define TCNUM_ROUNDING_TYPES_rp(D, A, B, C) ".rp" TCNUM_WMMA_TYPES(D, A, B, C)
-#define TCNUM_ROUNDING_OP(ROUNDING, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                \
-  TCNUM_WMMA_TYPE(wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_##ROUNDING, TCNUM_ROUNDING_TYPES_##ROUNDING, "", FIRST, R, ND, NA, \
-                  NB, NC, M, N, K, D, A, B, C)
+#define TCNUM_ROUNDING_NAME(ROUNDING, M, N, K, D, A, B, C) wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_##ROUNDING
+#define TCNUM_ROUNDING_OP(ROUNDING, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                   \
+  TCNUM_WMMA_TYPE(TCNUM_ROUNDING_NAME(ROUNDING, M, N, K, D, A, B, C), TCNUM_ROUNDING_TYPES_##ROUNDING, "", FIRST, R, \
+                  ND, NA, NB, NC, M, N, K, D, A, B, C)
 #define TCNUM_ROUNDING_KERNEL(ROUNDING, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
-  TCNUM_WMMA_ROW(wmma_m##M##n##N##k##K##_##D##_##A##_##B##_##C##_##ROUNDING, "." #ROUNDING, M, N, K, D, A, B, C)
+  TCNUM_WMMA_ROW(TCNUM_ROUNDING_NAME(ROUNDING, M, N, K, D, A, B, C),                   \
+                 TCNUM_ROUNDING_NAME(ROUNDING, M, N, K, C, A, B, D), "." #ROUNDING, M, N, K, D, A, B, C)
 #define TCNUM_ALL_ROUNDINGS(X, ...) X(rz, __VA_ARGS__) X(rm, __VA_ARGS__) X(rp, __VA_ARGS__)
 #define TCNUM_ROUNDING_OPS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_OP, __VA_ARGS__)
 #define TCNUM_ROUNDING_KERNELS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_KERNEL, __VA_ARGS__)

@@ -45,7 +45,9 @@ class WarpMeasurement final : public Measurement {
 
   bool by_default(const std::string& subject) const override {
     const Instruction& i = *find_instruction(subject);
-    return i.a == i.b && i.modifier != Modifier::satfinite && i.sparsity != Sparsity::ascending;
+    // Those that are left out take the same cycles as others.
+    const bool has_twin = i.modifier == Modifier::satfinite || (i.a == FormatId::fp64 && i.modifier != Modifier::none);
+    return i.a == i.b && !has_twin && i.sparsity != Sparsity::ascending;
   }
 
   void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
