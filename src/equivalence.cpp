@@ -396,9 +396,13 @@ Choice Space::merge(const Choice& choice) const {
     set(c, Property::inner_result, kInnerFp32TowardZero);
   }
   const bool all_alike = inner_same ? facts.sum_bit >= facts.quantum : facts.last_sum_bit >= facts.quantum;
-  if (!signs_zero && overflow(c) != Overflow::ieee && (inner_same || facts.c_inside) &&
+  if (!signs_zero && (inner_same || facts.c_inside) &&
       needs_none(inner_same ? facts.sum_width : facts.last_width, output_fraction_bits(c), all_alike)) {
-    set(c, Property::output_rounding, 0);
+    if (overflow(c) != Overflow::ieee) {
+      set(c, Property::output_rounding, 0);
+    } else if (output_rounding(c) == Rounding::nearest_away) {  // what overflows still depends on the direction
+      set(c, Property::output_rounding, static_cast<int>(Rounding::nearest_even));
+    }
   }
 
   // Sums that fit the format they are rounded to first.
