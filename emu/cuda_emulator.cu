@@ -120,7 +120,7 @@ struct Lines {
 struct Sides {
   portable::SideA a;
   portable::SideB b;
-  Lines (&lines_)[2];
+  Lines (&lines)[2];
   static_assert(portable::SideA::kLines == kSide);
 
   static std::size_t bytes(const PortableDatapath& d) {
@@ -128,7 +128,7 @@ struct Sides {
         2 * sizeof(double) + sizeof(portable::SideA::Exponent) + sizeof(portable::SideB::Exponent);
     return static_cast<std::size_t>(d.k) * kSide * kBoth;
   }
-  __device__ Sides(const PortableDatapath& d, Lines (&lines)[2]) : lines_(lines) {
+  __device__ Sides(const PortableDatapath& d, Lines (&of_both)[2]) : lines(of_both) {
     const int size = d.k * kSide;
     auto* const values = reinterpret_cast<double*>(shared_memory);
     auto* const exponents = reinterpret_cast<portable::SideA::Exponent*>(values + 2 * size);
@@ -149,7 +149,7 @@ struct Sides {
     const std::uint64_t from = tiles.a_index(tile, static_cast<int>(line), 0);
     for (unsigned k = first_place(); k < static_cast<unsigned>(d.k); k += kStep) {
       const auto codes = load_row<kAtOnce>(tiles.a, from + k, bytes);
-      lines_[0].add(line, a.put(d.a_fields, static_cast<int>(line), d.place + k, codes.code));
+      lines[0].add(line, a.put(d.a_fields, static_cast<int>(line), d.place + k, codes.code));
     }
   }
   /// Columns beyond the last are zero.
@@ -169,7 +169,7 @@ struct Sides {
               static_cast<const Code*>(tiles.b)[from + at[e]];
         });
       }
-      lines_[1].add(line, b.put(d.b_fields, static_cast<int>(line), d.place + k, codes));
+      lines[1].add(line, b.put(d.b_fields, static_cast<int>(line), d.place + k, codes));
     }
   }
 };
@@ -249,6 +249,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
           const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
           const std::uint64_t index = findings.index(tile, row, first_column + column);
           const unsigned pitch = tiles.tile_n.divisor;
+          // What the hardware gave is read again for each row that is compared: until then, it would take registers.
           findings.add(index, load_patch<CodeD>(tiles.d, from, pitch));
           std::uint32_t wrong = 0;
           const portable::PatchRest rest = portable::patch<CodeC, kSeveral>(

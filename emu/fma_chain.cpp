@@ -1,10 +1,10 @@
 #include "fma_chain.hpp"
 
 #include <algorithm>
-#include <cfenv>
 #include <cmath>
 #include <cstring>
 
+#include "machine_rounding.hpp"
 #include "multiversion.hpp"
 
 namespace tcnum {
@@ -23,30 +23,6 @@ bool is_ieee_fma(const Unit& unit) {
           (toward_zero && rounds(Overflow::max_finite))) &&
          unit.zero_sign == ZeroSign::ieee && unit.underflow_sign == UnderflowSign::kept;
 }
-
-/// How the machine rounds, for as long as this lives.
-class MachineRounding {
- public:
-  explicit MachineRounding(Rounding mode) : before_(std::fegetround()) { std::fesetround(machine_mode(mode)); }
-  ~MachineRounding() { std::fesetround(before_); }
-  MachineRounding(const MachineRounding&) = delete;
-  MachineRounding& operator=(const MachineRounding&) = delete;
-
- private:
-  static int machine_mode(Rounding mode) {
-    switch (mode) {
-      case Rounding::toward_zero:
-        return FE_TOWARDZERO;
-      case Rounding::down:
-        return FE_DOWNWARD;
-      case Rounding::up:
-        return FE_UPWARD;
-      default:
-        return FE_TONEAREST;
-    }
-  }
-  int before_;
-};
 
 double load(const std::byte* codes, std::size_t i) {
   double x;

@@ -7,10 +7,9 @@
 
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
-#else
-#include <cfenv>
 #endif
 
+#include "machine_rounding.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/host_device.hpp"
 #include "tcnum/rounding.hpp"
@@ -63,16 +62,11 @@ TCNUM_HOST_DEVICE inline double fused_multiply_add(double a, double b, double c,
     default:
       return __fma_rn(a, b, c);
   }
-#elif !defined(__CUDACC__)
-  constexpr int kModes[] = {FE_TOWARDZERO, FE_TONEAREST, FE_TONEAREST, FE_UPWARD, FE_DOWNWARD};  // as of Rounding
-  const int mode = std::fegetround();
-  std::fesetround(kModes[static_cast<int>(rounding)]);
-  const volatile double x = a, y = b, z = c;  // keeps the sum between the two changes of mode
-  const volatile double sum = std::fma(x, y, z);
-  std::fesetround(mode);
-  return sum;
 #else
-  return rounding == Rounding::toward_zero ? a * b + c : 0;  // nvcc's form for the host, which nothing calls
+  const MachineRounding machine(rounding);
+  const volatile double x = a, y = b, z = c;  // keeps the sum between the two changes of rounding
+  const volatile double sum = std::fma(x, y, z);
+  return sum;
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "fma_chain.hpp"
+#include "portable_conversions.hpp"
 
 namespace tcnum {
 namespace {
@@ -126,11 +127,6 @@ PortableNode make_node(const Node& node, PortableDatapath& to, int& place) {
   return made;
 }
 
-constexpr int kDoubleBias = 1023, kDoubleHighFraction = 20;
-std::uint32_t high_word_of_power(int exponent) {
-  return static_cast<std::uint32_t>(exponent + kDoubleBias) << kDoubleHighFraction;
-}
-
 /// How a node rounds, if patches can; and the format of its result.
 struct RoundingOfPatch {
   PatchRounding rounding;
@@ -167,6 +163,7 @@ void put_rounding(const Unit& unit, RoundingOfPatch how, PatchNode& node) {
 
 /// What patches want to know of the datapath; false if there is something in it that they cannot do.
 bool make_patches(PortableDatapath& d) {
+  using portable::high_word, portable::kHighFraction, portable::power_of_two;
   constexpr int kMostPlaces = 32;        // whose signs are bits of a word
   constexpr int kMostFractionBits = 40;  // a sum of them is below 2^51 units
   const bool known_c = d.c.id == FormatId::fp32 || d.c.id == FormatId::fp16;
@@ -206,12 +203,11 @@ bool make_patches(PortableDatapath& d) {
         node.alignment = std::max(node.alignment, unit.zero_exponent.value);
       }
       if (from_minimum) {
-        node.c_floor = high_word_of_power(d.c.min_exponent());
-        node.before_floor = high_word_of_power(format(before).min_exponent());
+        node.c_floor = high_word(power_of_two(d.c.min_exponent()));
+        node.before_floor = high_word(power_of_two(format(before).min_exponent()));
       }
       // 2^52 + 2^51, where 2^0 is.
-      node.grid = (static_cast<std::uint32_t>(52 - unit.fraction_bits) << kDoubleHighFraction) +
-                  (1u << (kDoubleHighFraction - 1));
+      node.grid = (static_cast<std::uint32_t>(52 - unit.fraction_bits) << kHighFraction) + (1u << (kHighFraction - 1));
     }
     if (i + 1 == d.nodes && (rounding->result != d.result.id || unit.zero_sign != ZeroSign::positive)) return false;
     before = rounding->result;

@@ -1,4 +1,5 @@
 // mma with fp64 operands.
+#include "fp64_roundings.cuh"
 #include "mma_kernel.cuh"
 
 namespace tcnum {
@@ -21,9 +22,6 @@ TCNUM_ROWS(TCNUM_MMA_OP)
 #define TCNUM_ROUNDING_KERNEL(ROUNDING, FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
   TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) "." #ROUNDING,  \
                 TCNUM_ROUNDING_NAME(ROUNDING, M, K, D, A, B, C))
-#define TCNUM_ALL_ROUNDINGS(X, ...) X(rz, __VA_ARGS__) X(rm, __VA_ARGS__) X(rp, __VA_ARGS__)
-#define TCNUM_ROUNDING_OPS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_OP, __VA_ARGS__)
-#define TCNUM_ROUNDING_KERNELS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_KERNEL, __VA_ARGS__)
 
 TCNUM_ROWS(TCNUM_ROUNDING_OPS)
 

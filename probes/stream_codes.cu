@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
                    });
 }
 
-// --- Narrow recipe.
+// --- Narrow formats.
 
 /// All that narrow codes depend on, but the tile.
 struct NarrowRecipe {
@@ -327,7 +327,7 @@ __device__ void make_accumulators(const stream::Recipe& r, const NarrowRecipe& r
   }
 }
 
-/// make_tile() of narrow recipe.
+/// make_tile() of narrow formats.
 __device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
                                  std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots,
                                  std::uint32_t* accumulators) {

@@ -2,6 +2,8 @@
 // branches where most codes go.
 #pragma once
 
+#include "../emu/portable_conversions.hpp"
+#include "../emu/rounding_steps.hpp"
 #include "stream_codes.hpp"
 
 namespace tcnum::stream {
@@ -106,11 +108,7 @@ TCNUM_HOST_DEVICE inline std::uint32_t narrow_gaussian(const NarrowFormat& f, co
   if (sum == 0) return f.sign_if(w.negative());
   constexpr int kDeviation = 15;  // of the sum, as a power of two
   const auto magnitude = static_cast<std::uint32_t>(sum < 0 ? -sum : sum);
-#ifdef __CUDA_ARCH__
-  const int exponent = 31 - __clz(static_cast<int>(magnitude));
-#else
-  const int exponent = std::bit_width(magnitude) - 1;
-#endif
+  const int exponent = width(magnitude) - 1;
   const Mixed mixed(w);
   const std::uint32_t fraction =
       (magnitude << (31 - exponent) << 1 | mixed.high >> (exponent + 1)) >> (32 - f.format.fraction_bits);
@@ -182,12 +180,7 @@ TCNUM_HOST_DEVICE inline double narrow_magnitude(const NarrowFormat& f, std::uin
   const std::uint32_t magnitude = (code & ~f.sign) >> f.format.padding_bits;
   // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
   const std::uint64_t fields = static_cast<std::uint64_t>(magnitude) << (52 - f.format.fraction_bits);
-  const std::uint64_t scale = static_cast<std::uint64_t>(2 * 1023 - f.format.bias) << 52;
-#ifdef __CUDA_ARCH__
-  return __longlong_as_double(static_cast<long long>(fields)) * __longlong_as_double(static_cast<long long>(scale));
-#else
-  return std::bit_cast<double>(fields) * std::bit_cast<double>(scale);
-#endif
+  return portable::double_of(fields) * portable::power_of_two(portable::kBias - f.format.bias);
 }
 
 /// opposite_product().
@@ -198,13 +191,9 @@ TCNUM_HOST_DEVICE inline std::uint32_t narrow_opposite_product(const NarrowForma
   const bool numbers = (a & ~fa.sign) < fa.limit && (b & ~fb.sign) < fb.limit;
   const double product = numbers ? narrow_magnitude(fa, a) * narrow_magnitude(fb, b) : 0;  // exact
   if (product == 0) return sign;
-#ifdef __CUDA_ARCH__
-  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(product));
-#else
-  const auto bits = std::bit_cast<std::uint64_t>(product);
-#endif
+  const std::uint64_t bits = portable::code_of(product);
   const auto fraction = static_cast<std::uint32_t>(bits >> (52 - fc.format.fraction_bits)) & (fc.one - 1);
-  return fc.assemble(sign, static_cast<int>(bits >> 52) - 1023, fraction, 0);
+  return fc.assemble(sign, static_cast<int>(bits >> 52) - portable::kBias, fraction, 0);
 }
 
 }  // namespace tcnum::stream

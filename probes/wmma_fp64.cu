@@ -1,4 +1,5 @@
 // wmma with fp64 operands.
+#include "fp64_roundings.cuh"
 #include "wmma_kernel.cuh"
 
 namespace tcnum {
@@ -22,9 +23,6 @@ TCNUM_ROWS(TCNUM_WMMA_OP)
 #define TCNUM_ROUNDING_KERNEL(ROUNDING, FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
   TCNUM_WMMA_ROW(TCNUM_ROUNDING_NAME(ROUNDING, M, N, K, D, A, B, C),                   \
                  TCNUM_ROUNDING_NAME(ROUNDING, M, N, K, C, A, B, D), "." #ROUNDING, M, N, K, D, A, B, C)
-#define TCNUM_ALL_ROUNDINGS(X, ...) X(rz, __VA_ARGS__) X(rm, __VA_ARGS__) X(rp, __VA_ARGS__)
-#define TCNUM_ROUNDING_OPS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_OP, __VA_ARGS__)
-#define TCNUM_ROUNDING_KERNELS(...) TCNUM_ALL_ROUNDINGS(TCNUM_ROUNDING_KERNEL, __VA_ARGS__)
 
 TCNUM_ROWS(TCNUM_ROUNDING_OPS)
 
