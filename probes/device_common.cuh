@@ -47,10 +47,28 @@ __device__ void insert(Register& reg, int place, Bits<kCodeBits> code) {
   constexpr Register kMask = static_cast<Register>(~Register{0}) >> (8 * sizeof(Register) - kCodeBits);
   reg |= (static_cast<Register>(code) & kMask) << (place * kCodeBits);
 }
+/// Fills a register with the codes that lie side by side in memory, aligned as it is.
+template <int kCodeBits, class Register>
+__device__ Register load_register(const Bits<kCodeBits>* from) {
+  if constexpr (kCodeBits % 8 == 0) {
+    return *reinterpret_cast<const Register*>(from);
+  } else {
+    Register all{};
+#pragma unroll
+    for (int i = 0; i < kCodesPerRegister<Register, kCodeBits>; ++i) insert<kCodeBits>(all, i, from[i]);
+    return all;
+  }
+}
 template <int kCodeBits, class Register>
 __device__ Bits<kCodeBits> extract(Register reg, int place) {
   static_assert(kCodeBits % 8 == 0);  // results are whole bytes
   return static_cast<Bits<kCodeBits>>(reg >> (place * kCodeBits));
 }
+
+/// Accumulators come in pairs, side by side in a row.
+template <class Accumulator>
+struct alignas(2 * sizeof(Accumulator)) AccumulatorPair {
+  Accumulator of[2];
+};
 
 }  // namespace tcnum

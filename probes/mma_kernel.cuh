@@ -1,4 +1,4 @@
-// mma.sync: a warp puts one tile at a time through the instruction, exactly once, with C as the accumulator.
+// mma.sync: a warp puts one tile after the other through the instruction, exactly once, with C as the accumulator.
 #pragma once
 
 #include <algorithm>
@@ -35,52 +35,71 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
     using Code = typename Op::Code;
     using Accumulator = typename Op::Accumulator;
     using Register = typename Op::Register;
+    using Pair = AccumulatorPair<Accumulator>;
     constexpr MmaGeometry kGeometry = Op::kGeometry;
     constexpr int kPerRegister = Op::kAccumulatorsPerRegister;
     constexpr int kWarpSize = 32, kWarps = kThreads / kWarpSize;
 
     const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
-    const std::size_t step = std::size_t{gridDim.x} * kWarps;
-    for (std::size_t tile = std::size_t{blockIdx.x} * kWarps + threadIdx.x / kWarpSize; tile < tiles.count;
-         tile += step) {
-      const Code* const from_a = static_cast<const Code*>(tiles.a) + tiles.a_tile(tile) * (kGeometry.m * kGeometry.a_columns());
-      const Code* const from_b = static_cast<const Code*>(tiles.b) + tiles.b_tile(tile) * (kGeometry.k * kColumns);
-      const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kGeometry.m * kColumns);
-      Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kGeometry.m * kColumns);
+    const Element first = kGeometry.c(lane, 0);
+    // A warp has a row of a grid at a time, of which the tiles have one A.
+    const std::size_t bands = tiles.count / tiles.columns, step = std::size_t{gridDim.x} * kWarps;
+    for (std::size_t band = std::size_t{blockIdx.x} * kWarps + threadIdx.x / kWarpSize; band < bands; band += step) {
+      const std::size_t a_at = band * (kGeometry.m * kGeometry.a_columns());
+      const Code* const from_a = static_cast<const Code*>(tiles.a) + a_at;
+      Register a[Op::kARegisters];
+#pragma unroll
+      for (int r = 0; r < Op::kARegisters; ++r) {
+        const Element at = kGeometry.a(lane, r, 0);
+        a[r] = load_register<Op::kCodeBits, Register>(from_a + at.row * kGeometry.a_columns() + at.column);
+      }
+      [[maybe_unused]] std::uint32_t metadata = 0;
+      if constexpr (kGeometry.sparse) {
+        metadata = metadata_register<Op>(static_cast<const std::uint8_t*>(tiles.e) + a_at, lane, tiles.variant);
+      }
 
-      Register a[Op::kARegisters] = {}, b[Op::kBRegisters] = {}, c[Op::kDRegisters] = {}, d[Op::kDRegisters];
-#pragma unroll
-      for (int e = 0; e < kGeometry.register_elements; ++e) {
-#pragma unroll
-        for (int r = 0; r < Op::kARegisters; ++r) {
-          const Element at = kGeometry.a(lane, r, e);
-          insert<Op::kCodeBits>(a[r], e, from_a[at.row * kGeometry.a_columns() + at.column]);
-        }
+      const std::size_t first_b = band / tiles.rows * tiles.columns;
+      for (unsigned column = 0; column < tiles.columns; ++column) {
+        const std::size_t tile = band * tiles.columns + column, b_at = (first_b + column) * (kGeometry.k * kColumns);
+        const Code* const from_b = static_cast<const Code*>(tiles.b) + b_at;
+        const std::size_t c_at = tile * (kGeometry.m * kColumns) + first.row * kColumns + first.column;
+        const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + c_at;
+        Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + c_at;
+
+        Register b[Op::kBRegisters] = {}, c[Op::kDRegisters] = {}, d[Op::kDRegisters];
 #pragma unroll
         for (int r = 0; r < Op::kBRegisters; ++r) {
-          const Element at = kGeometry.b(lane, r, e);
-          insert<Op::kCodeBits>(b[r], e, from_b[at.row * kColumns + at.column]);
+#pragma unroll
+          for (int e = 0; e < kGeometry.register_elements; ++e) {
+            const Element at = kGeometry.b(lane, r, e);
+            insert<Op::kCodeBits>(b[r], e, from_b[at.row * kColumns + at.column]);
+          }
         }
-      }
 #pragma unroll
-      for (int i = 0; i < kGeometry.accumulators(); ++i) {
-        const Element at = kGeometry.c(lane, i);
-        insert<Op::kAccumulatorBits>(c[i / kPerRegister], i % kPerRegister, from_c[at.row * kColumns + at.column]);
-      }
+        for (int i = 0; i < kGeometry.accumulators(); i += 2) {
+          const Element at = kGeometry.c(0, i);  // from the lane's first one on
+          const auto pair = *reinterpret_cast<const Pair*>(from_c + at.row * kColumns + at.column);
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            insert<Op::kAccumulatorBits>(c[(i + e) / kPerRegister], (i + e) % kPerRegister, pair.of[e]);
+          }
+        }
 
-      if constexpr (kGeometry.sparse) {
-        const std::uint8_t* const positions =
-            static_cast<const std::uint8_t*>(tiles.e) + tiles.a_tile(tile) * (kGeometry.m * kGeometry.a_columns());
-        const std::uint32_t metadata = metadata_register<Op>(positions, lane, tiles.variant);
-        issue_with_selector<Op>(d, a, b, c, metadata, tiles.variant);
-      } else {
-        Op::issue(d, a, b, c);
-      }
+        if constexpr (kGeometry.sparse)
+          issue_with_selector<Op>(d, a, b, c, metadata, tiles.variant);
+        else
+          Op::issue(d, a, b, c);
 
 #pragma unroll
-      for (int i = 0; i < kGeometry.accumulators(); ++i) {
-        const Element at = kGeometry.c(lane, i);
-        to_d[at.row * kColumns + at.column] = extract<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister);
+        for (int i = 0; i < kGeometry.accumulators(); i += 2) {
+          const Element at = kGeometry.c(0, i);
+          Pair pair;
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            pair.of[e] = extract<Op::kAccumulatorBits>(d[(i + e) / kPerRegister], (i + e) % kPerRegister);
+          }
+          *reinterpret_cast<Pair*>(to_d + at.row * kColumns + at.column) = pair;
+        }
       }
     }
   }
@@ -88,8 +107,9 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
 
 template <class Op>
 cudaError_t launch_mma(const DeviceTiles& tiles) {
-  constexpr std::size_t kTilesPerBlock = kThreads / 32;
-  const std::size_t blocks = std::min(kMaxBlocks, (tiles.count + kTilesPerBlock - 1) / kTilesPerBlock);
+  constexpr std::size_t kBandsPerBlock = kThreads / 32;
+  const std::size_t bands = tiles.count / tiles.columns;
+  const std::size_t blocks = std::min(kMaxBlocks, (bands + kBandsPerBlock - 1) / kBandsPerBlock);
   mma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);
   return cudaGetLastError();
 }
@@ -120,16 +140,16 @@ cudaError_t launch_mma(const DeviceTiles& tiles) {
 
 /// Defines the type TYPE of an instruction that PTX spells with BEFORE and AFTER around its types. Not for an unnamed
 /// namespace: where an architecture lacks the instruction, nothing uses issue(), and nvcc would warn.
-#define TCNUM_MMA_TYPE(TYPE, BEFORE, AFTER, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                    \
-  struct TYPE : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {                                     \
-    static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                       \
-    __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB], \
-                                 const Register (&c)[ND]) {                                           \
-      asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col" BEFORE TCNUM_MMA_TYPES(D, A, B, C)     \
-                   AFTER " " TCNUM_REGISTERS_##ND##_##NA##_##NB                                       \
-                   : TCNUM_OUT_##ND(R, d)                                                             \
-                   : TCNUM_IN_##NA(R, a), TCNUM_IN_##NB(R, b), TCNUM_IN_##ND(R, c));                  \
-    }                                                                                                 \
+#define TCNUM_MMA_TYPE(TYPE, BEFORE, AFTER, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                     \
+  struct TYPE : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {                                       \
+    static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                         \
+    __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB],   \
+                                 const Register (&c)[ND]) {                                             \
+      asm volatile("mma.sync.aligned.m" #M "n8k" #K ".row.col" BEFORE TCNUM_MMA_TYPES(D, A, B, C) AFTER \
+                   " " TCNUM_REGISTERS_##ND##_##NA##_##NB                                               \
+                   : TCNUM_OUT_##ND(R, d)                                                               \
+                   : TCNUM_IN_##NA(R, a), TCNUM_IN_##NB(R, b), TCNUM_IN_##ND(R, c));                    \
+    }                                                                                                   \
   };
 
 /// The type of a row without a modifier.
@@ -144,8 +164,8 @@ cudaError_t launch_mma(const DeviceTiles& tiles) {
 
 // The same with .satfinite.
 #define TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C) mma_m##M##n8k##K##_##D##_##A##_##B##_##C##_satfinite
-#define TCNUM_MMA_SATURATING_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C)                                      \
+#define TCNUM_MMA_SATURATING_OP(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
   TCNUM_MMA_TYPE(TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C), ".satfinite", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
-#define TCNUM_MMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C)            \
-  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) ".satfinite",          \
+#define TCNUM_MMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C)   \
+  TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C) ".satfinite", \
                 TCNUM_MMA_SATURATING_NAME(M, K, D, A, B, C))

@@ -164,23 +164,31 @@ __device__ void issue_wgmma(typename Op::Register (&d)[Op::kDRegisters], std::ui
   Op::issue(d, a, b, metadata, scale_d);
 }
 
-/// Fills an operand's shared memory. code_at(row, k) is its code, `flip` what it is exclusive-ored with.
-template <class Op, class CodeAt>
-__device__ void fill_shared(std::uint8_t* shared, const SharedLayout& layout, int rows, int depth,
-                            typename Op::Code flip, const CodeAt& code_at) {
-  using Code = typename Op::Code;
-  constexpr int kPerCell = Op::kCodeBits < 8 ? 8 / Op::kCodeBits : 1;  // codes to the smallest piece of memory
+/// Fills an operand's shared memory, a Cell at a time, which is a piece of a row. code_at(row, k) is its code, `flip`
+/// what it is exclusive-ored with.
+template <class Op, class Cell, class CodeAt>
+__device__ void fill_cells(std::uint8_t* shared, const SharedLayout& layout, int rows, int depth,
+                           typename Op::Code flip, const CodeAt& code_at) {
+  constexpr int kPerCell = kCodesPerRegister<Cell, Op::kCodeBits>;
   const int cells = depth / kPerCell;
   for (int i = static_cast<int>(threadIdx.x); i < rows * cells; i += kThreads) {
     // Neighbouring threads write neighbouring rows.
     const int row = i % rows, cell = i / rows;
-    Code value = 0;
+    Cell value = 0;
 #pragma unroll
     for (int e = 0; e < kPerCell; ++e) {
       insert<Op::kCodeBits>(value, e, code_at(row, cell * kPerCell + e) ^ flip);
     }
-    *reinterpret_cast<Code*>(shared + layout.offset(row, cell * static_cast<int>(sizeof(Code)), sizeof(Code))) = value;
+    *reinterpret_cast<Cell*>(shared + layout.offset(row, cell * static_cast<int>(sizeof(Cell)), sizeof(Cell))) = value;
   }
+}
+template <class Op, class CodeAt>
+__device__ void fill_shared(std::uint8_t* shared, const SharedLayout& layout, int rows, int depth,
+                            typename Op::Code flip, const CodeAt& code_at) {
+  if constexpr (Op::has(kMnMajor)) {  // its rows lie across
+    if (layout.mn_major) return fill_cells<Op, typename Op::Code>(shared, layout, rows, depth, flip, code_at);
+  }
+  fill_cells<Op, std::uint32_t>(shared, layout, rows, depth, flip, code_at);
 }
 
 template <class Op>
@@ -188,6 +196,7 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Code = typename Op::Code;
   using Accumulator = typename Op::Accumulator;
+  using Pair = AccumulatorPair<Accumulator>;
   constexpr int kPerRegister = Op::kAccumulatorsPerRegister;
   constexpr MmaGeometry kGeometry = Op::kGeometry;
   constexpr Code kSign = static_cast<Code>(Code{1} << (Op::kCodeBits - 1));
@@ -202,12 +211,14 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
   const SharedLayout a_layout = SharedLayout::of(variant, kRowBytes, sizeof(Code));
   const SharedLayout b_layout = SharedLayout::of(variant, Op::kBRowBytes, sizeof(Code));
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const Element first = wgmma_accumulator(thread, 0);
   for (std::size_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     const std::size_t a_tile = tiles.a_tile(tile) * (kWgmmaRows * Op::kStored);
     const Code* const from_a = static_cast<const Code*>(tiles.a) + a_tile;
     const Code* const from_b = static_cast<const Code*>(tiles.b) + tiles.b_tile(tile) * (Op::kK * Op::kN);
-    const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + tile * (kWgmmaRows * Op::kN);
-    Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + tile * (kWgmmaRows * Op::kN);
+    const std::size_t c_at = tile * (kWgmmaRows * Op::kN) + first.row * Op::kN + first.column;
+    const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + c_at;
+    Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + c_at;
 
     fill_shared<Op>(shared_a, a_layout, kWgmmaRows, Op::kStored, variant == kNegatedA ? kSign : Code{0},
                     [&](int row, int k) { return from_a[row * Op::kStored + k]; });
@@ -216,9 +227,13 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
                     [&](int row, int k) { return from_b[k * Op::kN + row]; });
     typename Op::Register d[Op::kDRegisters] = {};
 #pragma unroll
-    for (int i = 0; i < Op::kAccumulators; ++i) {
-      const Element e = wgmma_accumulator(thread, i);
-      insert<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister, from_c[e.row * Op::kN + e.column]);
+    for (int i = 0; i < Op::kAccumulators; i += 2) {
+      const Element at = wgmma_accumulator(0, i);  // from the thread's first one on
+      const auto pair = *reinterpret_cast<const Pair*>(from_c + at.row * Op::kN + at.column);
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        insert<Op::kAccumulatorBits>(d[(i + e) / kPerRegister], (i + e) % kPerRegister, pair.of[e]);
+      }
     }
     std::uint32_t metadata = 0;
     if constexpr (Op::kSparse) {
@@ -242,20 +257,23 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
     if (variant == kRegisters) {
 #pragma unroll
       for (int r = 0; r < Op::kARegisters; ++r) {
-#pragma unroll
-        for (int e = 0; e < kGeometry.register_elements; ++e) {
-          const Element from = kGeometry.a(lane, r, e);
-          insert<Op::kCodeBits>(a_registers[r], e, from_a[(warp * 16 + from.row) * Op::kStored + from.column]);
-        }
+        const Element from = kGeometry.a(lane, r, 0);
+        a_registers[r] = load_register<Op::kCodeBits, typename Op::Register>(
+            from_a + (warp * 16 + from.row) * Op::kStored + from.column);
       }
     }
     issue_wgmma<Op>(d, a_layout.descriptor(shared_a), b_layout.descriptor(shared_b), a_registers, metadata,
                     has_c ? 1 : 0, variant);
 
 #pragma unroll
-    for (int i = 0; i < Op::kAccumulators; ++i) {
-      const Element e = wgmma_accumulator(thread, i);
-      to_d[e.row * Op::kN + e.column] = extract<Op::kAccumulatorBits>(d[i / kPerRegister], i % kPerRegister);
+    for (int i = 0; i < Op::kAccumulators; i += 2) {
+      const Element at = wgmma_accumulator(0, i);
+      Pair pair;
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        pair.of[e] = extract<Op::kAccumulatorBits>(d[(i + e) / kPerRegister], (i + e) % kPerRegister);
+      }
+      *reinterpret_cast<Pair*>(to_d + at.row * Op::kN + at.column) = pair;
     }
     __syncthreads();  // all warps have read shared memory before it is filled again
   }
@@ -314,9 +332,10 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
 
 // One asm statement from fence to wait: the compiler can put nothing between them.
 #define TCNUM_WGMMA_BEGIN(TEXT, scale_d) \
-  "{\n.reg .pred has_c;\n"                                                   \
-  "setp.ne.s32 has_c, %" scale_d ", 0;\n"                \
-  "wgmma.fence.sync.aligned;\n"                                              \
+  "{\n.reg .pred has_c;\n"               \
+  "setp.ne.s32 has_c, %" scale_d         \
+  ", 0;\n"                               \
+  "wgmma.fence.sync.aligned;\n"          \
   "wgmma.mma_async" TEXT " "
 #define TCNUM_WGMMA_END                \
   "\n"                                 \
@@ -324,36 +343,36 @@ cudaError_t launch_wgmma(const DeviceTiles& tiles) {
   "wgmma.wait_group.sync.aligned 0;\n}\n"
 
 /// A function that issues it with both operands in shared memory.
-#define TCNUM_WGMMA_FROM_SHARED(NAME, TEXT, ND, SELECTOR, SCALE_A, SCALE_B, TRANS_A, TRANS_B, METADATA, IMMEDIATES) \
-  __device__ static void NAME(Register(&d)[ND], std::uint64_t a, std::uint64_t b, std::uint32_t metadata,           \
-                              int scale_d) {                                                                        \
-    asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 2)) TCNUM_D_##ND TCNUM_OPERAND(ND, 0)           \
-                     TCNUM_OPERAND(ND, 1) METADATA(TCNUM_OPERAND(ND, 3), SELECTOR) ", has_c" IMMEDIATES(             \
-                         SCALE_A, SCALE_B, TRANS_A, TRANS_B) TCNUM_WGMMA_END                                        \
-                 : TCNUM_INOUT_D_##ND                                                                               \
-                 : "l"(a), "l"(b), "r"(scale_d), "r"(metadata)                                                      \
-                 : "memory");                                                                                       \
+#define TCNUM_WGMMA_FROM_SHARED(NAME, TEXT, ND, SELECTOR, SCALE_A, SCALE_B, TRANS_A, TRANS_B, METADATA, IMMEDIATES)    \
+  __device__ static void NAME(Register(&d)[ND], std::uint64_t a, std::uint64_t b, std::uint32_t metadata,              \
+                              int scale_d) {                                                                           \
+    asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 2)) TCNUM_D_##ND TCNUM_OPERAND(ND, 0) TCNUM_OPERAND(ND, 1)       \
+                     METADATA(TCNUM_OPERAND(ND, 3), SELECTOR) ", has_c" IMMEDIATES(SCALE_A, SCALE_B, TRANS_A, TRANS_B) \
+                         TCNUM_WGMMA_END                                                                               \
+                 : TCNUM_INOUT_D_##ND                                                                                  \
+                 : "l"(a), "l"(b), "r"(scale_d), "r"(metadata)                                                         \
+                 : "memory");                                                                                          \
   }
 
 /// Defines the type TYPE of an instruction whose PTX goes on with TEXT after "wgmma.mma_async". ND: 32-bit registers of
 /// D; METADATA: that of dense or of sparse ones; IMMEDIATES: those of its types.
-#define TCNUM_PROBED_WGMMA(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, METADATA, IMMEDIATES)                            \
-  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                            \
-    static_assert(kDRegisters == ND);                                                                              \
-    TCNUM_WGMMA_FROM_SHARED(issue, TEXT, ND, "0", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)                    \
-    TCNUM_WGMMA_FROM_SHARED(issue_negated_a, TEXT, ND, "0", "-1", "1", ", 0", ", 0", METADATA, IMMEDIATES)         \
-    TCNUM_WGMMA_FROM_SHARED(issue_negated_b, TEXT, ND, "0", "1", "-1", ", 0", ", 0", METADATA, IMMEDIATES)         \
-    TCNUM_WGMMA_FROM_SHARED(issue_mn_major, TEXT, ND, "0", "1", "1", ", 1", ", 1", METADATA, IMMEDIATES)           \
-    TCNUM_WGMMA_FROM_SHARED(issue_selector_1, TEXT, ND, "1", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)         \
-    __device__ static void issue_from_registers(Register (&d)[ND], const Register (&a)[4], std::uint64_t b,        \
-                                                std::uint32_t metadata, int scale_d) {                             \
-      asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 5)) TCNUM_D_##ND ", {%" TCNUM_AT(ND, 0) TCNUM_OPERAND(ND, 1) TCNUM_OPERAND(ND, 2) TCNUM_OPERAND(ND, 3) "}" \
-                       TCNUM_OPERAND(ND, 4) METADATA(TCNUM_OPERAND(ND, 6), "0") ", has_c" IMMEDIATES(               \
-                           "1", "1", "", ", 0") TCNUM_WGMMA_END                                                    \
-                   : TCNUM_INOUT_D_##ND                                                                            \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(scale_d), "r"(metadata)               \
-                   : "memory");                                                                                    \
-    }                                                                                                              \
+#define TCNUM_PROBED_WGMMA(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, METADATA, IMMEDIATES)                              \
+  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                              \
+    static_assert(kDRegisters == ND);                                                                                \
+    TCNUM_WGMMA_FROM_SHARED(issue, TEXT, ND, "0", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)                      \
+    TCNUM_WGMMA_FROM_SHARED(issue_negated_a, TEXT, ND, "0", "-1", "1", ", 0", ", 0", METADATA, IMMEDIATES)           \
+    TCNUM_WGMMA_FROM_SHARED(issue_negated_b, TEXT, ND, "0", "1", "-1", ", 0", ", 0", METADATA, IMMEDIATES)           \
+    TCNUM_WGMMA_FROM_SHARED(issue_mn_major, TEXT, ND, "0", "1", "1", ", 1", ", 1", METADATA, IMMEDIATES)             \
+    TCNUM_WGMMA_FROM_SHARED(issue_selector_1, TEXT, ND, "1", "1", "1", ", 0", ", 0", METADATA, IMMEDIATES)           \
+    __device__ static void issue_from_registers(Register (&d)[ND], const Register (&a)[4], std::uint64_t b,          \
+                                                std::uint32_t metadata, int scale_d) {                               \
+      asm volatile(TCNUM_WGMMA_BEGIN(TEXT, TCNUM_AT(ND, 5)) TCNUM_D_##ND ", {%" TCNUM_AT(ND, 0) TCNUM_OPERAND(ND, 1) \
+                       TCNUM_OPERAND(ND, 2) TCNUM_OPERAND(ND, 3) "}" TCNUM_OPERAND(ND, 4) METADATA(                  \
+                           TCNUM_OPERAND(ND, 6), "0") ", has_c" IMMEDIATES("1", "1", "", ", 0") TCNUM_WGMMA_END      \
+                   : TCNUM_INOUT_D_##ND                                                                              \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(scale_d), "r"(metadata)                 \
+                   : "memory");                                                                                      \
+    }                                                                                                                \
   };
 
 /// Its row in the table of kernels.
