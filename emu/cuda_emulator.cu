@@ -225,10 +225,13 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
   __shared__ Leftovers leftovers;
   const Sides sides(d, lines);
   Findings findings(tiles, result);
-  constexpr unsigned kAcross = kSide / kPatchColumns;  // patches
-  static_assert(kSide / kPatchRows * kAcross == kThreads);
-  const int row = static_cast<int>(threadIdx.x / kAcross * kPatchRows);
-  const int column = static_cast<int>(threadIdx.x % kAcross * kPatchColumns);
+  // A warp has 4 × 8 patches: lanes that read one column's numbers in one go are neighbours of few others.
+  constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
+  constexpr unsigned kWarpsAcross = kSide / (kWarpAcross * kPatchColumns);
+  static_assert(kSide / kPatchRows * (kSide / kPatchColumns) == kThreads);
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int row = static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows);
+  const int column = static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       if (first_column == 0) lines[0].clear();

@@ -75,31 +75,58 @@ __device__ std::uint64_t garbage(const Format& f, const stream::Words& w) {
   return f.floating && w.chance() < stream::percent(80) ? stream::special(f, w) : w.mixed() >> 32 & f.code_mask();
 }
 
-/// Where the elements of a sparse A stand, and what B has where none does.
-__device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t, int thread) {
+/// What all rows of a sparse A share, in shared memory.
+struct SparsePlaces {
+  std::uint8_t* position;  ///< of each stored element in its group
+  std::uint8_t* unmet;     ///< rows of B that meet none: as many
+};
+/// Of one group.
+__device__ void draw_places(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t tile, int group,
+                            const SparsePlaces& places) {
   const SparseGroup rule{tiles.group};
-  const int stored = rule.stored(), groups = tiles.depth / tiles.group;
-  const std::uint64_t tile = tiles.first + t;
-  for (int i = thread; i < r.shape.m * groups; i += kStreamThreads) {
-    const int row = i / groups, group = i % groups;
-    const SparseGroup::Pattern pattern = draw_pattern(r, tiles, tile, group);
-    for (int s = 0; s < stored; ++s) {
-      tiles.e[tiles.a_index(t, row, group * stored + s)] = static_cast<std::uint8_t>(rule.position(pattern, s));
+  const SparseGroup::Pattern pattern = draw_pattern(r, tiles, tile, group);
+  const int stored = rule.stored(), first = group * stored;
+  unsigned selected = 0;
+  for (int s = 0; s < stored; ++s) {
+    const int position = rule.position(pattern, s);
+    places.position[first + s] = static_cast<std::uint8_t>(position);
+    selected |= 1u << position;
+  }
+  int others = first;
+  for (int position = 0; position < tiles.group; ++position) {
+    if ((selected >> position & 1) == 0) {
+      places.unmet[others++] = static_cast<std::uint8_t>(group * tiles.group + position);
     }
   }
+}
+
+/// Writes where the elements of a sparse A stand, and what B has where none does. block_of(index) makes the random
+/// numbers of B.
+template <class BlockOf>
+__device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
+                            const SparsePlaces& places, const BlockOf& block_of) {
+  const int thread = static_cast<int>(threadIdx.x), k = r.shape.k;
+  constexpr int kAtOnce = 4;  // k is a multiple of it
+  auto* const e = reinterpret_cast<std::uint32_t*>(tiles.e + tiles.a_index(t, 0, 0));
+  for (int i = kAtOnce * thread; i < r.shape.m * k; i += kAtOnce * kStreamThreads) {
+    e[i / kAtOnce] = *reinterpret_cast<const std::uint32_t*>(places.position + tiles.k.rest(i));
+  }
   constexpr std::uint32_t kFirstBlock = 1u << 21;
-  for (int i = thread; i < r.shape.n * groups; i += kStreamThreads) {
-    const int column = i / groups, group = i % groups;
-    const SparseGroup::Pattern pattern = draw_pattern(r, tiles, tile, group);
-    unsigned selected = 0;
-    for (int s = 0; s < stored; ++s) selected |= 1u << rule.position(pattern, s);
-    for (int position = 0; position < tiles.group; ++position) {
-      if ((selected >> position & 1) != 0) continue;
-      const int row = group * tiles.group + position;
+#pragma unroll 1
+  for (int i = 2 * thread; i < r.shape.n * k; i += 2 * kStreamThreads) {
+    const int column = tiles.k.quotient(i), first = tiles.k.rest(i);
+    stream::Block block;
+    std::uint32_t drawn = ~0u;  // which block
+#pragma unroll 1
+    for (int j = first; j < first + 2; ++j) {
+      const int row = places.unmet[j];
       const auto element = static_cast<std::uint32_t>(column * tiles.depth + row);
-      const stream::Words w =
-          stream::words_of(stream::random_block(r, tile, Role::b, kFirstBlock + element / 2), element);
-      store(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(), garbage(r.b, w));
+      if (element / 2 != drawn) {
+        drawn = element / 2;
+        block = block_of(kFirstBlock + drawn);
+      }
+      store(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(),
+            garbage(r.b, stream::words_of(block, element)));
     }
   }
 }
@@ -108,10 +135,15 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
 struct Draws {
   stream::FrameDraw frames[kMostFrames];
   stream::Slot slots[kMostSlotsAtOnce];
+  alignas(sizeof(std::uint32_t)) std::uint8_t position[kMostSlotsAtOnce] = {};
+  std::uint8_t unmet[kMostSlotsAtOnce] = {};
+
+  /// Of the tile whose slots begin there.
+  __device__ SparsePlaces places(int first_slot) { return {position + first_slot, unmet + first_slot}; }
 };
 
-/// Draws the frames and slots of `at_once` tiles after the other, and calls make(tile of `tiles`, frame, slots) for
-/// each tile. Before each call all threads have left the one before.
+/// Draws the frames and slots of `at_once` tiles after the other, and calls make(tile of `tiles`, frame, slots, places)
+/// for each tile. Before each call all threads have left the one before.
 template <bool kFloating, class Make>
 __device__ void each_tile(const stream::Recipe& r, const StreamTiles& tiles, int at_once, Draws& draws,
                           const Make& make) {
@@ -119,21 +151,28 @@ __device__ void each_tile(const stream::Recipe& r, const StreamTiles& tiles, int
   const auto step = static_cast<std::uint64_t>(at_once);
   for (std::uint64_t from = blockIdx.x * step; from < tiles.count; from += gridDim.x * step) {
     const int count = static_cast<int>(tiles.count - from < step ? tiles.count - from : step);
+    const std::uint64_t first = tiles.first + from;
     __syncthreads();
     constexpr int kWarp = 32;
     if (thread % kWarp == 0 && thread / kWarp < count) {
-      draws.frames[thread / kWarp] =
-          stream::make_frame<kFloating>(r, tiles.first + from + static_cast<unsigned>(thread / kWarp));
+      draws.frames[thread / kWarp] = stream::make_frame<kFloating>(r, first + static_cast<unsigned>(thread / kWarp));
+    }
+    if (tiles.group != 0) {
+      const int groups = tiles.depth / tiles.group;
+      for (int i = thread; i < count * groups; i += kStreamThreads) {
+        const int which = i / groups;
+        draw_places(r, tiles, first + static_cast<unsigned>(which), i % groups, draws.places(which * k));
+      }
     }
     __syncthreads();
     for (int i = thread; i < count * k; i += kStreamThreads) {
       const int which = tiles.k.quotient(i);
-      draws.slots[i] = stream::make_slot<kFloating>(r, tiles.first + from + static_cast<unsigned>(which),
-                                                    draws.frames[which], tiles.k.rest(i));
+      draws.slots[i] =
+          stream::make_slot<kFloating>(r, first + static_cast<unsigned>(which), draws.frames[which], tiles.k.rest(i));
     }
     for (int which = 0; which < count; ++which) {
       __syncthreads();
-      make(from + static_cast<unsigned>(which), draws.frames[which], draws.slots + which * k);
+      make(from + static_cast<unsigned>(which), draws.frames[which], draws.slots + which * k, draws.places(which * k));
     }
   }
 }
@@ -145,14 +184,16 @@ constexpr int kAccumulatorPlaces = stream::kAccumulators + stream::kAccumulators
 /// Tile `t` of a frame and its slots. `accumulators` is for this tile alone. Loops are not unrolled: what they call is
 /// long, and code that does not fit the instruction caches costs more.
 __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
-                          const stream::FrameDraw& frame, const stream::Slot* slots, std::uint64_t* accumulators) {
+                          const stream::FrameDraw& frame, const stream::Slot* slots, const SparsePlaces& places,
+                          std::uint64_t* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto [m, n, k] = r.shape;
   const int a_bytes = r.a.storage_bytes(), b_bytes = r.b.storage_bytes(), c_bytes = r.c.storage_bytes();
   const std::uint64_t tile = tiles.first + t;
   const int cancelled = frame.frame.cancelled_slot;
   if (tiles.group != 0) {
-    fill_sparse(r, tiles, t, thread);
+    fill_sparse(r, tiles, t, places,
+                [&](std::uint32_t index) { return stream::random_block(r, tile, Role::b, index); });
     __syncthreads();
   }
 #pragma unroll 1
@@ -209,20 +250,23 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
   __shared__ Draws draws;
   __shared__ std::uint64_t accumulators[kAccumulatorPlaces];
   each_tile<false>(r, tiles, frames_at_once, draws,
-                   [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots) {
-                     make_tile(r, tiles, t, frame, slots, accumulators);
-                   });
+                   [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots,
+                       const SparsePlaces& places) { make_tile(r, tiles, t, frame, slots, places, accumulators); });
 }
 
 // --- Narrow formats.
+
+/// So many accumulators side by side are written at once.
+constexpr int kQuad = 4;
 
 /// All that narrow codes depend on, but the tile.
 struct NarrowRecipe {
   stream::NarrowFormat a, b, c;
   stream::PhiloxKeys keys;
-  int step;  ///< lines from one that a thread has a part in to the next
+  int step;       ///< lines from one that a thread has a part in to the next
+  Divider quads;  ///< by the groups of four columns
   explicit NarrowRecipe(const stream::Recipe& r)
-      : a(r.a), b(r.b), c(r.c), keys(r), step(2 * kStreamThreads / r.shape.k) {}
+      : a(r.a), b(r.b), c(r.c), keys(r), step(2 * kStreamThreads / r.shape.k), quads(r.shape.n / kQuad) {}
   /// Each thread keeps the slots of two places, whichever line it is at.
   static bool suits(const stream::Recipe& r) {
     using stream::NarrowFormat;
@@ -298,31 +342,42 @@ __device__ void make_operands(const StreamShape& shape, const NarrowRecipe& reci
   }
 }
 
-/// c of a tile, whose operands are there: a warp has eight rows, and a lane every 32nd column.
+/// c of a tile, whose operands are there: a thread has four columns of four rows at a time. Both lie in one instruction
+/// tile.
 template <class Code>
 __device__ void make_accumulators(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
                                   std::uint64_t t, int cancelled, const std::uint32_t* accumulators) {
-  constexpr int kLanes = 32, kRows = 8;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes, warp = static_cast<int>(threadIdx.x) / kLanes;
+  struct alignas(kQuad * sizeof(Code)) Quad {
+    Code code[kQuad];
+  };
   const unsigned pitch = tiles.tile_n.divisor;
-  for (int row = warp * kRows; row < r.shape.m; row += kStreamThreads / kLanes * kRows) {
-    for (int column = lane; column < r.shape.n; column += kLanes) {
-      // Rows of an instruction tile, of which there are a multiple of eight, lie one after the other.
-      Code* const c = static_cast<Code*>(tiles.c) + tiles.c_index(t, row, column);
-      if (cancelled < 0) {
-        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) c[static_cast<unsigned>(i) * pitch] =
-            static_cast<Code>(accumulators[stream::accumulator_at(row + i, column)]);
-        continue;
+  const int across = r.shape.n / kQuad, pieces = r.shape.m / kQuad * across;
+  for (int i = static_cast<int>(threadIdx.x); i < pieces; i += kStreamThreads) {
+    const int down = recipe.quads.quotient(i), row = down * kQuad, column = (i - down * across) * kQuad;
+    Code* const c = static_cast<Code*>(tiles.c) + tiles.c_index(t, row, column);
+    const auto put = [&](int at, const Quad& quad) {
+      *reinterpret_cast<Quad*>(c + static_cast<unsigned>(at) * pitch) = quad;
+    };
+    if (cancelled < 0) {
+      TCNUM_UNROLL for (int at = 0; at < kQuad; ++at) {
+        const std::uint32_t* const from = accumulators + stream::accumulator_at(row + at, column);
+        Quad quad;
+        TCNUM_UNROLL for (int e = 0; e < kQuad; ++e) quad.code[e] = static_cast<Code>(from[e]);
+        put(at, quad);
       }
-      const auto b = static_cast<std::uint32_t>(
-          load_code(tiles.b, tiles.b_index(t, tiles.row_of_b(t, cancelled), column), r.b.storage_bytes()));
+      continue;
+    }
+    const std::uint64_t from_b = tiles.b_index(t, tiles.row_of_b(t, cancelled), column);
 #pragma unroll 1
-      for (int i = 0; i < kRows; ++i) {
-        const auto a =
-            static_cast<std::uint32_t>(load_code(tiles.a, tiles.a_index(t, row + i, cancelled), r.a.storage_bytes()));
-        c[static_cast<unsigned>(i) * pitch] =
-            static_cast<Code>(stream::narrow_opposite_product(recipe.a, a, recipe.b, b, recipe.c));
+    for (int at = 0; at < kQuad; ++at) {
+      const auto a =
+          static_cast<std::uint32_t>(load_code(tiles.a, tiles.a_index(t, row + at, cancelled), r.a.storage_bytes()));
+      Quad quad;
+      TCNUM_UNROLL for (unsigned e = 0; e < kQuad; ++e) {
+        const auto b = static_cast<std::uint32_t>(load_code(tiles.b, from_b + e, r.b.storage_bytes()));
+        quad.code[e] = static_cast<Code>(stream::narrow_opposite_product(recipe.a, a, recipe.b, b, recipe.c));
       }
+      put(at, quad);
     }
   }
 }
@@ -330,10 +385,11 @@ __device__ void make_accumulators(const stream::Recipe& r, const NarrowRecipe& r
 /// make_tile() of narrow formats.
 __device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
                                  std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots,
-                                 std::uint32_t* accumulators) {
+                                 const SparsePlaces& places, std::uint32_t* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   if (tiles.group != 0) {
-    fill_sparse(r, tiles, t, thread);
+    fill_sparse(r, tiles, t, places,
+                [&](std::uint32_t index) { return recipe.keys.block(tiles.first + t, Role::b, index); });
     __syncthreads();
   }
   make_operands<Role::a>(r.shape, recipe, tiles, t, frame, slots);
@@ -344,6 +400,12 @@ __device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& re
     TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
       accumulators[2 * thread + e] = stream::narrow_accumulator(recipe.c, frame, r.distribution,
                                                                 stream::words_of(block, static_cast<std::uint32_t>(e)));
+    }
+    // The first ones again: a quad does not begin anew in its middle.
+    if (thread < kQuad / 2) {
+      TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
+        accumulators[stream::kAccumulators + 2 * thread + e] = accumulators[2 * thread + e];
+      }
     }
   }
   __syncthreads();
@@ -357,11 +419,12 @@ __global__ void __launch_bounds__(kStreamThreads, 4)
     narrow_codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ NarrowRecipe recipe,
                         const __grid_constant__ StreamTiles tiles, int frames_at_once) {
   __shared__ Draws draws;
-  __shared__ std::uint32_t accumulators[stream::kAccumulators];
-  each_tile<true>(r, tiles, frames_at_once, draws,
-                  [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots) {
-                    make_narrow_tile(r, recipe, tiles, t, frame.frame, slots, accumulators);
-                  });
+  __shared__ std::uint32_t accumulators[stream::kAccumulators + kQuad];
+  each_tile<true>(
+      r, tiles, frames_at_once, draws,
+      [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots, const SparsePlaces& places) {
+        make_narrow_tile(r, recipe, tiles, t, frame.frame, slots, places, accumulators);
+      });
 }
 
 // --- Sweeps.
