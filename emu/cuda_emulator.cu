@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kSide = 64;  // rows of a tile, and columns at a time
 constexpr int kThreads = 256;
-constexpr int kSumsBlocks = 3;  // of an SM, for which a thread has registers enough
+/// Blocks of an SM, for which a thread has registers enough.
+template <class Nodes>
+constexpr int kSumsBlocks = Nodes::kSeveral ? 2 : 3;
 
 using portable::kPatchColumns, portable::kPatchRows, portable::PatchCodes;
 
@@ -199,28 +201,42 @@ struct Leftovers {
   }
 };
 
-/// Brings a tile's codes near, by all threads of a block: memory is far.
-__device__ void prefetch(const StreamTiles& tiles, std::uint64_t tile, const PortableDatapath& d) {
-  constexpr unsigned kLine = 128;  // bytes
-  const auto bring = [&](const void* codes, int elements, const Format& f) {
-    const unsigned bytes = static_cast<unsigned>(elements) * static_cast<unsigned>(f.storage_bytes());
-    const char* const from = static_cast<const char*>(codes) + tile * bytes;
-    for (unsigned at = threadIdx.x * kLine; at < bytes; at += kThreads * kLine) {
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
-    }
-  };
-  const StreamShape& shape = tiles.shape;
-  bring(tiles.a, shape.m * shape.k, d.a);
-  bring(tiles.b, shape.n * tiles.depth, d.b);
-  bring(tiles.c, shape.m * shape.n, d.c);
-  bring(tiles.d, shape.m * shape.n, d.result);
-}
+/// A tile's codes in memory, to be brought near: memory is far.
+struct TileBytes {
+  static constexpr int kMatrices = 4;
+  const char* matrix[kMatrices];
+  unsigned bytes[kMatrices];           ///< of a tile
+  unsigned first[kMatrices], all = 0;  ///< bytes of the matrices before, and of all
 
-/// CodeC and CodeD are as wide as the formats. kSeveral: whether the datapath has several nodes.
-template <bool kSeveral, class CodeC, class CodeD>
-__global__ void __launch_bounds__(kThreads, kSumsBlocks)
+  TileBytes(const StreamTiles& tiles, const PortableDatapath& d) {
+    const StreamShape& shape = tiles.shape;
+    const void* const codes[] = {tiles.a, tiles.b, tiles.c, tiles.d};
+    const int size[] = {shape.m * shape.k * d.a.storage_bytes(), shape.n * tiles.depth * d.b.storage_bytes(),
+                        shape.m * shape.n * d.c.storage_bytes(), shape.m * shape.n * d.result.storage_bytes()};
+    for (int i = 0; i < kMatrices; ++i) {
+      matrix[i] = static_cast<const char*>(codes[i]);
+      bytes[i] = static_cast<unsigned>(size[i]);
+      first[i] = all;
+      all += bytes[i];
+    }
+  }
+  /// By all threads of a block.
+  __device__ void prefetch(std::uint64_t tile) const {
+    constexpr unsigned kLine = 128;  // bytes
+#pragma unroll 1
+    for (unsigned at = threadIdx.x * kLine; at < all; at += kThreads * kLine) {
+      int which = 0;
+      TCNUM_UNROLL for (int i = 1; i < kMatrices; ++i) which += at >= first[i] ? 1 : 0;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(matrix[which] + tile * bytes[which] + (at - first[which])));
+    }
+  }
+};
+
+/// CodeC and CodeD are as wide as the formats; Nodes is as of portable::patch().
+template <class Nodes, class CodeC, class CodeD>
+__global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
     sums_kernel(const __grid_constant__ PortableDatapath d, const __grid_constant__ StreamTiles tiles,
-                StreamResult* result) {
+                const __grid_constant__ TileBytes bytes, StreamResult* result) {
   __shared__ Lines lines[2];
   __shared__ Leftovers leftovers;
   const Sides sides(d, lines);
@@ -241,7 +257,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
       if (first_column == 0) sides.load_a(d, tiles, tile);
       sides.load_b(d, tiles, tile, first_column);
       __syncthreads();
-      if (first_column == 0 && tile + gridDim.x < tiles.count) prefetch(tiles, tile + gridDim.x, d);
+      if (first_column == 0 && tile + gridDim.x < tiles.count) bytes.prefetch(tile + gridDim.x);
 
       std::uint32_t left = 0;
       if (first_column + column < tiles.shape.n) {  // n is a multiple of 8
@@ -252,20 +268,12 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks)
           const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
           const std::uint64_t index = findings.index(tile, row, first_column + column);
           const unsigned pitch = tiles.tile_n.divisor;
-          // What the hardware gave is read again for each row that is compared: until then, it would take registers.
-          findings.add(index, load_patch<CodeD>(tiles.d, from, pitch));
-          std::uint32_t wrong = 0;
-          const portable::PatchRest rest = portable::patch<CodeC, kSeveral>(
-              d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); },
-              [&](int i, const std::uint32_t(&codes)[kPatchColumns]) {
-                const auto observed = load_row<CodeD, kPatchColumns>(tiles.d, from + static_cast<unsigned>(i) * pitch);
-                std::uint32_t differ = 0;
-                TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) differ |= codes[j] ^ observed.code[j];
-                if (differ == 0) return;
-                TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-                  if (codes[j] != observed.code[j]) wrong |= PatchCodes::bit(i, j);
-                }
-              });
+          PatchCodes codes;
+          const portable::PatchRest rest = portable::patch<CodeC, Nodes>(
+              d, sides.a, row, sides.b, column, [&] { return load_patch<CodeC>(tiles.c, from, pitch); }, codes);
+          const PatchCodes observed = load_patch<CodeD>(tiles.d, from, pitch);
+          findings.add(index, observed);
+          std::uint32_t wrong = codes.differ(observed);
           left = rest.overflowed;
           wrong &= ~(rest.special | left);
           for (std::uint32_t special = rest.special & ~left; special != 0; special &= special - 1) {
@@ -374,16 +382,20 @@ cudaError_t launch_comparison(const PortableDatapath& d, const StreamTiles& tile
     case PortableDatapath::Kind::sums:
       break;
   }
-  const auto with_codes = [&]<bool kSeveral>() {
-    constexpr int kHalf = 2;  // bytes
-    const bool c_is_half = d.c.storage_bytes() == kHalf, d_is_half = d.result.storage_bytes() == kHalf;
-    return c_is_half   ? d_is_half ? sums_kernel<kSeveral, std::uint16_t, std::uint16_t>
-                                   : sums_kernel<kSeveral, std::uint16_t, std::uint32_t>
-             : d_is_half ? sums_kernel<kSeveral, std::uint32_t, std::uint16_t>
-                       : sums_kernel<kSeveral, std::uint32_t, std::uint32_t>;
-  };
-  const auto kernel = d.nodes > 1 ? with_codes.operator()<true>() : with_codes.operator()<false>();
-  return launch_resident(kernel, kThreads, Sides::bytes(d), tiles.count, d, tiles, result);
+  constexpr int kHalf = 2;  // bytes
+  const auto kernel = portable::with_nodes_of(d, [&]<class Nodes>() {
+    const auto with_result = [&]<class CodeD>() {
+      return d.c.storage_bytes() == kHalf ? sums_kernel<Nodes, std::uint16_t, CodeD>
+                                          : sums_kernel<Nodes, std::uint32_t, CodeD>;
+    };
+    if constexpr (Nodes::kSeveral) {
+      return d.result.storage_bytes() == kHalf ? with_result.template operator()<std::uint16_t>()
+                                               : with_result.template operator()<std::uint32_t>();
+    } else {
+      return with_result.template operator()<typename Nodes::Code>();
+    }
+  });
+  return launch_resident(kernel, kThreads, Sides::bytes(d), tiles.count, d, tiles, TileBytes(tiles, d), result);
 }
 
 }  // namespace tcnum

@@ -181,6 +181,7 @@ bool make_patches(PortableDatapath& d) {
     node.count = from.count;
     node.places = from.count == 0 ? 0 : ~0u >> (kMostPlaces - from.count) << from.first;
     node.is_pair = from.is_pair;
+    node.before_is_half = format(before).storage_bits == 16;
     for (const int other : from.others) {
       if (other >= 0 && other != i - 1) return false;
       if (other >= 0) node.takes_before = true;

@@ -44,6 +44,7 @@ struct PatchNode {
   int first = 0, count = 0;  ///< as of PortableNode
   std::uint32_t places = 0;  ///< of its products, as bits
   bool takes_c = false, takes_before = false, is_pair = false;
+  bool before_is_half = false;  ///< the result before has 16 bits, not 32
   int alignment = kLowest;  ///< at least this
   /// As high words: the least exponents that c and the result before take part with, unless they are zero.
   std::uint32_t c_floor = 0, before_floor = 0;

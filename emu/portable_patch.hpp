@@ -89,6 +89,55 @@ struct PatchTerm {
   TCNUM_HOST_DEVICE double to_be_cut() const { return from_words(high_word(value), low_word(value) | 1); }
 };
 
+/// As wide as codes that are rounded so.
+template <PatchRounding kRounding>
+using CodeOf =
+    std::conditional_t<kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest,
+                       std::uint32_t, std::uint16_t>;
+
+/// What a patch is compiled for: datapaths of any nodes, or of one that rounds so.
+struct AnyNodes {
+  static constexpr bool kSeveral = true;
+  template <class With>
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode& node, const With& with) {
+    switch (node.rounding) {
+      case PatchRounding::fp32_toward_zero:
+        return with.template operator()<PatchRounding::fp32_toward_zero>();
+      case PatchRounding::fp32_nearest:
+        return with.template operator()<PatchRounding::fp32_nearest>();
+      case PatchRounding::fp16_nearest:
+        return with.template operator()<PatchRounding::fp16_nearest>();
+      case PatchRounding::fp16_nearest_of_fp32:
+        return with.template operator()<PatchRounding::fp16_nearest_of_fp32>();
+    }
+  }
+};
+template <PatchRounding kRounding>
+struct OneNode {
+  static constexpr bool kSeveral = false;
+  using Code = CodeOf<kRounding>;
+  template <class With>
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode&, const With& with) {
+    with.template operator()<kRounding>();
+  }
+};
+/// Calls with what suits the datapath best.
+template <class With>
+auto with_nodes_of(const PortableDatapath& d, const With& with) {
+  if (!d.takes_patches || d.nodes > 1) return with.template operator()<AnyNodes>();
+  switch (d.patch[0].rounding) {
+    case PatchRounding::fp32_toward_zero:
+      return with.template operator()<OneNode<PatchRounding::fp32_toward_zero>>();
+    case PatchRounding::fp32_nearest:
+      return with.template operator()<OneNode<PatchRounding::fp32_nearest>>();
+    case PatchRounding::fp16_nearest:
+      return with.template operator()<OneNode<PatchRounding::fp16_nearest>>();
+    case PatchRounding::fp16_nearest_of_fp32:
+      break;
+  }
+  return with.template operator()<OneNode<PatchRounding::fp16_nearest_of_fp32>>();
+}
+
 /// The code of a sum, but for what overflows toward zero.
 template <PatchRounding kRounding>
 TCNUM_HOST_DEVICE std::uint32_t rounded_code(const PatchNode& node, double sum) {
@@ -137,6 +186,18 @@ struct PatchCodes {
   std::uint32_t code[kPatchRows][kPatchColumns];
   static constexpr std::uint32_t kAll = (1u << (kPatchRows * kPatchColumns)) - 1;
   TCNUM_HOST_DEVICE static constexpr std::uint32_t bit(int i, int j) { return 1u << (i * kPatchColumns + j); }
+  /// Which elements do, as bits.
+  TCNUM_HOST_DEVICE std::uint32_t differ(const PatchCodes& other) const {
+    std::uint32_t any = 0, which = 0;
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) any |= code[i][j] ^ other.code[i][j];
+    }
+    if (any == 0) return 0;  // most often
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) which |= code[i][j] != other.code[i][j] ? bit(i, j) : 0;
+    }
+    return which;
+  }
 };
 
 /// Whether an element has an infinity or a NaN among its products or as c, whose code is of the width of Code.
@@ -170,13 +231,13 @@ struct PatchRest {
 };
 
 /// Rows from `row` on with columns from `column` on, by a datapath that takes_patches. read_c() gives the codes of c,
-/// which are of the width of Code; take_row(i, codes) is given the results of row i, among which those of the rest mean
-/// nothing. kSeveral: whether the datapath has several nodes.
-template <class Code, bool kSeveral, class ReadC, class TakeRow>
+/// which are of the width of Code. Among `results`, those of the rest mean nothing. Nodes: AnyNodes, or the OneNode
+/// that the datapath is.
+template <class Code, class Nodes, class ReadC>
 TCNUM_HOST_DEVICE PatchRest patch(const PortableDatapath& d, const SideA& a, int row, const SideB& b, int column,
-                                  const ReadC& read_c, const TakeRow& take_row) {
+                                  const ReadC& read_c, PatchCodes& results) {
   constexpr int kRows = kPatchRows, kColumns = kPatchColumns, kLines = SideA::kLines;
-  float before[kRows][kColumns] = {};
+  constexpr bool kSeveral = Nodes::kSeveral;
   PatchRest rest;
   bool any_special = false;
   TCNUM_UNROLL for (int i = 0; i < kRows; ++i) any_special |= a.special[row + i] != 0;
@@ -186,8 +247,15 @@ TCNUM_HOST_DEVICE PatchRest patch(const PortableDatapath& d, const SideA& a, int
     const PatchNode& node = d.patch[number];
     const bool last = !kSeveral || number + 1 == nodes;
     const bool is_pair = kSeveral && node.is_pair, takes_c = !kSeveral || node.takes_c;
+    const bool takes_before = kSeveral && node.takes_before;
     PatchCodes c;
     if (takes_c) c = read_c();
+    // Until a node has its own, `results` are those of the node before.
+    const auto before = [&](int i, int j) {
+      if constexpr (!kSeveral) return 0.0f;
+      const std::uint32_t code = results.code[i][j];
+      return node.before_is_half ? value_of<std::uint16_t>(code) : value_of<std::uint32_t>(code);
+    };
 
     double sum[kRows][kColumns];
     if (!is_pair) {
@@ -214,18 +282,18 @@ TCNUM_HOST_DEVICE PatchRest patch(const PortableDatapath& d, const SideA& a, int
           const bool c_is_special = takes_c && !finite(own_c);
           any_special |= c_is_special;
           // No number must not look like an overflow.
-          const PatchTerm of_c(kSeveral && c_is_special ? 0.0f : own_c), of_before(before[i][j]);
+          const PatchTerm of_c(kSeveral && c_is_special ? 0.0f : own_c), of_before(takes_before ? before(i, j) : 0.0f);
           if (takes_c) {
             of_c.raise(alignment, node.c_floor);
             negatives += of_c.negative();
           }
-          if (kSeveral && node.takes_before) {
+          if (takes_before) {
             of_before.raise(alignment, node.before_floor);
             negatives += of_before.negative();
           }
           sum[i][j] = from_words(static_cast<std::uint32_t>(alignment) + node.grid, negatives);
           if (takes_c) sum[i][j] = add_toward_zero(sum[i][j], of_c.to_be_cut());
-          if (kSeveral && node.takes_before) sum[i][j] = add_toward_zero(sum[i][j], of_before.to_be_cut());
+          if (takes_before) sum[i][j] = add_toward_zero(sum[i][j], of_before.to_be_cut());
         }
       }
       const double* at_va = a.value + SideA::value_at(node.first, row);
@@ -245,43 +313,25 @@ TCNUM_HOST_DEVICE PatchRest patch(const PortableDatapath& d, const SideA& a, int
       }
     }
 
-    const auto round_all = [&]<PatchRounding kRounding>() {
-      [[maybe_unused]] constexpr bool kFp32 =
-          kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest;
+    Nodes::with_rounding(node, [&]<PatchRounding kRounding>() {
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        std::uint32_t codes[kColumns];
+        std::uint32_t(&codes)[kColumns] = results.code[i];
         if (is_pair) {
           TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
             const float of_c = value_of<Code>(c.code[i][j]);
             any_special |= !finite(of_c);
-            codes[j] = pair_code<kRounding>(of_c, before[i][j]);
+            codes[j] = pair_code<kRounding>(of_c, before(i, j));
           }
         } else {
           round_row<kRounding>(node, sum[i], codes);
         }
-        if (last) take_row(i, codes);
         if constexpr (kSeveral) {
           TCNUM_UNROLL for (int j = 0; j < kColumns && !last; ++j) {
-            before[i][j] = value_of<std::conditional_t<kFp32, std::uint32_t, std::uint16_t>>(codes[j]);
-            if (!finite(before[i][j])) rest.overflowed |= PatchCodes::bit(i, j);
+            if (!finite(value_of<CodeOf<kRounding>>(codes[j]))) rest.overflowed |= PatchCodes::bit(i, j);
           }
         }
       }
-    };
-    switch (node.rounding) {
-      case PatchRounding::fp32_toward_zero:
-        round_all.template operator()<PatchRounding::fp32_toward_zero>();
-        break;
-      case PatchRounding::fp32_nearest:
-        round_all.template operator()<PatchRounding::fp32_nearest>();
-        break;
-      case PatchRounding::fp16_nearest:
-        round_all.template operator()<PatchRounding::fp16_nearest>();
-        break;
-      case PatchRounding::fp16_nearest_of_fp32:
-        round_all.template operator()<PatchRounding::fp16_nearest_of_fp32>();
-        break;
-    }
+    });
   }
   if (any_special) {
     const PatchCodes c = read_c();

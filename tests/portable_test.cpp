@@ -107,12 +107,8 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
   if (!d.takes_patches) return;
   const auto expect_patch = [&]<class Code>() {
     const auto read_c = [&] { return c; };
-    const auto take_row = [&](int i, const std::uint32_t(&codes)[kColumns]) {
-      std::copy_n(codes, kColumns, results.code[i]);
-    };
-    const portable::PatchRest rest = d.nodes > 1
-                                         ? portable::patch<Code, true>(d, a.side, 0, b.side, 0, read_c, take_row)
-                                         : portable::patch<Code, false>(d, a.side, 0, b.side, 0, read_c, take_row);
+    const portable::PatchRest rest = portable::with_nodes_of(
+        d, [&]<class Nodes>() { return portable::patch<Code, Nodes>(d, a.side, 0, b.side, 0, read_c, results); });
     for (int i = 0; i < portable::kPatchRows; ++i) {
       for (int j = 0; j < portable::kPatchColumns; ++j) {
         const std::uint32_t bit = portable::PatchCodes::bit(i, j);
