@@ -98,14 +98,11 @@ bool are_singles(const Numerics& n, const Tree& tree) {
 PortableFields fields_of(const Format& f, const OperandRule& rule) {
   if (f.storage_bits > 32) return {};  // of no datapath of sums
   const auto top = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits));
-  PortableFields fields{f.storage_bits, f.fraction_bits, f.padding_bits, f.bias, top, ~0u, ~0u - 1};
+  const auto first_special = static_cast<std::uint32_t>(f.first_non_finite());
+  PortableFields fields{f.storage_bits, f.fraction_bits, f.padding_bits, f.bias, top, first_special};
   fields.smallest = rule.subnormals == Subnormals::flushed ? 1u << f.fraction_bits : 1;
   fields.floor = rule.subnormal_exponent == SubnormalExponent::minimum ? f.min_exponent() : -2000;
-  if (f.has_infinity()) fields.first_special = fields.infinity = top << f.fraction_bits;
-  if (f.non_finite == NonFinite::nan_all_ones) {
-    fields.first_special = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits + f.fraction_bits));
-    fields.infinity = fields.first_special - 1;
-  }
+  fields.infinity = f.has_infinity() ? first_special : first_special - 1;
   return fields;
 }
 

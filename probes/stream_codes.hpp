@@ -38,10 +38,14 @@ inline constexpr std::uint32_t kRoles = 4;
 struct Block {
   std::uint32_t word[4];
 };
+/// The counter's word that tells streams apart.
+TCNUM_HOST_DEVICE constexpr std::uint32_t stream_word(Distribution distribution, Role role) {
+  return static_cast<std::uint32_t>(distribution) * kRoles + static_cast<std::uint32_t>(role);
+}
 TCNUM_HOST_DEVICE inline Block random_block(const Recipe& r, std::uint64_t tile, Role role, std::uint32_t index) {
-  const std::uint32_t stream = static_cast<std::uint32_t>(r.distribution) * kRoles + static_cast<std::uint32_t>(role);
-  const r123::Philox4x32::ctr_type counter = {
-      {index, stream, static_cast<std::uint32_t>(tile), static_cast<std::uint32_t>(tile >> 32)}};
+  const r123::Philox4x32::ctr_type counter = {{index, stream_word(r.distribution, role),
+                                               static_cast<std::uint32_t>(tile),
+                                               static_cast<std::uint32_t>(tile >> 32)}};
   const r123::Philox4x32::key_type key = {
       {static_cast<std::uint32_t>(r.seed), static_cast<std::uint32_t>(r.seed >> 32)}};
   r123::Philox4x32 generator;

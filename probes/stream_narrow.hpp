@@ -13,7 +13,7 @@ namespace tcnum::stream {
 class PhiloxKeys {
  public:
   PhiloxKeys() = default;
-  explicit PhiloxKeys(const Recipe& r) : first_word_of_streams_(static_cast<std::uint32_t>(r.distribution) * kRoles) {
+  explicit PhiloxKeys(const Recipe& r) : distribution_(r.distribution) {
     for (int round = 0; round < kRounds; ++round) {
       const auto n = static_cast<std::uint32_t>(round);
       key_[round][0] = static_cast<std::uint32_t>(r.seed) + n * PHILOX_W32_0;
@@ -21,8 +21,8 @@ class PhiloxKeys {
     }
   }
   TCNUM_HOST_DEVICE Block block(std::uint64_t tile, Role role, std::uint32_t index) const {
-    std::uint32_t x[4] = {index, first_word_of_streams_ + static_cast<std::uint32_t>(role),
-                          static_cast<std::uint32_t>(tile), static_cast<std::uint32_t>(tile >> 32)};
+    std::uint32_t x[4] = {index, stream_word(distribution_, role), static_cast<std::uint32_t>(tile),
+                          static_cast<std::uint32_t>(tile >> 32)};
     TCNUM_UNROLL for (int round = 0; round < kRounds; ++round) {
       const std::uint64_t p = static_cast<std::uint64_t>(PHILOX_M4x32_0) * x[0];
       const std::uint64_t q = static_cast<std::uint64_t>(PHILOX_M4x32_1) * x[2];
@@ -36,7 +36,7 @@ class PhiloxKeys {
 
  private:
   static constexpr int kRounds = 10;
-  std::uint32_t first_word_of_streams_ = 0;
+  Distribution distribution_{};
   std::uint32_t key_[kRounds][2] = {};
 };
 
@@ -44,7 +44,7 @@ class PhiloxKeys {
 struct NarrowFormat {
   Format format{};
   std::uint32_t sign = 0, one = 0;  ///< bits of a code, and of a significand
-  std::uint32_t limit = ~0u;        ///< codes without sign from this on are no numbers
+  std::uint32_t limit = 0;          ///< codes without sign from this on are no numbers
   std::uint32_t last_of_exponent = 0, padding = 0;
   int lowest = 0, span = 0;  ///< exponent of the smallest normal number, and how far above it the largest one's is
 
@@ -53,14 +53,11 @@ struct NarrowFormat {
       : format(f),
         sign(1u << (f.storage_bits - 1)),
         one(1u << f.fraction_bits),
+        limit(static_cast<std::uint32_t>(f.first_non_finite()) << f.padding_bits),
         last_of_exponent(one << f.padding_bits),
         padding((1u << f.padding_bits) - 1),
         lowest(f.min_exponent()),
-        span(f.max_exponent() - f.min_exponent()) {
-    const auto top = static_cast<std::uint32_t>(detail::low_mask(f.exponent_bits)) << f.fraction_bits;
-    if (f.non_finite == NonFinite::ieee) limit = top << f.padding_bits;
-    if (f.non_finite == NonFinite::nan_all_ones) limit = (top | (one - 1)) << f.padding_bits;
-  }
+        span(f.max_exponent() - f.min_exponent()) {}
   static constexpr bool suits(const Format& f) {
     return f.floating && f.has_sign && f.storage_bits <= 32 && f.non_finite != NonFinite::nan_negative_zero;
   }

@@ -134,6 +134,10 @@ TEST_P(SmallFormat, HasTheSpecialCodesThatItShould) {
     infinities += number_class == NumberClass::infinity;
     nans += number_class == NumberClass::nan;
     zeros += number_class == NumberClass::zero;
+    if (f.floating && f.non_finite != NonFinite::nan_negative_zero) {
+      const std::uint64_t magnitude = (f.has_sign ? code & f.code_mask() >> 1 : code) >> f.padding_bits;
+      EXPECT_EQ(decode(f, code).is_finite(), magnitude < f.first_non_finite()) << code;
+    }
   }
   const int signs = f.has_sign ? 2 : 1;
   switch (f.non_finite) {

@@ -56,6 +56,13 @@ struct Format {
     return top_is_special ? top - 1 : top;
   }
   constexpr bool has_infinity() const { return floating && non_finite == NonFinite::ieee; }
+  /// Of floating-point formats: codes without sign and padding from this on are infinities or NaNs; one past the last
+  /// if there are none (or −0 alone).
+  constexpr std::uint64_t first_non_finite() const {
+    const std::uint64_t end = std::uint64_t{1} << (exponent_bits + fraction_bits);
+    if (non_finite == NonFinite::ieee) return end - (std::uint64_t{1} << fraction_bits);
+    return non_finite == NonFinite::nan_all_ones ? end - 1 : end;
+  }
   constexpr int storage_bytes() const { return (storage_bits + 7) / 8; }
   constexpr std::uint64_t code_mask() const {
     return storage_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << storage_bits) - 1;
