@@ -18,6 +18,18 @@ int fail(tcnum::ExitStatus status, std::string message) {
   return status;
 }
 
+/// An option of the command that took another option for its value, in words; empty if none did.
+std::string misread_option(const CLI::App& command) {
+  for (const CLI::Option* each : command.get_options()) {
+    for (const std::string& value : each->results()) {
+      if (value.starts_with('-') && command.get_option_no_throw(value) != nullptr) {
+        return fmt::format("{} needs a value, and {} is an option", each->get_name(), value);
+      }
+    }
+  }
+  return "";
+}
+
 int run(int argc, char** argv) {
   CLI::App app("tcnum tells, with evidence, what a tensor core computes, and computes the same bits without one.",
                "tcnum");
@@ -50,8 +62,10 @@ int run(int argc, char** argv) {
       return fail(tcnum::kWrongInput,
                   fmt::format("{} is no command; right would be one of {}", strays.front(), fmt::join(known, ", ")));
     }
-    return fail(tcnum::kWrongInput, fmt::format("{}; `tcnum {}--help` shows what would be right", error.what(),
-                                                chosen.empty() ? std::string() : chosen.front()->get_name() + " "));
+    const std::string misread = chosen.empty() ? "" : misread_option(*chosen.front());
+    return fail(tcnum::kWrongInput,
+                fmt::format("{}; `tcnum {}--help` shows what would be right", misread.empty() ? error.what() : misread,
+                            chosen.empty() ? std::string() : chosen.front()->get_name() + " "));
   }
   const int status = action();
   tcnum::finish_stdout();
