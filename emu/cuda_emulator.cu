@@ -38,11 +38,10 @@ class Findings {
   /// To the digest: the hardware's result of a problem, or those of a patch that begins with it.
   __device__ void add(std::uint64_t index, std::uint64_t observed) { digest_ += stream::hash_of(index, observed); }
   __device__ void add(std::uint64_t index, const PatchCodes& observed) {
-    const stream::IndexHash first(index);
+    stream::IndexHash row(index);
     TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-        digest_ += first.with(i * tiles_.shape.n + j, observed.code[i][j]);
-      }
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) digest_ += row.with(j, observed.code[i][j]);
+      row.advance(tiles_.shape.n);
     }
   }
   __device__ void disagree(std::uint64_t index) {
@@ -111,7 +110,7 @@ struct Lines {
       special[threadIdx.x] = 0;
     }
   }
-  __device__ void add(unsigned line, const portable::Places& places) {
+  __device__ void add(int line, const portable::Places& places) {
     atomicOr(&negative[line], places.negative);
     atomicOr(&zero[line], places.zero);
     if (places.special != 0) atomicOr(&special[line], places.special);
@@ -140,38 +139,48 @@ struct Sides {
          lines[1].special,  d.b.fraction_bits};
   }
 
-  /// A thread takes so many places of its line apart together, of which k is a multiple, and then others so far on.
-  static constexpr unsigned kAtOnce = 4, kStep = kThreads / kSide * kAtOnce;
-  __device__ static unsigned own_line() { return threadIdx.x % kSide; }
-  __device__ static unsigned first_place() { return threadIdx.x / kSide * kAtOnce; }
-
   __device__ void load_a(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile) const {
-    const unsigned line = own_line();
-    const int bytes = d.a.storage_bytes();
-    const std::uint64_t from = tiles.a_index(tile, static_cast<int>(line), 0);
-    for (unsigned k = first_place(); k < static_cast<unsigned>(d.k); k += kStep) {
-      const auto codes = load_row<kAtOnce>(tiles.a, from + k, bytes);
-      lines[0].add(line, a.put(d.a_fields, static_cast<int>(line), d.place + k, codes.code));
-    }
+    each_run(d, [&]<int kCount>(int line, int k) {
+      const auto codes = load_row<kCount>(tiles.a, tiles.a_index(tile, line, k), d.a.storage_bytes());
+      lines[0].add(line, a.put(d.a_fields, line, d.place[k], codes.code));
+    });
   }
   /// Columns beyond the last are zero.
   __device__ void load_b(const PortableDatapath& d, const StreamTiles& tiles, std::uint64_t tile,
                          int first_column) const {
-    const unsigned line = own_line(), pitch = tiles.tile_n.divisor;
-    const int column = first_column + static_cast<int>(line), bytes = d.b.storage_bytes();
-    const std::uint64_t from = tiles.b_index(tile, 0, column);
-    for (unsigned k = first_place(); k < static_cast<unsigned>(d.k); k += kStep) {
-      std::uint32_t codes[kAtOnce] = {};
+    const unsigned pitch = tiles.tile_n.divisor;
+    const int bytes = d.b.storage_bytes();
+    each_run(d, [&]<int kCount>(int line, int k) {
+      const int column = first_column + line;
+      const std::uint64_t from = tiles.b_index(tile, 0, column);
+      std::uint32_t codes[kCount] = {};
       if (column < tiles.shape.n) {
-        unsigned at[kAtOnce];
-        TCNUM_UNROLL for (unsigned e = 0; e < kAtOnce; ++e) at[e] =
-            static_cast<unsigned>(tiles.row_of_b(tile, static_cast<int>(k + e))) * pitch;
+        unsigned at[kCount];
+        TCNUM_UNROLL for (int e = 0; e < kCount; ++e) at[e] =
+            static_cast<unsigned>(tiles.row_of_b(tile, k + e)) * pitch;
         with_code_of(bytes, [&]<class Code>() {
-          TCNUM_UNROLL for (unsigned e = 0; e < kAtOnce; ++e) codes[e] =
-              static_cast<const Code*>(tiles.b)[from + at[e]];
+          TCNUM_UNROLL for (int e = 0; e < kCount; ++e) codes[e] = static_cast<const Code*>(tiles.b)[from + at[e]];
         });
       }
-      lines[1].add(line, b.put(d.b_fields, static_cast<int>(line), d.place + k, codes));
+      lines[1].add(line, b.put(d.b_fields, line, d.place[k], codes));
+    });
+  }
+
+ private:
+  /// Calls with this thread's line and each k from which on it takes kCount codes apart together.
+  template <class With>
+  __device__ static void each_run(const PortableDatapath& d, const With& with) {
+    if (d.in_runs)
+      each_run<PortableDatapath::kRun>(d.k, with);
+    else
+      each_run<1>(d.k, with);
+  }
+  template <int kCount, class With>
+  __device__ static void each_run(int k, const With& with) {
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 1
+    for (int at = thread / kSide * kCount; at < k; at += kThreads / kSide * kCount) {
+      with.template operator()<kCount>(thread % kSide, at);
     }
   }
 };

@@ -45,7 +45,7 @@ struct PatchNode {
   std::uint32_t places = 0;  ///< of its products, as bits
   bool takes_c = false, takes_before = false, is_pair = false;
   bool before_is_half = false;  ///< the result before has 16 bits, not 32
-  int alignment = kLowest;  ///< at least this
+  int alignment = kLowest;      ///< at least this
   /// As high words: the least exponents that c and the result before take part with, unless they are zero.
   std::uint32_t c_floor = 0, before_floor = 0;
   std::uint32_t grid = 0;  ///< from an alignment to 1.5 · 2^52 units of the sum, as high words
@@ -78,7 +78,10 @@ struct PortableDatapath {
   int k = 0, nodes = 0;
   PortableNode node[kMostNodes];
   std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side
-  bool takes_patches = false;               ///< patches give every result that is ordinary
+  /// Whether each four products, from a multiple of four on, have places side by side, and so too.
+  bool in_runs = false;
+  static constexpr int kRun = 4;
+  bool takes_patches = false;  ///< patches give every result that is ordinary
   static constexpr int kMostPatchNodes = 8;
   PatchNode patch[kMostPatchNodes];
 };

@@ -100,12 +100,15 @@ struct Side {
     return static_cast<std::uint32_t>(x < 0 ? -x : x);
   }
 
-  /// Takes codes of a line apart, of which number i goes to place[i]. What it returns is to be added to the line's.
+  /// Takes codes of a line apart, which go to `first` and the places behind it; the bits of those lie in one word. What
+  /// it returns is to be added to the line's.
   template <int kCount>
-  TCNUM_HOST_DEVICE Places put(const PortableFields& fields, int line, const std::uint16_t* place,
+  TCNUM_HOST_DEVICE Places put(const PortableFields& fields, int line, int first,
                                const std::uint32_t (&code)[kCount]) const {
     const int up = 32 - fields.storage_bits, down = up + fields.padding_bits;
     const double scale = power_of_two(kBias - fields.bias);
+    double* const values = value + value_at(first, line);
+    Exponent* const exponents = exponent + first * kLines + line;
     Places places;
     bool any_special = false;
     TCNUM_UNROLL for (int i = 0; i < kCount; ++i) {
@@ -115,30 +118,33 @@ struct Side {
       const std::uint32_t fraction = magnitude << (kHighFraction - fields.fraction_bits);
       const std::uint32_t high = magnitude < fields.smallest ? 0 : high_word(from_words(fraction, 0) * scale);
       const int own = static_cast<int>(high >> kHighFraction) - kBias, raised = own < fields.floor ? fields.floor : own;
-      put(place[i], line, high | (top & kSignBit), kOrdinary, high == 0 ? kNoExponent : raised);
-      const std::uint32_t bit = 1u << place[i] % 32;
-      places.negative |= (top & kSignBit) != 0 ? bit : 0;
-      places.zero |= high == 0 ? bit : 0;
+      values[i * kLines] = from_words(high | (top & kSignBit), kOrdinary);
+      exponents[i * kLines] = copies(high == 0 ? kNoExponent : raised);
+      places.negative |= top >> 31 << i;
+      places.zero |= high == 0 ? 1u << i : 0;
     }
-    if (any_special) put_special(fields, line, place, code, places);
+    places.negative <<= first % 32;
+    places.zero <<= first % 32;
+    if (any_special) put_special(fields, line, first, code, places);
     return places;
   }
 
  private:
-  TCNUM_HOST_DEVICE void put(int place, int line, std::uint32_t high, std::uint32_t low, int its_exponent) const {
-    value[value_at(place, line)] = from_words(high, low);
-    exponent[place * kLines + line] = static_cast<Exponent>(kIsA ? twice(its_exponent) : its_exponent);
+  TCNUM_HOST_DEVICE static Exponent copies(int its_exponent) {
+    return static_cast<Exponent>(kIsA ? twice(its_exponent) : its_exponent);
   }
   template <int kCount>
-  TCNUM_HOST_DEVICE void put_special(const PortableFields& fields, int line, const std::uint16_t* place,
+  TCNUM_HOST_DEVICE void put_special(const PortableFields& fields, int line, int first,
                                      const std::uint32_t (&code)[kCount], Places& places) const {
     for (int i = 0; i < kCount; ++i) {
-      const std::uint32_t top = code[i] << (32 - fields.storage_bits), bit = 1u << place[i] % 32;
+      const int place = first + i;
+      const std::uint32_t top = code[i] << (32 - fields.storage_bits), bit = 1u << place % 32;
       const std::uint32_t magnitude = (top & ~kSignBit) >> (32 - fields.storage_bits + fields.padding_bits);
       if (magnitude < fields.first_special) continue;
       const bool is_infinity = magnitude == fields.infinity;
       const std::uint32_t high = is_infinity ? static_cast<std::uint32_t>(kBias) << kHighFraction : 0;
-      put(place[i], line, high | (top & kSignBit), kSpecial, is_infinity ? 0 : kNoExponent);
+      value[value_at(place, line)] = from_words(high | (top & kSignBit), kSpecial);
+      exponent[place * kLines + line] = copies(is_infinity ? 0 : kNoExponent);
       places.special |= bit;
       places.zero |= is_infinity ? 0 : bit;
     }

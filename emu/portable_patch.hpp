@@ -279,14 +279,15 @@ TCNUM_HOST_DEVICE PatchRest patch(const PortableDatapath& d, const SideA& a, int
           std::int32_t alignment = high_word_of(alignments[i][j / 2], j % 2);
           std::uint32_t negatives = count_bits((a.negative[row + i] ^ b.negative[column + j]) & node.places);
           const float own_c = takes_c ? value_of<Code>(c.code[i][j]) : 0.0f;
-          const bool c_is_special = takes_c && !finite(own_c);
-          any_special |= c_is_special;
-          // No number must not look like an overflow.
-          const PatchTerm of_c(kSeveral && c_is_special ? 0.0f : own_c), of_before(takes_before ? before(i, j) : 0.0f);
+          // No number must not look like an overflow of a sum on the way.
+          const bool c_is_left_out = kSeveral && takes_c && !finite(own_c);
+          const PatchTerm of_c(c_is_left_out ? 0.0f : own_c), of_before(takes_before ? before(i, j) : 0.0f);
           if (takes_c) {
             of_c.raise(alignment, node.c_floor);
             negatives += of_c.negative();
           }
+          // Numbers have smaller exponents.
+          any_special |= c_is_left_out || alignment >= static_cast<std::int32_t>(PatchTerm::kTop);
           if (takes_before) {
             of_before.raise(alignment, node.before_floor);
             negatives += of_before.negative();

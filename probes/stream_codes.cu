@@ -342,6 +342,18 @@ __device__ void make_operands(const StreamShape& shape, const NarrowRecipe& reci
   }
 }
 
+/// Two of the accumulators that a tile has, by each thread.
+template <bool kPlain>
+__device__ void draw_accumulators(const stream::Recipe& r, const NarrowRecipe& recipe, std::uint64_t tile,
+                                  const stream::Frame& frame, std::uint32_t* accumulators) {
+  static_assert(stream::kAccumulators == 2 * kStreamThreads);
+  const stream::Block block = recipe.keys.block(tile, Role::c, threadIdx.x);
+  TCNUM_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
+    accumulators[2 * threadIdx.x + e] =
+        stream::narrow_accumulator<kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
+  }
+}
+
 /// c of a tile, whose operands are there: a thread has four columns of four rows at a time. Both lie in one instruction
 /// tile.
 template <class Code>
@@ -395,12 +407,10 @@ __device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& re
   make_operands<Role::a>(r.shape, recipe, tiles, t, frame, slots);
   make_operands<Role::b>(r.shape, recipe, tiles, t, frame, slots);
   if (frame.cancelled_slot < 0) {
-    static_assert(stream::kAccumulators == 2 * kStreamThreads);
-    const stream::Block block = recipe.keys.block(tiles.first + t, Role::c, static_cast<std::uint32_t>(thread));
-    TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
-      accumulators[2 * thread + e] = stream::narrow_accumulator(recipe.c, frame, r.distribution,
-                                                                stream::words_of(block, static_cast<std::uint32_t>(e)));
-    }
+    if (stream::has_plain_accumulators(frame))
+      draw_accumulators<true>(r, recipe, tiles.first + t, frame, accumulators);
+    else
+      draw_accumulators<false>(r, recipe, tiles.first + t, frame, accumulators);
     // The first ones again: a quad does not begin anew in its middle.
     if (thread < kQuad / 2) {
       TCNUM_UNROLL for (int e = 0; e < 2; ++e) {

@@ -161,11 +161,20 @@ TCNUM_HOST_DEVICE std::uint32_t narrow_operand(const NarrowFormat& f, const Fram
   return code;
 }
 
-/// accumulator_code().
-TCNUM_HOST_DEVICE inline std::uint32_t narrow_accumulator(const NarrowFormat& f, const Frame& frame,
-                                                          Distribution distribution, const Words& w) {
+/// Whether c is always a number of the frame's range, or zero.
+TCNUM_HOST_DEVICE inline bool has_plain_accumulators(const Frame& frame) {
+  return frame.draw == Draw::number && frame.c_special == 0 && !frame.c_largest;
+}
+/// accumulator_code(). kPlain: the frame has plain accumulators.
+template <bool kPlain>
+TCNUM_HOST_DEVICE std::uint32_t narrow_accumulator(const NarrowFormat& f, const Frame& frame, Distribution distribution,
+                                                   const Words& w) {
   const bool all_negative = frame.fixed_signs && distribution == Distribution::signed_zeros;
   const std::uint32_t sign = f.sign_if(all_negative || w.negative());
+  if constexpr (kPlain) {
+    const std::uint32_t code = narrow_number(f, w, frame.c, sign);
+    return w.chance() < frame.c_zero ? sign : code;
+  }
   if (w.chance() < frame.c_special) return narrow_special(f.format, w);
   if (w.chance() < frame.c_zero) return sign;
   if (frame.c_largest) return f.assemble(sign, f.lowest + f.span, f.one - 1, ~0u);

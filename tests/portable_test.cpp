@@ -33,12 +33,21 @@ struct SideArrays {
         special(Side::kLines),
         side{value.data(), exponent.data(), negative.data(),
              zero.data(),  special.data(),  (kIsA ? d.a : d.b).fraction_bits} {
+    if (d.in_runs)
+      fill<PortableDatapath::kRun>(d, tiles);
+    else
+      fill<1>(d, tiles);
+  }
+  template <std::size_t kAtOnce>
+  void fill(const PortableDatapath& d, const Tiles& tiles) {
     for (std::size_t r = 0; r < (kIsA ? kRows : kColumns); ++r) {
-      for (std::size_t k = 0; k < tiles.k; ++k) {
-        const std::uint32_t code[] = {
-            static_cast<std::uint32_t>(kIsA ? tiles.a[tiles.a_index(0, r, k)] : tiles.b[tiles.b_index(0, k, r)])};
-        const portable::Places places =
-            side.put(kIsA ? d.a_fields : d.b_fields, static_cast<int>(r), d.place + k, code);
+      for (std::size_t k = 0; k < tiles.k; k += kAtOnce) {
+        std::uint32_t code[kAtOnce];
+        for (std::size_t e = 0; e < kAtOnce; ++e) {
+          code[e] = static_cast<std::uint32_t>(kIsA ? tiles.a[tiles.a_index(0, r, k + e)]
+                                                    : tiles.b[tiles.b_index(0, k + e, r)]);
+        }
+        const portable::Places places = side.put(kIsA ? d.a_fields : d.b_fields, static_cast<int>(r), d.place[k], code);
         negative[r] |= places.negative;
         zero[r] |= places.zero;
         special[r] |= places.special;
