@@ -7,6 +7,7 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -438,12 +439,17 @@ int verify_campaign(const VerifyOptions& options) {
     }
   }
   line.clear();
-  std::set<std::string> instructions, sources;
+  std::set<std::string> instructions;
+  std::map<std::string, std::set<std::string>> dates;  // by device and software
   std::uint64_t remembered = 0;
   for (const CampaignRecord& r : records) {
     instructions.insert(r.instruction);
-    sources.insert(fmt::format("{} (driver {}, CUDA {}, {})", r.device, r.driver, r.cuda, r.date));
+    dates[fmt::format("{} (driver {}, CUDA {}, ", r.device, r.driver, r.cuda)].insert(r.date);
     remembered += r.count;
+  }
+  std::vector<std::string> sources;
+  for (const auto& [source, days] : dates) {
+    sources.push_back(source + *days.begin() + (days.size() > 1 ? " to " + *days.rbegin() : "") + ")");
   }
   if (checked == 0 && !interrupted) {
     throw InputError(fmt::format("{}: holds no chunk that was asked for{}", options.campaign,
