@@ -65,10 +65,36 @@ __device__ Bits<kCodeBits> extract(Register reg, int place) {
   return static_cast<Bits<kCodeBits>>(reg >> (place * kCodeBits));
 }
 
-/// Accumulators come in pairs, side by side in a row.
+/// A thread's accumulators come in pairs, side by side in a row. Number i is at place at(i) of rows of so many, counted
+/// from number 0 on, which is at `from` or `to`.
 template <class Accumulator>
 struct alignas(2 * sizeof(Accumulator)) AccumulatorPair {
   Accumulator of[2];
 };
+template <int kBits, int kCount, int kPitch, class Register, int kRegisters, class At>
+__device__ void load_accumulators(Register (&registers)[kRegisters], const Bits<kBits>* from, const At& at) {
+  constexpr int kPerRegister = kCodesPerRegister<Register, kBits>;
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) registers[r] = 0;
+#pragma unroll
+  for (int i = 0; i < kCount; i += 2) {
+    const Element place = at(i);
+    const auto pair = *reinterpret_cast<const AccumulatorPair<Bits<kBits>>*>(from + place.row * kPitch + place.column);
+#pragma unroll
+    for (int e = 0; e < 2; ++e) insert<kBits>(registers[(i + e) / kPerRegister], (i + e) % kPerRegister, pair.of[e]);
+  }
+}
+template <int kBits, int kCount, int kPitch, class Register, int kRegisters, class At>
+__device__ void store_accumulators(const Register (&registers)[kRegisters], Bits<kBits>* to, const At& at) {
+  constexpr int kPerRegister = kCodesPerRegister<Register, kBits>;
+#pragma unroll
+  for (int i = 0; i < kCount; i += 2) {
+    const Element place = at(i);
+    AccumulatorPair<Bits<kBits>> pair;
+#pragma unroll
+    for (int e = 0; e < 2; ++e) pair.of[e] = extract<kBits>(registers[(i + e) / kPerRegister], (i + e) % kPerRegister);
+    *reinterpret_cast<AccumulatorPair<Bits<kBits>>*>(to + place.row * kPitch + place.column) = pair;
+  }
+}
 
 }  // namespace tcnum

@@ -35,9 +35,11 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
     using Code = typename Op::Code;
     using Accumulator = typename Op::Accumulator;
     using Register = typename Op::Register;
-    using Pair = AccumulatorPair<Accumulator>;
     constexpr MmaGeometry kGeometry = Op::kGeometry;
-    constexpr int kPerRegister = Op::kAccumulatorsPerRegister;
+    constexpr auto accumulator_at = [](int i) {
+      constexpr MmaGeometry kOwn = Op::kGeometry;
+      return kOwn.c(0, i);
+    };
     constexpr int kWarpSize = 32, kWarps = kThreads / kWarpSize;
 
     const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -66,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
         const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + c_at;
         Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + c_at;
 
-        Register b[Op::kBRegisters] = {}, c[Op::kDRegisters] = {}, d[Op::kDRegisters];
+        Register b[Op::kBRegisters] = {}, c[Op::kDRegisters], d[Op::kDRegisters];
 #pragma unroll
         for (int r = 0; r < Op::kBRegisters; ++r) {
 #pragma unroll
@@ -75,31 +77,14 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
             insert<Op::kCodeBits>(b[r], e, from_b[at.row * kColumns + at.column]);
           }
         }
-#pragma unroll
-        for (int i = 0; i < kGeometry.accumulators(); i += 2) {
-          const Element at = kGeometry.c(0, i);  // from the lane's first one on
-          const auto pair = *reinterpret_cast<const Pair*>(from_c + at.row * kColumns + at.column);
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            insert<Op::kAccumulatorBits>(c[(i + e) / kPerRegister], (i + e) % kPerRegister, pair.of[e]);
-          }
-        }
+        load_accumulators<Op::kAccumulatorBits, kGeometry.accumulators(), kColumns>(c, from_c, accumulator_at);
 
         if constexpr (kGeometry.sparse)
           issue_with_selector<Op>(d, a, b, c, metadata, tiles.variant);
         else
           Op::issue(d, a, b, c);
 
-#pragma unroll
-        for (int i = 0; i < kGeometry.accumulators(); i += 2) {
-          const Element at = kGeometry.c(0, i);
-          Pair pair;
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            pair.of[e] = extract<Op::kAccumulatorBits>(d[(i + e) / kPerRegister], (i + e) % kPerRegister);
-          }
-          *reinterpret_cast<Pair*>(to_d + at.row * kColumns + at.column) = pair;
-        }
+        store_accumulators<Op::kAccumulatorBits, kGeometry.accumulators(), kColumns>(d, to_d, accumulator_at);
       }
     }
   }

@@ -196,8 +196,7 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using Code = typename Op::Code;
   using Accumulator = typename Op::Accumulator;
-  using Pair = AccumulatorPair<Accumulator>;
-  constexpr int kPerRegister = Op::kAccumulatorsPerRegister;
+  constexpr auto accumulator_at = [](int i) { return wgmma_accumulator(0, i); };
   constexpr MmaGeometry kGeometry = Op::kGeometry;
   constexpr Code kSign = static_cast<Code>(Code{1} << (Op::kCodeBits - 1));
 
@@ -225,16 +224,8 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
     // B is K × N in global memory; its columns are the rows here.
     fill_shared<Op>(shared_b, b_layout, Op::kN, Op::kK, variant == kNegatedB ? kSign : Code{0},
                     [&](int row, int k) { return from_b[k * Op::kN + row]; });
-    typename Op::Register d[Op::kDRegisters] = {};
-#pragma unroll
-    for (int i = 0; i < Op::kAccumulators; i += 2) {
-      const Element at = wgmma_accumulator(0, i);  // from the thread's first one on
-      const auto pair = *reinterpret_cast<const Pair*>(from_c + at.row * Op::kN + at.column);
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        insert<Op::kAccumulatorBits>(d[(i + e) / kPerRegister], (i + e) % kPerRegister, pair.of[e]);
-      }
-    }
+    typename Op::Register d[Op::kDRegisters];
+    load_accumulators<Op::kAccumulatorBits, Op::kAccumulators, Op::kN>(d, from_c, accumulator_at);
     std::uint32_t metadata = 0;
     if constexpr (Op::kSparse) {
       const std::uint8_t* const positions = static_cast<const std::uint8_t*>(tiles.e) + a_tile;
@@ -265,16 +256,7 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
     issue_wgmma<Op>(d, a_layout.descriptor(shared_a), b_layout.descriptor(shared_b), a_registers, metadata,
                     has_c ? 1 : 0, variant);
 
-#pragma unroll
-    for (int i = 0; i < Op::kAccumulators; i += 2) {
-      const Element at = wgmma_accumulator(0, i);
-      Pair pair;
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        pair.of[e] = extract<Op::kAccumulatorBits>(d[(i + e) / kPerRegister], (i + e) % kPerRegister);
-      }
-      *reinterpret_cast<Pair*>(to_d + at.row * Op::kN + at.column) = pair;
-    }
+    store_accumulators<Op::kAccumulatorBits, Op::kAccumulators, Op::kN>(d, to_d, accumulator_at);
     __syncthreads();  // all warps have read shared memory before it is filled again
   }
 #else
