@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
   __shared__ Leftovers leftovers;
   const Sides sides(d, lines);
   Findings findings(tiles, result);
-  // A warp has 4 × 8 patches: lanes that read one column's numbers in one go are neighbours of few others.
+  // A warp has 4 × 8 patches: where a tile has few columns, fewer of its lanes are idle than in a row of patches.
   constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
   constexpr unsigned kWarpsAcross = kSide / (kWarpAcross * kPatchColumns);
   static_assert(kSide / kPatchRows * (kSide / kPatchColumns) == kThreads);
