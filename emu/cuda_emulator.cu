@@ -170,8 +170,10 @@ struct Sides {
   /// Calls with this thread's line and each k from which on it takes kCount codes apart together.
   template <class With>
   __device__ static void each_run(const PortableDatapath& d, const With& with) {
-    if (d.in_runs)
-      each_run<PortableDatapath::kRun>(d.k, with);
+    if (d.run == 4)
+      each_run<4>(d.k, with);
+    else if (d.run == 2)
+      each_run<2>(d.k, with);
     else
       each_run<1>(d.k, with);
   }

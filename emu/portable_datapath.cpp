@@ -267,10 +267,13 @@ PortableDatapath make(const Datapath& datapath) {
       check_sum(unit);
     }
   }
-  to.in_runs = to.k % PortableDatapath::kRun == 0;
-  for (int i = 0; i < to.k; ++i) {
-    const int first = to.place[i - i % PortableDatapath::kRun], within = i % PortableDatapath::kRun;
-    if (first % PortableDatapath::kRun != 0 || to.place[i] != first + within) to.in_runs = false;
+  for (const int run : {4, 2}) {
+    bool all = to.k % run == 0;
+    for (int i = 0; i < to.k; ++i) {
+      const int first = to.place[i - i % run];
+      all = all && first % run == 0 && to.place[i] == first + i % run;
+    }
+    if (all) to.run = std::max(to.run, run);
   }
   to.takes_patches = to.kind == PortableDatapath::Kind::sums && make_patches(to);
   return to;

@@ -78,9 +78,8 @@ struct PortableDatapath {
   int k = 0, nodes = 0;
   PortableNode node[kMostNodes];
   std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side
-  /// Whether each four products, from a multiple of four on, have places side by side, and so too.
-  bool in_runs = false;
-  static constexpr int kRun = 4;
+  /// 4, 2 or 1: each so many products, from a multiple of it on, have places side by side, from a multiple of it on.
+  int run = 1;
   bool takes_patches = false;  ///< patches give every result that is ordinary
   static constexpr int kMostPatchNodes = 8;
   PatchNode patch[kMostPatchNodes];

@@ -33,8 +33,10 @@ struct SideArrays {
         special(Side::kLines),
         side{value.data(), exponent.data(), negative.data(),
              zero.data(),  special.data(),  (kIsA ? d.a : d.b).fraction_bits} {
-    if (d.in_runs)
-      fill<PortableDatapath::kRun>(d, tiles);
+    if (d.run == 4)
+      fill<4>(d, tiles);
+    else if (d.run == 2)
+      fill<2>(d, tiles);
     else
       fill<1>(d, tiles);
   }
@@ -113,6 +115,7 @@ void expect_portable_equals_exact(const Datapath& datapath, Tiles tiles) {
     }
   }
   RC_CLASSIFY(d.takes_patches, "patches");
+  RC_CLASSIFY(d.run == 2, "products in twos");
   if (!d.takes_patches) return;
   const auto expect_patch = [&]<class Code>() {
     const auto read_c = [&] { return c; };
