@@ -61,7 +61,7 @@ class Findings {
   unsigned long long digest_ = 0;
 };
 
-extern __shared__ __align__(16) unsigned char shared_memory[];
+TCNUM_SHARED_MEMORY(shared_memory);
 
 /// Calls with the type of codes of so many bytes, at most four.
 template <class With>
@@ -238,7 +238,10 @@ struct TileBytes {
     for (unsigned at = threadIdx.x * kLine; at < all; at += kThreads * kLine) {
       int which = 0;
       TCNUM_UNROLL for (int i = 1; i < kMatrices; ++i) which += at >= first[i] ? 1 : 0;
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(matrix[which] + tile * bytes[which] + (at - first[which])));
+      [[maybe_unused]] const char* const line = matrix[which] + tile * bytes[which] + (at - first[which]);
+#ifdef __CUDA_ARCH__
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+#endif
     }
   }
 };

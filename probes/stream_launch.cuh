@@ -8,6 +8,11 @@
 
 namespace tcnum {
 
+#ifdef __CUDACC__
+
+/// Declares a block's memory, as much as its launch says.
+#define TCNUM_SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
+
 /// Launches as many blocks as run side by side, but at most one for each of `pieces`: with more, the last to come would
 /// have the GPU to themselves. What CUDA says of it.
 template <class... Parameters, class... Arguments>
@@ -28,5 +33,20 @@ cudaError_t launch_resident(void (*kernel)(Parameters...), int threads, std::siz
       arguments...);
   return cudaGetLastError();
 }
+
+#else  // on a CPU: tests/cuda_on_cpu
+
+#define TCNUM_SHARED_MEMORY(name) alignas(16) static unsigned char name[std::size_t{1} << 20]
+
+template <class... Parameters, class... Arguments>
+static cudaError_t launch_resident(void (*kernel)(Parameters...), int threads, std::size_t, std::uint64_t pieces,
+                                   const Arguments&... arguments) {
+  constexpr std::uint64_t kBlocks = 2;
+  cuda_on_cpu::launch(kernel, static_cast<unsigned>(std::min(kBlocks, pieces)), static_cast<unsigned>(threads),
+                      arguments...);
+  return cudaSuccess;
+}
+
+#endif
 
 }  // namespace tcnum

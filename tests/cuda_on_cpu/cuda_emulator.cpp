@@ -1,0 +1,1 @@
+#include "../../emu/cuda_emulator.cu"

@@ -1,0 +1,100 @@
+// As much of CUDA as the kernels of streams want, on a CPU: they are tested, also with sanitizers, where no GPU is.
+// Each thread of a block is a thread; the blocks of a grid run one after the other, so that a block's shared memory can
+// be static.
+#pragma once
+
+#include <atomic>
+#include <barrier>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#define __host__
+#define __device__
+#define __global__
+#define __shared__ static
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+// A program may have the kernels for the GPU too.
+#define launch_stream_codes launch_stream_codes_on_cpu
+#define launch_comparison launch_comparison_on_cpu
+
+enum cudaError_t { cudaSuccess };
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
+struct Dimension {
+  unsigned x = 0;
+};
+inline thread_local Dimension threadIdx, blockIdx, gridDim;
+
+namespace cuda_on_cpu {
+
+inline constexpr unsigned kWarp = 32;
+
+/// What a block's threads meet in.
+struct Block {
+  explicit Block(unsigned threads) : all(threads), exchanged(threads) {
+    for (unsigned at = 0; at < threads; at += kWarp) warps.push_back(std::make_unique<std::barrier<>>(kWarp));
+  }
+  std::barrier<> all;
+  std::vector<std::unique_ptr<std::barrier<>>> warps;
+  std::vector<std::uint64_t> exchanged;
+  std::atomic<int> any = 0;
+};
+inline Block* block = nullptr;
+
+/// Calls the kernel in every thread of every block.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, const Arguments&... arguments) {
+  for (unsigned b = 0; b < blocks; ++b) {
+    Block own(threads);
+    block = &own;
+    std::vector<std::jthread> running;
+    for (unsigned t = 0; t < threads; ++t) {
+      running.emplace_back([&, t] {
+        threadIdx.x = t;
+        blockIdx.x = b;
+        gridDim.x = blocks;
+        kernel(arguments...);
+      });
+    }
+  }
+}
+
+}  // namespace cuda_on_cpu
+
+inline void __syncthreads() { cuda_on_cpu::block->all.arrive_and_wait(); }
+inline int __syncthreads_or(int predicate) {
+  cuda_on_cpu::Block& block = *cuda_on_cpu::block;
+  if (predicate != 0) block.any = 1;
+  __syncthreads();
+  const int any = block.any;
+  __syncthreads();
+  if (threadIdx.x == 0) block.any = 0;
+  __syncthreads();
+  return any;
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int lane_mask) {
+  cuda_on_cpu::Block& block = *cuda_on_cpu::block;
+  std::barrier<>& warp = *block.warps[threadIdx.x / cuda_on_cpu::kWarp];
+  block.exchanged[threadIdx.x] = value;
+  warp.arrive_and_wait();
+  const T other = static_cast<T>(block.exchanged[threadIdx.x ^ static_cast<unsigned>(lane_mask)]);
+  warp.arrive_and_wait();
+  return other;
+}
+template <class T>
+T atomicAdd(T* to, T x) {
+  return std::atomic_ref(*to).fetch_add(x);
+}
+template <class T>
+T atomicOr(T* to, T x) {
+  return std::atomic_ref(*to).fetch_or(x);
+}
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }

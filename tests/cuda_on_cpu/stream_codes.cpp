@@ -1,0 +1,1 @@
+#include "../../probes/stream_codes.cu"
