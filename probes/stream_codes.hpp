@@ -271,7 +271,9 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer(const Format& f, const Words& w, 
   }
   int bits = range.low + w.exponent(range.span);
   if (bits > f.fraction_bits) bits = f.fraction_bits;
-  const auto magnitude = static_cast<std::int64_t>(mixed >> 16 & detail::low_mask(bits));
+  // Of a slot that asks for fewer bits than none: any number, cut to the format's range.
+  const std::uint64_t kept = bits < 0 ? ~std::uint64_t{0} : detail::low_mask(bits);
+  const auto magnitude = static_cast<std::int64_t>(mixed >> 16 & kept);
   return integer_code(f, negative && f.has_sign ? -magnitude : magnitude);
 }
 
