@@ -1,6 +1,6 @@
-// As much of CUDA as the kernels of streams want, on a CPU: they are tested, also with sanitizers, where no GPU is.
-// Each thread of a block is a thread; the blocks of a grid run one after the other, so that a block's shared memory can
-// be static.
+// As much of CUDA as the kernels of streams want, and what those of mma and wgmma do around their instructions, on a
+// CPU: they are tested, also with sanitizers, where no GPU is. Each thread of a block is a thread; the blocks of a grid
+// run one after the other, so that a block's shared memory can be static.
 #pragma once
 
 #include <atomic>
@@ -96,5 +96,6 @@ template <class T>
 T atomicOr(T* to, T x) {
   return std::atomic_ref(*to).fetch_or(x);
 }
+inline std::uint64_t __cvta_generic_to_shared(const void* shared) { return reinterpret_cast<std::uintptr_t>(shared); }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
