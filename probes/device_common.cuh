@@ -45,7 +45,7 @@ inline constexpr int kCodesPerRegister = static_cast<int>(8 * sizeof(Register)) 
 template <int kCodeBits, class Register>
 __device__ void insert(Register& reg, int place, Bits<kCodeBits> code) {
   constexpr Register kMask = static_cast<Register>(~Register{0}) >> (8 * sizeof(Register) - kCodeBits);
-  reg |= (static_cast<Register>(code) & kMask) << (place * kCodeBits);
+  reg = static_cast<Register>(reg | (static_cast<Register>(code) & kMask) << (place * kCodeBits));
 }
 /// Fills a register with the codes that lie side by side in memory, aligned as it is.
 template <int kCodeBits, class Register>
