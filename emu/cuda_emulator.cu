@@ -170,20 +170,13 @@ struct Sides {
   /// Calls with this thread's line and each k from which on it takes kCount codes apart together.
   template <class With>
   __device__ static void each_run(const PortableDatapath& d, const With& with) {
-    if (d.run == 4)
-      each_run<4>(d.k, with);
-    else if (d.run == 2)
-      each_run<2>(d.k, with);
-    else
-      each_run<1>(d.k, with);
-  }
-  template <int kCount, class With>
-  __device__ static void each_run(int k, const With& with) {
     const int thread = static_cast<int>(threadIdx.x);
+    portable::with_run_of(d, [&]<int kCount>() {
 #pragma unroll 1
-    for (int at = thread / kSide * kCount; at < k; at += kThreads / kSide * kCount) {
-      with.template operator()<kCount>(thread % kSide, at);
-    }
+      for (int k = thread / kSide * kCount; k < d.k; k += kThreads / kSide * kCount) {
+        with.template operator()<kCount>(thread % kSide, k);
+      }
+    });
   }
 };
 
@@ -220,13 +213,12 @@ struct TileBytes {
   unsigned first[kMatrices], all = 0;  ///< bytes of the matrices before, and of all
 
   TileBytes(const StreamTiles& tiles, const PortableDatapath& d) {
-    const StreamShape& shape = tiles.shape;
     const void* const codes[] = {tiles.a, tiles.b, tiles.c, tiles.d};
-    const int size[] = {shape.m * shape.k * d.a.storage_bytes(), shape.n * tiles.depth * d.b.storage_bytes(),
-                        shape.m * shape.n * d.c.storage_bytes(), shape.m * shape.n * d.result.storage_bytes()};
+    const unsigned elements[] = {tiles.a_elements(), tiles.b_elements(), tiles.c_elements(), tiles.c_elements()};
+    const Format formats[] = {d.a, d.b, d.c, d.result};
     for (int i = 0; i < kMatrices; ++i) {
       matrix[i] = static_cast<const char*>(codes[i]);
-      bytes[i] = static_cast<unsigned>(size[i]);
+      bytes[i] = elements[i] * static_cast<unsigned>(formats[i].storage_bytes());
       first[i] = all;
       all += bytes[i];
     }

@@ -55,6 +55,17 @@ TCNUM_HOST_DEVICE inline std::uint32_t twice(int exponent) {
   return static_cast<std::uint32_t>(static_cast<std::uint16_t>(exponent)) * 0x10001u;
 }
 
+/// Calls with the length of a datapath's runs of products.
+template <class With>
+TCNUM_HOST_DEVICE void with_run_of(const PortableDatapath& d, const With& with) {
+  if (d.run == 4)
+    with.template operator()<4>();
+  else if (d.run == 2)
+    with.template operator()<2>();
+  else
+    with.template operator()<1>();
+}
+
 /// Places of a line, as bits: place p of the first 32 is bit p, and others fall on them too.
 struct Places {
   std::uint32_t negative = 0;

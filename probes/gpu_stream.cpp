@@ -24,12 +24,11 @@ class GpuStreamVerifier final : public StreamVerifier {
     check(cudaSetDevice(device_), "cudaSetDevice");
     const stream::Recipe recipe = stream::recipe(in_, distribution, seed);
     StreamTiles tiles(in_);
-    const auto [m, n, k] = tiles.shape;
-    const auto bytes = [](int elements, const Format& f) {
-      return static_cast<std::size_t>(elements) * static_cast<std::size_t>(f.storage_bytes());
+    const auto bytes = [](unsigned elements, const Format& f) {
+      return elements * static_cast<std::size_t>(f.storage_bytes());
     };
-    const std::size_t a = bytes(m * k, recipe.a), b = bytes(n * in_.k, recipe.b), c = bytes(m * n, recipe.c),
-                      d = bytes(m * n, recipe.d);
+    const std::size_t a = bytes(tiles.a_elements(), recipe.a), b = bytes(tiles.b_elements(), recipe.b),
+                      c = bytes(tiles.c_elements(), recipe.c), d = bytes(tiles.c_elements(), recipe.d);
     // Batches of about the same size: a small one at the end would leave much of the GPU idle.
     const std::uint64_t most = std::max<std::uint64_t>(1, kBatchBytes / (a + b + c + d));
     const std::uint64_t batches = std::max<std::uint64_t>(1, (count + most - 1) / most);
@@ -45,10 +44,10 @@ class GpuStreamVerifier final : public StreamVerifier {
     tiles.c = c_.data();
     tiles.d = d_.data();
     if (in_.sparse()) {
-      e_.reserve(batch * static_cast<std::size_t>(m * k));
+      e_.reserve(batch * tiles.a_elements());
       tiles.e = static_cast<std::uint8_t*>(e_.data());
     }
-    const auto rows = static_cast<unsigned>(m / in_.m), columns = static_cast<unsigned>(n / in_.n);
+    const auto rows = static_cast<unsigned>(tiles.shape.m / in_.m), columns = static_cast<unsigned>(tiles.grid_columns);
     for (std::uint64_t done = 0; done < count; done += tiles.count) {
       tiles.first = first_tile + done;
       tiles.count = std::min(batch, count - done);

@@ -50,14 +50,18 @@ struct StreamTiles {
   Divider k, n, tile_m, tile_n;
   int grid_columns;
 
+  /// Elements of a tile's a (and e), b, and c or d.
+  constexpr unsigned a_elements() const { return static_cast<unsigned>(shape.m * shape.k); }
+  constexpr unsigned b_elements() const { return static_cast<unsigned>(shape.n * depth); }
+  constexpr unsigned c_elements() const { return static_cast<unsigned>(shape.problems()); }
+
   /// Indices of elements in all of the tiles' a, b, and c or d. Columns of an instruction tile lie side by side, its
   /// rows tile_n apart.
   constexpr std::uint64_t a_index(std::uint64_t tile, int row, int kk) const {
-    return tile * static_cast<unsigned>(shape.m * shape.k) + static_cast<unsigned>(row * shape.k + kk);
+    return tile * a_elements() + static_cast<unsigned>(row * shape.k + kk);
   }
   constexpr std::uint64_t b_index(std::uint64_t tile, int kk, int column) const {
-    return tile * static_cast<unsigned>(shape.n * depth) + static_cast<unsigned>(kk) * tile_n.divisor +
-           column_of_b(column);
+    return tile * b_elements() + static_cast<unsigned>(kk) * tile_n.divisor + column_of_b(column);
   }
   /// From an element of b's first column to that of another.
   constexpr unsigned column_of_b(int column) const {

@@ -56,8 +56,8 @@ class CudaKernels : public testing::TestWithParam<const char*> {
     tiles_.d = d_.data();
     if (in_.sparse()) tiles_.e = static_cast<std::uint8_t*>(e_.data());
   }
-  static std::size_t bytes(int elements, FormatId id) {
-    return kTiles * static_cast<std::size_t>(elements) * static_cast<std::size_t>(format(id).storage_bytes());
+  static std::size_t bytes(unsigned elements, FormatId id) {
+    return kTiles * elements * static_cast<std::size_t>(format(id).storage_bytes());
   }
   StreamResult compare() {
     StreamResult result{};
@@ -68,10 +68,9 @@ class CudaKernels : public testing::TestWithParam<const char*> {
   const Instruction& in_ = *find_instruction(GetParam());
   const Datapath datapath_ = catalogue(ArchId::sm_90, in_).at(0).datapath;
   const StreamShape shape_ = stream_shape(in_);
-  const DeviceMemory a_{bytes(shape_.m * shape_.k, in_.a)}, b_{bytes(shape_.n * in_.k, in_.b)},
-      c_{bytes(shape_.m * shape_.n, in_.c)}, d_{bytes(shape_.m * shape_.n, in_.d)},
-      e_{kTiles * static_cast<std::size_t>(shape_.m * shape_.k)};
   StreamTiles tiles_{in_};
+  const DeviceMemory a_{bytes(tiles_.a_elements(), in_.a)}, b_{bytes(tiles_.b_elements(), in_.b)},
+      c_{bytes(tiles_.c_elements(), in_.c)}, d_{bytes(tiles_.c_elements(), in_.d)}, e_{kTiles * tiles_.a_elements()};
 };
 
 TEST_P(CudaKernels, MakeTheStreamAndCompareIt) {

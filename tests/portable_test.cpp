@@ -33,12 +33,7 @@ struct SideArrays {
         special(Side::kLines),
         side{value.data(), exponent.data(), negative.data(),
              zero.data(),  special.data(),  (kIsA ? d.a : d.b).fraction_bits} {
-    if (d.run == 4)
-      fill<4>(d, tiles);
-    else if (d.run == 2)
-      fill<2>(d, tiles);
-    else
-      fill<1>(d, tiles);
+    portable::with_run_of(d, [&]<int kAtOnce>() { fill<kAtOnce>(d, tiles); });
   }
   template <std::size_t kAtOnce>
   void fill(const PortableDatapath& d, const Tiles& tiles) {
