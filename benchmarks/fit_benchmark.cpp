@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tcnum/fit.hpp"
+#include "src/fit/fit.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "host_device.hpp"
 #include "tcnum/datapath.hpp"
-#include "tcnum/host_device.hpp"
 
 namespace tcnum {
 
@@ -36,7 +36,8 @@ struct IntegerUnits {
 std::optional<IntegerUnits> integer_units(const Numerics& numerics, const Tree& tree);
 
 /// Applies a unit's steps; sets `overflowed` if that changes the value, else leaves it.
-TCNUM_HOST_DEVICE inline std::int64_t apply_steps(const IntegerUnits::Steps& steps, std::int64_t value, bool& overflowed) {
+TCNUM_HOST_DEVICE inline std::int64_t apply_steps(const IntegerUnits::Steps& steps, std::int64_t value,
+                                                  bool& overflowed) {
   for (int i = 0; i < steps.count; ++i) {
     const IntegerStep& s = steps.step[static_cast<std::size_t>(i)];
     if (s.lowest <= value && value <= s.highest) continue;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "host_device.hpp"
 #include "tcnum/datapath.hpp"
-#include "tcnum/fast.hpp"
-#include "tcnum/host_device.hpp"
+#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 
@@ -62,8 +62,8 @@ TCNUM_HOST_DEVICE inline bool to_infinity(const RoundStep& s, bool negative) {
 template <class U>
 TCNUM_HOST_DEVICE bool overflows(const Rounded<U>& v, int leading, const RoundStep& s) {
   if (leading <= s.max_exponent) return false;
-  const bool lowest = s.twos_complement && v.negative && leading == s.max_exponent + 1 &&
-                      (v.magnitude & (v.magnitude - 1)) == 0;
+  const bool lowest =
+      s.twos_complement && v.negative && leading == s.max_exponent + 1 && (v.magnitude & (v.magnitude - 1)) == 0;
   return !lowest;
 }
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "isa/fragment.hpp"
 #include "kernels.hpp"
 #include "tcnum/format.hpp"
-#include "tcnum/fragment.hpp"
 
 namespace tcnum {
 

@@ -10,6 +10,7 @@
 
 #include "device_memory.hpp"
 #include "gpu.hpp"
+#include "isa/sparsity.hpp"
 #include "kernels.hpp"
 #include "placement.hpp"
 #include "tcnum/error.hpp"
@@ -107,7 +108,7 @@ class GpuOracle final : public Oracle {
     const bool fits = tiles.a_format == instruction_.a && tiles.b_format == instruction_.b &&
                       tiles.c_format == instruction_.c && tiles.d_format == instruction_.d &&
                       tiles.k == static_cast<std::size_t>(instruction_.k) &&
-                      tiles.sparse_group == (instruction_.sparse() ? instruction_.group().size : 0);
+                      tiles.sparse_group == (instruction_.sparse() ? group_of(instruction_).size : 0);
     if (!fits) throw std::logic_error(instruction_.name() + ": tiles of other formats, another k or another sparsity");
     tiles.d = Codes(format(instruction_.d).storage_bytes(), tiles.size());
 
@@ -172,6 +173,11 @@ GpuInfo gpu_info() {
     none.why_not = error.what();
     return none;
   }
+}
+
+int gpu_count() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
 std::string cuda_compiler() { return TCNUM_NVCC; }

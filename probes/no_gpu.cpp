@@ -1,8 +1,7 @@
 // The GPU oracle of a program built without CUDA.
-#include "tcnum/campaign.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
-#include "tcnum/timing.hpp"
+#include "timing.hpp"
 
 namespace tcnum {
 
@@ -16,18 +15,12 @@ GpuInfo gpu_info() {
   return info;
 }
 
+int gpu_count() { return 0; }
+
 std::string cuda_compiler() { return ""; }
 
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction&, bool) { throw UnavailableError(kWhyNot); }
 
-std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction&, const Datapath&, int) {
-  throw UnavailableError(kWhyNot);
-}
-
 std::unique_ptr<TimingDevice> make_timing_device(int) { throw UnavailableError(kWhyNot); }
-
-bool stream_runs_on_gpu(const Datapath&) { return false; }
-
-int gpu_count() { return 0; }
 
 }  // namespace tcnum

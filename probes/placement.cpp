@@ -1,6 +1,7 @@
 #include "placement.hpp"
 
 #include <fmt/format.h>
+#include "isa/fragment.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -52,7 +53,8 @@ Placement::Placement(const Instruction& instruction, const Tiles& tiles, Rotatio
 Placement::Block Placement::block(std::size_t instruction_tile) const {
   const std::size_t in_tile = instruction_tile % (row_blocks_ * column_blocks_);
   return {instruction_tile / (row_blocks_ * column_blocks_),
-          in_tile / column_blocks_ * static_cast<std::size_t>(block_rows_), in_tile % column_blocks_ * static_cast<std::size_t>(block_columns_)};
+          in_tile / column_blocks_ * static_cast<std::size_t>(block_rows_),
+          in_tile % column_blocks_ * static_cast<std::size_t>(block_columns_)};
 }
 
 std::size_t Placement::source_row(int i) const { return source(i, block_rows_, rotation_.rows); }
@@ -73,7 +75,7 @@ void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, P
   packed.c.assign(count * c_bytes(), std::byte{0});
   packed.d.resize(count * d_bytes());
   packed.e.resize(count * e_bytes());
-  const std::size_t stored = static_cast<std::size_t>(instruction_.group().stored());
+  const std::size_t stored = static_cast<std::size_t>(group_of(instruction_).stored());
   for (std::size_t i = 0; i < packed.e.size(); ++i) packed.e[i] = static_cast<std::byte>(i % stored);
 
   const std::size_t k = static_cast<std::size_t>(instruction_.k), n = static_cast<std::size_t>(instruction_.n);

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "device_common.cuh"
-#include "tcnum/sparsity.hpp"
+#include "isa/sparsity.hpp"
 
 namespace tcnum {
 

@@ -1,9 +1,10 @@
-// Timing plain arithmetic: each lane puts a few numbers, independent of each other, through an operation again and again.
+// Timing plain arithmetic: each lane puts a few numbers, independent of each other, through an operation again and
+// again.
 //
-// Operands as they are given (src/bench/incore.cpp): A and B one register for each lane; C [chain][lane], what the chains
-// begin with; D [block][warp][chain][lane].
-#include "tcnum/timing_layout.hpp"
+// Operands as they are given (src/bench/incore.cpp): A and B one register for each lane; C [chain][lane], what the
+// chains begin with; D [block][warp][chain][lane].
 #include "timing_common.cuh"
+#include "timing_layout.hpp"
 
 namespace tcnum {
 // One row an operation: its name, first architecture, how many make a loop's body (fewer of those that are many
@@ -24,15 +25,16 @@ namespace tcnum {
   X(sqrt_f64,    "sqrt.rn.f64", 50, 16, 64, "l", "%0, %0")
 // clang-format on
 
-#define TCNUM_INCORE_OP(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS)                       \
-  struct NAME {                                                                    \
-    using Register = Bits<BITS>;                                                   \
-    static constexpr int kFirstArch = FIRST, kBody = BODY;                         \
+#define TCNUM_INCORE_OP(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS)                    \
+  struct NAME {                                                                       \
+    using Register = Bits<BITS>;                                                      \
+    static constexpr int kFirstArch = FIRST, kBody = BODY;                            \
     __device__ static void apply(Register& x, const Register& a, const Register& b) { \
-      asm volatile(PTX " " OPERANDS ";" : "+" R(x) : R(a), R(b));                   \
-    }                                                                              \
+      asm volatile(PTX " " OPERANDS ";" : "+" R(x) : R(a), R(b));                     \
+    }                                                                                 \
   };
-#define TCNUM_INCORE_KERNEL(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS) {"incore." PTX, {time_incore<incore::NAME>, most_warps}},
+#define TCNUM_INCORE_KERNEL(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS) \
+  {"incore." PTX, {time_incore<incore::NAME>, most_warps}},
 
 /// Not in an unnamed namespace: where timing kernels are not built, nothing uses them, and nvcc would warn.
 namespace incore {
@@ -48,7 +50,8 @@ __device__ void time_incore_chains(const TimedLaunch& run) {
   using Register = typename Op::Register;
   const unsigned lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes;
   const Register a = static_cast<const Register*>(run.a)[lane], b = static_cast<const Register*>(run.b)[lane];
-  Register* const to_d = static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kWarpLanes) + lane;
+  Register* const to_d =
+      static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kWarpLanes) + lane;
   settle(a);
   settle(b);
 
@@ -86,14 +89,22 @@ __global__ void __launch_bounds__(1024) time_incore_kernel(const TimedLaunch run
     __trap();
   } else {
     switch (run.chains) {
-      case 1: return time_incore_chains<Op, 1>(run);
-      case 2: return time_incore_chains<Op, 2>(run);
-      case 3: return time_incore_chains<Op, 3>(run);
-      case 4: return time_incore_chains<Op, 4>(run);
-      case 5: return time_incore_chains<Op, 5>(run);
-      case 6: return time_incore_chains<Op, 6>(run);
-      case 7: return time_incore_chains<Op, 7>(run);
-      default: return time_incore_chains<Op, kMostChains>(run);
+      case 1:
+        return time_incore_chains<Op, 1>(run);
+      case 2:
+        return time_incore_chains<Op, 2>(run);
+      case 3:
+        return time_incore_chains<Op, 3>(run);
+      case 4:
+        return time_incore_chains<Op, 4>(run);
+      case 5:
+        return time_incore_chains<Op, 5>(run);
+      case 6:
+        return time_incore_chains<Op, 6>(run);
+      case 7:
+        return time_incore_chains<Op, 7>(run);
+      default:
+        return time_incore_chains<Op, kMostChains>(run);
     }
   }
 }

@@ -6,8 +6,8 @@
 // have others; warp w has tile w % kTimedTiles.
 #pragma once
 
-#include "tcnum/timing_layout.hpp"
 #include "timing_common.cuh"
+#include "timing_layout.hpp"
 
 namespace tcnum {
 

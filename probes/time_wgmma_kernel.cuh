@@ -10,8 +10,8 @@
 #pragma once
 
 #include "asm_operands.cuh"
-#include "tcnum/timing_layout.hpp"
 #include "timing_common.cuh"
+#include "timing_layout.hpp"
 #include "wgmma_kernel.cuh"
 
 namespace tcnum {

@@ -12,7 +12,7 @@
 #include "kernels.hpp"
 #include "nvml.hpp"
 #include "tcnum/error.hpp"
-#include "tcnum/timing.hpp"
+#include "timing.hpp"
 
 namespace tcnum {
 namespace {

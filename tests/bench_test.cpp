@@ -8,24 +8,24 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bench/axes.hpp"
-#include "bench/fragments.hpp"
-#include "bench/measurement.hpp"
-#include "bench/model.hpp"
-#include "bench/operands.hpp"
-#include "bench/peaks.hpp"
-#include "bench/plot.hpp"
-#include "bench/printers.hpp"
-#include "bench/report.hpp"
-#include "bench/statistics.hpp"
-#include "bench/steady.hpp"
-#include "bench/tensor.hpp"
-#include "sass.hpp"
+#include "probes/timing_layout.hpp"
+#include "src/bench/axes.hpp"
+#include "src/bench/fragments.hpp"
+#include "src/bench/measurement.hpp"
+#include "src/bench/model.hpp"
+#include "src/bench/operands.hpp"
+#include "src/bench/peaks.hpp"
+#include "src/bench/plot.hpp"
+#include "src/bench/printers.hpp"
+#include "src/bench/report.hpp"
+#include "src/bench/statistics.hpp"
+#include "src/bench/steady.hpp"
+#include "src/bench/tensor.hpp"
+#include "src/catalogue/sass.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
-#include "tcnum/timing_layout.hpp"
 
 namespace tcnum::bench {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "datapath_oracle.hpp"
 #include "draw.hpp"
-#include "tcnum/fit.hpp"
+#include "src/fit/fit.hpp"
+#include "src/oracles/datapath_oracle.hpp"
 
 namespace tcnum {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tcnum/campaign.hpp"
+#include "src/campaign/campaign.hpp"
 #include "tcnum/catalogue.hpp"
 
 namespace tcnum {

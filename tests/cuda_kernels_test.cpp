@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "../probes/stream_kernels.hpp"
+#include "src/campaign/gpu/stream_kernels.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/fast.hpp"
+#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 namespace {
@@ -61,7 +61,7 @@ class CudaKernels : public testing::TestWithParam<const char*> {
   }
   StreamResult compare() {
     StreamResult result{};
-    EXPECT_EQ(launch_comparison(make_portable(datapath_).datapath, tiles_, &result), cudaSuccess);
+    EXPECT_EQ(launch_comparison(make_gpu_datapath(datapath_).datapath, tiles_, &result), cudaSuccess);
     return result;
   }
 
@@ -79,7 +79,7 @@ TEST_P(CudaKernels, MakeTheStreamAndCompareIt) {
     SCOPED_TRACE(name(distribution));
     ASSERT_EQ(launch_stream_codes(stream::recipe(in_, distribution, kSeed), tiles_), cudaSuccess);
     Tiles expected = make_stream_tiles(in_, distribution, kSeed, kFirst, kTiles);
-    FastEmulator(datapath_).run(expected);
+    Emulator(datapath_).run(expected);
     for (std::size_t t = 0; t < kTiles; ++t) {
       for (int row = 0; row < shape_.m; ++row) {
         const auto r = static_cast<std::size_t>(row);

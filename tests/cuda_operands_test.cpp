@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "../probes/wgmma_operands.cuh"
+#include "probes/wgmma_operands.cuh"
 
 namespace tcnum {
 namespace {

@@ -9,13 +9,14 @@
 #include <random>
 #include <string>
 
+#include "isa/sparsity.hpp"
 #include "sparse_operands.hpp"
+#include "src/questions/operands.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
-#include "tcnum/fast.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/instruction.hpp"
-#include "tcnum/operands.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
@@ -147,7 +148,7 @@ TEST_P(DeviceTest, ZeroAccumulatorsGiveTheBitsOfTheCatalogue) {
   const auto entries = catalogue(*find_arch(gpu_info().arch), instruction());
   if (entries.empty()) GTEST_SKIP() << "the catalogue has no datapath of " << instruction().name();
   const auto oracle = make_gpu_dot_oracle(instruction());
-  const FastEmulator emulator(entries[0].datapath);
+  const Emulator emulator(entries[0].datapath);
   for (const Family family : {Family::narrow, Family::wide, Family::tiny, Family::signed_zeros, Family::specials}) {
     Tiles tiles = make_family_tiles(instruction(), family, 3, 0, 100, rows(), 8);
     tiles.c = Codes(tiles.c.bytes_each(), tiles.c.size());
@@ -184,7 +185,7 @@ TEST_P(SparseDeviceTest, SmallIntegersAreExactWithAnyMetadata) {
 TEST_P(SparseDeviceTest, AStoredElementMeetsTheElementOfBThatItsPatternSelects) {
   // For every legal pattern, all groups of all rows have it; a tile for each stored element s of A (in one row) and
   // each k of B within its group.
-  const SparseGroup group = instruction().group();
+  const SparseGroup group = group_of(instruction());
   const auto size = static_cast<std::size_t>(group.size), stored = static_cast<std::size_t>(group.stored());
   const auto depth = static_cast<std::size_t>(instruction().products());
   const auto oracle = make_gpu_oracle(instruction());
@@ -218,7 +219,7 @@ TEST_P(SparseDeviceTest, AnyOperandsWithAnyMetadataGiveTheBitsOfTheCatalogue) {
   const auto entries = catalogue(*find_arch(gpu_info().arch), instruction());
   if (entries.empty()) GTEST_SKIP() << "the catalogue has no datapath of " << instruction().name();
   const auto oracle = make_gpu_oracle(instruction());
-  const FastEmulator emulator(entries[0].datapath);
+  const Emulator emulator(entries[0].datapath);
   for (const Family family : {Family::narrow, Family::wide, Family::uniform_bits, Family::tiny}) {
     Tiles tiles = with_random_metadata(200, 16, 8);
     // B has twice the depth of the problems that a family makes: its halves are two problems.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-#include "tcnum/space.hpp"
+#include "src/fit/space.hpp"
 
 namespace tcnum {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include "generators.hpp"
 
+#include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
-#include "tcnum/fast.hpp"
 
 namespace tcnum {
 namespace {
@@ -17,7 +17,7 @@ void expect_fast_equals_exact(const Datapath& datapath) {
   Tiles exact = test::random_tiles(datapath, 2, 3, *rc::gen::element<std::size_t>(1, 3, 8, 11));
   Tiles fast = exact;
   emulate_exact(datapath, exact);
-  const FastEmulator emulator(datapath);
+  const Emulator emulator(datapath);
   emulator.run(fast);
   RC_CLASSIFY(emulator.falls_back());
   const DecodedTiles decoded(fast, datapath.numerics.a, datapath.numerics.b, datapath.numerics.c);
@@ -83,7 +83,7 @@ TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {
       const std::int32_t expected = wraps ? wrapped : saturated;
       emulate_exact(d, tiles);
       EXPECT_EQ(signed_value(tiles.d[0]), expected) << a << " * " << b << " + " << c;
-      FastEmulator(d).run(tiles);
+      Emulator(d).run(tiles);
       EXPECT_EQ(signed_value(tiles.d[0]), expected) << a << " * " << b << " + " << c;
     }
   }
@@ -103,7 +103,7 @@ TEST(Integers, OfEverySignAreRead) {
     Tiles tiles = make_tiles(a, b, s32, s32, 1, 1, 1, 1);
     tiles.a.set(0, code);
     tiles.b.set(0, code);
-    FastEmulator(d).run(tiles);
+    Emulator(d).run(tiles);
     EXPECT_EQ(signed_value(tiles.d[0]), product) << format(a).name << " " << format(b).name;
   }
 }

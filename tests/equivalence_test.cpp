@@ -3,9 +3,9 @@
 #include <rapidcheck.h>
 
 #include "draw.hpp"
-#include "separate.hpp"
+#include "src/fit/separate.hpp"
+#include "src/fit/space.hpp"
 #include "tcnum/instruction.hpp"
-#include "tcnum/space.hpp"
 
 namespace tcnum {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <boost/multiprecision/cpp_int.hpp>
 
-#include "explain.hpp"
 #include "generators.hpp"
+#include "src/report/explain.hpp"
 #include "tcnum/exact.hpp"
 
 namespace tcnum {

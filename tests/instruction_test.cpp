@@ -1,5 +1,6 @@
 // The table of instructions: its names, PTX's spellings, and where sub-byte elements live.
 #include "tcnum/instruction.hpp"
+#include "isa/fragment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -242,16 +243,16 @@ TEST(Fragments, OfMetadataAreAsPtxHasThem) {
         Case{"mma.sp.m16n8k64.s32.s8.s8.s32", 0, 11, 36, 3, 4}, Case{"mma.sp.m16n8k64.s32.s4.s4.s32", 1, 11, 56, 3, 28},
         Case{"mma.sp.m16n8k128.s32.s4.s4.s32", 0, 11, 64, 3, 0}}) {
     const Instruction& instruction = *find_instruction(c.name);
-    const MmaGeometry g = instruction.geometry();
+    const MmaGeometry g = geometry_of(instruction);
     const int lane = c.row % 8 * 4 + c.lane_in_four;
     ASSERT_TRUE(g.has_metadata(lane, c.selector)) << c.name;
     const Element at = g.metadata(lane, c.bit / SparseGroup::kMetadataBits);
     EXPECT_EQ(at.row, c.row) << c.name;
-    EXPECT_EQ(at.column * instruction.group().size, c.column) << c.name;
+    EXPECT_EQ(at.column * group_of(instruction).size, c.column) << c.name;
   }
-  EXPECT_EQ(find_instruction("mma.sp.m16n8k16.f16.f16.f16.f16")->geometry().selectors(), 4);
-  EXPECT_EQ(find_instruction("mma.sp.m16n8k32.f16.f16.f16.f16")->geometry().selectors(), 2);
-  EXPECT_EQ(find_instruction("mma.sp.m16n8k64.s32.u8.u8.s32")->geometry().selectors(), 1);
+  EXPECT_EQ(geometry_of(*find_instruction("mma.sp.m16n8k16.f16.f16.f16.f16")).selectors(), 4);
+  EXPECT_EQ(geometry_of(*find_instruction("mma.sp.m16n8k32.f16.f16.f16.f16")).selectors(), 2);
+  EXPECT_EQ(geometry_of(*find_instruction("mma.sp.m16n8k64.s32.u8.u8.s32")).selectors(), 1);
 }
 
 /// PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type": where an element of a lane's fragment is.
@@ -282,7 +283,7 @@ TEST(Fragments, OfSubByteFormatsAreAsPtxHasThem) {
   };
   for (const auto& [name, elements] :
        {Case{"mma.m16n8k64.s32.s4.s4.s32", 8}, Case{"mma.m16n8k256.s32.b1.b1.s32.and.popc", 32}}) {
-    const MmaGeometry g = find_instruction(name)->geometry();
+    const MmaGeometry g = geometry_of(*find_instruction(name));
     EXPECT_EQ(g.register_elements, elements);
     EXPECT_EQ(g.a_registers(), 4);
     EXPECT_EQ(g.b_registers(), 2);

@@ -6,12 +6,12 @@
 #include <set>
 #include <vector>
 
-#include "datapath_oracle.hpp"
 #include "draw.hpp"
-#include "integers.hpp"
-#include "separate.hpp"
-#include "tcnum/fit.hpp"
-#include "tcnum/operands.hpp"
+#include "src/fit/fit.hpp"
+#include "src/fit/separate.hpp"
+#include "src/oracles/datapath_oracle.hpp"
+#include "src/questions/factors.hpp"
+#include "src/questions/operands.hpp"
 
 namespace tcnum {
 namespace {
@@ -206,7 +206,7 @@ TEST(IntegerFit, DatapathsOutsideTheSpaceAreUnexplained) {
       void answer(Tiles& tiles) override { emulator.run(tiles); }
       std::string kind() const override { return "datapath"; }
       std::string device() const override { return "hidden"; }
-      FastEmulator emulator;
+      Emulator emulator;
     } oracle(datapath);
     Fit fit(instruction, &oracle, quick_options());
     const FitResult result = fit.run();

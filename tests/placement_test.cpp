@@ -1,5 +1,6 @@
 // The host's half of a probe: problems put on instruction tiles and taken back, against a simulated instruction.
-#include "../probes/placement.hpp"
+#include "probes/placement.hpp"
+#include "isa/sparsity.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,7 @@ struct Simulated {
             const std::size_t from_a = (t * m + i) * depth + s;
             int kk = s;
             if (instruction.sparse()) {
-              const SparseGroup group = instruction.group();
+              const SparseGroup group = group_of(instruction);
               kk = s / group.stored() * group.size + std::to_integer<int>(p.e[from_a]);
             }
             hash.add(code_at(p.a, from_a, a));
@@ -104,8 +105,8 @@ void answer(const Simulated& gpu, Tiles& tiles, std::size_t step) {
 struct Shape {
   std::size_t count, m, n;
 };
-constexpr Shape kShapes[] = {{1, 1, 1},  {3, 8, 8},  {2, 5, 3},   {2, 8, 19},  {2, 9, 8},
-                             {1, 16, 8}, {2, 17, 9}, {1, 64, 16}, {2, 70, 11}, {2, 64, 30}, {0, 8, 8}};
+constexpr Shape kShapes[] = {{1, 1, 1},  {3, 8, 8},   {2, 5, 3},   {2, 8, 19},  {2, 9, 8}, {1, 16, 8},
+                             {2, 17, 9}, {1, 64, 16}, {2, 70, 11}, {2, 64, 30}, {0, 8, 8}};
 
 class PlacementTest : public testing::TestWithParam<const char*> {
  protected:

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "src/fit/fit.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/fit.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
@@ -14,7 +14,8 @@ namespace {
 std::vector<const Instruction*> hopper() {
   std::vector<const Instruction*> fitted;
   for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
-    if (entry.fitted && recorded_as(*entry.instruction) == entry.instruction->name()) fitted.push_back(entry.instruction);
+    if (entry.fitted && recorded_as(*entry.instruction) == entry.instruction->name())
+      fitted.push_back(entry.instruction);
   }
   return fitted;
 }

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <random>
 
+#include "isa/sparsity.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 
 /// Sets e to any of what is legal.
 inline void draw_positions(const Instruction& instruction, Tiles& tiles, std::mt19937_64& random) {
-  const SparseGroup group = instruction.group();
+  const SparseGroup group = group_of(instruction);
   const auto stored = static_cast<std::size_t>(group.stored());
   for (std::size_t first = 0; first < tiles.e.size(); first += stored) {
     SparseGroup::Pattern pattern{};

@@ -1,5 +1,6 @@
 // Sparse tiles and the dense problems that they come down to, and a fit that asks a sparse instruction.
 #include "tcnum/sparse_tiles.hpp"
+#include "isa/sparsity.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +10,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "datapath_oracle.hpp"
 #include "draw.hpp"
 #include "sparse_operands.hpp"
-#include "tcnum/fast.hpp"
-#include "tcnum/fit.hpp"
+#include "src/fit/fit.hpp"
+#include "src/oracles/datapath_oracle.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
@@ -103,7 +104,7 @@ TEST_P(SparseTiles, ATileIsScatteredAlikeWhateverStandsBesideIt) {
 
 TEST_P(SparseTiles, EveryLegalPatternOccursAndRowsDiffer) {
   const Tiles sparse = scatter(in_, random_dense(in_, 40, 8, 8));
-  const SparseGroup group = in_.group();
+  const SparseGroup group = group_of(in_);
   const auto stored = static_cast<std::size_t>(group.stored());
   std::set<unsigned> seen;
   bool rows_differ = false;
@@ -138,10 +139,10 @@ TEST_P(SparseTiles, OfAnyMetadataEachResultKeepsItsPlace) {
 TEST_P(SparseTiles, AnIllegalGroupIsFound) {
   const Tiles tiles = make_operands(in_, 2, 3, 1);
   EXPECT_EQ(first_illegal_group(in_, tiles.e), tiles.e.size());
-  const auto stored = static_cast<std::size_t>(in_.group().stored());
+  const auto stored = static_cast<std::size_t>(group_of(in_).stored());
   for (std::size_t i = 0; i < tiles.e.size(); ++i) {
     Codes beyond = tiles.e;
-    beyond.set(i, static_cast<std::uint64_t>(in_.group().size));
+    beyond.set(i, static_cast<std::uint64_t>(group_of(in_).size));
     EXPECT_EQ(first_illegal_group(in_, beyond), i / stored * stored);
     if (stored == 1) continue;
     Codes twice = tiles.e;
@@ -170,7 +171,7 @@ class SimulatedSparse final : public Oracle {
   std::string device() const override { return "simulated"; }
 
  private:
-  FastEmulator emulator_;
+  Emulator emulator_;
   Flaw flaw_;
 };
 
@@ -247,7 +248,7 @@ TEST(SparseTiles, EmulatorsTakeDenseTilesOnly) {
   const Space space(in);
   std::mt19937_64 random(5);
   Tiles tiles = make_operands(in, 1, 1, 1);
-  EXPECT_THROW(FastEmulator(space.datapath(draw(space, random))).run(tiles, 1), std::logic_error);
+  EXPECT_THROW(Emulator(space.datapath(draw(space, random))).run(tiles, 1), std::logic_error);
   EXPECT_THROW(scatter(in, make_operands(in, 1, 1, 1)), std::logic_error);
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "../probes/stream_narrow.hpp"
+#include "src/campaign/gpu/stream_narrow.hpp"
 
 namespace tcnum::stream {
 namespace {

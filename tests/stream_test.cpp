@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tcnum/campaign.hpp"
+#include "src/campaign/campaign.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
-#include "tcnum/fast.hpp"
 
 namespace tcnum {
 namespace {
@@ -73,7 +73,7 @@ TEST(Stream, DigestsAddUp) {
   EXPECT_EQ(digest_of(10, 23), digest_of(10, 4) + digest_of(14, 19));
   EXPECT_NE(digest_of(10, 1), digest_of(11, 1));
   Tiles tiles = make_stream_tiles(in, Distribution::wide, 5, 10, 1);
-  FastEmulator(datapath).run(tiles);
+  Emulator(datapath).run(tiles);
   const std::uint64_t first = 10 * stream_shape(in).problems(), before = digest(tiles, first);
   EXPECT_EQ(before, digest_of(10, 1));
   EXPECT_NE(before, digest(tiles, first + 1));
@@ -160,8 +160,8 @@ TEST(StreamsOnOneGpu, AWrongDatapathIsRefuted) {
   ASSERT_GT(outcome.mismatches, 0u);
   ASSERT_FALSE(outcome.examples.empty());
   Tiles tiles = make_stream_tiles(in, Distribution::narrow, 1, 0, 5), wrong = tiles;
-  FastEmulator(catalogue(ArchId::sm_90, in)[0].datapath).run(tiles);
-  FastEmulator(datapath).run(wrong);
+  Emulator(catalogue(ArchId::sm_90, in)[0].datapath).run(tiles);
+  Emulator(datapath).run(wrong);
   std::uint64_t mismatches = 0;
   for (std::size_t i = 0; i < tiles.d.size(); ++i) mismatches += tiles.d[i] != wrong.d[i] ? 1 : 0;
   EXPECT_EQ(outcome.mismatches, mismatches);

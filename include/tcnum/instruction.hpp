@@ -14,8 +14,6 @@
 #include <vector>
 
 #include "tcnum/format.hpp"
-#include "tcnum/fragment.hpp"
-#include "tcnum/sparsity.hpp"
 
 namespace tcnum {
 
@@ -90,16 +88,9 @@ struct Instruction {
   constexpr bool sparse() const { return sparsity != Sparsity::none; }
   /// Length of a dot problem: products of stored elements of A. What B has beside them takes no part.
   constexpr int products() const { return sparse() ? k / 2 : k; }
-  /// The groups along k that A is left out of, if it is sparse.
-  constexpr SparseGroup group() const { return sparse_group(format(a).storage_bits); }
 
-  /// Whether it is the mma of Volta's shape, fp16 m8n8k4, whose warp computes four tiles (VoltaFragments).
+  /// Whether it is the mma of Volta's shape, fp16 m8n8k4, whose warp computes four tiles.
   constexpr bool is_volta() const { return kind == InstructionKind::mma && m == 8 && a == FormatId::fp16; }
-  /// The fragments of any other mma. A wmma's are opaque, and a wgmma's operands lie in shared memory.
-  constexpr MmaGeometry geometry() const {
-    const int bits = format(a).storage_bits;
-    return {m, n, k, bits >= 32 ? 1 : 32 / bits, sparse()};
-  }
 
   /// PTX's name with the constant parts left out and the modifier at the end: `mma.m16n8k16.f32.f16.f16.f32`,
   /// `mma.sp.m16n8k32.f32.f16.f16.f32`, `wmma.m16n16k16.f16.f16.f16.f32`, `wgmma.m64n8k32.f32.e4m3.e4m3`,

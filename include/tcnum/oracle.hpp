@@ -33,8 +33,10 @@ struct GpuInfo {
   std::string arch;     ///< "sm_90"
   std::string device, driver, cuda;
 };
-/// Never throws.
+/// Of the first GPU. Never throws.
 GpuInfo gpu_info();
+/// How many GPUs there are.
+int gpu_count();
 
 /// The date as records have it.
 std::string today_utc();

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "tcnum/timing_layout.hpp"
+#include "isa/fragment.hpp"
+#include "probes/timing_layout.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -59,7 +60,7 @@ std::uint32_t metadata_of(const MmaGeometry& g, const Tiles& tiles, std::size_t 
 
 TimedOperands mma_operands(const ChainOperands& operands) {
   const Instruction& in = *operands.instruction;
-  const MmaGeometry g = in.geometry();
+  const MmaGeometry g = geometry_of(in);
   const int bits = register_bits(in), a_bits = format(in.a).storage_bits, b_bits = format(in.b).storage_bits;
   const int na = g.a_registers(), nb = g.b_registers(), per = accumulators_per_register(in),
             nd = g.accumulators() / per;
@@ -245,7 +246,7 @@ std::size_t count_wrong(const Instruction& in, const std::vector<std::byte>& res
       }
       for (int thread = 0; thread < threads; ++thread) {
         for (int i = 0; i < static_cast<int>(size) / threads; ++i) {
-          const Element to = group ? wgmma_accumulator(thread, i) : in.geometry().c(thread, i);
+          const Element to = group ? wgmma_accumulator(thread, i) : geometry_of(in).c(thread, i);
           wrong += is_wrong(place_in_registers(threads, per, thread, i),
                             static_cast<std::size_t>(to.row) * n + static_cast<std::size_t>(to.column));
         }

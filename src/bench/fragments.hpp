@@ -3,7 +3,7 @@
 #pragma once
 
 #include "operands.hpp"
-#include "tcnum/timing.hpp"
+#include "probes/timing.hpp"
 
 namespace tcnum::bench {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "axes.hpp"
+#include "probes/timing.hpp"
 #include "record.hpp"
 #include "statistics.hpp"
 #include "tcnum/instruction.hpp"
-#include "tcnum/timing.hpp"
 
 namespace tcnum::bench {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "fragments.hpp"
-#include "tcnum/timing_layout.hpp"
+#include "probes/timing_layout.hpp"
 #include "tensor.hpp"
 
 namespace tcnum::bench {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "../parallel.hpp"
-#include "tcnum/fast.hpp"
-#include "tcnum/operands.hpp"
+#include "emu/parallel.hpp"
+#include "isa/sparsity.hpp"
+#include "probes/timing_layout.hpp"
+#include "src/questions/operands.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/sparse_tiles.hpp"
-#include "tcnum/timing_layout.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -15,15 +16,15 @@ namespace {
 enum StreamId : std::uint32_t { kStreamA = 100, kStreamB = 200, kStreamC = 300, kStreamMetadata = 400 };
 
 std::uint64_t draw(const Format& format, std::uint64_t seed, std::uint32_t stream, std::uint64_t index) {
-  return uniform_code(format, Stream(seed, stream, index).next64());
+  return uniform_code(format, RandomNumbers(seed, stream, index).next64());
 }
 
 void draw_metadata(const Instruction& instruction, Tiles& tiles, std::uint64_t seed, std::uint32_t stream) {
-  const SparseGroup group = instruction.group();
+  const SparseGroup group = group_of(instruction);
   const auto stored = static_cast<std::size_t>(group.stored());
   const bool ascending = instruction.sparsity == Sparsity::ascending;
   for (std::size_t g = 0; g * stored < tiles.e.size(); ++g) {
-    Stream random(seed, stream, g);
+    RandomNumbers random(seed, stream, g);
     SparseGroup::Pattern pattern{};
     do {
       pattern = SparseGroup::pattern(random.between(0, SparseGroup::kPatterns - 1));
@@ -104,7 +105,7 @@ Codes replay(const ChainOperands& operands, const std::vector<Datapath>& datapat
   const std::vector<const Instruction*> step_instructions = step_of(*operands.instruction);
   const Tiles& any = operands.slices.front();
   const std::size_t m = any.m, n = any.n, width = std::min<std::size_t>(n, 16), parts = (n + width - 1) / width;
-  std::vector<FastEmulator> emulators;
+  std::vector<Emulator> emulators;
   for (const Datapath& datapath : datapaths) emulators.emplace_back(datapath);
   Codes results = operands.c;
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "../report.hpp"
 #include "peaks.hpp"
+#include "src/report/report.hpp"
 
 namespace tcnum::bench {
 namespace {

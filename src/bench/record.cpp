@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "../json_fields.hpp"
+#include "src/files/json_fields.hpp"
 
 namespace tcnum::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "tcnum/timing.hpp"
+#include "probes/timing.hpp"
 
 namespace tcnum::bench {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "../sass.hpp"
 #include "record.hpp"
+#include "src/catalogue/sass.hpp"
 
 namespace tcnum::bench {
 

@@ -1,0 +1,465 @@
+// Evaluation of a GpuDatapath, one dot problem at a time. The rules are those of exact.cpp; rounding is
+// rounding_steps.hpp's. What is ordinary goes many at a time in emu/gpu/patch.hpp.
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "conversions.hpp"
+#include "emu/host_device.hpp"
+#include "emu/integers.hpp"
+#include "emu/rounding_steps.hpp"
+#include "gpu_datapath.hpp"
+
+namespace tcnum::gpu {
+
+/// Exponent of a zero, which takes part in no alignment: with any other, even the largest, it is below all products.
+/// 16 bits hold two of them.
+inline constexpr std::int32_t kNoExponent = -1000;
+
+/// An accumulator taken apart: sign · magnitude · 2^(exponent − fraction bits of its format). Infinities have magnitude
+/// 1 and NaNs 0, with `special`.
+struct Number {
+  std::int32_t magnitude, sign, exponent;
+  bool special;
+};
+
+/// c, whose format has infinities.
+TCNUM_HOST_DEVICE inline Number read_accumulator(const GpuFields& fields, const OperandRule& rule, std::uint32_t code) {
+  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
+  const std::uint32_t field = significand >> fields.fraction_bits & fields.top;
+  std::uint32_t magnitude = significand & (hidden - 1);
+  Number x{0, (code >> (fields.storage_bits - 1) & 1) != 0 ? -1 : 1, static_cast<std::int32_t>(field) - fields.bias,
+           false};
+  if (field == fields.top) {
+    x.special = true;
+    magnitude = magnitude == 0 ? 1 : 0;
+  } else if (field != 0) {
+    magnitude |= hidden;
+  } else {
+    if (rule.subnormals == Subnormals::flushed) magnitude = 0;
+    x.exponent = magnitude == 0 ? kNoExponent : 1 - fields.bias;
+    if (magnitude != 0 && rule.subnormal_exponent == SubnormalExponent::normalised) {
+      const int up = fields.fraction_bits + 1 - width(magnitude);
+      magnitude <<= up;
+      x.exponent -= up;
+    }
+  }
+  x.magnitude = static_cast<std::int32_t>(magnitude);
+  return x;
+}
+
+/// 2^exponents side by side, twice.
+TCNUM_HOST_DEVICE inline std::uint32_t twice(int exponent) {
+  return static_cast<std::uint32_t>(static_cast<std::uint16_t>(exponent)) * 0x10001u;
+}
+
+/// Calls with the length of a datapath's runs of products.
+template <class With>
+TCNUM_HOST_DEVICE void with_run_of(const GpuDatapath& d, const With& with) {
+  if (d.run == 4)
+    with.template operator()<4>();
+  else if (d.run == 2)
+    with.template operator()<2>();
+  else
+    with.template operator()<1>();
+}
+
+/// Places of a line, as bits: place p of the first 32 is bit p, and others fall on them too.
+struct Places {
+  std::uint32_t negative = 0;
+  std::uint32_t zero = 0;     ///< zeros and NaNs
+  std::uint32_t special = 0;  ///< infinities and NaNs
+};
+
+/// Numbers of 64 lines, which are rows of A or columns of B, place by place (GpuDatapath::place). An infinity is a
+/// 1 and a NaN a 0 that are marked. All are a little larger than they are, zeros too, which is what patches cut them by
+/// (emu/gpu/patch.hpp): a double's last bits are not zero.
+template <bool kIsA>
+struct Side {
+  static constexpr int kLines = 64;
+  static constexpr std::uint32_t kOrdinary = 1, kSpecial = 3;              ///< low words of values
+  using Exponent = std::conditional_t<kIsA, std::uint32_t, std::int16_t>;  ///< two copies side by side, or one
+
+  double* value;  ///< with signs
+  Exponent* exponent;
+  std::uint32_t *negative, *zero, *special;  ///< of each line: Places
+  int fraction_bits;
+
+  /// Where the value at a place of a line is. Of every four of B, the first two are in one half of the lines and the
+  /// others in the other: neighbouring threads, which load four each, then load from neighbouring memory.
+  TCNUM_HOST_DEVICE static int value_at(int place, int line) {
+    constexpr int kHalf = kLines / 2;
+    return place * kLines + (kIsA ? line : (line & 2) * (kHalf / 2) + (line >> 2) * 2 + (line & 1));
+  }
+  TCNUM_HOST_DEVICE int exponent_at(int place, int line) const {
+    return static_cast<std::int16_t>(exponent[place * kLines + line]);
+  }
+  TCNUM_HOST_DEVICE bool is_special(int place, int line) const {
+    return low_word(value[value_at(place, line)]) == kSpecial;
+  }
+  TCNUM_HOST_DEVICE bool is_zero(int place, int line) const {
+    return (high_word(value[value_at(place, line)]) & ~kSignBit) == 0;
+  }
+  TCNUM_HOST_DEVICE bool is_negative(int place, int line) const {
+    return (high_word(value[value_at(place, line)]) & kSignBit) != 0;
+  }
+  /// The significand, in units of its last place.
+  TCNUM_HOST_DEVICE std::uint32_t magnitude(int place, int line) const {
+    const double x = value[value_at(place, line)] * power_of_two(fraction_bits - exponent_at(place, line));
+    return static_cast<std::uint32_t>(x < 0 ? -x : x);
+  }
+
+  /// Takes codes of a line apart, which go to `first` and the places behind it; the bits of those lie in one word. What
+  /// it returns is to be added to the line's.
+  template <int kCount>
+  TCNUM_HOST_DEVICE Places put(const GpuFields& fields, int line, int first,
+                               const std::uint32_t (&code)[kCount]) const {
+    const int up = 32 - fields.storage_bits, down = up + fields.padding_bits;
+    const double scale = power_of_two(kBias - fields.bias);
+    double* const values = value + value_at(first, line);
+    Exponent* const exponents = exponent + first * kLines + line;
+    Places places;
+    bool any_special = false;
+    TCNUM_UNROLL for (int i = 0; i < kCount; ++i) {
+      const std::uint32_t top = code[i] << up, magnitude = (top & ~kSignBit) >> down;
+      any_special |= magnitude >= fields.first_special;
+      // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
+      const std::uint32_t fraction = magnitude << (kHighFraction - fields.fraction_bits);
+      const std::uint32_t high = magnitude < fields.smallest ? 0 : high_word(from_words(fraction, 0) * scale);
+      const int own = static_cast<int>(high >> kHighFraction) - kBias, raised = own < fields.floor ? fields.floor : own;
+      values[i * kLines] = from_words(high | (top & kSignBit), kOrdinary);
+      exponents[i * kLines] = copies(high == 0 ? kNoExponent : raised);
+      places.negative |= top >> 31 << i;
+      places.zero |= high == 0 ? 1u << i : 0;
+    }
+    places.negative <<= first % 32;
+    places.zero <<= first % 32;
+    if (any_special) put_special(fields, line, first, code, places);
+    return places;
+  }
+
+ private:
+  TCNUM_HOST_DEVICE static Exponent copies(int its_exponent) {
+    return static_cast<Exponent>(kIsA ? twice(its_exponent) : its_exponent);
+  }
+  template <int kCount>
+  TCNUM_HOST_DEVICE void put_special(const GpuFields& fields, int line, int first, const std::uint32_t (&code)[kCount],
+                                     Places& places) const {
+    for (int i = 0; i < kCount; ++i) {
+      const int place = first + i;
+      const std::uint32_t top = code[i] << (32 - fields.storage_bits), bit = 1u << place % 32;
+      const std::uint32_t magnitude = (top & ~kSignBit) >> (32 - fields.storage_bits + fields.padding_bits);
+      if (magnitude < fields.first_special) continue;
+      const bool is_infinity = magnitude == fields.infinity;
+      const std::uint32_t high = is_infinity ? static_cast<std::uint32_t>(kBias) << kHighFraction : 0;
+      value[value_at(place, line)] = from_words(high | (top & kSignBit), kSpecial);
+      exponent[place * kLines + line] = copies(is_infinity ? 0 : kNoExponent);
+      places.special |= bit;
+      places.zero |= is_infinity ? 0 : bit;
+    }
+  }
+};
+using SideA = Side<true>;
+using SideB = Side<false>;
+
+/// A node's result: ±magnitude · 2^lsb, or one that is not finite.
+struct Value {
+  enum class Kind : std::uint8_t { finite, infinity, nan };
+  std::uint32_t magnitude;
+  std::int16_t lsb, exponent;
+  bool negative;
+  Kind kind;
+};
+
+/// The operand c.
+TCNUM_HOST_DEVICE inline Value accumulator(const GpuDatapath& d, std::uint32_t code) {
+  const Number x = read_accumulator(d.c_fields, d.c_rule, code);
+  Value v;
+  v.magnitude = static_cast<std::uint32_t>(x.magnitude);
+  v.exponent = static_cast<std::int16_t>(x.magnitude == 0 ? 0 : x.exponent);
+  v.lsb = static_cast<std::int16_t>(v.exponent - d.c.fraction_bits);
+  v.negative = x.sign < 0;
+  v.kind = !x.special ? Value::Kind::finite : x.magnitude != 0 ? Value::Kind::infinity : Value::Kind::nan;
+  return v;
+}
+
+/// What a value asks of an alignment.
+TCNUM_HOST_DEVICE inline std::int32_t exponent_of(const Value& v) {
+  return v.magnitude == 0 ? 2 * kNoExponent : v.exponent;
+}
+
+TCNUM_HOST_DEVICE inline std::int32_t alignment_of(const Unit& unit, std::int32_t highest) {
+  return unit.zero_exponent.kind == ZeroExponentKind::floor && unit.zero_exponent.value > highest
+             ? unit.zero_exponent.value
+             : highest;
+}
+
+TCNUM_HOST_DEVICE inline bool zero_is_negative(const Unit& unit, bool all_negative, bool any_negative) {
+  if (unit.zero_sign == ZeroSign::positive) return false;
+  const bool down = !unit.result.empty() && unit.result.step[unit.result.count - 1].rounding == Rounding::down;
+  return all_negative || (any_negative && down);
+}
+
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value rounded(const GpuDatapath& d, const Unit& unit, Rounded<std::uint64_t> r,
+                                                      int alignment) {
+  unsigned consulted = 0;
+  apply_steps<false>(r, unit.result, alignment, unit.underflow_sign,
+                     d.c_rule.subnormal_exponent == SubnormalExponent::minimum, consulted);
+  Value v;
+  v.magnitude = static_cast<std::uint32_t>(r.magnitude);
+  v.lsb = static_cast<std::int16_t>(r.lsb);
+  v.exponent = static_cast<std::int16_t>(r.exponent);
+  v.negative = r.negative;
+  v.kind = r.infinite ? Value::Kind::infinity : Value::Kind::finite;
+  return v;
+}
+
+/// A term that is no product, in units of 2^lsb.
+TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value& v, int lsb) {
+  if (v.magnitude == 0) return 0;
+  const int shift = lsb - v.lsb;
+  const std::uint64_t kept = shift <= 0
+                                 ? std::uint64_t{v.magnitude} << -shift
+                                 : round_right<std::uint64_t>(v.magnitude, shift, v.negative, unit.align_rounding);
+  return v.negative ? -static_cast<std::int64_t>(kept) : static_cast<std::int64_t>(kept);
+}
+
+/// The sign of a sum that is zero.
+TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const GpuNode& node, const Unit& unit, const SideA& a, int row,
+                                                   const SideB& b, int column, const Value* first,
+                                                   const Value* second) {
+  if (unit.zero_sign == ZeroSign::positive) return false;
+  bool all = true, any = false;
+  for (int p = node.first; p < node.first + node.count; ++p) {
+    const bool negative = a.is_negative(p, row) != b.is_negative(p, column);
+    all = all && negative;
+    any = any || negative;
+  }
+  for (const Value* v : {first, second}) {
+    if (v == nullptr) continue;
+    all = all && v->negative;
+    any = any || v->negative;
+  }
+  return zero_is_negative(unit, all, any);
+}
+
+/// The sum of a node's finite terms, which is in units of 2^(alignment − fraction_bits), rounded.
+TCNUM_HOST_DEVICE inline Value total(const GpuDatapath& d, const GpuNode& node, const SideA& a, int row, const SideB& b,
+                                     int column, int alignment, std::int64_t sum, const Value* first,
+                                     const Value* second) {
+  const Unit& unit = d.units[node.unit];
+  const int lsb = alignment - unit.fraction_bits;
+  const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+  if (magnitude == 0) {
+    const bool negative = zero_sum_is_negative(node, unit, a, row, b, column, first, second);
+    return rounded(d, unit, Rounded<std::uint64_t>{0, 0, alignment <= kNoExponent / 2 ? 0 : alignment, negative},
+                   alignment);
+  }
+  return rounded(d, unit, Rounded<std::uint64_t>{magnitude, lsb, alignment, sum < 0}, alignment);
+}
+
+/// The exact sum of two finite numbers. What the smaller one has below the last of 64 bits is folded into that bit,
+/// which lies far below all bits that decide a rounding.
+TCNUM_HOST_DEVICE inline Rounded<std::uint64_t> sum_of_two(const Unit& unit, const Value& x, const Value& y) {
+  const auto end = [](const Value& v) { return v.magnitude == 0 ? kNoExponent : width(v.magnitude) + v.lsb; };
+  const bool second = end(x) < end(y);
+  const Value &large = second ? y : x, &small = second ? x : y;
+  Rounded<std::uint64_t> r{0, 0, 0, zero_is_negative(unit, x.negative && y.negative, x.negative || y.negative)};
+  if (large.magnitude == 0) return r;
+  const int up = 62 - width(large.magnitude);
+  const std::uint64_t top = std::uint64_t{large.magnitude} << up, magnitude = small.magnitude;
+  const int lsb = large.lsb - up, down = lsb - small.lsb;
+  std::uint64_t rest = 0;
+  if (magnitude == 0)
+    rest = 0;
+  else if (down <= 0)
+    rest = magnitude << -down;
+  else if (down >= 64)
+    rest = 1;
+  else
+    rest = (magnitude >> down) | ((magnitude & ((std::uint64_t{1} << down) - 1)) != 0 ? 1 : 0);
+  const bool turned = large.negative != small.negative && rest > top;
+  const std::uint64_t sum = large.negative == small.negative ? top + rest : turned ? rest - top : top - rest;
+  if (sum != 0) r = {sum, lsb, 0, large.negative != turned};
+  return r;
+}
+
+TCNUM_HOST_DEVICE inline std::uint64_t to_code(const GpuDatapath& d, const Value& v) {
+  if (v.kind == Value::Kind::nan) return d.nan.code;
+  return pack(d.result,
+              Rounded<std::uint32_t>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value::Kind::infinity});
+}
+
+/// How products are brought to units of 2^(alignment − fraction_bits): shifted up, then down by the distance of their
+/// exponent from the alignment, and `down`.
+struct Shift {
+  int up, down;
+};
+TCNUM_HOST_DEVICE inline Shift shift_of(const GpuDatapath& d, const Unit& unit) {
+  const int up = unit.fraction_bits - d.a.fraction_bits - d.b.fraction_bits;
+  return {up > 0 ? up : 0, up < 0 ? -up : 0};
+}
+
+/// Infinities and NaNs among a node's terms.
+struct Specials {
+  bool nan = false, positive = false, negative = false;
+  TCNUM_HOST_DEVICE void add_infinity(bool is_negative) { (is_negative ? negative : positive) = true; }
+  TCNUM_HOST_DEVICE void add(const Value& v) {
+    if (v.kind == Value::Kind::nan) nan = true;
+    if (v.kind == Value::Kind::infinity) add_infinity(v.negative);
+  }
+  TCNUM_HOST_DEVICE bool any() const { return nan || positive || negative; }
+  TCNUM_HOST_DEVICE Value result() const {
+    const bool is_nan = nan || (positive && negative);
+    return {0, 0, 0, negative, is_nan ? Value::Kind::nan : Value::Kind::infinity};
+  }
+};
+
+/// A product of which one operand at least is an infinity or a NaN.
+TCNUM_HOST_DEVICE inline void add_special_product(const SideA& a, int row, const SideB& b, int column, int place,
+                                                  Specials& specials) {
+  if (!a.is_special(place, row) && !b.is_special(place, column)) return;
+  // A special operand of value 0 is a NaN; an ordinary one is a zero, of which infinity makes a NaN too.
+  if (a.is_zero(place, row) || b.is_zero(place, column))
+    specials.nan = true;
+  else
+    specials.add_infinity(a.is_negative(place, row) != b.is_negative(place, column));
+}
+
+/// Any dot problem of a datapath of sums.
+TCNUM_HOST_DEVICE inline std::uint64_t dot(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                           std::uint32_t c_code) {
+  const Value c = accumulator(d, c_code);
+  const bool special = a.special[row] != 0 || b.special[column] != 0;
+  Value results[GpuDatapath::kMostNodes];
+  for (int number = 0; number < d.nodes; ++number) {
+    const GpuNode& node = d.node[number];
+    const Unit& unit = d.units[node.unit];
+    const auto other = [&](int which) -> const Value* {
+      const int n = node.others[which];
+      return n == GpuNode::kNone ? nullptr : n == GpuNode::kAccumulator ? &c : &results[n];
+    };
+    const Value *first = other(0), *second = other(1);
+    const int end = node.first + node.count;
+
+    Specials specials;
+    if (first != nullptr) specials.add(*first);
+    if (second != nullptr) specials.add(*second);
+    for (int p = node.first; special && p < end; ++p) {
+      add_special_product(a, row, b, column, p, specials);
+    }
+    if (specials.any()) {
+      results[number] = specials.result();
+      continue;
+    }
+    if (node.is_pair) {
+      results[number] = rounded(d, unit, sum_of_two(unit, *first, *second), 0);
+      continue;
+    }
+    std::int32_t highest = 2 * kNoExponent;
+    if (first != nullptr) highest = exponent_of(*first);
+    if (second != nullptr && exponent_of(*second) > highest) highest = exponent_of(*second);
+    for (int p = node.first; p < end; ++p) {
+      const int exponent = a.exponent_at(p, row) + b.exponent_at(p, column);
+      if (exponent > highest) highest = exponent;
+    }
+    const int alignment = alignment_of(unit, highest);
+    const Shift shift = shift_of(d, unit);
+    std::int64_t sum = 0;
+    for (int p = node.first; p < end; ++p) {
+      const std::uint32_t magnitude = a.magnitude(p, row) * b.magnitude(p, column) << shift.up;
+      const int down = alignment + shift.down - a.exponent_at(p, row) - b.exponent_at(p, column);
+      const bool negative = a.is_negative(p, row) != b.is_negative(p, column);
+      const std::int64_t kept = magnitude == 0 ? 0 : round_right(magnitude, down, negative, unit.align_rounding);
+      sum += negative ? -kept : kept;
+    }
+    const int lsb = alignment - unit.fraction_bits;
+    if (first != nullptr) sum += aligned(unit, *first, lsb);
+    if (second != nullptr) sum += aligned(unit, *second, lsb);
+    results[number] = total(d, node, a, row, b, column, alignment, sum, first, second);
+  }
+  return to_code(d, results[d.nodes - 1]);
+}
+
+// --- Integers.
+
+TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const GpuDatapath& d, const std::int32_t* a, int a_pitch,
+                                                   const std::int32_t* b, int b_pitch, std::uint64_t c_code) {
+  const bool differ = d.integers.operation == ProductOperation::exclusive_or;
+  std::int64_t results[GpuDatapath::kMostNodes];
+  bool overflowed = false;
+  for (int number = 0; number < d.nodes; ++number) {
+    const GpuNode& node = d.node[number];
+    std::int32_t products = 0;
+    for (int p = node.first; p < node.first + node.count; ++p) {
+      const std::int32_t x = a[p * a_pitch], y = b[p * b_pitch];
+      products += differ ? x ^ y : x * y;
+    }
+    std::int64_t sum = products;
+    for (const int other : node.others) {
+      if (other == GpuNode::kAccumulator) sum += integer_of(d.c, c_code);
+      if (other >= 0) sum += results[other];
+    }
+    results[number] = apply_steps(d.integers.unit[static_cast<std::size_t>(node.unit)], sum, overflowed);
+  }
+  return static_cast<std::uint64_t>(results[d.nodes - 1]) & d.result.code_mask();
+}
+
+// --- Sums of two in single precision.
+
+/// Numbers a[i · a_pitch] and b[i · b_pitch], which were fp16, are at place i.
+TCNUM_HOST_DEVICE inline std::uint64_t single_dot(const GpuDatapath& d, const float* a, int a_pitch, const float* b,
+                                                  int b_pitch, std::uint64_t c_code) {
+  const auto code = static_cast<std::uint32_t>(c_code);
+  const float c = d.c.id == FormatId::fp16 ? value_of<std::uint16_t>(code) : float_of(code);
+  float results[GpuDatapath::kMostNodes];
+  for (int number = 0; number < d.nodes; ++number) {
+    const GpuNode& node = d.node[number];
+    float terms[2] = {};
+    int count = 0;
+    for (int p = node.first; p < node.first + node.count; ++p) terms[count++] = a[p * a_pitch] * b[p * b_pitch];
+    for (const int other : node.others) {
+      if (other != GpuNode::kNone) terms[count++] = other == GpuNode::kAccumulator ? c : results[other];
+    }
+    const float sum = count == 1 ? terms[0] : terms[0] + terms[1];
+    results[number] = d.units[node.unit].zero_sign == ZeroSign::positive ? sum + 0.0f : sum;  // −0 + 0 is +0
+  }
+  const float last = results[d.nodes - 1];
+  if (last != last) return d.nan.code;
+  return d.result.id == FormatId::fp16 ? to_half(static_cast<double>(last)) : code_of(last);
+}
+
+// --- Chains of the machine's FMAs.
+
+TCNUM_HOST_DEVICE inline bool is_nan(std::uint64_t code) {
+  return (code & ~(std::uint64_t{1} << 63)) > std::uint64_t{0x7ff} << 52;
+}
+/// Operand i of the chain is a[i · a_pitch] and b[i · b_pitch], in the chain's order. Which NaN a NaN is, is the
+/// datapath's own affair: of the operands of a step the first in the rule's order, made quiet, where the rule keeps
+/// them.
+TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const GpuDatapath& d, const std::uint64_t* a, int a_pitch,
+                                                     const std::uint64_t* b, int b_pitch, std::uint64_t c) {
+  constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
+  const auto payload = [&](std::uint64_t operand) { return d.nan.propagate ? operand | kQuiet : d.nan.code; };
+  std::uint64_t sum = is_nan(c) ? payload(c) : c;
+  for (int p = 0; p < d.k; ++p) {
+    const std::uint64_t x = a[p * a_pitch], y = b[p * b_pitch];
+    const std::uint64_t next = code_of(fused_multiply_add(double_of(x), double_of(y), double_of(sum), d.fma_rounding));
+    if (!is_nan(next)) {
+      sum = next;
+      continue;
+    }
+    std::uint64_t code = d.nan.code;
+    for (int i = 2; i >= 0; --i) {
+      const NanOperand which = d.nan.order[static_cast<std::size_t>(i)];
+      if (which == NanOperand::a && is_nan(x)) code = payload(x);
+      if (which == NanOperand::b && is_nan(y)) code = payload(y);
+      if (which == NanOperand::c && is_nan(sum)) code = sum;
+    }
+    sum = code;
+  }
+  return sum;
+}
+
+}  // namespace tcnum::gpu

@@ -1,0 +1,95 @@
+// A datapath as plain data, and its evaluation in code that a GPU compiles as well as a CPU: what the CUDA emulator
+// runs and the tests run without a GPU. It covers what hardware was found to do; the rest is the other emulators'.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "emu/integer_sums.hpp"
+#include "tcnum/datapath.hpp"
+#include "tcnum/format.hpp"
+
+namespace tcnum {
+
+/// A node sums the `count` products at place `first` (GpuDatapath::place) and on, and up to two other terms.
+struct GpuNode {
+  static constexpr int kNone = -2, kAccumulator = -1;  // else the node of that number
+  std::int16_t unit = 0, first = 0, count = 0;
+  std::int16_t others[2] = {kNone, kNone};
+  bool is_pair = false;  ///< exact, of the two others alone
+};
+
+/// How an operand's code of at most 32 bits is taken apart.
+struct GpuFields {
+  int storage_bits = 32, fraction_bits = 0, padding_bits = 0, bias = 0;
+  std::uint32_t top = 0;            ///< the largest exponent field, which may be special
+  std::uint32_t first_special = 0;  ///< codes without sign and padding from this on are infinities or NaNs
+  std::uint32_t infinity = 0;       ///< that of infinity; first_special − 1 if there is none
+  std::uint32_t smallest = 1;       ///< codes below this are read as zero
+  int floor = 0;                    ///< no number takes part in alignment with a smaller exponent
+};
+
+/// How patches round, to codes of fp32 or fp16: as hardware's conversions do.
+enum class PatchRounding : std::uint8_t {
+  fp32_toward_zero,
+  fp32_nearest,
+  fp16_nearest,
+  fp16_nearest_of_fp32,  ///< toward zero to fp32 first
+};
+
+/// What patches of problems (emu/gpu/patch.hpp) want to know of a node. High words are those of doubles.
+struct PatchNode {
+  static constexpr int kLowest = -900;  ///< alignment where all is zero: below every other, and doubles have it
+
+  int first = 0, count = 0;  ///< as of GpuNode
+  std::uint32_t places = 0;  ///< of its products, as bits
+  bool takes_c = false, takes_before = false, is_pair = false;
+  bool before_is_half = false;  ///< the result before has 16 bits, not 32
+  int alignment = kLowest;      ///< at least this
+  /// As high words: the least exponents that c and the result before take part with, unless they are zero.
+  std::uint32_t c_floor = 0, before_floor = 0;
+  std::uint32_t grid = 0;  ///< from an alignment to 1.5 · 2^52 units of the sum, as high words
+
+  PatchRounding rounding = PatchRounding::fp32_toward_zero;
+  std::uint32_t kept_bits = ~0u;  ///< of the code of a number that is rounded toward zero
+  double overflow = 0;            ///< the least magnitude whose rounding toward zero overflows, to `beyond`
+  std::uint32_t beyond = 0;
+  std::uint32_t dropped = 0;  ///< −0, if a number that becomes zero loses its sign
+};
+
+struct GpuDatapath {
+  static constexpr int kMostNodes = 32, kMostProducts = 256;
+
+  enum class Kind : std::uint8_t {
+    sums,       ///< of floating-point products: aligned, cut, added; and floating-point additions
+    singles,    ///< sums of one or two in single precision, which holds the products
+    fma_chain,  ///< of IEEE 754's double-precision FMAs
+    integers,   ///< sums that an int64 holds, of products whose sums an int32 does
+  };
+
+  Kind kind = Kind::sums;
+  Format a{}, b{}, c{}, result{};
+  OperandRule c_rule;
+  GpuFields a_fields, b_fields, c_fields;
+  NanRule nan;
+  Unit units[kMaxUnits];
+  IntegerUnits integers;
+  Rounding fma_rounding = Rounding::nearest_even;
+  int k = 0, nodes = 0;
+  GpuNode node[kMostNodes];
+  std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side
+  /// 4, 2 or 1: each so many products, from a multiple of it on, have places side by side, from a multiple of it on.
+  int run = 1;
+  bool takes_patches = false;  ///< patches give every result that is ordinary
+  static constexpr int kMostPatchNodes = 8;
+  PatchNode patch[kMostPatchNodes];
+};
+
+/// The datapath as plain data, or in `why_not` one line that says what of it this form cannot hold.
+struct MadeGpuDatapath {
+  GpuDatapath datapath;
+  std::string why_not;
+};
+MadeGpuDatapath make_gpu_datapath(const Datapath& datapath);
+
+}  // namespace tcnum

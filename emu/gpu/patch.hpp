@@ -1,0 +1,348 @@
+// A patch of rows × columns of dot problems at once, for what is ordinary: the way to a trillion results.
+//
+// Sums are kept in double precision, each in a binade of which the last place is the last bit that alignment keeps, so
+// that one fused multiply-add toward zero multiplies, cuts and adds. It would cut negative products away from zero,
+// were all numbers not a little larger than they are (Side): too little for any bit that is kept of a positive product,
+// but enough to bring every negative one, exact or not, one unit below its cut. The sum begins with as many units as it
+// has negative terms. Results are rounded by the machine's own conversions, which is what hardware's rules amount to.
+#pragma once
+
+#include "dot_product.hpp"
+
+namespace tcnum::gpu {
+
+/// a · b + c toward zero.
+TCNUM_HOST_DEVICE inline double multiply_add_toward_zero(double a, double b, double c) {
+  return fused_multiply_add(a, b, c, Rounding::toward_zero);
+}
+TCNUM_HOST_DEVICE inline double add_toward_zero(double x, double y) {
+#ifdef __CUDA_ARCH__
+  return __dadd_rz(x, y);
+#else
+  return multiply_add_toward_zero(x, 1, y);
+#endif
+}
+
+/// Two pairs of 16-bit numbers added, and the larger of each sum and that of `c`.
+TCNUM_HOST_DEVICE inline std::uint32_t add_max(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+#ifdef __CUDA_ARCH__
+  return __viaddmax_s16x2(a, b, c);
+#else
+  const auto half = [](std::uint32_t x, int which) { return static_cast<std::int16_t>(x >> (16 * which)); };
+  std::uint32_t both = 0;
+  for (int i = 0; i < 2; ++i) {
+    const int sum = half(a, i) + half(b, i), other = half(c, i);
+    both |= static_cast<std::uint32_t>(static_cast<std::uint16_t>(sum > other ? sum : other)) << (16 * i);
+  }
+  return both;
+#endif
+}
+/// One of two exponents, as the high word of a double with that exponent. It is negative below what doubles have.
+TCNUM_HOST_DEVICE inline std::int32_t high_word_of(std::uint32_t exponents, int which) {
+  constexpr std::uint32_t kZero = static_cast<std::uint32_t>(kBias) << kHighFraction;
+  const std::uint32_t up = which == 0 ? exponents << kHighFraction : (exponents & 0xffff0000u) << (kHighFraction - 16);
+  return static_cast<std::int32_t>(up + kZero);
+}
+
+TCNUM_HOST_DEVICE inline std::uint32_t count_bits(std::uint32_t x) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__popc(x));
+#else
+  return static_cast<std::uint32_t>(std::popcount(x));
+#endif
+}
+
+/// kCount numbers side by side, in loads of at most 16 bytes; they lie as aligned as those.
+template <class T, int kCount>
+struct Pack {
+  static constexpr int kBytes = static_cast<int>(sizeof(T)) * kCount;
+  struct alignas(kBytes > 16 ? 16 : kBytes) Aligned {
+    T x[kCount];
+  };
+  T x[kCount];
+  TCNUM_HOST_DEVICE explicit Pack(const void* from) {
+#ifdef __CUDA_ARCH__
+    const auto all = *static_cast<const Aligned*>(from);
+    TCNUM_UNROLL for (int i = 0; i < kCount; ++i) x[i] = all.x[i];
+#else
+    std::memcpy(x, from, sizeof(x));
+#endif
+  }
+};
+
+inline constexpr int kPatchRows = 4, kPatchColumns = 4;
+
+/// A term of a sum that is no product.
+struct PatchTerm {
+  static constexpr std::uint32_t kTop = 0x7ffu << kHighFraction;
+  double value;
+  TCNUM_HOST_DEVICE explicit PatchTerm(float x) : value(static_cast<double>(x)) {}
+  TCNUM_HOST_DEVICE std::uint32_t negative() const { return high_word(value) >> 31; }
+  TCNUM_HOST_DEVICE std::int32_t exponent() const { return static_cast<std::int32_t>(high_word(value) & kTop); }
+  /// Raises an alignment, as exponents of high words are; the term's has a floor.
+  TCNUM_HOST_DEVICE void raise(std::int32_t& alignment, std::uint32_t floor) const {
+    const std::int32_t own = exponent(), least = static_cast<std::int32_t>(floor);
+    const std::int32_t larger = own > least ? own : least;
+    if (own != 0 && larger > alignment) alignment = larger;
+  }
+  /// A little larger, as all are that are cut by an addition.
+  TCNUM_HOST_DEVICE double to_be_cut() const { return from_words(high_word(value), low_word(value) | 1); }
+};
+
+/// As wide as codes that are rounded so.
+template <PatchRounding kRounding>
+using CodeOf =
+    std::conditional_t<kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest,
+                       std::uint32_t, std::uint16_t>;
+
+/// What a patch is compiled for: datapaths of any nodes, or of one that rounds so.
+struct AnyNodes {
+  static constexpr bool kSeveral = true;
+  template <class With>
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode& node, const With& with) {
+    switch (node.rounding) {
+      case PatchRounding::fp32_toward_zero:
+        return with.template operator()<PatchRounding::fp32_toward_zero>();
+      case PatchRounding::fp32_nearest:
+        return with.template operator()<PatchRounding::fp32_nearest>();
+      case PatchRounding::fp16_nearest:
+        return with.template operator()<PatchRounding::fp16_nearest>();
+      case PatchRounding::fp16_nearest_of_fp32:
+        return with.template operator()<PatchRounding::fp16_nearest_of_fp32>();
+    }
+  }
+};
+template <PatchRounding kRounding>
+struct OneNode {
+  static constexpr bool kSeveral = false;
+  using Code = CodeOf<kRounding>;
+  template <class With>
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode&, const With& with) {
+    with.template operator()<kRounding>();
+  }
+};
+/// Calls with what suits the datapath best.
+template <class With>
+auto with_nodes_of(const GpuDatapath& d, const With& with) {
+  if (!d.takes_patches || d.nodes > 1) return with.template operator()<AnyNodes>();
+  switch (d.patch[0].rounding) {
+    case PatchRounding::fp32_toward_zero:
+      return with.template operator()<OneNode<PatchRounding::fp32_toward_zero>>();
+    case PatchRounding::fp32_nearest:
+      return with.template operator()<OneNode<PatchRounding::fp32_nearest>>();
+    case PatchRounding::fp16_nearest:
+      return with.template operator()<OneNode<PatchRounding::fp16_nearest>>();
+    case PatchRounding::fp16_nearest_of_fp32:
+      break;
+  }
+  return with.template operator()<OneNode<PatchRounding::fp16_nearest_of_fp32>>();
+}
+
+/// The code of a sum, but for what overflows toward zero.
+template <PatchRounding kRounding>
+TCNUM_HOST_DEVICE std::uint32_t rounded_code(const PatchNode& node, double sum) {
+  if constexpr (kRounding == PatchRounding::fp32_toward_zero)
+    return code_of(to_float_toward_zero(sum)) & node.kept_bits;
+  if constexpr (kRounding == PatchRounding::fp32_nearest) return code_of(static_cast<float>(sum));
+  if constexpr (kRounding == PatchRounding::fp16_nearest) return to_half(sum);
+  return to_half(static_cast<double>(to_float_toward_zero(sum)));
+}
+
+/// Rounds a row's sums, which are above their grids.
+template <PatchRounding kRounding>
+TCNUM_HOST_DEVICE void round_row(const PatchNode& node, const double (&sum)[kPatchColumns],
+                                 std::uint32_t (&code)[kPatchColumns]) {
+  double value[kPatchColumns];
+  bool any_overflows = false;
+  TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+    // What it began with, but for the negatives: 1.5 times a power of two.
+    const std::uint32_t grid = (high_word(sum[j]) & PatchTerm::kTop) | 1u << (kHighFraction - 1);
+    value[j] = sum[j] - from_words(grid, 0);
+    code[j] = rounded_code<kRounding>(node, value[j]);
+    any_overflows |= std::fabs(value[j]) >= node.overflow;
+  }
+  if (kRounding == PatchRounding::fp32_toward_zero && any_overflows) {
+    TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+      if (std::fabs(value[j]) >= node.overflow) code[j] = node.beyond | (high_word(value[j]) & kSignBit);
+    }
+  }
+  if (node.dropped != 0) {
+    TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) code[j] = code[j] == node.dropped ? 0 : code[j];
+  }
+}
+
+/// The code of c + before, both of the format that the sum is rounded to.
+template <PatchRounding kRounding>
+TCNUM_HOST_DEVICE std::uint32_t pair_code(float c, float before) {
+  if constexpr (kRounding == PatchRounding::fp32_nearest) {
+    return code_of(c + before + 0.0f);  // −0 becomes +0
+  } else {
+    return to_half(static_cast<double>(c) + static_cast<double>(before) + 0.0);  // exact until then
+  }
+}
+
+/// A patch of codes of c, or of results.
+struct PatchCodes {
+  std::uint32_t code[kPatchRows][kPatchColumns];
+  static constexpr std::uint32_t kAll = (1u << (kPatchRows * kPatchColumns)) - 1;
+  TCNUM_HOST_DEVICE static constexpr std::uint32_t bit(int i, int j) { return 1u << (i * kPatchColumns + j); }
+  /// Which elements do, as bits.
+  TCNUM_HOST_DEVICE std::uint32_t differ(const PatchCodes& other) const {
+    std::uint32_t any = 0, which = 0;
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) any |= code[i][j] ^ other.code[i][j];
+    }
+    if (any == 0) return 0;  // most often
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) which |= code[i][j] != other.code[i][j] ? bit(i, j) : 0;
+    }
+    return which;
+  }
+};
+
+/// Whether an element has an infinity or a NaN among its products or as c, whose code is of the width of Code.
+template <class Code>
+TCNUM_HOST_DEVICE bool is_special(const SideA& a, int row, const SideB& b, int column, std::uint32_t c) {
+  return (a.special[row] | b.special[column]) != 0 || !finite(value_of<Code>(c));
+}
+/// The result of such an element, if no sum on its way overflows: any NaN, or infinities of both signs, make a NaN.
+template <class Code>
+TCNUM_HOST_DEVICE std::uint32_t special_code(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                             std::uint32_t c) {
+  constexpr Format kC = format(sizeof(Code) == 4 ? FormatId::fp32 : FormatId::fp16);
+  constexpr std::uint32_t kInfinity = ((1u << kC.exponent_bits) - 1) << kC.fraction_bits;
+  const std::uint32_t special = a.special[row] | b.special[column], zero = a.zero[row] | b.zero[column];
+  const std::uint32_t negative = a.negative[row] ^ b.negative[column], infinite = special & ~zero;
+  const std::uint32_t c_magnitude = c & ((1u << (kC.storage_bits - 1)) - 1);
+  const bool c_is_infinite = c_magnitude == kInfinity, c_is_negative = c_magnitude != c;
+  const bool any_positive = (infinite & ~negative) != 0 || (c_is_infinite && !c_is_negative);
+  const bool any_negative = (infinite & negative) != 0 || (c_is_infinite && c_is_negative);
+  if ((special & zero) != 0 || c_magnitude > kInfinity || (any_positive && any_negative)) {
+    return static_cast<std::uint32_t>(d.nan.code);
+  }
+  const std::uint32_t infinity = ((1u << d.result.exponent_bits) - 1) << d.result.fraction_bits;
+  return infinity | (any_negative ? 1u << (d.result.storage_bits - 1) : 0);
+}
+
+/// Elements, as bits, that a patch does not evaluate.
+struct PatchRest {
+  std::uint32_t special = 0;     ///< is_special(): those are special_code()'s
+  std::uint32_t overflowed = 0;  ///< a sum on their way did: those are dot()'s, special or not
+};
+
+/// Rows from `row` on with columns from `column` on, by a datapath that takes_patches. read_c() gives the codes of c,
+/// which are of the width of Code. Among `results`, those of the rest mean nothing. Nodes: AnyNodes, or the OneNode
+/// that the datapath is.
+template <class Code, class Nodes, class ReadC>
+TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                  const ReadC& read_c, PatchCodes& results) {
+  constexpr int kRows = kPatchRows, kColumns = kPatchColumns, kLines = SideA::kLines;
+  constexpr bool kSeveral = Nodes::kSeveral;
+  PatchRest rest;
+  bool any_special = false;
+  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) any_special |= a.special[row + i] != 0;
+  TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) any_special |= b.special[column + j] != 0;
+  const int nodes = kSeveral ? d.nodes : 1;
+  for (int number = 0; number < nodes; ++number) {
+    const PatchNode& node = d.patch[number];
+    const bool last = !kSeveral || number + 1 == nodes;
+    const bool is_pair = kSeveral && node.is_pair, takes_c = !kSeveral || node.takes_c;
+    const bool takes_before = kSeveral && node.takes_before;
+    PatchCodes c;
+    if (takes_c) c = read_c();
+    // Until a node has its own, `results` are those of the node before.
+    const auto before = [&](int i, int j) {
+      if constexpr (!kSeveral) return 0.0f;
+      const std::uint32_t code = results.code[i][j];
+      return node.before_is_half ? value_of<std::uint16_t>(code) : value_of<std::uint32_t>(code);
+    };
+
+    double sum[kRows][kColumns];
+    if (!is_pair) {
+      std::uint32_t alignments[kRows][kColumns / 2];
+      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) alignments[i][j] = twice(node.alignment);
+      }
+      const std::uint32_t* at_ea = a.exponent + node.first * kLines + row;
+      const std::int16_t* at_eb = b.exponent + node.first * kLines + column;
+      for (int p = 0; p < node.count; ++p, at_ea += kLines, at_eb += kLines) {
+        const Pack<std::uint32_t, kRows> ea(at_ea);
+        const Pack<std::uint32_t, kColumns / 2> eb(at_eb);
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) {
+            alignments[i][j] = add_max(ea.x[i], eb.x[j], alignments[i][j]);
+          }
+        }
+      }
+      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+          std::int32_t alignment = high_word_of(alignments[i][j / 2], j % 2);
+          std::uint32_t negatives = count_bits((a.negative[row + i] ^ b.negative[column + j]) & node.places);
+          const float own_c = takes_c ? value_of<Code>(c.code[i][j]) : 0.0f;
+          // No number must not look like an overflow of a sum on the way.
+          const bool c_is_left_out = kSeveral && takes_c && !finite(own_c);
+          const PatchTerm of_c(c_is_left_out ? 0.0f : own_c), of_before(takes_before ? before(i, j) : 0.0f);
+          if (takes_c) {
+            of_c.raise(alignment, node.c_floor);
+            negatives += of_c.negative();
+          }
+          // Numbers have smaller exponents.
+          any_special |= c_is_left_out || alignment >= static_cast<std::int32_t>(PatchTerm::kTop);
+          if (takes_before) {
+            of_before.raise(alignment, node.before_floor);
+            negatives += of_before.negative();
+          }
+          sum[i][j] = from_words(static_cast<std::uint32_t>(alignment) + node.grid, negatives);
+          if (takes_c) sum[i][j] = add_toward_zero(sum[i][j], of_c.to_be_cut());
+          if (takes_before) sum[i][j] = add_toward_zero(sum[i][j], of_before.to_be_cut());
+        }
+      }
+      const double* at_va = a.value + SideA::value_at(node.first, row);
+      const double* at_vb[2] = {b.value + SideB::value_at(node.first, column),
+                                b.value + SideB::value_at(node.first, column + 2)};
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+      for (int p = 0; p < node.count; ++p) {
+        const Pack<double, kRows> va(at_va + p * kLines);
+        const Pack<double, 2> vb[2] = {Pack<double, 2>(at_vb[0] + p * kLines), Pack<double, 2>(at_vb[1] + p * kLines)};
+        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+            sum[i][j] = multiply_add_toward_zero(va.x[i], vb[j / 2].x[j % 2], sum[i][j]);
+          }
+        }
+      }
+    }
+
+    Nodes::with_rounding(node, [&]<PatchRounding kRounding>() {
+      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+        std::uint32_t(&codes)[kColumns] = results.code[i];
+        if (is_pair) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+            const float of_c = value_of<Code>(c.code[i][j]);
+            any_special |= !finite(of_c);
+            codes[j] = pair_code<kRounding>(of_c, before(i, j));
+          }
+        } else {
+          round_row<kRounding>(node, sum[i], codes);
+        }
+        if constexpr (kSeveral) {
+          TCNUM_UNROLL for (int j = 0; j < kColumns && !last; ++j) {
+            if (!finite(value_of<CodeOf<kRounding>>(codes[j]))) rest.overflowed |= PatchCodes::bit(i, j);
+          }
+        }
+      }
+    });
+  }
+  if (any_special) {
+    const PatchCodes c = read_c();
+    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+        if (is_special<Code>(a, row + i, b, column + j, c.code[i][j])) rest.special |= PatchCodes::bit(i, j);
+      }
+    }
+  }
+  return rest;
+}
+
+}  // namespace tcnum::gpu

@@ -1,0 +1,131 @@
+// tcnum list: architectures, formats, instructions, and the catalogue's datapaths with where each comes from.
+#include <memory>
+
+#include "command.hpp"
+#include "src/report/report.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+using Rows = std::vector<std::vector<std::string>>;
+
+struct Options {
+  std::string arch, json;
+};
+
+std::string heading(std::string_view text) { return fmt::format("{}\n\n", text); }
+
+std::string formats_text() {
+  Rows rows = {{"format", "PTX", "bits", "exponent", "fraction", "not finite"}};
+  for (const Format& f : kFormats) {
+    std::string special = "none";
+    if (f.non_finite == NonFinite::ieee) special = "inf, nan";
+    if (f.non_finite == NonFinite::nan_all_ones) special = "nan (all ones)";
+    if (f.non_finite == NonFinite::nan_negative_zero) special = "nan (negative zero)";
+    rows.push_back({std::string(f.name), std::string(f.ptx), std::to_string(f.storage_bits),
+                    f.floating ? std::to_string(f.exponent_bits) : "-", std::to_string(f.fraction_bits),
+                    f.floating ? special : "integer"});
+  }
+  return table_text(rows);
+}
+
+std::string architectures_text() {
+  Rows rows = {{"architecture", "instructions", "in the catalogue", "generation"}};
+  for (const Arch& each : kArchs) {
+    rows.push_back({std::string(each.name), std::to_string(instructions_of(each.id).size()),
+                    std::to_string(catalogue(each.id).size()), std::string(each.family)});
+  }
+  return table_text(rows);
+}
+
+std::string instructions_text(ArchId id) {
+  Rows rows = {{"instruction", "a, b", "c", "d", "SASS", "datapath"}};
+  const SassTable sass = find_sass(id);
+  for (const Instruction* i : instructions_of(id)) {
+    std::vector<std::string> accounts;
+    for (const CatalogueEntry& entry : catalogue(id, *i)) {
+      accounts.push_back(fmt::format("{}: {}", entry.account, entry.origin));
+    }
+    const std::string_view a = format(i->a).name, b = format(i->b).name;
+    rows.push_back({i->name(), a == b ? std::string(a) : fmt::format("{}, {}", a, b), std::string(format(i->c).name),
+                    std::string(format(i->d).name), sass.text(*i),
+                    accounts.empty() ? "unknown" : fmt::format("{}", fmt::join(accounts, "; "))});
+  }
+  if (rows.size() == 1) return "  none yet\n";
+  if (sass.instructions.empty()) {
+    constexpr std::ptrdiff_t kSass = 4;
+    for (std::vector<std::string>& row : rows) row.erase(row.begin() + kSass);
+  }
+  return table_text(rows, 44);
+}
+
+ordered_json architecture_json(const Arch& each) {
+  const SassTable sass = find_sass(each.id);
+  ordered_json out = {{"arch", each.name}, {"family", each.family}, {"instructions", ordered_json::array()}};
+  for (const Instruction* i : instructions_of(each.id)) {
+    ordered_json one = {{"name", i->name()}, {"ptx", i->ptx()}, {"m", i->m},
+                        {"n", i->n},         {"k", i->k},       {"sparse", i->sparse()}};
+    for (const auto& [key, operand] :
+         {std::pair{"a", i->a}, std::pair{"b", i->b}, std::pair{"c", i->c}, std::pair{"d", i->d}}) {
+      one[key] = format(operand).name;
+    }
+    if (const std::string text = sass.text(*i); !text.empty()) one["sass"] = text;
+    one["datapaths"] = ordered_json::array();
+    for (const CatalogueEntry& entry : catalogue(each.id, *i)) {
+      one["datapaths"].push_back({{"account", entry.account},
+                                  {"origin", entry.origin},
+                                  {"fitted", entry.fitted},
+                                  {"datapath", to_json(entry.datapath)}});
+    }
+    out["instructions"].push_back(std::move(one));
+  }
+  return out;
+}
+
+ordered_json json_list(const std::vector<const Arch*>& archs_shown) {
+  ordered_json out = {{"schema", "tcnum.list/1"}, {"version", TCNUM_VERSION}};
+  out["formats"] = ordered_json::array();
+  for (const Format& f : kFormats) {
+    ordered_json one = {{"name", f.name}, {"ptx", f.ptx}, {"bits", f.storage_bits}};
+    if (f.floating) one["exponent_bits"] = f.exponent_bits;
+    one["fraction_bits"] = f.fraction_bits;
+    out["formats"].push_back(std::move(one));
+  }
+  out["architectures"] = ordered_json::array();
+  for (const Arch* each : archs_shown) out["architectures"].push_back(architecture_json(*each));
+  return out;
+}
+
+int list(const Options& options) {
+  std::vector<const Arch*> shown;
+  if (!options.arch.empty()) {
+    shown.push_back(&arch(parse_arch(options.arch)));
+  } else {
+    for (const Arch& each : kArchs) shown.push_back(&each);
+  }
+  require_writable(options.json);
+  if (options.json != "-") {
+    if (options.arch.empty())
+      say(heading("Formats") + formats_text() + "\n" + heading("Architectures") + architectures_text());
+    for (const Arch* each : shown) {
+      if (options.arch.empty() && instructions_of(each->id).empty()) continue;
+      say(fmt::format("{}{} ({}): instructions\n\n{}", options.arch.empty() ? "\n" : "", each->name, each->family,
+                      instructions_text(each->id)));
+    }
+  }
+  if (!options.json.empty()) write_json(options.json, json_list(shown));
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  CLI::App* sub = app.add_subcommand("list", "Show architectures, formats, instructions and known datapaths");
+  const auto options = std::make_shared<Options>();
+  sub->add_option("--arch", options->arch, "One architecture: " + arch_names());
+  sub->add_option("--json", options->json, "Write the list as JSON (- for standard output)");
+  sub->callback([options, &action] { action = [options] { return list(*options); }; });
+}
+
+}  // namespace tcnum

@@ -1,0 +1,117 @@
+#include <algorithm>
+
+#include "fit.hpp"
+
+namespace tcnum {
+namespace {
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+  h ^= x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  return h * 0xff51afd7ed558ccdull;
+}
+
+std::uint64_t hash(const Problem& p) {
+  std::uint64_t h = p.c;
+  for (std::size_t k = 0; k < p.a.size(); ++k) h = mix(mix(h, p.a[k]), p.b[k]);
+  return h;
+}
+
+}  // namespace
+
+void Evidence::add(Tiles answered, std::string origin) {
+  auto block = std::make_unique<Block>();
+  block->tiles = std::move(answered);
+  block->origin = std::move(origin);
+  block->first = size_;
+  size_ += block->tiles.size();
+  blocks_.push_back(std::move(block));
+  // Only whole problems of the diagonal are ever looked up.
+  const Block& b = *blocks_.back();
+  for (std::size_t t = 0; t < b.tiles.count; ++t) {
+    for (std::size_t r = 0; r < std::min(b.tiles.m, b.tiles.n); ++r) {
+      const std::size_t number = b.first + b.tiles.c_index(t, r, r);
+      by_hash_.emplace(hash(problem(number)), number);
+    }
+  }
+}
+
+Evidence::Place Evidence::place(std::size_t number) const {
+  const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), number,
+                                      [](std::size_t n, const std::unique_ptr<Block>& b) { return n < b->first; });
+  const Block& b = **(after - 1);
+  const std::size_t local = number - b.first, per_tile = b.tiles.m * b.tiles.n;
+  return {b, local / per_tile, local % per_tile / b.tiles.n, local % b.tiles.n};
+}
+
+std::uint64_t Evidence::answer(std::size_t number) const {
+  const Place p = place(number);
+  return p.block.tiles.d[number - p.block.first];
+}
+
+Problem Evidence::problem(std::size_t number) const {
+  const Place p = place(number);
+  return problem_at(p.block.tiles, number - p.block.first);
+}
+
+std::optional<std::size_t> Evidence::find(const Problem& wanted) const {
+  const auto [first, last] = by_hash_.equal_range(hash(wanted));
+  std::optional<std::size_t> earliest;
+  for (auto it = first; it != last; ++it) {
+    if ((!earliest || it->second < *earliest) && problem(it->second) == wanted) earliest = it->second;
+  }
+  return earliest;
+}
+
+const DecodedTiles& Evidence::decoded(const Block& block, const Numerics& n) {
+  const std::size_t key = (n.a.subnormals == Subnormals::flushed ? 1u : 0u) |
+                          (n.a.subnormal_exponent == SubnormalExponent::normalised ? 2u : 0u) |
+                          (n.a.format == FormatId::fp32 ? 4u : 0u) |
+                          (n.c.subnormal_exponent == SubnormalExponent::normalised ? 8u : 0u);
+  std::call_once(block.decoded_once[key],
+                 [&] { block.decoded[key] = std::make_unique<DecodedTiles>(block.tiles, n.a, n.b, n.c); });
+  return *block.decoded[key];
+}
+
+std::uint64_t Evidence::emulate(const Emulator& emulator, std::size_t number) const {
+  const Place p = place(number);
+  return emulator.dot(decoded(p.block, emulator.numerics()), p.t, p.i, p.j);
+}
+
+std::uint64_t Evidence::emulate(const Emulator& emulator, std::size_t number, int watch_exponent,
+                                unsigned& consulted) const {
+  const Place p = place(number);
+  return emulator.dot(decoded(p.block, emulator.numerics()), p.t, p.i, p.j, watch_exponent, consulted);
+}
+
+std::string Evidence::name_of(std::size_t number) const {
+  const auto it = names_.find(number);
+  return it != names_.end() ? it->second : place(number).block.origin;
+}
+
+void Evidence::set_name(std::size_t number, std::string name) { names_.emplace(number, std::move(name)); }
+
+std::vector<std::size_t> Evidence::named() const {
+  std::vector<std::size_t> numbers;
+  for (const auto& [number, name] : names_) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+Tiles Evidence::all() const {
+  Tiles total;
+  for (const auto& block : blocks_) {
+    const Tiles& t = block->tiles;
+    if (total.count == 0) {
+      total = t;
+      continue;
+    }
+    total.count += t.count;
+    total.a.append(t.a);
+    total.b.append(t.b);
+    total.c.append(t.c);
+    total.d.append(t.d);
+  }
+  return total;
+}
+
+}  // namespace tcnum

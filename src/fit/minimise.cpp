@@ -1,0 +1,60 @@
+#include "minimise.hpp"
+
+#include "src/questions/operands.hpp"
+
+namespace tcnum {
+
+Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Emulator& emulator,
+                        Counterexample found) {
+  const auto try_all = [&](std::vector<Problem> candidates) {
+    if (candidates.empty()) return false;
+    Tiles tiles = pack(instruction, candidates);
+    Tiles mine = tiles;
+    oracle.answer(tiles);
+    emulator.run(mine);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const std::size_t at = tiles.c_index(i / kPackSide, i % kPackSide, i % kPackSide);
+      if (tiles.d[at] == mine.d[at]) continue;
+      found = {candidates[i], mine.d[at], tiles.d[at]};
+      return true;
+    }
+    return false;
+  };
+  const auto fewer_bits = [](const Format& f, std::uint64_t code) {
+    const std::uint64_t fraction = code & ((std::uint64_t{1} << (f.fraction_bits + f.padding_bits)) - 1);
+    return fraction == 0 ? code : code & ~(fraction & (~fraction + 1));
+  };
+  constexpr int kMostSteps = 400;
+  for (int step = 0; step < kMostSteps; ++step) {
+    std::vector<Problem> candidates;
+    const Problem& p = found.problem;
+    for (std::size_t k = 0; k < p.a.size(); ++k) {
+      if (p.a[k] == 0 && p.b[k] == 0) continue;
+      candidates.push_back(p);
+      candidates.back().a[k] = candidates.back().b[k] = 0;
+    }
+    if (p.c != 0) {
+      candidates.push_back(p);
+      candidates.back().c = 0;
+    }
+    for (std::size_t k = 0; k < p.a.size(); ++k) {
+      const std::uint64_t a = fewer_bits(format(instruction.a), p.a[k]), b = fewer_bits(format(instruction.b), p.b[k]);
+      if (a != p.a[k]) {
+        candidates.push_back(p);
+        candidates.back().a[k] = a;
+      }
+      if (b != p.b[k]) {
+        candidates.push_back(p);
+        candidates.back().b[k] = b;
+      }
+    }
+    if (const std::uint64_t c = fewer_bits(format(instruction.c), p.c); c != p.c) {
+      candidates.push_back(p);
+      candidates.back().c = c;
+    }
+    if (!try_all(std::move(candidates))) break;
+  }
+  return found;
+}
+
+}  // namespace tcnum

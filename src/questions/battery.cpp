@@ -1,0 +1,440 @@
+// The crafted probes of floating-point instructions. docs/battery.md says which published study each group follows.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "integer_battery.hpp"
+#include "operands.hpp"
+
+namespace tcnum {
+namespace {
+
+class Battery {
+ public:
+  explicit Battery(const Instruction& instruction)
+      : in_(instruction),
+        make_(instruction),
+        a_(format(instruction.a)),
+        b_(format(instruction.b)),
+        c_(format(instruction.c)),
+        d_(format(instruction.d)) {
+    // The largest power of two that products, accumulator and result can all hold with room for a few carries.
+    big_ = std::min({make_.highest(), c_.max_exponent() - 6, d_.max_exponent() - 6});
+  }
+
+  std::vector<Probe> build() {
+    width_of_the_sum();
+    output_rounding();
+    carries_and_normalisation();
+    blocks();
+    subnormals();
+    alignment_of_subnormal_products();
+    smallest_results();
+    zeros();
+    overflow();
+    infinities_and_nans();
+    padding();
+    return std::move(probes_);
+  }
+
+ private:
+  int last() const { return in_.products() - 1; }
+
+  void probe(std::string name, Problem p) { probes_.push_back({std::move(name), std::move(p)}); }
+  Problem zero() const { return zero_problem(in_); }
+  bool can(int exponent) const { return exponent >= make_.lowest_subnormal() && exponent <= make_.highest(); }
+
+  void width_of_the_sum() {
+    // 2^e − 2^e + 2^(e−n): n is walked down until the small term disappears. The small term is a product, or c; the
+    // large ones are products, or c and a product.
+    // Where products exceed the result's range, also with the largest products: only so is what is left a normal
+    // number.
+    std::vector<int> tops = {big_};
+    if (make_.highest() > d_.max_exponent()) tops.push_back(make_.highest());
+    for (int n = 6; n <= 56; n += 1) {
+      for (const bool negative : {false, true}) {
+        for (const int top : tops) {
+          if (in_.products() < 3 || !can(top - n) || top - n > d_.max_exponent()) continue;
+          for (const int third : {2, last()}) {
+            Problem p = zero();
+            make_.put(p, 0, negative, top);
+            make_.put(p, 1, !negative, top);
+            make_.put(p, third, false, top - n);
+            probe(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3} in slot {4}", negative ? "-" : "", top,
+                              negative ? "+" : "-", top - n, third),
+                  p);
+            if (last() == 2) break;
+          }
+        }
+        Problem p = zero();
+        make_.put(p, 0, negative, big_);
+        make_.put(p, last(), !negative, big_);
+        p.c = make_.accumulator(negative, big_ - n);
+        probe(fmt::format("width: 2^{0} - 2^{0}, c = {1}2^{2}", big_, negative ? "-" : "", big_ - n), p);
+      }
+    }
+    // 1·1 + c = −(1 − 2^−24): extra bits below the result's.
+    for (int n = 20; n <= 28; ++n) {
+      Problem p = zero();
+      make_.put(p, 0, false, 0);
+      p.c = encode(c_, true, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero);
+      probe(fmt::format("extra bits: 1 - (1 - 2^-{})", n), p);
+    }
+  }
+
+  void output_rounding() {
+    // Bits just below the last one of the result, with both signs: L, R and S in every combination.
+    for (const int fraction : {d_.fraction_bits, 13, 10}) {
+      for (int pattern = 0; pattern < 8; ++pattern) {
+        for (const bool negative : {false, true}) {
+          for (int sticky = 1; sticky <= 4; ++sticky) {
+            Problem p = zero();
+            const int top = std::clamp(fraction - 8, 0, big_);
+            int slot = 0;
+            const auto put = [&](int exponent) {
+              if (slot <= last() && can(exponent)) make_.put(p, slot++, negative, exponent);
+            };
+            if (pattern & 4) put(top - fraction);
+            if (pattern & 2) put(top - fraction - 1);
+            if (pattern & 1) put(top - fraction - 1 - sticky);
+            p.c = make_.accumulator(negative, top);
+            if ((pattern & 1) == 0 && sticky > 1) continue;
+            probe(fmt::format("rounding: {}(2^{} + {:03b} below bit {}, sticky {} lower)", negative ? "-" : "", top,
+                              pattern, fraction, sticky),
+                  p);
+          }
+        }
+      }
+    }
+  }
+
+  void carries_and_normalisation() {
+    const Format& c = c_;
+    // Carries: many terms of the same size push the sum's leading bit up.
+    for (int terms = 1; terms <= in_.products(); terms = terms < 4 ? terms + 1 : terms * 2) {
+      for (const std::uint64_t eighths : {8u, 12u, 14u, 15u}) {
+        Problem p = zero();
+        for (int k = 0; k < terms; ++k) make_.put(p, k, false, 0);
+        p.c = encode(c, false, eighths, -3, false, Rounding::toward_zero);
+        probe(fmt::format("carries: {} ones and c = {}/8", terms, eighths), p);
+      }
+    }
+    // No normalisation inside: four products just below the last bit of c = 1 − 2^−24.
+    for (int n = 10; n <= 26; ++n) {
+      Problem p = zero();
+      for (int k = 0; k < std::min(4, in_.products()); ++k) {
+        if (can(-n)) make_.put(p, k, false, -n);
+      }
+      p.c = encode(c, false, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero, Overflow::max_finite);
+      probe(fmt::format("normalisation: four of 2^-{0} and c = 1 - 2^-{0}", n), p);
+    }
+    // Products in [2, 4): 1.5 · 1.5 against the same value as 2.25 · 1 (where the format has it).
+    for (int n = 8; n <= 40; ++n) {
+      if (!can(-n) || in_.products() < 3) continue;
+      for (const bool split : {true, false}) {
+        Problem p = zero();
+        p.a[0] = encode(a_, false, split ? 3 : 9, split ? -1 : -2, false, Rounding::toward_zero);
+        p.b[0] = encode(b_, false, split ? 3 : 1, split ? -1 : 0, false, Rounding::toward_zero);
+        make_.put(p, 1, true, 1);
+        make_.put(p, 2, true, -n);
+        probe(fmt::format("product exponent: {} - 2 - 2^-{}", split ? "1.5 * 1.5" : "2.25 * 1", n), p);
+      }
+    }
+  }
+
+  void blocks() {
+    // A small product in every slot, with a value on the edge in c.
+    for (int k = 0; k < in_.products(); ++k) {
+      for (const int n : {d_.fraction_bits, d_.fraction_bits + 1, d_.fraction_bits + 2}) {
+        Problem p = zero();
+        const int other = (k + 1) % in_.products();
+        if (!can(-n)) continue;
+        make_.put(p, k, false, -n);
+        make_.put(p, other, false, -n);
+        p.c = make_.accumulator(false, 0);
+        probe(fmt::format("block: 1 + 2^-{0} in slots {1} and {2}", n, k, other), p);
+      }
+    }
+  }
+
+  void subnormals() {
+    const std::uint64_t one_a = encode(a_, false, 1, 0, false, Rounding::toward_zero);
+    const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
+    const auto smallest = [](const Format& f) { return std::uint64_t{1} << f.padding_bits; };
+    const auto largest_subnormal = [](const Format& f) {
+      return ((std::uint64_t{1} << f.fraction_bits) - 1) << f.padding_bits;
+    };
+    for (const bool large : {false, true}) {
+      Problem p = zero();
+      p.a[0] = large ? largest_subnormal(a_) : smallest(a_);
+      p.b[0] = one_b;
+      probe("subnormal a", p);
+      p = zero();
+      p.a[0] = one_a;
+      p.b[0] = large ? largest_subnormal(b_) : smallest(b_);
+      probe("subnormal b", p);
+      p = zero();
+      p.c = large ? largest_subnormal(c_) : smallest(c_);
+      probe("subnormal c alone", p);
+      p.a[0] = zero_code(a_, false);
+      p.b[0] = one_b;
+      p.c |= std::uint64_t{1} << (c_.storage_bits - 1);
+      probe("negative subnormal c alone", p);
+    }
+    // How a subnormal operand is aligned: subnormal · largest against ever smaller c.
+    for (int n = 4; n <= 60; n += 2) {
+      Problem p = zero();
+      p.a[0] = smallest(a_);
+      p.b[0] = encode(b_, false, 1, b_.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      p.c = make_.accumulator(true, a_.min_exponent() - a_.fraction_bits + b_.max_exponent() - n);
+      probe(fmt::format("alignment of a subnormal a, c 2^{} below", n), p);
+    }
+  }
+
+  void alignment_of_subnormal_products() {
+    // subnormal · largest, a tie half a unit below its last bit in the result, and something far below that breaks the
+    // tie only if it survives the cut: where the cut is tells the exponent that the subnormal product was aligned with.
+    if (in_.products() < 3) return;
+    for (const bool swapped : {false, true}) {
+      const Format& x = swapped ? b_ : a_;
+      const Format& y = swapped ? a_ : b_;
+      const int value = x.min_exponent() - x.fraction_bits + y.max_exponent();
+      const std::uint64_t small = std::uint64_t{1} << x.padding_bits;
+      const std::uint64_t large =
+          encode(y, false, 1, y.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      for (int n = d_.fraction_bits + 2; n <= d_.fraction_bits + 24; ++n) {
+        if (!can(value - d_.fraction_bits - 1) || !can(value - n)) continue;
+        for (const bool negative : {false, true}) {
+          for (const int apart : {1, 4}) {  // slots of one block, whichever way blocks interleave
+            if (2 * apart >= in_.products()) continue;
+            Problem p = zero();
+            p.a[0] = swapped ? large : small;
+            p.b[0] = swapped ? small : large;
+            make_.put(p, apart, false, value - d_.fraction_bits - 1);
+            make_.put(p, 2 * apart, negative, value - n);
+            probe(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "",
+                              value - n),
+                  p);
+            // The same with an odd last bit, so that the tie goes the other way.
+            if (3 * apart < in_.products() && can(value - d_.fraction_bits)) {
+              make_.put(p, 3 * apart, false, value - d_.fraction_bits);
+              probe(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value,
+                                negative ? "-" : "", value - n),
+                    p);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void smallest_results() {
+    // Two products (or c and a product) around the smallest result: is what lies far below it still there?
+    const int quantum = d_.min_exponent() - d_.fraction_bits;
+    for (const int base : {quantum - 1, quantum, quantum + 1, d_.min_exponent()}) {
+      for (int n = 1; n <= 48; ++n) {
+        if (!can(base - n)) continue;
+        for (const bool negative : {false, true}) {
+          if (can(base) && in_.products() >= 2) {
+            Problem p = zero();
+            make_.put(p, 0, negative, base);
+            make_.put(p, 1, !negative, base - n);
+            probe(fmt::format("zero exponent: {}(2^{} - 2^{})", negative ? "-" : "", base, base - n), p);
+          }
+          Problem p = zero();
+          p.c = make_.accumulator(negative, base);
+          make_.put(p, 0, !negative, base - n);
+          probe(fmt::format("zero exponent: c = {}2^{}, product 2^{}", negative ? "-" : "", base, base - n), p);
+        }
+      }
+    }
+    // A tie between two of the smallest results, broken by a product far below: half a quantum past an odd multiple.
+    for (int n = 2; n <= 48 && in_.products() >= 3; ++n) {
+      if (!can(quantum - 1) || !can(quantum - n)) continue;
+      for (const bool negative : {false, true}) {
+        for (const bool above : {false, true}) {
+          Problem p = zero();
+          make_.put(p, 0, negative, quantum);
+          make_.put(p, 1, negative, quantum - 1);
+          make_.put(p, 2, negative != above, quantum - n);
+          probe(fmt::format("zero exponent: {0}(2^{1} + 2^{2} {3} 2^{4})", negative ? "-" : "", quantum, quantum - 1,
+                            above ? "-" : "+", quantum - n),
+                p);
+        }
+      }
+    }
+    // c alone, of every size: is it cut?
+    for (int e = c_.min_exponent() - c_.fraction_bits; e <= c_.min_exponent() + 12; ++e) {
+      for (const bool negative : {false, true}) {
+        Problem p = zero();
+        const int bits = std::min(c_.fraction_bits, e - (c_.min_exponent() - c_.fraction_bits));
+        p.c = encode(c_, negative, (uint128{2} << bits) - 1, e - bits, false, Rounding::toward_zero);
+        probe(fmt::format("c alone: {}(2^{} - 1 ulp)", negative ? "-" : "", e + 1), p);
+      }
+    }
+  }
+
+  void zeros() {
+    const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
+    for (int pattern = 0; pattern < 8; ++pattern) {
+      Problem p = zero();
+      for (int k = 0; k < in_.products(); ++k) {
+        const bool negative = (pattern & 1) != 0 && (k != last() || (pattern & 2) == 0);
+        p.a[static_cast<std::size_t>(k)] = zero_code(a_, negative);
+        p.b[static_cast<std::size_t>(k)] = one_b;
+      }
+      p.c = zero_code(c_, (pattern & 4) != 0);
+      probe(fmt::format("zeros: products {}, c {}0", (pattern & 1) ? ((pattern & 2) ? "-0 and a +0" : "-0") : "+0",
+                        (pattern & 4) ? "-" : "+"),
+            p);
+    }
+    for (const bool negative : {false, true}) {
+      Problem p = zero();
+      make_.put(p, 0, negative, 0);
+      make_.put(p, last(), !negative, 0);
+      p.c = zero_code(c_, true);
+      probe("zeros: x - x with c = -0", p);
+      p = zero();
+      make_.put(p, 0, negative, 0);
+      p.c = make_.accumulator(!negative, 0);
+      probe("zeros: x - c", p);
+    }
+    // Do zeros take part in the alignment? A zero times something large beside something small.
+    for (int n = 0; n <= 60; n += 2) {
+      Problem p = zero();
+      p.a[0] = zero_code(a_, false);
+      p.b[0] = encode(b_, false, 1, b_.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
+      const int e = std::max(make_.lowest_subnormal(), a_.min_exponent() + b_.max_exponent() - n);
+      if (can(e)) make_.put(p, 1, false, e);
+      p.c = make_.accumulator(false, e - 3);
+      probe(fmt::format("0 * 2^{} beside 2^{}", b_.max_exponent(), e), p);
+    }
+  }
+
+  void overflow() {
+    for (const bool negative : {false, true}) {
+      for (int n = 0; n <= d_.fraction_bits + 4; ++n) {
+        Problem p = zero();
+        const int e = std::min(d_.max_exponent() - n, make_.highest());
+        if (can(e)) make_.put(p, 0, negative, e);
+        p.c = max_finite_code(c_, negative);
+        probe(fmt::format("overflow: largest c and 2^{}", e), p);
+      }
+      if (make_.highest() >= d_.max_exponent()) {
+        Problem p = zero();
+        for (int k = 0; k < in_.products(); ++k) make_.put(p, k, negative, d_.max_exponent());
+        probe("overflow: products", p);
+        // Is the overflow of an early product undone by a later one?
+        for (int k = 1; k < in_.products(); ++k) {
+          p = zero();
+          make_.put(p, 0, negative, d_.max_exponent());
+          make_.put(p, k, !negative, d_.max_exponent());
+          p.c = max_finite_code(c_, negative);
+          probe(fmt::format("overflow: undone in slot {}", k), p);
+        }
+      }
+    }
+  }
+
+  void infinities_and_nans() {
+    const std::uint64_t one_a = encode(a_, false, 1, 0, false, Rounding::toward_zero);
+    const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
+    const auto with = [&](std::uint64_t a0, std::uint64_t b0, std::uint64_t c0) {
+      Problem p = zero();
+      p.a[0] = a0;
+      p.b[0] = b0;
+      p.c = c0;
+      return p;
+    };
+    const std::uint64_t c_one = encode(c_, false, 1, 0, false, Rounding::toward_zero);
+    for (const bool negative : {false, true}) {
+      probe("inf: c", with(one_a, one_b, infinity_code(c_, negative)));
+      if (a_.has_infinity()) {
+        probe("inf: a", with(infinity_code(a_, negative), one_b, c_one));
+        probe("inf: a * 0", with(infinity_code(a_, negative), 0, c_one));
+        probe("inf: a - c", with(infinity_code(a_, negative), one_b, infinity_code(c_, !negative)));
+        Problem p = with(infinity_code(a_, negative), one_b, c_one);
+        p.a[static_cast<std::size_t>(last())] = infinity_code(a_, !negative);
+        p.b[static_cast<std::size_t>(last())] = one_b;
+        probe("inf: product - product", p);
+      }
+      if (b_.has_infinity()) probe("inf: b", with(one_a, infinity_code(b_, negative), c_one));
+    }
+    const auto nans = [](const Format& f) {
+      std::vector<std::uint64_t> codes = {nan_code(f)};
+      const std::uint64_t sign = std::uint64_t{1} << (f.storage_bits - 1);
+      codes.push_back(codes[0] | sign);
+      if (f.has_infinity()) {
+        const std::uint64_t low = std::uint64_t{1} << f.padding_bits;
+        for (const std::uint64_t payload :
+             {low, 5 * low % (std::uint64_t{1} << (f.fraction_bits + f.padding_bits - 1))}) {
+          if (payload == 0) continue;
+          codes.push_back(infinity_code(f, false) | payload);  // signalling
+          codes.push_back(infinity_code(f, true) | payload);
+          codes.push_back(nan_code(f) | payload);
+        }
+      }
+      return codes;
+    };
+    for (const std::uint64_t x : nans(a_)) {
+      probe("nan: a", with(x, one_b, c_one));
+      probe("nan: a * 0", with(x, 0, c_one));
+      probe("nan: a with c infinite", with(x, one_b, infinity_code(c_, true)));
+      for (const std::uint64_t y : nans(b_)) probe("nan: a and b", with(x, y, c_one));
+      for (const std::uint64_t y : nans(c_)) probe("nan: a and c", with(x, one_b, y));
+    }
+    for (const std::uint64_t x : nans(b_)) {
+      probe("nan: b", with(one_a, x, c_one));
+      for (const std::uint64_t y : nans(c_)) probe("nan: b and c", with(one_a, x, y));
+    }
+    for (const std::uint64_t x : nans(c_)) {
+      probe("nan: c", with(one_a, one_b, x));
+      if (a_.has_infinity()) probe("nan: c with inf * 0", with(infinity_code(a_, false), 0, x));
+    }
+    if (in_.products() > 1) {
+      const auto first = nans(a_), second = nans(a_);
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        Problem p = with(first[i], one_b, c_one);
+        p.a[static_cast<std::size_t>(last())] = second[(i + 3) % second.size()];
+        p.b[static_cast<std::size_t>(last())] = one_b;
+        probe("nan: two products", p);
+      }
+    }
+  }
+
+  void padding() {
+    // Bits of the storage that the format does not have.
+    if (a_.padding_bits == 0) return;
+    const std::uint64_t one = encode(a_, false, 1, 0, false, Rounding::toward_zero);
+    for (int bit = 0; bit < a_.padding_bits; ++bit) {
+      Problem p = zero();
+      p.a[0] = one | (std::uint64_t{1} << bit);
+      p.b[0] = one;
+      probe(fmt::format("tf32: bit {} of a", bit), p);
+      std::swap(p.a[0], p.b[0]);
+      probe(fmt::format("tf32: bit {} of b", bit), p);
+      p.a[0] = infinity_code(a_, false) | (std::uint64_t{1} << bit);
+      probe(fmt::format("tf32: an infinity with bit {} set", bit), p);
+      p.a[0] = std::uint64_t{1} << bit;
+      p.b[0] = encode(b_, false, 1, 100, false, Rounding::toward_zero);
+      probe(fmt::format("tf32: a zero with bit {} set", bit), p);
+    }
+  }
+
+  const Instruction& in_;
+  ProductMaker make_;
+  const Format& a_;
+  const Format& b_;
+  const Format& c_;
+  const Format& d_;
+  int big_;
+  std::vector<Probe> probes_;
+};
+
+}  // namespace
+
+std::vector<Probe> battery(const Instruction& instruction) {
+  return format(instruction.d).floating ? Battery(instruction).build() : integer_battery(instruction);
+}
+
+}  // namespace tcnum

@@ -1,0 +1,1 @@
+#include "src/campaign/gpu/comparison.cu"

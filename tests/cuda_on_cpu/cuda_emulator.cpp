@@ -1,1 +1,0 @@
-#include "../../emu/cuda_emulator.cu"

@@ -1,1 +1,0 @@
-#include "../../probes/stream_codes.cu"

@@ -1,0 +1,187 @@
+// The code that the CUDA emulator runs equals the exact emulator, bit for bit: compiled for the CPU, so that it is
+// tested where there is no GPU.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <random>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "draw.hpp"
+#include "emu/gpu/patch.hpp"
+#include "generators.hpp"
+#include "src/fit/space.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/exact.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::size_t kRows = gpu::kPatchRows, kColumns = gpu::kPatchColumns;
+
+/// What a kernel has in shared memory.
+template <bool kIsA>
+struct SideArrays {
+  using Side = gpu::Side<kIsA>;
+  SideArrays(const GpuDatapath& d, const Tiles& tiles)
+      : value(tiles.k * Side::kLines),
+        exponent(value.size()),
+        negative(Side::kLines),
+        zero(Side::kLines),
+        special(Side::kLines),
+        side{value.data(), exponent.data(), negative.data(),
+             zero.data(),  special.data(),  (kIsA ? d.a : d.b).fraction_bits} {
+    gpu::with_run_of(d, [&]<int kAtOnce>() { fill<kAtOnce>(d, tiles); });
+  }
+  template <std::size_t kAtOnce>
+  void fill(const GpuDatapath& d, const Tiles& tiles) {
+    for (std::size_t r = 0; r < (kIsA ? kRows : kColumns); ++r) {
+      for (std::size_t k = 0; k < tiles.k; k += kAtOnce) {
+        std::uint32_t code[kAtOnce];
+        for (std::size_t e = 0; e < kAtOnce; ++e) {
+          code[e] = static_cast<std::uint32_t>(kIsA ? tiles.a[tiles.a_index(0, r, k + e)]
+                                                    : tiles.b[tiles.b_index(0, k + e, r)]);
+        }
+        const gpu::Places places = side.put(kIsA ? d.a_fields : d.b_fields, static_cast<int>(r), d.place[k], code);
+        negative[r] |= places.negative;
+        zero[r] |= places.zero;
+        special[r] |= places.special;
+      }
+    }
+  }
+  std::vector<double> value;
+  std::vector<typename Side::Exponent> exponent;
+  std::vector<std::uint32_t> negative, zero, special;
+  Side side;
+};
+
+/// Checks one tile of kRows × kColumns by every way there is.
+void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
+  const auto [d, why_not] = make_gpu_datapath(datapath);
+  if (!why_not.empty()) RC_DISCARD(why_not);
+  emulate_exact(datapath, tiles);
+  const auto expect = [&](std::size_t i, std::size_t j, std::uint64_t code, const char* how) {
+    const std::uint64_t exact = tiles.d[tiles.c_index(0, i, j)];
+    if (exact == code) return;
+    std::string text = to_json(datapath).dump() + fmt::format("\nexact {:#x}, {} {:#x}:", exact, how, code);
+    const Problem problem = problem_at(tiles, i * kColumns + j);
+    for (std::size_t k = 0; k < problem.a.size(); ++k) text += fmt::format(" {:#x}*{:#x}", problem.a[k], problem.b[k]);
+    RC_FAIL(text + fmt::format(" + {:#x}", problem.c));
+  };
+
+  if (d.kind != GpuDatapath::Kind::sums) {
+    std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
+    std::vector<std::int32_t> ai(a.size()), bi(b.size());
+    std::vector<float> as(a.size()), bs(b.size());
+    for (std::size_t k = 0; k < tiles.k; ++k) {
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const std::size_t p = d.place[k];
+        a[p * kRows + r] = tiles.a[tiles.a_index(0, r, k)];
+        b[p * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
+        ai[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.a, a[p * kRows + r]));
+        bi[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.b, b[p * kRows + r]));
+        as[p * kRows + r] = gpu::value_of<std::uint16_t>(static_cast<std::uint32_t>(a[p * kRows + r]));
+        bs[p * kRows + r] = gpu::value_of<std::uint16_t>(static_cast<std::uint32_t>(b[p * kRows + r]));
+      }
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        const std::uint64_t c = tiles.c[tiles.c_index(0, i, j)];
+        if (d.kind == GpuDatapath::Kind::singles)
+          expect(i, j, gpu::single_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c), "singles");
+        else if (d.kind == GpuDatapath::Kind::integers)
+          expect(i, j, gpu::integer_dot(d, ai.data() + i, kRows, bi.data() + j, kColumns, c), "integers");
+        else
+          expect(i, j, gpu::fma_chain_dot(d, a.data() + i, kRows, b.data() + j, kColumns, c), "chain");
+      }
+    }
+    return;
+  }
+
+  const SideArrays<true> a(d, tiles);
+  const SideArrays<false> b(d, tiles);
+  gpu::PatchCodes c, results;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      c.code[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
+      expect(i, j, gpu::dot(d, a.side, static_cast<int>(i), b.side, static_cast<int>(j), c.code[i][j]), "alone");
+    }
+  }
+  RC_CLASSIFY(d.takes_patches, "patches");
+  RC_CLASSIFY(d.run == 2, "products in twos");
+  if (!d.takes_patches) return;
+  const auto expect_patch = [&]<class Code>() {
+    const auto read_c = [&] { return c; };
+    const gpu::PatchRest rest = gpu::with_nodes_of(
+        d, [&]<class Nodes>() { return gpu::patch<Code, Nodes>(d, a.side, 0, b.side, 0, read_c, results); });
+    for (int i = 0; i < gpu::kPatchRows; ++i) {
+      for (int j = 0; j < gpu::kPatchColumns; ++j) {
+        const std::uint32_t bit = gpu::PatchCodes::bit(i, j);
+        if ((rest.overflowed & bit) != 0) continue;
+        const bool special = (rest.special & bit) != 0;
+        const std::uint32_t code =
+            special ? gpu::special_code<Code>(d, a.side, i, b.side, j, c.code[i][j]) : results.code[i][j];
+        expect(static_cast<std::size_t>(i), static_cast<std::size_t>(j), code, special ? "of specials" : "in a patch");
+      }
+    }
+  };
+  if (d.c.storage_bits == 32)
+    expect_patch.operator()<std::uint32_t>();
+  else
+    expect_patch.operator()<std::uint16_t>();
+}
+
+/// Those of the space that a datapath on the GPU can be: draws until it is one.
+RC_GTEST_PROP(GpuEmulator, EqualsExactForDatapathsOfTheSpace, ()) {
+  static const std::array kInstructions = {"mma.m16n8k8.f32.f16.f16.f32",    "mma.m16n8k16.f16.f16.f16.f16",
+                                           "mma.m16n8k8.f32.tf32.tf32.f32",  "mma.m16n8k16.f32.bf16.bf16.f32",
+                                           "mma.m16n8k32.f32.e5m2.e4m3.f32", "mma.m16n8k16.f16.e4m3.e5m2.f16"};
+  const Space space(*find_instruction(*rc::gen::elementOf(kInstructions)));
+  std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+  Datapath datapath;
+  do {
+    datapath = space.datapath(draw(space, random));
+  } while (!make_gpu_datapath(datapath).why_not.empty());
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(GpuEmulator, EqualsExactForTheCatalogue, ()) {
+  static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
+  const Datapath& datapath = (*rc::gen::elementOf(entries)).datapath;
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(GpuEmulator, EqualsExactForIntegers, ()) {
+  const Datapath datapath = test::random_integer_datapath();
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(GpuEmulator, EqualsExactForFmaChains, ()) {
+  const Datapath datapath = test::random_fma_chain();
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+/// All that was fitted on hardware here runs on a GPU, and aligned sums in patches.
+TEST(GpuEmulator, HoldsTheCatalogue) {
+  for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
+    const auto [d, why_not] = make_gpu_datapath(entry.datapath);
+    const Instruction& in = *entry.instruction;
+    EXPECT_EQ(why_not, "") << in.name();
+    const bool no_tensor_core = in.kind == InstructionKind::mma && in.m == 8 && in.a == FormatId::fp16;
+    EXPECT_EQ(d.kind == GpuDatapath::Kind::singles, no_tensor_core) << in.name();
+    EXPECT_EQ(d.takes_patches, d.kind == GpuDatapath::Kind::sums) << in.name();
+  }
+}
+
+/// What became of Volta's mma, the only ones of single precision.
+RC_GTEST_PROP(GpuEmulator, EqualsExactForSingles, ()) {
+  const auto* const name =
+      *rc::gen::element("mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f32.f16.f16.f16", "mma.m8n8k4.f16.f16.f16.f16");
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(name)).front().datapath;
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,105 @@
+// The house: which room may include what. Arrows point one way, so that a room can be read without those above it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Rooms = std::set<std::string>;
+
+/// Each room and all that its files may include, from the ground floor up: a room may only name rooms listed before it.
+const std::vector<std::pair<std::string, Rooms>> kRooms = {
+    {"include", {}},
+    {"emu", {"include"}},
+    {"isa", {"include"}},
+    {"probes", {"include", "isa"}},
+    {"src/questions", {"include", "emu", "isa"}},
+    {"src/files", {"include", "emu", "isa"}},
+    {"src/oracles", {"include", "emu", "isa", "src/questions"}},
+    {"src/fit", {"include", "emu", "src/questions"}},
+    {"src/catalogue", {"include", "emu", "src/files", "src/fit"}},
+    {"src/report", {"include", "src/catalogue", "src/files", "src/fit"}},
+    {"src/campaign", {"include", "emu", "isa", "probes", "src/files"}},
+    {"src/bench", {"include", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},
+    {"src/commands",
+     {"include", "emu", "probes", "src/bench", "src/campaign", "src/catalogue", "src/files", "src/fit", "src/oracles",
+      "src/questions", "src/report"}},
+};
+
+/// The room of a file, by its path from the root or as an #include has it: "tcnum/…" is the public headers'.
+std::string room_of(const std::string& path) {
+  if (path.starts_with("tcnum/")) return "include";
+  const std::size_t first = path.find('/');
+  if (!path.starts_with("src/")) return path.substr(0, first);
+  return path.substr(0, path.find('/', first + 1));
+}
+
+/// The lines of a file that include what its room may not.
+std::vector<std::string> forbidden_includes(const std::string& path, const std::string& text) {
+  std::vector<std::string> found;
+  const std::string room = room_of(path);
+  const auto row = std::ranges::find(kRooms, room, &std::pair<std::string, Rooms>::first);
+  if (row == kRooms.end()) return {path + ": no room of the table; give it one in tests/rooms_test.cpp"};
+  static const std::regex kInclude("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_search(line, match, kInclude)) continue;
+    const std::string included = match[1];
+    if (included.find("..") != std::string::npos) {
+      found.push_back(path + ": " + included + " (a path from the root says which room it is)");
+    } else if (included.find('/') != std::string::npos && room_of(included) != room &&
+               !row->second.contains(room_of(included))) {
+      found.push_back(path + ": " + included + " (" + room + " may not know " + room_of(included) + ")");
+    }
+  }
+  return found;
+}
+
+TEST(Rooms, AreListedFromTheGroundFloorUp) {
+  Rooms below;
+  for (const auto& [room, may_include] : kRooms) {
+    for (const std::string& other : may_include) EXPECT_TRUE(below.contains(other)) << room << " includes " << other;
+    below.insert(room);
+  }
+}
+
+TEST(Rooms, AnArrowThatTurnsRoundIsFound) {
+  EXPECT_EQ(
+      forbidden_includes("emu/exact/exact.cpp", "#include \"tcnum/exact.hpp\"\n#include \"probes/gpu.hpp\"\n").size(),
+      1u);
+  EXPECT_EQ(forbidden_includes("probes/gpu_oracle.cpp", "#include \"emu/parallel.hpp\"\n").size(), 1u);
+  EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "  # include \"src/report/report.hpp\"\n").size(), 1u);
+  EXPECT_EQ(forbidden_includes("src/attic/old.cpp", "").size(), 1u);
+  EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "#include \"../emu/parallel.hpp\"\n").size(), 1u);
+  EXPECT_TRUE(forbidden_includes("src/fit/fit.cpp", "#include \"space.hpp\"\n#include \"emu/parallel.hpp\"\n").empty());
+}
+
+TEST(Rooms, ArrowsPointOneWay) {
+  const fs::path root = TCNUM_SOURCE_DIR;
+  const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".h", ".in"};
+  std::size_t files = 0;
+  for (const std::string top : {"include", "emu", "isa", "probes", "src"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      if (!entry.is_regular_file() || !sources.contains(entry.path().extension().string())) continue;
+      ++files;
+      std::stringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      for (const std::string& line : forbidden_includes(fs::relative(entry.path(), root).string(), text.str())) {
+        ADD_FAILURE() << line;
+      }
+    }
+  }
+  EXPECT_GT(files, 100u);
+}
+
+}  // namespace
