@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device_common.cuh"
+#include "timed_archs.hpp"
 #include "timing_kernels.hpp"
 
 namespace tcnum {

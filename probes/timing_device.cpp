@@ -12,6 +12,7 @@
 #include "kernels.hpp"
 #include "nvml.hpp"
 #include "tcnum/error.hpp"
+#include "timed_archs.hpp"
 #include "timing.hpp"
 
 namespace tcnum {

@@ -9,15 +9,6 @@
 
 namespace tcnum {
 
-/// The architectures that timing kernels of mma and plain arithmetic are built for, as in sm_XY; 0: all.
-inline constexpr int kTimedArchs[] = {TCNUM_TIMING_ARCHS};
-constexpr bool is_timed(int arch) {
-  for (int each : kTimedArchs) {
-    if (each == 0 || each == arch) return true;
-  }
-  return false;
-}
-
 /// Of one block in one launch. Zero before it.
 struct BlockTimes {
   unsigned long long cycles;  ///< of all rounds, without what is between them
@@ -27,7 +18,7 @@ struct BlockTimes {
   unsigned differences;  ///< threads and rounds whose results differ from those of the first round
 };
 
-/// Device pointers: TimedOperands and TimedWork (tcnum/timing.hpp) in device memory.
+/// Device pointers: TimedOperands and TimedWork (probes/timing.hpp) in device memory.
 struct TimedLaunch {
   const void* a;
   const void* b;

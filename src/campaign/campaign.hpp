@@ -57,7 +57,7 @@ struct CampaignRecord {
 
 /// vectors/ARCH/campaigns.json. Reading throws InputError naming the file, the field and what would be right.
 std::vector<CampaignRecord> read_campaigns(const std::string& path);
-/// As text, for whoever writes the file. Records come in order: instruction, distribution, seed, first.
+/// As text, for whoever writes the file. Records come in order: instruction, distribution, seed, first, device.
 std::string campaigns_text(std::vector<CampaignRecord> records);
 
 }  // namespace tcnum

@@ -69,8 +69,9 @@ std::vector<CampaignRecord> read_campaigns(const std::string& path) {
 }
 
 std::string campaigns_text(std::vector<CampaignRecord> records) {
-  std::ranges::stable_sort(
-      records, {}, [](const CampaignRecord& r) { return std::tuple(r.instruction, r.distribution, r.seed, r.first); });
+  std::ranges::stable_sort(records, {}, [](const CampaignRecord& r) {
+    return std::tuple(r.instruction, r.distribution, r.seed, r.first, r.device);
+  });
   // A record a line: one that is added changes one line.
   std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"campaigns\": [", kSchema);
   for (const CampaignRecord& r : records) {

@@ -201,14 +201,14 @@ std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& so
   return r;
 }
 
-/// Adds records to those of a file, in place of those of the same problems.
+/// Adds records to those of a file, in place of those of the same problems on the same device.
 void write_records(const std::string& path, const std::vector<CampaignRecord>& added) {
   std::vector<CampaignRecord> all;
   if (std::filesystem::exists(path)) all = read_campaigns(path);
   for (const CampaignRecord& r : added) {
     std::erase_if(all, [&](const CampaignRecord& old) {
       return old.instruction == r.instruction && old.distribution == r.distribution && old.seed == r.seed &&
-             old.first == r.first;
+             old.first == r.first && old.device == r.device;
     });
     all.push_back(r);
   }
@@ -381,6 +381,17 @@ int verify_streams(const VerifyOptions& options) {
 
 // --- Against what is remembered.
 
+namespace {
+
+/// Some consecutive problems of a stream.
+struct StreamPart {
+  Distribution distribution;
+  std::uint64_t seed, first, count;
+  friend auto operator<=>(const StreamPart&, const StreamPart&) = default;
+};
+
+}  // namespace
+
 int verify_campaign(const VerifyOptions& options) {
   const ArchId id = arch_of_campaign(options);
   const std::vector<CampaignRecord> records = read_campaigns(options.campaign);
@@ -399,6 +410,7 @@ int verify_campaign(const VerifyOptions& options) {
   std::string text;
   const Instruction* verified = nullptr;
   std::unique_ptr<StreamVerifier> verifier;
+  std::map<StreamPart, std::uint64_t> emulated;  // of the instruction at hand: several devices may have done the same
   for (const CampaignRecord& r : records) {
     const Instruction& in = *find_instruction(r.instruction);  // read_campaigns checked it
     const bool sweep = is_sweep(r.distribution);
@@ -411,6 +423,7 @@ int verify_campaign(const VerifyOptions& options) {
       const NamedDatapath datapath = choose_datapath(options.datapath, id, in, options.campaign);
       verifier = make_cpu_stream_verifier(in, datapath.datapath, nullptr, all_threads());
       verified = &in;
+      emulated.clear();
     }
     const std::uint64_t tile = stream_shape(in).problems();
     // One chunk, which the seed chooses; or all.
@@ -418,7 +431,9 @@ int verify_campaign(const VerifyOptions& options) {
     const std::size_t to = options.all ? r.digests.size() : from + 1;
     for (std::size_t i = from; i < to && !interrupted; ++i) {
       const std::uint64_t first = r.first + i * r.chunk, count = std::min(r.chunk, r.count - i * r.chunk);
-      const std::uint64_t digest = verifier->verify(r.distribution, r.seed, first / tile, count / tile).digest;
+      const auto [known, is_new] = emulated.try_emplace({r.distribution, r.seed, first, count});
+      if (is_new) known->second = verifier->verify(r.distribution, r.seed, first / tile, count / tile).digest;
+      const std::uint64_t digest = known->second;
       ++checked;
       problems += count;
       line.show(fmt::format("{} chunks, {} dot products", checked, count_text(static_cast<double>(problems))));
