@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "emu/cpu/cpu_emulator.hpp"
 #include "src/questions/operands.hpp"
 #include "tcnum/datapath.hpp"
-#include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/instruction.hpp"
 
@@ -91,7 +91,7 @@ Tiles operands(const Case& each, std::size_t count) {
 }
 
 void run_fast(benchmark::State& state, const Case& each) {
-  const Emulator emulator(each.datapath);
+  const CpuEmulator emulator(each.datapath);
   Tiles tiles = operands(each, kFastTiles);
   for (auto _ : state) {
     emulator.run(tiles);
@@ -102,7 +102,7 @@ void run_fast(benchmark::State& state, const Case& each) {
 }
 
 void run_traced(benchmark::State& state, const Case& each) {
-  const Emulator emulator(each.datapath);
+  const CpuEmulator emulator(each.datapath);
   const Tiles tiles = operands(each, kFastTiles);
   const Numerics& n = each.datapath.numerics;
   const DecodedTiles decoded(tiles, n.a, n.b, n.c);

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "consulted.hpp"
 #include "host_device.hpp"
 #include "tcnum/datapath.hpp"
-#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include "emu/cpu/cpu_emulator.hpp"
 #include "generators.hpp"
-
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 
@@ -17,8 +17,8 @@ void expect_fast_equals_exact(const Datapath& datapath) {
   Tiles exact = test::random_tiles(datapath, 2, 3, *rc::gen::element<std::size_t>(1, 3, 8, 11));
   Tiles fast = exact;
   emulate_exact(datapath, exact);
-  const Emulator emulator(datapath);
-  emulator.run(fast);
+  const CpuEmulator emulator(datapath);
+  Emulator(datapath).run(fast);
   RC_CLASSIFY(emulator.falls_back());
   const DecodedTiles decoded(fast, datapath.numerics.a, datapath.numerics.b, datapath.numerics.c);
   for (std::size_t i = 0; i < exact.d.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/questions/factors.hpp"
 #include "src/questions/operands.hpp"
+#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 namespace {

@@ -5,6 +5,14 @@
 
 namespace tcnum {
 
+struct DecodedTiles::Number {
+  std::int64_t significand = 0;
+  std::int32_t exponent = kNoExponent;
+  std::int32_t natural = 0;
+  bool negative = false;
+  std::uint8_t flags = 0;
+};
+
 DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t code) {
   const Format& f = format(rule.format);
   const Decoded d = decode(f, code);

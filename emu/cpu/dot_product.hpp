@@ -6,14 +6,14 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "decoded_tiles.hpp"
+#include "cpu_emulator.hpp"
 #include "emu/rounding_steps.hpp"
 #include "product_sums.hpp"
 #include "spread_sum.hpp"
 
 namespace tcnum {
 
-struct Emulator::Value {
+struct CpuEmulator::Value {
   enum class Kind : std::uint8_t { finite, infinity, nan };
   Kind kind = Kind::finite;
   bool negative = false;
@@ -27,7 +27,7 @@ struct Emulator::Value {
 
 /// `count` values, not yet written: on the stack up to N.
 template <std::size_t N>
-class Emulator::Scratch {
+class CpuEmulator::Scratch {
  public:
   explicit Scratch(std::size_t count) {
     if (count > N) heap_ = std::make_unique_for_overwrite<Value[]>(count);
@@ -42,7 +42,7 @@ class Emulator::Scratch {
 };
 
 /// One dot problem: where its row, its column and its c lie in the decoded tiles.
-struct Emulator::Problem {
+struct CpuEmulator::Problem {
   const DecodedTiles& decoded;
   std::size_t a_row, b_row;  // of the decoded rows and columns
   std::size_t a, b, c;       // first element of the row, of the column; index of the decoded c
@@ -50,11 +50,11 @@ struct Emulator::Problem {
 };
 
 template <bool kTrace>
-struct Emulator::Run {
+struct CpuEmulator::Run {
   static constexpr std::size_t kMaxProducts = 64, kMaxOthers = 8;  // of a sum
   static constexpr int kPairSpareBits = 8;
 
-  const Emulator& self;
+  const CpuEmulator& self;
   Problem p;
   int watch_exponent;
   unsigned consulted = 0;

@@ -72,12 +72,12 @@ const DecodedTiles& Evidence::decoded(const Block& block, const Numerics& n) {
   return *block.decoded[key];
 }
 
-std::uint64_t Evidence::emulate(const Emulator& emulator, std::size_t number) const {
+std::uint64_t Evidence::emulate(const CpuEmulator& emulator, std::size_t number) const {
   const Place p = place(number);
   return emulator.dot(decoded(p.block, emulator.numerics()), p.t, p.i, p.j);
 }
 
-std::uint64_t Evidence::emulate(const Emulator& emulator, std::size_t number, int watch_exponent,
+std::uint64_t Evidence::emulate(const CpuEmulator& emulator, std::size_t number, int watch_exponent,
                                 unsigned& consulted) const {
   const Place p = place(number);
   return emulator.dot(decoded(p.block, emulator.numerics()), p.t, p.i, p.j, watch_exponent, consulted);

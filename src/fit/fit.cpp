@@ -13,6 +13,7 @@
 #include "minimise.hpp"
 #include "separate.hpp"
 #include "src/questions/factors.hpp"
+#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 namespace {
@@ -321,7 +322,7 @@ void Fit::collect_probes() {
 
 /// Whether no answer among `numbers` (tried in `order`, which learns) refutes the datapath. A wrong result is
 /// inconclusive if it consulted any of `inconclusive`.
-bool Fit::reproduces(const Emulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
+bool Fit::reproduces(const CpuEmulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
                      std::vector<std::size_t>& order) const {
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t number = numbers[order[i]];
@@ -336,11 +337,11 @@ bool Fit::reproduces(const Emulator& emulator, unsigned inconclusive, const std:
 }
 
 /// An emulator whose units are the structure's roles, so that set_numerics(space_.numerics(…)) changes its numerics.
-Emulator Fit::emulator_of(const Choice& choice) const {
+CpuEmulator Fit::emulator_of(const Choice& choice) const {
   Datapath d;
   d.tree = space_.structure(choice).tree;
   d.numerics = space_.numerics(choice);
-  return Emulator(d);
+  return CpuEmulator(d);
 }
 
 std::vector<Choice> Fit::cores_of(int structure) const {
@@ -351,7 +352,7 @@ std::vector<Choice> Fit::cores_of(int structure) const {
   std::vector<Choice> cores;
   Choice c{};
   Space::set(c, Property::structure, structure);
-  Emulator emulator = emulator_of(c);
+  CpuEmulator emulator = emulator_of(c);
   // Every combination of the properties' values, the first varying slowest.
   const auto for_each = [&](auto&& self, std::span<const Property> properties, const auto& body) -> void {
     if (properties.empty()) return body();
@@ -383,7 +384,7 @@ std::vector<Choice> Fit::cores_of(int structure) const {
 
 /// All datapaths with this core that explain every answer, canonical and each once.
 std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
-  Emulator emulator = emulator_of(core);
+  CpuEmulator emulator = emulator_of(core);
   const auto judge = [&](std::size_t number, unsigned& consulted) {
     return evidence_.emulate(emulator, number, space_.watch_exponent(), consulted) == evidence_.answer(number);
   };
@@ -608,7 +609,7 @@ bool Fit::separate_survivors(FitResult& result) {
     return true;
   }
   std::erase_if(survivors_, [&](const Survivor& s) {
-    const Emulator emulator(space_.datapath(s.choice));
+    const CpuEmulator emulator(space_.datapath(s.choice));
     for (std::size_t number = before; number < evidence_.size(); ++number) {
       if (evidence_.emulate(emulator, number) != evidence_.answer(number)) return true;
     }
@@ -707,7 +708,7 @@ void Fit::explain(FitResult& result) {
           space_.canonical(other) == result.choice)
         continue;
       observable = true;
-      Emulator emulator(space_.datapath(other));
+      CpuEmulator emulator(space_.datapath(other));
       // A crafted probe says more than a chance result.
       for (const auto* numbers : std::initializer_list<const std::vector<std::size_t>*>{&named, &all}) {
         const auto refuting = std::find_if(numbers->begin(), numbers->end(), [&](std::size_t number) {
@@ -748,7 +749,7 @@ void Fit::find_nearest(FitResult& result) {
   const std::size_t step = std::max<std::size_t>(1, evidence_.size() / 1500);
   for (std::size_t n = 0; n < evidence_.size(); n += step) sample.push_back(n);
   const auto wrong = [&](const Choice& c) {
-    const Emulator emulator(space_.datapath(c));
+    const CpuEmulator emulator(space_.datapath(c));
     std::size_t count = 0;
     for (std::size_t n : sample) count += evidence_.emulate(emulator, n) != evidence_.answer(n) ? 1 : 0;
     return count;
@@ -797,7 +798,7 @@ void Fit::find_nearest(FitResult& result) {
   result.mismatches = mismatches(result.datapath);
 
   // The smallest problem that it gets wrong: the one with the fewest terms among the answers, then made smaller still.
-  const Emulator emulator(result.datapath);
+  const CpuEmulator emulator(result.datapath);
   std::size_t smallest_terms = ~std::size_t{0};
   for (std::size_t n = 0; n < evidence_.size(); ++n) {
     const std::uint64_t expected = evidence_.emulate(emulator, n);

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "emu/cpu/cpu_emulator.hpp"
 #include "space.hpp"
 #include "src/questions/operands.hpp"
-#include "tcnum/emulator.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/tiles.hpp"
@@ -38,8 +38,8 @@ class Evidence {
   /// The answer to a problem that was asked before.
   std::optional<std::size_t> find(const Problem& problem) const;
   /// What the emulator says. The emulator's operand rules are those of its numerics.
-  std::uint64_t emulate(const Emulator& emulator, std::size_t number) const;
-  std::uint64_t emulate(const Emulator& emulator, std::size_t number, int watch_exponent, unsigned& consulted) const;
+  std::uint64_t emulate(const CpuEmulator& emulator, std::size_t number) const;
+  std::uint64_t emulate(const CpuEmulator& emulator, std::size_t number, int watch_exponent, unsigned& consulted) const;
 
   /// Where the answer came from: the name that the problem was given, or its origin ("recorded", a family).
   std::string name_of(std::size_t number) const;
@@ -143,9 +143,9 @@ class Fit {
   std::vector<std::vector<int>> blocks_by_swallowing();
   std::vector<std::vector<int>> blocks_by_clamping();
   void collect_probes();
-  bool reproduces(const Emulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
+  bool reproduces(const CpuEmulator& emulator, unsigned inconclusive, const std::vector<std::size_t>& numbers,
                   std::vector<std::size_t>& order) const;
-  Emulator emulator_of(const Choice& choice) const;
+  CpuEmulator emulator_of(const Choice& choice) const;
   std::vector<std::size_t> wrong_answers(const Datapath& datapath) const;
   std::vector<Choice> cores_of(int structure) const;
   std::vector<Survivor> expand(const Choice& core) const;

@@ -64,7 +64,7 @@ enum class Property : std::uint8_t {
   output_fraction_bits,
   inner_result,  ///< what intermediate results are rounded to, or become beyond their range
   add_rounding,  ///< of adds apart from the block sums
-  // Results depend on these only where something out of the ordinary happens (Consulted, emulator.hpp).
+  // Results depend on these only where something out of the ordinary happens (Consulted, emu/consulted.hpp).
   zero_exponent,
   subnormal_inputs,
   subnormal_exponent,

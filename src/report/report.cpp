@@ -9,6 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tcnum/emulator.hpp"
+
 namespace tcnum {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "tcnum/emulator.hpp"
+#include "cpu_emulator.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +26,7 @@ constexpr int kNarrowBits = 56;
 
 }  // namespace
 
-Emulator::Emulator(const Datapath& datapath) : numerics_(datapath.numerics) {
+CpuEmulator::CpuEmulator(const Datapath& datapath) : numerics_(datapath.numerics) {
   auto compiled = std::make_shared<CompiledTree>();
   compiled->tree = datapath.tree;
   for (const Node& node : datapath.tree.nodes) {
@@ -49,12 +49,12 @@ Emulator::Emulator(const Datapath& datapath) : numerics_(datapath.numerics) {
   choose_paths();
 }
 
-void Emulator::set_numerics(const Numerics& numerics) {
+void CpuEmulator::set_numerics(const Numerics& numerics) {
   numerics_ = numerics;
   choose_paths();
 }
 
-void Emulator::choose_paths() {
+void CpuEmulator::choose_paths() {
   integers_.reset();
   if (const auto units = integer_units(numerics_, tree_->tree)) {
     integers_ = std::make_shared<const IntegerUnits>(*units);
@@ -102,7 +102,7 @@ void Emulator::choose_paths() {
   for (const CompiledNode& node : tree_->nodes) paths_.push_back(path(node, rounded_narrow));
 }
 
-Emulator::Path Emulator::path(const CompiledNode& node, unsigned narrow_units) const {
+CpuEmulator::Path CpuEmulator::path(const CompiledNode& node, unsigned narrow_units) const {
   const Unit& unit = numerics_.units[static_cast<std::size_t>(node.unit)];
   const int fa = format(numerics_.a.format).fraction_bits;
   const int fb = format(numerics_.b.format).fraction_bits;
@@ -133,14 +133,14 @@ Emulator::Path Emulator::path(const CompiledNode& node, unsigned narrow_units) c
   return widest + Run<false>::kPairSpareBits <= 128 ? Path::wide_pair : Path::general;
 }
 
-Emulator::Problem Emulator::problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) {
+CpuEmulator::Problem CpuEmulator::problem(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) {
   const Tiles& tiles = decoded.tiles();
   const std::size_t local = t - decoded.first_, a_row = local * tiles.m + i, b_row = local * tiles.n + j;
   return {decoded, a_row, b_row, a_row * tiles.k,       b_row * tiles.k, tiles.c_index(local, i, j),
           t,       i,     j,     tiles.c_index(t, i, j)};
 }
 
-std::uint64_t Emulator::dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const {
+std::uint64_t CpuEmulator::dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const {
   Tiles one = make_tiles(tiles.a_format, tiles.b_format, tiles.c_format, tiles.d_format, 1, 1, 1, tiles.k);
   for (std::size_t kk = 0; kk < tiles.k; ++kk) {
     one.a.set(kk, tiles.a[tiles.a_index(t, i, kk)]);
@@ -164,7 +164,7 @@ std::uint64_t Emulator::dot_exactly(const Tiles& tiles, std::size_t t, std::size
   return one.d[0];
 }
 
-std::uint64_t Emulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const {
+std::uint64_t CpuEmulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j) const {
   if (falls_back_) return dot_exactly(decoded.tiles(), t, i, j);
   if (integers_) {
     unsigned consulted = 0;
@@ -173,8 +173,8 @@ std::uint64_t Emulator::dot(const DecodedTiles& decoded, std::size_t t, std::siz
   return Run<false>{*this, problem(decoded, t, i, j), 0}();
 }
 
-std::uint64_t Emulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j,
-                            int watch_exponent, unsigned& consulted) const {
+std::uint64_t CpuEmulator::dot(const DecodedTiles& decoded, std::size_t t, std::size_t i, std::size_t j,
+                               int watch_exponent, unsigned& consulted) const {
   if (falls_back_) {
     consulted = ~0u;
     return dot_exactly(decoded.tiles(), t, i, j);
@@ -189,7 +189,7 @@ std::uint64_t Emulator::dot(const DecodedTiles& decoded, std::size_t t, std::siz
   return code;
 }
 
-std::uint64_t Emulator::integer_dot(const Problem& p, unsigned& consulted) const {
+std::uint64_t CpuEmulator::integer_dot(const Problem& p, unsigned& consulted) const {
   const DecodedTiles& d = p.decoded;
   const std::int32_t *a = d.a_.significand.data() + p.a, *b = d.b_.significand.data() + p.b;
   std::array<std::int64_t, kMostIntegerNodes> results;  // each is written before it is read
@@ -208,9 +208,9 @@ std::uint64_t Emulator::integer_dot(const Problem& p, unsigned& consulted) const
 
 /// Evaluates whole tiles: each row of A with kLanes columns of B at a time. Only the products' exponents and sums are
 /// worked out side by side; the rest of each dot problem is a Run's.
-class Emulator::TileRun {
+class CpuEmulator::TileRun {
  public:
-  TileRun(const Emulator& self, const DecodedTiles& decoded)
+  TileRun(const CpuEmulator& self, const DecodedTiles& decoded)
       : self_(self), decoded_(decoded), nodes_(self.tree_->nodes.size()), results_(kLanes * nodes_) {
     if (!self.columnwise_) return;
     for (auto* lanes : {&significand_, &exponent_, &natural_}) lanes->resize(decoded.tiles().k);
@@ -298,7 +298,7 @@ class Emulator::TileRun {
     }
   }
 
-  const Emulator& self_;
+  const CpuEmulator& self_;
   const DecodedTiles& decoded_;
   std::size_t nodes_;
   std::vector<Lanes<std::int32_t>> significand_, exponent_, natural_;  // of kLanes columns of B
@@ -306,7 +306,7 @@ class Emulator::TileRun {
   std::vector<Value> results_;                                         // of each lane's nodes
 };
 
-void Emulator::run_fma_chain(Tiles& tiles, std::size_t t) const {
+void CpuEmulator::run_fma_chain(Tiles& tiles, std::size_t t) const {
   std::vector<double> results(tiles.m * tiles.n);
   evaluate_fma_chain(tiles, t, *fma_chain_, results);
   std::optional<DecodedTiles> decoded;
@@ -323,7 +323,7 @@ void Emulator::run_fma_chain(Tiles& tiles, std::size_t t) const {
   }
 }
 
-void Emulator::run(Tiles& tiles, unsigned threads) const {
+void CpuEmulator::run(Tiles& tiles, unsigned threads) const {
   if (tiles.sparse_group != 0) throw std::logic_error("Emulator: sparse tiles; gather() makes dense ones");
   std::atomic<std::size_t> next{0};
   // A few thousand decoded numbers at a time stay in the cache.
