@@ -167,7 +167,7 @@ TEST(IntegerFit, ABlockOrderOfItsOwnIsFound) {
       std::ranges::sort(blocks.back());
     }
     Space space(instruction);
-    space.add_blocks(blocks, "hidden");
+    space.add_blocks(blocks, {ProductOrder::Kind::found});
     Choice hidden{};
     for (int s = 0; s < space.count(Property::structure); ++s) {
       const Structure& structure = space.structures()[static_cast<std::size_t>(s)];
@@ -180,7 +180,7 @@ TEST(IntegerFit, ABlockOrderOfItsOwnIsFound) {
     const FitResult result = fit.run();
     EXPECT_EQ(result.verdict, Verdict::identified);
     EXPECT_EQ(result.datapath, space.datapath(hidden));
-    EXPECT_EQ(fit.space().structure(result.choice).order, "in the order found");
+    EXPECT_EQ(fit.space().structure(result.choice).order.kind, ProductOrder::Kind::found);
   }
 }
 

@@ -410,20 +410,16 @@ bool lowered_to_normal(const Row& row, const Instruction& in) {
 Datapath build(const Row& row, const Instruction& in) {
   const Space space(in);
   Choice c{};
-  for (int s = 0; s < space.count(P::structure); ++s) {
-    Space::set(c, P::structure, s);
-    const Structure& structure = space.structure(c);
-    const int block = row.block_k == 0 ? in.products() / 2 : std::min(row.block_k, in.products());
-    const bool order_fits = row.block_k == 0 ? structure.order == "interleaved by 2"
-                                             : (structure.order == "ascending k" || structure.blocks.size() == 1);
-    if (structure.combination == row.combination && structure.block_k() == block && order_fits) break;
-  }
+  const bool halves = row.block_k == 0;
+  const int block_k = halves ? in.products() / 2 : std::min(row.block_k, in.products());
+  const ProductOrder order = halves ? ProductOrder{ProductOrder::Kind::interleaved, 2} : ProductOrder{};
+  Space::set(c, P::structure, space.find_structure(row.combination, block_k, order).value());
   Space::set(c, P::fraction_bits, find_value(space, P::fraction_bits, row.fraction_bits));
   Space::set(c, P::output_rounding, find_value(space, P::output_rounding, row.output_rounding));
   for (const auto& [property, text] : row.others) {
     if (!text.empty()) Space::set(c, property, find_value(space, property, text));
   }
-  if (lowered_to_normal(row, in)) Space::set(c, P::subnormal_exponent, static_cast<int>(SubnormalExponent::normalised));
+  if (lowered_to_normal(row, in)) space.put<P::subnormal_exponent>(c, NormalisedSubnormals::all);
   return space.datapath(c);
 }
 

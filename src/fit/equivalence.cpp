@@ -70,31 +70,31 @@ struct Space::Facts {
 };
 
 Space::Facts::Facts(const Space& space, const Choice& choice)
-    : a(format(space.operand_formats_[index(choice, Property::operand_format)])),
+    : a(format(space.operand_format(choice))),
       b(space.instruction_->b == space.instruction_->a ? a : format(space.instruction_->b)),
       c(format(space.instruction_->c)),
       result(format(space.instruction_->d)),
-      inner(value(choice, Property::inner_result) == kInnerSame ? result : format(FormatId::fp32)) {
+      inner(format(space.inner_rounding(choice) ? FormatId::fp32 : space.instruction_->d)) {
   const Structure& s = space.structure(choice);
   const int blocks = static_cast<int>(s.blocks.size());
   c_inside = s.combination == Combination::chain;
   accumulates = !s.adds_apart() || (s.combination == Combination::chain_then_c && blocks > 1);
-  flushes_inputs = value(choice, Property::subnormal_inputs) != 0;
-  flushes_outputs = value(choice, Property::subnormal_outputs) != 0;
+  flushes_inputs = space.get<Property::subnormal_inputs>(choice) == Subnormals::flushed;
+  flushes_outputs = space.get<Property::subnormal_outputs>(choice) == Subnormals::flushed;
   exact = space.fraction_bits(choice) == kExact;
   normalised_products = space.product_exponent(choice) == ProductExponent::normalised;
   quantum = result.min_exponent() - space.output_fraction_bits(choice);
-  inner_quantum = value(choice, Property::inner_result) == kInnerSame ? quantum : quantum_of(inner);
+  inner_quantum = space.inner_rounding(choice) ? quantum_of(inner) : quantum;
 
   product_bit = quantum_of(a) + quantum_of(b);
-  const int normalised = value(choice, Property::subnormal_exponent);
-  const bool normalised_accumulators = normalised != kNoneNormalised;
-  const bool leading = normalised_products || normalised == kAllNormalised;
+  const NormalisedSubnormals normalised = space.get<Property::subnormal_exponent>(choice);
+  const bool normalised_accumulators = normalised != NormalisedSubnormals::none;
+  const bool leading = normalised_products || normalised == NormalisedSubnormals::all;
   product_exponent = leading && !flushes_inputs ? product_bit : a.min_exponent() + b.min_exponent();
 
   // From block to block: what the accumulator is a multiple of, and its least exponent.
   const ZeroExponent& floor = space.zero_exponent(choice);
-  const bool natural = value(choice, Property::zero_terms) != 0;
+  const bool natural = space.get<Property::zero_terms>(choice) == ZeroTerms::natural;
   const int bits = space.fraction_bits(choice);
   const auto least_exponent = [&](const Format& f, int bit, bool flushed) {
     return normalised_accumulators && !flushed ? bit : std::max(bit, f.min_exponent());
@@ -225,11 +225,11 @@ Choice Space::merge(const Choice& choice) const {
   const int blocks = static_cast<int>(s.blocks.size());
   const int bits = fraction_bits(c);
   const bool exact = facts.exact;
-  const bool inner_same = value(c, Property::inner_result) == kInnerSame;
-  const auto positive_zeros = [&] { return value(c, Property::zero_sign) == static_cast<int>(ZeroSign::positive); };
+  const bool inner_same = get<Property::inner_result>(c) == InnerResult::as_output;
+  const auto positive_zeros = [&] { return get<Property::zero_sign>(c) == ZeroSign::positive; };
 
   const auto make_exact = [&] {
-    set(c, Property::fraction_bits, static_cast<int>(fraction_bits_.size()) - 1);
+    put<Property::fraction_bits>(c, kExact);
     for (Property p : {Property::align_rounding, Property::product_exponent, Property::zero_terms,
                        Property::zero_exponent, Property::subnormal_exponent}) {
       set(c, p, 0);
@@ -293,8 +293,7 @@ Choice Space::merge(const Choice& choice) const {
   const auto zeros_alike = [&](const Facts& of) {
     const bool cut_is_positive =
         positive_zeros() || (align_rounding(c) == Rounding::down && output_rounding(c) != Rounding::down);
-    return cut_is_positive &&
-           (!underflow_shows(of) || value(c, Property::underflow_sign) == static_cast<int>(UnderflowSign::positive));
+    return cut_is_positive && (!underflow_shows(of) || get<Property::underflow_sign>(c) == UnderflowSign::positive);
   };
 
   // Whether cutting an accumulator that is alone at that bit and rounding it is the same as rounding it.
@@ -353,7 +352,7 @@ Choice Space::merge(const Choice& choice) const {
   if (value(c, Property::subnormal_exponent) != 0) {
     // The largest exponent that being subnormal can bring to a term.
     int product_top = -kUnbounded, accumulator_top = -kUnbounded;
-    const bool all = value(c, Property::subnormal_exponent) == kAllNormalised;
+    const bool all = get<Property::subnormal_exponent>(c) == NormalisedSubnormals::all;
     if (!facts.flushes_inputs) {
       if (all && product_exponent(c) == ProductExponent::sum) product_top = product_minimum;
       if (facts.c_inside) accumulator_top = facts.c.min_exponent();
@@ -371,7 +370,7 @@ Choice Space::merge(const Choice& choice) const {
          (bits >= accumulator_bits || (zeros_alike(facts) && (flushed || rounds_once(accumulator_top - bits)))))) {
       set(c, Property::subnormal_exponent, 0);
     } else if (all && widens() && product_top <= std::max(floor, facts.term_bit + bits)) {
-      set(c, Property::subnormal_exponent, kAccumulatorNormalised);
+      put<Property::subnormal_exponent>(c, NormalisedSubnormals::c_alone);
     }
   }
 
@@ -393,7 +392,7 @@ Choice Space::merge(const Choice& choice) const {
   // The terms of a zero sum of one product have one sign.
   const bool signs_zero = output_rounding(c) == Rounding::down && !positive_zeros() && !s.products_alone();
   if (!inner_same && needs_none(facts.inner_width, facts.inner.fraction_bits, facts.sum_bit >= facts.inner_quantum)) {
-    set(c, Property::inner_result, kInnerFp32TowardZero);
+    put<Property::inner_result>(c, InnerResult::fp32_toward_zero);
   }
   const bool all_alike = inner_same ? facts.sum_bit >= facts.quantum : facts.last_sum_bit >= facts.quantum;
   if (!signs_zero && (inner_same || facts.c_inside) &&
@@ -401,19 +400,18 @@ Choice Space::merge(const Choice& choice) const {
     if (overflow(c) != Overflow::ieee) {
       set(c, Property::output_rounding, 0);
     } else if (output_rounding(c) == Rounding::nearest_away) {  // what overflows still depends on the direction
-      set(c, Property::output_rounding, static_cast<int>(Rounding::nearest_even));
+      put<Property::output_rounding>(c, {std::nullopt, Rounding::nearest_even});
     }
   }
 
   // Sums that fit the format they are rounded to first.
   if (first_rounding(c) && (inner_same ? facts.sum_width : facts.last_width) <= facts.c.fraction_bits + 1 &&
       (inner_same ? facts.sum_bit : facts.last_sum_bit) >= quantum_of(facts.c)) {
-    set(c, Property::output_rounding, static_cast<int>(output_rounding(c)));
+    put<Property::output_rounding>(c, {std::nullopt, output_rounding(c)});
   }
 
   // Adding to c a block sum that is no longer than it rounds through fp32 as at once.
-  if (!narrows() && kAddSteps[index(c, Property::add_rounding)].through_fp32 &&
-      (s.combination == Combination::chain_then_c || blocks == 1) &&
+  if (!narrows() && add_through_fp32(c) && (s.combination == Combination::chain_then_c || blocks == 1) &&
       fits(facts.last_width, facts.result.fraction_bits)) {
     set(c, Property::add_rounding, 0);
   }
@@ -424,8 +422,9 @@ Choice Space::merge(const Choice& choice) const {
     const Rounding of_blocks = output_rounding(c);
     const Rounding of_adds = s.adds_apart() ? add_rounding(c) : of_blocks;
     const auto nearest = [](Rounding mode) { return mode == Rounding::nearest_even || mode == Rounding::nearest_away; };
-    if (nearest(of_blocks) && nearest(of_adds)) set(c, Property::overflow, 0);
-    if (of_blocks == Rounding::toward_zero && of_adds == Rounding::toward_zero) set(c, Property::overflow, 1);
+    if (nearest(of_blocks) && nearest(of_adds)) put<Property::overflow>(c, Overflow::infinity);
+    if (of_blocks == Rounding::toward_zero && of_adds == Rounding::toward_zero)
+      put<Property::overflow>(c, Overflow::max_finite);
   }
 
   // 8. The order of NaN operands that never meet, or whose payloads do not come back.
@@ -435,7 +434,7 @@ Choice Space::merge(const Choice& choice) const {
                          std::find(rule.order.begin(), rule.order.end(), NanOperand::b);
     rule.order = a_first ? std::array{NanOperand::a, NanOperand::b, NanOperand::c}
                          : std::array{NanOperand::b, NanOperand::a, NanOperand::c};
-    set(c, Property::nan, static_cast<int>(std::find(nans_.begin(), nans_.end(), rule) - nans_.begin()));
+    put<Property::nan>(c, rule);
   }
   if (propagates_nans() && !nan(c).propagate) set(c, Property::structure, first_with_terms_of(s));
 
@@ -444,7 +443,7 @@ Choice Space::merge(const Choice& choice) const {
       align_rounding(c) == Rounding::down && output_rounding(c) == Rounding::down &&
       output_fraction_bits(c) == facts.result.fraction_bits) {
     const bool true_exponents = facts.flushes_inputs || product_exponent(c) == ProductExponent::normalised ||
-                                value(c, Property::subnormal_exponent) == kAllNormalised;
+                                get<Property::subnormal_exponent>(c) == NormalisedSubnormals::all;
     const int product_bits = facts.a.fraction_bits + facts.b.fraction_bits;
     // How far below the alignment exponent the sum can be when a product is cut.
     int below = 1;
@@ -471,10 +470,10 @@ Choice Space::merge(const Choice& choice) const {
 /// Rule 10, for single products that intermediate results hold exactly.
 void Space::join_products(Choice& c) const {
   const Structure& s = structure(c);
-  const bool inner_same = value(c, Property::inner_result) == kInnerSame;
-  const AddStep& add = kAddSteps[index(c, Property::add_rounding)];
+  const bool inner_same = get<Property::inner_result>(c) == InnerResult::as_output;
+  const AddRounding add = get<Property::add_rounding>(c);
   Combination combination = s.combination;
-  std::vector<std::vector<int>> blocks = s.blocks;
+  Blocks blocks = s.blocks;
   const auto join_pairs = [&] {
     blocks.clear();
     for (std::size_t i = 0; i < s.blocks.size(); i += 2) {
@@ -507,11 +506,11 @@ void Space::join_products(Choice& c) const {
   if (s.combination == Combination::chain_then_c) return;
   // What was an add is a block sum now.
   const bool twice = add.through_fp32 && combination == Combination::chain;
-  set(c, Property::output_rounding,
-      static_cast<int>(add.rounding) + (twice ? static_cast<int>(kRoundingNames.size()) : 0));
+  put<Property::output_rounding>(
+      c, twice ? SumRounding{add.rounding, Rounding::nearest_even} : SumRounding{std::nullopt, add.rounding});
   if (!inner_same) {
-    set(c, Property::inner_result,
-        add.rounding == Rounding::toward_zero ? kInnerFp32TowardZero : kInnerFp32NearestEven);
+    put<Property::inner_result>(
+        c, add.rounding == Rounding::toward_zero ? InnerResult::fp32_toward_zero : InnerResult::fp32_nearest_even);
   }
   if (combination == Combination::chain) set(c, Property::add_rounding, 0);  // else something is still added
 }

@@ -20,59 +20,16 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kVerdictNames = {"identified", "ambiguous", "unexplained"};
 
-/// What shields a core from a wrong result: edge rules, which are tried later.
-constexpr unsigned kEdges = kConsultedSubnormalInput | kConsultedZeroExponent | kConsultedTinyResult |
-                            kConsultedZeroSum | kConsultedOverflow | kConsultedNan;
-
-/// Edge properties that a result may depend on, by what it consulted.
-struct EdgeRule {
-  unsigned consulted;
-  Property property;
-};
-constexpr std::array<EdgeRule, 9> kEdgeRules = {{
-    {kConsultedSubnormalInput, Property::subnormal_inputs},
-    {kConsultedSubnormalInput | kConsultedTinyResult, Property::subnormal_exponent},
-    {kConsultedZeroExponent, Property::zero_exponent},
-    {kConsultedTinyResult, Property::subnormal_outputs},
-    {kConsultedTinyResult, Property::underflow_sign},
-    {kConsultedZeroSum, Property::zero_sign},
-    {kConsultedOverflow, Property::overflow},
-    {kConsultedNan, Property::nan},
-    {kConsultedTinyResult, Property::zero_sign},
-}};
-
 /// Cores that are looked at one by one; of more, most are separated first.
 constexpr std::size_t kFewCores = 400;
 constexpr std::uint32_t kThinningStream = 2000;  // of random numbers
 
-/// The order in which expand() decides them: those that few answers depend on together with others come first.
-constexpr std::array<Property, 8> kEdgeProperties = {Property::nan,
-                                                     Property::zero_sign,
-                                                     Property::overflow,
-                                                     Property::subnormal_inputs,
-                                                     Property::subnormal_exponent,
-                                                     Property::subnormal_outputs,
-                                                     Property::underflow_sign,
-                                                     Property::zero_exponent};
-
-/// What a result may have consulted and still be judged once the properties of kEdgeProperties before `depth`, or not
-/// in question at all, are decided.
+/// What a result may have consulted and still be judged once the edge rules of `tried` before `depth` are decided.
 unsigned decided_by(const std::vector<Property>& tried, std::size_t depth) {
   unsigned open = 0;
-  for (std::size_t i = depth; i < tried.size(); ++i) {
-    for (const EdgeRule& rule : kEdgeRules) {
-      if (rule.property == tried[i]) open |= rule.consulted;
-    }
-  }
+  for (std::size_t i = depth; i < tried.size(); ++i) open |= row_of(tried[i]).consulted;
   return ~open;
 }
-
-/// Core properties but the structure, as cores_of() decides them: how terms are aligned, then how sums are rounded.
-constexpr std::array kAlignmentProperties = {
-    Property::operand_format,   Property::product_operation, Property::fraction_bits, Property::align_rounding,
-    Property::product_exponent, Property::zero_terms,        Property::inner_result};
-constexpr std::array kRoundingProperties = {Property::output_rounding, Property::output_fraction_bits,
-                                            Property::add_rounding};
 
 /// first, first + 1, … last − 1.
 std::vector<std::size_t> numbers_between(std::size_t first, std::size_t last) {
@@ -145,14 +102,14 @@ void Fit::infer_order() {
                        std::all_of(found.begin(), found.end() - 1,
                                    [&](const auto& block) { return block.size() == found.front().size(); });
   if (regular) {
-    space_.add_blocks(found, "in the order found");
+    space_.add_blocks(found, {ProductOrder::Kind::found});
   } else if (found.size() + found.front().size() - 1 == static_cast<std::size_t>(instruction_->products())) {
     // Single products, the first of which the pivot could not tell apart.
     std::vector<std::vector<int>> singles;
     for (const auto& block : found) {
       for (int i : block) singles.push_back({i});
     }
-    space_.add_blocks(singles, "in the order found");
+    space_.add_blocks(singles, {ProductOrder::Kind::found});
   }
 }
 
@@ -365,7 +322,7 @@ std::vector<Choice> Fit::cores_of(int structure) const {
   const auto judge_roundings = [&] {
     if (!space_.contains(c)) return;
     emulator.set_numerics(space_.numerics(c));
-    if (reproduces(emulator, kEdges, dense_probes_, dense_order)) cores.push_back(c);
+    if (reproduces(emulator, kConsultedEdges, dense_probes_, dense_order)) cores.push_back(c);
   };
   const auto judge_alignment = [&] {
     // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
@@ -374,7 +331,7 @@ std::vector<Choice> Fit::cores_of(int structure) const {
     if (!space_.contains(coarsest)) coarsest = c;
     if (!space_.contains(coarsest)) return;
     emulator.set_numerics(space_.numerics(coarsest));
-    if (reproduces(emulator, kEdges | kConsultedRounding, exact_probes_, exact_order)) {
+    if (reproduces(emulator, kConsultedEdges | kConsultedRounding, exact_probes_, exact_order)) {
       for_each(for_each, kRoundingProperties, judge_roundings);
     }
   };
@@ -399,7 +356,7 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
   for (std::size_t number = 0; number < evidence_.size(); ++number) {
     unsigned consulted = 0;
     const bool right = judge(number, consulted);
-    consulted &= kEdges;
+    consulted &= kConsultedEdges;
     if (consulted != 0)
       edge_answers.push_back({number, consulted});
     else if (!right)
@@ -410,12 +367,7 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
   // Only what was consulted is worth branching on; under other values more may be.
   while (true) {
     std::vector<Property> tried, free;
-    for (Property p : kEdgeProperties) {
-      const bool matters = std::any_of(kEdgeRules.begin(), kEdgeRules.end(), [&](const EdgeRule& rule) {
-        return rule.property == p && (rule.consulted & consulted_by_any) != 0;
-      });
-      (matters ? tried : free).push_back(p);
-    }
+    for (Property p : kEdgeRules) ((row_of(p).consulted & consulted_by_any) != 0 ? tried : free).push_back(p);
     // The answers that each decision lets judge for the first time.
     std::vector<std::vector<std::size_t>> judged(tried.size() + 1);
     for (const EdgeAnswer& answer : edge_answers) {
@@ -432,8 +384,8 @@ std::vector<Fit::Survivor> Fit::expand(const Choice& core) const {
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         unsigned consulted = 0;
         const bool right = judge(numbers[i], consulted);
-        consulted_now |= consulted & kEdges;
-        if ((consulted & kEdges & ~decided) != 0) {
+        consulted_now |= consulted & kConsultedEdges;
+        if ((consulted & kConsultedEdges & ~decided) != 0) {
           pending.push_back(numbers[i]);
         } else if (!right) {
           promote(numbers, i);
@@ -481,7 +433,7 @@ void Fit::filter_cores(const std::vector<std::size_t>& numbers) {
     // Most cores fall to an answer that felled another: those are tried first.
     static thread_local std::vector<std::size_t> order;
     start_order(order, numbers.size());
-    alive[i] = reproduces(emulator_of(cores_[i]), kEdges, numbers, order) ? 1 : 0;
+    alive[i] = reproduces(emulator_of(cores_[i]), kConsultedEdges, numbers, order) ? 1 : 0;
   });
   std::vector<Choice> left;
   for (std::size_t i = 0; i < cores_.size(); ++i) {
@@ -685,7 +637,7 @@ void Fit::explain(FitResult& result) {
         for (int v = 0; v < space_.count(property); ++v) open.insert(v);
       }
     }
-    if (property < kFirstEdge) {
+    if (!is_edge_rule(property)) {
       for (const Choice& core : unexpanded_) open.insert(Space::value(core, property));
     }
     if (open.size() > 1) {

@@ -10,9 +10,10 @@ namespace tcnum {
 
 /// The first structure of the space that is a chain with that last block.
 int Space::chain_that_ends_with(const std::vector<int>& block) const {
-  const auto found = std::ranges::find_if(
-      structures_, [&](const Structure& s) { return s.combination == Combination::chain && s.blocks.back() == block; });
-  return static_cast<int>(found - structures_.begin());
+  const auto found = std::ranges::find_if(structures(), [&](const Structure& s) {
+    return s.combination == Combination::chain && s.blocks.back() == block;
+  });
+  return static_cast<int>(found - structures().begin());
 }
 
 Choice Space::merge_integers(const Choice& choice) const {
@@ -33,7 +34,7 @@ Choice Space::merge_integers(const Choice& choice) const {
     std::vector<int> all(static_cast<std::size_t>(s.tree.k));
     std::iota(all.begin(), all.end(), 0);
     set(c, Property::structure, chain_that_ends_with(all));
-    set(c, Property::inner_result, kInnerSame);
+    put<Property::inner_result>(c, InnerResult::as_output);
   } else if (last_block_alone) {
     set(c, Property::structure, chain_that_ends_with(s.blocks.back()));
   }

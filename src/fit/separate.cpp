@@ -1,41 +1,12 @@
 #include "separate.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "src/questions/operands.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
 namespace {
-
-/// Families of operands that reach a property, as a set of bits.
-std::uint32_t families_for(Property property) {
-  const auto set = [](std::initializer_list<Family> families) {
-    std::uint32_t bits = 0;
-    for (Family f : families) bits |= 1u << static_cast<unsigned>(f);
-    return bits;
-  };
-  using enum Family;
-  switch (property) {
-    case Property::zero_exponent:
-      return set({edges, tiny});
-    case Property::subnormal_inputs:
-    case Property::subnormal_exponent:
-    case Property::subnormal_outputs:
-      return set({tiny, edges, uniform_bits, sparse});
-    case Property::underflow_sign:
-      return set({tiny, edges});
-    case Property::zero_sign:
-      return set({signed_zeros, cancellation, edges});
-    case Property::overflow:
-      return set({huge, uniform_bits});
-    case Property::nan:
-      return set({specials});
-    default:
-      return (1u << kFamilies) - 1;
-  }
-}
 
 /// Exponents and distances at which one of the datapaths begins to do something else.
 Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& other) {
@@ -128,9 +99,9 @@ Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& ot
 std::optional<Problem> separate(const Space& space, const Choice& one, const Choice& other, std::uint64_t seed,
                                 std::size_t tiles) {
   // Only families that reach the rules in which the two differ can separate them.
-  std::uint32_t families = 0;
-  for (std::size_t i = 0; i < kProperties; ++i) {
-    if (one[i] != other[i]) families |= families_for(static_cast<Property>(i));
+  Families families = Families::none();
+  for (const PropertyRow& row : kPropertyTable) {
+    if (Space::value(one, row.property) != Space::value(other, row.property)) families |= row.families;
   }
   const Instruction& in = space.instruction();
   const Boundaries boundaries = boundaries_of(space, one, other);
@@ -150,7 +121,7 @@ std::optional<Problem> separate(const Space& space, const Choice& one, const Cho
             difference(make_boundary_tiles(in, boundaries, seed, kShare * done, kShare * kBatch, kPackSide, kPackSide)))
       return found;
     for (std::size_t f = 0; f < kFamilies; ++f) {
-      if ((families >> f & 1u) == 0) continue;
+      if (!families.contains(static_cast<Family>(f))) continue;
       if (auto found =
               difference(make_family_tiles(in, static_cast<Family>(f), seed, done, kBatch, kPackSide, kPackSide)))
         return found;

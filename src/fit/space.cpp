@@ -1,78 +1,14 @@
 #include "space.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <set>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace tcnum {
 namespace {
-
-constexpr std::array<std::string_view, kProperties> kPropertyNames = {"structure",
-                                                                      "operand_format",
-                                                                      "product_operation",
-                                                                      "fraction_bits",
-                                                                      "align_rounding",
-                                                                      "product_exponent",
-                                                                      "zero_terms",
-                                                                      "output_rounding",
-                                                                      "output_fraction_bits",
-                                                                      "inner_result",
-                                                                      "add_rounding",
-                                                                      "zero_exponent",
-                                                                      "subnormal_inputs",
-                                                                      "subnormal_exponent",
-                                                                      "subnormal_outputs",
-                                                                      "zero_sign",
-                                                                      "underflow_sign",
-                                                                      "overflow",
-                                                                      "nan"};
-
-/// Splits an order of all k into blocks of a size.
-std::vector<std::vector<int>> blocks_of(const std::vector<int>& order, int size) {
-  std::vector<std::vector<int>> blocks;
-  for (std::size_t first = 0; first < order.size(); first += static_cast<std::size_t>(size)) {
-    std::vector<int> block(
-        order.begin() + static_cast<std::ptrdiff_t>(first),
-        order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), first + static_cast<std::size_t>(size))));
-    std::sort(block.begin(), block.end());
-    blocks.push_back(std::move(block));
-  }
-  return blocks;
-}
-
-struct Order {
-  std::string name;
-  std::vector<int> k;
-};
-
-/// Orders in which hardware might take its products.
-std::vector<Order> orders_of(int k) {
-  std::vector<Order> orders;
-  std::vector<int> ascending(static_cast<std::size_t>(k));
-  std::iota(ascending.begin(), ascending.end(), 0);
-  orders.push_back({"ascending k", ascending});
-  std::vector<int> descending(ascending.rbegin(), ascending.rend());
-  orders.push_back({"descending k", descending});
-  for (int group = 1; group * 2 < k; group *= 2) {  // groups of `group`, alternately to the first and the second half
-    std::vector<int> halves;
-    for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < k; ++i) {
-        if ((i / group) % 2 == half) halves.push_back(i);
-      }
-    }
-    orders.push_back({fmt::format("interleaved by {}", group), halves});
-  }
-  if (k >= 4) {
-    std::vector<int> strided;
-    for (int i = 0; i < k / 2; ++i) strided.insert(strided.end(), {i, i + k / 2});
-    orders.push_back({"k and k + K/2 side by side", strided});
-  }
-  return orders;
-}
 
 /// For sums of integers the others are no different from these.
 constexpr std::array<Combination, 2> kIntegerCombinations = {Combination::chain, Combination::chain_then_c};
@@ -80,294 +16,261 @@ constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combin
                                                       Combination::adds,  Combination::adds_then_c,
                                                       Combination::pairs, Combination::tree_then_c};
 
-/// What a tree computes, written so that trees that only differ in the order of a node's terms are written alike,
-/// unless that order matters.
-std::string shape(const Tree& tree, bool ordered) {
-  std::vector<std::string> nodes;
-  for (const Node& node : tree.nodes) {
-    std::vector<std::string> terms;
-    for (const Term& t : node.terms) {
-      switch (t.kind) {
-        case Term::Kind::accumulator:
-          terms.emplace_back("c");
-          break;
-        case Term::Kind::product:
-          terms.push_back(fmt::format("{}", t.index));
-          break;
-        case Term::Kind::node:
-          terms.push_back(nodes[static_cast<std::size_t>(t.index)]);
-          break;
-      }
-    }
-    if (!ordered) std::sort(terms.begin(), terms.end());
-    nodes.push_back(fmt::format("{}({})", node.unit, fmt::join(terms, " ")));
+/// Published zero exponents lie a few powers of two around the smallest normal exponent of the result.
+struct FloorReach {
+  int down, up;
+};
+constexpr FloorReach kFloorReach = {24, 6}, kFloorReachFp16 = {12, 4};
+
+/// Widths of fused sums that are considered, of results of fp64 and of all others.
+struct WidthRange {
+  int least, most;
+};
+constexpr WidthRange kWidths = {8, 32}, kWidthsFp64 = {48, 60};
+
+constexpr std::array<Rounding, 5> kRoundings = {Rounding::toward_zero, Rounding::nearest_even, Rounding::nearest_away,
+                                                Rounding::up, Rounding::down};
+
+/// Calls f with the list of a property's values.
+template <class Lists, class F>
+auto with_list(Lists& lists, Property property, const F& f) {
+  using Result = std::invoke_result_t<F, decltype(std::get<0>(lists))>;
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    Result result{};
+    (void)((static_cast<std::size_t>(property) == I && (result = f(std::get<I>(lists)), true)) || ...);
+    return result;
   }
-  return nodes.empty() ? "" : nodes.back();
+  (std::make_index_sequence<kProperties>{});
 }
 
 }  // namespace
 
-std::string_view name(Property property) { return kPropertyNames[static_cast<std::size_t>(property)]; }
-
-int Structure::block_k() const {
-  std::size_t most = 0;
-  for (const auto& block : blocks) most = std::max(most, block.size());
-  return static_cast<int>(most);
-}
-
-Structure make_structure(Combination combination, std::vector<std::vector<int>> blocks, std::string order) {
-  Structure s;
-  s.combination = combination;
-  s.order = std::move(order);
-  std::vector<Node>& nodes = s.tree.nodes;
-  const Term c{Term::Kind::accumulator, 0};
-  const auto add_node = [&](int role, std::vector<Term> terms) {
-    nodes.push_back({role, std::move(terms)});
-    return Term{Term::Kind::node, static_cast<int>(nodes.size()) - 1};
-  };
-  const auto products = [](const std::vector<int>& block) {
-    std::vector<Term> terms;
-    for (int k : block) terms.push_back({Term::Kind::product, k});
-    return terms;
-  };
-  const auto add = [&](Term x, Term y) { return add_node(kInnerAdd, {x, y}); };
-
-  if (combination == Combination::chain || combination == Combination::chain_then_c) {
-    std::optional<Term> accumulator;
-    if (combination == Combination::chain) accumulator = c;
-    for (const auto& block : blocks) {
-      std::vector<Term> terms = products(block);
-      if (accumulator) terms.insert(terms.begin(), *accumulator);
-      accumulator = add_node(kInnerSum, std::move(terms));
-    }
-    if (combination == Combination::chain_then_c) add(c, *accumulator);
-  } else {
-    std::vector<Term> sums;
-    for (const auto& block : blocks) sums.push_back(add_node(kInnerSum, products(block)));
-    switch (combination) {
-      case Combination::adds: {
-        Term total = c;
-        for (const Term& t : sums) total = add(total, t);
-        break;
-      }
-      case Combination::adds_then_c: {
-        Term total = sums[0];
-        for (std::size_t i = 1; i < sums.size(); ++i) total = add(total, sums[i]);
-        add(c, total);
-        break;
-      }
-      case Combination::pairs: {
-        Term total = c;
-        for (std::size_t i = 0; i + 1 < sums.size(); i += 2) total = add(total, add(sums[i], sums[i + 1]));
-        if (sums.size() % 2 != 0) add(total, sums.back());
-        break;
-      }
-      case Combination::tree_then_c: {
-        while (sums.size() > 1) {
-          std::vector<Term> next;
-          for (std::size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(add(sums[i], sums[i + 1]));
-          if (sums.size() % 2 != 0) next.push_back(sums.back());
-          sums = std::move(next);
-        }
-        add(c, sums[0]);
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  nodes.back().unit = nodes.back().unit == kInnerSum ? kBlockSum : kAdd;
-  for (const auto& block : blocks) s.tree.k += static_cast<int>(block.size());
-  s.blocks = std::move(blocks);
-  return s;
-}
-
 Space::Space(const Instruction& instruction) : instruction_(&instruction) {
-  const Format& result = format(instruction.d);
   const int k = instruction.products();
-
-  for (const Order& order : orders_of(k)) {
-    for (int size = 1; size <= k; size *= 2) add_blocks(blocks_of(order.k, size), order.name);
+  for (const auto& [order, all] : product_orders(k)) {
+    for (int size = 1; size <= k; size *= 2) add_blocks(blocks_of(all, size), order);
   }
+  if (sums_integers())
+    fill_integers();
+  else
+    fill_floating();
+}
 
-  operand_formats_ = {instruction.a};
-  if (sums_integers()) {
-    fraction_bits_ = {kExact};
-    zero_exponents_ = {{ZeroExponentKind::none, 0}};
-    nans_ = {{.code = 0}};
-    overflows_ = {Overflow::wrap, Overflow::max_finite};
-    return;
-  }
-  overflows_ = {Overflow::infinity, Overflow::max_finite};
+/// Sums are exact: but for four properties there is one value that means nothing.
+void Space::fill_integers() {
+  using enum Property;
+  list<operand_format>() = {instruction_->a};
+  list<product_operation>() = {ProductOperation::multiply};
+  if (instruction_->a == FormatId::b1) list<product_operation>().push_back(ProductOperation::exclusive_or);
+  list<fraction_bits>() = {kExact};
+  list<align_rounding>() = {Rounding::toward_zero};
+  list<product_exponent>() = {ProductExponent::sum};
+  list<zero_terms>() = {ZeroTerms::ignored};
+  list<output_rounding>() = {{std::nullopt, Rounding::toward_zero}};
+  list<output_fraction_bits>() = {SumWidth::of_the_format};
+  list<inner_result>() = {InnerResult::as_output, InnerResult::other_overflow};
+  list<add_rounding>() = {{Rounding::nearest_even, false}};
+  list<zero_exponent>() = {{ZeroExponentKind::none, 0}};
+  list<subnormal_inputs>() = {Subnormals::kept};
+  list<subnormal_exponent>() = {NormalisedSubnormals::none};
+  list<subnormal_outputs>() = {Subnormals::kept};
+  list<zero_sign>() = {ZeroSign::positive};
+  list<underflow_sign>() = {UnderflowSign::kept};
+  list<overflow>() = {Overflow::wrap, Overflow::max_finite};
+  list<nan>() = {{.code = 0}};
+}
+
+void Space::fill_floating() {
+  using enum Property;
+  const Format& result = format(instruction_->d);
+  const bool fp16_result = result.id == FormatId::fp16, fp64_result = result.id == FormatId::fp64;
+
+  list<operand_format>() = {instruction_->a};
   // The storage of a tf32 operand is an fp32; whether the hardware looks at its low bits is a property like any other.
-  if (instruction.a == FormatId::tf32) operand_formats_.push_back(FormatId::fp32);
+  if (instruction_->a == FormatId::tf32) list<operand_format>().push_back(FormatId::fp32);
+  list<product_operation>() = {ProductOperation::multiply};
+  const WidthRange widths = fp64_result ? kWidthsFp64 : kWidths;
+  for (int bits = widths.least; bits <= widths.most; ++bits) list<fraction_bits>().push_back(bits);
+  list<fraction_bits>().push_back(kExact);
+  list<align_rounding>() = {Rounding::toward_zero, Rounding::down, Rounding::nearest_even};
+  list<product_exponent>() = {ProductExponent::sum, ProductExponent::normalised};
+  list<zero_terms>() = {ZeroTerms::ignored, ZeroTerms::natural};
 
-  if (result.id == FormatId::fp64) {
-    overflows_.push_back(Overflow::ieee);  // of the ways to round of which both of the others are wrong
-    for (int bits = 48; bits <= 60; ++bits) fraction_bits_.push_back(bits);
-  } else {
-    for (int bits = 8; bits <= 32; ++bits) fraction_bits_.push_back(bits);
+  for (Rounding mode : kRoundings) list<output_rounding>().push_back({std::nullopt, mode});
+  if (narrows()) {
+    for (Rounding mode : kRoundings) list<output_rounding>().push_back({mode, Rounding::nearest_even});
   }
-  fraction_bits_.push_back(kExact);
-
-  // Published zero exponents lie a few powers of two around the smallest normal exponent of the result.
-  const int low = result.min_exponent();
-  const int reach_down = result.id == FormatId::fp16 ? 12 : 24, reach_up = result.id == FormatId::fp16 ? 4 : 6;
-  zero_exponents_.push_back({ZeroExponentKind::none, 0});
-  for (int value = low - reach_down; value <= low + reach_up; ++value) {
-    zero_exponents_.push_back({ZeroExponentKind::floor, value});
+  list<output_fraction_bits>() = {SumWidth::of_the_format};
+  if (result.id == FormatId::fp32) list<output_fraction_bits>().push_back(SumWidth::of_its_terms);
+  list<inner_result>() = {InnerResult::as_output};
+  list<add_rounding>() = {{Rounding::nearest_even, false}, {Rounding::toward_zero, false}};
+  if (fp16_result) {
+    list<inner_result>().insert(list<inner_result>().end(),
+                                {InnerResult::fp32_toward_zero, InnerResult::fp32_nearest_even});
+    list<add_rounding>().push_back({Rounding::nearest_even, true});
   }
-  watch_exponent_ = low + reach_up;
 
-  const std::uint64_t quiet = nan_code(result);
-  const std::uint64_t sign = std::uint64_t{1} << (result.storage_bits - 1);
-  for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) nans_.push_back({.code = code});
-  if (propagates_nans()) {
-    using enum NanOperand;
-    for (std::uint64_t code : {result.code_mask() & ~sign, quiet, quiet | sign}) {
-      for (const auto& order : std::array<std::array<NanOperand, 3>, 6>{
-               {{a, b, c}, {a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}}}) {
-        nans_.push_back({code, true, order});
-      }
+  const auto [down, up] = fp16_result ? kFloorReachFp16 : kFloorReach;
+  watch_exponent_ = result.min_exponent() + up;
+  list<zero_exponent>() = {{ZeroExponentKind::none, 0}};
+  for (int floor = result.min_exponent() - down; floor <= watch_exponent_; ++floor) {
+    list<zero_exponent>().push_back({ZeroExponentKind::floor, floor});
+  }
+  list<subnormal_inputs>() = {Subnormals::kept, Subnormals::flushed};
+  list<subnormal_exponent>() = {NormalisedSubnormals::none, NormalisedSubnormals::all};
+  if (widens()) list<subnormal_exponent>().push_back(NormalisedSubnormals::c_alone);
+  list<subnormal_outputs>() = {Subnormals::kept, Subnormals::flushed};
+  list<zero_sign>() = {ZeroSign::positive, ZeroSign::ieee};
+  list<underflow_sign>() = {UnderflowSign::kept, UnderflowSign::positive};
+  list<overflow>() = {Overflow::infinity, Overflow::max_finite};
+  if (fp64_result) list<overflow>().push_back(Overflow::ieee);  // of the ways to round of which both others are wrong
+
+  const std::uint64_t quiet = nan_code(result), sign = std::uint64_t{1} << (result.storage_bits - 1);
+  const std::array<std::uint64_t, 3> codes = {result.code_mask() & ~sign, quiet, quiet | sign};
+  for (std::uint64_t code : codes) list<nan>().push_back({.code = code});
+  if (!propagates_nans()) return;
+  constexpr auto a = NanOperand::a, b = NanOperand::b, c = NanOperand::c;
+  for (std::uint64_t code : codes) {
+    for (const auto& order :
+         std::array<std::array<NanOperand, 3>, 6>{{{a, b, c}, {a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}}}) {
+      list<nan>().push_back({code, true, order});
     }
   }
 }
 
-void Space::add_blocks(std::vector<std::vector<int>> blocks, const std::string& order) {
+void Space::add_blocks(const Blocks& blocks, ProductOrder order) {
   const std::span<const Combination> combinations =
       sums_integers() ? std::span<const Combination>(kIntegerCombinations) : kCombinations;
   // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
   const bool ordered = propagates_nans();
+  if (blocks.size() == 1) order = {ProductOrder::Kind::one_block};
+  std::vector<Structure>& all = list<Property::structure>();
   for (Combination combination : combinations) {
-    Structure s = make_structure(combination, blocks, blocks.size() == 1 ? "one block" : order);
-    if (!shapes_.insert(shape(s.tree, ordered)).second) continue;
-    first_with_terms_.try_emplace(shape(s.tree, false), static_cast<int>(structures_.size()));
-    structures_.push_back(std::move(s));
+    Structure s = make_structure(combination, blocks, order);
+    if (!shapes_.insert(shape_of(s.tree, ordered)).second) continue;
+    first_with_terms_.try_emplace(shape_of(s.tree, false), static_cast<int>(all.size()));
+    all.push_back(std::move(s));
   }
 }
 
 int Space::first_with_terms_of(const Structure& structure) const {
-  const auto found = first_with_terms_.find(shape(structure.tree, false));
+  const auto found = first_with_terms_.find(shape_of(structure.tree, false));
   return found == first_with_terms_.end() ? -1 : found->second;
 }
 
-const Structure& Space::structure(const Choice& choice) const {
-  return structures_[index(choice, Property::structure)];
+std::optional<int> Space::find_structure(Combination combination, int block_k, ProductOrder order) const {
+  const auto found = std::ranges::find_if(structures(), [&](const Structure& s) {
+    return s.combination == combination && s.block_k() == block_k && (s.blocks.size() == 1 || s.order == order);
+  });
+  if (found == structures().end()) return std::nullopt;
+  return static_cast<int>(found - structures().begin());
+}
+
+void Space::throw_no_value(Property property, const std::string& text) const {
+  throw std::logic_error(
+      fmt::format("the space of {} has no value {} of {}", instruction_->name(), text, name(property)));
+}
+
+void Space::put(Choice& c, const Setting& setting) const {
+  const int number = with_list(values_, setting.property, [&](const auto& list) -> int {
+    using Type = typename std::remove_cvref_t<decltype(list)>::value_type;
+    if constexpr (!std::is_same_v<Type, Structure>) {
+      if (const Type* wanted = std::get_if<Type>(&setting.value)) {
+        const auto found = std::ranges::find(list, *wanted);
+        if (found == list.end()) throw_no_value(setting.property, text_of(*instruction_, *wanted));
+        return static_cast<int>(found - list.begin());
+      }
+    }
+    throw_no_value(setting.property, "of another property");
+  });
+  set(c, setting.property, number);
 }
 
 int Space::count(Property property) const {
-  using enum Property;
-  if (sums_integers() && property != structure && property != product_operation && property != inner_result &&
-      property != overflow) {
-    return 1;
-  }
-  switch (property) {
-    case Property::structure:
-      return static_cast<int>(structures_.size());
-    case Property::operand_format:
-      return static_cast<int>(operand_formats_.size());
-    case Property::product_operation:
-      return instruction_->a == FormatId::b1 ? 2 : 1;
-    case Property::fraction_bits:
-      return static_cast<int>(fraction_bits_.size());
-    case Property::align_rounding:
-      return static_cast<int>(kAlignRoundings.size());
-    case Property::product_exponent:
-      return 2;
-    case Property::zero_terms:
-      return 2;
-    case Property::output_rounding:
-      return static_cast<int>(kRoundingNames.size()) * (narrows() ? 2 : 1);
-    case Property::output_fraction_bits:
-      return instruction_->d == FormatId::fp32 ? 2 : 1;
-    case Property::inner_result:
-      return sums_integers() ? 2 : instruction_->d == FormatId::fp16 ? 3 : 1;
-    case Property::add_rounding:
-      return instruction_->d == FormatId::fp16 ? 3 : 2;
-    case Property::zero_exponent:
-      return static_cast<int>(zero_exponents_.size());
-    case Property::subnormal_exponent:
-      return widens() ? 3 : 2;
-    case Property::subnormal_inputs:
-    case Property::subnormal_outputs:
-    case Property::zero_sign:
-    case Property::underflow_sign:
-      return 2;
-    case Property::overflow:
-      return static_cast<int>(overflows_.size());
-    case Property::nan:
-      return static_cast<int>(nans_.size());
-  }
-  return 0;
+  return with_list(values_, property, [](const auto& list) { return static_cast<int>(list.size()); });
+}
+
+std::string Space::value_text(Property property, int value) const {
+  return with_list(values_, property,
+                   [&](const auto& list) { return text_of(*instruction_, list[static_cast<std::size_t>(value)]); });
 }
 
 int Space::output_fraction_bits(const Choice& c) const {
   const int full = format(instruction_->d).fraction_bits;
-  // Value 1: the sum keeps no more bits than its terms.
-  return value(c, Property::output_fraction_bits) == 0 ? full : std::min(full, fraction_bits(c));
+  return get<Property::output_fraction_bits>(c) == SumWidth::of_the_format ? full : std::min(full, fraction_bits(c));
+}
+
+std::optional<Rounding> Space::inner_rounding(const Choice& c) const {
+  switch (get<Property::inner_result>(c)) {
+    case InnerResult::fp32_toward_zero:
+      return Rounding::toward_zero;
+    case InnerResult::fp32_nearest_even:
+      return Rounding::nearest_even;
+    case InnerResult::as_output:
+    case InnerResult::other_overflow:
+      break;
+  }
+  return std::nullopt;
+}
+
+Overflow Space::inner_overflow(const Choice& c) const {
+  if (get<Property::inner_result>(c) != InnerResult::other_overflow) return overflow(c);
+  return overflow(c) == Overflow::wrap ? Overflow::max_finite : Overflow::wrap;
 }
 
 bool Space::contains(const Choice& c) const {
+  const auto varies = [&](Property p) { return value(c, p) != 0; };
   const Structure& s = structure(c);
   const bool exact = fraction_bits(c) == kExact;
   const bool only_blocks = s.combination == Combination::chain;
   // Blocks of one product are FMAs, or products rounded by themselves: nothing is aligned and cut.
   if (exact || s.block_k() == 1) {
-    if (!exact || value(c, Property::align_rounding) != 0 || value(c, Property::product_exponent) != 0 ||
-        value(c, Property::zero_terms) != 0 || value(c, Property::zero_exponent) != 0) {
+    if (!exact || varies(Property::align_rounding) || varies(Property::product_exponent) ||
+        varies(Property::zero_terms) || varies(Property::zero_exponent)) {
       return false;
     }
   }
-  if (value(c, Property::output_fraction_bits) != 0 && fraction_bits(c) >= format(instruction_->d).fraction_bits)
-    return false;
-  if (only_blocks && value(c, Property::add_rounding) != 0) return false;
-  if (s.tree.nodes.size() == 1 && value(c, Property::inner_result) != 0) return false;
+  if (varies(Property::output_fraction_bits) && fraction_bits(c) >= format(instruction_->d).fraction_bits) return false;
+  if (only_blocks && varies(Property::add_rounding)) return false;
+  if (s.tree.nodes.size() == 1 && varies(Property::inner_result)) return false;
   // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has
   // more than twice the bits and two (Figueroa). Only a wider intermediate result, or c, makes it a datapath of its
   // own.
-  if (kAddSteps[index(c, Property::add_rounding)].through_fp32 && value(c, Property::inner_result) == kInnerSame &&
-      !narrows())
-    return false;
+  if (add_through_fp32(c) && !varies(Property::inner_result) && !narrows()) return false;
   if (first_rounding(c) && !only_blocks) return false;  // where c is added apart, that is add_rounding's
   // Floors under the alignment are published for sums that take in the accumulator and keep subnormals.
-  if (value(c, Property::zero_exponent) != 0 &&
-      (!only_blocks || value(c, Property::subnormal_inputs) != 0 || value(c, Property::subnormal_outputs) != 0)) {
+  if (varies(Property::zero_exponent) &&
+      (!only_blocks || varies(Property::subnormal_inputs) || varies(Property::subnormal_outputs))) {
     return false;
   }
   // Zeros that take part in the alignment show that it goes by exponents as they are, not by leading bits of products.
-  if (value(c, Property::zero_terms) != 0 &&
-      (value(c, Property::zero_exponent) != 0 || value(c, Property::product_exponent) != 0)) {
-    return false;
-  }
-  return true;
+  return !varies(Property::zero_terms) || (!varies(Property::zero_exponent) && !varies(Property::product_exponent));
 }
 
 double Space::size() const {
-  // Over the properties that restrict each other, by counting; the others multiply.
+  // Structures and widths restrict the others, and are counted one by one; the others multiply, but for zero_terms and
+  // zero_exponent, which exclude each other.
   double total = 0;
   Choice c{};
+  const auto allowed = [&](Property p) {
+    int n = 0;
+    Choice x = c;
+    for (int v = 0; v < count(p); ++v) {
+      set(x, p, v);
+      n += contains(x) ? 1 : 0;
+    }
+    return n;
+  };
   for (int s = 0; s < count(Property::structure); ++s) {
     set(c, Property::structure, s);
     for (int f = 0; f < count(Property::fraction_bits); ++f) {
       set(c, Property::fraction_bits, f);
-      double here = count(Property::operand_format) * count(Property::product_operation);
-      const auto allowed = [&](Property p) {
-        int n = 0;
-        Choice x = c;
-        for (int v = 0; v < count(p); ++v) {
-          set(x, p, v);
-          n += contains(x) ? 1 : 0;
+      double here = allowed(Property::zero_exponent) + allowed(Property::zero_terms) - 1;
+      for (const PropertyRow& row : kPropertyTable) {
+        if (row.property != Property::structure && row.property != Property::fraction_bits &&
+            row.property != Property::zero_terms && row.property != Property::zero_exponent) {
+          here *= allowed(row.property);
         }
-        return n;
-      };
-      here *= allowed(Property::align_rounding) * allowed(Property::product_exponent) *
-              allowed(Property::output_rounding) * allowed(Property::output_fraction_bits) *
-              allowed(Property::inner_result) * allowed(Property::add_rounding);
-      // zero_terms and zero_exponent exclude each other
-      here *= allowed(Property::zero_exponent) + allowed(Property::zero_terms) - 1;
-      for (Property p : {Property::subnormal_inputs, Property::subnormal_exponent, Property::subnormal_outputs,
-                         Property::zero_sign, Property::underflow_sign, Property::overflow, Property::nan}) {
-        here *= count(p);
       }
       total += here;
     }
@@ -376,35 +279,33 @@ double Space::size() const {
 }
 
 RoundSteps Space::output_steps(const Choice& c) const {
-  RoundStep s = round_to(format(instruction_->d), output_rounding(c), overflow(c),
-                         static_cast<Subnormals>(value(c, Property::subnormal_outputs)));
+  const Subnormals subnormals = get<Property::subnormal_outputs>(c);
+  RoundStep s = round_to(format(instruction_->d), output_rounding(c), overflow(c), subnormals);
   s.fraction_bits = output_fraction_bits(c);
   if (const auto first = first_rounding(c)) {
-    return {round_to(format(instruction_->c), *first, overflow(c), s.subnormals), s};
+    return {round_to(format(instruction_->c), *first, overflow(c), subnormals), s};
   }
   return {s};
 }
 
 RoundSteps Space::inner_steps(const Choice& c) const {
-  const int inner = value(c, Property::inner_result);
-  if (inner == kInnerSame) return output_steps(c);
   if (sums_integers()) return {round_to(format(instruction_->d), output_rounding(c), inner_overflow(c))};
-  return {round_to(format(FormatId::fp32),
-                   inner == kInnerFp32TowardZero ? Rounding::toward_zero : Rounding::nearest_even, overflow(c),
-                   static_cast<Subnormals>(value(c, Property::subnormal_outputs)))};
+  const std::optional<Rounding> to_fp32 = inner_rounding(c);
+  if (!to_fp32) return output_steps(c);
+  return {round_to(format(FormatId::fp32), *to_fp32, overflow(c), get<Property::subnormal_outputs>(c))};
 }
 
 Numerics Space::numerics(const Choice& c) const {
   Numerics n;
-  const int normalised = value(c, Property::subnormal_exponent);
+  const NormalisedSubnormals normalised = get<Property::subnormal_exponent>(c);
   const auto exponent = [](bool leading) {
     return leading ? SubnormalExponent::normalised : SubnormalExponent::minimum;
   };
-  const OperandRule rule{FormatId::fp16, static_cast<Subnormals>(value(c, Property::subnormal_inputs)),
-                         exponent(normalised == kAllNormalised)};
+  const OperandRule rule{FormatId::fp16, get<Property::subnormal_inputs>(c),
+                         exponent(normalised == NormalisedSubnormals::all)};
   n.a = n.b = n.c = rule;
-  n.c.subnormal_exponent = exponent(normalised != kNoneNormalised);
-  n.a.format = operand_formats_[index(c, Property::operand_format)];
+  n.c.subnormal_exponent = exponent(normalised != NormalisedSubnormals::none);
+  n.a.format = operand_format(c);
   n.b.format = instruction_->b == instruction_->a ? n.a.format : instruction_->b;
   n.c.format = instruction_->c;
   n.result = instruction_->d;
@@ -412,31 +313,25 @@ Numerics Space::numerics(const Choice& c) const {
   n.product.exponent = product_exponent(c);
   n.nan = nan(c);
 
-  Unit sum;
+  Unit add;
+  add.zero_sign = get<Property::zero_sign>(c);
+  add.underflow_sign = get<Property::underflow_sign>(c);
+  Unit sum = add;
   sum.fraction_bits = fraction_bits(c);
   sum.align_rounding = align_rounding(c);
-  sum.zero_exponent =
-      value(c, Property::zero_terms) != 0 ? ZeroExponent{ZeroExponentKind::natural, 0} : zero_exponent(c);
-  sum.zero_sign = static_cast<ZeroSign>(value(c, Property::zero_sign));
-  sum.underflow_sign = static_cast<UnderflowSign>(value(c, Property::underflow_sign));
-  Unit add;
-  add.zero_sign = sum.zero_sign;
-  add.underflow_sign = sum.underflow_sign;
+  sum.zero_exponent = get<Property::zero_terms>(c) == ZeroTerms::natural ? ZeroExponent{ZeroExponentKind::natural, 0}
+                                                                         : zero_exponent(c);
 
-  const AddStep& step = kAddSteps[index(c, Property::add_rounding)];
-  const auto subnormals = static_cast<Subnormals>(value(c, Property::subnormal_outputs));
-  const RoundStep to_result = round_to(format(instruction_->d), step.rounding, overflow(c), subnormals);
-  const RoundStep to_fp32 = round_to(format(FormatId::fp32), step.rounding, overflow(c), subnormals);
-
-  n.units[kBlockSum] = sum;
+  const Subnormals subnormals = get<Property::subnormal_outputs>(c);
+  const RoundStep to_result = round_to(format(instruction_->d), add_rounding(c), overflow(c), subnormals);
+  const RoundStep to_fp32 = round_to(format(FormatId::fp32), add_rounding(c), overflow(c), subnormals);
+  n.units[kBlockSum] = n.units[kInnerSum] = sum;
+  n.units[kAdd] = n.units[kInnerAdd] = add;
   n.units[kBlockSum].result = output_steps(c);
-  n.units[kInnerSum] = sum;
   n.units[kInnerSum].result = inner_steps(c);
-  n.units[kAdd] = add;
-  n.units[kAdd].result = step.through_fp32 ? RoundSteps{to_fp32, to_result} : RoundSteps{to_result};
-  n.units[kInnerAdd] = add;
+  n.units[kAdd].result = add_through_fp32(c) ? RoundSteps{to_fp32, to_result} : RoundSteps{to_result};
   n.units[kInnerAdd].result =
-      value(c, Property::inner_result) == kInnerSame ? RoundSteps{to_result} : RoundSteps{to_fp32};
+      get<Property::inner_result>(c) == InnerResult::as_output ? RoundSteps{to_result} : RoundSteps{to_fp32};
   return n;
 }
 
@@ -475,81 +370,6 @@ bool Space::observable(const Choice& choice, Property property) const {
     if (contains(other) && canonical(other) != here) return true;
   }
   return false;
-}
-
-std::string Space::value_text(Property property, int v) const {
-  const auto i = static_cast<std::size_t>(v);
-  switch (property) {
-    case Property::structure: {
-      const Structure& s = structures_[i];
-      static constexpr std::array<const char*, 6> kWords = {"c inside, blocks in a chain",
-                                                            "blocks in a chain, c added at the end",
-                                                            "block sums added to c one by one",
-                                                            "block sums added one by one, c at the end",
-                                                            "block sums added in pairs, pairs to c one by one",
-                                                            "block sums added in a tree, c at the end"};
-      return fmt::format("{} block{} of {}, {}; {}", s.blocks.size(), s.blocks.size() == 1 ? "" : "s", s.block_k(),
-                         s.order, kWords[static_cast<std::size_t>(s.combination)]);
-    }
-    case Property::operand_format:
-      return std::string(format(operand_formats_[i]).name);
-    case Property::product_operation: {
-      if (v != 0) return "xor";
-      return instruction_->a == FormatId::b1 ? "and" : "multiply";
-    }
-    case Property::fraction_bits:
-      return fraction_bits_[i] == kExact ? "exact" : std::to_string(fraction_bits_[i]);
-    case Property::align_rounding:
-      return std::string(name(kAlignRoundings[i]));
-    case Property::product_exponent:
-      return v == 0 ? "sum" : "normalised";
-    case Property::zero_terms:
-      return v == 0 ? "ignored" : "natural";
-    case Property::output_rounding:
-      if (i < kRoundingNames.size()) return std::string(kRoundingNames[i]);
-      return fmt::format("{} to {}, then nearest_even", kRoundingNames[i - kRoundingNames.size()],
-                         format(instruction_->c).name);
-    case Property::output_fraction_bits:
-      return v == 0 ? std::to_string(format(instruction_->d).fraction_bits) : "fraction_bits";
-    case Property::inner_result: {
-      if (sums_integers()) return v == kInnerSame ? "as the output" : "not as the output";
-      static constexpr std::array<const char*, 3> kInner = {"as the output", "fp32, toward_zero", "fp32, nearest_even"};
-      return kInner[i];
-    }
-    case Property::add_rounding:
-      return std::string(name(kAddSteps[i].rounding)) + (kAddSteps[i].through_fp32 ? ", through fp32" : "");
-    case Property::zero_exponent: {
-      const ZeroExponent& z = zero_exponents_[i];
-      if (z.kind == ZeroExponentKind::none) return "none";
-      return fmt::format("{}{}", z.value, z.kind == ZeroExponentKind::zeros ? " (zero terms only)" : "");
-    }
-    case Property::subnormal_inputs:
-    case Property::subnormal_outputs:
-      return v == 0 ? "kept" : "flushed";
-    case Property::subnormal_exponent: {
-      static constexpr std::array<const char*, 3> kExponents = {"minimum", "normalised", "minimum, c's normalised"};
-      return kExponents[i];
-    }
-    case Property::zero_sign:
-      return v == 0 ? "positive" : "ieee";
-    case Property::underflow_sign:
-      return v == 0 ? "kept" : "positive";
-    case Property::overflow: {
-      static constexpr std::array<const char*, 4> kOverflowNames = {"ieee", "infinity", "max_finite", "wrap"};
-      return kOverflowNames[static_cast<std::size_t>(overflows_[i])];
-    }
-    case Property::nan: {
-      const NanRule& n = nans_[i];
-      const int digits = format(instruction_->d).storage_bits / 4;
-      std::string text = fmt::format("{:#0{}x}", n.code, digits + 2);
-      if (n.propagate) {
-        text += "; a NaN operand's payload comes back, first of";
-        for (NanOperand o : n.order) text += fmt::format(" {}", "abc"[static_cast<int>(o)]);
-      }
-      return text;
-    }
-  }
-  return {};
 }
 
 }  // namespace tcnum

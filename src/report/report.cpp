@@ -104,15 +104,12 @@ class Sentence {
                        bits == d.fraction_bits ? "" : fmt::format(" with only {} fraction bits", bits));
   }
   std::string inner_rounded() const {
-    if (!inner_differs()) return rounded();
-    const std::string text = space_.value_text(Property::inner_result, Space::value(choice_, Property::inner_result));
-    const auto mode = find_rounding(text.substr(text.find_last_of(' ') + 1)).value_or(Rounding::toward_zero);
-    return fmt::format("rounded {} to fp32", in_words(mode));
+    const std::optional<Rounding> to_fp32 = space_.inner_rounding(choice_);
+    return to_fp32 ? fmt::format("rounded {} to fp32", in_words(*to_fp32)) : rounded();
   }
   std::string add_rounded() const {
-    const std::string text = space_.value_text(Property::add_rounding, Space::value(choice_, Property::add_rounding));
     return fmt::format("rounded {}{}", in_words(space_.add_rounding(choice_)),
-                       text.ends_with("through fp32")
+                       space_.add_through_fp32(choice_)
                            ? fmt::format(" to fp32 first and then to {}", format(instruction_.d).name)
                            : "");
   }
@@ -156,11 +153,17 @@ class Sentence {
   /// "in ascending k"; empty for one block.
   std::string order() const {
     if (blocks() == 1) return "";
-    const std::string_view text = structure_.order;
-    if (text.starts_with("interleaved"))
-      return blocks() == 2 ? " over interleaved halves of k" : fmt::format(" over k {}", text);
-    if (text.ends_with("side by side")) return fmt::format(" with {}", text);
-    if (!text.starts_with("in the order")) return fmt::format(" in {}", text);
+    const std::string text = text_of(structure_.order);
+    switch (structure_.order.kind) {
+      case ProductOrder::Kind::interleaved:
+        return blocks() == 2 ? " over interleaved halves of k" : fmt::format(" over k {}", text);
+      case ProductOrder::Kind::halves:
+        return fmt::format(" with {}", text);
+      case ProductOrder::Kind::found:
+        break;
+      default:
+        return fmt::format(" in {}", text);
+    }
     std::vector<std::string> lists;
     for (const auto& block : structure_.blocks) lists.push_back(fmt::format("{}", fmt::join(block, " ")));
     return fmt::format(" in the order k = {}", fmt::join(lists, " | "));
@@ -426,7 +429,7 @@ ordered_json summary_of(const ProbeReport& report) {
   summary["sentence"] = structure_sentence(space, choice);
   put("block_k", Property::structure, s.block_k());
   put("blocks", Property::structure, s.blocks.size());
-  put("order", Property::structure, s.order);
+  put("order", Property::structure, text_of(s.order));
   if (space.count(Property::product_operation) > 1) put_text(Property::product_operation);
   if (!format(space.instruction().d).floating) {  // nothing else means anything
     put("accumulator", Property::structure, s.combination == Combination::chain ? "first" : "after");

@@ -1,0 +1,207 @@
+// The properties of a datapath: a table with a row for each. What the fit, the search and the reports must know of a
+// property, whatever its values are, is in its row; docs/adding.md says what else a new one needs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "emu/consulted.hpp"
+#include "src/questions/operands.hpp"
+
+namespace tcnum {
+
+enum class Property : std::uint8_t {
+  structure,
+  operand_format,
+  product_operation,
+  fraction_bits,
+  align_rounding,
+  product_exponent,
+  zero_terms,
+  output_rounding,
+  output_fraction_bits,
+  inner_result,
+  add_rounding,
+  zero_exponent,
+  subnormal_inputs,
+  subnormal_exponent,
+  subnormal_outputs,
+  zero_sign,
+  underflow_sign,
+  overflow,
+  nan,
+};
+inline constexpr std::size_t kProperties = static_cast<std::size_t>(Property::nan) + 1;
+
+/// Which part of a datapath a property belongs to. Every result depends on the first three, the *core*; on an edge rule
+/// only where something out of the ordinary happens.
+enum class Part : std::uint8_t { structure, alignment, rounding, edge };
+
+/// A set of families of operands.
+struct Families {
+  std::uint32_t bits = ~0u;  ///< all, if none is named
+  constexpr Families() = default;
+  constexpr Families(std::initializer_list<Family> families) : bits(0) {
+    for (Family f : families) bits |= 1u << static_cast<unsigned>(f);
+  }
+  constexpr bool contains(Family f) const { return (bits >> static_cast<unsigned>(f) & 1u) != 0; }
+  constexpr Families& operator|=(Families other) {
+    bits |= other.bits;
+    return *this;
+  }
+  static constexpr Families none() {
+    Families set;
+    set.bits = 0;
+    return set;
+  }
+};
+
+struct PropertyRow {
+  Property property;
+  std::string_view name;
+  std::string_view question;  ///< that a value answers
+  Part part;
+  /// Of an edge rule: what a result has consulted (Consulted) that depends on it.
+  unsigned consulted = kConsultedNothing;
+  /// Of an edge rule: its turn when the edge rules of a core are decided. Those that few answers depend on together
+  /// with others come first.
+  int turn = 0;
+  /// Operands that reach the property, where not all do.
+  Families families = {};
+};
+
+inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
+    {Property::structure, "structure", "Which products are summed together, in which order, and where does c come in?",
+     Part::structure},
+    {Property::operand_format, "operand_format", "How many bits of a tf32 operand count?", Part::alignment},
+    {Property::product_operation, "product_operation", "What is the product of two bits?", Part::alignment},
+    {Property::fraction_bits, "fraction_bits", "How many bits below the largest exponent are kept?", Part::alignment},
+    {Property::align_rounding, "align_rounding", "How is a term cut that has more bits?", Part::alignment},
+    {Property::product_exponent, "product_exponent", "With which exponent is a product aligned?", Part::alignment},
+    {Property::zero_terms, "zero_terms", "Does a zero take part in the alignment, like a subnormal?", Part::alignment},
+    {Property::output_rounding, "output_rounding", "How is the sum of a block rounded?", Part::rounding},
+    {Property::output_fraction_bits, "output_fraction_bits", "How many bits does the sum of a block keep?",
+     Part::rounding},
+    {Property::inner_result, "inner_result", "What are intermediate results rounded to?", Part::alignment},
+    {Property::add_rounding, "add_rounding", "How are sums of blocks, and c, added?", Part::rounding},
+    {Property::zero_exponent,
+     "zero_exponent",
+     "Is there a floor under the exponent of the alignment?",
+     Part::edge,
+     kConsultedZeroExponent,
+     8,
+     {Family::edges, Family::tiny}},
+    {Property::subnormal_inputs,
+     "subnormal_inputs",
+     "Are subnormal operands kept?",
+     Part::edge,
+     kConsultedSubnormalInput,
+     4,
+     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+    {Property::subnormal_exponent,
+     "subnormal_exponent",
+     "With which exponent is a subnormal aligned?",
+     Part::edge,
+     kConsultedSubnormalInput | kConsultedTinyResult,
+     5,
+     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+    {Property::subnormal_outputs,
+     "subnormal_outputs",
+     "Are subnormal results kept?",
+     Part::edge,
+     kConsultedTinyResult,
+     6,
+     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+    {Property::zero_sign,
+     "zero_sign",
+     "What sign has a sum that is zero?",
+     Part::edge,
+     kConsultedZeroSum | kConsultedTinyResult,
+     2,
+     {Family::signed_zeros, Family::cancellation, Family::edges}},
+    {Property::underflow_sign,
+     "underflow_sign",
+     "What sign has a sum that becomes zero when it is rounded?",
+     Part::edge,
+     kConsultedTinyResult,
+     7,
+     {Family::tiny, Family::edges}},
+    {Property::overflow,
+     "overflow",
+     "What becomes of a sum beyond the largest number?",
+     Part::edge,
+     kConsultedOverflow,
+     3,
+     {Family::huge, Family::uniform_bits}},
+    {Property::nan, "nan", "Which code has a NaN?", Part::edge, kConsultedNan, 1, {Family::specials}},
+}};
+
+constexpr const PropertyRow& row_of(Property property) { return kPropertyTable[static_cast<std::size_t>(property)]; }
+constexpr std::string_view name(Property property) { return row_of(property).name; }
+
+namespace property_checks {
+
+consteval bool rows_are_in_order() {
+  for (std::size_t i = 0; i < kProperties; ++i) {
+    if (static_cast<std::size_t>(kPropertyTable[i].property) != i) return false;
+  }
+  return true;
+}
+/// An edge rule without a Consulted bit would never be decided, and a core property with one would never be judged.
+consteval bool edge_rules_alone_are_consulted() {
+  for (const PropertyRow& row : kPropertyTable) {
+    if ((row.part == Part::edge) != (row.consulted != kConsultedNothing)) return false;
+  }
+  return true;
+}
+/// The turns of edge rules are 1, 2, 3, …
+consteval bool turns_are_a_count() {
+  int edges = 0;
+  std::uint32_t taken = 0;
+  for (const PropertyRow& row : kPropertyTable) {
+    if (row.part != Part::edge) continue;
+    ++edges;
+    taken |= 1u << row.turn;
+  }
+  return taken == (1u << (edges + 1)) - 2;
+}
+static_assert(rows_are_in_order(), "kPropertyTable has its rows in the order of Property");
+static_assert(edge_rules_alone_are_consulted(), "an edge rule, and nothing else, needs a bit of Consulted");
+static_assert(turns_are_a_count(), "each edge rule needs a turn of its own");
+
+}  // namespace property_checks
+
+consteval std::size_t count_of(Part part) {
+  std::size_t n = 0;
+  for (const PropertyRow& row : kPropertyTable) n += row.part == part ? 1 : 0;
+  return n;
+}
+
+/// The properties of a part, in the order of the table; edge rules in the order of their turns.
+template <Part kPart>
+consteval std::array<Property, count_of(kPart)> properties_of() {
+  std::array<Property, count_of(kPart)> found{};
+  std::size_t n = 0;
+  for (const PropertyRow& row : kPropertyTable) {
+    if (row.part != kPart) continue;
+    found[kPart == Part::edge ? static_cast<std::size_t>(row.turn - 1) : n] = row.property;
+    ++n;
+  }
+  return found;
+}
+inline constexpr auto kAlignmentProperties = properties_of<Part::alignment>();
+inline constexpr auto kRoundingProperties = properties_of<Part::rounding>();
+inline constexpr auto kEdgeRules = properties_of<Part::edge>();
+
+constexpr bool is_edge_rule(Property property) { return row_of(property).part == Part::edge; }
+
+/// Everything that an edge rule may have a say in.
+inline constexpr unsigned kConsultedEdges = [] {
+  unsigned bits = 0;
+  for (Property p : kEdgeRules) bits |= row_of(p).consulted;
+  return bits;
+}();
+
+}  // namespace tcnum

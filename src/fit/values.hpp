@@ -1,0 +1,119 @@
+// The values that the properties of a datapath can have, typed, and in words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "properties.hpp"
+#include "structure.hpp"
+#include "tcnum/datapath.hpp"
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+
+enum class ZeroTerms : std::uint8_t {
+  ignored,
+  natural,  ///< a zero takes part in the alignment like a subnormal
+};
+
+/// How the sum of a block is rounded.
+struct SumRounding {
+  std::optional<Rounding> to_c_first;  ///< where c is wider than the result: to its format, before
+  Rounding to_result = Rounding::toward_zero;
+  friend constexpr bool operator==(const SumRounding&, const SumRounding&) = default;
+};
+
+/// How many bits the sum of a block keeps.
+enum class SumWidth : std::uint8_t {
+  of_the_format,
+  of_its_terms,  ///< no more than fraction_bits
+};
+
+/// What intermediate results are rounded to, or, of integers, become beyond their range.
+enum class InnerResult : std::uint8_t {
+  as_output,
+  fp32_toward_zero,
+  fp32_nearest_even,
+  other_overflow,  ///< of integers: they wrap and the output is clamped, or the reverse
+};
+
+/// How floating-point adds apart from the block sums are rounded.
+struct AddRounding {
+  Rounding rounding = Rounding::nearest_even;
+  bool through_fp32 = false;  ///< to fp32 first, then to a narrower result
+  friend constexpr bool operator==(const AddRounding&, const AddRounding&) = default;
+};
+
+/// Which subnormals are aligned with the exponent of their leading bit; others are with their format's smallest.
+enum class NormalisedSubnormals : std::uint8_t {
+  none,
+  all,
+  c_alone,  ///< as if c were converted to the wider format of the result before
+};
+
+/// The values of every property, in the order of Property: what is in a space is a list for each.
+using ValueLists = std::tuple<std::vector<Structure>,             // structure
+                              std::vector<FormatId>,              // operand_format
+                              std::vector<ProductOperation>,      // product_operation
+                              std::vector<int>,                   // fraction_bits; kExact: all
+                              std::vector<Rounding>,              // align_rounding
+                              std::vector<ProductExponent>,       // product_exponent
+                              std::vector<ZeroTerms>,             // zero_terms
+                              std::vector<SumRounding>,           // output_rounding
+                              std::vector<SumWidth>,              // output_fraction_bits
+                              std::vector<InnerResult>,           // inner_result
+                              std::vector<AddRounding>,           // add_rounding
+                              std::vector<ZeroExponent>,          // zero_exponent
+                              std::vector<Subnormals>,            // subnormal_inputs
+                              std::vector<NormalisedSubnormals>,  // subnormal_exponent
+                              std::vector<Subnormals>,            // subnormal_outputs
+                              std::vector<ZeroSign>,              // zero_sign
+                              std::vector<UnderflowSign>,         // underflow_sign
+                              std::vector<Overflow>,              // overflow
+                              std::vector<NanRule>>;              // nan
+static_assert(std::tuple_size_v<ValueLists> == kProperties, "each property needs a type of value");
+
+template <Property P>
+using Value = typename std::tuple_element_t<static_cast<std::size_t>(P), ValueLists>::value_type;
+
+/// A value of some property but the structure.
+using AnyValue = std::variant<FormatId, ProductOperation, int, Rounding, ProductExponent, ZeroTerms, SumRounding,
+                              SumWidth, InnerResult, AddRounding, ZeroExponent, Subnormals, NormalisedSubnormals,
+                              ZeroSign, UnderflowSign, Overflow, NanRule>;
+
+/// A property and its value, in tables: setting<Property::fraction_bits>(25).
+struct Setting {
+  Property property;
+  AnyValue value;
+};
+template <Property P>
+constexpr Setting setting(Value<P> value) {
+  return {P, value};
+}
+
+/// Values as reports and JSON show them. What a value is called may depend on the instruction: the conjunction of two
+/// bits is "and", but "multiply" of numbers.
+std::string text_of(const Instruction& instruction, const Structure& value);
+std::string text_of(const Instruction& instruction, FormatId value);
+std::string text_of(const Instruction& instruction, ProductOperation value);
+std::string text_of(const Instruction& instruction, int fraction_bits);
+std::string text_of(const Instruction& instruction, Rounding value);
+std::string text_of(const Instruction& instruction, ProductExponent value);
+std::string text_of(const Instruction& instruction, ZeroTerms value);
+std::string text_of(const Instruction& instruction, const SumRounding& value);
+std::string text_of(const Instruction& instruction, SumWidth value);
+std::string text_of(const Instruction& instruction, InnerResult value);
+std::string text_of(const Instruction& instruction, const AddRounding& value);
+std::string text_of(const Instruction& instruction, const ZeroExponent& value);
+std::string text_of(const Instruction& instruction, Subnormals value);
+std::string text_of(const Instruction& instruction, NormalisedSubnormals value);
+std::string text_of(const Instruction& instruction, ZeroSign value);
+std::string text_of(const Instruction& instruction, UnderflowSign value);
+std::string text_of(const Instruction& instruction, Overflow value);
+std::string text_of(const Instruction& instruction, const NanRule& value);
+
+}  // namespace tcnum
