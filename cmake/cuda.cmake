@@ -14,4 +14,7 @@ foreach(kind STANDARD EXTENSION)
 endforeach()
 # --expt-relaxed-constexpr: kernels use the same constexpr fragment layouts as the rest of the library.
 set(TCNUM_CUDA_OPTIONS
-  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--Werror=all-warnings;-Xptxas=-Werror;-Xcompiler=-Wall,-Wextra>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>")
+if(TCNUM_DEVELOPER)
+  list(APPEND TCNUM_CUDA_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xptxas=-Werror>")
+endif()

@@ -1,47 +1,43 @@
 // tcnum bench: latency, throughput and energy.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
 
-#include "command.hpp"
+#include "commands.hpp"
 #include "interrupt.hpp"
+#include "names.hpp"
+#include "output.hpp"
 #include "probes/timing.hpp"
+#include "records.hpp"
 #include "src/bench/measurement.hpp"
 #include "src/bench/printers.hpp"
 #include "src/bench/report.hpp"
 #include "src/bench/tensor.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/report/report.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
+
+std::span<const BenchSuite> bench_suites() {
+  static const std::array<BenchSuite, 3> kSuites = {
+      {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
+       {"incore", "Plain arithmetic", {"incore"}},
+       {"all", "Everything", {}}}};
+  return kSuites;
+}
+
 namespace {
 
 using bench::Measurement;
 
-/// What a command measures.
-struct Suite {
-  const char* name;
-  const char* meaning;
-  std::vector<std::string> measurements;  ///< empty: all
-};
-const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {
-      {"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
-      {"incore", "Plain arithmetic", {"incore"}},
-      {"all", "Everything", {}}};
-  return all;
-}
-
-struct Options {
-  std::vector<std::string> globs, axes;
-  std::string arch, json, csv, devices = "0";
-  bool list = false;
-  double seconds = 0.25;
-  std::uint64_t seed = 1;
-};
-
-std::vector<const Measurement*> measurements_of(const Suite& suite) {
+std::vector<const Measurement*> measurements_of(const BenchSuite& suite) {
   std::vector<const Measurement*> chosen;
   for (const Measurement* m : bench::measurements()) {
     if (suite.measurements.empty() || std::ranges::find(suite.measurements, m->name()) != suite.measurements.end()) {
@@ -59,7 +55,7 @@ struct Part {
 };
 
 /// An axis counts for the measurements that have it; one that none has is an error.
-std::vector<Part> parts_of(const Suite& suite, const Options& options) {
+std::vector<Part> parts_of(const BenchSuite& suite, const BenchOptions& options) {
   std::vector<Part> parts;
   std::vector<bench::Axis> all;
   for (const Measurement* m : measurements_of(suite)) {
@@ -79,7 +75,7 @@ std::vector<Part> parts_of(const Suite& suite, const Options& options) {
   return parts;
 }
 
-void choose_subjects(std::vector<Part>& parts, const Options& options, const Suite& suite, ArchId id) {
+void choose_subjects(std::vector<Part>& parts, const BenchOptions& options, const BenchSuite& suite, ArchId id) {
   bool any = false;
   for (Part& part : parts) {
     for (std::string& name : part.measurement->subjects(id)) {
@@ -97,11 +93,11 @@ void choose_subjects(std::vector<Part>& parts, const Options& options, const Sui
   }
 }
 
-int list(std::vector<Part> parts, const Options& options, const Suite& suite) {
+int list_parts(std::vector<Part> parts, const BenchOptions& options, const BenchSuite& suite) {
   const GpuInfo gpu = options.arch.empty() ? gpu_info() : GpuInfo{};
   const std::optional<ArchId> own = gpu.present ? find_arch(gpu.arch) : std::nullopt;
   const ArchId id = options.arch.empty() ? own.value_or(ArchId::sm_90) : parse_arch(options.arch);
-  Options every = options;
+  BenchOptions every = options;
   if (every.globs.empty()) every.globs = {"*"};
   choose_subjects(parts, every, suite, id);
   for (const Part& part : parts) {
@@ -122,95 +118,145 @@ int list(std::vector<Part> parts, const Options& options, const Suite& suite) {
   return kAgreed;
 }
 
-int run(const Suite& suite, const Options& options) {
+/// The records of a run as they come in. What is written to a file is written now and then too, so that a program that
+/// is killed keeps most of it.
+class RunDocument {
+ public:
+  explicit RunDocument(const BenchOptions& options) : options_(options) {
+    document_.version = TCNUM_VERSION;
+    document_.settings = {{"seconds", options.seconds}, {"seed", static_cast<std::int64_t>(options.seed)}};
+  }
+
+  void set_facts(const TimingFacts& facts) { document_.facts = facts; }
+  void add(bench::Record record) {
+    document_.records.push_back(std::move(record));
+    constexpr auto kInterval = std::chrono::seconds(10);
+    const auto now = Clock::now();
+    if (options_.json.empty() || options_.json == "-" || now - saved_ < kInterval) return;
+    write_text(options_.json, bench::json_text(document_));
+    saved_ = now;
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  std::size_t rows() const { return document_.records.size(); }
+
+  /// Shows and writes all that there is.
+  void finish() {
+    const double all_seconds = seconds();
+    document_.settings.push_back({"suite_seconds", all_seconds});
+    if (options_.json != "-" && options_.csv != "-") {
+      say(bench::header_text(document_.facts) + bench::tables_text(document_));
+      say(fmt::format("\n{} rows in {:.0f} s{}\n", rows(), all_seconds, interrupted ? " (interrupted)" : ""));
+    }
+    if (!options_.json.empty()) write_text(options_.json, bench::json_text(document_));
+    if (!options_.csv.empty()) write_text(options_.csv, bench::csv_text(document_));
+  }
+  std::size_t wrong_rows() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(document_.records, [](const bench::Record& r) { return !r.error.empty(); }));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const BenchOptions& options_;
+  bench::Document document_;
+  Clock::time_point start_ = Clock::now(), saved_ = start_;
+};
+
+bench::Settings settings_of(const BenchOptions& options) {
+  bench::Settings settings;
+  settings.stop.least_seconds = options.seconds;
+  settings.stop.most_seconds = 4 * options.seconds;
+  settings.seed = options.seed;
+  settings.threads = all_threads();
+  return settings;
+}
+
+ArchId arch_of(const TimingFacts& facts) {
+  if (const auto id = find_arch(facts.arch)) return *id;
+  throw UnavailableError(
+      fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
+}
+
+/// Measures the parts on one GPU, until interrupted. Records carry its number if there are others.
+void measure_parts(TimingDevice& timing, const std::vector<Part>& parts, ArchId id, std::optional<int> device,
+                   const bench::Settings& settings, RunDocument& document) {
+  for (const Part& part : parts) {
+    if (part.subjects.empty() || interrupted) continue;
+    part.measurement->measure(timing, id, part.subjects, part.selection, settings, [&](bench::Record record) {
+      if (device) record.axes.insert(record.axes.begin(), {"device", std::int64_t{*device}});
+      document.add(std::move(record));
+    });
+  }
+}
+
+}  // namespace
+
+int run_bench(const BenchSuite& suite, const BenchOptions& options) {
   if (!(options.seconds > 0 && options.seconds <= 60)) {
     throw InputError("--seconds: right would be a number above 0, up to 60");
   }
   std::vector<Part> parts = parts_of(suite, options);
-  if (options.list) return list(std::move(parts), options, suite);
+  if (options.list) return list_parts(std::move(parts), options, suite);
   require_writable(options.json);
   require_writable(options.csv);
   const GpuInfo gpu = gpu_info();
   if (!gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
   const std::vector<int> devices = parse_devices(options.devices, gpu_count());
 
-  bench::Document document;
-  document.version = TCNUM_VERSION;
-  document.settings = {{"seconds", options.seconds}, {"seed", static_cast<std::int64_t>(options.seed)}};
   const InterruptGuard guard;
   interrupted = false;
   const ProgressLine progress;
-  bench::Settings settings;
-  settings.stop.least_seconds = options.seconds;
-  settings.stop.most_seconds = 4 * options.seconds;
-  settings.seed = options.seed;
-  settings.threads = all_threads();
-  const auto start = std::chrono::steady_clock::now();
-  auto saved = start;
-  const auto save_sometimes = [&] {  // a program that is killed keeps most of it
-    constexpr auto kInterval = std::chrono::seconds(10);
-    const auto now = std::chrono::steady_clock::now();
-    if (options.json.empty() || options.json == "-" || now - saved < kInterval) return;
-    write_text(options.json, bench::json_text(document));
-    saved = now;
+  RunDocument document(options);
+  bench::Settings settings = settings_of(options);
+  settings.go_on = [&](const std::string& next) {
+    progress.show(fmt::format("{:.0f} s, {} rows: {}", document.seconds(), document.rows(), next));
+    return !interrupted;
   };
   std::string failure;
   for (int device : devices) {
     const std::unique_ptr<TimingDevice> timing = make_timing_device(device);
-    const TimingFacts& facts = timing->facts();
-    if (device == devices.front()) document.facts = facts;
-    const auto id = find_arch(facts.arch);
-    if (!id)
-      throw UnavailableError(
-          fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
+    if (device == devices.front()) document.set_facts(timing->facts());
+    const ArchId id = arch_of(timing->facts());
     std::vector<Part> here = parts;
-    choose_subjects(here, options, suite, *id);
+    choose_subjects(here, options, suite, id);
     settings.warm_up_seconds = bench::Settings{}.warm_up_seconds;
-    settings.go_on = [&](const std::string& next) {
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      progress.show(fmt::format("{:.0f} s, {} rows: {}", seconds, document.records.size(), next));
-      return !interrupted;
-    };
     try {
-      for (const Part& part : here) {
-        if (part.subjects.empty() || interrupted) continue;
-        part.measurement->measure(*timing, *id, part.subjects, part.selection, settings, [&](bench::Record record) {
-          if (devices.size() > 1) record.axes.insert(record.axes.begin(), {"device", std::int64_t{device}});
-          document.records.push_back(std::move(record));
-          save_sometimes();
-        });
-      }
+      measure_parts(*timing, here, id, devices.size() > 1 ? std::optional(device) : std::nullopt, settings, document);
     } catch (const std::exception& error) {  // what was finished is kept
       failure = error.what();
       break;
     }
   }
   progress.clear();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  document.settings.push_back({"suite_seconds", seconds});
-
-  const auto write = [&] {
-    if (!options.json.empty()) write_text(options.json, bench::json_text(document));
-  };
-  if (options.json != "-" && options.csv != "-") {
-    say(bench::header_text(document.facts) + bench::tables_text(document));
-    say(fmt::format("\n{} rows in {:.0f} s{}\n", document.records.size(), seconds,
-                    interrupted ? " (interrupted)" : ""));
-  }
-  write();
-  if (!options.csv.empty()) write_text(options.csv, bench::csv_text(document));
+  document.finish();
   if (!failure.empty()) throw std::runtime_error(failure);
-  const auto wrong = std::ranges::count_if(document.records, [](const bench::Record& r) { return !r.error.empty(); });
-  if (wrong > 0) throw std::runtime_error(fmt::format("{} rows had wrong results", wrong));
+  if (document.wrong_rows() > 0)
+    throw std::runtime_error(fmt::format("{} rows had wrong results", document.wrong_rows()));
   return kAgreed;
 }
 
-struct ReportOptions {
-  std::vector<std::string> files;
-  std::string markdown, html, json;
-};
+namespace {
 
-int report(const ReportOptions& options) {
+/// Adds another file's records, in place of those of the same rows, and keeps the settings that both have.
+void merge(bench::Document& document, bench::Document more) {
+  std::erase_if(document.settings,
+                [&](const bench::Field& f) { return std::ranges::find(more.settings, f) == more.settings.end(); });
+  for (bench::Record& record : more.records) {
+    const auto same = std::ranges::find_if(document.records, [&](const bench::Record& r) {
+      return r.measurement == record.measurement && r.subject == record.subject && r.axes == record.axes;
+    });
+    if (same == document.records.end()) {
+      document.records.push_back(std::move(record));
+    } else {
+      *same = std::move(record);
+    }
+  }
+}
+
+}  // namespace
+
+int run_bench_report(const BenchReportOptions& options) {
   require_writable(options.markdown);
   require_writable(options.html);
   require_writable(options.json);
@@ -221,18 +267,7 @@ int report(const ReportOptions& options) {
       throw InputError(fmt::format("{}: device.name: {}; right would be {}, as in {}", options.files[i],
                                    more.facts.device, document.facts.device, options.files.front()));
     }
-    std::erase_if(document.settings,
-                  [&](const bench::Field& f) { return std::ranges::find(more.settings, f) == more.settings.end(); });
-    for (bench::Record& record : more.records) {
-      const auto same = std::ranges::find_if(document.records, [&](const bench::Record& r) {
-        return r.measurement == record.measurement && r.subject == record.subject && r.axes == record.axes;
-      });
-      if (same == document.records.end()) {
-        document.records.push_back(std::move(record));
-      } else {
-        *same = std::move(record);
-      }
-    }
+    merge(document, std::move(more));
   }
   bench::put_models(document);
   const auto arch = find_arch(document.facts.arch);
@@ -243,38 +278,6 @@ int report(const ReportOptions& options) {
   if (!options.html.empty()) write_text(options.html, bench::html_report(document, sass));
   if (!options.json.empty()) write_text(options.json, bench::json_text(document));
   return kAgreed;
-}
-
-}  // namespace
-
-void add_bench(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("bench", "Measure latency, throughput and energy");
-  sub->require_subcommand(1);
-  for (const Suite& suite : suites()) {
-    CLI::App* one = sub->add_subcommand(suite.name, suite.meaning);
-    const auto options = std::make_shared<Options>();
-    one->add_flag("--list", options->list, "Show what can be measured, and along which axes");
-    one->add_option("--instr", options->globs,
-                    "Instructions or operations, names or globs such as 'wgmma.*'; '*' is all (default: not those that "
-                    "only say otherwise what another is)");
-    one->add_option("-a,--axis", options->axes, "Values of an axis, such as N=8,16,…,256 or source=ss,rs; repeatable")
-        ->allow_extra_args(false);
-    one->add_option("--arch", options->arch, "With --list: architecture (default: the GPU's)");
-    one->add_option("--seconds", options->seconds, "Steady load for each row, at least")->capture_default_str();
-    one->add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
-    one->add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
-    one->add_option("--json", options->json, "Write the records as JSON (- for standard output)");
-    one->add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
-    one->callback([options, &suite, &action] { action = [options, &suite] { return run(suite, *options); }; });
-  }
-  CLI::App* made = sub->add_subcommand("report", "Make a report of recorded measurements, beside published ones");
-  const auto options = std::make_shared<ReportOptions>();
-  made->add_option("files", options->files, "What --json wrote; of a row that several have, the last one's counts")
-      ->required();
-  made->add_option("--markdown", options->markdown, "Write it as Markdown (- for standard output)");
-  made->add_option("--html", options->html, "Write it as one HTML page with plots (- for standard output)");
-  made->add_option("--json", options->json, "Write the records of all files as one (- for standard output)");
-  made->callback([options, &action] { action = [options] { return report(*options); }; });
 }
 
 }  // namespace tcnum

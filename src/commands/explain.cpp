@@ -1,19 +1,19 @@
 // tcnum explain: one dot product, bit by bit.
-#include <memory>
+#include <fmt/format.h>
+
+#include <optional>
 #include <sstream>
 
-#include "command.hpp"
+#include "commands.hpp"
+#include "names.hpp"
+#include "output.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/report.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
-
-struct Options {
-  std::string arch, instruction, in, datapath, a, b, c;
-  std::uint64_t index = 0;
-};
 
 std::uint64_t parse_operand(const std::string& option, const std::string& text, const Format& f) {
   const auto code = parse_code(text);
@@ -36,59 +36,52 @@ std::vector<std::uint64_t> parse_codes(const std::string& option, const std::str
   return codes;
 }
 
-int explain(const Options& options) {
-  std::optional<ArchId> id;
-  const Instruction* instruction = nullptr;
+/// A dot problem, of which instruction, and what a file has for its result.
+struct Question {
+  InstructionOnArch of;
   Problem problem;
   std::optional<std::uint64_t> observed;
-  if (!options.in.empty()) {
-    if (!options.a.empty() || !options.b.empty() || !options.c.empty()) {
-      throw InputError("explain: right would be either --in FILE or --a, --b and --c");
-    }
-    const Vectors vectors = read_vectors(options.in, false);
-    const Identity identity = identity_of(options.in, vectors, options.arch, options.instruction);
-    id = identity.arch;
-    instruction = identity.instruction;
-    const Tiles tiles = dot_problems(vectors.tiles, vectors.metadata);
-    if (options.index >= tiles.size()) {
-      throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", options.index,
-                                   tiles.size(), options.in));
-    }
-    problem = problem_at(vectors.tiles, options.index);
-    observed = vectors.tiles.d[options.index];
-  } else {
-    if (options.arch.empty() || options.instruction.empty()) {
-      throw InputError("explain: --arch or --instr: missing; right would be both, or --in FILE");
-    }
-    id = parse_arch(options.arch);
-    instruction = &parse_instruction(options.instruction, *id);
-    problem.a = parse_codes("--a", options.a, format(instruction->a), instruction->products());
-    problem.b = parse_codes("--b", options.b, format(instruction->b), instruction->products());
-    problem.c = options.c.empty() ? 0 : parse_operand("--c", options.c, format(instruction->c));
+};
+
+Question question_of_file(const ExplainOptions& options) {
+  if (!options.a.empty() || !options.b.empty() || !options.c.empty()) {
+    throw InputError("explain: right would be either --in FILE or --a, --b and --c");
   }
-  const NamedDatapath datapath = choose_datapath(options.datapath, *id, *instruction, "--instr");
-  std::string text = fmt::format("{} on {}, datapath {} ({})\n\n", instruction->name(), arch(*id).name,
-                                 datapath.account, datapath.origin);
-  text += explain_text(datapath.datapath, *instruction, problem);
-  if (observed) text += fmt::format("  the file has {}\n", hex(format(instruction->d), *observed));
-  say(text);
-  return kAgreed;
+  const Vectors vectors = read_vectors(options.in, false);
+  const InstructionOnArch of = instruction_of_file(options.in, vectors, options.arch, options.instruction);
+  const Tiles tiles = dot_problems(vectors.tiles, vectors.metadata);
+  if (options.index >= tiles.size()) {
+    throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", options.index,
+                                 tiles.size(), options.in));
+  }
+  return {of, problem_at(vectors.tiles, options.index), vectors.tiles.d[options.index]};
+}
+
+Question question_of_codes(const ExplainOptions& options) {
+  if (options.arch.empty() || options.instruction.empty()) {
+    throw InputError("explain: --arch or --instr: missing; right would be both, or --in FILE");
+  }
+  const ArchId id = parse_arch(options.arch);
+  const Instruction& in = parse_instruction(options.instruction, id);
+  return {{id, &in},
+          {parse_codes("--a", options.a, format(in.a), in.products()),
+           parse_codes("--b", options.b, format(in.b), in.products()),
+           options.c.empty() ? 0 : parse_operand("--c", options.c, format(in.c))},
+          std::nullopt};
 }
 
 }  // namespace
 
-void add_explain(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("explain", "Show one dot product bit by bit");
-  const auto options = std::make_shared<Options>();
-  sub->add_option("--arch", options->arch, "Architecture: " + arch_names());
-  sub->add_option("--instr", options->instruction, "Instruction, by its name or its PTX spelling");
-  sub->add_option("--in", options->in, "Vector file with the problem");
-  sub->add_option("--index", options->index, "Number of the result in the file")->capture_default_str();
-  sub->add_option("--a", options->a, "Codes of a[0], a[1], ...: 0x3c00,0x4000 (the others are zero)");
-  sub->add_option("--b", options->b, "Codes of b[0], b[1], ...");
-  sub->add_option("--c", options->c, "Code of c");
-  sub->add_option("--datapath", options->datapath, "Datapath of your own (default: the catalogue's)");
-  sub->callback([options, &action] { action = [options] { return explain(*options); }; });
+int run_explain(const ExplainOptions& options) {
+  const Question question = options.in.empty() ? question_of_codes(options) : question_of_file(options);
+  const auto& [id, instruction] = question.of;
+  const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, "--instr");
+  std::string text = fmt::format("{} on {}, datapath {} ({})\n\n", instruction->name(), arch(id).name, datapath.account,
+                                 datapath.origin);
+  text += explain_text(datapath.datapath, *instruction, question.problem);
+  if (question.observed) text += fmt::format("  the file has {}\n", hex(format(instruction->d), *question.observed));
+  say(text);
+  return kAgreed;
 }
 
 }  // namespace tcnum

@@ -1,18 +1,21 @@
 // tcnum list: architectures, formats, instructions, and the catalogue's datapaths with where each comes from.
-#include <memory>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "command.hpp"
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "names.hpp"
+#include "output.hpp"
+#include "records.hpp"
 #include "src/report/report.hpp"
+#include "tcnum/catalogue.hpp"
 
 namespace tcnum {
 namespace {
 
 using nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
-
-struct Options {
-  std::string arch, json;
-};
 
 std::string heading(std::string_view text) { return fmt::format("{}\n\n", text); }
 
@@ -97,7 +100,9 @@ ordered_json json_list(const std::vector<const Arch*>& archs_shown) {
   return out;
 }
 
-int list(const Options& options) {
+}  // namespace
+
+int run_list(const ListOptions& options) {
   std::vector<const Arch*> shown;
   if (!options.arch.empty()) {
     shown.push_back(&arch(parse_arch(options.arch)));
@@ -116,16 +121,6 @@ int list(const Options& options) {
   }
   if (!options.json.empty()) write_json(options.json, json_list(shown));
   return kAgreed;
-}
-
-}  // namespace
-
-void add_list(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("list", "Show architectures, formats, instructions and known datapaths");
-  const auto options = std::make_shared<Options>();
-  sub->add_option("--arch", options->arch, "One architecture: " + arch_names());
-  sub->add_option("--json", options->json, "Write the list as JSON (- for standard output)");
-  sub->callback([options, &action] { action = [options] { return list(*options); }; });
 }
 
 }  // namespace tcnum

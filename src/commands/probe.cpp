@@ -1,13 +1,23 @@
 // tcnum probe: infers the datapath of instructions from answers of a GPU, of records, or of a described datapath.
-#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "command.hpp"
+#include "commands.hpp"
+#include "names.hpp"
+#include "output.hpp"
+#include "records.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/fit/fit.hpp"
+#include "src/oracles/datapath_oracle.hpp"
 #include "src/report/report.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
@@ -17,19 +27,13 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDatapathPrefix = "datapath:";
 constexpr std::string_view kVectorFileExtension = ".safetensors";
 constexpr std::string_view kCampaignsFile = "campaigns.json";
-
-struct Options {
-  std::string arch, format, instruction, from, record, json;
-  std::uint64_t seed = 1;
-};
 
 // --- Where answers come from ------------------------------------------------------------------------------------
 
 /// One instruction and who answers for it: a live oracle, or answers that were recorded.
-struct Subject {
+struct Target {
   ArchId arch;
   const Instruction* instruction;
   std::unique_ptr<Oracle> oracle;
@@ -58,36 +62,27 @@ std::string record_name(const Instruction& instruction) {
   return instruction.name() + std::string(kVectorFileExtension);
 }
 
-std::optional<std::string> find_record(ArchId of, const Instruction& instruction) {
-  for (const fs::path& folder : record_folders()) {
-    const fs::path file = folder / arch(of).name / record_name(instruction);
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return shown(file);
-  }
-  return std::nullopt;
-}
-
-std::unique_ptr<Subject> subject_of_file(const std::string& file, const std::string& arch_text,
-                                         const std::string& instruction) {
-  auto subject = std::make_unique<Subject>();
-  subject->recorded = read_vectors(file);
-  const auto [id, found] = identity_of(file, *subject->recorded, arch_text, instruction);
-  subject->arch = id;
-  subject->instruction = found;
-  subject->file = file;
-  return subject;
+std::unique_ptr<Target> target_of_file(const std::string& file, const std::string& arch_text,
+                                       const std::string& instruction) {
+  auto target = std::make_unique<Target>();
+  target->recorded = read_vectors(file);
+  const auto [id, found] = instruction_of_file(file, *target->recorded, arch_text, instruction);
+  target->arch = id;
+  target->instruction = found;
+  target->file = file;
+  return target;
 }
 
 /// What is to be probed, in order, opened one at a time; and what cannot be because its answers are missing.
 struct Plan {
-  std::vector<std::function<std::unique_ptr<Subject>()>> subjects;
+  std::vector<std::function<std::unique_ptr<Target>()>> targets;
   std::vector<std::string> missing;
   std::string why_missing;
   std::vector<std::string> by_digest;  ///< of these only digests of the results are recorded
   std::string arch, format;
 };
 
-std::vector<const Instruction*> chosen_instructions(const Options& options, ArchId id) {
+std::vector<const Instruction*> chosen_instructions(const ProbeOptions& options, ArchId id) {
   std::optional<FormatId> input;
   if (!options.format.empty()) input = parse_format(options.format, id);
   if (options.instruction.empty()) return instructions_of(id, input);
@@ -100,33 +95,33 @@ std::vector<const Instruction*> chosen_instructions(const Options& options, Arch
   return {&instruction};
 }
 
-void plan_file(const Options& options, Plan& plan) {
-  std::shared_ptr<Subject> subject = subject_of_file(options.from, options.arch, options.instruction);
-  const Instruction& i = *subject->instruction;
+void plan_file(const ProbeOptions& options, Plan& plan) {
+  std::shared_ptr<Target> target = target_of_file(options.from, options.arch, options.instruction);
+  const Instruction& i = *target->instruction;
   if (!options.format.empty()) {
-    const FormatId input = parse_format(options.format, subject->arch);
+    const FormatId input = parse_format(options.format, target->arch);
     if (i.a != input && i.b != input) {
       throw InputError(
           fmt::format("{}: __metadata__.instruction: {} has no {} operand; right would be one, as --format says",
                       options.from, i.name(), tcnum::format(input).name));
     }
   }
-  plan.arch = arch(subject->arch).name;
+  plan.arch = arch(target->arch).name;
   plan.format = tcnum::format(i.a).name;
-  plan.subjects.emplace_back([subject] { return std::make_unique<Subject>(std::move(*subject)); });
+  plan.targets.emplace_back([target] { return std::make_unique<Target>(std::move(*target)); });
 }
 
 void plan_datapath(const std::string& file, ArchId id, const std::vector<const Instruction*>& instructions,
                    Plan& plan) {
   const auto datapath = std::make_shared<Datapath>(read_datapath(file));
   for (const Instruction* instruction : fitting_instructions(*datapath, instructions, file)) {
-    plan.subjects.emplace_back([=] {
-      auto subject = std::make_unique<Subject>();
-      subject->arch = id;
-      subject->instruction = instruction;
-      subject->oracle = std::make_unique<DatapathOracle>(*datapath, *instruction, file, all_threads());
-      subject->file = file;
-      return subject;
+    plan.targets.emplace_back([=] {
+      auto target = std::make_unique<Target>();
+      target->arch = id;
+      target->instruction = instruction;
+      target->oracle = std::make_unique<DatapathOracle>(*datapath, *instruction, file, all_threads());
+      target->file = file;
+      return target;
     });
   }
 }
@@ -137,12 +132,12 @@ void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, co
     throw UnavailableError(fmt::format("--from gpu: the GPU ({}) is {}, not {}", gpu.device, gpu.arch, arch(id).name));
   }
   for (const Instruction* instruction : instructions) {
-    plan.subjects.emplace_back([=] {
-      auto subject = std::make_unique<Subject>();
-      subject->arch = id;
-      subject->instruction = instruction;
-      subject->oracle = make_gpu_dot_oracle(*instruction);
-      return subject;
+    plan.targets.emplace_back([=] {
+      auto target = std::make_unique<Target>();
+      target->arch = id;
+      target->instruction = instruction;
+      target->oracle = make_gpu_dot_oracle(*instruction);
+      return target;
     });
   }
 }
@@ -151,9 +146,9 @@ void plan_recorded(ArchId id, const std::vector<const Instruction*>& instruction
   const bool one = instructions.size() == 1;
   std::string hint;
   for (const Instruction* instruction : instructions) {
-    if (const auto file = find_record(id, *instruction)) {
-      plan.subjects.emplace_back(
-          [=] { return subject_of_file(*file, std::string(arch(id).name), instruction->name()); });
+    if (const auto found = find_record(id, record_name(*instruction))) {
+      plan.targets.emplace_back(
+          [=, file = shown(*found)] { return target_of_file(file, std::string(arch(id).name), instruction->name()); });
     } else if (const std::string other = recorded_as(*instruction); other != instruction->name() && !one) {
       plan.by_digest.push_back(instruction->name());
     } else {
@@ -166,7 +161,7 @@ void plan_recorded(ArchId id, const std::vector<const Instruction*>& instruction
   plan.why_missing = fmt::format("no recorded answers in {}{}", fmt::join(folders, " or "), hint);
 }
 
-Plan make_plan(const Options& options) {
+Plan make_plan(const ProbeOptions& options) {
   Plan plan;
   const std::string_view from = options.from;
   if (!from.empty() && from != "gpu" && from != "recorded" && !from.starts_with(kDatapathPrefix)) {
@@ -203,13 +198,13 @@ Plan make_plan(const Options& options) {
 
 bool names_one_file(const std::string& path) { return path.ends_with(kVectorFileExtension); }
 
-void require_recordable(const Options& options, const Plan& plan) {
+void require_recordable(const ProbeOptions& options, const Plan& plan) {
   if (options.record.empty()) return;
   if (names_one_file(options.record)) {
-    if (plan.subjects.size() > 1) {
+    if (plan.targets.size() > 1) {
       throw InputError(
           fmt::format("--record: {} is one file, for {} instructions; right would be a folder, or --instr NAME",
-                      options.record, plan.subjects.size()));
+                      options.record, plan.targets.size()));
     }
     require_writable(options.record);
     return;
@@ -219,19 +214,19 @@ void require_recordable(const Options& options, const Plan& plan) {
   if (error) throw InputError(fmt::format("{}: cannot be made a folder: {}", options.record, error.message()));
 }
 
-void record(const Options& options, const Subject& subject, const Fit& fit) {
+void record(const ProbeOptions& options, const Target& target, const Fit& fit) {
   Vectors vectors;
-  vectors.tiles = scatter(*subject.instruction, fit.evidence().all());
-  vectors.instruction = subject.instruction->name();
-  vectors.arch = arch(subject.arch).name;
-  vectors.device = subject.oracle->device();
-  vectors.metadata = subject.oracle->provenance();
+  vectors.tiles = scatter(*target.instruction, fit.evidence().all());
+  vectors.instruction = target.instruction->name();
+  vectors.arch = arch(target.arch).name;
+  vectors.device = target.oracle->device();
+  vectors.metadata = target.oracle->provenance();
   vectors.metadata.try_emplace("date", today_utc());
   vectors.metadata["generator"] = "tcnum " TCNUM_VERSION;
   vectors.metadata["seed"] = std::to_string(options.seed);
   const std::string path = names_one_file(options.record)
                                ? options.record
-                               : (fs::path(options.record) / record_name(*subject.instruction)).string();
+                               : (fs::path(options.record) / record_name(*target.instruction)).string();
   write_vectors(path, vectors);
 }
 
@@ -241,12 +236,8 @@ struct Campaigns {
   std::vector<CampaignRecord> records;
 };
 Campaigns find_campaigns(ArchId of) {
-  for (const fs::path& folder : record_folders()) {
-    const fs::path file = folder / arch(of).name / kCampaignsFile;
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return {shown(file), read_campaigns(file.string())};
-  }
-  return {};
+  const auto file = find_record(of, kCampaignsFile);
+  return file ? Campaigns{shown(*file), read_campaigns(file->string())} : Campaigns{};
 }
 
 /// What they have compared of an instruction.
@@ -273,104 +264,122 @@ std::optional<Compared> compared_by(const Campaigns& campaigns, const Instructio
 
 // --- The command ------------------------------------------------------------------------------------------------
 
-int probe(const Options& options) {
+/// What is known of an architecture beside its answers, read when the first target needs it.
+class Surroundings {
+ public:
+  const Campaigns& campaigns(ArchId of) {
+    if (!campaigns_) campaigns_ = find_campaigns(of);
+    return *campaigns_;
+  }
+  const SassTable& machine_code(ArchId of) {
+    if (!machine_code_) machine_code_ = find_sass(of);
+    return *machine_code_;
+  }
+
+ private:
+  std::optional<Campaigns> campaigns_;
+  std::optional<SassTable> machine_code_;
+};
+
+/// The report of a fit that has run.
+ProbeReport report_of(const Target& target, Source source, const Fit& fit, const FitResult& result,
+                      const std::string& arch_name, Surroundings& surroundings) {
+  ProbeReport report{fit, result, arch_name, std::move(source), {}, {}, {}, {}};
+  if (report.source.kind == "datapath") return report;  // published accounts and campaigns are of the hardware
+  report.accounts = check_accounts(fit, catalogue(target.arch, *target.instruction));
+  report.relatives = check_relatives(fit, target.arch);
+  report.compared = compared_by(surroundings.campaigns(target.arch), *target.instruction);
+  report.sass = surroundings.machine_code(target.arch).text(*target.instruction);
+  return report;
+}
+
+/// What --json writes.
+class ProbeDocument {
+ public:
+  explicit ProbeDocument(const Plan& plan)
+      : json_{{"schema", "tcnum.probe/1"}, {"version", TCNUM_VERSION}, {"arch", plan.arch}, {"format", plan.format}} {
+    json_["source"] = nullptr;
+    json_["instructions"] = ordered_json::array();
+  }
+
+  /// An instruction has a source of its own where it is not the first one's.
+  void add(const ProbeReport& report) {
+    ordered_json one = json_report(report);
+    if (!source_) {
+      source_ = report.source;
+      json_["source"] = json_source(report.source);
+    } else if (report.source != *source_) {
+      one["source"] = json_source(report.source);
+    }
+    json_["instructions"].push_back(std::move(one));
+  }
+
+  const ordered_json& finish(const Plan& plan) {
+    if (!plan.missing.empty()) json_["missing"] = plan.missing;
+    if (!plan.by_digest.empty()) json_["by_digest"] = plan.by_digest;
+    return json_;
+  }
+
+ private:
+  ordered_json json_;
+  std::optional<Source> source_;
+};
+
+/// Fits the target's datapath, keeps its answers if they are wanted, and hands on the report.
+void probe_target(const ProbeOptions& options, const std::string& arch_name, Target& target, Surroundings& surroundings,
+                  const std::function<void(const ProbeReport&)>& hand_on) {
+  if (!options.record.empty() && !target.oracle) {
+    throw InputError("--record: the answers are recorded already; right would be --from gpu or --from datapath:FILE");
+  }
+  FitOptions fit_options;
+  fit_options.threads = all_threads();
+  fit_options.seed = options.seed;
+  Fit fit(*target.instruction, target.oracle.get(), fit_options);
+  Source source = target.source();
+  if (target.recorded) fit.add_recorded(dot_problems(std::move(target.recorded->tiles), target.recorded->metadata));
+  const FitResult result = fit.run();
+  const ProbeReport report = report_of(target, std::move(source), fit, result, arch_name, surroundings);
+  if (!options.record.empty()) record(options, target, fit);
+  hand_on(report);
+}
+
+}  // namespace
+
+int run_probe(const ProbeOptions& options) {
   const Plan plan = make_plan(options);
-  if (plan.subjects.empty()) {
+  if (plan.targets.empty()) {
     throw UnavailableError(fmt::format("{}: {}", fmt::join(plan.missing, ", "), plan.why_missing));
   }
   require_recordable(options, plan);
   require_writable(options.json);
   const bool text = options.json != "-";
 
-  ordered_json document = {
-      {"schema", "tcnum.probe/1"}, {"version", TCNUM_VERSION}, {"arch", plan.arch}, {"format", plan.format}};
-  document["source"] = nullptr;
-  document["instructions"] = ordered_json::array();
-  std::optional<Source> first_source;
-  std::optional<Campaigns> campaigns;
-  std::optional<SassTable> machine_code;
+  ProbeDocument document(plan);
+  Surroundings surroundings;
   bool disagreed = false;
   const ProgressLine progress;
-  for (std::size_t i = 0; i < plan.subjects.size(); ++i) {
-    const std::unique_ptr<Subject> subject = plan.subjects[i]();
-    progress.show(fmt::format("probing {} ({} of {})", subject->instruction->name(), i + 1, plan.subjects.size()));
-    if (!options.record.empty() && !subject->oracle) {
-      throw InputError("--record: the answers are recorded already; right would be --from gpu or --from datapath:FILE");
-    }
-    FitOptions fit_options;
-    fit_options.threads = all_threads();
-    fit_options.seed = options.seed;
-    Fit fit(*subject->instruction, subject->oracle.get(), fit_options);
-    Source source = subject->source();
-    if (subject->recorded)
-      fit.add_recorded(dot_problems(std::move(subject->recorded->tiles), subject->recorded->metadata));
-    const FitResult result = fit.run();
-    // Published accounts are of the hardware.
-    std::vector<AccountCheck> accounts;
-    std::vector<Relative> relatives;
-    std::optional<Compared> compared;
-    std::string sass;
-    if (source.kind != "datapath") {
-      accounts = check_accounts(fit, catalogue(subject->arch, *subject->instruction));
-      relatives = check_relatives(fit, subject->arch);
-      if (!campaigns) campaigns = find_campaigns(subject->arch);
-      compared = compared_by(*campaigns, *subject->instruction);
-      if (!machine_code) machine_code = find_sass(subject->arch);
-      sass = machine_code->text(*subject->instruction);
-    }
-    disagreed = disagreed || result.verdict == Verdict::unexplained;
-    if (!options.record.empty()) record(options, *subject, fit);
-
-    const ProbeReport report{fit,
-                             result,
-                             plan.arch,
-                             std::move(source),
-                             std::move(accounts),
-                             std::move(relatives),
-                             std::move(compared),
-                             std::move(sass)};
-    progress.clear();
-    if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
-    ordered_json one = json_report(report);
-    if (!first_source) {
-      first_source = report.source;
-      document["source"] = json_source(report.source);
-    } else if (report.source != *first_source) {
-      one["source"] = json_source(report.source);
-    }
-    document["instructions"].push_back(std::move(one));
+  for (std::size_t i = 0; i < plan.targets.size(); ++i) {
+    const std::unique_ptr<Target> target = plan.targets[i]();
+    progress.show(fmt::format("probing {} ({} of {})", target->instruction->name(), i + 1, plan.targets.size()));
+    probe_target(options, plan.arch, *target, surroundings, [&](const ProbeReport& report) {
+      progress.clear();
+      if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
+      document.add(report);
+      disagreed = disagreed || report.result.verdict == Verdict::unexplained;
+    });
   }
-  if (!plan.missing.empty()) document["missing"] = plan.missing;
-  if (!plan.by_digest.empty()) document["by_digest"] = plan.by_digest;
   if (text && !plan.by_digest.empty()) {
     say("\n\n" + wrapped(fmt::format("Not probed, as only digests of their results are recorded, which `tcnum verify "
                                      "--campaign` checks: {}.",
                                      fmt::join(plan.by_digest, ", ")),
                          0));
   }
-  if (!options.json.empty()) write_json(options.json, document);
+  if (!options.json.empty()) write_json(options.json, document.finish(plan));
   if (disagreed) return kDisagreed;
   if (!plan.missing.empty()) {
     throw UnavailableError(fmt::format("not probed: {}: {}", fmt::join(plan.missing, ", "), plan.why_missing));
   }
   return kAgreed;
-}
-
-}  // namespace
-
-void add_probe(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("probe", "Infer the datapath of instructions, with the evidence");
-  const auto options = std::make_shared<Options>();
-  sub->add_option("--arch", options->arch, "Architecture: " + arch_names());
-  sub->add_option("--format", options->format, "All instructions with this input format, such as fp16 or fp8e4m3");
-  sub->add_option("--instr", options->instruction, "One instruction, by its name or its PTX spelling");
-  sub->add_option("--from", options->from,
-                  "Who answers: gpu, recorded, a vector FILE, or datapath:FILE (default: the GPU if it is of that "
-                  "architecture, else recorded)");
-  sub->add_option("--record", options->record, "Keep the answers: FILE.safetensors for one instruction, else a folder");
-  sub->add_option("--json", options->json, "Write the results as JSON (- for standard output)");
-  sub->add_option("--seed", options->seed, "Seed of random operands")->capture_default_str();
-  sub->callback([options, &action] { action = [options] { return probe(*options); }; });
 }
 
 }  // namespace tcnum

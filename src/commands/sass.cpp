@@ -1,19 +1,23 @@
 // tcnum sass: the machine instructions that each instruction becomes, read from this program's own probes.
-#include <array>
-#include <fstream>
-#include <memory>
-
-#include "command.hpp"
 #include "src/catalogue/sass.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "commands.hpp"
+#include "names.hpp"
+#include "output.hpp"
 #include "src/report/report.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
 namespace {
-
-struct Options {
-  std::string arch, text, nvcc, json;
-};
 
 /// What cuobjdump writes of this program.
 void disassemble(ProbeSass& sass) {
@@ -26,7 +30,9 @@ void disassemble(ProbeSass& sass) {
     throw UnavailableError("cuobjdump, of the CUDA toolkit, is not in PATH, or cannot read this program");
 }
 
-int run(const Options& options) {
+}  // namespace
+
+int run_sass(const SassOptions& options) {
   const ArchId id = parse_arch(options.arch);
   require_writable(options.json);
   const std::string nvcc = options.nvcc.empty() ? cuda_compiler() : options.nvcc;
@@ -55,18 +61,6 @@ int run(const Options& options) {
   }
   if (!options.json.empty()) write_text(options.json, sass_text(table));
   return kAgreed;
-}
-
-}  // namespace
-
-void add_sass(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("sass", "Show which machine instructions each instruction becomes");
-  const auto options = std::make_shared<Options>();
-  sub->add_option("--arch", options->arch, "Architecture: " + arch_names())->required();
-  sub->add_option("--text", options->text, "What `cuobjdump -sass` wrote of a tcnum (default: runs it on this one)");
-  sub->add_option("--nvcc", options->nvcc, "The version of nvcc that made it (default: this program's)");
-  sub->add_option("--json", options->json, "Write the table as JSON (- for standard output)");
-  sub->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tcnum

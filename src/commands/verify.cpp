@@ -1,13 +1,15 @@
 // tcnum verify: the emulator against recorded answers, against hardware, or against what is remembered of it.
 #include "verify.hpp"
 
-#include <fnmatch.h>
+#include <fmt/format.h>
 
-#include <memory>
+#include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "src/campaign/distribution.hpp"
+#include "output.hpp"
 #include "src/report/report.hpp"
 #include "tcnum/emulator.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
@@ -80,26 +82,22 @@ ordered_json datapath_json(const NamedDatapath& datapath) {
   return {{"account", datapath.account}, {"origin", datapath.origin}};
 }
 
-std::vector<const Instruction*> matching_instructions(const std::string& pattern, ArchId id) {
-  std::vector<const Instruction*> all = instructions_of(id);
-  if (pattern.empty()) return all;
-  if (pattern.find_first_of("*?[") == std::string::npos) return {&parse_instruction(pattern, id)};
-  if (pattern.find("m64n") != std::string::npos) {  // it speaks of the width of a wgmma, so it may mean others than 8
-    all.clear();
-    for (const Instruction& i : instructions()) {
-      if (i.archs.contains(id)) all.push_back(&i);
-    }
+std::string plural_text(std::uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count_text(static_cast<double>(count)), what, count == 1 ? "" : "s");
+}
+
+std::vector<Distribution> parse_distributions(const std::vector<std::string>& names) {
+  std::vector<Distribution> chosen;
+  for (const std::string& text : names) {
+    const auto found = find_distribution(text);
+    if (!found)
+      throw InputError(
+          fmt::format("--distribution: {} is unknown; right would be one that `tcnum verify --help` names", text));
+    if (std::ranges::find(chosen, *found) == chosen.end()) chosen.push_back(*found);
   }
-  std::vector<const Instruction*> matching;
-  for (const Instruction* i : all) {
-    if (fnmatch(pattern.c_str(), i->name().c_str(), 0) == 0) matching.push_back(i);
-  }
-  if (matching.empty()) {
-    throw InputError(fmt::format(
-        "--instr: {} matches no instruction of {}; right would be a pattern of names that `tcnum list --arch {}` shows",
-        pattern, arch(id).name, arch(id).name));
-  }
-  return matching;
+  for (std::size_t i = 0; names.empty() && i < kRandomDistributions; ++i)
+    chosen.push_back(static_cast<Distribution>(i));
+  return chosen;
 }
 
 int verify_files(const VerifyOptions& options) {
@@ -108,7 +106,7 @@ int verify_files(const VerifyOptions& options) {
   std::uint64_t mismatches = 0;
   for (const std::string& file : options.vectors) {
     const Vectors vectors = read_vectors(file);
-    const auto [id, instruction] = identity_of(file, vectors, options.arch, options.instruction);
+    const auto [id, instruction] = instruction_of_file(file, vectors, options.arch, options.instruction);
     const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, file);
     Tiles expected = dot_problems(vectors.tiles, vectors.metadata);
     Emulator(datapath.datapath).run(expected, all_threads());
@@ -140,9 +138,7 @@ int finish_verification(const VerifyOptions& options, ordered_json& document, st
   return mismatches == 0 ? kAgreed : kDisagreed;
 }
 
-namespace {
-
-int verify(const VerifyOptions& options) {
+int run_verify(const VerifyOptions& options) {
   const bool streams = !options.count.empty() || (options.campaign.empty() && !options.distributions.empty());
   if ((options.vectors.empty() ? 0 : 1) + (options.campaign.empty() ? 0 : 1) + (streams ? 1 : 0) != 1) {
     throw InputError(
@@ -152,38 +148,6 @@ int verify(const VerifyOptions& options) {
   require_writable(options.json);
   if (!options.vectors.empty()) return verify_files(options);
   return streams ? verify_streams(options) : verify_campaign(options);
-}
-
-}  // namespace
-
-void add_verify(CLI::App& app, Action& action) {
-  CLI::App* sub = app.add_subcommand("verify", "Compare the emulator with recorded answers or with the GPU");
-  const auto options = std::make_shared<VerifyOptions>();
-  std::string distributions;
-  for (std::size_t i = 0; i < kDistributions; ++i) {
-    distributions += fmt::format("{}{}", i == 0 ? "" : ", ", name(static_cast<Distribution>(i)));
-  }
-  sub->add_option("--vectors", options->vectors, "Vector files with recorded answers");
-  sub->add_option("--count", options->count, "Dot products of each instruction to compare with the GPU (1e12 will do)");
-  sub->add_option("--campaign", options->campaign, "Campaign records to check the emulator against");
-  sub->add_option("--arch", options->arch, "Architecture: " + arch_names());
-  sub->add_option("--instr", options->instruction,
-                  "Instruction, or a pattern such as 'mma.*' (default: all); 'wgmma.m64n*' takes every N of a wgmma, "
-                  "'wgmma.*' N = 8");
-  sub->add_option("--datapath", options->datapath, "Datapath of your own (default: the catalogue's)");
-  sub->add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
-  sub->add_option("--distribution", options->distributions,
-                  "What operands are like (default: all that are random): " + distributions);
-  sub->add_option("--from", options->from, "What answers: gpu (default), or datapath:FILE");
-  sub->add_option("--devices", options->devices, "GPUs, such as 0 (default), 0,1 or all");
-  sub->add_option("--shard", options->shard, "i/n: the i-th of n parts of the work");
-  sub->add_option("--chunk", options->chunk, "Dot products to a digest (default: 16 digests for each distribution)");
-  sub->add_option("--checkpoint", options->checkpoint, "File to go on from, and to keep up to date");
-  sub->add_option("--record", options->record, "Campaign records to add the digests to");
-  sub->add_option("--disagreements", options->disagreements, "Folder for vector files with the disagreements found");
-  sub->add_flag("--all", options->all, "With --campaign: check every chunk, not a small one of each record");
-  sub->add_option("--json", options->json, "Write the results as JSON (- for standard output)");
-  sub->callback([options, &action] { action = [options] { return verify(*options); }; });
 }
 
 }  // namespace tcnum

@@ -1,23 +1,26 @@
-// tcnum verify --count and --campaign: streams by the trillion, and what is remembered of them.
+// tcnum verify --count: streams of dot problems by the trillion, against the GPU or another datapath.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "interrupt.hpp"
+#include "output.hpp"
 #include "src/campaign/campaign_run.hpp"
 #include "src/fit/minimise.hpp"
+#include "src/oracles/datapath_oracle.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/report.hpp"
 #include "tcnum/emulator.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "verify.hpp"
@@ -48,20 +51,6 @@ std::uint64_t parse_count(const std::string& option, const std::string& text) {
   return static_cast<std::uint64_t>(value);
 }
 
-std::vector<Distribution> parse_distributions(const std::vector<std::string>& names) {
-  std::vector<Distribution> chosen;
-  for (const std::string& text : names) {
-    const auto found = find_distribution(text);
-    if (!found)
-      throw InputError(
-          fmt::format("--distribution: {} is unknown; right would be one that `tcnum verify --help` names", text));
-    if (std::ranges::find(chosen, *found) == chosen.end()) chosen.push_back(*found);
-  }
-  for (std::size_t i = 0; names.empty() && i < kRandomDistributions; ++i)
-    chosen.push_back(static_cast<Distribution>(i));
-  return chosen;
-}
-
 /// "2/5".
 std::pair<std::uint64_t, std::uint64_t> parse_shard(const std::string& text) {
   std::uint64_t shard = 0, shards = 0;
@@ -80,9 +69,8 @@ std::pair<std::uint64_t, std::uint64_t> parse_shard(const std::string& text) {
 class Backend {
  public:
   Backend(const VerifyOptions& options, ArchId id) {
-    constexpr std::string_view kDatapath = "datapath:";
-    if (options.from.starts_with(kDatapath)) {
-      file_ = options.from.substr(kDatapath.size());
+    if (options.from.starts_with(kDatapathPrefix)) {
+      file_ = options.from.substr(kDatapathPrefix.size());
       other_ = read_datapath(file_);
       if (!options.devices.empty()) throw InputError("--devices: --from datapath:FILE takes no GPU");
       return;
@@ -215,161 +203,211 @@ void write_records(const std::string& path, const std::vector<CampaignRecord>& a
   write_text(path, campaigns_text(std::move(all)));
 }
 
-std::string plural_text(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count_text(static_cast<double>(count)), what, count == 1 ? "" : "s");
+// --- What is asked for, found to be right before the work starts.
+
+struct StreamRequest {
+  ArchId arch;
+  CampaignPlan plan;
+  std::map<const Instruction*, NamedDatapath> datapaths;
+};
+
+StreamRequest checked_request(const VerifyOptions& options) {
+  if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
+  StreamRequest request{parse_arch(options.arch), {}, {}};
+  CampaignPlan& plan = request.plan;
+  plan.seed = options.seed;
+  plan.distributions = parse_distributions(options.distributions);
+  if (options.count.empty() && !std::ranges::all_of(plan.distributions, is_sweep))
+    throw InputError("--count: missing; right would be a number of dot products, such as 1e8");
+  if (!options.count.empty()) plan.count = parse_count("--count", options.count);
+  if (!options.chunk.empty()) plan.chunk = parse_count("--chunk", options.chunk);
+  if (!options.shard.empty()) std::tie(plan.shard, plan.shards) = parse_shard(options.shard);
+  plan.instructions = matching_instructions(options.instruction, request.arch);
+  if (!options.datapath.empty()) {
+    plan.instructions = fitting_instructions(read_datapath(options.datapath), plan.instructions, options.datapath);
+  }
+  for (const Instruction* in : plan.instructions)
+    request.datapaths.emplace(in, choose_datapath(options.datapath, request.arch, *in, "--instr"));
+  for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
+  if (!options.record.empty() && std::filesystem::exists(options.record))
+    static_cast<void>(read_campaigns(options.record));
+  return request;
 }
 
-/// As the user says, or as the records' folder is called: vectors/ARCH/campaigns.json.
-ArchId arch_of_campaign(const VerifyOptions& options) {
-  if (!options.arch.empty()) return parse_arch(options.arch);
-  const std::string folder = std::filesystem::absolute(options.campaign).parent_path().filename().string();
-  if (const auto id = find_arch(folder)) return *id;
-  throw InputError(
-      fmt::format("--arch: missing; right would be that of {}, one of {}", options.campaign, arch_names()));
+/// The run of a request, with what its checkpoint has done already.
+CampaignRun planned_run(const VerifyOptions& options, const StreamRequest& request) {
+  CampaignRun run(plan(request.plan));
+  if (run.tasks().empty()) throw InputError("--distribution: none of the instructions has any of them, with this seed");
+  ordered_json identity = {{"arch", arch(request.arch).name}, {"from", options.from.empty() ? "gpu" : options.from}};
+  for (const auto& [in, datapath] : request.datapaths) identity["datapaths"][in->name()] = to_json(datapath.datapath);
+  run.set_identity(identity);
+  if (!options.checkpoint.empty()) run.resume(options.checkpoint);
+  return run;
+}
+
+// --- The work.
+
+/// Saves the checkpoint now and then, and shows how far the run is.
+class RunObserver {
+ public:
+  RunObserver(const CampaignRun& run, std::string checkpoint) : run_(run), checkpoint_(std::move(checkpoint)) {
+    for (const StreamTask& task : run.tasks()) {
+      total_ += task.count;
+      before_ += task.done();
+    }
+  }
+
+  void after_chunk() {
+    constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
+    if (seconds_since(saved_) >= kWorkToSaving * save_seconds_) save();
+    const auto now = static_cast<double>(run_.done_now());
+    line_.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
+                           count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
+                           now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
+                           plural_text(run_.disagreements().size(), "disagreement")));
+  }
+  void finish() {
+    line_.clear();
+    save();
+  }
+  double seconds() const { return std::max(seconds_since(start_), 1e-9); }
+  std::uint64_t done_before() const { return before_; }
+
+ private:
+  void save() {
+    const auto begun = Clock::now();
+    if (!checkpoint_.empty()) write_text(checkpoint_, run_.checkpoint());
+    saved_ = Clock::now();
+    save_seconds_ = seconds_since(begun);
+  }
+
+  const CampaignRun& run_;
+  std::string checkpoint_;
+  ProgressLine line_;
+  Clock::time_point start_ = Clock::now(), saved_ = start_;
+  double save_seconds_ = 0;  ///< that the last checkpoint took
+  std::uint64_t total_ = 0, before_ = 0;
+};
+
+// --- What came of it, instruction by instruction.
+
+struct StreamResult {
+  const Instruction* instruction;
+  std::vector<StreamTask> tasks;
+  std::uint64_t count = 0, mismatches = 0;
+};
+
+StreamResult result_of(const CampaignRun& run, const Instruction* in) {
+  StreamResult result{in, {}};
+  for (const StreamTask& task : run.tasks()) {
+    if (task.instruction != in) continue;
+    result.tasks.push_back(task);
+    result.count += task.done();
+    result.mismatches += task.mismatches();
+  }
+  return result;
+}
+
+std::string result_text(const StreamResult& result, const VerifyOptions& options, ArchId id,
+                        const NamedDatapath& datapath, const Source& source, const std::vector<Found>& found) {
+  std::string text =
+      fmt::format("{} on {}: {} dot products, {} mismatches{}\n", result.instruction->name(), arch(id).name,
+                  count_text(static_cast<double>(result.count)), count_text(static_cast<double>(result.mismatches)),
+                  interrupted ? " (interrupted)" : "");
+  text += table_text(
+      {{"source", source_text(source)}, {"datapath", datapath_text(datapath)}, {"seed", std::to_string(options.seed)}});
+  std::vector<std::vector<std::string>> rows = {{"distribution", "dot products", "mismatches"}};
+  for (const StreamTask& task : result.tasks) {
+    rows.push_back({std::string(name(task.distribution)), count_text(static_cast<double>(task.done())),
+                    count_text(static_cast<double>(task.mismatches()))});
+  }
+  text += "\n" + table_text(rows);
+  constexpr std::size_t kMostShown = 3;
+  for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i) text += found_text(found[i], datapath.datapath);
+  return text + "\n";
+}
+
+ordered_json result_json(const StreamResult& result, ArchId id, const NamedDatapath& datapath,
+                         const std::vector<Found>& found) {
+  ordered_json out = {{"name", result.instruction->name()},  {"arch", arch(id).name},
+                      {"datapath", datapath_json(datapath)}, {"count", result.count},
+                      {"mismatches", result.mismatches},     {"distributions", ordered_json::object()},
+                      {"examples", ordered_json::array()}};
+  for (const StreamTask& task : result.tasks) {
+    out["distributions"][std::string(name(task.distribution))] = {{"count", task.done()},
+                                                                  {"mismatches", task.mismatches()}};
+  }
+  for (const Found& each : found) {
+    ordered_json example =
+        json_problem(*result.instruction, each.small.problem, each.small.expected, each.small.observed);
+    example["distribution"] = name(each.at.distribution);
+    example["index"] = each.at.index;
+    out["examples"].push_back(std::move(example));
+  }
+  return out;
+}
+
+void keep_disagreements(const std::string& folder, const std::vector<Found>& found, ArchId id, const Source& source) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(fmt::format("--disagreements: {}: {}", folder, error.message()));
+  const std::string file = found.front().at.instruction->name() + ".safetensors";
+  write_vectors((std::filesystem::path(folder) / file).string(), vectors_of(found, id, source));
+}
+
+/// Reports every instruction that had its turn, and gathers the records of its digests. Returns the mismatches.
+std::uint64_t report_results(const VerifyOptions& options, const StreamRequest& request, const Backend& backend,
+                             const CampaignRun& run, ordered_json& document, std::vector<CampaignRecord>& records) {
+  std::uint64_t mismatches = 0;
+  for (const Instruction* in : request.plan.instructions) {
+    const StreamResult result = result_of(run, in);
+    if (result.count == 0) continue;  // interrupted before its turn
+    mismatches += result.mismatches;
+    const NamedDatapath& datapath = request.datapaths.at(in);
+    const auto oracle = backend.oracle(*in);
+    const Source source{oracle->kind(), oracle->device(), "", oracle->provenance()};
+    std::vector<Found> found;
+    for (const Disagreement& each : run.disagreements()) {
+      if (each.instruction == in) found.push_back(shrink(each, datapath.datapath, *oracle));
+    }
+    for (const StreamTask& task : result.tasks) {
+      if (auto record = record_of(task, source)) records.push_back(*std::move(record));
+    }
+    if (options.json != "-") say(result_text(result, options, request.arch, datapath, source, found));
+    if (!options.disagreements.empty() && !found.empty())
+      keep_disagreements(options.disagreements, found, request.arch, source);
+    document["source"] = json_source(source);
+    document["instructions"].push_back(result_json(result, request.arch, datapath, found));
+  }
+  return mismatches;
 }
 
 }  // namespace
 
 int verify_streams(const VerifyOptions& options) {
-  if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
-  const ArchId id = parse_arch(options.arch);
-  CampaignPlan wanted;
-  wanted.seed = options.seed;
-  wanted.distributions = parse_distributions(options.distributions);
-  const bool all_sweeps = std::ranges::all_of(wanted.distributions, is_sweep);
-  if (options.count.empty() && !all_sweeps)
-    throw InputError("--count: missing; right would be a number of dot products, such as 1e8");
-  if (!options.count.empty()) wanted.count = parse_count("--count", options.count);
-  if (!options.chunk.empty()) wanted.chunk = parse_count("--chunk", options.chunk);
-  if (!options.shard.empty()) std::tie(wanted.shard, wanted.shards) = parse_shard(options.shard);
-  wanted.instructions = matching_instructions(options.instruction, id);
-  if (!options.datapath.empty()) {
-    wanted.instructions = fitting_instructions(read_datapath(options.datapath), wanted.instructions, options.datapath);
-  }
-  // Everything that can be wrong with the input is found before the work starts.
-  std::map<const Instruction*, NamedDatapath> datapaths;
-  for (const Instruction* in : wanted.instructions)
-    datapaths.emplace(in, choose_datapath(options.datapath, id, *in, "--instr"));
-  for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
-  if (!options.record.empty() && std::filesystem::exists(options.record))
-    static_cast<void>(read_campaigns(options.record));
-  const Backend backend(options, id);
-  for (const Instruction* in : wanted.instructions) backend.check_fits(*in);
-
-  CampaignRun run(plan(wanted));
-  if (run.tasks().empty()) throw InputError("--distribution: none of the instructions has any of them, with this seed");
-  ordered_json identity = {{"arch", arch(id).name}, {"from", options.from.empty() ? "gpu" : options.from}};
-  for (const auto& [in, datapath] : datapaths) identity["datapaths"][in->name()] = to_json(datapath.datapath);
-  run.set_identity(identity);
-  if (!options.checkpoint.empty()) run.resume(options.checkpoint);
+  const StreamRequest request = checked_request(options);
+  const Backend backend(options, request.arch);
+  for (const Instruction* in : request.plan.instructions) backend.check_fits(*in);
+  CampaignRun run = planned_run(options, request);
 
   const InterruptGuard guard;
   interrupted = false;
-  const ProgressLine line;
-  const auto start = Clock::now();
-  auto saved = start;
-  double save_seconds = 0;  // that the last checkpoint took
-  std::uint64_t total = 0, before = 0;
-  for (const StreamTask& task : run.tasks()) {
-    total += task.count;
-    before += task.done();
-  }
-  const auto save = [&] {
-    const auto begun = Clock::now();
-    if (!options.checkpoint.empty()) write_text(options.checkpoint, run.checkpoint());
-    saved = Clock::now();
-    save_seconds = seconds_since(begun);
-  };
-  constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
+  RunObserver observer(run, options.checkpoint);
   run.run([&](const Instruction& in,
-              std::size_t worker) { return backend.verifier(in, datapaths.at(&in).datapath, worker); },
-          backend.workers(), interrupted,
-          [&] {
-            if (seconds_since(saved) >= kWorkToSaving * save_seconds) save();
-            const double seconds = std::max(seconds_since(start), 1e-9);
-            const auto now = static_cast<double>(run.done_now());
-            line.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
-                                  count_text(static_cast<double>(before) + now), count_text(static_cast<double>(total)),
-                                  now / seconds, (static_cast<double>(total - before) - now) / now * seconds,
-                                  plural_text(run.disagreements().size(), "disagreement")));
-          });
-  line.clear();
-  save();
-  const double seconds = std::max(seconds_since(start), 1e-9);
+              std::size_t worker) { return backend.verifier(in, request.datapaths.at(&in).datapath, worker); },
+          backend.workers(), interrupted, [&] { observer.after_chunk(); });
+  observer.finish();
+  const double seconds = observer.seconds();
 
-  // What was found, instruction by instruction.
   ordered_json document = new_verify_document();
   document["seed"] = options.seed;
   document["instructions"] = ordered_json::array();
   std::vector<CampaignRecord> records;
-  std::uint64_t mismatches = 0;
-  for (const Instruction* in : wanted.instructions) {
-    std::vector<StreamTask> tasks;
-    std::ranges::copy_if(run.tasks(), std::back_inserter(tasks),
-                         [&](const StreamTask& t) { return t.instruction == in; });
-    std::uint64_t count = 0, wrong = 0;
-    for (const StreamTask& task : tasks) {
-      count += task.done();
-      wrong += task.mismatches();
-    }
-    if (count == 0) continue;  // interrupted before its turn
-    mismatches += wrong;
-    const NamedDatapath& datapath = datapaths.at(in);
-    const auto oracle = backend.oracle(*in);
-    const Source source{oracle->kind(), oracle->device(), "", oracle->provenance()};
-    std::vector<Found> found;
-    constexpr std::size_t kMostShown = 3;
-    for (const Disagreement& each : run.disagreements()) {
-      if (each.instruction == in) found.push_back(shrink(each, datapath.datapath, *oracle));
-    }
-    for (const StreamTask& task : tasks) {
-      if (auto record = record_of(task, source)) records.push_back(*std::move(record));
-    }
-    ordered_json one = {{"name", in->name()},
-                        {"arch", arch(id).name},
-                        {"datapath", datapath_json(datapath)},
-                        {"count", count},
-                        {"mismatches", wrong},
-                        {"distributions", ordered_json::object()},
-                        {"examples", ordered_json::array()}};
-    std::vector<std::vector<std::string>> rows = {{"distribution", "dot products", "mismatches"}};
-    for (const StreamTask& task : tasks) {
-      rows.push_back({std::string(name(task.distribution)), count_text(static_cast<double>(task.done())),
-                      count_text(static_cast<double>(task.mismatches()))});
-      one["distributions"][std::string(name(task.distribution))] = {{"count", task.done()},
-                                                                    {"mismatches", task.mismatches()}};
-    }
-    for (const Found& each : found) {
-      ordered_json example = json_problem(*in, each.small.problem, each.small.expected, each.small.observed);
-      example["distribution"] = name(each.at.distribution);
-      example["index"] = each.at.index;
-      one["examples"].push_back(std::move(example));
-    }
-    if (options.json != "-") {
-      std::string text = fmt::format("{} on {}: {} dot products, {} mismatches{}\n", in->name(), arch(id).name,
-                                     count_text(static_cast<double>(count)), count_text(static_cast<double>(wrong)),
-                                     interrupted ? " (interrupted)" : "");
-      text += table_text({{"source", source_text(source)},
-                          {"datapath", datapath_text(datapath)},
-                          {"seed", std::to_string(options.seed)}});
-      text += "\n" + table_text(rows);
-      for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i)
-        text += found_text(found[i], datapath.datapath);
-      say(text + "\n");
-    }
-    if (!options.disagreements.empty() && !found.empty()) {
-      std::error_code error;
-      std::filesystem::create_directories(options.disagreements, error);
-      if (error) throw InputError(fmt::format("--disagreements: {}: {}", options.disagreements, error.message()));
-      write_vectors((std::filesystem::path(options.disagreements) / (in->name() + ".safetensors")).string(),
-                    vectors_of(found, id, source));
-    }
-    document["source"] = json_source(source);
-    document["instructions"].push_back(std::move(one));
-  }
+  const std::uint64_t mismatches = report_results(options, request, backend, run, document, records);
   if (!options.record.empty()) write_records(options.record, records);
   const double dots = static_cast<double>(run.done_now()) / seconds, multiply_adds = run.multiply_adds_now() / seconds;
   if (options.json != "-") {
+    const std::uint64_t before = observer.done_before();
     say(fmt::format("{:.3g} dot products a second, {:.3g} multiply-adds emulated a second{}\n", dots, multiply_adds,
                     before == 0 ? "" : fmt::format("; {} were done before", count_text(static_cast<double>(before)))));
   }
@@ -377,112 +415,6 @@ int verify_streams(const VerifyOptions& options) {
   document["multiply_adds_per_second"] = multiply_adds;
   document["interrupted"] = interrupted.load();
   return finish_verification(options, document, mismatches);
-}
-
-// --- Against what is remembered.
-
-namespace {
-
-/// Some consecutive problems of a stream.
-struct StreamPart {
-  Distribution distribution;
-  std::uint64_t seed, first, count;
-  friend auto operator<=>(const StreamPart&, const StreamPart&) = default;
-};
-
-}  // namespace
-
-int verify_campaign(const VerifyOptions& options) {
-  const ArchId id = arch_of_campaign(options);
-  const std::vector<CampaignRecord> records = read_campaigns(options.campaign);
-  const std::vector<const Instruction*> wanted = matching_instructions(options.instruction, id);
-  const std::vector<Distribution> distributions = parse_distributions(options.distributions);
-  // Without --all: what a core does in a fraction of a second.
-  constexpr std::uint64_t kSmall = 1u << 17;
-
-  const InterruptGuard guard;
-  interrupted = false;
-  const ProgressLine line;
-  ordered_json document = new_verify_document();
-  document["campaign"] = options.campaign;
-  document["records"] = ordered_json::array();
-  std::uint64_t checked = 0, problems = 0, wrong = 0;
-  std::string text;
-  const Instruction* verified = nullptr;
-  std::unique_ptr<StreamVerifier> verifier;
-  std::map<StreamPart, std::uint64_t> emulated;  // of the instruction at hand: several devices may have done the same
-  for (const CampaignRecord& r : records) {
-    const Instruction& in = *find_instruction(r.instruction);  // read_campaigns checked it
-    const bool sweep = is_sweep(r.distribution);
-    if (interrupted || (!options.instruction.empty() && std::ranges::find(wanted, &in) == wanted.end())) continue;
-    if (!(options.distributions.empty() && sweep) &&
-        std::ranges::find(distributions, r.distribution) == distributions.end())
-      continue;
-    if (!options.all && r.chunk > kSmall) continue;
-    if (verified != &in) {  // records of an instruction mostly follow each other
-      const NamedDatapath datapath = choose_datapath(options.datapath, id, in, options.campaign);
-      verifier = make_cpu_stream_verifier(in, datapath.datapath, nullptr, all_threads());
-      verified = &in;
-      emulated.clear();
-    }
-    const std::uint64_t tile = stream_shape(in).problems();
-    // One chunk, which the seed chooses; or all.
-    const std::size_t from = options.all ? 0 : options.seed % r.digests.size();
-    const std::size_t to = options.all ? r.digests.size() : from + 1;
-    for (std::size_t i = from; i < to && !interrupted; ++i) {
-      const std::uint64_t first = r.first + i * r.chunk, count = std::min(r.chunk, r.count - i * r.chunk);
-      const auto [known, is_new] = emulated.try_emplace({r.distribution, r.seed, first, count});
-      if (is_new) known->second = verifier->verify(r.distribution, r.seed, first / tile, count / tile).digest;
-      const std::uint64_t digest = known->second;
-      ++checked;
-      problems += count;
-      line.show(fmt::format("{} chunks, {} dot products", checked, count_text(static_cast<double>(problems))));
-      const bool same = digest == r.digests[i];
-      document["records"].push_back({{"instruction", r.instruction},
-                                     {"distribution", name(r.distribution)},
-                                     {"seed", r.seed},
-                                     {"first", first},
-                                     {"count", count},
-                                     {"expected", fmt::format("{:#018x}", digest)},
-                                     {"observed", fmt::format("{:#018x}", r.digests[i])},
-                                     {"agrees", same}});
-      if (same) continue;
-      ++wrong;
-      text += fmt::format(
-          "  {} {}, seed {}, {} problems from {} on: the emulator's digest is {:#018x}, the hardware's {:#018x}\n",
-          r.instruction, name(r.distribution), r.seed, count, first, digest, r.digests[i]);
-    }
-  }
-  line.clear();
-  std::set<std::string> instructions;
-  std::map<std::string, std::set<std::string>> dates;  // by device and software
-  std::uint64_t remembered = 0;
-  for (const CampaignRecord& r : records) {
-    instructions.insert(r.instruction);
-    dates[fmt::format("{} (driver {}, CUDA {}, ", r.device, r.driver, r.cuda)].insert(r.date);
-    remembered += r.count;
-  }
-  std::vector<std::string> sources;
-  for (const auto& [source, days] : dates) {
-    sources.push_back(source + *days.begin() + (days.size() > 1 ? " to " + *days.rbegin() : "") + ")");
-  }
-  if (checked == 0 && !interrupted) {
-    throw InputError(fmt::format("{}: holds no chunk that was asked for{}", options.campaign,
-                                 options.all ? "" : "; right would be --all where all chunks are large"));
-  }
-  if (options.json != "-") {
-    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", options.campaign, plural_text(checked, "chunk"),
-                    count_text(static_cast<double>(problems)), count_text(static_cast<double>(wrong)),
-                    wrong == 1 ? "disagrees" : "disagree", interrupted ? " (interrupted)" : "", text));
-    say(table_text({{"records", fmt::format("{} dot products of {}, compared on the hardware",
-                                            count_text(static_cast<double>(remembered)),
-                                            plural_text(instructions.size(), "instruction"))},
-                    {"source", fmt::format("{}", fmt::join(sources, "; "))}}));
-  }
-  document["chunks"] = checked;
-  document["dot_products"] = problems;
-  document["interrupted"] = interrupted.load();
-  return finish_verification(options, document, wrong);
 }
 
 }  // namespace tcnum

@@ -1,0 +1,78 @@
+// The commands: what each is told, and the function that does it. Each has a file of its name; command_line.cpp is the
+// one that knows how the options are spelled.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tcnum {
+
+enum ExitStatus : int { kAgreed = 0, kDisagreed = 1, kWrongInput = 2, kUnavailable = 3 };
+
+// An option that was not given is empty. `json`, and all that is written, may be "-": standard output.
+
+struct ProbeOptions {
+  std::string arch, format, instruction, from, record, json;
+  std::uint64_t seed = 1;
+};
+int run_probe(const ProbeOptions& options);
+
+struct VerifyOptions {
+  std::vector<std::string> vectors;
+  std::string campaign;
+  std::string datapath, json, arch, instruction, from, devices, checkpoint, record, disagreements;
+  std::string count, chunk, shard;
+  std::vector<std::string> distributions;
+  std::uint64_t seed = 1;
+  bool all = false;
+};
+int run_verify(const VerifyOptions& options);
+
+struct EmulateOptions {
+  std::string arch, instruction, in, out, datapath;
+  bool exact = false;
+};
+int run_emulate(const EmulateOptions& options);
+
+struct ExplainOptions {
+  std::string arch, instruction, in, datapath, a, b, c;
+  std::uint64_t index = 0;
+};
+int run_explain(const ExplainOptions& options);
+
+/// What `tcnum bench NAME` measures.
+struct BenchSuite {
+  const char* name;
+  const char* meaning;
+  std::vector<std::string> measurements;  ///< empty: all
+};
+std::span<const BenchSuite> bench_suites();
+
+struct BenchOptions {
+  std::vector<std::string> globs, axes;
+  std::string arch, json, csv, devices = "0";
+  bool list = false;
+  double seconds = 0.25;
+  std::uint64_t seed = 1;
+};
+int run_bench(const BenchSuite& suite, const BenchOptions& options);
+
+struct BenchReportOptions {
+  std::vector<std::string> files;
+  std::string markdown, html, json;
+};
+int run_bench_report(const BenchReportOptions& options);
+
+struct ListOptions {
+  std::string arch, json;
+};
+int run_list(const ListOptions& options);
+
+struct SassOptions {
+  std::string arch, text, nvcc, json;
+};
+int run_sass(const SassOptions& options);
+
+}  // namespace tcnum

@@ -1,0 +1,58 @@
+// What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function throws
+// an InputError that says what would be right.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/instruction.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+
+ArchId parse_arch(std::string_view text);
+
+/// A format that some instruction of the architecture takes.
+FormatId parse_format(std::string_view text, ArchId of);
+
+/// An instruction that the architecture has.
+const Instruction& parse_instruction(std::string_view text, ArchId of);
+
+/// The instructions of the architecture whose names match a pattern ("mma.*"); all, if it is empty.
+std::vector<const Instruction*> matching_instructions(const std::string& pattern, ArchId of);
+
+/// What a vector file holds answers of.
+struct InstructionOnArch {
+  ArchId arch;
+  const Instruction* instruction;
+};
+/// `arch_text` and `instruction_text` are what the user says it is, if anything; it must be that.
+InstructionOnArch instruction_of_file(const std::string& path, const Vectors& vectors, const std::string& arch_text,
+                                      const std::string& instruction_text);
+
+/// What comes before the file's name where `--from` names a datapath.
+inline constexpr std::string_view kDatapathPrefix = "datapath:";
+
+/// A datapath and what it is called.
+struct NamedDatapath {
+  Datapath datapath;
+  std::string account, origin;
+};
+/// The user's file, or the first account of the catalogue. `where` names what asks for it, in errors.
+NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruction& instruction,
+                              std::string_view where);
+
+/// Those of the instructions that the datapath can be of, at least one.
+std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
+                                                     const std::vector<const Instruction*>& instructions,
+                                                     const std::string& file);
+
+/// "0", "0,1" or "all", of so many GPUs.
+std::vector<int> parse_devices(const std::string& text, int present);
+
+/// As many as the machine has.
+unsigned all_threads();
+
+}  // namespace tcnum

@@ -1,0 +1,184 @@
+// tcnum verify --campaign: the emulator against the digests that are remembered of the hardware's results.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "src/campaign/campaign.hpp"
+#include "src/report/report.hpp"
+#include "tcnum/error.hpp"
+#include "verify.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// As the user says, or as the records' folder is called: vectors/ARCH/campaigns.json.
+ArchId arch_of_campaign(const VerifyOptions& options) {
+  if (!options.arch.empty()) return parse_arch(options.arch);
+  const std::string folder = std::filesystem::absolute(options.campaign).parent_path().filename().string();
+  if (const auto id = find_arch(folder)) return *id;
+  throw InputError(
+      fmt::format("--arch: missing; right would be that of {}, one of {}", options.campaign, arch_names()));
+}
+
+/// Which records the user wants checked.
+class RecordFilter {
+ public:
+  RecordFilter(const VerifyOptions& options, ArchId id)
+      : options_(options),
+        instructions_(matching_instructions(options.instruction, id)),
+        distributions_(parse_distributions(options.distributions)) {}
+
+  bool wants(const CampaignRecord& r, const Instruction& in) const {
+    if (!options_.instruction.empty() && std::ranges::find(instructions_, &in) == instructions_.end()) return false;
+    const bool by_default = options_.distributions.empty() && is_sweep(r.distribution);
+    if (!by_default && std::ranges::find(distributions_, r.distribution) == distributions_.end()) return false;
+    constexpr std::uint64_t kSmall = 1u << 17;  // what a core does in a fraction of a second
+    return options_.all || r.chunk <= kSmall;
+  }
+
+ private:
+  const VerifyOptions& options_;
+  std::vector<const Instruction*> instructions_;
+  std::vector<Distribution> distributions_;
+};
+
+/// What came of checking digests.
+struct DigestSummary {
+  std::uint64_t chunks = 0, problems = 0, wrong = 0;
+  std::string disagreements_text;
+  ordered_json json = ordered_json::array();  ///< the document's "records"
+};
+
+/// Some consecutive problems of a stream.
+struct StreamPart {
+  Distribution distribution;
+  std::uint64_t seed, first, count;
+  friend auto operator<=>(const StreamPart&, const StreamPart&) = default;
+};
+
+/// Checks chunks of records. Its line of progress is cleared when it ends.
+class DigestCheck {
+ public:
+  DigestCheck(const VerifyOptions& options, ArchId id) : options_(options), id_(id) {}
+
+  /// One chunk of the record, which the seed chooses; or all.
+  void check(const CampaignRecord& r, const Instruction& in) {
+    if (verified_ != &in) {  // records of an instruction mostly follow each other
+      const NamedDatapath datapath = choose_datapath(options_.datapath, id_, in, options_.campaign);
+      verifier_ = make_cpu_stream_verifier(in, datapath.datapath, nullptr, all_threads());
+      verified_ = &in;
+      emulated_.clear();
+    }
+    const std::size_t from = options_.all ? 0 : options_.seed % r.digests.size();
+    const std::size_t to = options_.all ? r.digests.size() : from + 1;
+    for (std::size_t i = from; i < to && !interrupted; ++i) check_chunk(r, in, i);
+  }
+
+  DigestSummary take_summary() { return std::move(summary_); }
+
+ private:
+  void check_chunk(const CampaignRecord& r, const Instruction& in, std::size_t i) {
+    const std::uint64_t tile = stream_shape(in).problems();
+    const std::uint64_t first = r.first + i * r.chunk, count = std::min(r.chunk, r.count - i * r.chunk);
+    const auto [emulated, is_new] = emulated_.try_emplace({r.distribution, r.seed, first, count});
+    if (is_new) emulated->second = verifier_->verify(r.distribution, r.seed, first / tile, count / tile).digest;
+    const std::uint64_t digest = emulated->second;
+    ++summary_.chunks;
+    summary_.problems += count;
+    line_.show(
+        fmt::format("{} chunks, {} dot products", summary_.chunks, count_text(static_cast<double>(summary_.problems))));
+    const bool same = digest == r.digests[i];
+    summary_.json.push_back({{"instruction", r.instruction},
+                             {"distribution", name(r.distribution)},
+                             {"seed", r.seed},
+                             {"first", first},
+                             {"count", count},
+                             {"expected", fmt::format("{:#018x}", digest)},
+                             {"observed", fmt::format("{:#018x}", r.digests[i])},
+                             {"agrees", same}});
+    if (same) return;
+    ++summary_.wrong;
+    summary_.disagreements_text += fmt::format(
+        "  {} {}, seed {}, {} problems from {} on: the emulator's digest is {:#018x}, the hardware's {:#018x}\n",
+        r.instruction, name(r.distribution), r.seed, count, first, digest, r.digests[i]);
+  }
+
+  const VerifyOptions& options_;
+  ArchId id_;
+  const Instruction* verified_ = nullptr;
+  std::unique_ptr<StreamVerifier> verifier_;
+  std::map<StreamPart, std::uint64_t> emulated_;  ///< of that instruction: several devices may have done the same
+  DigestSummary summary_;
+  ProgressLine line_;
+};
+
+/// What all the records hold, and what answered.
+std::string records_text(const std::vector<CampaignRecord>& records) {
+  std::set<std::string> instructions;
+  std::map<std::string, std::set<std::string>> dates;  // by device and software
+  std::uint64_t remembered = 0;
+  for (const CampaignRecord& r : records) {
+    instructions.insert(r.instruction);
+    dates[fmt::format("{} (driver {}, CUDA {}, ", r.device, r.driver, r.cuda)].insert(r.date);
+    remembered += r.count;
+  }
+  std::vector<std::string> sources;
+  for (const auto& [source, days] : dates) {
+    sources.push_back(source + *days.begin() + (days.size() > 1 ? " to " + *days.rbegin() : "") + ")");
+  }
+  return table_text({{"records", fmt::format("{} dot products of {}, compared on the hardware",
+                                             count_text(static_cast<double>(remembered)),
+                                             plural_text(instructions.size(), "instruction"))},
+                     {"source", fmt::format("{}", fmt::join(sources, "; "))}});
+}
+
+/// Checks all that is wanted, until interrupted.
+DigestSummary check_digests(const VerifyOptions& options, ArchId id, const std::vector<CampaignRecord>& records) {
+  const RecordFilter filter(options, id);
+  DigestCheck check(options, id);
+  for (const CampaignRecord& r : records) {
+    const Instruction& in = *find_instruction(r.instruction);  // read_campaigns checked it
+    if (!interrupted && filter.wants(r, in)) check.check(r, in);
+  }
+  return check.take_summary();
+}
+
+}  // namespace
+
+int verify_campaign(const VerifyOptions& options) {
+  const ArchId id = arch_of_campaign(options);
+  const std::vector<CampaignRecord> records = read_campaigns(options.campaign);
+  const InterruptGuard guard;
+  interrupted = false;
+  DigestSummary found = check_digests(options, id, records);
+  if (found.chunks == 0 && !interrupted) {
+    throw InputError(fmt::format("{}: holds no chunk that was asked for{}", options.campaign,
+                                 options.all ? "" : "; right would be --all where all chunks are large"));
+  }
+  if (options.json != "-") {
+    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", options.campaign,
+                    plural_text(found.chunks, "chunk"), count_text(static_cast<double>(found.problems)),
+                    count_text(static_cast<double>(found.wrong)), found.wrong == 1 ? "disagrees" : "disagree",
+                    interrupted ? " (interrupted)" : "", found.disagreements_text) +
+        records_text(records));
+  }
+  ordered_json document = new_verify_document();
+  document["campaign"] = options.campaign;
+  document["records"] = std::move(found.json);
+  document["chunks"] = found.chunks;
+  document["dot_products"] = found.problems;
+  document["interrupted"] = interrupted.load();
+  return finish_verification(options, document, found.wrong);
+}
+
+}  // namespace tcnum
