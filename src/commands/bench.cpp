@@ -48,15 +48,15 @@ std::vector<const Measurement*> measurements_of(const BenchSuite& suite) {
 }
 
 /// A measurement, and what of it the user wants.
-struct Part {
+struct SuitePart {
   const Measurement* measurement;
   bench::Selection selection;
   std::vector<std::string> subjects;
 };
 
 /// An axis counts for the measurements that have it; one that none has is an error.
-std::vector<Part> parts_of(const BenchSuite& suite, const BenchOptions& options) {
-  std::vector<Part> parts;
+std::vector<SuitePart> parts_of(const BenchSuite& suite, const BenchOptions& options) {
+  std::vector<SuitePart> parts;
   std::vector<bench::Axis> all;
   for (const Measurement* m : measurements_of(suite)) {
     for (const bench::Axis& axis : m->axes()) {
@@ -75,9 +75,9 @@ std::vector<Part> parts_of(const BenchSuite& suite, const BenchOptions& options)
   return parts;
 }
 
-void choose_subjects(std::vector<Part>& parts, const BenchOptions& options, const BenchSuite& suite, ArchId id) {
+void choose_subjects(std::vector<SuitePart>& parts, const BenchOptions& options, const BenchSuite& suite, ArchId id) {
   bool any = false;
-  for (Part& part : parts) {
+  for (SuitePart& part : parts) {
     for (std::string& name : part.measurement->subjects(id)) {
       const bool wanted =
           options.globs.empty() ? part.measurement->by_default(name) : bench::matches(options.globs, name);
@@ -93,14 +93,14 @@ void choose_subjects(std::vector<Part>& parts, const BenchOptions& options, cons
   }
 }
 
-int list_parts(std::vector<Part> parts, const BenchOptions& options, const BenchSuite& suite) {
+int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const BenchSuite& suite) {
   const GpuInfo gpu = options.arch.empty() ? gpu_info() : GpuInfo{};
   const std::optional<ArchId> own = gpu.present ? find_arch(gpu.arch) : std::nullopt;
   const ArchId id = options.arch.empty() ? own.value_or(ArchId::sm_90) : parse_arch(options.arch);
   BenchOptions every = options;
   if (every.globs.empty()) every.globs = {"*"};
   choose_subjects(parts, every, suite, id);
-  for (const Part& part : parts) {
+  for (const SuitePart& part : parts) {
     if (part.subjects.empty()) continue;
     say(fmt::format("{}: {}\n\n", part.measurement->name(), part.measurement->meaning()));
     std::vector<std::vector<std::string>> rows = {{"axis", "meaning", "values (by default)"}};
@@ -179,9 +179,9 @@ ArchId arch_of(const TimingFacts& facts) {
 }
 
 /// Measures the parts on one GPU, until interrupted. Records carry its number if there are others.
-void measure_parts(TimingDevice& timing, const std::vector<Part>& parts, ArchId id, std::optional<int> device,
+void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, ArchId id, std::optional<int> device,
                    const bench::Settings& settings, RunDocument& document) {
-  for (const Part& part : parts) {
+  for (const SuitePart& part : parts) {
     if (part.subjects.empty() || interrupted) continue;
     part.measurement->measure(timing, id, part.subjects, part.selection, settings, [&](bench::Record record) {
       if (device) record.axes.insert(record.axes.begin(), {"device", std::int64_t{*device}});
@@ -196,7 +196,7 @@ int run_bench(const BenchSuite& suite, const BenchOptions& options) {
   if (!(options.seconds > 0 && options.seconds <= 60)) {
     throw InputError("--seconds: right would be a number above 0, up to 60");
   }
-  std::vector<Part> parts = parts_of(suite, options);
+  std::vector<SuitePart> parts = parts_of(suite, options);
   if (options.list) return list_parts(std::move(parts), options, suite);
   require_writable(options.json);
   require_writable(options.csv);
@@ -218,7 +218,7 @@ int run_bench(const BenchSuite& suite, const BenchOptions& options) {
     const std::unique_ptr<TimingDevice> timing = make_timing_device(device);
     if (device == devices.front()) document.set_facts(timing->facts());
     const ArchId id = arch_of(timing->facts());
-    std::vector<Part> here = parts;
+    std::vector<SuitePart> here = parts;
     choose_subjects(here, options, suite, id);
     settings.warm_up_seconds = bench::Settings{}.warm_up_seconds;
     try {
