@@ -26,7 +26,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/files", {"include", "emu", "isa"}},
     {"src/oracles", {"include", "emu", "isa", "src/questions"}},
     {"src/fit", {"include", "emu", "src/questions"}},
-    {"src/catalogue", {"include", "emu", "src/files", "src/fit"}},
+    {"src/catalogue", {"include", "src/files"}},
     {"src/report", {"include", "src/catalogue", "src/files", "src/fit"}},
     {"src/campaign", {"include", "emu", "isa", "probes", "src/files"}},
     {"src/bench", {"include", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},

@@ -18,10 +18,11 @@ struct CatalogueEntry {
   bool fitted = false;      ///< fitted here to recorded hardware answers; else published by others
   std::string account;      ///< short name that tells entries of the same instruction apart: "fitted", "Khattak & Mikaitis", …
   std::string origin;       ///< fitted: which vectors; published: which source
+  std::string refuted_by;   ///< the hardware answers that a published account does not explain; empty if none are known
 };
 
 /// All entries of an architecture, in the order of instructions(); an instruction may have several accounts, the one
-/// to believe first. wgmma entries are listed at N = 8.
+/// to believe first, which no known answer refutes. wgmma entries are listed at N = 8.
 std::vector<CatalogueEntry> catalogue(ArchId arch);
 /// The accounts for one instruction (any N of wgmma); empty if nothing is known.
 std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction);

@@ -48,7 +48,8 @@ std::string instructions_text(ArchId id) {
   for (const Instruction* i : instructions_of(id)) {
     std::vector<std::string> accounts;
     for (const CatalogueEntry& entry : catalogue(id, *i)) {
-      accounts.push_back(fmt::format("{}: {}", entry.account, entry.origin));
+      const std::string refuted = entry.refuted_by.empty() ? "" : fmt::format(" (refuted by {})", entry.refuted_by);
+      accounts.push_back(fmt::format("{}: {}{}", entry.account, entry.origin, refuted));
     }
     const std::string_view a = format(i->a).name, b = format(i->b).name;
     rows.push_back({i->name(), a == b ? std::string(a) : fmt::format("{}, {}", a, b), std::string(format(i->c).name),
@@ -76,10 +77,10 @@ ordered_json architecture_json(const Arch& each) {
     if (const std::string text = sass.text(*i); !text.empty()) one["sass"] = text;
     one["datapaths"] = ordered_json::array();
     for (const CatalogueEntry& entry : catalogue(each.id, *i)) {
-      one["datapaths"].push_back({{"account", entry.account},
-                                  {"origin", entry.origin},
-                                  {"fitted", entry.fitted},
-                                  {"datapath", to_json(entry.datapath)}});
+      ordered_json account = {{"account", entry.account}, {"origin", entry.origin}, {"fitted", entry.fitted}};
+      if (!entry.refuted_by.empty()) account["refuted_by"] = entry.refuted_by;
+      account["datapath"] = to_json(entry.datapath);
+      one["datapaths"].push_back(std::move(account));
     }
     out["instructions"].push_back(std::move(one));
   }

@@ -1,0 +1,200 @@
+#include "description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace tcnum {
+namespace {
+
+[[noreturn]] void refuse(const Instruction& in, std::string_view why) {
+  throw std::logic_error(fmt::format("catalogue: {}: {}", in.name(), why));
+}
+
+// --- Blocks -----------------------------------------------------------------------------------------------------
+
+/// The products of each block.
+std::vector<std::vector<Term>> blocks_of(const BlockSums& sums, const Instruction& in) {
+  const int k = in.products();
+  const bool halves = sums.shape == BlockShape::fp16_halves_then_c;
+  const int size = halves ? k / 2 : std::min(sums.block_k, k);
+  if (k % (halves ? 4 : size) != 0) refuse(in, fmt::format("{} products are not whole blocks of {}", k, size));
+  std::vector<std::vector<Term>> blocks(static_cast<std::size_t>(k / size));
+  for (int i = 0; i < k; ++i) {
+    const int block = halves ? i / 2 % 2 : i / size;
+    blocks[static_cast<std::size_t>(block)].push_back({Term::Kind::product, i});
+  }
+  return blocks;
+}
+
+/// Puts nodes under units into a datapath. A unit that is there already under another name is used again.
+class Nodes {
+ public:
+  explicit Nodes(Datapath& datapath) : datapath_(datapath) {}
+
+  int unit(const char* name, const Unit& unit) {
+    const std::size_t count = datapath_.unit_names.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (datapath_.numerics.units[i] == unit) return static_cast<int>(i);
+    }
+    datapath_.numerics.units[count] = unit;
+    datapath_.unit_names.emplace_back(name);
+    return static_cast<int>(count);
+  }
+  Term add(int unit, std::vector<Term> terms) {
+    datapath_.tree.nodes.push_back({unit, std::move(terms)});
+    return {Term::Kind::node, static_cast<int>(datapath_.tree.nodes.size()) - 1};
+  }
+  /// Each block with the sum before it; the first with `start`, if any.
+  Term chain(int unit, const std::vector<std::vector<Term>>& blocks, std::optional<Term> start) {
+    for (const std::vector<Term>& block : blocks) {
+      std::vector<Term> terms;
+      if (start) terms.push_back(*start);
+      terms.insert(terms.end(), block.begin(), block.end());
+      start = add(unit, std::move(terms));
+    }
+    return *start;
+  }
+
+ private:
+  Datapath& datapath_;
+};
+
+/// What a block sum is rounded to.
+RoundSteps block_result(const BlockSums& sums, const Instruction& in) {
+  const BlockDetails& details = sums.details;
+  if (details.intermediate_format) {
+    return {round_to(format(*details.intermediate_format), sums.rounding, details.overflow)};
+  }
+  RoundStep last = round_to(format(in.d), sums.rounding, details.overflow);
+  if (details.result_fraction_bits) last.fraction_bits = *details.result_fraction_bits;
+  if (!details.to_c_format_first) return {last};
+  return {round_to(format(in.c), *details.to_c_format_first, details.overflow), last};
+}
+
+Unit block_unit(const BlockSums& sums, const Instruction& in) {
+  Unit unit;
+  unit.fraction_bits = sums.fraction_bits;
+  if (sums.details.zero_floor) unit.zero_exponent = {ZeroExponentKind::floor, *sums.details.zero_floor};
+  unit.result = block_result(sums, in);
+  unit.zero_sign = sums.details.zero_sign;
+  unit.underflow_sign = sums.details.underflow_sign;
+  return unit;
+}
+
+/// Of what is added outside the blocks.
+Unit add_unit(const BlockSums& sums, const Instruction& in, bool is_result) {
+  const BlockDetails& details = sums.details;
+  const RoundStep to_result = round_to(format(in.d), Rounding::nearest_even, details.overflow);
+  Unit unit;
+  unit.zero_sign = details.zero_sign;
+  unit.underflow_sign = details.underflow_sign;
+  unit.result = {to_result};
+  if (details.intermediate_format) {
+    const RoundStep between = round_to(format(*details.intermediate_format), Rounding::nearest_even, details.overflow);
+    unit.result = is_result ? RoundSteps{between, to_result} : RoundSteps{between};
+  }
+  return unit;
+}
+
+/// Whether fp16 has all of a format's subnormal numbers as normal ones.
+bool normal_in_fp16(FormatId id) {
+  const Format& f = format(id);
+  return f.min_exponent() - f.fraction_bits >= format(FormatId::fp16).min_exponent();
+}
+
+Numerics numerics_of(const BlockSums& sums, const Instruction& in) {
+  const BlockDetails& details = sums.details;
+  Numerics n;
+  n.a.format = in.a;
+  n.b.format = in.b;
+  n.c.format = in.c;
+  n.c.subnormal_exponent = details.c_subnormals;
+  // Converted operands take part as the normal numbers that they have become. Neither c, which is added outside, nor an
+  // e5m2 beside an e4m3, whose products all have their last bit above the cut, shows how its subnormals are aligned.
+  if (sums.shape == BlockShape::fp16_halves_then_c && (normal_in_fp16(in.a) || normal_in_fp16(in.b))) {
+    n.a.subnormal_exponent = n.b.subnormal_exponent = n.c.subnormal_exponent = SubnormalExponent::normalised;
+  }
+  n.result = in.d;
+  n.product.operation = details.product;
+  const Format& d = format(in.d);
+  const std::uint64_t positive_ones = d.code_mask() >> 1;
+  n.nan = details.nan.value_or(NanRule{.code = d.floating ? positive_ones : 0});
+  return n;
+}
+
+Datapath build(const BlockSums& sums, const Instruction& in) {
+  Datapath datapath;
+  datapath.numerics = numerics_of(sums, in);
+  datapath.tree.k = in.products();
+  Nodes nodes(datapath);
+  const std::vector<std::vector<Term>> blocks = blocks_of(sums, in);
+  const Term c{Term::Kind::accumulator, 0};
+  const Unit block = block_unit(sums, in);
+  switch (sums.shape) {
+    case BlockShape::chain:
+      nodes.chain(nodes.unit("sum", block), blocks, c);
+      break;
+    case BlockShape::chain_then_c:
+    case BlockShape::fp16_halves_then_c: {
+      const int add = nodes.unit("add", add_unit(sums, in, true));
+      nodes.add(add, {c, nodes.chain(nodes.unit("inner_sum", block), blocks, std::nullopt)});
+      break;
+    }
+    case BlockShape::sums_onto_c: {
+      const int last = nodes.unit("add", add_unit(sums, in, true));
+      const int add = nodes.unit("inner_add", add_unit(sums, in, false));
+      const int sum = nodes.unit("inner_sum", block);
+      std::vector<Term> parts;
+      for (const std::vector<Term>& each : blocks) parts.push_back(nodes.add(sum, each));
+      Term total = c;
+      for (const Term& part : parts) total = nodes.add(add, {total, part});
+      datapath.tree.nodes.back().unit = last;
+      break;
+    }
+  }
+  return datapath;
+}
+
+// --- In full ----------------------------------------------------------------------------------------------------
+
+/// So many times the datapath, the result of one being c of the next.
+Datapath chained(const Datapath& step, int times) {
+  Datapath chain = step;
+  chain.tree = {step.tree.k * times, {}};
+  const int nodes = static_cast<int>(step.tree.nodes.size());
+  for (int i = 0; i < times; ++i) {
+    for (Node node : step.tree.nodes) {
+      for (Term& term : node.terms) {
+        if (term.kind == Term::Kind::product) term.index += i * step.tree.k;
+        if (term.kind == Term::Kind::node) term.index += i * nodes;
+        if (term.kind == Term::Kind::accumulator && i > 0) term = {Term::Kind::node, i * nodes - 1};
+      }
+      chain.tree.nodes.push_back(std::move(node));
+    }
+  }
+  return chain;
+}
+
+Datapath build(const FullDescription& full, const Instruction& in) {
+  const auto found = std::ranges::find(compiled_descriptions(), full.name, &CompiledDescription::name);
+  if (found == compiled_descriptions().end()) refuse(in, fmt::format("no description is called {}", full.name));
+  Datapath datapath = datapath_from_json(nlohmann::ordered_json::parse(found->json), full.name);
+  const int k = datapath.tree.k;
+  if (in.products() % k != 0) refuse(in, fmt::format("{} is of {} products, not {}", full.name, k, in.products()));
+  if (datapath.numerics.result != in.d) refuse(in, fmt::format("{} has another result", full.name));
+  datapath.numerics.a.format = in.a;
+  datapath.numerics.b.format = in.b;
+  datapath.numerics.c.format = in.c;
+  return chained(datapath, in.products() / k);
+}
+
+}  // namespace
+
+Datapath build(const Description& description, const Instruction& instruction) {
+  return std::visit([&](const auto& each) { return build(each, instruction); }, description);
+}
+
+}  // namespace tcnum
