@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "emu/cpu/cpu_emulator.hpp"
-#include "src/questions/operands.hpp"
+#include "src/questions/families.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/instruction.hpp"
@@ -87,7 +87,7 @@ std::vector<Case> cases() {
 }
 
 Tiles operands(const Case& each, std::size_t count) {
-  return make_family_tiles(*each.instruction, Family::gaussian, 1, 0, count, kSide, kSide);
+  return make_family_tiles(*each.instruction, Family::bell_curve, 1, 0, count, kSide, kSide);
 }
 
 void run_fast(benchmark::State& state, const Case& each) {

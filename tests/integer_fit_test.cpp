@@ -10,8 +10,9 @@
 #include "src/fit/fit.hpp"
 #include "src/fit/separate.hpp"
 #include "src/oracles/datapath_oracle.hpp"
+#include "src/questions/battery.hpp"
 #include "src/questions/factors.hpp"
-#include "src/questions/operands.hpp"
+#include "src/questions/families.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
@@ -103,7 +104,7 @@ TEST_P(IntegerFit, ClassesDifferAndTheirMembersDoNot) {
   }
 }
 
-TEST_P(IntegerFit, FamiliesAndProbesAreOfTheFormats) {
+TEST_P(IntegerFit, FamiliesAndTheBatteryAreOfTheFormats) {
   const auto in_range = [&](const Problem& p) {
     const auto is_code = [](FormatId f) {
       return [f](std::uint64_t code) { return (code & ~format(f).code_mask()) == 0; };
@@ -127,9 +128,9 @@ TEST_P(IntegerFit, FamiliesAndProbesAreOfTheFormats) {
     EXPECT_GT(results.size(), 10u) << name(static_cast<Family>(f));
   }
   std::set<std::string> names;
-  for (const Probe& probe : battery(instruction_)) {
-    EXPECT_TRUE(in_range(probe.problem)) << probe.name;
-    names.insert(probe.name);
+  for (const CraftedProblem& each : battery(instruction_)) {
+    EXPECT_TRUE(in_range(each.problem)) << each.name;
+    names.insert(each.name);
   }
   EXPECT_GT(names.size(), 150u);
 }

@@ -5,26 +5,26 @@
 #include "emu/parallel.hpp"
 #include "isa/sparsity.hpp"
 #include "probes/timing_layout.hpp"
-#include "src/questions/operands.hpp"
+#include "src/questions/random_numbers.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum::bench {
 namespace {
 
-/// Streams of random numbers, so that no two operands share any.
-enum StreamId : std::uint32_t { kStreamA = 100, kStreamB = 200, kStreamC = 300, kStreamMetadata = 400 };
+/// Series of random numbers, so that no two operands share any.
+enum Series : std::uint32_t { kSeriesOfA = 100, kSeriesOfB = 200, kSeriesOfC = 300, kSeriesOfMetadata = 400 };
 
-std::uint64_t draw(const Format& format, std::uint64_t seed, std::uint32_t stream, std::uint64_t index) {
-  return uniform_code(format, RandomNumbers(seed, stream, index).next64());
+std::uint64_t draw(const Format& format, std::uint64_t seed, std::uint32_t series, std::uint64_t index) {
+  return uniform_code(format, RandomNumbers(seed, series, index).next64());
 }
 
-void draw_metadata(const Instruction& instruction, Tiles& tiles, std::uint64_t seed, std::uint32_t stream) {
+void draw_metadata(const Instruction& instruction, Tiles& tiles, std::uint64_t seed, std::uint32_t series) {
   const SparseGroup group = group_of(instruction);
   const auto stored = static_cast<std::size_t>(group.stored());
   const bool ascending = instruction.sparsity == Sparsity::ascending;
   for (std::size_t g = 0; g * stored < tiles.e.size(); ++g) {
-    RandomNumbers random(seed, stream, g);
+    RandomNumbers random(seed, series, g);
     SparseGroup::Pattern pattern{};
     do {
       pattern = SparseGroup::pattern(random.between(0, SparseGroup::kPatterns - 1));
@@ -80,21 +80,21 @@ ChainOperands make_chain_operands(const Instruction& instruction, Data data, std
   const int slices = of_warp ? kTimedMmaSlices : timed_wgmma_slices(instruction.sparse());
   for (std::uint32_t s = 0; s < static_cast<std::uint32_t>(slices); ++s) {
     Tiles tiles = make_operands(instruction, operands.tiles, m, n);
-    if (instruction.sparse()) draw_metadata(instruction, tiles, seed, kStreamMetadata + s);
+    if (instruction.sparse()) draw_metadata(instruction, tiles, seed, kSeriesOfMetadata + s);
     for (std::size_t i = 0; data == Data::random && i < tiles.a.size(); ++i) {
-      tiles.a.set(i, draw(fa, seed, kStreamA + s, i));
+      tiles.a.set(i, draw(fa, seed, kSeriesOfA + s, i));
     }
     for (std::size_t i = 0; data == Data::random && i < tiles.b.size(); ++i) {
       // By row and column, whatever N is.
       const std::uint64_t at = i / n * 256 + i % n;
-      tiles.b.set(i, draw(fb, seed, kStreamB + s, at));
+      tiles.b.set(i, draw(fb, seed, kSeriesOfB + s, at));
     }
     operands.slices.push_back(std::move(tiles));
   }
   // wgmma begins with zeros: an operand less to hold.
   for (std::size_t i = 0; data == Data::random && of_warp && i < operands.c.size(); ++i) {
     constexpr std::uint64_t kSmall = 0xffff;  // sums of integers stay in range
-    const std::uint64_t code = draw(fc, seed, kStreamC, i);
+    const std::uint64_t code = draw(fc, seed, kSeriesOfC, i);
     operands.c.set(i, fc.floating ? code : code & kSmall);
   }
   return operands;

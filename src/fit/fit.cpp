@@ -12,7 +12,12 @@
 #include "emu/parallel.hpp"
 #include "minimise.hpp"
 #include "separate.hpp"
+#include "src/questions/battery.hpp"
 #include "src/questions/factors.hpp"
+#include "src/questions/families.hpp"
+#include "src/questions/numbers.hpp"
+#include "src/questions/packing.hpp"
+#include "src/questions/random_numbers.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
@@ -22,7 +27,7 @@ constexpr std::array<std::string_view, 3> kVerdictNames = {"identified", "ambigu
 
 /// Cores that are looked at one by one; of more, most are separated first.
 constexpr std::size_t kFewCores = 400;
-constexpr std::uint32_t kThinningStream = 2000;  // of random numbers
+constexpr std::uint32_t kThinningSeries = 2000;  // of random numbers
 
 /// What a result may have consulted and still be judged once the edge rules of `tried` before `depth` are decided.
 unsigned decided_by(const std::vector<Property>& tried, std::size_t depth) {
@@ -77,12 +82,12 @@ std::vector<std::optional<std::uint64_t>> Fit::ask(const std::vector<Problem>& p
 }
 
 void Fit::ask_battery() {
-  std::vector<Probe> probes = battery(*instruction_);
+  const std::vector<CraftedProblem> crafted = battery(*instruction_);
   std::vector<Problem> problems;
-  for (const Probe& probe : probes) problems.push_back(probe.problem);
-  ask(problems, "battery, rows and columns of different probes");
-  for (const Probe& probe : probes) {
-    if (const auto number = evidence_.find(probe.problem)) evidence_.set_name(*number, probe.name);
+  for (const CraftedProblem& each : crafted) problems.push_back(each.problem);
+  ask(problems, "battery, rows and columns of different problems");
+  for (const CraftedProblem& each : crafted) {
+    if (const auto number = evidence_.find(each.problem)) evidence_.set_name(*number, each.name);
   }
   if (live_ == nullptr) return;
   for (std::size_t f = 0; f < kFamilies; ++f) {
@@ -447,7 +452,7 @@ void Fit::thin_out(FitResult& result) {
   constexpr int kMostRounds = 40;
   constexpr std::size_t kPairs = 8 * kPackSide, kTiles = 8;
   for (int round = 0; live_ != nullptr && cores_.size() > kFewCores && round < kMostRounds; ++round) {
-    RandomNumbers random(options_.seed, kThinningStream, static_cast<std::uint64_t>(round));
+    RandomNumbers random(options_.seed, kThinningSeries, static_cast<std::uint64_t>(round));
     const auto any = [&] { return static_cast<std::size_t>(random.next64() % cores_.size()); };
     std::vector<Problem> problems;
     for (std::size_t n = 0; n < kPairs; ++n) {
@@ -610,7 +615,7 @@ FitResult Fit::run() {
 /// Whether a property shows in some datapath that is left, as far as a sample tells.
 bool Fit::may_show(Property property) const {
   constexpr std::size_t kMostSurvivors = 64, kDraws = 32;
-  RandomNumbers random(options_.seed, kThinningStream, 1000);
+  RandomNumbers random(options_.seed, kThinningSeries, 1000);
   for (std::size_t i = 0; i < std::min(kMostSurvivors, survivors_.size()); ++i) {
     const Survivor& s = survivors_[i * survivors_.size() / std::min(kMostSurvivors, survivors_.size())];
     Choice c = s.choice;

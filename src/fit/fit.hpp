@@ -14,7 +14,6 @@
 
 #include "emu/cpu/cpu_emulator.hpp"
 #include "space.hpp"
-#include "src/questions/operands.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/tiles.hpp"

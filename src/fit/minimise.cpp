@@ -1,6 +1,6 @@
 #include "minimise.hpp"
 
-#include "src/questions/operands.hpp"
+#include "src/questions/packing.hpp"
 
 namespace tcnum {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "emu/consulted.hpp"
-#include "src/questions/operands.hpp"
+#include "src/questions/families.hpp"
 
 namespace tcnum {
 
@@ -92,50 +92,50 @@ inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
      Part::edge,
      kConsultedZeroExponent,
      8,
-     {Family::edges, Family::tiny}},
+     {Family::limits, Family::smallest}},
     {Property::subnormal_inputs,
      "subnormal_inputs",
      "Are subnormal operands kept?",
      Part::edge,
      kConsultedSubnormalInput,
      4,
-     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+     {Family::smallest, Family::limits, Family::any_codes, Family::few_terms}},
     {Property::subnormal_exponent,
      "subnormal_exponent",
      "With which exponent is a subnormal aligned?",
      Part::edge,
      kConsultedSubnormalInput | kConsultedTinyResult,
      5,
-     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+     {Family::smallest, Family::limits, Family::any_codes, Family::few_terms}},
     {Property::subnormal_outputs,
      "subnormal_outputs",
      "Are subnormal results kept?",
      Part::edge,
      kConsultedTinyResult,
      6,
-     {Family::tiny, Family::edges, Family::uniform_bits, Family::sparse}},
+     {Family::smallest, Family::limits, Family::any_codes, Family::few_terms}},
     {Property::zero_sign,
      "zero_sign",
      "What sign has a sum that is zero?",
      Part::edge,
      kConsultedZeroSum | kConsultedTinyResult,
      2,
-     {Family::signed_zeros, Family::cancellation, Family::edges}},
+     {Family::zeros, Family::cancelling, Family::limits}},
     {Property::underflow_sign,
      "underflow_sign",
      "What sign has a sum that becomes zero when it is rounded?",
      Part::edge,
      kConsultedTinyResult,
      7,
-     {Family::tiny, Family::edges}},
+     {Family::smallest, Family::limits}},
     {Property::overflow,
      "overflow",
      "What becomes of a sum beyond the largest number?",
      Part::edge,
      kConsultedOverflow,
      3,
-     {Family::huge, Family::uniform_bits}},
-    {Property::nan, "nan", "Which code has a NaN?", Part::edge, kConsultedNan, 1, {Family::specials}},
+     {Family::largest, Family::any_codes}},
+    {Property::nan, "nan", "Which code has a NaN?", Part::edge, kConsultedNan, 1, {Family::special_codes}},
 }};
 
 constexpr const PropertyRow& row_of(Property property) { return kPropertyTable[static_cast<std::size_t>(property)]; }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
-#include "src/questions/operands.hpp"
+#include "src/questions/boundaries.hpp"
+#include "src/questions/families.hpp"
+#include "src/questions/numbers.hpp"
+#include "src/questions/packing.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {

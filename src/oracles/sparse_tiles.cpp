@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "isa/sparsity.hpp"
-#include "src/questions/operands.hpp"
+#include "src/questions/random_numbers.hpp"
 
 namespace tcnum {
 namespace {
 
 constexpr std::size_t kLargestGroup = 8;
-constexpr std::uint32_t kScatterStream = 3000, kGarbageStream = 3001;  // of random numbers
+constexpr std::uint32_t kScatterSeries = 3000, kGarbageSeries = 3001;  // of random numbers
 
 /// A number that depends on every operand of a tile.
 std::uint64_t hash_of(const Tiles& tiles, std::size_t t) {
@@ -174,7 +174,7 @@ Tiles scatter(const Instruction& in, Tiles dense, const Scattering& scattering) 
   Tiles sparse = make_operands(in, dense.count, dense.m, dense.n);
   for (std::size_t t = 0; t < dense.count; ++t) {
     const std::uint64_t hash = hash_of(dense, t);
-    RandomNumbers random(scattering.seed, kScatterStream, hash), garbage(scattering.seed, kGarbageStream, hash);
+    RandomNumbers random(scattering.seed, kScatterSeries, hash), garbage(scattering.seed, kGarbageSeries, hash);
     for (std::size_t g = 0; g < groups; ++g) {
       const SharedGroup shared(group, legal, random);
       for (std::size_t i = 0; i < dense.m; ++i) {

@@ -1,17 +1,20 @@
-// The crafted probes of floating-point instructions. docs/battery.md says which published study each group follows.
+#include "battery.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "integer_battery.hpp"
-#include "operands.hpp"
+#include "numbers.hpp"
+#include "packing.hpp"
 
 namespace tcnum {
 namespace {
 
-class Battery {
+/// The battery of an instruction that sums floating-point products, group by group.
+class FloatBattery {
  public:
-  explicit Battery(const Instruction& instruction)
+  explicit FloatBattery(const Instruction& instruction)
       : in_(instruction),
         make_(instruction),
         a_(format(instruction.a)),
@@ -22,7 +25,7 @@ class Battery {
     big_ = std::min({make_.highest(), c_.max_exponent() - 6, d_.max_exponent() - 6});
   }
 
-  std::vector<Probe> build() {
+  std::vector<CraftedProblem> build() {
     width_of_the_sum();
     output_rounding();
     carries_and_normalisation();
@@ -34,13 +37,13 @@ class Battery {
     overflow();
     infinities_and_nans();
     padding();
-    return std::move(probes_);
+    return std::move(problems_);
   }
 
  private:
   int last() const { return in_.products() - 1; }
 
-  void probe(std::string name, Problem p) { probes_.push_back({std::move(name), std::move(p)}); }
+  void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p)}); }
   Problem zero() const { return zero_problem(in_); }
   bool can(int exponent) const { return exponent >= make_.lowest_subnormal() && exponent <= make_.highest(); }
 
@@ -60,9 +63,9 @@ class Battery {
             make_.put(p, 0, negative, top);
             make_.put(p, 1, !negative, top);
             make_.put(p, third, false, top - n);
-            probe(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3} in slot {4}", negative ? "-" : "", top,
-                              negative ? "+" : "-", top - n, third),
-                  p);
+            ask(fmt::format("width: {0}2^{1} {2} 2^{1} + 2^{3} in slot {4}", negative ? "-" : "", top,
+                            negative ? "+" : "-", top - n, third),
+                p);
             if (last() == 2) break;
           }
         }
@@ -70,7 +73,7 @@ class Battery {
         make_.put(p, 0, negative, big_);
         make_.put(p, last(), !negative, big_);
         p.c = make_.accumulator(negative, big_ - n);
-        probe(fmt::format("width: 2^{0} - 2^{0}, c = {1}2^{2}", big_, negative ? "-" : "", big_ - n), p);
+        ask(fmt::format("width: 2^{0} - 2^{0}, c = {1}2^{2}", big_, negative ? "-" : "", big_ - n), p);
       }
     }
     // 1·1 + c = −(1 − 2^−24): extra bits below the result's.
@@ -78,7 +81,7 @@ class Battery {
       Problem p = zero();
       make_.put(p, 0, false, 0);
       p.c = encode(c_, true, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero);
-      probe(fmt::format("extra bits: 1 - (1 - 2^-{})", n), p);
+      ask(fmt::format("extra bits: 1 - (1 - 2^-{})", n), p);
     }
   }
 
@@ -99,9 +102,9 @@ class Battery {
             if (pattern & 1) put(top - fraction - 1 - sticky);
             p.c = make_.accumulator(negative, top);
             if ((pattern & 1) == 0 && sticky > 1) continue;
-            probe(fmt::format("rounding: {}(2^{} + {:03b} below bit {}, sticky {} lower)", negative ? "-" : "", top,
-                              pattern, fraction, sticky),
-                  p);
+            ask(fmt::format("rounding: {}(2^{} + {:03b} below bit {}, sticky {} lower)", negative ? "-" : "", top,
+                            pattern, fraction, sticky),
+                p);
           }
         }
       }
@@ -116,7 +119,7 @@ class Battery {
         Problem p = zero();
         for (int k = 0; k < terms; ++k) make_.put(p, k, false, 0);
         p.c = encode(c, false, eighths, -3, false, Rounding::toward_zero);
-        probe(fmt::format("carries: {} ones and c = {}/8", terms, eighths), p);
+        ask(fmt::format("carries: {} ones and c = {}/8", terms, eighths), p);
       }
     }
     // No normalisation inside: four products just below the last bit of c = 1 − 2^−24.
@@ -126,7 +129,7 @@ class Battery {
         if (can(-n)) make_.put(p, k, false, -n);
       }
       p.c = encode(c, false, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero, Overflow::max_finite);
-      probe(fmt::format("normalisation: four of 2^-{0} and c = 1 - 2^-{0}", n), p);
+      ask(fmt::format("normalisation: four of 2^-{0} and c = 1 - 2^-{0}", n), p);
     }
     // Products in [2, 4): 1.5 · 1.5 against the same value as 2.25 · 1 (where the format has it).
     for (int n = 8; n <= 40; ++n) {
@@ -137,7 +140,7 @@ class Battery {
         p.b[0] = encode(b_, false, split ? 3 : 1, split ? -1 : 0, false, Rounding::toward_zero);
         make_.put(p, 1, true, 1);
         make_.put(p, 2, true, -n);
-        probe(fmt::format("product exponent: {} - 2 - 2^-{}", split ? "1.5 * 1.5" : "2.25 * 1", n), p);
+        ask(fmt::format("product exponent: {} - 2 - 2^-{}", split ? "1.5 * 1.5" : "2.25 * 1", n), p);
       }
     }
   }
@@ -152,7 +155,7 @@ class Battery {
         make_.put(p, k, false, -n);
         make_.put(p, other, false, -n);
         p.c = make_.accumulator(false, 0);
-        probe(fmt::format("block: 1 + 2^-{0} in slots {1} and {2}", n, k, other), p);
+        ask(fmt::format("block: 1 + 2^-{0} in slots {1} and {2}", n, k, other), p);
       }
     }
   }
@@ -168,18 +171,18 @@ class Battery {
       Problem p = zero();
       p.a[0] = large ? largest_subnormal(a_) : smallest(a_);
       p.b[0] = one_b;
-      probe("subnormal a", p);
+      ask("subnormal a", p);
       p = zero();
       p.a[0] = one_a;
       p.b[0] = large ? largest_subnormal(b_) : smallest(b_);
-      probe("subnormal b", p);
+      ask("subnormal b", p);
       p = zero();
       p.c = large ? largest_subnormal(c_) : smallest(c_);
-      probe("subnormal c alone", p);
+      ask("subnormal c alone", p);
       p.a[0] = zero_code(a_, false);
       p.b[0] = one_b;
       p.c |= std::uint64_t{1} << (c_.storage_bits - 1);
-      probe("negative subnormal c alone", p);
+      ask("negative subnormal c alone", p);
     }
     // How a subnormal operand is aligned: subnormal · largest against ever smaller c.
     for (int n = 4; n <= 60; n += 2) {
@@ -187,7 +190,7 @@ class Battery {
       p.a[0] = smallest(a_);
       p.b[0] = encode(b_, false, 1, b_.max_exponent(), false, Rounding::toward_zero, Overflow::max_finite);
       p.c = make_.accumulator(true, a_.min_exponent() - a_.fraction_bits + b_.max_exponent() - n);
-      probe(fmt::format("alignment of a subnormal a, c 2^{} below", n), p);
+      ask(fmt::format("alignment of a subnormal a, c 2^{} below", n), p);
     }
   }
 
@@ -212,15 +215,15 @@ class Battery {
             p.b[0] = swapped ? small : large;
             make_.put(p, apart, false, value - d_.fraction_bits - 1);
             make_.put(p, 2 * apart, negative, value - n);
-            probe(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "",
-                              value - n),
-                  p);
+            ask(fmt::format("subnormal {}: 2^{}, a tie, and {}2^{}", swapped ? "b" : "a", value, negative ? "-" : "",
+                            value - n),
+                p);
             // The same with an odd last bit, so that the tie goes the other way.
             if (3 * apart < in_.products() && can(value - d_.fraction_bits)) {
               make_.put(p, 3 * apart, false, value - d_.fraction_bits);
-              probe(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value,
-                                negative ? "-" : "", value - n),
-                    p);
+              ask(fmt::format("subnormal {}: 2^{}, an odd tie, and {}2^{}", swapped ? "b" : "a", value,
+                              negative ? "-" : "", value - n),
+                  p);
             }
           }
         }
@@ -239,12 +242,12 @@ class Battery {
             Problem p = zero();
             make_.put(p, 0, negative, base);
             make_.put(p, 1, !negative, base - n);
-            probe(fmt::format("zero exponent: {}(2^{} - 2^{})", negative ? "-" : "", base, base - n), p);
+            ask(fmt::format("zero exponent: {}(2^{} - 2^{})", negative ? "-" : "", base, base - n), p);
           }
           Problem p = zero();
           p.c = make_.accumulator(negative, base);
           make_.put(p, 0, !negative, base - n);
-          probe(fmt::format("zero exponent: c = {}2^{}, product 2^{}", negative ? "-" : "", base, base - n), p);
+          ask(fmt::format("zero exponent: c = {}2^{}, product 2^{}", negative ? "-" : "", base, base - n), p);
         }
       }
     }
@@ -257,9 +260,9 @@ class Battery {
           make_.put(p, 0, negative, quantum);
           make_.put(p, 1, negative, quantum - 1);
           make_.put(p, 2, negative != above, quantum - n);
-          probe(fmt::format("zero exponent: {0}(2^{1} + 2^{2} {3} 2^{4})", negative ? "-" : "", quantum, quantum - 1,
-                            above ? "-" : "+", quantum - n),
-                p);
+          ask(fmt::format("zero exponent: {0}(2^{1} + 2^{2} {3} 2^{4})", negative ? "-" : "", quantum, quantum - 1,
+                          above ? "-" : "+", quantum - n),
+              p);
         }
       }
     }
@@ -269,7 +272,7 @@ class Battery {
         Problem p = zero();
         const int bits = std::min(c_.fraction_bits, e - (c_.min_exponent() - c_.fraction_bits));
         p.c = encode(c_, negative, (uint128{2} << bits) - 1, e - bits, false, Rounding::toward_zero);
-        probe(fmt::format("c alone: {}(2^{} - 1 ulp)", negative ? "-" : "", e + 1), p);
+        ask(fmt::format("c alone: {}(2^{} - 1 ulp)", negative ? "-" : "", e + 1), p);
       }
     }
   }
@@ -284,20 +287,20 @@ class Battery {
         p.b[static_cast<std::size_t>(k)] = one_b;
       }
       p.c = zero_code(c_, (pattern & 4) != 0);
-      probe(fmt::format("zeros: products {}, c {}0", (pattern & 1) ? ((pattern & 2) ? "-0 and a +0" : "-0") : "+0",
-                        (pattern & 4) ? "-" : "+"),
-            p);
+      ask(fmt::format("zeros: products {}, c {}0", (pattern & 1) ? ((pattern & 2) ? "-0 and a +0" : "-0") : "+0",
+                      (pattern & 4) ? "-" : "+"),
+          p);
     }
     for (const bool negative : {false, true}) {
       Problem p = zero();
       make_.put(p, 0, negative, 0);
       make_.put(p, last(), !negative, 0);
       p.c = zero_code(c_, true);
-      probe("zeros: x - x with c = -0", p);
+      ask("zeros: x - x with c = -0", p);
       p = zero();
       make_.put(p, 0, negative, 0);
       p.c = make_.accumulator(!negative, 0);
-      probe("zeros: x - c", p);
+      ask("zeros: x - c", p);
     }
     // Do zeros take part in the alignment? A zero times something large beside something small.
     for (int n = 0; n <= 60; n += 2) {
@@ -307,7 +310,7 @@ class Battery {
       const int e = std::max(make_.lowest_subnormal(), a_.min_exponent() + b_.max_exponent() - n);
       if (can(e)) make_.put(p, 1, false, e);
       p.c = make_.accumulator(false, e - 3);
-      probe(fmt::format("0 * 2^{} beside 2^{}", b_.max_exponent(), e), p);
+      ask(fmt::format("0 * 2^{} beside 2^{}", b_.max_exponent(), e), p);
     }
   }
 
@@ -318,19 +321,19 @@ class Battery {
         const int e = std::min(d_.max_exponent() - n, make_.highest());
         if (can(e)) make_.put(p, 0, negative, e);
         p.c = max_finite_code(c_, negative);
-        probe(fmt::format("overflow: largest c and 2^{}", e), p);
+        ask(fmt::format("overflow: largest c and 2^{}", e), p);
       }
       if (make_.highest() >= d_.max_exponent()) {
         Problem p = zero();
         for (int k = 0; k < in_.products(); ++k) make_.put(p, k, negative, d_.max_exponent());
-        probe("overflow: products", p);
+        ask("overflow: products", p);
         // Is the overflow of an early product undone by a later one?
         for (int k = 1; k < in_.products(); ++k) {
           p = zero();
           make_.put(p, 0, negative, d_.max_exponent());
           make_.put(p, k, !negative, d_.max_exponent());
           p.c = max_finite_code(c_, negative);
-          probe(fmt::format("overflow: undone in slot {}", k), p);
+          ask(fmt::format("overflow: undone in slot {}", k), p);
         }
       }
     }
@@ -348,17 +351,17 @@ class Battery {
     };
     const std::uint64_t c_one = encode(c_, false, 1, 0, false, Rounding::toward_zero);
     for (const bool negative : {false, true}) {
-      probe("inf: c", with(one_a, one_b, infinity_code(c_, negative)));
+      ask("inf: c", with(one_a, one_b, infinity_code(c_, negative)));
       if (a_.has_infinity()) {
-        probe("inf: a", with(infinity_code(a_, negative), one_b, c_one));
-        probe("inf: a * 0", with(infinity_code(a_, negative), 0, c_one));
-        probe("inf: a - c", with(infinity_code(a_, negative), one_b, infinity_code(c_, !negative)));
+        ask("inf: a", with(infinity_code(a_, negative), one_b, c_one));
+        ask("inf: a * 0", with(infinity_code(a_, negative), 0, c_one));
+        ask("inf: a - c", with(infinity_code(a_, negative), one_b, infinity_code(c_, !negative)));
         Problem p = with(infinity_code(a_, negative), one_b, c_one);
         p.a[static_cast<std::size_t>(last())] = infinity_code(a_, !negative);
         p.b[static_cast<std::size_t>(last())] = one_b;
-        probe("inf: product - product", p);
+        ask("inf: product - product", p);
       }
-      if (b_.has_infinity()) probe("inf: b", with(one_a, infinity_code(b_, negative), c_one));
+      if (b_.has_infinity()) ask("inf: b", with(one_a, infinity_code(b_, negative), c_one));
     }
     const auto nans = [](const Format& f) {
       std::vector<std::uint64_t> codes = {nan_code(f)};
@@ -377,19 +380,19 @@ class Battery {
       return codes;
     };
     for (const std::uint64_t x : nans(a_)) {
-      probe("nan: a", with(x, one_b, c_one));
-      probe("nan: a * 0", with(x, 0, c_one));
-      probe("nan: a with c infinite", with(x, one_b, infinity_code(c_, true)));
-      for (const std::uint64_t y : nans(b_)) probe("nan: a and b", with(x, y, c_one));
-      for (const std::uint64_t y : nans(c_)) probe("nan: a and c", with(x, one_b, y));
+      ask("nan: a", with(x, one_b, c_one));
+      ask("nan: a * 0", with(x, 0, c_one));
+      ask("nan: a with c infinite", with(x, one_b, infinity_code(c_, true)));
+      for (const std::uint64_t y : nans(b_)) ask("nan: a and b", with(x, y, c_one));
+      for (const std::uint64_t y : nans(c_)) ask("nan: a and c", with(x, one_b, y));
     }
     for (const std::uint64_t x : nans(b_)) {
-      probe("nan: b", with(one_a, x, c_one));
-      for (const std::uint64_t y : nans(c_)) probe("nan: b and c", with(one_a, x, y));
+      ask("nan: b", with(one_a, x, c_one));
+      for (const std::uint64_t y : nans(c_)) ask("nan: b and c", with(one_a, x, y));
     }
     for (const std::uint64_t x : nans(c_)) {
-      probe("nan: c", with(one_a, one_b, x));
-      if (a_.has_infinity()) probe("nan: c with inf * 0", with(infinity_code(a_, false), 0, x));
+      ask("nan: c", with(one_a, one_b, x));
+      if (a_.has_infinity()) ask("nan: c with inf * 0", with(infinity_code(a_, false), 0, x));
     }
     if (in_.products() > 1) {
       const auto first = nans(a_), second = nans(a_);
@@ -397,7 +400,7 @@ class Battery {
         Problem p = with(first[i], one_b, c_one);
         p.a[static_cast<std::size_t>(last())] = second[(i + 3) % second.size()];
         p.b[static_cast<std::size_t>(last())] = one_b;
-        probe("nan: two products", p);
+        ask("nan: two products", p);
       }
     }
   }
@@ -410,14 +413,14 @@ class Battery {
       Problem p = zero();
       p.a[0] = one | (std::uint64_t{1} << bit);
       p.b[0] = one;
-      probe(fmt::format("tf32: bit {} of a", bit), p);
+      ask(fmt::format("tf32: bit {} of a", bit), p);
       std::swap(p.a[0], p.b[0]);
-      probe(fmt::format("tf32: bit {} of b", bit), p);
+      ask(fmt::format("tf32: bit {} of b", bit), p);
       p.a[0] = infinity_code(a_, false) | (std::uint64_t{1} << bit);
-      probe(fmt::format("tf32: an infinity with bit {} set", bit), p);
+      ask(fmt::format("tf32: an infinity with bit {} set", bit), p);
       p.a[0] = std::uint64_t{1} << bit;
       p.b[0] = encode(b_, false, 1, 100, false, Rounding::toward_zero);
-      probe(fmt::format("tf32: a zero with bit {} set", bit), p);
+      ask(fmt::format("tf32: a zero with bit {} set", bit), p);
     }
   }
 
@@ -428,13 +431,13 @@ class Battery {
   const Format& c_;
   const Format& d_;
   int big_;
-  std::vector<Probe> probes_;
+  std::vector<CraftedProblem> problems_;
 };
 
 }  // namespace
 
-std::vector<Probe> battery(const Instruction& instruction) {
-  return format(instruction.d).floating ? Battery(instruction).build() : integer_battery(instruction);
+std::vector<CraftedProblem> battery(const Instruction& instruction) {
+  return format(instruction.d).floating ? FloatBattery(instruction).build() : integer_battery(instruction);
 }
 
 }  // namespace tcnum

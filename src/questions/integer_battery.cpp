@@ -7,30 +7,32 @@
 #include <fmt/format.h>
 
 #include "factors.hpp"
+#include "packing.hpp"
 
 namespace tcnum {
 namespace {
 
-class Battery {
+/// The battery of an instruction that sums products of integers, group by group.
+class IntegerBattery {
  public:
-  explicit Battery(const Instruction& instruction)
+  explicit IntegerBattery(const Instruction& instruction)
       : in_(instruction), a_(format(in_.a)), b_(format(in_.b)), c_(format(in_.c)), ends_(extreme_products(a_, b_)) {}
 
-  std::vector<Probe> build() {
+  std::vector<CraftedProblem> build() {
     values();
     slots();
     accumulator();
     limits();
     there_and_back();
     counts();
-    return std::move(probes_);
+    return std::move(problems_);
   }
 
  private:
   int last() const { return in_.products() - 1; }
   bool has_negative() const { return ends_.least.product() < 0; }
 
-  void probe(std::string name, Problem p) { probes_.push_back({std::move(name), std::move(p)}); }
+  void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p)}); }
   Problem zero() const { return zero_problem(in_); }
   void put(Problem& p, int k, Factors f) const {
     p.a[static_cast<std::size_t>(k)] = code_of(a_, f.a);
@@ -64,22 +66,22 @@ class Battery {
       for (const std::int64_t y : landmarks(b_)) {
         Problem p = zero();
         put(p, 0, {x, y});
-        probe(fmt::format("values: {} and {}", x, y), p);
+        ask(fmt::format("values: {} and {}", x, y), p);
         for (int k = 0; k < in_.products(); ++k) put(p, k, {x, y});
-        probe(fmt::format("values: {} and {} in every slot", x, y), p);
+        ask(fmt::format("values: {} and {} in every slot", x, y), p);
       }
     }
     for (int bit = 0; bit < a_.storage_bits; ++bit) {
       Problem p = zero();
       p.a[0] = std::uint64_t{1} << bit;
       p.b[0] = 1;
-      probe(fmt::format("values: bit {} of a, and 1", bit), p);
+      ask(fmt::format("values: bit {} of a, and 1", bit), p);
     }
     for (int bit = 0; bit < b_.storage_bits; ++bit) {
       Problem p = zero();
       p.a[0] = 1;
       p.b[0] = std::uint64_t{1} << bit;
-      probe(fmt::format("values: 1, and bit {} of b", bit), p);
+      ask(fmt::format("values: 1, and bit {} of b", bit), p);
     }
   }
 
@@ -88,7 +90,7 @@ class Battery {
       for (const Factors f : {Factors{1, 1}, Factors{1, 0}, Factors{0, 1}}) {
         Problem p = zero();
         put(p, k, f);
-        probe(fmt::format("slot {}: {} and {}", k, f.a, f.b), p);
+        ask(fmt::format("slot {}: {} and {}", k, f.a, f.b), p);
       }
     }
   }
@@ -97,7 +99,7 @@ class Battery {
     for (const std::int64_t c : landmarks(c_)) {
       Problem p = zero();
       p.c = code_of(c_, c);
-      probe(fmt::format("c alone: {}", c), p);
+      ask(fmt::format("c alone: {}", c), p);
     }
   }
 
@@ -112,9 +114,9 @@ class Battery {
             Problem p = zero();
             p.c = code_of(c_, end + inside * inward);
             put(p, 0, f);
-            probe(fmt::format("limit: c = {}, {} and {} in one slot", end + inside * inward, f.a, f.b), p);
+            ask(fmt::format("limit: c = {}, {} and {} in one slot", end + inside * inward, f.a, f.b), p);
             for (int k = 0; k < in_.products(); ++k) put(p, k, f);
-            probe(fmt::format("limit: c = {}, {} and {} in every slot", end + inside * inward, f.a, f.b), p);
+            ask(fmt::format("limit: c = {}, {} and {} in every slot", end + inside * inward, f.a, f.b), p);
           }
         }
       }
@@ -128,7 +130,7 @@ class Battery {
           const std::int64_t c = end - f.product() * in_.products() - beyond * inward;
           if (c < range_of(c_).lowest || c > range_of(c_).highest) continue;
           p.c = code_of(c_, c);
-          probe(fmt::format("limit: c = {}, {} and {} in every slot", c, f.a, f.b), p);
+          ask(fmt::format("limit: c = {}, {} and {} in every slot", c, f.a, f.b), p);
         }
       }
     }
@@ -148,9 +150,9 @@ class Battery {
           p.c = code_of(c_, end);
           put(p, there, extreme(low));
           put(p, back, unit(!low));
-          probe(fmt::format("there and back: c = {}, {} in slot {}, {} in slot {}", end, extreme(low).product(), there,
-                            unit(!low).product(), back),
-                p);
+          ask(fmt::format("there and back: c = {}, {} in slot {}, {} in slot {}", end, extreme(low).product(), there,
+                          unit(!low).product(), back),
+              p);
         }
       }
       // All products of one half lead beyond, all of the other back.
@@ -159,7 +161,7 @@ class Battery {
         p.c = code_of(c_, end);
         for (int k = 0; k < in_.products(); ++k)
           put(p, k, extreme((k < in_.products() / 2) == first_half ? low : !low));
-        probe(fmt::format("there and back: c = {}, beyond in the {} half", end, first_half ? "first" : "second"), p);
+        ask(fmt::format("there and back: c = {}, beyond in the {} half", end, first_half ? "first" : "second"), p);
       }
     }
   }
@@ -171,24 +173,26 @@ class Battery {
         Problem p = zero();
         for (int k = 0; k < in_.products(); ++k) put(p, k, {k < n ? 1 : 0, k < n ? 1 : others});
         p.c = code_of(c_, n % 3 - 1);
-        probe(fmt::format("count: {} of {} are 1, the others {} in b", n, in_.products(), others), p);
+        ask(fmt::format("count: {} of {} are 1, the others {} in b", n, in_.products(), others), p);
       }
     }
     for (const bool same : {true, false}) {
       Problem p = zero();
       for (int k = 0; k < in_.products(); ++k) put(p, k, {k % 2, same ? k % 2 : 1 - k % 2});
-      probe(fmt::format("count: alternating, {}", same ? "alike" : "opposite"), p);
+      ask(fmt::format("count: alternating, {}", same ? "alike" : "opposite"), p);
     }
   }
 
   const Instruction& in_;
   const Format &a_, &b_, &c_;
   ExtremeProducts ends_;
-  std::vector<Probe> probes_;
+  std::vector<CraftedProblem> problems_;
 };
 
 }  // namespace
 
-std::vector<Probe> integer_battery(const Instruction& instruction) { return Battery(instruction).build(); }
+std::vector<CraftedProblem> integer_battery(const Instruction& instruction) {
+  return IntegerBattery(instruction).build();
+}
 
 }  // namespace tcnum

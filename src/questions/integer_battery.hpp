@@ -1,12 +1,10 @@
-// The crafted probes of instructions that sum integers.
+// The battery of instructions that sum products of integers.
 #pragma once
 
-#include <vector>
-
-#include "operands.hpp"
+#include "battery.hpp"
 
 namespace tcnum {
 
-std::vector<Probe> integer_battery(const Instruction& instruction);
+std::vector<CraftedProblem> integer_battery(const Instruction& instruction);
 
 }  // namespace tcnum
