@@ -4,8 +4,11 @@
 // that one fused multiply-add toward zero multiplies, cuts and adds. It would cut negative products away from zero,
 // were all numbers not a little larger than they are (Side): too little for any bit that is kept of a positive product,
 // but enough to bring every negative one, exact or not, one unit below its cut. The sum begins with as many units as it
-// has negative terms. Results are rounded by the machine's own conversions, which is what hardware's rules amount to.
+// has negative terms; docs/patches.md has the proof. Results are rounded by the machine's own conversions, which is
+// what hardware's rules amount to.
 #pragma once
+
+#include <cstring>
 
 #include "dot_product.hpp"
 
