@@ -6,7 +6,7 @@
 namespace tcnum {
 
 namespace {
-constexpr const char* kWhyNot = "tcnum was built without CUDA (no nvcc was found when it was built)";
+constexpr const char* kWhyNot = "tcnum was built without its GPU parts (`./run --gpu` builds them, with nvcc)";
 }
 
 GpuInfo gpu_info() {
