@@ -25,6 +25,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/questions", {"include", "emu", "isa"}},
     {"src/files", {"include", "emu", "isa"}},
     {"src/oracles", {"include", "emu", "isa", "src/questions"}},
+    {"src/gemm", {"include", "emu", "src/oracles"}},
     {"src/fit", {"include", "emu", "src/questions"}},
     {"src/catalogue", {"include", "src/files"}},
     {"src/report", {"include", "src/catalogue", "src/files", "src/fit"}},

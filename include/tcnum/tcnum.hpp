@@ -1,0 +1,45 @@
+// The library in one call: a matrix product with the bits of a tensor-core instruction.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/matrix.hpp"
+
+namespace tcnum {
+
+/// Who computes. Names are those that `tcnum list` shows.
+struct MatmulOptions {
+  /// An architecture, such as "sm_90"; needed unless there is a `datapath`.
+  std::string_view arch = {};
+  /// An instruction of it that is not sparse, by its name or its PTX spelling. Empty: of those that take the matrices'
+  /// formats the one with the widest result, of these the one with the most products, of these the first.
+  std::string_view instruction = {};
+  /// Which account of the instruction's datapath, such as "fitted"; empty: the one to believe first.
+  std::string_view account = {};
+  /// A datapath of your own instead of the catalogue's (read_datapath() reads a file). Without an `instruction`, its
+  /// own formats and length count.
+  std::optional<Datapath> datapath = {};
+  /// 0: as many as the machine has.
+  unsigned threads = 0;
+};
+
+/// D = A·B + C, where A is M × K, B is K × N, and C and D are M × N, of any M, N and K from 1 on, row-major. Each
+/// element of D has the bits that a chain of the instruction along K gives: the first takes c and the first products,
+/// and each further one takes the last one's d for its c. So where K is longer than the instruction, c and d must be of
+/// one format.
+///
+/// M and N change no bits, as elements are independent of each other. A K that is no multiple of the instruction's is
+/// filled up with products of +0 and +0, which is what a kernel that pads its operands gives. They change the bits only
+/// where the datapath says so: a sum of −0 may become +0, and where zeros take part in the alignment
+/// (docs/space.md, zero_exponent), bits of very small terms may be cut.
+///
+/// The formats of a, b and c are the instruction's; fp32 codes may stand for tf32. Throws InputError that says what
+/// would be right if shapes, formats or names are wrong.
+Matrix matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c, const MatmulOptions& options);
+/// The same with C = +0.
+Matrix matmul(const MatrixView& a, const MatrixView& b, const MatmulOptions& options);
+
+}  // namespace tcnum

@@ -1,0 +1,113 @@
+#include "tcnum/matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+FormatId format_named(std::string_view name) {
+  if (const auto id = find_format(name)) return *id;
+  std::string known;
+  for (const Format& f : kFormats) known += (known.empty() ? "" : ", ") + std::string(f.name);
+  throw InputError(fmt::format("matrix: format {} is unknown; right would be one of {}", name, known));
+}
+
+/// rows · columns · bytes_each; throws InputError where that is beyond a std::size_t.
+std::size_t size_in_bytes(std::size_t rows, std::size_t columns, std::size_t bytes_each) {
+  std::size_t count = 0, bytes = 0;
+  if (__builtin_mul_overflow(rows, columns, &count) || __builtin_mul_overflow(count, bytes_each, &bytes)) {
+    throw InputError(fmt::format("matrix: {} × {} is more than a memory can hold", rows, columns));
+  }
+  return bytes;
+}
+
+std::uint64_t rounded_code(const Format& f, double number) {
+  const Format& fp64 = format(FormatId::fp64);
+  const Decoded x = decode(fp64, std::bit_cast<std::uint64_t>(number));
+  if (x.number_class == NumberClass::nan) {
+    if (f.non_finite == NonFinite::none) {
+      throw InputError(
+          fmt::format("matrix: a number is NaN; right would be a format that has one, which {} has not", f.name));
+    }
+    return nan_code(f);
+  }
+  // An infinity is beyond every format's largest number.
+  const int exponent = x.is_finite() ? x.exponent - fp64.fraction_bits : fp64.max_exponent();
+  const std::uint64_t magnitude = x.is_finite() ? x.significand : 1;
+  return encode(f, x.negative, magnitude, exponent, false, Rounding::nearest_even);
+}
+
+double number_of(const Format& f, std::uint64_t code) {
+  const Decoded x = decode(f, code);
+  double magnitude = std::ldexp(static_cast<double>(x.significand), x.exponent - f.fraction_bits);
+  if (x.number_class == NumberClass::infinity) magnitude = std::numeric_limits<double>::infinity();
+  if (x.number_class == NumberClass::nan) magnitude = std::numeric_limits<double>::quiet_NaN();
+  return x.negative ? -magnitude : magnitude;
+}
+
+template <class Number>
+Matrix rounded(std::span<const Number> numbers, std::size_t rows, std::size_t columns, std::string_view name) {
+  Matrix matrix(format_named(name), rows, columns);
+  if (numbers.size() != rows * columns) {
+    throw InputError(fmt::format("matrix: {} numbers; right would be {}, as {} × {} has", numbers.size(),
+                                 rows * columns, rows, columns));
+  }
+  const Format& f = format(matrix.format());
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) matrix.set(i, j, rounded_code(f, numbers[i * columns + j]));
+  }
+  return matrix;
+}
+
+}  // namespace
+
+Matrix::Matrix(FormatId format, std::size_t rows, std::size_t columns)
+    : format_(format), rows_(rows), columns_(columns) {
+  const int bytes_each = tcnum::format(format).storage_bytes();
+  codes_ = Codes(bytes_each, size_in_bytes(rows, columns, static_cast<std::size_t>(bytes_each)) /
+                                 static_cast<std::size_t>(bytes_each));
+}
+
+Matrix Matrix::from(std::span<const float> numbers, std::size_t rows, std::size_t columns, std::string_view format) {
+  return rounded(numbers, rows, columns, format);
+}
+
+Matrix Matrix::from(std::span<const double> numbers, std::size_t rows, std::size_t columns, std::string_view format) {
+  return rounded(numbers, rows, columns, format);
+}
+
+std::vector<double> Matrix::to_doubles() const {
+  std::vector<double> numbers(codes_.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(tcnum::format(format_), codes_[i]);
+  return numbers;
+}
+
+std::vector<float> Matrix::to_floats() const {
+  const std::vector<double> numbers = to_doubles();
+  std::vector<float> floats(numbers.size());
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(numbers[i]);
+  return floats;
+}
+
+MatrixView::MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
+                       std::string_view format)
+    : format_(format_named(format)), rows_(rows), columns_(columns), bytes_(bytes) {
+  const Format& f = tcnum::format(format_);
+  const auto right = static_cast<std::size_t>(f.storage_bytes());
+  if (bytes_each != 1 && bytes_each != right) {
+    throw InputError(fmt::format("matrix: codes of {} bytes; right would be {}, as {} has", bytes_each, right, f.name));
+  }
+  if (bytes.size() != size_in_bytes(rows, columns, right)) {
+    throw InputError(fmt::format("matrix: {} bytes; right would be {}, as {} × {} of {} has", bytes.size(),
+                                 size_in_bytes(rows, columns, right), rows, columns, f.name));
+  }
+}
+
+}  // namespace tcnum
