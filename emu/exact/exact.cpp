@@ -149,11 +149,15 @@ class Evaluation {
   Value scale(Value v, int k) const {
     const OperandRule rule{n_.scales->format, Subnormals::kept, SubnormalExponent::minimum};
     const auto block = static_cast<std::size_t>(k / n_.scales->block_k);
-    v = multiply(v, operand(rule, sa_[block], NanOperand::a));
-    return multiply(v, operand(rule, sb_[block], NanOperand::b));
+    for (const std::uint64_t code : {sa_[block], sb_[block]}) {
+      if (v.kind == Kind::nan) return v;
+      const Value scale = operand(rule, code, NanOperand::a);
+      v = scale.kind == Kind::nan ? generated_nan() : multiply(v, scale);
+    }
+    return v;
   }
 
-  /// A NaN that no operand brought: ranks behind all that one did.
+  /// A NaN that no operand of a, b or c brought: ranks behind all that one did.
   Value generated_nan() const { return make_nan(n_.nan.code, 3); }
 
   Value term(const Term& t, const std::vector<Value>& results) const {
@@ -194,7 +198,9 @@ class Evaluation {
         traced->terms.push_back({node.terms[i], traced_number(terms[i]), traced_number(terms[i])});
       }
     }
-    if (const auto special = special_sum(terms)) return *special;
+    if (const auto special = special_sum(terms)) {
+      return unit.scaled ? scale(*special, node.terms.front().index) : *special;
+    }
 
     Value total;
     bool aligned_any = false;
