@@ -38,7 +38,8 @@ inline ZeroExponent random_zero_exponent(FormatId result) {
 
 inline Unit random_unit(FormatId result) {
   Unit u;
-  u.fraction_bits = *rc::gen::weightedOneOf<int>({{3, rc::gen::inRange(4, 45)}, {1, rc::gen::inRange(45, 100)}, {1, rc::gen::just(kExact)}});
+  u.fraction_bits = *rc::gen::weightedOneOf<int>(
+      {{3, rc::gen::inRange(4, 45)}, {1, rc::gen::inRange(45, 100)}, {1, rc::gen::just(kExact)}});
   if (*rc::gen::inRange(0, 6) == 0) u.first_fraction_bits = *rc::gen::inRange(4, 60);
   if (*rc::gen::inRange(0, 6) == 0) u.drop_below = *rc::gen::inRange(0, 40);
   u.align_rounding = *any_rounding();
@@ -57,13 +58,8 @@ inline Unit random_unit(FormatId result) {
   return u;
 }
 
-/// A random tree over k products and c: repeatedly joins random groups of terms under random units.
-inline Tree random_tree(int k, int units) {
-  Tree tree;
-  tree.k = k;
-  std::vector<Term> open;
-  for (int i = 0; i < k; ++i) open.push_back({Term::Kind::product, i});
-  if (*rc::gen::inRange(0, 10) != 0) open.push_back({Term::Kind::accumulator, 0});
+/// Joins random groups of terms under random units, from `first_unit` to `end_unit` − 1, until one node is left.
+inline void join_terms(Tree& tree, const std::vector<Term>& open, int first_unit, int end_unit) {
   const auto order = *rc::gen::container<std::vector<std::uint32_t>>(open.size(), rc::gen::arbitrary<std::uint32_t>());
   std::vector<std::size_t> index(open.size());
   std::iota(index.begin(), index.end(), 0);
@@ -75,14 +71,25 @@ inline Tree random_tree(int k, int units) {
     const int most = static_cast<int>(shuffled.size());
     const int count = *rc::gen::inRange(few_nodes ? std::max(2, most / 2) : 2, std::max(3, most + 1));
     Node node;
-    node.unit = *rc::gen::inRange(0, units);
+    node.unit = *rc::gen::inRange(first_unit, end_unit);
     const auto end = shuffled.begin() + std::min(count, most);
     node.terms.assign(shuffled.begin(), end);
     shuffled.erase(shuffled.begin(), end);
     tree.nodes.push_back(node);
     shuffled.push_back({Term::Kind::node, static_cast<int>(tree.nodes.size()) - 1});
-    if (shuffled.size() == 1) return tree;
+    if (shuffled.size() == 1) return;
   }
+}
+
+/// A random tree over k products and, mostly, c.
+inline Tree random_tree(int k, int units) {
+  Tree tree;
+  tree.k = k;
+  std::vector<Term> open;
+  for (int i = 0; i < k; ++i) open.push_back({Term::Kind::product, i});
+  if (*rc::gen::inRange(0, 10) != 0) open.push_back({Term::Kind::accumulator, 0});
+  join_terms(tree, open, 0, units);
+  return tree;
 }
 
 /// Drops units that no node uses and numbers the rest in order.
@@ -139,8 +146,8 @@ inline Datapath random_datapath() {
   if (*rc::gen::inRange(0, 3) == 0) {
     d.numerics.nan.propagate = true;
     using enum NanOperand;
-    d.numerics.nan.order = *rc::gen::elementOf(std::vector<std::array<NanOperand, 3>>{
-        {a, b, c}, {a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}});
+    d.numerics.nan.order = *rc::gen::elementOf(
+        std::vector<std::array<NanOperand, 3>>{{a, b, c}, {a, c, b}, {b, a, c}, {b, c, a}, {c, a, b}, {c, b, a}});
   }
   d.tree = random_tree(*rc::gen::elementOf(std::vector<int>{1, 2, 4, 8, 16, 32}), units);
   drop_unused_units(d, units);
@@ -160,15 +167,32 @@ inline Datapath random_fma_chain() {
   Unit& unit = n.units[0];
   const bool other = *rc::gen::element(false, false, true);
   switch (other ? *rc::gen::inRange(0, 8) : -1) {
-    case 0: step.rounding = Rounding::nearest_away; break;
-    case 1: step.overflow = *rc::gen::element(Overflow::infinity, Overflow::max_finite); break;
-    case 2: step.subnormals = Subnormals::flushed; break;
-    case 3: step.fraction_bits = 51; break;
-    case 4: unit.zero_sign = ZeroSign::positive; break;
-    case 5: unit.underflow_sign = UnderflowSign::positive; break;
-    case 6: n.a.subnormals = Subnormals::flushed; break;
-    case 7: n.product.infinite_from = 1000; break;
-    default: break;
+    case 0:
+      step.rounding = Rounding::nearest_away;
+      break;
+    case 1:
+      step.overflow = *rc::gen::element(Overflow::infinity, Overflow::max_finite);
+      break;
+    case 2:
+      step.subnormals = Subnormals::flushed;
+      break;
+    case 3:
+      step.fraction_bits = 51;
+      break;
+    case 4:
+      unit.zero_sign = ZeroSign::positive;
+      break;
+    case 5:
+      unit.underflow_sign = UnderflowSign::positive;
+      break;
+    case 6:
+      n.a.subnormals = Subnormals::flushed;
+      break;
+    case 7:
+      n.product.infinite_from = 1000;
+      break;
+    default:
+      break;
   }
   unit.result = {step};
   d.tree.k = *rc::gen::inRange(1, 17);
@@ -215,12 +239,15 @@ inline Datapath random_integer_datapath() {
   const int units = *rc::gen::inRange(1, 4);
   for (int u = 0; u < units; ++u) {
     Unit& unit = n.units[static_cast<std::size_t>(u)];
-    if (odd) unit.fraction_bits = *rc::gen::weightedOneOf<int>({{1, rc::gen::inRange(0, 40)}, {1, rc::gen::just(kExact)}});
+    if (odd)
+      unit.fraction_bits = *rc::gen::weightedOneOf<int>({{1, rc::gen::inRange(0, 40)}, {1, rc::gen::just(kExact)}});
     unit.align_rounding = *any_rounding();
     RoundStep first = random_integer_step(n.result, false);
     if (odd) first.fraction_bits = std::max(0, first.fraction_bits - *rc::gen::inRange(0, 4));
-    if (*rc::gen::arbitrary<bool>()) unit.result = {first, random_integer_step(n.result, true)};
-    else unit.result = {random_integer_step(n.result, *rc::gen::arbitrary<bool>())};
+    if (*rc::gen::arbitrary<bool>())
+      unit.result = {first, random_integer_step(n.result, true)};
+    else
+      unit.result = {random_integer_step(n.result, *rc::gen::arbitrary<bool>())};
   }
   d.tree = random_tree(*rc::gen::elementOf(std::vector<int>{1, 2, 4, 8, 32, 128}), units);
   if (*rc::gen::arbitrary<bool>()) {  // intermediate sums need no step
@@ -245,7 +272,8 @@ inline std::uint64_t random_code(const Format& f, std::uint64_t random, double c
   const int low = f.min_exponent() - f.fraction_bits, high = f.max_exponent();
   const int spread = 2 + static_cast<int>((random >> 6) % 24);
   const int middle = low + static_cast<int>(centre * (high - low));
-  const int exponent = std::clamp(middle - spread / 2 + static_cast<int>((bits >> 40) % static_cast<std::uint64_t>(spread)), low, high);
+  const int exponent =
+      std::clamp(middle - spread / 2 + static_cast<int>((bits >> 40) % static_cast<std::uint64_t>(spread)), low, high);
   // One bit; few bits, of which products are exact in every format; as many as there are.
   const std::uint64_t significand = kind < 10 ? 1 : kind < 22 ? (bits & 0xffffff) | 1 : bits | std::uint64_t{1} << 63;
   const int width = kind < 10 ? 0 : kind < 22 ? 23 : 63;
@@ -254,7 +282,8 @@ inline std::uint64_t random_code(const Format& f, std::uint64_t random, double c
 
 inline Tiles random_tiles(const Datapath& d, std::size_t count, std::size_t m, std::size_t n) {
   const auto& x = d.numerics;
-  Tiles tiles = make_tiles(x.a.format, x.b.format, x.c.format, x.result, count, m, n, static_cast<std::size_t>(d.tree.k));
+  Tiles tiles =
+      make_tiles(x.a.format, x.b.format, x.c.format, x.result, count, m, n, static_cast<std::size_t>(d.tree.k));
   std::uint64_t state = *rc::gen::arbitrary<std::uint64_t>();
   const double a_centre = *rc::gen::inRange(0, 101) / 100.0, b_centre = *rc::gen::inRange(0, 101) / 100.0;
   double c_centre = *rc::gen::inRange(0, 101) / 100.0;

@@ -1,0 +1,283 @@
+// The exact emulator equals a second implementation of docs/datapath.md (tests/reference), bit for bit, on datapaths
+// and operands from all of the page's range, and on every datapath of the catalogue and of docs/datapaths.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "reference/any_datapath.hpp"
+#include "reference/edge_problems.hpp"
+#include "reference/reference.hpp"
+#include "reference/values.hpp"
+
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/exact.hpp"
+
+namespace tcnum {
+namespace {
+
+using reference::Event;
+using reference::Tally;
+using test::EdgeProblems;
+using test::ScaledProblem;
+
+std::uint64_t by_reference(const Datapath& d, const ScaledProblem& p, Tally& tally) {
+  return reference::dot(d, p.a, p.b, p.c, p.sa, p.sb, tally);
+}
+std::uint64_t by_emulator(const Datapath& d, const ScaledProblem& p) {
+  return emulate_exact(d, p.a, p.b, p.c, p.sa, p.sb);
+}
+
+bool differ(const Datapath& d, const ScaledProblem& p) {
+  Tally unused;
+  return by_reference(d, p, unused) != by_emulator(d, p);
+}
+
+/// What is left of a disagreement when all that it does not need is taken away: rules become the usual ones, operands
+/// zero, scales one, significands short.
+class Simplification {
+ public:
+  Simplification(const Datapath& datapath, const ScaledProblem& problem) : datapath_(datapath), problem_(problem) {
+    simplify_numerics();
+    simplify_problem();
+    simplify_numerics();
+  }
+  const Datapath& datapath() const { return datapath_; }
+  const ScaledProblem& problem() const { return problem_; }
+
+ private:
+  /// Gives a part of the datapath or of the problem a simpler value, if the two implementations still differ then.
+  template <class T>
+  void simplify(T& part, const T& simple) {
+    if (part == simple) return;
+    const T before = std::exchange(part, simple);
+    try {
+      validate(datapath_);
+      if (differ(datapath_, problem_)) return;
+    } catch (const InputError&) {
+    }
+    part = before;
+  }
+
+  void simplify_steps(RoundSteps& steps) {
+    for (int i = 0; i < steps.count; ++i) {
+      RoundSteps without = steps;
+      std::copy(without.step.begin() + i + 1, without.step.end(), without.step.begin() + i);
+      --without.count;
+      simplify(steps, without);
+    }
+    for (int i = 0; i < steps.count; ++i) {
+      RoundStep& s = steps.step[static_cast<std::size_t>(i)];
+      const RoundStep usual;
+      simplify(s, round_to(format(datapath_.numerics.result), Rounding::toward_zero));
+      simplify(s.from_alignment, usual.from_alignment);
+      simplify(s.min_exponent, usual.min_exponent);
+      simplify(s.max_exponent, usual.max_exponent);
+      simplify(s.rounding, usual.rounding);
+      simplify(s.subnormals, usual.subnormals);
+      simplify(s.overflow, usual.overflow);
+      simplify(s.twos_complement, usual.twos_complement);
+    }
+  }
+
+  void simplify_numerics() {
+    Numerics& n = datapath_.numerics;
+    const ProductRule usual_product;
+    simplify(n.product, usual_product);
+    simplify(n.product.exponent, usual_product.exponent);
+    simplify(n.product.infinite_from, usual_product.infinite_from);
+    simplify_steps(n.product.round);
+    for (OperandRule* operand : {&n.a, &n.b, &n.c}) {
+      simplify(operand->subnormals, Subnormals::kept);
+      simplify(operand->subnormal_exponent, SubnormalExponent::minimum);
+    }
+    simplify(n.nan, NanRule{n.nan.code});
+    for (std::size_t u = 0; u < datapath_.unit_names.size(); ++u) {
+      Unit& unit = n.units[u];
+      const Unit usual;
+      simplify(unit.result, usual.result);
+      simplify_steps(unit.result);
+      simplify(unit.fraction_bits, usual.fraction_bits);
+      simplify(unit.first_fraction_bits, usual.first_fraction_bits);
+      simplify(unit.drop_below, usual.drop_below);
+      simplify(unit.align_rounding, usual.align_rounding);
+      simplify(unit.zero_exponent, usual.zero_exponent);
+      simplify(unit.zero_sign, usual.zero_sign);
+      simplify(unit.underflow_sign, usual.underflow_sign);
+    }
+  }
+
+  void simplify_significand(FormatId id, std::uint64_t& code) {
+    const Format& f = format(id);
+    for (int bit = 0; bit < f.fraction_bits; ++bit)
+      simplify(code, code & ~(std::uint64_t{1} << (bit + f.padding_bits)));
+  }
+
+  void simplify_problem() {
+    const Numerics& n = datapath_.numerics;
+    ScaledProblem& p = problem_;
+    for (std::size_t i = 0; i < p.a.size(); ++i) {
+      simplify(p.a[i], std::uint64_t{0});
+      simplify(p.b[i], std::uint64_t{0});
+    }
+    simplify(p.c, std::uint64_t{0});
+    if (n.scales) {
+      const std::uint64_t one = encode(format(n.scales->format), false, 1, 0, false, Rounding::toward_zero);
+      for (std::uint64_t& code : p.sa) simplify(code, one);
+      for (std::uint64_t& code : p.sb) simplify(code, one);
+    }
+    for (std::size_t i = 0; i < p.a.size(); ++i) {
+      simplify_significand(n.a.format, p.a[i]);
+      simplify_significand(n.b.format, p.b[i]);
+    }
+    simplify_significand(n.c.format, p.c);
+  }
+
+  Datapath datapath_;
+  ScaledProblem problem_;
+};
+
+std::string text_of(FormatId format, std::uint64_t code) {
+  const reference::Value v = reference::value_of(format, code);
+  if (v.kind == reference::Value::Kind::nan) return fmt::format("{:#x} (NaN)", code);
+  if (v.kind == reference::Value::Kind::infinite) return fmt::format("{:#x} ({}infinity)", code, v.negative ? "-" : "");
+  return fmt::format("{:#x} ({}{:a})", code, v.number == 0 && v.negative ? "-" : "", v.number.convert_to<double>());
+}
+
+/// All that is needed to see why the two do not agree.
+std::string account(const Datapath& d, const ScaledProblem& p) {
+  const Numerics& n = d.numerics;
+  Tally unused;
+  std::string text = to_json(d).dump() + "\nreference " + text_of(n.result, by_reference(d, p, unused)) +
+                     ", exact emulator " + text_of(n.result, by_emulator(d, p)) + "\nc = " + text_of(n.c.format, p.c);
+  for (std::size_t k = 0; k < p.a.size(); ++k) {
+    if (p.a[k] == 0 && p.b[k] == 0) continue;
+    text += fmt::format("\n{}: {} * {}", k, text_of(n.a.format, p.a[k]), text_of(n.b.format, p.b[k]));
+  }
+  for (std::size_t i = 0; i < p.sa.size(); ++i) {
+    text += fmt::format("\nscales of block {}: {}, {}", i, text_of(n.scales->format, p.sa[i]),
+                        text_of(n.scales->format, p.sb[i]));
+  }
+  return text;
+}
+
+/// What went by, and where the two did not agree.
+struct Comparison {
+  Tally tally;
+  std::vector<std::string> disagreements;
+
+  void compare(const Datapath& datapath, const ScaledProblem& problem) {
+    if (by_reference(datapath, problem, tally) == by_emulator(datapath, problem)) return;
+    const Simplification simple(datapath, problem);
+    disagreements.push_back(account(simple.datapath(), simple.problem()));
+  }
+
+  /// Fails if there were any, and shows the shortest.
+  void expect_agreement() {
+    std::ranges::sort(disagreements, {}, &std::string::size);
+    EXPECT_EQ(disagreements.size(), 0u);
+    for (std::size_t i = 0; i < std::min<std::size_t>(disagreements.size(), 3); ++i) ADD_FAILURE() << disagreements[i];
+  }
+};
+
+TEST(Reference, ReadsAndWritesCodesAsFormatsDo) {
+  std::mt19937_64 random(1);
+  for (const Format& f : kFormats) {
+    const bool small = f.storage_bits <= 16;
+    const std::uint64_t count = small ? f.code_mask() + 1 : 3000;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t code = small ? i : random() & f.code_mask();
+      const Decoded d = decode(f, code);
+      const reference::Value v = reference::value_of(f.id, code);
+      using Kind = reference::Value::Kind;
+      ASSERT_EQ(v.kind == Kind::nan, d.number_class == NumberClass::nan) << f.name << " " << code;
+      ASSERT_EQ(v.kind == Kind::infinite, d.number_class == NumberClass::infinity) << f.name << " " << code;
+      if (v.kind == Kind::nan) continue;
+      ASSERT_EQ(v.negative, d.negative) << f.name << " " << code;
+      const std::uint64_t canonical = code >> f.padding_bits << f.padding_bits;
+      if (f.has_sign) {
+        ASSERT_EQ(reference::code_of(f.id, v), canonical) << f.name;
+      }
+      if (v.kind == Kind::infinite) continue;
+      const reference::Rational magnitude = d.significand * reference::power_of_two(d.exponent - f.fraction_bits);
+      ASSERT_EQ(abs(v.number), magnitude) << f.name << " " << code;
+    }
+  }
+}
+
+// By default of 4000 datapaths; RC_PARAMS=max_success=10000 takes 100 times as many.
+TEST(Reference, AgreesWithTheExactEmulatorOnAnyDatapath) {
+  constexpr int kDatapathsForEachSuccess = 40;
+  Comparison comparison;
+  std::map<FormatId, int> datapaths_with;
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess *= kDatapathsForEachSuccess;
+  params.disableShrinking = true;  // Simplification does it better
+  const auto result = rc::detail::checkTestable(
+      [&] {
+        const Datapath d = *test::any_datapath();
+        validate(d);
+        const Numerics& n = d.numerics;
+        for (const FormatId f : {n.a.format, n.b.format, n.c.format, n.result}) ++datapaths_with[f];
+        if (n.scales) ++datapaths_with[n.scales->format];
+        EdgeProblems problems(d, *rc::gen::arbitrary<std::uint64_t>());
+        for (int i = 0; i < 12; ++i) comparison.compare(d, problems.next());
+        RC_ASSERT(comparison.disagreements.size() < 20u);
+      },
+      rc::detail::TestMetadata{}, params);
+  std::ostringstream message;
+  rc::detail::printResultMessage(result, message);
+  EXPECT_TRUE(result.is<rc::detail::SuccessResult>()) << message.str();
+  comparison.expect_agreement();
+  if (params.maxSuccess < 100 * kDatapathsForEachSuccess) return;  // too few to reach every corner
+  for (const Format& f : kFormats) EXPECT_GE(datapaths_with[f.id], 20) << f.name;
+  for (std::size_t i = 0; i < kRoundingNames.size(); ++i) {
+    EXPECT_GE(comparison.tally.inexact[i], 500u) << kRoundingNames[i];
+  }
+  for (std::size_t i = 0; i < reference::kEventNames.size(); ++i) {
+    EXPECT_GE(comparison.tally.count[i], 20u) << reference::kEventNames[i];
+    RecordProperty(std::string(reference::kEventNames[i]), std::to_string(comparison.tally.count[i]));
+  }
+}
+
+TEST(Reference, AgreesWithTheExactEmulatorOnTheExamples) {
+  Comparison comparison;
+  int examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TCNUM_SOURCE_DIR "/docs/datapaths")) {
+    ++examples;
+    const Datapath d = read_datapath(entry.path().string());
+    EdgeProblems problems(d, 1);
+    for (int i = 0; i < 500; ++i) comparison.compare(d, problems.next());
+  }
+  EXPECT_GE(examples, 16);
+  comparison.expect_agreement();
+}
+
+TEST(Reference, AgreesWithTheExactEmulatorOnTheCatalogue) {
+  Comparison comparison;
+  std::vector<Datapath> seen;
+  for (const Arch& arch : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(arch.id)) {
+      if (std::ranges::find(seen, entry.datapath) != seen.end()) continue;
+      seen.push_back(entry.datapath);
+      EdgeProblems problems(entry.datapath, seen.size());
+      for (int i = 0; i < 100; ++i) comparison.compare(entry.datapath, problems.next());
+    }
+  }
+  EXPECT_GE(seen.size(), 100u);
+  comparison.expect_agreement();
+}
+
+}  // namespace
+}  // namespace tcnum
