@@ -193,6 +193,14 @@ class Evaluation {
   // "How it works"
 
   Quantity evaluate(const Node& node, const std::vector<Quantity>& terms) {
+    Quantity result = sum_of(node, terms);
+    // "nan": a NaN that a node makes is no operand's, yet to later nodes it is a term like c, whichever way it was made.
+    auto& payload = result.payload[static_cast<std::size_t>(NanOperand::c)];
+    if (result.is_nan() && !payload) payload = numerics_.nan.code;
+    return result;
+  }
+
+  Quantity sum_of(const Node& node, const std::vector<Quantity>& terms) {
     const Unit& unit = numerics_.units[static_cast<std::size_t>(node.unit)];
     if (const std::optional<Quantity> special = without_arithmetic(terms)) {
       return unit.scaled ? scaled(*special, node.terms.front().index) : *special;
@@ -403,7 +411,6 @@ class Evaluation {
     }
     if (candidates > 0) tally_.add(Event::nan_propagated);
     if (candidates > 1) tally_.add(Event::nan_of_several);
-    if (!chosen) chosen = numerics_.nan.code;
     return result;
   }
 
