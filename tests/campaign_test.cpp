@@ -11,7 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/record.hpp"
+#include "src/campaign/verifier.hpp"
 #include "tcnum/catalogue.hpp"
 
 namespace tcnum {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/verifier.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"

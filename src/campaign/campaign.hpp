@@ -1,63 +1,88 @@
-// Campaigns: streams of dot problems put through an instruction, each result compared with a datapath's, and remembered
-// by digests that a machine without the hardware can check.
+// Campaigns: streams cut into chunks, of which each is put through an instruction once, whatever interrupts the run.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "distribution.hpp"
-#include "tcnum/datapath.hpp"
-#include "tcnum/oracle.hpp"
+#include "stream.hpp"
+#include "verifier.hpp"
 
 namespace tcnum {
 
-/// What came of some tiles of a stream.
-struct StreamOutcome {
-  std::uint64_t digest = 0;             ///< of the oracle's results
-  std::uint64_t mismatches = 0;         ///< results that are not the datapath's
-  std::vector<std::uint64_t> examples;  ///< indices in the stream of some of them
+/// One chunk that was done.
+struct ChunkResult {
+  std::uint64_t digest = 0, mismatches = 0;
+  friend bool operator==(const ChunkResult&, const ChunkResult&) = default;
 };
 
-/// Compares an instruction with a datapath, tile by tile of a stream.
-class StreamVerifier {
- public:
-  virtual ~StreamVerifier() = default;
-
-  virtual StreamOutcome verify(Distribution distribution, std::uint64_t seed, std::uint64_t first_tile,
-                               std::uint64_t count) = 0;
-  /// What answers: see Oracle.
-  virtual std::string kind() const = 0;
-  virtual std::string device() const = 0;
-  virtual std::map<std::string, std::string> provenance() const = 0;
-};
-
-/// All on the GPU of that number: operands are made, answered and compared with the CUDA emulator there. Throws
-/// UnavailableError as make_gpu_oracle() does, and if the CUDA emulator cannot hold the datapath.
-std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& instruction, const Datapath& datapath,
-                                                         int device = 0);
-/// Whether make_gpu_stream_verifier() takes it, given a GPU that has the instruction.
-bool stream_runs_on_gpu(const Datapath& datapath);
-/// Operands and emulation on the CPU, on `threads` threads; any oracle. Without one the datapath answers for itself,
-/// which gives its digests.
-std::unique_ptr<StreamVerifier> make_cpu_stream_verifier(const Instruction& instruction, const Datapath& datapath,
-                                                         std::unique_ptr<Oracle> oracle, unsigned threads);
-
-/// Some consecutive problems of one stream, and the digests of the hardware's results, one for each `chunk` of them
-/// (the last may be of fewer).
-struct CampaignRecord {
-  std::string instruction;
+/// Consecutive problems of one instruction and distribution.
+struct StreamTask {
+  const Instruction* instruction = nullptr;
   Distribution distribution = Distribution::narrow;
-  std::uint64_t seed = 0, first = 0, count = 0, chunk = 0;
-  std::vector<std::uint64_t> digests;
-  std::string device, driver, cuda, date;
+  std::uint64_t seed = 0, first = 0, count = 0, chunk = 0;  ///< in problems, all whole tiles
+  std::vector<std::optional<ChunkResult>> chunks;
+
+  std::uint64_t first_of(std::size_t number) const { return first + number * chunk; }
+  std::uint64_t count_of(std::size_t number) const { return std::min(chunk, count - number * chunk); }
+  std::uint64_t done() const;        ///< problems in chunks that are done
+  std::uint64_t mismatches() const;  ///< of them
 };
 
-/// vectors/ARCH/campaigns.json. Reading throws InputError naming the file, the field and what would be right.
-std::vector<CampaignRecord> read_campaigns(const std::string& path);
-/// As text, for whoever writes the file. Records come in order: instruction, distribution, seed, first, device.
-std::string campaigns_text(std::vector<CampaignRecord> records);
+struct Disagreement {
+  const Instruction* instruction;
+  Distribution distribution;
+  std::uint64_t seed, index;
+  friend bool operator==(const Disagreement&, const Disagreement&) = default;
+};
+
+struct CampaignPlan {
+  std::vector<const Instruction*> instructions;
+  std::vector<Distribution> distributions;
+  std::uint64_t seed = 1;
+  std::uint64_t count = 0;              ///< of each instruction, over all random distributions; sweeps are whole
+  std::optional<std::uint64_t> chunk;   ///< problems, rounded up to whole tiles; none: 16 chunks a stream
+  std::uint64_t shard = 1, shards = 1;  ///< this one of so many parts of every stream
+};
+/// Sweeps that an instruction does not have are left out.
+std::vector<StreamTask> plan(const CampaignPlan& plan);
+
+class Campaign {
+ public:
+  /// Makes what verifies an instruction, for worker 0, 1, …; each worker is a thread.
+  using MakeVerifier = std::function<std::unique_ptr<StreamVerifier>(const Instruction&, std::size_t worker)>;
+
+  explicit Campaign(std::vector<StreamTask> tasks) : tasks_(std::move(tasks)) {}
+
+  /// What identifies the run beside its tasks (the datapaths, the architecture), for its checkpoint.
+  void set_identity(const nlohmann::ordered_json& identity);
+  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run. No file: nothing done.
+  void resume(const std::string& path);
+  /// The checkpoint at this moment.
+  std::string checkpoint() const;
+
+  /// Does what is left, until `stop`. Calls `progress` after each chunk, from one thread at a time.
+  void run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
+           const std::function<void()>& progress);
+
+  const std::vector<StreamTask>& tasks() const { return tasks_; }
+  const std::vector<Disagreement>& disagreements() const { return disagreements_; }
+  std::uint64_t done_now() const { return done_now_; }  ///< problems, since run() began
+  double multiply_adds_now() const { return multiply_adds_now_; }
+
+ private:
+  static constexpr std::size_t kMostDisagreements = 16;  ///< of each instruction
+
+  std::vector<StreamTask> tasks_;
+  std::vector<Disagreement> disagreements_;
+  std::string identity_ = "{}";
+  std::uint64_t done_now_ = 0;
+  double multiply_adds_now_ = 0;
+};
 
 }  // namespace tcnum

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <mutex>
 
-#include "campaign.hpp"
 #include "emu/parallel.hpp"
 #include "tcnum/emulator.hpp"
+#include "verifier.hpp"
 
 namespace tcnum {
 namespace {

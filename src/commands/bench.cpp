@@ -18,7 +18,7 @@
 #include "src/bench/printers.hpp"
 #include "src/bench/report.hpp"
 #include "src/bench/tensor.hpp"
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/record.hpp"
 #include "src/report/report.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"

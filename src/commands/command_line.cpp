@@ -11,7 +11,7 @@
 
 #include "commands.hpp"
 #include "output.hpp"
-#include "src/campaign/distribution.hpp"
+#include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
 

@@ -13,7 +13,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/record.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/report.hpp"

@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "names.hpp"
-#include "src/campaign/distribution.hpp"
+#include "src/campaign/stream.hpp"
 
 namespace tcnum {
 

@@ -11,7 +11,8 @@
 
 #include "interrupt.hpp"
 #include "output.hpp"
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/record.hpp"
+#include "src/campaign/verifier.hpp"
 #include "src/report/report.hpp"
 #include "tcnum/error.hpp"
 #include "verify.hpp"

@@ -14,7 +14,8 @@
 
 #include "interrupt.hpp"
 #include "output.hpp"
-#include "src/campaign/campaign_run.hpp"
+#include "src/campaign/campaign.hpp"
+#include "src/campaign/record.hpp"
 #include "src/fit/minimise.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/explain.hpp"
@@ -234,24 +235,26 @@ StreamRequest checked_request(const VerifyOptions& options) {
   return request;
 }
 
-/// The run of a request, with what its checkpoint has done already.
-CampaignRun planned_run(const VerifyOptions& options, const StreamRequest& request) {
-  CampaignRun run(plan(request.plan));
-  if (run.tasks().empty()) throw InputError("--distribution: none of the instructions has any of them, with this seed");
+/// The campaign of a request, with what its checkpoint has done already.
+Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& request) {
+  Campaign campaign(plan(request.plan));
+  if (campaign.tasks().empty())
+    throw InputError("--distribution: none of the instructions has any of them, with this seed");
   ordered_json identity = {{"arch", arch(request.arch).name}, {"from", options.from.empty() ? "gpu" : options.from}};
   for (const auto& [in, datapath] : request.datapaths) identity["datapaths"][in->name()] = to_json(datapath.datapath);
-  run.set_identity(identity);
-  if (!options.checkpoint.empty()) run.resume(options.checkpoint);
-  return run;
+  campaign.set_identity(identity);
+  if (!options.checkpoint.empty()) campaign.resume(options.checkpoint);
+  return campaign;
 }
 
 // --- The work.
 
-/// Saves the checkpoint now and then, and shows how far the run is.
-class RunObserver {
+/// Saves the checkpoint now and then, and shows how far the campaign is.
+class CampaignObserver {
  public:
-  RunObserver(const CampaignRun& run, std::string checkpoint) : run_(run), checkpoint_(std::move(checkpoint)) {
-    for (const StreamTask& task : run.tasks()) {
+  CampaignObserver(const Campaign& campaign, std::string checkpoint)
+      : campaign_(campaign), checkpoint_(std::move(checkpoint)) {
+    for (const StreamTask& task : campaign.tasks()) {
       total_ += task.count;
       before_ += task.done();
     }
@@ -260,11 +263,11 @@ class RunObserver {
   void after_chunk() {
     constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
     if (seconds_since(saved_) >= kWorkToSaving * save_seconds_) save();
-    const auto now = static_cast<double>(run_.done_now());
+    const auto now = static_cast<double>(campaign_.done_now());
     line_.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
                            count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
                            now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
-                           plural_text(run_.disagreements().size(), "disagreement")));
+                           plural_text(campaign_.disagreements().size(), "disagreement")));
   }
   void finish() {
     line_.clear();
@@ -276,12 +279,12 @@ class RunObserver {
  private:
   void save() {
     const auto begun = Clock::now();
-    if (!checkpoint_.empty()) write_text(checkpoint_, run_.checkpoint());
+    if (!checkpoint_.empty()) write_text(checkpoint_, campaign_.checkpoint());
     saved_ = Clock::now();
     save_seconds_ = seconds_since(begun);
   }
 
-  const CampaignRun& run_;
+  const Campaign& campaign_;
   std::string checkpoint_;
   ProgressLine line_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
@@ -297,9 +300,9 @@ struct StreamResult {
   std::uint64_t count = 0, mismatches = 0;
 };
 
-StreamResult result_of(const CampaignRun& run, const Instruction* in) {
+StreamResult result_of(const Campaign& campaign, const Instruction* in) {
   StreamResult result{in, {}};
-  for (const StreamTask& task : run.tasks()) {
+  for (const StreamTask& task : campaign.tasks()) {
     if (task.instruction != in) continue;
     result.tasks.push_back(task);
     result.count += task.done();
@@ -357,17 +360,17 @@ void keep_disagreements(const std::string& folder, const std::vector<Found>& fou
 
 /// Reports every instruction that had its turn, and gathers the records of its digests. Returns the mismatches.
 std::uint64_t report_results(const VerifyOptions& options, const StreamRequest& request, const Backend& backend,
-                             const CampaignRun& run, ordered_json& document, std::vector<CampaignRecord>& records) {
+                             const Campaign& campaign, ordered_json& document, std::vector<CampaignRecord>& records) {
   std::uint64_t mismatches = 0;
   for (const Instruction* in : request.plan.instructions) {
-    const StreamResult result = result_of(run, in);
+    const StreamResult result = result_of(campaign, in);
     if (result.count == 0) continue;  // interrupted before its turn
     mismatches += result.mismatches;
     const NamedDatapath& datapath = request.datapaths.at(in);
     const auto oracle = backend.oracle(*in);
     const Source source{oracle->kind(), oracle->device(), "", oracle->provenance()};
     std::vector<Found> found;
-    for (const Disagreement& each : run.disagreements()) {
+    for (const Disagreement& each : campaign.disagreements()) {
       if (each.instruction == in) found.push_back(shrink(each, datapath.datapath, *oracle));
     }
     for (const StreamTask& task : result.tasks) {
@@ -388,14 +391,14 @@ int verify_streams(const VerifyOptions& options) {
   const StreamRequest request = checked_request(options);
   const Backend backend(options, request.arch);
   for (const Instruction* in : request.plan.instructions) backend.check_fits(*in);
-  CampaignRun run = planned_run(options, request);
+  Campaign campaign = planned_campaign(options, request);
 
   const InterruptGuard guard;
   interrupted = false;
-  RunObserver observer(run, options.checkpoint);
-  run.run([&](const Instruction& in,
-              std::size_t worker) { return backend.verifier(in, request.datapaths.at(&in).datapath, worker); },
-          backend.workers(), interrupted, [&] { observer.after_chunk(); });
+  CampaignObserver observer(campaign, options.checkpoint);
+  campaign.run([&](const Instruction& in,
+                   std::size_t worker) { return backend.verifier(in, request.datapaths.at(&in).datapath, worker); },
+               backend.workers(), interrupted, [&] { observer.after_chunk(); });
   observer.finish();
   const double seconds = observer.seconds();
 
@@ -403,9 +406,10 @@ int verify_streams(const VerifyOptions& options) {
   document["seed"] = options.seed;
   document["instructions"] = ordered_json::array();
   std::vector<CampaignRecord> records;
-  const std::uint64_t mismatches = report_results(options, request, backend, run, document, records);
+  const std::uint64_t mismatches = report_results(options, request, backend, campaign, document, records);
   if (!options.record.empty()) write_records(options.record, records);
-  const double dots = static_cast<double>(run.done_now()) / seconds, multiply_adds = run.multiply_adds_now() / seconds;
+  const double dots = static_cast<double>(campaign.done_now()) / seconds,
+               multiply_adds = campaign.multiply_adds_now() / seconds;
   if (options.json != "-") {
     const std::uint64_t before = observer.done_before();
     say(fmt::format("{:.3g} dot products a second, {:.3g} multiply-adds emulated a second{}\n", dots, multiply_adds,

@@ -1,6 +1,7 @@
 // The CUDA emulator: a block evaluates one tile of a stream at a time, 64 columns after 64, and compares it with what
 // the hardware gave. The meaning is emu/gpu/dot_product.hpp's and emu/gpu/patch.hpp's; here is only where operands lie.
 #include "emu/gpu/patch.hpp"
+#include "src/campaign/stream/digest.hpp"
 #include "stream_kernels.hpp"
 #include "stream_launch.cuh"
 #include "stream_memory.cuh"

@@ -1,5 +1,5 @@
 // What takes the place of streams on a GPU in a program built without CUDA.
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/verifier.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 

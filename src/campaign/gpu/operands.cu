@@ -1,17 +1,18 @@
 // A block makes some tiles of a stream at a time: their frames first, a thread each, since a frame is one long chain of
 // random numbers; then their slots; then one tile after the other, a thread two elements, which share their random
-// numbers. Narrow formats, of which there are the most by far, have a form of their own (stream_narrow.hpp).
+// numbers. Formats of at most 32 bits, which most streams have, have a form of their own (codes32.hpp).
 #include <algorithm>
 
+#include "codes32.hpp"
+#include "src/campaign/stream/sweep.hpp"
 #include "stream_kernels.hpp"
 #include "stream_launch.cuh"
 #include "stream_memory.cuh"
-#include "stream_narrow.hpp"
 
 namespace tcnum {
 namespace {
 
-using stream::Role;
+using stream::Purpose;
 
 constexpr int kStreamThreads = 256;
 constexpr int kMostFrames = 8, kMostSlotsAtOnce = 512;
@@ -57,14 +58,14 @@ __device__ void store(void* codes, std::uint64_t index, int bytes, std::uint64_t
 /// A pattern that the instruction may have, for one group of a tile.
 __device__ SparseGroup::Pattern draw_pattern(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t tile,
                                              int group) {
-  constexpr std::uint32_t kFirstBlock = 1u << 20;  // beyond those of slots
   const SparseGroup rule{tiles.group};
   std::uint32_t legal = 0;
   for (int number = 0; number < SparseGroup::kPatterns; ++number) {
     legal += rule.legal(SparseGroup::pattern(number), tiles.ascending) ? 1 : 0;
   }
   std::uint32_t skip =
-      stream::random_block(r, tile, Role::frame, kFirstBlock + static_cast<unsigned>(group)).word[0] % legal;
+      stream::random_block(r, tile, Purpose::frame, stream::kFirstPatternBlock + static_cast<unsigned>(group)).word[0] %
+      legal;
   int number = 0;
   while (!rule.legal(SparseGroup::pattern(number), tiles.ascending) || skip-- != 0) ++number;
   return SparseGroup::pattern(number);
@@ -72,7 +73,8 @@ __device__ SparseGroup::Pattern draw_pattern(const stream::Recipe& r, const Stre
 
 /// What must not matter: infinities, NaNs, the largest numbers, anything.
 __device__ std::uint64_t garbage(const Format& f, const stream::Words& w) {
-  return f.floating && w.chance() < stream::percent(80) ? stream::special(f, w) : w.mixed() >> 32 & f.code_mask();
+  constexpr int kSpecial = 80;  // percent, where there are such
+  return f.floating && w.chance() < stream::percent(kSpecial) ? stream::special(f, w) : w.mixed() >> 32 & f.code_mask();
 }
 
 /// What all rows of a sparse A share, in shared memory.
@@ -111,7 +113,6 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
   for (int i = kAtOnce * thread; i < r.shape.m * k; i += kAtOnce * kStreamThreads) {
     e[i / kAtOnce] = *reinterpret_cast<const std::uint32_t*>(places.position + tiles.k.rest(i));
   }
-  constexpr std::uint32_t kFirstBlock = 1u << 21;
 #pragma unroll 1
   for (int i = 2 * thread; i < r.shape.n * k; i += 2 * kStreamThreads) {
     const int column = tiles.k.quotient(i), first = tiles.k.rest(i);
@@ -123,7 +124,7 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
       const auto element = static_cast<std::uint32_t>(column * tiles.depth + row);
       if (element / 2 != drawn) {
         drawn = element / 2;
-        block = block_of(kFirstBlock + drawn);
+        block = block_of(stream::kFirstUnmetBlock + drawn);
       }
       store(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(),
             garbage(r.b, stream::words_of(block, element)));
@@ -193,13 +194,13 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
   const int cancelled = frame.frame.cancelled_slot;
   if (tiles.group != 0) {
     fill_sparse(r, tiles, t, places,
-                [&](std::uint32_t index) { return stream::random_block(r, tile, Role::b, index); });
+                [&](std::uint32_t index) { return stream::random_block(r, tile, Purpose::b, index); });
     __syncthreads();
   }
 #pragma unroll 1
   for (int i = 2 * thread; i < (m + n) * k; i += 2 * kStreamThreads) {
-    const Role role = i < m * k ? Role::a : Role::b;
-    const int at = role == Role::a ? i : i - m * k;
+    const Purpose purpose = i < m * k ? Purpose::a : Purpose::b;
+    const int at = purpose == Purpose::a ? i : i - m * k;
     const int line = tiles.k.quotient(at);  // k is even: two neighbours are of one line
     stream::Block block;
     std::uint32_t drawn = ~0u;  // which block
@@ -208,10 +209,10 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
       const std::uint32_t element = stream::element_of(r, slots, line, kk);
       if (element / 2 != drawn) {
         drawn = element / 2;
-        block = stream::random_block(r, tile, role, drawn);
+        block = stream::random_block(r, tile, purpose, drawn);
       }
-      const std::uint64_t code = stream::operand_code(r, frame, slots, role, kk, stream::words_of(block, element));
-      if (role == Role::a)
+      const std::uint64_t code = stream::operand_code(r, frame, slots, purpose, kk, stream::words_of(block, element));
+      if (purpose == Purpose::a)
         store(tiles.a, tiles.a_index(t, line, kk), a_bytes, code);
       else
         store(tiles.b, tiles.b_index(t, tiles.row_of_b(t, kk), line), b_bytes, code);
@@ -219,7 +220,7 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
   }
 #pragma unroll 1
   for (int i = 2 * thread; i < stream::kAccumulators && cancelled < 0; i += 2 * kStreamThreads) {
-    const stream::Block block = stream::random_block(r, tile, Role::c, static_cast<std::uint32_t>(i) / 2);
+    const stream::Block block = stream::random_block(r, tile, Purpose::c, static_cast<std::uint32_t>(i) / 2);
 #pragma unroll 1
     for (int e = 0; e < 2; ++e) {
       accumulators[accumulator_place(i + e)] =
@@ -254,45 +255,44 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
                        const SparsePlaces& places) { make_tile(r, tiles, t, frame, slots, places, accumulators); });
 }
 
-// --- Narrow formats.
+// --- Formats of at most 32 bits.
 
 /// So many accumulators side by side are written at once.
 constexpr int kQuad = 4;
 
-/// All that narrow codes depend on, but the tile.
-struct NarrowRecipe {
-  stream::NarrowFormat a, b, c;
+/// All that codes of at most 32 bits depend on, but the tile.
+struct Recipe32 {
+  stream::Format32 a, b, c;
   stream::PhiloxKeys keys;
   int step;       ///< lines from one that a thread has a part in to the next
   Divider quads;  ///< by the groups of four columns
-  explicit NarrowRecipe(const stream::Recipe& r)
+  explicit Recipe32(const stream::Recipe& r)
       : a(r.a), b(r.b), c(r.c), keys(r), step(2 * kStreamThreads / r.shape.k), quads(r.shape.n / kQuad) {}
   /// Each thread keeps the slots of two places, whichever line it is at.
   static bool suits(const stream::Recipe& r) {
-    using stream::NarrowFormat;
-    return NarrowFormat::suits(r.a) && NarrowFormat::suits(r.b) && NarrowFormat::suits(r.c) &&
-           NarrowFormat::suits(r.d) && r.c.storage_bytes() >= 2 && 2 * kStreamThreads % r.shape.k == 0;
+    using stream::Format32;
+    return Format32::suits(r.a) && Format32::suits(r.b) && Format32::suits(r.c) && Format32::suits(r.d) &&
+           r.c.storage_bytes() >= 2 && 2 * kStreamThreads % r.shape.k == 0;
   }
 };
 
 /// Two places of each line of A, or B, that this thread has a part in.
-template <Role kRole, class Code, bool kPlain>
-__device__ void make_operands(const StreamShape& shape, const NarrowRecipe& recipe, const StreamTiles& tiles,
+template <Purpose kPurpose, class Code, bool kPlain>
+__device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
                               std::uint64_t t, const stream::Frame& shared_frame, const stream::Slot* slots) {
   const stream::Frame frame = shared_frame;  // in registers
-  const stream::NarrowFormat& f = kRole == Role::a ? recipe.a : recipe.b;
+  const stream::Format32& f = kPurpose == Purpose::a ? recipe.a : recipe.b;
   const std::uint64_t tile = tiles.first + t;
   const int at = 2 * static_cast<int>(threadIdx.x), k = shape.k, kk = tiles.k.rest(at);
-  const stream::NarrowSlot slot[2] = {stream::narrow_slot(f, slots, kRole, kk),
-                                      stream::narrow_slot(f, slots, kRole, kk + 1)};
+  const stream::Slot32 slot[2] = {stream::slot32(f, slots, kPurpose, kk), stream::slot32(f, slots, kPurpose, kk + 1)};
   Code* out[2];  // of the first line, or column
-  if constexpr (kRole == Role::a) {
+  if constexpr (kPurpose == Purpose::a) {
     out[0] = static_cast<Code*>(tiles.a) + tiles.a_index(t, 0, kk);
   } else {
     TCNUM_UNROLL for (int e = 0; e < 2; ++e) out[e] =
         static_cast<Code*>(tiles.b) + tiles.b_index(t, tiles.row_of_b(t, kk + e), 0);
   }
-  const auto lines = static_cast<unsigned>(kRole == Role::a ? shape.m : shape.n);
+  const auto lines = static_cast<unsigned>(kPurpose == Purpose::a ? shape.m : shape.n);
 #pragma unroll 1
   for (auto line = static_cast<unsigned>(tiles.k.quotient(at)); line < lines;
        line += static_cast<unsigned>(recipe.step)) {
@@ -304,12 +304,12 @@ __device__ void make_operands(const StreamShape& shape, const NarrowRecipe& reci
                  element = line * static_cast<unsigned>(k) + source;
       if (element / 2 != drawn) {
         drawn = element / 2;
-        block = recipe.keys.block(tile, kRole, drawn);
+        block = recipe.keys.block(tile, kPurpose, drawn);
       }
       // k is even.
-      codes[e] = static_cast<Code>(stream::narrow_operand<kPlain>(f, frame, slot[e], stream::words_of(block, source)));
+      codes[e] = static_cast<Code>(stream::operand32<kPlain>(f, frame, slot[e], stream::words_of(block, source)));
     }
-    if constexpr (kRole == Role::a) {
+    if constexpr (kPurpose == Purpose::a) {
       struct alignas(2 * sizeof(Code)) Pair {
         Code code[2];
       };
@@ -321,43 +321,43 @@ __device__ void make_operands(const StreamShape& shape, const NarrowRecipe& reci
     }
   }
 }
-template <Role kRole, class Code>
-__device__ void make_operands(const StreamShape& shape, const NarrowRecipe& recipe, const StreamTiles& tiles,
+template <Purpose kPurpose, class Code>
+__device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
                               std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots) {
   if (stream::has_plain_operands(frame))
-    make_operands<kRole, Code, true>(shape, recipe, tiles, t, frame, slots);
+    make_operands<kPurpose, Code, true>(shape, recipe, tiles, t, frame, slots);
   else
-    make_operands<kRole, Code, false>(shape, recipe, tiles, t, frame, slots);
+    make_operands<kPurpose, Code, false>(shape, recipe, tiles, t, frame, slots);
 }
-template <Role kRole>
-__device__ void make_operands(const StreamShape& shape, const NarrowRecipe& recipe, const StreamTiles& tiles,
+template <Purpose kPurpose>
+__device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
                               std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots) {
-  switch ((kRole == Role::a ? recipe.a : recipe.b).format.storage_bytes()) {
+  switch ((kPurpose == Purpose::a ? recipe.a : recipe.b).format.storage_bytes()) {
     case 1:
-      return make_operands<kRole, std::uint8_t>(shape, recipe, tiles, t, frame, slots);
+      return make_operands<kPurpose, std::uint8_t>(shape, recipe, tiles, t, frame, slots);
     case 2:
-      return make_operands<kRole, std::uint16_t>(shape, recipe, tiles, t, frame, slots);
+      return make_operands<kPurpose, std::uint16_t>(shape, recipe, tiles, t, frame, slots);
     default:
-      return make_operands<kRole, std::uint32_t>(shape, recipe, tiles, t, frame, slots);
+      return make_operands<kPurpose, std::uint32_t>(shape, recipe, tiles, t, frame, slots);
   }
 }
 
 /// Two of the accumulators that a tile has, by each thread.
 template <bool kPlain>
-__device__ void draw_accumulators(const stream::Recipe& r, const NarrowRecipe& recipe, std::uint64_t tile,
+__device__ void draw_accumulators(const stream::Recipe& r, const Recipe32& recipe, std::uint64_t tile,
                                   const stream::Frame& frame, std::uint32_t* accumulators) {
   static_assert(stream::kAccumulators == 2 * kStreamThreads);
-  const stream::Block block = recipe.keys.block(tile, Role::c, threadIdx.x);
+  const stream::Block block = recipe.keys.block(tile, Purpose::c, threadIdx.x);
   TCNUM_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
     accumulators[2 * threadIdx.x + e] =
-        stream::narrow_accumulator<kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
+        stream::accumulator32<kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
   }
 }
 
 /// c of a tile, whose operands are there: a thread has four columns of four rows at a time. Both lie in one instruction
 /// tile.
 template <class Code>
-__device__ void make_accumulators(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
+__device__ void make_accumulators(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles,
                                   std::uint64_t t, int cancelled, const std::uint32_t* accumulators) {
   struct alignas(kQuad * sizeof(Code)) Quad {
     Code code[kQuad];
@@ -387,25 +387,25 @@ __device__ void make_accumulators(const stream::Recipe& r, const NarrowRecipe& r
       Quad quad;
       TCNUM_UNROLL for (unsigned e = 0; e < kQuad; ++e) {
         const auto b = static_cast<std::uint32_t>(load_code(tiles.b, from_b + e, r.b.storage_bytes()));
-        quad.code[e] = static_cast<Code>(stream::narrow_opposite_product(recipe.a, a, recipe.b, b, recipe.c));
+        quad.code[e] = static_cast<Code>(stream::opposite_product32(recipe.a, a, recipe.b, b, recipe.c));
       }
       put(at, quad);
     }
   }
 }
 
-/// make_tile() of narrow formats.
-__device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& recipe, const StreamTiles& tiles,
-                                 std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots,
-                                 const SparsePlaces& places, std::uint32_t* accumulators) {
+/// make_tile() of formats of at most 32 bits.
+__device__ void make_tile32(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles, std::uint64_t t,
+                            const stream::Frame& frame, const stream::Slot* slots, const SparsePlaces& places,
+                            std::uint32_t* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   if (tiles.group != 0) {
     fill_sparse(r, tiles, t, places,
-                [&](std::uint32_t index) { return recipe.keys.block(tiles.first + t, Role::b, index); });
+                [&](std::uint32_t index) { return recipe.keys.block(tiles.first + t, Purpose::b, index); });
     __syncthreads();
   }
-  make_operands<Role::a>(r.shape, recipe, tiles, t, frame, slots);
-  make_operands<Role::b>(r.shape, recipe, tiles, t, frame, slots);
+  make_operands<Purpose::a>(r.shape, recipe, tiles, t, frame, slots);
+  make_operands<Purpose::b>(r.shape, recipe, tiles, t, frame, slots);
   if (frame.cancelled_slot < 0) {
     if (stream::has_plain_accumulators(frame))
       draw_accumulators<true>(r, recipe, tiles.first + t, frame, accumulators);
@@ -426,14 +426,14 @@ __device__ void make_narrow_tile(const stream::Recipe& r, const NarrowRecipe& re
 }
 
 __global__ void __launch_bounds__(kStreamThreads, 4)
-    narrow_codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ NarrowRecipe recipe,
-                        const __grid_constant__ StreamTiles tiles, int frames_at_once) {
+    codes32_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ Recipe32 recipe,
+                   const __grid_constant__ StreamTiles tiles, int frames_at_once) {
   __shared__ Draws draws;
   __shared__ std::uint32_t accumulators[stream::kAccumulators + kQuad];
   each_tile<true>(
       r, tiles, frames_at_once, draws,
       [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots, const SparsePlaces& places) {
-        make_narrow_tile(r, recipe, tiles, t, frame.frame, slots, places, accumulators);
+        make_tile32(r, recipe, tiles, t, frame.frame, slots, places, accumulators);
       });
 }
 
@@ -447,12 +447,13 @@ __global__ void __launch_bounds__(kStreamThreads)
     const std::uint64_t tile = tiles.first + t;
     for (int i = thread; i < m * k; i += kStreamThreads) {
       const int row = tiles.k.quotient(i), kk = tiles.k.rest(i);
-      store(tiles.a, tiles.a_index(t, row, kk), r.a.storage_bytes(), stream::sweep_operand(r, tile, Role::a, row, kk));
+      store(tiles.a, tiles.a_index(t, row, kk), r.a.storage_bytes(),
+            stream::sweep_operand(r, tile, Purpose::a, row, kk));
     }
     for (int i = thread; i < n * k; i += kStreamThreads) {
       const int column = tiles.k.quotient(i), kk = tiles.k.rest(i);
       store(tiles.b, tiles.b_index(t, kk, column), r.b.storage_bytes(),
-            stream::sweep_operand(r, tile, Role::b, column, kk));
+            stream::sweep_operand(r, tile, Purpose::b, column, kk));
     }
     const std::uint64_t c = stream::sweep_accumulator(r, tile);
     for (int i = thread; i < m * n; i += kStreamThreads) {
@@ -469,8 +470,8 @@ cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles&
   }
   const int at_once = std::min(kMostFrames, kMostSlotsAtOnce / recipe.shape.k);
   const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
-  if (NarrowRecipe::suits(recipe)) {
-    return launch_resident(narrow_codes_kernel, kStreamThreads, 0, steps, recipe, NarrowRecipe(recipe), tiles, at_once);
+  if (Recipe32::suits(recipe)) {
+    return launch_resident(codes32_kernel, kStreamThreads, 0, steps, recipe, Recipe32(recipe), tiles, at_once);
   }
   return launch_resident(codes_kernel, kStreamThreads, 0, steps, recipe, tiles, at_once);
 }

@@ -6,7 +6,7 @@
 
 #include "probes/device_memory.hpp"
 #include "probes/gpu.hpp"
-#include "src/campaign/campaign.hpp"
+#include "src/campaign/verifier.hpp"
 #include "stream_kernels.hpp"
 #include "tcnum/error.hpp"
 

@@ -1,10 +1,10 @@
-// Codes of a stream of narrow formats: what stream_codes.hpp says that they are, in 32-bit arithmetic and without
-// branches where most codes go.
+// Codes of a stream whose formats have at most 32 bits: what src/campaign/stream says that they are, in 32-bit
+// arithmetic and without branches where most codes go.
 #pragma once
 
 #include "emu/gpu/conversions.hpp"
 #include "emu/rounding_steps.hpp"
-#include "src/campaign/stream_codes.hpp"
+#include "src/campaign/stream/element.hpp"
 
 namespace tcnum::stream {
 
@@ -20,8 +20,8 @@ class PhiloxKeys {
       key_[round][1] = static_cast<std::uint32_t>(r.seed >> 32) + n * PHILOX_W32_1;
     }
   }
-  TCNUM_HOST_DEVICE Block block(std::uint64_t tile, Role role, std::uint32_t index) const {
-    std::uint32_t x[4] = {index, stream_word(distribution_, role), static_cast<std::uint32_t>(tile),
+  TCNUM_HOST_DEVICE Block block(std::uint64_t tile, Purpose purpose, std::uint32_t index) const {
+    std::uint32_t x[4] = {index, counter_word(distribution_, purpose), static_cast<std::uint32_t>(tile),
                           static_cast<std::uint32_t>(tile >> 32)};
     TCNUM_UNROLL for (int round = 0; round < kRounds; ++round) {
       const std::uint64_t p = static_cast<std::uint64_t>(PHILOX_M4x32_0) * x[0];
@@ -41,15 +41,15 @@ class PhiloxKeys {
 };
 
 /// A floating-point format of at most 32 bits whose zeros have signs, and what its codes are made with.
-struct NarrowFormat {
+struct Format32 {
   Format format{};
   std::uint32_t sign = 0, one = 0;  ///< bits of a code, and of a significand
   std::uint32_t limit = 0;          ///< codes without sign from this on are no numbers
   std::uint32_t last_of_exponent = 0, padding = 0;
   int lowest = 0, span = 0;  ///< exponent of the smallest normal number, and how far above it the largest one's is
 
-  NarrowFormat() = default;
-  explicit NarrowFormat(const Format& f)
+  Format32() = default;
+  explicit Format32(const Format& f)
       : format(f),
         sign(1u << (f.storage_bits - 1)),
         one(1u << f.fraction_bits),
@@ -89,8 +89,7 @@ struct Mixed {
   }
 };
 
-TCNUM_HOST_DEVICE inline std::uint32_t narrow_number(const NarrowFormat& f, const Words& w, Range range,
-                                                     std::uint32_t sign) {
+TCNUM_HOST_DEVICE inline std::uint32_t number32(const Format32& f, const Words& w, Range range, std::uint32_t sign) {
   const std::uint32_t mixed = Mixed(w).high, pattern = w.choice & 7;
   std::uint32_t fraction = mixed >> (32 - f.format.fraction_bits);
   if (pattern < 2) fraction = pattern;
@@ -99,7 +98,7 @@ TCNUM_HOST_DEVICE inline std::uint32_t narrow_number(const NarrowFormat& f, cons
   return f.assemble(sign, range.low + w.exponent(range.span), fraction, mixed);
 }
 
-TCNUM_HOST_DEVICE inline std::uint32_t narrow_gaussian(const NarrowFormat& f, const Words& w) {
+TCNUM_HOST_DEVICE inline std::uint32_t gaussian32(const Format32& f, const Words& w) {
   const auto half = [](std::uint32_t x) { return static_cast<int>(x & 0xffff) + static_cast<int>(x >> 16); };
   const int sum = half(w.fraction) + half(w.choice) - 2 * 0xffff;
   if (sum == 0) return f.sign_if(w.negative());
@@ -113,30 +112,30 @@ TCNUM_HOST_DEVICE inline std::uint32_t narrow_gaussian(const NarrowFormat& f, co
 }
 
 /// special(), in one copy: few codes are.
-TCNUM_HOST_DEVICE TCNUM_NOINLINE inline std::uint32_t narrow_special(const Format& f, Words w) {
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline std::uint32_t special32(const Format& f, Words w) {
   return static_cast<std::uint32_t>(special(f, w));
 }
 
 /// floating().
-TCNUM_HOST_DEVICE inline std::uint32_t narrow_floating(const NarrowFormat& f, Draw draw, const Words& w, Range range,
-                                                       std::uint32_t sign) {
-  if (draw == Draw::number) return narrow_number(f, w, range, sign);
-  if (draw == Draw::gaussian) return narrow_gaussian(f, w);
+TCNUM_HOST_DEVICE inline std::uint32_t floating32(const Format32& f, Draw draw, const Words& w, Range range,
+                                                  std::uint32_t sign) {
+  if (draw == Draw::number) return number32(f, w, range, sign);
+  if (draw == Draw::gaussian) return gaussian32(f, w);
   return f.finite(w.fraction & (f.sign | (f.sign - 1)));
 }
 
 /// What a slot says of one operand, in the form that its elements want.
-struct NarrowSlot {
+struct Slot32 {
   Range range;
   std::uint32_t fixed_sign = 0;  ///< of frames with fixed signs
   std::uint32_t turned = 0;      ///< sign bit if it repeats another slot's with the opposite sign
   bool zero = false;
   std::int16_t source = 0;
 };
-TCNUM_HOST_DEVICE inline NarrowSlot narrow_slot(const NarrowFormat& f, const Slot* slots, Role role, int k) {
+TCNUM_HOST_DEVICE inline Slot32 slot32(const Format32& f, const Slot* slots, Purpose purpose, int k) {
   const std::int16_t source = slots[k].source;
   const Slot& slot = slots[source];
-  const bool is_a = role == Role::a;
+  const bool is_a = purpose == Purpose::a;
   return {is_a ? slot.a : slot.b, f.sign_if(is_a ? slot.a_negative : slot.b_negative), f.sign_if(!is_a && source != k),
           is_a ? slot.a_zero : slot.b_zero, source};
 }
@@ -147,15 +146,14 @@ TCNUM_HOST_DEVICE inline bool has_plain_operands(const Frame& frame) {
 }
 /// operand_code(). kPlain: the frame has plain operands.
 template <bool kPlain>
-TCNUM_HOST_DEVICE std::uint32_t narrow_operand(const NarrowFormat& f, const Frame& frame, const NarrowSlot& slot,
-                                               const Words& w) {
+TCNUM_HOST_DEVICE std::uint32_t operand32(const Format32& f, const Frame& frame, const Slot32& slot, const Words& w) {
   const std::uint32_t sign = frame.fixed_signs ? slot.fixed_sign : f.sign_if(w.negative());
   if constexpr (kPlain) {
-    const std::uint32_t code = narrow_number(f, w, slot.range, sign);
+    const std::uint32_t code = number32(f, w, slot.range, sign);
     return (slot.zero ? sign : code) ^ slot.turned;
   }
-  std::uint32_t code = slot.zero ? sign : narrow_floating(f, frame.draw, w, slot.range, sign);
-  if (w.chance() < frame.operand_special) code = narrow_special(f.format, w);
+  std::uint32_t code = slot.zero ? sign : floating32(f, frame.draw, w, slot.range, sign);
+  if (w.chance() < frame.operand_special) code = special32(f.format, w);
   code ^= slot.turned;
   if (slot.turned != 0 && w.chance() < frame.flips) code = f.finite(code ^ 1u << f.format.padding_bits);
   return code;
@@ -167,22 +165,22 @@ TCNUM_HOST_DEVICE inline bool has_plain_accumulators(const Frame& frame) {
 }
 /// accumulator_code(). kPlain: the frame has plain accumulators.
 template <bool kPlain>
-TCNUM_HOST_DEVICE std::uint32_t narrow_accumulator(const NarrowFormat& f, const Frame& frame, Distribution distribution,
-                                                   const Words& w) {
+TCNUM_HOST_DEVICE std::uint32_t accumulator32(const Format32& f, const Frame& frame, Distribution distribution,
+                                              const Words& w) {
   const bool all_negative = frame.fixed_signs && distribution == Distribution::signed_zeros;
   const std::uint32_t sign = f.sign_if(all_negative || w.negative());
   if constexpr (kPlain) {
-    const std::uint32_t code = narrow_number(f, w, frame.c, sign);
+    const std::uint32_t code = number32(f, w, frame.c, sign);
     return w.chance() < frame.c_zero ? sign : code;
   }
-  if (w.chance() < frame.c_special) return narrow_special(f.format, w);
+  if (w.chance() < frame.c_special) return special32(f.format, w);
   if (w.chance() < frame.c_zero) return sign;
   if (frame.c_largest) return f.assemble(sign, f.lowest + f.span, f.one - 1, ~0u);
-  return narrow_floating(f, frame.draw, w, frame.c, sign);
+  return floating32(f, frame.draw, w, frame.c, sign);
 }
 
 /// The number of a finite code, without its sign.
-TCNUM_HOST_DEVICE inline double narrow_magnitude(const NarrowFormat& f, std::uint32_t code) {
+TCNUM_HOST_DEVICE inline double magnitude32(const Format32& f, std::uint32_t code) {
   const std::uint32_t magnitude = (code & ~f.sign) >> f.format.padding_bits;
   // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
   const std::uint64_t fields = static_cast<std::uint64_t>(magnitude) << (52 - f.format.fraction_bits);
@@ -190,12 +188,11 @@ TCNUM_HOST_DEVICE inline double narrow_magnitude(const NarrowFormat& f, std::uin
 }
 
 /// opposite_product().
-TCNUM_HOST_DEVICE inline std::uint32_t narrow_opposite_product(const NarrowFormat& fa, std::uint32_t a,
-                                                               const NarrowFormat& fb, std::uint32_t b,
-                                                               const NarrowFormat& fc) {
+TCNUM_HOST_DEVICE inline std::uint32_t opposite_product32(const Format32& fa, std::uint32_t a, const Format32& fb,
+                                                          std::uint32_t b, const Format32& fc) {
   const std::uint32_t sign = fc.sign_if(((a & fa.sign) != 0) == ((b & fb.sign) != 0));
   const bool numbers = (a & ~fa.sign) < fa.limit && (b & ~fb.sign) < fb.limit;
-  const double product = numbers ? narrow_magnitude(fa, a) * narrow_magnitude(fb, b) : 0;  // exact
+  const double product = numbers ? magnitude32(fa, a) * magnitude32(fb, b) : 0;  // exact
   if (product == 0) return sign;
   const std::uint64_t bits = gpu::code_of(product);
   const auto fraction = static_cast<std::uint32_t>(bits >> (52 - fc.format.fraction_bits)) & (fc.one - 1);

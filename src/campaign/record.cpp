@@ -1,10 +1,10 @@
-// Campaign records: reading, and text.
+#include "record.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
-#include "campaign.hpp"
 #include "src/files/json_fields.hpp"
 #include "tcnum/instruction.hpp"
 

@@ -1,10 +1,11 @@
-// Distributions: operands by the trillion, the same bits on a GPU as on a CPU.
+// Streams: endless sequences of dot problems, operands by the trillion, the same bits on a GPU as on a CPU.
 //
-// A stream of dot problems is cut into tiles of `m` rows and `n` columns; element (i, j) of tile t is problem
-// (t · m + i) · n + j. Every code is a function of (seed, distribution, tile, operand, place) alone, by counter-based
-// random numbers (Philox4x32-10, as Random123 has it), so any part of the stream can be made anywhere, in any order.
-// What makes a problem interesting (which products are large, which cancel, at which distance) is drawn once for a
-// tile, so that all of its problems are; significands, signs and small exponents are drawn for each element.
+// A stream is a function of an instruction, a distribution and a seed. It is cut into tiles of `m` rows and `n`
+// columns; element (i, j) of tile t is problem (t · m + i) · n + j. Every code is a function of (seed, distribution,
+// tile, operand, place) alone, by counter-based random numbers (Philox4x32-10, as Random123 has it), so any part of the
+// stream can be made anywhere, in any order. What makes a problem interesting (which products are large, which cancel,
+// at which distance) is drawn once for a tile, so that all of its problems are; significands, signs and small exponents
+// are drawn for each element.
 #pragma once
 
 #include <array>
@@ -17,8 +18,8 @@
 
 namespace tcnum {
 
-/// The random ones are made like the battery's families of the same names (operands.hpp). The sweeps are exhaustive:
-/// their places say where the operands go that vary, all others are +0.
+/// What the problems of a stream are like. The random distributions never end; docs/verification.md has a table of
+/// them. The sweeps are exhaustive: their places say where the operands go that vary, all others are +0.
 enum class Distribution : std::uint8_t {
   narrow,
   wide,

@@ -1,9 +1,11 @@
-#include "distribution.hpp"
+#include "stream.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "stream_codes.hpp"
+#include "src/campaign/stream/digest.hpp"
+#include "src/campaign/stream/element.hpp"
+#include "src/campaign/stream/sweep.hpp"
 
 namespace tcnum {
 namespace {
@@ -76,15 +78,15 @@ Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::u
     for (int i = 0; i < stream::kAccumulators && !sweep; ++i) {
       accumulators[static_cast<std::size_t>(i)] = stream::accumulator_code(recipe, tile, frame, i);
     }
-    const auto operand = [&](stream::Role role, int line, int kk) {
-      return sweep ? stream::sweep_operand(recipe, tile, role, line, kk)
-                   : stream::operand_code(recipe, tile, frame, slots.data(), role, line, kk);
+    const auto operand = [&](stream::Purpose purpose, int line, int kk) {
+      return sweep ? stream::sweep_operand(recipe, tile, purpose, line, kk)
+                   : stream::operand_code(recipe, tile, frame, slots.data(), purpose, line, kk);
     };
     for (int i = 0; i < m; ++i) {
-      for (int kk = 0; kk < k; ++kk) tiles.a.set(at_a++, operand(stream::Role::a, i, kk));
+      for (int kk = 0; kk < k; ++kk) tiles.a.set(at_a++, operand(stream::Purpose::a, i, kk));
     }
     for (int kk = 0; kk < k; ++kk) {
-      for (int j = 0; j < n; ++j) tiles.b.set(at_b++, operand(stream::Role::b, j, kk));
+      for (int j = 0; j < n; ++j) tiles.b.set(at_b++, operand(stream::Purpose::b, j, kk));
     }
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {

@@ -1,24 +1,24 @@
-// Codes of narrow formats, as kernels make them, are those of the streams' definition.
+// Codes of formats of at most 32 bits, as kernels make them, are those of the streams' definition.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <fmt/format.h>
 
-#include "src/campaign/gpu/stream_narrow.hpp"
+#include "src/campaign/gpu/codes32.hpp"
 
 namespace tcnum::stream {
 namespace {
 
-std::vector<Format> narrow_formats() {
+std::vector<Format> formats_of_32_bits() {
   std::vector<Format> all;
   for (const Format& f : kFormats) {
-    if (NarrowFormat::suits(f)) all.push_back(f);
+    if (Format32::suits(f)) all.push_back(f);
   }
   return all;
 }
 
 Format any_format() {
-  static const std::vector<Format> all = narrow_formats();
+  static const std::vector<Format> all = formats_of_32_bits();
   return *rc::gen::elementOf(all);
 }
 
@@ -37,7 +37,7 @@ Range any_range(const Format& f) {
 Draw any_draw() { return *rc::gen::element(Draw::number, Draw::number, Draw::bits, Draw::gaussian); }
 std::uint32_t any_chance() { return *rc::gen::element(0u, 0u, percent(10), kChances); }
 
-RC_GTEST_PROP(StreamNarrow, OperandsAreThoseOfTheDefinition, ()) {
+RC_GTEST_PROP(Codes32, OperandsAreThoseOfTheDefinition, ()) {
   Recipe r{};
   r.a = any_format();
   r.b = any_format();
@@ -61,30 +61,30 @@ RC_GTEST_PROP(StreamNarrow, OperandsAreThoseOfTheDefinition, ()) {
   if (*rc::gen::arbitrary<bool>()) slots[1].source = 0;
   for (int n = 0; n < 20; ++n) {
     const Words w = any_words();
-    for (const Role role : {Role::a, Role::b}) {
-      const NarrowFormat narrow(role == Role::a ? r.a : r.b);
+    for (const Purpose purpose : {Purpose::a, Purpose::b}) {
+      const Format32 format32(purpose == Purpose::a ? r.a : r.b);
       for (int k = 0; k < 2; ++k) {
-        const NarrowSlot slot = narrow_slot(narrow, slots, role, k);
-        const std::uint32_t code = has_plain_operands(f.frame) ? narrow_operand<true>(narrow, f.frame, slot, w)
-                                                               : narrow_operand<false>(narrow, f.frame, slot, w);
-        RC_ASSERT(operand_code(r, f, slots, role, k, w) == code);
+        const Slot32 slot = slot32(format32, slots, purpose, k);
+        const std::uint32_t code = has_plain_operands(f.frame) ? operand32<true>(format32, f.frame, slot, w)
+                                                               : operand32<false>(format32, f.frame, slot, w);
+        RC_ASSERT(operand_code(r, f, slots, purpose, k, w) == code);
       }
     }
   }
 }
 
-RC_GTEST_PROP(StreamNarrow, RandomNumbersAreThoseOfTheDefinition, ()) {
+RC_GTEST_PROP(Codes32, RandomNumbersAreThoseOfTheDefinition, ()) {
   Recipe r{};
   r.seed = *rc::gen::arbitrary<std::uint64_t>();
   r.distribution = *rc::gen::element(Distribution::narrow, Distribution::gaussian);
   const auto tile = *rc::gen::arbitrary<std::uint64_t>();
   const auto index = *rc::gen::arbitrary<std::uint32_t>();
-  const Role role = *rc::gen::element(Role::a, Role::b, Role::c);
-  const Block expected = random_block(r, tile, role, index), block = PhiloxKeys(r).block(tile, role, index);
+  const Purpose purpose = *rc::gen::element(Purpose::a, Purpose::b, Purpose::c);
+  const Block expected = random_block(r, tile, purpose, index), block = PhiloxKeys(r).block(tile, purpose, index);
   for (int i = 0; i < 4; ++i) RC_ASSERT(block.word[i] == expected.word[i]);
 }
 
-RC_GTEST_PROP(StreamNarrow, AccumulatorsAreThoseOfTheDefinition, ()) {
+RC_GTEST_PROP(Codes32, AccumulatorsAreThoseOfTheDefinition, ()) {
   Recipe r{};
   r.c = any_format();
   r.d = r.c;
@@ -100,14 +100,14 @@ RC_GTEST_PROP(StreamNarrow, AccumulatorsAreThoseOfTheDefinition, ()) {
   for (int n = 0; n < 20; ++n) {
     const Words w = any_words();
     const std::uint64_t c = accumulator_code(r, f, w);
-    RC_ASSERT(c == narrow_accumulator<false>(NarrowFormat(r.c), f.frame, r.distribution, w));
+    RC_ASSERT(c == accumulator32<false>(Format32(r.c), f.frame, r.distribution, w));
     if (has_plain_accumulators(f.frame)) {
-      RC_ASSERT(c == narrow_accumulator<true>(NarrowFormat(r.c), f.frame, r.distribution, w));
+      RC_ASSERT(c == accumulator32<true>(Format32(r.c), f.frame, r.distribution, w));
     }
   }
 }
 
-RC_GTEST_PROP(StreamNarrow, OppositeProductsAreThoseOfTheDefinition, ()) {
+RC_GTEST_PROP(Codes32, OppositeProductsAreThoseOfTheDefinition, ()) {
   Recipe r{};
   r.a = any_format();
   r.b = any_format();
@@ -118,8 +118,7 @@ RC_GTEST_PROP(StreamNarrow, OppositeProductsAreThoseOfTheDefinition, ()) {
       return *rc::gen::element(1u, mask, *rc::gen::arbitrary<std::uint32_t>()) & mask;
     };
     const std::uint32_t a = code(r.a), b = code(r.b);
-    RC_ASSERT(opposite_product(r, a, b) ==
-              narrow_opposite_product(NarrowFormat(r.a), a, NarrowFormat(r.b), b, NarrowFormat(r.c)));
+    RC_ASSERT(opposite_product(r, a, b) == opposite_product32(Format32(r.a), a, Format32(r.b), b, Format32(r.c)));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "campaign_run.hpp"
+#include "campaign.hpp"
 
 #include <fmt/format.h>
 
@@ -84,9 +84,9 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
   return tasks;
 }
 
-void CampaignRun::set_identity(const nlohmann::ordered_json& identity) { identity_ = identity.dump(); }
+void Campaign::set_identity(const nlohmann::ordered_json& identity) { identity_ = identity.dump(); }
 
-std::string CampaignRun::checkpoint() const {
+std::string Campaign::checkpoint() const {
   nlohmann::ordered_json json = {{"schema", kSchema}, {"run", nlohmann::ordered_json::parse(identity_)}};
   json["streams"] = nlohmann::ordered_json::array();
   for (const StreamTask& task : tasks_) json["streams"].push_back(task_json(task));
@@ -100,7 +100,7 @@ std::string CampaignRun::checkpoint() const {
   return json.dump() + "\n";
 }
 
-void CampaignRun::resume(const std::string& path) {
+void Campaign::resume(const std::string& path) {
   if (!std::filesystem::exists(path)) return;
   const nlohmann::ordered_json json = read_json_file(path, kSchema);
   const JsonFields file(json, path);
@@ -139,8 +139,8 @@ void CampaignRun::resume(const std::string& path) {
   disagreements_ = std::move(disagreements);
 }
 
-void CampaignRun::run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
-                      const std::function<void()>& progress) {
+void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
+                   const std::function<void()>& progress) {
   std::mutex mutex;
   std::exception_ptr failure;
   std::size_t task_number = 0, chunk_number = 0;  // the next to look at
@@ -161,17 +161,17 @@ void CampaignRun::run(const MakeVerifier& make, std::size_t workers, const std::
     try {
       std::unique_ptr<StreamVerifier> verifier;
       const Instruction* verified = nullptr;
-      while (const auto unit = next()) {
-        StreamTask& task = tasks_[unit->first];
+      while (const auto left = next()) {
+        StreamTask& task = tasks_[left->first];
         if (verified != task.instruction) {
           verifier = make(*task.instruction, worker);
           verified = task.instruction;
         }
-        const std::uint64_t tile = stream_shape(*task.instruction).problems(), count = task.count_of(unit->second);
+        const std::uint64_t tile = stream_shape(*task.instruction).problems(), count = task.count_of(left->second);
         const StreamOutcome outcome =
-            verifier->verify(task.distribution, task.seed, task.first_of(unit->second) / tile, count / tile);
+            verifier->verify(task.distribution, task.seed, task.first_of(left->second) / tile, count / tile);
         const std::lock_guard lock(mutex);
-        task.chunks[unit->second] = ChunkResult{outcome.digest, outcome.mismatches};
+        task.chunks[left->second] = ChunkResult{outcome.digest, outcome.mismatches};
         done_now_ += count;
         multiply_adds_now_ += static_cast<double>(count) * task.instruction->products();
         for (const std::uint64_t index : outcome.examples) {
