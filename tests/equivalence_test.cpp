@@ -2,7 +2,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <fstream>
+#include <regex>
+#include <sstream>
+
 #include "draw.hpp"
+#include "src/fit/equivalence.hpp"
 #include "src/fit/separate.hpp"
 #include "src/fit/space.hpp"
 #include "tcnum/instruction.hpp"
@@ -52,16 +57,11 @@ TEST(Space, FloorsShowWhereOnlyTheDatapathWithoutOneUnderflows) {
   // sign.
   const Space space(*find_instruction("mma.m8n8k4.f32.f16.f16.f32"));
   Choice with{};
-  const auto pick = [&](Property property, std::string_view text) {
-    for (int v = 0; v < space.count(property); ++v) {
-      if (space.value_text(property, v) == text) Space::set(with, property, v);
-    }
-  };
-  pick(Property::structure, "1 block of 4, one block; c inside, blocks in a chain");
-  pick(Property::fraction_bits, "16");
-  pick(Property::output_fraction_bits, "fraction_bits");
-  pick(Property::subnormal_exponent, "normalised");
-  pick(Property::zero_exponent, "-126");
+  Space::set(with, Property::structure, space.find_structure(Combination::chain, 4, {}).value());
+  space.put<Property::fraction_bits>(with, 16);
+  space.put<Property::output_fraction_bits>(with, SumWidth::of_its_terms);
+  space.put<Property::subnormal_exponent>(with, NormalisedSubnormals::all);
+  space.put<Property::zero_exponent>(with, {ZeroExponentKind::floor, -126});
   ASSERT_TRUE(space.contains(with));
   Choice without = with;
   Space::set(without, Property::zero_exponent, 0);
@@ -84,6 +84,29 @@ TEST(Space, HasTheSizeThatItsDescriptionGives) {
     if (instruction.n > 8 || !format(instruction.d).floating) continue;  // as for n = 8; integers have little to choose
     EXPECT_GT(Space(instruction).size(), 1e5) << instruction.name();
   }
+}
+
+/// Rules as docs/space.md has them: numbers and titles, in the order of the page.
+std::vector<std::pair<int, std::string>> rules_of_the_page(const std::string& pattern) {
+  std::stringstream page;
+  page << std::ifstream(std::string(TCNUM_SOURCE_DIR) + "/docs/space.md").rdbuf();
+  const std::string text = page.str();
+  const std::regex rule(pattern);
+  std::vector<std::pair<int, std::string>> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), rule), end; match != end; ++match) {
+    found.emplace_back(std::stoi((*match)[1]), (*match)[2]);
+  }
+  return found;
+}
+
+TEST(Rules, AreTheOnesThatThePageProves) {
+  const auto in_code = [](const std::vector<EquivalenceRule>& rules) {
+    std::vector<std::pair<int, std::string>> found;
+    for (const EquivalenceRule& rule : rules) found.emplace_back(rule.number, rule.title);
+    return found;
+  };
+  EXPECT_EQ(rules_of_the_page("### ([0-9]+)\\. ([^\n]+)"), in_code(floating_rules()));
+  EXPECT_EQ(rules_of_the_page("\\*\\*([0-9]+)\\. ([^*]+)\\.\\*\\*"), in_code(integer_rules()));
 }
 
 }  // namespace

@@ -1,43 +1,83 @@
-// Which datapaths that sum integers are one and the same. docs/space.md, "Integers", states and proves each rule; the
-// numbers refer to it.
+// Which datapaths that sum integers are one and the same. docs/space.md, "Integers", states and proves each rule.
 #include <algorithm>
+#include <array>
 #include <numeric>
 
-#include "space.hpp"
+#include "equivalence.hpp"
 #include "src/questions/factors.hpp"
 
 namespace tcnum {
+namespace {
+
+/// What the rules know of a datapath.
+struct IntegerFacts {
+  bool in_a_chain;         ///< c in the first block
+  bool wraps;              ///< the last node does
+  bool wraps_inside;       ///< the others do
+  bool sums_may_overflow;  ///< of products alone
+  bool products_one_sign;  ///< none is negative; of bits: whatever their operation
+
+  IntegerFacts(const Space& space, const Choice& choice) {
+    const Instruction& in = space.instruction();
+    const ExtremeProducts products = extreme_products(format(in.a), format(in.b));
+    const std::int64_t most = std::max(-products.least.product(), products.largest.product()) * in.products();
+    in_a_chain = !space.structure(choice).adds_apart();
+    wraps = space.overflow(choice) == Overflow::wrap;
+    wraps_inside = space.inner_overflow(choice) == Overflow::wrap;
+    sums_may_overflow = most > range_of(format(in.d)).highest;
+    products_one_sign = products.least.product() >= 0;
+  }
+};
+
+/// What a datapath to which a rule applies is the same as.
+enum class SameAs : std::uint8_t { one_block, any_chain_with_its_last_block };
+
+struct Rule {
+  int number;
+  std::string_view title;
+  SameAs same_as;
+  bool (*applies)(const IntegerFacts&);
+};
+constexpr std::array<Rule, 5> kRules = {{
+    {1, "Residues", SameAs::one_block, [](const IntegerFacts& f) { return f.wraps && f.wraps_inside; }},
+    {2, "Only c overflows", SameAs::one_block,
+     [](const IntegerFacts& f) { return !f.in_a_chain && !f.sums_may_overflow; }},
+    {3, "Sums that never come back", SameAs::one_block,
+     [](const IntegerFacts& f) { return f.in_a_chain && f.products_one_sign && !f.wraps && !f.wraps_inside; }},
+    {4, "Residues before the last block", SameAs::any_chain_with_its_last_block,
+     [](const IntegerFacts& f) { return f.in_a_chain && f.wraps_inside; }},
+    {5, "Sums that never come back before the last block", SameAs::any_chain_with_its_last_block,
+     [](const IntegerFacts& f) { return f.in_a_chain && f.wraps && f.products_one_sign; }},
+}};
 
 /// The first structure of the space that is a chain with that last block.
-int Space::chain_that_ends_with(const std::vector<int>& block) const {
-  const auto found = std::ranges::find_if(structures(), [&](const Structure& s) {
+int chain_that_ends_with(const Space& space, const std::vector<int>& block) {
+  const auto found = std::ranges::find_if(space.structures(), [&](const Structure& s) {
     return s.combination == Combination::chain && s.blocks.back() == block;
   });
-  return static_cast<int>(found - structures().begin());
+  return static_cast<int>(found - space.structures().begin());
 }
 
-Choice Space::merge_integers(const Choice& choice) const {
-  const Structure& s = structure(choice);
-  const ExtremeProducts products = extreme_products(format(instruction_->a), format(instruction_->b));
-  const std::int64_t most = std::max(-products.least.product(), products.largest.product()) * instruction_->products();
-  const bool sums_may_overflow = most > range_of(format(instruction_->d)).highest;
-  const bool one_sign = products.least.product() >= 0;  // of bits: whatever their operation
-  const bool wraps = overflow(choice) == Overflow::wrap;
-  const bool wraps_inside = inner_overflow(choice) == Overflow::wrap;
+}  // namespace
 
-  const bool residue = wraps && wraps_inside;                                              // rule 1
-  const bool only_c_overflows = s.adds_apart() && !sums_may_overflow;                      // rule 2
-  const bool never_returns = !s.adds_apart() && one_sign && !wraps && !wraps_inside;       // rule 3
-  const bool last_block_alone = !s.adds_apart() && (wraps_inside || (wraps && one_sign));  // rules 4 and 5
+std::vector<EquivalenceRule> integer_rules() {
+  std::vector<EquivalenceRule> rules;
+  for (const Rule& rule : kRules) rules.push_back({rule.number, rule.title});
+  return rules;
+}
+
+Choice canonical_integers(const Space& space, const Choice& choice) {
+  const IntegerFacts facts(space, choice);
+  const auto rule = std::ranges::find_if(kRules, [&](const Rule& r) { return r.applies(facts); });
+  if (rule == kRules.end()) return choice;
   Choice c = choice;
-  if (residue || only_c_overflows || never_returns) {
-    std::vector<int> all(static_cast<std::size_t>(s.tree.k));
-    std::iota(all.begin(), all.end(), 0);
-    set(c, Property::structure, chain_that_ends_with(all));
-    put<Property::inner_result>(c, InnerResult::as_output);
-  } else if (last_block_alone) {
-    set(c, Property::structure, chain_that_ends_with(s.blocks.back()));
+  std::vector<int> last = space.structure(choice).blocks.back();
+  if (rule->same_as == SameAs::one_block) {
+    last.resize(static_cast<std::size_t>(space.instruction().products()));
+    std::iota(last.begin(), last.end(), 0);
+    space.put<Property::inner_result>(c, InnerResult::as_output);
   }
+  Space::set(c, Property::structure, chain_that_ends_with(space, last));
   return c;
 }
 

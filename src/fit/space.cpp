@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "equivalence.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -153,9 +155,9 @@ void Space::add_blocks(const Blocks& blocks, ProductOrder order) {
   }
 }
 
-int Space::first_with_terms_of(const Structure& structure) const {
+std::optional<int> Space::first_with_terms_of(const Structure& structure) const {
   const auto found = first_with_terms_.find(shape_of(structure.tree, false));
-  return found == first_with_terms_.end() ? -1 : found->second;
+  return found == first_with_terms_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<int> Space::find_structure(Combination combination, int block_k, ProductOrder order) const {
@@ -360,6 +362,10 @@ Datapath Space::datapath(const Choice& c) const {
     role->unit = number[r];
   }
   return d;
+}
+
+Choice Space::canonical(const Choice& choice) const {
+  return sums_integers() ? canonical_integers(*this, choice) : canonical_floating(*this, choice);
 }
 
 bool Space::observable(const Choice& choice, Property property) const {

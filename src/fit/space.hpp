@@ -56,6 +56,18 @@ class Space {
   /// Whether alternatives of this property can show for this choice at all.
   bool observable(const Choice& choice, Property property) const;
 
+  /// Whether the result is an integer, so that sums are exact and few properties mean anything: the others have one
+  /// value.
+  bool sums_integers() const { return !format(instruction_->d).floating; }
+  /// Whether c has more bits than the result, so that sums may be rounded to its format before.
+  bool narrows() const { return c_bits() > format(instruction_->d).fraction_bits; }
+  /// Whether c has fewer, so that it may be converted before it is added.
+  bool widens() const { return c_bits() < format(instruction_->d).fraction_bits; }
+  /// Whether NaN operands' payloads may come back: results narrower than fp64 are published with one fixed NaN.
+  bool propagates_nans() const { return instruction_->d == FormatId::fp64; }
+  /// The first structure whose nodes have the same terms, in whatever order.
+  std::optional<int> first_with_terms_of(const Structure& structure) const;
+
   /// Alignment exponents at or below this may be affected by a value of zero_exponent.
   int watch_exponent() const { return watch_exponent_; }
 
@@ -96,6 +108,8 @@ class Space {
   std::optional<Rounding> first_rounding(const Choice& c) const { return get<Property::output_rounding>(c).to_c_first; }
   /// Of block sums.
   int output_fraction_bits(const Choice& c) const;
+  /// Whether anything is rounded by output_rounding: not if block sums go on in fp32 to adds that give the result.
+  bool uses_output_rounding(const Choice& c) const { return !structure(c).adds_apart() || !inner_rounding(c); }
   /// Of intermediate results to fp32; none, if they are rounded as the output is.
   std::optional<Rounding> inner_rounding(const Choice& c) const;
   Rounding add_rounding(const Choice& c) const { return get<Property::add_rounding>(c).rounding; }
@@ -121,27 +135,7 @@ class Space {
 
   RoundSteps output_steps(const Choice& choice) const;
   RoundSteps inner_steps(const Choice& choice) const;
-
-  /// Whether the result is an integer, so that sums are exact and few properties mean anything: the others have one
-  /// value.
-  bool sums_integers() const { return !format(instruction_->d).floating; }
-  /// Whether c has more bits than the result, so that sums may be rounded to its format before.
-  bool narrows() const { return c_bits() > format(instruction_->d).fraction_bits; }
-  /// Whether c has fewer, so that it may be converted before it is added.
-  bool widens() const { return c_bits() < format(instruction_->d).fraction_bits; }
   int c_bits() const { return format(instruction_->c).fraction_bits; }
-  /// Whether NaN operands' payloads may come back: results narrower than fp64 are published with one fixed NaN.
-  bool propagates_nans() const { return instruction_->d == FormatId::fp64; }
-
-  // Equivalence (equivalence.cpp, and of integers integer_equivalence.cpp).
-  struct Facts;
-  Choice merge(const Choice& choice) const;
-  Choice merge_integers(const Choice& choice) const;
-  int chain_that_ends_with(const std::vector<int>& block) const;
-  void join_products(Choice& choice) const;
-  /// The first structure whose nodes have the same terms, in whatever order, or −1.
-  int first_with_terms_of(const Structure& structure) const;
-  bool overflow_reachable(const Choice& choice) const;
 
   const Instruction* instruction_;
   ValueLists values_;
