@@ -109,19 +109,8 @@ TEST(Blind, DatapathsOutsideTheSpaceAreUnexplained) {
   const Instruction& instruction = *find_instruction("mma.m16n8k8.f32.f16.f16.f32");
   const Space space(instruction);
   Choice inside{};
-  const auto pick = [&](Property property, std::string_view text) {
-    for (int v = 0; v < space.count(property); ++v) {
-      if (space.value_text(property, v) == text) Space::set(inside, property, v);
-    }
-  };
-  pick(Property::fraction_bits, "25");
-  Space::set(inside, Property::structure, 0);
-  for (int s = 0; s < space.count(Property::structure); ++s) {
-    if (space.structures()[static_cast<std::size_t>(s)].blocks.size() == 1 &&
-        !space.structures()[static_cast<std::size_t>(s)].adds_apart()) {
-      Space::set(inside, Property::structure, s);
-    }
-  }
+  Space::set(inside, Property::structure, space.find_structure(Combination::chain, 8, {}).value());
+  space.put<Property::fraction_bits>(inside, 25);
   std::vector<Datapath> outside(4, space.datapath(inside));
   outside[0].numerics.units[0].first_fraction_bits = 22;       // c cut elsewhere than the products
   outside[1].numerics.units[0].align_rounding = Rounding::up;  // a rounding that the space lacks

@@ -1,6 +1,9 @@
-#include <algorithm>
+#include "evidence.hpp"
 
-#include "fit.hpp"
+#include <algorithm>
+#include <numeric>
+
+#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 namespace {
@@ -17,6 +20,12 @@ std::uint64_t hash(const Problem& p) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> numbers_between(std::size_t first, std::size_t last) {
+  std::vector<std::size_t> numbers(last - first);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
 
 void Evidence::add(Tiles answered, std::string origin) {
   auto block = std::make_unique<Block>();
@@ -83,16 +92,34 @@ std::uint64_t Evidence::emulate(const CpuEmulator& emulator, std::size_t number,
   return emulator.dot(decoded(p.block, emulator.numerics()), p.t, p.i, p.j, watch_exponent, consulted);
 }
 
-std::string Evidence::name_of(std::size_t number) const {
-  const auto it = names_.find(number);
-  return it != names_.end() ? it->second : place(number).block.origin;
+std::vector<std::size_t> Evidence::wrong_answers(const Datapath& datapath) const {
+  Tiles tiles = all();
+  const Codes observed = tiles.d;
+  Emulator(datapath).run(tiles);
+  std::vector<std::size_t> wrong;
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    if (tiles.d[i] != observed[i]) wrong.push_back(i);
+  }
+  return wrong;
 }
 
-void Evidence::set_name(std::size_t number, std::string name) { names_.emplace(number, std::move(name)); }
+void Evidence::set_crafted(std::size_t number, std::string name, ProblemPurpose purpose) {
+  crafted_.try_emplace(number, std::move(name), purpose);
+}
 
-std::vector<std::size_t> Evidence::named() const {
+std::string Evidence::name_of(std::size_t number) const {
+  const auto it = crafted_.find(number);
+  return it != crafted_.end() ? it->second.name : place(number).block.origin;
+}
+
+std::optional<ProblemPurpose> Evidence::purpose_of(std::size_t number) const {
+  const auto it = crafted_.find(number);
+  return it != crafted_.end() ? std::optional(it->second.purpose) : std::nullopt;
+}
+
+std::vector<std::size_t> Evidence::crafted() const {
   std::vector<std::size_t> numbers;
-  for (const auto& [number, name] : names_) numbers.push_back(number);
+  for (const auto& [number, problem] : crafted_) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

@@ -1,8 +1,8 @@
 // Counterexamples made small.
 #pragma once
 
-#include "fit.hpp"
 #include "tcnum/emulator.hpp"
+#include "tcnum/fit.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {

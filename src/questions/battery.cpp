@@ -43,11 +43,12 @@ class FloatBattery {
  private:
   int last() const { return in_.products() - 1; }
 
-  void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p)}); }
+  void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p), purpose_}); }
   Problem zero() const { return zero_problem(in_); }
   bool can(int exponent) const { return exponent >= make_.lowest_subnormal() && exponent <= make_.highest(); }
 
   void width_of_the_sum() {
+    purpose_ = ProblemPurpose::alignment;
     // 2^e − 2^e + 2^(e−n): n is walked down until the small term disappears. The small term is a product, or c; the
     // large ones are products, or c and a product.
     // Where products exceed the result's range, also with the largest products: only so is what is left a normal
@@ -76,6 +77,7 @@ class FloatBattery {
         ask(fmt::format("width: 2^{0} - 2^{0}, c = {1}2^{2}", big_, negative ? "-" : "", big_ - n), p);
       }
     }
+    purpose_ = ProblemPurpose::rounding;
     // 1·1 + c = −(1 − 2^−24): extra bits below the result's.
     for (int n = 20; n <= 28; ++n) {
       Problem p = zero();
@@ -86,6 +88,7 @@ class FloatBattery {
   }
 
   void output_rounding() {
+    purpose_ = ProblemPurpose::rounding;
     // Bits just below the last one of the result, with both signs: L, R and S in every combination.
     for (const int fraction : {d_.fraction_bits, 13, 10}) {
       for (int pattern = 0; pattern < 8; ++pattern) {
@@ -112,6 +115,7 @@ class FloatBattery {
   }
 
   void carries_and_normalisation() {
+    purpose_ = ProblemPurpose::rounding;
     const Format& c = c_;
     // Carries: many terms of the same size push the sum's leading bit up.
     for (int terms = 1; terms <= in_.products(); terms = terms < 4 ? terms + 1 : terms * 2) {
@@ -122,6 +126,7 @@ class FloatBattery {
         ask(fmt::format("carries: {} ones and c = {}/8", terms, eighths), p);
       }
     }
+    purpose_ = ProblemPurpose::alignment;
     // No normalisation inside: four products just below the last bit of c = 1 − 2^−24.
     for (int n = 10; n <= 26; ++n) {
       Problem p = zero();
@@ -146,6 +151,7 @@ class FloatBattery {
   }
 
   void blocks() {
+    purpose_ = ProblemPurpose::alignment;
     // A small product in every slot, with a value on the edge in c.
     for (int k = 0; k < in_.products(); ++k) {
       for (const int n : {d_.fraction_bits, d_.fraction_bits + 1, d_.fraction_bits + 2}) {
@@ -161,6 +167,7 @@ class FloatBattery {
   }
 
   void subnormals() {
+    purpose_ = ProblemPurpose::edges;
     const std::uint64_t one_a = encode(a_, false, 1, 0, false, Rounding::toward_zero);
     const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     const auto smallest = [](const Format& f) { return std::uint64_t{1} << f.padding_bits; };
@@ -195,6 +202,7 @@ class FloatBattery {
   }
 
   void alignment_of_subnormal_products() {
+    purpose_ = ProblemPurpose::edges;
     // subnormal · largest, a tie half a unit below its last bit in the result, and something far below that breaks the
     // tie only if it survives the cut: where the cut is tells the exponent that the subnormal product was aligned with.
     if (in_.products() < 3) return;
@@ -232,6 +240,7 @@ class FloatBattery {
   }
 
   void smallest_results() {
+    purpose_ = ProblemPurpose::edges;
     // Two products (or c and a product) around the smallest result: is what lies far below it still there?
     const int quantum = d_.min_exponent() - d_.fraction_bits;
     for (const int base : {quantum - 1, quantum, quantum + 1, d_.min_exponent()}) {
@@ -278,6 +287,7 @@ class FloatBattery {
   }
 
   void zeros() {
+    purpose_ = ProblemPurpose::edges;
     const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     for (int pattern = 0; pattern < 8; ++pattern) {
       Problem p = zero();
@@ -315,6 +325,7 @@ class FloatBattery {
   }
 
   void overflow() {
+    purpose_ = ProblemPurpose::edges;
     for (const bool negative : {false, true}) {
       for (int n = 0; n <= d_.fraction_bits + 4; ++n) {
         Problem p = zero();
@@ -340,6 +351,7 @@ class FloatBattery {
   }
 
   void infinities_and_nans() {
+    purpose_ = ProblemPurpose::edges;
     const std::uint64_t one_a = encode(a_, false, 1, 0, false, Rounding::toward_zero);
     const std::uint64_t one_b = encode(b_, false, 1, 0, false, Rounding::toward_zero);
     const auto with = [&](std::uint64_t a0, std::uint64_t b0, std::uint64_t c0) {
@@ -406,6 +418,7 @@ class FloatBattery {
   }
 
   void padding() {
+    purpose_ = ProblemPurpose::operands;
     // Bits of the storage that the format does not have.
     if (a_.padding_bits == 0) return;
     const std::uint64_t one = encode(a_, false, 1, 0, false, Rounding::toward_zero);
@@ -431,6 +444,7 @@ class FloatBattery {
   const Format& c_;
   const Format& d_;
   int big_;
+  ProblemPurpose purpose_ = ProblemPurpose::operands;  // of the problems that come next
   std::vector<CraftedProblem> problems_;
 };
 

@@ -2,6 +2,7 @@
 // published studies that each group follows.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,19 @@
 
 namespace tcnum {
 
+/// What a crafted problem is meant to tell.
+enum class ProblemPurpose : std::uint8_t {
+  operands,   ///< what codes mean, and that each counts
+  alignment,  ///< how terms are aligned and cut: its result is likely to need no rounding
+  rounding,   ///< how sums are rounded
+  edges,      ///< what happens to subnormals, zeros, infinities and NaNs, and at the ends of the range
+};
+
 /// A problem and what it is for: the name begins with its group and a colon, or is the group's.
 struct CraftedProblem {
   std::string name;
   Problem problem;
+  ProblemPurpose purpose;
 };
 
 /// The crafted problems of an instruction: width, rounding, carries, normalisation, block size, subnormals, zeros,

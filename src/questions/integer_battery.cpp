@@ -32,7 +32,7 @@ class IntegerBattery {
   int last() const { return in_.products() - 1; }
   bool has_negative() const { return ends_.least.product() < 0; }
 
-  void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p)}); }
+  void ask(std::string name, Problem p) { problems_.push_back({std::move(name), std::move(p), purpose_}); }
   Problem zero() const { return zero_problem(in_); }
   void put(Problem& p, int k, Factors f) const {
     p.a[static_cast<std::size_t>(k)] = code_of(a_, f.a);
@@ -62,6 +62,7 @@ class IntegerBattery {
   }
 
   void values() {
+    purpose_ = ProblemPurpose::operands;
     for (const std::int64_t x : landmarks(a_)) {
       for (const std::int64_t y : landmarks(b_)) {
         Problem p = zero();
@@ -86,6 +87,7 @@ class IntegerBattery {
   }
 
   void slots() {
+    purpose_ = ProblemPurpose::operands;
     for (int k = 0; k < in_.products(); ++k) {
       for (const Factors f : {Factors{1, 1}, Factors{1, 0}, Factors{0, 1}}) {
         Problem p = zero();
@@ -96,6 +98,7 @@ class IntegerBattery {
   }
 
   void accumulator() {
+    purpose_ = ProblemPurpose::operands;
     for (const std::int64_t c : landmarks(c_)) {
       Problem p = zero();
       p.c = code_of(c_, c);
@@ -105,6 +108,7 @@ class IntegerBattery {
 
   /// c at an end of its range or near it, and products that reach the end, or pass it.
   void limits() {
+    purpose_ = ProblemPurpose::edges;
     for (const bool low : {false, true}) {
       const std::int64_t end = low ? range_of(c_).lowest : range_of(c_).highest, inward = low ? 1 : -1;
       for (int inside = 0; inside <= 3; ++inside) {
@@ -139,6 +143,7 @@ class IntegerBattery {
   /// A sum that passes the end of the range and comes back is another if it was clamped in between: c at the end, a
   /// product that leads beyond it in one slot, a unit that leads back in another.
   void there_and_back() {
+    purpose_ = ProblemPurpose::edges;
     if (!has_negative()) return;
     for (const bool low : {false, true}) {
       const std::int64_t end = low ? range_of(c_).lowest : range_of(c_).highest;
@@ -168,6 +173,7 @@ class IntegerBattery {
 
   /// Operands of which the first n bits, or other operands, are set: as many as there are, or none.
   void counts() {
+    purpose_ = ProblemPurpose::operands;
     for (int n = 0; n <= in_.products(); n = n < 4 ? n + 1 : n * 2) {
       for (const int others : {0, 1}) {  // in b; in a, above n
         Problem p = zero();
@@ -186,6 +192,7 @@ class IntegerBattery {
   const Instruction& in_;
   const Format &a_, &b_, &c_;
   ExtremeProducts ends_;
+  ProblemPurpose purpose_ = ProblemPurpose::operands;  // of the problems that come next
   std::vector<CraftedProblem> problems_;
 };
 

@@ -1,0 +1,47 @@
+#include "asking.hpp"
+
+#include <fmt/format.h>
+
+#include "src/questions/battery.hpp"
+#include "src/questions/families.hpp"
+#include "src/questions/packing.hpp"
+
+namespace tcnum {
+
+std::vector<std::optional<std::uint64_t>> Asker::ask(const std::vector<Problem>& problems, const std::string& origin) {
+  std::vector<std::optional<std::uint64_t>> answers(problems.size());
+  if (live() && !problems.empty()) {
+    Tiles tiles = pack(instruction(), problems);
+    live_->answer(tiles);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const std::size_t r = i % kPackSide;
+      answers[i] = tiles.d[tiles.c_index(i / kPackSide, r, r)];
+    }
+    evidence_->add(std::move(tiles), origin);
+    return answers;
+  }
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (const auto number = evidence_->find(problems[i])) answers[i] = evidence_->answer(*number);
+  }
+  return answers;
+}
+
+void Asker::ask_battery(const FitOptions& options) {
+  const std::vector<CraftedProblem> crafted = battery(instruction());
+  std::vector<Problem> problems;
+  for (const CraftedProblem& each : crafted) problems.push_back(each.problem);
+  ask(problems, "battery, rows and columns of different problems");
+  for (const CraftedProblem& each : crafted) {
+    if (const auto number = evidence_->find(each.problem)) evidence_->set_crafted(*number, each.name, each.purpose);
+  }
+  if (!live()) return;
+  for (std::size_t f = 0; f < kFamilies; ++f) {
+    const auto family = static_cast<Family>(f);
+    Tiles tiles =
+        make_family_tiles(instruction(), family, options.seed, 0, options.tiles_per_family, kPackSide, kPackSide);
+    live_->answer(tiles);
+    evidence_->add(std::move(tiles), fmt::format("random: {}", name(family)));
+  }
+}
+
+}  // namespace tcnum

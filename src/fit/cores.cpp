@@ -1,0 +1,202 @@
+#include "cores.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "emu/parallel.hpp"
+
+namespace tcnum {
+namespace {
+
+/// A sample of the answers is tried first: this many that judge the alignment, this many of ordinary numbers.
+constexpr std::size_t kMostAlignment = 120, kMostOrdinary = 160;
+/// Ordinary answers among which the sample is taken.
+constexpr std::size_t kOrdinaryPool = 4000;
+/// Answers that an alignment is judged by before roundings are tried. Where results are short, few judge alignments
+/// apart from roundings, and trying more costs more than it saves.
+constexpr std::size_t kAlignmentTrials = 12;
+
+bool is_normal(FormatId f, std::uint64_t code) { return decode(format(f), code).number_class == NumberClass::normal; }
+
+/// Whether operands and answer are normal numbers. An answer well inside the range promises that nothing on the way
+/// left it either.
+bool is_ordinary(const Instruction& in, const Problem& p, std::uint64_t answer) {
+  const Format& d = format(in.d);
+  const Decoded r = decode(d, answer);
+  if (r.number_class != NumberClass::normal || r.exponent <= d.min_exponent() + 2 ||
+      r.exponent >= d.max_exponent() - 2 || !is_normal(in.c, p.c)) {
+    return false;
+  }
+  return std::ranges::all_of(p.a, [&](std::uint64_t code) { return is_normal(in.a, code); }) &&
+         std::ranges::all_of(p.b, [&](std::uint64_t code) { return is_normal(in.b, code); });
+}
+
+/// Every so-manieth, so that about `most` are left.
+std::vector<std::size_t> thinned(const std::vector<std::size_t>& numbers, std::size_t most) {
+  const std::size_t step = std::max<std::size_t>(1, numbers.size() / most);
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < numbers.size(); i += step) kept.push_back(numbers[i]);
+  return kept;
+}
+
+/// Whether the answer refutes the datapath: a wrong result is inconclusive if it consulted any of `inconclusive`.
+bool refutes(const Space& space, const Evidence& evidence, std::size_t number, const CpuEmulator& emulator,
+             unsigned inconclusive) {
+  if (evidence.explained_by(emulator, number)) return false;
+  unsigned consulted = 0;
+  evidence.emulate(emulator, number, space.watch_exponent(), consulted);
+  return (consulted & inconclusive) == 0;
+}
+
+/// Whether one of the first `most` answers of the order refutes the datapath.
+bool any_refutes(const Space& space, const Evidence& evidence, TrialOrder& order, std::size_t most,
+                 const CpuEmulator& emulator, unsigned inconclusive) {
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
+    if (!refutes(space, evidence, order[i], emulator, inconclusive)) continue;
+    order.promote(i);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+CpuEmulator emulator_of(const Space& space, const Choice& choice) {
+  Datapath d;
+  d.tree = space.structure(choice).tree;
+  d.numerics = space.numerics(choice);
+  return CpuEmulator(d);
+}
+
+/// The cores of one structure: every way to align, and with each that is not refuted every way to round.
+class CoreSearch::Structurewise {
+ public:
+  Structurewise(const Space& space, const Evidence& evidence, int structure, Orders& orders)
+      : space_(space), evidence_(evidence), orders_(orders), c_(first(structure)), emulator_(emulator_of(space, c_)) {}
+
+  std::vector<Choice> find() && {
+    for_each(kAlignmentProperties, [&] { judge_alignment(); });
+    return std::move(cores_);
+  }
+
+ private:
+  static Choice first(int structure) {
+    Choice c{};
+    Space::set(c, Property::structure, structure);
+    return c;
+  }
+
+  /// Calls body with c_ set to every combination of the properties' values, the first property varying slowest.
+  template <class Body>
+  void for_each(std::span<const Property> properties, const Body& body) {
+    if (properties.empty()) return body();
+    for (int v = 0; v < space_.count(properties.front()); ++v) {
+      Space::set(c_, properties.front(), v);
+      for_each(properties.subspan(1), body);
+    }
+    Space::set(c_, properties.front(), 0);
+  }
+
+  void judge_alignment() {
+    // Judge by the coarsest rounding of the variants: what it leaves alone, none of them rounds.
+    Choice coarsest = c_;
+    Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
+    if (!space_.contains(coarsest)) coarsest = c_;
+    if (!space_.contains(coarsest)) return;
+    emulator_.set_numerics(space_.numerics(coarsest));
+    if (!any_refutes(space_, evidence_, orders_.alignment, kAlignmentTrials, emulator_,
+                     kConsultedEdges | kConsultedRounding)) {
+      for_each(kRoundingProperties, [&] { judge_rounding(); });
+    }
+  }
+
+  void judge_rounding() {
+    if (!space_.contains(c_) || (!space_.uses_output_rounding(c_) && varies(Property::output_rounding))) return;
+    emulator_.set_numerics(space_.numerics(c_));
+    if (!any_refutes(space_, evidence_, orders_.all, orders_.all.size(), emulator_, kConsultedEdges))
+      cores_.push_back(c_);
+  }
+  bool varies(Property p) const { return Space::value(c_, p) != 0; }
+
+  const Space& space_;
+  const Evidence& evidence_;
+  Orders& orders_;
+  Choice c_;
+  CpuEmulator emulator_;
+  std::vector<Choice> cores_;
+};
+
+CoreSearch::CoreSearch(const Space& space, const Evidence& evidence, unsigned threads)
+    : space_(space), evidence_(evidence), threads_(threads) {
+  choose_first();
+}
+
+/// Chooses the answers that are tried first: `alignment_` are likely to need no rounding, so that they judge how terms
+/// are aligned apart from how results are rounded; `first_` have these and others with ordinary numbers only, which
+/// judge without regard to subnormals, zeros and the like.
+void CoreSearch::choose_first() {
+  std::vector<std::size_t> alignment, ordinary;
+  for (std::size_t n = 0; n < evidence_.size(); ++n) {
+    if (evidence_.purpose_of(n) == ProblemPurpose::alignment)
+      alignment.push_back(n);
+    else if (ordinary.size() < kOrdinaryPool &&
+             is_ordinary(evidence_.instruction(), evidence_.problem(n), evidence_.answer(n)))
+      ordinary.push_back(n);
+  }
+  if (ordinary.empty()) ordinary = numbers_between(0, evidence_.size());
+  alignment_ = thinned(alignment, kMostAlignment);
+  first_ = thinned(ordinary, kMostOrdinary);
+  first_.insert(first_.end(), alignment_.begin(), alignment_.end());
+}
+
+std::vector<Choice> CoreSearch::find() {
+  std::vector<std::size_t> all = first_;
+  std::vector<char> is_first(evidence_.size());
+  for (std::size_t n : first_) is_first[n] = 1;
+  for (std::size_t n = 0; n < evidence_.size(); ++n) {
+    if (is_first[n] == 0) all.push_back(n);
+  }
+  std::vector<Choice> cores = find_by(all);
+  return cores.empty() ? find_by(first_) : cores;
+}
+
+std::vector<Choice> CoreSearch::find_by(const std::vector<std::size_t>& numbers) {
+  orders_.clear();
+  std::vector<std::vector<Choice>> found(space_.structures().size());
+  in_parallel(found.size(), threads_, [&](std::size_t structure) {
+    Orders orders = take_orders(numbers);
+    found[structure] = Structurewise(space_, evidence_, static_cast<int>(structure), orders).find();
+    const std::lock_guard lock(mutex_);
+    orders_.push_back(std::move(orders));
+  });
+  std::vector<Choice> cores;
+  for (const std::vector<Choice>& some : found) cores.insert(cores.end(), some.begin(), some.end());
+  return cores;
+}
+
+CoreSearch::Orders CoreSearch::take_orders(const std::vector<std::size_t>& numbers) {
+  const std::lock_guard lock(mutex_);
+  if (orders_.empty()) return {TrialOrder(alignment_), TrialOrder(numbers)};
+  Orders orders = std::move(orders_.back());
+  orders_.pop_back();
+  return orders;
+}
+
+std::vector<Choice> unrefuted(const Space& space, const Evidence& evidence, std::vector<Choice> cores,
+                              std::size_t first_answer, unsigned threads) {
+  const std::vector<std::size_t> numbers = numbers_between(first_answer, evidence.size());
+  if (numbers.empty()) return cores;
+  std::vector<char> refuted(cores.size());
+  in_parallel(cores.size(), threads, [&](std::size_t i) {
+    const CpuEmulator emulator = emulator_of(space, cores[i]);
+    refuted[i] = std::ranges::any_of(
+        numbers, [&](std::size_t number) { return refutes(space, evidence, number, emulator, kConsultedEdges); });
+  });
+  std::vector<Choice> left;
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    if (refuted[i] == 0) left.push_back(cores[i]);
+  }
+  return left.empty() ? cores : left;
+}
+
+}  // namespace tcnum

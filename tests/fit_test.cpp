@@ -1,0 +1,161 @@
+// The fit as its users see it, and the table of properties that it works from.
+#include "tcnum/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "draw.hpp"
+#include "src/fit/space.hpp"
+#include "src/oracles/datapath_oracle.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+const Instruction& small_instruction() { return *find_instruction("mma.m8n8k4.f32.f16.f16.f32"); }
+
+FitOptions quick_options() {
+  FitOptions options;
+  options.search_tiles = 60;
+  options.tiles_per_family = 8;
+  return options;
+}
+
+/// One fused sum of 25 bits.
+Choice hidden_choice(const Space& space) {
+  Choice c{};
+  Space::set(c, Property::structure,
+             space.find_structure(Combination::chain, small_instruction().products(), {}).value());
+  space.put<Property::fraction_bits>(c, 25);
+  space.put<Property::overflow>(c, Overflow::max_finite);
+  return c;
+}
+
+TEST(FitDatapath, FindsAHiddenDatapathAndFindsItAgainInTheAnswers) {
+  const Instruction& in = small_instruction();
+  const Space space(in);
+  const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
+  DatapathOracle oracle(hidden, in, "hidden", 1);
+  const FittedDatapath live = fit_datapath(in, oracle, quick_options());
+  EXPECT_EQ(live.verdict, Verdict::identified);
+  EXPECT_EQ(live.datapath, hidden);
+  EXPECT_EQ(live.mismatches, 0u);
+  EXPECT_TRUE(live.open.empty());
+  EXPECT_FALSE(live.counterexample.has_value());
+  EXPECT_GT(live.considered, 1e5);
+  const auto widths = std::ranges::count(live.refuted, "fraction_bits", &RefutedValue::property);
+  EXPECT_GT(widths, 10);
+  for (const RefutedValue& r : live.refuted) {
+    ASSERT_LT(r.answer, live.answers.size());
+    EXPECT_EQ(live.answers.d[r.answer], r.observed);
+    EXPECT_NE(r.expected, r.observed);
+  }
+
+  const FittedDatapath again = fit_datapath(in, live.answers, quick_options());
+  EXPECT_EQ(again.verdict, Verdict::identified);
+  EXPECT_EQ(again.datapath, hidden);
+}
+
+TEST(FitDatapath, SaysWhatIsStillOpen) {
+  // Ones alone: they add up in every order and with any number of bits.
+  const Instruction& in = small_instruction();
+  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, 1, 8, 8, 4);
+  const std::uint64_t one = 0x3c00, four = 0x40800000;
+  for (std::size_t i = 0; i < tiles.a.size(); ++i) tiles.a.set(i, one);
+  for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, one);
+  for (std::size_t i = 0; i < tiles.d.size(); ++i) tiles.d.set(i, four);
+  const FittedDatapath found = fit_datapath(in, tiles, quick_options());
+  EXPECT_EQ(found.verdict, Verdict::ambiguous);
+  EXPECT_EQ(found.mismatches, 0u);
+  EXPECT_TRUE(std::ranges::any_of(found.open, [](const OpenProperty& open) { return open.property == "structure"; }));
+}
+
+TEST(FitDatapath, ProblemsOfAnotherInstructionAreRefused) {
+  const Instruction& in = small_instruction();
+  const auto message = [&](const Tiles& tiles) -> std::string {
+    try {
+      fit_datapath(in, tiles);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message(make_tiles(in.a, in.b, FormatId::fp16, in.d, 1, 8, 8, 4)),
+            "fit_datapath: tiles.c_format: is fp16; right would be fp32, as mma.m8n8k4.f32.f16.f16.f32 has it");
+  EXPECT_EQ(message(make_tiles(in.a, in.b, in.c, in.d, 1, 8, 8, 8)),
+            "fit_datapath: tiles.k: is 8; right would be 4, the products of mma.m8n8k4.f32.f16.f16.f32");
+  EXPECT_EQ(message(make_tiles(in.a, in.b, in.c, in.d, 0, 8, 8, 4)),
+            "fit_datapath: tiles.count: is 0; right would be at least one answer");
+}
+
+/// Between them they have every value that a property can have.
+constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",         "mma.m16n8k4.f32.tf32.tf32.f32",
+                                      "mma.m8n8k4.f64.f64.f64.f64",         "wmma.m16n16k16.f16.f16.f16.f32",
+                                      "wmma.m16n16k16.f32.f16.f16.f16",     "mma.m8n8k16.s32.s8.s8.s32",
+                                      "mma.m8n8k128.s32.b1.b1.s32.and.popc"};
+
+class Properties : public testing::TestWithParam<PropertyRow> {};
+
+TEST_P(Properties, HaveValuesWithWordsOfTheirOwn) {
+  const Property property = GetParam().property;
+  for (const char* instruction : kInstructions) {
+    const Space space(*find_instruction(instruction));
+    ASSERT_GT(space.count(property), 0) << "Space gives it no value: " << instruction;
+    std::set<std::string> texts;
+    for (int v = 0; v < space.count(property); ++v) texts.insert(space.value_text(property, v));
+    EXPECT_EQ(texts.size(), static_cast<std::size_t>(space.count(property))) << instruction;
+    EXPECT_FALSE(texts.contains("")) << instruction;
+  }
+}
+
+TEST_P(Properties, ChangeTheDatapath) {
+  const Property property = GetParam().property;
+  std::mt19937_64 random(1);
+  bool changed = false;
+  for (const char* instruction : kInstructions) {
+    const Space space(*find_instruction(instruction));
+    constexpr int kDraws = 100;
+    for (int n = 0; n < kDraws && !changed && space.count(property) > 1; ++n) {
+      const Choice c = draw(space, random);
+      for (int v = 0; v < space.count(property) && !changed; ++v) {
+        Choice other = c;
+        Space::set(other, property, v);
+        changed = space.contains(other) && space.datapath(other) != space.datapath(c);
+      }
+    }
+  }
+  EXPECT_TRUE(changed) << "Space::numerics does not ask for it";
+}
+
+TEST_P(Properties, AreDescribed) {
+  std::stringstream page;
+  page << std::ifstream(std::string(TCNUM_SOURCE_DIR) + "/docs/space.md").rdbuf();
+  EXPECT_NE(page.str().find("| `" + std::string(GetParam().name) + "` |"), std::string::npos)
+      << "docs/space.md has no row for it";
+  EXPECT_TRUE(GetParam().question.ends_with('?'));
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Properties, testing::ValuesIn(kPropertyTable),
+                         [](const auto& param_info) { return std::string(param_info.param.name); });
+
+TEST(Space, PutsAndGetsTypedValues) {
+  const Space space(*find_instruction("wmma.m16n16k16.f16.f16.f16.f32"));
+  Choice c{};
+  space.put(c, setting<Property::zero_exponent>({ZeroExponentKind::floor, -21}));
+  space.put(c, setting<Property::output_rounding>({Rounding::toward_zero, Rounding::nearest_even}));
+  EXPECT_EQ(space.zero_exponent(c).value, -21);
+  EXPECT_EQ(space.first_rounding(c), Rounding::toward_zero);
+  EXPECT_EQ(space.output_rounding(c), Rounding::nearest_even);
+  space.put<Property::inner_result>(c, InnerResult::fp32_nearest_even);
+  EXPECT_EQ(space.inner_rounding(c), Rounding::nearest_even);
+  EXPECT_EQ(space.find<Property::overflow>(Overflow::wrap), std::nullopt);
+  EXPECT_THROW(space.put<Property::overflow>(c, Overflow::wrap), std::logic_error);
+  EXPECT_THROW(space.put(c, Setting{Property::overflow, 25}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace tcnum
