@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <random>
 #include <set>
@@ -131,12 +133,18 @@ TEST_P(Properties, ChangeTheDatapath) {
   EXPECT_TRUE(changed) << "Space::numerics does not ask for it";
 }
 
+std::string text_of_file(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(std::string(TCNUM_SOURCE_DIR) + path).rdbuf();
+  return text.str();
+}
+
 TEST_P(Properties, AreDescribed) {
-  std::stringstream page;
-  page << std::ifstream(std::string(TCNUM_SOURCE_DIR) + "/docs/space.md").rdbuf();
-  EXPECT_NE(page.str().find("| `" + std::string(GetParam().name) + "` |"), std::string::npos)
+  const std::string name(GetParam().name), question(GetParam().question);
+  EXPECT_NE(text_of_file("/docs/space.md").find("| `" + name + "` |"), std::string::npos)
       << "docs/space.md has no row for it";
-  EXPECT_TRUE(GetParam().question.ends_with('?'));
+  EXPECT_NE(text_of_file("/README.md").find("| " + name + " | " + question), std::string::npos)
+      << "README.md does not ask its question";
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Properties, testing::ValuesIn(kPropertyTable),

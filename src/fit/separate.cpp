@@ -1,6 +1,8 @@
 #include "separate.hpp"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 
 #include "src/questions/boundaries.hpp"
 #include "src/questions/families.hpp"
@@ -11,91 +13,110 @@
 namespace tcnum {
 namespace {
 
-/// Exponents and distances at which one of the datapaths begins to do something else.
-Boundaries boundaries_of(const Space& space, const Choice& one, const Choice& other) {
-  const Instruction& in = space.instruction();
-  const Format& a = format(in.a);
-  const Format& b = format(in.b);
-  const Format& c = format(in.c);
-  const Format& r = format(in.d);
-  const ProductMaker products(in);
-  const int lowest = std::min(products.lowest_subnormal(), c.min_exponent() - c.fraction_bits);
-  const int highest = std::max(products.highest() + 1, c.max_exponent());
+void sort_and_unite(std::vector<int>& values) {
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
 
-  Boundaries found;
-  const auto add_format = [&](const Format& f) {
-    found.exponents.insert(found.exponents.end(), {f.min_exponent(), f.min_exponent() - f.fraction_bits,
-                                                   f.max_exponent(), f.max_exponent() - f.fraction_bits});
-    found.distances.push_back(f.fraction_bits);
-  };
-  add_format(c);
-  add_format(r);
-  found.exponents.insert(found.exponents.end(),
-                         {0, products.lowest(), a.min_exponent() + b.max_exponent(),
-                          b.min_exponent() + a.max_exponent(), products.lowest_subnormal(), products.highest()});
-  found.distances.insert(found.distances.end(), {1, a.fraction_bits, a.fraction_bits + b.fraction_bits});
-  for (const Choice& choice : {one, other}) {
-    const Numerics n = space.numerics(choice);
-    found.blocks.push_back(space.structure(choice).blocks);
-    for (const Node& node : space.structure(choice).tree.nodes) {
+/// Finds exponents and distances at which one of two datapaths begins to do something else.
+class BoundarySearch {
+ public:
+  BoundarySearch(const Space& space, const Choice& one, const Choice& other)
+      : space_(space),
+        choices_{&one, &other},
+        products_(space.instruction()),
+        a_(format(space.instruction().a)),
+        b_(format(space.instruction().b)),
+        c_(format(space.instruction().c)),
+        r_(format(space.instruction().d)) {}
+
+  Boundaries find() && {
+    add_formats();
+    for (const Choice* choice : choices_) add_datapath(*choice);
+    for (const PropertyRow& row : kPropertyTable) {
+      if (Space::value(*choices_[0], row.property) != Space::value(*choices_[1], row.property)) focus_on(row.property);
+    }
+    if (found_.focus.empty()) found_.focus = found_.exponents;
+    const int lowest = std::min(products_.lowest_subnormal(), c_.min_exponent() - c_.fraction_bits);
+    const int highest = std::max(products_.highest() + 1, c_.max_exponent());
+    for (auto* exponents : {&found_.exponents, &found_.focus}) {
+      for (int& e : *exponents) e = std::clamp(e, lowest, highest);
+    }
+    sort_and_unite(found_.exponents);
+    sort_and_unite(found_.cuts);
+    found_.distances.insert(found_.distances.end(), found_.cuts.begin(), found_.cuts.end());
+    sort_and_unite(found_.distances);
+    return std::move(found_);
+  }
+
+ private:
+  static void add(std::vector<int>& to, std::initializer_list<int> values) { to.insert(to.end(), values); }
+
+  void add_formats() {
+    for (const Format* f : {&c_, &r_}) {
+      add(found_.exponents, {f->min_exponent(), f->min_exponent() - f->fraction_bits, f->max_exponent(),
+                             f->max_exponent() - f->fraction_bits});
+      found_.distances.push_back(f->fraction_bits);
+    }
+    add(found_.exponents, {0, products_.lowest(), a_.min_exponent() + b_.max_exponent(),
+                           b_.min_exponent() + a_.max_exponent(), products_.lowest_subnormal(), products_.highest()});
+    add(found_.distances, {1, a_.fraction_bits, a_.fraction_bits + b_.fraction_bits});
+  }
+
+  void add_datapath(const Choice& choice) {
+    const Numerics n = space_.numerics(choice);
+    found_.blocks.push_back(space_.structure(choice).blocks);
+    for (const Node& node : space_.structure(choice).tree.nodes) {
       const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
-      if (unit.fraction_bits != kExact) found.cuts.push_back(unit.fraction_bits);
-      if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
-        found.exponents.insert(found.exponents.end(),
-                               {unit.zero_exponent.value, unit.zero_exponent.value - unit.fraction_bits});
-      }
+      const bool cuts = unit.fraction_bits != kExact;
+      if (cuts) found_.cuts.push_back(unit.fraction_bits);
+      if (unit.zero_exponent.kind == ZeroExponentKind::floor)
+        add(found_.exponents, {unit.zero_exponent.value, unit.zero_exponent.value - unit.fraction_bits});
       for (const RoundStep& step : unit.result) {
-        found.distances.push_back(step.fraction_bits);
-        found.exponents.insert(found.exponents.end(), {step.min_exponent, step.min_exponent - step.fraction_bits});
+        const int quantum = step.min_exponent - step.fraction_bits;
+        found_.distances.push_back(step.fraction_bits);
+        add(found_.exponents, {step.min_exponent, quantum});
         // Where the lowest kept bit is that of the smallest result.
-        if (unit.fraction_bits != kExact)
-          found.exponents.push_back(step.min_exponent - step.fraction_bits + unit.fraction_bits);
+        if (cuts) found_.exponents.push_back(quantum + unit.fraction_bits);
       }
     }
   }
-  const auto unique = [](std::vector<int>& values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-  };
-  for (std::size_t i = 0; i < kProperties; ++i) {
-    if (one[i] == other[i]) continue;
-    switch (static_cast<Property>(i)) {
+
+  /// On the exponents that matter most to a property; of those without an entry none does.
+  void focus_on(Property property) {
+    switch (property) {
       case Property::zero_exponent:
-        for (const Choice& choice : {one, other}) {
-          const ZeroExponent& z = space.zero_exponent(choice);
+        for (const Choice* choice : choices_) {
+          const ZeroExponent& z = space_.zero_exponent(*choice);
           if (z.kind != ZeroExponentKind::floor) continue;
-          found.focus.insert(found.focus.end(),
-                             {z.value, z.value - 1, z.value - 1, z.value - space.fraction_bits(choice)});
+          add(found_.focus, {z.value, z.value - 1, z.value - 1, z.value - space_.fraction_bits(*choice)});
         }
         break;
       case Property::subnormal_inputs:
       case Property::subnormal_exponent:
-        found.focus.insert(found.focus.end(), {c.min_exponent() - 1, a.min_exponent() + b.max_exponent(),
-                                               b.min_exponent() + a.max_exponent(), products.lowest()});
+        add(found_.focus, {c_.min_exponent() - 1, a_.min_exponent() + b_.max_exponent(),
+                           b_.min_exponent() + a_.max_exponent(), products_.lowest()});
         break;
       case Property::subnormal_outputs:
-        found.focus.push_back(r.min_exponent() - 1);
+        add(found_.focus, {r_.min_exponent() - 1});
         break;
       case Property::underflow_sign:
-        found.focus.insert(found.focus.end(), {r.min_exponent() - 1, r.min_exponent() - r.fraction_bits - 1});
+        add(found_.focus, {r_.min_exponent() - 1, r_.min_exponent() - r_.fraction_bits - 1});
         break;
       case Property::overflow:
-        found.focus.insert(found.focus.end(), {r.max_exponent(), r.max_exponent() + 1});
+        add(found_.focus, {r_.max_exponent(), r_.max_exponent() + 1});
         break;
       default:
         break;
     }
   }
-  if (found.focus.empty()) found.focus = found.exponents;
-  for (auto* exponents : {&found.exponents, &found.focus}) {
-    for (int& e : *exponents) e = std::clamp(e, lowest, highest);
-  }
-  unique(found.exponents);
-  unique(found.cuts);
-  found.distances.insert(found.distances.end(), found.cuts.begin(), found.cuts.end());
-  unique(found.distances);
-  return found;
-}
+
+  const Space& space_;
+  std::array<const Choice*, 2> choices_;
+  ProductMaker products_;
+  const Format &a_, &b_, &c_, &r_;
+  Boundaries found_;
+};
 
 }  // namespace
 
@@ -107,7 +128,7 @@ std::optional<Problem> separate(const Space& space, const Choice& one, const Cho
     if (Space::value(one, row.property) != Space::value(other, row.property)) families |= row.families;
   }
   const Instruction& in = space.instruction();
-  const Boundaries boundaries = boundaries_of(space, one, other);
+  const Boundaries boundaries = BoundarySearch(space, one, other).find();
   const Emulator x(space.datapath(one)), y(space.datapath(other));
   const auto difference = [&](const Tiles& problems) -> std::optional<Problem> {
     Tiles mine = problems, others = problems;

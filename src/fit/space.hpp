@@ -93,8 +93,8 @@ class Space {
   }
   /// The same for a row of a table. Throws std::logic_error also if the value is another property's.
   void put(Choice& c, const Setting& setting) const;
-  /// The first structure of that kind whose blocks have up to block_k products in that order; of one block the order is
-  /// no matter.
+  /// The first structure of that kind whose largest block has block_k products, taken in that order; of one block the
+  /// order is no matter.
   std::optional<int> find_structure(Combination combination, int block_k, ProductOrder order) const;
 
   FormatId operand_format(const Choice& c) const { return get<Property::operand_format>(c); }
