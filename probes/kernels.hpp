@@ -13,8 +13,8 @@
 
 namespace tcnum {
 
-/// Device pointers to `count` instruction tiles, packed as in PackedTiles. They lie in grids of `rows` × `columns`, row by
-/// row and grid after grid; the tiles of a grid's row share one tile of A, those of its column one of B.
+/// Device pointers to `count` instruction tiles, packed as in PackedTiles. They lie in grids of `rows` × `columns`, row
+/// by row and grid after grid; the tiles of a grid's row share one tile of A, those of its column one of B.
 struct DeviceTiles {
   const void* a;
   const void* b;
@@ -31,7 +31,7 @@ struct DeviceTiles {
 
 struct Kernel {
   std::string_view instruction;  ///< Instruction::name()
-  /// Starts the kernel on the default stream; what cudaGetLastError() says of the launch.
+  /// Starts the kernel on the default CUDA stream; what cudaGetLastError() says of the launch.
   cudaError_t (*launch)(const DeviceTiles& tiles);
   /// The ways in which operands reach the instruction, if there are several. None may change a bit.
   std::span<const std::string_view> variants = {};

@@ -64,9 +64,9 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
         Op::complete(d, from_a, from_b, e, run.steps);
       }
     } else if (run.a_in_registers) {
-      Op::stream(d, a, from_b, e, run.steps);
+      Op::back_to_back(d, a, from_b, e, run.steps);
     } else {
-      Op::stream(d, from_a, from_b, e, run.steps);
+      Op::back_to_back(d, from_a, from_b, e, run.steps);
     }
     stopwatch.stop();
 
@@ -157,29 +157,30 @@ cudaError_t time_wgmma(const TimedLaunch& run) {
                  : "l"(b), "r"(steps), "r"(e[0]), "r"(e[1]), A_INPUTS                                                  \
                  : "memory");                                                                                          \
   }
-#define TCNUM_STREAM(FOUR)      \
-  TCNUM_LOOP TCNUM_REPEAT(FOUR) \
+#define TCNUM_BACK_TO_BACK(FOUR) \
+  TCNUM_LOOP TCNUM_REPEAT(FOUR)  \
   TCNUM_COMMIT TCNUM_LOOP_END(TCNUM_BODY) TCNUM_WAIT
 #define TCNUM_COMPLETE(ONE) TCNUM_LOOP ONE TCNUM_COMMIT TCNUM_WAIT TCNUM_LOOP_END("1")
 
-/// Defines the type TYPE of an instruction's loops: `stream` takes the slices in turn, `complete` the first one alone,
-/// each with A from shared memory and from registers. The parameters are those of TCNUM_PROBED_WGMMA; KIND is METADATA.
-#define TCNUM_TIMED_WGMMA(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, KIND, IMMEDIATES)                        \
-  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                   \
-    static_assert(kDRegisters == ND);                                                                     \
-    static constexpr int kSlices = timed_wgmma_slices(kSparse);                                           \
-    TCNUM_TIMED_LOOP(stream, std::uint64_t a, "l"(a), ND,                                                 \
-                     KIND##_A_SLICES(ND) KIND##_B_SLICES(ND)                                              \
-                         TCNUM_STREAM(KIND##_FOUR_SHARED(TEXT, ND, TCNUM_SHARED_TAIL(IMMEDIATES))))       \
-    TCNUM_TIMED_LOOP(stream, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,            \
-                     KIND##_B_SLICES(ND)                                                                  \
-                         TCNUM_STREAM(KIND##_FOUR_REGISTERS(TEXT, ND, TCNUM_REGISTERS_TAIL(IMMEDIATES)))) \
-    TCNUM_TIMED_LOOP(complete, std::uint64_t a, "l"(a), ND,                                               \
-                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2,    \
-                                              TCNUM_SHARED_TAIL(IMMEDIATES))))                            \
-    TCNUM_TIMED_LOOP(complete, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,          \
-                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7),      \
-                                              TCNUM_TIMED_B(ND), 2, TCNUM_REGISTERS_TAIL(IMMEDIATES))))   \
+/// Defines the type TYPE of an instruction's loops: `back_to_back` takes the slices in turn, `complete` the first one
+/// alone, each with A from shared memory and from registers. The parameters are those of TCNUM_PROBED_WGMMA; KIND is
+/// METADATA.
+#define TCNUM_TIMED_WGMMA(TYPE, TEXT, IS_SPARSE, N, ND, K, D, A, KIND, IMMEDIATES)                              \
+  struct TYPE : WgmmaShape<N, K, spelled(#A), spelled(#D), IS_SPARSE> {                                         \
+    static_assert(kDRegisters == ND);                                                                           \
+    static constexpr int kSlices = timed_wgmma_slices(kSparse);                                                 \
+    TCNUM_TIMED_LOOP(back_to_back, std::uint64_t a, "l"(a), ND,                                                 \
+                     KIND##_A_SLICES(ND) KIND##_B_SLICES(ND)                                                    \
+                         TCNUM_BACK_TO_BACK(KIND##_FOUR_SHARED(TEXT, ND, TCNUM_SHARED_TAIL(IMMEDIATES))))       \
+    TCNUM_TIMED_LOOP(back_to_back, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,            \
+                     KIND##_B_SLICES(ND)                                                                        \
+                         TCNUM_BACK_TO_BACK(KIND##_FOUR_REGISTERS(TEXT, ND, TCNUM_REGISTERS_TAIL(IMMEDIATES)))) \
+    TCNUM_TIMED_LOOP(complete, std::uint64_t a, "l"(a), ND,                                                     \
+                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_A(ND), TCNUM_TIMED_B(ND), 2,          \
+                                              TCNUM_SHARED_TAIL(IMMEDIATES))))                                  \
+    TCNUM_TIMED_LOOP(complete, const Register (&a)[kSlices * kARegisters], KIND##_REGISTERS, ND,                \
+                     TCNUM_COMPLETE(TCNUM_ONE(KIND, TEXT, ND, TCNUM_TIMED_REGISTERS(ND, 4, 5, 6, 7),            \
+                                              TCNUM_TIMED_B(ND), 2, TCNUM_REGISTERS_TAIL(IMMEDIATES))))         \
   };
 
 /// Its row in the table of timing kernels.

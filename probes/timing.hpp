@@ -23,8 +23,8 @@ struct TimingFacts {
 
 /// The loops that a timing kernel may have.
 enum class TimingLoop : std::uint8_t {
-  stream,      ///< instructions follow each other as fast as they are taken
-  completion,  ///< each is waited for before the next; asynchronous instructions alone have this
+  back_to_back,  ///< instructions follow each other as fast as they are taken
+  completion,    ///< each is waited for before the next; asynchronous instructions alone have this
 };
 
 /// The operands of a kernel, as its lanes and its shared memory hold them (src/bench/ has the layouts).
@@ -40,7 +40,7 @@ struct TimedOperands {
 /// puts each of `chains` of them through `steps` instructions.
 struct TimedWork {
   std::string kernel;  ///< Instruction::name(), or "incore.…"
-  TimingLoop loop = TimingLoop::stream;
+  TimingLoop loop = TimingLoop::back_to_back;
   bool a_in_registers = true;
   unsigned warps = 1, chains = 1, steps = 1, rounds = 1;
   std::size_t result_bytes = 0;  ///< of a block

@@ -33,7 +33,7 @@ struct TimedLaunch {
 
 /// How an instruction is timed.
 struct Timing {
-  /// Starts the kernel on the default stream; what cudaGetLastError() says of the launch.
+  /// Starts the kernel on the default CUDA stream; what cudaGetLastError() says of the launch.
   cudaError_t (*launch)(const TimedLaunch& run) = nullptr;
   /// How many warps a block can have, each with so many accumulators.
   unsigned (*most_warps)(unsigned chains) = nullptr;

@@ -471,7 +471,7 @@ TEST(Fragments, AreThoseOfTheInstructions) {
     const Codes expected = replay(operands, *datapaths_of(ArchId::sm_90, in), kFewSteps, operands.slices.size(), 2);
     FakeDevice device;
     device.load(timed_operands(operands));
-    device.run({c.name, TimingLoop::stream, c.a_in_registers, c.warps, c.chains, kFewSteps, 1, 0}, 1);
+    device.run({c.name, TimingLoop::back_to_back, c.a_in_registers, c.warps, c.chains, kFewSteps, 1, 0}, 1);
     const std::vector<std::byte> results = device.result();
     EXPECT_EQ(results.size(), result_bytes(in, c.warps, c.chains));
     EXPECT_EQ(count_wrong(in, results, c.warps, c.chains, expected), 0u);

@@ -224,7 +224,7 @@ class IncoreMeasurement final : public Measurement {
     std::vector<double> ilps, all_warps, cycles;
     const auto time = [&](unsigned warps, unsigned chains) {
       const TimedWork work{std::string("incore.") + op.ptx,
-                           TimingLoop::stream,
+                           TimingLoop::back_to_back,
                            true,
                            warps,
                            chains,

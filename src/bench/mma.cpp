@@ -89,7 +89,7 @@ class WarpMeasurement final : public Measurement {
     };
     const auto work_of = [&](unsigned warps, unsigned chains) {
       return TimedWork{instruction.name(),
-                       TimingLoop::stream,
+                       TimingLoop::back_to_back,
                        true,
                        warps,
                        chains,

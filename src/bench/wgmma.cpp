@@ -18,7 +18,7 @@ constexpr int kSmallestN = 8, kLargestN = 256;
 /// What chains of a family end in at the largest N that is measured. Those of a smaller N are its first columns.
 struct Expected {
   int n = 0;
-  Codes stream, completion;
+  Codes back_to_back, completion;
 
   static Codes columns(const Codes& from, int of, int n) {
     Codes to(from.bytes_each(), from.size() / static_cast<std::size_t>(of) * static_cast<std::size_t>(n));
@@ -156,7 +156,7 @@ class WgmmaMeasurement final : public Measurement {
     check_results(device, instruction, work, columns(expected.completion));
 
     work = {instruction.name(),
-            TimingLoop::stream,
+            TimingLoop::back_to_back,
             a_in_registers,
             warps,
             1,
@@ -164,7 +164,7 @@ class WgmmaMeasurement final : public Measurement {
             1,
             result_bytes(instruction, warps, 1)};
     const Steady steady = run_steadily(device, work, settings);
-    check_results(device, instruction, work, columns(expected.stream));
+    check_results(device, instruction, work, columns(expected.back_to_back));
     put_steady(record, steady, static_cast<double>(kSteps) * warps / kWarpgroup);
     put_rates(record, instruction, arch, device.facts(), a_in_registers);
     record.set("checked", std::string("every accumulator against the emulator"));
