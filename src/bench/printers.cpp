@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "peaks.hpp"
-#include "src/report/report.hpp"
+#include "src/report/layout.hpp"
 
 namespace tcnum::bench {
 namespace {

@@ -19,7 +19,7 @@
 #include "src/bench/report.hpp"
 #include "src/bench/tensor.hpp"
 #include "src/campaign/record.hpp"
-#include "src/report/report.hpp"
+#include "src/report/layout.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 

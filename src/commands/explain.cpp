@@ -8,7 +8,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "src/report/explain.hpp"
-#include "src/report/report.hpp"
+#include "src/report/problem_text.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
 

@@ -8,7 +8,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
-#include "src/report/report.hpp"
+#include "src/report/layout.hpp"
 #include "tcnum/catalogue.hpp"
 
 namespace tcnum {

@@ -12,7 +12,7 @@
 #include "commands.hpp"
 #include "names.hpp"
 #include "output.hpp"
-#include "src/report/report.hpp"
+#include "src/report/layout.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 

@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "output.hpp"
-#include "src/report/report.hpp"
+#include "src/report/layout.hpp"
+#include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"

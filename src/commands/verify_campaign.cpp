@@ -13,7 +13,7 @@
 #include "output.hpp"
 #include "src/campaign/record.hpp"
 #include "src/campaign/verifier.hpp"
-#include "src/report/report.hpp"
+#include "src/report/layout.hpp"
 #include "tcnum/error.hpp"
 #include "verify.hpp"
 

@@ -22,8 +22,9 @@ FittedDatapath in_public(FitResult result, const Fit& fit) {
   found.mismatches = result.mismatches;
   found.counterexample = std::move(result.counterexample);
   found.answers = fit.evidence().all();
-  for (Rejection& r : result.rejected) {
-    found.refuted.push_back({std::string(name(r.property)), std::move(r.value), r.probe, r.expected, r.observed});
+  for (const Rejection& r : result.rejected) {
+    found.refuted.push_back({std::string(name(r.property)), fit.space().value_text(r.property, r.value), r.probe,
+                             r.expected, r.observed});
   }
   for (Undetermined& u : result.undetermined) {
     found.open.push_back({std::string(name(u.property)), std::move(u.values)});

@@ -19,7 +19,7 @@ namespace tcnum {
 /// An alternative that an answer refutes.
 struct Rejection {
   Property property;
-  std::string value;
+  int value = 0;          ///< its number in the space
   std::size_t probe = 0;  ///< number of the answer
   std::uint64_t expected = 0, observed = 0;
 };

@@ -88,8 +88,8 @@ class Judgement {
         const auto refuting = std::ranges::find_if(
             *numbers, [&](std::size_t number) { return !evidence_.explained_by(emulator, number); });
         if (refuting == numbers->end()) continue;
-        result_.rejected.push_back({property, space_.value_text(property, v), *refuting,
-                                    evidence_.emulate(emulator, *refuting), evidence_.answer(*refuting)});
+        result_.rejected.push_back(
+            {property, v, *refuting, evidence_.emulate(emulator, *refuting), evidence_.answer(*refuting)});
         break;
       }
     }

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "report.hpp"
+#include "layout.hpp"
+#include "problem_text.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
 
@@ -141,7 +142,7 @@ std::string explain_text(const Datapath& datapath, const Instruction& in, const 
   const std::uint64_t code = trace_exact(datapath, problem.a, problem.b, problem.c, trace);
   std::string text;
   for (std::size_t i = 0; i < trace.size(); ++i) text += node_text(datapath, i, trace[i]);
-  return text + fmt::format("  d = {} = {}\n", hex(format(in.d), code), value_text(format(in.d), code));
+  return text + fmt::format("  d = {} = {}\n", hex(format(in.d), code), number_text(format(in.d), code));
 }
 
 }  // namespace tcnum

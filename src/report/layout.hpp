@@ -1,0 +1,24 @@
+// Text in lines and columns.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tcnum {
+
+/// No line of a text report is longer, but for a single word that is.
+inline constexpr std::size_t kReportWidth = 110;
+
+/// Rows of cells as aligned columns, the first row a heading. Cells of the last column are wrapped at kReportWidth; the
+/// others from `wide` characters on. Each line is indented by two.
+std::string table_text(const std::vector<std::vector<std::string>>& rows, std::size_t wide = 32);
+/// Wraps text at kReportWidth, each line indented.
+std::string wrapped(std::string_view text, std::size_t indent);
+
+/// 12345678 as "12,345,678"; datapaths of a space, which may be fewer than exact, as "1.2e+12".
+std::string count_text(double count);
+/// "1 product", "2 products".
+std::string plural(std::size_t n, std::string_view noun);
+
+}  // namespace tcnum

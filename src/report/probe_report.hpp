@@ -1,0 +1,39 @@
+// What is reported of one probe: as text for a paper's appendix, and as JSON for programs (schema tcnum.probe/1).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accounts.hpp"
+#include "source.hpp"
+#include "src/fit/fit.hpp"
+
+namespace tcnum {
+
+/// What campaigns (src/campaign/campaign.hpp) have compared with the hardware.
+struct Compared {
+  std::string file;
+  double here = 0;          ///< dot products of this instruction
+  double other_widths = 0;  ///< of this wgmma at other N
+  std::size_t widths = 0;   ///< how many those are
+};
+
+/// Everything that is reported of one instruction.
+struct ProbeReport {
+  const Fit& fit;
+  const FitResult& result;
+  std::string arch;
+  Source source;
+  std::vector<AccountCheck> accounts;
+  std::vector<Relative> relatives;
+  std::optional<Compared> compared;
+  std::string sass;  ///< the machine instructions that it becomes, if they are known
+};
+
+std::string text_report(const ProbeReport& report);
+/// An element of "instructions".
+nlohmann::ordered_json json_report(const ProbeReport& report);
+
+}  // namespace tcnum

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "finding.hpp"
+#include "layout.hpp"
+#include "probe_report.hpp"
+#include "problem_text.hpp"
+#include "sentence.hpp"
+
+namespace tcnum {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
+
+std::string_view witness_of(const Source& source) {
+  return source.kind == "datapath" ? "the datapath" : "the hardware";
+}
+
+std::string properties_text(const ProbeReport& report) {
+  const bool explained = report.result.verdict != Verdict::unexplained;
+  Rows rows = {{"property", "value", explained ? "evidence" : ""}};
+  for (std::size_t i = 0; i < kProperties; ++i) {
+    const auto property = static_cast<Property>(i);
+    const Finding finding(report.fit, report.result, property);
+    if (!explained) {
+      if (report.fit.space().count(property) > 1) rows.push_back({std::string(name(property)), finding.value(), ""});
+    } else if (finding.interesting()) {
+      rows.push_back({std::string(name(property)), finding.value(), finding.evidence(witness_of(report.source))});
+    }
+  }
+  return table_text(rows, 24);
+}
+
+std::string accounts_text(const ProbeReport& report) {
+  if (report.accounts.empty()) return "";
+  const Format& d = format(report.fit.evidence().instruction().d);
+  Rows rows = {{"published account", "verdict", "evidence"}};
+  for (const AccountCheck& a : report.accounts) {
+    if (!a.refutation) {
+      rows.push_back({a.account, "survives",
+                      fmt::format("gives all {} answers ({})", size_text(report.fit.evidence().size()), a.origin)});
+      continue;
+    }
+    rows.push_back({a.account, "refuted",
+                    fmt::format("by answer #{} ({}): expected {}, observed {}; {} mismatches ({})", a.refutation->probe,
+                                report.fit.evidence().name_of(a.refutation->probe), hex(d, a.refutation->expected),
+                                hex(d, a.refutation->observed), size_text(a.mismatches), a.origin)});
+  }
+  return "\n" + table_text(rows);
+}
+
+/// Rows of what is the same and what is not.
+void add_relatives(const ProbeReport& report, Rows& rows) {
+  std::string same;
+  std::map<std::size_t, std::string> unlike;
+  for (const Relative& each : report.relatives) {
+    std::string& names = each.mismatches == 0 ? same : unlike[each.mismatches];
+    names.append(names.empty() ? "" : ", ").append(each.instruction);
+  }
+  const auto answers = size_text(report.fit.evidence().size());
+  if (!same.empty()) rows.push_back({"same as", fmt::format("{}: each explains all {} answers", same, answers)});
+  for (const auto& [mismatches, names] : unlike) {
+    rows.push_back({"unlike", fmt::format("{}: {} answers differ", names, size_text(mismatches))});
+  }
+  if (!report.compared) return;
+  std::string text;
+  if (report.compared->here > 0) text = fmt::format("{:.2g} dot products", report.compared->here);
+  if (report.compared->widths > 0) {
+    text += fmt::format("{}{:.2g} at {} other N", text.empty() ? "" : ", and ", report.compared->other_widths,
+                        report.compared->widths);
+  }
+  rows.push_back({"compared", fmt::format("{} ({})", text, report.compared->file)});
+}
+
+/// How much was asked, of whom, and what else is known of the instruction.
+std::string circumstances_text(const ProbeReport& report) {
+  const FitResult& r = report.result;
+  Rows rows = {{"datapaths", fmt::format("{} considered, {} left", count_text(r.considered), count_text(r.surviving))}};
+  if (r.verdict == Verdict::identified && r.surviving > 0)
+    rows.back().back() += " (in one class that no input tells apart)";
+  std::string asked = size_text(report.fit.evidence().size());
+  if (r.separating > 0)
+    asked += fmt::format(", of which {} were asked because they separate two datapaths", r.separating);
+  rows.push_back({"answers", std::move(asked)});
+  if (r.verdict == Verdict::ambiguous && r.search_effort > 0) {
+    rows.push_back({"search", fmt::format("{} dot problems tried that separate none of what is left",
+                                          size_text(r.search_effort))});
+  }
+  if (!report.sass.empty()) rows.push_back({"SASS", report.sass});
+  add_relatives(report, rows);
+  rows.push_back({"source", source_text(report.source)});
+  if (report.source.kind == "recorded") rows.push_back({"file", report.source.file});
+  return table_text(rows);
+}
+
+}  // namespace
+
+std::string text_report(const ProbeReport& report) {
+  const FitResult& r = report.result;
+  const Space& space = report.fit.space();
+  std::string text = fmt::format("{} on {}: {}\n\n", space.instruction().name(), report.arch, name(r.verdict));
+  if (r.verdict == Verdict::unexplained) {
+    text +=
+        wrapped(fmt::format("No datapath of the space explains every answer. The nearest gets {} of {} answers wrong:",
+                            size_text(r.mismatches), size_text(report.fit.evidence().size())),
+                2);
+  }
+  text += wrapped(structure_sentence(space, r.choice), 2) + "\n" + properties_text(report);
+  if (r.counterexample) {
+    text += "\n  A small problem that it gets wrong:\n\n" + problem_text(space.instruction(), r.counterexample->problem,
+                                                                         r.counterexample->expected,
+                                                                         r.counterexample->observed);
+  }
+  return text + accounts_text(report) + "\n" + circumstances_text(report);
+}
+
+}  // namespace tcnum

@@ -1,0 +1,62 @@
+#include "problem_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "layout.hpp"
+
+namespace tcnum {
+
+using nlohmann::ordered_json;
+
+std::string hex(const Format& f, std::uint64_t code) {
+  return fmt::format("0x{:0{}x}", code, (f.storage_bits + 3) / 4);
+}
+
+std::string number_text(const Format& f, std::uint64_t code) {
+  const Decoded d = decode(f, code);
+  if (d.number_class == NumberClass::nan) return "nan";
+  const std::string_view sign = d.negative ? "-" : "";
+  if (d.number_class == NumberClass::infinity) return fmt::format("{}inf", sign);
+  return fmt::format("{}{}", sign, std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits));
+}
+
+std::string problem_text(const Instruction& instruction, const Problem& problem, std::uint64_t expected,
+                         std::uint64_t observed) {
+  const auto shown = [](FormatId id, std::uint64_t code) {
+    return fmt::format("{} = {}", hex(format(id), code), number_text(format(id), code));
+  };
+  std::vector<std::vector<std::string>> rows = {{"term", "a", "b"}};
+  std::size_t left_out = 0;
+  for (std::size_t k = 0; k < problem.a.size(); ++k) {
+    if (problem.a[k] == 0 && problem.b[k] == 0)
+      ++left_out;
+    else
+      rows.push_back(
+          {fmt::format("k = {}", k), shown(instruction.a, problem.a[k]), shown(instruction.b, problem.b[k])});
+  }
+  rows.push_back({"c", shown(instruction.c, problem.c), ""});
+  rows.push_back({"expected", shown(instruction.d, expected), ""});
+  rows.push_back({"observed", shown(instruction.d, observed), ""});
+  std::string text = table_text(rows, 40);
+  if (left_out != 0) text += fmt::format("  (the other {}: +0 times +0)\n", plural(left_out, "product"));
+  return text;
+}
+
+ordered_json json_problem(const Instruction& instruction, const Problem& problem, std::uint64_t expected,
+                          std::uint64_t observed) {
+  const auto list = [](FormatId id, const std::vector<std::uint64_t>& codes) {
+    ordered_json out = ordered_json::array();
+    for (std::uint64_t code : codes) out.push_back(hex(format(id), code));
+    return out;
+  };
+  return {{"a", list(instruction.a, problem.a)},
+          {"b", list(instruction.b, problem.b)},
+          {"c", hex(format(instruction.c), problem.c)},
+          {"expected", hex(format(instruction.d), expected)},
+          {"observed", hex(format(instruction.d), observed)}};
+}
+
+}  // namespace tcnum

@@ -1,0 +1,37 @@
+#include "source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace tcnum {
+
+using nlohmann::ordered_json;
+
+std::string source_text(const Source& source) {
+  std::vector<std::string> facts;
+  for (const auto& [key, prefix] :
+       {std::pair{"driver", "driver "}, std::pair{"cuda", "CUDA "}, std::pair{"date", ""}}) {
+    if (const auto found = source.provenance.find(key); found != source.provenance.end() && !found->second.empty()) {
+      facts.push_back(prefix + found->second);
+    }
+  }
+  std::string what = "the GPU ";
+  if (source.kind == "recorded") what = "recorded answers of ";
+  if (source.kind == "datapath") what = "";
+  const std::string device = source.device.empty() ? "an unnamed device" : source.device;
+  return what + device + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", ")));
+}
+
+ordered_json json_source(const Source& source) {
+  ordered_json out = {{"kind", source.kind}, {"device", source.device}};
+  for (const char* key : {"driver", "cuda", "date"}) {
+    if (const auto found = source.provenance.find(key); found != source.provenance.end()) out[key] = found->second;
+  }
+  if (!source.file.empty()) out["file"] = source.file;
+  return out;
+}
+
+}  // namespace tcnum

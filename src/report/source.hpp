@@ -1,0 +1,23 @@
+// Who gave the answers of a report, in words and in JSON.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace tcnum {
+
+/// Where answers come from.
+struct Source {
+  std::string kind;  ///< "gpu", "recorded" or "datapath"
+  std::string device;
+  std::string file;                               ///< that holds the answers or the datapath, if any
+  std::map<std::string, std::string> provenance;  ///< of driver, cuda and date, those that are known
+  friend bool operator==(const Source&, const Source&) = default;
+};
+
+/// One line: "recorded answers of NVIDIA … (driver …, CUDA …, 2026-01-31)".
+std::string source_text(const Source& source);
+nlohmann::ordered_json json_source(const Source& source);
+
+}  // namespace tcnum

@@ -1,0 +1,109 @@
+// What reports say of a fit, and how their text is laid out.
+#include "src/report/probe_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "src/oracles/datapath_oracle.hpp"
+#include "src/report/layout.hpp"
+#include "src/report/problem_text.hpp"
+#include "src/report/sentence.hpp"
+
+namespace tcnum {
+namespace {
+
+/// The report of a fit to what the catalogue has of an instruction.
+nlohmann::ordered_json report_of(const char* name) {
+  const Instruction& instruction = *find_instruction(name);
+  DatapathOracle oracle(catalogue(ArchId::sm_90, instruction).at(0).datapath, instruction, "the catalogue", 2);
+  Fit fit(instruction, &oracle, FitOptions{.threads = 2});
+  const FitResult result = fit.run();
+  return json_report({.fit = fit,
+                      .result = result,
+                      .arch = "sm_90",
+                      .source = {"datapath", "the catalogue", "", {}},
+                      .accounts = {},
+                      .relatives = {},
+                      .compared = {},
+                      .sass = ""});
+}
+
+TEST(ProbeReport, SaysWhatBecomesOfANumberTooLarge) {
+  const std::map<const char*, const char*> expected = {
+      {"mma.m8n8k4.f64.f64.f64.f64", "inf"},     {"mma.m8n8k4.f64.f64.f64.f64.rz", "max_finite"},
+      {"mma.m8n8k4.f64.f64.f64.f64.rm", "ieee"}, {"mma.m8n8k4.f64.f64.f64.f64.rp", "ieee"},
+      {"mma.m16n8k32.s32.s8.s8.s32", "wrap"},    {"mma.m16n8k32.s32.s8.s8.s32.satfinite", "max_finite"}};
+  for (const auto& [name, overflow] : expected)
+    EXPECT_EQ(report_of(name).at("summary").at("overflow"), overflow) << name;
+}
+
+TEST(ProbeReport, HasNumbersWhereValuesAreNumbers) {
+  const auto report = report_of("mma.m16n8k8.f16.f16.f16.f16");
+  const auto& summary = report.at("summary");
+  EXPECT_EQ(summary.at("fraction_bits"), 25);
+  EXPECT_EQ(summary.at("zero_exponent"), -21);
+  EXPECT_EQ(summary.at("nan"), "0x7fff");
+  bool refutes_24 = false;
+  for (const auto& each : report.at("rejected")) {
+    refutes_24 = refutes_24 || (each.at("property") == "fraction_bits" && each.at("value") == 24);
+  }
+  EXPECT_TRUE(refutes_24);
+}
+
+TEST(Sentence, SaysHowProductsAndCBecomeTheResult) {
+  const Instruction& in = *find_instruction("wmma.m16n16k16.f16.f16.f16.f32");
+  const Space space(in);
+  Choice choice{};
+  space.put<Property::fraction_bits>(choice, 25);
+  Space::set(choice, Property::structure,
+             space.find_structure(Combination::chain, 8, {ProductOrder::Kind::interleaved, 2}).value());
+  space.put<Property::inner_result>(choice, InnerResult::fp32_nearest_even);
+  EXPECT_EQ(
+      structure_sentence(space, choice),
+      "A chain of two fused sums over interleaved halves of k, each of 8 products and the sum before it, the first "
+      "with c: each term is cut toward zero 25 bits below the largest exponent, each sum is rounded to nearest even "
+      "to fp32, the last rounded toward zero to fp16.");
+  Space::set(choice, Property::structure, space.find_structure(Combination::adds, 8, {}).value());
+  space.put<Property::add_rounding>(choice, {Rounding::nearest_even, true});
+  EXPECT_EQ(structure_sentence(space, choice),
+            "Two fused sums of 8 products each in ascending k (F = 25, rounded to nearest even to fp32); the sums are "
+            "added to c one after the other by floating-point adds rounded to nearest even to fp32 first and then to "
+            "fp16.");
+}
+
+TEST(Layout, WrapsWideCellsAndNoLineIsLonger) {
+  const std::string text =
+      table_text({{"name", "value"}, {"±x", std::string(60, 'a') + " " + std::string(60, 'b')}, {"yy", "1"}});
+  EXPECT_EQ(text,
+            "  name  value\n  ±x    " + std::string(60, 'a') + "\n        " + std::string(60, 'b') + "\n  yy    1\n");
+  std::istringstream lines(wrapped(std::string(50, 'w') + " " + std::string(400, 'x') + " y z", 4));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.size() <= kReportWidth || line.find("xx") != std::string::npos) << line;
+    EXPECT_EQ(line.find_first_not_of(' '), 4u);
+  }
+}
+
+TEST(Layout, Counts) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(12345678), "12,345,678");
+  EXPECT_EQ(count_text(1.23e12), "1.2e+12");
+  EXPECT_EQ(plural(1, "product"), "1 product");
+  EXPECT_EQ(plural(0, "product"), "0 products");
+}
+
+TEST(ProblemText, NumbersReadBack) {
+  const Format& fp16 = format(FormatId::fp16);
+  EXPECT_EQ(hex(fp16, 0x3c), "0x003c");
+  EXPECT_EQ(number_text(fp16, 0xc000), "-2");
+  EXPECT_EQ(number_text(fp16, 0xfc00), "-inf");
+  EXPECT_EQ(number_text(fp16, 0x7e00), "nan");
+  EXPECT_EQ(std::stod(number_text(fp16, 1)), 0x1p-24);
+}
+
+}  // namespace
+}  // namespace tcnum
