@@ -17,7 +17,7 @@
 #include "src/bench/peaks.hpp"
 #include "src/bench/plot.hpp"
 #include "src/bench/printers.hpp"
-#include "src/bench/report.hpp"
+#include "src/bench/pages.hpp"
 #include "src/bench/statistics.hpp"
 #include "src/bench/steady.hpp"
 #include "src/bench/tensor.hpp"
@@ -633,7 +633,7 @@ TEST(Sass, IsRecordedOfEveryInstructionOfHopper) {
 TEST(Reports, HaveTheRecordsAndEscapeThem) {
   const Document document = example_document();
   const SassTable sass{"sm_90", "13", {{"wgmma.m64n8k16.f32.f16.f16", {"HGMMA<&>"}}}};
-  const std::string markdown = markdown_report(document, sass), html = html_report(document, sass);
+  const std::string markdown = markdown_page(document, sass), html = html_page(document, sass);
   for (const char* part : {"NVIDIA H200", "wgmma.m64nNk16.f32.f16.f16", "719.6"}) {
     EXPECT_NE(markdown.find(part), std::string::npos) << part;
     EXPECT_NE(html.find(part), std::string::npos) << part;
@@ -659,7 +659,7 @@ TEST(Reports, HaveSparseIntegerAndWarpWideInstructions) {
   twice.set("interval_cycles", 31.5);
   add(std::move(twice), "wgmma", "wgmma.m64nNk16.f32.f16.f16");
   const SassTable sass{"sm_90", "13", {{"wmma.m16n16k16.f32.f16.f16.f32", {"HMMA.16816.F32"}}}};
-  const std::string markdown = markdown_report(document, sass);
+  const std::string markdown = markdown_page(document, sass);
   for (const char* part : {"| wgmma.sp.m64nNk32.f32.f16.f16 | 64 |", "| wgmma.m64nNk32.s32.s8.s8 | 64 |",
                            "| wgmma.m64nNk16.f32.f16.f16 | 64 | ss | zeros | 32.12 | 31.50 | – | – |", "## wmma",
                            "| wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 | HMMA.16816.F32 |"}) {

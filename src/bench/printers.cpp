@@ -134,6 +134,49 @@ std::string ratios_text(const Document& document) {
   return text;
 }
 
+/// The peaks of the dense instructions, by format; empty if none are known.
+std::string peaks_text(const TimingFacts& f) {
+  const auto arch = find_arch(f.arch);
+  std::string text;
+  for (FormatId id : {FormatId::fp16, FormatId::tf32, FormatId::fp8e4m3, FormatId::s8, FormatId::fp64}) {
+    const auto peak = arch ? peak_operations_per_clock(*arch, id, false) : std::nullopt;
+    if (!peak) continue;
+    text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", format(id).name, *peak);
+    if (f.max_sm_clock_mhz) text += fmt::format(" ({:.0f} Tops/s)", *peak * f.sms * *f.max_sm_clock_mhz * 1e-6);
+  }
+  return text;
+}
+
+std::vector<std::string> row_of(const Record& r, const Layout& layout) {
+  std::vector<std::string> row = {r.subject};
+  for (const Column& c : layout.columns) row.push_back(cell(r, c));
+  const Value* const moved = r.find("clock_moved");
+  if (moved != nullptr && std::get_if<bool>(moved) != nullptr && std::get<bool>(*moved)) row[0] += " (clock moved)";
+  return row;
+}
+
+/// The records of a measurement as a table after an empty line; empty if there are none. Columns are as wide as their
+/// widest cell, as cells are short and columns many.
+std::string table_of(const Document& document, const Layout& layout) {
+  std::vector<std::vector<std::string>> rows = {{layout.measurement}};
+  for (const Column& c : layout.columns) rows[0].emplace_back(c.heading);
+  for (const Record& r : document.records) {
+    if (r.measurement == layout.measurement && !r.values.empty()) rows.push_back(row_of(r, layout));
+  }
+  if (rows.size() == 1) return "";
+  std::vector<std::size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text = "\n";
+  for (const auto& row : rows) {
+    text += fmt::format("  {:<{}}", row[0], widths[0]);
+    for (std::size_t c = 1; c < row.size(); ++c) text += fmt::format("  {:>{}}", row[c], widths[c]);
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string header_text(const TimingFacts& f) {
@@ -143,15 +186,7 @@ std::string header_text(const TimingFacts& f) {
                                                 {"date", f.date}};
   if (f.max_sm_clock_mhz) rows.push_back({"SM clock", fmt::format("at most {:.0f} MHz", *f.max_sm_clock_mhz)});
   if (f.power_limit_watts) rows.push_back({"power", fmt::format("at most {:.0f} W", *f.power_limit_watts)});
-  const auto arch = find_arch(f.arch);
-  std::string peaks;
-  for (FormatId id : {FormatId::fp16, FormatId::tf32, FormatId::fp8e4m3, FormatId::s8, FormatId::fp64}) {
-    const auto peak = arch ? peak_operations_per_clock(*arch, id, false) : std::nullopt;
-    if (!peak) continue;
-    peaks += fmt::format("{}{} {:.0f}", peaks.empty() ? "" : ", ", format(id).name, *peak);
-    if (f.max_sm_clock_mhz) peaks += fmt::format(" ({:.0f} Tops/s)", *peak * f.sms * *f.max_sm_clock_mhz * 1e-6);
-  }
-  if (!peaks.empty()) {
+  if (const std::string peaks = peaks_text(f); !peaks.empty()) {
     rows.push_back({"peaks", fmt::format("dense, operations of an SM in a clock{}: {}",
                                          f.max_sm_clock_mhz ? " (of all at the highest clock)" : "", peaks)});
   }
@@ -171,30 +206,7 @@ std::vector<std::string> off_model(const Document& document) {
 
 std::string tables_text(const Document& document) {
   std::string text;
-  for (const Layout& layout : layouts()) {
-    // Widths by the cells, as cells are short and columns many.
-    std::vector<std::vector<std::string>> rows = {{layout.measurement}};
-    for (const Column& c : layout.columns) rows[0].emplace_back(c.heading);
-    for (const Record& r : document.records) {
-      if (r.measurement != layout.measurement || r.values.empty()) continue;
-      std::vector<std::string> row = {r.subject};
-      for (const Column& c : layout.columns) row.push_back(cell(r, c));
-      const Value* const moved = r.find("clock_moved");
-      if (moved != nullptr && std::get_if<bool>(moved) != nullptr && std::get<bool>(*moved)) row[0] += " (clock moved)";
-      rows.push_back(std::move(row));
-    }
-    if (rows.size() == 1) continue;
-    std::vector<std::size_t> widths(rows[0].size());
-    for (const auto& row : rows) {
-      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-    }
-    text += "\n";
-    for (const auto& row : rows) {
-      text += fmt::format("  {:<{}}", row[0], widths[0]);
-      for (std::size_t c = 1; c < row.size(); ++c) text += fmt::format("  {:>{}}", row[c], widths[c]);
-      text += "\n";
-    }
-  }
+  for (const Layout& layout : layouts()) text += table_of(document, layout);
   for (const Record& r : document.records) {
     if (r.measurement == "incore" && !r.values.empty()) text += sweep_text(r);
   }

@@ -15,8 +15,8 @@
 #include "probes/timing.hpp"
 #include "records.hpp"
 #include "src/bench/measurement.hpp"
+#include "src/bench/pages.hpp"
 #include "src/bench/printers.hpp"
-#include "src/bench/report.hpp"
 #include "src/bench/tensor.hpp"
 #include "src/campaign/record.hpp"
 #include "src/report/layout.hpp"
@@ -272,10 +272,10 @@ int run_bench_report(const BenchReportOptions& options) {
   bench::put_models(document);
   const auto arch = find_arch(document.facts.arch);
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
-  const auto markdown = [&] { return bench::markdown_report(document, sass); };
+  const auto markdown = [&] { return bench::markdown_page(document, sass); };
   if (options.markdown.empty() && options.html.empty() && options.json.empty()) say(markdown());
   if (!options.markdown.empty()) write_text(options.markdown, markdown());
-  if (!options.html.empty()) write_text(options.html, bench::html_report(document, sass));
+  if (!options.html.empty()) write_text(options.html, bench::html_page(document, sass));
   if (!options.json.empty()) write_text(options.json, bench::json_text(document));
   return kAgreed;
 }

@@ -1,4 +1,4 @@
-#include "report.hpp"
+#include "sections.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "model.hpp"
@@ -20,14 +21,6 @@ namespace tcnum::bench {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
-
-/// A part of the report. Markdown leaves the plots out.
-struct Section {
-  std::string title, prose;
-  Rows table;  ///< the first row is the heading; empty: none
-  std::vector<std::string> plots;
-  bool folded = false;  ///< a long table, which the page shows when it is asked for
-};
 
 /// "–" where there is none.
 std::string cell(const Record& record, const char* name, int digits) {
@@ -95,44 +88,69 @@ std::vector<std::string> plots_of(std::vector<Plot> plots) {
   return drawn;
 }
 
+/// A line of "At a glance": the smallest or largest value among some records, and whose it is.
+struct Extreme {
+  std::string what;
+  const char* value;
+  bool least;
+  int digits;
+  const char* unit;
+  std::function<bool(const Record&)> of;
+};
+
+constexpr const char* kPercentOfPeak = "% of the peak at the measured clock";
+Extreme least_share(std::string what, std::function<bool(const Record&)> of) {
+  return {std::move(what), "percent_of_peak", true, 1, kPercentOfPeak, std::move(of)};
+}
+Extreme largest_share(std::string what, std::function<bool(const Record&)> of) {
+  return {std::move(what), "percent_of_peak", false, 1, kPercentOfPeak, std::move(of)};
+}
+
+std::vector<Extreme> extremes() {
+  std::vector<Extreme> all;
+  for (const std::string data : {"zeros", "random"}) {
+    all.push_back(least_share(fmt::format("wgmma, N ≥ 64, {}: at least", data), [data](const Record& r) {
+      return is_wgmma(r) && !is_sparse(r) && r.text("data") == data && *r.number("N") >= 64;
+    }));
+  }
+  all.push_back(least_share("wgmma, A from registers, N = 32: at least", [](const Record& r) {
+    return is_wgmma(r) && !is_sparse(r) && r.text("source") == "rs" && r.number("N") == 32;
+  }));
+  all.push_back(least_share("wgmma.sp, A from registers, N ≥ 64: at least", [](const Record& r) {
+    return is_wgmma(r) && is_sparse(r) && r.text("source") == "rs" && *r.number("N") >= 64;
+  }));
+  all.push_back(largest_share("wgmma.sp, A from shared memory: at most",
+                              [](const Record& r) { return is_wgmma(r) && is_sparse(r) && r.text("source") == "ss"; }));
+  for (const char* name : {"mma", "wmma"}) {
+    all.push_back(
+        largest_share(fmt::format("{}: the highest rate", name), [name](const Record& r) { return is(r, name); }));
+  }
+  all.push_back(
+      {"spread of the samples' cycles, at most", "spread_percent", false, 2, "%", [](const Record&) { return true; }});
+  for (const bool sparse : {false, true}) {
+    all.push_back({fmt::format("the highest rate of {} with random operands", sparse ? "wgmma.sp" : "wgmma"),
+                   "tera_ops", false, 0, "10¹² operations a second", [sparse](const Record& r) {
+                     return is_wgmma(r) && is_sparse(r) == sparse && r.text("data") == "random" &&
+                            r.number("percent_of_peak");
+                   }});
+  }
+  return all;
+}
+
 Section glance(const Document& document) {
   Section section{"At a glance", "", {{"what", "measured"}}, {}};
-  const auto extreme = [&](const std::string& what, const char* value, bool least, int digits, const char* unit,
-                           const std::function<bool(const Record&)>& wanted) {
-    const Record* worst = nullptr;
-    for (const Record* r : select(document, wanted)) {
-      const auto x = r->number(value);
-      if (x && (worst == nullptr || (least ? *x < *worst->number(value) : *x > *worst->number(value)))) worst = r;
+  for (const Extreme& each : extremes()) {
+    const std::vector<const Record*> records = select(document, each.of);
+    const Record* found = nullptr;
+    for (const Record* r : records) {
+      const auto x = r->number(each.value);
+      if (!x) continue;
+      const auto best = found == nullptr ? std::nullopt : found->number(each.value);
+      if (!best || (each.least ? *x < *best : *x > *best)) found = r;
     }
-    if (worst == nullptr) return;
-    section.table.push_back({what, fmt::format("{} {}, of {} ({} rows)", cell(*worst, value, digits), unit,
-                                               worst->subject, select(document, wanted).size())});
-  };
-  const char* const peak = "% of the peak at the measured clock";
-  for (const char* data : {"zeros", "random"}) {
-    extreme(fmt::format("wgmma, N ≥ 64, {}: at least", data), "percent_of_peak", true, 1, peak, [&](const Record& r) {
-      return is_wgmma(r) && !is_sparse(r) && r.text("data") == data && *r.number("N") >= 64;
-    });
-  }
-  extreme("wgmma, A from registers, N = 32: at least", "percent_of_peak", true, 1, peak, [](const Record& r) {
-    return is_wgmma(r) && !is_sparse(r) && r.text("source") == "rs" && r.number("N") == 32;
-  });
-  extreme("wgmma.sp, A from registers, N ≥ 64: at least", "percent_of_peak", true, 1, peak, [](const Record& r) {
-    return is_wgmma(r) && is_sparse(r) && r.text("source") == "rs" && *r.number("N") >= 64;
-  });
-  extreme("wgmma.sp, A from shared memory: at most", "percent_of_peak", false, 1, peak,
-          [](const Record& r) { return is_wgmma(r) && is_sparse(r) && r.text("source") == "ss"; });
-  for (const char* name : {"mma", "wmma"}) {
-    extreme(fmt::format("{}: the highest rate", name), "percent_of_peak", false, 1, peak,
-            [&](const Record& r) { return is(r, name); });
-  }
-  extreme("spread of the samples' cycles, at most", "spread_percent", false, 2, "%",
-          [](const Record&) { return true; });
-  for (const bool sparse : {false, true}) {
-    extreme(fmt::format("the highest rate of {} with random operands", sparse ? "wgmma.sp" : "wgmma"), "tera_ops",
-            false, 0, "10¹² operations a second", [&](const Record& r) {
-              return is_wgmma(r) && is_sparse(r) == sparse && r.text("data") == "random" && r.number("percent_of_peak");
-            });
+    if (found == nullptr) continue;
+    section.table.push_back({each.what, fmt::format("{} {}, of {} ({} rows)", cell(*found, each.value, each.digits),
+                                                    each.unit, found->subject, records.size())});
   }
   const auto wrong = std::ranges::count_if(document.records, [](const Record& r) { return !r.error.empty(); });
   section.table.push_back({"rows with wrong results", std::to_string(wrong)});
@@ -209,6 +227,29 @@ Plot roofline(const Document& document, const std::vector<std::string>& families
   return plot;
 }
 
+std::vector<std::string> rates_row(const Record& r) {
+  return {r.subject,
+          cell(r, "N", 0),
+          r.text("source"),
+          r.text("data"),
+          cell(r, "interval_cycles", 2),
+          cell(r, "tera_ops", 1),
+          cell(r, "clock_mhz", 0),
+          cell(r, "percent_of_peak", 1),
+          cell(r, "percent_of_datasheet", 1),
+          cell(r, "power_watts", 0),
+          cell(r, "tera_ops_per_watt", 2)};
+}
+
+/// Of those with A from registers whose power was measured.
+std::optional<Bar> power_bar(const Record& r) {
+  const auto watts = r.number("power_watts");
+  if (!watts || r.text("source") != "rs") return std::nullopt;
+  return Bar{
+      fmt::format("{}{} {}", is_sparse(r) ? "sp " : "", r.subject.substr(r.subject.find("nNk") + 3), r.text("data")),
+      *watts, fmt::format("({} Tops/s/W)", cell(r, "tera_ops_per_watt", 2))};
+}
+
 Section wgmma_rates(const Document& document) {
   Section section{
       "wgmma and wgmma.sp: throughput and power",
@@ -227,15 +268,8 @@ Section wgmma_rates(const Document& document) {
   std::ranges::stable_sort(
       rows, {}, [](const Record* r) { return std::tuple(is_sparse(*r), r->subject, r->text("data") == "random"); });
   for (const Record* r : rows) {
-    section.table.push_back({r->subject, cell(*r, "N", 0), r->text("source"), r->text("data"),
-                             cell(*r, "interval_cycles", 2), cell(*r, "tera_ops", 1), cell(*r, "clock_mhz", 0),
-                             cell(*r, "percent_of_peak", 1), cell(*r, "percent_of_datasheet", 1),
-                             cell(*r, "power_watts", 0), cell(*r, "tera_ops_per_watt", 2)});
-    if (const auto watts = r->number("power_watts"); watts && r->text("source") == "rs") {
-      bars.push_back({fmt::format("{}{} {}", is_sparse(*r) ? "sp " : "", r->subject.substr(r->subject.find("nNk") + 3),
-                                  r->text("data")),
-                      *watts, fmt::format("({} Tops/s/W)", cell(*r, "tera_ops_per_watt", 2))});
-    }
+    section.table.push_back(rates_row(*r));
+    if (const auto bar = power_bar(*r)) bars.push_back(*bar);
   }
   std::vector<std::string> families = representatives(document);
   families.resize(std::min<std::size_t>(2, families.size()));  // more lines than these could not be told apart
@@ -247,6 +281,43 @@ Section wgmma_rates(const Document& document) {
     section.plots.push_back(svg_bars(fmt::format("Power at N = {:.0f}, A from registers", widest), "W", bars));
   }
   return section;
+}
+
+/// Of one N: A from shared memory, and beside it from registers.
+std::vector<std::string> cycles_row(const Document& document, const Record& ss) {
+  const int n = static_cast<int>(*ss.number("N"));
+  const Record* const rs = find_wgmma(document, ss.subject, n, "rs", "zeros");
+  const auto of_rs = [&](const char* name, int digits) {
+    return rs == nullptr ? std::string("–") : cell(*rs, name, digits);
+  };
+  const auto published = std::ranges::find(published_cycles(), n, &PublishedCycles::n);
+  const Instruction& in = *instruction_of(ss);
+  const bool comparable = published != published_cycles().end() && format(in.a).storage_bits == 16 && !in.sparse();
+  return {ss.subject,
+          std::to_string(n),
+          cell(ss, "latency_cycles", 1),
+          of_rs("latency_cycles", 1),
+          cell(ss, "interval_cycles", 2),
+          cell(ss, "model_cycles", 0),
+          cell(ss, "model_residual_percent", 1),
+          comparable ? fmt::format("{:.1f}", published->interval_cycles) : "–",
+          of_rs("interval_cycles", 2),
+          of_rs("model_cycles", 0),
+          of_rs("model_residual_percent", 1),
+          cell(ss, "percent_of_peak", 1),
+          of_rs("percent_of_peak", 1)};
+}
+
+Plot cycles_plot(const Document& document, const std::string& family) {
+  Plot plot{"Latency and issue interval of " + family, "N", "cycles", {}, true};
+  for (const char* source : {"ss", "rs"}) {
+    for (const auto& [value, name] : {std::pair("latency_cycles", "latency"), std::pair("interval_cycles", "interval"),
+                                      std::pair("model_cycles", "model")}) {
+      plot.lines.push_back(line_over_n(document, family, source, "zeros", value, fmt::format("{}, {}", name, source)));
+      plot.lines.back().dashed = std::string_view(name) == "model";
+    }
+  }
+  return plot;
 }
 
 Section wgmma_cycles(const Document& document) {
@@ -262,30 +333,9 @@ Section wgmma_cycles(const Document& document) {
   for (const std::string& family : representatives(document)) {
     for (const Record* ss : select(
              document, [&](const Record& r) { return is_wgmma(r) && has(r, "ss", "zeros") && r.subject == family; })) {
-      const int n = static_cast<int>(*ss->number("N"));
-      const Record* const rs = find_wgmma(document, family, n, "rs", "zeros");
-      const auto of_rs = [&](const char* name, int digits) {
-        return rs == nullptr ? std::string("–") : cell(*rs, name, digits);
-      };
-      const auto published = std::ranges::find(published_cycles(), n, &PublishedCycles::n);
-      const Instruction& in = *instruction_of(*ss);
-      const bool comparable = published != published_cycles().end() && format(in.a).storage_bits == 16 && !in.sparse();
-      section.table.push_back(
-          {family, std::to_string(n), cell(*ss, "latency_cycles", 1), of_rs("latency_cycles", 1),
-           cell(*ss, "interval_cycles", 2), cell(*ss, "model_cycles", 0), cell(*ss, "model_residual_percent", 1),
-           comparable ? fmt::format("{:.1f}", published->interval_cycles) : "–", of_rs("interval_cycles", 2),
-           of_rs("model_cycles", 0), of_rs("model_residual_percent", 1), cell(*ss, "percent_of_peak", 1),
-           of_rs("percent_of_peak", 1)});
+      section.table.push_back(cycles_row(document, *ss));
     }
-    std::vector<Line> lines;
-    for (const char* source : {"ss", "rs"}) {
-      for (const auto& [value, name] : {std::pair("latency_cycles", "latency"),
-                                        std::pair("interval_cycles", "interval"), std::pair("model_cycles", "model")}) {
-        lines.push_back(line_over_n(document, family, source, "zeros", value, fmt::format("{}, {}", name, source)));
-        lines.back().dashed = std::string_view(name) == "model";
-      }
-    }
-    plots.push_back({"Latency and issue interval of " + family, "N", "cycles", std::move(lines), true});
+    plots.push_back(cycles_plot(document, family));
   }
   section.plots = plots_of(std::move(plots));
   return section;
@@ -470,72 +520,15 @@ Section header(const Document& document) {
   return section;
 }
 
-std::vector<Section> sections(const Document& document, const SassTable& sass) {
+}  // namespace
+
+std::vector<Section> sections_of(const Document& document, const SassTable& sass) {
   std::vector<Section> all = {header(document),          glance(document),           wgmma_rates(document),
                               wgmma_cycles(document),    wgmma_warpgroups(document), against_published(document),
                               mma_table(document, sass), wmma_table(document, sass), model_section(document),
                               incore_table(document),    sass_table(document, sass)};
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
   return all;
-}
-
-constexpr const char* kMethod =
-    "Every SM runs one block of the same work; cycles are the SM's own, between barriers around the timed loop. "
-    "Operands differ "
-    "in every lane. The accumulators of every timed kernel are compared with the emulator's, bit for bit, those of "
-    "each round "
-    "with the first round's, and those of each SM with the others'. The clock is that of the SMs over the timed "
-    "launches "
-    "(clock64 against globaltimer). Power is from NVML's energy counter over the same launches. No sample is dropped.";
-
-std::string title_of(const Document& document) { return "Latency, throughput and power: " + document.facts.device; }
-
-}  // namespace
-
-std::string markdown_report(const Document& document, const SassTable& sass) {
-  std::string text = fmt::format("# {}\n\nMade by `tcnum bench report`.\n\n{}\n", title_of(document), kMethod);
-  for (const Section& s : sections(document, sass)) {
-    if (!s.title.empty()) text += fmt::format("\n## {}\n", s.title);
-    if (!s.prose.empty()) text += "\n" + s.prose + "\n";
-    text += "\n";
-    for (std::size_t i = 0; i < s.table.size(); ++i) {
-      text += "|";
-      for (const std::string& c : s.table[i]) text += " " + c + " |";
-      text += "\n";
-      if (i > 0) continue;
-      text += "|";
-      for (std::size_t c = 0; c < s.table[0].size(); ++c) text += " --- |";
-      text += "\n";
-    }
-  }
-  return text;
-}
-
-std::string html_report(const Document& document, const SassTable& sass) {
-  std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width\">\n<title>{0}</title>\n<style>\n"
-      "body {{ font-family: sans-serif; max-width: 75rem; margin: 1rem auto; padding: 0 1rem; }}\n"
-      "table {{ border-collapse: collapse; font-size: 0.85rem; }}\n"
-      "td, th {{ padding: 0.15rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left; }}\n"
-      "svg {{ width: 100%; max-width: 54rem; display: block; margin: 1rem 0; }}\n"
-      "</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p>{1}</p>\n",
-      escaped(title_of(document)), escaped(kMethod));
-  for (const Section& s : sections(document, sass)) {
-    if (!s.title.empty()) text += fmt::format("<h2>{}</h2>\n", escaped(s.title));
-    if (!s.prose.empty()) text += fmt::format("<p>{}</p>\n", escaped(s.prose));
-    for (const std::string& plot : s.plots) text += plot;
-    if (s.folded) text += "<details><summary>Table</summary>\n";
-    text += "<table>\n";
-    for (std::size_t i = 0; i < s.table.size(); ++i) {
-      text += "<tr>";
-      for (const std::string& c : s.table[i]) text += fmt::format("<{0}>{1}</{0}>", i == 0 ? "th" : "td", escaped(c));
-      text += "</tr>\n";
-    }
-    text += "</table>\n";
-    if (s.folded) text += "</details>\n";
-  }
-  return text + "</body>\n</html>\n";
 }
 
 }  // namespace tcnum::bench
