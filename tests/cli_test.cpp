@@ -140,7 +140,6 @@ TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
                  {"--json needs a value", "--instr"});
   expect_failure({"verify", "--campaign", "--arch", "sm_90"}, 2, {"--campaign needs a value", "--arch"});
   expect_failure({"probe", "--format", "fp16"}, 2, {"--arch", "sm_90"});
-  expect_failure({"probe", "--arch", "sm_90"}, 2, {"--format", "--instr"});
   expect_failure({"probe", "--arch", "sm_91", "--format", "fp16"}, 2, {"sm_91", "sm_90", "gfx942"});
   expect_failure({"probe", "--arch", "sm_90", "--format", "fp17"}, 2, {"fp17", "fp16", "fp8e4m3"});
   expect_failure({"probe", "--arch", "sm_80", "--format", "fp8e4m3"}, 2, {"fp8e4m3", "sm_80", "bf16"});
@@ -388,6 +387,27 @@ TEST_F(Cli, RecordVerifyEmulateProbeAgain) {
   const json& example = wrong.at("files").at(0).at("examples").at(0);
   EXPECT_EQ(example.at("a").size(), 16u);
   EXPECT_NE(example.at("expected"), example.at("observed"));
+}
+
+TEST_F(Cli, ProbesAllOfAnArchitecture) {
+  const std::string sparse = "mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32";
+  for (const std::string& name : {std::string(kInstruction), sparse}) {
+    const Result r = run(
+        {"probe", "--arch", "sm_90", "--instr", name, "--from", "datapath:" + kDatapath, "--record", "records/sm_90"});
+    ASSERT_EQ(r.status, 0) << r.err;
+  }
+  setenv("TCNUM_VECTORS", (folder_ / "records").c_str(), 1);
+  const Result r = run({"probe", "--arch", "sm_90", "--from", "recorded", "--json", "all.json"});
+  unsetenv("TCNUM_VECTORS");
+  EXPECT_EQ(r.status, 3);  // as the others' answers are not in the folder
+  EXPECT_NE(r.err.find("mma.m16n8k8.f32.f16.f16.f32"), std::string::npos) << r.err;
+  const json all = json::parse(contents(folder_ / "all.json"));
+  EXPECT_EQ(all.at("format"), "all");
+  std::set<std::string> names;
+  for (const json& each : all.at("instructions")) names.insert(each.at("name"));
+  EXPECT_EQ(names, (std::set<std::string>{kInstruction, sparse}));
+  EXPECT_GT(all.at("missing").size(), 100u);
+  expect_failure({"probe", "--arch", "gfx942"}, 3, {"gfx942"});
 }
 
 TEST_F(Cli, FullDiskIsStatus2) {

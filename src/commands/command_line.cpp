@@ -36,7 +36,7 @@ void add_probe(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("probe", "Infer the datapath of instructions, with the evidence");
   const auto options = options_of(command, run_probe, action);
   command.add_option("--arch", options->arch, architecture_help());
-  command.add_option("--format", options->format, "All instructions with this input format, such as fp16 or fp8e4m3");
+  command.add_option("--format", options->format, "The instructions with this input format, such as fp16 or fp8e4m3 (default: all)");
   command.add_option("--instr", options->instruction, "One instruction, by its name or its PTX spelling");
   command.add_option("--from", options->from,
                      "Who answers: gpu, recorded, a vector FILE, or datapath:FILE (default: the GPU if it is of that "

@@ -162,6 +162,12 @@ void plan_recorded(ArchId id, const std::vector<const Instruction*>& instruction
   plan.why_missing = fmt::format("no recorded answers in {}{}", fmt::join(folders, " or "), hint);
 }
 
+/// Which operands are looked at, as the results say it.
+std::string_view format_of(const ProbeOptions& options, ArchId id, const Instruction& first) {
+  if (!options.format.empty()) return tcnum::format(parse_format(options.format, id)).name;
+  return options.instruction.empty() ? "all" : tcnum::format(first.a).name;
+}
+
 Plan make_plan(const ProbeOptions& options) {
   Plan plan;
   const std::string_view from = options.from;
@@ -171,13 +177,10 @@ Plan make_plan(const ProbeOptions& options) {
   }
   if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
   const ArchId id = parse_arch(options.arch);
-  if (options.format.empty() && options.instruction.empty()) {
-    throw InputError("--format or --instr: both missing; right would be one of them, such as --format fp16");
-  }
   const std::vector<const Instruction*> instructions = chosen_instructions(options, id);
   plan.arch = arch(id).name;
-  plan.format = options.format.empty() ? tcnum::format(instructions.front()->a).name
-                                       : tcnum::format(parse_format(options.format, id)).name;
+  if (instructions.empty()) throw UnavailableError(fmt::format("--arch: no instruction of {} is known", plan.arch));
+  plan.format = format_of(options, id, *instructions.front());
   if (from.starts_with(kDatapathPrefix)) {
     plan_datapath(options.from.substr(kDatapathPrefix.size()), id, instructions, plan);
     return plan;
