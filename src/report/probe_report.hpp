@@ -12,7 +12,7 @@
 
 namespace tcnum {
 
-/// What campaigns (src/campaign/campaign.hpp) have compared with the hardware.
+/// What campaigns (src/campaign/record.hpp) have compared with the hardware.
 struct Compared {
   std::string file;
   double here = 0;          ///< dot products of this instruction
