@@ -149,7 +149,8 @@ void CoreSearch::choose_first() {
   first_.insert(first_.end(), alignment_.begin(), alignment_.end());
 }
 
-std::vector<Choice> CoreSearch::find() {
+CoreSearch::Found CoreSearch::find() {
+  if (space_.sums_integers()) return {find_by(first_), 0};
   std::vector<std::size_t> all = first_;
   std::vector<char> is_first(evidence_.size());
   for (std::size_t n : first_) is_first[n] = 1;
@@ -157,7 +158,8 @@ std::vector<Choice> CoreSearch::find() {
     if (is_first[n] == 0) all.push_back(n);
   }
   std::vector<Choice> cores = find_by(all);
-  return cores.empty() ? find_by(first_) : cores;
+  if (cores.empty()) cores = find_by(first_);
+  return {std::move(cores), evidence_.size()};
 }
 
 std::vector<Choice> CoreSearch::find_by(const std::vector<std::size_t>& numbers) {

@@ -35,9 +35,14 @@ class CoreSearch {
  public:
   CoreSearch(const Space& space, const Evidence& evidence, unsigned threads);
 
+  struct Found {
+    std::vector<Choice> cores;
+    std::size_t judged;  ///< by so many of the answers: all, or none but a sample
+  };
   /// Cores of all structures, in the order of the space; of those that differ in what nothing uses, the first. If every
-  /// core is refuted: those that come far, which no answer of a sample refutes.
-  std::vector<Choice> find();
+  /// core is refuted: those that come far, which no answer of a sample refutes. Integers have few cores, which little
+  /// but overflow tells apart: they are judged by a sample alone, and by the rest when their edge rules are decided.
+  Found find();
 
  private:
   /// Each worker's own, and kept for the next structure.

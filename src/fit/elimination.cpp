@@ -38,8 +38,9 @@ FitResult Elimination::run() {
 }
 
 void Elimination::eliminate() {
-  cores_ = CoreSearch(space_, evidence_, options_.threads).find();
-  judged_ = evidence_.size();
+  auto [cores, judged] = CoreSearch(space_, evidence_, options_.threads).find();
+  cores_ = std::move(cores);
+  judged_ = judged;
   thin_out();
   expand_cores();
 }
@@ -53,7 +54,8 @@ void Elimination::drop_refuted_cores() {
 /// Decides the edge rules of the cores that are left, and forgets cores that have no survivor. If there are too many
 /// cores and the first ones have survivors, the others are left as they are, in unexpanded_.
 void Elimination::expand_cores() {
-  drop_refuted_cores();
+  // Edge rules are decided with every answer in view: few cores need not be judged before.
+  if (cores_.size() > kFewCores) drop_refuted_cores();
   survivors_.clear();
   unexpanded_.clear();
   std::set<Choice> seen;
@@ -72,7 +74,7 @@ void Elimination::expand_cores() {
     if (!survivors_.empty())
       unexpanded_.assign(cores_.begin() + static_cast<std::ptrdiff_t>(first + count), cores_.end());
   }
-  if (alive.empty()) return;  // then they are the nearest that there is
+  if (alive.empty()) return drop_refuted_cores();  // what is left is the nearest that there is
   cores_ = std::move(alive);
   cores_.insert(cores_.end(), unexpanded_.begin(), unexpanded_.end());
 }
