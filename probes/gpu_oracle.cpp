@@ -1,10 +1,8 @@
 // The GPU oracle, host side: which GPU there is, memory, launches, and the comparison of positions.
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <stdexcept>
 
@@ -12,6 +10,7 @@
 #include "gpu.hpp"
 #include "isa/sparsity.hpp"
 #include "kernels.hpp"
+#include "nvml.hpp"
 #include "placement.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
@@ -36,24 +35,6 @@ const Kernel* find_kernel(const std::string& instruction) {
 
 namespace {
 
-/// The driver's version as NVML tells it; empty if NVML cannot be used.
-std::string nvml_driver_version() {
-  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return {};
-  // nvmlReturn_t is an enum with NVML_SUCCESS = 0.
-  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-  const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
-  const auto shutdown = reinterpret_cast<int (*)()>(dlsym(library, "nvmlShutdown"));
-  std::string text;
-  if (init != nullptr && version != nullptr && shutdown != nullptr && init() == 0) {
-    std::array<char, 80> buffer{};  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
-    if (version(buffer.data(), static_cast<unsigned>(buffer.size())) == 0) text = buffer.data();
-    shutdown();
-  }
-  dlclose(library);
-  return text;
-}
-
 /// The first word of the kernel module's version file that looks like "580.65.06"; empty if there is none.
 std::string module_driver_version() {
   std::ifstream file("/proc/driver/nvidia/version");
@@ -70,7 +51,7 @@ std::string module_driver_version() {
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 std::string driver_version() {
-  if (std::string text = nvml_driver_version(); !text.empty()) return text;
+  if (const auto text = nvml_driver_version(); text && !text->empty()) return *text;
   if (std::string text = module_driver_version(); !text.empty()) return text;
   int version = 0;
   check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");

@@ -2,42 +2,55 @@
 
 #include <dlfcn.h>
 
+#include <array>
+
 namespace tcnum {
 namespace {
 
 // Of NVML's API reference: what nvml.h would say.
-constexpr int kSuccess = 0;       // NVML_SUCCESS of nvmlReturn_t
-constexpr unsigned kSmClock = 1;  // NVML_CLOCK_SM of nvmlClockType_t
+constexpr int kSuccess = 0;                      // NVML_SUCCESS of nvmlReturn_t
+constexpr unsigned kSmClock = 1;                 // NVML_CLOCK_SM of nvmlClockType_t
+constexpr std::size_t kDriverVersionBytes = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 }  // namespace
 
-template <class Function>
-Function* Nvml::find(const char* name) const {
-  return library_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library_, name));
-}
-
-Nvml::Nvml(const std::string& pci_bus) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+NvmlLibrary::NvmlLibrary() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
   const auto init = find<int()>("nvmlInit_v2");
-  const auto handle = find<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
-  if (init == nullptr || handle == nullptr || init() != kSuccess) return;
-  if (handle(pci_bus.c_str(), &device_) != kSuccess) device_ = nullptr;
-  energy_ = find<int(void*, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
+  ready_ = init != nullptr && init() == kSuccess;
 }
 
-Nvml::~Nvml() {
-  if (const auto shutdown = find<int()>("nvmlShutdown")) shutdown();
+NvmlLibrary::~NvmlLibrary() {
+  const auto shutdown = find<int()>("nvmlShutdown");
+  if (ready_ && shutdown != nullptr) shutdown();
   if (library_ != nullptr) dlclose(library_);
 }
 
+void* NvmlLibrary::symbol(const char* name) const { return library_ == nullptr ? nullptr : dlsym(library_, name); }
+
+std::optional<std::string> nvml_driver_version() {
+  const NvmlLibrary library;
+  const auto version = library.find<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
+  std::array<char, kDriverVersionBytes> text{};
+  if (!library.ready() || version == nullptr || version(text.data(), text.size()) != kSuccess) return std::nullopt;
+  return text.data();
+}
+
+Nvml::Nvml(const std::string& pci_bus) {
+  const auto handle = library_.find<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+  if (!library_.ready() || handle == nullptr) return;
+  if (handle(pci_bus.c_str(), &device_) != kSuccess) device_ = nullptr;
+  energy_ = library_.find<int(void*, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
+}
+
 std::optional<double> Nvml::power_limit_watts() const {
-  const auto limit = find<int(void*, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit");
+  const auto limit = library_.find<int(void*, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit");
   unsigned milliwatts = 0;
   if (device_ == nullptr || limit == nullptr || limit(device_, &milliwatts) != kSuccess) return std::nullopt;
   return milliwatts / 1e3;
 }
 
 std::optional<double> Nvml::max_sm_clock_mhz() const {
-  const auto clock = find<int(void*, unsigned, unsigned*)>("nvmlDeviceGetMaxClockInfo");
+  const auto clock = library_.find<int(void*, unsigned, unsigned*)>("nvmlDeviceGetMaxClockInfo");
   unsigned mhz = 0;
   if (device_ == nullptr || clock == nullptr || clock(device_, kSmClock, &mhz) != kSuccess) return std::nullopt;
   return mhz;
