@@ -27,7 +27,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/oracles", {"include", "emu", "isa", "src/questions"}},
     {"src/gemm", {"include", "emu", "src/oracles"}},
     {"src/fit", {"include", "emu", "src/questions"}},
-    {"src/catalogue", {"include", "src/files"}},
+    {"src/catalogue", {"include", "emu", "src/files"}},
     {"src/report", {"include", "src/catalogue", "src/files", "src/fit"}},
     {"src/campaign", {"include", "emu", "isa", "probes", "src/files"}},
     {"src/bench", {"include", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "emu/format_set.hpp"
+
 namespace tcnum::bench {
 namespace {
 
 using enum ArchId;
 using enum FormatId;
 
-struct FormatSet {
-  std::uint32_t bits = 0;
-  constexpr FormatSet(std::initializer_list<FormatId> ids) {
-    for (FormatId id : ids) bits |= 1u << static_cast<unsigned>(id);
-  }
-  constexpr bool contains(FormatId id) const { return (bits >> static_cast<unsigned>(id)) & 1u; }
-};
 constexpr FormatSet kHalves = {fp16, bf16}, kTf32 = {tf32}, kFp64 = {fp64}, kFp8 = {fp8e4m3, fp8e5m2};
 constexpr FormatSet kBytes = {s8, u8}, kNibbles = {s4, u4}, kBits = {b1};
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "description.hpp"
+#include "emu/format_set.hpp"
 
 namespace tcnum {
 namespace {
@@ -15,14 +16,6 @@ using enum ArchId;
 using enum FormatId;
 using enum Rounding;
 using enum UnderflowSign;
-
-struct Formats {
-  std::uint32_t bits = 0;
-  constexpr Formats(std::initializer_list<FormatId> ids) {
-    for (FormatId id : ids) bits |= 1u << static_cast<unsigned>(id);
-  }
-  constexpr bool contains(FormatId id) const { return (bits >> static_cast<unsigned>(id)) & 1u; }
-};
 
 struct Kinds {
   std::uint32_t bits = 0;
@@ -43,7 +36,7 @@ enum class VoltaShape : std::uint8_t { no, only, too };
 struct Match {
   ArchSet archs;
   Kinds kinds;
-  Formats inputs;  ///< of a
+  FormatSet inputs;  ///< of a
   FormatId result;
   Modifier modifier = Modifier::none;
   VoltaShape volta = VoltaShape::no;
@@ -102,7 +95,7 @@ constexpr BlockDetails payload_of_b_c_a(Overflow overflow) {
 
 constexpr VoltaShape kVolta = VoltaShape::only, kVoltaToo = VoltaShape::too;
 constexpr Modifier kPlain = Modifier::none;
-constexpr Formats kFp8{fp8e4m3, fp8e5m2}, kIntegers{s8, u8, s4, u4};
+constexpr FormatSet kFp8{fp8e4m3, fp8e5m2}, kIntegers{s8, u8, s4, u4};
 constexpr ArchSet kHopper = archs({sm_90}), kVoltaArch = archs({sm_70}), kAda = archs({sm_89});
 constexpr ArchSet kTuringToAda = archs({sm_75, sm_80, sm_86, sm_89}), kAmpereToAda = archs({sm_80, sm_86, sm_89});
 constexpr ArchSet kBlackwell = archs({sm_100, sm_120});
