@@ -1,12 +1,9 @@
-// Chains of fp64 FMAs, evaluated with the machine's own.
+// Chains of fp64 FMAs, which the machine has.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <vector>
 
-#include "tcnum/datapath.hpp"
-#include "tcnum/tiles.hpp"
+#include "evaluators.hpp"
 
 namespace tcnum {
 
@@ -15,11 +12,11 @@ struct FmaChain {
   std::vector<int> order;
   Rounding rounding = Rounding::nearest_even;
 };
-/// The chain that a datapath is, if it is one. The machine's FMA gives the same numbers, zeros and infinities, but not
-/// the same NaNs.
-std::optional<FmaChain> fma_chain(const Numerics& numerics, const Tree& tree);
 
-/// Evaluates tile t with such a chain. `results`: m × n numbers, row-major.
-void evaluate_fma_chain(const Tiles& tiles, std::size_t t, const FmaChain& chain, std::span<double> results);
+/// Why a datapath is no such chain; empty if it is one. The machine's FMA then gives the same numbers, zeros and
+/// infinities, but not the same NaNs.
+WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree);
+/// The chain that a datapath is.
+FmaChain fma_chain_of(const Numerics& numerics, const SortedTree& tree);
 
 }  // namespace tcnum

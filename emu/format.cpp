@@ -1,18 +1,14 @@
 #include "tcnum/format.hpp"
 
-#include <bit>
 #include <charconv>
 #include <stdexcept>
+
+#include "bit_width.hpp"
 
 namespace tcnum {
 namespace {
 
 using detail::low_mask;
-
-int bit_width(uint128 x) {
-  const auto high = static_cast<std::uint64_t>(x >> 64);
-  return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(x)));
-}
 
 std::uint64_t with_sign(const Format& f, bool negative, std::uint64_t magnitude_code) {
   return (f.has_sign && negative) ? magnitude_code | (std::uint64_t{1} << (f.storage_bits - 1)) : magnitude_code;

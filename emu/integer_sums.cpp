@@ -1,9 +1,9 @@
 #include "integer_sums.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 
-#include "multiversion.hpp"
+#include "bit_width.hpp"
 
 namespace tcnum {
 namespace {
@@ -21,54 +21,40 @@ std::optional<IntegerStep> integer_step(const RoundStep& s) {
   return IntegerStep{s.twos_complement ? -beyond : 1 - beyond, beyond - 1, s.overflow == Overflow::wrap};
 }
 
-template <class Product>
-[[gnu::always_inline]] inline std::int32_t sum_of(const std::int32_t* a, const std::int32_t* b,
-                                                  std::span<const int> terms, bool contiguous, const Product& product) {
-  std::int32_t sum = 0;
-  if (contiguous && !terms.empty()) {
-    a += terms[0], b += terms[0];
-    for (std::size_t i = 0; i < terms.size(); ++i) sum += product(a[i], b[i]);
-  } else {
-    for (const int k : terms) sum += product(a[k], b[k]);
-  }
-  return sum;
-}
-
 }  // namespace
 
-std::optional<IntegerUnits> integer_units(const Numerics& n, const Tree& tree) {
-  const Format &a = format(n.a.format), &b = format(n.b.format), &c = format(n.c.format);
-  const bool integers = !a.floating && !b.floating && !c.floating && !format(n.result).floating;
-  const int sum_bits =
-      a.fraction_bits + b.fraction_bits + static_cast<int>(std::bit_width(static_cast<unsigned>(tree.k)));
-  if (!integers || sum_bits > 30 || tree.nodes.size() > kMostIntegerNodes) return std::nullopt;
-  if (n.scales || n.product.infinite_from || !n.product.round.empty()) return std::nullopt;
+WhyNot why_no_integer_sums(const Numerics& numerics, const SortedTree& tree) {
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format), &c = format(numerics.c.format);
+  if (a.floating || b.floating || c.floating || format(numerics.result).floating)
+    return "its operands or results are no integers";
+  if (numerics.scales) return "it has block scales";
+  if (numerics.product.infinite_from || !numerics.product.round.empty()) return "its products are rounded or limited";
+  constexpr int kSumBits = 30;  // and a sign, in an int32
+  const int terms = bit_width(static_cast<std::uint32_t>(tree.tree.k));
+  if (a.fraction_bits + b.fraction_bits + terms > kSumBits) return "its sums of products need more than 32 bits";
+  if (tree.nodes.size() > kMostIntegerNodes) return "it has too many sums";
+  for (std::size_t u = 0; u < kMaxUnits; ++u) {
+    if ((tree.units_in_use >> u & 1u) == 0) continue;
+    const Unit& unit = numerics.units[u];
+    if (unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact || unit.drop_below)
+      return "a sum cuts or drops terms";
+    if (!std::ranges::all_of(unit.result, [](const RoundStep& s) { return integer_step(s).has_value(); }))
+      return "a sum is rounded to something else than integers";
+  }
+  return {};
+}
 
+IntegerUnits integer_units_of(const Numerics& numerics, const SortedTree& tree) {
   IntegerUnits units;
-  units.operation = n.product.operation;
-  for (const Node& node : tree.nodes) {
-    const auto u = static_cast<std::size_t>(node.unit);
-    const Unit& unit = n.units[u];
-    if (unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact || unit.drop_below) {
-      return std::nullopt;
-    }
-    units.unit[u].count = 0;
-    for (const RoundStep& s : unit.result) {
-      const auto step = integer_step(s);
-      if (!step) return std::nullopt;
-      units.unit[u].step[static_cast<std::size_t>(units.unit[u].count++)] = *step;
+  units.operation = numerics.product.operation;
+  for (std::size_t u = 0; u < kMaxUnits; ++u) {
+    if ((tree.units_in_use >> u & 1u) == 0) continue;
+    IntegerUnits::Steps& to = units.unit[u];
+    for (const RoundStep& s : numerics.units[u].result) {
+      to.step[static_cast<std::size_t>(to.count++)] = integer_step(s).value();
     }
   }
   return units;
-}
-
-TCNUM_ALSO_FOR("avx2")
-std::int32_t sum_of_products(const std::int32_t* a, const std::int32_t* b, std::span<const int> terms, bool contiguous,
-                             ProductOperation operation) {
-  if (operation == ProductOperation::exclusive_or) {
-    return sum_of(a, b, terms, contiguous, [](std::int32_t x, std::int32_t y) { return x ^ y; });
-  }
-  return sum_of(a, b, terms, contiguous, [](std::int32_t x, std::int32_t y) { return x * y; });
 }
 
 }  // namespace tcnum

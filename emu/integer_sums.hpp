@@ -1,13 +1,11 @@
-// Datapaths of which every value is an integer of few bits, in machine integers.
+// Datapaths of which every value is an integer of few bits.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <span>
 
+#include "evaluators.hpp"
 #include "host_device.hpp"
-#include "tcnum/datapath.hpp"
 
 namespace tcnum {
 
@@ -31,9 +29,11 @@ struct IntegerUnits {
   ProductOperation operation = ProductOperation::multiply;
 };
 
-/// The steps of a datapath whose every value is an integer that an int64 holds, and whose sums of products an int32
-/// does; nothing for any other.
-std::optional<IntegerUnits> integer_units(const Numerics& numerics, const Tree& tree);
+/// Why a datapath has values that are no integers, or sums of products that an int32, or others that an int64, does not
+/// hold; empty if it has none.
+WhyNot why_no_integer_sums(const Numerics& numerics, const SortedTree& tree);
+/// The steps of a datapath that has none.
+IntegerUnits integer_units_of(const Numerics& numerics, const SortedTree& tree);
 
 /// Applies a unit's steps; sets `overflowed` if that changes the value, else leaves it.
 TCNUM_HOST_DEVICE inline std::int64_t apply_steps(const IntegerUnits::Steps& steps, std::int64_t value,
@@ -52,9 +52,5 @@ TCNUM_HOST_DEVICE inline std::int64_t apply_steps(const IntegerUnits::Steps& ste
   }
   return value;
 }
-
-/// Σ a[k]·b[k], or of what else a product is, over the k in `terms`; `contiguous`: they ascend one by one.
-std::int32_t sum_of_products(const std::int32_t* a, const std::int32_t* b, std::span<const int> terms, bool contiguous,
-                             ProductOperation operation);
 
 }  // namespace tcnum

@@ -2,32 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
+#include "bit_width.hpp"
 #include "consulted.hpp"
 #include "host_device.hpp"
 #include "tcnum/datapath.hpp"
 
 namespace tcnum {
 
-TCNUM_HOST_DEVICE inline int width(std::uint64_t x) {
-#ifdef __CUDA_ARCH__
-  return 64 - __clzll(static_cast<long long>(x));
-#else
-  return static_cast<int>(std::bit_width(x));
-#endif
-}
-TCNUM_HOST_DEVICE inline int width(std::uint32_t x) {
-#ifdef __CUDA_ARCH__
-  return 32 - __clz(static_cast<int>(x));
-#else
-  return static_cast<int>(std::bit_width(x));
-#endif
-}
-TCNUM_HOST_DEVICE inline int width(uint128 x) {
-  const auto high = static_cast<std::uint64_t>(x >> 64);
-  return high != 0 ? 64 + width(high) : width(static_cast<std::uint64_t>(x));
-}
 template <class U>
 constexpr int kBits = static_cast<int>(sizeof(U) * 8);
 
@@ -83,7 +65,7 @@ TCNUM_HOST_DEVICE void apply_steps(Rounded<U>& v, const RoundSteps& steps, int a
                                    bool minimum_exponents, unsigned& consulted) {
   for (const RoundStep& s : steps) {
     if (v.infinite || v.magnitude == 0) break;
-    int leading = width(v.magnitude) - 1 + v.lsb;
+    int leading = bit_width(v.magnitude) - 1 + v.lsb;
     const int reach = std::min(leading, s.max_exponent);
     const int q = (s.from_alignment ? alignment : std::max(reach, s.min_exponent)) - s.fraction_bits;
     if (q > v.lsb) {
@@ -94,7 +76,7 @@ TCNUM_HOST_DEVICE void apply_steps(Rounded<U>& v, const RoundSteps& steps, int a
       v.magnitude = round_right(v.magnitude, q - v.lsb, v.negative, s.rounding);
       v.lsb = q;
     }
-    leading = width(v.magnitude) - 1 + v.lsb;
+    leading = bit_width(v.magnitude) - 1 + v.lsb;
     const bool tiny = v.magnitude == 0 || leading < s.min_exponent;
     if constexpr (kTrace) {
       if (tiny) consulted |= kConsultedTinyResult;
@@ -115,7 +97,7 @@ TCNUM_HOST_DEVICE void apply_steps(Rounded<U>& v, const RoundSteps& steps, int a
         const U beyond = U{1} << (s.max_exponent + 1 - v.lsb);
         v.magnitude = s.twos_complement && v.negative ? beyond : beyond - 1;
       }
-      leading = width(v.magnitude) - 1 + v.lsb;
+      leading = bit_width(v.magnitude) - 1 + v.lsb;
     }
     if (!s.from_alignment && v.magnitude != 0) {
       v.exponent = minimum_exponents ? std::max(leading, s.min_exponent) : leading;
@@ -139,7 +121,7 @@ TCNUM_HOST_DEVICE std::uint64_t pack(const Format& f, const Rounded<U>& v) {
     return sign | detail::low_mask(f.exponent_bits) << (f.fraction_bits + f.padding_bits);
   }
   if (v.magnitude == 0) return sign;
-  const int leading = width(v.magnitude) - 1 + v.lsb;
+  const int leading = bit_width(v.magnitude) - 1 + v.lsb;
   const int q = std::max(leading, f.min_exponent()) - f.fraction_bits;
   const auto units = static_cast<std::uint64_t>(v.lsb >= q ? v.magnitude << (v.lsb - q) : v.magnitude >> (q - v.lsb));
   const std::uint64_t hidden = std::uint64_t{1} << f.fraction_bits;

@@ -61,7 +61,7 @@ class CudaKernels : public testing::TestWithParam<const char*> {
   }
   StreamResult compare() {
     StreamResult result{};
-    EXPECT_EQ(launch_comparison(make_gpu_datapath(datapath_).datapath, tiles_, &result), cudaSuccess);
+    EXPECT_EQ(launch_comparison(make_gpu_datapath(datapath_).datapath.value(), tiles_, &result), cudaSuccess);
     return result;
   }
 

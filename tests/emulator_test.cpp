@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+
 #include "emu/cpu/cpu_emulator.hpp"
 #include "generators.hpp"
 #include "tcnum/emulator.hpp"
@@ -13,13 +16,30 @@
 namespace tcnum {
 namespace {
 
+/// One block of all products and c.
+Datapath integer_datapath(FormatId a, FormatId b, int k, Overflow overflow) {
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a.format = a;
+  n.b.format = b;
+  n.c.format = n.result = FormatId::s32;
+  n.nan.code = 0;
+  n.units[0].result = {round_to(format(FormatId::s32), Rounding::toward_zero, overflow)};
+  d.unit_names = {"sum"};
+  d.tree.k = k;
+  Node node{0, {{Term::Kind::accumulator, 0}}};
+  for (int i = 0; i < k; ++i) node.terms.push_back({Term::Kind::product, i});
+  d.tree.nodes = {node};
+  validate(d);
+  return d;
+}
+
 void expect_fast_equals_exact(const Datapath& datapath) {
   Tiles exact = test::random_tiles(datapath, 2, 3, *rc::gen::element<std::size_t>(1, 3, 8, 11));
   Tiles fast = exact;
   emulate_exact(datapath, exact);
   const CpuEmulator emulator(datapath);
   Emulator(datapath).run(fast);
-  RC_CLASSIFY(emulator.falls_back());
   const DecodedTiles decoded(fast, datapath.numerics.a, datapath.numerics.b, datapath.numerics.c);
   for (std::size_t i = 0; i < exact.d.size(); ++i) {
     const std::size_t per_tile = fast.m * fast.n, t = i / per_tile, row = i % per_tile / fast.n, column = i % fast.n;
@@ -44,25 +64,60 @@ RC_GTEST_PROP(Emulators, FastEqualsExactForIntegers, ()) { expect_fast_equals_ex
 
 RC_GTEST_PROP(Emulators, FastEqualsExactForFmaChains, ()) { expect_fast_equals_exact(test::random_fma_chain()); }
 
-std::int64_t signed_value(std::uint64_t code) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(code)); }
-
-/// One block of all products and c.
-Datapath integer_datapath(FormatId a, FormatId b, int k, Overflow overflow) {
-  Datapath d;
-  Numerics& n = d.numerics;
-  n.a.format = a;
-  n.b.format = b;
-  n.c.format = n.result = FormatId::s32;
-  n.nan.code = 0;
-  n.units[0].result = {round_to(format(FormatId::s32), Rounding::toward_zero, overflow)};
-  d.unit_names = {"sum"};
-  d.tree.k = k;
-  Node node{0, {{Term::Kind::accumulator, 0}}};
-  for (int i = 0; i < k; ++i) node.terms.push_back({Term::Kind::product, i});
-  d.tree.nodes = {node};
-  validate(d);
-  return d;
+RC_GTEST_PROP(Emulators, FastEqualsExactForScaledBlocks, ()) {
+  expect_fast_equals_exact(test::random_scaled_datapath());
 }
+
+Datapath random_datapath_of_any_kind() {
+  switch (*rc::gen::inRange(0, 8)) {
+    case 0:
+      return test::random_fma_chain();
+    case 1:
+      return test::random_integer_datapath();
+    case 2:
+      return test::random_scaled_datapath();
+    default:
+      return test::random_datapath();
+  }
+}
+
+/// Each row of the CPU's table.
+class CpuEvaluators : public testing::TestWithParam<int> {};
+
+TEST_P(CpuEvaluators, EqualTheExactOne) {
+  const auto evaluator = static_cast<CpuEvaluator>(GetParam());
+  const auto takes = [&](const Datapath& datapath) {
+    std::vector<CpuEvaluator> chosen;
+    choose_on_cpu(datapath.numerics, SortedTree(datapath.tree), chosen);
+    return std::ranges::count(chosen, evaluator) > 0;
+  };
+  EXPECT_TRUE(rc::check([&] { expect_fast_equals_exact(test::draw_until(random_datapath_of_any_kind, takes)); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, CpuEvaluators, testing::Range(0, static_cast<int>(CpuEvaluator::exact) + 1),
+                         [](const auto& row) {
+                           std::string name(
+                               evaluators_of(integer_datapath(FormatId::s8, FormatId::s8, 1, Overflow::wrap))
+                                   .at(static_cast<std::size_t>(row.param))
+                                   .name);
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
+                         });
+
+/// The first that can take a datapath, or a node, is the one that does.
+RC_GTEST_PROP(Evaluators, TheFirstThatCanTakesTheDatapath, ()) {
+  const Datapath datapath = random_datapath_of_any_kind();
+  std::size_t left[2] = {datapath.tree.nodes.size(), datapath.tree.nodes.size()};
+  for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
+    std::size_t& open = left[answer.processor == Processor::cpu ? 0 : 1];
+    RC_ASSERT(answer.nodes <= open);
+    if (answer.why_not.empty()) RC_ASSERT(answer.nodes == open);
+    open -= answer.nodes;
+  }
+  RC_ASSERT(left[0] == 0u);
+}
+
+std::int64_t signed_value(std::uint64_t code) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(code)); }
 
 TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {
   struct Case {
@@ -87,6 +142,41 @@ TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {
       EXPECT_EQ(signed_value(tiles.d[0]), expected) << a << " * " << b << " + " << c;
     }
   }
+}
+
+/// A chain of sums of c and one product each.
+Tree chain_of(int k) {
+  Tree tree;
+  tree.k = k;
+  Term sum{Term::Kind::accumulator, 0};
+  for (int i = 0; i < k; ++i) {
+    tree.nodes.push_back({0, {sum, {Term::Kind::product, i}}});
+    sum = {Term::Kind::node, i};
+  }
+  return tree;
+}
+
+/// What was worked out for one datapath's numerics must not outlive them.
+TEST(CpuEmulator, KeepsNothingOfEarlierNumerics) {
+  Datapath doubles, integers = integer_datapath(FormatId::s8, FormatId::s8, 4, Overflow::wrap);
+  Numerics& n = doubles.numerics;
+  n.a.format = n.b.format = n.c.format = n.result = FormatId::fp64;
+  n.nan.code = nan_code(format(FormatId::fp64));
+  n.units[0].result = {round_to(format(FormatId::fp64), Rounding::nearest_even)};
+  doubles.unit_names = {"fma"};
+  doubles.tree = integers.tree = chain_of(4);
+  validate(doubles);
+  validate(integers);
+  CpuEmulator emulator(doubles);
+  emulator.set_numerics(integers.numerics);
+  Tiles exact = make_tiles(FormatId::s8, FormatId::s8, FormatId::s32, FormatId::s32, 2, 2, 2, 4);
+  for (std::size_t i = 0; i < exact.a.size(); ++i) exact.a.set(i, i + 1);
+  for (std::size_t i = 0; i < exact.b.size(); ++i) exact.b.set(i, 200 + i);
+  for (std::size_t i = 0; i < exact.c.size(); ++i) exact.c.set(i, 1000 * i);
+  Tiles fast = exact;
+  emulator.run(fast);
+  emulate_exact(integers, exact);
+  EXPECT_EQ(fast.d, exact.d);
 }
 
 TEST(Integers, OfEverySignAreRead) {

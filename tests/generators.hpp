@@ -154,6 +154,69 @@ inline Datapath random_datapath() {
   return d;
 }
 
+/// With block scales: of each product, or of the sums of a first layer of nodes.
+inline Datapath random_scaled_datapath() {
+  Datapath d = random_datapath();
+  Numerics& n = d.numerics;
+  std::vector<int> blocks;
+  for (int block = 1; block <= d.tree.k; block *= 2) {
+    if (d.tree.k % block == 0) blocks.push_back(block);
+  }
+  n.scales = ScaleRule{*rc::gen::element(FormatId::ue8m0, FormatId::ue4m3), *rc::gen::elementOf(blocks)};
+  if (*rc::gen::arbitrary<bool>()) return d;
+  const int k = d.tree.k, block = n.scales->block_k;
+  n.units[1] = n.units[0];
+  n.units[0].scaled = true;
+  d.unit_names = {"block", "total"};
+  d.tree.nodes.clear();
+  Node total{1, {{Term::Kind::accumulator, 0}}};
+  for (int first = 0; first < k; first += block) {
+    Node sum{0, {}};
+    for (int i = first; i < first + block; ++i) sum.terms.push_back({Term::Kind::product, i});
+    total.terms.push_back({Term::Kind::node, static_cast<int>(d.tree.nodes.size())});
+    d.tree.nodes.push_back(std::move(sum));
+  }
+  d.tree.nodes.push_back(std::move(total));
+  return d;
+}
+
+/// Sums of one or two in single precision of products of fp16, the last of which may be rounded to fp16: mostly those
+/// of IEEE 754, else with one rule changed.
+inline Datapath random_single_precision_datapath() {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a.format = n.b.format = fp16;
+  n.c.format = *rc::gen::element(fp16, fp32);
+  n.result = *rc::gen::element(fp16, fp32);
+  n.nan.code = nan_code(format(n.result));
+  const RoundStep single = round_to(format(fp32), Rounding::nearest_even);
+  n.units[0].result = n.units[1].result = {single};
+  if (n.result == fp16) n.units[1].result = {single, round_to(format(fp16), Rounding::nearest_even)};
+  for (Unit& unit : n.units) unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::positive);
+  switch (*rc::gen::inRange(0, 16)) {
+    case 0: n.units[1].result.step[0].rounding = Rounding::toward_zero; break;
+    case 1: n.units[0].underflow_sign = UnderflowSign::positive; break;
+    case 2: n.a.subnormals = Subnormals::flushed; break;
+    case 3: n.nan.propagate = true; break;
+    default: break;
+  }
+  d.unit_names = {"sum", "last"};
+  d.tree.k = *rc::gen::element(1, 2, 4, 8);
+  Term sum{Term::Kind::accumulator, 0};
+  for (int k = 0; k < d.tree.k; ++k) {
+    Term product{Term::Kind::product, k};
+    if (*rc::gen::arbitrary<bool>()) {  // rounded before it is added
+      d.tree.nodes.push_back({0, {product}});
+      product = {Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1};
+    }
+    d.tree.nodes.push_back({k + 1 == d.tree.k ? 1 : 0, {product, sum}});
+    sum = {Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1};
+  }
+  drop_unused_units(d, 2);
+  return d;
+}
+
 /// A chain of fp64 FMAs: mostly those of IEEE 754, which the machine has, else with one rule changed.
 inline Datapath random_fma_chain() {
   Datapath d;
@@ -260,6 +323,18 @@ inline Datapath random_integer_datapath() {
   return d;
 }
 
+/// A datapath that `wanted` holds of: draws, each of any size, until there is one.
+template <class Draw, class Wanted>
+Datapath draw_until(const Draw& draw, const Wanted& wanted) {
+  constexpr int kMostDraws = 2000, kSize = 100;  // of the full size of a generator's
+  for (int i = 0; i < kMostDraws; ++i) {
+    const Datapath datapath = *rc::gen::noShrink(rc::gen::resize(kSize, rc::gen::exec(draw)));
+    if (wanted(datapath)) return datapath;
+  }
+  RC_FAIL("no such datapath was drawn");
+  return {};
+}
+
 /// A code of the format, biased to what matters: zeros, subnormals, the largest and smallest, specials, powers of two,
 /// and exponents near `centre` (as a fraction of the exponent range).
 inline std::uint64_t random_code(const Format& f, std::uint64_t random, double centre) {
@@ -318,6 +393,20 @@ inline Tiles random_tiles(const Datapath& d, std::size_t count, std::size_t m, s
   fill(tiles.a, format(x.a.format), a_centre);
   fill(tiles.b, format(x.b.format), b_centre);
   fill(tiles.c, format(x.c.format), c_centre);
+  if (x.scales) {
+    const auto block = static_cast<std::size_t>(x.scales->block_k);
+    const Format& f = format(x.scales->format);
+    tiles.scale_block = x.scales->block_k;
+    tiles.sa = Codes(f.storage_bytes(), count * m * (tiles.k / block));
+    tiles.sb = Codes(f.storage_bytes(), count * (tiles.k / block) * n);
+    const auto one = static_cast<std::uint64_t>(f.bias) << f.fraction_bits;
+    for (Codes* codes : {&tiles.sa, &tiles.sb}) {
+      for (std::size_t i = 0; i < codes->size(); ++i) {  // near one, or any
+        const std::uint64_t random = next();
+        codes->set(i, random % 8 == 0 ? random >> 8 & f.code_mask() : one + (random >> 8 & 15) - 8);
+      }
+    }
+  }
   return tiles;
 }
 

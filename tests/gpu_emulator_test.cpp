@@ -33,7 +33,7 @@ struct SideArrays {
         special(Side::kLines),
         side{value.data(), exponent.data(), negative.data(),
              zero.data(),  special.data(),  (kIsA ? d.a : d.b).fraction_bits} {
-    gpu::with_run_of(d, [&]<int kAtOnce>() { fill<kAtOnce>(d, tiles); });
+    gpu::with_adjacent(d, [&]<int kAtOnce>() { fill<kAtOnce>(d, tiles); });
   }
   template <std::size_t kAtOnce>
   void fill(const GpuDatapath& d, const Tiles& tiles) {
@@ -57,10 +57,13 @@ struct SideArrays {
   Side side;
 };
 
+bool is_of_sums(const GpuDatapath& d) { return d.takes_patches() || d.evaluator == GpuEvaluator::one_by_one; }
+
 /// Checks one tile of kRows × kColumns by every way there is.
 void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
-  const auto [d, why_not] = make_gpu_datapath(datapath);
-  if (!why_not.empty()) RC_DISCARD(why_not);
+  const auto [made, why_not] = make_gpu_datapath(datapath);
+  if (!made) RC_DISCARD(std::string(why_not));
+  const GpuDatapath& d = *made;
   emulate_exact(datapath, tiles);
   const auto expect = [&](std::size_t i, std::size_t j, std::uint64_t code, const char* how) {
     const std::uint64_t exact = tiles.d[tiles.c_index(0, i, j)];
@@ -71,7 +74,7 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
     RC_FAIL(text + fmt::format(" + {:#x}", problem.c));
   };
 
-  if (d.kind != GpuDatapath::Kind::sums) {
+  if (!is_of_sums(d)) {
     std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
     std::vector<std::int32_t> ai(a.size()), bi(b.size());
     std::vector<float> as(a.size()), bs(b.size());
@@ -89,9 +92,9 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = 0; j < kColumns; ++j) {
         const std::uint64_t c = tiles.c[tiles.c_index(0, i, j)];
-        if (d.kind == GpuDatapath::Kind::singles)
-          expect(i, j, gpu::single_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c), "singles");
-        else if (d.kind == GpuDatapath::Kind::integers)
+        if (d.evaluator == GpuEvaluator::single_precision)
+          expect(i, j, gpu::single_precision_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c), "in single precision");
+        else if (d.evaluator == GpuEvaluator::integers)
           expect(i, j, gpu::integer_dot(d, ai.data() + i, kRows, bi.data() + j, kColumns, c), "integers");
         else
           expect(i, j, gpu::fma_chain_dot(d, a.data() + i, kRows, b.data() + j, kColumns, c), "chain");
@@ -109,9 +112,9 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
       expect(i, j, gpu::dot(d, a.side, static_cast<int>(i), b.side, static_cast<int>(j), c.code[i][j]), "alone");
     }
   }
-  RC_CLASSIFY(d.takes_patches, "patches");
-  RC_CLASSIFY(d.run == 2, "products in twos");
-  if (!d.takes_patches) return;
+  RC_CLASSIFY(d.takes_patches(), "patches");
+  RC_CLASSIFY(d.adjacent == 2, "products in twos");
+  if (!d.takes_patches()) return;
   const auto expect_patch = [&]<class Code>() {
     const auto read_c = [&] { return c; };
     const gpu::PatchRest rest = gpu::with_nodes_of(
@@ -143,7 +146,7 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactForDatapathsOfTheSpace, ()) {
   Datapath datapath;
   do {
     datapath = space.datapath(draw(space, random));
-  } while (!make_gpu_datapath(datapath).why_not.empty());
+  } while (!make_gpu_datapath(datapath).datapath);
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 
@@ -169,19 +172,57 @@ TEST(GpuEmulator, HoldsTheCatalogue) {
     const auto [d, why_not] = make_gpu_datapath(entry.datapath);
     const Instruction& in = *entry.instruction;
     EXPECT_EQ(why_not, "") << in.name();
+    ASSERT_TRUE(d.has_value()) << in.name();
     const bool no_tensor_core = in.kind == InstructionKind::mma && in.m == 8 && in.a == FormatId::fp16;
-    EXPECT_EQ(d.kind == GpuDatapath::Kind::singles, no_tensor_core) << in.name();
-    EXPECT_EQ(d.takes_patches, d.kind == GpuDatapath::Kind::sums) << in.name();
+    EXPECT_EQ(d->evaluator == GpuEvaluator::single_precision, no_tensor_core) << in.name();
+    EXPECT_NE(d->evaluator, GpuEvaluator::one_by_one) << in.name();
   }
 }
 
-/// What became of Volta's mma, the only ones of single precision.
-RC_GTEST_PROP(GpuEmulator, EqualsExactForSingles, ()) {
+/// What became of Volta's mma, the catalogue's only ones of single precision.
+RC_GTEST_PROP(GpuEmulator, EqualsExactForVoltaInSinglePrecision, ()) {
   const auto* const name =
       *rc::gen::element("mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f32.f16.f16.f16", "mma.m8n8k4.f16.f16.f16.f16");
   const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(name)).front().datapath;
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
+
+Datapath random_datapath_of_any_kind() {
+  static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
+  switch (*rc::gen::inRange(0, 6)) {
+    case 0:
+      return test::random_fma_chain();
+    case 1:
+      return test::random_integer_datapath();
+    case 2:
+      return test::random_single_precision_datapath();
+    case 3:
+      return test::random_datapath();
+    case 4:
+      return (*rc::gen::elementOf(entries)).datapath;
+    default: {
+      static const Space space(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"));
+      std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+      return space.datapath(draw(space, random));
+    }
+  }
+}
+
+/// Each row of the GPU's table.
+class GpuEvaluators : public testing::TestWithParam<int> {};
+
+TEST_P(GpuEvaluators, EqualTheExactOne) {
+  const auto evaluator = static_cast<GpuEvaluator>(GetParam());
+  const auto takes = [&](const Datapath& datapath) {
+    return choose_on_gpu(datapath.numerics, SortedTree(datapath.tree)).evaluator == evaluator;
+  };
+  EXPECT_TRUE(rc::check([&] {
+    const Datapath datapath = test::draw_until(random_datapath_of_any_kind, takes);
+    expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, GpuEvaluators, testing::Range(0, static_cast<int>(GpuEvaluator::one_by_one) + 1));
 
 }  // namespace
 }  // namespace tcnum

@@ -21,9 +21,9 @@ const std::vector<GpuDatapath>& datapaths_of_patches() {
   static const std::vector<GpuDatapath> all = [] {
     std::vector<GpuDatapath> found;
     for (const CatalogueEntry& entry : catalogue(ArchId::sm_90)) {
-      const GpuDatapath d = make_gpu_datapath(entry.datapath).datapath;
+      const GpuDatapath d = make_gpu_datapath(entry.datapath).datapath.value();
       const auto has_these = [&](const GpuDatapath& other) { return other.a.id == d.a.id && other.b.id == d.b.id; };
-      if (d.takes_patches && std::ranges::none_of(found, has_these)) found.push_back(d);
+      if (d.takes_patches() && std::ranges::none_of(found, has_these)) found.push_back(d);
     }
     return found;
   }();

@@ -16,6 +16,7 @@
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/questions/families.hpp"
 #include "tcnum/emulator.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
@@ -249,7 +250,7 @@ TEST(SparseTiles, EmulatorsTakeDenseTilesOnly) {
   const Space space(in);
   std::mt19937_64 random(5);
   Tiles tiles = make_operands(in, 1, 1, 1);
-  EXPECT_THROW(Emulator(space.datapath(draw(space, random))).run(tiles, 1), std::logic_error);
+  EXPECT_THROW(Emulator(space.datapath(draw(space, random))).run(tiles, 1), InputError);
   EXPECT_THROW(scatter(in, make_operands(in, 1, 1, 1)), std::logic_error);
 }
 

@@ -3,20 +3,24 @@
 #include <bit>
 #include <cstring>
 
+#include "emu/alignment.hpp"
+#include "emu/bit_width.hpp"
+
 namespace tcnum {
 
-struct DecodedTiles::Number {
+/// A code taken apart.
+struct DecodedNumber {
   std::int64_t significand = 0;
-  std::int32_t exponent = kNoExponent;
+  std::int32_t exponent = kNotAligned32;
   std::int32_t natural = 0;
   bool negative = false;
   std::uint8_t flags = 0;
 };
 
-DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t code) {
+DecodedNumber read_number(const OperandRule& rule, std::uint64_t code) {
   const Format& f = format(rule.format);
   const Decoded d = decode(f, code);
-  Number number;
+  DecodedNumber number;
   number.negative = d.negative;
   number.natural = d.exponent;
   switch (d.number_class) {
@@ -36,7 +40,7 @@ DecodedTiles::Number DecodedTiles::read(const OperandRule& rule, std::uint64_t c
   if (d.number_class == NumberClass::subnormal) {
     if (rule.subnormals == Subnormals::flushed) return number;
     if (rule.subnormal_exponent == SubnormalExponent::normalised) {
-      const int up = f.fraction_bits + 1 - static_cast<int>(std::bit_width(d.significand));
+      const int up = f.fraction_bits + 1 - bit_width(d.significand);
       significand <<= up;
       number.natural -= up;
     }
@@ -58,7 +62,7 @@ Code load(const std::byte* codes, std::size_t i) {
 }  // namespace
 
 /// Reads operands of one rule.
-class DecodedTiles::Reader {
+class Reader {
  public:
   /// A reader of about `size` numbers.
   Reader(const OperandRule& rule, std::size_t size) : fields_(rule) {
@@ -74,7 +78,7 @@ class DecodedTiles::Reader {
   };
 
   /// Reads rows row … row + count − 1 of `to`.
-  void read_rows(const Codes& codes, const Rows& from, Numbers& to, std::size_t row, std::size_t count) const {
+  void read_rows(const Codes& codes, const Rows& from, DecodedNumbers& to, std::size_t row, std::size_t count) const {
     switch (codes.bytes_each()) {
       case 1:
         return read_rows<std::uint8_t>(codes.bytes().data(), from, to, row, count);
@@ -99,9 +103,9 @@ class DecodedTiles::Reader {
       bias = f.bias;
       sign = f.has_sign ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
     }
-    Number number(std::uint64_t code) const {
+    DecodedNumber number(std::uint64_t code) const {
       const std::uint64_t field = (code & mask & ~sign) >> padding >> fraction;
-      if (field == 0 || field >= top) return read(rule, code);
+      if (field == 0 || field >= top) return read_number(rule, code);
       const std::uint64_t hidden = std::uint64_t{1} << fraction;
       const auto magnitude = static_cast<std::int64_t>((code >> padding & (hidden - 1)) | hidden);
       const std::int32_t exponent = static_cast<std::int32_t>(field) - bias;
@@ -115,7 +119,8 @@ class DecodedTiles::Reader {
   };
 
   template <class Code>
-  void read_rows(const std::byte* codes, const Rows& from, Numbers& to, std::size_t row, std::size_t count) const {
+  void read_rows(const std::byte* codes, const Rows& from, DecodedNumbers& to, std::size_t row,
+                 std::size_t count) const {
     if (to.wide)
       read_rows<Code>(codes, from, to, to.wide_significand.data(), row, count);
     else
@@ -123,12 +128,12 @@ class DecodedTiles::Reader {
   }
 
   template <class Code, class Significand>
-  void read_rows(const std::byte* codes, const Rows& rows, Numbers& to, Significand* significand, std::size_t first,
-                 std::size_t count) const {
+  void read_rows(const std::byte* codes, const Rows& rows, DecodedNumbers& to, Significand* significand,
+                 std::size_t first, std::size_t count) const {
     // All that the loop reads is local: for all that the compiler knows, the flags are written over anything else.
     const Fields fields = fields_;
     const Rows from = rows;
-    const Number* table = table_.empty() ? nullptr : table_.data();
+    const DecodedNumber* table = table_.empty() ? nullptr : table_.data();
     const std::size_t mask = table_.size() - 1;
     std::int32_t *exponent = to.exponent.data(), *natural = to.natural.data();
     std::uint8_t *negative = to.negative.data(), *row_flags = to.flags.data();
@@ -137,7 +142,7 @@ class DecodedTiles::Reader {
       std::uint8_t flags = 0;
       for (std::size_t i = 0; i < from.length; ++i, ++at) {
         const Code code = load<Code>(codes, from.first + row * from.row_stride + i * from.stride);
-        const Number x = table != nullptr ? table[code & mask] : fields.number(code);
+        const DecodedNumber x = table != nullptr ? table[code & mask] : fields.number(code);
         significand[at] = static_cast<Significand>(x.significand);
         exponent[at] = x.exponent;
         natural[at] = x.natural;
@@ -149,13 +154,13 @@ class DecodedTiles::Reader {
   }
 
   Fields fields_;
-  std::vector<Number> table_;  // of narrow formats' codes, where there is enough to read
+  std::vector<DecodedNumber> table_;  // of narrow formats' codes, where there is enough to read
 };
 
 DecodedTiles::DecodedTiles(const Tiles& tiles, const OperandRule& a, const OperandRule& b, const OperandRule& c,
                            std::size_t first, std::size_t count)
     : tiles_(&tiles), first_(first) {
-  const auto prepare = [](Numbers& numbers, const OperandRule& rule, std::size_t rows, std::size_t length) {
+  const auto prepare = [](DecodedNumbers& numbers, const OperandRule& rule, std::size_t rows, std::size_t length) {
     const std::size_t size = rows * length;
     numbers.fraction_bits = format(rule.format).fraction_bits;
     numbers.wide = numbers.fraction_bits > 30;

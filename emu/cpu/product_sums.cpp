@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "emu/multiversion.hpp"
+#include "multiversion.hpp"
 
 namespace tcnum {
 namespace {

@@ -5,6 +5,9 @@
 #include <boost/multiprecision/gmp.hpp>
 #include <stdexcept>
 
+#include "emu/check_tiles.hpp"
+#include "evaluate.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -13,7 +16,7 @@ using Integer = boost::multiprecision::mpz_int;
 enum class Kind { finite, infinity, nan };
 
 /// A term of a sum: an operand, a product, or the result of a node.
-struct Value {
+struct ExactValue {
   Kind kind = Kind::finite;
   bool negative = false;
   Integer significand = 0;  // never negative
@@ -27,8 +30,8 @@ struct Value {
   Integer scaled_to(int to_lsb) const { return significand << (lsb - to_lsb); }  // to_lsb ≤ lsb
 };
 
-Value make_nan(std::uint64_t payload, int rank) {
-  Value v;
+ExactValue make_nan(std::uint64_t payload, int rank) {
+  ExactValue v;
   v.kind = Kind::nan;
   v.nan_payload = payload;
   v.nan_rank = rank;
@@ -36,7 +39,7 @@ Value make_nan(std::uint64_t payload, int rank) {
 }
 
 /// The multiple of 2^q that the magnitude is rounded to, counted in units of 2^q.
-Integer round_to_multiple(const Value& v, int q, Rounding mode) {
+Integer round_to_multiple(const ExactValue& v, int q, Rounding mode) {
   if (v.lsb >= q) return v.scaled_to(q);
   const int dropped = q - v.lsb;
   const Integer kept = v.significand >> dropped;
@@ -48,12 +51,13 @@ Integer round_to_multiple(const Value& v, int q, Rounding mode) {
 
 class Evaluation {
  public:
-  Evaluation(const Datapath& datapath, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-             std::uint64_t c, std::span<const std::uint64_t> sa, std::span<const std::uint64_t> sb)
-      : n_(datapath.numerics), tree_(datapath.tree), a_(a), b_(b), c_(c), sa_(sa), sb_(sb) {}
+  Evaluation(const Numerics& numerics, const Tree& tree, std::span<const std::uint64_t> a,
+             std::span<const std::uint64_t> b, std::uint64_t c, std::span<const std::uint64_t> sa,
+             std::span<const std::uint64_t> sb)
+      : n_(numerics), tree_(tree), a_(a), b_(b), c_(c), sa_(sa), sb_(sb) {}
 
   std::uint64_t run(std::vector<TracedNode>* trace = nullptr) {
-    std::vector<Value> results;
+    std::vector<ExactValue> results;
     results.reserve(tree_.nodes.size());
     for (const Node& node : tree_.nodes) {
       TracedNode traced;
@@ -70,10 +74,10 @@ class Evaluation {
     return static_cast<int>(std::find(n_.nan.order.begin(), n_.nan.order.end(), which) - n_.nan.order.begin());
   }
 
-  Value operand(const OperandRule& rule, std::uint64_t code, NanOperand which) const {
+  ExactValue operand(const OperandRule& rule, std::uint64_t code, NanOperand which) const {
     const Format& f = format(rule.format);
     const Decoded d = decode(f, code);
-    Value v;
+    ExactValue v;
     v.negative = d.negative;
     v.exponent = d.exponent;
     if (d.number_class == NumberClass::nan) return make_nan(payload(rule.format, code), nan_rank(which));
@@ -96,18 +100,18 @@ class Evaluation {
     return code | nan_code(format(from));
   }
 
-  Value better_nan(const Value& x, const Value& y) const {
+  ExactValue better_nan(const ExactValue& x, const ExactValue& y) const {
     if (x.kind != Kind::nan) return y;
     if (y.kind != Kind::nan) return x;
     return y.nan_rank < x.nan_rank ? y : x;
   }
 
-  Value product(int k) const {
+  ExactValue product(int k) const {
     const auto i = static_cast<std::size_t>(k);
-    const Value x = operand(n_.a, a_[i], NanOperand::a);
-    const Value y = operand(n_.b, b_[i], NanOperand::b);
+    const ExactValue x = operand(n_.a, a_[i], NanOperand::a);
+    const ExactValue y = operand(n_.b, b_[i], NanOperand::b);
     if (x.kind == Kind::nan || y.kind == Kind::nan) return better_nan(x, y);
-    Value v = n_.product.operation == ProductOperation::exclusive_or ? exclusive_or(x, y) : multiply(x, y);
+    ExactValue v = n_.product.operation == ProductOperation::exclusive_or ? exclusive_or(x, y) : multiply(x, y);
     if (n_.scales && !any_unit_scaled()) v = scale(v, k);
     if (v.kind == Kind::finite && v.significand != 0 && n_.product.exponent == ProductExponent::normalised) {
       v.exponent = v.leading_exponent();
@@ -119,9 +123,9 @@ class Evaluation {
     return rounded(v, n_.product.round, 0, UnderflowSign::kept);
   }
 
-  Value multiply(const Value& x, const Value& y) const {
+  ExactValue multiply(const ExactValue& x, const ExactValue& y) const {
     if (x.kind == Kind::nan || y.kind == Kind::nan) return better_nan(x, y);
-    Value v;
+    ExactValue v;
     v.negative = x.negative != y.negative;
     v.exponent = x.exponent + y.exponent;
     if (x.kind == Kind::infinity || y.kind == Kind::infinity) {
@@ -135,8 +139,8 @@ class Evaluation {
   }
 
   /// Of single bits.
-  static Value exclusive_or(const Value& x, const Value& y) {
-    Value v;
+  static ExactValue exclusive_or(const ExactValue& x, const ExactValue& y) {
+    ExactValue v;
     v.exponent = x.exponent + y.exponent;
     v.significand = x.significand == y.significand ? 0 : 1;
     return v;
@@ -146,21 +150,21 @@ class Evaluation {
     return std::any_of(n_.units.begin(), n_.units.end(), [](const Unit& u) { return u.scaled; });
   }
 
-  Value scale(Value v, int k) const {
+  ExactValue scale(ExactValue v, int k) const {
     const OperandRule rule{n_.scales->format, Subnormals::kept, SubnormalExponent::minimum};
     const auto block = static_cast<std::size_t>(k / n_.scales->block_k);
     for (const std::uint64_t code : {sa_[block], sb_[block]}) {
       if (v.kind == Kind::nan) return v;
-      const Value scale = operand(rule, code, NanOperand::a);
+      const ExactValue scale = operand(rule, code, NanOperand::a);
       v = scale.kind == Kind::nan ? generated_nan() : multiply(v, scale);
     }
     return v;
   }
 
   /// A NaN that no operand of a, b or c brought: ranks behind all that one did.
-  Value generated_nan() const { return make_nan(n_.nan.code, 3); }
+  ExactValue generated_nan() const { return make_nan(n_.nan.code, 3); }
 
-  Value term(const Term& t, const std::vector<Value>& results) const {
+  ExactValue term(const Term& t, const std::vector<ExactValue>& results) const {
     switch (t.kind) {
       case Term::Kind::accumulator:
         return operand(n_.c, c_, NanOperand::c);
@@ -172,7 +176,7 @@ class Evaluation {
     throw std::logic_error("term: no such kind");
   }
 
-  static TracedNumber traced_number(const Value& v) {
+  static TracedNumber traced_number(const ExactValue& v) {
     TracedNumber n{v.kind == Kind::finite     ? TracedNumber::Kind::finite
                    : v.kind == Kind::infinity ? TracedNumber::Kind::infinity
                                               : TracedNumber::Kind::nan,
@@ -184,9 +188,9 @@ class Evaluation {
   }
 
   /// `traced`, if not null, is told of everything but the result.
-  Value sum(const Node& node, const std::vector<Value>& results, TracedNode* traced) const {
+  ExactValue sum(const Node& node, const std::vector<ExactValue>& results, TracedNode* traced) const {
     const Unit& unit = n_.units[static_cast<std::size_t>(node.unit)];
-    std::vector<Value> terms;
+    std::vector<ExactValue> terms;
     for (const Term& t : node.terms) {
       terms.push_back(term(t, results));
       // A NaN that a node passes on competes as the accumulator does.
@@ -202,14 +206,14 @@ class Evaluation {
       return unit.scaled ? scale(*special, node.terms.front().index) : *special;
     }
 
-    Value total;
+    ExactValue total;
     bool aligned_any = false;
     int alignment = 0;
     const auto align = [&](int exponent) {
       alignment = aligned_any ? std::max(alignment, exponent) : exponent;
       aligned_any = true;
     };
-    for (const Value& v : terms) {
+    for (const ExactValue& v : terms) {
       if (!v.is_zero() || unit.zero_exponent.kind == ZeroExponentKind::natural) {
         align(v.exponent);
       } else if (unit.zero_exponent.kind == ZeroExponentKind::zeros) {
@@ -219,10 +223,10 @@ class Evaluation {
     if (unit.zero_exponent.kind == ZeroExponentKind::floor) align(unit.zero_exponent.value);
 
     // The signed sum, in units of 2^lsb with lsb low enough for every term.
-    std::vector<Value> cut_terms;
+    std::vector<ExactValue> cut_terms;
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const int bits = i == 0 && unit.first_fraction_bits ? *unit.first_fraction_bits : unit.fraction_bits;
-      Value v = terms[i];
+      ExactValue v = terms[i];
       if (i > 0 && unit.drop_below && v.exponent < alignment - *unit.drop_below) v.significand = 0;
       if (bits != kExact && v.significand != 0) {
         const int q = alignment - bits;
@@ -232,9 +236,9 @@ class Evaluation {
       cut_terms.push_back(v);
     }
     int lsb = 0;
-    for (const Value& v : cut_terms) lsb = std::min(lsb, v.lsb);
+    for (const ExactValue& v : cut_terms) lsb = std::min(lsb, v.lsb);
     Integer signed_sum = 0;
-    for (const Value& v : cut_terms) signed_sum += v.negative ? Integer(-v.scaled_to(lsb)) : v.scaled_to(lsb);
+    for (const ExactValue& v : cut_terms) signed_sum += v.negative ? Integer(-v.scaled_to(lsb)) : v.scaled_to(lsb);
 
     total.significand = abs(signed_sum);
     total.lsb = lsb;
@@ -251,11 +255,11 @@ class Evaluation {
   }
 
   /// The sum of terms that are not all finite.
-  std::optional<Value> special_sum(const std::vector<Value>& terms) const {
-    const Value* nan = nullptr;
-    const Value* positive = nullptr;
-    const Value* negative = nullptr;
-    for (const Value& v : terms) {
+  std::optional<ExactValue> special_sum(const std::vector<ExactValue>& terms) const {
+    const ExactValue* nan = nullptr;
+    const ExactValue* positive = nullptr;
+    const ExactValue* negative = nullptr;
+    for (const ExactValue& v : terms) {
       if (v.kind == Kind::nan && (nan == nullptr || v.nan_rank < nan->nan_rank)) nan = &v;
       if (v.kind == Kind::infinity) (v.negative ? negative : positive) = &v;
     }
@@ -266,9 +270,9 @@ class Evaluation {
     return std::nullopt;
   }
 
-  static bool zero_is_negative(const Unit& unit, const std::vector<Value>& terms) {
+  static bool zero_is_negative(const Unit& unit, const std::vector<ExactValue>& terms) {
     if (unit.zero_sign == ZeroSign::positive) return false;
-    const auto is_negative = [](const Value& v) { return v.negative; };
+    const auto is_negative = [](const ExactValue& v) { return v.negative; };
     if (std::all_of(terms.begin(), terms.end(), is_negative)) return true;
     const bool downward = !unit.result.empty() &&
                           unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].rounding == Rounding::down;
@@ -276,7 +280,7 @@ class Evaluation {
   }
 
   /// Applies the steps. A value that no step has normalised keeps its alignment exponent.
-  Value rounded(Value v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign) const {
+  ExactValue rounded(ExactValue v, const RoundSteps& steps, int alignment, UnderflowSign underflow_sign) const {
     for (const RoundStep& s : steps) {
       if (v.kind != Kind::finite || v.significand == 0) break;
       const int leading = std::min(v.leading_exponent(), s.max_exponent);
@@ -304,12 +308,12 @@ class Evaluation {
   }
 
   /// Whether it is the one negative number of a two's complement step whose opposite is none.
-  static bool is_lowest(const Value& v, const RoundStep& s) {
+  static bool is_lowest(const ExactValue& v, const RoundStep& s) {
     return s.twos_complement && v.negative && v.leading_exponent() == s.max_exponent + 1 &&
            msb(v.significand) == lsb(v.significand);
   }
 
-  static Value overflowed(Value v, const RoundStep& s) {
+  static ExactValue overflowed(ExactValue v, const RoundStep& s) {
     if (s.overflow == Overflow::wrap) {
       const Integer half = Integer(1) << (s.max_exponent + 1 - v.lsb), count = 2 * half;
       Integer residue = (v.negative ? Integer(-v.significand) : v.significand) % count;  // with the dividend's sign
@@ -332,7 +336,7 @@ class Evaluation {
     return v;
   }
 
-  std::uint64_t to_code(const Value& v) const {
+  std::uint64_t to_code(const ExactValue& v) const {
     const Format& f = format(n_.result);
     if (v.kind == Kind::nan) return v.nan_payload;
     if (v.kind == Kind::infinity) return infinity_code(f, v.negative);
@@ -354,36 +358,47 @@ class Evaluation {
 
 }  // namespace
 
+std::uint64_t evaluate_exactly(const Numerics& numerics, const Tree& tree, const Tiles& tiles, std::size_t t,
+                               std::size_t i, std::size_t j) {
+  std::vector<std::uint64_t> a(tiles.k), b(tiles.k);
+  for (std::size_t kk = 0; kk < tiles.k; ++kk) {
+    a[kk] = tiles.a[tiles.a_index(t, i, kk)];
+    b[kk] = tiles.b[tiles.b_index(t, kk, j)];
+  }
+  const std::size_t blocks = tiles.scale_block == 0 ? 0 : tiles.k / static_cast<std::size_t>(tiles.scale_block);
+  std::vector<std::uint64_t> sa(blocks), sb(blocks);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    sa[block] = tiles.sa[(t * tiles.m + i) * blocks + block];
+    sb[block] = tiles.sb[(t * blocks + block) * tiles.n + j];
+  }
+  return Evaluation(numerics, tree, a, b, tiles.c[tiles.c_index(t, i, j)], sa, sb).run();
+}
+
 std::uint64_t emulate_exact(const Datapath& datapath, std::span<const std::uint64_t> a,
                             std::span<const std::uint64_t> b, std::uint64_t c, std::span<const std::uint64_t> sa,
                             std::span<const std::uint64_t> sb) {
-  return Evaluation(datapath, a, b, c, sa, sb).run();
+  validate(datapath);
+  check_operands(datapath.numerics, datapath.tree.k, a, b, sa, sb);
+  return Evaluation(datapath.numerics, datapath.tree, a, b, c, sa, sb).run();
 }
 
 std::uint64_t trace_exact(const Datapath& datapath, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                          std::uint64_t c, std::vector<TracedNode>& trace) {
+                          std::uint64_t c, std::vector<TracedNode>& trace, std::span<const std::uint64_t> sa,
+                          std::span<const std::uint64_t> sb) {
+  validate(datapath);
+  check_operands(datapath.numerics, datapath.tree.k, a, b, sa, sb);
   trace.clear();
-  return Evaluation(datapath, a, b, c, {}, {}).run(&trace);
+  return Evaluation(datapath.numerics, datapath.tree, a, b, c, sa, sb).run(&trace);
 }
 
 void emulate_exact(const Datapath& datapath, Tiles& tiles) {
-  if (tiles.sparse_group != 0) throw std::logic_error("emulate_exact: sparse tiles; gather() makes dense ones");
-  std::vector<std::uint64_t> a(tiles.k), b(tiles.k);
-  const std::size_t blocks = tiles.scale_block == 0 ? 0 : tiles.k / static_cast<std::size_t>(tiles.scale_block);
-  std::vector<std::uint64_t> sa(blocks), sb(blocks);
+  validate(datapath);
+  check_tiles(datapath.numerics, datapath.tree.k, tiles);
+  if (tiles.m == 0 || tiles.n == 0) return;
   for (std::size_t t = 0; t < tiles.count; ++t) {
     for (std::size_t i = 0; i < tiles.m; ++i) {
       for (std::size_t j = 0; j < tiles.n; ++j) {
-        for (std::size_t kk = 0; kk < tiles.k; ++kk) {
-          a[kk] = tiles.a[tiles.a_index(t, i, kk)];
-          b[kk] = tiles.b[tiles.b_index(t, kk, j)];
-        }
-        for (std::size_t block = 0; block < blocks; ++block) {
-          sa[block] = tiles.sa[(t * tiles.m + i) * blocks + block];
-          sb[block] = tiles.sb[(t * blocks + block) * tiles.n + j];
-        }
-        const std::size_t at = tiles.c_index(t, i, j);
-        tiles.d.set(at, emulate_exact(datapath, a, b, tiles.c[at], sa, sb));
+        tiles.d.set(tiles.c_index(t, i, j), evaluate_exactly(datapath.numerics, datapath.tree, tiles, t, i, j));
       }
     }
   }

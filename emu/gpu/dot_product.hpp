@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "conversions.hpp"
+#include "emu/alignment.hpp"
 #include "emu/host_device.hpp"
 #include "emu/integers.hpp"
 #include "emu/rounding_steps.hpp"
@@ -13,53 +14,17 @@
 
 namespace tcnum::gpu {
 
-/// Exponent of a zero, which takes part in no alignment: with any other, even the largest, it is below all products.
-/// 16 bits hold two of them.
-inline constexpr std::int32_t kNoExponent = -1000;
-
-/// An accumulator taken apart: sign · magnitude · 2^(exponent − fraction bits of its format). Infinities have magnitude
-/// 1 and NaNs 0, with `special`.
-struct Number {
-  std::int32_t magnitude, sign, exponent;
-  bool special;
-};
-
-/// c, whose format has infinities.
-TCNUM_HOST_DEVICE inline Number read_accumulator(const GpuFields& fields, const OperandRule& rule, std::uint32_t code) {
-  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
-  const std::uint32_t field = significand >> fields.fraction_bits & fields.top;
-  std::uint32_t magnitude = significand & (hidden - 1);
-  Number x{0, (code >> (fields.storage_bits - 1) & 1) != 0 ? -1 : 1, static_cast<std::int32_t>(field) - fields.bias,
-           false};
-  if (field == fields.top) {
-    x.special = true;
-    magnitude = magnitude == 0 ? 1 : 0;
-  } else if (field != 0) {
-    magnitude |= hidden;
-  } else {
-    if (rule.subnormals == Subnormals::flushed) magnitude = 0;
-    x.exponent = magnitude == 0 ? kNoExponent : 1 - fields.bias;
-    if (magnitude != 0 && rule.subnormal_exponent == SubnormalExponent::normalised) {
-      const int up = fields.fraction_bits + 1 - width(magnitude);
-      magnitude <<= up;
-      x.exponent -= up;
-    }
-  }
-  x.magnitude = static_cast<std::int32_t>(magnitude);
-  return x;
-}
-
-/// 2^exponents side by side, twice.
+/// An exponent side by side, twice.
 TCNUM_HOST_DEVICE inline std::uint32_t twice(int exponent) {
   return static_cast<std::uint32_t>(static_cast<std::uint16_t>(exponent)) * 0x10001u;
 }
 
-/// Calls with the length of a datapath's runs of products.
+/// Calls with how many of a datapath's products have places side by side.
 template <class With>
-TCNUM_HOST_DEVICE void with_run_of(const GpuDatapath& d, const With& with) {
-  if (d.run == 4)
+TCNUM_HOST_DEVICE void with_adjacent(const GpuDatapath& d, const With& with) {
+  if (d.adjacent == 4)
     with.template operator()<4>();
-  else if (d.run == 2)
+  else if (d.adjacent == 2)
     with.template operator()<2>();
   else
     with.template operator()<1>();
@@ -129,7 +94,7 @@ struct Side {
       const std::uint32_t high = magnitude < fields.smallest ? 0 : high_word(from_words(fraction, 0) * scale);
       const int own = static_cast<int>(high >> kHighFraction) - kBias, raised = own < fields.floor ? fields.floor : own;
       values[i * kLines] = from_words(high | (top & kSignBit), kOrdinary);
-      exponents[i * kLines] = copies(high == 0 ? kNoExponent : raised);
+      exponents[i * kLines] = copies(high == 0 ? kNotAligned16 : raised);
       places.negative |= top >> 31 << i;
       places.zero |= high == 0 ? 1u << i : 0;
     }
@@ -154,7 +119,7 @@ struct Side {
       const bool is_infinity = magnitude == fields.infinity;
       const std::uint32_t high = is_infinity ? static_cast<std::uint32_t>(kBias) << kHighFraction : 0;
       value[value_at(place, line)] = from_words(high | (top & kSignBit), kSpecial);
-      exponent[place * kLines + line] = copies(is_infinity ? 0 : kNoExponent);
+      exponent[place * kLines + line] = copies(is_infinity ? 0 : kNotAligned16);
       places.special |= bit;
       places.zero |= is_infinity ? 0 : bit;
     }
@@ -163,60 +128,62 @@ struct Side {
 using SideA = Side<true>;
 using SideB = Side<false>;
 
-/// A node's result: ±magnitude · 2^lsb, or one that is not finite.
-struct Value {
+/// A node's result, or c: ±magnitude · 2^lsb, or one that is not finite.
+struct Value32 {
   enum class Kind : std::uint8_t { finite, infinity, nan };
   std::uint32_t magnitude;
-  std::int16_t lsb, exponent;
+  std::int16_t lsb, exponent;  ///< a zero's exponent takes part in no alignment, whatever it is
   bool negative;
   Kind kind;
 };
 
-/// The operand c.
-TCNUM_HOST_DEVICE inline Value accumulator(const GpuDatapath& d, std::uint32_t code) {
-  const Number x = read_accumulator(d.c_fields, d.c_rule, code);
-  Value v;
-  v.magnitude = static_cast<std::uint32_t>(x.magnitude);
-  v.exponent = static_cast<std::int16_t>(x.magnitude == 0 ? 0 : x.exponent);
-  v.lsb = static_cast<std::int16_t>(v.exponent - d.c.fraction_bits);
-  v.negative = x.sign < 0;
-  v.kind = !x.special ? Value::Kind::finite : x.magnitude != 0 ? Value::Kind::infinity : Value::Kind::nan;
-  return v;
+/// The operand c, whose format has infinities.
+TCNUM_HOST_DEVICE inline Value32 accumulator(const GpuDatapath& d, std::uint32_t code) {
+  const GpuFields& fields = d.c_fields;
+  const std::uint32_t significand = code >> fields.padding_bits, hidden = 1u << fields.fraction_bits;
+  const std::uint32_t field = significand >> fields.fraction_bits & fields.top, fraction = significand & (hidden - 1);
+  Value32 c{fraction, 0, 0, (code >> (fields.storage_bits - 1) & 1) != 0, Value32::Kind::finite};
+  int exponent = 0;
+  if (field == fields.top) {
+    c.kind = fraction == 0 ? Value32::Kind::infinity : Value32::Kind::nan;
+  } else if (field != 0) {
+    c.magnitude |= hidden;
+    exponent = static_cast<int>(field) - fields.bias;
+  } else {
+    if (d.c_rule.subnormals == Subnormals::flushed) c.magnitude = 0;
+    if (c.magnitude != 0) exponent = 1 - fields.bias;
+    if (c.magnitude != 0 && d.c_rule.subnormal_exponent == SubnormalExponent::normalised) {
+      const int up = fields.fraction_bits + 1 - bit_width(c.magnitude);
+      c.magnitude <<= up;
+      exponent -= up;
+    }
+  }
+  c.exponent = static_cast<std::int16_t>(exponent);
+  c.lsb = static_cast<std::int16_t>(exponent - fields.fraction_bits);
+  return c;
 }
 
 /// What a value asks of an alignment.
-TCNUM_HOST_DEVICE inline std::int32_t exponent_of(const Value& v) {
-  return v.magnitude == 0 ? 2 * kNoExponent : v.exponent;
+TCNUM_HOST_DEVICE inline std::int32_t exponent_of(const Value32& v) {
+  return v.magnitude == 0 ? 2 * kNotAligned16 : v.exponent;
 }
 
-TCNUM_HOST_DEVICE inline std::int32_t alignment_of(const Unit& unit, std::int32_t highest) {
-  return unit.zero_exponent.kind == ZeroExponentKind::floor && unit.zero_exponent.value > highest
-             ? unit.zero_exponent.value
-             : highest;
-}
-
-TCNUM_HOST_DEVICE inline bool zero_is_negative(const Unit& unit, bool all_negative, bool any_negative) {
-  if (unit.zero_sign == ZeroSign::positive) return false;
-  const bool down = !unit.result.empty() && unit.result.step[unit.result.count - 1].rounding == Rounding::down;
-  return all_negative || (any_negative && down);
-}
-
-TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value rounded(const GpuDatapath& d, const Unit& unit, Rounded<std::uint64_t> r,
-                                                      int alignment) {
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline Value32 rounded(const GpuDatapath& d, const Unit& unit,
+                                                        Rounded<std::uint64_t> r, int alignment) {
   unsigned consulted = 0;
   apply_steps<false>(r, unit.result, alignment, unit.underflow_sign,
                      d.c_rule.subnormal_exponent == SubnormalExponent::minimum, consulted);
-  Value v;
+  Value32 v;
   v.magnitude = static_cast<std::uint32_t>(r.magnitude);
   v.lsb = static_cast<std::int16_t>(r.lsb);
   v.exponent = static_cast<std::int16_t>(r.exponent);
   v.negative = r.negative;
-  v.kind = r.infinite ? Value::Kind::infinity : Value::Kind::finite;
+  v.kind = r.infinite ? Value32::Kind::infinity : Value32::Kind::finite;
   return v;
 }
 
 /// A term that is no product, in units of 2^lsb.
-TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value& v, int lsb) {
+TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value32& v, int lsb) {
   if (v.magnitude == 0) return 0;
   const int shift = lsb - v.lsb;
   const std::uint64_t kept = shift <= 0
@@ -227,8 +194,8 @@ TCNUM_HOST_DEVICE inline std::int64_t aligned(const Unit& unit, const Value& v, 
 
 /// The sign of a sum that is zero.
 TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const GpuNode& node, const Unit& unit, const SideA& a, int row,
-                                                   const SideB& b, int column, const Value* first,
-                                                   const Value* second) {
+                                                   const SideB& b, int column, const Value32* first,
+                                                   const Value32* second) {
   if (unit.zero_sign == ZeroSign::positive) return false;
   bool all = true, any = false;
   for (int p = node.first; p < node.first + node.count; ++p) {
@@ -236,7 +203,7 @@ TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const GpuNode& node, const Un
     all = all && negative;
     any = any || negative;
   }
-  for (const Value* v : {first, second}) {
+  for (const Value32* v : {first, second}) {
     if (v == nullptr) continue;
     all = all && v->negative;
     any = any || v->negative;
@@ -245,15 +212,15 @@ TCNUM_HOST_DEVICE inline bool zero_sum_is_negative(const GpuNode& node, const Un
 }
 
 /// The sum of a node's finite terms, which is in units of 2^(alignment − fraction_bits), rounded.
-TCNUM_HOST_DEVICE inline Value total(const GpuDatapath& d, const GpuNode& node, const SideA& a, int row, const SideB& b,
-                                     int column, int alignment, std::int64_t sum, const Value* first,
-                                     const Value* second) {
+TCNUM_HOST_DEVICE inline Value32 total(const GpuDatapath& d, const GpuNode& node, const SideA& a, int row,
+                                       const SideB& b, int column, int alignment, std::int64_t sum,
+                                       const Value32* first, const Value32* second) {
   const Unit& unit = d.units[node.unit];
   const int lsb = alignment - unit.fraction_bits;
   const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
   if (magnitude == 0) {
     const bool negative = zero_sum_is_negative(node, unit, a, row, b, column, first, second);
-    return rounded(d, unit, Rounded<std::uint64_t>{0, 0, alignment <= kNoExponent / 2 ? 0 : alignment, negative},
+    return rounded(d, unit, Rounded<std::uint64_t>{0, 0, alignment <= kNotAligned16 / 2 ? 0 : alignment, negative},
                    alignment);
   }
   return rounded(d, unit, Rounded<std::uint64_t>{magnitude, lsb, alignment, sum < 0}, alignment);
@@ -261,13 +228,13 @@ TCNUM_HOST_DEVICE inline Value total(const GpuDatapath& d, const GpuNode& node, 
 
 /// The exact sum of two finite numbers. What the smaller one has below the last of 64 bits is folded into that bit,
 /// which lies far below all bits that decide a rounding.
-TCNUM_HOST_DEVICE inline Rounded<std::uint64_t> sum_of_two(const Unit& unit, const Value& x, const Value& y) {
-  const auto end = [](const Value& v) { return v.magnitude == 0 ? kNoExponent : width(v.magnitude) + v.lsb; };
+TCNUM_HOST_DEVICE inline Rounded<std::uint64_t> sum_of_two(const Unit& unit, const Value32& x, const Value32& y) {
+  const auto end = [](const Value32& v) { return v.magnitude == 0 ? kNotAligned16 : bit_width(v.magnitude) + v.lsb; };
   const bool second = end(x) < end(y);
-  const Value &large = second ? y : x, &small = second ? x : y;
+  const Value32 &large = second ? y : x, &small = second ? x : y;
   Rounded<std::uint64_t> r{0, 0, 0, zero_is_negative(unit, x.negative && y.negative, x.negative || y.negative)};
   if (large.magnitude == 0) return r;
-  const int up = 62 - width(large.magnitude);
+  const int up = 62 - bit_width(large.magnitude);
   const std::uint64_t top = std::uint64_t{large.magnitude} << up, magnitude = small.magnitude;
   const int lsb = large.lsb - up, down = lsb - small.lsb;
   std::uint64_t rest = 0;
@@ -285,10 +252,10 @@ TCNUM_HOST_DEVICE inline Rounded<std::uint64_t> sum_of_two(const Unit& unit, con
   return r;
 }
 
-TCNUM_HOST_DEVICE inline std::uint64_t to_code(const GpuDatapath& d, const Value& v) {
-  if (v.kind == Value::Kind::nan) return d.nan.code;
+TCNUM_HOST_DEVICE inline std::uint64_t to_code(const GpuDatapath& d, const Value32& v) {
+  if (v.kind == Value32::Kind::nan) return d.nan.code;
   return pack(d.result,
-              Rounded<std::uint32_t>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value::Kind::infinity});
+              Rounded<std::uint32_t>{v.magnitude, v.lsb, v.exponent, v.negative, v.kind == Value32::Kind::infinity});
 }
 
 /// How products are brought to units of 2^(alignment − fraction_bits): shifted up, then down by the distance of their
@@ -305,14 +272,14 @@ TCNUM_HOST_DEVICE inline Shift shift_of(const GpuDatapath& d, const Unit& unit) 
 struct Specials {
   bool nan = false, positive = false, negative = false;
   TCNUM_HOST_DEVICE void add_infinity(bool is_negative) { (is_negative ? negative : positive) = true; }
-  TCNUM_HOST_DEVICE void add(const Value& v) {
-    if (v.kind == Value::Kind::nan) nan = true;
-    if (v.kind == Value::Kind::infinity) add_infinity(v.negative);
+  TCNUM_HOST_DEVICE void add(const Value32& v) {
+    if (v.kind == Value32::Kind::nan) nan = true;
+    if (v.kind == Value32::Kind::infinity) add_infinity(v.negative);
   }
   TCNUM_HOST_DEVICE bool any() const { return nan || positive || negative; }
-  TCNUM_HOST_DEVICE Value result() const {
+  TCNUM_HOST_DEVICE Value32 result() const {
     const bool is_nan = nan || (positive && negative);
-    return {0, 0, 0, negative, is_nan ? Value::Kind::nan : Value::Kind::infinity};
+    return {0, 0, 0, negative, is_nan ? Value32::Kind::nan : Value32::Kind::infinity};
   }
 };
 
@@ -330,17 +297,17 @@ TCNUM_HOST_DEVICE inline void add_special_product(const SideA& a, int row, const
 /// Any dot problem of a datapath of sums.
 TCNUM_HOST_DEVICE inline std::uint64_t dot(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
                                            std::uint32_t c_code) {
-  const Value c = accumulator(d, c_code);
+  const Value32 c = accumulator(d, c_code);
   const bool special = a.special[row] != 0 || b.special[column] != 0;
-  Value results[GpuDatapath::kMostNodes];
+  Value32 results[GpuDatapath::kMostNodes];
   for (int number = 0; number < d.nodes; ++number) {
     const GpuNode& node = d.node[number];
     const Unit& unit = d.units[node.unit];
-    const auto other = [&](int which) -> const Value* {
+    const auto other = [&](int which) -> const Value32* {
       const int n = node.others[which];
       return n == GpuNode::kNone ? nullptr : n == GpuNode::kAccumulator ? &c : &results[n];
     };
-    const Value *first = other(0), *second = other(1);
+    const Value32 *first = other(0), *second = other(1);
     const int end = node.first + node.count;
 
     Specials specials;
@@ -357,14 +324,14 @@ TCNUM_HOST_DEVICE inline std::uint64_t dot(const GpuDatapath& d, const SideA& a,
       results[number] = rounded(d, unit, sum_of_two(unit, *first, *second), 0);
       continue;
     }
-    std::int32_t highest = 2 * kNoExponent;
+    std::int32_t highest = 2 * kNotAligned16;
     if (first != nullptr) highest = exponent_of(*first);
     if (second != nullptr && exponent_of(*second) > highest) highest = exponent_of(*second);
     for (int p = node.first; p < end; ++p) {
       const int exponent = a.exponent_at(p, row) + b.exponent_at(p, column);
       if (exponent > highest) highest = exponent;
     }
-    const int alignment = alignment_of(unit, highest);
+    const int alignment = alignment_of(unit, highest, false);
     const Shift shift = shift_of(d, unit);
     std::int64_t sum = 0;
     for (int p = node.first; p < end; ++p) {
@@ -406,11 +373,11 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const GpuDatapath& d, const s
   return static_cast<std::uint64_t>(results[d.nodes - 1]) & d.result.code_mask();
 }
 
-// --- Sums of two in single precision.
+// --- Additions of the machine, in single precision.
 
 /// Numbers a[i · a_pitch] and b[i · b_pitch], which were fp16, are at place i.
-TCNUM_HOST_DEVICE inline std::uint64_t single_dot(const GpuDatapath& d, const float* a, int a_pitch, const float* b,
-                                                  int b_pitch, std::uint64_t c_code) {
+TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d, const float* a, int a_pitch,
+                                                            const float* b, int b_pitch, std::uint64_t c_code) {
   const auto code = static_cast<std::uint32_t>(c_code);
   const float c = d.c.id == FormatId::fp16 ? value_of<std::uint16_t>(code) : float_of(code);
   float results[GpuDatapath::kMostNodes];

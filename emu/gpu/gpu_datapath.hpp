@@ -1,10 +1,11 @@
-// A datapath as plain data, and its evaluation in code that a GPU compiles as well as a CPU: what the CUDA emulator
-// runs and the tests run without a GPU. It covers what hardware was found to do; the rest is the other emulators'.
+// A datapath as plain data, which code that a GPU compiles as well as a CPU evaluates: what the CUDA emulator runs and
+// the tests run without a GPU. It covers what hardware was found to do; the rest is the other emulators'.
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
+#include "emu/evaluators.hpp"
 #include "emu/integer_sums.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/format.hpp"
@@ -14,8 +15,9 @@ namespace tcnum {
 /// A node sums the `count` products at place `first` (GpuDatapath::place) and on, and up to two other terms.
 struct GpuNode {
   static constexpr int kNone = -2, kAccumulator = -1;  // else the node of that number
+  static constexpr int kMostOthers = 2;
   std::int16_t unit = 0, first = 0, count = 0;
-  std::int16_t others[2] = {kNone, kNone};
+  std::int16_t others[kMostOthers] = {kNone, kNone};
   bool is_pair = false;  ///< exact, of the two others alone
 };
 
@@ -60,14 +62,7 @@ struct PatchNode {
 struct GpuDatapath {
   static constexpr int kMostNodes = 32, kMostProducts = 256;
 
-  enum class Kind : std::uint8_t {
-    sums,       ///< of floating-point products: aligned, cut, added; and floating-point additions
-    singles,    ///< sums of one or two in single precision, which holds the products
-    fma_chain,  ///< of IEEE 754's double-precision FMAs
-    integers,   ///< sums that an int64 holds, of products whose sums an int32 does
-  };
-
-  Kind kind = Kind::sums;
+  GpuEvaluator evaluator = GpuEvaluator::one_by_one;
   Format a{}, b{}, c{}, result{};
   OperandRule c_rule;
   GpuFields a_fields, b_fields, c_fields;
@@ -79,16 +74,17 @@ struct GpuDatapath {
   GpuNode node[kMostNodes];
   std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side
   /// 4, 2 or 1: each so many products, from a multiple of it on, have places side by side, from a multiple of it on.
-  int run = 1;
-  bool takes_patches = false;  ///< patches give every result that is ordinary
+  int adjacent = 1;
   static constexpr int kMostPatchNodes = 8;
-  PatchNode patch[kMostPatchNodes];
+  PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
+
+  TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }
 };
 
-/// The datapath as plain data, or in `why_not` one line that says what of it this form cannot hold.
+/// The datapath as plain data; if no evaluator takes it, none, and why the one that takes most does not.
 struct MadeGpuDatapath {
-  GpuDatapath datapath;
-  std::string why_not;
+  std::optional<GpuDatapath> datapath;
+  WhyNot why_not;
 };
 MadeGpuDatapath make_gpu_datapath(const Datapath& datapath);
 

@@ -127,7 +127,7 @@ struct OneNode {
 /// Calls with what suits the datapath best.
 template <class With>
 auto with_nodes_of(const GpuDatapath& d, const With& with) {
-  if (!d.takes_patches || d.nodes > 1) return with.template operator()<AnyNodes>();
+  if (!d.takes_patches() || d.nodes > 1) return with.template operator()<AnyNodes>();
   switch (d.patch[0].rounding) {
     case PatchRounding::fp32_toward_zero:
       return with.template operator()<OneNode<PatchRounding::fp32_toward_zero>>();
@@ -233,8 +233,8 @@ struct PatchRest {
   std::uint32_t overflowed = 0;  ///< a sum on their way did: those are dot()'s, special or not
 };
 
-/// Rows from `row` on with columns from `column` on, by a datapath that takes_patches. read_c() gives the codes of c,
-/// which are of the width of Code. Among `results`, those of the rest mean nothing. Nodes: AnyNodes, or the OneNode
+/// Rows from `row` on with columns from `column` on, by a datapath that patches evaluate. read_c() gives the codes of
+/// c, which are of the width of Code. Among `results`, those of the rest mean nothing. Nodes: AnyNodes, or the OneNode
 /// that the datapath is.
 template <class Code, class Nodes, class ReadC>
 TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,

@@ -13,10 +13,10 @@
 namespace tcnum {
 
 /// The result of one dot problem: a and b hold tree.k codes each; sa and sb one scale code for each block (empty where
-/// the datapath has no scales). The datapath must be valid (see validate()).
+/// the datapath has no scales). Throws InputError if they do not, or if the datapath is not valid (validate()).
 std::uint64_t emulate_exact(const Datapath& datapath, std::span<const std::uint64_t> a,
-                            std::span<const std::uint64_t> b, std::uint64_t c,
-                            std::span<const std::uint64_t> sa = {}, std::span<const std::uint64_t> sb = {});
+                            std::span<const std::uint64_t> b, std::uint64_t c, std::span<const std::uint64_t> sa = {},
+                            std::span<const std::uint64_t> sb = {});
 
 /// How a result came about, for people to read.
 struct TracedNumber {
@@ -33,14 +33,16 @@ struct TracedTerm {
 };
 struct TracedNode {
   std::vector<TracedTerm> terms;
-  std::optional<int> alignment;    ///< none: infinities or NaNs decided
-  TracedNumber sum, result;        ///< exact, and rounded
+  std::optional<int> alignment;  ///< none: infinities or NaNs decided
+  TracedNumber sum, result;      ///< exact, and rounded
 };
-/// The same result, and what each node of the tree did.
+/// The same result, and what each node of the tree did. Throws as emulate_exact() does.
 std::uint64_t trace_exact(const Datapath& datapath, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                          std::uint64_t c, std::vector<TracedNode>& trace);
+                          std::uint64_t c, std::vector<TracedNode>& trace, std::span<const std::uint64_t> sa = {},
+                          std::span<const std::uint64_t> sb = {});
 
-/// Fills tiles.d.
+/// Fills tiles.d. Throws InputError, and changes nothing, if the datapath is not valid, or if the tiles are sparse, are
+/// not of its k, formats and scale blocks, or have fewer or more codes than their count, m and n say.
 void emulate_exact(const Datapath& datapath, Tiles& tiles);
 
 }  // namespace tcnum

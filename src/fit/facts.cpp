@@ -1,15 +1,13 @@
 #include "facts.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "emu/bit_width.hpp"
 
 namespace tcnum {
 namespace {
 
-int log2_floor(int128 n) {
-  const auto high = static_cast<std::uint64_t>(n >> 64);
-  return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(n))) - 1;
-}
+int log2_floor(int128 n) { return bit_width(static_cast<uint128>(n)) - 1; }
 
 }  // namespace
 

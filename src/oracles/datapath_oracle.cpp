@@ -4,17 +4,10 @@
 
 #include <utility>
 
+#include "emu/check_tiles.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
-namespace {
-
-bool same_storage(FormatId rule, FormatId operand) {
-  return rule == operand || (rule == FormatId::fp32 && operand == FormatId::tf32);
-}
-
-}  // namespace
-
 void check_datapath_fits(const Datapath& datapath, const Instruction& instruction, std::string_view where) {
   const Numerics& n = datapath.numerics;
   if (datapath.tree.k != instruction.products()) {
@@ -29,7 +22,7 @@ void check_datapath_fits(const Datapath& datapath, const Instruction& instructio
   for (const Rule& r :
        {Rule{"operands.a.format", n.a.format, instruction.a}, Rule{"operands.b.format", n.b.format, instruction.b},
         Rule{"operands.c.format", n.c.format, instruction.c}, Rule{"result", n.result, instruction.d}}) {
-    if (same_storage(r.rule, r.operand)) continue;
+    if (reads_codes_of(r.rule, r.operand)) continue;
     throw InputError(fmt::format("{}: {}: {}; right would be {}, as {} has it", where, r.field, format(r.rule).name,
                                  format(r.operand).name, instruction.name()));
   }

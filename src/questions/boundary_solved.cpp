@@ -1,9 +1,9 @@
 // Boundary problems whose last terms are worked out from the sum of the others.
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "boundary_draft.hpp"
+#include "emu/bit_width.hpp"
 #include "numbers.hpp"
 
 namespace tcnum {
@@ -62,10 +62,6 @@ constexpr Interval kTriesBits = {0, 6};
 constexpr int kNearest = 50, kDown = 50;  // of roundings, and of the others; the rest are up
 
 uint128 magnitude(int128 value) { return static_cast<uint128>(value < 0 ? -value : value); }
-int bits_of(uint128 value) {
-  const auto high = static_cast<std::uint64_t>(value >> 64);
-  return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<std::uint64_t>(value)));
-}
 
 /// value · 2^lowest, but for bits below that, and for terms that leave no room for carries.
 struct Sum {
@@ -75,7 +71,7 @@ struct Sum {
   void add(bool negative, uint128 significand, int exponent) {
     const int shift = exponent - lowest;
     int128 term = 0;
-    if (shift >= 0 && bits_of(significand) + shift < kMostBits)
+    if (shift >= 0 && bit_width(significand) + shift < kMostBits)
       term = static_cast<int128>(significand << shift);
     else if (shift < 0 && shift > -128)
       term = static_cast<int128>(significand >> -shift);
@@ -200,7 +196,7 @@ class Solver {
   /// What the sum lacks to a multiple of a power of two, or to a small number, or to a little more or less.
   int128 draw_missing() {
     const int128 value = sum_.value;
-    const int leading = sum_.lowest + bits_of(magnitude(value)) - 1;
+    const int leading = sum_.lowest + bit_width(magnitude(value)) - 1;
     int at = draft_.boundary();
     at += random_.in(kBesideBoundaryBit);
     if (at > leading + 2 || random_.chance(kFromLeadingBit)) {
@@ -246,7 +242,7 @@ class Solver {
   void put_about(std::size_t k, int128 value) {
     const Format &a = as_counted(draft_.a), &b = as_counted(draft_.b);
     if (value == 0) return;
-    const int exponent = sum_.lowest + bits_of(magnitude(value)) - 1;
+    const int exponent = sum_.lowest + bit_width(magnitude(value)) - 1;
     const int low = std::max(a.min_exponent(), exponent - b.max_exponent());
     int high = std::min(a.max_exponent(), exponent - 1 - b.min_exponent());
     // b is subnormal where there is no other way.
@@ -255,7 +251,7 @@ class Solver {
     const int ea = random_.between(low, high);
     const Rounding rounding = draw_rounding();
     constexpr int kScaledBits = 127;
-    const uint128 scaled = magnitude(value) << (kScaledBits - bits_of(magnitude(value)));
+    const uint128 scaled = magnitude(value) << (kScaledBits - bit_width(magnitude(value)));
     const std::uint64_t best = best_divisor(scaled, a, b, rounding, value < 0);
     draft_.problem.a[k] = encode(a, false, best, ea - a.fraction_bits, false, Rounding::toward_zero);
     draft_.problem.b[k] = encode(b, value < 0, scaled / best, exponent - (kScaledBits - 1) - ea + a.fraction_bits,
@@ -271,7 +267,7 @@ class Solver {
     for (int n = 0; n < tries; ++n) {
       const std::uint64_t x = one + (random_.next64() & (one - 1));
       const uint128 quotient = scaled / x;
-      const int dropped = bits_of(quotient) - b.fraction_bits - 1;
+      const int dropped = bit_width(quotient) - b.fraction_bits - 1;
       // What rounding drops, in units of 2^-64 of the last place.
       auto rest = static_cast<std::uint64_t>(dropped > 64 ? quotient >> (dropped - 64) : quotient << (64 - dropped));
       if (up) rest = 0 - rest;

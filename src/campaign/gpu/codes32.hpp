@@ -104,7 +104,7 @@ TCNUM_HOST_DEVICE inline std::uint32_t gaussian32(const Format32& f, const Words
   if (sum == 0) return f.sign_if(w.negative());
   constexpr int kDeviation = 15;  // of the sum, as a power of two
   const auto magnitude = static_cast<std::uint32_t>(sum < 0 ? -sum : sum);
-  const int exponent = width(magnitude) - 1;
+  const int exponent = bit_width(magnitude) - 1;
   const Mixed mixed(w);
   const std::uint32_t fraction =
       (magnitude << (31 - exponent) << 1 | mixed.high >> (exponent + 1)) >> (32 - f.format.fraction_bits);

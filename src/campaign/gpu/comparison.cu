@@ -140,7 +140,7 @@ struct Sides {
   }
 
   __device__ void load_a(const GpuDatapath& d, const StreamTiles& tiles, std::uint64_t tile) const {
-    each_run(d, [&]<int kCount>(int line, int k) {
+    each_adjacent(d, [&]<int kCount>(int line, int k) {
       const auto codes = load_row<kCount>(tiles.a, tiles.a_index(tile, line, k), d.a.storage_bytes());
       lines[0].add(line, a.put(d.a_fields, line, d.place[k], codes.code));
     });
@@ -149,7 +149,7 @@ struct Sides {
   __device__ void load_b(const GpuDatapath& d, const StreamTiles& tiles, std::uint64_t tile, int first_column) const {
     const unsigned pitch = tiles.tile_n.divisor;
     const int bytes = d.b.storage_bytes();
-    each_run(d, [&]<int kCount>(int line, int k) {
+    each_adjacent(d, [&]<int kCount>(int line, int k) {
       const int column = first_column + line;
       const std::uint64_t from = tiles.b_index(tile, 0, column);
       std::uint32_t codes[kCount] = {};
@@ -168,9 +168,9 @@ struct Sides {
  private:
   /// Calls with this thread's line and each k from which on it takes kCount codes apart together.
   template <class With>
-  __device__ static void each_run(const GpuDatapath& d, const With& with) {
+  __device__ static void each_adjacent(const GpuDatapath& d, const With& with) {
     const int thread = static_cast<int>(threadIdx.x);
-    gpu::with_run_of(d, [&]<int kCount>() {
+    gpu::with_adjacent(d, [&]<int kCount>() {
 #pragma unroll 1
       for (int k = thread / kSide * kCount; k < d.k; k += kThreads / kSide * kCount) {
         with.template operator()<kCount>(thread % kSide, k);
@@ -266,7 +266,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
 
       std::uint32_t left = 0;
       if (first_column + column < tiles.shape.n) {  // n is a multiple of 8
-        if (!d.takes_patches) {
+        if (!d.takes_patches()) {
           left = PatchCodes::kAll;
         } else {
           // The patch lies in one instruction tile.
@@ -303,7 +303,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
         const std::uint32_t c = static_cast<const CodeC*>(tiles.c)[place];
         const std::uint64_t observed = static_cast<const CodeD*>(tiles.d)[place];
         const std::uint64_t index = findings.index(tile, in_row, first_column + in_column);
-        if (!d.takes_patches) findings.add(index, observed);
+        if (!d.takes_patches()) findings.add(index, observed);
         if (gpu::dot(d, sides.a, in_row, sides.b, in_column, c) != observed) findings.disagree(index);
       }
       __syncthreads();
@@ -312,7 +312,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
   findings.add_digest();
 }
 
-/// Kinds that are evaluated one problem at a time: what an operand is, and how a dot product is computed.
+/// Evaluators that take one problem at a time: what an operand is, and how a dot product is computed.
 struct Integers {
   using Number = std::int32_t;
   __device__ static Number read(const Format& f, std::uint64_t code) {
@@ -322,13 +322,13 @@ struct Integers {
     return gpu::integer_dot(d, a, kSide, b, kSide, c);
   }
 };
-struct Singles {
+struct SinglePrecision {
   using Number = float;
   __device__ static Number read(const Format&, std::uint64_t code) {
     return gpu::value_of<std::uint16_t>(static_cast<std::uint32_t>(code));
   }
   __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
-    return gpu::single_dot(d, a, kSide, b, kSide, c);
+    return gpu::single_precision_dot(d, a, kSide, b, kSide, c);
   }
 };
 struct FmaChains {
@@ -339,11 +339,11 @@ struct FmaChains {
   }
 };
 
-template <class Kind>
+template <class Evaluator>
 __global__ void __launch_bounds__(kThreads)
     one_by_one_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ StreamTiles tiles,
                       StreamResult* result) {
-  using Number = typename Kind::Number;
+  using Number = typename Evaluator::Number;
   auto* const a = reinterpret_cast<Number*>(shared_memory);
   auto* const b = a + d.k * kSide;
   Findings findings(tiles, result);
@@ -351,9 +351,9 @@ __global__ void __launch_bounds__(kThreads)
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       __syncthreads();  // all are done with what was there
       load_side(d, tiles, tile, true, 0,
-                [&](int line, int place, std::uint64_t code) { a[place * kSide + line] = Kind::read(d.a, code); });
+                [&](int line, int place, std::uint64_t code) { a[place * kSide + line] = Evaluator::read(d.a, code); });
       load_side(d, tiles, tile, false, first_column,
-                [&](int line, int place, std::uint64_t code) { b[place * kSide + line] = Kind::read(d.b, code); });
+                [&](int line, int place, std::uint64_t code) { b[place * kSide + line] = Evaluator::read(d.b, code); });
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < kSide * kSide; i += kThreads) {
         const int row = i / kSide, column = i % kSide;
@@ -363,7 +363,7 @@ __global__ void __launch_bounds__(kThreads)
         const std::uint64_t observed = load_code(tiles.d, place, d.result.storage_bytes());
         const std::uint64_t index = findings.index(tile, row, first_column + column);
         findings.add(index, observed);
-        if (Kind::dot(d, a + row, b + column, c) != observed) findings.disagree(index);
+        if (Evaluator::dot(d, a + row, b + column, c) != observed) findings.disagree(index);
       }
     }
   }
@@ -374,17 +374,18 @@ __global__ void __launch_bounds__(kThreads)
 
 cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, StreamResult* result) {
   const std::size_t line = static_cast<std::size_t>(d.k) * kSide;  // numbers of a side
-  switch (d.kind) {
-    case GpuDatapath::Kind::integers:
+  switch (d.evaluator) {
+    case GpuEvaluator::integers:
       return launch_resident(one_by_one_kernel<Integers>, kThreads, 2 * line * sizeof(Integers::Number), tiles.count, d,
                              tiles, result);
-    case GpuDatapath::Kind::singles:
-      return launch_resident(one_by_one_kernel<Singles>, kThreads, 2 * line * sizeof(Singles::Number), tiles.count, d,
+    case GpuEvaluator::single_precision:
+      return launch_resident(one_by_one_kernel<SinglePrecision>, kThreads, 2 * line * sizeof(SinglePrecision::Number), tiles.count, d,
                              tiles, result);
-    case GpuDatapath::Kind::fma_chain:
+    case GpuEvaluator::fma_chain:
       return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count,
                              d, tiles, result);
-    case GpuDatapath::Kind::sums:
+    case GpuEvaluator::patches:
+    case GpuEvaluator::one_by_one:
       break;
   }
   constexpr int kHalf = 2;  // bytes

@@ -95,10 +95,10 @@ class GpuStreamVerifier final : public StreamVerifier {
 std::unique_ptr<StreamVerifier> make_gpu_stream_verifier(const Instruction& in, const Datapath& datapath, int device) {
   auto [info, kernel] = require_kernel(in, device);
   const auto [on_gpu, why_not] = make_gpu_datapath(datapath);
-  if (!why_not.empty()) throw UnavailableError("the CUDA emulator has no " + why_not);
-  return std::make_unique<GpuStreamVerifier>(in, on_gpu, device, *kernel, std::move(info));
+  if (!on_gpu) throw UnavailableError(fmt::format("the CUDA emulator does not take the datapath: {}", why_not));
+  return std::make_unique<GpuStreamVerifier>(in, *on_gpu, device, *kernel, std::move(info));
 }
 
-bool stream_runs_on_gpu(const Datapath& datapath) { return make_gpu_datapath(datapath).why_not.empty(); }
+bool stream_runs_on_gpu(const Datapath& datapath) { return make_gpu_datapath(datapath).datapath.has_value(); }
 
 }  // namespace tcnum

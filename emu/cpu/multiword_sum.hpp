@@ -9,9 +9,9 @@
 namespace tcnum {
 
 /// An exact signed sum of any span: two's complement in units of 2^lsb.
-class SpreadSum {
+class MultiwordSum {
  public:
-  SpreadSum(int lsb, int span) : lsb_(lsb), limbs_(static_cast<std::size_t>(span / 64 + 4), 0) {}
+  MultiwordSum(int lsb, int span) : lsb_(lsb), limbs_(static_cast<std::size_t>(span / 64 + 4), 0) {}
 
   void add(bool negative, uint128 magnitude, int lsb) {
     const auto at = static_cast<std::size_t>((lsb - lsb_) / 64);
@@ -56,7 +56,7 @@ class SpreadSum {
         rest = rest || limbs_[i] != 0;
     }
     // Fill up from the limb below so that at least 120 bits are significant, then fold the rest into the last bit.
-    const int room = 127 - width(magnitude);
+    const int room = 127 - bit_width(magnitude);
     if (room > 0 && low > 0) {
       const int take = std::min(room, 63);
       magnitude = (magnitude << take) | (below >> (64 - take));

@@ -1,0 +1,125 @@
+#include "requirements.hpp"
+
+#include <algorithm>
+
+namespace tcnum::cpu {
+namespace {
+
+/// Most fraction bits of a sum whose 1024 terms of up to 4 · 2^fraction_bits add up in 64 bits, with room for a sign
+/// and for what a step rounds.
+constexpr int kSum64FractionBits = 44;
+/// Most fraction bits of a sum whose 1025 terms of up to 4 · 2^fraction_bits add up in 126 bits.
+constexpr int kSum128FractionBits = 110;
+/// Most fraction bits that a step may keep in 128 bits, and in 64.
+constexpr int kStep128FractionBits = kSum128FractionBits - 2, kStep64FractionBits = 60;
+/// Bits of the significands that 64-bit evaluators take as terms, and of what an unrounded sum may have to be one.
+constexpr int kTermBits = 56, kUnroundedTermBits = 36;
+/// Most fraction bits of a step after which a number is a term for them.
+constexpr int kTermFractionBits = 52;
+/// Most bits of a product, shifted up as far as alignment can ask, that leave a sign and a bit to round by in 32.
+constexpr int kProduct32Bits = 30;
+
+int fraction_bits(const OperandRule& rule) { return format(rule.format).fraction_bits; }
+
+/// Bits kept of a sum's terms, of those that are cut; 0 if none is.
+int widest_cut(const Unit& unit) {
+  const int first = unit.first_fraction_bits.value_or(0), rest = unit.fraction_bits;
+  return std::max(first == kExact ? 0 : first, rest == kExact ? 0 : rest);
+}
+
+bool is_short(const Unit& unit) {
+  const bool cut_short = unit.fraction_bits <= kUnroundedTermBits;
+  if (unit.result.empty()) return cut_short;
+  const auto keeps_few = [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits <= kTermFractionBits; };
+  const bool fits =
+      std::ranges::all_of(unit.result, [](const RoundStep& s) { return s.fraction_bits <= kStep64FractionBits; });
+  return fits && (cut_short || std::ranges::any_of(unit.result, keeps_few));
+}
+
+/// What 64-bit sums and all sums of two ask alike.
+WhyNot why_not_exact_products_of_short_terms(const NodeToTake& x) {
+  const ProductRule& product = x.numerics.product;
+  if (product.operation != ProductOperation::multiply || !product.round.empty() || product.infinite_from)
+    return "its products are more than multiplied: rounded, limited, or compared bit by bit";
+  const Unit& unit = x.unit();
+  if (unit.first_fraction_bits || unit.drop_below) return "a sum cuts or drops some terms unlike others";
+  const bool short_terms = std::ranges::all_of(x.node.others, [&](const Term& t) {
+    if (t.kind == Term::Kind::accumulator) return fraction_bits(x.numerics.c) + 1 <= kTermBits;
+    return (x.short_results >> x.tree.nodes[static_cast<std::size_t>(t.index)].unit & 1u) != 0;
+  });
+  return short_terms ? WhyNot() : "a sum has a term of too many bits";
+}
+
+/// `bits`: of the integers in which the two terms are added.
+WhyNot why_not_pairs(const NodeToTake& x, int bits) {
+  const Unit& unit = x.unit();
+  if (unit.fraction_bits != kExact) return "a sum cuts its terms";
+  if (const WhyNot why_not = why_not_exact_products_of_short_terms(x); !why_not.empty()) return why_not;
+  if (x.node.terms.size() != 2) return "an exact sum has other than two terms";
+  if (unit.result.empty()) return "an exact sum is not rounded";
+  const int product = fraction_bits(x.numerics.a) + fraction_bits(x.numerics.b) + 2;
+  int widest = x.node.products.empty() ? kTermBits : std::max(kTermBits, product);
+  for (const RoundStep& s : unit.result) {
+    if (s.from_alignment) return "an exact sum is cut below its alignment";
+    widest = std::max(widest, s.fraction_bits);
+  }
+  return widest + kPairSpareBits <= bits ? WhyNot() : "an exact sum has terms, or keeps a result, of too many bits";
+}
+
+}  // namespace
+
+unsigned units_of_short_results(const Numerics& numerics, const SortedTree& tree) {
+  unsigned units = 0;
+  for (std::size_t u = 0; u < kMaxUnits; ++u) {
+    if ((tree.units_in_use >> u & 1u) != 0 && is_short(numerics.units[u])) units |= 1u << u;
+  }
+  return units;
+}
+
+WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
+  if (numerics.scales) return "it has block scales";
+  const auto keeps_many = [](const RoundStep& s) { return s.fraction_bits > kStep128FractionBits; };
+  if (std::ranges::any_of(numerics.product.round, keeps_many)) return "a product keeps more bits than 128 can hold";
+  for (std::size_t u = 0; u < kMaxUnits; ++u) {
+    if ((tree.units_in_use >> u & 1u) == 0) continue;
+    const Unit& unit = numerics.units[u];
+    const int widest = widest_cut(unit);
+    if (widest > kSum128FractionBits) return "a sum keeps more bits than 128 can hold";
+    if (unit.result.empty() && (unit.fraction_bits == kExact || widest > kSum64FractionBits))
+      return "a sum that may have any number of bits is not rounded";
+    if (std::ranges::any_of(unit.result, keeps_many)) return "a result keeps more bits than 128 can hold";
+  }
+  return {};
+}
+
+WhyNot why_not_sums_64(const NodeToTake& x) {
+  const Unit& unit = x.unit();
+  if (unit.fraction_bits == kExact) return "a sum cuts nothing";
+  if (const WhyNot why_not = why_not_exact_products_of_short_terms(x); !why_not.empty()) return why_not;
+  const int a = fraction_bits(x.numerics.a), b = fraction_bits(x.numerics.b), c = fraction_bits(x.numerics.c);
+  constexpr int kOperandBits = 30, kTerms64Bits = 48;
+  if (unit.fraction_bits > kSum64FractionBits || a > kOperandBits || b > kOperandBits || a + b > kTerms64Bits ||
+      c > kTerms64Bits || (x.short_results >> x.node.unit & 1u) == 0)
+    return "a sum needs more than 64 bits";
+  if (x.node.products.size() > kMostProducts || x.node.others.size() > kMostOthers) return "a sum has too many terms";
+  return {};
+}
+
+WhyNot why_not_sums_32(const NodeToTake& x) {
+  if (const WhyNot why_not = why_not_sums_64(x); !why_not.empty()) return why_not;
+  const int a = fraction_bits(x.numerics.a), b = fraction_bits(x.numerics.b);
+  const int shifted = std::max(x.unit().fraction_bits, a + b) + 2;
+  return shifted <= kProduct32Bits ? WhyNot() : "its products need more than 32 bits";
+}
+
+WhyNot why_not_columns(const NodeToTake& x) {
+  if (const WhyNot why_not = why_not_sums_32(x); !why_not.empty()) return why_not;
+  const bool by_sum = x.numerics.product.exponent == ProductExponent::sum;
+  return by_sum ? WhyNot() : "its products are aligned by their leading bits";
+}
+
+WhyNot why_not_pairs_64(const NodeToTake& x) { return why_not_pairs(x, 64); }
+WhyNot why_not_pairs_128(const NodeToTake& x) { return why_not_pairs(x, 128); }
+WhyNot why_not_terms_128(const NodeToTake&) { return {}; }
+
+}  // namespace tcnum::cpu

@@ -1,0 +1,87 @@
+// Exact sums of finite terms of up to 128 bits, each cut where its unit says.
+#pragma once
+
+#include <algorithm>
+
+#include "emu/rounding_steps.hpp"
+#include "multiword_sum.hpp"
+#include "tcnum/datapath.hpp"
+#include "value128.hpp"
+
+namespace tcnum {
+
+/// Exponent of a value's lowest bit that is set.
+inline int lowest_bit(const Value128& v) {
+  const auto low = static_cast<std::uint64_t>(v.magnitude);
+  return v.lsb +
+         (low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<std::uint64_t>(v.magnitude >> 64)));
+}
+
+/// ±sum of magnitudes that were scaled to one lsb.
+inline Rounded<uint128> signed_sum(int128 sum, int lsb) {
+  return {static_cast<uint128>(sum < 0 ? -sum : sum), lsb, 0, sum < 0};
+}
+
+/// All terms are cut at a finite number of bits.
+inline Rounded<uint128> sum_of_cut_terms(const Unit& unit, int first_bits, const Value128* terms, std::size_t count,
+                                         int alignment) {
+  const int lsb = alignment - std::max(unit.fraction_bits, first_bits);
+  int128 sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value128& v = terms[i];
+    if (v.magnitude == 0) continue;
+    const int q = alignment - (i == 0 ? first_bits : unit.fraction_bits);
+    uint128 kept =
+        v.lsb >= q ? v.magnitude << (v.lsb - q) : round_right(v.magnitude, q - v.lsb, v.negative, unit.align_rounding);
+    kept <<= q - lsb;
+    sum += v.negative ? -static_cast<int128>(kept) : static_cast<int128>(kept);
+  }
+  return signed_sum(sum, lsb);
+}
+
+/// Adds what is left of the terms, none of which is cut any more.
+inline Rounded<uint128> sum_exactly(const Value128* terms, std::size_t count) {
+  int lowest = 1 << 28, highest = -(1 << 28);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value128& v = terms[i];
+    if (v.magnitude == 0) continue;
+    lowest = std::min(lowest, v.lsb);
+    highest = std::max(highest, v.lsb + bit_width(v.magnitude));
+  }
+  if (highest < lowest) return {0, 0, 0, false};
+  constexpr int kCarryBits = 12, kSumBits = 126;
+  if (highest - lowest + kCarryBits < kSumBits) {
+    int128 sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Value128& v = terms[i];
+      if (v.magnitude == 0) continue;
+      const auto x = static_cast<int128>(v.magnitude << (v.lsb - lowest));
+      sum += v.negative ? -x : x;
+    }
+    return signed_sum(sum, lowest);
+  }
+  MultiwordSum sum(lowest, highest - lowest + kCarryBits);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (terms[i].magnitude != 0) sum.add(terms[i].negative, terms[i].magnitude, terms[i].lsb);
+  }
+  return sum.value();
+}
+
+/// The sum of a unit's finite terms, each cut as the unit says; changes the terms.
+inline Rounded<uint128> cut_and_add(const Unit& unit, Value128* terms, std::size_t count, int alignment) {
+  const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
+  if (unit.fraction_bits != kExact && first_bits != kExact) {
+    return sum_of_cut_terms(unit, first_bits, terms, count, alignment);
+  }
+  // Exact, but for a first term that is cut, or a cut of all but the first.
+  for (std::size_t i = 0; i < count; ++i) {
+    Value128& v = terms[i];
+    const int bits = i == 0 ? first_bits : unit.fraction_bits;
+    if (v.magnitude == 0 || bits == kExact || v.lsb >= alignment - bits) continue;
+    v.magnitude = round_right(v.magnitude, alignment - bits - v.lsb, v.negative, unit.align_rounding);
+    v.lsb = alignment - bits;
+  }
+  return sum_exactly(terms, count);
+}
+
+}  // namespace tcnum

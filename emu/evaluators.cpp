@@ -1,0 +1,122 @@
+#include "evaluators.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "emu/cpu/requirements.hpp"
+#include "emu/gpu/requirements.hpp"
+#include "fma_chain.hpp"
+#include "integer_sums.hpp"
+#include "tcnum/emulator.hpp"
+
+namespace tcnum {
+namespace {
+
+/// An evaluator asks first something of the whole datapath and then, if it takes single nodes, of each node.
+struct Evaluator {
+  std::string_view name, does;
+  WhyNot (*why_not)(const Numerics&, const SortedTree&);
+  WhyNot (*why_not_node)(const cpu::NodeToTake&) = nullptr;
+};
+
+WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
+
+/// In the order of CpuEvaluator.
+constexpr std::array<Evaluator, 9> kCpuEvaluators = {{
+    {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
+    {"integers", "sums of integers", why_no_integer_sums},
+    {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,
+     cpu::why_not_columns},
+    {"sums in 32 bits", "aligned sums of 32-bit products", cpu::why_not_node_by_node, cpu::why_not_sums_32},
+    {"sums in 64 bits", "aligned sums of 64-bit products", cpu::why_not_node_by_node, cpu::why_not_sums_64},
+    {"pairs in 64 bits", "exact sums of two terms", cpu::why_not_node_by_node, cpu::why_not_pairs_64},
+    {"pairs in 128 bits", "exact sums of two terms", cpu::why_not_node_by_node, cpu::why_not_pairs_128},
+    {"terms in 128 bits", "sums of any terms", cpu::why_not_node_by_node, cpu::why_not_terms_128},
+    {"exact", "the definition, in integers of any size", nothing_asked},
+}};
+static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
+
+/// In the order of GpuEvaluator.
+constexpr std::array<Evaluator, 5> kGpuEvaluators = {{
+    {"fma chain", "the machine's own fp64 FMAs", gpu::why_no_fma_chain},
+    {"integers", "sums of integers", gpu::why_no_integers},
+    {"single precision", "the machine's own fp32 additions", gpu::why_no_single_precision},
+    {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
+    {"one by one", "aligned sums and sums of two, one element at a time, in integers", gpu::why_not_one_by_one},
+}};
+static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::one_by_one) + 1);
+
+WhyNot why_not_all_nodes(const Evaluator& evaluator, const Numerics& numerics, const SortedTree& tree) {
+  const WhyNot why_not = evaluator.why_not(numerics, tree);
+  if (!why_not.empty() || evaluator.why_not_node == nullptr) return why_not;
+  const unsigned short_results = cpu::units_of_short_results(numerics, tree);
+  for (const SortedNode& node : tree.nodes) {
+    const WhyNot of_node = evaluator.why_not_node({numerics, tree, node, short_results});
+    if (!of_node.empty()) return of_node;
+  }
+  return {};
+}
+
+}  // namespace
+
+void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector<CpuEvaluator>& of_nodes) {
+  of_nodes.assign(tree.nodes.size(), CpuEvaluator::exact);
+  std::size_t open = of_nodes.size();
+  unsigned short_results = 0;
+  auto answered = nothing_asked;  // rows that ask the same have one answer
+  bool takes_it = true;
+  for (std::size_t e = 0; e < kCpuEvaluators.size() && open > 0; ++e) {
+    const Evaluator& evaluator = kCpuEvaluators[e];
+    const auto id = static_cast<CpuEvaluator>(e);
+    if (evaluator.why_not != answered) {
+      answered = evaluator.why_not;
+      takes_it = evaluator.why_not(numerics, tree).empty();
+      if (takes_it && evaluator.why_not_node != nullptr) short_results = cpu::units_of_short_results(numerics, tree);
+    }
+    if (!takes_it) continue;
+    if (evaluator.why_not_node == nullptr) {
+      std::ranges::fill(of_nodes, id);
+      return;
+    }
+    for (std::size_t i = 0; i < of_nodes.size(); ++i) {
+      const bool is_open = of_nodes[i] == CpuEvaluator::exact;
+      if (!is_open || !evaluator.why_not_node({numerics, tree, tree.nodes[i], short_results}).empty()) continue;
+      of_nodes[i] = id;
+      --open;
+    }
+  }
+}
+
+GpuChoice choose_on_gpu(const Numerics& numerics, const SortedTree& tree) {
+  WhyNot why_not;
+  for (std::size_t e = 0; e < kGpuEvaluators.size(); ++e) {
+    why_not = kGpuEvaluators[e].why_not(numerics, tree);
+    if (why_not.empty()) return {static_cast<GpuEvaluator>(e), {}};
+  }
+  return {std::nullopt, why_not};
+}
+
+std::vector<EvaluatorAnswer> evaluators_of(const Datapath& datapath) {
+  validate(datapath);
+  const Numerics& numerics = datapath.numerics;
+  const SortedTree tree(datapath.tree);
+  std::vector<CpuEvaluator> on_cpu;
+  choose_on_cpu(numerics, tree, on_cpu);
+  std::vector<EvaluatorAnswer> answers;
+  for (std::size_t e = 0; e < kCpuEvaluators.size(); ++e) {
+    const auto nodes = static_cast<std::size_t>(std::ranges::count(on_cpu, static_cast<CpuEvaluator>(e)));
+    const Evaluator& evaluator = kCpuEvaluators[e];
+    answers.push_back(
+        {Processor::cpu, evaluator.name, evaluator.does, nodes, why_not_all_nodes(evaluator, numerics, tree)});
+  }
+  const GpuChoice on_gpu = choose_on_gpu(numerics, tree);
+  for (std::size_t e = 0; e < kGpuEvaluators.size(); ++e) {
+    const bool used = on_gpu.evaluator == static_cast<GpuEvaluator>(e);
+    const Evaluator& evaluator = kGpuEvaluators[e];
+    answers.push_back({Processor::gpu, evaluator.name, evaluator.does, used ? tree.nodes.size() : 0,
+                       evaluator.why_not(numerics, tree)});
+  }
+  return answers;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,51 @@
+// Who evaluates a datapath: the one table of all evaluators, of the CPU and of the GPU, from which both emulators
+// choose. docs/emulators.md tells what each is for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sorted_tree.hpp"
+#include "tcnum/datapath.hpp"
+
+namespace tcnum {
+
+/// The CPU's, in the order in which they are asked: the first that takes a datapath, or a node of it, evaluates it.
+enum class CpuEvaluator : std::uint8_t {
+  fma_chain,  ///< the machine's own FMAs
+  integers,   ///< sums of integers, in 32 and 64 bits
+  // These take a datapath node by node.
+  columns,    ///< aligned sums of 32-bit products, several columns of B side by side
+  sums_32,    ///< aligned sums of 32-bit products
+  sums_64,    ///< aligned sums of 64-bit products
+  pairs_64,   ///< exact sums of two terms, in 64 bits
+  pairs_128,  ///< exact sums of two terms, in 128 bits
+  terms_128,  ///< sums of any terms, of which each has 128 bits
+  exact,      ///< the definition, in integers of any size
+};
+
+/// The GPU's, likewise.
+enum class GpuEvaluator : std::uint8_t {
+  fma_chain,         ///< the machine's own FMAs
+  integers,          ///< sums of integers, in 32 and 64 bits
+  single_precision,  ///< the machine's own additions of fp32
+  patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
+  one_by_one,        ///< aligned sums and sums of two, one element at a time, in integers
+};
+
+/// Why an evaluator does not take a datapath: a clause of which the datapath is "it". Empty: it takes it.
+using WhyNot = std::string_view;
+
+/// Sets which evaluator evaluates each node.
+void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector<CpuEvaluator>& of_nodes);
+
+/// Which evaluator takes the datapath; if none does, why the last, which takes most, does not.
+struct GpuChoice {
+  std::optional<GpuEvaluator> evaluator;
+  WhyNot why_not;
+};
+GpuChoice choose_on_gpu(const Numerics& numerics, const SortedTree& tree);
+
+}  // namespace tcnum

@@ -1,0 +1,218 @@
+#include "requirements.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "emu/fma_chain.hpp"
+#include "emu/integer_sums.hpp"
+
+namespace tcnum::gpu {
+namespace {
+
+/// Significands of products, shifted as far up as alignment can ask, fit 30 bits.
+constexpr int kProductBits = 30;
+/// Of operands: the high word of a double has them.
+constexpr int kOperandBits = 20;
+/// Of results that later nodes take: 32 bits hold them.
+constexpr int kResultBits = 31;
+/// Products of a datapath whose signs are the bits of a word, for patches.
+constexpr int kPatchProducts = 32;
+/// Fraction bits of a sum that is below 2^51 units, for patches.
+constexpr int kPatchFractionBits = 40;
+
+struct Requirement {
+  bool holds;
+  WhyNot otherwise;
+};
+/// Of the first that does not hold.
+WhyNot first_failure(std::initializer_list<Requirement> requirements) {
+  for (const Requirement& each : requirements) {
+    if (!each.holds) return each.otherwise;
+  }
+  return {};
+}
+
+const Unit& unit_of(const Numerics& numerics, const SortedNode& node) {
+  return numerics.units[static_cast<std::size_t>(node.unit)];
+}
+
+/// What a GpuDatapath has room for.
+WhyNot why_no_gpu_datapath(const Numerics& numerics, const SortedTree& tree) {
+  const bool few_others = std::ranges::all_of(
+      tree.nodes, [](const SortedNode& node) { return node.others.size() <= GpuNode::kMostOthers; });
+  return first_failure({
+      {!numerics.scales, "it has block scales"},
+      {tree.tree.k <= GpuDatapath::kMostProducts, "it has too many products"},
+      {tree.nodes.size() <= GpuDatapath::kMostNodes, "it has too many sums"},
+      {few_others, "a sum has more than two terms that are no products"},
+  });
+}
+
+bool has_exponents_of(const RoundStep& s, const Format& f) {
+  return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment &&
+         s.subnormals == Subnormals::kept;
+}
+bool rounds_to_nearest(const RoundStep& s, const Format& f) {
+  return has_exponents_of(s, f) && s.fraction_bits == f.fraction_bits && s.rounding == Rounding::nearest_even &&
+         (s.overflow == Overflow::infinity || s.overflow == Overflow::ieee);
+}
+bool rounds_toward_zero(const RoundStep& s, const Format& f) {
+  return has_exponents_of(s, f) && s.fraction_bits <= f.fraction_bits && s.rounding == Rounding::toward_zero &&
+         s.overflow != Overflow::wrap;
+}
+
+/// What integers ask of a sum that they align and cut.
+WhyNot why_no_aligned_sum(const Unit& unit) {
+  const ZeroExponentKind zeros = unit.zero_exponent.kind;
+  return first_failure({
+      {unit.fraction_bits + 2 <= kProductBits, "a sum keeps too many fraction bits"},
+      {!unit.first_fraction_bits && !unit.drop_below, "a sum cuts or drops some terms unlike others"},
+      {zeros == ZeroExponentKind::none || zeros == ZeroExponentKind::floor, "its zeros take part in alignment"},
+  });
+}
+/// What they ask of one that they do not.
+WhyNot why_no_exact_sum(const SortedNode& node, const Unit& unit) {
+  const bool two_others = node.products.empty() && node.terms.size() == 2;
+  const bool steps_fit = std::ranges::none_of(
+      unit.result, [](const RoundStep& s) { return s.from_alignment || s.fraction_bits > kResultBits; });
+  return first_failure({
+      {two_others && !unit.first_fraction_bits && !unit.drop_below,
+       "an exact sum has other terms than two that are no products"},
+      {steps_fit, "an exact sum is cut below its alignment"},
+  });
+}
+
+/// What patches ask of a node whose sum integers can evaluate. `before`: the format of the result before, or of c.
+WhyNot why_no_patch(const Unit& unit, const RoundingOfPatch& rounding, FormatId c, FormatId before, bool takes_both) {
+  if (unit.fraction_bits != kExact) {
+    return first_failure({
+        {unit.align_rounding == Rounding::toward_zero, "its terms are not cut toward zero"},
+        {unit.fraction_bits <= kPatchFractionBits, "a sum keeps too many fraction bits"},
+    });
+  }
+  // The sum of two numbers of a format is rounded as the machine's own additions are.
+  const bool of_halves = rounding.rounding == PatchRounding::fp16_nearest && c == FormatId::fp16 && before == c;
+  const bool own = (rounding.rounding == PatchRounding::fp32_nearest || of_halves) && takes_both &&
+                   unit.underflow_sign == UnderflowSign::kept;
+  return own ? WhyNot() : "an exact sum is none of the machine's own additions";
+}
+
+}  // namespace
+
+std::optional<RoundingOfPatch> rounding_of_patch(const Unit& unit) {
+  constexpr Format kFp32 = format(FormatId::fp32), kFp16 = format(FormatId::fp16);
+  const auto& steps = unit.result.step;
+  if (unit.result.count == 1 && rounds_toward_zero(steps[0], kFp32))
+    return RoundingOfPatch{PatchRounding::fp32_toward_zero, FormatId::fp32};
+  if (unit.result.count == 1 && rounds_to_nearest(steps[0], kFp32))
+    return RoundingOfPatch{PatchRounding::fp32_nearest, FormatId::fp32};
+  if (unit.result.count == 1 && rounds_to_nearest(steps[0], kFp16))
+    return RoundingOfPatch{PatchRounding::fp16_nearest, FormatId::fp16};
+  if (unit.result.count == 2 && rounds_toward_zero(steps[0], kFp32) && steps[0].fraction_bits == kFp32.fraction_bits &&
+      rounds_to_nearest(steps[1], kFp16))
+    return RoundingOfPatch{PatchRounding::fp16_nearest_of_fp32, FormatId::fp16};
+  return std::nullopt;
+}
+
+WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree) {
+  const WhyNot why_not = why_no_gpu_datapath(numerics, tree);
+  return why_not.empty() ? tcnum::why_no_fma_chain(numerics, tree) : why_not;
+}
+
+WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree) {
+  const WhyNot why_not = why_no_gpu_datapath(numerics, tree);
+  return why_not.empty() ? why_no_integer_sums(numerics, tree) : why_not;
+}
+
+/// All sums are the machine's additions in single precision, which holds the products; the last may then be rounded to
+/// fp16.
+WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  constexpr Format kFp32 = format(FormatId::fp32), kFp16 = format(FormatId::fp16);
+  const FormatId c = numerics.c.format;
+  const auto keeps_subnormals = [](const OperandRule& rule) { return rule.subnormals == Subnormals::kept; };
+  const WhyNot why_not = first_failure({
+      {numerics.a.format == FormatId::fp16 && numerics.b.format == FormatId::fp16, "its factors are not fp16"},
+      {c == FormatId::fp32 || c == FormatId::fp16, "its c is neither fp32 nor fp16"},
+      {keeps_subnormals(numerics.a) && keeps_subnormals(numerics.b) && keeps_subnormals(numerics.c),
+       "its operands' subnormals are flushed"},
+      {numerics.product.operation == ProductOperation::multiply && numerics.product.round.empty() &&
+           !numerics.product.infinite_from,
+       "its products are rounded or limited"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
+  });
+  if (!why_not.empty()) return why_not;
+  for (const SortedNode& node : tree.nodes) {
+    const Unit& unit = unit_of(numerics, node);
+    const auto& steps = unit.result.step;
+    const bool last = &node == &tree.nodes.back(), exact = unit.fraction_bits == kExact;
+    const bool to_half =
+        last && numerics.result == FormatId::fp16 && unit.result.count == 2 && rounds_to_nearest(steps[1], kFp16);
+    const bool to_single = unit.result.count == 1 && (!last || numerics.result == FormatId::fp32);
+    const bool is_addition = exact && !unit.first_fraction_bits && !unit.drop_below && node.terms.size() <= 2 &&
+                             unit.underflow_sign == UnderflowSign::kept && rounds_to_nearest(steps[0], kFp32) &&
+                             (to_half || to_single);
+    if (!is_addition) return "a sum is none of the machine's own fp32 additions";
+  }
+  return {};
+}
+
+WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format), &c = format(numerics.c.format);
+  const ProductRule& product = numerics.product;
+  const WhyNot why_not = first_failure({
+      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
+           product.round.empty() && !product.infinite_from,
+       "its products are rounded, limited or aligned by their leading bits"},
+      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits && a.fraction_bits <= kOperandBits &&
+           b.fraction_bits <= kOperandBits && c.fraction_bits < kResultBits &&
+           format(numerics.result).fraction_bits < kResultBits,
+       "its operands or results have too many bits"},
+      {a.non_finite != NonFinite::nan_negative_zero && b.non_finite != NonFinite::nan_negative_zero,
+       "its operands' negative zero is a NaN"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
+      {c.has_infinity(), "its c has no infinities"},
+  });
+  if (!why_not.empty()) return why_not;
+  for (const SortedNode& node : tree.nodes) {
+    const Unit& unit = unit_of(numerics, node);
+    const bool short_result = std::ranges::any_of(
+        unit.result, [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits < kResultBits; });
+    if (!short_result) return "a sum is not rounded, or to too many bits";
+    const WhyNot of_sum = unit.fraction_bits == kExact ? why_no_exact_sum(node, unit) : why_no_aligned_sum(unit);
+    if (!of_sum.empty()) return of_sum;
+  }
+  return {};
+}
+
+WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_not_one_by_one(numerics, tree); !why_not.empty()) return why_not;
+  const FormatId c = numerics.c.format;
+  const WhyNot why_not = first_failure({
+      {tree.tree.k <= kPatchProducts, "it has too many products"},
+      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
+      {c == FormatId::fp32 || c == FormatId::fp16, "its c is neither fp32 nor fp16"},
+      {numerics.c.subnormals == Subnormals::kept, "subnormals of c are flushed"},
+      {unit_of(numerics, tree.nodes.back()).zero_sign == ZeroSign::positive, "its zeros may be negative"},
+  });
+  if (!why_not.empty()) return why_not;
+  FormatId before = c;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const SortedNode& node = tree.nodes[i];
+    const Unit& unit = unit_of(numerics, node);
+    const Term result_before{Term::Kind::node, static_cast<int>(i) - 1}, accumulator{Term::Kind::accumulator, 0};
+    const auto takes = [&](const Term& t) { return std::ranges::find(node.others, t) != node.others.end(); };
+    const bool in_order = std::ranges::all_of(
+        node.others, [&](const Term& t) { return t.kind == Term::Kind::accumulator || t == result_before; });
+    if (!in_order) return "a sum takes the result of another than the one before";
+    const auto rounding = rounding_of_patch(unit);
+    if (!rounding) return "a sum is not rounded as the machine converts";
+    const bool takes_both = takes(accumulator) && takes(result_before);
+    if (const WhyNot of_node = why_no_patch(unit, *rounding, c, before, takes_both); !of_node.empty()) return of_node;
+    before = rounding->result;
+  }
+  return before == numerics.result ? WhyNot() : "its result is of another format than its last sum";
+}
+
+}  // namespace tcnum::gpu
