@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -150,6 +151,9 @@ TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
   expect_failure({"verify", "--count", "lots", "--arch", "sm_90"}, 2, {"--count", "lots", "1e8"});
   expect_failure({"emulate", "--in", "x"}, 2, {"--out"});
   expect_failure({"list", "--arch", "sm_1"}, 2, {"sm_1", "sm_90"});
+  expect_failure({"list", "--evaluators"}, 2, {"--evaluators", "--datapath"});
+  expect_failure({"list", "--evaluators", "--arch", "sm_90"}, 2, {"--evaluators", "--instr"});
+  expect_failure({"list", "--datapath", kDatapath}, 2, {"--datapath", "--evaluators"});
 }
 
 TEST_F(Cli, MissingRecordsAreStatus3) {
@@ -474,6 +478,27 @@ TEST_F(Cli, ListShowsWhatIsKnown) {
   }
   const Result volta = run({"list", "--arch", "sm_70"});
   EXPECT_EQ(volta.out.find("e4m3"), std::string::npos);
+}
+
+TEST_F(Cli, TellsWhoEvaluatesADatapath) {
+  const Result fused = run({"list", "--evaluators", "--datapath", kDatapath, "--json", "-"});
+  EXPECT_EQ(fused.status, 0) << fused.err;
+  std::map<std::string, json> of;
+  const json list = json::parse(fused.out);
+  EXPECT_EQ(list.at("schema"), "tcnum.evaluators/1");
+  for (const json& each : list.at("evaluators")) {
+    of[each.at("processor").get<std::string>() + " " + each.at("name").get<std::string>()] = each;
+  }
+  EXPECT_GT(of.at("CPU columns").at("nodes"), 0);
+  EXPECT_GT(of.at("GPU patches").at("nodes"), 0);
+  EXPECT_EQ(of.at("CPU exact").at("nodes"), 0);
+  EXPECT_EQ(of.at("CPU fma chain").at("why_not"), "its operands are not fp64");
+
+  const Result chain =
+      run({"list", "--evaluators", "--arch", "sm_90", "--instr", "mma.m8n8k4.f64.f64.f64.f64"});
+  EXPECT_EQ(chain.status, 0) << chain.err;
+  EXPECT_NE(chain.out.find("4 of 4 nodes"), std::string::npos) << chain.out;
+  EXPECT_NE(chain.out.find("too many bits"), std::string::npos) << chain.out;
 }
 
 TEST_F(Cli, Explains) {

@@ -136,6 +136,9 @@ void add_list(CLI::App& app, Action& action) {
   const auto options = options_of(command, run_list, action);
   command.add_option("--arch", options->arch, "One architecture: " + arch_names());
   command.add_option("--json", options->json, "Write the list as JSON (- for standard output)");
+  command.add_flag("--evaluators", options->evaluators, "Who evaluates a datapath, and why others do not");
+  command.add_option("--datapath", options->datapath, "That datapath: a file");
+  command.add_option("--instr", options->instruction, "Or the catalogue's of that instruction of the architecture");
 }
 
 void add_sass(CLI::App& app, Action& action) {

@@ -66,7 +66,8 @@ struct BenchReportOptions {
 int run_bench_report(const BenchReportOptions& options);
 
 struct ListOptions {
-  std::string arch, json;
+  std::string arch, json, instruction, datapath;
+  bool evaluators = false;
 };
 int run_list(const ListOptions& options);
 

@@ -1,4 +1,5 @@
-// tcnum list: architectures, formats, instructions, and the catalogue's datapaths with where each comes from.
+// tcnum list: architectures, formats, instructions, and the catalogue's datapaths with where each comes from; or who
+// evaluates a datapath.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +11,8 @@
 #include "records.hpp"
 #include "src/report/layout.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/emulator.hpp"
+#include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
@@ -101,9 +104,46 @@ ordered_json json_list(const std::vector<const Arch*>& archs_shown) {
   return out;
 }
 
+// --- Who evaluates a datapath -----------------------------------------------------------------------------------
+
+Datapath datapath_to_evaluate(const ListOptions& options) {
+  if (options.arch.empty() != options.instruction.empty() || options.arch.empty() == options.datapath.empty()) {
+    throw InputError("list: --evaluators: of what? right would be --datapath FILE, or --arch and --instr");
+  }
+  if (!options.datapath.empty()) return read_datapath(options.datapath);
+  const ArchId id = parse_arch(options.arch);
+  return choose_datapath("", id, parse_instruction(options.instruction, id), "--instr").datapath;
+}
+
+std::string_view name(Processor processor) { return processor == Processor::cpu ? "CPU" : "GPU"; }
+
+int list_evaluators(const ListOptions& options) {
+  const Datapath datapath = datapath_to_evaluate(options);
+  require_writable(options.json);
+  Rows rows = {{"processor", "evaluator", "what it is", "evaluates"}};
+  ordered_json out = {{"schema", "tcnum.evaluators/1"}, {"version", TCNUM_VERSION}};
+  out["evaluators"] = ordered_json::array();
+  for (const EvaluatorAnswer& each : evaluators_of(datapath)) {
+    std::string evaluates = fmt::format("{} of {} nodes", each.nodes, datapath.tree.nodes.size());
+    if (each.nodes == 0) evaluates = each.why_not.empty() ? "nothing: one above does" : "nothing";
+    if (!each.why_not.empty()) evaluates += fmt::format(": {}", each.why_not);
+    rows.push_back({std::string(name(each.processor)), std::string(each.name), std::string(each.does), evaluates});
+    ordered_json one = {{"processor", name(each.processor)}, {"name", each.name}, {"nodes", each.nodes}};
+    if (!each.why_not.empty()) one["why_not"] = each.why_not;
+    out["evaluators"].push_back(std::move(one));
+  }
+  if (options.json != "-") say(table_text(rows));
+  if (!options.json.empty()) write_json(options.json, out);
+  return kAgreed;
+}
+
 }  // namespace
 
 int run_list(const ListOptions& options) {
+  if (options.evaluators) return list_evaluators(options);
+  if (!options.instruction.empty() || !options.datapath.empty()) {
+    throw InputError("list: --instr or --datapath: right would be with --evaluators");
+  }
   std::vector<const Arch*> shown;
   if (!options.arch.empty()) {
     shown.push_back(&arch(parse_arch(options.arch)));
