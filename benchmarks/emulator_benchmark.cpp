@@ -9,6 +9,7 @@
 #include "emu/cpu/cpu_emulator.hpp"
 #include "src/questions/families.hpp"
 #include "tcnum/datapath.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/instruction.hpp"
 
@@ -90,15 +91,25 @@ Tiles operands(const Case& each, std::size_t count) {
   return make_family_tiles(*each.instruction, Family::bell_curve, 1, 0, count, kSide, kSide);
 }
 
+/// "columns", or several in the order of the table.
+std::string evaluators_on_cpu(const Datapath& datapath) {
+  std::string names;
+  for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
+    if (answer.processor == Processor::cpu && answer.nodes > 0)
+      names += (names.empty() ? "" : ", ") + std::string(answer.name);
+  }
+  return names;
+}
+
 void run_fast(benchmark::State& state, const Case& each) {
-  const CpuEmulator emulator(each.datapath);
+  const Emulator emulator(each.datapath);
   Tiles tiles = operands(each, kFastTiles);
   for (auto _ : state) {
     emulator.run(tiles);
     benchmark::DoNotOptimize(tiles.d.bytes().data());
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(tiles.size()));
-  if (emulator.falls_back()) state.SetLabel("calls the exact emulator");
+  state.SetLabel(evaluators_on_cpu(each.datapath));
 }
 
 void run_traced(benchmark::State& state, const Case& each) {
