@@ -93,7 +93,8 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
       for (std::size_t j = 0; j < kColumns; ++j) {
         const std::uint64_t c = tiles.c[tiles.c_index(0, i, j)];
         if (d.evaluator == GpuEvaluator::single_precision)
-          expect(i, j, gpu::single_precision_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c), "in single precision");
+          expect(i, j, gpu::single_precision_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c),
+                 "in single precision");
         else if (d.evaluator == GpuEvaluator::integers)
           expect(i, j, gpu::integer_dot(d, ai.data() + i, kRows, bi.data() + j, kColumns, c), "integers");
         else
@@ -163,6 +164,18 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactForIntegers, ()) {
 
 RC_GTEST_PROP(GpuEmulator, EqualsExactForFmaChains, ()) {
   const Datapath datapath = test::random_fma_chain();
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+/// Patches add in doubles, which have no units above 2^971.
+RC_GTEST_PROP(GpuEmulator, EqualsExactWhateverTheFloor, ()) {
+  Datapath datapath = catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k16.f32.f16.f16.f32")).front().datapath;
+  Unit& unit = datapath.numerics.units[0];
+  const int highest_of_patches = 971 + unit.fraction_bits;
+  const int floor =
+      *rc::gen::oneOf(rc::gen::inRange(-200, 1200), rc::gen::inRange(highest_of_patches - 1, highest_of_patches + 3));
+  unit.zero_exponent = {ZeroExponentKind::floor, floor};
+  RC_ASSERT(make_gpu_datapath(datapath).datapath->takes_patches() == (floor <= highest_of_patches));
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 

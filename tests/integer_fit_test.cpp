@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "draw.hpp"
@@ -204,11 +205,16 @@ TEST(IntegerFit, DatapathsOutsideTheSpaceAreUnexplained) {
   for (const Datapath& datapath : outside) {
     validate(datapath);
     struct Hidden final : Oracle {
-      explicit Hidden(const Datapath& d) : emulator(d) {}
-      void answer(Tiles& tiles) override { emulator.run(tiles); }
+      explicit Hidden(const Datapath& d) : emulator(d), a_format(d.numerics.a.format) {}
+      void answer(Tiles& tiles) override {
+        const FormatId asked = std::exchange(tiles.a_format, a_format);  // reads the codes as it likes
+        emulator.run(tiles);
+        tiles.a_format = asked;
+      }
       std::string kind() const override { return "datapath"; }
       std::string device() const override { return "hidden"; }
       Emulator emulator;
+      FormatId a_format;
     } oracle(datapath);
     Fit fit(instruction, &oracle, quick_options());
     const FitResult result = fit.run();

@@ -19,6 +19,8 @@ constexpr int kResultBits = 31;
 constexpr int kPatchProducts = 32;
 /// Fraction bits of a sum that is below 2^51 units, for patches.
 constexpr int kPatchFractionBits = 40;
+/// Largest alignment exponent less fraction bits, for patches: doubles have sums of up to 2^52 units.
+constexpr int kPatchUnit = 971;
 
 struct Requirement {
   bool holds;
@@ -88,6 +90,9 @@ WhyNot why_no_patch(const Unit& unit, const RoundingOfPatch& rounding, FormatId 
     return first_failure({
         {unit.align_rounding == Rounding::toward_zero, "its terms are not cut toward zero"},
         {unit.fraction_bits <= kPatchFractionBits, "a sum keeps too many fraction bits"},
+        {unit.zero_exponent.kind != ZeroExponentKind::floor ||
+             unit.zero_exponent.value - unit.fraction_bits <= kPatchUnit,
+         "the floor under an alignment is too high"},
     });
   }
   // The sum of two numbers of a format is rounded as the machine's own additions are.
