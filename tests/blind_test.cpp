@@ -62,7 +62,8 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
     RC_ASSERT(result.mismatches == 0u);
     ++drawn;
     if (result.verdict == Verdict::identified) {
-      RC_ASSERT(result.choice == hidden);
+      // In the fit's space: an order of products that it has found may be the one to stand for the class.
+      RC_ASSERT(result.choice == fit.space().canonical(hidden));
       ++identified;
       return;
     }
@@ -95,7 +96,7 @@ TEST(Blind, AccumulatorsOfAnotherFormatAreNoObstacle) {
     SCOPED_TRACE(fmt::format("{}, draw {}", instruction.name(), seed));
     EXPECT_EQ(result.mismatches, 0u);
     if (result.verdict == Verdict::identified) {
-      EXPECT_EQ(result.choice, hidden);
+      EXPECT_EQ(result.choice, fit.space().canonical(hidden));
       ++identified;
     } else {
       EXPECT_EQ(result.verdict, Verdict::ambiguous);
