@@ -1,6 +1,7 @@
 // Loops over several threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -9,6 +10,9 @@
 #include <vector>
 
 namespace tcnum {
+
+/// As many as the machine has.
+inline unsigned all_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 /// Calls body(0) … body(count − 1) on so many threads, this one included; throws what the first that failed threw, and
 /// begins no other after that.

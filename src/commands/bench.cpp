@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "emu/parallel.hpp"
 #include "interrupt.hpp"
 #include "names.hpp"
 #include "output.hpp"

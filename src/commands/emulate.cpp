@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "emu/parallel.hpp"
 #include "names.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"

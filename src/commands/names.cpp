@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <thread>
 
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
@@ -149,7 +148,5 @@ std::vector<int> parse_devices(const std::string& text, int present) {
   if (devices.empty()) throw InputError("--devices: right would be all, or numbers such as 0,1");
   return devices;
 }
-
-unsigned all_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 }  // namespace tcnum

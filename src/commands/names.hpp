@@ -52,7 +52,4 @@ std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,
 /// "0", "0,1" or "all", of so many GPUs.
 std::vector<int> parse_devices(const std::string& text, int present);
 
-/// As many as the machine has.
-unsigned all_threads();
-
 }  // namespace tcnum

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "commands.hpp"
+#include "emu/parallel.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "emu/parallel.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "src/campaign/record.hpp"

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "emu/parallel.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "src/campaign/campaign.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "emu/parallel.hpp"
@@ -208,7 +207,7 @@ Matrix multiply(const MatrixView& a, const MatrixView& b, const MatrixView* c, c
   }
   Matrix d(performer.d, a.rows(), b.columns());
   const Emulator emulator(performer.datapath);
-  const unsigned threads = options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : options.threads;
+  const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
   in_parallel(blocks.size(), std::min(threads, static_cast<unsigned>(blocks.size())),
               [&](std::size_t at) { compute_block(performer, emulator, a, b, c, blocks[at], d); });
   return d;
