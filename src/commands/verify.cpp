@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "emu/parallel.hpp"
 #include "output.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
