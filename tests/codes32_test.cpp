@@ -47,9 +47,9 @@ RC_GTEST_PROP(Codes32, OperandsAreThoseOfTheDefinition, ()) {
   f.frame.fixed_signs = *rc::gen::arbitrary<bool>();
   f.frame.operand_special = any_chance();
   f.frame.flips = any_chance();
-  Slot slots[2];
+  SlotFrame slots[2];
   for (std::int16_t k = 0; k < 2; ++k) {
-    Slot& s = slots[k];
+    SlotFrame& s = slots[k];
     s = {any_range(r.a),
          any_range(r.b),
          *rc::gen::inRange(0, 5) == 0,
@@ -64,7 +64,7 @@ RC_GTEST_PROP(Codes32, OperandsAreThoseOfTheDefinition, ()) {
     for (const Purpose purpose : {Purpose::a, Purpose::b}) {
       const Format32 format32(purpose == Purpose::a ? r.a : r.b);
       for (int k = 0; k < 2; ++k) {
-        const Slot32 slot = slot32(format32, slots, purpose, k);
+        const SlotFrame32 slot = slot_frame32(format32, slots, purpose, k);
         const std::uint32_t code = has_plain_operands(f.frame) ? operand32<true>(format32, f.frame, slot, w)
                                                                : operand32<false>(format32, f.frame, slot, w);
         RC_ASSERT(operand_code(r, f, slots, purpose, k, w) == code);

@@ -95,7 +95,7 @@ void expect_exact(const Instruction& instruction, const Tiles& tiles) {
 
 TEST_P(DeviceTest, SmallIntegersAreExact) {
   const auto oracle = make_gpu_dot_oracle(instruction());
-  EXPECT_EQ(oracle->kind(), "gpu");
+  EXPECT_EQ(oracle->kind(), OracleKind::gpu);
   struct Shape {
     std::size_t count, m, n;
   };

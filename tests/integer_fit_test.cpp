@@ -211,7 +211,7 @@ TEST(IntegerFit, DatapathsOutsideTheSpaceAreUnexplained) {
         emulator.run(tiles);
         tiles.a_format = asked;
       }
-      std::string kind() const override { return "datapath"; }
+      OracleKind kind() const override { return OracleKind::datapath; }
       std::string device() const override { return "hidden"; }
       Emulator emulator;
       FormatId a_format;

@@ -25,7 +25,7 @@ nlohmann::ordered_json report_of(const char* name) {
   return json_report({.fit = fit,
                       .result = result,
                       .arch = "sm_90",
-                      .source = {"datapath", "the catalogue", "", {}},
+                      .source = {OracleKind::datapath, "the catalogue", "", {}},
                       .accounts = {},
                       .relatives = {},
                       .compared = {},

@@ -169,7 +169,7 @@ class SimulatedSparse final : public Oracle {
     emulator_.run(dense, 1);
     tiles.d = dense.d;
   }
-  std::string kind() const override { return "datapath"; }
+  OracleKind kind() const override { return OracleKind::datapath; }
   std::string device() const override { return "simulated"; }
 
  private:

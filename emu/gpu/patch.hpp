@@ -233,26 +233,115 @@ struct PatchRest {
   std::uint32_t overflowed = 0;  ///< a sum on their way did: those are dot()'s, special or not
 };
 
+/// A node's products in a patch of rows from `row` on with columns from `column` on.
+struct PatchProducts {
+  static constexpr int kLines = SideA::kLines;
+  const SideA& a;
+  int row;
+  const SideB& b;
+  int column;
+
+  TCNUM_HOST_DEVICE bool any_special() const {
+    bool any = false;
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) any |= a.special[row + i] != 0;
+    TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) any |= b.special[column + j] != 0;
+    return any;
+  }
+  /// How many of an element's are negative.
+  TCNUM_HOST_DEVICE std::uint32_t negatives(const PatchNode& node, int i, int j) const {
+    return count_bits((a.negative[row + i] ^ b.negative[column + j]) & node.places);
+  }
+  /// Their largest exponents, and the node's least: those of two columns in a word.
+  TCNUM_HOST_DEVICE void align(const PatchNode& node,
+                               std::uint32_t (&alignments)[kPatchRows][kPatchColumns / 2]) const {
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns / 2; ++j) alignments[i][j] = twice(node.alignment);
+    }
+    const std::uint32_t* at_ea = a.exponent + node.first * kLines + row;
+    const std::int16_t* at_eb = b.exponent + node.first * kLines + column;
+    for (int p = 0; p < node.count; ++p, at_ea += kLines, at_eb += kLines) {
+      const Pack<std::uint32_t, kPatchRows> ea(at_ea);
+      const Pack<std::uint32_t, kPatchColumns / 2> eb(at_eb);
+      TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kPatchColumns / 2; ++j) {
+          alignments[i][j] = add_max(ea.x[i], eb.x[j], alignments[i][j]);
+        }
+      }
+    }
+  }
+  TCNUM_HOST_DEVICE void add_to(const PatchNode& node, double (&sum)[kPatchRows][kPatchColumns]) const {
+    const double* at_va = a.value + SideA::value_at(node.first, row);
+    const double* at_vb[2] = {b.value + SideB::value_at(node.first, column),
+                              b.value + SideB::value_at(node.first, column + 2)};
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+    for (int p = 0; p < node.count; ++p) {
+      const Pack<double, kPatchRows> va(at_va + p * kLines);
+      const Pack<double, 2> vb[2] = {Pack<double, 2>(at_vb[0] + p * kLines), Pack<double, 2>(at_vb[1] + p * kLines)};
+      TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+          sum[i][j] = multiply_add_toward_zero(va.x[i], vb[j / 2].x[j % 2], sum[i][j]);
+        }
+      }
+    }
+  }
+  /// Which elements of a patch that holds a special are, as bits.
+  template <class Code>
+  TCNUM_HOST_DEVICE std::uint32_t specials(const PatchCodes& c) const {
+    std::uint32_t which = 0;
+    TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+      TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+        if (is_special<Code>(a, row + i, b, column + j, c.code[i][j])) which |= PatchCodes::bit(i, j);
+      }
+    }
+    return which;
+  }
+};
+
+/// What one sum of a node begins with: its grid, a unit for each negative term, and its terms that are no products.
+template <class Code, class Nodes>
+TCNUM_HOST_DEVICE double patch_beginning(const PatchNode& node, std::int32_t alignment, std::uint32_t negatives,
+                                         std::uint32_t c, float before, bool& any_special) {
+  constexpr bool kSeveral = Nodes::kSeveral;
+  const bool takes_c = !kSeveral || node.takes_c, takes_before = kSeveral && node.takes_before;
+  const float own_c = takes_c ? value_of<Code>(c) : 0.0f;
+  // No number must not look like an overflow of a sum on the way.
+  const bool c_is_left_out = kSeveral && takes_c && !finite(own_c);
+  const PatchTerm of_c(c_is_left_out ? 0.0f : own_c), of_before(takes_before ? before : 0.0f);
+  if (takes_c) {
+    of_c.raise(alignment, node.c_floor);
+    negatives += of_c.negative();
+  }
+  // Numbers have smaller exponents.
+  any_special |= c_is_left_out || alignment >= static_cast<std::int32_t>(PatchTerm::kTop);
+  if (takes_before) {
+    of_before.raise(alignment, node.before_floor);
+    negatives += of_before.negative();
+  }
+  double sum = from_words(static_cast<std::uint32_t>(alignment) + node.grid, negatives);
+  if (takes_c) sum = add_toward_zero(sum, of_c.to_be_cut());
+  if (takes_before) sum = add_toward_zero(sum, of_before.to_be_cut());
+  return sum;
+}
+
 /// Rows from `row` on with columns from `column` on, by a datapath that patches evaluate. read_c() gives the codes of
 /// c, which are of the width of Code. Among `results`, those of the rest mean nothing. Nodes: AnyNodes, or the OneNode
 /// that the datapath is.
 template <class Code, class Nodes, class ReadC>
 TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
                                   const ReadC& read_c, PatchCodes& results) {
-  constexpr int kRows = kPatchRows, kColumns = kPatchColumns, kLines = SideA::kLines;
+  constexpr int kRows = kPatchRows, kColumns = kPatchColumns;
   constexpr bool kSeveral = Nodes::kSeveral;
+  const PatchProducts products{a, row, b, column};
   PatchRest rest;
-  bool any_special = false;
-  TCNUM_UNROLL for (int i = 0; i < kRows; ++i) any_special |= a.special[row + i] != 0;
-  TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) any_special |= b.special[column + j] != 0;
+  bool any_special = products.any_special();
   const int nodes = kSeveral ? d.nodes : 1;
   for (int number = 0; number < nodes; ++number) {
     const PatchNode& node = d.patch[number];
-    const bool last = !kSeveral || number + 1 == nodes;
-    const bool is_pair = kSeveral && node.is_pair, takes_c = !kSeveral || node.takes_c;
-    const bool takes_before = kSeveral && node.takes_before;
+    const bool last = !kSeveral || number + 1 == nodes, is_pair = kSeveral && node.is_pair;
     PatchCodes c;
-    if (takes_c) c = read_c();
+    if (!kSeveral || node.takes_c) c = read_c();
     // Until a node has its own, `results` are those of the node before.
     const auto before = [&](int i, int j) {
       if constexpr (!kSeveral) return 0.0f;
@@ -263,58 +352,15 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
     double sum[kRows][kColumns];
     if (!is_pair) {
       std::uint32_t alignments[kRows][kColumns / 2];
-      TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) alignments[i][j] = twice(node.alignment);
-      }
-      const std::uint32_t* at_ea = a.exponent + node.first * kLines + row;
-      const std::int16_t* at_eb = b.exponent + node.first * kLines + column;
-      for (int p = 0; p < node.count; ++p, at_ea += kLines, at_eb += kLines) {
-        const Pack<std::uint32_t, kRows> ea(at_ea);
-        const Pack<std::uint32_t, kColumns / 2> eb(at_eb);
-        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-          TCNUM_UNROLL for (int j = 0; j < kColumns / 2; ++j) {
-            alignments[i][j] = add_max(ea.x[i], eb.x[j], alignments[i][j]);
-          }
-        }
-      }
+      products.align(node, alignments);
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
         TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-          std::int32_t alignment = high_word_of(alignments[i][j / 2], j % 2);
-          std::uint32_t negatives = count_bits((a.negative[row + i] ^ b.negative[column + j]) & node.places);
-          const float own_c = takes_c ? value_of<Code>(c.code[i][j]) : 0.0f;
-          // No number must not look like an overflow of a sum on the way.
-          const bool c_is_left_out = kSeveral && takes_c && !finite(own_c);
-          const PatchTerm of_c(c_is_left_out ? 0.0f : own_c), of_before(takes_before ? before(i, j) : 0.0f);
-          if (takes_c) {
-            of_c.raise(alignment, node.c_floor);
-            negatives += of_c.negative();
-          }
-          // Numbers have smaller exponents.
-          any_special |= c_is_left_out || alignment >= static_cast<std::int32_t>(PatchTerm::kTop);
-          if (takes_before) {
-            of_before.raise(alignment, node.before_floor);
-            negatives += of_before.negative();
-          }
-          sum[i][j] = from_words(static_cast<std::uint32_t>(alignment) + node.grid, negatives);
-          if (takes_c) sum[i][j] = add_toward_zero(sum[i][j], of_c.to_be_cut());
-          if (takes_before) sum[i][j] = add_toward_zero(sum[i][j], of_before.to_be_cut());
+          sum[i][j] =
+              patch_beginning<Code, Nodes>(node, high_word_of(alignments[i][j / 2], j % 2),
+                                           products.negatives(node, i, j), c.code[i][j], before(i, j), any_special);
         }
       }
-      const double* at_va = a.value + SideA::value_at(node.first, row);
-      const double* at_vb[2] = {b.value + SideB::value_at(node.first, column),
-                                b.value + SideB::value_at(node.first, column + 2)};
-#ifdef __CUDA_ARCH__
-#pragma unroll 4
-#endif
-      for (int p = 0; p < node.count; ++p) {
-        const Pack<double, kRows> va(at_va + p * kLines);
-        const Pack<double, 2> vb[2] = {Pack<double, 2>(at_vb[0] + p * kLines), Pack<double, 2>(at_vb[1] + p * kLines)};
-        TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-          TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-            sum[i][j] = multiply_add_toward_zero(va.x[i], vb[j / 2].x[j % 2], sum[i][j]);
-          }
-        }
-      }
+      products.add_to(node, sum);
     }
 
     Nodes::with_rounding(node, [&]<PatchRounding kRounding>() {
@@ -337,14 +383,7 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
       }
     });
   }
-  if (any_special) {
-    const PatchCodes c = read_c();
-    TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
-      TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
-        if (is_special<Code>(a, row + i, b, column + j, c.code[i][j])) rest.special |= PatchCodes::bit(i, j);
-      }
-    }
-  }
+  if (any_special) rest.special = products.specials<Code>(read_c());
   return rest;
 }
 

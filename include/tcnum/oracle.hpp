@@ -5,11 +5,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
+
+/// What answers: a GPU, a file of recorded answers, or the emulator running a datapath.
+enum class OracleKind : unsigned char { gpu, recorded, datapath };
+/// "gpu", "recorded" or "datapath".
+std::string_view name(OracleKind kind);
 
 class Oracle {
  public:
@@ -19,8 +25,7 @@ class Oracle {
   /// the instruction's.
   virtual void answer(Tiles& tiles) = 0;
 
-  /// "gpu", "recorded" or "datapath".
-  virtual std::string kind() const = 0;
+  virtual OracleKind kind() const = 0;
   virtual std::string device() const = 0;
   /// driver, cuda, date (YYYY-MM-DD) where they are known: metadata for records and reports.
   virtual std::map<std::string, std::string> provenance() const { return {}; }
@@ -48,8 +53,8 @@ std::string cuda_compiler();
 /// most 8 rows are computed once in each group of 8 rows of the instruction, and the results compared. With
 /// `check_positions` everything is computed a second time with rows and columns rotated, and compared again; without,
 /// for bulk work, it takes half the time. answer() throws std::runtime_error if a result depends on its position, or on
-/// a CUDA error. Throws UnavailableError if there is no GPU that has the instruction, or if the program was built without
-/// CUDA, or without a probe for that N of wgmma (TCNUM_WGMMA_N in CMake).
+/// a CUDA error. Throws UnavailableError if there is no GPU that has the instruction, or if the program was built
+/// without CUDA, or without a probe for that N of wgmma (TCNUM_WGMMA_N in CMake).
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions = true);
 
 /// The same for dense problems alone: those of a sparse instruction are put as scatter() does. With `check_positions`

@@ -32,7 +32,7 @@ class CpuStreamVerifier final : public StreamVerifier {
     return total;
   }
 
-  std::string kind() const override { return oracle_ ? oracle_->kind() : "datapath"; }
+  OracleKind kind() const override { return oracle_ ? oracle_->kind() : OracleKind::datapath; }
   std::string device() const override { return oracle_ ? oracle_->device() : ""; }
   std::map<std::string, std::string> provenance() const override {
     return oracle_ ? oracle_->provenance() : std::map<std::string, std::string>{};

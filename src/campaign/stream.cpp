@@ -68,7 +68,7 @@ Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::u
   Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, static_cast<std::size_t>(m), static_cast<std::size_t>(n),
                            static_cast<std::size_t>(k));
   std::size_t at_a = 0, at_b = 0, at_c = 0;
-  std::vector<stream::Slot> slots(tiles.k);
+  std::vector<stream::SlotFrame> slots(tiles.k);
   std::array<std::uint64_t, stream::kAccumulators> accumulators{};
   for (std::uint64_t tile = first; tile < first + count; ++tile) {
     const bool sweep = is_sweep(distribution);

@@ -28,7 +28,7 @@ class StreamVerifier {
   virtual StreamOutcome verify(Distribution distribution, std::uint64_t seed, std::uint64_t first_tile,
                                std::uint64_t count) = 0;
   /// What answers: see Oracle.
-  virtual std::string kind() const = 0;
+  virtual OracleKind kind() const = 0;
   virtual std::string device() const = 0;
   virtual std::map<std::string, std::string> provenance() const = 0;
 };

@@ -44,7 +44,7 @@ struct Target {
 
   Source source() const {
     if (oracle) return {oracle->kind(), oracle->device(), file, oracle->provenance()};
-    Source s{"recorded", recorded->device, file, {}};
+    Source s{OracleKind::recorded, recorded->device, file, {}};
     for (const char* key : {"driver", "cuda", "date"}) {
       if (const auto found = recorded->metadata.find(key); found != recorded->metadata.end())
         s.provenance.insert(*found);
@@ -290,7 +290,7 @@ class Surroundings {
 ProbeReport report_of(const Target& target, Source source, const Fit& fit, const FitResult& result,
                       const std::string& arch_name, Surroundings& surroundings) {
   ProbeReport report{fit, result, arch_name, std::move(source), {}, {}, {}, {}};
-  if (report.source.kind == "datapath") return report;  // published accounts and campaigns are of the hardware
+  if (report.source.kind == OracleKind::datapath) return report;  // published accounts and campaigns are of the hardware
   report.accounts = check_accounts(fit, catalogue(target.arch, *target.instruction));
   report.relatives = check_relatives(fit, target.arch);
   report.compared = compared_by(surroundings.campaigns(target.arch), *target.instruction);

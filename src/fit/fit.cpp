@@ -23,11 +23,11 @@ FittedDatapath in_public(FitResult result, const Fit& fit) {
   found.counterexample = std::move(result.counterexample);
   found.answers = fit.evidence().all();
   for (const Rejection& r : result.rejected) {
-    found.refuted.push_back({std::string(name(r.property)), fit.space().value_text(r.property, r.value), r.probe,
-                             r.expected, r.observed});
+    found.refuted.push_back(
+        {std::string(name(r.property)), fit.space().value_text(r.property, r.value), r.probe, r.expected, r.observed});
   }
-  for (Undetermined& u : result.undetermined) {
-    found.open.push_back({std::string(name(u.property)), std::move(u.values)});
+  for (const Undetermined& u : result.undetermined) {
+    found.open.push_back({std::string(name(u.property)), fit.space().value_texts(u.property, u.values)});
   }
   return found;
 }

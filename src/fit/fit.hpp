@@ -24,9 +24,10 @@ struct Rejection {
   std::uint64_t expected = 0, observed = 0;
 };
 
+/// A property of which the answers leave several values.
 struct Undetermined {
   Property property;
-  std::vector<std::string> values;
+  std::vector<int> values;  ///< their numbers in the space, ascending
 };
 
 struct FitResult {

@@ -28,9 +28,7 @@ class Judgement {
       for (int v = 0; v < space_.count(property); ++v) open.insert(v);
     }
     if (open.size() > 1) {
-      Undetermined u{property, {}};
-      for (int v : open) u.values.push_back(space_.value_text(property, v));
-      result_.undetermined.push_back(std::move(u));
+      result_.undetermined.push_back({property, {open.begin(), open.end()}});
       return;
     }
     if (!reject_others(property) && space_.count(property) > 1) result_.unobservable.push_back(property);

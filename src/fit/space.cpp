@@ -197,6 +197,13 @@ std::string Space::value_text(Property property, int value) const {
                    [&](const auto& list) { return text_of(*instruction_, list[static_cast<std::size_t>(value)]); });
 }
 
+std::vector<std::string> Space::value_texts(Property property, const std::vector<int>& values) const {
+  std::vector<std::string> texts;
+  texts.reserve(values.size());
+  for (const int value : values) texts.push_back(value_text(property, value));
+  return texts;
+}
+
 int Space::output_fraction_bits(const Choice& c) const {
   const int full = format(instruction_->d).fraction_bits;
   return get<Property::output_fraction_bits>(c) == SumWidth::of_the_format ? full : std::min(full, fraction_bits(c));

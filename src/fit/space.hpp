@@ -53,6 +53,7 @@ class Space {
 
   /// The value with a number in words or digits, as reports and JSON show it.
   std::string value_text(Property property, int value) const;
+  std::vector<std::string> value_texts(Property property, const std::vector<int>& values) const;
   /// Whether alternatives of this property can show for this choice at all.
   bool observable(const Choice& choice, Property property) const;
 

@@ -20,7 +20,7 @@ class DatapathOracle final : public Oracle {
   DatapathOracle(const Datapath& datapath, const Instruction& instruction, std::string where, unsigned threads = 1);
 
   void answer(Tiles& tiles) override;
-  std::string kind() const override { return "datapath"; }
+  OracleKind kind() const override { return OracleKind::datapath; }
   std::string device() const override { return "tcnum's emulator, datapath " + where_; }
 
  private:

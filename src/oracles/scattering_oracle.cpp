@@ -34,7 +34,7 @@ class ScatteringOracle final : public Oracle {
     for (const OtherWay& way : kOtherWays) compare(tiles, answers(tiles, way.scattering), way.depends_on);
   }
 
-  std::string kind() const override { return sparse_->kind(); }
+  OracleKind kind() const override { return sparse_->kind(); }
   std::string device() const override { return sparse_->device(); }
   std::map<std::string, std::string> provenance() const override { return sparse_->provenance(); }
 

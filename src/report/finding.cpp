@@ -54,7 +54,7 @@ std::string Finding::value() const {
 
 std::string Finding::open_values() const {
   constexpr std::size_t kMostShown = 8;
-  const std::vector<std::string>& values = open_->values;
+  const std::vector<std::string> values = space_.value_texts(property_, open_->values);
   const auto shown = static_cast<std::ptrdiff_t>(std::min(kMostShown, values.size()));
   std::string text = fmt::format("{}", fmt::join(values.begin(), values.begin() + shown, ", or "));
   if (values.size() > kMostShown) text += fmt::format(", and {} others", values.size() - kMostShown);

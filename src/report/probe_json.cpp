@@ -216,7 +216,10 @@ ordered_json json_report(const ProbeReport& report) {
   out["equivalent"] = json_equivalents(report);
   if (!r.undetermined.empty()) {
     out["undetermined"] = ordered_json::object();
-    for (const Undetermined& each : r.undetermined) out["undetermined"][std::string(name(each.property))] = each.values;
+    for (const Undetermined& each : r.undetermined) {
+      out["undetermined"][std::string(name(each.property))] =
+          report.fit.space().value_texts(each.property, each.values);
+    }
   }
   if (r.counterexample) {
     out["counterexample"] =

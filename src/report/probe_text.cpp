@@ -16,7 +16,7 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
 
 std::string_view witness_of(const Source& source) {
-  return source.kind == "datapath" ? "the datapath" : "the hardware";
+  return source.kind == OracleKind::datapath ? "the datapath" : "the hardware";
 }
 
 std::string properties_text(const ProbeReport& report) {
@@ -92,7 +92,7 @@ std::string circumstances_text(const ProbeReport& report) {
   if (!report.sass.empty()) rows.push_back({"SASS", report.sass});
   add_relatives(report, rows);
   rows.push_back({"source", source_text(report.source)});
-  if (report.source.kind == "recorded") rows.push_back({"file", report.source.file});
+  if (report.source.kind == OracleKind::recorded) rows.push_back({"file", report.source.file});
   return table_text(rows);
 }
 

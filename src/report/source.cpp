@@ -19,14 +19,14 @@ std::string source_text(const Source& source) {
     }
   }
   std::string what = "the GPU ";
-  if (source.kind == "recorded") what = "recorded answers of ";
-  if (source.kind == "datapath") what = "";
+  if (source.kind == OracleKind::recorded) what = "recorded answers of ";
+  if (source.kind == OracleKind::datapath) what = "";
   const std::string device = source.device.empty() ? "an unnamed device" : source.device;
   return what + device + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", ")));
 }
 
 ordered_json json_source(const Source& source) {
-  ordered_json out = {{"kind", source.kind}, {"device", source.device}};
+  ordered_json out = {{"kind", name(source.kind)}, {"device", source.device}};
   for (const char* key : {"driver", "cuda", "date"}) {
     if (const auto found = source.provenance.find(key); found != source.provenance.end()) out[key] = found->second;
   }

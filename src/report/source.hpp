@@ -5,11 +5,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "tcnum/oracle.hpp"
+
 namespace tcnum {
 
 /// Where answers come from.
 struct Source {
-  std::string kind;  ///< "gpu", "recorded" or "datapath"
+  OracleKind kind;
   std::string device;
   std::string file;                               ///< that holds the answers or the datapath, if any
   std::map<std::string, std::string> provenance;  ///< of driver, cuda and date, those that are known

@@ -125,16 +125,16 @@ TCNUM_HOST_DEVICE inline std::uint32_t floating32(const Format32& f, Draw draw, 
 }
 
 /// What a slot says of one operand, in the form that its elements want.
-struct Slot32 {
+struct SlotFrame32 {
   Range range;
   std::uint32_t fixed_sign = 0;  ///< of frames with fixed signs
   std::uint32_t turned = 0;      ///< sign bit if it repeats another slot's with the opposite sign
   bool zero = false;
   std::int16_t source = 0;
 };
-TCNUM_HOST_DEVICE inline Slot32 slot32(const Format32& f, const Slot* slots, Purpose purpose, int k) {
+TCNUM_HOST_DEVICE inline SlotFrame32 slot_frame32(const Format32& f, const SlotFrame* slots, Purpose purpose, int k) {
   const std::int16_t source = slots[k].source;
-  const Slot& slot = slots[source];
+  const SlotFrame& slot = slots[source];
   const bool is_a = purpose == Purpose::a;
   return {is_a ? slot.a : slot.b, f.sign_if(is_a ? slot.a_negative : slot.b_negative), f.sign_if(!is_a && source != k),
           is_a ? slot.a_zero : slot.b_zero, source};
@@ -146,7 +146,8 @@ TCNUM_HOST_DEVICE inline bool has_plain_operands(const Frame& frame) {
 }
 /// operand_code(). kPlain: the frame has plain operands.
 template <bool kPlain>
-TCNUM_HOST_DEVICE std::uint32_t operand32(const Format32& f, const Frame& frame, const Slot32& slot, const Words& w) {
+TCNUM_HOST_DEVICE std::uint32_t operand32(const Format32& f, const Frame& frame, const SlotFrame32& slot,
+                                          const Words& w) {
   const std::uint32_t sign = frame.fixed_signs ? slot.fixed_sign : f.sign_if(w.negative());
   if constexpr (kPlain) {
     const std::uint32_t code = number32(f, w, slot.range, sign);

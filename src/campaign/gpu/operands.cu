@@ -135,7 +135,7 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
 /// What a block has in shared memory of the tiles that it makes.
 struct Draws {
   stream::FrameDraw frames[kMostFrames];
-  stream::Slot slots[kMostSlotsAtOnce];
+  stream::SlotFrame slots[kMostSlotsAtOnce];
   alignas(sizeof(std::uint32_t)) std::uint8_t position[kMostSlotsAtOnce] = {};
   std::uint8_t unmet[kMostSlotsAtOnce] = {};
 
@@ -185,7 +185,7 @@ constexpr int kAccumulatorPlaces = stream::kAccumulators + stream::kAccumulators
 /// Tile `t` of a frame and its slots. `accumulators` is for this tile alone. Loops are not unrolled: what they call is
 /// long, and code that does not fit the instruction caches costs more.
 __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
-                          const stream::FrameDraw& frame, const stream::Slot* slots, const SparsePlaces& places,
+                          const stream::FrameDraw& frame, const stream::SlotFrame* slots, const SparsePlaces& places,
                           std::uint64_t* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   const auto [m, n, k] = r.shape;
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
   __shared__ Draws draws;
   __shared__ std::uint64_t accumulators[kAccumulatorPlaces];
   each_tile<false>(r, tiles, frames_at_once, draws,
-                   [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots,
+                   [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::SlotFrame* slots,
                        const SparsePlaces& places) { make_tile(r, tiles, t, frame, slots, places, accumulators); });
 }
 
@@ -279,12 +279,13 @@ struct Recipe32 {
 /// Two places of each line of A, or B, that this thread has a part in.
 template <Purpose kPurpose, class Code, bool kPlain>
 __device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
-                              std::uint64_t t, const stream::Frame& shared_frame, const stream::Slot* slots) {
+                              std::uint64_t t, const stream::Frame& shared_frame, const stream::SlotFrame* slots) {
   const stream::Frame frame = shared_frame;  // in registers
   const stream::Format32& f = kPurpose == Purpose::a ? recipe.a : recipe.b;
   const std::uint64_t tile = tiles.first + t;
   const int at = 2 * static_cast<int>(threadIdx.x), k = shape.k, kk = tiles.k.rest(at);
-  const stream::Slot32 slot[2] = {stream::slot32(f, slots, kPurpose, kk), stream::slot32(f, slots, kPurpose, kk + 1)};
+  const stream::SlotFrame32 slot[2] = {stream::slot_frame32(f, slots, kPurpose, kk),
+                                       stream::slot_frame32(f, slots, kPurpose, kk + 1)};
   Code* out[2];  // of the first line, or column
   if constexpr (kPurpose == Purpose::a) {
     out[0] = static_cast<Code*>(tiles.a) + tiles.a_index(t, 0, kk);
@@ -323,7 +324,7 @@ __device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, 
 }
 template <Purpose kPurpose, class Code>
 __device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
-                              std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots) {
+                              std::uint64_t t, const stream::Frame& frame, const stream::SlotFrame* slots) {
   if (stream::has_plain_operands(frame))
     make_operands<kPurpose, Code, true>(shape, recipe, tiles, t, frame, slots);
   else
@@ -331,7 +332,7 @@ __device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, 
 }
 template <Purpose kPurpose>
 __device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
-                              std::uint64_t t, const stream::Frame& frame, const stream::Slot* slots) {
+                              std::uint64_t t, const stream::Frame& frame, const stream::SlotFrame* slots) {
   switch ((kPurpose == Purpose::a ? recipe.a : recipe.b).format.storage_bytes()) {
     case 1:
       return make_operands<kPurpose, std::uint8_t>(shape, recipe, tiles, t, frame, slots);
@@ -396,7 +397,7 @@ __device__ void make_accumulators(const stream::Recipe& r, const Recipe32& recip
 
 /// make_tile() of formats of at most 32 bits.
 __device__ void make_tile32(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles, std::uint64_t t,
-                            const stream::Frame& frame, const stream::Slot* slots, const SparsePlaces& places,
+                            const stream::Frame& frame, const stream::SlotFrame* slots, const SparsePlaces& places,
                             std::uint32_t* accumulators) {
   const int thread = static_cast<int>(threadIdx.x);
   if (tiles.group != 0) {
@@ -432,7 +433,7 @@ __global__ void __launch_bounds__(kStreamThreads, 4)
   __shared__ std::uint32_t accumulators[stream::kAccumulators + kQuad];
   each_tile<true>(
       r, tiles, frames_at_once, draws,
-      [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::Slot* slots, const SparsePlaces& places) {
+      [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::SlotFrame* slots, const SparsePlaces& places) {
         make_tile32(r, recipe, tiles, t, frame.frame, slots, places, accumulators);
       });
 }

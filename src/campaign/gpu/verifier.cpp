@@ -73,7 +73,7 @@ class GpuStreamVerifier final : public StreamVerifier {
     return outcome;
   }
 
-  std::string kind() const override { return "gpu"; }
+  OracleKind kind() const override { return OracleKind::gpu; }
   std::string device() const override { return info_.device; }
   std::map<std::string, std::string> provenance() const override {
     return {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};

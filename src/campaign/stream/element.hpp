@@ -18,8 +18,8 @@ TCNUM_HOST_DEVICE inline std::uint64_t floating(const Format& f, Draw draw, cons
   }
 }
 
-TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw& f, const Slot& slot, Purpose purpose,
-                                               const Words& w) {
+TCNUM_HOST_DEVICE inline std::uint64_t operand(const Recipe& r, const FrameDraw& f, const SlotFrame& slot,
+                                               Purpose purpose, const Words& w) {
   const bool is_a = purpose == Purpose::a;
   const Format& format = is_a ? r.a : r.b;
   const bool negative = f.frame.fixed_signs ? (is_a ? slot.a_negative : slot.b_negative) : w.negative();
@@ -39,13 +39,13 @@ TCNUM_HOST_DEVICE inline std::uint64_t opposite(const Format& f, std::uint64_t c
 }
 
 /// The element whose random words place (line, k) of an operand has.
-TCNUM_HOST_DEVICE inline std::uint32_t element_of(const Recipe& r, const Slot* slots, int line, int k) {
+TCNUM_HOST_DEVICE inline std::uint32_t element_of(const Recipe& r, const SlotFrame* slots, int line, int k) {
   return static_cast<std::uint32_t>(line * r.shape.k + slots[k].source);
 }
 
 /// The code of place (line, k), of a row of A or a column of B, given its element's words. `slots` are the tile's.
-TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, const FrameDraw& f, const Slot* slots, Purpose purpose,
-                                                    int k, const Words& w) {
+TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, const FrameDraw& f, const SlotFrame* slots,
+                                                    Purpose purpose, int k, const Words& w) {
   const int source = slots[k].source;
   std::uint64_t code = operand(r, f, slots[source], purpose, w);
   if (source != k && purpose == Purpose::b) {
@@ -58,7 +58,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, const Frame
   return code;
 }
 TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, std::uint64_t tile, const FrameDraw& f,
-                                                    const Slot* slots, Purpose purpose, int line, int k) {
+                                                    const SlotFrame* slots, Purpose purpose, int line, int k) {
   const std::uint32_t element = element_of(r, slots, line, k);
   return operand_code(r, f, slots, purpose, k, words_of(random_block(r, tile, purpose, element / 2), element));
 }
@@ -118,7 +118,7 @@ TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::ui
 
 /// The c of a frame with a cancelled slot.
 TCNUM_HOST_DEVICE inline std::uint64_t cancelling_code(const Recipe& r, std::uint64_t tile, const FrameDraw& f,
-                                                       const Slot* slots, int row, int column) {
+                                                       const SlotFrame* slots, int row, int column) {
   return opposite_product(r, operand_code(r, tile, f, slots, Purpose::a, row, f.frame.cancelled_slot),
                           operand_code(r, tile, f, slots, Purpose::b, column, f.frame.cancelled_slot));
 }

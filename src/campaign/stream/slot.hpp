@@ -5,7 +5,8 @@
 
 namespace tcnum::stream {
 
-struct Slot {
+/// What a frame says of the operands in one slot.
+struct SlotFrame {
   Range a, b;
   bool a_zero = false, b_zero = false;
   bool a_negative = false, b_negative = false;  ///< with fixed signs
@@ -13,7 +14,7 @@ struct Slot {
 };
 
 /// Exponents of a and b whose sum is that of a product, split at random.
-TCNUM_HOST_DEVICE inline void split(const Recipe& r, Sequence& random, int exponent, Slot& slot) {
+TCNUM_HOST_DEVICE inline void split(const Recipe& r, Sequence& random, int exponent, SlotFrame& slot) {
   constexpr int kAnySplit = 20;  // percent in which both need not be normal
   const int a_low = smallest_exponent(r.a), b_low = smallest_exponent(r.b);
   int low = most(r.a.min_exponent(), exponent - r.b.max_exponent());
@@ -30,7 +31,7 @@ TCNUM_HOST_DEVICE inline void split(const Recipe& r, Sequence& random, int expon
 /// A slot while it is being drawn.
 struct SlotDraw {
   Sequence random;
-  Slot slot;
+  SlotFrame slot;
   bool used;      ///< its product is not zero
   bool negative;  ///< with fixed signs
 };
@@ -86,7 +87,7 @@ TCNUM_HOST_DEVICE inline void draw_signed_zero_slot(const Recipe& r, const Frame
 }
 
 template <bool kFloating = false>
-TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const FrameDraw& f, int k) {
+TCNUM_HOST_DEVICE SlotFrame make_slot(const Recipe& r, std::uint64_t tile, const FrameDraw& f, int k) {
   constexpr int kBesideTiny = 12, kBelowHuge = 6, kAboveHuge = 1;
   constexpr int kTurnedHuge = 30;  // percent whose sign is not the usual one
   constexpr int kBothZero = 10;    // percent of zero products of signed_zeros whose a is zero
@@ -94,7 +95,7 @@ TCNUM_HOST_DEVICE Slot make_slot(const Recipe& r, std::uint64_t tile, const Fram
   SlotDraw to{
       Sequence(r, tile, kFirstSlotBlock + static_cast<std::uint32_t>(k) * kBlocksOfASlot), {}, false, frame.negative};
   Sequence& random = to.random;
-  Slot& slot = to.slot;
+  SlotFrame& slot = to.slot;
   slot.source = static_cast<std::int16_t>(k);
   slot.a = f.exponents.a;
   slot.b = f.exponents.b;

@@ -1,0 +1,12 @@
+#include "tcnum/oracle.hpp"
+
+#include <array>
+
+namespace tcnum {
+
+std::string_view name(OracleKind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"gpu", "recorded", "datapath"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace tcnum
