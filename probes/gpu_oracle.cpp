@@ -112,7 +112,7 @@ class GpuOracle final : public Oracle {
     }
   }
 
-  std::string kind() const override { return "gpu"; }
+  OracleKind kind() const override { return OracleKind::gpu; }
   std::string device() const override { return info_.device; }
   std::map<std::string, std::string> provenance() const override {
     return {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};
