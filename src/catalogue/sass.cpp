@@ -97,7 +97,7 @@ SassTable ProbeSass::table(ArchId arch, std::string nvcc) const {
     if (found == counts_.end() || found->second.empty()) continue;
     std::vector<std::string>& opcodes = table.instructions[in.name()];
     for (const auto& [opcode, count] : found->second) opcodes.push_back(opcode);
-    std::ranges::stable_partition(opcodes, is_tensor_opcode);
+    std::stable_partition(opcodes.begin(), opcodes.end(), is_tensor_opcode);
   }
   return table;
 }

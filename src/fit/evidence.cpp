@@ -104,7 +104,7 @@ std::vector<std::size_t> Evidence::wrong_answers(const Datapath& datapath) const
 }
 
 void Evidence::set_crafted(std::size_t number, std::string name, ProblemPurpose purpose) {
-  crafted_.try_emplace(number, std::move(name), purpose);
+  crafted_.try_emplace(number, Crafted{std::move(name), purpose});
 }
 
 std::string Evidence::name_of(std::size_t number) const {
