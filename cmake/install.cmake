@@ -4,10 +4,10 @@ include(CMakePackageConfigHelpers)
 
 set(TCNUM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tcnum)
 
-foreach(part emu isa probes core)
+foreach(part io emu isa probes core)
   set_target_properties(tcnum_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
-install(TARGETS tcnum_emu tcnum_isa tcnum_probes tcnum_core EXPORT tcnumTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tcnum_io tcnum_emu tcnum_isa tcnum_probes tcnum_core EXPORT tcnumTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS tcnum RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INSTALL_DIR})

@@ -1,18 +1,15 @@
 // The JSON form of a datapath (docs/datapath.md), and the rules that a description must keep.
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "io/json.hpp"
+#include "io/printable.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/error.hpp"
 
@@ -31,9 +28,8 @@ constexpr int kMaxFractionBits = 200;
 constexpr int kMaxExponent = 20000;
 /// Levels of nested nodes: a chain of kMaxK nodes, and room for some around it. Bounds the recursion.
 constexpr int kMaxNesting = 1100;
-/// Levels around the tree in a file: instructions, its entry, datapath, tree.
-constexpr int kMaxFileNesting = kMaxNesting + 8;
-constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+/// In a file there are levels around the tree: instructions, its entry, datapath.
+static_assert(JsonLimits{}.levels >= kMaxNesting + 4);
 
 constexpr std::array kSubnormalsNames = {"kept"sv, "flushed"sv};
 constexpr std::array kSubnormalExponentNames = {"minimum"sv, "normalised"sv};
@@ -55,15 +51,8 @@ std::string_view name_of(const std::array<std::string_view, N>& names, Enum valu
   throw InputError(fmt::format("{}: {}: {}", where, field, message));
 }
 
-/// The user's text for a message: quoted, on one line, not too long.
-std::string quote(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  const std::string start(text.substr(0, kLongest));
-  return Json(start + (text.size() > kLongest ? "..." : "")).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 std::string describe(const Json& json) {
-  if (json.is_string()) return quote(json.get_ref<const std::string&>());
+  if (json.is_string()) return in_quotes(json.get_ref<const std::string&>());
   if (json.is_structured()) return json.is_array() ? "an array" : "an object";
   return json.dump();
 }
@@ -292,7 +281,7 @@ void check_unit_name(std::string_view where, std::string_view name) {
   };
   if (name.empty() || name == "c" || !std::all_of(name.begin(), name.end(), fits)) {
     fail(where, "units",
-         fmt::format("{} is no name for a unit; expected letters, digits, _ and -, and not c", quote(name)));
+         fmt::format("{} is no name for a unit; expected letters, digits, _ and -, and not c", in_quotes(name)));
   }
 }
 
@@ -560,7 +549,7 @@ class Field {
     expect_object();
     for (const auto& item : json_->items()) {
       if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {
-        fail(fmt::format("unknown key {}; expected one of {}", quote(item.key()), fmt::join(keys, ", ")));
+        fail(fmt::format("unknown key {}; expected one of {}", in_quotes(item.key()), fmt::join(keys, ", ")));
       }
     }
   }
@@ -598,7 +587,7 @@ class Field {
   Enum one_of(const std::array<std::string_view, N>& names, std::string_view what = "value") const {
     const auto at = std::find(names.begin(), names.end(), text());
     if (at == names.end()) {
-      fail(fmt::format("unknown {} {}; expected one of {}", what, quote(text()), fmt::join(names, ", ")));
+      fail(fmt::format("unknown {} {}; expected one of {}", what, in_quotes(text()), fmt::join(names, ", ")));
     }
     return static_cast<Enum>(at - names.begin());
   }
@@ -606,7 +595,7 @@ class Field {
     if (const auto id = find_format(text())) return *id;
     std::vector<std::string_view> names;
     for (const Format& f : kFormats) names.push_back(f.name);
-    fail(fmt::format("unknown format {}; expected one of {}", quote(text()), fmt::join(names, ", ")));
+    fail(fmt::format("unknown format {}; expected one of {}", in_quotes(text()), fmt::join(names, ", ")));
   }
   int fraction_bits() const {
     if (json_->is_string()) {
@@ -747,7 +736,7 @@ NanRule read_nan(const Field& field) {
   const Field code = field.member("code");
   const std::string& text = code.text();
   const auto parsed = parse_code(text);
-  if (!parsed) code.fail(fmt::format("is {}; expected a hexadecimal string such as \"0x7fffffff\"", quote(text)));
+  if (!parsed) code.fail(fmt::format("is {}; expected a hexadecimal string such as \"0x7fffffff\"", in_quotes(text)));
   nan.code = *parsed;
   if (const auto order = field.find("propagate")) {
     order->expect_array();
@@ -788,7 +777,7 @@ class TreeReader {
     const auto& name = json.get_ref<const std::string&>();
     const auto at = std::find(units_.begin(), units_.end(), name);
     if (at == units_.end()) {
-      fail(fmt::format("unknown unit {}; expected one of {}", quote(name), fmt::join(units_, ", ")));
+      fail(fmt::format("unknown unit {}; expected one of {}", in_quotes(name), fmt::join(units_, ", ")));
     }
     trail_.pop_back();
     return static_cast<int>(at - units_.begin());
@@ -857,9 +846,9 @@ class TreeReader {
     const bool dots = head.ec == std::errc{} && std::string_view(head.ptr, end).starts_with("..");
     const auto tail = dots ? std::from_chars(head.ptr + 2, end, last) : head;
     if (!dots || tail.ec != std::errc{} || tail.ptr != end) {
-      fail(fmt::format("is {}; expected {}", quote(text), kTerm));
+      fail(fmt::format("is {}; expected {}", in_quotes(text), kTerm));
     }
-    if (first > last) fail(fmt::format("is {}; a range must ascend", quote(text)));
+    if (first > last) fail(fmt::format("is {}; a range must ascend", in_quotes(text)));
     for (std::int64_t index = first; index <= last; ++index) read_product(index, node);  // stops at the first outside
   }
 
@@ -873,74 +862,6 @@ class TreeReader {
   Places places_;
   std::vector<int> trail_;
 };
-
-// --- Files ----------------------------------------------------------------------------------------------------------
-
-std::string read_text(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) fail(path, "", std::strerror(errno));
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    text.append(buffer.data(), count);
-    if (text.size() > kMaxFileBytes) fail(path, "", "is larger than 64 MiB; expected a datapath in JSON");
-  }
-  if (std::ferror(file.get()) != 0) fail(path, "", std::strerror(errno));
-  return text;
-}
-
-/// Parses, and rejects what the JSON library would let pass: keys that appear twice, and nesting without limit.
-Json parse(const std::string& text, std::string_view where) {
-  struct Level {
-    std::vector<std::string> keys;  ///< of an object; an array has none
-  };
-  std::vector<Level> levels;
-  const auto path = [&] {
-    std::string result;
-    for (const Level& level : levels) {
-      if (!level.keys.empty()) result += (result.empty() ? "" : ".") + quote(level.keys.back());
-    }
-    return result;
-  };
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-      case Json::parse_event_t::array_start:
-        if (levels.size() >= static_cast<std::size_t>(kMaxFileNesting)) {
-          fail(where, "", fmt::format("is nested deeper than {} levels", kMaxFileNesting));
-        }
-        levels.emplace_back();
-        break;
-      case Json::parse_event_t::object_end:
-      case Json::parse_event_t::array_end:
-        levels.pop_back();
-        break;
-      case Json::parse_event_t::key: {
-        auto& keys = levels.back().keys;
-        const auto& key = parsed.get_ref<const std::string&>();
-        const bool twice = std::find(keys.begin(), keys.end(), key) != keys.end();
-        keys.push_back(key);
-        if (twice) fail(where, path(), "this key appears twice in one object");
-        break;
-      }
-      case Json::parse_event_t::value:
-        break;
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    std::string_view message = error.what();
-    if (const auto at = message.find("] "); at != message.npos) message.remove_prefix(at + 2);
-    std::string line(message);
-    std::replace_if(
-        line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-    fail(where, fmt::format("byte {}", error.byte), line);
-  } catch (const Json::exception& error) {  // a number too large for a double
-    fail(where, "", error.what());
-  }
-}
 
 }  // namespace
 
@@ -980,7 +901,7 @@ Datapath datapath_from_json(const Json& json, std::string_view where) {
   const Field root(json, where, "");
   root.expect_object(kKeys);
   if (const auto schema = root.find("schema"); schema && schema->text() != kSchema) {
-    schema->fail(fmt::format("is {}; expected \"{}\"", quote(schema->text()), kSchema));
+    schema->fail(fmt::format("is {}; expected \"{}\"", in_quotes(schema->text()), kSchema));
   }
   for (const std::string_view comment : {"note"sv, "source"sv}) {
     if (const auto field = root.find(comment)) field->text();
@@ -1015,7 +936,7 @@ Datapath datapath_from_json(const Json& json, std::string_view where) {
 }
 
 Datapath read_datapath(const std::string& path) {
-  const Json json = parse(read_text(path), path);
+  const Json json = read_json(path, "a datapath in JSON");
   const Field root(json, path, "");
   root.expect_object();
   if (const auto instructions = root.find("instructions")) {

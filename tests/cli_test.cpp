@@ -1,6 +1,5 @@
 // The program as a user runs it: arguments in; standard output, standard error, exit status and files out.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,99 +18,10 @@
 #include <thread>
 #include <vector>
 
+#include "cli.hpp"
+
+namespace tcnum {
 namespace {
-
-namespace fs = std::filesystem;
-using nlohmann::json;
-
-constexpr const char* kProgram = TCNUM_PROGRAM;
-constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
-const std::string kDatapath = TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json";
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Result {
-  int status = -1;  ///< −signal if one ended the program
-  std::string out, err;
-};
-
-/// A folder of its own, in which the program runs without a GPU's or an installation's records.
-class Cli : public testing::Test {
- protected:
-  Cli() {
-    std::string name = (fs::temp_directory_path() / "tcnum-cli-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    folder_ = name;
-    fs::create_directory(folder_ / "empty");
-  }
-  ~Cli() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
-  /// Starts the program; its output goes to `out` and `err` in the folder, or standard output elsewhere.
-  pid_t start(const std::vector<std::string>& arguments, const std::string& out = "out") const {
-    std::vector<std::string> words = arguments;
-    words.insert(words.begin(), kProgram);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const std::string folder = folder_.string(), records = (folder_ / "empty").string();
-    const pid_t child = fork();
-    if (child != 0) return child;
-    setenv("TCNUM_VECTORS", records.c_str(), 0);
-    if (chdir(folder.c_str()) != 0) _exit(126);
-    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
-    dup2(open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
-    execv(kProgram, argv.data());
-    _exit(127);
-  }
-  Result finish(pid_t child) const {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(folder_ / "out"),
-            contents(folder_ / "err")};
-  }
-  Result run(const std::vector<std::string>& arguments, const std::string& out = "out") const {
-    return finish(start(arguments, out));
-  }
-
-  /// The run fails with that status and one line on standard error that has all of `parts`.
-  void expect_failure(const std::vector<std::string>& arguments, int status,
-                      const std::vector<std::string>& parts) const {
-    const Result r = run(arguments);
-    SCOPED_TRACE(testing::PrintToString(arguments) + "\n" + r.err);
-    EXPECT_EQ(r.status, status);
-    EXPECT_TRUE(r.err.starts_with("tcnum: "));
-    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
-    EXPECT_TRUE(r.err.ends_with('\n'));
-    for (const std::string& part : parts) EXPECT_NE(r.err.find(part), std::string::npos) << part;
-  }
-
-  std::vector<std::string> probe_datapath(const std::vector<std::string>& more,
-                                          const std::string& datapath = kDatapath) const {
-    std::vector<std::string> arguments = {
-        "probe", "--arch", "sm_90", "--instr", kInstruction, "--from", "datapath:" + datapath};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
-  }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-  }
-
-  /// The documented datapath with one field replaced.
-  void write_datapath(const std::string& name, const std::string& pointer, const json& value) const {
-    json datapath = json::parse(contents(kDatapath));
-    datapath[json::json_pointer(pointer)] = value;
-    write(name, datapath.dump());
-  }
-
-  fs::path folder_;
-};
 
 TEST_F(Cli, HelpAndVersion) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
@@ -414,16 +324,16 @@ TEST_F(Cli, ProbesAllOfAnArchitecture) {
   expect_failure({"probe", "--arch", "gfx942"}, 3, {"gfx942"});
 }
 
-TEST_F(Cli, FullDiskIsStatus2) {
+TEST_F(Cli, FullDiskIsStatus3) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"list"}, {"--help"}, {"--version"}, probe_datapath({})}) {
     const Result r = run(arguments, "/dev/full");
-    EXPECT_EQ(r.status, 2);
+    EXPECT_EQ(r.status, 3);
     EXPECT_NE(r.err.find("standard output"), std::string::npos) << r.err;
     EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
   }
-  expect_failure({"list", "--json", "/dev/full"}, 2, {"/dev/full"});
+  expect_failure({"list", "--json", "/dev/full"}, 3, {"/dev/full"});
   expect_failure({"list", "--json", "no/such/folder/l.json"}, 2, {"no/such/folder/l.json"});
   expect_failure(probe_datapath({"--record", "no/such/folder/r.safetensors"}), 2, {"no/such/folder/r.safetensors"});
 }
@@ -494,8 +404,7 @@ TEST_F(Cli, TellsWhoEvaluatesADatapath) {
   EXPECT_EQ(of.at("CPU exact").at("nodes"), 0);
   EXPECT_EQ(of.at("CPU fma chain").at("why_not"), "its operands are not fp64");
 
-  const Result chain =
-      run({"list", "--evaluators", "--arch", "sm_90", "--instr", "mma.m8n8k4.f64.f64.f64.f64"});
+  const Result chain = run({"list", "--evaluators", "--arch", "sm_90", "--instr", "mma.m8n8k4.f64.f64.f64.f64"});
   EXPECT_EQ(chain.status, 0) << chain.err;
   EXPECT_NE(chain.out.find("4 of 4 nodes"), std::string::npos) << chain.out;
   EXPECT_NE(chain.out.find("too many bits"), std::string::npos) << chain.out;
@@ -732,3 +641,4 @@ TEST_F(Cli, BenchReportsRecords) {
 }
 
 }  // namespace
+}  // namespace tcnum

@@ -357,7 +357,8 @@ TEST(DatapathJson, BadFieldsAreNamed) {
       {"ampere-s8", "/units/sum/result", R"([{"fraction_bits": 30, "max_exponent": 30}])",
        "units.sum.result[0].overflow: the integer result s32 has no infinity; expected max_finite or wrap"},
       {"ampere-s8", "/units/sum/result", "[]", "units.sum.result: is empty; the unit at the root must round"},
-      {"ampere-s8", "/units/sum/result/0/format", "\"u8\"", "units.sum.result[0].format: u8 is no format to round a sum to"},
+      {"ampere-s8", "/units/sum/result/0/format", "\"u8\"",
+       "units.sum.result[0].format: u8 is no format to round a sum to"},
       {"ampere-s8", "/units/sum/result",
        R"([{"fraction_bits": 31, "min_exponent": 31, "max_exponent": 31, "twos_complement": true, "overflow": "wrap"}])",
        "units.sum.result[0].max_exponent: is 31; the result format s32 holds at most 30"},
@@ -368,7 +369,8 @@ TEST(DatapathJson, BadFieldsAreNamed) {
        "units.sum.result[0].max_exponent: is absent; twos_complement needs one"},
       {"ampere-s8", "/result", "\"u8\"", "result: u8 has no infinity; a result needs one, or a signed integer format"},
       {"ampere-s8", "/product/operation", "\"xor\"", "product.operation: xor is an operation on single bits"},
-      {"ampere-s8", "/product/operation", "\"or\"", "product.operation: unknown value \"or\"; expected one of multiply, xor"},
+      {"ampere-s8", "/product/operation", "\"or\"",
+       "product.operation: unknown value \"or\"; expected one of multiply, xor"},
       {"ampere-fp16", "/units/fused/result/0/format", "\"s32\"",
        "units.fused.result[0].twos_complement: is true; the result fp32 is no integer"},
       {"ampere-fp16", "/units/fused/result",
@@ -406,13 +408,14 @@ TEST(DatapathJson, EndlessNestingIsRefused) {
 }
 
 TEST(DatapathJson, BadFilesAreNamed) {
-  EXPECT_EQ(error_of([] { read_datapath("/no/such/file.json"); }), "/no/such/file.json: No such file or directory");
-  EXPECT_EQ(error_of([] { read_datapath("/"); }), "/: Is a directory");
+  EXPECT_EQ(error_of([] { read_datapath("/no/such/file.json"); }),
+            "/no/such/file.json: cannot be read: No such file or directory");
+  EXPECT_EQ(error_of([] { read_datapath("/"); }), "/: cannot be read: Is a directory");
   EXPECT_TRUE(file_error("").starts_with("byte 1: parse error at line 1, column 1: "));
   EXPECT_TRUE(file_error("{\n \"k\": 4,\n}").starts_with("byte 12: parse error at line 3, column 1: "));
   EXPECT_TRUE(file_error("{} {}").starts_with("byte 4: "));
   EXPECT_TRUE(file_error("{\"k\": \"\xff\"}").starts_with("byte 8: "));
-  EXPECT_NE(file_error("{\"k\": 1e999}"), "");
+  EXPECT_TRUE(file_error("{\"k\": 1e999}").starts_with("byte 11: number overflow"));
   EXPECT_EQ(file_error("[]"), "is an array; expected an object");
   EXPECT_EQ(file_error("{\"k\": 4, \"k\": 5}"), "\"k\": this key appears twice in one object");
   EXPECT_EQ(file_error("{\"units\": {\"u\": {\"scaled\": true, \"scaled\": false}}}"),

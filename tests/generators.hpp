@@ -195,11 +195,20 @@ inline Datapath random_single_precision_datapath() {
   if (n.result == fp16) n.units[1].result = {single, round_to(format(fp16), Rounding::nearest_even)};
   for (Unit& unit : n.units) unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::positive);
   switch (*rc::gen::inRange(0, 16)) {
-    case 0: n.units[1].result.step[0].rounding = Rounding::toward_zero; break;
-    case 1: n.units[0].underflow_sign = UnderflowSign::positive; break;
-    case 2: n.a.subnormals = Subnormals::flushed; break;
-    case 3: n.nan.propagate = true; break;
-    default: break;
+    case 0:
+      n.units[1].result.step[0].rounding = Rounding::toward_zero;
+      break;
+    case 1:
+      n.units[0].underflow_sign = UnderflowSign::positive;
+      break;
+    case 2:
+      n.a.subnormals = Subnormals::flushed;
+      break;
+    case 3:
+      n.nan.propagate = true;
+      break;
+    default:
+      break;
   }
   d.unit_names = {"sum", "last"};
   d.tree.k = *rc::gen::element(1, 2, 4, 8);

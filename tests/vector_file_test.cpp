@@ -648,22 +648,22 @@ TEST_F(VectorFile, RefusesBadContainers) {
       {"header past the end", little_endian(text.size() + 1) + text, {"header length", "at most"}},
       {"absurd length", little_endian(~std::uint64_t{0}) + text, {"header length", "18446744073709551615"}},
       {"long header", good.with_header(text + std::string(1 << 20, ' ')), {"header length", "1048576"}},
-      {"no header", good.with_header(""), {"header: ", "JSON object"}},
-      {"not JSON", good.with_header("{hello}"), {"header: not JSON at byte 2"}},
+      {"no header", good.with_header(""), {"header: byte 1: parse error"}},
+      {"not JSON", good.with_header("{hello}"), {"header: byte 2: parse error"}},
       {"an array", good.with_header("[]"), {"header: ", "JSON object"}},
-      {"text after the object", good.with_header(text + "x"), {"header: not JSON"}},
+      {"text after the object", good.with_header(text + "x"), {"header: byte"}},
       {"zero after the object", good.with_header(text + std::string(8, '\0')), {"header: byte", "is zero"}},
       {"byte order mark", good.with_header("\xef\xbb\xbf" + text), {"header: "}},
-      {"not UTF-8", good.with_header("{\"\xff\":1," + rest), {"header: not JSON at byte"}},
+      {"not UTF-8", good.with_header("{\"\xff\":1," + rest), {"header: byte 3: parse error"}},
       {"huge number", good.with_header("{\"x\":1e999," + rest), {"header: ", "number"}},
-      {"nested deeply", good.with_header(deep), {"header: nested more than 3"}},
-      {"tensor twice", good.with_header("{\"A\":{}," + rest), {R"(header: the key "A" occurs twice)"}},
+      {"nested deeply", good.with_header(deep), {"header: is nested deeper than 3"}},
+      {"tensor twice", good.with_header("{\"A\":{}," + rest), {R"(header: "A": this key appears twice)"}},
       {"dtype twice",
        good.with_header(R"({"A":{"dtype":"F16","dtype":"F16"}})"),
-       {R"(header: the key "dtype" occurs twice)"}},
+       {R"(header: "A"."dtype": this key appears twice)"}},
       {"metadata twice",
        good.with_header(R"({"__metadata__":{"arch":"a","arch":"a"}})"),
-       {R"(header: the key "arch" occurs twice)"}},
+       {R"(header: "__metadata__"."arch": this key appears twice)"}},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
@@ -743,6 +743,8 @@ std::string write_refusal(const std::string& path, const Vectors& vectors) {
     write_vectors(path, vectors);
     return "";
   } catch (const InputError& error) {
+    return error.what();
+  } catch (const UnavailableError& error) {
     return error.what();
   }
 }

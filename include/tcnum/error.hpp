@@ -2,17 +2,20 @@
 #pragma once
 
 #include <stdexcept>
+#include <string_view>
 
 namespace tcnum {
 
-/// The user's input is wrong. what() is one line that names the file, the field and what would be right.
+/// The user's input is wrong. what() is one line that names the file, the field and what would be right. It is
+/// printable, and short whatever the input holds.
 struct InputError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit InputError(std::string_view message);
 };
 
-/// This machine lacks what was asked for: no GPU, a GPU of another architecture, no recorded answers.
+/// This machine lacks what was asked for: no GPU, a GPU of another architecture, no recorded answers, a full disk.
+/// what() is one line too.
 struct UnavailableError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit UnavailableError(std::string_view message);
 };
 
 }  // namespace tcnum

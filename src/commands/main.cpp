@@ -3,29 +3,29 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <string>
+#include <string_view>
 
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "io/printable.hpp"
 #include "output.hpp"
 #include "tcnum/error.hpp"
 
 namespace {
 
 /// One line on standard error, whatever the message holds.
-int fail(tcnum::ExitStatus status, std::string message) {
-  for (char& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  while (message.ends_with(' ')) message.pop_back();
-  static_cast<void>(std::fprintf(stderr, "tcnum: %s\n", message.c_str()));
+int fail(tcnum::ExitStatus status, std::string_view message) {
+  constexpr std::size_t kMostBytes = 4000;
+  static_cast<void>(std::fprintf(stderr, "tcnum: %s\n", tcnum::shortened(message, kMostBytes).c_str()));
   return status;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a closed pipe shows as an error of write
+  // A closed pipe and a file that may not grow show as errors of write, which leave nothing half written.
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   try {
     const int status = tcnum::parse_command_line(argc, argv)();
     tcnum::finish_stdout();

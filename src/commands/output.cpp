@@ -1,16 +1,18 @@
 #include "output.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
 
-#include "tcnum/error.hpp"
+#include "io/failures.hpp"
+#include "io/printable.hpp"
+#include "io/replacement_file.hpp"
 
 namespace tcnum {
 
@@ -20,19 +22,16 @@ namespace {
 
 [[noreturn]] void fail_writing(std::string_view what, int error) {
   if (error == EPIPE) throw OutputClosed{};
-  throw InputError(fmt::format("{}: cannot be written: {}", what, std::generic_category().message(error)));
+  fail_system(what, "cannot be written", error);
 }
 
-/// 0, or errno.
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(descriptor, text.data(), text.size());
-    if (n >= 0)
-      text.remove_prefix(static_cast<std::size_t>(n));
-    else if (errno != EINTR)
-      return errno;
-  }
-  return 0;
+/// What cannot be replaced, a pipe or a device, takes the text as it comes.
+void write_directly(const std::string& path, std::string_view text) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_writing(path, errno);
+  int error = write_all(descriptor, std::as_bytes(std::span(text)));
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  if (error != 0) fail_writing(path, error);
 }
 
 }  // namespace
@@ -42,8 +41,9 @@ void finish_stdout() {
 }
 
 void say(std::string_view text) {
+  const std::string lines = printable_lines(text);
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_writing("standard output", errno);
+  if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size()) fail_writing("standard output", errno);
   finish_stdout();
 }
 
@@ -51,26 +51,16 @@ void write_text(const std::string& path, std::string_view text) {
   if (path == "-") return say(text);
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  const bool direct = fs::exists(status) && !fs::is_regular_file(status);
-  const fs::path target = fs::is_regular_file(status) ? fs::canonical(path, ignored) : fs::path(path);
-  const fs::path temporary = target.parent_path() / fmt::format(".tcnum-{}.tmp", getpid());
-  const std::string written = direct ? path : temporary.string();
-
-  const int descriptor =
-      open(written.c_str(), direct ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail_writing(path, errno);
-  int error = write_all(descriptor, text);
-  if (error == 0 && !direct && fsync(descriptor) != 0) error = errno;
-  if (close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && !direct && std::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  if (!direct) unlink(temporary.c_str());
-  fail_writing(path, error);
+  const bool replaceable = !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status);
+  if (!replaceable) return write_directly(path, text);
+  ReplacementFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
-  // Names of files may hold anything.
-  write_text(path, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  // Names of files may hold anything, and the library leaves some control characters as they are.
+  write_text(path, printable_lines(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
 }
 
 void require_writable(const std::string& path) {

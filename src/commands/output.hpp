@@ -10,12 +10,13 @@ namespace tcnum {
 /// Whoever read standard output is gone. Nobody is left to be told, so this is no error.
 struct OutputClosed {};
 
-/// Writes to standard output at once. Throws OutputClosed, or InputError if it cannot be written.
+/// Writes lines to standard output at once, printable() whatever they hold. Throws OutputClosed, or as fail_system()
+/// does.
 void say(std::string_view text);
 void finish_stdout();
 
 /// Writes a file that holds all of the text or what it held before; "-" is standard output. What is no regular file
-/// (a pipe, a device) is written directly. Throws InputError if it cannot be written.
+/// (a pipe, a device) is written directly. Throws as say() does.
 void write_text(const std::string& path, std::string_view text);
 void write_json(const std::string& path, const nlohmann::ordered_json& json);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emu/parallel.hpp"
+#include "io/printable.hpp"
 #include "output.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
@@ -117,9 +118,9 @@ int verify_files(const VerifyOptions& options) {
     mismatches += comparison.mismatches;
 
     if (options.json != "-") {
-      say(fmt::format("{}: {}\n", file, comparison.result_text()));
+      say(fmt::format("{}: {}\n", printable(file), comparison.result_text()));
       say(table_text({{"instruction", fmt::format("{} on {}", instruction->name(), vectors.arch)},
-                      {"device", vectors.device.empty() ? "not named" : vectors.device},
+                      {"device", vectors.device.empty() ? "not named" : shown(vectors.device)},
                       {"datapath", datapath_text(datapath)}}) +
           comparison.examples_text(*instruction));
     }

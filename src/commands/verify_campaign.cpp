@@ -11,6 +11,7 @@
 
 #include "emu/parallel.hpp"
 #include "interrupt.hpp"
+#include "io/printable.hpp"
 #include "output.hpp"
 #include "src/campaign/record.hpp"
 #include "src/campaign/verifier.hpp"
@@ -131,7 +132,8 @@ std::string records_text(const std::vector<CampaignRecord>& records) {
   std::uint64_t remembered = 0;
   for (const CampaignRecord& r : records) {
     instructions.insert(r.instruction);
-    dates[fmt::format("{} (driver {}, CUDA {}, ", r.device, r.driver, r.cuda)].insert(r.date);
+    dates[fmt::format("{} (driver {}, CUDA {}, ", shown(r.device), shown(r.driver), shown(r.cuda))].insert(
+        shown(r.date));
     remembered += r.count;
   }
   std::vector<std::string> sources;
@@ -168,7 +170,7 @@ int verify_campaign(const VerifyOptions& options) {
                                  options.all ? "" : "; right would be --all where all chunks are large"));
   }
   if (options.json != "-") {
-    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", options.campaign,
+    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", printable(options.campaign),
                     plural_text(found.chunks, "chunk"), count_text(static_cast<double>(found.problems)),
                     count_text(static_cast<double>(found.wrong)), found.wrong == 1 ? "disagrees" : "disagree",
                     interrupted ? " (interrupted)" : "", found.disagreements_text) +

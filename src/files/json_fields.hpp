@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <string_view>
 
+#include "io/json.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/format.hpp"
 
@@ -65,11 +63,7 @@ class JsonFields {
 
 /// Reads a JSON file of that schema; throws InputError.
 inline nlohmann::ordered_json read_json_file(const std::string& path, std::string_view schema) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()) || file.bad()) throw InputError(fmt::format("{}: cannot be read", path));
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw InputError(fmt::format("{}: is no JSON", path));
+  nlohmann::ordered_json json = read_json(path, fmt::format("JSON of the schema {}", schema));
   if (JsonFields(json, path).text("schema") != schema) {
     throw InputError(fmt::format("{}: schema: right would be \"{}\"", path, schema));
   }

@@ -4,34 +4,27 @@
 //
 // A file is a stranger's: the header is checked in full, against the instruction and against the size of the file,
 // before anything is allocated for the data.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "io/input_file.hpp"
+#include "io/json.hpp"
+#include "io/printable.hpp"
+#include "io/replacement_file.hpp"
 #include "isa/sparsity.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
@@ -41,7 +34,6 @@
 namespace tcnum {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "vector files and Codes are little-endian");
@@ -51,7 +43,7 @@ constexpr std::size_t kLengthBytes = 8;
 /// Far above any real header (a few tensors and notes), far below what could hurt.
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 /// The header's object holds the tensors' objects, and these hold arrays.
-constexpr int kMaxHeaderDepth = 3;
+constexpr std::size_t kMaxHeaderDepth = 3;
 /// Data starts at a multiple of this, so that a reader may map the file and use it in place.
 constexpr std::size_t kDataAlignment = 8;
 
@@ -134,21 +126,10 @@ struct Subject {
   [[noreturn]] void fail(std::string_view field, fmt::format_string<Args...> problem, Args&&... args) const {
     throw InputError(fmt::format("{}: {}: {}", path, field, fmt::format(problem, std::forward<Args>(args)...)));
   }
-  [[noreturn]] void fail_system(std::string_view attempt, int error) const {
-    fail(attempt, "{}", std::generic_category().message(error));
-  }
 };
 
-/// Text from a file as a message may show it: short, on one line, in ASCII.
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  const bool cut = text.size() > kLongest;
-  const std::string shown(text.substr(0, kLongest));
-  return json(shown).dump(-1, ' ', true, json::error_handler_t::replace) + (cut ? "..." : "");
-}
-
-/// Any JSON value, likewise.
-std::string shown(const json& value) {
+/// A value of the header as a message may show it.
+std::string shown_value(const ordered_json& value) {
   if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
   if (value.is_structured()) return value.is_array() ? "an array" : "an object";
   return value.dump();
@@ -170,118 +151,39 @@ std::string axes_text(const std::array<Axis, kRank>& axes) {
 
 // --- Reading: the container -------------------------------------------------------------------------------------
 
-/// A regular file, open for reading.
-class InputFile {
- public:
-  explicit InputFile(const std::string& path) : subject_{path} {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) {
-      subject_.fail_system("cannot be read", error ? error.value() : ENOENT);
-    }
-    // Asked before opening: opening a pipe would wait for its writer.
-    if (std::filesystem::is_directory(status)) subject_.fail_system("cannot be read", EISDIR);
-    if (!std::filesystem::is_regular_file(status)) {
-      subject_.fail("cannot be read", "not a regular file; right would be a vector file");
-    }
-    file_.reset(std::fopen(path.c_str(), "rb"));
-    if (!file_) subject_.fail_system("cannot be read", errno);
-    struct stat info = {};
-    if (fstat(fileno(file_.get()), &info) != 0) subject_.fail_system("cannot be read", errno);
-    size_ = static_cast<std::uint64_t>(info.st_size);
-  }
-
-  const Subject& subject() const { return subject_; }
-  std::uint64_t size() const { return size_; }
-
-  /// Fills `bytes` from that offset on.
-  void read(std::uint64_t offset, std::span<std::byte> bytes) const {
-    if (bytes.empty()) return;
-    if (fseeko(file_.get(), static_cast<off_t>(offset), SEEK_SET) != 0) subject_.fail_system("cannot be read", errno);
-    if (std::fread(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size()) return;
-    if (std::ferror(file_.get()) != 0) subject_.fail_system("cannot be read", errno);
-    subject_.fail("cannot be read", "the file became shorter while it was read");
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  Subject subject_;
-  std::unique_ptr<std::FILE, Close> file_;
-  std::uint64_t size_ = 0;
-};
-
 std::uint64_t read_header_length(const InputFile& file) {
+  const Subject subject{file.path()};
   constexpr std::string_view kField = "header length";
   if (file.size() < kLengthBytes) {
-    file.subject().fail(kField,
-                        "the file has {} bytes; right would be a safetensors file, which starts "
-                        "with the 8-byte length of its header",
-                        file.size());
+    subject.fail(kField,
+                 "the file has {} bytes; right would be a safetensors file, which starts "
+                 "with the 8-byte length of its header",
+                 file.size());
   }
   std::array<std::byte, kLengthBytes> bytes;
   file.read(0, bytes);
   const auto length = std::bit_cast<std::uint64_t>(bytes);
   const std::uint64_t most = std::min(file.size() - kLengthBytes, kMaxHeaderBytes);
   if (length > most) {
-    file.subject().fail(kField, "{} bytes; right would be at most {} ({})", length, most,
-                        most == kMaxHeaderBytes ? "the longest header that tcnum reads" : "what follows in the file");
+    subject.fail(kField, "{} bytes; right would be at most {} ({})", length, most,
+                 most == kMaxHeaderBytes ? "the longest header that tcnum reads" : "what follows in the file");
   }
   return length;
 }
 
-/// Refuses what the JSON parser would let pass: deep nesting, and a key twice in one object.
-class HeaderGuard {
- public:
-  explicit HeaderGuard(const Subject& subject) : subject_(subject) {}
-
-  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
-    using Event = json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth >= kMaxHeaderDepth) {
-      subject_.fail("header", "nested more than {} deep", kMaxHeaderDepth);
-    }
-    if (event == Event::object_start) keys_[static_cast<std::size_t>(depth)].clear();
-    if (event == Event::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      // The parser counts a key as inside its object, one deeper than the object's own start.
-      if (!keys_[static_cast<std::size_t>(depth - 1)].insert(key).second) {
-        subject_.fail("header", "the key {} occurs twice in one object", in_quotes(key));
-      }
-    }
-    return true;
-  }
-
- private:
-  const Subject& subject_;
-  std::array<std::set<std::string>, kMaxHeaderDepth> keys_;  ///< of the object that is open at each depth
-};
-
-json parse_header(const Subject& subject, const std::string& text) {
-  constexpr std::string_view kRight = "right would be a JSON object in UTF-8";
-  // The parser takes a zero byte for the end of its input and skips a byte order mark.
-  if (!text.starts_with('{')) subject.fail("header", "does not start with '{{'; {}", kRight);
-  if (const std::size_t at = text.find('\0'); at != std::string::npos) {
-    subject.fail("header", "byte {} is zero; {}", at, kRight);
-  }
-  HeaderGuard guard(subject);
-  try {
-    return json::parse(
-        text, [&guard](int depth, json::parse_event_t event, json& parsed) { return guard(depth, event, parsed); });
-  } catch (const json::parse_error& error) {
-    subject.fail("header", "not JSON at byte {}; {}", error.byte, kRight);
-  } catch (const json::exception&) {
-    subject.fail("header", "holds a number that is out of range; {}", kRight);
-  }
+ordered_json parse_header(const Subject& subject, std::string_view text) {
+  ordered_json header = parse_json(text, subject.path + ": header", {.levels = kMaxHeaderDepth});
+  if (!header.is_object()) subject.fail("header", "{}; right would be a JSON object", shown_value(header));
+  return header;
 }
 
 struct Header {
-  json tensors;  ///< an object: all keys but __metadata__
+  ordered_json tensors;  ///< an object: all keys but __metadata__
   Metadata metadata;
   std::uint64_t data_offset = 0, data_size = 0;  ///< of the byte buffer, in the file
 };
 
-Metadata take_metadata(const Subject& subject, json& header) {
+Metadata take_metadata(const Subject& subject, ordered_json& header) {
   const auto found = header.find(kMetadata);
   if (found == header.end()) {
     subject.fail(kMetadata, "missing; right would be an object of strings with the keys instruction and arch");
@@ -290,7 +192,7 @@ Metadata take_metadata(const Subject& subject, json& header) {
   Metadata metadata;
   for (const auto& [key, value] : found->items()) {
     if (!value.is_string()) {
-      subject.fail(metadata_field(in_quotes(key)), "{}; right would be a string", shown(value));
+      subject.fail(metadata_field(in_quotes(key)), "{}; right would be a string", shown_value(value));
     }
     metadata.emplace(key, value.get<std::string>());
   }
@@ -299,12 +201,13 @@ Metadata take_metadata(const Subject& subject, json& header) {
 }
 
 Header read_header(const InputFile& file) {
+  const Subject subject{file.path()};
   const std::uint64_t length = read_header_length(file);
   std::string text(length, '\0');
   file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   Header header;
-  header.tensors = parse_header(file.subject(), text);
-  header.metadata = take_metadata(file.subject(), header.tensors);
+  header.tensors = parse_header(subject, text);
+  header.metadata = take_metadata(subject, header.tensors);
   header.data_offset = kLengthBytes + length;
   header.data_size = file.size() - header.data_offset;
   return header;
@@ -378,10 +281,10 @@ struct Declared {
 
 /// A member of a tensor's object, as that many non-negative integers.
 template <std::size_t Count>
-std::array<std::uint64_t, Count> unsigned_array(const Subject& subject, std::string_view name, const json& tensor,
-                                                const char* key) {
-  const json& value = tensor.at(key);
-  const auto is_unsigned = [](const json& each) { return each.is_number_unsigned(); };
+std::array<std::uint64_t, Count> unsigned_array(const Subject& subject, std::string_view name,
+                                                const ordered_json& tensor, const char* key) {
+  const ordered_json& value = tensor.at(key);
+  const auto is_unsigned = [](const ordered_json& each) { return each.is_number_unsigned(); };
   if (!value.is_array() || value.size() != Count || !std::all_of(value.begin(), value.end(), is_unsigned)) {
     subject.fail(tensor_field(name, key), "right would be an array of {} non-negative integers", Count);
   }
@@ -389,7 +292,7 @@ std::array<std::uint64_t, Count> unsigned_array(const Subject& subject, std::str
 }
 
 /// The keys are those of safetensors, no fewer and no more.
-void check_keys(const Subject& subject, std::string_view name, const json& tensor) {
+void check_keys(const Subject& subject, std::string_view name, const ordered_json& tensor) {
   constexpr std::array<const char*, 3> kKeys = {"dtype", "shape", "data_offsets"};
   if (!tensor.is_object()) {
     subject.fail(tensor_field(name), "not an object; right would be one with dtype, shape and data_offsets");
@@ -429,11 +332,12 @@ void check_names(const Subject& subject, const Header& header, std::span<const T
   }
 }
 
-void check_dtype(const Subject& subject, const TensorRule& rule, const json& tensor, const Instruction& instruction) {
+void check_dtype(const Subject& subject, const TensorRule& rule, const ordered_json& tensor,
+                 const Instruction& instruction) {
   const Format& wanted = format(rule.format_id(instruction));
-  const json& dtype = tensor.at("dtype");
+  const ordered_json& dtype = tensor.at("dtype");
   if (dtype.is_string() && dtype.get_ref<const std::string&>() == wanted.safetensors) return;
-  subject.fail(tensor_field(rule.name, "dtype"), "{}; right would be \"{}\" ({} of {})", shown(dtype),
+  subject.fail(tensor_field(rule.name, "dtype"), "{}; right would be \"{}\" ({} of {})", shown_value(dtype),
                wanted.safetensors, rule.operand == nullptr ? "positions" : wanted.name, instruction.name());
 }
 
@@ -461,7 +365,7 @@ Extents read_extents(const Subject& subject, const Header& header, const Instruc
   return extents_of(a[0], a[1], static_cast<std::uint64_t>(instruction.k), b[2]);
 }
 
-void check_shape(const Subject& subject, const TensorRule& rule, const json& tensor, const Extents& extents,
+void check_shape(const Subject& subject, const TensorRule& rule, const ordered_json& tensor, const Extents& extents,
                  const Instruction& instruction) {
   const Shape shape = unsigned_array<kRank>(subject, rule.name, tensor, "shape");
   const Shape wanted = shape_of(rule, extents);
@@ -479,7 +383,7 @@ std::optional<std::uint64_t> byte_size(const Shape& shape, int bytes_each) {
   return bytes;
 }
 
-Declared check_offsets(const Subject& subject, const TensorRule& rule, const json& tensor, const Header& header,
+Declared check_offsets(const Subject& subject, const TensorRule& rule, const ordered_json& tensor, const Header& header,
                        const Shape& shape, FormatId id) {
   const auto [begin, end] = unsigned_array<2>(subject, rule.name, tensor, "data_offsets");
   const std::optional<std::uint64_t> size = byte_size(shape, format(id).storage_bytes());
@@ -582,7 +486,7 @@ void check_positions(const Subject& subject, const Tiles& tiles, const Instructi
 }
 
 Tiles read_tiles(const InputFile& file, const Header& header, const Instruction& instruction, bool results_required) {
-  const Subject& subject = file.subject();
+  const Subject subject{file.path()};
   check_names(subject, header, tensors_of(instruction), results_required);
   for (const auto& [name, tensor] : header.tensors.items()) check_keys(subject, name, tensor);
   const Extents extents = read_extents(subject, header, instruction);
@@ -599,70 +503,6 @@ Tiles read_tiles(const InputFile& file, const Header& header, const Instruction&
 }
 
 // --- Writing ----------------------------------------------------------------------------------------------------
-
-/// A file beside the target that becomes the target at commit(), or vanishes.
-class ReplacementFile {
- public:
-  explicit ReplacementFile(const std::string& path) : subject_{path}, target_(resolve(path)) {
-    // Unique among the processes and threads of this machine; EEXIST is another machine's, or a crashed process's.
-    static std::atomic<unsigned> serial = 0;
-    int descriptor = -1;
-    do {
-      temporary_ = target_.parent_path() / fmt::format(".tcnum-{}-{}.tmp", getpid(), serial++);
-      descriptor = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor < 0 && errno == EEXIST);
-    if (descriptor < 0) subject_.fail_system("cannot be written", errno);
-    file_ = fdopen(descriptor, "wb");
-    if (file_ == nullptr) {
-      const int error = errno;
-      close(descriptor);
-      unlink(temporary_.c_str());
-      subject_.fail_system("cannot be written", error);
-    }
-  }
-  ReplacementFile(const ReplacementFile&) = delete;
-  ReplacementFile& operator=(const ReplacementFile&) = delete;
-  ~ReplacementFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!committed_) unlink(temporary_.c_str());
-  }
-
-  void write(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;
-    require(std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size());
-  }
-
-  void commit() {
-    require(std::fflush(file_) == 0);
-    // Before the rename, so that a power cut cannot leave the new name with no data.
-    require(fsync(fileno(file_)) == 0);
-    require(std::fclose(std::exchange(file_, nullptr)) == 0);
-    require(std::rename(temporary_.c_str(), target_.c_str()) == 0);
-    committed_ = true;
-  }
-
- private:
-  /// Follows symbolic links, and refuses what must not be replaced by a file: /dev/null, a directory.
-  std::filesystem::path resolve(const std::string& path) const {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) return path;
-    if (std::filesystem::is_directory(status)) subject_.fail_system("cannot be written", EISDIR);
-    if (!std::filesystem::is_regular_file(status)) {
-      subject_.fail("cannot be written", "not a regular file; right would be a file that may be replaced");
-    }
-    const auto resolved = std::filesystem::canonical(path, error);
-    return error ? std::filesystem::path(path) : resolved;
-  }
-  void require(bool done) const {
-    if (!done) subject_.fail_system("cannot be written", errno);
-  }
-
-  Subject subject_;
-  std::filesystem::path target_, temporary_;
-  std::FILE* file_ = nullptr;
-  bool committed_ = false;
-};
 
 /// All of __metadata__: the fields and the keys that were kept.
 Metadata metadata_of(const Vectors& vectors) {
@@ -691,9 +531,9 @@ void check_tiles(const Tiles& tiles, const Instruction& instruction, const Exten
 
 bool is_utf8(const std::string& text) {
   try {
-    static_cast<void>(json(text).dump());
+    static_cast<void>(ordered_json(text).dump());
     return true;
-  } catch (const json::type_error&) {
+  } catch (const ordered_json::type_error&) {
     return false;
   }
 }
@@ -734,9 +574,9 @@ void write_codes(ReplacementFile& file, const Format& f, const Codes& codes) {
 }  // namespace
 
 Vectors read_vectors(const std::string& path, bool results_required) {
-  const InputFile file(path);
+  const InputFile file(path, "a vector file");
   const Header header = read_header(file);
-  const Identity identity = identify(file.subject(), header.metadata);
+  const Identity identity = identify({file.path()}, header.metadata);
   Vectors vectors;
   vectors.tiles = read_tiles(file, header, *identity.instruction, results_required);
   vectors.metadata = header.metadata;
@@ -761,7 +601,7 @@ void write_vectors(const std::string& path, const Vectors& vectors) {
   const std::uint64_t length = header.size();
   ReplacementFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(std::as_bytes(std::span(header)));
+  file.write(header);
   for (const TensorRule& rule : tensors_of(instruction)) {
     write_codes(file, format(rule.format_id(instruction)), tiles.*rule.codes);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/printable.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -43,7 +45,7 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string
   std::vector<std::size_t> widths(rows.front().size(), 0);
   std::size_t before = kIndent;
   for (std::size_t c = 0; c + 1 < widths.size(); ++c) {
-    for (const auto& row : rows) widths[c] = std::max(widths[c], width_of(row[c]));
+    for (const auto& row : rows) widths[c] = std::max(widths[c], width_of(printable(row[c])));
     widths[c] = std::min(widths[c], wide);
     before += widths[c] + kGap;
   }
@@ -55,7 +57,7 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string
 
 std::string wrapped(std::string_view text, std::size_t indent) {
   std::string out;
-  for (const std::string& line : lines_of(text, kReportWidth - indent)) {
+  for (const std::string& line : lines_of(printable(text), kReportWidth - indent)) {
     out += std::string(indent, ' ') + line + "\n";
   }
   return out;
@@ -69,7 +71,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, std::s
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 0;
     for (std::size_t c = 0; c < columns; ++c) {
-      cells.push_back(lines_of(row[c], widths[c]));
+      cells.push_back(lines_of(printable(row[c]), widths[c]));
       height = std::max(height, cells.back().size());
     }
     for (std::size_t i = 0; i < height; ++i) {

@@ -1,4 +1,4 @@
-// Text in lines and columns.
+// Text in lines and columns, printable() whatever it holds.
 #pragma once
 
 #include <string>

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "io/printable.hpp"
+
 namespace tcnum {
 
 using nlohmann::ordered_json;
@@ -15,13 +17,13 @@ std::string source_text(const Source& source) {
   for (const auto& [key, prefix] :
        {std::pair{"driver", "driver "}, std::pair{"cuda", "CUDA "}, std::pair{"date", ""}}) {
     if (const auto found = source.provenance.find(key); found != source.provenance.end() && !found->second.empty()) {
-      facts.push_back(prefix + found->second);
+      facts.push_back(prefix + shown(found->second));
     }
   }
   std::string what = "the GPU ";
   if (source.kind == OracleKind::recorded) what = "recorded answers of ";
   if (source.kind == OracleKind::datapath) what = "";
-  const std::string device = source.device.empty() ? "an unnamed device" : source.device;
+  const std::string device = source.device.empty() ? "an unnamed device" : shown(source.device);
   return what + device + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", ")));
 }
 

@@ -1,0 +1,38 @@
+// Files that are read. All are a stranger's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tcnum {
+
+/// A regular file, open for reading. Nothing else will do: a pipe may have nothing to say, and a device no end.
+class InputFile {
+ public:
+  /// Throws InputError if it cannot be read. `right` says what would be right, such as "a vector file".
+  InputFile(std::string path, std::string_view right);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+
+  /// Fills `bytes` from that offset on.
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const;
+  /// The next of its bytes, as many as there are at once; none at its end.
+  std::size_t read_some(std::span<char> bytes) const;
+
+ private:
+  std::string path_;
+  int descriptor_;
+  std::uint64_t size_ = 0;
+};
+
+/// All of a file; throws InputError if that is more than so many bytes.
+std::string read_text(const std::string& path, std::string_view right, std::size_t most_bytes);
+
+}  // namespace tcnum

@@ -1,0 +1,304 @@
+// What comes in and goes out, whatever a stranger put there: JSON, files, and text as people are shown it.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "io/input_file.hpp"
+#include "io/json.hpp"
+#include "io/printable.hpp"
+#include "io/replacement_file.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What an attempt is refused with; "" if it is not.
+template <class Attempt>
+std::string refusal(const Attempt& attempt) {
+  try {
+    attempt();
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+std::string json_refusal(const std::string& text, const JsonLimits& limits = {}) {
+  return refusal([&] { static_cast<void>(parse_json(text, "f", limits)); });
+}
+
+std::string repeated(const std::string& text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// --- JSON
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(ReadingJson, GivesWhatTheLibraryGives) {
+  for (const std::string text :
+       {"null", "true", "-7", "18446744073709551615", "2.5e-3", R"("a\u00e9\n")", "[]", "{}", "[[], {}, [1, [2]]]",
+        R"({"b": 1, "a": {"c": [null, {"": ""}]}, "B": "x"})", "  [1 , 2]\n"}) {
+    EXPECT_EQ(parse_json(text, "f"), nlohmann::ordered_json::parse(text)) << text;
+    EXPECT_EQ(parse_json(text, "f").dump(), nlohmann::ordered_json::parse(text).dump()) << text;
+  }
+  EXPECT_TRUE(parse_json("7", "f").is_number_unsigned());
+  EXPECT_TRUE(parse_json("-7", "f").is_number_integer());
+  EXPECT_TRUE(parse_json("18446744073709551616", "f").is_number_float()) << "no integer holds it";
+}
+
+TEST(ReadingJson, RefusesWhatIsNoJson) {
+  for (const std::string text : {"",
+                                 " ",
+                                 "{",
+                                 "[1,]",
+                                 "{\"a\" 1}",
+                                 "nul",
+                                 "NaN",
+                                 "Infinity",
+                                 "-",
+                                 "01",
+                                 "+1",
+                                 ".5",
+                                 "1.",
+                                 "0x10",
+                                 "'a'",
+                                 "\"a",
+                                 "\"\t\"",
+                                 "\"\\x\"",
+                                 "[1] [2]",
+                                 "{}x",
+                                 "// a comment\n1",
+                                 "\"\xff\"",
+                                 "\"\xc0\x80\"",
+                                 "\"\xed\xa0\x80\"",
+                                 "\"\\ud800\"",
+                                 "1e400",
+                                 "-1e400",
+                                 "[1e999999999999]"}) {
+    const std::string message = json_refusal(text);
+    EXPECT_TRUE(message.starts_with("f: byte ")) << text << ": " << message;
+  }
+  EXPECT_EQ(json_refusal("\xef\xbb\xbf{}"), "f: byte 1: is a byte order mark; right would be JSON without it");
+  EXPECT_EQ(json_refusal(std::string("{}\0{}", 5)), "f: byte 3: is zero; right would be JSON in UTF-8");
+}
+
+TEST(ReadingJson, HasLimits) {
+  const JsonLimits limits = {.bytes = 1 << 20, .levels = 3, .members = 4};
+  EXPECT_EQ(json_refusal("[[[]]]", limits), "");
+  EXPECT_EQ(json_refusal("[[[[]]]]", limits), "f: is nested deeper than 3 levels");
+  EXPECT_EQ(json_refusal("{\"a\":{\"b\":{\"c\":{}}}}", limits), "f: is nested deeper than 3 levels");
+  EXPECT_EQ(json_refusal(repeated("[", 80'000)), "f: is nested deeper than 1108 levels");
+  EXPECT_EQ(json_refusal(R"({"a":1,"b":2,"c":3,"d":4})", limits), "");
+  EXPECT_EQ(json_refusal(R"({"x":{"a":1,"b":2,"c":3,"d":4,"e":5}})", limits),
+            "f: \"x\": an object has more than 4 members");
+  EXPECT_EQ(json_refusal(std::string((1 << 20) + 1, ' '), limits), "f: is larger than 1 MiB");
+}
+
+TEST(ReadingJson, RefusesKeysThatStandTwice) {
+  EXPECT_EQ(json_refusal(R"({"a":1,"b":2,"a":3})"), "f: \"a\": this key appears twice in one object");
+  EXPECT_EQ(json_refusal(R"({"o":[{"a":1},{"a":1,"\u0061":3}]})"),
+            "f: \"o\".\"a\": this key appears twice in one object");
+  EXPECT_EQ(json_refusal(R"({"a":{"a":1},"b":{"a":1},"a\u0000":1})"), "");
+}
+
+/// The library's own reader looks at each member for each that it adds: this text took it minutes.
+TEST(ReadingJson, TakesTimeInProportionToTheText) {
+  std::string members;
+  for (int i = 0; i < 10'000; ++i) members += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":0";
+  std::string text = "[";
+  for (int i = 0; i < 20; ++i) text += (i == 0 ? "{" : ",{") + members + "}";
+  const auto json = parse_json(text + "]", "f");
+  EXPECT_EQ(json.size(), 20u);
+  EXPECT_EQ(json.back().size(), 10'000u);
+}
+
+/// Nor does it copy what lies in an object whenever another member is added: with 20,000 numbers under 1000 objects of
+/// five members each, that were 60 million copies.
+TEST(ReadingJson, CopiesNothing) {
+  const std::string text = repeated("{\"a\":", 1000) + "[0" + repeated(",0", 20'000) + "]" +
+                           repeated(",\"b\":0,\"c\":0,\"d\":0,\"e\":0}", 1000);
+  EXPECT_EQ(parse_json(text, "f").size(), 5u);
+}
+
+TEST(ReadingJson, QuotesLittle) {
+  const std::string large(1 << 20, 'x');
+  for (const std::string& text : {"\"" + large, "{\"" + large + "\":1,\"" + large + "\":2}", "1" + large,
+                                  repeated("9", 1 << 20), "{\"" + large + "\": 1e999}"}) {
+    const std::string message = json_refusal(text);
+    EXPECT_FALSE(message.empty());
+    EXPECT_LT(message.size(), 400u) << message;
+  }
+  EXPECT_EQ(json_refusal("{\"\\u001b[2J\":1,\"\\u001b[2J\":2}"),
+            "f: \"\\u001b[2J\": this key appears twice in one object");
+}
+
+// --- Files
+// ------------------------------------------------------------------------------------------------------------
+
+/// A folder of its own.
+class Files : public testing::Test {
+ protected:
+  Files() {
+    std::string name = (fs::temp_directory_path() / "tcnum-io-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    folder_ = name;
+  }
+  ~Files() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  std::string at(const char* name) const { return (folder_ / name).string(); }
+  void write(const char* name, const std::string& text) const { std::ofstream(at(name), std::ios::binary) << text; }
+  std::string contents(const char* name) const {
+    std::ifstream file(at(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder_)) found.insert(entry.path().filename().string());
+    return found;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Files, OnlyRegularOnesAreRead) {
+  write("file", "[1]");
+  fs::create_symlink("file", at("link"));
+  fs::create_symlink("loop", at("loop"));
+  fs::create_directory_symlink(".", at("folder"));
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  const auto refusal_of = [](const std::string& path) {
+    return refusal([&] { static_cast<void>(read_json(path, "a list")); });
+  };
+  EXPECT_EQ(refusal_of(at("link")), "");
+  EXPECT_EQ(refusal_of(at("none")), at("none") + ": cannot be read: No such file or directory");
+  EXPECT_EQ(refusal_of(at("folder")), at("folder") + ": cannot be read: Is a directory");
+  EXPECT_NE(refusal_of(at("loop")).find("loop: cannot be read: Too many levels"), std::string::npos);
+  for (const std::string& path : {at("pipe"), std::string("/dev/zero"), std::string("/dev/null")}) {
+    EXPECT_EQ(refusal_of(path), path + ": cannot be read: not a regular file; right would be a list");
+  }
+  EXPECT_TRUE(refusal_of(at("file\n")).starts_with(at("file\\n: ")));
+}
+
+TEST_F(Files, AreReadUpToALimit) {
+  write("file", std::string((1 << 20) + 1, 'x'));
+  EXPECT_EQ(read_text(at("file"), "text", 2 << 20).size(), (1u << 20) + 1);
+  EXPECT_EQ(refusal([&] { static_cast<void>(read_text(at("file"), "text", 1 << 20)); }),
+            at("file") + ": is larger than 1 MiB; right would be text");
+}
+
+TEST_F(Files, AreReplacedAsAWholeOrNotAtAll) {
+  write("file", "old");
+  {
+    ReplacementFile file(at("file"));
+    file.write("new");
+    EXPECT_EQ(contents("file"), "old");
+    EXPECT_EQ(names().size(), 2u);
+  }
+  EXPECT_EQ(contents("file"), "old");
+  EXPECT_EQ(names(), std::set<std::string>{"file"});
+  ReplacementFile file(at("file"));
+  file.write("n");
+  file.write("ew");
+  file.commit();
+  EXPECT_EQ(contents("file"), "new");
+  EXPECT_EQ(names(), std::set<std::string>{"file"});
+}
+
+TEST_F(Files, AreReplacedWhereALinkLeads) {
+  write("file", "old");
+  fs::create_symlink("file", at("link"));
+  ReplacementFile file(at("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+  EXPECT_EQ(contents("file"), "new");
+}
+
+/// Else somebody who may write to the folder too could have a link wait there.
+TEST_F(Files, HaveTemporaryNamesThatNobodyForesees) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 3; ++i) {
+    const ReplacementFile file(at("file"));
+    seen.merge(names());
+  }
+  EXPECT_EQ(seen.size(), 3u);
+  for (const std::string& name : seen) EXPECT_EQ(name.find(std::to_string(getpid())), std::string::npos) << name;
+}
+
+TEST_F(Files, HaveThePermissionsThatTheUserIsUsedTo) {
+  const mode_t before = umask(027);
+  ReplacementFile file(at("file"));
+  file.commit();
+  umask(before);
+  struct stat info = {};
+  ASSERT_EQ(stat(at("file").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0640u);
+}
+
+// --- Text
+// -------------------------------------------------------------------------------------------------------------
+
+TEST(Printable, LeavesTextAndEscapesTheRest) {
+  struct Row {
+    std::string text, shown;
+  };
+  const std::vector<Row> rows = {
+      {"", ""},
+      {"NVIDIA H200 (µ, …, 数, 🙂) \\n", "NVIDIA H200 (µ, …, 数, 🙂) \\n"},
+      {"\x1b[2J\x1b[H", "\\u001b[2J\\u001b[H"},
+      {"a\nb\r\tc", "a\\nb\\r\\tc"},
+      {std::string("a\0b\x7f", 4), "a\\u0000b\\u007f"},
+      {"\u009b2J", "\\u009b2J"},
+      {"\u202egnp.exe", "\\u202egnp.exe"},
+      {"\u2028\ufeff\u200b", "\\u2028\\ufeff\\u200b"},
+      {"\U000e0041", "\\udb40\\udc41"},
+      {"\xff\xc0\x80", "\\xff\\xc0\\x80"},
+      {"\xed\xa0\x80\xe2\x82", "\\xed\\xa0\\x80\\xe2\\x82"},
+      {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(printable(row.text), row.shown);
+    EXPECT_EQ(printable(row.shown), row.shown) << "once is enough";
+  }
+  EXPECT_EQ(printable_lines("a\x1b\nb\n"), "a\\u001b\nb\n");
+  const nlohmann::json json = {{"a\x7f", "\u009b\x1b\U000e0041"}};
+  EXPECT_EQ(nlohmann::json::parse(printable_lines(json.dump(2))), json) << "JSON says the same";
+}
+
+TEST(Printable, CutsWhatIsLong) {
+  EXPECT_EQ(shown(repeated("µ", 60)), repeated("µ", 60));
+  EXPECT_EQ(shown(repeated("µ", 61)), repeated("µ", 60) + "…");
+  EXPECT_EQ(in_quotes("a\"b\n"), "\"a\\\"b\\n\"");
+  EXPECT_EQ(in_quotes(std::string(1 << 20, 'x')), "\"" + std::string(60, 'x') + "…\"");
+  EXPECT_EQ(shortened("abcdefghijklmnop", 16), "abcdefghijklmnop");
+  EXPECT_EQ(shortened("abcdefghijklmnopq", 13), "abcde…mnopq");
+  EXPECT_EQ(shortened("µµµµµµµµµ", 10), "µ…µ") << "no half characters";
+}
+
+TEST(Printable, ErrorsAreOneShortLine) {
+  const std::string long_line = std::string(1 << 20, 'x') + "\n\x1b[2J; right would be y";
+  for (const std::string& what :
+       {std::string(InputError(long_line).what()), std::string(UnavailableError(long_line).what())}) {
+    EXPECT_LE(what.size(), 2000u);
+    EXPECT_TRUE(what.ends_with("\\n\\u001b[2J; right would be y"));
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
