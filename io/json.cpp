@@ -64,7 +64,7 @@ class Builder {
     std::string_view message = error.what();
     if (const auto at = message.find("] "); at != message.npos) message.remove_prefix(at + 2);  // the library's number
     constexpr std::size_t kMost = 240;  // it quotes the whole of a token, which may be all of the file
-    fail(where_, fmt::format("byte {}", position), shortened(message, kMost));
+    fail(where_, fmt::format("byte {}", position), fmt::format("no JSON: {}", shortened(message, kMost)));
   }
 
  private:

@@ -411,11 +411,11 @@ TEST(DatapathJson, BadFilesAreNamed) {
   EXPECT_EQ(error_of([] { read_datapath("/no/such/file.json"); }),
             "/no/such/file.json: cannot be read: No such file or directory");
   EXPECT_EQ(error_of([] { read_datapath("/"); }), "/: cannot be read: Is a directory");
-  EXPECT_TRUE(file_error("").starts_with("byte 1: parse error at line 1, column 1: "));
-  EXPECT_TRUE(file_error("{\n \"k\": 4,\n}").starts_with("byte 12: parse error at line 3, column 1: "));
+  EXPECT_TRUE(file_error("").starts_with("byte 1: no JSON: parse error at line 1, column 1: "));
+  EXPECT_TRUE(file_error("{\n \"k\": 4,\n}").starts_with("byte 12: no JSON: parse error at line 3, column 1: "));
   EXPECT_TRUE(file_error("{} {}").starts_with("byte 4: "));
   EXPECT_TRUE(file_error("{\"k\": \"\xff\"}").starts_with("byte 8: "));
-  EXPECT_TRUE(file_error("{\"k\": 1e999}").starts_with("byte 11: number overflow"));
+  EXPECT_TRUE(file_error("{\"k\": 1e999}").starts_with("byte 11: no JSON: number overflow"));
   EXPECT_EQ(file_error("[]"), "is an array; expected an object");
   EXPECT_EQ(file_error("{\"k\": 4, \"k\": 5}"), "\"k\": this key appears twice in one object");
   EXPECT_EQ(file_error("{\"units\": {\"u\": {\"scaled\": true, \"scaled\": false}}}"),
