@@ -57,8 +57,11 @@ class Cli : public testing::Test {
   /// standard output elsewhere.
   pid_t start(const std::vector<std::string>& arguments, const std::string& out = "out",
               const Preparation& prepare = {}) const {
-    std::vector<std::string> words = arguments;
-    words.insert(words.begin(), kProgram);
+    return start_program(kProgram, arguments, out, prepare);
+  }
+  pid_t start_program(const char* program, std::vector<std::string> words, const std::string& out = "out",
+                      const Preparation& prepare = {}) const {
+    words.insert(words.begin(), program);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -70,7 +73,7 @@ class Cli : public testing::Test {
     dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
     dup2(open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
     if (prepare) prepare();
-    execv(kProgram, argv.data());
+    execv(program, argv.data());
     _exit(127);
   }
   Result finish(pid_t child) const {
@@ -82,6 +85,15 @@ class Cli : public testing::Test {
   Result run(const std::vector<std::string>& arguments, const std::string& out = "out",
              const Preparation& prepare = {}) const {
     return finish(start(arguments, out, prepare));
+  }
+
+  /// Nobody reads standard output.
+  static void close_reader() {
+    int ends[2];
+    if (pipe(ends) != 0) _exit(126);
+    close(ends[0]);
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[1]);
   }
 
   /// The run fails with that status and one line on standard error that has all of `parts`.
@@ -116,6 +128,18 @@ class Cli : public testing::Test {
   }
 
   fs::path folder_;
+};
+
+/// Streams and campaigns, with a datapath in the hardware's place.
+class CliStreams : public Cli {
+ protected:
+  static std::vector<std::string> verify(const std::string& count, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "verify", "--arch", "sm_90", "--instr", kInstruction, "--count", count, "--from", "datapath:" + kDatapath};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::string text(const std::string& file) const { return contents(folder_ / file); }
 };
 
 }  // namespace tcnum
