@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ constexpr std::string_view kAttempt = "cannot be written";
 fs::path resolved(const std::string& path) {
   std::error_code error;
   const auto status = fs::status(path, error);
-  if (!fs::exists(status)) return path;
+  if (status.type() == fs::file_type::not_found) return path;
+  if (error) fail_system(path, kAttempt, error.value());
   if (fs::is_directory(status)) fail_system(path, kAttempt, EISDIR);
   if (!fs::is_regular_file(status)) {
     throw InputError(
@@ -49,6 +51,9 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
     const ssize_t n = write(descriptor, bytes.data(), bytes.size());
     if (n >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {  // a terminal that another program left so
+      pollfd waiting = {descriptor, POLLOUT, 0};
+      static_cast<void>(poll(&waiting, 1, -1));
     } else if (errno != EINTR) {
       return errno;
     }

@@ -1,24 +1,10 @@
 // The program as a user runs it: arguments in; standard output, standard error, exit status and files out.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "cli.hpp"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
 
 namespace tcnum {
 namespace {
@@ -324,44 +310,6 @@ TEST_F(Cli, ProbesAllOfAnArchitecture) {
   expect_failure({"probe", "--arch", "gfx942"}, 3, {"gfx942"});
 }
 
-TEST_F(Cli, FullDiskIsStatus3) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"list"}, {"--help"}, {"--version"}, probe_datapath({})}) {
-    const Result r = run(arguments, "/dev/full");
-    EXPECT_EQ(r.status, 3);
-    EXPECT_NE(r.err.find("standard output"), std::string::npos) << r.err;
-    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
-  }
-  expect_failure({"list", "--json", "/dev/full"}, 3, {"/dev/full"});
-  expect_failure({"list", "--json", "no/such/folder/l.json"}, 2, {"no/such/folder/l.json"});
-  expect_failure(probe_datapath({"--record", "no/such/folder/r.safetensors"}), 2, {"no/such/folder/r.safetensors"});
-}
-
-TEST_F(Cli, ClosedPipeIsQuiet) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  close(ends[0]);  // nobody reads
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"list"}, {"--help"}, {"list", "--json", "-"}}) {
-    const pid_t child = fork();
-    if (child == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      dup2(open((folder_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);
-      std::vector<std::string> words = arguments;
-      std::vector<char*> argv = {const_cast<char*>(kProgram)};
-      for (std::string& word : words) argv.push_back(word.data());
-      argv.push_back(nullptr);
-      execv(kProgram, argv.data());
-      _exit(127);
-    }
-    const Result r = finish(child);
-    EXPECT_EQ(r.status, 0);
-    EXPECT_EQ(r.err, "");
-  }
-  close(ends[1]);
-}
-
 TEST_F(Cli, InterruptLeavesNoHalfWrittenFile) {
   for (int delay = 0; delay < 8; ++delay) {
     const pid_t child = start(probe_datapath({"--record", "r.safetensors", "--json", "p.json"}));
@@ -438,17 +386,6 @@ TEST_F(Cli, Explains) {
 }
 
 // --- Streams and campaigns, with a datapath in the hardware's place.
-
-class CliStreams : public Cli {
- protected:
-  static std::vector<std::string> verify(const std::string& count, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {
-        "verify", "--arch", "sm_90", "--instr", kInstruction, "--count", count, "--from", "datapath:" + kDatapath};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
-  }
-  std::string text(const std::string& file) const { return contents(folder_ / file); }
-};
 
 TEST_F(CliStreams, ACampaignIsRecordedAndChecked) {
   Result r = run(verify("2e5", {"--record", "c.json", "--json", "v.json"}));

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
+#include "emu/parallel.hpp"
 #include "src/files/json_fields.hpp"
 
 namespace tcnum {
@@ -23,6 +25,11 @@ std::uint64_t usual_chunk(std::uint64_t tiles) {
   std::uint64_t chunk = 1;
   while (chunk * kChunks < tiles) chunk *= 2;
   return chunk;
+}
+
+/// whole · part / parts, rounded down, for part ≤ parts.
+std::uint64_t part_of(std::uint64_t whole, std::uint64_t part, std::uint64_t parts) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * part / parts);
 }
 
 nlohmann::ordered_json task_json(const StreamTask& task) {
@@ -73,8 +80,8 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
       }
       const std::uint64_t chunk = plan.chunk ? divide_up(*plan.chunk, tile) : usual_chunk(tiles);
       const std::uint64_t chunks = divide_up(tiles, chunk);
-      const std::uint64_t from = chunks * (plan.shard - 1) / plan.shards * chunk;
-      const std::uint64_t to = std::min(tiles, chunks * plan.shard / plan.shards * chunk);
+      const std::uint64_t from = part_of(chunks, plan.shard - 1, plan.shards) * chunk;
+      const std::uint64_t to = std::min(tiles, part_of(chunks, plan.shard, plan.shards) * chunk);
       if (from >= to) continue;
       StreamTask task{in, distribution, plan.seed, from * tile, (to - from) * tile, chunk * tile, {}};
       task.chunks.resize(divide_up(to - from, chunk));
@@ -100,40 +107,103 @@ std::string Campaign::checkpoint() const {
   return json.dump() + "\n";
 }
 
-void Campaign::resume(const std::string& path) {
-  if (!std::filesystem::exists(path)) return;
-  const nlohmann::ordered_json json = read_json_file(path, kSchema);
-  const JsonFields file(json, path);
-  const auto other_run = [&](const std::string& field) {
-    file.fail(field, "is of another run; right would be the options that it was begun with, or another file");
-  };
-  if (file.any("run").dump() != identity_) other_run("run");
-  const auto& streams = file.array("streams");
-  if (streams.size() != tasks_.size()) other_run("streams");
-  std::vector<StreamTask> tasks = tasks_;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string where = fmt::format("streams[{}]", i);
-    const JsonFields fields(streams[i], path + ": " + where);
-    StreamTask& task = tasks[i];
-    const auto& chunks = fields.array("chunks");
-    const bool same = fields.text("instruction") == task.instruction->name() &&
-                      fields.text("distribution") == name(task.distribution) && fields.whole("seed") == task.seed &&
-                      fields.whole("first") == task.first && fields.whole("count") == task.count &&
-                      fields.whole("chunk") == task.chunk && chunks.size() == task.chunks.size();
-    if (!same) other_run(where);
-    for (std::size_t c = 0; c < chunks.size(); ++c) {
-      if (chunks[c].is_null()) continue;
-      const JsonFields chunk(chunks[c], fmt::format("{}: {}.chunks[{}]", path, where, c));
-      task.chunks[c] = ChunkResult{chunk.bits(chunk.any("digest"), "digest"), chunk.whole("mismatches")};
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void fail_other_run(const JsonFields& file, const std::string& field) {
+  file.fail(field, "is of another run; right would be what it was begun with, or another file");
+}
+
+/// What a checkpoint has done of a stream.
+std::vector<std::optional<ChunkResult>> read_chunks(const Json& json, const StreamTask& task, const JsonFields& file,
+                                                    const std::string& where) {
+  const JsonFields fields(json, fmt::format("{}: {}", file.where(), where));
+  const auto& chunks = fields.array("chunks");
+  const bool same = fields.text("instruction") == task.instruction->name() &&
+                    fields.text("distribution") == name(task.distribution) && fields.whole("seed") == task.seed &&
+                    fields.whole("first") == task.first && fields.whole("count") == task.count &&
+                    fields.whole("chunk") == task.chunk && chunks.size() == task.chunks.size();
+  if (!same) fail_other_run(file, where);
+  std::vector<std::optional<ChunkResult>> done(chunks.size());
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    if (chunks[c].is_null()) continue;
+    const JsonFields chunk(chunks[c], fmt::format("{}: {}.chunks[{}]", file.where(), where, c));
+    done[c] = ChunkResult{chunk.bits(chunk.any("digest"), "digest"), chunk.whole("mismatches")};
+    if (done[c]->mismatches > task.count_of(c)) {
+      chunk.fail("mismatches", fmt::format("{}; right would be at most {}, the problems of the chunk",
+                                           done[c]->mismatches, task.count_of(c)));
     }
   }
+  return done;
+}
+
+/// A chunk, by the numbers of its task and in it.
+using ChunkNumber = std::pair<std::size_t, std::size_t>;
+
+/// A disagreement of a checkpoint, and the chunk that it is in; throws unless one of the streams has it.
+std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields, const std::vector<StreamTask>& tasks) {
+  const std::string instruction = fields.text("instruction"), distribution = fields.text("distribution");
+  const std::uint64_t seed = fields.whole("seed"), index = fields.whole("index");
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const StreamTask& task = tasks[t];
+    if (task.instruction->name() != instruction || name(task.distribution) != distribution || task.seed != seed)
+      continue;
+    if (index < task.first || index - task.first >= task.count) {
+      fields.fail("index", fmt::format("{}; right would be from {} to {}, as the run has them", index, task.first,
+                                       task.first + task.count - 1));
+    }
+    const auto chunk = static_cast<std::size_t>((index - task.first) / task.chunk);
+    return {{task.instruction, task.distribution, seed, index}, {t, chunk}};
+  }
+  fields.fail("distribution",
+              fmt::format("{} of {} with seed {} is no stream of the run", distribution, instruction, seed));
+}
+
+}  // namespace
+
+void Campaign::resume(const std::string& path) {
+  const Json json = read_json_file(path, kSchema);
+  const JsonFields file(json, path);
+  const Json identity = Json::parse(identity_);
+  const JsonFields run(file.any("run"), path + ": run");
+  for (const auto& [key, value] : identity.items()) {
+    // In whatever order the keys are.
+    if (nlohmann::json(run.any(key.c_str())) != nlohmann::json(value)) fail_other_run(file, "run." + key);
+  }
+  const auto& streams = file.array("streams");
+  if (streams.size() != tasks_.size()) fail_other_run(file, "streams");
+  std::vector<StreamTask> tasks = tasks_;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    tasks[i].chunks = read_chunks(streams[i], tasks[i], file, fmt::format("streams[{}]", i));
+
+  // The run keeps some disagreements of every chunk that has any, until it has enough of the instruction.
   std::vector<Disagreement> disagreements;
-  for (const auto& each : file.array("disagreements")) {
-    const JsonFields fields(each, path + ": disagreements");
-    const Instruction* in = find_instruction(fields.text("instruction"));
-    const auto distribution = find_distribution(fields.text("distribution"));
-    if (in == nullptr || !distribution) other_run("disagreements");
-    disagreements.push_back({in, *distribution, fields.whole("seed"), fields.whole("index")});
+  std::map<ChunkNumber, std::uint64_t> of_chunk;
+  std::map<const Instruction*, std::size_t> of_instruction, expected;
+  const auto& all = file.array("disagreements");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const JsonFields fields(all[i], fmt::format("{}: disagreements[{}]", path, i));
+    const auto [each, number] = read_disagreement(fields, tasks);
+    const auto& chunk = tasks[number.first].chunks[number.second];
+    if (!chunk || ++of_chunk[number] > chunk->mismatches) {
+      fields.fail("index",
+                  fmt::format("{}; right would be one of a chunk that is done and has as many mismatches", each.index));
+    }
+    if (std::ranges::find(disagreements, each) != disagreements.end()) fields.fail("index", "is there twice");
+    ++of_instruction[each.instruction];
+    disagreements.push_back(each);
+  }
+  for (const StreamTask& task : tasks) {
+    expected[task.instruction] += static_cast<std::size_t>(
+        std::ranges::count_if(task.chunks, [](const auto& chunk) { return chunk && chunk->mismatches > 0; }));
+  }
+  for (const auto& [in, chunks] : expected) {
+    if (of_instruction[in] >= std::min(chunks, kMostDisagreements) && of_instruction[in] <= kMostDisagreements)
+      continue;
+    file.fail("disagreements",
+              fmt::format("{} of {}; right would be {} to {}, as its chunks have mismatches", of_instruction[in],
+                          in->name(), std::min(chunks, kMostDisagreements), kMostDisagreements));
   }
   tasks_ = std::move(tasks);
   disagreements_ = std::move(disagreements);
@@ -188,8 +258,7 @@ void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::ato
     }
   };
   {
-    std::vector<std::jthread> pool;
-    for (std::size_t i = 1; i < workers; ++i) pool.emplace_back(work, i);
+    const std::vector<std::jthread> others = threads_of(1, workers, work);
     work(0);
   }
   if (failure) std::rethrow_exception(failure);

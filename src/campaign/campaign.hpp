@@ -49,7 +49,7 @@ struct CampaignPlan {
   std::optional<std::uint64_t> chunk;   ///< problems, rounded up to whole tiles; none: 16 chunks a stream
   std::uint64_t shard = 1, shards = 1;  ///< this one of so many parts of every stream
 };
-/// Sweeps that an instruction does not have are left out.
+/// Sweeps that an instruction does not have are left out, and so are streams of which the shard has no chunk.
 std::vector<StreamTask> plan(const CampaignPlan& plan);
 
 class Campaign {
@@ -61,7 +61,8 @@ class Campaign {
 
   /// What identifies the run beside its tasks (the datapaths, the architecture), for its checkpoint.
   void set_identity(const nlohmann::ordered_json& identity);
-  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run. No file: nothing done.
+  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, or holds what no run can
+  /// have done.
   void resume(const std::string& path);
   /// The checkpoint at this moment.
   std::string checkpoint() const;

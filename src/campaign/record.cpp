@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "src/files/json_fields.hpp"
@@ -57,6 +58,32 @@ CampaignRecord read_record(const nlohmann::ordered_json& json, const std::string
   return r;
 }
 
+bool begin_alike(const CampaignRecord& x, const CampaignRecord& y) {
+  return x.instruction == y.instruction && x.distribution == y.distribution && x.seed == y.seed && x.first == y.first &&
+         x.device == y.device;
+}
+
+enum class Comparison { same, other, unknown };
+
+/// The results of the problems that two records both have, which begin alike. Of chunks of other sizes only the sums
+/// over all can be compared, if they are as many.
+Comparison compare(const CampaignRecord& x, const CampaignRecord& y) {
+  bool same = false;
+  if (x.chunk == y.chunk) {
+    const std::size_t whole =
+        x.count == y.count ? x.digests.size() : static_cast<std::size_t>(std::min(x.count, y.count) / x.chunk);
+    same = std::equal(x.digests.begin(), x.digests.begin() + static_cast<std::ptrdiff_t>(whole), y.digests.begin());
+  } else if (x.count == y.count) {
+    const auto sum = [](const CampaignRecord& r) {
+      return std::accumulate(r.digests.begin(), r.digests.end(), std::uint64_t{0});
+    };
+    same = sum(x) == sum(y);
+  } else {
+    return Comparison::unknown;
+  }
+  return same ? Comparison::same : Comparison::other;
+}
+
 }  // namespace
 
 std::vector<CampaignRecord> read_campaigns(const std::string& path) {
@@ -66,6 +93,22 @@ std::vector<CampaignRecord> read_campaigns(const std::string& path) {
   for (std::size_t i = 0; i < all.size(); ++i)
     records.push_back(read_record(all[i], fmt::format("{}: campaigns[{}]", path, i)));
   return records;
+}
+
+bool add_record(std::vector<CampaignRecord>& records, CampaignRecord added) {
+  const bool agrees = std::ranges::none_of(records, [&](const CampaignRecord& old) {
+    return begin_alike(old, added) && compare(old, added) == Comparison::other;
+  });
+  const auto stands_for = [&](const CampaignRecord& longer, const CampaignRecord& shorter) {
+    if (!begin_alike(longer, shorter) || longer.count < shorter.count) return false;
+    const Comparison found = compare(longer, shorter);
+    return found == Comparison::same || (found == Comparison::unknown && agrees);
+  };
+  const auto is_part = [&](const CampaignRecord& old) { return old.count > added.count && stands_for(old, added); };
+  if (std::ranges::any_of(records, is_part)) return agrees;
+  std::erase_if(records, [&](const CampaignRecord& old) { return stands_for(added, old); });
+  records.push_back(std::move(added));
+  return agrees;
 }
 
 std::string campaigns_text(std::vector<CampaignRecord> records) {

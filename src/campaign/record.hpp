@@ -21,6 +21,9 @@ struct CampaignRecord {
 
 /// vectors/ARCH/campaigns.json. Reading throws InputError naming the file, the field and what would be right.
 std::vector<CampaignRecord> read_campaigns(const std::string& path);
+/// Adds a record to others. Of two of the same problems on the same device, the one that has more of them stays; if
+/// they have as many, the new one. Where their results differ both stay, and this returns false.
+bool add_record(std::vector<CampaignRecord>& records, CampaignRecord added);
 /// As text, for whoever writes the file. Records come in order: instruction, distribution, seed, first, device.
 std::string campaigns_text(std::vector<CampaignRecord> records);
 

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "emu/parallel.hpp"
+#include "failure.hpp"
 #include "interrupt.hpp"
 #include "names.hpp"
 #include "output.hpp"
@@ -140,16 +141,15 @@ class RunDocument {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   std::size_t rows() const { return document_.records.size(); }
 
-  /// Shows and writes all that there is.
-  void finish() {
+  /// Writes and shows all that there is.
+  void finish(Attempts& attempts) {
     const double all_seconds = seconds();
     document_.settings.push_back({"suite_seconds", all_seconds});
-    if (options_.json != "-" && options_.csv != "-") {
-      say(bench::header_text(document_.facts) + bench::tables_text(document_));
-      say(fmt::format("\n{} rows in {:.0f} s{}\n", rows(), all_seconds, interrupted ? " (interrupted)" : ""));
-    }
-    if (!options_.json.empty()) write_text(options_.json, bench::json_text(document_));
-    if (!options_.csv.empty()) write_text(options_.csv, bench::csv_text(document_));
+    if (!options_.json.empty()) attempts.attempt([&] { write_text(options_.json, bench::json_text(document_)); });
+    if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document_)); });
+    if (options_.json == "-" || options_.csv == "-") return;
+    say(bench::header_text(document_.facts) + bench::tables_text(document_));
+    say(fmt::format("\n{} rows in {:.0f} s{}\n", rows(), all_seconds, interrupted ? " (interrupted)" : ""));
   }
   std::size_t wrong_rows() const {
     return static_cast<std::size_t>(
@@ -214,27 +214,24 @@ int run_bench(const BenchSuite& suite, const BenchOptions& options) {
     progress.show(fmt::format("{:.0f} s, {} rows: {}", document.seconds(), document.rows(), next));
     return !interrupted;
   };
-  std::string failure;
-  for (int device : devices) {
-    const std::unique_ptr<TimingDevice> timing = make_timing_device(device);
-    if (device == devices.front()) document.set_facts(timing->facts());
-    const ArchId id = arch_of(timing->facts());
-    std::vector<SuitePart> here = parts;
-    choose_subjects(here, options, suite, id);
-    settings.warm_up_seconds = bench::Settings{}.warm_up_seconds;
-    try {
-      measure_parts(*timing, here, id, devices.size() > 1 ? std::optional(device) : std::nullopt, settings, document);
-    } catch (const std::exception& error) {  // what was finished is kept
-      failure = error.what();
-      break;
-    }
+  Attempts attempts;
+  bool going_on = true;
+  for (std::size_t i = 0; i < devices.size() && going_on; ++i) {
+    going_on = attempts.attempt([&] {
+      const std::unique_ptr<TimingDevice> timing = make_timing_device(devices[i]);
+      if (i == 0) document.set_facts(timing->facts());
+      const ArchId id = arch_of(timing->facts());
+      std::vector<SuitePart> here = parts;
+      choose_subjects(here, options, suite, id);
+      settings.warm_up_seconds = bench::Settings{}.warm_up_seconds;
+      measure_parts(*timing, here, id, devices.size() > 1 ? std::optional(devices[i]) : std::nullopt, settings,
+                    document);
+    });
   }
   progress.clear();
-  document.finish();
-  if (!failure.empty()) throw std::runtime_error(failure);
-  if (document.wrong_rows() > 0)
-    throw std::runtime_error(fmt::format("{} rows had wrong results", document.wrong_rows()));
-  return kAgreed;
+  if (going_on || document.rows() > 0) document.finish(attempts);  // what was finished is kept
+  if (document.wrong_rows() > 0) complain(fmt::format("{} rows had wrong results", document.wrong_rows()));
+  return attempts.finish(document.wrong_rows() > 0 ? kDisagreed : kAgreed);
 }
 
 namespace {

@@ -36,7 +36,8 @@ void add_probe(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("probe", "Infer the datapath of instructions, with the evidence");
   const auto options = options_of(command, run_probe, action);
   command.add_option("--arch", options->arch, architecture_help());
-  command.add_option("--format", options->format, "The instructions with this input format, such as fp16 or fp8e4m3 (default: all)");
+  command.add_option("--format", options->format,
+                     "The instructions with this input format, such as fp16 or fp8e4m3 (default: all)");
   command.add_option("--instr", options->instruction, "One instruction, by its name or its PTX spelling");
   command.add_option("--from", options->from,
                      "Who answers: gpu, recorded, a vector FILE, or datapath:FILE (default: the GPU if it is of that "
@@ -192,7 +193,7 @@ Action parse_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Exit status: 0 done and all agreed; 1 a disagreement was found; 2 wrong usage or input;\n"
-      "3 this machine lacks what was asked for.");
+      "3 this machine lacks what was asked for: a GPU, answers, memory, space.");
   Action action;
   for (const auto add : {add_probe, add_verify, add_emulate, add_explain, add_bench, add_list, add_sass})
     add(app, action);

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "emu/parallel.hpp"
+#include "io/printable.hpp"
 #include "names.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
@@ -25,7 +26,7 @@ int run_emulate(const EmulateOptions& options) {
   for (const char* key : {"driver", "cuda", "date"}) vectors.metadata.erase(key);
   vectors.device = "tcnum's emulator";
   vectors.metadata["generator"] = "tcnum " TCNUM_VERSION;
-  vectors.metadata["datapath"] = fmt::format("{}: {}", chosen.account, chosen.origin);
+  vectors.metadata["datapath"] = printable(fmt::format("{}: {}", chosen.account, chosen.origin));
   write_vectors(options.out, vectors);
   return kAgreed;
 }

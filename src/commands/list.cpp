@@ -132,8 +132,8 @@ int list_evaluators(const ListOptions& options) {
     if (!each.why_not.empty()) one["why_not"] = each.why_not;
     out["evaluators"].push_back(std::move(one));
   }
-  if (options.json != "-") say(table_text(rows));
   if (!options.json.empty()) write_json(options.json, out);
+  if (options.json != "-") say(table_text(rows));
   return kAgreed;
 }
 
@@ -151,6 +151,7 @@ int run_list(const ListOptions& options) {
     for (const Arch& each : kArchs) shown.push_back(&each);
   }
   require_writable(options.json);
+  if (!options.json.empty()) write_json(options.json, json_list(shown));
   if (options.json != "-") {
     if (options.arch.empty())
       say(heading("Formats") + formats_text() + "\n" + heading("Architectures") + architectures_text());
@@ -160,7 +161,6 @@ int run_list(const ListOptions& options) {
                       instructions_text(each->id)));
     }
   }
-  if (!options.json.empty()) write_json(options.json, json_list(shown));
   return kAgreed;
 }
 

@@ -1,44 +1,42 @@
 // tcnum: the command line. Each command is a file; this one maps failures to exit statuses.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <exception>
-#include <new>
-#include <string_view>
 
 #include "command_line.hpp"
 #include "commands.hpp"
-#include "io/printable.hpp"
+#include "failure.hpp"
 #include "output.hpp"
-#include "tcnum/error.hpp"
 
 namespace {
 
-/// One line on standard error, whatever the message holds.
-int fail(tcnum::ExitStatus status, std::string_view message) {
-  constexpr std::size_t kMostBytes = 4000;
-  static_cast<void>(std::fprintf(stderr, "tcnum: %s\n", tcnum::shortened(message, kMostBytes).c_str()));
-  return status;
+/// A file that is opened must not take the number of a standard stream that the caller has closed, and with it what is
+/// meant for that stream. What stands there instead fails as the closed one would.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+      static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+int run(int argc, char** argv) {
+  try {
+    return tcnum::parse_command_line(argc, argv)();
+  } catch (...) {
+    return tcnum::report_failure(std::current_exception());
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A closed pipe and a file that may not grow show as errors of write, which leave nothing half written.
-  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
-  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
-  try {
-    const int status = tcnum::parse_command_line(argc, argv)();
-    tcnum::finish_stdout();
-    return status;
-  } catch (const tcnum::OutputClosed&) {
-    return tcnum::kAgreed;
-  } catch (const tcnum::InputError& error) {
-    return fail(tcnum::kWrongInput, error.what());
-  } catch (const tcnum::UnavailableError& error) {
-    return fail(tcnum::kUnavailable, error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(tcnum::kUnavailable, "not enough memory on this machine");
-  } catch (const std::exception& error) {
-    return fail(tcnum::kDisagreed, error.what());
-  }
+  occupy_standard_streams();
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a closed pipe shows as an error of write,
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // and so does a file that may not grow
+  const int status = run(argc, argv);
+  const bool all_said = tcnum::finish_stdout();
+  return status == tcnum::kAgreed && !all_said ? tcnum::kUnavailable : status;
 }

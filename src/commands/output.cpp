@@ -10,6 +10,7 @@
 #include <span>
 #include <system_error>
 
+#include "failure.hpp"
 #include "io/failures.hpp"
 #include "io/printable.hpp"
 #include "io/replacement_file.hpp"
@@ -20,31 +21,39 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void fail_writing(std::string_view what, int error) {
-  if (error == EPIPE) throw OutputClosed{};
-  fail_system(what, "cannot be written", error);
-}
+constexpr std::string_view kAttempt = "cannot be written";
+
+/// The first write to standard output that failed: errno, or 0.
+int stdout_error = 0;
 
 /// What cannot be replaced, a pipe or a device, takes the text as it comes.
 void write_directly(const std::string& path, std::string_view text) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_writing(path, errno);
+  if (descriptor < 0) fail_system(path, kAttempt, errno);
   int error = write_all(descriptor, std::as_bytes(std::span(text)));
   if (close(descriptor) != 0 && error == 0) error = errno;
-  if (error != 0) fail_writing(path, error);
+  if (error != 0 && error != EPIPE) fail_system(path, kAttempt, error);
 }
 
 }  // namespace
 
-void finish_stdout() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_writing("standard output", errno);
+void say(std::string_view text) {
+  if (stdout_error != 0) return;
+  const std::string lines = printable_lines(text);
+  stdout_error = write_all(STDOUT_FILENO, std::as_bytes(std::span(lines)));
 }
 
-void say(std::string_view text) {
-  const std::string lines = printable_lines(text);
-  errno = 0;
-  if (std::fwrite(lines.data(), 1, lines.size(), stdout) != lines.size()) fail_writing("standard output", errno);
-  finish_stdout();
+bool finish_stdout() {
+  if (stdout_error == 0 || stdout_error == EPIPE) return true;
+  complain("standard output: cannot be written: " + std::generic_category().message(stdout_error));
+  return false;
+}
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  const bool there = fs::exists(path, error);
+  if (error) fail_system(path, "cannot be read", error.value());
+  return there;
 }
 
 void write_text(const std::string& path, std::string_view text) {
@@ -65,11 +74,15 @@ void write_json(const std::string& path, const nlohmann::ordered_json& json) {
 
 void require_writable(const std::string& path) {
   if (path.empty() || path == "-") return;
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) fail_writing(path, EISDIR);
-  fs::path folder = fs::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (!fs::exists(path, ignored) && access(folder.c_str(), W_OK) != 0) fail_writing(path, errno);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error && status.type() != fs::file_type::not_found) fail_system(path, kAttempt, error.value());
+  if (fs::is_directory(status)) fail_system(path, kAttempt, EISDIR);
+  const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
+  const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (access(replaced ? folder.c_str() : path.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
+    fail_system(path, kAttempt, errno);
 }
 
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}

@@ -1,4 +1,4 @@
-// Writing results so that a file is never half written and a closed pipe is no error.
+// Writing results so that a file is never half written, and that standard output takes nothing else with it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,20 +7,22 @@
 
 namespace tcnum {
 
-/// Whoever read standard output is gone. Nobody is left to be told, so this is no error.
-struct OutputClosed {};
-
-/// Writes lines to standard output at once, printable() whatever they hold. Throws OutputClosed, or as fail_system()
-/// does.
+/// Writes lines to standard output at once, printable() whatever they hold. If that fails, the work goes on, and its
+/// files and its status are what they would have been: finish_stdout() says what went wrong.
 void say(std::string_view text);
-void finish_stdout();
+/// Whether all that was said could be written; if not, a line on standard error says why. Where whoever read standard
+/// output is gone, nobody is left to be told, and this is no error.
+bool finish_stdout();
+
+/// Whether there is a file of that name. Throws InputError if it cannot be told: a loop of links, a name too long.
+bool is_there(const std::string& path);
 
 /// Writes a file that holds all of the text or what it held before; "-" is standard output. What is no regular file
-/// (a pipe, a device) is written directly. Throws as say() does.
+/// (a pipe, a device) is written directly. Throws as fail_system() does.
 void write_text(const std::string& path, std::string_view text);
 void write_json(const std::string& path, const nlohmann::ordered_json& json);
 
-/// Fails before hours of work rather than after: throws InputError unless a file can be made there.
+/// Fails before hours of work rather than after: throws InputError unless a file can be made or replaced there.
 void require_writable(const std::string& path);
 
 /// A line on standard error that is overwritten again and again: on a terminal only.

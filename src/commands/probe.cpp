@@ -11,6 +11,8 @@
 
 #include "commands.hpp"
 #include "emu/parallel.hpp"
+#include "failure.hpp"
+#include "io/printable.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
@@ -121,7 +123,7 @@ void plan_datapath(const std::string& file, ArchId id, const std::vector<const I
       auto target = std::make_unique<Target>();
       target->arch = id;
       target->instruction = instruction;
-      target->oracle = std::make_unique<DatapathOracle>(*datapath, *instruction, file, all_threads());
+      target->oracle = std::make_unique<DatapathOracle>(*datapath, *instruction, printable(file), all_threads());
       target->file = file;
       return target;
     });
@@ -290,7 +292,8 @@ class Surroundings {
 ProbeReport report_of(const Target& target, Source source, const Fit& fit, const FitResult& result,
                       const std::string& arch_name, Surroundings& surroundings) {
   ProbeReport report{fit, result, arch_name, std::move(source), {}, {}, {}, {}};
-  if (report.source.kind == OracleKind::datapath) return report;  // published accounts and campaigns are of the hardware
+  if (report.source.kind == OracleKind::datapath)
+    return report;  // published accounts and campaigns are of the hardware
   report.accounts = check_accounts(fit, catalogue(target.arch, *target.instruction));
   report.relatives = check_relatives(fit, target.arch);
   report.compared = compared_by(surroundings.campaigns(target.arch), *target.instruction);
@@ -319,7 +322,10 @@ class ProbeDocument {
     json_["instructions"].push_back(std::move(one));
   }
 
-  const ordered_json& finish(const Plan& plan) {
+  bool empty() const { return json_["instructions"].empty(); }
+
+  const ordered_json& finish(const Plan& plan, bool finished) {
+    if (!finished) json_["interrupted"] = true;
     if (!plan.missing.empty()) json_["missing"] = plan.missing;
     if (!plan.by_digest.empty()) json_["by_digest"] = plan.by_digest;
     return json_;
@@ -362,29 +368,35 @@ int run_probe(const ProbeOptions& options) {
   ProbeDocument document(plan);
   Surroundings surroundings;
   bool disagreed = false;
+  Attempts attempts;
   const ProgressLine progress;
-  for (std::size_t i = 0; i < plan.targets.size(); ++i) {
-    const std::unique_ptr<Target> target = plan.targets[i]();
-    progress.show(fmt::format("probing {} ({} of {})", target->instruction->name(), i + 1, plan.targets.size()));
-    probe_target(options, plan.arch, *target, surroundings, [&](const ProbeReport& report) {
-      progress.clear();
-      if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
-      document.add(report);
-      disagreed = disagreed || report.result.verdict == Verdict::unexplained;
-    });
+  const bool finished = attempts.attempt([&] {
+    for (std::size_t i = 0; i < plan.targets.size(); ++i) {
+      const std::unique_ptr<Target> target = plan.targets[i]();
+      progress.show(fmt::format("probing {} ({} of {})", target->instruction->name(), i + 1, plan.targets.size()));
+      probe_target(options, plan.arch, *target, surroundings, [&](const ProbeReport& report) {
+        progress.clear();
+        if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
+        document.add(report);
+        disagreed = disagreed || report.result.verdict == Verdict::unexplained;
+      });
+    }
+  });
+  progress.clear();
+  if (finished && !plan.missing.empty()) {
+    attempts.failed(std::make_exception_ptr(
+        UnavailableError(fmt::format("not probed: {}: {}", fmt::join(plan.missing, ", "), plan.why_missing))));
   }
-  if (text && !plan.by_digest.empty()) {
+  if (finished || !document.empty()) {  // what was found before a failure is kept
+    if (!options.json.empty()) attempts.attempt([&] { write_json(options.json, document.finish(plan, finished)); });
+  }
+  if (text && finished && !plan.by_digest.empty()) {
     say("\n\n" + wrapped(fmt::format("Not probed, as only digests of their results are recorded, which `tcnum verify "
                                      "--campaign` checks: {}.",
                                      fmt::join(plan.by_digest, ", ")),
                          0));
   }
-  if (!options.json.empty()) write_json(options.json, document.finish(plan));
-  if (disagreed) return kDisagreed;
-  if (!plan.missing.empty()) {
-    throw UnavailableError(fmt::format("not probed: {}: {}", fmt::join(plan.missing, ", "), plan.why_missing));
-  }
-  return kAgreed;
+  return attempts.finish(disagreed ? kDisagreed : kAgreed);
 }
 
 }  // namespace tcnum

@@ -53,13 +53,13 @@ int run_sass(const SassOptions& options) {
     throw InputError(fmt::format("{}: has no probe of an instruction of {}",
                                  options.text.empty() ? "this program" : options.text, arch(id).name));
   }
+  if (!options.json.empty()) write_text(options.json, sass_text(table));
   if (options.json != "-") {
     std::vector<std::vector<std::string>> rows = {{"instruction", "SASS"}};
     for (const auto& [name, opcodes] : table.instructions)
       rows.push_back({name, fmt::format("{}", fmt::join(opcodes, ", "))});
     say(table_text(rows, 64) + fmt::format("\nwith nvcc {}\n", nvcc));
   }
-  if (!options.json.empty()) write_text(options.json, sass_text(table));
   return kAgreed;
 }
 

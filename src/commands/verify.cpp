@@ -107,7 +107,7 @@ int verify_files(const VerifyOptions& options) {
   ordered_json document = new_verify_document();
   document["files"] = ordered_json::array();
   std::uint64_t mismatches = 0;
-  for (const std::string& file : options.vectors) {
+  const auto verify_file = [&](const std::string& file) {
     const Vectors vectors = read_vectors(file);
     const auto [id, instruction] = instruction_of_file(file, vectors, options.arch, options.instruction);
     const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, file);
@@ -131,14 +131,20 @@ int verify_files(const VerifyOptions& options) {
                         {"datapath", datapath_json(datapath)}};
     comparison.put(one, *instruction);
     document["files"].push_back(std::move(one));
-  }
-  return finish_verification(options, document, mismatches);
+  };
+  // A file that cannot be read keeps none from being verified.
+  Attempts attempts;
+  bool all = true;
+  for (const std::string& file : options.vectors) all = attempts.attempt([&] { verify_file(file); }) && all;
+  if (!all) document["interrupted"] = true;
+  write_document(options, document, mismatches, attempts);
+  return attempts.finish(earned_by(mismatches));
 }
 
-int finish_verification(const VerifyOptions& options, ordered_json& document, std::uint64_t mismatches) {
+void write_document(const VerifyOptions& options, ordered_json& document, std::uint64_t mismatches,
+                    Attempts& attempts) {
   document["mismatches"] = mismatches;
-  if (!options.json.empty()) write_json(options.json, document);
-  return mismatches == 0 ? kAgreed : kDisagreed;
+  if (!options.json.empty()) attempts.attempt([&] { write_json(options.json, document); });
 }
 
 int run_verify(const VerifyOptions& options) {

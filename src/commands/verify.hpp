@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "failure.hpp"
 #include "names.hpp"
 #include "src/campaign/stream.hpp"
 
@@ -23,8 +24,11 @@ int verify_campaign(const VerifyOptions& options);
 std::vector<Distribution> parse_distributions(const std::vector<std::string>& names);
 
 nlohmann::ordered_json new_verify_document();
-/// Writes the document, if that is asked for; the exit status.
-int finish_verification(const VerifyOptions& options, nlohmann::ordered_json& document, std::uint64_t mismatches);
+/// Writes the document, if that is asked for.
+void write_document(const VerifyOptions& options, nlohmann::ordered_json& document, std::uint64_t mismatches,
+                    Attempts& attempts);
+/// The status that so many mismatches earn.
+inline ExitStatus earned_by(std::uint64_t mismatches) { return mismatches == 0 ? kAgreed : kDisagreed; }
 std::string datapath_text(const NamedDatapath& datapath);
 nlohmann::ordered_json datapath_json(const NamedDatapath& datapath);
 /// "1 chunk", "12,345 chunks".

@@ -27,7 +27,8 @@ using nlohmann::ordered_json;
 /// As the user says, or as the records' folder is called: vectors/ARCH/campaigns.json.
 ArchId arch_of_campaign(const VerifyOptions& options) {
   if (!options.arch.empty()) return parse_arch(options.arch);
-  const std::string folder = std::filesystem::absolute(options.campaign).parent_path().filename().string();
+  std::error_code no_folder;  // the one that a relative name begins at may be gone
+  const std::string folder = std::filesystem::absolute(options.campaign, no_folder).parent_path().filename().string();
   if (const auto id = find_arch(folder)) return *id;
   throw InputError(
       fmt::format("--arch: missing; right would be that of {}, one of {}", options.campaign, arch_names()));
@@ -69,7 +70,7 @@ struct StreamPart {
   friend auto operator<=>(const StreamPart&, const StreamPart&) = default;
 };
 
-/// Checks chunks of records. Its line of progress is cleared when it ends.
+/// Checks chunks of records.
 class DigestCheck {
  public:
   DigestCheck(const VerifyOptions& options, ArchId id) : options_(options), id_(id) {}
@@ -87,7 +88,10 @@ class DigestCheck {
     for (std::size_t i = from; i < to && !interrupted; ++i) check_chunk(r, in, i);
   }
 
-  DigestSummary take_summary() { return std::move(summary_); }
+  DigestSummary take_summary() {
+    line_.clear();
+    return std::move(summary_);
+  }
 
  private:
   void check_chunk(const CampaignRecord& r, const Instruction& in, std::size_t i) {
@@ -146,43 +150,44 @@ std::string records_text(const std::vector<CampaignRecord>& records) {
                      {"source", fmt::format("{}", fmt::join(sources, "; "))}});
 }
 
-/// Checks all that is wanted, until interrupted.
-DigestSummary check_digests(const VerifyOptions& options, ArchId id, const std::vector<CampaignRecord>& records) {
-  const RecordFilter filter(options, id);
-  DigestCheck check(options, id);
-  for (const CampaignRecord& r : records) {
-    const Instruction& in = *find_instruction(r.instruction);  // read_campaigns checked it
-    if (!interrupted && filter.wants(r, in)) check.check(r, in);
-  }
-  return check.take_summary();
-}
-
 }  // namespace
 
 int verify_campaign(const VerifyOptions& options) {
   const ArchId id = arch_of_campaign(options);
   const std::vector<CampaignRecord> records = read_campaigns(options.campaign);
+  const RecordFilter filter(options, id);
   const InterruptGuard guard;
   interrupted = false;
-  DigestSummary found = check_digests(options, id, records);
-  if (found.chunks == 0 && !interrupted) {
+  DigestCheck check(options, id);
+  Attempts attempts;
+  const bool finished = attempts.attempt([&] {
+    for (const CampaignRecord& r : records) {
+      const Instruction& in = *find_instruction(r.instruction);  // read_campaigns checked it
+      if (!interrupted && filter.wants(r, in)) check.check(r, in);
+    }
+  });
+  DigestSummary found = check.take_summary();
+  if (found.chunks == 0 && finished && !interrupted) {
     throw InputError(fmt::format("{}: holds no chunk that was asked for{}", options.campaign,
                                  options.all ? "" : "; right would be --all where all chunks are large"));
   }
-  if (options.json != "-") {
-    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", printable(options.campaign),
-                    plural_text(found.chunks, "chunk"), count_text(static_cast<double>(found.problems)),
-                    count_text(static_cast<double>(found.wrong)), found.wrong == 1 ? "disagrees" : "disagree",
-                    interrupted ? " (interrupted)" : "", found.disagreements_text) +
-        records_text(records));
-  }
+  if (found.chunks == 0 && !finished) return attempts.finish(kAgreed);
+  const bool all = finished && !interrupted;
   ordered_json document = new_verify_document();
   document["campaign"] = options.campaign;
   document["records"] = std::move(found.json);
   document["chunks"] = found.chunks;
   document["dot_products"] = found.problems;
-  document["interrupted"] = interrupted.load();
-  return finish_verification(options, document, found.wrong);
+  document["interrupted"] = !all;
+  write_document(options, document, found.wrong, attempts);
+  if (options.json != "-") {
+    say(fmt::format("{}: {} of {} dot products checked, {} {}{}\n{}", printable(options.campaign),
+                    plural_text(found.chunks, "chunk"), count_text(static_cast<double>(found.problems)),
+                    count_text(static_cast<double>(found.wrong)), found.wrong == 1 ? "disagrees" : "disagree",
+                    all ? "" : " (interrupted)", found.disagreements_text) +
+        records_text(records));
+  }
+  return attempts.finish(earned_by(found.wrong));
 }
 
 }  // namespace tcnum

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,21 +11,20 @@
 #include <sstream>
 #include <tuple>
 
+#include "disagreements.hpp"
 #include "emu/parallel.hpp"
+#include "file_lock.hpp"
 #include "interrupt.hpp"
+#include "io/printable.hpp"
 #include "output.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/campaign/record.hpp"
-#include "src/fit/minimise.hpp"
 #include "src/oracles/datapath_oracle.hpp"
-#include "src/report/explain.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "src/report/source.hpp"
-#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
-#include "tcnum/sparse_tiles.hpp"
 #include "verify.hpp"
 
 namespace tcnum {
@@ -82,11 +80,11 @@ class Backend {
     if (!options.from.empty() && options.from != "gpu") {
       throw InputError(fmt::format("--from: {}; right would be gpu or datapath:FILE", options.from));
     }
-    const GpuInfo gpu = gpu_info();
-    if (!gpu.present) throw UnavailableError("verify --count: " + gpu.why_not);
-    if (gpu.arch != arch(id).name) {
+    gpu_ = gpu_info();
+    if (!gpu_.present) throw UnavailableError("verify --count: " + gpu_.why_not);
+    if (gpu_.arch != arch(id).name) {
       throw UnavailableError(
-          fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu.device, gpu.arch, arch(id).name));
+          fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu_.device, gpu_.arch, arch(id).name));
     }
     devices_ = parse_devices(options.devices, gpu_count());
   }
@@ -96,8 +94,19 @@ class Backend {
   }
   std::size_t workers() const { return std::max<std::size_t>(1, devices_.size()); }
 
+  /// What answers, for a reader.
+  Source source(const Instruction& in) const {
+    const auto answers = oracle(in);
+    return {answers->kind(), answers->device(), "", answers->provenance()};
+  }
+  /// All that tells it from another, of which the answers may differ.
+  ordered_json identity() const {
+    if (other_) return {{"kind", name(OracleKind::datapath)}, {"datapath", to_json(*other_)}};
+    return {{"kind", name(OracleKind::gpu)}, {"device", gpu_.device}, {"driver", gpu_.driver}, {"cuda", gpu_.cuda}};
+  }
+
   std::unique_ptr<Oracle> oracle(const Instruction& in) const {
-    if (other_) return std::make_unique<DatapathOracle>(*other_, in, file_, all_threads());
+    if (other_) return std::make_unique<DatapathOracle>(*other_, in, printable(file_), all_threads());
     return make_gpu_dot_oracle(in, /*check_positions=*/false);
   }
   /// The CUDA emulator's, where it holds the datapath; else the GPU answers and the CPU emulates.
@@ -106,66 +115,20 @@ class Backend {
       if (worker > 0) throw UnavailableError("--devices: several GPUs only where the CUDA emulator holds the datapath");
       return make_cpu_stream_verifier(in, datapath, oracle(in), all_threads());
     }
-    return make_gpu_stream_verifier(in, datapath, devices_[worker]);
+    auto made = make_gpu_stream_verifier(in, datapath, devices_[worker]);
+    if (made->device() == gpu_.device) return made;
+    throw InputError(fmt::format("--devices: {} is {}; right would be GPUs that are all {}, as records are a device's",
+                                 devices_[worker], made->device(), gpu_.device));
   }
 
  private:
   std::string file_;
   std::optional<Datapath> other_;
+  GpuInfo gpu_;
   std::vector<int> devices_;
 };
 
-// --- What is found.
-
-/// A disagreement, made small.
-struct Found {
-  Disagreement at;
-  Counterexample small;
-};
-
-Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle) {
-  const Instruction& in = *at.instruction;
-  const std::uint64_t problems = stream_shape(in).problems();
-  Tiles tiles = make_stream_tiles(in, at.distribution, at.seed, at.index / problems, 1);
-  const Emulator emulator(datapath);
-  Tiles expected = tiles;
-  oracle.answer(tiles);
-  emulator.run(expected);
-  const auto i = static_cast<std::size_t>(at.index % problems);
-  const Counterexample found{problem_at(tiles, i), expected.d[i], tiles.d[i]};
-  return {at, found.expected == found.observed ? found : minimise(in, oracle, emulator, found)};
-}
-
-std::string found_text(const Found& found, const Datapath& datapath) {
-  return fmt::format(
-             "\n  {} {} of seed {}, made small:\n\n{}", name(found.at.distribution), found.at.index, found.at.seed,
-             problem_text(*found.at.instruction, found.small.problem, found.small.expected, found.small.observed)) +
-         "\n  By the datapath:\n\n" + explain_text(datapath, *found.at.instruction, found.small.problem);
-}
-
-/// One problem a tile, with what the hardware answered.
-Vectors vectors_of(const std::vector<Found>& all, ArchId id, const Source& source) {
-  const Instruction& in = *all.front().at.instruction;
-  Vectors vectors;
-  vectors.tiles = make_tiles(in.a, in.b, in.c, in.d, all.size(), 1, 1, static_cast<std::size_t>(in.products()));
-  for (std::size_t t = 0; t < all.size(); ++t) {
-    const Problem& p = all[t].small.problem;
-    for (std::size_t k = 0; k < p.a.size(); ++k) {
-      vectors.tiles.a.set(vectors.tiles.a_index(t, 0, k), p.a[k]);
-      vectors.tiles.b.set(vectors.tiles.b_index(t, k, 0), p.b[k]);
-    }
-    vectors.tiles.c.set(t, p.c);
-    vectors.tiles.d.set(t, all[t].small.observed);
-  }
-  vectors.tiles = scatter(in, std::move(vectors.tiles));
-  vectors.instruction = in.name();
-  vectors.arch = arch(id).name;
-  vectors.device = source.device;
-  vectors.metadata = source.provenance;
-  vectors.metadata["generator"] = "tcnum " TCNUM_VERSION;
-  vectors.metadata["note"] = "disagreements with the datapath that was verified, made small";
-  return vectors;
-}
+// --- What is remembered.
 
 std::string provenance(const Source& source, const char* key) {
   const auto found = source.provenance.find(key);
@@ -193,16 +156,17 @@ std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& so
   return r;
 }
 
-/// Adds records to those of a file, in place of those of the same problems on the same device.
-void write_records(const std::string& path, const std::vector<CampaignRecord>& added) {
+/// Adds records to those of a file; several processes may do so at once.
+void write_records(const std::string& path, std::vector<CampaignRecord> added) {
+  if (path == "-") return write_text(path, campaigns_text(std::move(added)));
+  const FileLock lock(path, FileLock::IfHeld::wait);
   std::vector<CampaignRecord> all;
-  if (std::filesystem::exists(path)) all = read_campaigns(path);
-  for (const CampaignRecord& r : added) {
-    std::erase_if(all, [&](const CampaignRecord& old) {
-      return old.instruction == r.instruction && old.distribution == r.distribution && old.seed == r.seed &&
-             old.first == r.first && old.device == r.device;
-    });
-    all.push_back(r);
+  if (is_there(path)) all = read_campaigns(path);
+  for (CampaignRecord& r : added) {
+    const std::string what = fmt::format("{} {} from {} on", r.instruction, name(r.distribution), r.first);
+    if (!add_record(all, std::move(r))) {
+      complain(fmt::format("{}: {}: the same device gave other results before; both records are kept", path, what));
+    }
   }
   write_text(path, campaigns_text(std::move(all)));
 }
@@ -232,21 +196,33 @@ StreamRequest checked_request(const VerifyOptions& options) {
   }
   for (const Instruction* in : plan.instructions)
     request.datapaths.emplace(in, choose_datapath(options.datapath, request.arch, *in, "--instr"));
+  if (options.checkpoint == "-") throw InputError("--checkpoint: -; right would be a file, as it is read again");
   for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
-  if (!options.record.empty() && std::filesystem::exists(options.record))
+  if (!options.record.empty() && options.record != "-" && is_there(options.record))
     static_cast<void>(read_campaigns(options.record));
   return request;
 }
 
 /// The campaign of a request, with what its checkpoint has done already.
-Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& request) {
+Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& request, const Backend& backend) {
+  CampaignPlan whole = request.plan;
+  whole.shard = whole.shards = 1;
+  if (plan(whole).empty()) throw InputError("--distribution: none of the instructions has any of them, with this seed");
   Campaign campaign(plan(request.plan));
-  if (campaign.tasks().empty())
-    throw InputError("--distribution: none of the instructions has any of them, with this seed");
-  ordered_json identity = {{"arch", arch(request.arch).name}, {"from", options.from.empty() ? "gpu" : options.from}};
-  for (const auto& [in, datapath] : request.datapaths) identity["datapaths"][in->name()] = to_json(datapath.datapath);
+  // All that the results are a function of, beside the streams.
+  ordered_json identity = {
+      {"version", TCNUM_VERSION}, {"arch", arch(request.arch).name}, {"source", backend.identity()}};
+  for (const Instruction* in : request.plan.instructions)
+    identity["datapaths"][in->name()] = to_json(request.datapaths.at(in).datapath);
   campaign.set_identity(identity);
-  if (!options.checkpoint.empty()) campaign.resume(options.checkpoint);
+  if (options.checkpoint.empty() || !is_there(options.checkpoint)) return campaign;
+  campaign.resume(options.checkpoint);
+  for (const Instruction* in : request.plan.instructions) {
+    if (std::ranges::find(campaign.disagreements(), in, &Disagreement::instruction) == campaign.disagreements().end())
+      continue;
+    check_again(options.checkpoint, campaign.disagreements(), *in, request.datapaths.at(in).datapath,
+                *backend.oracle(*in));
+  }
   return campaign;
 }
 
@@ -298,13 +274,15 @@ class CampaignObserver {
 // --- What came of it, instruction by instruction.
 
 struct StreamResult {
-  const Instruction* instruction;
+  const Instruction* instruction = nullptr;
   std::vector<StreamTask> tasks;
   std::uint64_t count = 0, mismatches = 0;
+  std::vector<Found> found;
 };
 
 StreamResult result_of(const Campaign& campaign, const Instruction* in) {
-  StreamResult result{in, {}};
+  StreamResult result;
+  result.instruction = in;
   for (const StreamTask& task : campaign.tasks()) {
     if (task.instruction != in) continue;
     result.tasks.push_back(task);
@@ -315,11 +293,10 @@ StreamResult result_of(const Campaign& campaign, const Instruction* in) {
 }
 
 std::string result_text(const StreamResult& result, const VerifyOptions& options, ArchId id,
-                        const NamedDatapath& datapath, const Source& source, const std::vector<Found>& found) {
-  std::string text =
-      fmt::format("{} on {}: {} dot products, {} mismatches{}\n", result.instruction->name(), arch(id).name,
-                  count_text(static_cast<double>(result.count)), count_text(static_cast<double>(result.mismatches)),
-                  interrupted ? " (interrupted)" : "");
+                        const NamedDatapath& datapath, const Source& source, bool all) {
+  std::string text = fmt::format("{} on {}: {} dot products, {} mismatches{}\n", result.instruction->name(),
+                                 arch(id).name, count_text(static_cast<double>(result.count)),
+                                 count_text(static_cast<double>(result.mismatches)), all ? "" : " (interrupted)");
   text += table_text(
       {{"source", source_text(source)}, {"datapath", datapath_text(datapath)}, {"seed", std::to_string(options.seed)}});
   std::vector<std::vector<std::string>> rows = {{"distribution", "dot products", "mismatches"}};
@@ -329,12 +306,12 @@ std::string result_text(const StreamResult& result, const VerifyOptions& options
   }
   text += "\n" + table_text(rows);
   constexpr std::size_t kMostShown = 3;
-  for (std::size_t i = 0; i < std::min(found.size(), kMostShown); ++i) text += found_text(found[i], datapath.datapath);
+  for (std::size_t i = 0; i < std::min(result.found.size(), kMostShown); ++i)
+    text += found_text(result.found[i], datapath.datapath);
   return text + "\n";
 }
 
-ordered_json result_json(const StreamResult& result, ArchId id, const NamedDatapath& datapath,
-                         const std::vector<Found>& found) {
+ordered_json result_json(const StreamResult& result, ArchId id, const NamedDatapath& datapath) {
   ordered_json out = {{"name", result.instruction->name()},  {"arch", arch(id).name},
                       {"datapath", datapath_json(datapath)}, {"count", result.count},
                       {"mismatches", result.mismatches},     {"distributions", ordered_json::object()},
@@ -343,7 +320,7 @@ ordered_json result_json(const StreamResult& result, ArchId id, const NamedDatap
     out["distributions"][std::string(name(task.distribution))] = {{"count", task.done()},
                                                                   {"mismatches", task.mismatches()}};
   }
-  for (const Found& each : found) {
+  for (const Found& each : result.found) {
     ordered_json example =
         json_problem(*result.instruction, each.small.problem, each.small.expected, each.small.observed);
     example["distribution"] = name(each.at.distribution);
@@ -353,39 +330,32 @@ ordered_json result_json(const StreamResult& result, ArchId id, const NamedDatap
   return out;
 }
 
-void keep_disagreements(const std::string& folder, const std::vector<Found>& found, ArchId id, const Source& source) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("--disagreements: {}: {}", folder, error.message()));
-  const std::string file = found.front().at.instruction->name() + ".safetensors";
-  write_vectors((std::filesystem::path(folder) / file).string(), vectors_of(found, id, source));
+/// Of every instruction that had its turn. What is to be asked again is made small; that takes a while, and may fail.
+std::vector<StreamResult> results_of(const Campaign& campaign, const StreamRequest& request, const Backend& backend,
+                                     Attempts& attempts) {
+  std::vector<StreamResult> results;
+  for (const Instruction* in : request.plan.instructions) {
+    StreamResult result = result_of(campaign, in);
+    if (result.count == 0) continue;  // interrupted before its turn
+    attempts.attempt([&] {
+      std::unique_ptr<Oracle> oracle;
+      for (const Disagreement& each : campaign.disagreements()) {
+        if (each.instruction != in) continue;
+        if (!oracle) oracle = backend.oracle(*in);
+        result.found.push_back(shrink(each, request.datapaths.at(in).datapath, *oracle));
+      }
+    });
+    results.push_back(std::move(result));
+  }
+  return results;
 }
 
-/// Reports every instruction that had its turn, and gathers the records of its digests. Returns the mismatches.
-std::uint64_t report_results(const VerifyOptions& options, const StreamRequest& request, const Backend& backend,
-                             const Campaign& campaign, ordered_json& document, std::vector<CampaignRecord>& records) {
-  std::uint64_t mismatches = 0;
-  for (const Instruction* in : request.plan.instructions) {
-    const StreamResult result = result_of(campaign, in);
-    if (result.count == 0) continue;  // interrupted before its turn
-    mismatches += result.mismatches;
-    const NamedDatapath& datapath = request.datapaths.at(in);
-    const auto oracle = backend.oracle(*in);
-    const Source source{oracle->kind(), oracle->device(), "", oracle->provenance()};
-    std::vector<Found> found;
-    for (const Disagreement& each : campaign.disagreements()) {
-      if (each.instruction == in) found.push_back(shrink(each, datapath.datapath, *oracle));
-    }
-    for (const StreamTask& task : result.tasks) {
-      if (auto record = record_of(task, source)) records.push_back(*std::move(record));
-    }
-    if (options.json != "-") say(result_text(result, options, request.arch, datapath, source, found));
-    if (!options.disagreements.empty() && !found.empty())
-      keep_disagreements(options.disagreements, found, request.arch, source);
-    document["source"] = json_source(source);
-    document["instructions"].push_back(result_json(result, request.arch, datapath, found));
+std::vector<CampaignRecord> records_of(const Campaign& campaign, const Source& source) {
+  std::vector<CampaignRecord> records;
+  for (const StreamTask& task : campaign.tasks()) {
+    if (auto record = record_of(task, source)) records.push_back(*std::move(record));
   }
-  return mismatches;
+  return records;
 }
 
 }  // namespace
@@ -394,34 +364,55 @@ int verify_streams(const VerifyOptions& options) {
   const StreamRequest request = checked_request(options);
   const Backend backend(options, request.arch);
   for (const Instruction* in : request.plan.instructions) backend.check_fits(*in);
-  Campaign campaign = planned_campaign(options, request);
+  std::optional<FileLock> lock;  // two runs with one checkpoint would each undo what the other has done
+  if (!options.checkpoint.empty()) lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
+  Campaign campaign = planned_campaign(options, request, backend);
+  const Source source = backend.source(*request.plan.instructions.front());
 
   const InterruptGuard guard;
   interrupted = false;
   CampaignObserver observer(campaign, options.checkpoint);
-  campaign.run([&](const Instruction& in,
-                   std::size_t worker) { return backend.verifier(in, request.datapaths.at(&in).datapath, worker); },
-               backend.workers(), interrupted, [&] { observer.after_chunk(); });
-  observer.finish();
+  Attempts attempts;
+  const bool finished = attempts.attempt([&] {
+    campaign.run([&](const Instruction& in,
+                     std::size_t worker) { return backend.verifier(in, request.datapaths.at(&in).datapath, worker); },
+                 backend.workers(), interrupted, [&] { observer.after_chunk(); });
+  });
   const double seconds = observer.seconds();
+  if (!finished && campaign.done_now() + observer.done_before() == 0) return attempts.finish(kAgreed);
+  attempts.attempt([&] { observer.finish(); });
+  if (!options.record.empty()) attempts.attempt([&] { write_records(options.record, records_of(campaign, source)); });
 
+  const bool all = finished && !interrupted;
+  const std::vector<StreamResult> results = results_of(campaign, request, backend, attempts);
   ordered_json document = new_verify_document();
   document["seed"] = options.seed;
+  document["source"] = json_source(source);
   document["instructions"] = ordered_json::array();
-  std::vector<CampaignRecord> records;
-  const std::uint64_t mismatches = report_results(options, request, backend, campaign, document, records);
-  if (!options.record.empty()) write_records(options.record, records);
+  std::string text;
+  std::uint64_t mismatches = 0;
+  for (const StreamResult& result : results) {
+    const NamedDatapath& datapath = request.datapaths.at(result.instruction);
+    mismatches += result.mismatches;
+    text += result_text(result, options, request.arch, datapath, source, all);
+    document["instructions"].push_back(result_json(result, request.arch, datapath));
+    if (options.disagreements.empty() || result.found.empty()) continue;
+    attempts.attempt([&] { keep_disagreements(options.disagreements, result.found, request.arch, source); });
+  }
   const double dots = static_cast<double>(campaign.done_now()) / seconds,
                multiply_adds = campaign.multiply_adds_now() / seconds;
-  if (options.json != "-") {
-    const std::uint64_t before = observer.done_before();
-    say(fmt::format("{:.3g} dot products a second, {:.3g} multiply-adds emulated a second{}\n", dots, multiply_adds,
-                    before == 0 ? "" : fmt::format("; {} were done before", count_text(static_cast<double>(before)))));
+  const std::uint64_t before = observer.done_before();
+  text += fmt::format("{:.3g} dot products a second, {:.3g} multiply-adds emulated a second{}\n", dots, multiply_adds,
+                      before == 0 ? "" : fmt::format("; {} were done before", count_text(static_cast<double>(before))));
+  if (campaign.tasks().empty()) {
+    text = fmt::format("nothing to do: there are fewer chunks than shards, and none is of --shard {}\n", options.shard);
   }
   document["dot_products_per_second"] = dots;
   document["multiply_adds_per_second"] = multiply_adds;
-  document["interrupted"] = interrupted.load();
-  return finish_verification(options, document, mismatches);
+  document["interrupted"] = !all;
+  write_document(options, document, mismatches, attempts);
+  if (options.json != "-") say(text);
+  return attempts.finish(earned_by(mismatches));
 }
 
 }  // namespace tcnum

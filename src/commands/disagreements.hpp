@@ -1,0 +1,35 @@
+// Disagreements that a campaign has found: asked again, made small, shown and kept.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/campaign/campaign.hpp"
+#include "src/fit/minimise.hpp"
+#include "src/report/source.hpp"
+#include "tcnum/datapath.hpp"
+#include "tcnum/oracle.hpp"
+
+namespace tcnum {
+
+struct Found {
+  Disagreement at;
+  Counterexample small;
+
+  /// Whether the oracle disagreed when it was asked again. A device that does not repeat itself is a finding too.
+  bool repeated() const { return small.expected != small.observed; }
+};
+
+/// Asks again, and makes the problem small.
+Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle);
+
+/// Those that a checkpoint tells of, asked again: throws InputError, naming the file, unless each is one.
+void check_again(const std::string& checkpoint, const std::vector<Disagreement>& disagreements,
+                 const Instruction& instruction, const Datapath& datapath, Oracle& oracle);
+
+std::string found_text(const Found& found, const Datapath& datapath);
+
+/// A vector file in the folder, with what the hardware answered. All are of one instruction.
+void keep_disagreements(const std::string& folder, const std::vector<Found>& all, ArchId id, const Source& source);
+
+}  // namespace tcnum

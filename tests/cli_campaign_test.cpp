@@ -1,0 +1,233 @@
+// Campaigns that share files: several at once, several shards, and checkpoints that are not what they say.
+#include <sys/file.h>
+
+#include <map>
+#include <set>
+
+#include "cli.hpp"
+
+namespace tcnum {
+namespace {
+
+class CliCampaigns : public CliStreams {
+ protected:
+  /// That source in place of the documented datapath.
+  static std::vector<std::string> verify_from(const std::string& datapath, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = verify("1e5", more);
+    arguments[8] = "datapath:" + datapath;
+    return arguments;
+  }
+
+  /// Runs at once, all of which succeed.
+  void run_at_once(const std::vector<std::vector<std::string>>& runs) const {
+    std::vector<pid_t> children;
+    for (const auto& arguments : runs) children.push_back(start(arguments, "out" + std::to_string(children.size())));
+    for (const pid_t child : children) EXPECT_EQ(finish(child).status, 0);
+  }
+};
+
+TEST_F(CliCampaigns, ACheckpointIsOfOneSource) {
+  write("source.json", contents(kDatapath));
+  ASSERT_EQ(run(verify_from("source.json", {"--checkpoint", "c.json"})).status, 0);
+  EXPECT_EQ(run(verify_from("source.json", {"--checkpoint", "c.json"})).status, 0);
+  write("same.json", json::parse(contents(kDatapath)).dump());
+  EXPECT_EQ(run(verify_from("same.json", {"--checkpoint", "c.json"})).status, 0) << "another name of the same datapath";
+
+  write_datapath("source.json", "/units/fused/fraction_bits", 24);
+  expect_failure(verify_from("source.json", {"--checkpoint", "c.json"}), 2, {"c.json", "run.source", "another run"});
+  expect_failure(verify_from(kDatapath, {"--checkpoint", "c.json", "--datapath", "source.json"}), 2,
+                 {"c.json", "run.datapaths", "another run"});
+  json old = json::parse(text("c.json"));
+  old["run"]["version"] = "0.0.1";
+  write("old.json", old.dump());
+  expect_failure(verify_from(kDatapath, {"--checkpoint", "old.json"}), 2, {"old.json", "run.version"});
+  for (const std::vector<std::string>& other :
+       {std::vector<std::string>{"--seed", "2"}, {"--chunk", "8192"}, {"--distribution", "wide"}, {"--shard", "1/2"}}) {
+    std::vector<std::string> arguments = verify_from(kDatapath, {"--checkpoint", "c.json"});
+    arguments.insert(arguments.end(), other.begin(), other.end());
+    expect_failure(arguments, 2, {"c.json", "streams", "another run"});
+  }
+  std::vector<std::string> arguments = verify_from(kDatapath, {"--checkpoint", "c.json"});
+  arguments[4] = "wmma.m16n16k16.f32.f16.f16.f32";
+  expect_failure(arguments, 2, {"c.json", "another run"});
+}
+
+TEST_F(CliCampaigns, ACheckpointIsOfOneRunAtATime) {
+  const std::string lock = (folder_ / ".c.json.lock").string();
+  const int held = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  expect_failure(verify("1e5", {"--checkpoint", "c.json"}), 2, {"c.json", "another run"});
+  fs::create_symlink("c.json", folder_ / "link.json");
+  write("c.json", "");
+  expect_failure(verify("1e5", {"--checkpoint", "link.json"}), 2, {"link.json", "another run"});
+  fs::remove(folder_ / "c.json");
+  close(held);
+  EXPECT_EQ(run(verify("1e5", {"--checkpoint", "c.json"})).status, 0) << "the file of a lock is no lock";
+  fs::remove(lock);
+  fs::create_directory(lock);
+  expect_failure(verify("1e5", {"--checkpoint", "c.json"}), 2, {"c.json", "cannot be locked", "directory"});
+}
+
+/// What a checkpoint says is what its run can have done.
+TEST_F(CliCampaigns, ACheckpointIsNotBelieved) {
+  write_datapath("other.json", "/units/fused/fraction_bits", 24);
+  const std::vector<std::string> disagreeing = verify_from("other.json", {"--checkpoint", "c.json"});
+  ASSERT_EQ(run(disagreeing).status, 1);
+  EXPECT_EQ(run(disagreeing).status, 1) << "what was found before is found again";
+  ASSERT_EQ(run(verify("1e5", {"--checkpoint", "good.json"})).status, 0);
+
+  const auto refuse = [&](const json& checkpoint, const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& parts) {
+    write("bad.json", checkpoint.dump());
+    std::vector<std::string> all = arguments;
+    all.back() = "bad.json";
+    expect_failure(all, 2, parts);
+  };
+  const std::vector<std::string> agreeing = verify("1e5", {"--checkpoint", ""});
+  const json good = json::parse(text("good.json")), found = json::parse(text("c.json"));
+  const auto with = [](json checkpoint, const char* pointer, const json& value) {
+    checkpoint[json::json_pointer(pointer)] = value;
+    return checkpoint;
+  };
+  json one = found["disagreements"][0];
+
+  // A disagreement at an index that the run has not, or of a stream that it has not, or twice.
+  for (const char* index : {"1000000000000", "18446744073709551615"}) {
+    refuse(with(found, "/disagreements/0/index", json::parse(index)), disagreeing, {"disagreements[0].index", index});
+  }
+  refuse(with(found, "/disagreements/0/index", -1), disagreeing, {"disagreements[0].index"});
+  refuse(with(found, "/disagreements/0/seed", 2), disagreeing, {"disagreements[0].distribution"});
+  refuse(with(found, "/disagreements/0/distribution", "product_pairs"), disagreeing, {"disagreements[0].distribution"});
+  refuse(with(found, "/disagreements/0/instruction", "mma.m16n8k8.f32.f16.f16.f32"), disagreeing,
+         {"disagreements[0].distribution"});
+  refuse(with(found, "/disagreements/1", one), disagreeing, {"disagreements[1].index", "twice"});
+  // One where there is none: in a chunk without mismatches, and in one that claims to have one.
+  refuse(with(good, "/disagreements/0", one), agreeing, {"disagreements[0].index", "mismatches"});
+  json claimed = with(good, "/disagreements/0", one);
+  for (json& stream : claimed["streams"]) {
+    for (json& chunk : stream["chunks"]) chunk["mismatches"] = stream["distribution"] == one["distribution"] ? 1 : 0;
+  }
+  json listed = claimed;
+  refuse(claimed, agreeing, {"disagreements"});
+  listed["disagreements"] = json::array();
+  for (const json& stream : listed["streams"]) {
+    if (stream["distribution"] != one["distribution"]) continue;
+    for (std::uint64_t first = stream["first"]; first < stream["count"].get<std::uint64_t>();
+         first += stream["chunk"].get<std::uint64_t>()) {
+      one["index"] = first;
+      listed["disagreements"].push_back(one);
+    }
+  }
+  refuse(listed, agreeing, {"disagreements[0]", "is none", "asked again"});
+  // Mismatches without a disagreement, and more than there are problems.
+  refuse(with(good, "/streams/0/chunks/0/mismatches", 1), agreeing, {"disagreements"});
+  refuse(with(good, "/streams/0/chunks/0/mismatches", 1'000'000'000), agreeing,
+         {"streams[0].chunks[0].mismatches", "at most"});
+  refuse(with(found, "/disagreements", json::array()), disagreeing, {"disagreements"});
+}
+
+TEST_F(CliCampaigns, EightAtOnceKeepEightRecords) {
+  constexpr int kRuns = 8;
+  std::vector<std::vector<std::string>> runs;
+  for (int seed = 1; seed <= kRuns; ++seed)
+    runs.push_back(verify("2e4", {"--seed", std::to_string(seed), "--record", "all.json"}));
+  run_at_once(runs);
+  std::map<int, int> records;
+  const json all = json::parse(text("all.json"));
+  for (const json& record : all["campaigns"]) ++records[record["seed"].get<int>()];
+  for (int seed = 1; seed <= kRuns; ++seed) EXPECT_EQ(records[seed], 11) << seed;
+  EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "all.json", "--all"}).status, 0);
+}
+
+/// kill −9 at any moment, while others write: what is there stays there.
+TEST_F(CliCampaigns, KilledWritersSpoilNoRecord) {
+  ASSERT_EQ(run(verify("2e4", {"--record", "all.json"})).status, 0);
+  std::uint32_t random = 1;
+  for (int round = 0; round < 4; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      const int seed = 2 + 4 * round + i;
+      children.push_back(start(verify("2e4", {"--seed", std::to_string(seed), "--record", "all.json"})));
+    }
+    for (const pid_t child : children) {
+      random = random * 1664525u + 1013904223u;
+      usleep(random / 65536 % 20000);
+      kill(child, SIGKILL);
+      finish(child);
+    }
+    ASSERT_TRUE(json::accept(text("all.json")));
+  }
+  ASSERT_EQ(run(verify("2e4", {"--seed", "99", "--record", "all.json"})).status, 0);
+  EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "all.json", "--all"}).status, 0);
+  std::set<int> seeds;
+  const json all = json::parse(text("all.json"));
+  for (const json& record : all["campaigns"]) seeds.insert(record["seed"].get<int>());
+  EXPECT_TRUE(seeds.contains(1) && seeds.contains(99));
+}
+
+/// Ctrl-C, a polite kill, a terminal that is closed: what is done is recorded, and a disagreement is one.
+TEST_F(CliCampaigns, AnEarlyEndRecordsWhatIsDone) {
+  write_datapath("other.json", "/units/fused/fraction_bits", 24);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    std::vector<std::string> arguments =
+        verify("1e8", {"--checkpoint", "c.json", "--record", "r.json", "--chunk", "8192"});
+    arguments[8] = "datapath:other.json";
+    const pid_t child = start(arguments);
+    while (!fs::exists(folder_ / "c.json")) usleep(5000);
+    kill(child, signal);
+    const Result r = finish(child);
+    EXPECT_EQ(r.status, 1) << signal << r.err;
+    EXPECT_NE(r.out.find("(interrupted)"), std::string::npos) << r.out;
+    EXPECT_FALSE(json::parse(text("r.json"))["campaigns"].empty());
+    for (const char* file : {"c.json", "r.json"}) fs::remove(folder_ / file);
+  }
+}
+
+/// A run that ends early takes nothing away from what a longer one has recorded.
+TEST_F(CliCampaigns, AShorterRecordReplacesNoLongerOne) {
+  ASSERT_EQ(run(verify("1e5", {"--chunk", "4096", "--record", "r.json"})).status, 0);
+  const std::string longer = text("r.json");
+  ASSERT_EQ(run(verify("5e4", {"--chunk", "4096", "--record", "r.json"})).status, 0);
+  EXPECT_EQ(text("r.json"), longer);
+  ASSERT_EQ(run(verify("2e5", {"--chunk", "4096", "--record", "r.json"})).status, 0);
+  EXPECT_GT(text("r.json").size(), longer.size());
+
+  // Other results of the same problems on the same device are a finding.
+  const std::size_t records = json::parse(text("r.json"))["campaigns"].size();
+  write("source.json", contents(kDatapath));
+  ASSERT_EQ(run(verify_from("source.json", {"--record", "s.json"})).status, 0);
+  write_datapath("source.json", "/units/fused/fraction_bits", 24);
+  const Result r = run(verify_from("source.json", {"--record", "s.json", "--datapath", "source.json"}));
+  EXPECT_EQ(r.status, 0);
+  EXPECT_NE(r.err.find("s.json"), std::string::npos);
+  EXPECT_NE(r.err.find("other results"), std::string::npos) << r.err;
+  EXPECT_GT(json::parse(text("s.json"))["campaigns"].size(), records);
+}
+
+TEST_F(CliCampaigns, AnEmptyShardHasNothingToDo) {
+  for (const char* shard : {"1/16", "1/18446744073709551615", "9223372036854775807/18446744073709551615"}) {
+    const Result r = run(verify("1e4", {"--distribution", "wide", "--chunk", "4096", "--shard", shard, "--record",
+                                        "r.json", "--json", "v.json", "--checkpoint", "c.json"}));
+    EXPECT_EQ(r.status, 0) << shard << r.err;
+    EXPECT_EQ(r.err, "");
+    EXPECT_NE(r.out.find("nothing to do"), std::string::npos) << r.out;
+    EXPECT_EQ(json::parse(text("v.json"))["mismatches"], 0);
+    EXPECT_EQ(json::parse(text("v.json"))["instructions"], json::array());
+    EXPECT_EQ(json::parse(text("r.json"))["campaigns"], json::array());
+    fs::remove(folder_ / "c.json");
+  }
+  std::uint64_t count = 0;
+  for (int shard = 1; shard <= 16; ++shard) {
+    const Result r = run(verify("1e4", {"--distribution", "wide", "--chunk", "4096", "--shard",
+                                        std::to_string(shard) + "/16", "--record", "r.json", "--json", "v.json"}));
+    EXPECT_EQ(r.status, 0) << r.err;
+    const json v = json::parse(text("v.json"));
+    for (const json& each : v["instructions"]) count += each["count"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(count, 3u * 4096);
+  std::vector<std::string> none = verify("1e5", {"--distribution", "product_pairs", "--shard", "2/3"});
+  expect_failure(none, 2, {"--distribution", "none"});
+}
+
+}  // namespace
+}  // namespace tcnum

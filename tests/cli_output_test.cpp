@@ -1,0 +1,330 @@
+// What the system refuses the program (a reader, space, memory, threads, names) spoils and hides nothing else.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <linux/capability.h>
+
+#include "cli.hpp"
+
+namespace tcnum {
+namespace {
+
+void limit(int resource, rlim_t most) {
+  const rlimit both = {most, most};
+  if (setrlimit(static_cast<decltype(RLIMIT_AS)>(resource), &both) != 0) _exit(126);
+}
+
+class CliOutput : public CliStreams {
+ protected:
+  /// A run that finds disagreements, and writes all that it can write.
+  std::vector<std::string> verify_another(const std::vector<std::string>& more) const {
+    write_datapath("other.json", "/units/fused/fraction_bits", 24);
+    std::vector<std::string> arguments = verify("1e5", more);
+    arguments[8] = "datapath:other.json";
+    return arguments;
+  }
+  std::string disagreements() const { return std::string("d/") + kInstruction + ".safetensors"; }
+
+  /// Recorded answers of which some are no datapath's: every fourth result of the documented one has its last bit
+  /// turned.
+  void write_unexplained(const std::string& name) const {
+    ASSERT_EQ(run(probe_datapath({"--record", "good.safetensors"})).status, 0);
+    std::string record = text("good.safetensors");
+    const json header = json::parse(record.substr(8, record.find("}}") - 8 + 2));
+    const auto ends = header.at("D").at("data_offsets").get<std::vector<std::size_t>>();
+    const std::size_t all = ends[1] > header.at("C").at("data_offsets").at(1).get<std::size_t>()
+                                ? ends[1]
+                                : header.at("C").at("data_offsets").at(1).get<std::size_t>();
+    const std::size_t data = record.size() - all;
+    for (std::size_t at = data + ends[0]; at < data + ends[1]; at += 16) record[at] ^= 1;
+    write(name, record);
+  }
+};
+
+// --- Whoever reads standard output is gone.
+
+TEST_F(CliOutput, AClosedPipeIsQuiet) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list"},
+                                                    {"--help"},
+                                                    {"--version"},
+                                                    {"list", "--json", "-"},
+                                                    {"bench", "tensor", "--list", "--arch", "sm_90"},
+                                                    {"explain", "--arch", "sm_90", "--instr", kInstruction},
+                                                    probe_datapath({})}) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    const Result r = run(arguments, "out", close_reader);
+    EXPECT_EQ(r.status, 0);
+    EXPECT_EQ(r.err, "");
+  }
+}
+
+TEST_F(CliOutput, AClosedPipeLosesNoFile) {
+  for (const char* where : {"j.json", "-"}) {
+    const Result r =
+        run(verify_another({"--json", where, "--record", "r.json", "--disagreements", "d", "--checkpoint", "c.json"}),
+            "out", close_reader);
+    EXPECT_EQ(r.status, 1);
+    EXPECT_EQ(r.err, "");
+    for (const std::string& file : {std::string("r.json"), std::string("c.json"), disagreements()}) {
+      EXPECT_TRUE(fs::exists(folder_ / file)) << file;
+      fs::remove(folder_ / file);
+    }
+  }
+  EXPECT_GT(json::parse(text("j.json")).at("mismatches"), 0);
+
+  EXPECT_EQ(run({"list", "--json", "l.json"}, "out", close_reader).status, 0);
+  EXPECT_TRUE(json::accept(text("l.json")));
+  EXPECT_EQ(run({"list", "--evaluators", "--datapath", kDatapath, "--json", "e.json"}, "out", close_reader).status, 0);
+  EXPECT_TRUE(json::accept(text("e.json")));
+  EXPECT_EQ(run(probe_datapath({"--record", "p.safetensors", "--json", "p.json"}), "out", close_reader).status, 0);
+  EXPECT_TRUE(json::accept(text("p.json")));
+  EXPECT_TRUE(fs::exists(folder_ / "p.safetensors"));
+  write("sass.txt",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11DeviceTilesE\n"
+        "        /*07e0*/                   HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */\n");
+  EXPECT_EQ(
+      run({"sass", "--arch", "sm_90", "--text", "sass.txt", "--nvcc", "13.0", "--json", "s.json"}, "out", close_reader)
+          .status,
+      0);
+  EXPECT_TRUE(json::accept(text("s.json")));
+}
+
+TEST_F(CliOutput, AClosedPipeHidesNoDisagreement) {
+  write_unexplained("odd.safetensors");
+  EXPECT_EQ(run({"probe", "--from", "odd.safetensors", "--json", "p.json"}, "out", close_reader).status, 1);
+  EXPECT_EQ(json::parse(text("p.json")).at("instructions").at(0).at("verdict"), "unexplained");
+  EXPECT_EQ(run({"verify", "--vectors", "odd.safetensors", "--json", "v.json"}, "out", close_reader).status, 1);
+  EXPECT_GT(json::parse(text("v.json")).at("mismatches"), 0);
+
+  ASSERT_EQ(run(verify("1e5", {"--record", "r.json"})).status, 0);
+  json wrong = json::parse(text("r.json"));
+  wrong["campaigns"][3]["digests"][0] = "0x0123456789abcdef";
+  write("wrong.json", wrong.dump());
+  const std::vector<std::string> check = {"verify", "--arch", "sm_90", "--campaign", "wrong.json", "--all"};
+  EXPECT_EQ(run(check, "out", close_reader).status, 1);
+}
+
+// --- A full disk, and a standard output that is none.
+
+TEST_F(CliOutput, AFullDiskIsStatus3) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list"},
+                                                    {"--help"},
+                                                    {"--version"},
+                                                    {"list", "--json", "-"},
+                                                    probe_datapath({}),
+                                                    verify("1e5", {"--record", "r.json", "--json", "j.json"})}) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    const Result r = run(arguments, "/dev/full");
+    EXPECT_EQ(r.status, 3);
+    EXPECT_EQ(r.err, "tcnum: standard output: cannot be written: No space left on device\n");
+  }
+  EXPECT_TRUE(json::accept(text("r.json")));
+  EXPECT_TRUE(json::accept(text("j.json")));
+  expect_failure({"list", "--json", "/dev/full"}, 3, {"/dev/full", "No space"});
+  expect_failure({"list", "--json", "no/such/folder/l.json"}, 2, {"no/such/folder/l.json"});
+  expect_failure(probe_datapath({"--record", "no/such/folder/r.safetensors"}), 2, {"no/such/folder/r.safetensors"});
+
+  const Result r = run(verify_another({}), "/dev/full");
+  EXPECT_EQ(r.status, 1) << "a disagreement is not hidden";
+  EXPECT_EQ(r.err, "tcnum: standard output: cannot be written: No space left on device\n");
+}
+
+/// Of what is to be written, one failure takes nothing else with it.
+TEST_F(CliOutput, AFileThatCannotBeWrittenHidesNothing) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  Result r = run(verify_another({"--json", "/dev/full", "--record", "r.json", "--disagreements", "d"}));
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(r.err, "tcnum: /dev/full: cannot be written: No space left on device\n");
+  EXPECT_NE(r.out.find("mismatches"), std::string::npos);
+  EXPECT_TRUE(json::accept(text("r.json")));
+  EXPECT_TRUE(fs::exists(folder_ / disagreements()));
+
+  write("d2", "a file, where a folder should be");
+  r = run(verify_another({"--disagreements", "d2", "--json", "j.json"}));
+  EXPECT_EQ(r.status, 1);
+  EXPECT_NE(r.err.find("d2"), std::string::npos) << r.err;
+  EXPECT_GT(json::parse(text("j.json")).at("mismatches"), 0);
+
+  // Nor does an input that cannot be read.
+  write_unexplained("odd.safetensors");
+  write("cut.safetensors", "");
+  r = run({"verify", "--vectors", "odd.safetensors", "cut.safetensors", "--json", "v.json"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_NE(r.err.find("cut.safetensors"), std::string::npos) << r.err;
+  EXPECT_GT(json::parse(text("v.json")).at("mismatches"), 0);
+  EXPECT_EQ(json::parse(text("v.json")).at("interrupted"), true);
+}
+
+TEST_F(CliOutput, AFileThatMayNotGrowIsStatus3) {
+  const auto small = [] { limit(RLIMIT_FSIZE, 256); };
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list", "--json", "j.json"},
+                                                    probe_datapath({"--record", "p.safetensors", "--json", "-"}),
+                                                    verify("1e5", {"--checkpoint", "c.json", "--json", "-"}),
+                                                    verify("1e5", {"--record", "r.json", "--json", "-"})}) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    const Result r = run(arguments, "/dev/null", small);
+    EXPECT_EQ(r.status, 3) << r.err;
+    EXPECT_NE(r.err.find("File too large"), std::string::npos) << r.err;
+  }
+  for (const char* file : {"j.json", "p.safetensors", "c.json", "r.json"}) {
+    EXPECT_FALSE(fs::exists(folder_ / file)) << file;
+  }
+  for (const auto& each : fs::directory_iterator(folder_)) EXPECT_NE(each.path().extension(), ".tmp") << each;
+}
+
+/// What is meant for a standard stream that is closed goes into no file.
+TEST_F(CliOutput, AClosedStandardOutputIsStatus3) {
+  const auto closed = [] { close(STDOUT_FILENO); };
+  expect_failure({"list", "--json", "l.json"}, 3, {"standard output"}, closed);
+  EXPECT_TRUE(json::accept(text("l.json")));
+  expect_failure(verify("1e5", {"--checkpoint", "c.json", "--record", "r.json"}), 3, {"standard output"}, closed);
+  for (const char* file : {"c.json", "r.json"}) EXPECT_TRUE(json::accept(text(file))) << file;
+  EXPECT_EQ(text(".c.json.lock") + text(".r.json.lock"), "");
+  EXPECT_EQ(run({"list"}, "out", [] { close(STDIN_FILENO), close(STDERR_FILENO); }).status, 0);
+}
+
+// --- Names.
+
+TEST_F(CliOutput, WrongNamesAreStatus2) {
+  fs::create_symlink("loop", folder_ / "loop");
+  fs::create_directory(folder_ / "folder");
+  write("file", "");
+  ASSERT_EQ(run(probe_datapath({"--record", "good.safetensors"})).status, 0);
+  const std::string from = "datapath:" + kDatapath;
+  for (const std::string& name : {std::string("loop"), std::string("loop/x"), std::string(300, 'x'),
+                                  std::string("file/x"), std::string("no/x"), std::string("folder")}) {
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list", "--json", name},
+                                                      {"list", "--evaluators", "--datapath", name},
+                                                      {"verify", "--vectors", name},
+                                                      {"verify", "--arch", "sm_90", "--campaign", name},
+                                                      {"verify", "--campaign", name},
+                                                      {"emulate", "--in", name, "--out", "o.safetensors"},
+                                                      {"emulate", "--in", "good.safetensors", "--out", name},
+                                                      {"explain", "--in", name},
+                                                      {"probe", "--from", name},
+                                                      {"sass", "--arch", "sm_90", "--nvcc", "1", "--text", name},
+                                                      {"bench", "report", name},
+                                                      probe_datapath({}, name),
+                                                      probe_datapath({"--json", name}),
+                                                      probe_datapath({"--record", name + ".safetensors"}),
+                                                      verify("1e4", {"--datapath", name}),
+                                                      verify("1e4", {"--json", name}),
+                                                      verify("1e4", {"--record", name}),
+                                                      verify("1e4", {"--checkpoint", name})}) {
+      if (name == "loop" && arguments.back() == "loop.safetensors") continue;
+      if (name == "folder" && arguments.back() == "folder.safetensors") continue;
+      expect_failure(arguments, 2, {});
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "o.safetensors"));
+}
+
+/// Names of files are bytes. Where JSON has one, U+FFFD stands for what is no UTF-8.
+TEST_F(CliOutput, NamesNeedNotBeUtf8) {
+  const std::string odd = "na\xffme.json";
+  write(odd, contents(kDatapath));
+  std::vector<std::string> arguments = verify("1e4", {"--datapath", odd, "--record", "r.json", "--json", "v.json"});
+  arguments[8] = "datapath:" + odd;
+  arguments.insert(arguments.end(), {"--checkpoint", "c\xff.json"});
+  for (int again = 0; again < 2; ++again) {
+    const Result r = run(arguments);
+    EXPECT_EQ(r.status, 0) << r.err;
+  }
+  EXPECT_NE(json::parse(text("r.json")).at("campaigns").at(0).at("device").get<std::string>().find("na\\xffme"),
+            std::string::npos);
+  EXPECT_TRUE(json::accept(text("v.json")));
+  EXPECT_EQ(run(probe_datapath({"--record", "p.safetensors", "--json", "p.json"}, odd)).status, 0);
+  EXPECT_TRUE(json::accept(text("p.json")));
+  EXPECT_EQ(run({"emulate", "--in", "p.safetensors", "--out", "o.safetensors", "--datapath", odd}).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", "o.safetensors", "--datapath", odd, "--json", "-"}).status, 0);
+  write_datapath("other.json", "/units/fused/fraction_bits", 24);
+  arguments = verify("1e5", {"--datapath", "other.json", "--disagreements", "d"});
+  arguments[8] = "datapath:" + odd;
+  EXPECT_EQ(run(arguments).status, 1);
+  EXPECT_EQ(
+      run({"verify", "--vectors", std::string("d/") + kInstruction + ".safetensors", "--datapath", kDatapath}).status,
+      0);
+}
+
+TEST_F(CliOutput, AFolderThatIsGoneIsNoDisagreement) {
+  const auto nowhere = [] {
+    if (mkdir("gone", 0777) != 0 || chdir("gone") != 0 || rmdir("../gone") != 0) _exit(126);
+  };
+  EXPECT_EQ(run({"list"}, "out", nowhere).status, 0);
+  EXPECT_EQ(run(probe_datapath({}), "out", nowhere).status, 0);
+  const std::string campaigns = TCNUM_SOURCE_DIR "/vectors/sm_90/campaigns.json";
+  EXPECT_EQ(run({"verify", "--campaign", campaigns, "--instr", kInstruction, "--distribution", "wide"}, "out", nowhere)
+                .status,
+            0);
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"verify", "--campaign", "c.json"},
+                                                    {"verify", "--arch", "sm_90", "--campaign", "c.json"},
+                                                    {"list", "--json", "l.json"},
+                                                    probe_datapath({"--record", "records"}),
+                                                    verify("1e4", {"--checkpoint", "c.json"}),
+                                                    verify("1e4", {"--record", "r.json"}),
+                                                    {"verify", "--vectors", "v.safetensors"}}) {
+    expect_failure(arguments, 2, {}, nowhere);
+  }
+}
+
+/// What cannot be replaced at the end is refused at the beginning.
+TEST_F(CliOutput, AFolderThatIsReadOnlyIsRefusedBeforeTheWork) {
+  ASSERT_EQ(run(verify("1e4", {"--record", "r.json", "--checkpoint", "c.json"})).status, 0);
+  fs::create_directory(folder_ / "ro");
+  for (const char* name : {"r.json", "c.json"}) fs::rename(folder_ / name, folder_ / "ro" / name);
+  const std::string record = text("ro/r.json");
+  fs::permissions(folder_ / "ro", fs::perms::owner_read | fs::perms::owner_exec);
+  const auto ordinary = [] {  // root too
+    static_cast<void>(prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE));
+  };
+  // As many problems as would take long.
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--record", "ro/r.json"}, {"--checkpoint", "ro/c.json"}, {"--json", "ro/j.json"}}) {
+    expect_failure(verify("1e10", more), 2, {more[1], "Permission denied"}, ordinary);
+  }
+  EXPECT_EQ(text("ro/r.json"), record);
+  fs::permissions(folder_ / "ro", fs::perms::owner_all);
+}
+
+// --- Memory and threads.
+
+#if !defined(__SANITIZE_ADDRESS__)  // which takes terabytes of addresses
+
+TEST_F(CliOutput, FewerThreadsAreEnough) {
+  const auto no_threads = [] {  // as a stack is of this size, and there is no room for two
+    limit(RLIMIT_STACK, rlim_t{1} << 32);
+    limit(RLIMIT_AS, rlim_t{1} << 32);
+  };
+  Result r = run(verify("2e5", {"--record", "r.json"}), "out", no_threads);
+  EXPECT_EQ(r.status, 0) << r.err;
+  r = run(probe_datapath({}), "out", no_threads);
+  EXPECT_EQ(r.status, 0) << r.err;
+}
+
+TEST_F(CliOutput, TooLittleMemoryIsStatus3) {
+  constexpr rlim_t kMiB = 1 << 20;
+  rlim_t least = 8 * kMiB;  // in which the program can be loaded
+  const auto of_memory = [](rlim_t most) { return [most] { limit(RLIMIT_AS, most); }; };
+  while (run({"--version"}, "out", of_memory(least)).status != 0) least += 4 * kMiB;
+  bool enough = false, too_little = false;
+  for (rlim_t most = least; !enough; most += 16 * kMiB) {
+    SCOPED_TRACE(most / kMiB);
+    enough = true;
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"list", "--json", "-"}, probe_datapath({}), verify("2e5", {"--record", "r.json"})}) {
+      const Result r = run(arguments, "out", of_memory(most));
+      EXPECT_TRUE(r.status == 0 || r.status == 3) << r.status << r.err;
+      if (r.status == 0) continue;
+      enough = false;
+      too_little = true;
+      EXPECT_TRUE(r.err.starts_with("tcnum: not enough memory")) << r.err;
+    }
+  }
+  EXPECT_TRUE(too_little);
+}
+
+#endif
+
+}  // namespace
+}  // namespace tcnum
