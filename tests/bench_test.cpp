@@ -2,6 +2,8 @@
 // a device that makes its answers up.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -14,10 +16,10 @@
 #include "src/bench/measurement.hpp"
 #include "src/bench/model.hpp"
 #include "src/bench/operands.hpp"
+#include "src/bench/pages.hpp"
 #include "src/bench/peaks.hpp"
 #include "src/bench/plot.hpp"
 #include "src/bench/printers.hpp"
-#include "src/bench/pages.hpp"
 #include "src/bench/statistics.hpp"
 #include "src/bench/steady.hpp"
 #include "src/bench/tensor.hpp"
@@ -644,6 +646,58 @@ TEST(Reports, HaveTheRecordsAndEscapeThem) {
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
 
+TEST(Reports, EscapeWhatStrangersWrote) {
+  Document document = example_document();
+  document.facts.device = "<script>`x`|[a](b)\n\x1b[2J*'&";
+  const SassTable sass{"sm_90", "<b>13\n|", {{"wgmma.m64n8k16.f32.f16.f16", {"A|B\n| 0 |"}}}};
+  const std::string markdown = markdown_page(document, sass), html = html_page(document, sass);
+  EXPECT_NE(markdown.find("&lt;script>\\`x\\`\\|\\[a\\](b)\\\\n\\\\u001b\\[2J\\*'&amp;"), std::string::npos)
+      << markdown;
+  EXPECT_NE(markdown.find("A\\|B\\\\n\\| 0 \\| |\n"), std::string::npos) << markdown;
+  EXPECT_NE(html.find("&lt;script&gt;`x`|[a](b)\\n\\u001b[2J*'&amp;"), std::string::npos) << html;
+  for (const std::string& page : {markdown, html}) {
+    EXPECT_EQ(page.find("<script"), std::string::npos);
+    EXPECT_EQ(page.find("<b>"), std::string::npos);
+    EXPECT_EQ(page.find('\x1b'), std::string::npos);
+    EXPECT_EQ(page.find("\n| 0 |"), std::string::npos);
+  }
+}
+
+/// Rows that are not what a measurement writes, but whose fields all have their types.
+TEST(Reports, OfStrangeRowsAreMadeOrRefused) {
+  const Document good = example_document();
+  const auto outcome = [&](const std::function<void(Record&)>& change) {
+    Document document = good;
+    change(document.records[0]);
+    Record other = document.records[0];
+    other.axes.back().value = std::int64_t{2};
+    document.records.push_back(other);
+    try {
+      put_models(document);
+      return markdown_page(document, {}) + html_page(document, {});
+    } catch (const InputError& error) {
+      return std::string("refused: ") + error.what();
+    }
+  };
+  const auto refused = [](const std::string& text) { return text.starts_with("refused: "); };
+  EXPECT_FALSE(refused(outcome([](Record&) {})));
+  for (const Value& n : std::vector<Value>{std::int64_t{0}, std::int64_t{-8}, std::int64_t{12}, std::int64_t{1} << 40,
+                                           8.0, 1e300, std::string("8"), true}) {
+    EXPECT_TRUE(refused(outcome([&](Record& r) { r.axes[0].value = n; })));
+  }
+  EXPECT_TRUE(refused(outcome([](Record& r) { r.axes.erase(r.axes.begin()); }))) << "no N";
+  for (const char* subject : {"", "nNk", "wgmma.m64n64k16.f32.f16.f16", "mma.m16nNk16.f32.f16.f16.f32", "x.m64nNk16"}) {
+    EXPECT_TRUE(refused(outcome([&](Record& r) { r.subject = subject; }))) << subject;
+  }
+  for (const char* value : {"interval_cycles", "latency_cycles", "power_watts"}) {
+    EXPECT_FALSE(
+        refused(outcome([&](Record& r) { std::erase_if(r.values, [&](const Field& f) { return f.name == value; }); })));
+    for (const Value& odd : std::vector<Value>{0.0, -1.0, 5e-324, 1.7e308, std::string("x"), true, std::int64_t{0}}) {
+      EXPECT_FALSE(refused(outcome([&](Record& r) { r.set(value, odd); })));
+    }
+  }
+}
+
 TEST(Reports, HaveSparseIntegerAndWarpWideInstructions) {
   Document document = example_document();
   const auto add = [&](Record r, const char* measurement, const char* subject) {
@@ -671,7 +725,27 @@ TEST(Plots, PutPointsWhereTheyBelong) {
   const std::string plot = svg({"T", "x", "y", {{"a", {{1, 10}, {2, 20}}}}, true});
   EXPECT_NE(plot.find("<title>a: 1, 10</title>"), std::string::npos);
   EXPECT_NE(plot.find("cx=\"64.0\""), std::string::npos) << "the first at the left";
-  EXPECT_THROW(svg({"T", "x", "y", {}}), std::logic_error);
+  EXPECT_EQ(svg({"T", "x", "y", {}}), "");
+}
+
+/// A record may hold any numbers. Steps of zero would never reach an end, nor would those from minus infinity.
+TEST(Plots, EndWhateverTheNumbers) {
+  const std::vector<double> numbers = {0, -0.0, 1, -1, 5e-324, 1e-200, 1e99, 1e200, 1.7e308, -1.7e308, INFINITY, NAN};
+  for (const bool logarithmic_x : {false, true}) {
+    for (const bool logarithmic_y : {false, true}) {
+      for (const double x : numbers) {
+        for (const double y : numbers) {
+          const std::string plot = svg({"T", "x", "y", {{"a", {{x, y}}}}, logarithmic_x, logarithmic_y});
+          SCOPED_TRACE(fmt::format("{} {} {} {}", x, y, logarithmic_x, logarithmic_y));
+          EXPECT_EQ(plot.find("nan"), std::string::npos) << plot;
+          EXPECT_EQ(plot.find("inf"), std::string::npos) << plot;
+          EXPECT_LT(plot.size(), 1'000'000u);
+        }
+        EXPECT_LT(svg({"T", "x", "y", {{"a", {{x, 1}, {1, x}, {2, 3}}}}, logarithmic_x, logarithmic_y}).size(),
+                  1'000'000u);
+      }
+    }
+  }
 }
 
 }  // namespace

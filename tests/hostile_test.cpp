@@ -126,6 +126,45 @@ TEST_F(Hostile, WhatIsNoFile) {
   }
 }
 
+/// So that a run ends if the program does not.
+void limit_time_and_memory() {
+  const rlimit seconds = {30, 30}, bytes = {rlim_t{4} << 30, rlim_t{4} << 30};
+  setrlimit(RLIMIT_CPU, &seconds);
+  setrlimit(RLIMIT_AS, &bytes);
+}
+
+/// Marks between zero and zero are endlessly many.
+TEST_F(Hostile, AMeasurementOfNothing) {
+  json record = json::parse(contents(folder_ / "good.json"));
+  json row = {{"measurement", "wgmma"}, {"subject", "wgmma.m64nNk16.f32.f16.f16"}, {"series", json::object()}};
+  row["axes"] = {{"N", 64}, {"source", "ss"}, {"data", "zeros"}, {"warpgroups", 1}};
+  for (const char* value : {"latency_cycles", "interval_cycles", "tera_ops", "power_watts"}) row["values"][value] = 0;
+  record["records"] = {row};
+  write("zeros.json", record.dump());
+  const Result r = run({"bench", "report", "zeros.json", "--html", "page.html"}, "out", limit_time_and_memory);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(contents(folder_ / "page.html").find("<svg"), std::string::npos);
+}
+
+/// Reports compare rows with each other; each with all would take minutes.
+TEST_F(Hostile, ManyMeasurements) {
+  json record = json::parse(contents(folder_ / "good.json"));
+  json row = {{"measurement", "wgmma"}, {"subject", "wgmma.m64nNk16.f32.f16.f16"}, {"series", json::object()}};
+  row["values"] = {{"latency_cycles", 90}, {"interval_cycles", 32}};
+  for (int i = 0; i < 20'000; ++i) {
+    row["axes"] = {{"N", 64}, {"source", "ss"}, {"data", "zeros"}, {"warpgroups", 1 + i % 2}, {"device", i}};
+    record["records"].push_back(row);
+  }
+  write("many.json", record.dump());
+  const Words arguments = {"bench", "report", "many.json", "many.json", "--markdown", "page.md", "--json", "both.json"};
+  const Result r = run(arguments, "out", limit_time_and_memory);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(json::parse(contents(folder_ / "both.json"))["records"].size(), 20'000u);
+  record["records"].push_back(row);
+  write("many.json", record.dump());
+  expect_failure({"bench", "report", "many.json"}, 2, {"many.json", "records", "20000"}, limit_time_and_memory);
+}
+
 // --- Messages and output
 
 TEST_F(Hostile, MessagesAreShort) {
@@ -166,6 +205,51 @@ TEST_F(Hostile, NamesCannotSpeakForTheProgram) {
   const Result r = run({"verify", "--vectors", name, "--datapath", kDatapath});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_TRUE(r.out.starts_with("\\u001b[2J\\nx: 1 dot product, 0 mismatches\\n: ")) << r.out;
+}
+
+// --- Programs that are run
+
+TEST_F(Hostile, AShellNeverSeesAPath) {
+  const fs::path there = folder_ / "x';touch PWNED;'";
+  fs::create_directory(there);
+  fs::copy_file(kProgram, there / "tcnum");
+  const std::string program = (there / "tcnum").string();
+  write("cuobjdump",
+        "#!/bin/sh\n"
+        "printf '%s\\n' \"$@\" > arguments\n"
+        "echo 'Function : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv'\n"
+        "echo '  /*07e0*/  HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */'\n");
+  fs::permissions(folder_ / "cuobjdump", fs::perms::owner_all);
+  const auto with_path = [&] { setenv("PATH", (folder_.string() + ":/usr/bin:/bin").c_str(), 1); };
+  const Words arguments = {"sass", "--arch", "sm_90", "--nvcc", "13.0"};
+  const Result r = finish(start_program(program.c_str(), arguments, "out", with_path));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("HMMA.16816.F32"), std::string::npos) << r.out;
+  EXPECT_FALSE(fs::exists(folder_ / "PWNED"));
+  EXPECT_EQ(contents(folder_ / "arguments"), "-sass\n" + program + "\n");
+
+  write("cuobjdump", "#!/bin/sh\necho 'Function : x'\nexit 1\n");
+  expect_failure(arguments, 3, {"cuobjdump"}, with_path);
+  write("cuobjdump", "#!/bin/sh\nhead -c 3000000 /dev/zero\n");
+  expect_failure(arguments, 2, {"cuobjdump", "line"}, with_path);
+  fs::remove(folder_ / "cuobjdump");
+  expect_failure(arguments, 3, {"cuobjdump"}, with_path);
+}
+
+TEST_F(Hostile, MachineCodeOfAnything) {
+  const std::string function = "Function : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv\n";
+  const Words arguments = {"sass",   "--arch",     "sm_90",  "--text",   "sass.txt",
+                           "--nvcc", "13\"\n\xff", "--json", "sass.json"};
+  write("sass.txt", function + "/*0*/ HMMA\xff\x1b[2J\"\n");
+  const Result r = run(arguments);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out.find('\x1b'), std::string::npos);
+  EXPECT_TRUE(json::accept(contents(folder_ / "sass.json"))) << contents(folder_ / "sass.json");
+  write("sass.txt", function + std::string(3'000'000, 'x'));
+  expect_failure(arguments, 2, {"sass.txt", "line"});
+  fs::remove(folder_ / "sass.txt");
+  ASSERT_EQ(mkfifo((folder_ / "sass.txt").c_str(), 0600), 0);
+  expect_failure(arguments, 2, {"sass.txt", "not a regular file"});
 }
 
 // --- Files that are written

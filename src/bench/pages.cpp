@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/printable.hpp"
 #include "plot.hpp"
 #include "sections.hpp"
 
@@ -20,9 +21,25 @@ constexpr const char* kMethod =
 
 std::string title_of(const Document& document) { return "Latency, throughput and power: " + document.facts.device; }
 
+/// As Markdown shows it, in a cell of a table or elsewhere, whatever it is.
+std::string in_markdown(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else {
+      if (std::string_view("\\`|*[]").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string markdown_row(const std::vector<std::string>& cells) {
   std::string text = "|";
-  for (const std::string& cell : cells) text += " " + cell + " |";
+  for (const std::string& cell : cells) text += " " + in_markdown(cell) + " |";
   return text + "\n";
 }
 
@@ -66,10 +83,11 @@ constexpr std::string_view kHtmlHead =
 }  // namespace
 
 std::string markdown_page(const Document& document, const SassTable& sass) {
-  std::string text = fmt::format("# {}\n\nMade by `tcnum bench report`.\n\n{}\n", title_of(document), kMethod);
+  std::string text =
+      fmt::format("# {}\n\nMade by `tcnum bench report`.\n\n{}\n", in_markdown(title_of(document)), kMethod);
   for (const Section& each : sections_of(document, sass)) {
-    if (!each.title.empty()) text += fmt::format("\n## {}\n", each.title);
-    if (!each.prose.empty()) text += "\n" + each.prose + "\n";
+    if (!each.title.empty()) text += fmt::format("\n## {}\n", in_markdown(each.title));
+    if (!each.prose.empty()) text += "\n" + in_markdown(each.prose) + "\n";
     text += "\n" + markdown_table(each.table);
   }
   return text;

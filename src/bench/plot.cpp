@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <stdexcept>
+
+#include "io/printable.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -19,8 +20,17 @@ std::string text_at(double x, double y, const std::string& text, const char* anc
                      escaped(text));
 }
 
+/// No quantity that is measured is larger, or smaller and not zero; and the arithmetic below holds these.
+constexpr double kLargest = 1e100, kSmallest = 1e-100;
+
+/// Whether an axis has a place for it.
+bool has_place(double x, bool logarithmic) {
+  return std::abs(x) <= kLargest && (!logarithmic || x >= kSmallest);  // false of NaN
+}
+
 /// Round numbers that cut 0 … largest into about five.
 std::vector<double> ticks(double largest) {
+  if (!(largest >= kSmallest)) return {0};
   const double rough = largest / 5, power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (double factor : {1.0, 2.0, 2.5, 5.0}) {
@@ -30,7 +40,7 @@ std::vector<double> ticks(double largest) {
     }
   }
   std::vector<double> at;
-  for (double x = 0; x <= largest * 1.0001; x += step) at.push_back(x);
+  for (int i = 0; i * step <= largest * 1.0001; ++i) at.push_back(i * step);
   return at;
 }
 
@@ -44,25 +54,37 @@ std::string begin(double height, const std::string& title) {
 
 }  // namespace
 
-std::string escaped(const std::string& text) {
+std::string escaped(std::string_view text) {
   std::string out;
-  for (char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
+  for (char c : printable(text)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
 }
 
-std::string svg(const Plot& plot) {
+std::string svg(Plot plot) {
+  for (Line& line : plot.lines) {
+    std::erase_if(line.points, [&](const std::pair<double, double>& p) {
+      return !has_place(p.first, plot.logarithmic_x) || !has_place(p.second, plot.logarithmic_y);
+    });
+  }
+  std::erase_if(plot.lines, [](const Line& line) { return line.points.empty(); });
+  if (plot.lines.empty()) return "";
   std::set<double> xs;
   double top = 0, bottom = INFINITY;
   for (const Line& line : plot.lines) {
@@ -72,12 +94,12 @@ std::string svg(const Plot& plot) {
       bottom = std::min(bottom, y);
     }
   }
-  if (xs.empty()) throw std::logic_error(plot.title + ": a plot of nothing");
   const auto x_of = [&](double x) { return plot.logarithmic_x ? std::log2(x) : x; };
   const auto y_of = [&](double y) { return plot.logarithmic_y ? std::log2(y) : y; };
   const double x0 = plot.logarithmic_x ? x_of(*xs.begin()) : 0, x1 = std::max(x_of(*xs.rbegin()), x0 + 1e-9);
-  const double y0 = plot.logarithmic_y ? std::floor(y_of(bottom)) : 0,
-               y1 = plot.logarithmic_y ? std::ceil(y_of(top)) : top * 1.05;
+  const double y0 = plot.logarithmic_y ? std::floor(y_of(bottom)) : 0;
+  double y1 = plot.logarithmic_y ? std::ceil(y_of(top)) : top * 1.05;
+  if (!(y1 > y0)) y1 = y0 + 1;
   const auto px = [&](double x) { return kLeft + (x_of(x) - x0) / (x1 - x0) * (kWidth - kLeft - kRight); };
   const auto py = [&](double y) { return kHeight - kBottom - (y_of(y) - y0) / (y1 - y0) * (kHeight - kTop - kBottom); };
 

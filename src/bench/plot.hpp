@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct Plot {
   bool logarithmic_y = false;
 };
 
-/// Throws std::logic_error if no line has a point.
-std::string svg(const Plot& plot);
+/// Leaves out points that the axes have no place for, such as zero where they are logarithmic, and lines without
+/// points. Empty if no line is left.
+std::string svg(Plot plot);
 
 struct Bar {
   std::string name;
@@ -31,7 +33,7 @@ struct Bar {
 };
 std::string svg_bars(const std::string& title, const std::string& unit, const std::vector<Bar>& bars);
 
-/// "<" and the like as HTML has them.
-std::string escaped(const std::string& text);
+/// As HTML shows it, whatever it is: "<" and the like escaped, and printable().
+std::string escaped(std::string_view text);
 
 }  // namespace tcnum::bench

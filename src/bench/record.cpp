@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "src/files/json_fields.hpp"
@@ -17,7 +19,7 @@ using nlohmann::ordered_json;
 double rounded(double x) {
   if (x == 0 || !std::isfinite(x)) return x;
   const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(x))));
-  return std::round(x * scale) / scale;
+  return std::isfinite(scale) ? std::round(x * scale) / scale : x;
 }
 
 ordered_json json_of(const Value& value) {
@@ -32,6 +34,9 @@ ordered_json json_of(const std::vector<Field>& fields) {
 
 Value value_of(const ordered_json& json, const std::string& where) {
   if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+    throw InputError(where + ": right would be a number below 2^63");
+  }
   if (json.is_number_integer()) return json.get<std::int64_t>();
   if (json.is_number_float()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
@@ -126,6 +131,8 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
   TimingFacts& f = document.facts;
   f.device = device.text("name");
   f.arch = device.text("arch");
+  constexpr std::uint64_t kMostSms = 100'000;  // far beyond any device
+  if (device.whole("sms") > kMostSms) device.fail("sms", fmt::format("right would be at most {}", kMostSms));
   f.sms = static_cast<int>(device.whole("sms"));
   f.driver = device.text("driver");
   f.cuda = device.text("cuda");
@@ -138,6 +145,11 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
   f.power_limit_watts = optional_number("power_limit_watts");
   f.max_sm_clock_mhz = optional_number("max_sm_clock_mhz");
   document.settings = fields_of(fields, "settings");
+  // Everything that can be measured on the GPUs of a machine, several times over. Reports compare rows with each other.
+  constexpr std::size_t kMostRecords = 20'000;
+  if (fields.array("records").size() > kMostRecords) {
+    fields.fail("records", fmt::format("right would be at most {}", kMostRecords));
+  }
   std::size_t i = 0;
   for (const ordered_json& one : fields.array("records")) {
     const JsonFields from(one, fmt::format("{}.records[{}]", path, i++));

@@ -45,13 +45,26 @@ std::vector<const Record*> select(const Document& document, const std::function<
   return found;
 }
 
-const Record* find_wgmma(const Document& document, std::string_view family, int n, std::string_view source,
-                         std::string_view data) {
-  const auto found = select(document, [&](const Record& r) {
-    return is_wgmma(r) && has(r, source, data) && r.subject == family && r.number("N") == n;
-  });
-  return found.empty() ? nullptr : found.front();
-}
+/// Rows of wgmma by what tells them apart; of several that are alike, the first.
+class WgmmaRows {
+ public:
+  explicit WgmmaRows(const Document& document) {
+    for (const Record& r : document.records) {
+      if (!is_wgmma(r)) continue;
+      rows_.emplace(
+          Key(r.subject, *r.number("N"), r.text("source"), r.text("data"), r.number("warpgroups").value_or(0)), &r);
+    }
+  }
+  const Record* find(std::string_view family, double n, std::string_view source, std::string_view data,
+                     int warpgroups = 1) const {
+    const auto found = rows_.find(Key(family, n, source, data, warpgroups));
+    return found == rows_.end() ? nullptr : found->second;
+  }
+
+ private:
+  using Key = std::tuple<std::string, double, std::string, std::string, double>;
+  std::map<Key, const Record*> rows_;
+};
 
 /// The families that stand for all in plots and tables over N: of each measurement the first dense and the first sparse
 /// one.
@@ -78,12 +91,11 @@ Line line_over_n(const Document& document, std::string_view family, std::string_
   return line;
 }
 
-/// Leaves out lines without points; no plot if none is left.
+/// Those in which there is something to see.
 std::vector<std::string> plots_of(std::vector<Plot> plots) {
   std::vector<std::string> drawn;
   for (Plot& plot : plots) {
-    std::erase_if(plot.lines, [](const Line& line) { return line.points.empty(); });
-    if (!plot.lines.empty()) drawn.push_back(svg(plot));
+    if (std::string text = svg(std::move(plot)); !text.empty()) drawn.push_back(std::move(text));
   }
   return drawn;
 }
@@ -284,9 +296,9 @@ Section wgmma_rates(const Document& document) {
 }
 
 /// Of one N: A from shared memory, and beside it from registers.
-std::vector<std::string> cycles_row(const Document& document, const Record& ss) {
+std::vector<std::string> cycles_row(const WgmmaRows& rows, const Record& ss) {
   const int n = static_cast<int>(*ss.number("N"));
-  const Record* const rs = find_wgmma(document, ss.subject, n, "rs", "zeros");
+  const Record* const rs = rows.find(ss.subject, n, "rs", "zeros");
   const auto of_rs = [&](const char* name, int digits) {
     return rs == nullptr ? std::string("–") : cell(*rs, name, digits);
   };
@@ -329,11 +341,12 @@ Section wgmma_cycles(const Document& document) {
       {{"instruction", "N", "latency ss", "latency rs", "interval ss", "model", "off %", "published ss", "interval rs",
         "model", "off %", "% peak ss", "% peak rs"}},
       {}};
+  const WgmmaRows rows(document);
   std::vector<Plot> plots;
   for (const std::string& family : representatives(document)) {
     for (const Record* ss : select(
              document, [&](const Record& r) { return is_wgmma(r) && has(r, "ss", "zeros") && r.subject == family; })) {
-      section.table.push_back(cycles_row(document, *ss));
+      section.table.push_back(cycles_row(rows, *ss));
     }
     plots.push_back(cycles_plot(document, family));
   }
@@ -350,21 +363,17 @@ Section wgmma_warpgroups(const Document& document) {
       "tile. – where the tiles do not fit in the registers.",
       {{"instruction", "N", "A", "data", "1", "2", "3", "4", "% peak at best"}},
       {}};
-  const auto same_but_warpgroups = [](const Record& a, const Record& b) {
-    return a.subject == b.subject && a.number("N") == b.number("N") && a.text("source") == b.text("source") &&
-           a.text("data") == b.text("data");
-  };
+  const WgmmaRows rows(document);
+  const auto cycles = [](const Record& r) { return r.number("interval_cycles").value_or(INFINITY); };
   for (const Record* first :
        select(document, [](const Record& r) { return is_wgmma(r) && r.number("warpgroups") == 2; })) {
     std::vector<std::string> row = {first->subject, cell(*first, "N", 0), first->text("source"), first->text("data")};
     const Record* best = first;
     for (int count = 1; count <= kMost; ++count) {
-      const auto found = select(document, [&](const Record& r) {
-        return is_wgmma(r) && r.number("warpgroups") == count && same_but_warpgroups(r, *first);
-      });
-      row.push_back(found.empty() ? "–" : cell(*found.front(), "interval_cycles", 2));
-      if (!found.empty() && *found.front()->number("interval_cycles") < *best->number("interval_cycles"))
-        best = found.front();
+      const Record* const found =
+          rows.find(first->subject, *first->number("N"), first->text("source"), first->text("data"), count);
+      row.push_back(found == nullptr ? "–" : cell(*found, "interval_cycles", 2));
+      if (found != nullptr && cycles(*found) < cycles(*best)) best = found;
     }
     row.push_back(cell(*best, "percent_of_peak", 1));
     section.table.push_back(std::move(row));
@@ -378,8 +387,9 @@ Section against_published(const Document& document) {
       fmt::format("{}. Shares are of each device's own datasheet, dense.", kPublishedStudy),
       {{"instruction", "N", "A", "data", "published Tops/s", "% of its sheet", "here Tops/s", "% of its sheet"}},
       {}};
+  const WgmmaRows rows(document);
   for (const PublishedRate& p : published_rates()) {
-    const Record* const r = find_wgmma(document, p.family, p.n, p.source, p.data);
+    const Record* const r = rows.find(p.family, p.n, p.source, p.data);
     if (r == nullptr) continue;
     section.table.push_back({std::string(p.family), std::to_string(p.n), std::string(p.source), std::string(p.data),
                              fmt::format("{:.1f}", p.tera_ops),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "fragments.hpp"
+#include "io/printable.hpp"
 #include "model.hpp"
 #include "peaks.hpp"
 #include "tcnum/catalogue.hpp"
@@ -14,6 +15,8 @@ namespace {
 
 /// In the name of a family, where N stands.
 constexpr std::string_view kAnyN = "nNk";
+/// Of a wgmma. Every family has the smallest.
+constexpr int kSmallestN = 8, kLargestN = 256;
 
 void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {
   const auto cycles = record.number("interval_cycles");
@@ -51,8 +54,9 @@ const Instruction* find_in_family(std::string_view family, int n) {
 
 const Instruction* instruction_of(const Record& record) {
   if (record.subject.find(kAnyN) == std::string::npos) return find_instruction(record.subject);
-  const auto n = record.number("N");
-  return n ? find_in_family(record.subject, static_cast<int>(*n)) : nullptr;
+  const Value* const value = record.find("N");
+  const std::int64_t* const n = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return n != nullptr && *n > 0 && *n <= kLargestN ? find_in_family(record.subject, static_cast<int>(*n)) : nullptr;
 }
 
 Data parse_data(const std::string& text) { return text == "zeros" ? Data::zeros : Data::random; }
@@ -84,15 +88,35 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
   put_model(record, instruction, arch, a_in_registers);
 }
 
+namespace {
+
+/// That of a row which reports may look at. Throws InputError naming the row.
+const Instruction& checked_instruction(const Record& record) {
+  const Instruction* const instruction = instruction_of(record);
+  if (instruction == nullptr) {
+    throw InputError(
+        fmt::format("{}: no instruction has that name (N {})", in_quotes(record.subject), in_quotes(record.text("N"))));
+  }
+  const bool of_wgmma =
+      record.measurement == wgmma_measurement().name() || record.measurement == integer_wgmma_measurement().name();
+  const bool family = instruction->kind == InstructionKind::wgmma && record.subject.find(kAnyN) != std::string::npos &&
+                      find_in_family(record.subject, kSmallestN) != nullptr;
+  if (of_wgmma && !family) {
+    throw InputError(
+        fmt::format("{}: right would be a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of {}",
+                    record.subject, record.measurement));
+  }
+  return *instruction;
+}
+
+}  // namespace
+
 void put_models(Document& document) {
   const auto arch = find_arch(document.facts.arch);
   for (Record& record : document.records) {
     if (record.values.empty() || record.measurement == incore_measurement().name()) continue;
-    const Instruction* const instruction = instruction_of(record);
-    if (instruction == nullptr) {
-      throw InputError(fmt::format("{}: no instruction has that name (N {})", record.subject, record.text("N")));
-    }
-    if (arch) put_model(record, *instruction, *arch, record.text("source") != "ss");
+    const Instruction& instruction = checked_instruction(record);
+    if (arch) put_model(record, instruction, *arch, record.text("source") != "ss");
   }
 }
 

@@ -131,13 +131,17 @@ SassTable read_sass(const std::string& path) {
 }
 
 std::string sass_text(const SassTable& table) {
+  // What was disassembled may hold anything.
+  const auto text_of = [](const ordered_json& json) {
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  };
   std::string rows;
   for (const auto& [name, opcodes] : table.instructions) {
     const ordered_json row = {{"name", name}, {"ptx", find_instruction(name)->ptx()}, {"sass", opcodes}};
-    rows += (rows.empty() ? "\n    " : ",\n    ") + row.dump();
+    rows += (rows.empty() ? "\n    " : ",\n    ") + text_of(row);
   }
-  return fmt::format("{{ \"schema\": \"{}\", \"arch\": \"{}\", \"nvcc\": \"{}\",\n  \"instructions\": [{}\n] }}\n",
-                     kSchema, table.arch, table.nvcc, rows);
+  return fmt::format("{{ \"schema\": \"{}\", \"arch\": \"{}\", \"nvcc\": {},\n  \"instructions\": [{}\n] }}\n", kSchema,
+                     table.arch, text_of(table.nvcc), rows);
 }
 
 }  // namespace tcnum

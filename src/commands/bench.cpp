@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "commands.hpp"
 #include "emu/parallel.hpp"
@@ -238,16 +241,23 @@ namespace {
 
 /// Adds another file's records, in place of those of the same rows, and keeps the settings that both have.
 void merge(bench::Document& document, bench::Document more) {
+  using Axes = std::vector<std::pair<std::string, bench::Value>>;
+  using Row = std::tuple<std::string, std::string, Axes>;
+  const auto row_of = [](const bench::Record& r) {
+    Axes axes;
+    for (const bench::Field& axis : r.axes) axes.emplace_back(axis.name, axis.value);
+    return Row(r.measurement, r.subject, std::move(axes));
+  };
   std::erase_if(document.settings,
                 [&](const bench::Field& f) { return std::ranges::find(more.settings, f) == more.settings.end(); });
+  std::map<Row, std::size_t> places;
+  for (std::size_t i = 0; i < document.records.size(); ++i) places.emplace(row_of(document.records[i]), i);
   for (bench::Record& record : more.records) {
-    const auto same = std::ranges::find_if(document.records, [&](const bench::Record& r) {
-      return r.measurement == record.measurement && r.subject == record.subject && r.axes == record.axes;
-    });
-    if (same == document.records.end()) {
+    const auto [place, is_new] = places.try_emplace(row_of(record), document.records.size());
+    if (is_new) {
       document.records.push_back(std::move(record));
     } else {
-      *same = std::move(record);
+      document.records[place->second] = std::move(record);
     }
   }
 }

@@ -5,11 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <string_view>
 
 #include "commands.hpp"
+#include "io/input_file.hpp"
+#include "io/lines.hpp"
+#include "io/printable.hpp"
+#include "io/program.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "src/report/layout.hpp"
@@ -22,12 +25,17 @@ namespace {
 /// What cuobjdump writes of this program.
 void disassemble(ProbeSass& sass) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::FILE* const pipe = popen(fmt::format("cuobjdump -sass '{}' 2>/dev/null", program).c_str(), "r");
-  if (pipe == nullptr) throw UnavailableError("cuobjdump cannot be started");
-  std::array<char, 4096> line;
-  while (std::fgets(line.data(), static_cast<int>(line.size()), pipe) != nullptr) sass.read(line.data());
-  if (pclose(pipe) != 0)
-    throw UnavailableError("cuobjdump, of the CUDA toolkit, is not in PATH, or cannot read this program");
+  if (run_program("cuobjdump", {"-sass", program}, [&](const std::string& line) { sass.read(line); }) != 0)
+    throw UnavailableError("cuobjdump, of the CUDA toolkit, cannot read this program");
+}
+
+/// What it wrote elsewhere.
+void read_disassembly(const std::string& path, ProbeSass& sass) {
+  const InputFile file(path, "what `cuobjdump -sass` wrote");
+  Lines lines(path, [&](const std::string& line) { sass.read(line); });
+  std::array<char, 1 << 16> buffer;
+  while (const std::size_t n = file.read_some(buffer)) lines.add(std::string_view(buffer.data(), n));
+  lines.finish();
 }
 
 }  // namespace
@@ -44,9 +52,7 @@ int run_sass(const SassOptions& options) {
   if (options.text.empty()) {
     disassemble(sass);
   } else {
-    std::ifstream file(options.text);
-    if (!file) throw InputError(options.text + ": cannot be read; right would be what `cuobjdump -sass` wrote");
-    for (std::string line; std::getline(file, line);) sass.read(line);
+    read_disassembly(options.text, sass);
   }
   const SassTable table = sass.table(id, nvcc);
   if (table.instructions.empty()) {
@@ -58,7 +64,7 @@ int run_sass(const SassOptions& options) {
     std::vector<std::vector<std::string>> rows = {{"instruction", "SASS"}};
     for (const auto& [name, opcodes] : table.instructions)
       rows.push_back({name, fmt::format("{}", fmt::join(opcodes, ", "))});
-    say(table_text(rows, 64) + fmt::format("\nwith nvcc {}\n", nvcc));
+    say(table_text(rows, 64) + fmt::format("\nwith nvcc {}\n", shown(nvcc)));
   }
   return kAgreed;
 }
