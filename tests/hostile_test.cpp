@@ -252,6 +252,94 @@ TEST_F(Hostile, MachineCodeOfAnything) {
   expect_failure(arguments, 2, {"sass.txt", "not a regular file"});
 }
 
+// --- Numbers and other words of the command line
+
+TEST_F(Hostile, NumbersAreTakenAsTheyAreWrittenOrNotAtAll) {
+  const Words streams = {"verify", "--arch", "sm_90", "--instr", kInstruction, "--from", "datapath:" + kDatapath};
+  const auto with = [](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Words explain = {"explain", "--arch", "sm_90", "--instr", kInstruction};
+  const std::vector<std::pair<Words, std::string>> options = {
+      {probe_datapath({}), "--seed"},
+      {with(streams, {"--count", "4096"}), "--seed"},
+      {{"bench", "tensor", "--list"}, "--seed"},
+      {{"explain", "--in", "none.safetensors"}, "--index"},
+      {streams, "--count"},
+      {with(streams, {"--count", "4096"}), "--chunk"},
+      {with(streams, {"--count", "4096"}), "--shard"},
+      {{"bench", "tensor", "--list"}, "--seconds"},
+      {explain, "--c"},
+  };
+  for (const auto& [command, option] : options) {
+    for (const std::string wrong : {"18446744073709551616",
+                                    "-1",
+                                    "+1",
+                                    "",
+                                    " 1",
+                                    "1 ",
+                                    "x",
+                                    "1x",
+                                    "0x",
+                                    "1,5",
+                                    "NaN",
+                                    "inf",
+                                    "1e400",
+                                    "-0",
+                                    "1e",
+                                    "e5",
+                                    ".",
+                                    "1..2",
+                                    "1/0",
+                                    "99999999999999999999999999",
+                                    "\xff"}) {
+      SCOPED_TRACE(option + " " + wrong);
+      expect_failure(with(command, {option + "=" + wrong}), 2, {option});
+    }
+    expect_failure(with(command, {option, "1", option, "1"}), 2, {option});
+  }
+  for (const char* option : {"--seed", "--count", "--chunk"}) {
+    for (const std::string wrong : {"010", "0x10", "00", "1.5", "1e-1"}) {
+      Words command = with(streams, {option, wrong});
+      if (option != std::string("--count")) command = with(command, {"--count", "4096"});
+      expect_failure(command, 2, {option, wrong});
+    }
+  }
+  for (const char* wrong : {"1", "0/2", "3/2", "1/2/3", "01/2", "1 /2", "1/18446744073709551616", "-1/2", "/", "1/"}) {
+    expect_failure(with(streams, {"--count", "4096", "--shard", wrong}), 2, {"--shard", wrong});
+  }
+  expect_failure(with(streams, {"--count", "1e16"}), 2, {"--count", "1e15"});
+  expect_failure(with(streams, {"--count", "0"}), 2, {"--count"});
+  expect_failure(with(explain, {"--a", "0x3c00,"}), 2, {"--a"});
+}
+
+TEST_F(Hostile, NumbersThatAreRightAreThose) {
+  const auto verified = [&](const std::string& count, const std::string& seed) {
+    const Result r = run({"verify", "--arch", "sm_90", "--instr", kInstruction, "--from", "datapath:" + kDatapath,
+                          "--count", count, "--seed", seed, "--distribution", "narrow", "--json", "-"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    const json out = json::parse(r.out);
+    return std::pair(out["instructions"][0]["count"].get<std::uint64_t>(), out["seed"].get<std::uint64_t>());
+  };
+  const std::uint64_t count = verified("8192", "0").first;
+  EXPECT_GE(count, 8192u);
+  EXPECT_EQ(verified("8.192e3", "18446744073709551615"), std::pair(count, ~std::uint64_t{0}));
+  EXPECT_EQ(verified("8.1920E+03", "7").first, count) << "zeros of an exponent are no octal";
+}
+
+TEST_F(Hostile, EmptyWordsAreNoWords) {
+  for (const Words& arguments : {Words{"list", "--arch", ""},
+                                 {"list", "--json", ""},
+                                 {"list", "--datapath", ""},
+                                 {"probe", "--arch", "sm_90", "--record", ""},
+                                 {"bench", "report", ""},
+                                 {"verify", "--vectors", ""},
+                                 {"bench", "tensor", "--list", "--instr", ""}}) {
+    expect_failure(arguments, 2, {"is empty"});
+  }
+}
+
 // --- Files that are written
 
 TEST_F(Hostile, AFileThatMayNotGrowLeavesTheOldOne) {

@@ -5,11 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "commands.hpp"
+#include "numbers.hpp"
 #include "output.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
@@ -32,6 +34,20 @@ std::shared_ptr<Options> options_of(CLI::App& command, int (*run)(const Options&
   return options;
 }
 
+/// An option whose text is read by a function of numbers.hpp.
+template <class Number, class Parse>
+void add_number(CLI::App& command, const std::string& name, Number& number, const std::string& help, Parse parse) {
+  command
+      .add_option_function<std::string>(
+          name, [&number, name, parse](const std::string& text) { number = parse(name, text); }, help)
+      ->type_name("NUMBER")
+      ->default_str(fmt::format("{}", number));
+}
+void add_whole(CLI::App& command, const std::string& name, std::uint64_t& number, const std::string& help) {
+  add_number(command, name, number, help,
+             [](std::string_view option, std::string_view text) { return parse_whole(option, text); });
+}
+
 void add_probe(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("probe", "Infer the datapath of instructions, with the evidence");
   const auto options = options_of(command, run_probe, action);
@@ -45,7 +61,7 @@ void add_probe(CLI::App& app, Action& action) {
   command.add_option("--record", options->record,
                      "Keep the answers: FILE.safetensors for one instruction, else a folder");
   command.add_option("--json", options->json, kJson);
-  command.add_option("--seed", options->seed, "Seed of random operands")->capture_default_str();
+  add_whole(command, "--seed", options->seed, "Seed of random operands");
 }
 
 void add_verify(CLI::App& app, Action& action) {
@@ -62,7 +78,7 @@ void add_verify(CLI::App& app, Action& action) {
                      "Instruction, or a pattern such as 'mma.*' (default: all); 'wgmma.m64n*' takes every N of a "
                      "wgmma, 'wgmma.*' N = 8");
   command.add_option("--datapath", options->datapath, kOwnDatapath);
-  command.add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
+  add_whole(command, "--seed", options->seed, "Seed of the operands");
   command.add_option(
       "--distribution", options->distributions,
       fmt::format("What operands are like (default: all that are random): {}", fmt::join(distributions, ", ")));
@@ -94,7 +110,7 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--arch", options->arch, architecture_help());
   command.add_option("--instr", options->instruction, kInstruction);
   command.add_option("--in", options->in, "Vector file with the problem");
-  command.add_option("--index", options->index, "Number of the result in the file")->capture_default_str();
+  add_whole(command, "--index", options->index, "Number of the result in the file");
   command.add_option("--a", options->a, "Codes of a[0], a[1], ...: 0x3c00,0x4000 (the others are zero)");
   command.add_option("--b", options->b, "Codes of b[0], b[1], ...");
   command.add_option("--c", options->c, "Code of c");
@@ -112,8 +128,10 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   command.add_option("-a,--axis", options->axes, "Values of an axis, such as N=8,16,…,256 or source=ss,rs; repeatable")
       ->allow_extra_args(false);
   command.add_option("--arch", options->arch, "With --list: architecture (default: the GPU's)");
-  command.add_option("--seconds", options->seconds, "Steady load for each row, at least")->capture_default_str();
-  command.add_option("--seed", options->seed, "Seed of the operands")->capture_default_str();
+  constexpr double kMostSeconds = 60;
+  add_number(command, "--seconds", options->seconds, "Steady load for each row, at least",
+             [](std::string_view option, std::string_view text) { return parse_positive(option, text, kMostSeconds); });
+  add_whole(command, "--seed", options->seed, "Seed of the operands");
   command.add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
   command.add_option("--json", options->json, "Write the records as JSON (- for standard output)");
   command.add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
@@ -177,6 +195,18 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
                      chosen.empty() ? std::string() : chosen.front()->get_name() + " ");
 }
 
+/// An empty value is a shell's variable that nobody set, and not an option that was left out on purpose.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* each : command->get_options()) {
+      if (std::ranges::find(each->results(), "") != each->results().end()) {
+        throw InputError(fmt::format("{}: is empty; right would be a value, or to leave it out", each->get_name()));
+      }
+    }
+    refuse_empty_values(*command);
+  }
+}
+
 Action saying(std::string text) {
   return [text = std::move(text)] {
     say(text);
@@ -199,6 +229,7 @@ Action parse_command_line(int argc, char** argv) {
     add(app, action);
   try {
     app.parse(argc, argv);
+    refuse_empty_values(app);
   } catch (const CLI::CallForHelp&) {
     return saying(app.help());  // of the subcommand, if one was named
   } catch (const CLI::CallForVersion& version) {

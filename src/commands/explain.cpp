@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <sstream>
 
 #include "commands.hpp"
 #include "names.hpp"
+#include "numbers.hpp"
 #include "output.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/problem_text.hpp"
@@ -26,9 +26,9 @@ std::uint64_t parse_operand(const std::string& option, const std::string& text, 
 /// "0x3c00,0x4000": the first of so many codes, the others zero.
 std::vector<std::uint64_t> parse_codes(const std::string& option, const std::string& text, const Format& f, int count) {
   std::vector<std::uint64_t> codes(static_cast<std::size_t>(count), 0);
-  std::istringstream in(text);
+  if (text.empty()) return codes;
   std::size_t used = 0;
-  for (std::string part; std::getline(in, part, ',');) {
+  for (const std::string& part : split_at_commas(text)) {
     if (used == codes.size())
       throw InputError(fmt::format("{}: too many codes; right would be {} or fewer", option, count));
     codes[used++] = parse_operand(option, part, f);

@@ -5,8 +5,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <sstream>
 
+#include "numbers.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -137,15 +137,11 @@ std::vector<int> parse_devices(const std::string& text, int present) {
     for (int i = 0; i < present; ++i) devices.push_back(i);
     return devices;
   }
-  std::istringstream in(text.empty() ? "0" : text);
-  for (std::string part; std::getline(in, part, ',');) {
-    const bool digits = !part.empty() && part.size() < 4 && part.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || std::stoi(part) >= present) {
-      throw InputError(fmt::format("--devices: {}; right would be all, or numbers below {}, such as 0", text, present));
-    }
-    if (std::ranges::find(devices, std::stoi(part)) == devices.end()) devices.push_back(std::stoi(part));
+  for (const std::string& part : split_at_commas(text.empty() ? "0" : text)) {
+    const auto last = static_cast<std::uint64_t>(std::max(present, 1) - 1);
+    const auto device = static_cast<int>(parse_whole("--devices", part, 0, last));
+    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   }
-  if (devices.empty()) throw InputError("--devices: right would be all, or numbers such as 0,1");
   return devices;
 }
 

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <tuple>
 
 #include "disagreements.hpp"
@@ -16,6 +14,7 @@
 #include "file_lock.hpp"
 #include "interrupt.hpp"
 #include "io/printable.hpp"
+#include "numbers.hpp"
 #include "output.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/campaign/record.hpp"
@@ -34,36 +33,6 @@ using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// --- What the user asks for.
-
-/// "1e8" and "100000000".
-std::uint64_t parse_count(const std::string& option, const std::string& text) {
-  std::size_t used = 0;
-  double value = 0;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  constexpr double kMost = 1e15;
-  if (used != text.size() || !(value >= 1 && value <= kMost) || value != std::floor(value)) {
-    throw InputError(fmt::format("{}: {}; right would be a whole number from 1 to 1e15, such as 1e8", option, text));
-  }
-  return static_cast<std::uint64_t>(value);
-}
-
-/// "2/5".
-std::pair<std::uint64_t, std::uint64_t> parse_shard(const std::string& text) {
-  std::uint64_t shard = 0, shards = 0;
-  char slash = 0, more = 0;
-  std::istringstream in(text);
-  const bool read = static_cast<bool>(in >> shard >> slash >> shards) && !(in >> more);
-  if (!read || slash != '/' || text.find('-') != std::string::npos || shard < 1 || shard > shards) {
-    throw InputError(fmt::format("--shard: {}; right would be i/n with i from 1 to n, such as 2/5", text));
-  }
-  return {shard, shards};
-}
 
 // --- What answers.
 
@@ -189,7 +158,7 @@ StreamRequest checked_request(const VerifyOptions& options) {
     throw InputError("--count: missing; right would be a number of dot products, such as 1e8");
   if (!options.count.empty()) plan.count = parse_count("--count", options.count);
   if (!options.chunk.empty()) plan.chunk = parse_count("--chunk", options.chunk);
-  if (!options.shard.empty()) std::tie(plan.shard, plan.shards) = parse_shard(options.shard);
+  if (!options.shard.empty()) std::tie(plan.shard, plan.shards) = parse_shard("--shard", options.shard);
   plan.instructions = matching_instructions(options.instruction, request.arch);
   if (!options.datapath.empty()) {
     plan.instructions = fitting_instructions(read_datapath(options.datapath), plan.instructions, options.datapath);
