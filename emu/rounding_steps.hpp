@@ -109,6 +109,22 @@ TCNUM_HOST_DEVICE void apply_steps(Rounded<U>& v, const RoundSteps& steps, int a
   }
 }
 
+/// Whether what the steps leave may be far above the exponent that it takes into a later sum, which then needs more
+/// bits than its alignment says: one step gave the number an exponent of its own, and one after it rounds it away from
+/// zero to a unit of the alignment, however large that is. (To nearest, it grows to its double at most.)
+inline bool outgrow_exponent(const RoundSteps& steps) {
+  bool has_own = false, outgrown = false;
+  for (const RoundStep& s : steps) {
+    if (!s.from_alignment) {
+      has_own = true;
+      outgrown = false;
+    } else if (has_own && (s.rounding == Rounding::up || s.rounding == Rounding::down)) {
+      outgrown = true;
+    }
+  }
+  return outgrown;
+}
+
 /// Encodes a number that the format can hold.
 template <class U>
 TCNUM_HOST_DEVICE std::uint64_t pack(const Format& f, const Rounded<U>& v) {

@@ -117,6 +117,35 @@ RC_GTEST_PROP(Evaluators, TheFirstThatCanTakesTheDatapath, ()) {
   RC_ASSERT(left[0] == 0u);
 }
 
+/// A result is aligned with the exponent that its first step gave it, and a later step rounds it up to a unit of the
+/// sum's alignment, which may be far above that exponent: what evaluates sums in a few words does not take it.
+RC_GTEST_PROP(Evaluators, TakeNoResultAboveItsExponent, (bool wide, bool up)) {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a.format = n.b.format = wide ? bf16 : fp16;
+  n.c.format = n.result = fp32;
+  RoundStep first, second;
+  first.fraction_bits = 15;
+  first.min_exponent = first.max_exponent = -31;
+  first.overflow = Overflow::max_finite;
+  second.fraction_bits = 16;
+  second.from_alignment = true;
+  second.rounding = up ? Rounding::up : Rounding::down;
+  n.units[0].fraction_bits = wide ? 80 : 24;
+  n.units[0].result = {first, second};
+  n.units[1].fraction_bits = wide ? 34 : 24;
+  n.units[1].result = {round_to(format(fp32), Rounding::toward_zero)};
+  d.unit_names = {"inner", "outer"};
+  d.tree.k = 2;
+  d.tree.nodes = {{0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}}},
+                  {1, {{Term::Kind::product, 1}, {Term::Kind::node, 0}}}};
+  for (const EvaluatorAnswer& answer : evaluators_of(d)) {
+    if (answer.name != "exact") RC_ASSERT(answer.nodes == 0u);
+  }
+  expect_fast_equals_exact(d);
+}
+
 std::int64_t signed_value(std::uint64_t code) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(code)); }
 
 TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {

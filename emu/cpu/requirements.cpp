@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emu/rounding_steps.hpp"
+
 namespace tcnum::cpu {
 namespace {
 
@@ -88,6 +90,7 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
     if (unit.result.empty() && (unit.fraction_bits == kExact || widest > kSum64FractionBits))
       return "a sum that may have any number of bits is not rounded";
     if (std::ranges::any_of(unit.result, keeps_many)) return "a result keeps more bits than 128 can hold";
+    if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";
   }
   return {};
 }

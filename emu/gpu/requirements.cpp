@@ -5,6 +5,7 @@
 
 #include "emu/fma_chain.hpp"
 #include "emu/integer_sums.hpp"
+#include "emu/rounding_steps.hpp"
 
 namespace tcnum::gpu {
 namespace {
@@ -185,6 +186,7 @@ WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree) {
     const bool short_result = std::ranges::any_of(
         unit.result, [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits < kResultBits; });
     if (!short_result) return "a sum is not rounded, or to too many bits";
+    if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";
     const WhyNot of_sum = unit.fraction_bits == kExact ? why_no_exact_sum(node, unit) : why_no_aligned_sum(unit);
     if (!of_sum.empty()) return of_sum;
   }
