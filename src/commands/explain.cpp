@@ -5,7 +5,6 @@
 
 #include "commands.hpp"
 #include "names.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/problem_text.hpp"
@@ -14,27 +13,6 @@
 
 namespace tcnum {
 namespace {
-
-std::uint64_t parse_operand(const std::string& option, const std::string& text, const Format& f) {
-  const auto code = parse_code(text);
-  if (!code || (*code & ~f.code_mask()) != 0) {
-    throw InputError(fmt::format("{}: {}; right would be codes of {} such as {}", option, text, f.name, hex(f, 1)));
-  }
-  return *code;
-}
-
-/// "0x3c00,0x4000": the first of so many codes, the others zero.
-std::vector<std::uint64_t> parse_codes(const std::string& option, const std::string& text, const Format& f, int count) {
-  std::vector<std::uint64_t> codes(static_cast<std::size_t>(count), 0);
-  if (text.empty()) return codes;
-  std::size_t used = 0;
-  for (const std::string& part : split_at_commas(text)) {
-    if (used == codes.size())
-      throw InputError(fmt::format("{}: too many codes; right would be {} or fewer", option, count));
-    codes[used++] = parse_operand(option, part, f);
-  }
-  return codes;
-}
 
 /// A dot problem, of which instruction, and what a file has for its result.
 struct Question {
@@ -63,11 +41,7 @@ Question question_of_codes(const ExplainOptions& options) {
   }
   const ArchId id = parse_arch(options.arch);
   const Instruction& in = parse_instruction(options.instruction, id);
-  return {{id, &in},
-          {parse_codes("--a", options.a, format(in.a), in.products()),
-           parse_codes("--b", options.b, format(in.b), in.products()),
-           options.c.empty() ? 0 : parse_operand("--c", options.c, format(in.c))},
-          std::nullopt};
+  return {{id, &in}, parse_problem(in, options.a, options.b, options.c), std::nullopt};
 }
 
 }  // namespace

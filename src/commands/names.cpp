@@ -8,10 +8,35 @@
 
 #include "numbers.hpp"
 #include "src/oracles/datapath_oracle.hpp"
+#include "src/report/problem_text.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
+namespace {
+
+std::uint64_t parse_operand(const std::string& option, const std::string& text, const Format& f) {
+  const auto code = parse_code(text);
+  if (!code || (*code & ~f.code_mask()) != 0) {
+    throw InputError(fmt::format("{}: {}; right would be codes of {} such as {}", option, text, f.name, hex(f, 1)));
+  }
+  return *code;
+}
+
+/// "0x3c00,0x4000": the first of so many codes, the others zero.
+std::vector<std::uint64_t> parse_codes(const std::string& option, const std::string& text, const Format& f, int count) {
+  std::vector<std::uint64_t> codes(static_cast<std::size_t>(count), 0);
+  if (text.empty()) return codes;
+  std::size_t used = 0;
+  for (const std::string& part : split_at_commas(text)) {
+    if (used == codes.size())
+      throw InputError(fmt::format("{}: too many codes; right would be {} or fewer", option, count));
+    codes[used++] = parse_operand(option, part, f);
+  }
+  return codes;
+}
+
+}  // namespace
 
 ArchId parse_arch(std::string_view text) {
   if (const auto id = find_arch(text)) return *id;
@@ -72,6 +97,13 @@ std::vector<const Instruction*> matching_instructions(const std::string& pattern
         pattern, arch(of).name, arch(of).name));
   }
   return matching;
+}
+
+Problem parse_problem(const Instruction& instruction, const std::string& a, const std::string& b,
+                      const std::string& c) {
+  return {parse_codes("--a", a, format(instruction.a), instruction.products()),
+          parse_codes("--b", b, format(instruction.b), instruction.products()),
+          c.empty() ? 0 : parse_operand("--c", c, format(instruction.c))};
 }
 
 InstructionOnArch instruction_of_file(const std::string& path, const Vectors& vectors, const std::string& arch_text,

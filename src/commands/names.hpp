@@ -1,5 +1,5 @@
-// What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function throws
-// an InputError that says what would be right.
+// What the user names on the command line: architectures, formats, instructions, codes, datapaths, GPUs. Each function
+// throws an InputError that says what would be right.
 #pragma once
 
 #include <string>
@@ -22,6 +22,10 @@ const Instruction& parse_instruction(std::string_view text, ArchId of);
 
 /// The instructions of the architecture whose names match a pattern ("mma.*"); all, if it is empty.
 std::vector<const Instruction*> matching_instructions(const std::string& pattern, ArchId of);
+
+/// A dot problem of the instruction, from codes as --a, --b and --c have them: "0x3c00,0x4000" are the first of a's or
+/// b's, the others are zero; c is one, or zero if it is empty.
+Problem parse_problem(const Instruction& instruction, const std::string& a, const std::string& b, const std::string& c);
 
 /// What a vector file holds answers of.
 struct InstructionOnArch {

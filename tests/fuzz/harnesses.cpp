@@ -1,0 +1,22 @@
+#include "harnesses.hpp"
+
+#include <array>
+
+namespace tcnum::fuzz {
+
+std::span<const Harness> harnesses() {
+  static constexpr auto kHarnesses = std::to_array<Harness>({
+      {"vectors", read_a_vector_file, vector_files, false},
+      {"datapaths", read_a_datapath, datapath_files, true},
+      {"campaigns", read_campaign_records, campaign_files, true},
+      {"checkpoints", read_a_checkpoint, checkpoints, true},
+      {"benchmarks", read_a_benchmark, benchmark_files, true},
+      {"sass", read_machine_instructions, sass_files, true},
+      {"disassemblies", read_a_disassembly, disassemblies, false},
+      {"problems", read_a_problem, problems, false},
+      {"names", read_names, names, false},
+  });
+  return kHarnesses;
+}
+
+}  // namespace tcnum::fuzz
