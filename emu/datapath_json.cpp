@@ -31,6 +31,8 @@ constexpr int kMaxNesting = 1100;
 /// In a file there are levels around the tree: instructions, its entry, datapath.
 static_assert(JsonLimits{}.levels >= kMaxNesting + 4);
 
+constexpr std::size_t kMaxNameLength = 60;
+
 constexpr std::array kSubnormalsNames = {"kept"sv, "flushed"sv};
 constexpr std::array kSubnormalExponentNames = {"minimum"sv, "normalised"sv};
 constexpr std::array kProductOperationNames = {"multiply"sv, "xor"sv};
@@ -279,9 +281,10 @@ void check_unit_name(std::string_view where, std::string_view name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
-  if (name.empty() || name == "c" || !std::all_of(name.begin(), name.end(), fits)) {
+  if (name.empty() || name == "c" || name.size() > kMaxNameLength || !std::all_of(name.begin(), name.end(), fits)) {
     fail(where, "units",
-         fmt::format("{} is no name for a unit; expected letters, digits, _ and -, and not c", in_quotes(name)));
+         fmt::format("{} is no name for a unit; expected at most {} letters, digits, _ and -, and not c",
+                     in_quotes(name), kMaxNameLength));
   }
 }
 

@@ -84,6 +84,7 @@ class Builder {
   }
 
   bool add(Json&& value) {
+    if (++values_ > limits_.values) fail(where_, "", fmt::format("holds more than {} values", limits_.values));
     if (levels_.empty()) {
       root_ = std::move(value);
     } else if (levels_.back().object) {
@@ -117,6 +118,7 @@ class Builder {
   std::string_view where_;
   const JsonLimits& limits_;
   std::vector<Level> levels_;
+  std::size_t values_ = 0;
   Json root_;
 };
 

@@ -14,6 +14,8 @@ struct JsonLimits {
   std::size_t levels = 1108;
   /// Members of one object.
   std::size_t members = 10'000;
+  /// Of all: an empty array takes two bytes of text, and far more of memory.
+  std::size_t values = 4'000'000;
 };
 
 /// One JSON value and nothing else, in UTF-8 without a byte order mark. Also refused: a key that stands twice in one

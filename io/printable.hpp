@@ -16,6 +16,8 @@ std::string printable_lines(std::string_view text);
 
 /// So long may the text of a stranger be inside a message.
 inline constexpr std::size_t kMostShown = 60;
+/// And so long where it is what a line is about, such as the name of a device.
+inline constexpr std::size_t kMostOfName = 200;
 /// On one line, and cut behind so many characters.
 std::string shown(std::string_view text, std::size_t most = kMostShown);
 /// The same in quotes.

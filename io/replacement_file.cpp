@@ -54,6 +54,9 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
     } else if (errno == EAGAIN) {  // a terminal that another program left so
       pollfd waiting = {descriptor, POLLOUT, 0};
       static_cast<void>(poll(&waiting, 1, -1));
+    } else if (errno == EAGAIN) {  // a terminal or pipe that another program left so
+      pollfd room = {descriptor, POLLOUT, 0};
+      static_cast<void>(poll(&room, 1, -1));
     } else if (errno != EINTR) {
       return errno;
     }

@@ -43,8 +43,8 @@ TEST(Axes, ListsRangesAndDefaults) {
 }
 
 TEST(Axes, WrongOnesAreNamed) {
-  for (const std::string text :
-       {"M=8", "N", "N=", "N=12", "N=8,…,32", "N=16,8,…,32", "N=8,24,…,32", "N=8,,16", "source=…"}) {
+  for (const std::string text : {"M=8", "N", "N=", "N=12", "N=8,…,32", "N=16,8,…,32", "N=8,24,…,32", "N=8,,16",
+                                 "source=…", "N=8,16,…,2147483640", "N=-2147483648,8,…,2147483647"}) {
     try {
       parse_axes({text}, kAxes);
       ADD_FAILURE() << text << " was accepted";

@@ -395,6 +395,19 @@ TEST(DatapathJson, BadFieldsAreNamed) {
   }
 }
 
+TEST(DatapathJson, NamesOfUnitsAreShort) {
+  const auto with_name = [](const std::string& name) {
+    Json json = example("ampere-fp16");
+    json["units"] = {{name, json["units"].begin().value()}};
+    json["tree"] = {name, "c", "0..15"};
+    json["k"] = 16;
+    return json;
+  };
+  const Json json = with_name(std::string(61, 'u'));
+  EXPECT_TRUE(read_error(json).starts_with("file.json: units: \"uuu")) << read_error(json);
+  EXPECT_EQ(read_error(with_name(std::string(60, 'u'))), "");
+}
+
 TEST(DatapathJson, EndlessNestingIsRefused) {
   Json json = example("ampere-fp16");
   Json tree = Json::array({"fused", "c", "0..15"});

@@ -163,6 +163,11 @@ TEST_F(Hostile, ManyMeasurements) {
   record["records"].push_back(row);
   write("many.json", record.dump());
   expect_failure({"bench", "report", "many.json"}, 2, {"many.json", "records", "20000"}, limit_time_and_memory);
+
+  for (int i = 0; i < 201; ++i) row["values"][std::to_string(i)] = i;
+  record["records"] = {row};
+  write("many.json", record.dump());
+  expect_failure({"bench", "report", "many.json"}, 2, {"many.json", "records[0]", "values", "200"});
 }
 
 // --- Messages and output
@@ -372,6 +377,14 @@ TEST_F(Hostile, APlantedLinkIsNotFollowed) {
   EXPECT_EQ(contents(folder_ / "victim"), "precious");
   EXPECT_FALSE(fs::is_symlink(folder_ / "l.json"));
   EXPECT_TRUE(json::accept(contents(folder_ / "l.json")));
+}
+
+TEST_F(Hostile, APlantedLockIsNotFollowed) {
+  fs::create_symlink("victim", folder_ / ".r.json.lock");
+  expect_failure({"verify", "--arch", "sm_90", "--instr", kInstruction, "--from", "datapath:" + kDatapath, "--count",
+                  "1", "--record", "r.json"},
+                 2, {".r.json.lock"});
+  EXPECT_FALSE(fs::exists(folder_ / "victim"));
 }
 
 }  // namespace

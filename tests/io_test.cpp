@@ -1,16 +1,20 @@
 // What comes in and goes out, whatever a stranger put there: JSON, files, and text as people are shown it.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "io/input_file.hpp"
@@ -97,7 +101,7 @@ TEST(ReadingJson, RefusesWhatIsNoJson) {
 }
 
 TEST(ReadingJson, HasLimits) {
-  const JsonLimits limits = {.bytes = 1 << 20, .levels = 3, .members = 4};
+  const JsonLimits limits = {.bytes = 1 << 20, .levels = 3, .members = 4, .values = 8};
   EXPECT_EQ(json_refusal("[[[]]]", limits), "");
   EXPECT_EQ(json_refusal("[[[[]]]]", limits), "f: is nested deeper than 3 levels");
   EXPECT_EQ(json_refusal("{\"a\":{\"b\":{\"c\":{}}}}", limits), "f: is nested deeper than 3 levels");
@@ -105,6 +109,8 @@ TEST(ReadingJson, HasLimits) {
   EXPECT_EQ(json_refusal(R"({"a":1,"b":2,"c":3,"d":4})", limits), "");
   EXPECT_EQ(json_refusal(R"({"x":{"a":1,"b":2,"c":3,"d":4,"e":5}})", limits),
             "f: \"x\": an object has more than 4 members");
+  EXPECT_EQ(json_refusal("[[],[],[],[],[],[],[]]", limits), "");
+  EXPECT_EQ(json_refusal("[[],[],[],[],[],[],[],[]]", limits), "f: holds more than 8 values");
   EXPECT_EQ(json_refusal(std::string((1 << 20) + 1, ' '), limits), "f: is larger than 1 MiB");
 }
 
@@ -228,6 +234,27 @@ TEST_F(Files, AreReplacedWhereALinkLeads) {
   file.commit();
   EXPECT_TRUE(fs::is_symlink(at("link")));
   EXPECT_EQ(contents("file"), "new");
+}
+
+TEST(Descriptors, ThatHaveNoRoomAreWaitedFor) {
+  std::array<int, 2> ends;
+  ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
+  const std::string text(1 << 20, 'x');  // more than a pipe holds
+  std::size_t read_bytes = 0;
+  std::thread reader([&] {
+    std::vector<char> buffer(1 << 16);
+    for (;;) {
+      const ssize_t n = read(ends[0], buffer.data(), buffer.size());
+      if (n == 0) break;
+      if (n > 0) read_bytes += static_cast<std::size_t>(n);
+      if (n < 0) std::this_thread::yield();
+    }
+  });
+  EXPECT_EQ(write_all(ends[1], std::as_bytes(std::span(text))), 0);
+  close(ends[1]);
+  reader.join();
+  close(ends[0]);
+  EXPECT_EQ(read_bytes, text.size());
 }
 
 /// Else somebody who may write to the folder too could have a link wait there.

@@ -31,12 +31,20 @@ std::optional<int> number(const std::string& text) {
 
 bool is_ellipsis(const std::string& text) { return text == "..." || text == "…"; }
 
-/// The numbers that "a,b,…,z" leaves out.
-std::vector<std::string> between(const std::vector<std::string>& parts, std::size_t at, const std::string& where) {
+void check_value(const std::string& value, const Axis& axis, const std::string& where) {
+  if (std::ranges::find(axis.values, value) != axis.values.end()) return;
+  throw InputError(fmt::format("{}: {} is no value of {}; right would be among {}", where,
+                               value.empty() ? "nothing" : value, axis.name, fmt::join(axis.values, ", ")));
+}
+
+/// The numbers that "a,b,…,z" leaves out. All three must be values of the axis, so that they are few.
+std::vector<std::string> between(const std::vector<std::string>& parts, std::size_t at, const Axis& axis,
+                                 const std::string& where) {
   const auto fail = [&]() -> std::vector<std::string> {
     throw InputError(where + ": … stands between two numbers and a third that goes on in their steps, as in 8,16,…,64");
   };
   if (at < 2 || at + 1 >= parts.size()) return fail();
+  for (const std::string& part : {parts[at - 2], parts[at - 1], parts[at + 1]}) check_value(part, axis, where);
   const auto first = number(parts[at - 2]), second = number(parts[at - 1]), last = number(parts[at + 1]);
   if (!first || !second || !last) return fail();
   const int step = *second - *first;
@@ -65,12 +73,9 @@ Selection parse_axes(const std::vector<std::string>& texts, const std::vector<Ax
     std::vector<std::string>& chosen = selection[name];
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::vector<std::string> values = {parts[i]};
-      if (is_ellipsis(parts[i])) values = between(parts, i, where);
+      if (is_ellipsis(parts[i])) values = between(parts, i, *axis, where);
       for (std::string& value : values) {
-        if (std::ranges::find(axis->values, value) == axis->values.end()) {
-          throw InputError(fmt::format("{}: {} is no value of {}; right would be among {}", where,
-                                       value.empty() ? "nothing" : value, name, fmt::join(axis->values, ", ")));
-        }
+        check_value(value, *axis, where);
         if (std::ranges::find(chosen, value) == chosen.end()) chosen.push_back(std::move(value));
       }
     }

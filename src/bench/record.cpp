@@ -43,9 +43,19 @@ Value value_of(const ordered_json& json, const std::string& where) {
   throw InputError(where + ": right would be a number, a string, true or false");
 }
 
-std::vector<Field> fields_of(const JsonFields& json, const char* key) {
+/// A member that is an object, of far more members than a measurement writes, at most: some of what follows looks
+/// through all of them for each.
+const ordered_json& object_of(const JsonFields& json, const char* key) {
+  constexpr std::size_t kMostMembers = 200;
   const ordered_json& object = json.any(key);
-  if (!object.is_object()) json.fail(key, "right would be an object");
+  if (!object.is_object() || object.size() > kMostMembers) {
+    json.fail(key, fmt::format("right would be an object of at most {} members", kMostMembers));
+  }
+  return object;
+}
+
+std::vector<Field> fields_of(const JsonFields& json, const char* key) {
+  const ordered_json& object = object_of(json, key);
   std::vector<Field> fields;
   for (const auto& [name, value] : object.items()) {
     fields.push_back({name, value_of(value, fmt::format("{}.{}.{}", json.where(), key, name))});
@@ -160,9 +170,7 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
     r.values = fields_of(from, "values");
     if (one.contains("waived")) r.waived = from.text("waived");
     if (one.contains("error")) r.error = from.text("error");
-    const ordered_json& series = from.any("series");
-    if (!series.is_object()) from.fail("series", "right would be an object");
-    for (const auto& [name, numbers] : series.items()) {
+    for (const auto& [name, numbers] : object_of(from, "series").items()) {
       const bool right =
           numbers.is_array() && std::ranges::all_of(numbers, [](const auto& x) { return x.is_number(); });
       if (!right) from.fail("series." + name, "right would be an array of numbers");

@@ -36,7 +36,8 @@ int lock(int descriptor, int operation) {
 
 FileLock::FileLock(const std::string& path, IfHeld if_held) {
   const std::string file = lock_file_of(path);
-  descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);  // NFS locks only what is open for writing
+  // For writing, as NFS locks nothing else; and no link that somebody left there is followed.
+  descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   int error = descriptor_ < 0 ? errno : lock(descriptor_, LOCK_EX | LOCK_NB);
   if (error == EWOULDBLOCK && if_held == IfHeld::wait) {
     const ProgressLine line;

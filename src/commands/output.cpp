@@ -88,7 +88,7 @@ void require_writable(const std::string& path) {
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::show(std::string_view text) const {
-  if (terminal_) static_cast<void>(std::fprintf(stderr, "\r\033[K%.*s", static_cast<int>(text.size()), text.data()));
+  if (terminal_) static_cast<void>(std::fprintf(stderr, "\r\033[K%s", printable(text).c_str()));
 }
 
 }  // namespace tcnum

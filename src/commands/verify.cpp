@@ -120,7 +120,7 @@ int verify_files(const VerifyOptions& options) {
     if (options.json != "-") {
       say(fmt::format("{}: {}\n", printable(file), comparison.result_text()));
       say(table_text({{"instruction", fmt::format("{} on {}", instruction->name(), vectors.arch)},
-                      {"device", vectors.device.empty() ? "not named" : shown(vectors.device)},
+                      {"device", vectors.device.empty() ? "not named" : shown(vectors.device, kMostOfName)},
                       {"datapath", datapath_text(datapath)}}) +
           comparison.examples_text(*instruction));
     }

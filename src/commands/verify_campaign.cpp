@@ -136,7 +136,7 @@ std::string records_text(const std::vector<CampaignRecord>& records) {
   std::uint64_t remembered = 0;
   for (const CampaignRecord& r : records) {
     instructions.insert(r.instruction);
-    dates[fmt::format("{} (driver {}, CUDA {}, ", shown(r.device), shown(r.driver), shown(r.cuda))].insert(
+    dates[fmt::format("{} (driver {}, CUDA {}, ", shown(r.device, kMostOfName), shown(r.driver), shown(r.cuda))].insert(
         shown(r.date));
     remembered += r.count;
   }

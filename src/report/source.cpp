@@ -23,7 +23,7 @@ std::string source_text(const Source& source) {
   std::string what = "the GPU ";
   if (source.kind == OracleKind::recorded) what = "recorded answers of ";
   if (source.kind == OracleKind::datapath) what = "";
-  const std::string device = source.device.empty() ? "an unnamed device" : shown(source.device);
+  const std::string device = source.device.empty() ? "an unnamed device" : shown(source.device, kMostOfName);
   return what + device + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", ")));
 }
 
