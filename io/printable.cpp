@@ -64,6 +64,11 @@ std::string escaped(char32_t code) {
 std::string printable(std::string_view text, bool lines) {
   std::string out;
   while (!text.empty()) {
+    const auto plain = static_cast<std::size_t>(
+        std::ranges::find_if_not(text, [](char c) { return c >= ' ' && c <= '~'; }) - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const Character c = first_character(text);
     const std::size_t bytes = std::max<std::size_t>(c.bytes, 1);
     if (c.bytes == 0) {

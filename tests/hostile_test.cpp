@@ -212,6 +212,22 @@ TEST_F(Hostile, NamesCannotSpeakForTheProgram) {
   EXPECT_TRUE(r.out.starts_with("\\u001b[2J\\nx: 1 dot product, 0 mismatches\\n: ")) << r.out;
 }
 
+TEST_F(Hostile, FilesThatAreMadeOfFilesHoldNoControls) {
+  const std::string hidden = "\x7f\u009b2J\u202e";
+  json record = json::parse(contents(folder_ / "good.json"));
+  record["device"]["name"] = hidden;
+  write("odd.json", record.dump());
+  const Result r =
+      run({"bench", "report", "odd.json", "--json", "made.json", "--markdown", "made.md", "--html", "made.html"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(json::parse(contents(folder_ / "made.json"))["device"]["name"], hidden) << "the name is kept";
+  for (const char* made : {"made.json", "made.md", "made.html"}) {
+    const std::string text = contents(folder_ / made);
+    for (const char* each : {"\x7f", "\u009b", "\u202e"}) EXPECT_EQ(text.find(each), std::string::npos) << made;
+    EXPECT_NE(text.find("u009b2J"), std::string::npos) << made;
+  }
+}
+
 // --- Programs that are run
 
 TEST_F(Hostile, AShellNeverSeesAPath) {

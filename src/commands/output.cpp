@@ -61,15 +61,16 @@ void write_text(const std::string& path, std::string_view text) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   const bool replaceable = !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status);
-  if (!replaceable) return write_directly(path, text);
+  const std::string lines = printable_lines(text);
+  if (!replaceable) return write_directly(path, lines);
   ReplacementFile file(path);
-  file.write(text);
+  file.write(lines);
   file.commit();
 }
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
-  // Names of files may hold anything, and the library leaves some control characters as they are.
-  write_text(path, printable_lines(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
+  // Names of files may hold anything.
+  write_text(path, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void require_writable(const std::string& path) {

@@ -17,8 +17,8 @@ bool finish_stdout();
 /// Whether there is a file of that name. Throws InputError if it cannot be told: a loop of links, a name too long.
 bool is_there(const std::string& path);
 
-/// Writes a file that holds all of the text or what it held before; "-" is standard output. What is no regular file
-/// (a pipe, a device) is written directly. Throws as fail_system() does.
+/// Writes a file that holds all of the lines, printable() as those of say(), or what it held before; "-" is standard
+/// output. What is no regular file (a pipe, a device) is written directly. Throws as fail_system() does.
 void write_text(const std::string& path, std::string_view text);
 void write_json(const std::string& path, const nlohmann::ordered_json& json);
 
