@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "emu/cpu/panels/plan.hpp"
 #include "emu/cpu/requirements.hpp"
 #include "emu/gpu/requirements.hpp"
 #include "fma_chain.hpp"
@@ -22,7 +23,8 @@ struct Evaluator {
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 9> kCpuEvaluators = {{
+constexpr std::array<Evaluator, 10> kCpuEvaluators = {{
+    {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels},
     {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
     {"integers", "sums of integers", why_no_integer_sums},
     {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,
@@ -68,6 +70,7 @@ void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector
   for (std::size_t e = 0; e < kCpuEvaluators.size() && open > 0; ++e) {
     const Evaluator& evaluator = kCpuEvaluators[e];
     const auto id = static_cast<CpuEvaluator>(e);
+    if (id == CpuEvaluator::panels) continue;
     if (evaluator.why_not != answered) {
       answered = evaluator.why_not;
       takes_it = evaluator.why_not(numerics, tree).empty();
@@ -104,10 +107,11 @@ std::vector<EvaluatorAnswer> evaluators_of(const Datapath& datapath) {
   choose_on_cpu(numerics, tree, on_cpu);
   std::vector<EvaluatorAnswer> answers;
   for (std::size_t e = 0; e < kCpuEvaluators.size(); ++e) {
-    const auto nodes = static_cast<std::size_t>(std::ranges::count(on_cpu, static_cast<CpuEvaluator>(e)));
     const Evaluator& evaluator = kCpuEvaluators[e];
-    answers.push_back(
-        {Processor::cpu, evaluator.name, evaluator.does, nodes, why_not_all_nodes(evaluator, numerics, tree)});
+    const WhyNot why_not = why_not_all_nodes(evaluator, numerics, tree);
+    auto nodes = static_cast<std::size_t>(std::ranges::count(on_cpu, static_cast<CpuEvaluator>(e)));
+    if (static_cast<CpuEvaluator>(e) == CpuEvaluator::panels && why_not.empty()) nodes = tree.nodes.size();
+    answers.push_back({Processor::cpu, evaluator.name, evaluator.does, nodes, why_not});
   }
   const GpuChoice on_gpu = choose_on_gpu(numerics, tree);
   for (std::size_t e = 0; e < kGpuEvaluators.size(); ++e) {

@@ -14,6 +14,8 @@ namespace tcnum {
 
 /// The CPU's, in the order in which they are asked: the first that takes a datapath, or a node of it, evaluates it.
 enum class CpuEvaluator : std::uint8_t {
+  panels,     ///< aligned sums of many rows and columns, in the machine's floating-point numbers: wide tiles alone
+  // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits
   // These take a datapath node by node.
@@ -38,7 +40,7 @@ enum class GpuEvaluator : std::uint8_t {
 /// Why an evaluator does not take a datapath: a clause of which the datapath is "it". Empty: it takes it.
 using WhyNot = std::string_view;
 
-/// Sets which evaluator evaluates each node.
+/// Sets which evaluator evaluates each node, of tiles that are too narrow for panels.
 void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector<CpuEvaluator>& of_nodes);
 
 /// Which evaluator takes the datapath; if none does, why the last, which takes most, does not.

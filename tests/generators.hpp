@@ -226,6 +226,75 @@ inline Datapath random_single_precision_datapath() {
   return d;
 }
 
+/// Sums that patches and panels evaluate, mostly: cut toward zero, and rounded as the machine converts.
+inline Datapath random_patch_datapath() {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  const auto any_operand = [&] {
+    OperandRule rule = random_operand(*rc::gen::element(fp16, bf16, tf32, fp8e4m3, fp8e5m2, fp6e3m2, fp4e2m1));
+    return rule;
+  };
+  n.a = any_operand();
+  n.b = any_operand();
+  n.result = *rc::gen::element(fp32, fp32, fp16);
+  n.c = random_operand(n.result);
+  n.c.subnormals = Subnormals::kept;
+  n.nan.code = nan_code(format(n.result));
+  const auto toward_zero = [&] {
+    RoundStep s = round_to(format(fp32), Rounding::toward_zero,
+                           *rc::gen::element(Overflow::ieee, Overflow::infinity, Overflow::max_finite));
+    s.fraction_bits = *rc::gen::element(23, 23, 13, 10, 16);
+    return s;
+  };
+  const int most_bits = format(n.a.format).fraction_bits + format(n.b.format).fraction_bits > 20 ? 26 : 28;
+  for (Unit& unit : n.units) {
+    unit.fraction_bits =
+        *rc::gen::weightedOneOf<int>({{1, rc::gen::element(13, 23, 24, 25)}, {1, rc::gen::inRange(3, most_bits)}});
+    const int low = format(n.result).min_exponent();
+    if (*rc::gen::arbitrary<bool>())
+      unit.zero_exponent = {ZeroExponentKind::floor,
+                            *rc::gen::element(*rc::gen::inRange(low - 30, low + 20), *rc::gen::inRange(-60, 20))};
+    unit.zero_sign = ZeroSign::positive;
+    unit.underflow_sign = *rc::gen::element(UnderflowSign::positive, UnderflowSign::kept);
+    RoundStep single = toward_zero();
+    if (n.result == fp32) {
+      unit.result = {*rc::gen::inRange(0, 3) == 0 ? round_to(format(fp32), Rounding::nearest_even) : single};
+    } else {
+      const RoundStep half = round_to(format(fp16), Rounding::nearest_even);
+      single.fraction_bits = 23;
+      if (*rc::gen::arbitrary<bool>())
+        unit.result = {half};
+      else
+        unit.result = {single, half};
+    }
+  }
+  // A chain of blocks from c on, which may leave c for an addition at the end; products in any order.
+  const int blocks = *rc::gen::element(1, 1, 2, 4), size = *rc::gen::element(1, 2, 4, 8);
+  const bool c_last = *rc::gen::inRange(0, 4) == 0;
+  d.tree.k = blocks * size;
+  const int stride = *rc::gen::element(1, blocks);
+  Term sum{Term::Kind::accumulator, 0};
+  for (int block = 0; block < blocks; ++block) {
+    Node node{*rc::gen::inRange(0, 2), {}};
+    if (block > 0 || !c_last) node.terms.push_back(sum);
+    for (int i = 0; i < size; ++i)
+      node.terms.push_back({Term::Kind::product, stride == 1 ? block * size + i : i * blocks + block});
+    d.tree.nodes.push_back(std::move(node));
+    sum = {Term::Kind::node, block};
+  }
+  if (c_last) {
+    n.units[2] = {};
+    n.units[2].zero_sign = ZeroSign::positive;
+    n.units[2].result = {round_to(format(n.result), Rounding::nearest_even)};
+    for (int u = 0; u < 2; ++u)
+      n.units[static_cast<std::size_t>(u)].result = {round_to(format(n.result), Rounding::nearest_even)};
+    d.tree.nodes.push_back({2, {sum, {Term::Kind::accumulator, 0}}});
+  }
+  drop_unused_units(d, 3);
+  return d;
+}
+
 /// A chain of fp64 FMAs: mostly those of IEEE 754, which the machine has, else with one rule changed.
 inline Datapath random_fma_chain() {
   Datapath d;

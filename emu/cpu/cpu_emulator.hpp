@@ -35,6 +35,7 @@ class CpuEmulator {
 
  private:
   void run(Tiles& tiles, std::size_t first, std::size_t count) const;
+  bool run_in_panels(Tiles& tiles, unsigned threads) const;
   std::uint64_t dot_exactly(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t j) const;
 
   CpuPlan plan_;

@@ -79,6 +79,7 @@ struct DotEvaluation {
       case CpuEvaluator::fma_chain:  // where the machine's own is of no use: one is a sum of two
       case CpuEvaluator::pairs_128:
         return pair<uint128>(node, results, result);
+      case CpuEvaluator::panels:
       case CpuEvaluator::terms_128:
       case CpuEvaluator::integers:  // those who take only whole datapaths do not come here
       case CpuEvaluator::exact:

@@ -16,7 +16,8 @@ struct CpuPlan {
   /// Keeps the tree and works the rest out anew.
   void set_numerics(const Numerics& to);
 
-  /// The one evaluator of the datapath; any of those from `columns` to `terms_128` if it is evaluated node by node.
+  /// The one evaluator of the datapath's narrow tiles; any of those from `columns` to `terms_128` if they are evaluated
+  /// node by node.
   CpuEvaluator evaluator() const { return evaluators.front(); }
   const Unit& unit_of(const SortedNode& node) const { return numerics.units[static_cast<std::size_t>(node.unit)]; }
 

@@ -1,15 +1,12 @@
-// Matrix products by instructions: chains of one instruction along K, block by block of the result.
+// Matrix products by instructions: who computes, and whether the matrices fit.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
 #include <string>
-#include <vector>
 
+#include "emu/cpu/matrix_product.hpp"
 #include "emu/parallel.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
-#include "tcnum/emulator.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tcnum.hpp"
 
@@ -135,57 +132,7 @@ void check_shapes(const MatrixView& a, const MatrixView& b, const MatrixView* c)
   }
 }
 
-// --- Computing.
-
-/// A part of a matrix.
-struct Rectangle {
-  std::size_t rows, columns;
-};
-
-/// Copies codes between matrices whose rows are so many codes apart.
-void copy_codes(std::byte* to, std::size_t to_stride, const std::byte* from, std::size_t from_stride, Rectangle size,
-                std::size_t bytes_each) {
-  for (std::size_t i = 0; i < size.rows; ++i) {
-    std::memcpy(to + i * to_stride * bytes_each, from + i * from_stride * bytes_each, size.columns * bytes_each);
-  }
-}
-
-std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
-
-/// The elements of D in rows i … i + m − 1 and columns j … j + n − 1.
-struct Block {
-  std::size_t i, j, m, n;
-};
-
-void compute_block(const Performer& performer, const Emulator& emulator, const MatrixView& a, const MatrixView& b,
-                   const MatrixView* c, const Block& block, Matrix& d) {
-  const auto& [i, j, m, n] = block;
-  const std::size_t depth = performer.depth();
-  const std::size_t a_bytes = bytes_of(performer.a), b_bytes = bytes_of(performer.b), d_bytes = bytes_of(performer.d);
-  Tiles tile = make_tiles(performer.a, performer.b, performer.c, performer.d, 1, m, n, depth);
-  if (c != nullptr) {
-    const std::size_t c_bytes = bytes_of(performer.c);
-    copy_codes(tile.c.bytes().data(), n, c->bytes().data() + (i * c->columns() + j) * c_bytes, c->columns(), {m, n},
-               c_bytes);
-  }
-  for (std::size_t k = 0; k < a.columns(); k += depth) {
-    const std::size_t products = std::min(depth, a.columns() - k);
-    if (k > 0) std::swap(tile.c, tile.d);
-    if (products < depth) {
-      std::ranges::fill(tile.a.bytes(), std::byte{0});
-      std::ranges::fill(tile.b.bytes(), std::byte{0});
-    }
-    copy_codes(tile.a.bytes().data(), depth, a.bytes().data() + (i * a.columns() + k) * a_bytes, a.columns(),
-               {m, products}, a_bytes);
-    copy_codes(tile.b.bytes().data(), n, b.bytes().data() + (k * b.columns() + j) * b_bytes, b.columns(), {products, n},
-               b_bytes);
-    emulator.run(tile);
-  }
-  copy_codes(d.bytes().data() + (i * d.columns() + j) * d_bytes, d.columns(), tile.d.bytes().data(), n, {m, n},
-             d_bytes);
-}
-
-Matrix multiply(const MatrixView& a, const MatrixView& b, const MatrixView* c, const MatmulOptions& options) {
+Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixView* c, const MatmulOptions& options) {
   check_shapes(a, b, c);
   const Performer performer = choose_performer(a, b, c, options);
   check_format("A", a.format(), performer.a, performer);
@@ -198,29 +145,23 @@ Matrix multiply(const MatrixView& a, const MatrixView& b, const MatrixView* c, c
         a.columns(), performer.name, performer.depth(), name_of(performer.d), name_of(performer.c), performer.depth()));
   }
 
-  constexpr std::size_t kBlock = 64;  // rows and columns: enough for the emulator's loops, and of work for every thread
-  std::vector<Block> blocks;
-  for (std::size_t i = 0; i < a.rows(); i += kBlock) {
-    for (std::size_t j = 0; j < b.columns(); j += kBlock) {
-      blocks.push_back({i, j, std::min(kBlock, a.rows() - i), std::min(kBlock, b.columns() - j)});
-    }
-  }
   Matrix d(performer.d, a.rows(), b.columns());
-  const Emulator emulator(performer.datapath);
-  const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
-  in_parallel(blocks.size(), std::min(threads, static_cast<unsigned>(blocks.size())),
-              [&](std::size_t at) { compute_block(performer, emulator, a, b, c, blocks[at], d); });
+  const auto codes = [](const MatrixView& x) { return MatrixCodes<const std::byte>{x.bytes().data(), x.columns(), 1}; };
+  multiply(performer.datapath, {performer.a, performer.b, performer.c, performer.d},
+           {a.rows(), b.columns(), a.columns()}, codes(a), codes(b),
+           c == nullptr ? MatrixCodes<const std::byte>{} : codes(*c), {d.bytes().data(), d.columns(), 1},
+           options.threads == 0 ? all_threads() : options.threads);
   return d;
 }
 
 }  // namespace
 
 Matrix matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c, const MatmulOptions& options) {
-  return multiply(a, b, &c, options);
+  return checked_product(a, b, &c, options);
 }
 
 Matrix matmul(const MatrixView& a, const MatrixView& b, const MatmulOptions& options) {
-  return multiply(a, b, nullptr, options);
+  return checked_product(a, b, nullptr, options);
 }
 
 }  // namespace tcnum

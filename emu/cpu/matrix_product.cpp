@@ -1,0 +1,101 @@
+#include "matrix_product.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "cpu_emulator.hpp"
+#include "emu/parallel.hpp"
+
+namespace tcnum {
+namespace {
+
+/// The elements of D in rows i … i + m − 1 and columns j … j + n − 1.
+struct Block {
+  std::size_t i, j, m, n;
+};
+
+std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
+
+/// Copies rows × columns codes.
+void copy_codes(const MatrixCodes<std::byte>& to, const MatrixCodes<const std::byte>& from, std::size_t rows,
+                std::size_t columns, std::size_t bytes) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::byte* const to_row = to.codes + i * to.row_stride * bytes;
+    const std::byte* const from_row = from.codes + i * from.row_stride * bytes;
+    if (to.column_stride == 1 && from.column_stride == 1) {
+      std::memcpy(to_row, from_row, columns * bytes);
+      continue;
+    }
+    for (std::size_t j = 0; j < columns; ++j)
+      std::memcpy(to_row + j * to.column_stride * bytes, from_row + j * from.column_stride * bytes, bytes);
+  }
+}
+
+/// The matrix that begins at an element of another.
+template <class Byte>
+MatrixCodes<Byte> from(const MatrixCodes<Byte>& matrix, std::size_t row, std::size_t column, std::size_t bytes) {
+  const std::size_t at = row * matrix.row_stride + column * matrix.column_stride;
+  return {matrix.codes + at * bytes, matrix.row_stride, matrix.column_stride};
+}
+
+MatrixCodes<std::byte> rows_of(Codes& codes, std::size_t columns) { return {codes.bytes().data(), columns, 1}; }
+
+/// Tile by tile along k.
+class TileChain {
+ public:
+  TileChain(const Datapath& datapath, const OperandFormats& formats, std::size_t k)
+      : emulator_(datapath), depth_(static_cast<std::size_t>(datapath.tree.k)), formats_(formats), k_(k) {}
+
+  void compute(const Block& block, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
+               const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) const {
+    const auto& [i, j, m, n] = block;
+    const std::size_t a_bytes = bytes_of(formats_.a), b_bytes = bytes_of(formats_.b), d_bytes = bytes_of(formats_.d);
+    Tiles tile = make_tiles(formats_.a, formats_.b, formats_.c, formats_.d, 1, m, n, depth_);
+    if (c.codes != nullptr) {
+      const std::size_t c_bytes = bytes_of(formats_.c);
+      copy_codes(rows_of(tile.c, n), from(c, i, j, c_bytes), m, n, c_bytes);
+    }
+    for (std::size_t k = 0; k < k_; k += depth_) {
+      const std::size_t products = std::min(depth_, k_ - k);
+      if (k > 0) std::swap(tile.c, tile.d);
+      if (products < depth_) {
+        std::ranges::fill(tile.a.bytes(), std::byte{0});
+        std::ranges::fill(tile.b.bytes(), std::byte{0});
+      }
+      copy_codes(rows_of(tile.a, depth_), from(a, i, k, a_bytes), m, products, a_bytes);
+      copy_codes(rows_of(tile.b, n), from(b, k, j, b_bytes), products, n, b_bytes);
+      emulator_.run(tile);
+    }
+    const MatrixCodes<const std::byte> results{tile.d.bytes().data(), n, 1};
+    copy_codes(from(d, i, j, d_bytes), results, m, n, d_bytes);
+  }
+
+ private:
+  CpuEmulator emulator_;
+  std::size_t depth_;
+  OperandFormats formats_;
+  std::size_t k_;
+};
+
+}  // namespace
+
+void multiply(const Datapath& datapath, const OperandFormats& formats, const ProductShape& shape,
+              const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
+              const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads) {
+  if (panels::are_here() && panels::why_no_panels(datapath.numerics, SortedTree(datapath.tree)).empty())
+    return panels::multiply(panels::make_plan(datapath), shape, a, b, c, d, threads);
+
+  constexpr std::size_t kBlock = 64;  // rows and columns: enough for the emulator's loops, and of work for every thread
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < shape.m; i += kBlock) {
+    for (std::size_t j = 0; j < shape.n; j += kBlock)
+      blocks.push_back({i, j, std::min(kBlock, shape.m - i), std::min(kBlock, shape.n - j)});
+  }
+  const TileChain chain(datapath, formats, shape.k);
+  in_parallel(blocks.size(), std::min(threads, static_cast<unsigned>(blocks.size())),
+              [&](std::size_t at) { chain.compute(blocks[at], a, b, c, d); });
+}
+
+}  // namespace tcnum

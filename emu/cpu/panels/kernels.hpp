@@ -1,0 +1,68 @@
+// The loops of panels, compiled for several CPUs of which the program picks when it starts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "operands.hpp"
+#include "plan.hpp"
+
+namespace tcnum::panels {
+
+/// Codes to pack: element (line, place) is code number `line · line_stride + k · k_stride`.
+struct CodesToPack {
+  const std::byte* codes = nullptr;
+  std::size_t line_stride = 1, k_stride = 1;
+  std::size_t lines = 0;     ///< as many as there are; a panel's others are zeros
+  std::size_t products = 0;  ///< likewise along k
+};
+
+/// kRows rows of A with a panel of B, along `steps` steps.
+template <class T>
+struct Work {
+  const Plan* plan = nullptr;
+  std::size_t steps = 0;
+  const Packed<T>* a = nullptr;
+  std::size_t row = 0;  ///< the first of the rows
+  std::size_t a_places = 0, a_words = 0;
+  const Packed<T>* b = nullptr;
+  T* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the steps
+};
+
+/// Functions of one CPU. All but the packing want the machine to round toward zero.
+struct Kernels {
+  const char* name;
+  void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<double>&);
+  void (*pack_b_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<double>&);
+  void (*pack_a_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<float>&);
+  void (*pack_b_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<float>&);
+  /// Codes of fp32 or fp16, `stride` apart, as doubles, and back; `nan` is the code of any NaN.
+  void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, double* to);
+  void (*write)(FormatId, std::uint64_t nan, const double* from, std::size_t count, std::byte* codes,
+                std::size_t stride);
+  /// Whether an ordinary kernel may go on from kColumns results: all are zero, or between kLeastOrdinary and
+  /// kMostOrdinary.
+  bool (*are_ordinary)(const double* results);
+  /// Plain chains of which nothing leaves the range of the ordinary: is_ordinary().
+  void (*ordinary_double)(const Work<double>&);
+  void (*ordinary_float)(const Work<float>&);
+  /// Whatever panels evaluate.
+  void (*general)(const Work<double>&);
+};
+
+/// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.
+const Kernels* kernels();
+
+/// Results so far from which an ordinary kernel may go on: zero, or of such a magnitude; in floats, cut to what they
+/// hold.
+inline constexpr double kLeastOrdinary = 0x1p-88, kMostOrdinary = 0x1p100;
+/// Whether the products of two ranges of operands are ordinary.
+template <class T>
+bool is_ordinary(const Range& a, const Range& b) {
+  constexpr int kMostOperand = 20, kMostProduct = 60, kLeastProduct = sizeof(T) == 8 ? -100 : -64;
+  if (a.any_special || b.any_special || a.highest > kMostOperand || b.highest > kMostOperand) return false;
+  if (a.lowest > a.highest || b.lowest > b.highest) return true;
+  return a.highest + b.highest <= kMostProduct && a.lowest + b.lowest >= kLeastProduct;
+}
+
+}  // namespace tcnum::panels

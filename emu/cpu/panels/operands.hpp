@@ -1,0 +1,110 @@
+// Operands as panels read them: rows of A and panels of columns of B, for some steps along k, as grown numbers
+// (docs/patches.md) with their exponents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include <hwy/aligned_allocator.h>
+
+#include "plan.hpp"
+
+namespace tcnum::panels {
+
+/// Columns of B in a panel.
+inline constexpr std::size_t kColumns = 64;
+/// Rows of A that go along a panel together.
+inline constexpr std::size_t kRows = 2;
+
+/// Exponents of zeros, and of infinities and NaNs: below those of all products, with whatever other operand.
+inline constexpr std::int16_t kNoExponent16 = -1000;
+inline constexpr std::int8_t kNoExponent8 = -128;
+
+/// One word of signs, bit i of the product at place i of its node.
+template <class T>
+using SignsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+/// What occurs among some operands.
+struct Range {
+  int lowest = std::numeric_limits<std::int16_t>::max();   ///< exponent of those that are not zero
+  int highest = std::numeric_limits<std::int16_t>::min();  ///< likewise; below `lowest` if all are zeros
+  bool any_special = false;                                ///< infinities or NaNs
+
+  void add(const Range& other) {
+    lowest = lowest < other.lowest ? lowest : other.lowest;
+    highest = highest > other.highest ? highest : other.highest;
+    any_special |= other.any_special;
+  }
+};
+
+/// Numbers that vectors can load. Growing it loses them.
+template <class T>
+class Buffer {
+ public:
+  void resize(std::size_t size) {
+    if (size > room_) {
+      data_ = hwy::AllocateAligned<T>(size);
+      if (!data_) throw std::bad_alloc();
+      room_ = size;
+    }
+    size_ = size;
+  }
+  std::size_t size() const { return size_; }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  hwy::AlignedFreeUniquePtr<T[]> data_;
+  std::size_t size_ = 0, room_ = 0;
+};
+
+/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of steps. Element (line,
+/// place) is number line · places + place of A, and place · lines + line of B; the words of a line's node in a step are
+/// number line · words + word of A, and word · lines + line of B.
+template <class T>
+struct Packed {
+  Buffer<T> value;
+  Buffer<std::int8_t> exponent8;  ///< clamped to what 8 bits hold
+  Buffer<std::int16_t> exponent;
+  Buffer<SignsOf<T>> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
+  std::vector<Range> range;                    ///< of each line of A; of B's panel
+
+  void resize(std::size_t lines, std::size_t places, std::size_t words, std::size_t ranges) {
+    value.resize(lines * places);
+    exponent8.resize(lines * places);
+    exponent.resize(lines * places);
+    for (auto* signs : {&negative, &zero, &special}) signs->resize(lines * words);
+    range.resize(ranges);
+  }
+};
+
+/// How a format's codes are taken apart.
+struct Fields {
+  explicit Fields(const OperandRule& rule) {
+    const Format& f = format(rule.format);
+    bytes = f.storage_bytes();
+    sign = f.has_sign ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
+    magnitude_mask = f.code_mask() & ~sign;
+    padding = f.padding_bits;
+    fraction_bits = f.fraction_bits;
+    bias = f.bias;
+    smallest = rule.subnormals == Subnormals::flushed ? std::uint64_t{1} << f.fraction_bits : 1;
+    first_special = f.first_non_finite();
+    infinity = f.has_infinity() ? first_special : first_special - 1;
+    floor = rule.subnormal_exponent == SubnormalExponent::minimum ? f.min_exponent() : kNoExponent16;
+  }
+  int bytes = 2, padding = 0, fraction_bits = 10, bias = 15;
+  std::uint64_t sign = 0, magnitude_mask = 0;
+  std::uint64_t smallest = 1;       ///< magnitudes below this are read as zero
+  std::uint64_t first_special = 0;  ///< from this on they are infinities or NaNs
+  std::uint64_t infinity = 0;       ///< that of infinity; first_special − 1 if there is none
+  int floor = 0;                    ///< no number takes part in alignment with a smaller exponent
+};
+
+}  // namespace tcnum::panels

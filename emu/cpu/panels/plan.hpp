@@ -1,0 +1,59 @@
+// A datapath as panels evaluate it: a chain of sums that doubles, or floats, can align and cut (docs/patches.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "emu/evaluators.hpp"
+#include "tcnum/datapath.hpp"
+#include "tcnum/format.hpp"
+
+namespace tcnum::panels {
+
+/// How a sum becomes a number: one or two roundings, to so many fraction bits from an exponent up.
+struct NumberRounding {
+  bool to_nearest = false;  ///< ties to even; else toward zero
+  int fraction_bits = 23;
+  int min_exponent = -126;
+  double overflow = 0;  ///< results of this magnitude or more become ±beyond
+  double beyond = 0;
+};
+
+/// One sum of a step.
+struct NodePlan {
+  int first = 0, count = 0;  ///< places of its products
+  bool takes_c = false, takes_before = false;
+  bool is_pair = false;  ///< the exact sum of c and the result before, and no product
+  int fraction_bits = 0;
+  int lowest_alignment = 0;  ///< no alignment is below it
+  /// The least exponents that c and the result before take part with, unless they are zero.
+  int c_floor = 0, before_floor = 0;
+  std::array<NumberRounding, 2> rounding;
+  int roundings = 1;
+  bool drops_sign_of_zero = false;
+};
+
+struct Plan {
+  FormatId a = FormatId::fp16, b = FormatId::fp16, c = FormatId::fp32, result = FormatId::fp32;
+  OperandRule a_rule, b_rule;
+  int depth = 0;            ///< products of a step
+  std::vector<int> places;  ///< of product k of a step: those of a node lie side by side
+  bool in_order = true;     ///< every place is its k
+  std::vector<NodePlan> nodes;
+  std::uint64_t nan = 0;  ///< code of a result that is one
+  /// Every sum takes its products and the result so far, and is cut toward zero to an fp32: the ordinary kernels',
+  /// where the operands allow.
+  bool is_plain_chain = false;
+  /// Floats, which are twice as many, hold its sums.
+  bool fits_floats = false;
+};
+
+/// Why panels cannot evaluate a datapath; empty if they can.
+WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree);
+/// Of a datapath that they can.
+Plan make_plan(const Datapath& datapath);
+
+}  // namespace tcnum::panels
