@@ -99,8 +99,8 @@ TCNUM_HOST_DEVICE void apply_steps(Rounded<U>& v, const RoundSteps& steps, int a
       }
       leading = bit_width(v.magnitude) - 1 + v.lsb;
     }
-    if (!s.from_alignment && v.magnitude != 0) {
-      v.exponent = minimum_exponents ? std::max(leading, s.min_exponent) : leading;
+    if (!s.from_alignment) {
+      v.exponent = v.magnitude == 0 || (minimum_exponents && leading < s.min_exponent) ? s.min_exponent : leading;
     }
   }
   if (!v.infinite && v.magnitude == 0 && !steps.empty()) {

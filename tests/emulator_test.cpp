@@ -154,6 +154,31 @@ RC_GTEST_PROP(Evaluators, TakeNoResultAboveItsExponent, (bool wide, bool up)) {
   expect_fast_equals_exact(d);
 }
 
+/// A sum that one step rounds to zero has that step's smallest exponent, if those after it go by the alignment.
+RC_GTEST_PROP(Emulators, FastEqualsExactForZerosBeforeAStepFromTheAlignment, ()) {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.c.format = n.result = *rc::gen::element(fp32, fp16);
+  const RoundStep last = round_to(format(n.result), Rounding::toward_zero);
+  RoundStep first = last, second;
+  first.fraction_bits = 2;
+  first.min_exponent += 10;
+  second.fraction_bits = 6;
+  second.from_alignment = true;
+  n.nan.code = nan_code(format(n.result));
+  n.units[0].fraction_bits = 20;
+  n.units[0].result = {first, second};
+  n.units[1].fraction_bits = 15;
+  n.units[1].zero_exponent = {ZeroExponentKind::natural, 0};
+  n.units[1].result = {last};
+  d.unit_names = {"inner", "outer"};
+  d.tree.k = 2;
+  d.tree.nodes = {{0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}}},
+                  {1, {{Term::Kind::product, 1}, {Term::Kind::node, 0}}}};
+  expect_fast_equals_exact(d);
+}
+
 std::int64_t signed_value(std::uint64_t code) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(code)); }
 
 TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {
