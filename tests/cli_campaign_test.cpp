@@ -139,6 +139,25 @@ TEST_F(CliCampaigns, EightAtOnceKeepEightRecords) {
   EXPECT_EQ(run({"verify", "--arch", "sm_90", "--campaign", "all.json", "--all"}).status, 0);
 }
 
+TEST_F(CliCampaigns, EightReportsAtOnceKeepEightRows) {
+  constexpr int kRuns = 8;
+  const json document = json::parse(R"({"schema": "tcnum.bench/1", "version": "1", "settings": {}, "records": [],
+    "device": {"name": "NVIDIA H200", "arch": "sm_90", "sms": 132, "driver": "1", "cuda": "13.0", "date": "2026-01-01"}})");
+  write("all.json", document.dump());
+  std::vector<std::vector<std::string>> runs;
+  for (int i = 0; i < kRuns; ++i) {
+    const std::string number = std::to_string(i);
+    json one = document;
+    one["records"] = json::parse(R"([{"measurement": "incore", "subject": "fma.rn.f32", "axes": {},
+                                      "values": {"latency_cycles": 4.0}, "series": {}}])");
+    one["records"][0]["axes"]["ilp"] = i;
+    write("one" + number + ".json", one.dump());
+    runs.push_back({"bench", "report", "all.json", "one" + number + ".json", "--json", "all.json"});
+  }
+  run_at_once(runs);
+  EXPECT_EQ(json::parse(text("all.json"))["records"].size(), std::size_t{kRuns});
+}
+
 /// kill −9 at any moment, while others write: what is there stays there.
 TEST_F(CliCampaigns, KilledWritersSpoilNoRecord) {
   ASSERT_EQ(run(verify("2e4", {"--record", "all.json"})).status, 0);
@@ -202,6 +221,15 @@ TEST_F(CliCampaigns, AShorterRecordReplacesNoLongerOne) {
   EXPECT_NE(r.err.find("s.json"), std::string::npos);
   EXPECT_NE(r.err.find("other results"), std::string::npos) << r.err;
   EXPECT_GT(json::parse(text("s.json"))["campaigns"].size(), records);
+}
+
+/// A checkpoint that could not be read again, or chunks beyond the memory, are no way to begin.
+TEST_F(CliCampaigns, ChunksAreNotTooMany) {
+  for (const char* count : {"1e11", "1e15"}) {
+    expect_failure(verify(count, {"--chunk", "1", "--checkpoint", "c.json"}), 2, {"--chunk", "larger"});
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "c.json"));
+  EXPECT_EQ(run(verify("1e15", {"--chunk", "1", "--shard", "1/1000000000000"})).status, 0);
 }
 
 TEST_F(CliCampaigns, AnEmptyShardHasNothingToDo) {

@@ -67,6 +67,7 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
   const auto random = static_cast<std::uint64_t>(
       std::ranges::count_if(plan.distributions, [](Distribution d) { return !is_sweep(d); }));
   std::vector<StreamTask> tasks;
+  std::uint64_t all_chunks = 0;
   for (const Instruction* in : plan.instructions) {
     const std::uint64_t tile = stream_shape(*in).problems();
     for (const Distribution distribution : plan.distributions) {
@@ -83,6 +84,11 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
       const std::uint64_t from = part_of(chunks, plan.shard - 1, plan.shards) * chunk;
       const std::uint64_t to = std::min(tiles, part_of(chunks, plan.shard, plan.shards) * chunk);
       if (from >= to) continue;
+      all_chunks += divide_up(to - from, chunk);
+      if (all_chunks > kMostChunks) {
+        throw InputError(
+            fmt::format("--chunk: makes more than {} chunks; right would be larger ones, or --shard", kMostChunks));
+      }
       StreamTask task{in, distribution, plan.seed, from * tile, (to - from) * tile, chunk * tile, {}};
       task.chunks.resize(divide_up(to - from, chunk));
       tasks.push_back(std::move(task));

@@ -49,7 +49,10 @@ struct CampaignPlan {
   std::optional<std::uint64_t> chunk;   ///< problems, rounded up to whole tiles; none: 16 chunks a stream
   std::uint64_t shard = 1, shards = 1;  ///< this one of so many parts of every stream
 };
-/// Sweeps that an instruction does not have are left out, and so are streams of which the shard has no chunk.
+/// So many chunks are at most in a campaign, so that its checkpoint can be read again.
+inline constexpr std::uint64_t kMostChunks = 500'000;
+/// Sweeps that an instruction does not have are left out, and so are streams of which the shard has no chunk. Throws
+/// InputError if there are too many chunks.
 std::vector<StreamTask> plan(const CampaignPlan& plan);
 
 class Campaign {

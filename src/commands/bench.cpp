@@ -14,6 +14,7 @@
 #include "commands.hpp"
 #include "emu/parallel.hpp"
 #include "failure.hpp"
+#include "file_lock.hpp"
 #include "interrupt.hpp"
 #include "names.hpp"
 #include "output.hpp"
@@ -201,10 +202,13 @@ int run_bench(const BenchSuite& suite, const BenchOptions& options) {
   if (options.list) return list_parts(std::move(parts), options, suite);
   require_writable(options.json);
   require_writable(options.csv);
+  require_different({{"--json", options.json}, {"--csv", options.csv}}, {});
   const GpuInfo gpu = gpu_info();
   if (!gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
   const std::vector<int> devices = parse_devices(options.devices, gpu_count());
 
+  std::optional<FileLock> lock;  // of what is written now and then
+  if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::refuse);
   const InterruptGuard guard;
   interrupted = false;
   const ProgressLine progress;
@@ -262,9 +266,13 @@ void merge(bench::Document& document, bench::Document more) {
 }  // namespace
 
 int run_bench_report(const BenchReportOptions& options) {
-  require_writable(options.markdown);
-  require_writable(options.html);
-  require_writable(options.json);
+  for (const std::string& path : {options.markdown, options.html, options.json}) require_writable(path);
+  std::vector<NamedFile> read;
+  for (const std::string& file : options.files) read.emplace_back("files", file);
+  require_different({{"--markdown", options.markdown}, {"--html", options.html}, {"--json", options.json}}, {});
+  require_different({{"--markdown", options.markdown}, {"--html", options.html}}, read);
+  std::optional<FileLock> lock;  // of what may be one of the files, with more added
+  if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::wait);
   bench::Document document = bench::read_document(options.files.front());
   for (std::size_t i = 1; i < options.files.size(); ++i) {
     bench::Document more = bench::read_document(options.files[i]);
@@ -278,11 +286,12 @@ int run_bench_report(const BenchReportOptions& options) {
   const auto arch = find_arch(document.facts.arch);
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
   const auto markdown = [&] { return bench::markdown_page(document, sass); };
+  Attempts attempts;
+  if (!options.json.empty()) attempts.attempt([&] { write_text(options.json, bench::json_text(document)); });
+  if (!options.html.empty()) attempts.attempt([&] { write_text(options.html, bench::html_page(document, sass)); });
+  if (!options.markdown.empty()) attempts.attempt([&] { write_text(options.markdown, markdown()); });
   if (options.markdown.empty() && options.html.empty() && options.json.empty()) say(markdown());
-  if (!options.markdown.empty()) write_text(options.markdown, markdown());
-  if (!options.html.empty()) write_text(options.html, bench::html_page(document, sass));
-  if (!options.json.empty()) write_text(options.json, bench::json_text(document));
-  return kAgreed;
+  return attempts.finish(kAgreed);
 }
 
 }  // namespace tcnum

@@ -5,6 +5,7 @@
 #include "emu/parallel.hpp"
 #include "io/printable.hpp"
 #include "names.hpp"
+#include "output.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -12,6 +13,7 @@
 namespace tcnum {
 
 int run_emulate(const EmulateOptions& options) {
+  require_different({{"--out", options.out}}, {{"--datapath", options.datapath}});  // it may be the same as --in
   Vectors vectors = read_vectors(options.in, false);
   const auto [id, instruction] = instruction_of_file(options.in, vectors, options.arch, options.instruction);
   const NamedDatapath chosen = choose_datapath(options.datapath, id, *instruction, options.in);

@@ -120,6 +120,7 @@ std::string_view name(Processor processor) { return processor == Processor::cpu 
 int list_evaluators(const ListOptions& options) {
   const Datapath datapath = datapath_to_evaluate(options);
   require_writable(options.json);
+  require_different({{"--json", options.json}}, {{"--datapath", options.datapath}});
   Rows rows = {{"processor", "evaluator", "what it is", "evaluates"}};
   ordered_json out = {{"schema", "tcnum.evaluators/1"}, {"version", TCNUM_VERSION}};
   out["evaluators"] = ordered_json::array();

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 
 #include "command_line.hpp"
@@ -22,6 +23,12 @@ void occupy_standard_streams() {
   }
 }
 
+/// Of what is thrown where nothing may be: by a destructor that needs memory, as that of large JSON does.
+void fail_at_once() {
+  if (const std::exception_ptr failure = std::current_exception()) _exit(tcnum::report_failure(failure));
+  std::abort();
+}
+
 int run(int argc, char** argv) {
   try {
     return tcnum::parse_command_line(argc, argv)();
@@ -33,6 +40,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_terminate(fail_at_once);
   occupy_standard_streams();
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a closed pipe shows as an error of write,
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // and so does a file that may not grow

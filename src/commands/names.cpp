@@ -121,6 +121,12 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
   return found;
 }
 
+std::string file_of_source(std::string_view from) {
+  if (from == "gpu" || from == "recorded") return "";
+  if (from.starts_with(kDatapathPrefix)) from.remove_prefix(kDatapathPrefix.size());
+  return std::string(from);
+}
+
 NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruction& instruction,
                               std::string_view where) {
   if (!file.empty()) {

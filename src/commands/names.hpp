@@ -38,6 +38,8 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
 
 /// What comes before the file's name where `--from` names a datapath.
 inline constexpr std::string_view kDatapathPrefix = "datapath:";
+/// The file that `--from` names, of answers or of a datapath; empty if it names none.
+std::string file_of_source(std::string_view from);
 
 /// A datapath and what it is called.
 struct NamedDatapath {

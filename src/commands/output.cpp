@@ -1,11 +1,13 @@
 #include "output.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
@@ -14,6 +16,7 @@
 #include "io/failures.hpp"
 #include "io/printable.hpp"
 #include "io/replacement_file.hpp"
+#include "tcnum/error.hpp"
 
 namespace tcnum {
 
@@ -84,6 +87,37 @@ void require_writable(const std::string& path) {
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   if (access(replaced ? folder.c_str() : path.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
     fail_system(path, kAttempt, errno);
+}
+
+void require_folder(const std::string& path) {
+  constexpr std::string_view kMaking = "cannot be made a folder";
+  fs::path there = path;  // the folder, or the nearest above it
+  std::error_code error;
+  while (!there.empty() && fs::status(there, error).type() == fs::file_type::not_found) there = there.parent_path();
+  if (there.empty()) there = ".";
+  const fs::file_status status = fs::status(there, error);
+  if (error) fail_system(path, kMaking, error.value());
+  if (!fs::is_directory(status)) fail_system(path, kMaking, ENOTDIR);
+  if (access(there.c_str(), W_OK | X_OK) != 0) fail_system(path, kMaking, errno);
+}
+
+void require_different(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read) {
+  std::map<std::string, std::string_view> taken;  // which option writes it
+  const auto check = [&](const NamedFile& file, bool is_written) {
+    const auto& [option, path] = file;
+    std::error_code error;
+    if (path.empty() || fs::is_character_file(path, error)) return;  // /dev/null takes all
+    const fs::path found = fs::weakly_canonical(fs::absolute(path, error), error);
+    const std::string same = error || path == "-" ? path : found.string();
+    const auto other = taken.find(same);
+    if (other != taken.end()) {
+      throw InputError(
+          fmt::format("{}: {}, which {} writes; right would be another file", option, path, other->second));
+    }
+    if (is_written) taken.emplace(same, option);
+  };
+  for (const NamedFile& file : written) check(file, true);
+  for (const NamedFile& file : read) check(file, false);
 }
 
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}

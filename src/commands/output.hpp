@@ -4,6 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tcnum {
 
@@ -24,6 +26,14 @@ void write_json(const std::string& path, const nlohmann::ordered_json& json);
 
 /// Fails before hours of work rather than after: throws InputError unless a file can be made or replaced there.
 void require_writable(const std::string& path);
+/// The same of a folder that is made when there is something to put into it.
+void require_folder(const std::string& path);
+
+/// An option, and the file that it names.
+using NamedFile = std::pair<std::string_view, std::string>;
+/// Throws InputError if a file that is to be written is another one's too: what is written, or was there, would be
+/// lost.
+void require_different(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read);
 
 /// A line on standard error that is overwritten again and again: on a terminal only.
 class ProgressLine {

@@ -363,6 +363,8 @@ int run_probe(const ProbeOptions& options) {
   }
   require_recordable(options, plan);
   require_writable(options.json);
+  require_different({{"--json", options.json}, {"--record", options.record}},
+                    {{"--from", file_of_source(options.from)}});
   const bool text = options.json != "-";
 
   ProbeDocument document(plan);

@@ -155,6 +155,11 @@ int run_verify(const VerifyOptions& options) {
         "(digests of hardware's results)");
   }
   require_writable(options.json);
+  std::vector<NamedFile> read = {
+      {"--campaign", options.campaign}, {"--datapath", options.datapath}, {"--from", file_of_source(options.from)}};
+  for (const std::string& file : options.vectors) read.emplace_back("--vectors", file);
+  require_different({{"--json", options.json}, {"--record", options.record}, {"--checkpoint", options.checkpoint}},
+                    read);
   if (!options.vectors.empty()) return verify_files(options);
   return streams ? verify_streams(options) : verify_campaign(options);
 }

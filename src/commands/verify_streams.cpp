@@ -13,6 +13,7 @@
 #include "emu/parallel.hpp"
 #include "file_lock.hpp"
 #include "interrupt.hpp"
+#include "io/json.hpp"
 #include "io/printable.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
@@ -137,7 +138,10 @@ void write_records(const std::string& path, std::vector<CampaignRecord> added) {
       complain(fmt::format("{}: {}: the same device gave other results before; both records are kept", path, what));
     }
   }
-  write_text(path, campaigns_text(std::move(all)));
+  const std::string text = campaigns_text(std::move(all));
+  if (text.size() > JsonLimits{}.bytes)
+    throw InputError(fmt::format("{}: would be too large to be read again; right would be another file", path));
+  write_text(path, text);
 }
 
 // --- What is asked for, found to be right before the work starts.
@@ -169,14 +173,17 @@ StreamRequest checked_request(const VerifyOptions& options) {
   for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
   if (!options.record.empty() && options.record != "-" && is_there(options.record))
     static_cast<void>(read_campaigns(options.record));
+  if (!options.disagreements.empty()) require_folder(options.disagreements);
   return request;
 }
 
 /// The campaign of a request, with what its checkpoint has done already.
 Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& request, const Backend& backend) {
-  CampaignPlan whole = request.plan;
-  whole.shard = whole.shards = 1;
-  if (plan(whole).empty()) throw InputError("--distribution: none of the instructions has any of them, with this seed");
+  CampaignPlan some = request.plan;
+  some.count = std::min<std::uint64_t>(some.count, 1);
+  some.chunk.reset();
+  some.shard = some.shards = 1;
+  if (plan(some).empty()) throw InputError("--distribution: none of the instructions has any of them, with this seed");
   Campaign campaign(plan(request.plan));
   // All that the results are a function of, beside the streams.
   ordered_json identity = {
