@@ -56,6 +56,8 @@ Datapath draw_datapath() {
       return test::random_single_precision_datapath();
     case 2:
       return with_any_k(*test::any_datapath());
+    case 3:
+      return test::random_patch_datapath();
     default:
       return *test::any_datapath();
   }
@@ -83,9 +85,10 @@ Batch draw_batch(std::uint64_t number) {
     while (!any && left_to_exact(drawn) > 0) drawn = draw_datapath();
     Batch batch{datapath_from_json(to_json(drawn)), {}};
     const int k = batch.datapath.tree.k;
-    // About as much work for each datapath, and columns that are evaluated side by side and that are not.
-    const auto rows = static_cast<std::size_t>(test::between(1, 8)),
-               columns = static_cast<std::size_t>(test::between(1, 40));
+    // About as much work for each datapath, in tiles that are evaluated in panels, side by side, and one by one.
+    const bool wide = test::seldom(3);
+    const auto rows = static_cast<std::size_t>(wide ? test::between(8, 16) : test::between(1, 8));
+    const auto columns = static_cast<std::size_t>(wide ? test::between(32, 70) : test::between(1, 40));
     const std::size_t count = 1 + static_cast<std::size_t>(4096 / std::max(k, 8)) / (rows * columns);
     const int kind = test::between(0, 4);
     const auto bits = *rc::gen::arbitrary<std::uint64_t>();
@@ -171,8 +174,14 @@ Totals compare(const Batch& batch) {
   totals.longest = exact.k;
   totals.products = exact.d.size() * exact.k;
   totals.nodes = d.tree.nodes.size();
+  constexpr std::size_t kLeastRows = 8, kLeastColumns = 32;  // of tiles that panels take
+  bool in_panels = false;
   for (const EvaluatorAnswer& answer : evaluators_of(d)) {
-    if (answer.processor == Processor::cpu) totals.nodes_of[std::string(answer.name)] += answer.nodes;
+    if (answer.processor != Processor::cpu) continue;
+    const bool panels = answer.name == "panels";
+    const bool takes = panels ? exact.m >= kLeastRows && exact.n >= kLeastColumns : !in_panels;
+    in_panels |= panels && takes && answer.nodes > 0;
+    totals.nodes_of[std::string(answer.name)] += takes ? answer.nodes : 0;
   }
   for (std::size_t i = 0; i < exact.d.size(); ++i) {
     ++totals.of_class[static_cast<std::size_t>(decode(format(d.numerics.result), exact.d[i]).number_class)];
