@@ -14,7 +14,9 @@ namespace tcnum {
 
 /// The CPU's, in the order in which they are asked: the first that takes a datapath, or a node of it, evaluates it.
 enum class CpuEvaluator : std::uint8_t {
-  panels,     ///< aligned sums of many rows and columns, in the machine's floating-point numbers: wide tiles alone
+  // These take wide tiles and whole matrices alone: takes_wide_tiles_alone().
+  panels,          ///< aligned sums, in the machine's floating-point numbers
+  integer_panels,  ///< sums of integers that end in 32 bits
   // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits
@@ -27,6 +29,10 @@ enum class CpuEvaluator : std::uint8_t {
   terms_128,  ///< sums of any terms, of which each has 128 bits
   exact,      ///< the definition, in integers of any size
 };
+
+constexpr bool takes_wide_tiles_alone(CpuEvaluator e) {
+  return e == CpuEvaluator::panels || e == CpuEvaluator::integer_panels;
+}
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {

@@ -49,7 +49,7 @@ Datapath with_any_k(Datapath d) {
 }
 
 Datapath draw_datapath() {
-  switch (test::between(0, 7)) {
+  switch (test::between(0, 8)) {
     case 0:
       return test::random_scaled_datapath();
     case 1:
@@ -58,6 +58,8 @@ Datapath draw_datapath() {
       return with_any_k(*test::any_datapath());
     case 3:
       return test::random_patch_datapath();
+    case 4:
+      return test::random_chain_of_integers();
     default:
       return *test::any_datapath();
   }

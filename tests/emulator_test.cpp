@@ -9,6 +9,7 @@
 #include <string>
 
 #include "emu/cpu/cpu_emulator.hpp"
+#include "emu/cpu/panels/integers.hpp"
 #include "emu/cpu/panels/plan.hpp"
 #include "generators.hpp"
 #include "tcnum/emulator.hpp"
@@ -72,7 +73,7 @@ RC_GTEST_PROP(Emulators, FastEqualsExactForScaledBlocks, ()) {
 }
 
 Datapath random_datapath_of_any_kind() {
-  switch (*rc::gen::inRange(0, 9)) {
+  switch (*rc::gen::inRange(0, 10)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -81,6 +82,8 @@ Datapath random_datapath_of_any_kind() {
       return test::random_scaled_datapath();
     case 3:
       return test::random_patch_datapath();
+    case 4:
+      return test::random_chain_of_integers();
     default:
       return test::random_datapath();
   }
@@ -92,10 +95,12 @@ class CpuEvaluators : public testing::TestWithParam<int> {};
 TEST_P(CpuEvaluators, EqualTheExactOne) {
   const auto evaluator = static_cast<CpuEvaluator>(GetParam());
   const auto takes = [&](const Datapath& datapath) {
-    if (evaluator == CpuEvaluator::panels)
-      return panels::why_no_panels(datapath.numerics, SortedTree(datapath.tree)).empty();
+    const SortedTree tree(datapath.tree);
+    if (evaluator == CpuEvaluator::panels) return panels::why_no_panels(datapath.numerics, tree).empty();
+    if (evaluator == CpuEvaluator::integer_panels)
+      return panels::why_no_integer_panels(datapath.numerics, tree).empty();
     std::vector<CpuEvaluator> chosen;
-    choose_on_cpu(datapath.numerics, SortedTree(datapath.tree), chosen);
+    choose_on_cpu(datapath.numerics, tree, chosen);
     return std::ranges::count(chosen, evaluator) > 0;
   };
   EXPECT_TRUE(rc::check([&] { expect_fast_equals_exact(test::draw_until(random_datapath_of_any_kind, takes)); }));
@@ -116,7 +121,8 @@ RC_GTEST_PROP(Evaluators, TheFirstThatCanTakesTheDatapath, ()) {
   const Datapath datapath = random_datapath_of_any_kind();
   std::size_t left[2] = {datapath.tree.nodes.size(), datapath.tree.nodes.size()};
   for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
-    if (answer.name == "panels") continue;  // of wide tiles; narrow ones go on to the next
+    if (answer.name == "panels" || answer.name == "integer panels")
+      continue;  // of wide tiles; narrow ones go on to the next
     std::size_t& open = left[answer.processor == Processor::cpu ? 0 : 1];
     RC_ASSERT(answer.nodes <= open);
     if (answer.why_not.empty()) RC_ASSERT(answer.nodes == open);

@@ -295,6 +295,30 @@ inline Datapath random_patch_datapath() {
   return d;
 }
 
+/// Sums of integers in a chain of blocks that begins with c, which all wrap or all clamp.
+inline Datapath random_chain_of_integers() {
+  using enum FormatId;
+  Datapath d;
+  d.numerics.a.format = *rc::gen::element(s8, u8, s4, u4, b1);
+  d.numerics.b.format = *rc::gen::element(s8, u8, s4, u4, b1);
+  if (d.numerics.a.format == b1 || d.numerics.b.format == b1) d.numerics.a.format = d.numerics.b.format = b1;
+  d.numerics.c.format = d.numerics.result = s32;
+  d.numerics.nan.code = 0;
+  const Overflow overflow = *rc::gen::element(Overflow::wrap, Overflow::max_finite);
+  d.numerics.units[0].result = {round_to(format(s32), Rounding::toward_zero, overflow)};
+  d.unit_names = {"sum"};
+  const int blocks = *rc::gen::element(1, 2, 4), size = *rc::gen::element(1, 3, 8, 32);
+  d.tree.k = blocks * size;
+  Term sum{Term::Kind::accumulator, 0};
+  for (int block = 0; block < blocks; ++block) {
+    Node node{0, {sum}};
+    for (int i = 0; i < size; ++i) node.terms.push_back({Term::Kind::product, i * blocks + block});
+    d.tree.nodes.push_back(std::move(node));
+    sum = {Term::Kind::node, block};
+  }
+  return d;
+}
+
 /// A chain of fp64 FMAs: mostly those of IEEE 754, which the machine has, else with one rule changed.
 inline Datapath random_fma_chain() {
   Datapath d;

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "dot_evaluation.hpp"
-#include "emu/cpu/panels/product.hpp"
 #include "emu/exact/evaluate.hpp"
 #include "emu/parallel.hpp"
 #include "evaluate_fma_chain.hpp"
 #include "evaluate_integers.hpp"
 #include "tile_evaluation.hpp"
+#include "wide_product.hpp"
 
 namespace tcnum {
 namespace {
@@ -118,19 +118,18 @@ void CpuEmulator::run(Tiles& tiles, std::size_t first, std::size_t count) const 
 /// Does so if tiles are wide enough to be worth it, and panels take the datapath.
 bool CpuEmulator::run_in_panels(Tiles& tiles, unsigned threads) const {
   constexpr std::size_t kLeastRows = 8, kLeastColumns = 32;
-  if (tiles.m < kLeastRows || tiles.n < kLeastColumns || !panels::are_here()) return false;
-  if (!panels::why_no_panels(plan_.numerics, *plan_.tree).empty()) return false;
-  const panels::Plan plan = panels::make_plan({plan_.numerics, {}, plan_.tree->tree});
-  const auto codes_of = [&](const Codes& codes, std::size_t t, std::size_t rows, std::size_t columns) {
-    const std::size_t at = t * rows * columns * static_cast<std::size_t>(codes.bytes_each());
-    return panels::MatrixCodes<const std::byte>{codes.bytes().data() + at, columns, 1};
+  if (tiles.m < kLeastRows || tiles.n < kLeastColumns) return false;
+  const WideProduct product(plan_.numerics, *plan_.tree);
+  if (!product.is_taken()) return false;
+  const auto codes_of = [](auto& codes, std::size_t t, std::size_t rows, std::size_t columns) {
+    return codes_from(codes.bytes().data() + t * rows * columns * static_cast<std::size_t>(codes.bytes_each()),
+                      columns);
   };
+  const Tiles& given = tiles;
   for (std::size_t t = 0; t < tiles.count; ++t) {
-    std::byte* const d =
-        tiles.d.bytes().data() + tiles.c_index(t, 0, 0) * static_cast<std::size_t>(tiles.d.bytes_each());
-    panels::multiply(plan, {tiles.m, tiles.n, tiles.k}, codes_of(tiles.a, t, tiles.m, tiles.k),
-                     codes_of(tiles.b, t, tiles.k, tiles.n), codes_of(tiles.c, t, tiles.m, tiles.n), {d, tiles.n, 1},
-                     threads);
+    product.multiply({tiles.m, tiles.n, tiles.k}, codes_of(given.a, t, tiles.m, tiles.k),
+                     codes_of(given.b, t, tiles.k, tiles.n), codes_of(given.c, t, tiles.m, tiles.n),
+                     codes_of(tiles.d, t, tiles.m, tiles.n), threads);
   }
   return true;
 }

@@ -80,6 +80,7 @@ struct DotEvaluation {
       case CpuEvaluator::pairs_128:
         return pair<uint128>(node, results, result);
       case CpuEvaluator::panels:
+      case CpuEvaluator::integer_panels:
       case CpuEvaluator::terms_128:
       case CpuEvaluator::integers:  // those who take only whole datapaths do not come here
       case CpuEvaluator::exact:

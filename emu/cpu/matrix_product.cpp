@@ -40,8 +40,6 @@ MatrixCodes<Byte> from(const MatrixCodes<Byte>& matrix, std::size_t row, std::si
   return {matrix.codes + at * bytes, matrix.row_stride, matrix.column_stride};
 }
 
-MatrixCodes<std::byte> rows_of(Codes& codes, std::size_t columns) { return {codes.bytes().data(), columns, 1}; }
-
 /// Tile by tile along k.
 class TileChain {
  public:
@@ -55,7 +53,7 @@ class TileChain {
     Tiles tile = make_tiles(formats_.a, formats_.b, formats_.c, formats_.d, 1, m, n, depth_);
     if (c.codes != nullptr) {
       const std::size_t c_bytes = bytes_of(formats_.c);
-      copy_codes(rows_of(tile.c, n), from(c, i, j, c_bytes), m, n, c_bytes);
+      copy_codes(codes_from(tile.c.bytes().data(), n), from(c, i, j, c_bytes), m, n, c_bytes);
     }
     for (std::size_t k = 0; k < k_; k += depth_) {
       const std::size_t products = std::min(depth_, k_ - k);
@@ -64,8 +62,8 @@ class TileChain {
         std::ranges::fill(tile.a.bytes(), std::byte{0});
         std::ranges::fill(tile.b.bytes(), std::byte{0});
       }
-      copy_codes(rows_of(tile.a, depth_), from(a, i, k, a_bytes), m, products, a_bytes);
-      copy_codes(rows_of(tile.b, n), from(b, k, j, b_bytes), products, n, b_bytes);
+      copy_codes(codes_from(tile.a.bytes().data(), depth_), from(a, i, k, a_bytes), m, products, a_bytes);
+      copy_codes(codes_from(tile.b.bytes().data(), n), from(b, k, j, b_bytes), products, n, b_bytes);
       emulator_.run(tile);
     }
     const MatrixCodes<const std::byte> results{tile.d.bytes().data(), n, 1};
@@ -84,8 +82,8 @@ class TileChain {
 void multiply(const Datapath& datapath, const OperandFormats& formats, const ProductShape& shape,
               const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
               const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads) {
-  if (panels::are_here() && panels::why_no_panels(datapath.numerics, SortedTree(datapath.tree)).empty())
-    return panels::multiply(panels::make_plan(datapath), shape, a, b, c, d, threads);
+  const WideProduct wide(datapath.numerics, SortedTree(datapath.tree));
+  if (wide.is_taken()) return wide.multiply(shape, a, b, c, d, threads);
 
   constexpr std::size_t kBlock = 64;  // rows and columns: enough for the emulator's loops, and of work for every thread
   std::vector<Block> blocks;

@@ -3,13 +3,10 @@
 
 #include <cstddef>
 
-#include "emu/cpu/panels/product.hpp"
 #include "tcnum/datapath.hpp"
+#include "wide_product.hpp"
 
 namespace tcnum {
-
-using panels::MatrixCodes;
-using panels::ProductShape;
 
 /// D = A·B + C: the first step takes c and the first products, and each further one the last one's result for its c, so
 /// that a k longer than the datapath's wants c and result of one format. The last step is filled up with zeros. Without

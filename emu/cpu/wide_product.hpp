@@ -1,0 +1,46 @@
+// Who evaluates whole matrices at once, if somebody does.
+#pragma once
+
+#include <optional>
+
+#include "emu/cpu/panels/integers.hpp"
+#include "emu/cpu/panels/product.hpp"
+
+namespace tcnum {
+
+using panels::MatrixCodes;
+using panels::ProductShape;
+
+/// Codes of a matrix whose rows lie one behind the other.
+template <class Byte>
+MatrixCodes<Byte> codes_from(Byte* codes, std::size_t columns) {
+  return {codes, columns, 1};
+}
+
+/// A datapath as panels take it.
+class WideProduct {
+ public:
+  WideProduct(const Numerics& numerics, const SortedTree& tree) {
+    if (panels::are_here() && panels::why_no_panels(numerics, tree).empty())
+      sums_ = panels::make_plan({numerics, {}, tree.tree});
+    else if (panels::integers_are_here() && panels::why_no_integer_panels(numerics, tree).empty())
+      integers_ = panels::make_integer_plan(numerics, tree);
+  }
+
+  /// Whether they take it, and this machine can.
+  bool is_taken() const { return sums_ || integers_; }
+  /// If it is.
+  void multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
+                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads) const {
+    if (sums_)
+      panels::multiply(*sums_, shape, a, b, c, d, threads);
+    else
+      panels::multiply(integers_.value(), shape, a, b, c, d, threads);
+  }
+
+ private:
+  std::optional<panels::Plan> sums_;
+  std::optional<panels::IntegerPlan> integers_;
+};
+
+}  // namespace tcnum
