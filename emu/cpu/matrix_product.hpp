@@ -8,8 +8,8 @@
 
 namespace tcnum {
 
-/// D = A·B + C: the first step takes c and the first products, and each further one the last one's result for its c, so
-/// that a k longer than the datapath's wants c and result of one format. The last step is filled up with zeros. Without
+/// D = A·B + C: the first link takes c and the first products, and each further one the last one's result for its c, so
+/// that a k longer than the datapath's wants c and result of one format. The last link is filled up with zeros. Without
 /// C (a null pointer) it is zero. Codes are of these formats: operands may be fp32 where the datapath reads tf32.
 struct OperandFormats {
   FormatId a, b, c, d;

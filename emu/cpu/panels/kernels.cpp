@@ -179,18 +179,18 @@ Range narrow_exponents(const std::int16_t* exponent, std::int8_t* to) {
   return range;
 }
 
-/// Where the products of some steps stand: the place of each, the word of its node and its bit there.
+/// Where the products of some links stand: the place of each, the word of its node and its bit there.
 struct Place {
   std::size_t place, word;
   int bit;
 };
-inline std::vector<Place> places_of(const Plan& plan, std::size_t steps) {
+inline std::vector<Place> places_of(const Plan& plan, std::size_t links) {
   std::vector<Place> places;
-  for (std::size_t step = 0; step < steps; ++step) {
+  for (std::size_t link = 0; link < links; ++link) {
     for (const int place : plan.places) {
       std::size_t number = 0;
       while (place < plan.nodes[number].first || place >= plan.nodes[number].first + plan.nodes[number].count) ++number;
-      places.push_back({step * plan.places.size() + static_cast<std::size_t>(place), step * plan.nodes.size() + number,
+      places.push_back({link * plan.places.size() + static_cast<std::size_t>(place), link * plan.nodes.size() + number,
                         place - plan.nodes[number].first});
     }
   }
@@ -204,13 +204,13 @@ void clear_words(Packed<T>& packed) {
 }
 
 template <class T>
-void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, std::size_t steps, Packed<T>& to) {
-  const std::size_t places = steps * static_cast<std::size_t>(plan.depth), words = steps * plan.nodes.size();
+void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, std::size_t links, Packed<T>& to) {
+  const std::size_t places = links * static_cast<std::size_t>(plan.depth), words = links * plan.nodes.size();
   // The last row stands for those that a pair lacks.
   const std::size_t lines = (from.lines + kRows - 1) / kRows * kRows;
   to.resize(lines, places, words, lines);
   clear_words(to);
-  const std::vector<Place> place_of = places_of(plan, steps);
+  const std::vector<Place> place_of = places_of(plan, links);
   HWY_ALIGN T value[kRun];
   HWY_ALIGN std::int16_t exponent[kRun];
   HWY_ALIGN std::int8_t exponent8[kRun];
@@ -266,12 +266,12 @@ HWY_INLINE void add_bits(std::uint64_t those, int bit, SignsOf<T>* words) {
 }
 
 template <class T>
-void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, std::size_t steps, Packed<T>& to) {
+void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, std::size_t links, Packed<T>& to) {
   static_assert(kRun == kColumns);
-  const std::size_t places = steps * static_cast<std::size_t>(plan.depth);
-  to.resize(kColumns, places, steps * plan.nodes.size(), 1);
+  const std::size_t places = links * static_cast<std::size_t>(plan.depth);
+  to.resize(kColumns, places, links * plan.nodes.size(), 1);
   clear_words(to);
-  const std::vector<Place> place_of = places_of(plan, steps);
+  const std::vector<Place> place_of = places_of(plan, links);
   Range range;
   const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
   for (std::size_t k = 0; k < places; ++k) {
@@ -403,11 +403,11 @@ struct NodeOperands {
 };
 
 template <class T>
-HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t step, std::size_t number, std::size_t column) {
+HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::size_t number, std::size_t column) {
   const Plan& plan = *w.plan;
   const std::size_t place =
-      step * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
-  const std::size_t word = step * plan.nodes.size() + number;
+      link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
+  const std::size_t word = link * plan.nodes.size() + number;
   NodeOperands<T> x;
   for (std::size_t r = 0; r < kRows; ++r) {
     const std::size_t at = (w.row + r) * w.a_places + place;
@@ -493,10 +493,10 @@ void ordinary(const Work<T>& w) {
   const V<T> exponent_bits = from_bits<T>(Lane<T>::kExponent), growth = hn::Set(d, kGrowth<T>);
   HWY_ALIGN std::int8_t alignments[kRows][kColumns];
   for (std::size_t column = 0; column < kColumns; column += kSize) {
-    for (std::size_t step = 0; step < w.steps; ++step) {
+    for (std::size_t link = 0; link < w.links; ++link) {
       for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
         const NodePlan& node = plan.nodes[number];
-        const NodeOperands<T> x = operands_of(w, step, number, column);
+        const NodeOperands<T> x = operands_of(w, link, number, column);
         align(d8, x.a8, x.b8, node.count, kSize, std::int8_t{-128}, alignments);
         const auto lowest = hn::Set(d8, in_8_bits(node.lowest_alignment));
         for (std::size_t r = 0; r < kRows; ++r) {
@@ -654,7 +654,7 @@ HWY_INLINE bool any_not_finite(const double* row) {
   return false;
 }
 
-void sum_of_products(const Work<double>& w, std::size_t step, std::size_t number, RowState (&state)[kRows],
+void sum_of_products(const Work<double>& w, std::size_t link, std::size_t number, RowState (&state)[kRows],
                      double (&results)[kRows][kColumns]) {
   constexpr std::size_t kSize = kChunk<double>;
   const D<double> d;
@@ -664,7 +664,7 @@ void sum_of_products(const Work<double>& w, std::size_t step, std::size_t number
   const Double growth = hn::Set(d, kGrowth<double>), zero = hn::Zero(d);
   HWY_ALIGN std::int16_t alignments[kRows][kColumns];
   for (std::size_t column = 0; column < kColumns; column += kSize) {
-    const NodeOperands<double> x = operands_of(w, step, number, column);
+    const NodeOperands<double> x = operands_of(w, link, number, column);
     align(d16, x.a16, x.b16, node.count, kSize, static_cast<std::int16_t>(node.lowest_alignment), alignments);
     V<double> sum[kRows][kChunkVectors<double>];
 #pragma GCC unroll 2
@@ -708,7 +708,7 @@ void general(const Work<double>& w) {
   RowState state[kRows];
   HWY_ALIGN double results[kRows][kColumns];
   for (std::size_t r = 0; r < kRows; ++r) std::memcpy(state[r].c, w.sums[r], sizeof(state[r].c));
-  for (std::size_t step = 0; step < w.steps; ++step) {
+  for (std::size_t link = 0; link < w.links; ++link) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
       if (node.is_pair) {
@@ -719,13 +719,13 @@ void general(const Work<double>& w) {
           }
         }
       } else {
-        sum_of_products(w, step, number, state, results);
+        sum_of_products(w, link, number, state, results);
       }
       for (std::size_t r = 0; r < kRows; ++r) {
         const bool any_special = w.a->range[w.row + r].any_special || w.b->range[0].any_special ||
                                  (node.takes_c && any_not_finite(state[r].c)) ||
                                  (node.takes_before && any_not_finite(state[r].before));
-        if (any_special) put_specials(w, r, step * plan.nodes.size() + number, node, state[r], results[r]);
+        if (any_special) put_specials(w, r, link * plan.nodes.size() + number, node, state[r], results[r]);
         std::memcpy(state[r].before, results[r], sizeof(results[r]));
       }
     }

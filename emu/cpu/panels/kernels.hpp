@@ -17,25 +17,25 @@ struct CodesToPack {
   std::size_t products = 0;  ///< likewise along k
 };
 
-/// kRows rows of A with a panel of B, along `steps` steps.
+/// kRows rows of A with a panel of B, along `links` links.
 template <class T>
 struct Work {
   const Plan* plan = nullptr;
-  std::size_t steps = 0;
+  std::size_t links = 0;
   const Packed<T>* a = nullptr;
   std::size_t row = 0;  ///< the first of the rows
   std::size_t a_places = 0, a_words = 0;
   const Packed<T>* b = nullptr;
-  T* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the steps
+  T* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the links
 };
 
 /// Functions of one CPU. All but the packing want the machine to round toward zero.
 struct Kernels {
   const char* name;
-  void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<double>&);
-  void (*pack_b_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<double>&);
-  void (*pack_a_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<float>&);
-  void (*pack_b_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t steps, Packed<float>&);
+  void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<double>&);
+  void (*pack_b_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<double>&);
+  void (*pack_a_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<float>&);
+  void (*pack_b_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<float>&);
   /// Codes of fp32 or fp16, `stride` apart, as doubles, and back; `nan` is the code of any NaN.
   void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, double* to);
   void (*write)(FormatId, std::uint64_t nan, const double* from, std::size_t count, std::byte* codes,

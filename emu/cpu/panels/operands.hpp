@@ -1,4 +1,4 @@
-// Operands as panels read them: rows of A and panels of columns of B, for some steps along k, as grown numbers
+// Operands as panels read them: rows of A and panels of columns of B, for some links along k, as grown numbers
 // (docs/patches.md) with their exponents.
 #pragma once
 
@@ -64,8 +64,8 @@ class Buffer {
   std::size_t size_ = 0, room_ = 0;
 };
 
-/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of steps. Element (line,
-/// place) is number line · places + place of A, and place · lines + line of B; the words of a line's node in a step are
+/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. Element (line,
+/// place) is number line · places + place of A, and place · lines + line of B; the words of a line's node in a link are
 /// number line · words + word of A, and word · lines + line of B.
 template <class T>
 struct Packed {

@@ -22,7 +22,7 @@ struct NumberRounding {
   double beyond = 0;
 };
 
-/// One sum of a step.
+/// One sum of a link.
 struct NodePlan {
   int first = 0, count = 0;  ///< places of its products
   bool takes_c = false, takes_before = false;
@@ -39,8 +39,8 @@ struct NodePlan {
 struct Plan {
   FormatId a = FormatId::fp16, b = FormatId::fp16, c = FormatId::fp32, result = FormatId::fp32;
   OperandRule a_rule, b_rule;
-  int depth = 0;            ///< products of a step
-  std::vector<int> places;  ///< of product k of a step: those of a node lie side by side
+  int depth = 0;            ///< products of a link, which is the datapath once
+  std::vector<int> places;  ///< of product k of a link: those of a node lie side by side
   bool in_order = true;     ///< every place is its k
   std::vector<NodePlan> nodes;
   std::uint64_t nan = 0;  ///< code of a result that is one

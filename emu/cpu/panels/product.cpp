@@ -23,7 +23,7 @@ struct Problem {
   MatrixCodes<std::byte> d;
 };
 
-/// Rows of A and panels of B along some steps, packed when they are asked for.
+/// Rows of A and panels of B along some links, packed when they are asked for.
 template <class T>
 class PackedPart {
  public:
@@ -34,9 +34,9 @@ class PackedPart {
         b_fields_(problem.plan.b_rule),
         b_(rounded_up(part.n, kColumns) / kColumns) {}
 
-  void move_to(std::size_t first_step, std::size_t steps) {
-    first_ = first_step * static_cast<std::size_t>(problem_.plan.depth);
-    steps_ = steps;
+  void move_to(std::size_t first_link, std::size_t links) {
+    first_ = first_link * static_cast<std::size_t>(problem_.plan.depth);
+    links_ = links;
     has_a_ = false;
     has_b_.assign(b_.size(), false);
   }
@@ -64,36 +64,36 @@ class PackedPart {
     const auto depth = static_cast<std::size_t>(problem_.plan.depth);
     Work<T> work;
     work.plan = &problem_.plan;
-    work.steps = steps_;
+    work.links = links_;
     work.a = &a();
     work.row = row;
-    work.a_places = steps_ * depth;
-    work.a_words = steps_ * problem_.plan.nodes.size();
+    work.a_places = links_ * depth;
+    work.a_words = links_ * problem_.plan.nodes.size();
     work.b = &b(panel);
     return work;
   }
 
  private:
   std::size_t products() const {
-    return std::min(problem_.shape.k - first_, steps_ * static_cast<std::size_t>(problem_.plan.depth));
+    return std::min(problem_.shape.k - first_, links_ * static_cast<std::size_t>(problem_.plan.depth));
   }
   void pack_a(const CodesToPack& from) {
     if constexpr (sizeof(T) == 8)
-      problem_.kernels.pack_a_double(problem_.plan, a_fields_, from, steps_, a_);
+      problem_.kernels.pack_a_double(problem_.plan, a_fields_, from, links_, a_);
     else
-      problem_.kernels.pack_a_float(problem_.plan, a_fields_, from, steps_, a_);
+      problem_.kernels.pack_a_float(problem_.plan, a_fields_, from, links_, a_);
   }
   void pack_b(const CodesToPack& from, Packed<T>& to) {
     if constexpr (sizeof(T) == 8)
-      problem_.kernels.pack_b_double(problem_.plan, b_fields_, from, steps_, to);
+      problem_.kernels.pack_b_double(problem_.plan, b_fields_, from, links_, to);
     else
-      problem_.kernels.pack_b_float(problem_.plan, b_fields_, from, steps_, to);
+      problem_.kernels.pack_b_float(problem_.plan, b_fields_, from, links_, to);
   }
 
   const Problem& problem_;
   Part part_;
   Fields a_fields_, b_fields_;
-  std::size_t first_ = 0, steps_ = 0;
+  std::size_t first_ = 0, links_ = 0;
   bool has_a_ = false;
   std::vector<bool> has_b_;
   Packed<T> a_;
@@ -125,13 +125,13 @@ class PartProduct {
     // So much of a panel stays in the cache.
     constexpr std::size_t kPlaces = 256;
     const auto depth = static_cast<std::size_t>(problem_.plan.depth);
-    const std::size_t steps = rounded_up(problem_.shape.k, depth) / depth;
+    const std::size_t links = rounded_up(problem_.shape.k, depth) / depth;
     const std::size_t at_once = std::max<std::size_t>(1, kPlaces / depth);
     const MachineRounding toward_zero(Rounding::toward_zero);
-    for (std::size_t step = 0; step < steps; step += at_once) {
-      const std::size_t here = std::min(at_once, steps - step);
-      doubles_.move_to(step, here);
-      floats_.move_to(step, here);
+    for (std::size_t link = 0; link < links; link += at_once) {
+      const std::size_t here = std::min(at_once, links - link);
+      doubles_.move_to(link, here);
+      floats_.move_to(link, here);
       for (std::size_t panel = 0; panel < panels_; ++panel) {
         for (std::size_t row = 0; row < rows_; row += kRows) advance(row, panel);
       }
@@ -176,7 +176,7 @@ class PartProduct {
     return is_ordinary<T>(range, packed.b(panel).range[0]);
   }
 
-  /// Takes rows of results along the steps.
+  /// Takes rows of results along the links.
   void advance(std::size_t row, std::size_t panel) {
     static_assert(kRows == 2);
     double* const rows[kRows] = {sums(row, panel), sums(row + 1, panel)};

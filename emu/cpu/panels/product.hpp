@@ -21,7 +21,7 @@ struct ProductShape {
 /// Whether this machine can.
 bool are_here();
 
-/// D = A·B + C by a chain of the plan's steps along k, the last of them filled up with zeros; without C (a null
+/// D = A·B + C by a chain of the plan's links along k, the last of them filled up with zeros; without C (a null
 /// pointer) it is +0. The matrices are of the plan's formats and as large as the shape says.
 void multiply(const Plan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
