@@ -1,4 +1,4 @@
-// How the machine rounds.
+// How the machine rounds, and what it does to subnormal numbers.
 #pragma once
 
 #include <cfenv>
@@ -6,6 +6,22 @@
 #include "tcnum/rounding.hpp"
 
 namespace tcnum {
+
+/// Makes the machine compute as IEEE 754 says for as long as this lives: other libraries tell the threads that they run
+/// on to flush subnormal numbers.
+class PlainArithmetic {
+ public:
+  PlainArithmetic() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~PlainArithmetic() { std::fesetenv(&before_); }
+  PlainArithmetic(const PlainArithmetic&) = delete;
+  PlainArithmetic& operator=(const PlainArithmetic&) = delete;
+
+ private:
+  std::fenv_t before_{};
+};
 
 /// Makes the machine round so, but not to nearest_away, for as long as this lives.
 class MachineRounding {

@@ -4,6 +4,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <fmt/format.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 
@@ -191,6 +194,24 @@ TEST_P(Panels, GiveTheSameBitsOnManyThreads) {
   EXPECT_EQ(first_difference(datapath, x, 1), "");
   EXPECT_EQ(first_difference(datapath, x, 7), "");
 }
+
+#ifdef __SSE2__
+/// What other libraries tell the threads that they run on.
+TEST_P(Panels, KeepSubnormalNumbersWhereTheThreadFlushesThem) {
+  std::mt19937_64 random(3);
+  Datapath datapath = catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k16.f32.f16.f16.f32")).at(0).datapath;
+  Example x = draw_example(random, datapath, {8, 64, 32}, Operands::numbers);
+  for (std::size_t i = 0; i < x.a.size(); ++i) x.a.set(i, x.a[i] & 0x83ff);
+  compute_exactly(datapath, x);
+  constexpr unsigned kFlush = 0x8040;
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | kFlush);
+  const std::string difference = first_difference(datapath, x, 1);
+  EXPECT_EQ(_mm_getcsr() & kFlush, kFlush) << "the thread's own setting comes back";
+  _mm_setcsr(before);
+  EXPECT_EQ(difference, "");
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Targets, Panels, testing::ValuesIn(targets()),
                          [](const auto& target) { return std::string(hwy::TargetName(target.param)); });

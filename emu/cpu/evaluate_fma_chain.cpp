@@ -34,6 +34,7 @@ void evaluate(const Tiles& tiles, std::size_t t, std::span<const int> order, std
 }  // namespace
 
 void evaluate_fma_chain(const Tiles& tiles, std::size_t t, const FmaChain& chain, std::span<double> results) {
+  const PlainArithmetic plain;
   const MachineRounding rounding(chain.rounding);
   evaluate(tiles, t, chain.order, results);
 }

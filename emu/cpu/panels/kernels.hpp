@@ -29,7 +29,7 @@ struct Work {
   T* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the links
 };
 
-/// Functions of one CPU. All but the packing want the machine to round toward zero.
+/// Functions of one CPU. They want the machine to round toward zero, and to keep subnormal numbers.
 struct Kernels {
   const char* name;
   void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<double>&);

@@ -22,7 +22,6 @@ inline constexpr std::size_t kRows = 2;
 
 /// Exponents of zeros, and of infinities and NaNs: below those of all products, with whatever other operand.
 inline constexpr std::int16_t kNoExponent16 = -1000;
-inline constexpr std::int8_t kNoExponent8 = -128;
 
 /// One word of signs, bit i of the product at place i of its node.
 template <class T>

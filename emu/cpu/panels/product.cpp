@@ -121,13 +121,14 @@ class PartProduct {
   }
 
   void run() {
+    const PlainArithmetic plain;
+    const MachineRounding toward_zero(Rounding::toward_zero);
     read_c();
     // So much of a panel stays in the cache.
     constexpr std::size_t kPlaces = 256;
     const auto depth = static_cast<std::size_t>(problem_.plan.depth);
     const std::size_t links = rounded_up(problem_.shape.k, depth) / depth;
     const std::size_t at_once = std::max<std::size_t>(1, kPlaces / depth);
-    const MachineRounding toward_zero(Rounding::toward_zero);
     for (std::size_t link = 0; link < links; link += at_once) {
       const std::size_t here = std::min(at_once, links - link);
       doubles_.move_to(link, here);
