@@ -36,7 +36,7 @@ RULES = [
 ]  # fmt: skip
 # The tests that say something about these folders, and fast.
 TESTS = "emulator|reference|panels|matmul|misuse|format|explain|fit|equivalence|integer|probe|report|catalogue|sparse|gpu_emulator|patch|datapath_json|differential|questions|published|recorded"
-BUILD_SECONDS, TEST_SECONDS = 900, 600
+BUILD_SECONDS, TEST_SECONDS = 900, 900
 
 
 def run(command, seconds, **options):
