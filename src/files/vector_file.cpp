@@ -1,7 +1,5 @@
 // Vector files: safetensors whose metadata names the instruction that the tensors belong to. See docs/files.md.
 //
-// Source of the container's rules: https://github.com/huggingface/safetensors, "Format".
-//
 // A file is a stranger's: the header is checked in full, against the instruction and against the size of the file,
 // before anything is allocated for the data.
 #include <fmt/format.h>
@@ -9,9 +7,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
-#include <map>
 #include <new>
 #include <optional>
 #include <span>
@@ -22,30 +18,17 @@
 #include <vector>
 
 #include "io/input_file.hpp"
-#include "io/json.hpp"
 #include "io/printable.hpp"
-#include "io/replacement_file.hpp"
 #include "isa/sparsity.hpp"
-#include "tcnum/error.hpp"
+#include "safetensors.hpp"
+#include "stored_codes.hpp"
+#include "subject.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
 namespace {
-
-using nlohmann::ordered_json;
-
-static_assert(std::endian::native == std::endian::little, "vector files and Codes are little-endian");
-
-constexpr std::string_view kMetadata = "__metadata__";
-constexpr std::size_t kLengthBytes = 8;
-/// Far above any real header (a few tensors and notes), far below what could hurt.
-constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
-/// The header's object holds the tensors' objects, and these hold arrays.
-constexpr std::size_t kMaxHeaderDepth = 3;
-/// Data starts at a multiple of this, so that a reader may map the file and use it in place.
-constexpr std::size_t kDataAlignment = 8;
 
 enum class Axis : std::uint8_t { t, m, k, n, half_k };
 constexpr std::array<std::string_view, 5> kAxisNames = {"T", "M", "K", "N", "K/2"};
@@ -114,103 +97,10 @@ struct MetadataField {
 constexpr std::array<MetadataField, 3> kMetadataFields = {
     {{"instruction", &Vectors::instruction}, {"arch", &Vectors::arch}, {"device", &Vectors::device}}};
 
-using Metadata = std::map<std::string, std::string>;
-
-// --- Messages ---------------------------------------------------------------------------------------------------
-
-/// The file that messages are about.
-struct Subject {
-  std::string path;
-
-  template <class... Args>
-  [[noreturn]] void fail(std::string_view field, fmt::format_string<Args...> problem, Args&&... args) const {
-    throw InputError(fmt::format("{}: {}: {}", path, field, fmt::format(problem, std::forward<Args>(args)...)));
-  }
-};
-
-/// A value of the header as a message may show it.
-std::string shown_value(const ordered_json& value) {
-  if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
-  if (value.is_structured()) return value.is_array() ? "an array" : "an object";
-  return value.dump();
-}
-
-std::string tensor_field(std::string_view name, std::string_view part = "") {
-  return part.empty() ? fmt::format("tensor {}", name) : fmt::format("tensor {}: {}", name, part);
-}
-
-std::string metadata_field(std::string_view key) { return fmt::format("{}.{}", kMetadata, key); }
-
-std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
-
 std::string axes_text(const std::array<Axis, kRank>& axes) {
   std::vector<std::string_view> names;
   for (const Axis axis : axes) names.push_back(kAxisNames[static_cast<std::size_t>(axis)]);
   return fmt::format("[{}]", fmt::join(names, ", "));
-}
-
-// --- Reading: the container -------------------------------------------------------------------------------------
-
-std::uint64_t read_header_length(const InputFile& file) {
-  const Subject subject{file.path()};
-  constexpr std::string_view kField = "header length";
-  if (file.size() < kLengthBytes) {
-    subject.fail(kField,
-                 "the file has {} bytes; right would be a safetensors file, which starts "
-                 "with the 8-byte length of its header",
-                 file.size());
-  }
-  std::array<std::byte, kLengthBytes> bytes;
-  file.read(0, bytes);
-  const auto length = std::bit_cast<std::uint64_t>(bytes);
-  const std::uint64_t most = std::min(file.size() - kLengthBytes, kMaxHeaderBytes);
-  if (length > most) {
-    subject.fail(kField, "{} bytes; right would be at most {} ({})", length, most,
-                 most == kMaxHeaderBytes ? "the longest header that tcnum reads" : "what follows in the file");
-  }
-  return length;
-}
-
-ordered_json parse_header(const Subject& subject, std::string_view text) {
-  ordered_json header = parse_json(text, subject.path + ": header", {.levels = kMaxHeaderDepth});
-  if (!header.is_object()) subject.fail("header", "{}; right would be a JSON object", shown_value(header));
-  return header;
-}
-
-struct Header {
-  ordered_json tensors;  ///< an object: all keys but __metadata__
-  Metadata metadata;
-  std::uint64_t data_offset = 0, data_size = 0;  ///< of the byte buffer, in the file
-};
-
-Metadata take_metadata(const Subject& subject, ordered_json& header) {
-  const auto found = header.find(kMetadata);
-  if (found == header.end()) {
-    subject.fail(kMetadata, "missing; right would be an object of strings with the keys instruction and arch");
-  }
-  if (!found->is_object()) subject.fail(kMetadata, "not an object; right would be an object of strings");
-  Metadata metadata;
-  for (const auto& [key, value] : found->items()) {
-    if (!value.is_string()) {
-      subject.fail(metadata_field(in_quotes(key)), "{}; right would be a string", shown_value(value));
-    }
-    metadata.emplace(key, value.get<std::string>());
-  }
-  header.erase(found);
-  return metadata;
-}
-
-Header read_header(const InputFile& file) {
-  const Subject subject{file.path()};
-  const std::uint64_t length = read_header_length(file);
-  std::string text(length, '\0');
-  file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
-  Header header;
-  header.tensors = parse_header(subject, text);
-  header.metadata = take_metadata(subject, header.tensors);
-  header.data_offset = kLengthBytes + length;
-  header.data_size = file.size() - header.data_offset;
-  return header;
 }
 
 // --- The metadata -----------------------------------------------------------------------------------------------
@@ -273,40 +163,6 @@ Identity identify(const Subject& subject, const Metadata& metadata) {
 
 // --- Reading: the tensors ---------------------------------------------------------------------------------------
 
-/// A tensor as the header declares it.
-struct Declared {
-  const TensorRule* rule;
-  std::uint64_t begin, end;  ///< in the byte buffer
-};
-
-/// A member of a tensor's object, as that many non-negative integers.
-template <std::size_t Count>
-std::array<std::uint64_t, Count> unsigned_array(const Subject& subject, std::string_view name,
-                                                const ordered_json& tensor, const char* key) {
-  const ordered_json& value = tensor.at(key);
-  const auto is_unsigned = [](const ordered_json& each) { return each.is_number_unsigned(); };
-  if (!value.is_array() || value.size() != Count || !std::all_of(value.begin(), value.end(), is_unsigned)) {
-    subject.fail(tensor_field(name, key), "right would be an array of {} non-negative integers", Count);
-  }
-  return value.get<std::array<std::uint64_t, Count>>();
-}
-
-/// The keys are those of safetensors, no fewer and no more.
-void check_keys(const Subject& subject, std::string_view name, const ordered_json& tensor) {
-  constexpr std::array<const char*, 3> kKeys = {"dtype", "shape", "data_offsets"};
-  if (!tensor.is_object()) {
-    subject.fail(tensor_field(name), "not an object; right would be one with dtype, shape and data_offsets");
-  }
-  for (const char* key : kKeys) {
-    if (!tensor.contains(key)) subject.fail(tensor_field(name, key), "missing");
-  }
-  for (const auto& [key, value] : tensor.items()) {
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      subject.fail(tensor_field(name, in_quotes(key)), "unknown; right would be dtype, shape and data_offsets alone");
-    }
-  }
-}
-
 std::string names_of(std::span<const TensorRule> rules) {
   std::string text;
   for (const TensorRule& rule : rules) {
@@ -315,29 +171,28 @@ std::string names_of(std::span<const TensorRule> rules) {
   return text;
 }
 
-void check_names(const Subject& subject, const Header& header, std::span<const TensorRule> rules,
+void check_names(const Subject& subject, const SafetensorsHeader& header, std::span<const TensorRule> rules,
                  bool results_required) {
-  for (const auto& [name, tensor] : header.tensors.items()) {
-    const auto has_this_name = [&name = name](const auto& row) { return row.name == name; };
+  for (const TensorEntry& tensor : header.tensors) {
+    const auto has_this_name = [&](const auto& row) { return row.name == tensor.name; };
     if (std::any_of(rules.begin(), rules.end(), has_this_name)) continue;
     const auto refused = std::find_if(kRefusedTensors.begin(), kRefusedTensors.end(), has_this_name);
-    if (refused != kRefusedTensors.end()) subject.fail(tensor_field(name), "{}", refused->why);
-    subject.fail(tensor_field(in_quotes(name)), "unknown; right would be {}", names_of(rules));
+    if (refused != kRefusedTensors.end()) subject.fail(tensor_field(tensor.name), "{}", refused->why);
+    subject.fail(fmt::format("tensor {}", in_quotes(tensor.name)), "unknown; right would be {}", names_of(rules));
   }
   for (const TensorRule& rule : rules) {
     const bool required = results_required || rule.name != kResults;
-    if (required && !header.tensors.contains(rule.name)) {
+    if (required && header.find(rule.name) == nullptr) {
       subject.fail(tensor_field(rule.name), "missing; right would be a tensor {}", axes_text(rule.axes));
     }
   }
 }
 
-void check_dtype(const Subject& subject, const TensorRule& rule, const ordered_json& tensor,
+void check_dtype(const Subject& subject, const TensorRule& rule, const TensorEntry& tensor,
                  const Instruction& instruction) {
   const Format& wanted = format(rule.format_id(instruction));
-  const ordered_json& dtype = tensor.at("dtype");
-  if (dtype.is_string() && dtype.get_ref<const std::string&>() == wanted.safetensors) return;
-  subject.fail(tensor_field(rule.name, "dtype"), "{}; right would be \"{}\" ({} of {})", shown_value(dtype),
+  if (tensor.dtype == wanted.safetensors) return;
+  subject.fail(tensor_field(rule.name, "dtype"), "{}; right would be \"{}\" ({} of {})", in_quotes(tensor.dtype),
                wanted.safetensors, rule.operand == nullptr ? "positions" : wanted.name, instruction.name());
 }
 
@@ -353,110 +208,32 @@ Shape shape_of(const TensorRule& rule, const Extents& extents) {
 }
 
 /// K is the instruction's; T and M are A's, N is B's. All other shapes must agree with these.
-Extents read_extents(const Subject& subject, const Header& header, const Instruction& instruction) {
-  const auto shape = [&](const char* name) {
-    return unsigned_array<kRank>(subject, name, header.tensors.at(name), "shape");
-  };
-  const Shape a = shape("A");
-  const Shape b = shape("B");
+Extents read_extents(const Subject& subject, const SafetensorsHeader& header, const Instruction& instruction) {
+  const std::vector<std::uint64_t>& a = header.find("A")->shape;
+  const std::vector<std::uint64_t>& b = header.find("B")->shape;
   if (a[0] == 0) subject.fail(tensor_field("A", "shape"), "T is 0: the file holds no tiles; right would be 1 or more");
   if (a[1] == 0) subject.fail(tensor_field("A", "shape"), "M is 0; right would be 1 or more");
   if (b[2] == 0) subject.fail(tensor_field("B", "shape"), "N is 0; right would be 1 or more");
   return extents_of(a[0], a[1], static_cast<std::uint64_t>(instruction.k), b[2]);
 }
 
-void check_shape(const Subject& subject, const TensorRule& rule, const ordered_json& tensor, const Extents& extents,
+void check_shape(const Subject& subject, const TensorRule& rule, const TensorEntry& tensor, const Extents& extents,
                  const Instruction& instruction) {
-  const Shape shape = unsigned_array<kRank>(subject, rule.name, tensor, "shape");
   const Shape wanted = shape_of(rule, extents);
-  if (shape == wanted) return;
+  if (std::ranges::equal(tensor.shape, wanted)) return;
   subject.fail(tensor_field(rule.name, "shape"), "{}; right would be {} = {}, with T and M of A, N of B and K of {}",
-               shape_text(shape), axes_text(rule.axes), shape_text(wanted), instruction.name());
+               shape_text(tensor.shape), axes_text(rule.axes), shape_text(wanted), instruction.name());
 }
 
-/// Bytes of a tensor; nothing where they do not fit 64 bits.
-std::optional<std::uint64_t> byte_size(const Shape& shape, int bytes_each) {
-  auto bytes = static_cast<std::uint64_t>(bytes_each);
-  for (const std::uint64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
-  }
-  return bytes;
-}
-
-Declared check_offsets(const Subject& subject, const TensorRule& rule, const ordered_json& tensor, const Header& header,
-                       const Shape& shape, FormatId id) {
-  const auto [begin, end] = unsigned_array<2>(subject, rule.name, tensor, "data_offsets");
-  const std::optional<std::uint64_t> size = byte_size(shape, format(id).storage_bytes());
-  std::string right;
-  if (begin > end) {
-    right = "a begin that is not after the end";
-  } else if (end > header.data_size) {
-    right = fmt::format("an end within the {} bytes of data in the file", header.data_size);
-  } else if (size != end - begin) {
-    right = fmt::format("{} bytes apart, the size of {} {}", size ? fmt::to_string(*size) : "more than 2^64",
-                        shape_text(shape), format(id).name);
-  }
-  if (!right.empty()) {
-    subject.fail(tensor_field(rule.name, "data_offsets"), "[{}, {}]; right would be {}", begin, end, right);
-  }
-  return {&rule, begin, end};
-}
-
-/// safetensors forbids holes: the tensors cover the data once and completely.
-void check_coverage(const Subject& subject, std::vector<Declared> tensors, std::uint64_t data_size) {
-  std::sort(tensors.begin(), tensors.end(), [](const Declared& x, const Declared& y) { return x.begin < y.begin; });
-  std::uint64_t covered = 0;
-  for (const Declared& tensor : tensors) {
-    if (tensor.begin != covered) {
-      subject.fail(tensor_field(tensor.rule->name, "data_offsets"), "begins at {}, which {}; right would be {}",
-                   tensor.begin, tensor.begin < covered ? "overlaps another tensor" : "leaves a gap", covered);
-    }
-    covered = tensor.end;
-  }
-  if (covered != data_size) {
-    subject.fail("data",
-                 "{} bytes, of which the tensors cover {}; right would be no bytes after the "
-                 "last tensor",
-                 data_size, covered);
-  }
-}
-
-bool is_sub_byte(const Format& f) { return f.storage_bits < 8; }
-bool is_signed_integer(const Format& f) { return !f.floating && f.has_sign; }
-
-/// The byte that a file holds for a code of a sub-byte format: signed integers are I8 numbers, all others are the bare
-/// code.
-std::uint8_t stored_byte(const Format& f, std::uint8_t code) {
-  const auto mask = static_cast<std::uint8_t>(f.code_mask());
-  const bool negative = is_signed_integer(f) && ((code >> (f.storage_bits - 1)) & 1) != 0;
-  return static_cast<std::uint8_t>(negative ? code | ~mask : code & mask);
-}
-
-/// From the file's bytes to codes, in place.
-void unpack_sub_byte(const Subject& subject, const TensorRule& rule, const Format& f, std::span<std::byte> bytes) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const auto byte = std::to_integer<std::uint8_t>(bytes[i]);
-    if (stored_byte(f, byte) != byte) {
-      subject.fail(tensor_field(rule.name, "data"), "element {} is {:#04x}, which is no {}; right would be {} bits{}",
-                   i, byte, f.name, f.storage_bits, is_signed_integer(f) ? ", sign-extended" : ", the rest zero");
-    }
-    bytes[i] &= static_cast<std::byte>(f.code_mask());
-  }
-}
-
-std::vector<Declared> check_tensors(const Subject& subject, const Header& header, const Instruction& instruction,
-                                    const Extents& extents) {
-  std::vector<Declared> declared;
+/// The tensors are those of the instruction.
+void check_tensors(const Subject& subject, const SafetensorsHeader& header, const Instruction& instruction,
+                   const Extents& extents) {
   for (const TensorRule& rule : tensors_of(instruction)) {
-    const auto tensor = header.tensors.find(rule.name);
-    if (tensor == header.tensors.end()) continue;
+    const TensorEntry* const tensor = header.find(rule.name);
+    if (tensor == nullptr) continue;
     check_dtype(subject, rule, *tensor, instruction);
     check_shape(subject, rule, *tensor, extents, instruction);
-    declared.push_back(
-        check_offsets(subject, rule, *tensor, header, shape_of(rule, extents), rule.format_id(instruction)));
   }
-  check_coverage(subject, declared, header.data_size);
-  return declared;
 }
 
 Tiles allocate(const Subject& subject, const Instruction& instruction, const Extents& extents) {
@@ -485,18 +262,20 @@ void check_positions(const Subject& subject, const Tiles& tiles, const Instructi
                row % tiles.m, first % tiles.a_depth(), fmt::join(positions, ", "), right, instruction.name());
 }
 
-Tiles read_tiles(const InputFile& file, const Header& header, const Instruction& instruction, bool results_required) {
+Tiles read_tiles(const InputFile& file, const SafetensorsHeader& header, const Instruction& instruction,
+                 bool results_required) {
   const Subject subject{file.path()};
   check_names(subject, header, tensors_of(instruction), results_required);
-  for (const auto& [name, tensor] : header.tensors.items()) check_keys(subject, name, tensor);
   const Extents extents = read_extents(subject, header, instruction);
-  const std::vector<Declared> declared = check_tensors(subject, header, instruction, extents);
+  check_tensors(subject, header, instruction, extents);
+  const SafetensorsData data(file, header);
   Tiles tiles = allocate(subject, instruction, extents);
-  for (const Declared& tensor : declared) {
-    const std::span<std::byte> bytes = (tiles.*tensor.rule->codes).bytes();
-    file.read(header.data_offset + tensor.begin, bytes);
-    const Format& f = format(tensor.rule->format_id(instruction));
-    if (is_sub_byte(f)) unpack_sub_byte(subject, *tensor.rule, f, bytes);
+  for (const TensorRule& rule : tensors_of(instruction)) {
+    const TensorEntry* const tensor = header.find(rule.name);
+    if (tensor == nullptr) continue;
+    const std::span<std::byte> bytes = (tiles.*rule.codes).bytes();
+    data.read(*tensor, 0, bytes);
+    unpack_codes(subject, tensor_field(rule.name, "data"), format(rule.format_id(instruction)), bytes);
   }
   if (instruction.sparse()) check_positions(subject, tiles, instruction);
   return tiles;
@@ -514,6 +293,9 @@ Metadata metadata_of(const Vectors& vectors) {
   return metadata;
 }
 
+/// Elements of a tensor that is in memory.
+std::uint64_t size_of(const Shape& shape) { return shape[0] * shape[1] * shape[2]; }
+
 /// Tiles that are not the instruction's are the caller's bug, not the user's.
 void check_tiles(const Tiles& tiles, const Instruction& instruction, const Extents& extents) {
   bool right = tiles.size() != 0 && tiles.k == static_cast<std::size_t>(instruction.k) && tiles.scale_block == 0 &&
@@ -523,59 +305,18 @@ void check_tiles(const Tiles& tiles, const Instruction& instruction, const Exten
     const int bytes_each = format(id).storage_bytes();
     const Codes& codes = tiles.*rule.codes;
     right = right && (rule.tiles_format == nullptr || tiles.*rule.tiles_format == id) &&
-            codes.bytes_each() == bytes_each && byte_size(shape_of(rule, extents), bytes_each) == codes.bytes().size();
+            codes.bytes_each() == bytes_each && codes.size() == size_of(shape_of(rule, extents));
   }
   right = right && (!instruction.sparse() || first_illegal_group(instruction, tiles.e) == tiles.e.size());
   if (!right) throw std::invalid_argument("write_vectors: the tiles are not of " + instruction.name());
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    static_cast<void>(ordered_json(text).dump());
-    return true;
-  } catch (const ordered_json::type_error&) {
-    return false;
-  }
-}
-
-std::string header_text(const Subject& subject, const Tiles& tiles, const Instruction& instruction,
-                        const Extents& extents, const Metadata& metadata) {
-  ordered_json header;
-  ordered_json& entries = header[std::string(kMetadata)] = ordered_json::object();
-  for (const auto& [key, value] : metadata) {
-    if (!is_utf8(key) || !is_utf8(value)) {
-      subject.fail(metadata_field(in_quotes(key)), "{}; right would be UTF-8", in_quotes(value));
-    }
-    entries[key] = value;
-  }
-  std::size_t offset = 0;
-  for (const TensorRule& rule : tensors_of(instruction)) {
-    const std::size_t end = offset + (tiles.*rule.codes).bytes().size();
-    header[std::string(rule.name)] = {{"dtype", format(rule.format_id(instruction)).safetensors},
-                                      {"shape", shape_of(rule, extents)},
-                                      {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment, ' ');
-  if (text.size() > kMaxHeaderBytes) {
-    subject.fail(kMetadata, "makes a header of {} bytes; right would be at most {}", text.size(), kMaxHeaderBytes);
-  }
-  return text;
-}
-
-void write_codes(ReplacementFile& file, const Format& f, const Codes& codes) {
-  if (!is_sub_byte(f)) return file.write(codes.bytes());
-  std::vector<std::byte> bytes(codes.bytes().begin(), codes.bytes().end());
-  for (std::byte& byte : bytes) byte = std::byte{stored_byte(f, std::to_integer<std::uint8_t>(byte))};
-  file.write(bytes);
 }
 
 }  // namespace
 
 Vectors read_vectors(const std::string& path, bool results_required) {
   const InputFile file(path, "a vector file");
-  const Header header = read_header(file);
+  const SafetensorsHeader header = read_safetensors_header(
+      file, {.metadata_right = "an object of strings with the keys instruction and arch", .rank = kRank});
   const Identity identity = identify({file.path()}, header.metadata);
   Vectors vectors;
   vectors.tiles = read_tiles(file, header, *identity.instruction, results_required);
@@ -596,14 +337,16 @@ void write_vectors(const std::string& path, const Vectors& vectors) {
   const Extents extents = extents_of(tiles.count, tiles.m, tiles.k, tiles.n);
   const Instruction& instruction = *identify(subject, metadata).instruction;
   check_tiles(tiles, instruction, extents);
-  const std::string header = header_text(subject, tiles, instruction, extents, metadata);
-
-  const std::uint64_t length = header.size();
-  ReplacementFile file(path);
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(header);
+  std::vector<TensorEntry> tensors;
   for (const TensorRule& rule : tensors_of(instruction)) {
-    write_codes(file, format(rule.format_id(instruction)), tiles.*rule.codes);
+    const Shape shape = shape_of(rule, extents);
+    const std::string_view dtype = format(rule.format_id(instruction)).safetensors;
+    tensors.push_back({std::string(rule.name), std::string(dtype), {shape.begin(), shape.end()}, 0, 0});
+  }
+  SafetensorsWriter file(path, metadata, tensors);
+  for (const TensorRule& rule : tensors_of(instruction)) {
+    pack_codes(format(rule.format_id(instruction)), (tiles.*rule.codes).bytes(),
+               [&](std::span<const std::byte> bytes) { file.write(bytes); });
   }
   file.commit();
 }
