@@ -35,8 +35,7 @@ void unpack_codes(const Subject& subject, std::string_view field, const Format& 
   }
 }
 
-void pack_codes(const Format& f, std::span<const std::byte> codes,
-                const std::function<void(std::span<const std::byte>)>& write) {
+void pack_codes(const Format& f, std::span<const std::byte> codes, const WriteBytes& write) {
   if (!is_sub_byte(f)) return write(codes);
   std::vector<std::byte> bytes(std::min(codes.size(), kStretchBytes));
   while (!codes.empty()) {

@@ -21,8 +21,9 @@ inline constexpr std::size_t kStretchBytes = std::size_t{1} << 20;
 void unpack_codes(const Subject& subject, std::string_view field, const Format& f, std::span<std::byte> bytes,
                   std::size_t first = 0);
 
+using WriteBytes = std::function<void(std::span<const std::byte>)>;
+
 /// Hands on the bytes that a file holds for these codes, in stretches.
-void pack_codes(const Format& f, std::span<const std::byte> codes,
-                const std::function<void(std::span<const std::byte>)>& write);
+void pack_codes(const Format& f, std::span<const std::byte> codes, const WriteBytes& write);
 
 }  // namespace tcnum

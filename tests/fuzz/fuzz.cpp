@@ -40,6 +40,32 @@ InputPath::InputPath(std::string_view content) {
   path_ = "/proc/self/fd/" + std::to_string(descriptor);
 }
 
+const std::string& scratch_path() {
+  struct Folder {
+    Folder() {
+      std::error_code none;
+      const fs::path memory = "/dev/shm";
+      std::string name =
+          ((fs::is_directory(memory, none) ? memory : fs::temp_directory_path()) / "tcnum-XXXXXX").string();
+      if (mkdtemp(name.data()) == nullptr) wrong("no folder can be made");
+      path = name + "/written";
+    }
+    ~Folder() {
+      std::error_code ignored;
+      fs::remove_all(fs::path(path).parent_path(), ignored);
+    }
+    std::string path;
+  };
+  static const Folder folder;
+  return folder.path;
+}
+
+std::string contents_of(const std::string& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
 std::vector<std::string> contents_of(std::string_view folder, std::string_view extension) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(fs::path(TCNUM_SOURCE_DIR) / folder)) {
@@ -47,11 +73,7 @@ std::vector<std::string> contents_of(std::string_view folder, std::string_view e
   }
   std::ranges::sort(paths);
   std::vector<std::string> contents;
-  for (const fs::path& path : paths) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    contents.push_back(text.str());
-  }
+  for (const fs::path& path : paths) contents.push_back(contents_of(path.string()));
   return contents;
 }
 

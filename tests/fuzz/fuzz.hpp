@@ -52,6 +52,10 @@ class InputPath {
   std::string path_;
 };
 
+/// Where a harness may write a file: in a folder that is in memory if the machine has one, and goes with the process.
+const std::string& scratch_path();
+std::string contents_of(const std::string& path);
+
 /// An input's bytes as numbers, one after the other; zeros when there are no more.
 class Bytes {
  public:

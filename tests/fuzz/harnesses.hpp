@@ -10,6 +10,8 @@
 namespace tcnum::fuzz {
 
 bool read_a_vector_file(std::string_view input);
+bool read_a_matrix_file(std::string_view input);
+bool read_an_array(std::string_view input);
 bool read_a_datapath(std::string_view input);
 bool read_campaign_records(std::string_view input);
 bool read_a_checkpoint(std::string_view input);
@@ -20,6 +22,8 @@ bool read_a_problem(std::string_view input);
 bool read_names(std::string_view input);
 
 std::vector<std::string> vector_files();
+std::vector<std::string> matrix_files();
+std::vector<std::string> arrays();
 std::vector<std::string> datapath_files();
 std::vector<std::string> campaign_files();
 std::vector<std::string> checkpoints();

@@ -1,13 +1,9 @@
 // Vector files: what reads is written and read back the same, and the emulators agree on its problems.
 #include "harnesses.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "compare.hpp"
 #include "tcnum/catalogue.hpp"
@@ -19,32 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A path in a folder that is in memory if the machine has one, and goes with the process.
-const std::string& scratch_path() {
-  struct Folder {
-    Folder() {
-      std::error_code none;
-      const fs::path memory = "/dev/shm";
-      std::string name =
-          ((fs::is_directory(memory, none) ? memory : fs::temp_directory_path()) / "tcnum-XXXXXX").string();
-      if (mkdtemp(name.data()) == nullptr) wrong("no folder can be made");
-      path = name + "/v.safetensors";
-    }
-    ~Folder() {
-      std::error_code ignored;
-      fs::remove_all(fs::path(path).parent_path(), ignored);
-    }
-    std::string path;
-  };
-  static const Folder folder;
-  return folder.path;
-}
-
 std::string written(const Vectors& vectors) {
   write_vectors(scratch_path(), vectors);
-  std::ostringstream bytes;
-  bytes << std::ifstream(scratch_path(), std::ios::binary).rdbuf();
-  return bytes.str();
+  return contents_of(scratch_path());
 }
 
 /// The first account that the catalogue has of what the file is of, if any.

@@ -1,0 +1,233 @@
+#include "matrix_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+
+#include "io/printable.hpp"
+#include "stored_codes.hpp"
+#include "subject.hpp"
+
+namespace tcnum {
+namespace {
+
+// --- What a file says of a tensor ---------------------------------------------------------------------------------
+
+/// The key of the metadata that says which format a tensor has.
+std::string format_key(std::string_view tensor) {
+  std::string key = "format_";
+  for (const char c : tensor) key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return key;
+}
+
+/// Where a file says which type its elements have.
+struct Declaration {
+  const Subject& subject;
+  std::string field;
+  const ElementType& type;
+  std::span<const ElementType> types;  ///< the container's
+};
+
+FormatId format_of(const Declaration& declared, std::optional<FormatId> said, std::string_view who) {
+  const auto& [subject, field, type, types] = declared;
+  if (said && !type.can_hold(*said)) {
+    subject.fail(field, "\"{}\" holds no {}, which {}; right would be one of {}", type.name, format(*said).name, who,
+                 types_for(types, *said));
+  }
+  const std::optional<FormatId> id = said ? said : type.format;
+  if (id) return *id;
+  const std::string formats = formats_in(type);
+  if (formats.empty()) {
+    subject.fail(field, "\"{}\" is not supported; right would be a type of which each element has bytes of its own",
+                 type.name);
+  }
+  subject.fail(field, "\"{}\" does not tell which format; right would be to say one of {}", type.name, formats);
+}
+
+std::vector<std::size_t> checked_shape(const Subject& subject, std::string_view field,
+                                       const std::vector<std::uint64_t>& shape) {
+  constexpr std::size_t kMostAxes = 3;
+  const bool empty = std::ranges::find(shape, std::uint64_t{0}) != shape.end();
+  if (empty || shape.empty() || shape.size() > kMostAxes) {
+    subject.fail(field, "{}; right would be 1 to {} axes, each of 1 or more", shape_text(shape), kMostAxes);
+  }
+  return {shape.begin(), shape.end()};
+}
+
+std::size_t elements_of(const std::vector<std::size_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+}
+
+/// For elements that the file has, so that there are no more than these can be.
+StoredTensor allocate(const Subject& subject, std::string_view field, TensorDescription description) {
+  StoredTensor tensor;
+  tensor.format = description.format;
+  tensor.shape = std::move(description.shape);
+  try {
+    tensor.codes = Codes(format(tensor.format).storage_bytes(), elements_of(tensor.shape));
+    return tensor;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  subject.fail(field, "larger than the memory of this machine; right would be a smaller matrix");
+}
+
+// --- Orders of elements -------------------------------------------------------------------------------------------
+
+/// Puts elements of a batch whose first axis varies fastest where they belong if the last one does; the first of them
+/// is number `first` of the file.
+void scatter(StoredTensor& tensor, std::size_t first, std::span<const std::byte> elements) {
+  const auto bytes_each = static_cast<std::size_t>(tensor.codes.bytes_each());
+  const std::size_t batches = tensor.shape[0], rows = tensor.shape[1], columns = tensor.shape[2];
+  for (std::size_t i = 0; i < elements.size() / bytes_each; ++i) {
+    const std::size_t at = first + i, batch = at % batches, row = at / batches % rows, column = at / batches / rows;
+    std::memcpy(tensor.codes.bytes().data() + ((batch * rows + row) * columns + column) * bytes_each,
+                elements.data() + i * bytes_each, bytes_each);
+  }
+}
+
+/// Hands on the elements with the last axis varying fastest, as a file has them.
+void write_elements(const StoredTensor& tensor, const WriteBytes& write) {
+  const Format& f = format(tensor.format);
+  if (!tensor.column_major) return pack_codes(f, tensor.codes.bytes(), write);
+  const auto bytes_each = static_cast<std::size_t>(tensor.codes.bytes_each());
+  const std::size_t rows = tensor.shape[0], columns = tensor.shape[1];
+  std::vector<std::byte> stretch;
+  for (std::size_t at = 0; at < rows * columns; ++at) {
+    const std::byte* const element = tensor.codes.bytes().data() + (at % columns * rows + at / columns) * bytes_each;
+    stretch.insert(stretch.end(), element, element + bytes_each);
+    if (stretch.size() < kStretchBytes && at + 1 < rows * columns) continue;
+    pack_codes(f, stretch, write);
+    stretch.clear();
+  }
+}
+
+/// What is not as it says is the caller's bug, not the user's.
+void check_tensor(const StoredTensor& tensor) {
+  const bool right = !tensor.shape.empty() && tensor.shape.size() <= 3 &&
+                     tensor.codes.bytes_each() == format(tensor.format).storage_bytes() &&
+                     tensor.codes.size() == elements_of(tensor.shape) &&
+                     (!tensor.column_major || tensor.shape.size() == 2);
+  if (!right) throw std::invalid_argument("a tensor to write has not as many codes as its shape and format say");
+}
+
+}  // namespace
+
+// --- safetensors --------------------------------------------------------------------------------------------------
+
+MatrixFile::MatrixFile(const std::string& path)
+    : file_(path, "a safetensors file"), header_(read_safetensors_header(file_)), data_(file_, header_) {}
+
+const TensorEntry& MatrixFile::entry(std::string_view name) const {
+  const TensorEntry* const found = header_.find(name);
+  if (found == nullptr) Subject{path()}.fail(tensor_field(name), "missing; right would be a file that has it");
+  return *found;
+}
+
+TensorDescription MatrixFile::describe(std::string_view name, std::optional<FormatId> asked) const {
+  const Subject subject{path()};
+  const TensorEntry& tensor = entry(name);
+  const std::string key = format_key(name);
+  std::optional<FormatId> said = asked;
+  std::string who = "was asked for";
+  if (const auto found = header_.metadata.find(key); found != header_.metadata.end()) {
+    said = find_format(found->second);
+    who = metadata_field(key) + " says";
+    if (!said) {
+      subject.fail(metadata_field(key), "{} is unknown; right would be a format that `tcnum list` shows",
+                   in_quotes(found->second));
+    }
+    if (asked && *asked != *said) {
+      subject.fail(metadata_field(key), "{}; right would be {}, which was asked for", in_quotes(found->second),
+                   format(*asked).name);
+    }
+  }
+  const ElementType& type = *find_element_type(safetensors_types(), tensor.dtype);
+  TensorDescription description;
+  description.format = format_of({subject, tensor_field(name, "dtype"), type, safetensors_types()}, said, who);
+  description.shape = checked_shape(subject, tensor_field(name, "shape"), tensor.shape);
+  return description;
+}
+
+StoredTensor MatrixFile::read(std::string_view name, std::optional<FormatId> asked) const {
+  const Subject subject{path()};
+  const std::string field = tensor_field(name, "data");
+  StoredTensor tensor = allocate(subject, field, describe(name, asked));
+  data_.read(entry(name), 0, tensor.codes.bytes());
+  unpack_codes(subject, field, format(tensor.format), tensor.codes.bytes());
+  return tensor;
+}
+
+void MatrixFile::write_with(const std::string& path, std::string_view name, const StoredTensor& tensor) const {
+  check_tensor(tensor);
+  const Format& f = format(tensor.format);
+  Metadata metadata = header_.metadata;
+  metadata.erase(format_key(name));
+  if (find_element_type(safetensors_types(), f.safetensors)->format != f.id) metadata[format_key(name)] = f.name;
+  std::vector<TensorEntry> tensors;
+  for (const TensorEntry& each : header_.tensors) {
+    if (each.name != name) tensors.push_back(each);
+  }
+  tensors.push_back({std::string(name), std::string(f.safetensors), {tensor.shape.begin(), tensor.shape.end()}, 0, 0});
+
+  SafetensorsWriter writer(path, metadata, tensors);
+  std::vector<std::byte> stretch(kStretchBytes);
+  for (const TensorEntry& each : std::span(tensors).first(tensors.size() - 1)) {
+    for (std::uint64_t at = 0, size = each.end - each.begin; at < size; at += kStretchBytes) {
+      const auto bytes = std::span(stretch).first(std::min<std::uint64_t>(size - at, kStretchBytes));
+      data_.read(each, at, bytes);
+      writer.write(bytes);
+    }
+  }
+  write_elements(tensor, [&](std::span<const std::byte> bytes) { writer.write(bytes); });
+  writer.commit();
+}
+
+// --- .npy ---------------------------------------------------------------------------------------------------------
+
+TensorDescription describe_npy(const NpyFile& file, std::optional<FormatId> asked) {
+  const Subject subject{file.path()};
+  TensorDescription description;
+  description.format = format_of({subject, "descr", file.type(), npy_types()}, asked, "was asked for");
+  description.shape = checked_shape(subject, "shape", file.shape());
+  return description;
+}
+
+StoredTensor read_npy(const NpyFile& file, std::optional<FormatId> asked) {
+  const Subject subject{file.path()};
+  StoredTensor tensor = allocate(subject, "data", describe_npy(file, asked));
+  const std::span<std::byte> all = tensor.codes.bytes();
+  const Format& f = format(tensor.format);
+  if (!file.fortran_order() || tensor.shape.size() < 3) {
+    tensor.column_major = file.fortran_order() && tensor.shape.size() == 2;
+    file.read(0, all);
+    unpack_codes(subject, "data", f, all);
+    return tensor;
+  }
+  const auto bytes_each = static_cast<std::size_t>(tensor.codes.bytes_each());
+  std::vector<std::byte> stretch(std::min(all.size(), kStretchBytes));
+  for (std::size_t at = 0; at < all.size(); at += kStretchBytes) {
+    const auto bytes = std::span(stretch).first(std::min(all.size() - at, kStretchBytes));
+    file.read(at, bytes);
+    unpack_codes(subject, "data", f, bytes, at / bytes_each);
+    scatter(tensor, at / bytes_each, bytes);
+  }
+  return tensor;
+}
+
+void write_npy(const std::string& path, const StoredTensor& tensor) {
+  check_tensor(tensor);
+  const std::vector<std::uint64_t> shape(tensor.shape.begin(), tensor.shape.end());
+  NpyWriter writer(path, tensor.format, shape);
+  write_elements(tensor, [&](std::span<const std::byte> bytes) { writer.write(bytes); });
+  writer.commit();
+}
+
+}  // namespace tcnum

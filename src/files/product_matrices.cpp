@@ -1,0 +1,177 @@
+#include "product_matrices.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <stdexcept>
+
+#include "subject.hpp"
+
+namespace tcnum {
+namespace {
+
+enum class Axis : std::uint8_t { batch, m, k, n, blocks, one };
+constexpr std::array<std::string_view, 6> kAxisNames = {"batches", "M", "K", "N", "K/block", "1"};
+
+constexpr std::string_view name_of(Axis axis) { return kAxisNames[static_cast<std::size_t>(axis)]; }
+
+struct OperandRule {
+  std::string_view name;
+  std::vector<Axis> axes;  ///< without the batches
+  bool scales;
+};
+/// A and B first, as they say how large the others are; D last, as it has the batch axis if any other has.
+const std::array<OperandRule, 7>& operand_rules() {
+  static const std::array<OperandRule, 7> kRules = {{
+      {"A", {Axis::m, Axis::k}, false},
+      {"B", {Axis::k, Axis::n}, false},
+      {"C", {Axis::m, Axis::n}, false},
+      {"bias", {Axis::n}, false},
+      {"SA", {Axis::m, Axis::blocks}, true},
+      {"SB", {Axis::blocks, Axis::n}, true},
+      {"D", {Axis::m, Axis::n}, false},
+  }};
+  return kRules;
+}
+constexpr std::string_view kResults = "D";
+
+/// A tensor before its elements are read.
+struct Declared {
+  const OperandRule* rule;
+  Subject subject;
+  std::string shape_field, type_field;
+  TensorDescription description;
+  std::function<StoredTensor()> read;
+
+  /// One scale for all of the tensor, or one for each block of products.
+  std::vector<Axis> axes() const {
+    if (!rule->scales || description.format != FormatId::fp32) return rule->axes;
+    return {Axis::one};
+  }
+};
+
+/// The extents of the axes, and which tensor says so.
+class Extents {
+ public:
+  Extents() { (*this)[Axis::one] = {1, ""}; }
+
+  /// Takes what a tensor says of axes that none spoke of before; of others it must say the same.
+  void add(const Declared& declared) {
+    const std::vector<std::size_t>& shape = declared.description.shape;
+    std::vector<Axis> axes = declared.axes();
+    const bool has_batches = shape.size() == axes.size() + 1;
+    if (has_batches) axes.insert(axes.begin(), Axis::batch);
+    if (shape.size() != axes.size()) fail(declared, axes, "");
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      Known& known = (*this)[axes[i]];
+      if (known.extent == 0) known = {shape[i], declared.rule->name};
+      if (known.extent != shape[i]) {
+        fail(declared, axes,
+             known.from.empty() ? ""
+                                : fmt::format(" with {} = {}, as {} has", name_of(axes[i]), known.extent, known.from));
+      }
+    }
+    const Known &k = (*this)[Axis::k], &blocks = (*this)[Axis::blocks];
+    if (blocks.extent != 0 && k.extent % blocks.extent != 0) {
+      fail(declared, axes, fmt::format(" with a K/block that divides K = {}", k.extent));
+    }
+    if (declared.rule->name == kResults && !has_batches && extent(Axis::batch) != 0) {
+      axes.insert(axes.begin(), Axis::batch);
+      fail(declared, axes,
+           fmt::format(" with batches = {}, as {} has", extent(Axis::batch), (*this)[Axis::batch].from));
+    }
+  }
+
+  /// 0: no tensor has it.
+  std::size_t extent(Axis axis) const { return known_[static_cast<std::size_t>(axis)].extent; }
+
+ private:
+  struct Known {
+    std::size_t extent = 0;
+    std::string_view from;
+  };
+  Known& operator[](Axis axis) { return known_[static_cast<std::size_t>(axis)]; }
+
+  [[noreturn]] static void fail(const Declared& declared, const std::vector<Axis>& axes, std::string_view with) {
+    std::vector<std::string_view> names;
+    for (const Axis axis : axes) names.push_back(name_of(axis));
+    declared.subject.fail(declared.shape_field, "[{}]; right would be [{}]{}{}",
+                          fmt::join(declared.description.shape, ", "), fmt::join(names, ", "),
+                          with.empty() ? ", or batches of it" : "", with);
+  }
+
+  std::array<Known, kAxisNames.size()> known_;
+};
+
+void check_scale_format(const Declared& declared) {
+  constexpr std::array kScaleFormats = {FormatId::fp32, FormatId::ue8m0, FormatId::ue4m3};
+  const FormatId id = declared.description.format;
+  if (!declared.rule->scales || std::ranges::find(kScaleFormats, id) != kScaleFormats.end()) return;
+  declared.subject.fail(declared.type_field, "{} is no format of scales; right would be one fp32, or ue8m0 or ue4m3",
+                        format(id).name);
+}
+
+/// `declared` in the order of the rules.
+ProductMatrices read_declared(const std::vector<Declared>& declared) {
+  Extents extents;
+  for (const Declared& each : declared) {
+    check_scale_format(each);
+    extents.add(each);
+  }
+  ProductMatrices product;
+  product.m = extents.extent(Axis::m);
+  product.n = extents.extent(Axis::n);
+  product.k = extents.extent(Axis::k);
+  product.batched = extents.extent(Axis::batch) != 0;
+  if (product.batched) product.batches = extents.extent(Axis::batch);
+  if (extents.extent(Axis::blocks) != 0) product.scale_block = product.k / extents.extent(Axis::blocks);
+  for (const Declared& each : declared) product.tensors.emplace(each.rule->name, each.read());
+  return product;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+ProductMatrices read_product(const MatrixFile& file, const ProductRequest& request) {
+  std::vector<Declared> declared;
+  for (const OperandRule& rule : operand_rules()) {
+    const std::string name(rule.name);
+    if (!contains(request.required, name) && !(contains(request.optional, name) && file.has(name))) continue;
+    if (!file.has(name)) {
+      std::vector<std::string_view> axes;
+      for (const Axis axis : rule.axes) axes.push_back(name_of(axis));
+      Subject{file.path()}.fail(tensor_field(name), "missing; right would be a tensor [{}]", fmt::join(axes, ", "));
+    }
+    const auto asked = request.formats.find(name);
+    const std::optional<FormatId> format = asked == request.formats.end() ? std::nullopt : std::optional(asked->second);
+    declared.push_back({&rule, Subject{file.path()}, tensor_field(name, "shape"), tensor_field(name, "dtype"),
+                        file.describe(name, format), [&file, name, format] { return file.read(name, format); }});
+  }
+  return read_declared(declared);
+}
+
+ProductMatrices read_product(std::span<const NpyOperand> operands) {
+  std::deque<NpyFile> files;  // an open file does not move
+  std::vector<Declared> declared;
+  for (const OperandRule& rule : operand_rules()) {
+    const auto operand = std::ranges::find(operands, rule.name, &NpyOperand::name);
+    if (operand == operands.end()) {
+      if (rule.name == "A" || rule.name == "B") throw std::invalid_argument("read_product: A and B must be given");
+      continue;
+    }
+    const NpyFile& file = files.emplace_back(operand->path);
+    const std::optional<FormatId> format = operand->format;
+    declared.push_back({&rule, Subject{file.path()}, "shape", "descr", describe_npy(file, format),
+                        [&file, format] { return read_npy(file, format); }});
+  }
+  return read_declared(declared);
+}
+
+}  // namespace tcnum

@@ -1,0 +1,53 @@
+// The matrices of one matrix product, D = A·B + C + bias, as files hold them: their names, and shapes that fit
+// together.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "matrix_file.hpp"
+#include "tcnum/format.hpp"
+
+namespace tcnum {
+
+/// What is read of a safetensors file: of the tensors A [M, K], B [K, N], C and D [M, N], bias [N], SA and SB.
+struct ProductRequest {
+  std::vector<std::string> required = {"A", "B"};  ///< and A and B in any case
+  std::vector<std::string> optional = {"C", "bias", "SA", "SB"};
+  std::map<std::string, FormatId> formats = {};  ///< that tensors must have, where someone says so
+};
+
+/// A matrix in a .npy file of its own.
+struct NpyOperand {
+  std::string name;  ///< of the tensor that it would be
+  std::string path;
+  std::optional<FormatId> format;  ///< that it must have, where someone says so
+};
+
+/// A tensor may have a batch axis before the others; one without it serves all batches.
+struct ProductMatrices {
+  std::size_t batches = 1, m = 0, n = 0, k = 0;
+  bool batched = false;         ///< whether any has the batch axis, and so D
+  std::size_t scale_block = 0;  ///< products to a block scale; 0: there are no block scales
+  std::map<std::string, StoredTensor, std::less<>> tensors;
+
+  /// Null if there is none of that name.
+  const StoredTensor* find(std::string_view name) const {
+    const auto found = tensors.find(name);
+    return found == tensors.end() ? nullptr : &found->second;
+  }
+};
+
+/// Throws InputError unless all that is required is there, and all that is there fits together. Nothing is read before
+/// that is known.
+ProductMatrices read_product(const MatrixFile& file, const ProductRequest& request = {});
+/// The same of an array a file. A and B must be among them.
+ProductMatrices read_product(std::span<const NpyOperand> operands);
+
+}  // namespace tcnum
