@@ -1,5 +1,5 @@
-// Matrices of codes of a number format, row-major: element (i, j) is code number i · columns + j. A code takes as many
-// bytes as its format needs, a byte at least (s4, b1, fp6 and fp4 are one a byte), least significant byte first.
+// Matrices of codes of a number format. A code takes as many bytes as its format needs, a byte at least (s4, b1, fp6 and
+// fp4 are one a byte), least significant byte first.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,13 @@ namespace tcnum {
 template <class T>
 concept CodeStorage = std::unsigned_integral<T> || std::same_as<T, std::byte>;
 
+/// Which code is element (i, j).
+enum class Layout : std::uint8_t {
+  row_major,     ///< number i · columns + j
+  column_major,  ///< number j · rows + i
+};
+
+/// Codes of its own, row-major.
 class Matrix {
  public:
   Matrix() = default;
@@ -64,20 +71,24 @@ class MatrixView {
   /// or if there are not rows · columns codes of its size.
   template <std::ranges::contiguous_range Range>
   requires CodeStorage<std::ranges::range_value_t<Range>> MatrixView(const Range& codes, std::size_t rows,
-                                                                     std::size_t columns, std::string_view format)
-      : MatrixView(std::as_bytes(std::span(codes)), sizeof(std::ranges::range_value_t<Range>), rows, columns, format) {}
+                                                                     std::size_t columns, std::string_view format,
+                                                                     Layout layout = Layout::row_major)
+      : MatrixView(std::as_bytes(std::span(codes)), sizeof(std::ranges::range_value_t<Range>), rows, columns, format,
+                   layout) {}
 
   FormatId format() const { return format_; }
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
+  Layout layout() const { return layout_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
   MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
-             std::string_view format);
+             std::string_view format, Layout layout);
 
   FormatId format_;
   std::size_t rows_, columns_;
+  Layout layout_ = Layout::row_major;
   std::span<const std::byte> bytes_;
 };
 

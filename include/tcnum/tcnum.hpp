@@ -1,4 +1,4 @@
-// The library in one call: a matrix product with the bits of a tensor-core instruction.
+// The library in one call: a matrix product with the bits of a tensor-core instruction. gemm.hpp has those of kernels.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct MatmulOptions {
   unsigned threads = 0;
 };
 
-/// D = A·B + C, where A is M × K, B is K × N, and C and D are M × N, of any M, N and K from 1 on, row-major. Each
+/// D = A·B + C, where A is M × K, B is K × N, and C and D are M × N, of any M, N and K from 1 on. D is row-major. Each
 /// element of D has the bits that a chain of the instruction along K gives: the first takes c and the first products,
 /// and each further one takes the last one's d for its c. So where K is longer than the instruction, c and d must be of
 /// one format.

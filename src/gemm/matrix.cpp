@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <string>
 
+#include "sums.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -29,27 +28,11 @@ std::size_t size_in_bytes(std::size_t rows, std::size_t columns, std::size_t byt
 }
 
 std::uint64_t rounded_code(const Format& f, double number) {
-  const Format& fp64 = format(FormatId::fp64);
-  const Decoded x = decode(fp64, std::bit_cast<std::uint64_t>(number));
-  if (x.number_class == NumberClass::nan) {
-    if (f.non_finite == NonFinite::none) {
-      throw InputError(
-          fmt::format("matrix: a number is NaN; right would be a format that has one, which {} has not", f.name));
-    }
-    return nan_code(f);
+  if (std::isnan(number) && f.non_finite == NonFinite::none) {
+    throw InputError(
+        fmt::format("matrix: a number is NaN; right would be a format that has one, which {} has not", f.name));
   }
-  // An infinity is beyond every format's largest number.
-  const int exponent = x.is_finite() ? x.exponent - fp64.fraction_bits : fp64.max_exponent();
-  const std::uint64_t magnitude = x.is_finite() ? x.significand : 1;
-  return encode(f, x.negative, magnitude, exponent, false, Rounding::nearest_even);
-}
-
-double number_of(const Format& f, std::uint64_t code) {
-  const Decoded x = decode(f, code);
-  double magnitude = std::ldexp(static_cast<double>(x.significand), x.exponent - f.fraction_bits);
-  if (x.number_class == NumberClass::infinity) magnitude = std::numeric_limits<double>::infinity();
-  if (x.number_class == NumberClass::nan) magnitude = std::numeric_limits<double>::quiet_NaN();
-  return x.negative ? -magnitude : magnitude;
+  return code_of({.format = f.id, .nan = f.non_finite == NonFinite::none ? 0 : nan_code(f)}, number);
 }
 
 template <class Number>
@@ -97,8 +80,8 @@ std::vector<float> Matrix::to_floats() const {
 }
 
 MatrixView::MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
-                       std::string_view format)
-    : format_(format_named(format)), rows_(rows), columns_(columns), bytes_(bytes) {
+                       std::string_view format, Layout layout)
+    : format_(format_named(format)), rows_(rows), columns_(columns), layout_(layout), bytes_(bytes) {
   const Format& f = tcnum::format(format_);
   const auto right = static_cast<std::size_t>(f.storage_bytes());
   if (bytes_each != 1 && bytes_each != right) {

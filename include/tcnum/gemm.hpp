@@ -1,0 +1,138 @@
+// Whole matrix products with the bits of a kernel: the instruction it is made of, how it goes through k, and what it
+// does with the sums. docs/plans.md describes plans and their JSON form.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "tcnum/datapath.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/matrix.hpp"
+
+namespace tcnum {
+
+enum class KOrder : std::uint8_t { ascending, descending };
+/// Where the products are taken that are left over when k is no multiple of the kernel's tile.
+enum class Residue : std::uint8_t {
+  last,
+  first,  ///< a first tile, filled up with zeros, holds the k mod tile products at the front
+};
+/// alpha · sum + …
+enum class AlphaPlace : std::uint8_t {
+  first,  ///< the product alpha · sum is rounded before anything is added
+  fused,  ///< one fused multiply-add of alpha, sum and what is to be added
+};
+/// beta · C
+enum class BetaPlace : std::uint8_t {
+  rounded,  ///< is rounded before it is added
+  fused,    ///< is added by a fused multiply-add, if alpha comes first; else rounded
+};
+enum class BiasPlace : std::uint8_t {
+  last,   ///< added when all else is done
+  first,  ///< added to beta · C, or in its place
+};
+
+/// A kernel whose k is divided among several blocks of threads, whose sums are then added.
+struct SplitK {
+  std::size_t chunk = 0;             ///< of k, for each part; the last takes what is left
+  KOrder order = KOrder::ascending;  ///< in which the parts are added, the first of them to nothing
+  FormatId type = FormatId::fp32;    ///< each addition is rounded to it
+  FormatId parts = FormatId::fp32;   ///< what the parts are rounded to before
+  friend bool operator==(const SplitK&, const SplitK&) = default;
+};
+
+struct Epilogue {
+  AlphaPlace alpha = AlphaPlace::fused;
+  BetaPlace beta = BetaPlace::rounded;
+  BiasPlace bias = BiasPlace::last;
+  friend bool operator==(const Epilogue&, const Epilogue&) = default;
+};
+
+/// What a kernel does. Sums begin from +0 and C takes no part in them. Additions that are not the instruction's are
+/// those of IEEE 754 in the format of the instruction's results, or in fp32 where these are narrower; and so is the
+/// epilogue, but in fp32 where results are integers and it has something to do.
+struct GemmPlan {
+  std::string name;         ///< what people call it; may be empty
+  std::string arch;         ///< "sm_90"
+  std::string instruction;  ///< by its name; a dense one, without block scales
+  std::string account;      ///< of its datapath; empty: the one to believe first
+  /// A datapath of your own: then `arch` and `instruction` may be empty.
+  std::optional<Datapath> datapath;
+
+  /// How fp32 operands become tf32; none: the instruction reads what it reads of them.
+  std::optional<Rounding> convert_a, convert_b;
+
+  KOrder k_order = KOrder::ascending;  ///< of the instructions
+  Residue residue = Residue::last;
+  /// Products of the kernel's tile along k, a multiple of the instruction's; none: the instruction's. It matters where
+  /// the residue comes first, and where there are slices.
+  std::optional<std::size_t> k_tile;
+  /// So many sums side by side, each of its share of every tile, which are added in the end, the first to nothing.
+  int slices = 1;
+  /// After so many products, a multiple of the instruction's, the sum is added to a total and begins anew.
+  std::optional<std::size_t> promote_every;
+  Rounding promote_rounding = Rounding::nearest_even;
+  std::optional<SplitK> split_k;
+
+  Epilogue epilogue;
+  FormatId output = FormatId::fp32;
+  Rounding output_rounding = Rounding::nearest_even;
+  /// What becomes of results that are too large; none: what IEEE 754 says where the format has infinities, else the
+  /// largest number.
+  std::optional<Overflow> output_overflow;
+
+  friend bool operator==(const GemmPlan&, const GemmPlan&) = default;
+};
+
+/// A kernel that is known by name, and where what is said of it comes from.
+struct NamedPlan {
+  std::string_view name;
+  std::string_view does;  ///< in a few words
+  std::string_view source;
+  std::vector<FormatId> operands;  ///< formats that it takes, both of one
+};
+std::span<const NamedPlan> named_plans();
+/// The plan of that name for operands of that format; `output` if it is to be another than the plan's usual. Throws
+/// InputError if there is no such plan, or none for the format.
+GemmPlan named_plan(std::string_view name, FormatId operands, std::optional<FormatId> output = {});
+
+/// tcnum.gemm_plan/1. Throws InputError; `where` is what its message begins with, such as the file's name.
+GemmPlan plan_from_json(const nlohmann::ordered_json& json, std::string_view where);
+nlohmann::ordered_json plan_to_json(const GemmPlan& plan);
+/// From a file.
+GemmPlan read_plan(const std::string& path);
+/// Throws InputError if the plan contradicts itself or names what there is not.
+void validate(const GemmPlan& plan, std::string_view where = "plan");
+
+/// What a product has beside A and B. What is not there is not read.
+struct GemmInputs {
+  const MatrixView* c = nullptr;  ///< M × N, of any floating-point format of at most 32 bits; of the sums' format where
+                                  ///< they are fp64 or integers
+  const MatrixView* bias = nullptr;  ///< 1 × N, likewise
+  double alpha = 1, beta = 0;        ///< rounded to the epilogue's format
+};
+
+struct GemmOptions {
+  unsigned threads = 0;  ///< 0: as many as the machine has
+  /// Called now and then with the number of rows of D that are finished; false: stop.
+  std::function<bool(std::size_t rows)> progress = {};
+};
+
+/// D = alpha · A · B + beta · C + bias with the bits of the plan, where A is M × K, B is K × N, and D is M × N, in the
+/// plan's output format. The formats of A and B are the instruction's; fp32 codes may stand for tf32. Throws InputError
+/// that says what would be right if shapes, formats or the plan are wrong.
+Matrix gemm(const GemmPlan& plan, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs = {},
+            const GemmOptions& options = {});
+/// The same into `d`, which must be of that shape and format. Returns how many of its rows, from the first on, are
+/// finished: all, unless `progress` said to stop; the others are as they were.
+std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, const MatrixView& b,
+                      const GemmInputs& inputs = {}, const GemmOptions& options = {});
+
+}  // namespace tcnum

@@ -1,0 +1,390 @@
+// Products of whole matrices by plans: bands of rows, each along all of k and through the epilogue before the next, so
+// that what is kept beside the matrices is a band.
+#include "tcnum/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "emu/cpu/matrix_product.hpp"
+#include "emu/machine_rounding.hpp"
+#include "emu/parallel.hpp"
+#include "performer.hpp"
+#include "plan.hpp"
+#include "sums.hpp"
+#include "walk.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::string_view kWhere = "gemm";
+
+std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
+
+std::uint64_t code_at(const std::byte* at, std::size_t bytes) {
+  std::uint64_t code = 0;
+  std::memcpy(&code, at, bytes);
+  return code;
+}
+
+/// The NaNs of conversions and of the epilogue: as the instruction's, of which NVIDIA's have all bits set but the sign.
+std::uint64_t nan_of(const Datapath& datapath, FormatId of) {
+  const Format& f = format(of);
+  if (f.non_finite == NonFinite::none) return 0;
+  const Format& result = format(datapath.numerics.result);
+  const auto all_but_sign = [](const Format& x) { return x.code_mask() >> (x.has_sign ? 1 : 0); };
+  const bool all_set = !result.floating || datapath.numerics.nan.code == all_but_sign(result);
+  return all_set && f.non_finite != NonFinite::nan_negative_zero ? all_but_sign(f) : nan_code(f);
+}
+
+/// fp32 codes that are tf32's, rounded.
+std::uint32_t rounded_to_tf32(std::uint32_t code, Rounding rounding, std::uint64_t nan) {
+  return static_cast<std::uint32_t>(
+      code_of({FormatId::tf32, rounding, Overflow::ieee, nan}, std::bit_cast<float>(code)));
+}
+
+/// An operand as the instruction takes it: the user's codes, or a copy with other ones.
+class Operand {
+ public:
+  Operand(const MatrixView& view, const std::optional<Rounding>& convert, std::uint64_t nan, unsigned threads)
+      : codes_(codes_of(view)) {
+    if (!convert) return;
+    const auto bytes = view.bytes();
+    copy_ = Codes(sizeof(std::uint32_t), bytes.size() / sizeof(std::uint32_t));
+    constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+    const std::size_t pieces = (copy_.size() + kAtOnce - 1) / kAtOnce;
+    in_parallel(pieces, threads, [&](std::size_t piece) {
+      for (std::size_t i = piece * kAtOnce; i < std::min(copy_.size(), (piece + 1) * kAtOnce); ++i) {
+        const auto code = static_cast<std::uint32_t>(code_at(&bytes[i * sizeof(std::uint32_t)], sizeof(std::uint32_t)));
+        copy_.set(i, rounded_to_tf32(code, *convert, nan));
+      }
+    });
+    codes_.codes = copy_.bytes().data();
+  }
+  /// The matrix that begins at that element.
+  MatrixCodes<const std::byte> from(std::size_t row, std::size_t column, FormatId id) const {
+    const std::size_t at = row * codes_.row_stride + column * codes_.column_stride;
+    return {codes_.codes + at * bytes_of(id), codes_.row_stride, codes_.column_stride};
+  }
+
+ private:
+  MatrixCodes<const std::byte> codes_;
+  Codes copy_;
+};
+
+/// What is added to the sums, in the epilogue's format.
+struct Addend {
+  MatrixCodes<const std::byte> codes;
+  FormatId id = FormatId::fp32;
+
+  Addend() = default;
+  explicit Addend(const MatrixView* view) {
+    if (view == nullptr) return;
+    codes = codes_of(*view);
+    id = view->format();
+  }
+  bool is_there() const { return codes.codes != nullptr; }
+  double operator()(std::size_t row, std::size_t column) const {
+    const std::size_t bytes = bytes_of(id);
+    return number_of(format(id),
+                     code_at(codes.codes + (row * codes.row_stride + column * codes.column_stride) * bytes, bytes));
+  }
+};
+
+/// What all bands share.
+struct Product {
+  const GemmPlan& plan;
+  const Performer& performer;
+  const std::vector<PartWalk>& walk;
+  ProductShape shape;
+  const Operand &a, &b;
+  Addend c, bias;
+  double alpha = 1, beta = 0;
+  OutputRule output;
+  unsigned threads = 1;
+
+  bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there(); }
+};
+
+/// Rows of D, whose sums are of this type.
+template <class Sum>
+class Band {
+ public:
+  Band(const Product& product, std::size_t first, std::size_t rows)
+      : product_(product), first_(first), rows_(rows), columns_(product.shape.n) {}
+
+  void compute(Matrix& d) {
+    const FormatId result = product_.performer.formats.d;
+    if (is_one_chain()) {
+      advance(product_.walk[0][0][0]);
+      if (!product_.has_epilogue() && product_.output.format == result) {
+        std::ranges::copy(codes_.bytes(), d.bytes().data() + first_ * columns_ * bytes_of(result));
+        return;
+      }
+      take(sums_);
+    } else {
+      add_parts();
+    }
+    each_row([&](std::size_t row) { finish(row, d); });
+  }
+
+ private:
+  using Numbers = std::vector<Sum>;
+
+  /// Nothing happens between the instructions and the epilogue.
+  bool is_one_chain() const {
+    const bool one_sum = product_.walk.size() == 1 && product_.walk[0].size() == 1;
+    return one_sum && !product_.plan.promote_every && !product_.plan.split_k;
+  }
+
+  template <class With>
+  void each_row(const With& with) {
+    constexpr std::size_t kRows = 8;
+    in_parallel((rows_ + kRows - 1) / kRows, product_.threads, [&](std::size_t at) {
+      const PlainArithmetic plain;
+      for (std::size_t row = at * kRows; row < std::min(rows_, (at + 1) * kRows); ++row) with(row);
+    });
+  }
+  /// Of one row.
+  template <class With>
+  void each_sum(Numbers& numbers, const With& with) {
+    each_row([&](std::size_t row) {
+      for (std::size_t i = row * columns_; i < (row + 1) * columns_; ++i) with(numbers[i], i);
+    });
+  }
+
+  /// One accumulator, from +0: its codes.
+  void advance(const Accumulation& accumulation) {
+    const OperandFormats& formats = product_.performer.formats;
+    const auto bytes = static_cast<int>(bytes_of(formats.d));
+    if (codes_.empty()) codes_ = Codes(bytes, rows_ * columns_);
+    const MatrixCodes<std::byte> d = codes_from(codes_.bytes().data(), columns_);
+    MatrixCodes<const std::byte> c;
+    for (const Stretch& stretch : accumulation) {
+      multiply(product_.performer.datapath, formats, {rows_, columns_, stretch.count},
+               product_.a.from(first_, stretch.first, formats.a), product_.b.from(stretch.first, 0, formats.b), c, d,
+               product_.threads);
+      c = {d.codes, d.row_stride, d.column_stride};
+    }
+  }
+  /// The accumulator's codes as numbers.
+  void take(Numbers& to) {
+    to.resize(rows_ * columns_);
+    const Format& f = format(product_.performer.formats.d);
+    if (static_cast<std::size_t>(f.storage_bytes()) == sizeof(Sum)) {
+      std::memcpy(to.data(), codes_.bytes().data(), codes_.bytes().size());
+    } else {
+      each_sum(to, [&](Sum& x, std::size_t i) { x = static_cast<Sum>(number_of(f, codes_[i])); });
+    }
+  }
+
+  /// The total of one slice of a part.
+  void add_up(const SliceWalk& slice, Numbers& total) {
+    if (!product_.plan.promote_every) {
+      advance(slice.at(0));
+      return take(total);
+    }
+    total.assign(rows_ * columns_, Sum{});
+    for (const Accumulation& accumulation : slice) {
+      advance(accumulation);
+      take(promoted_);
+      each_row([&](std::size_t row) {
+        const MachineRounding rounding(product_.plan.promote_rounding);
+        add(&total[row * columns_], &promoted_[row * columns_], columns_);
+      });
+    }
+  }
+  static void add(Sum* to, const Sum* more, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = sum_of(to[i], more[i]);
+  }
+  static Sum sum_of(Sum x, Sum y) {
+    if constexpr (std::is_floating_point_v<Sum>)
+      return x + y;
+    else
+      return static_cast<Sum>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
+  }
+
+  /// The slices of a part, added to nothing one after the other.
+  void add_slices(const PartWalk& part, Numbers& total) {
+    add_up(part.at(0), total);
+    for (std::size_t slice = 1; slice < part.size(); ++slice) {
+      add_up(part[slice], slice_);
+      each_sum(total, [&](Sum& x, std::size_t i) { x = sum_of(x, slice_[i]); });
+    }
+  }
+  void add_parts() {
+    const auto& parts = product_.walk;
+    if (!product_.plan.split_k) return add_slices(parts.at(0), sums_);
+    const SplitK& split = *product_.plan.split_k;
+    const auto rounded = [&](FormatId id, Sum x) {
+      if (is_sums_format(id)) return x;
+      return rounded_to<Sum>({id, Rounding::nearest_even, Overflow::ieee, nan_of(product_.performer.datapath, id)}, x);
+    };
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+      Numbers& part = at == 0 ? sums_ : part_;
+      add_slices(parts[at], part);
+      each_sum(part, [&](Sum& x, std::size_t i) {
+        x = rounded(split.parts, x);
+        x = rounded(split.type, at == 0 ? x : sum_of(sums_[i], x));
+      });
+      if (at > 0) std::swap(sums_, part_);
+    }
+  }
+  static bool is_sums_format(FormatId id) {
+    if constexpr (std::is_same_v<Sum, float>)
+      return id == FormatId::fp32;
+    else if constexpr (std::is_same_v<Sum, double>)
+      return id == FormatId::fp64;
+    else
+      return id == FormatId::s32;
+  }
+
+  /// alpha · sum + beta · C + bias of one row, into D.
+  void finish(std::size_t row, Matrix& d) {
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const Sum sum = sums_[row * columns_ + column];
+      d.set(first_ + row, column, finished(sum, first_ + row, column));
+    }
+  }
+  std::uint64_t finished(Sum sum, std::size_t row, std::size_t column) const {
+    // Integers stay what they are until something is to be done with them.
+    using Number = std::conditional_t<std::is_integral_v<Sum>, float, Sum>;
+    if (!product_.has_epilogue()) {
+      if (std::is_integral_v<Sum> && format(product_.output.format).floating)
+        return code_of(product_.output, static_cast<double>(static_cast<Number>(sum)));
+      return code_of(product_.output, static_cast<double>(sum));
+    }
+    return code_of(product_.output, static_cast<double>(with_epilogue(static_cast<Number>(sum), row, column)));
+  }
+  template <class Number>
+  Number with_epilogue(Number sum, std::size_t row, std::size_t column) const {
+    const Epilogue& rule = product_.plan.epilogue;
+    const auto alpha = static_cast<Number>(product_.alpha), beta = static_cast<Number>(product_.beta);
+    const auto c = [&] { return static_cast<Number>(product_.c(row, column)); };
+    const Number bias = product_.bias.is_there() ? static_cast<Number>(product_.bias(0, column)) : Number{};
+    const bool bias_first = product_.bias.is_there() && rule.bias == BiasPlace::first;
+    const bool fuses_beta = rule.alpha == AlphaPlace::first && rule.beta == BetaPlace::fused;
+
+    // What is added to alpha · sum.
+    bool any = bias_first;
+    Number addend = bias_first ? bias : Number{};
+    if (product_.c.is_there() && !fuses_beta) {
+      const Number scaled = beta * c();
+      addend = any ? scaled + addend : scaled;
+      any = true;
+    }
+    Number result;
+    if (rule.alpha == AlphaPlace::fused && any) {
+      result = std::fma(alpha, sum, addend);
+    } else {
+      result = alpha * sum;
+      if (product_.c.is_there() && fuses_beta) result = std::fma(beta, c(), result);
+      if (any) result = result + addend;
+    }
+    if (product_.bias.is_there() && !bias_first) result = result + bias;
+    return result;
+  }
+
+  const Product& product_;
+  std::size_t first_, rows_, columns_;
+  Codes codes_;
+  Numbers sums_, promoted_, slice_, part_;
+};
+
+void compute_band(const Product& product, std::size_t first, std::size_t rows, Matrix& d) {
+  switch (product.performer.formats.d) {
+    case FormatId::fp64:
+      return Band<double>(product, first, rows).compute(d);
+    case FormatId::s32:
+      return Band<std::int32_t>(product, first, rows).compute(d);
+    default:
+      return Band<float>(product, first, rows).compute(d);
+  }
+}
+
+/// Rows of a band: so many that packing B for each costs little, and that what is kept of one is small beside B.
+std::size_t band_rows(const ProductShape& shape) {
+  constexpr std::size_t kLeast = 128, kMost = 1024, kElements = std::size_t{1} << 22;
+  return std::clamp(kElements / shape.n / kLeast * kLeast, kLeast, kMost);
+}
+
+void check_addend(std::string_view name, const MatrixView& view, std::size_t rows, std::size_t columns, FormatId sums) {
+  if (view.rows() != rows || view.columns() != columns) {
+    throw InputError(fmt::format("{}: {} is {} × {}; right would be {} × {}", kWhere, name, view.rows(), view.columns(),
+                                 rows, columns));
+  }
+  const Format& f = format(view.format());
+  const bool is_exact = sums == FormatId::fp64 ? f.floating : f.floating && f.storage_bits <= 32;
+  if (!is_exact) {
+    throw InputError(fmt::format("{}: {} is of {}; right would be a floating-point format of at most {} bits", kWhere,
+                                 name, f.name, sums == FormatId::fp64 ? 64 : 32));
+  }
+}
+
+}  // namespace
+
+std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixView& a, const MatrixView& b,
+                        const GemmInputs& inputs, const GemmOptions& options) {
+  const auto& [plan, performer, walk] = to_follow;
+  const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
+  const ProductShape shape = {a.rows(), b.columns(), a.columns()};
+  const std::uint64_t nan = nan_of(performer.datapath, FormatId::tf32);
+  const Operand a_codes(a, plan.convert_a, nan, threads), b_codes(b, plan.convert_b, nan, threads);
+  Product product{plan,
+                  performer,
+                  walk,
+                  shape,
+                  a_codes,
+                  b_codes,
+                  Addend(inputs.beta == 0 ? nullptr : inputs.c),
+                  Addend(inputs.bias),
+                  inputs.alpha,
+                  inputs.beta,
+                  {},
+                  threads};
+  product.output = {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)};
+
+  const std::size_t rows = band_rows(shape);
+  for (std::size_t first = 0; first < shape.m; first += rows) {
+    const std::size_t here = std::min(rows, shape.m - first);
+    compute_band(product, first, here, d);
+    if (options.progress && !options.progress(first + here)) return first + here;
+  }
+  return shape.m;
+}
+
+std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, const MatrixView& b,
+                      const GemmInputs& inputs, const GemmOptions& options) {
+  validate(plan, kWhere);
+  const Performer performer = performer_of(plan, kWhere);
+  check_shapes(a, b, inputs.c, kWhere);
+  check_operand("A", a.format(), performer.formats.a, performer, kWhere);
+  check_operand("B", b.format(), performer.formats.b, performer, kWhere);
+  if (inputs.c != nullptr) check_addend("C", *inputs.c, a.rows(), b.columns(), performer.formats.d);
+  if (inputs.bias != nullptr) check_addend("bias", *inputs.bias, 1, b.columns(), performer.formats.d);
+  if (inputs.c == nullptr && inputs.beta != 0)
+    throw InputError(
+        fmt::format("{}: beta is {} and there is no C; right would be a C, or a beta of 0", kWhere, inputs.beta));
+  if (d.format() != plan.output || d.rows() != a.rows() || d.columns() != b.columns()) {
+    throw InputError(fmt::format("{}: D is {} × {} of {}; right would be {} × {} of {}", kWhere, d.rows(), d.columns(),
+                                 format(d.format()).name, a.rows(), b.columns(), format(plan.output).name));
+  }
+
+  const std::vector<PartWalk> walk = walk_of(plan, performer.depth(), a.columns());
+  return multiply_by({plan, performer, walk}, d, a, b, inputs, options);
+}
+
+Matrix gemm(const GemmPlan& plan, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs,
+            const GemmOptions& options) {
+  Matrix d(plan.output, a.rows(), b.columns());
+  gemm_into(d, plan, a, b, inputs, options);
+  return d;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,95 @@
+#include "performer.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "src/oracles/datapath_oracle.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+std::string_view name_of(FormatId id) { return format(id).name; }
+
+}  // namespace
+
+ArchId named_arch(std::string_view text, std::string_view where) {
+  if (const auto id = find_arch(text)) return *id;
+  throw InputError(text.empty()
+                       ? fmt::format("{}: arch is missing; right would be one of {}", where, arch_names())
+                       : fmt::format("{}: arch {} is unknown; right would be one of {}", where, text, arch_names()));
+}
+
+const Instruction& named_instruction(std::string_view text, std::optional<ArchId> id, std::string_view where) {
+  const Instruction* const found = find_instruction(text);
+  if (found == nullptr) {
+    throw InputError(
+        fmt::format("{}: instruction {} is unknown; right would be one that `tcnum list` shows", where, text));
+  }
+  if (id && !found->archs.contains(*id)) {
+    throw InputError(fmt::format("{}: {} does not have {}; right would be one that `tcnum list --arch {}` shows", where,
+                                 arch(*id).name, found->name(), arch(*id).name));
+  }
+  if (found->sparse()) {
+    throw InputError(
+        fmt::format("{}: instruction {} is sparse; right would be one with a dense A", where, found->name()));
+  }
+  return *found;
+}
+
+Performer catalogued(ArchId id, const Instruction& in, std::string_view account, std::string_view where) {
+  std::string known;
+  for (CatalogueEntry& entry : catalogue(id, in)) {
+    if (account.empty() || entry.account == account)
+      return {std::move(entry.datapath), {in.a, in.b, in.c, in.d}, in.name()};
+    known += (known.empty() ? "" : ", ") + entry.account;
+  }
+  if (known.empty()) {
+    throw InputError(
+        fmt::format("{}: the catalogue has no datapath of {} on {}; right would be one that `tcnum "
+                    "list --arch {}` shows with one, or a datapath of your own",
+                    where, in.name(), arch(id).name, arch(id).name));
+  }
+  throw InputError(
+      fmt::format("{}: account {} of {} is unknown; right would be one of: {}", where, account, in.name(), known));
+}
+
+Performer own_performer(const Datapath& datapath, std::string_view arch, std::string_view instruction,
+                        std::string_view where) {
+  const std::string field = fmt::format("{}: datapath", where);
+  validate(datapath, field);
+  const Numerics& n = datapath.numerics;
+  if (n.scales) throw InputError(fmt::format("{}: scales; right would be a datapath without scales", field));
+  if (instruction.empty()) return {datapath, {n.a.format, n.b.format, n.c.format, n.result}, "the datapath"};
+  const auto id = arch.empty() ? std::nullopt : std::optional(named_arch(arch, where));
+  const Instruction& in = named_instruction(instruction, id, where);
+  check_datapath_fits(datapath, in, field);
+  return {datapath, {in.a, in.b, in.c, in.d}, in.name()};
+}
+
+void check_shapes(const MatrixView& a, const MatrixView& b, const MatrixView* c, std::string_view where) {
+  const auto shape = [](const MatrixView& x) { return fmt::format("{} × {}", x.rows(), x.columns()); };
+  for (const auto& [name, matrix] : {std::pair{"A", &a}, std::pair{"B", &b}}) {
+    if (matrix->rows() == 0 || matrix->columns() == 0)
+      throw InputError(fmt::format("{}: {} is {}; right would be at least 1 × 1", where, name, shape(*matrix)));
+  }
+  if (b.rows() != a.columns()) {
+    throw InputError(fmt::format("{}: B is {}; right would be {} rows, as many as A ({}) has columns", where, shape(b),
+                                 a.columns(), shape(a)));
+  }
+  if (c != nullptr && (c->rows() != a.rows() || c->columns() != b.columns())) {
+    throw InputError(fmt::format("{}: C is {}; right would be {} × {}, as A ({}) and B ({}) make it", where, shape(*c),
+                                 a.rows(), b.columns(), shape(a), shape(b)));
+  }
+}
+
+void check_operand(std::string_view matrix, FormatId given, FormatId right, const Performer& performer,
+                   std::string_view where) {
+  if (can_be(given, right)) return;
+  throw InputError(fmt::format("{}: {} is of {}; right would be {}, as {} has it", where, matrix, name_of(given),
+                               name_of(right), performer.name));
+}
+
+}  // namespace tcnum

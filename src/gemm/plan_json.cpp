@@ -1,0 +1,188 @@
+// tcnum.gemm_plan/1, described in docs/plans.md.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+
+#include "io/json.hpp"
+#include "io/printable.hpp"
+#include "src/files/json_fields.hpp"
+#include "tcnum/gemm.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kSchema = "tcnum.gemm_plan/1";
+
+// Names of values, in the order of their enumerations.
+constexpr std::array<std::string_view, 2> kOrders = {"ascending", "descending"};
+constexpr std::array<std::string_view, 2> kResidues = {"last", "first"};
+constexpr std::array<std::string_view, 2> kAlphas = {"first", "fused"};
+constexpr std::array<std::string_view, 2> kBetas = {"rounded", "fused"};
+constexpr std::array<std::string_view, 2> kBiases = {"last", "first"};
+constexpr std::array<std::string_view, 3> kOverflows = {"ieee", "infinity", "max_finite"};
+constexpr std::string_view kNone = "none";
+
+template <class Value, std::size_t count>
+std::string_view name_in(const std::array<std::string_view, count>& names, Value value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+/// The members of an object, each optional.
+class Members {
+ public:
+  Members(const ordered_json& json, std::string where, std::initializer_list<std::string_view> known)
+      : fields_(json, where), json_(json) {
+    for (const auto& [key, value] : json.items()) {
+      if (std::ranges::find(known, key) == known.end())
+        fields_.fail(shown(key), fmt::format("is unknown; right would be one of {}", fmt::join(known, ", ")));
+    }
+  }
+
+  /// Null where it is not there or is JSON's null.
+  const ordered_json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() || found->is_null() ? nullptr : &*found;
+  }
+  void text(const char* key, std::string& to) const {
+    if (find(key) != nullptr) to = fields_.text(key);
+  }
+  template <class Number>
+  void whole(const char* key, Number& to) const {
+    if (find(key) == nullptr) return;
+    const std::uint64_t value = fields_.whole(key);
+    constexpr std::uint64_t kMost = 1u << 30;
+    if (value > kMost) fields_.fail(key, fmt::format("{}; right would be at most {}", value, kMost));
+    to = static_cast<Number>(value);
+  }
+  template <class Value, std::size_t count>
+  void one_of(const char* key, const std::array<std::string_view, count>& names, Value& to) const {
+    if (find(key) == nullptr) return;
+    const std::string text = fields_.text(key);
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end())
+      fields_.fail(key, fmt::format("{}; right would be one of {}", in_quotes(text), fmt::join(names, ", ")));
+    to = static_cast<Value>(found - names.begin());
+  }
+  void format_of(const char* key, FormatId& to) const {
+    if (find(key) == nullptr) return;
+    const std::string text = fields_.text(key);
+    const auto found = find_format(text);
+    if (!found)
+      fields_.fail(key,
+                   fmt::format("format {} is unknown; right would be one that `tcnum list` shows", in_quotes(text)));
+    to = *found;
+  }
+  /// "none", or a rounding.
+  void conversion(const char* key, std::optional<Rounding>& to) const {
+    if (find(key) == nullptr) return;
+    to.reset();
+    if (fields_.text(key) == kNone) return;
+    Rounding rounding{};
+    one_of(key, kRoundingNames, rounding);
+    to = rounding;
+  }
+  std::string where(const char* key) const { return fmt::format("{}.{}", fields_.where(), key); }
+  [[noreturn]] void fail(const char* key, std::string_view what) const { fields_.fail(key, what); }
+
+ private:
+  JsonFields fields_;
+  const ordered_json& json_;
+};
+
+SplitK split_from(const ordered_json& json, const std::string& where) {
+  const Members members(json, where, {"chunk", "order", "type", "parts"});
+  SplitK split;
+  if (members.find("chunk") == nullptr) members.fail("chunk", "is missing; right would be how much of k a part takes");
+  members.whole("chunk", split.chunk);
+  members.one_of("order", kOrders, split.order);
+  members.format_of("type", split.type);
+  members.format_of("parts", split.parts);
+  return split;
+}
+
+}  // namespace
+
+GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
+  const std::string at(where);
+  if (JsonFields(json, at).text("schema") != kSchema) {
+    throw InputError(fmt::format("{}: schema: right would be \"{}\"", where, kSchema));
+  }
+  const Members members(json, at, {"schema",      "name",     "note",     "source",          "arch",
+                                   "instruction", "account",  "datapath", "convert",         "k_order",
+                                   "k_tile",      "residue",  "slices",   "promote_every",   "promote_rounding",
+                                   "split_k",     "epilogue", "output",   "output_rounding", "output_overflow"});
+  GemmPlan plan;
+  members.text("name", plan.name);
+  members.text("arch", plan.arch);
+  members.text("instruction", plan.instruction);
+  members.text("account", plan.account);
+  if (const ordered_json* const datapath = members.find("datapath"))
+    plan.datapath = datapath_from_json(*datapath, members.where("datapath"));
+  if (const ordered_json* const convert = members.find("convert")) {
+    const Members each(*convert, members.where("convert"), {"a", "b"});
+    each.conversion("a", plan.convert_a);
+    each.conversion("b", plan.convert_b);
+  }
+  members.one_of("k_order", kOrders, plan.k_order);
+  if (members.find("k_tile") != nullptr) members.whole("k_tile", plan.k_tile.emplace());
+  members.one_of("residue", kResidues, plan.residue);
+  members.whole("slices", plan.slices);
+  if (members.find("promote_every") != nullptr) members.whole("promote_every", plan.promote_every.emplace());
+  members.one_of("promote_rounding", kRoundingNames, plan.promote_rounding);
+  if (const ordered_json* const split = members.find("split_k"))
+    plan.split_k = split_from(*split, members.where("split_k"));
+  if (const ordered_json* const epilogue = members.find("epilogue")) {
+    const Members each(*epilogue, members.where("epilogue"), {"alpha", "beta", "bias"});
+    each.one_of("alpha", kAlphas, plan.epilogue.alpha);
+    each.one_of("beta", kBetas, plan.epilogue.beta);
+    each.one_of("bias", kBiases, plan.epilogue.bias);
+  }
+  if (members.find("output") == nullptr) members.fail("output", "is missing; right would be the format of the results");
+  members.format_of("output", plan.output);
+  members.one_of("output_rounding", kRoundingNames, plan.output_rounding);
+  if (members.find("output_overflow") != nullptr)
+    members.one_of("output_overflow", kOverflows, plan.output_overflow.emplace());
+  validate(plan, where);
+  return plan;
+}
+
+ordered_json plan_to_json(const GemmPlan& plan) {
+  const auto conversion = [](const std::optional<Rounding>& convert) { return convert ? name(*convert) : kNone; };
+  ordered_json json = {
+      {"schema", kSchema}, {"name", plan.name}, {"instruction", plan.instruction}, {"arch", plan.arch}};
+  if (!plan.account.empty()) json["account"] = plan.account;
+  if (plan.datapath) json["datapath"] = to_json(*plan.datapath);
+  json["convert"] = {{"a", conversion(plan.convert_a)}, {"b", conversion(plan.convert_b)}};
+  json["k_order"] = name_in(kOrders, plan.k_order);
+  json["k_tile"] = plan.k_tile ? ordered_json(*plan.k_tile) : ordered_json();
+  json["residue"] = name_in(kResidues, plan.residue);
+  json["slices"] = static_cast<unsigned>(plan.slices);
+  json["promote_every"] = plan.promote_every ? ordered_json(*plan.promote_every) : ordered_json();
+  json["promote_rounding"] = name(plan.promote_rounding);
+  json["split_k"] = nullptr;
+  if (const auto& split = plan.split_k) {
+    json["split_k"] = {{"chunk", split->chunk},
+                       {"order", name_in(kOrders, split->order)},
+                       {"type", format(split->type).name},
+                       {"parts", format(split->parts).name}};
+  }
+  json["epilogue"] = {{"alpha", name_in(kAlphas, plan.epilogue.alpha)},
+                      {"beta", name_in(kBetas, plan.epilogue.beta)},
+                      {"bias", name_in(kBiases, plan.epilogue.bias)}};
+  json["output"] = format(plan.output).name;
+  json["output_rounding"] = name(plan.output_rounding);
+  if (plan.output_overflow) json["output_overflow"] = name_in(kOverflows, *plan.output_overflow);
+  return json;
+}
+
+GemmPlan read_plan(const std::string& path) {
+  return plan_from_json(read_json(path, fmt::format("JSON of the schema {}", kSchema)), path);
+}
+
+}  // namespace tcnum

@@ -1,0 +1,72 @@
+#include "walk.hpp"
+
+#include <algorithm>
+
+namespace tcnum {
+namespace {
+
+/// The tiles of a part, in ascending order.
+std::vector<Stretch> tiles_of(const GemmPlan& plan, const Stretch& part, std::size_t tile) {
+  std::vector<Stretch> tiles;
+  const std::size_t end = part.first + part.count;
+  std::size_t at = part.first;
+  const std::size_t residue = part.count % tile;
+  if (plan.residue == Residue::first && residue != 0) {
+    tiles.push_back({at, residue});
+    at += residue;
+  }
+  for (; at < end; at += tile) tiles.push_back({at, std::min(tile, end - at)});
+  return tiles;
+}
+
+/// The products of one instruction after the other, as a slice takes them.
+std::vector<Stretch> instructions_of(const GemmPlan& plan, const std::vector<Stretch>& tiles, std::size_t slice,
+                                     std::size_t share, std::size_t depth) {
+  std::vector<Stretch> instructions;
+  for (const Stretch& tile : tiles) {
+    const std::size_t end = tile.first + std::min(tile.count, (slice + 1) * share);
+    for (std::size_t at = tile.first + slice * share; at < end; at += depth)
+      instructions.push_back({at, std::min(depth, end - at)});
+  }
+  if (plan.k_order == KOrder::descending) std::ranges::reverse(instructions);
+  return instructions;
+}
+
+SliceWalk accumulations_of(const GemmPlan& plan, const std::vector<Stretch>& instructions, std::size_t depth) {
+  const std::size_t most = plan.promote_every ? *plan.promote_every / depth : instructions.size();
+  SliceWalk slice;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (i % most == 0) slice.emplace_back();
+    Accumulation& accumulation = slice.back();
+    // Whole instructions side by side are one stretch.
+    const bool goes_on = !accumulation.empty() && accumulation.back().count % depth == 0 &&
+                         accumulation.back().first + accumulation.back().count == instructions[i].first;
+    if (goes_on)
+      accumulation.back().count += instructions[i].count;
+    else
+      accumulation.push_back(instructions[i]);
+  }
+  return slice;
+}
+
+}  // namespace
+
+std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k) {
+  const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k;
+  const std::size_t tile = plan.k_tile.value_or(depth);
+  std::vector<PartWalk> parts;
+  for (std::size_t first = 0; first < k; first += chunk) {
+    const std::vector<Stretch> tiles = tiles_of(plan, {first, std::min(chunk, k - first)}, tile);
+    PartWalk part;
+    const auto slices = static_cast<std::size_t>(plan.slices);
+    for (std::size_t slice = 0; slice < slices; ++slice) {
+      const std::vector<Stretch> instructions = instructions_of(plan, tiles, slice, tile / slices, depth);
+      if (!instructions.empty()) part.push_back(accumulations_of(plan, instructions, depth));
+    }
+    parts.push_back(std::move(part));
+  }
+  if (plan.split_k && plan.split_k->order == KOrder::descending) std::ranges::reverse(parts);
+  return parts;
+}
+
+}  // namespace tcnum

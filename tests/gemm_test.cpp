@@ -1,0 +1,393 @@
+// tcnum/gemm.hpp: products by plans equal what the plan's words say, done by hand element by element; plans are read
+// and written without loss, and what is wrong is named.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tcnum/catalogue.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/gemm.hpp"
+#include "tcnum/tcnum.hpp"
+
+namespace tcnum {
+namespace {
+
+using Random = std::mt19937_64;
+using nlohmann::ordered_json;
+
+std::size_t up_to(Random& random, std::size_t most) { return 1 + random() % most; }
+template <class Value>
+Value one_of(Random& random, std::initializer_list<Value> values) {
+  return *(values.begin() + random() % values.size());
+}
+
+/// Numbers of a few binades, so that sums lose some bits and keep some; now and then one that is none.
+Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, Random& random, bool specials) {
+  Matrix matrix(id, rows, columns);
+  const Format& f = format(id);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      std::uint64_t code = random() & f.code_mask();
+      if (f.floating && !(specials && random() % 40 == 0)) {
+        const int exponent = static_cast<int>(random() % 8) - 4;
+        const std::uint64_t significand =
+            (std::uint64_t{1} << f.fraction_bits) | (random() & ((std::uint64_t{1} << f.fraction_bits) - 1));
+        code = encode(f, random() % 2 != 0, significand, exponent - f.fraction_bits, false, Rounding::nearest_even);
+        if (f.padding_bits > 0) code |= random() & ((1u << f.padding_bits) - 1);
+      }
+      matrix.set(i, j, code);
+    }
+  }
+  return matrix;
+}
+
+// --- The same by hand: one element, one instruction after the other, zeros and all.
+
+class ByHand {
+ public:
+  ByHand(const GemmPlan& plan, const Matrix& a, const Matrix& b)
+      : plan_(plan),
+        in_(*find_instruction(plan.instruction)),
+        datapath_(catalogue(ArchId::sm_90, in_).at(0).datapath),
+        a_(a),
+        b_(b),
+        depth_(static_cast<std::size_t>(in_.k)) {}
+
+  /// Of fp32 sums, as a float.
+  float sum(std::size_t i, std::size_t j) const {
+    const std::size_t k = a_.columns(), chunk = plan_.split_k ? plan_.split_k->chunk : k;
+    std::vector<float> parts;
+    for (std::size_t first = 0; first < k; first += chunk)
+      parts.push_back(part(i, j, first, std::min(k, first + chunk)));
+    if (!plan_.split_k) return parts.at(0);
+    if (plan_.split_k->order == KOrder::descending) std::reverse(parts.begin(), parts.end());
+    float total = rounded(plan_.split_k->type, rounded(plan_.split_k->parts, parts.at(0)));
+    for (std::size_t p = 1; p < parts.size(); ++p)
+      total = rounded(plan_.split_k->type, total + rounded(plan_.split_k->parts, parts[p]));
+    return total;
+  }
+  static float rounded(FormatId id, float x) {
+    const float as_is = x;
+    return Matrix::from(std::span(&as_is, 1), 1, 1, format(id).name).to_floats().at(0);
+  }
+
+ private:
+  float part(std::size_t i, std::size_t j, std::size_t first, std::size_t end) const {
+    const std::size_t tile = plan_.k_tile.value_or(depth_), slices = static_cast<std::size_t>(plan_.slices);
+    // The products of tiles, `kZero` for those that the residue leaves over.
+    std::vector<std::vector<std::size_t>> tiles;
+    std::size_t at = first;
+    if (plan_.residue == Residue::first && (end - first) % tile != 0) {
+      tiles.emplace_back();
+      for (std::size_t left = (end - first) % tile; left > 0; --left) tiles.back().push_back(at++);
+    }
+    for (; at < end; at += tile) {
+      tiles.emplace_back();
+      for (std::size_t k = at; k < std::min(end, at + tile); ++k) tiles.back().push_back(k);
+    }
+    for (auto& each : tiles) each.resize(tile, kZero);
+
+    float total = 0;
+    for (std::size_t slice = 0; slice < slices; ++slice) {
+      std::vector<std::vector<std::size_t>> instructions;
+      for (const auto& each : tiles) {
+        for (std::size_t k = slice * tile / slices; k < (slice + 1) * tile / slices; k += depth_)
+          instructions.emplace_back(each.begin() + k, each.begin() + k + depth_);
+      }
+      if (plan_.k_order == KOrder::descending) std::reverse(instructions.begin(), instructions.end());
+      const float sum = chain(i, j, instructions);
+      total = slice == 0 ? sum : total + sum;
+    }
+    return total;
+  }
+  float chain(std::size_t i, std::size_t j, const std::vector<std::vector<std::size_t>>& instructions) const {
+    float total = 0;
+    std::uint64_t c = 0;
+    std::size_t since = 0;
+    // Instructions of zeros alone count for nothing where a residue leaves them over.
+    for (const auto& products : instructions) {
+      if (products.front() == kZero) continue;
+      std::vector<std::uint64_t> row(depth_, 0), column(depth_, 0);
+      for (std::size_t k = 0; k < depth_; ++k) {
+        if (products[k] == kZero) continue;
+        row[k] = converted(plan_.convert_a, a_(i, products[k]));
+        column[k] = converted(plan_.convert_b, b_(products[k], j));
+      }
+      c = emulate_exact(datapath_, row, column, c);
+      since += depth_;
+      if (plan_.promote_every && since == *plan_.promote_every) {
+        total += number(c);
+        since = 0;
+        c = 0;
+      }
+    }
+    if (!plan_.promote_every) return number(c);
+    return since == 0 ? total : total + number(c);
+  }
+  float number(std::uint64_t code) const {
+    Matrix one(in_.d, 1, 1);
+    one.set(0, 0, code);
+    return one.to_floats().at(0);
+  }
+  static std::uint64_t converted(const std::optional<Rounding>& convert, std::uint64_t code) {
+    if (!convert) return code;
+    const float x = std::bit_cast<float>(static_cast<std::uint32_t>(code));
+    if (std::isnan(x)) return 0x7fffffff;
+    const std::uint32_t cut = static_cast<std::uint32_t>(code) & ~0x1fffu;
+    const std::uint32_t rest = static_cast<std::uint32_t>(code) & 0x1fffu;
+    const bool up = *convert == Rounding::nearest_even && (rest > 0x1000 || (rest == 0x1000 && (cut & 0x2000) != 0));
+    return up ? cut + 0x2000 : cut;
+  }
+
+  static constexpr std::size_t kZero = ~std::size_t{0};
+  const GemmPlan& plan_;
+  const Instruction& in_;
+  Datapath datapath_;
+  const Matrix &a_, &b_;
+  std::size_t depth_;
+};
+
+GemmPlan random_plan(Random& random) {
+  GemmPlan plan;
+  plan.arch = "sm_90";
+  plan.instruction = one_of<const char*>(
+      random, {"wgmma.m64n8k16.f32.f16.f16", "wgmma.m64n8k32.f32.e4m3.e4m3", "mma.m16n8k8.f32.tf32.tf32.f32",
+               "mma.m16n8k32.f32.e4m3.e4m3.f32", "mma.m16n8k16.f16.f16.f16.f16", "wgmma.m64n8k16.f32.bf16.bf16"});
+  const auto depth = static_cast<std::size_t>(find_instruction(plan.instruction)->k);
+  if (find_instruction(plan.instruction)->a == FormatId::tf32) {
+    plan.convert_a =
+        one_of<std::optional<Rounding>>(random, {std::nullopt, Rounding::nearest_even, Rounding::toward_zero});
+    plan.convert_b =
+        one_of<std::optional<Rounding>>(random, {std::nullopt, Rounding::nearest_even, Rounding::toward_zero});
+  }
+  plan.k_order = one_of(random, {KOrder::ascending, KOrder::ascending, KOrder::descending});
+  plan.residue = one_of(random, {Residue::last, Residue::first});
+  plan.slices = one_of(random, {1, 1, 2});
+  if (plan.slices > 1 || random() % 2 == 0)
+    plan.k_tile = depth * static_cast<std::size_t>(plan.slices) * up_to(random, 2);
+  if (random() % 2 == 0) plan.promote_every = depth * up_to(random, 3);
+  if (random() % 2 == 0) {
+    plan.split_k = SplitK{.chunk = depth * up_to(random, 4)};
+    plan.split_k->order = one_of(random, {KOrder::ascending, KOrder::descending});
+    plan.split_k->type = one_of(random, {FormatId::fp32, FormatId::fp16, FormatId::bf16});
+    plan.split_k->parts = one_of(random, {FormatId::fp32, FormatId::fp16});
+  }
+  plan.output = one_of(random, {FormatId::fp32, FormatId::fp16, FormatId::bf16, FormatId::fp8e4m3});
+  return plan;
+}
+
+TEST(Gemm, EqualsThePlanByHand) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    const GemmPlan plan = random_plan(random);
+    const Instruction& in = *find_instruction(plan.instruction);
+    const std::size_t m = up_to(random, 6), n = up_to(random, 40), k = up_to(random, 150);
+    const bool specials = seed % 4 == 0;
+    const Matrix a = random_matrix(in.a, m, k, random, specials), b = random_matrix(in.b, k, n, random, specials);
+    const Matrix d = gemm(plan, a, b, {}, {.threads = 2});
+    const ByHand by_hand(plan, a, b);
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; j += 5) {
+        const float sum = by_hand.sum(i, j);
+        const double got = Matrix(d).to_doubles().at(i * n + j);
+        if (std::isnan(sum)) {
+          ASSERT_TRUE(std::isnan(got)) << seed;
+          continue;
+        }
+        const Format& f = format(plan.output);
+        const float largest = plan.output == FormatId::fp8e4m3 ? 448.0F : std::numeric_limits<float>::infinity();
+        const float right = ByHand::rounded(plan.output, std::clamp(sum, -largest, largest));
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(static_cast<float>(got)), std::bit_cast<std::uint32_t>(right))
+            << "seed " << seed << ", " << f.name << ", element " << i << ", " << j << ": " << got << " " << right
+            << "\n"
+            << plan_to_json(plan).dump(1);
+      }
+    }
+  }
+}
+
+TEST(Gemm, WithoutAnythingElseIsMatmul) {
+  Random random(5);
+  for (const char* name : {"wgmma.m64n8k16.f32.f16.f16", "mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k32.s32.s8.s8.s32",
+                           "mma.m16n8k16.f16.f16.f16.f16"}) {
+    const Instruction& in = *find_instruction(name);
+    GemmPlan plan;
+    plan.arch = "sm_90";
+    plan.instruction = name;
+    plan.output = in.d;
+    const Matrix a = random_matrix(in.a, 33, 70, random, true), b = random_matrix(in.b, 70, 65, random, true);
+    EXPECT_EQ(gemm(plan, a, b), matmul(a, b, {.arch = "sm_90", .instruction = name})) << name;
+  }
+}
+
+TEST(Gemm, LayoutsChangeNothing) {
+  Random random(6);
+  const GemmPlan plan = named_plan("nvjet", FormatId::fp16);
+  const std::size_t m = 70, n = 90, k = 100;
+  const Matrix a = random_matrix(FormatId::fp16, m, k, random, false),
+               b = random_matrix(FormatId::fp16, k, n, random, false);
+  std::vector<std::uint16_t> a_turned(m * k), b_turned(k * n);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < k; ++j) a_turned[j * m + i] = static_cast<std::uint16_t>(a(i, j));
+  for (std::size_t i = 0; i < k; ++i)
+    for (std::size_t j = 0; j < n; ++j) b_turned[j * k + i] = static_cast<std::uint16_t>(b(i, j));
+  const Matrix d = gemm(plan, a, b);
+  const MatrixView a_view(a_turned, m, k, "fp16", Layout::column_major),
+      b_view(b_turned, k, n, "fp16", Layout::column_major);
+  EXPECT_EQ(gemm(plan, a_view, b), d);
+  EXPECT_EQ(gemm(plan, a, b_view), d);
+  EXPECT_EQ(gemm(plan, a_view, b_view), d);
+  const MatmulOptions options = {.arch = "sm_90", .instruction = "wgmma.m64n8k16.f32.f16.f16"};
+  EXPECT_EQ(matmul(a_view, b_view, options), matmul(a, b, options));
+}
+
+/// Elements of a product of 1 × 1 with an epilogue, from numbers.
+double with_epilogue(const Epilogue& epilogue, double sum, double alpha, double beta, double c, double bias) {
+  GemmPlan plan = named_plan("nvjet", FormatId::fp16, FormatId::fp32);
+  plan.epilogue = epilogue;
+  const std::vector<double> one = {1}, sums = {sum}, cs = {c}, biases = {bias};
+  const Matrix a = Matrix::from(sums, 1, 1, "fp16"), b = Matrix::from(one, 1, 1, "fp16");
+  const Matrix c_matrix = Matrix::from(cs, 1, 1, "fp32"), bias_matrix = Matrix::from(biases, 1, 1, "fp32");
+  const MatrixView c_view = c_matrix, bias_view = bias_matrix;
+  return gemm(plan, a, b, {.c = &c_view, .bias = &bias_view, .alpha = alpha, .beta = beta}).to_doubles().at(0);
+}
+
+TEST(Gemm, TheOrderOfTheEpilogueShows) {
+  // alpha · sum is 1 + 2^−23 + 2^−46 before it is rounded, beta · C likewise; all else is made to let that show.
+  const double alpha = 1 + std::ldexp(1, -13), sum = 1 + std::ldexp(1, -10);
+  const auto exact = alpha * sum;  // 1 + 2^-10 + 2^-13 + 2^-23
+  const double beta = -(1 + std::ldexp(1, -12)), c = 1 + std::ldexp(1, -12);
+  const double scaled_c = static_cast<float>(beta * c), bias = std::ldexp(3, -25);
+  const auto to_float = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  const double first = to_float(exact);
+
+  using A = AlphaPlace;
+  using B = BetaPlace;
+  using P = BiasPlace;
+  EXPECT_EQ(with_epilogue({A::fused, B::rounded, P::last}, sum, alpha, beta, c, bias),
+            to_float(to_float(exact + scaled_c) + bias));
+  EXPECT_EQ(with_epilogue({A::first, B::rounded, P::last}, sum, alpha, beta, c, bias),
+            to_float(to_float(first + scaled_c) + bias));
+  EXPECT_EQ(with_epilogue({A::first, B::fused, P::last}, sum, alpha, beta, c, bias),
+            to_float(to_float(first + beta * c) + bias));
+  EXPECT_EQ(with_epilogue({A::fused, B::rounded, P::first}, sum, alpha, beta, c, bias),
+            to_float(exact + to_float(scaled_c + bias)));
+  // They differ, or the test says nothing.
+  EXPECT_NE(to_float(to_float(first + scaled_c) + bias), to_float(to_float(first + beta * c) + bias));
+}
+
+TEST(Gemm, StopsWhenItIsTold) {
+  Random random(7);
+  const GemmPlan plan = named_plan("nvjet", FormatId::bf16);
+  const std::size_t m = 3000;
+  const Matrix a = random_matrix(FormatId::bf16, m, 20, random, false),
+               b = random_matrix(FormatId::bf16, 20, 64, random, false);
+  const Matrix all = gemm(plan, a, b);
+  Matrix d(plan.output, m, 64);
+  std::vector<std::size_t> seen;
+  const std::size_t rows = gemm_into(d, plan, a, b, {}, {.progress = [&](std::size_t done) {
+                                       seen.push_back(done);
+                                       return seen.size() < 2;
+                                     }});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(rows, seen.back());
+  ASSERT_LT(rows, m);
+  for (std::size_t i = 0; i < m; i += 7)
+    for (std::size_t j = 0; j < 64; ++j) ASSERT_EQ(d(i, j), i < rows ? all(i, j) : 0u);
+}
+
+TEST(GemmPlan, NamedOnesAreValidAndReadBack) {
+  std::size_t plans = 0;
+  for (const NamedPlan& named : named_plans()) {
+    EXPECT_FALSE(named.source.empty());
+    for (const FormatId operands : named.operands) {
+      const GemmPlan plan = named_plan(named.name, operands);
+      EXPECT_NO_THROW(validate(plan)) << named.name;
+      EXPECT_EQ(plan_from_json(plan_to_json(plan), "x"), plan);
+      ++plans;
+    }
+  }
+  EXPECT_GT(plans, 15u);
+}
+
+TEST(GemmPlan, RandomOnesReadBack) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    GemmPlan plan = random_plan(random);
+    plan.epilogue = {one_of(random, {AlphaPlace::first, AlphaPlace::fused}),
+                     one_of(random, {BetaPlace::rounded, BetaPlace::fused}),
+                     one_of(random, {BiasPlace::last, BiasPlace::first})};
+    if (seed % 3 == 0) plan.output_overflow = Overflow::max_finite;
+    const ordered_json json = ordered_json::parse(plan_to_json(plan).dump());
+    ASSERT_EQ(plan_from_json(json, "x"), plan) << json.dump(1);
+  }
+}
+
+std::string refusal(const char* patch) {
+  ordered_json json = plan_to_json(named_plan("nvjet-fp8-slow", FormatId::fp8e4m3));
+  json.merge_patch(ordered_json::parse(patch));
+  try {
+    plan_from_json(json, "p.json");
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "taken";
+}
+
+TEST(GemmPlan, SaysWhatIsWrong) {
+  EXPECT_EQ(refusal(R"({"schema": "tcnum.gemm_plan/2"})"), "p.json: schema: right would be \"tcnum.gemm_plan/1\"");
+  EXPECT_EQ(refusal(R"({"promote_every": 48})"),
+            "p.json: promote_every: 48; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
+  EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: right would be a whole number, 0 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"),
+            "p.json: split_k.chunk: 0; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
+            "p.json.split_k.order: \"up\"; right would be one of ascending, descending");
+  EXPECT_EQ(refusal(R"({"split_k": {}})"),
+            "p.json.split_k.chunk: is missing; right would be how much of k a part takes");
+  EXPECT_EQ(refusal(R"({"convert": {"a": "nearest_even"}})"),
+            "p.json: convert.a: right would be \"none\", as wgmma.m64n8k32.f32.e4m3.e4m3 takes fp8e4m3 as it is");
+  EXPECT_EQ(refusal(R"({"output": "fp7"})"),
+            "p.json.output: format \"fp7\" is unknown; right would be one that `tcnum list` shows");
+  EXPECT_EQ(refusal(R"({"output": "ue8m0"})"),
+            "p.json: output: ue8m0; right would be a format whose numbers have signs, or u8");
+  EXPECT_EQ(refusal(R"({"slices": 2})"),
+            "p.json: k_tile: is missing; right would be the k of a tile, of which each slice takes its share");
+  EXPECT_TRUE(
+      refusal(R"({"promote": 4})").starts_with("p.json.promote: is unknown; right would be one of schema, name"));
+  EXPECT_TRUE(refusal(R"({"instruction": "mma"})").starts_with("p.json: instruction mma is unknown"));
+  EXPECT_TRUE(refusal(R"({"arch": "sm_70"})").starts_with("p.json: sm_70 does not have wgmma"));
+  EXPECT_TRUE(refusal(R"({"instruction": "mma.m16n8k32.f16.e4m3.e4m3.f32"})").starts_with("p.json: "));
+}
+
+TEST(Gemm, SaysWhatIsWrong) {
+  const GemmPlan plan = named_plan("nvjet", FormatId::fp16);
+  const Matrix a(FormatId::fp16, 4, 8), b(FormatId::fp16, 8, 5), c(FormatId::fp32, 4, 4), wide(FormatId::fp64, 4, 5);
+  const MatrixView c_view = c, wide_view = wide;
+  const auto refusal = [&](const Matrix& left, const Matrix& right, const GemmInputs& inputs) -> std::string {
+    try {
+      gemm(plan, left, right, inputs);
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(refusal(a, a, {}), "gemm: B is 4 × 8; right would be 8 rows, as many as A (4 × 8) has columns");
+  EXPECT_EQ(refusal(Matrix(FormatId::bf16, 4, 8), b, {}),
+            "gemm: A is of bf16; right would be fp16, as wgmma.m64n8k16.f32.f16.f16 has it");
+  EXPECT_EQ(refusal(a, b, {.c = &c_view, .beta = 1}),
+            "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
+  EXPECT_EQ(refusal(a, b, {.beta = 1}), "gemm: beta is 1 and there is no C; right would be a C, or a beta of 0");
+  EXPECT_EQ(refusal(a, b, {.c = &wide_view, .beta = 1}),
+            "gemm: C is of fp64; right would be a floating-point format of at most 32 bits");
+  Matrix d(FormatId::fp32, 4, 5);
+  EXPECT_THROW(gemm_into(d, plan, a, b), InputError);
+}
+
+}  // namespace
+}  // namespace tcnum
