@@ -485,7 +485,8 @@ TEST_F(MatrixFiles, TellTheFormat) {
        nullptr,
        {},
        {},
-       {"tensor A: dtype: \"U16\" does not tell which format; right would be to say one of bf16, fp16"}},
+       {"tensor A: dtype: \"U16\" does not tell which format; right would be __metadata__.format_a, one of bf16, "
+        "fp16"}},
       {"I64", nullptr, {}, {}, {"tensor A: dtype: \"I64\" does not tell which format", "fp64"}},
       {"F16",
        "bf16",
@@ -711,7 +712,7 @@ TEST_F(Product, HasBatchesAndScales) {
                                                                   {"SB", "U8", {2, 2}}},
                                                                  {{"format_sb", "ue8m0"}}));
   const MatrixFile matrices(file);
-  const ProductMatrices product = read_product(matrices, {.required = {"A", "B", "D"}});
+  const ProductMatrices product = read_product(matrices, {.required = {"D"}});
   EXPECT_EQ(product.batches, 5u);
   EXPECT_TRUE(product.batched);
   EXPECT_EQ(product.scale_block, 32u);
@@ -723,6 +724,20 @@ TEST_F(Product, HasBatchesAndScales) {
               product_file({{"A", "I8", {3, 6}}, {"B", "I8", {6, 2}}, {"SA", "F32", {1}}, {"SB", "F32", {4, 1}}}))));
   EXPECT_EQ(whole.scale_block, 0u);
   EXPECT_EQ(whole.batches, 4u);
+}
+
+TEST_F(Product, IsViewedAsMatrices) {
+  const StoredTensor batches = random_tensor(FormatId::bf16, {2, 3, 4});
+  const MatrixView second = view_of(batches, 1);
+  EXPECT_EQ(second.format(), FormatId::bf16);
+  EXPECT_EQ(second.rows(), 3u);
+  EXPECT_EQ(second.columns(), 4u);
+  EXPECT_TRUE(std::ranges::equal(second.bytes(), batches.codes.bytes().subspan(24)));
+  EXPECT_THROW(view_of(batches, 2), std::out_of_range);
+  const StoredTensor columns = column_major(random_tensor(FormatId::fp4e2m1, {3, 4}));
+  EXPECT_EQ(view_of(columns, 7).layout(), Layout::column_major);
+  EXPECT_EQ(view_of(columns, 7).rows(), 3u);
+  EXPECT_EQ(view_of(random_tensor(FormatId::fp32, {5})).rows(), 1u);
 }
 
 TEST_F(Product, IsRefusedWhereShapesDoNotFit) {
@@ -750,7 +765,8 @@ TEST_F(Product, IsRefusedWhereShapesDoNotFit) {
       {"three scales", {a, b, {"SA", "F32", {3}}}, {"tensor SA: shape: [3]; right would be [1]"}},
       {"format of scales",
        {a, b, {"SB", "U8", {2, 2}}},
-       {"tensor SB: dtype: u8 is no format of scales; right would be", "ue8m0"}},
+       {"tensor SB: dtype: u8 is no format of scales; right would be one scale of fp32, or __metadata__.format_sb, "
+        "ue8m0"}},
       {"blocks of no size",
        {a, b, {"SA", "F8_E8M0", {3, 3}}},
        {"tensor SA: shape: [3, 3]; right would be [M, K/block] with a K/block that divides K = 8"}},
@@ -767,10 +783,8 @@ TEST_F(Product, IsRefusedWhereShapesDoNotFit) {
                 file, row.expected);
   }
   const std::string file = file_of("p.safetensors", product_file({a, b}));
-  expect_line(refusal([&] {
-                read_product(MatrixFile(file), {.required = {"A", "B", "D"}});
-              }),
-              file, {"tensor D: missing; right would be a tensor [M, N]"});
+  expect_line(refusal([&] { read_product(MatrixFile(file), {.required = {"D"}}); }), file,
+              {"tensor D: missing; right would be a tensor [M, N]"});
 }
 
 TEST_F(Product, IsReadFromAnArrayAFile) {
@@ -787,7 +801,8 @@ TEST_F(Product, IsReadFromAnArrayAFile) {
   expect_line(refusal([&] { read_product(swapped); }), path("a.npy"),
               {"shape: [3, 8]; right would be [K, N] with K = 2, as A has"});
   const std::vector<NpyOperand> unsaid = {{"A", path("a.npy"), {}}, {"B", path("b.npy"), {}}};
-  expect_line(refusal([&] { read_product(unsaid); }), path("a.npy"), {"descr: \"<u2\" does not tell which format"});
+  expect_line(refusal([&] { read_product(unsaid); }), path("a.npy"),
+              {"descr: \"<u2\" does not tell which format; right would be to ask for it by name, one of bf16, fp16"});
   EXPECT_THROW(read_product(std::span(operands).first(1)), std::invalid_argument);
 }
 

@@ -33,10 +33,11 @@ struct Declaration {
   std::string field;
   const ElementType& type;
   std::span<const ElementType> types;  ///< the container's
+  std::string elsewhere;               ///< where their format is said if the type does not tell
 };
 
 FormatId format_of(const Declaration& declared, std::optional<FormatId> said, std::string_view who) {
-  const auto& [subject, field, type, types] = declared;
+  const auto& [subject, field, type, types, elsewhere] = declared;
   if (said && !type.can_hold(*said)) {
     subject.fail(field, "\"{}\" holds no {}, which {}; right would be one of {}", type.name, format(*said).name, who,
                  types_for(types, *said));
@@ -48,7 +49,7 @@ FormatId format_of(const Declaration& declared, std::optional<FormatId> said, st
     subject.fail(field, "\"{}\" is not supported; right would be a type of which each element has bytes of its own",
                  type.name);
   }
-  subject.fail(field, "\"{}\" does not tell which format; right would be to say one of {}", type.name, formats);
+  subject.fail(field, "\"{}\" does not tell which format; right would be {}, one of {}", type.name, elsewhere, formats);
 }
 
 std::vector<std::size_t> checked_shape(const Subject& subject, std::string_view field,
@@ -120,10 +121,25 @@ void check_tensor(const StoredTensor& tensor) {
 
 }  // namespace
 
+MatrixView view_of(const StoredTensor& tensor, std::size_t batch) {
+  const std::size_t axes = tensor.shape.size(), columns = tensor.shape.back();
+  const std::size_t rows = axes == 1 ? 1 : tensor.shape[axes - 2];
+  std::span<const std::byte> bytes = tensor.codes.bytes();
+  if (axes == 3) {
+    if (batch >= tensor.shape[0]) throw std::out_of_range("view_of: the tensor has fewer batches");
+    const std::size_t bytes_each = bytes.size() / tensor.shape[0];
+    bytes = bytes.subspan(batch * bytes_each, bytes_each);
+  }
+  return MatrixView(bytes, rows, columns, format(tensor.format).name,
+                    tensor.column_major ? Layout::column_major : Layout::row_major);
+}
+
 // --- safetensors --------------------------------------------------------------------------------------------------
 
 MatrixFile::MatrixFile(const std::string& path)
     : file_(path, "a safetensors file"), header_(read_safetensors_header(file_)), data_(file_, header_) {}
+
+std::string MatrixFile::format_field(std::string_view name) { return metadata_field(format_key(name)); }
 
 const TensorEntry& MatrixFile::entry(std::string_view name) const {
   const TensorEntry* const found = header_.find(name);
@@ -139,19 +155,20 @@ TensorDescription MatrixFile::describe(std::string_view name, std::optional<Form
   std::string who = "was asked for";
   if (const auto found = header_.metadata.find(key); found != header_.metadata.end()) {
     said = find_format(found->second);
-    who = metadata_field(key) + " says";
+    who = format_field(name) + " says";
     if (!said) {
-      subject.fail(metadata_field(key), "{} is unknown; right would be a format that `tcnum list` shows",
+      subject.fail(format_field(name), "{} is unknown; right would be a format that `tcnum list` shows",
                    in_quotes(found->second));
     }
     if (asked && *asked != *said) {
-      subject.fail(metadata_field(key), "{}; right would be {}, which was asked for", in_quotes(found->second),
+      subject.fail(format_field(name), "{}; right would be {}, which was asked for", in_quotes(found->second),
                    format(*asked).name);
     }
   }
   const ElementType& type = *find_element_type(safetensors_types(), tensor.dtype);
   TensorDescription description;
-  description.format = format_of({subject, tensor_field(name, "dtype"), type, safetensors_types()}, said, who);
+  description.format =
+      format_of({subject, tensor_field(name, "dtype"), type, safetensors_types(), format_field(name)}, said, who);
   description.shape = checked_shape(subject, tensor_field(name, "shape"), tensor.shape);
   return description;
 }
@@ -195,7 +212,8 @@ void MatrixFile::write_with(const std::string& path, std::string_view name, cons
 TensorDescription describe_npy(const NpyFile& file, std::optional<FormatId> asked) {
   const Subject subject{file.path()};
   TensorDescription description;
-  description.format = format_of({subject, "descr", file.type(), npy_types()}, asked, "was asked for");
+  description.format =
+      format_of({subject, "descr", file.type(), npy_types(), "to ask for it by name"}, asked, "was asked for");
   description.shape = checked_shape(subject, "shape", file.shape());
   return description;
 }

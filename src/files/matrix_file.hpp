@@ -11,6 +11,7 @@
 #include "npy.hpp"
 #include "safetensors.hpp"
 #include "tcnum/format.hpp"
+#include "tcnum/matrix.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -25,6 +26,10 @@ struct StoredTensor {
 
   friend bool operator==(const StoredTensor&, const StoredTensor&) = default;
 };
+
+/// A matrix of a batch; of a tensor with fewer than three axes the one that it is, whichever batch it serves. A vector
+/// is one row.
+MatrixView view_of(const StoredTensor& tensor, std::size_t batch = 0);
 
 /// What a file says of a matrix before its elements are read.
 struct TensorDescription {
@@ -42,6 +47,8 @@ class MatrixFile {
 
   const std::string& path() const { return file_.path(); }
   const Metadata& metadata() const { return header_.metadata; }
+  /// Where the metadata would say which format a tensor has, as messages name it.
+  static std::string format_field(std::string_view name);
   bool has(std::string_view name) const { return header_.find(name) != nullptr; }
 
   /// Of a tensor that is there. `asked`: the format that it must have, where someone says so. Throws InputError if it

@@ -44,6 +44,7 @@ struct Declared {
   const OperandRule* rule;
   Subject subject;
   std::string shape_field, type_field;
+  std::string elsewhere;  ///< where the format is said if the type does not tell
   TensorDescription description;
   std::function<StoredTensor()> read;
 
@@ -111,8 +112,9 @@ void check_scale_format(const Declared& declared) {
   constexpr std::array kScaleFormats = {FormatId::fp32, FormatId::ue8m0, FormatId::ue4m3};
   const FormatId id = declared.description.format;
   if (!declared.rule->scales || std::ranges::find(kScaleFormats, id) != kScaleFormats.end()) return;
-  declared.subject.fail(declared.type_field, "{} is no format of scales; right would be one fp32, or ue8m0 or ue4m3",
-                        format(id).name);
+  declared.subject.fail(declared.type_field,
+                        "{} is no format of scales; right would be one scale of fp32, or {}, ue8m0 or ue4m3",
+                        format(id).name, declared.elsewhere);
 }
 
 /// `declared` in the order of the rules.
@@ -137,13 +139,17 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+/// Without them there is no product.
+bool is_factor(const OperandRule& rule) { return rule.name == "A" || rule.name == "B"; }
+
 }  // namespace
 
 ProductMatrices read_product(const MatrixFile& file, const ProductRequest& request) {
   std::vector<Declared> declared;
   for (const OperandRule& rule : operand_rules()) {
     const std::string name(rule.name);
-    if (!contains(request.required, name) && !(contains(request.optional, name) && file.has(name))) continue;
+    const bool required = is_factor(rule) || contains(request.required, name);
+    if (!required && !(contains(request.optional, name) && file.has(name))) continue;
     if (!file.has(name)) {
       std::vector<std::string_view> axes;
       for (const Axis axis : rule.axes) axes.push_back(name_of(axis));
@@ -152,7 +158,8 @@ ProductMatrices read_product(const MatrixFile& file, const ProductRequest& reque
     const auto asked = request.formats.find(name);
     const std::optional<FormatId> format = asked == request.formats.end() ? std::nullopt : std::optional(asked->second);
     declared.push_back({&rule, Subject{file.path()}, tensor_field(name, "shape"), tensor_field(name, "dtype"),
-                        file.describe(name, format), [&file, name, format] { return file.read(name, format); }});
+                        MatrixFile::format_field(name), file.describe(name, format),
+                        [&file, name, format] { return file.read(name, format); }});
   }
   return read_declared(declared);
 }
@@ -163,12 +170,12 @@ ProductMatrices read_product(std::span<const NpyOperand> operands) {
   for (const OperandRule& rule : operand_rules()) {
     const auto operand = std::ranges::find(operands, rule.name, &NpyOperand::name);
     if (operand == operands.end()) {
-      if (rule.name == "A" || rule.name == "B") throw std::invalid_argument("read_product: A and B must be given");
+      if (is_factor(rule)) throw std::invalid_argument("read_product: A and B must be given");
       continue;
     }
     const NpyFile& file = files.emplace_back(operand->path);
     const std::optional<FormatId> format = operand->format;
-    declared.push_back({&rule, Subject{file.path()}, "shape", "descr", describe_npy(file, format),
+    declared.push_back({&rule, Subject{file.path()}, "shape", "descr", "what is asked for", describe_npy(file, format),
                         [&file, format] { return read_npy(file, format); }});
   }
   return read_declared(declared);

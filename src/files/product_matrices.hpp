@@ -18,7 +18,7 @@ namespace tcnum {
 
 /// What is read of a safetensors file: of the tensors A [M, K], B [K, N], C and D [M, N], bias [N], SA and SB.
 struct ProductRequest {
-  std::vector<std::string> required = {"A", "B"};  ///< and A and B in any case
+  std::vector<std::string> required = {};  ///< beside A and B
   std::vector<std::string> optional = {"C", "bias", "SA", "SB"};
   std::map<std::string, FormatId> formats = {};  ///< that tensors must have, where someone says so
 };
