@@ -265,6 +265,9 @@ TEST_F(Npy, HoldsTheFormatsThatATypeCan) {
       {"<f1", {fp8e5m2}, {fp8e5m2}, {fp8e4m3}},
       {"bfloat16", {bf16}, {bf16}, {fp16}},
       {"float8_e4m3fn", {fp8e4m3}, {fp8e4m3, ue4m3}, {fp8e4m3fnuz, u8}},
+      {"float16", {fp16}, {fp16}, {bf16}},
+      {"float32", {fp32}, {fp32, tf32}, {s32}},
+      {"float64", {fp64}, {fp64}, {fp32}},
       {"float8_e8m0fnu", {ue8m0}, {ue8m0}, {u8}},
       {"float4_e2m1fn", {fp4e2m1}, {fp4e2m1}, {u4}},
   };
