@@ -3,6 +3,9 @@
 
 namespace tcnum {
 
+/// Time that this process spent on CPUs so far: what others do beside it hardly changes that.
+double cpu_seconds();
+
 /// Fused multiply-adds a second of one core, in fp32 with all its lanes and ports busy: the best of some short runs.
 double fma_rate();
 

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -59,9 +58,9 @@ Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, std::mt
 }
 
 double seconds_of(const Matrix& a, const Matrix& b, const MatmulOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = cpu_seconds();
   const Matrix d = matmul(a, b, options);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return cpu_seconds() - start;
 }
 
 Datapath datapath_of(const Case& each) {
