@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "emu/integer_sums.hpp"
-#include "emu/parallel.hpp"
 #include "integer_kernels.hpp"
 #include "parts.hpp"
 
@@ -57,17 +56,14 @@ class IntegerPart {
         a_(a),
         b_(b),
         part_(part),
-        rows_(rounded_up(part.m, kIntegerRows)),
-        panels_(rounded_up(part.n, kColumns) / kColumns),
+        results_(part, rounded_up(part.m, kIntegerRows)),
         a_fields_(fields_of(plan.a)),
-        b_fields_(fields_of(plan.b)) {
-    results_.resize(rows_ * panels_ * kColumns);
-  }
+        b_fields_(fields_of(plan.b)) {}
 
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
-    std::fill_n(results_.data(), results_.size(), 0);
-    if (c.codes != nullptr)
+    if (c.codes != nullptr) {
       each_result(c, [](std::int32_t& result, const std::byte* code) { std::memcpy(&result, code, sizeof(result)); });
+    }
     const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
     const std::size_t at_once = std::max<std::size_t>(1, 2 * kPairs / plan_.depth);
     for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
@@ -75,16 +71,12 @@ class IntegerPart {
   }
 
  private:
-  std::int32_t* results(std::size_t row, std::size_t panel) { return &results_[(panel * rows_ + row) * kColumns]; }
-
   template <class Byte, class With>
   void each_result(const MatrixCodes<Byte>& matrix, const With& with) {
-    for (std::size_t i = 0; i < part_.m; ++i) {
-      for (std::size_t j = 0; j < part_.n; ++j) {
-        const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
-        with(results(i, j / kColumns)[j % kColumns], matrix.codes + at * sizeof(std::int32_t));
-      }
-    }
+    constexpr std::size_t kBytes = sizeof(std::int32_t);
+    results_.each_stretch(matrix, kBytes, [&](std::int32_t* results, std::size_t count, Byte* codes) {
+      for (std::size_t j = 0; j < count; ++j) with(results[j], codes + j * matrix.column_stride * kBytes);
+    });
   }
 
   void add_links(std::size_t first_link, std::size_t links) {
@@ -92,13 +84,13 @@ class IntegerPart {
     const std::size_t first = first_link * plan_.depth;
     pack_a(pairs, first);
     packed_b_.resize(pairs.size() * kColumns);
-    for (std::size_t panel = 0; panel < panels_; ++panel) {
+    for (std::size_t panel = 0; panel < results_.panels(); ++panel) {
       pack_b(pairs, first, panel);
-      for (std::size_t row = 0; row < rows_; row += kIntegerRows) {
+      for (std::size_t row = 0; row < results_.rows(); row += kIntegerRows) {
         IntegerWork work;
         for (std::size_t r = 0; r < kIntegerRows; ++r) {
           work.a[r] = &packed_a_[(row + r) * pairs.size()];
-          work.results[r] = results(row + r, panel);
+          work.results[r] = results_.of(row + r, panel);
         }
         work.b = packed_b_.data();
         work.sums = pairs.ends.data();
@@ -121,7 +113,7 @@ class IntegerPart {
 
   void pack_a(const Pairs& pairs, std::size_t first) {
     const std::size_t products = pairs.k.size(), there = std::min(pairs.range, shape_.k - first);
-    packed_a_.resize(rows_ * pairs.size());
+    packed_a_.resize(results_.rows() * pairs.size());
     std::fill_n(packed_a_.data(), packed_a_.size(), 0);
     std::vector<std::uint8_t> in_order(pairs.range), codes(products);
     for (std::size_t i = 0; i < part_.m; ++i) {
@@ -152,9 +144,9 @@ class IntegerPart {
   ProductShape shape_;
   MatrixCodes<const std::byte> a_, b_;
   Part part_;
-  std::size_t rows_, panels_;
+  PartNumbers<std::int32_t> results_;
   IntegerFields a_fields_, b_fields_;
-  Buffer<std::int32_t> packed_a_, packed_b_, results_;
+  Buffer<std::int32_t> packed_a_, packed_b_;
 };
 
 /// Whether a unit's only step wraps to 32 bits, or clamps to them; neither if it does something else.
@@ -205,9 +197,7 @@ bool integers_are_here() { return integer_kernels() != nullptr; }
 void multiply(const IntegerPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
               const MatrixCodes<std::byte>& d, unsigned threads) {
-  const std::vector<Part> parts = parts_of(shape, threads);
-  in_parallel(parts.size(), std::min(threads, static_cast<unsigned>(parts.size())),
-              [&](std::size_t at) { IntegerPart(plan, shape, a, b, parts[at]).run(c, d); });
+  each_part(shape, threads, [&](const Part& part) { IntegerPart(plan, shape, a, b, part).run(c, d); });
 }
 
 }  // namespace tcnum::panels

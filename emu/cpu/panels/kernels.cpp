@@ -9,10 +9,12 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels.hpp"
 
@@ -21,6 +23,14 @@
 #define TCNUM_HAS_FMA 1
 #else
 #define TCNUM_HAS_FMA 0
+#endif
+
+// Whether each instruction can say how it rounds.
+#undef TCNUM_ROUNDS_EACH
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#define TCNUM_ROUNDS_EACH 1
+#else
+#define TCNUM_ROUNDS_EACH 0
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -34,7 +44,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// What floating-point numbers of the lanes are made of.
 template <class T>
 struct Lane {
-  using Bits = SignsOf<T>;
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   static constexpr int kFraction = std::numeric_limits<T>::digits - 1;
   static constexpr int kBias = std::numeric_limits<T>::max_exponent - 1;
   static constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1);
@@ -61,6 +71,11 @@ template <class T>
 using VU = hn::Vec<DU<T>>;
 template <class T>
 inline constexpr std::size_t kLanes = hn::MaxLanes(D<T>());
+/// Vectors of words, which are as many as floats, and of signed ones.
+using DW = hn::CappedTag<Word, kColumns>;
+using VW = hn::Vec<DW>;
+using DSW = hn::RebindToSigned<DW>;
+inline constexpr std::size_t kWords = hn::MaxLanes(DW());
 
 template <class T>
 HWY_INLINE V<T> from_bits(typename Lane<T>::Bits bits) {
@@ -118,7 +133,7 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
     const V<double> number = hn::IfThenElse(hn::RebindMask(d, in_none), tiny, hn::Mul(fields, scale));
     const V<double> signs = hn::IfThenElseZero(hn::RebindMask(d, sign), from_bits<double>(Lane<double>::kSign));
     if constexpr (sizeof(T) == 8) {
-      hn::Store(hn::Or(hn::Or(number, signs), from_bits<double>(1)), d, value + i);
+      hn::StoreU(hn::Or(hn::Or(number, signs), from_bits<double>(1)), d, value + i);
     } else {
       const hn::Rebind<T, D<double>> narrow;
       const hn::RebindToUnsigned<decltype(narrow)> narrow_bits;
@@ -179,73 +194,60 @@ Range narrow_exponents(const std::int16_t* exponent, std::int8_t* to) {
   return range;
 }
 
-/// Where the products of some links stand: the place of each, the word of its node and its bit there.
-struct Place {
-  std::size_t place, word;
-  int bit;
-};
-inline std::vector<Place> places_of(const Plan& plan, std::size_t links) {
-  std::vector<Place> places;
-  for (std::size_t link = 0; link < links; ++link) {
-    for (const int place : plan.places) {
-      std::size_t number = 0;
-      while (place < plan.nodes[number].first || place >= plan.nodes[number].first + plan.nodes[number].count) ++number;
-      places.push_back({link * plan.places.size() + static_cast<std::size_t>(place), link * plan.nodes.size() + number,
-                        place - plan.nodes[number].first});
-    }
-  }
-  return places;
-}
-
 template <class T>
 void clear_words(Packed<T>& packed) {
-  for (auto* words : {&packed.negative, &packed.zero, &packed.special})
-    std::memset(words->data(), 0, words->size() * sizeof(T));
+  for (Buffer<Word>* words : {&packed.negative, &packed.zero, &packed.special})
+    std::memset(words->data(), 0, words->size() * sizeof(Word));
 }
 
+/// Takes a run of operands of A apart, and puts them where they belong.
 template <class T>
-void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, std::size_t links, Packed<T>& to) {
-  const std::size_t places = links * static_cast<std::size_t>(plan.depth), words = links * plan.nodes.size();
-  // The last row stands for those that a pair lacks.
-  const std::size_t lines = (from.lines + kRows - 1) / kRows * kRows;
-  to.resize(lines, places, words, lines);
-  clear_words(to);
-  const std::vector<Place> place_of = places_of(plan, links);
+struct RunOfA {
   HWY_ALIGN T value[kRun];
   HWY_ALIGN std::int16_t exponent[kRun];
   HWY_ALIGN std::int8_t exponent8[kRun];
+};
+
+template <class T>
+void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, const std::vector<Place>& place_of,
+            Packed<T>& to) {
+  const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
+  // The last row stands for those that the last kRows lack.
+  const std::size_t lines = rounded_up(from.lines, kRows), bytes = static_cast<std::size_t>(fields.bytes);
+  to.resize(lines, places, words, lines);
+  clear_words(to);
+  RunOfA<T> run;
   for (std::size_t line = 0; line < lines; ++line) {
     Range range;
-    const std::byte* codes =
-        from.codes + std::min(line, from.lines - 1) * from.line_stride * static_cast<std::size_t>(fields.bytes);
+    const std::byte* codes = from.codes + std::min(line, from.lines - 1) * from.line_stride * bytes;
     T* const values = &to.value[line * places];
     std::int16_t* const exponents = &to.exponent[line * places];
     std::int8_t* const exponents8 = &to.exponent8[line * places];
-    SignsOf<T>* const negatives = &to.negative[line * words];
     for (std::size_t first = 0; first < places; first += kRun) {
       const std::size_t here = std::min(kRun, places - first);
       const std::size_t count = from.products > first ? std::min(here, from.products - first) : 0;
-      const Kinds kinds = take_apart(fields, codes + first * from.k_stride * static_cast<std::size_t>(fields.bytes),
-                                     from.k_stride, count, value, exponent);
+      const bool in_place = plan.in_order && here == kRun;
+      std::int16_t* const exponent = in_place ? exponents + first : run.exponent;
+      std::int8_t* const exponent8 = in_place ? exponents8 + first : run.exponent8;
+      const Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count,
+                                     in_place ? values + first : run.value, exponent);
       range.add(narrow_exponents(exponent, exponent8));
       range.any_special |= kinds.special != 0;
-      const Place* const place = &place_of[first];
-      if (plan.in_order) {
-        std::memcpy(values + first, value, here * sizeof(T));
-        std::memcpy(exponents + first, exponent, here * sizeof(exponent[0]));
-        std::memcpy(exponents8 + first, exponent8, here);
-      } else {
-        for (std::size_t i = 0; i < here; ++i) {
-          values[place[i].place] = value[i];
-          exponents[place[i].place] = exponent[i];
-          exponents8[place[i].place] = exponent8[i];
+      for (std::size_t i = 0, together = 0; i < here; i += together) {
+        const Place& place = place_of[first + i];
+        together = std::min(place.side_by_side, here - i);
+        if (!in_place) {
+          std::copy_n(run.value + i, together, values + place.place);
+          std::copy_n(run.exponent + i, together, exponents + place.place);
+          std::copy_n(run.exponent8 + i, together, exponents8 + place.place);
         }
-      }
-      for (std::size_t i = 0; i < here; ++i)
-        negatives[place[i].word] |= static_cast<SignsOf<T>>(kinds.negative >> i & 1) << place[i].bit;
-      for (std::size_t i = 0; i < here && (kinds.zero | kinds.special) != 0; ++i) {
-        to.zero[line * words + place[i].word] |= static_cast<SignsOf<T>>(kinds.zero >> i & 1) << place[i].bit;
-        to.special[line * words + place[i].word] |= static_cast<SignsOf<T>>(kinds.special >> i & 1) << place[i].bit;
+        const auto put = [&](std::uint64_t those, Buffer<Word>& bits) {
+          const std::uint64_t mine = those >> i & ~std::uint64_t{0} >> (kRun - together);
+          bits[line * words + place.word] |= static_cast<Word>(mine << place.bit);
+        };
+        put(kinds.negative, to.negative);
+        put(kinds.zero, to.zero);
+        put(kinds.special, to.special);
       }
     }
     to.range[line] = range;
@@ -253,25 +255,23 @@ void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, std
 }
 
 /// Gives each of kRun lines its bit of a kind.
-template <class T>
-HWY_INLINE void add_bits(std::uint64_t those, int bit, SignsOf<T>* words) {
-  const DU<T> du;
-  const VU<T> one = hn::Set(du, SignsOf<T>{1});
-  for (std::size_t i = 0; i < kRun; i += kLanes<T>, those >>= kLanes<T>) {
+HWY_INLINE void add_bits(std::uint64_t those, int bit, Word* words) {
+  const DW d;
+  const VW one = hn::Set(d, Word{1});
+  for (std::size_t i = 0; i < kRun; i += kWords, those >>= kWords) {
     // Lane l gets bit l of `those`.
-    const auto lane = hn::Iota(du, SignsOf<T>{0});
-    const VU<T> mine = hn::And(hn::Shr(hn::Set(du, static_cast<SignsOf<T>>(those)), lane), one);
-    hn::Store(hn::Or(hn::Load(du, words + i), hn::ShiftLeftSame(mine, bit)), du, words + i);
+    const VW mine = hn::And(hn::Shr(hn::Set(d, static_cast<Word>(those)), hn::Iota(d, Word{0})), one);
+    hn::Store(hn::Or(hn::Load(d, words + i), hn::ShiftLeftSame(mine, bit)), d, words + i);
   }
 }
 
 template <class T>
-void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, std::size_t links, Packed<T>& to) {
+void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, const std::vector<Place>& place_of,
+            Packed<T>& to) {
   static_assert(kRun == kColumns);
-  const std::size_t places = links * static_cast<std::size_t>(plan.depth);
-  to.resize(kColumns, places, links * plan.nodes.size(), 1);
+  const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
+  to.resize(kColumns, places, words, 1);
   clear_words(to);
-  const std::vector<Place> place_of = places_of(plan, links);
   Range range;
   const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
   for (std::size_t k = 0; k < places; ++k) {
@@ -279,16 +279,16 @@ void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, std
     constexpr std::size_t kAhead = 16, kLine = 64;
     for (std::size_t byte = 0; byte < from.lines * static_cast<std::size_t>(fields.bytes); byte += kLine)
       hwy::Prefetch(from.codes + std::min(k + kAhead, from.products - 1) * row_bytes + byte);
-    const auto& [place, word, bit] = place_of[k];
+    const auto& [place, word, bit, side_by_side] = place_of[k];
     const std::size_t at = place * kColumns, at_word = word * kColumns;
     const Kinds kinds = take_apart(fields, from.codes + k * row_bytes, from.line_stride,
                                    k < from.products ? from.lines : 0, &to.value[at], &to.exponent[at]);
     range.add(narrow_exponents(&to.exponent[at], &to.exponent8[at]));
     range.any_special |= kinds.special != 0;
-    add_bits<T>(kinds.negative, bit, &to.negative[at_word]);
+    add_bits(kinds.negative, bit, &to.negative[at_word]);
     if ((kinds.zero | kinds.special) == 0) continue;
-    add_bits<T>(kinds.zero, bit, &to.zero[at_word]);
-    add_bits<T>(kinds.special, bit, &to.special[at_word]);
+    add_bits(kinds.zero, bit, &to.zero[at_word]);
+    add_bits(kinds.special, bit, &to.special[at_word]);
   }
   to.range[0] = range;
 }
@@ -354,56 +354,31 @@ void write(FormatId id, std::uint64_t nan, const double* from, std::size_t count
 
 // --- Sums.
 
-/// So many vectors at once, which with those of the other row are what registers hold.
+/// So many vectors of each of kRows rows at once, which registers hold.
 #if HWY_TARGET == HWY_AVX2
-inline constexpr std::size_t kVectors = 4;
+inline constexpr std::size_t kVectors = 2;
 #else
-inline constexpr std::size_t kVectors = 8;
+inline constexpr std::size_t kVectors = 4;
 #endif
-
-/// Vectors of a chunk of columns, and the columns.
+/// The columns of these.
 template <class T>
-inline constexpr std::size_t kChunkVectors = std::min(kVectors, kColumns / kLanes<T>);
+inline constexpr std::size_t kChunk = kVectors* kLanes<T>;
+/// Vectors of numbers that have as many lanes as one of words.
 template <class T>
-inline constexpr std::size_t kChunk = kChunkVectors<T>* kLanes<T>;
+inline constexpr std::size_t kToWords = sizeof(T) / sizeof(Word);
 
-/// Exponents as they are in the lanes' own numbers: the bits of 2^e.
-template <class T>
-HWY_INLINE V<T> powers_of_two(const std::int8_t* exponents) {
-  const D<T> d;
-  const hn::RebindToSigned<D<T>> di;
-  const hn::Rebind<std::int8_t, D<T>> d8;
-  const hn::Rebind<std::int32_t, D<T>> d32;
-  const auto e32 = hn::PromoteTo(d32, hn::LoadU(d8, exponents));
-  using Signed = hn::TFromD<decltype(di)>;
-  const auto bias = hn::Set(di, static_cast<Signed>(Lane<T>::kBias));
-  if constexpr (sizeof(T) == 4) {
-    return hn::BitCast(d, hn::ShiftLeft<Lane<T>::kFraction>(hn::Add(e32, bias)));
-  } else {
-    return hn::BitCast(d, hn::ShiftLeft<Lane<T>::kFraction>(hn::Add(hn::PromoteTo(di, e32), bias)));
-  }
-}
-HWY_INLINE V<double> powers_of_two(const std::int16_t* exponents) {
-  const D<double> d;
-  const hn::RebindToSigned<D<double>> di;
-  const hn::Rebind<std::int16_t, D<double>> d16;
-  const hn::Rebind<std::int32_t, D<double>> d32;
-  const auto e = hn::PromoteTo(di, hn::PromoteTo(d32, hn::LoadU(d16, exponents)));
-  return hn::BitCast(d, hn::ShiftLeft<Lane<double>::kFraction>(hn::Add(e, hn::Set(di, std::int64_t{1023}))));
-}
-
-/// Where a chunk's operands for one node are.
+/// Where a node's operands are.
 template <class T>
 struct NodeOperands {
   const T *a[kRows], *b;
   const std::int8_t *a8[kRows], *b8;
   const std::int16_t *a16[kRows], *b16;
-  SignsOf<T> a_negative[kRows];
-  const SignsOf<T>* b_negative;
+  Word a_negative[kRows];
+  const Word* b_negative;
 };
 
 template <class T>
-HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::size_t number, std::size_t column) {
+HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::size_t number) {
   const Plan& plan = *w.plan;
   const std::size_t place =
       link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
@@ -416,173 +391,362 @@ HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::
     x.a16[r] = w.a->exponent.data() + at;
     x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
   }
-  const std::size_t at = place * kColumns + column;
-  x.b = w.b->value.data() + at;
-  x.b8 = w.b->exponent8.data() + at;
-  x.b16 = w.b->exponent.data() + at;
-  x.b_negative = w.b->negative.data() + word * kColumns + column;
+  x.b = w.b->value.data() + place * kColumns;
+  x.b8 = w.b->exponent8.data() + place * kColumns;
+  x.b16 = w.b->exponent.data() + place * kColumns;
+  x.b_negative = w.b->negative.data() + word * kColumns;
   return x;
 }
 
+/// Numbers of each row for a panel's columns.
+template <class T>
+struct Rows {
+  HWY_ALIGN T of[kRows][kColumns];
+};
+
 /// Adds a node's products to a chunk's sums, each cut toward zero.
 template <class T>
-HWY_INLINE void add_products(const NodeOperands<T>& x, int count, V<T> (&sum)[kRows][kChunkVectors<T>]) {
-  static_assert(kRows == 2);
+HWY_INLINE void add_products(const NodeOperands<T>& x, std::size_t column, int count, V<T> (&sum)[kRows][kVectors]) {
+  static_assert(kRows == 4);
   const D<T> d;
-  const T *a0 = x.a[0], *a1 = x.a[1], *b = x.b;
+  const T *a0 = x.a[0], *a1 = x.a[1], *a2 = x.a[2], *a3 = x.a[3], *b = x.b + column;
   for (int p = 0; p < count; ++p, b += kColumns) {
     const V<T> of_a0 = hn::Set(d, a0[p]), of_a1 = hn::Set(d, a1[p]);
-#pragma GCC unroll 8
-    for (std::size_t v = 0; v < kChunkVectors<T>; ++v) {
+    const V<T> of_a2 = hn::Set(d, a2[p]), of_a3 = hn::Set(d, a3[p]);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) {
       const V<T> of_b = hn::Load(d, b + v * kLanes<T>);
       sum[0][v] = hn::MulAdd(of_a0, of_b, sum[0][v]);
       sum[1][v] = hn::MulAdd(of_a1, of_b, sum[1][v]);
+      sum[2][v] = hn::MulAdd(of_a2, of_b, sum[2][v]);
+      sum[3][v] = hn::MulAdd(of_a3, of_b, sum[3][v]);
     }
   }
 }
 
-/// The largest exponents of a node's products for a chunk.
-template <class Tag, class Exponent>
-HWY_INLINE void align(Tag d, const Exponent* const* a, const Exponent* b, int count, std::size_t chunk, Exponent lowest,
-                      Exponent (&to)[kRows][kColumns]) {
-  const Exponent *a0 = a[0], *a1 = a[1];
-  for (std::size_t column = 0; column < chunk; column += hn::Lanes(d)) {
-    auto most0 = hn::Set(d, lowest), most1 = most0;
+/// The largest exponents of a node's products.
+template <class Exponent>
+HWY_INLINE void align(const Exponent* const (&a)[kRows], const Exponent* b, int count, Exponent lowest,
+                      Rows<Exponent>& to) {
+  static_assert(kRows == 4);
+  const hn::CappedTag<Exponent, kColumns> d;
+  const Exponent *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];
+  for (std::size_t column = 0; column < kColumns; column += hn::Lanes(d)) {
+    auto most0 = hn::Set(d, lowest), most1 = most0, most2 = most0, most3 = most0;
     for (int p = 0; p < count; ++p) {
       const auto of_b = hn::Load(d, b + static_cast<std::size_t>(p) * kColumns + column);
       most0 = hn::Max(most0, hn::SaturatedAdd(hn::Set(d, a0[p]), of_b));
       most1 = hn::Max(most1, hn::SaturatedAdd(hn::Set(d, a1[p]), of_b));
+      most2 = hn::Max(most2, hn::SaturatedAdd(hn::Set(d, a2[p]), of_b));
+      most3 = hn::Max(most3, hn::SaturatedAdd(hn::Set(d, a3[p]), of_b));
     }
-    hn::Store(most0, d, to[0] + column);
-    hn::Store(most1, d, to[1] + column);
+    hn::Store(most0, d, to.of[0] + column);
+    hn::Store(most1, d, to.of[1] + column);
+    hn::Store(most2, d, to.of[2] + column);
+    hn::Store(most3, d, to.of[3] + column);
   }
 }
 
-/// What a sum starts from, in units of its last kept bit, with one for each negative product.
-template <class T>
-HWY_INLINE V<T> beginning(V<T> alignment, typename Lane<T>::Bits grid, typename Lane<T>::Bits a_negative,
-                          const SignsOf<T>* b_negative, hn::Vec<hn::RebindToUnsigned<D<T>>> others_negative) {
-  const D<T> d;
-  const hn::RebindToUnsigned<D<T>> du;
-  const auto signs = hn::Xor(hn::Set(du, a_negative), hn::Load(du, b_negative));
-  const auto negatives = hn::Add(hn::PopulationCount(signs), others_negative);
-  return hn::BitCast(d, hn::Add(hn::Add(hn::BitCast(du, alignment), hn::Set(du, grid)), negatives));
-}
-
-/// What a sum is, without what it began with.
+/// What a sum is, without the 1.5 · 2^kFraction units that it began with.
 template <class T>
 HWY_INLINE V<T> without_beginning(V<T> sum) {
   const V<T> half = from_bits<T>(typename Lane<T>::Bits{1} << (Lane<T>::kFraction - 1));
-  return hn::Sub(sum, hn::Or(hn::And(sum, from_bits<T>(Lane<T>::kExponent)), half));
+  return hn::Sub(sum, hn::OrAnd(half, sum, from_bits<T>(Lane<T>::kExponent)));
 }
 
 /// Grows results so far, which stay zero if they are.
 template <class T>
 inline constexpr T kGrowth = sizeof(T) == 8 ? T(1 + 0x1p-40) : T(1 + 0x1p-20);
 
+// --- Roundings.
+
+#if TCNUM_ROUNDS_EACH
+/// To nearest, whatever the machine's rounding.
+HWY_INLINE V<double> add_to_nearest(V<double> x, V<double> y) {
+  return V<double>{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+HWY_INLINE V<float> add_to_nearest(V<float> x, V<float> y) {
+  return V<float>{_mm512_add_round_ps(x.raw, y.raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+#endif
+
+/// A number of no sign rounded to multiples of its last place.
 template <class T>
-void ordinary(const Work<T>& w) {
-  using Bits = typename Lane<T>::Bits;
-  constexpr std::size_t kSize = kChunk<T>;
-  // Exponents of products lie above kBetween, those of zeros, with any other operand's, below.
-  constexpr std::int8_t kBetween = -104, kOfZeros = sizeof(T) == 8 ? -128 : -90;
+HWY_INLINE V<T> round_magnitude(const NumberRounding& how, V<T> magnitude) {
   const D<T> d;
-  const hn::RebindToUnsigned<D<T>> du;
-  const hn::CappedTag<std::int8_t, kSize> d8;
-  const Plan& plan = *w.plan;
-  const V<T> exponent_bits = from_bits<T>(Lane<T>::kExponent), growth = hn::Set(d, kGrowth<T>);
-  HWY_ALIGN std::int8_t alignments[kRows][kColumns];
-  for (std::size_t column = 0; column < kColumns; column += kSize) {
-    for (std::size_t link = 0; link < w.links; ++link) {
-      for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
-        const NodePlan& node = plan.nodes[number];
-        const NodeOperands<T> x = operands_of(w, link, number, column);
-        align(d8, x.a8, x.b8, node.count, kSize, std::int8_t{-128}, alignments);
-        const auto lowest = hn::Set(d8, in_8_bits(node.lowest_alignment));
-        for (std::size_t r = 0; r < kRows; ++r) {
-          for (std::size_t at = 0; at < kSize; at += hn::Lanes(d8)) {
-            const auto e = hn::Load(d8, alignments[r] + at);
-            const auto own = hn::IfThenElse(hn::Lt(e, hn::Set(d8, kBetween)), hn::Set(d8, kOfZeros), e);
-            hn::Store(hn::Max(own, lowest), d8, alignments[r] + at);
+  const DU<T> du;
+  const auto binade = hn::BitCast(du, hn::Max(hn::And(magnitude, from_bits<T>(Lane<T>::kExponent)),
+                                              from_bits<T>(Lane<T>::power_of_two(how.min_exponent))));
+  // A sum with 1.5 · 2^kFraction of the last places has no others.
+  const V<T> start = hn::BitCast(d, hn::Add(binade, hn::Set(du, Lane<T>::grid(how.fraction_bits))));
+#if TCNUM_ROUNDS_EACH
+  return hn::Sub(how.to_nearest ? add_to_nearest(magnitude, start) : hn::Add(magnitude, start), start);
+#else
+  using Bits = typename Lane<T>::Bits;
+  const V<T> in_units = hn::Add(magnitude, start);  // toward zero, as all is here
+  const V<T> rounded = hn::Sub(in_units, start);
+  if (!how.to_nearest) return rounded;
+  const auto below = [&](int bits) HWY_ATTR {
+    return hn::BitCast(d, hn::Sub(binade, hn::Set(du, static_cast<Bits>(bits) << Lane<T>::kFraction)));
+  };
+  const V<T> unit = below(how.fraction_bits), half = below(how.fraction_bits + 1);
+  const V<T> rest = hn::Sub(magnitude, rounded);
+  const auto last_bit = hn::And(hn::BitCast(du, in_units), hn::Set(du, Bits{1}));
+  const auto odd = hn::RebindMask(d, hn::Ne(last_bit, hn::Zero(du)));
+  const auto up = hn::Or(hn::Gt(rest, half), hn::And(hn::Eq(rest, half), odd));
+  return hn::Add(rounded, hn::IfThenElseZero(up, unit));
+#endif
+}
+
+/// x as a number of a format.
+template <class T>
+HWY_INLINE V<T> round_once(const NumberRounding& how, V<T> x) {
+  const D<T> d;
+  const V<T> rounded = round_magnitude<T>(how, hn::Abs(x));
+  const auto too_large = hn::Ge(rounded, hn::Set(d, static_cast<T>(how.overflow)));
+  return hn::OrAnd(hn::IfThenElse(too_large, hn::Set(d, static_cast<T>(how.beyond)), rounded), x,
+                   from_bits<T>(Lane<T>::kSign));
+}
+
+/// The sum of two fp32 or fp16 numbers, to be rounded to such.
+HWY_INLINE V<double> add_for_rounding(V<double> x, V<double> y) {
+  const D<double> d;
+#if TCNUM_ROUNDS_EACH
+  // Rounding to 53 bits before, of which 2 · 24 + 2 are enough, does not change it.
+  const V<double> sum = add_to_nearest(x, y);
+#else
+  // Its last bit, if it cannot be exact, tells that there is more below.
+  const auto x_larger = hn::Ge(hn::Abs(x), hn::Abs(y));
+  const V<double> large = hn::IfThenElse(x_larger, x, y), small = hn::IfThenElse(x_larger, y, x);
+  const V<double> cut = hn::Add(large, small);  // toward zero
+  const auto inexact = hn::Ne(hn::Sub(cut, large), small);
+  const V<double> sum = hn::Or(cut, hn::IfThenElseZero(inexact, from_bits<double>(1)));
+#endif
+  return hn::Add(sum, hn::Zero(d));  // a zero is positive
+}
+
+// --- Ordinary sums.
+
+/// The high words of numbers, as many as a vector of words has lanes.
+HWY_INLINE VW high_words(const V<float> (&x)[1]) { return hn::BitCast(DW(), x[0]); }
+HWY_INLINE VW high_words(const V<double> (&x)[2]) {
+  return hn::ConcatOdd(DW(), hn::BitCast(DW(), x[1]), hn::BitCast(DW(), x[0]));
+}
+/// Numbers of these high words plus `units` of their last places.
+HWY_INLINE void put_words(VW high, VW units, V<float> (&x)[1]) { x[0] = hn::BitCast(D<float>(), hn::Add(high, units)); }
+HWY_INLINE void put_words(VW high, VW units, V<double> (&x)[2]) {
+#if TCNUM_ROUNDS_EACH
+  const auto each = [&](int first) HWY_ATTR {
+    const int l = first, h = 16 + first;  // 16 and more: of the other vector
+    const __m512i index = _mm512_setr_epi32(l, h, l + 1, h + 1, l + 2, h + 2, l + 3, h + 3, l + 4, h + 4, l + 5, h + 5,
+                                            l + 6, h + 6, l + 7, h + 7);
+    return V<double>{_mm512_castsi512_pd(_mm512_permutex2var_epi32(units.raw, index, high.raw))};
+  };
+  x[0] = each(0);
+  x[1] = each(8);
+#else
+  const D<double> d;
+  const auto lower = hn::BitCast(d, hn::InterleaveLower(DW(), units, high));
+  const auto upper = hn::BitCast(d, hn::InterleaveUpper(DW(), units, high));
+  if constexpr (kLanes<double> == 2) {
+    x[0] = lower;
+    x[1] = upper;
+  } else {
+    x[0] = hn::ConcatLowerLower(d, upper, lower);
+    x[1] = hn::ConcatUpperUpper(d, upper, lower);
+  }
+#endif
+}
+
+/// What a sum takes beside its products.
+enum class Other : std::uint8_t { none, single, half };
+
+/// One node's sums for a panel's columns: from results so far to the next.
+template <class T, Other kOther>
+HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, const Rows<std::int8_t>& alignments,
+                             const Rows<T>& from, Rows<T>& to) {
+  constexpr int kWordBits = 8 * sizeof(Word), kHighFraction = Lane<T>::kFraction - 8 * (sizeof(T) - sizeof(Word));
+  constexpr int kToHighWord = 8 * (sizeof(T) - sizeof(Word)), kLowestFloor = -100;
+  constexpr std::size_t kWide = kToWords<T>;
+  const D<T> d;
+  const DW dw;
+  const DSW ds;
+  const hn::Rebind<std::int8_t, DSW> d8;
+  const V<T> growth = hn::Set(d, kGrowth<T>);
+  const auto high_of = [&](typename Lane<T>::Bits bits)
+                           HWY_ATTR { return hn::Set(dw, static_cast<Word>(bits >> kToHighWord)); };
+  const VW bias = high_of(Lane<T>::power_of_two(0)), grid = high_of(Lane<T>::grid(node.fraction_bits));
+  const VW exponent_bits = high_of(Lane<T>::kExponent);
+  const VW floor =
+      high_of(Lane<T>::power_of_two(std::max(kLowestFloor, node.takes_c ? node.c_floor : node.before_floor)));
+  const V<T> kept =
+      from_bits<T>(node.rounding[0].to_nearest
+                       ? ~typename Lane<T>::Bits{0}
+                       : ~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - node.rounding[0].fraction_bits));
+  for (std::size_t column = 0; column < kColumns; column += kChunk<T>) {
+    V<T> sum[kRows][kVectors];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const VW a_negative = hn::Set(dw, x.a_negative[r]);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; v += kWide) {
+        const std::size_t at = column + v * kLanes<T>;
+        const auto exponents = hn::PromoteTo(ds, hn::LoadU(d8, alignments.of[r] + at));
+        VW alignment = hn::Add(hn::BitCast(dw, hn::ShiftLeft<kHighFraction>(exponents)), bias);
+        VW negatives = hn::PopulationCount(hn::Xor(a_negative, hn::Load(dw, x.b_negative + at)));
+        V<T> before[kWide], start[kWide];
+        if constexpr (kOther != Other::none) {
+          for (std::size_t i = 0; i < kWide; ++i) {
+            before[i] = hn::Load(d, from.of[r] + at + i * kLanes<T>);
+            if constexpr (kOther == Other::half) before[i] = hn::Add(before[i], hn::Zero(d));  // makes −0 +0
           }
+          const VW high = high_words(before);
+          VW own = hn::And(high, exponent_bits);
+          if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dw)), hn::Max(own, floor));
+          alignment = hn::Max(alignment, own);
+          negatives = hn::Add(negatives, hn::ShiftRight<kWordBits - 1>(high));
         }
-        const Bits grid = Lane<T>::grid(node.fraction_bits);
-        V<T> sum[kRows][kChunkVectors<T>];
-#pragma GCC unroll 2
-        for (std::size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-          for (std::size_t v = 0; v < kChunkVectors<T>; ++v) {
-            const V<T> c = hn::Load(d, w.sums[r] + column + v * kLanes<T>);
-            const V<T> alignment = hn::Max(powers_of_two<T>(alignments[r] + v * kLanes<T>), hn::And(c, exponent_bits));
-            const auto c_negative = hn::ShiftRight<8 * sizeof(T) - 1>(hn::BitCast(du, c));
-            const V<T> start = beginning<T>(alignment, grid, x.a_negative[r], x.b_negative + v * kLanes<T>, c_negative);
-            sum[r][v] = hn::MulAdd(c, growth, start);
-          }
-        }
-        add_products<T>(x, node.count, sum);
-        const V<T> kept = from_bits<T>(~Bits{0} << (Lane<T>::kFraction - node.rounding[0].fraction_bits));
-#pragma GCC unroll 2
-        for (std::size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-          for (std::size_t v = 0; v < kChunkVectors<T>; ++v) {
-            hn::Store(hn::And(without_beginning<T>(sum[r][v]), kept), d, w.sums[r] + column + v * kLanes<T>);
-          }
-        }
+        put_words(hn::Add(alignment, grid), negatives, start);
+        for (std::size_t i = 0; i < kWide; ++i)
+          sum[r][v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
       }
+    }
+    add_products<T>(x, column, node.count, sum);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v)
+        hn::Store(hn::And(without_beginning<T>(sum[r][v]), kept), d, to.of[r] + column + v * kLanes<T>);
     }
   }
 }
 
+/// Rounds to nearest what was not cut, if nothing overflows.
+template <class T>
+bool round_ordinary(const NodePlan& node, Rows<T>& rows) {
+  const D<T> d;
+  const NumberRounding how = node.rounding[static_cast<std::size_t>(node.roundings) - 1];
+  if (!how.to_nearest) return true;
+  V<T> most = hn::Zero(d);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<T>) {
+      const V<T> x = hn::Load(d, rows.of[r] + j);
+      const V<T> rounded = round_magnitude<T>(how, hn::Abs(x));
+      most = hn::Max(most, rounded);
+      const V<T> with_sign = hn::OrAnd(rounded, x, from_bits<T>(Lane<T>::kSign));
+      hn::Store(node.drops_sign_of_zero ? hn::Add(with_sign, hn::Zero(d)) : with_sign, d, rows.of[r] + j);
+    }
+  }
+  return hn::AllTrue(d, hn::Lt(most, hn::Set(d, static_cast<T>(how.overflow))));
+}
+
+void add_rows(const Rows<double>& x, const Rows<double>& y, Rows<double>& to) {
+  const D<double> d;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+      const V<double> sum = add_for_rounding(hn::Load(d, x.of[r] + j), hn::Load(d, y.of[r] + j));
+      hn::Store(sum, d, to.of[r] + j);
+    }
+  }
+}
+
+/// Takes results so far if an ordinary kernel may go on from them; in floats, cut to so many fraction bits, which is
+/// what the first sum does anyway.
+template <class T>
+bool take_results(const Work<T>& w, Rows<T>& to) {
+  const D<double> d;
+  const V<double> least = hn::Set(d, kLeastOrdinary), most = hn::Set(d, kMostOrdinary);
+  const V<double> kept =
+      from_bits<double>(~std::uint64_t{0} << (Lane<double>::kFraction - w.plan->nodes.front().fraction_bits));
+  auto all = hn::FirstN(d, kLanes<double>);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+      const V<double> x = hn::Load(d, w.sums[r] + j), magnitude = hn::Abs(x);
+      const auto within = hn::And(hn::Ge(magnitude, least), hn::Lt(magnitude, most));
+      all = hn::And(all, hn::Or(within, hn::Eq(magnitude, hn::Zero(d))));
+      if constexpr (sizeof(T) == 8) {
+        hn::Store(x, d, to.of[r] + j);
+      } else {
+        const hn::Rebind<float, D<double>> narrow;
+        hn::StoreU(hn::DemoteTo(narrow, hn::And(x, kept)), narrow, to.of[r] + j);
+      }
+    }
+  }
+  return hn::AllTrue(d, all);
+}
+
+template <class T>
+void put_results(const Rows<T>& from, double* const (&to)[kRows]) {
+  const D<double> d;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+      if constexpr (sizeof(T) == 8)
+        hn::Store(hn::Load(d, from.of[r] + j), d, to[r] + j);
+      else
+        hn::Store(hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D<double>>(), from.of[r] + j)), d, to[r] + j);
+    }
+  }
+}
+
+/// The largest exponents of a node's products, where these are ordinary.
+template <class T>
+void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, Rows<std::int8_t>& to) {
+  // Exponents of products lie above kBetween, those of zeros, with any other operand's, below.
+  constexpr std::int8_t kBetween = -104, kOfZeros = sizeof(T) == 8 ? -128 : -90;
+  const hn::CappedTag<std::int8_t, kColumns> d;
+  align(x.a8, x.b8, node.count, std::int8_t{-128}, to);
+  const auto lowest = hn::Set(d, in_8_bits(node.lowest_alignment));
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d)) {
+      const auto e = hn::Load(d, to.of[r] + j);
+      const auto own = hn::IfThenElse(hn::Lt(e, hn::Set(d, kBetween)), hn::Set(d, kOfZeros), e);
+      hn::Store(hn::Max(own, lowest), d, to.of[r] + j);
+    }
+  }
+}
+
+template <class T>
+bool ordinary(const Work<T>& w) {
+  const Plan& plan = *w.plan;
+  Rows<T> c, before;
+  Rows<std::int8_t> alignments;
+  if (!take_results(w, c)) return false;
+  bool overflows = false;
+  for (std::size_t link = 0; link < w.links; ++link) {
+    for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
+      const NodePlan& node = plan.nodes[number];
+      const bool is_last = number + 1 == plan.nodes.size();
+      const Rows<T>& from = node.takes_c ? c : before;
+      Rows<T>& to = is_last ? c : before;
+      bool is_pair = false;
+      if constexpr (sizeof(T) == 8) is_pair = node.is_pair;
+      if (is_pair) {
+        if constexpr (sizeof(T) == 8) add_rows(c, before, to);
+      } else {
+        const NodeOperands<T> x = operands_of(w, link, number);
+        align_ordinary(node, x, alignments);
+        if (!node.takes_c && !node.takes_before)
+          ordinary_sum<T, Other::none>(node, x, alignments, from, to);
+        else if (node.takes_half)
+          ordinary_sum<T, Other::half>(node, x, alignments, from, to);
+        else
+          ordinary_sum<T, Other::single>(node, x, alignments, from, to);
+      }
+      overflows |= !round_ordinary(node, to);
+    }
+  }
+  if (overflows) return false;
+  put_results(c, w.sums);
+  return true;
+}
+
 // --- Whatever panels evaluate: in doubles.
 
-using Bits = Lane<double>::Bits;
 using Double = V<double>;
 
-/// x rounded to multiples of its last place.
-HWY_INLINE Double round_once(const NumberRounding& how, Double x) {
-  const D<double> d;
-  const hn::RebindToUnsigned<D<double>> du;
-  const Double sign = hn::And(x, from_bits<double>(Lane<double>::kSign));
-  const Double magnitude = hn::Abs(x);
-  const auto binade = hn::BitCast(du, hn::Max(hn::And(magnitude, from_bits<double>(Lane<double>::kExponent)),
-                                              from_bits<double>(Lane<double>::power_of_two(how.min_exponent))));
-  const Double start = hn::BitCast(d, hn::Add(binade, hn::Set(du, Lane<double>::grid(how.fraction_bits))));
-  const Double in_units = hn::Add(magnitude, start);  // toward zero, as all is here
-  Double rounded = hn::Sub(in_units, start);
-  if (how.to_nearest) {
-    const auto below = [&](int bits) {
-      return hn::BitCast(d, hn::Sub(binade, hn::Set(du, static_cast<Bits>(bits) << Lane<double>::kFraction)));
-    };
-    const Double unit = below(how.fraction_bits), half = below(how.fraction_bits + 1);
-    const Double rest = hn::Sub(magnitude, rounded);
-    const auto last_bit = hn::And(hn::BitCast(du, in_units), hn::Set(du, Bits{1}));
-    const auto odd = hn::RebindMask(d, hn::Ne(last_bit, hn::Zero(du)));
-    const auto up = hn::Or(hn::Gt(rest, half), hn::And(hn::Eq(rest, half), odd));
-    rounded = hn::Add(rounded, hn::IfThenElseZero(up, unit));
-  }
-  const auto too_large = hn::Ge(rounded, hn::Set(d, how.overflow));
-  return hn::Or(hn::IfThenElse(too_large, hn::Set(d, how.beyond), rounded), sign);
-}
-
-HWY_INLINE Double round_result(const NodePlan& node, Double x) {
-  x = round_once(node.rounding[0], x);
-  if (node.roundings == 2) x = round_once(node.rounding[1], x);
-  return node.drops_sign_of_zero ? hn::Add(x, hn::Zero(D<double>())) : x;
-}
-
-/// The sum of two fp32 or fp16 numbers, whose last bit, if it cannot be exact, tells that there is more below.
-HWY_INLINE Double add_to_odd(Double x, Double y) {
-  const D<double> d;
-  const auto x_larger = hn::Ge(hn::Abs(x), hn::Abs(y));
-  const Double large = hn::IfThenElse(x_larger, x, y), small = hn::IfThenElse(x_larger, y, x);
-  const Double sum = hn::Add(large, small);  // toward zero
-  const auto inexact = hn::Ne(hn::Sub(sum, large), small);
-  return hn::Add(hn::Or(sum, hn::IfThenElseZero(inexact, from_bits<double>(1))), hn::Zero(d));
-}
-
 /// One term beside the products: raises the alignment, and tells whether it is negative.
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D<double>>> take_term(Double term, int floor, Double& alignment) {
-  const hn::RebindToUnsigned<D<double>> du;
+HWY_INLINE VU<double> take_term(Double term, int floor, Double& alignment) {
+  const DU<double> du;
   const Double own = hn::Max(hn::And(term, from_bits<double>(Lane<double>::kExponent)),
                              from_bits<double>(Lane<double>::power_of_two(floor)));
   alignment = hn::Max(alignment, hn::IfThenElseZero(hn::Ne(term, hn::Zero(D<double>())), own));
@@ -592,8 +756,8 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D<double>>> take_term(Double term, int f
 /// A sum of which some term is an infinity or a NaN; other terms do not matter.
 class SpecialSum {
  public:
-  void add_products(Bits a_special, Bits b_special, Bits a_zero, Bits b_zero, Bits a_negative, Bits b_negative) {
-    const Bits special = a_special | b_special, zero = a_zero | b_zero, negative = a_negative ^ b_negative;
+  void add_products(Word a_special, Word b_special, Word a_zero, Word b_zero, Word a_negative, Word b_negative) {
+    const Word special = a_special | b_special, zero = a_zero | b_zero, negative = a_negative ^ b_negative;
     nan_ |= (special & zero) != 0;  // NaNs count as zeros
     negative_ |= (special & ~zero & negative) != 0;
     positive_ |= (special & ~zero & ~negative) != 0;
@@ -613,36 +777,23 @@ class SpecialSum {
   bool nan_ = false, negative_ = false, positive_ = false;
 };
 
-/// A row's numbers on the way.
-struct RowState {
-  HWY_ALIGN double c[kColumns];
-  HWY_ALIGN double before[kColumns];
+/// Numbers on the way along a link.
+struct State {
+  Rows<double> c, before;
 };
 
-/// Replaces results of sums with infinities or NaNs among their terms, as they were before.
-void put_specials(const Work<double>& w, std::size_t r, std::size_t word, const NodePlan& node, const RowState& terms,
+/// Replaces results of sums with infinities or NaNs among their terms.
+void put_specials(const Work<double>& w, std::size_t r, std::size_t word, const NodePlan& node, const State& terms,
                   double* results) {
   const std::size_t at_a = (w.row + r) * w.a_words + word, at_b = word * kColumns;
   for (std::size_t j = 0; j < kColumns; ++j) {
     SpecialSum sum;
     sum.add_products(w.a->special[at_a], w.b->special[at_b + j], w.a->zero[at_a], w.b->zero[at_b + j],
                      w.a->negative[at_a], w.b->negative[at_b + j]);
-    if (node.takes_c) sum.add(terms.c[j]);
-    if (node.takes_before) sum.add(terms.before[j]);
+    if (node.takes_c) sum.add(terms.c.of[r][j]);
+    if (node.takes_before) sum.add(terms.before.of[r][j]);
     if (sum.any()) results[j] = sum.result();
   }
-}
-
-/// Whether an ordinary kernel may go on from a row of results.
-bool are_ordinary(const double* row) {
-  const D<double> d;
-  const Double least = hn::Set(d, kLeastOrdinary), most = hn::Set(d, kMostOrdinary);
-  for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
-    const Double magnitude = hn::Abs(hn::Load(d, row + j));
-    const auto within = hn::And(hn::Ge(magnitude, least), hn::Lt(magnitude, most));
-    if (!hn::AllTrue(d, hn::Or(within, hn::Eq(magnitude, hn::Zero(d))))) return false;
-  }
-  return true;
 }
 
 /// Whether a row of terms has infinities or NaNs.
@@ -654,84 +805,95 @@ HWY_INLINE bool any_not_finite(const double* row) {
   return false;
 }
 
-void sum_of_products(const Work<double>& w, std::size_t link, std::size_t number, RowState (&state)[kRows],
-                     double (&results)[kRows][kColumns]) {
-  constexpr std::size_t kSize = kChunk<double>;
+/// Exponents as they are in the lanes' own numbers: the bits of 2^e.
+HWY_INLINE Double powers_of_two(const std::int16_t* exponents) {
   const D<double> d;
-  const hn::RebindToUnsigned<D<double>> du;
-  const hn::CappedTag<std::int16_t, kSize> d16;
-  const NodePlan& node = w.plan->nodes[number];
+  const hn::RebindToSigned<D<double>> di;
+  const hn::Rebind<std::int16_t, D<double>> d16;
+  const hn::Rebind<std::int32_t, D<double>> d32;
+  const auto e = hn::PromoteTo(di, hn::PromoteTo(d32, hn::LoadU(d16, exponents)));
+  return hn::BitCast(d, hn::ShiftLeft<Lane<double>::kFraction>(hn::Add(e, hn::Set(di, Lane<double>::kBias))));
+}
+
+void sum_of_products(const NodePlan& node, const NodeOperands<double>& x, const State& state, Rows<double>& results) {
+  const D<double> d;
+  const DU<double> du;
+  const hn::Rebind<Word, D<double>> dw;
   const Double growth = hn::Set(d, kGrowth<double>), zero = hn::Zero(d);
-  HWY_ALIGN std::int16_t alignments[kRows][kColumns];
-  for (std::size_t column = 0; column < kColumns; column += kSize) {
-    const NodeOperands<double> x = operands_of(w, link, number, column);
-    align(d16, x.a16, x.b16, node.count, kSize, static_cast<std::int16_t>(node.lowest_alignment), alignments);
-    V<double> sum[kRows][kChunkVectors<double>];
-#pragma GCC unroll 2
+  const VU<double> grid = hn::Set(du, Lane<double>::grid(node.fraction_bits));
+  Rows<std::int16_t> alignments;
+  align(x.a16, x.b16, node.count, static_cast<std::int16_t>(node.lowest_alignment), alignments);
+  for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
+    Double sum[kRows][kVectors];
+#pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < kChunkVectors<double>; ++v) {
-        const std::size_t at = v * kLanes<double>;
-        Double alignment = powers_of_two(alignments[r] + at), c = zero, before = zero;
-        auto negatives = hn::Zero(du);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const std::size_t at = column + v * kLanes<double>;
+        const auto signs = hn::Xor(hn::Set(dw, x.a_negative[r]), hn::Load(dw, x.b_negative + at));
+        VU<double> negatives = hn::PromoteTo(du, hn::PopulationCount(signs));
+        Double alignment = powers_of_two(alignments.of[r] + at), c = zero, before = zero;
         // Adding zero makes −0 the +0 that it is worth.
         if (node.takes_c) {
-          c = hn::Add(hn::Load(d, state[r].c + column + at), zero);
-          negatives = take_term(c, node.c_floor, alignment);
+          c = hn::Add(hn::Load(d, state.c.of[r] + at), zero);
+          negatives = hn::Add(negatives, take_term(c, node.c_floor, alignment));
         }
         if (node.takes_before) {
-          before = hn::Add(hn::Load(d, state[r].before + column + at), zero);
+          before = hn::Add(hn::Load(d, state.before.of[r] + at), zero);
           negatives = hn::Add(negatives, take_term(before, node.before_floor, alignment));
         }
-        Double start = beginning<double>(alignment, Lane<double>::grid(node.fraction_bits), x.a_negative[r],
-                                         x.b_negative + at, negatives);
-        if (node.takes_c) start = hn::MulAdd(c, growth, start);
-        if (node.takes_before) start = hn::MulAdd(before, growth, start);
-        sum[r][v] = start;
+        sum[r][v] = hn::BitCast(d, hn::Add(hn::Add(hn::BitCast(du, alignment), grid), negatives));
+        if (node.takes_c) sum[r][v] = hn::MulAdd(c, growth, sum[r][v]);
+        if (node.takes_before) sum[r][v] = hn::MulAdd(before, growth, sum[r][v]);
       }
     }
-    add_products<double>(x, node.count, sum);
-#pragma GCC unroll 2
+    add_products<double>(x, column, node.count, sum);
+#pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-      for (std::size_t v = 0; v < kChunkVectors<double>; ++v) {
-        hn::Store(round_result(node, without_beginning<double>(sum[r][v])), d,
-                  results[r] + column + v * kLanes<double>);
-      }
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v)
+        hn::Store(without_beginning<double>(sum[r][v]), d, results.of[r] + column + v * kLanes<double>);
+    }
+  }
+}
+
+void round_results(const NodePlan& node, Rows<double>& results) {
+  const D<double> d;
+  const NumberRounding first = node.rounding[0], second = node.rounding[1];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+      Double x = round_once<double>(first, hn::Load(d, results.of[r] + j));
+      if (node.roundings == 2) x = round_once<double>(second, x);
+      if (node.drops_sign_of_zero) x = hn::Add(x, hn::Zero(d));
+      hn::Store(x, d, results.of[r] + j);
     }
   }
 }
 
 void general(const Work<double>& w) {
-  const D<double> d;
   const Plan& plan = *w.plan;
-  RowState state[kRows];
-  HWY_ALIGN double results[kRows][kColumns];
-  for (std::size_t r = 0; r < kRows; ++r) std::memcpy(state[r].c, w.sums[r], sizeof(state[r].c));
+  State state;
+  Rows<double> results;
+  for (std::size_t r = 0; r < kRows; ++r) std::memcpy(state.c.of[r], w.sums[r], sizeof(state.c.of[r]));
   for (std::size_t link = 0; link < w.links; ++link) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
-      if (node.is_pair) {
-        for (std::size_t r = 0; r < kRows; ++r) {
-          for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
-            const Double sum = add_to_odd(hn::Load(d, state[r].c + j), hn::Load(d, state[r].before + j));
-            hn::Store(round_result(node, sum), d, results[r] + j);
-          }
-        }
-      } else {
-        sum_of_products(w, link, number, state, results);
-      }
+      if (node.is_pair)
+        add_rows(state.c, state.before, results);
+      else
+        sum_of_products(node, operands_of(w, link, number), state, results);
+      round_results(node, results);
       for (std::size_t r = 0; r < kRows; ++r) {
         const bool any_special = w.a->range[w.row + r].any_special || w.b->range[0].any_special ||
-                                 (node.takes_c && any_not_finite(state[r].c)) ||
-                                 (node.takes_before && any_not_finite(state[r].before));
-        if (any_special) put_specials(w, r, link * plan.nodes.size() + number, node, state[r], results[r]);
-        std::memcpy(state[r].before, results[r], sizeof(results[r]));
+                                 (node.takes_c && any_not_finite(state.c.of[r])) ||
+                                 (node.takes_before && any_not_finite(state.before.of[r]));
+        if (any_special) put_specials(w, r, link * plan.nodes.size() + number, node, state, results.of[r]);
       }
+      state.before = results;
     }
-    for (std::size_t r = 0; r < kRows; ++r) std::memcpy(state[r].c, state[r].before, sizeof(state[r].c));
+    state.c = state.before;
   }
-  for (std::size_t r = 0; r < kRows; ++r) std::memcpy(w.sums[r], state[r].c, sizeof(state[r].c));
+  put_results(state.c, w.sums);
 }
 
 const Kernels* kernels_of_target() {
@@ -742,7 +904,6 @@ const Kernels* kernels_of_target() {
                                    pack_b<float>,
                                    read,
                                    write,
-                                   are_ordinary,
                                    ordinary<double>,
                                    ordinary<float>,
                                    general};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "operands.hpp"
 #include "plan.hpp"
@@ -26,26 +27,24 @@ struct Work {
   std::size_t row = 0;  ///< the first of the rows
   std::size_t a_places = 0, a_words = 0;
   const Packed<T>* b = nullptr;
-  T* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the links
+  double* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the links
 };
 
 /// Functions of one CPU. They want the machine to round toward zero, and to keep subnormal numbers.
 struct Kernels {
   const char* name;
-  void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<double>&);
-  void (*pack_b_double)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<double>&);
-  void (*pack_a_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<float>&);
-  void (*pack_b_float)(const Plan&, const Fields&, const CodesToPack&, std::size_t links, Packed<float>&);
+  void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<double>&);
+  void (*pack_b_double)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<double>&);
+  void (*pack_a_float)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<float>&);
+  void (*pack_b_float)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<float>&);
   /// Codes of fp32 or fp16, `stride` apart, as doubles, and back; `nan` is the code of any NaN.
   void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, double* to);
   void (*write)(FormatId, std::uint64_t nan, const double* from, std::size_t count, std::byte* codes,
                 std::size_t stride);
-  /// Whether an ordinary kernel may go on from kColumns results: all are zero, or between kLeastOrdinary and
-  /// kMostOrdinary.
-  bool (*are_ordinary)(const double* results);
-  /// Plain chains of which nothing leaves the range of the ordinary: is_ordinary().
-  void (*ordinary_double)(const Work<double>&);
-  void (*ordinary_float)(const Work<float>&);
+  /// Chains of ordinary sums of which nothing leaves the range of the ordinary: the products are is_ordinary(), and the
+  /// results so far, and what becomes of them, are ordinary too. If not, they say so and change nothing.
+  bool (*ordinary_double)(const Work<double>&);
+  bool (*ordinary_float)(const Work<float>&);
   /// Whatever panels evaluate.
   void (*general)(const Work<double>&);
 };
@@ -53,13 +52,12 @@ struct Kernels {
 /// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.
 const Kernels* kernels();
 
-/// Results so far from which an ordinary kernel may go on: zero, or of such a magnitude; in floats, cut to what they
-/// hold.
+/// Results so far from which an ordinary kernel may go on: zero, or of such a magnitude.
 inline constexpr double kLeastOrdinary = 0x1p-88, kMostOrdinary = 0x1p100;
 /// Whether the products of two ranges of operands are ordinary.
 template <class T>
 bool is_ordinary(const Range& a, const Range& b) {
-  constexpr int kMostOperand = 20, kMostProduct = 60, kLeastProduct = sizeof(T) == 8 ? -100 : -64;
+  constexpr int kMostOperand = 20, kMostProduct = 60, kLeastProduct = sizeof(T) == 8 ? -96 : -64;
   if (a.any_special || b.any_special || a.highest > kMostOperand || b.highest > kMostOperand) return false;
   if (a.lowest > a.highest || b.lowest > b.highest) return true;
   return a.highest + b.highest <= kMostProduct && a.lowest + b.lowest >= kLeastProduct;

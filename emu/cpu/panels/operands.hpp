@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <new>
-#include <type_traits>
 #include <vector>
 
 #include <hwy/aligned_allocator.h>
@@ -18,14 +17,15 @@ namespace tcnum::panels {
 /// Columns of B in a panel.
 inline constexpr std::size_t kColumns = 64;
 /// Rows of A that go along a panel together.
-inline constexpr std::size_t kRows = 2;
+inline constexpr std::size_t kRows = 4;
+
+inline constexpr std::size_t rounded_up(std::size_t x, std::size_t to) { return (x + to - 1) / to * to; }
 
 /// Exponents of zeros, and of infinities and NaNs: below those of all products, with whatever other operand.
 inline constexpr std::int16_t kNoExponent16 = -1000;
 
-/// One word of signs, bit i of the product at place i of its node.
-template <class T>
-using SignsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+/// One word for a node's products: bit i is that of the product at its place i.
+using Word = std::uint32_t;
 
 /// What occurs among some operands.
 struct Range {
@@ -71,14 +71,14 @@ struct Packed {
   Buffer<T> value;
   Buffer<std::int8_t> exponent8;  ///< clamped to what 8 bits hold
   Buffer<std::int16_t> exponent;
-  Buffer<SignsOf<T>> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
-  std::vector<Range> range;                    ///< of each line of A; of B's panel
+  Buffer<Word> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
+  std::vector<Range> range;              ///< of each line of A; of B's panel
 
   void resize(std::size_t lines, std::size_t places, std::size_t words, std::size_t ranges) {
     value.resize(lines * places);
     exponent8.resize(lines * places);
     exponent.resize(lines * places);
-    for (auto* signs : {&negative, &zero, &special}) signs->resize(lines * words);
+    for (Buffer<Word>* of_kind : {&negative, &zero, &special}) of_kind->resize(lines * words);
     range.resize(ranges);
   }
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "emu/parallel.hpp"
 #include "operands.hpp"
 #include "product.hpp"
 
@@ -14,8 +15,6 @@ namespace tcnum::panels {
 struct Part {
   std::size_t i, j, m, n;
 };
-
-inline std::size_t rounded_up(std::size_t x, std::size_t to) { return (x + to - 1) / to * to; }
 
 /// Parts large enough that packing costs little, and enough of them for all threads.
 inline std::vector<Part> parts_of(const ProductShape& shape, unsigned threads) {
@@ -38,5 +37,46 @@ inline std::vector<Part> parts_of(const ProductShape& shape, unsigned threads) {
   }
   return parts;
 }
+
+/// Calls with each part of a product, of several at a time.
+template <class With>
+void each_part(const ProductShape& shape, unsigned threads, const With& with) {
+  const std::vector<Part> parts = parts_of(shape, threads);
+  in_parallel(parts.size(), std::min(threads, static_cast<unsigned>(parts.size())),
+              [&](std::size_t at) { with(parts[at]); });
+}
+
+/// Numbers of a part of C or D: panel by panel, of which each has kColumns numbers of every row.
+template <class Number>
+class PartNumbers {
+ public:
+  PartNumbers(const Part& part, std::size_t rows)
+      : part_(part), rows_(rows), panels_(rounded_up(part.n, kColumns) / kColumns) {
+    numbers_.resize(rows_ * panels_ * kColumns);
+    std::fill_n(numbers_.data(), numbers_.size(), Number{0});
+  }
+
+  std::size_t rows() const { return rows_; }
+  std::size_t panels() const { return panels_; }
+  Number* of(std::size_t row, std::size_t panel) { return &numbers_[(panel * rows_ + row) * kColumns]; }
+
+  /// Calls with each stretch of a row of the matrix that lies in one panel: its numbers, how many, and its first code.
+  template <class Byte, class With>
+  void each_stretch(const MatrixCodes<Byte>& matrix, int bytes_of_code, const With& with) {
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      for (std::size_t panel = 0; panel < panels_; ++panel) {
+        const std::size_t j = panel * kColumns;
+        const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
+        with(of(i, panel), std::min(kColumns, part_.n - j),
+             matrix.codes + at * static_cast<std::size_t>(bytes_of_code));
+      }
+    }
+  }
+
+ private:
+  Part part_;
+  std::size_t rows_, panels_;
+  Buffer<Number> numbers_;
+};
 
 }  // namespace tcnum::panels

@@ -51,23 +51,40 @@ void put_rounding(const Unit& unit, PatchRounding how, NodePlan& node) {
   node.drops_sign_of_zero = unit.underflow_sign != UnderflowSign::kept;
 }
 
-/// Whether the node takes one number beside its products, c or the result before, which is an fp32.
-bool continues_plain_chain(const NodePlan& node, bool is_first) {
+/// Whether ordinary kernels have a node: the sum of its products and at most one other number, or a pair.
+bool is_ordinary_sum(const NodePlan& node) {
   constexpr int kMostAlignment = 100;
-  const NumberRounding& r = node.rounding[0];
-  return !node.is_pair && node.takes_c == is_first && node.takes_before == !is_first && node.roundings == 1 &&
-         !r.to_nearest && r.min_exponent == format(FormatId::fp32).min_exponent() &&
-         node.lowest_alignment <= kMostAlignment;
+  return node.is_pair || (!(node.takes_c && node.takes_before) && node.lowest_alignment <= kMostAlignment);
 }
 
-/// Whether floats hold a node's sum, with room for its carries: docs/patches.md, with 23 in place of 52.
+/// Whether floats hold a node's sum, with room for its carries (docs/panels.md), and round it.
 bool floats_hold(const NodePlan& node, int product_bits) {
   constexpr int kMostFractionBits = 13, kMostProductBits = 13, kMostCount = 32;
-  return node.fraction_bits <= kMostFractionBits && node.rounding[0].fraction_bits <= node.fraction_bits &&
+  const NumberRounding& r = node.rounding[0];
+  const bool short_result = r.fraction_bits <= (r.to_nearest ? kMostFractionBits : node.fraction_bits);
+  return !node.is_pair && node.roundings == 1 && node.fraction_bits <= kMostFractionBits && short_result &&
          product_bits <= kMostProductBits && node.count <= kMostCount;
 }
 
 }  // namespace
+
+std::vector<Place> places_of(const Plan& plan, std::size_t links) {
+  std::vector<Place> places;
+  for (std::size_t link = 0; link < links; ++link) {
+    for (const int place : plan.places) {
+      std::size_t number = 0;
+      while (place < plan.nodes[number].first || place >= plan.nodes[number].first + plan.nodes[number].count) ++number;
+      places.push_back({link * plan.places.size() + static_cast<std::size_t>(place), link * plan.nodes.size() + number,
+                        place - plan.nodes[number].first, 1});
+    }
+  }
+  for (std::size_t k = places.size() - 1; k-- > 0;) {
+    const Place& next = places[k + 1];
+    if (next.word == places[k].word && next.place == places[k].place + 1)
+      places[k].side_by_side = next.side_by_side + 1;
+  }
+  return places;
+}
 
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree) { return gpu::why_no_patches(numerics, tree); }
 
@@ -94,6 +111,7 @@ Plan make_plan(const Datapath& datapath) {
     node.takes_c = patch.takes_c;
     node.takes_before = patch.takes_before;
     node.is_pair = patch.is_pair;
+    node.takes_half = node.takes_c ? format(plan.c).storage_bits == 16 : patch.before_is_half;
     put_rounding(unit, patch.rounding, node);
     if (!node.is_pair) {
       node.fraction_bits = unit.fraction_bits;
@@ -103,16 +121,11 @@ Plan make_plan(const Datapath& datapath) {
     }
     plan.nodes.push_back(node);
   }
-  bool is_first = true;
-  plan.is_plain_chain = plan.c == FormatId::fp32;
-  plan.fits_floats = true;
   const int product_bits = format(plan.a).fraction_bits + format(plan.b).fraction_bits;
-  for (const NodePlan& node : plan.nodes) {
-    plan.is_plain_chain = plan.is_plain_chain && continues_plain_chain(node, is_first);
-    plan.fits_floats = plan.fits_floats && floats_hold(node, product_bits);
-    is_first = false;
-  }
-  plan.fits_floats = plan.fits_floats && plan.is_plain_chain;
+  plan.has_ordinary_sums = std::ranges::all_of(plan.nodes, is_ordinary_sum);
+  plan.fits_floats =
+      plan.has_ordinary_sums && plan.nodes.front().takes_c &&
+      std::ranges::all_of(plan.nodes, [&](const NodePlan& node) { return floats_hold(node, product_bits); });
   return plan;
 }
 

@@ -33,6 +33,7 @@ struct NodePlan {
   int c_floor = 0, before_floor = 0;
   std::array<NumberRounding, 2> rounding;
   int roundings = 1;
+  bool takes_half = false;  ///< the one of c and the result before that it takes is an fp16
   bool drops_sign_of_zero = false;
 };
 
@@ -44,12 +45,20 @@ struct Plan {
   bool in_order = true;     ///< every place is its k
   std::vector<NodePlan> nodes;
   std::uint64_t nan = 0;  ///< code of a result that is one
-  /// Every sum takes its products and the result so far, and is cut toward zero to an fp32: the ordinary kernels',
-  /// where the operands allow.
-  bool is_plain_chain = false;
+  /// Every sum takes c, the result before or neither: the ordinary kernels', where the operands allow.
+  bool has_ordinary_sums = false;
   /// Floats, which are twice as many, hold its sums.
   bool fits_floats = false;
 };
+
+/// Where the product at some k of some links stands: its place, the word of its node and its bit there. It and those
+/// after it, so many in all, lie side by side there as they do along k.
+struct Place {
+  std::size_t place, word;
+  int bit;
+  std::size_t side_by_side;
+};
+std::vector<Place> places_of(const Plan& plan, std::size_t links);
 
 /// Why panels cannot evaluate a datapath; empty if they can.
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree);
