@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks one line at a time and asks whether the tests notice.
 
-    tests/mutation/mutate.py [--count 200] [--seed 1] [--in emu src/fit] [--except emu/cpu/panels]
+    tests/mutation/mutate.py [--count 200] [--seed 1] [--in emu src/fit] [--except emu/cpu/panels] [--quick]
 
 Each mutant is one small change, drawn at random: a comparison that includes its end or does not, a sum that is a
 difference, a statement that is not there. It is built in a copy of the last commit under build-mutants/, and test
@@ -55,7 +55,7 @@ TESTS = """
     format_test gpu_emulator_test matmul_test misuse_test panels_test patch_cut_test placement_test published_test
     questions_test reference_test report_test sparse_tiles_test stream_test threads_test
 """.split()
-# Those that take longer, which come last, and only for these folders.
+# Those that take minutes, which come last, and only for these folders; --quick leaves them out.
 LONG_TESTS = {
     "cuda_kernels_test": "emu/gpu",
     "recorded_test": "emu",
@@ -137,7 +137,8 @@ def prepare():
          "-DTCNUM_GPU=OFF", "-DTCNUM_DEVELOPER=ON"], capture_output=True, text=True)  # fmt: skip
     if configured.returncode != 0:
         fail(3, f"the commit itself cannot be configured:\n{configured.stderr[-4000:]}")
-    built, said = ninja(*TESTS, *LONG_TESTS)
+    names = [*TESTS] if chosen.quick else [*TESTS, *LONG_TESTS]
+    built, said = ninja(*names)
     if not built:
         fail(3, f"the commit itself does not build:\n{said[-4000:]}")
     commands = json.loads((BUILD / "compile_commands.json").read_text())
@@ -145,7 +146,7 @@ def prepare():
     for each in commands:
         output = re.search(r" -o (\S+\.o) ", each["command"]).group(1)
         objects.setdefault(pathlib.Path(each["file"]).relative_to(TREE).as_posix(), []).append(output)
-    return commit, objects, [Program(name) for name in [*TESTS, *LONG_TESTS]]
+    return commit, objects, [Program(name) for name in names]
 
 
 def places(names):
@@ -255,11 +256,13 @@ def main():
         name = place["file"]
         content = digests.setdefault(name, digest(TREE / name))
         entry = known.get(key(place))
-        if entry is None or entry["content"] != content or (entry["became"] == "survived" and entry["commit"] != commit):
+        survived_less = entry is not None and entry["became"] == "survived" and (entry["commit"] != commit or entry["quick"] > chosen.quick)
+        if entry is None or entry["content"] != content or survived_less:
             started = time.monotonic()
             became, by, took = try_out(place, objects, originals, programs)
             entry = {**place, "became": became, "by": by, "cpu_seconds": round(took, 1),
-                     "seconds": round(time.monotonic() - started), "content": content, "commit": commit}  # fmt: skip
+                     "seconds": round(time.monotonic() - started), "content": content, "commit": commit,
+                     "quick": chosen.quick}  # fmt: skip
             seconds += took
             with RECORD.open("a") as record:
                 record.write(json.dumps(entry) + "\n")
@@ -279,6 +282,7 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=200, help="mutants")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--quick", action="store_true", help="only tests that take seconds")
     options.add_argument("--jobs", type=int, default=1, help="compilers at a time")
     options.add_argument("--in", dest="folders", nargs="+", default=["emu", "src/fit"], help="folders or files to break")
     options.add_argument("--except", dest="exceptions", nargs="+", default=[], help="folders or files to leave")
