@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks one line at a time and asks whether the tests notice.
 
-    tests/mutation/mutate.py [--count 200] [--seed 1] [--in emu src/fit] [--except emu/cpu/panels] [--quick]
+    tests/mutation/mutate.py [--count 200] [--from 0] [--seed 1] [--in emu src/fit] [--except emu/cpu/panels] [--quick]
 
 Each mutant is one small change, drawn at random: a comparison that includes its end or does not, a sum that is a
 difference, a statement that is not there. It is built in a copy of the last commit under build-mutants/, and test
@@ -15,7 +15,7 @@ are linked, and the first that fails ends it. A mutant becomes
     explained         it survived, and equivalent.json says why nobody could see it
 
 build-mutants/mutants.jsonl remembers: a later call goes on from there. Where a file has not changed, what was killed stays
-so; survivors have to survive the tests of each commit. One core is enough, at the lowest priority.
+so; survivors have to survive new tests too. One core is enough, at the lowest priority.
 Exit status: 0, or 1 if one survived; 2 for wrong usage; 3 if the commit itself does not build or pass.
 """
 import argparse
@@ -35,6 +35,7 @@ FOLDER = ROOT / "build-mutants"
 TREE = FOLDER / "tree"
 BUILD = TREE / "build"
 RECORD = FOLDER / "mutants.jsonl"
+SECONDS = FOLDER / "seconds.json"
 EQUIVALENT = ROOT / "tests/mutation/equivalent.json"
 
 # What is replaced by what. Each rule is tried at each of its places in a line.
@@ -105,14 +106,17 @@ def ninja(*targets):
 class Program:
     """One of the tests, as it is without a mutant."""
 
-    def __init__(self, name):
+    def __init__(self, name, seconds):
+        """`seconds` has what programs of known digests took; others are run."""
         self.name = name
         self.path = BUILD / "tests" / name
         self.digest = digest(self.path)
-        status, said, self.seconds = limited([self.path], 600)
-        if status != 0:
-            fail(3, f"{name} fails without a mutant:\n{said[-4000:]}")
         self.kills = []  # files of mutants that it killed
+        if self.digest not in seconds:
+            status, said, seconds[self.digest] = limited([self.path], 600)
+            if status != 0:
+                fail(3, f"{name} fails without a mutant:\n{said[-4000:]}")
+        self.seconds = seconds[self.digest]
 
     def promise(self, name):
         """How likely it notices what is wrong with that file, for what it costs: linking it is a good part of that."""
@@ -125,7 +129,7 @@ class Program:
 
 
 def prepare():
-    """Brings the copy to the last commit and builds it; the tests' programs."""
+    """Brings the copy to the last commit and builds it. The tests' digest; the objects of sources; the tests' programs."""
     commit = git(ROOT, "rev-parse", "HEAD")
     if not TREE.exists():
         FOLDER.mkdir(exist_ok=True)
@@ -141,12 +145,16 @@ def prepare():
     built, said = ninja(*names)
     if not built:
         fail(3, f"the commit itself does not build:\n{said[-4000:]}")
+    seconds = json.loads(SECONDS.read_text()) if SECONDS.exists() else {}
+    programs = [Program(name, seconds) for name in names]
+    SECONDS.write_text(json.dumps(seconds))
+    tests = hashlib.sha256(git(TREE, "ls-files", "--stage", "tests/*.cpp", "tests/*.hpp").encode()).hexdigest()
     commands = json.loads((BUILD / "compile_commands.json").read_text())
     objects = {}
     for each in commands:
         output = re.search(r" -o (\S+\.o) ", each["command"]).group(1)
         objects.setdefault(pathlib.Path(each["file"]).relative_to(TREE).as_posix(), []).append(output)
-    return commit, objects, [Program(name) for name in names]
+    return tests, objects, programs
 
 
 def places(names):
@@ -237,12 +245,13 @@ def read_equivalent():
 
 def main():
     os.nice(19)
-    commit, objects, programs = prepare()
+    tests, objects, programs = prepare()
     originals = {output: digest(BUILD / output) for outputs in objects.values() for output in outputs if (BUILD / output).exists()}
     objects = {name: [output for output in outputs if output in originals] for name, outputs in objects.items()}
     explained = read_equivalent()
     candidates = places(sources(chosen.folders, chosen.exceptions))
     random.Random(chosen.seed).shuffle(candidates)
+    tried = candidates[chosen.first : chosen.first + chosen.count]
     by_name = {program.name: program for program in programs}
     known = {}
     for entry in map(json.loads, RECORD.read_text().splitlines()) if RECORD.exists() else ():
@@ -252,16 +261,16 @@ def main():
     counts = dict.fromkeys(["killed", "survived", "does not compile", "same code", "explained"], 0)
     seconds = 0
     digests = {}
-    for place in candidates[: chosen.count]:
+    for place in tried:
         name = place["file"]
         content = digests.setdefault(name, digest(TREE / name))
         entry = known.get(key(place))
-        survived_less = entry is not None and entry["became"] == "survived" and (entry["commit"] != commit or entry["quick"] > chosen.quick)
+        survived_less = entry is not None and entry["became"] == "survived" and (entry["tests"] != tests or entry["quick"] > chosen.quick)
         if entry is None or entry["content"] != content or survived_less:
             started = time.monotonic()
             became, by, took = try_out(place, objects, originals, programs)
             entry = {**place, "became": became, "by": by, "cpu_seconds": round(took, 1),
-                     "seconds": round(time.monotonic() - started), "content": content, "commit": commit,
+                     "seconds": round(time.monotonic() - started), "content": content, "tests": tests,
                      "quick": chosen.quick}  # fmt: skip
             seconds += took
             with RECORD.open("a") as record:
@@ -273,7 +282,7 @@ def main():
         print(f"{became:<17}{entry['by']:<20}{name}:{place['number'] + 1}", flush=True)
         if became == "survived":
             print(f"    {place['line']}\n    {place['mutant']}", flush=True)
-    print(f"{len(candidates)} mutants are possible, {min(chosen.count, len(candidates))} were tried: "
+    print(f"{len(candidates)} mutants are possible, {len(tried)} were tried: "
           + ", ".join(f"{count} {what}" for what, count in counts.items()) + f" ({seconds:.0f} CPU seconds)")  # fmt: skip
     return 1 if counts["survived"] else 0
 
@@ -281,6 +290,7 @@ def main():
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=200, help="mutants")
+    options.add_argument("--from", dest="first", type=int, default=0, help="how many to leave out before")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--quick", action="store_true", help="only tests that take seconds")
     options.add_argument("--jobs", type=int, default=1, help="compilers at a time")
