@@ -1,5 +1,6 @@
 #include "tcnum/format.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -36,11 +37,10 @@ uint128 round_shift(uint128 magnitude, int shift, bool sticky, bool negative, Ro
 std::uint64_t encode_integer(const Format& f, bool negative, uint128 magnitude, int exponent, bool sticky,
                              Rounding mode) {
   const uint128 largest = low_mask(f.fraction_bits) + ((f.has_sign && negative) ? 1 : 0);
-  uint128 rounded = largest + 1;
+  uint128 rounded = largest;  // of what is larger anyway
   if (magnitude == 0 || bit_width(magnitude) + exponent <= 64) {
-    rounded = round_shift(magnitude, -exponent, sticky, negative, mode);
+    rounded = std::min(largest, round_shift(magnitude, -exponent, sticky, negative, mode));
   }
-  if (rounded > largest) rounded = largest;
   if (!negative) return static_cast<std::uint64_t>(rounded);
   if (!f.has_sign) return 0;
   return (~static_cast<std::uint64_t>(rounded) + 1) & f.code_mask();

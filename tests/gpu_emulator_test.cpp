@@ -192,6 +192,25 @@ TEST(GpuEmulator, HoldsTheCatalogue) {
   }
 }
 
+/// As many as are side by side in memory and in the datapath, up to four.
+TEST(GpuDatapath, PutsAdjacentProductsSideBySide) {
+  const auto adjacent = [](const Blocks& blocks) {
+    Datapath datapath = catalogue(ArchId::sm_80, *find_instruction("mma.m16n8k8.f32.f16.f16.f32")).at(0).datapath;
+    datapath.tree = make_structure(Combination::chain, blocks, {}).tree;
+    for (Node& node : datapath.tree.nodes) node.unit = 0;
+    return make_gpu_datapath(datapath).datapath.value().adjacent;
+  };
+  EXPECT_EQ(adjacent({{0, 1, 2, 3}, {4, 5, 6, 7}}), 4);
+  EXPECT_EQ(adjacent({{4, 5, 6, 7}, {0, 1, 2, 3}}), 4);
+  EXPECT_EQ(adjacent({{0, 1}, {2, 3}}), 4);
+  EXPECT_EQ(adjacent({{2, 3}, {0, 1}}), 2);
+  EXPECT_EQ(adjacent({{0, 1, 4, 5}, {2, 3, 6, 7}}), 2);
+  EXPECT_EQ(adjacent({{0, 1, 2}, {3, 4, 5}}), 2);
+  EXPECT_EQ(adjacent({{0, 2}, {1, 3}}), 1);
+  EXPECT_EQ(adjacent({{1, 2, 3, 4}, {0, 5, 6, 7}}), 1);
+  EXPECT_EQ(adjacent({{0, 1, 2}}), 1);
+}
+
 /// What became of Volta's mma, the catalogue's only ones of single precision.
 RC_GTEST_PROP(GpuEmulator, EqualsExactForVoltaInSinglePrecision, ()) {
   const auto* const name =

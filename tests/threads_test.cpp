@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "edge_tiles.hpp"
+#include "emu/cpu/wide_product.hpp"
 #include "reference/any_datapath.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
+#include "tcnum/exact.hpp"
 #include "tcnum/fit.hpp"
 #include "tcnum/tcnum.hpp"
 
@@ -71,6 +73,30 @@ TEST(Threads, ShareAnEmulator) {
   }
 }
 
+/// Of panels, whose parts each thread packs for itself: numbers, edges, infinities and NaNs have kernels of their own.
+TEST(Threads, ShareWideTiles) {
+  constexpr int kDatapaths = 8, kMostDraws = 200, kSize = 100;
+  const rc::Gen<Datapath> sums = rc::gen::exec(test::random_patch_datapath),
+                          integers = rc::gen::exec(test::random_chain_of_integers);
+  int taken = 0;
+  for (std::uint64_t number = 0; taken < kDatapaths && number < kMostDraws; ++number) {
+    const Datapath datapath = (number % 4 == 0 ? integers : sums)(rc::Random(number), kSize).value();
+    if (!WideProduct(datapath.numerics, SortedTree(datapath.tree)).is_taken()) continue;
+    ++taken;
+    const Emulator emulator(datapath);
+    const Tiles problems = test::edge_tiles(datapath, 2, 19, 130, number);
+    Tiles expected = problems;
+    emulate_exact(datapath, expected);
+    std::array<Tiles, kThreads> results;
+    at_once([&](unsigned i) {
+      results[i] = problems;
+      emulator.run(results[i], 1 + i);
+    });
+    for (const Tiles& each : results) ASSERT_EQ(each.d, expected.d) << to_json(datapath).dump();
+  }
+  EXPECT_EQ(taken, panels::are_here() ? kDatapaths : 0);
+}
+
 TEST(Threads, ShareAMatrixProduct) {
   std::mt19937_64 random(1);
   const auto any = [&](FormatId id, std::size_t rows, std::size_t columns) {
@@ -80,7 +106,8 @@ TEST(Threads, ShareAMatrixProduct) {
     }
     return matrix;
   };
-  for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m8n8k4.f64.f64.f64.f64"}) {
+  for (const char* name :
+       {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.s32.s8.s8.s32", "mma.m8n8k4.f64.f64.f64.f64"}) {
     const Instruction& in = instruction(name);
     const Matrix a = any(in.a, 70, 50), b = any(in.b, 50, 90), c = any(in.c, 70, 90);
     const auto product = [&](unsigned threads) {

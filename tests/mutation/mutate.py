@@ -52,9 +52,10 @@ RULES = [
 ]  # fmt: skip
 # Those that say something about these folders and are done in seconds.
 TESTS = """
-    catalogue_test codes32_test cuda_operands_test datapath_json_test differential_test emulator_test explain_test fit_test
-    format_test gpu_emulator_test matmul_test misuse_test panels_test patch_cut_test placement_test published_test
-    questions_test reference_test report_test sparse_tiles_test stream_test threads_test
+    block_order_test catalogue_test classes_test codes32_test cuda_operands_test datapath_json_test
+    differential_test emulator_test explain_test fit_test format_test gpu_emulator_test matmul_test
+    minimise_test misuse_test panels_test patch_cut_test placement_test published_test questions_test
+    reference_test report_test sparse_tiles_test stream_test threads_test
 """.split()
 # Those that take minutes, which come last, and only for these folders; --quick leaves them out.
 LONG_TESTS = {
@@ -90,7 +91,7 @@ def limited(command, cpu_seconds):
 
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:  # a mutant may also wait for ever; the machine may be slow
-        done = subprocess.run(command, capture_output=True, env=ENVIRONMENT, preexec_fn=limit, timeout=60 + 40 * cpu_seconds)
+        done = subprocess.run(command, capture_output=True, env=ENVIRONMENT, preexec_fn=limit, timeout=300 + 60 * cpu_seconds)
         status, said = done.returncode, (done.stdout + done.stderr).decode(errors="replace")
     except subprocess.TimeoutExpired:
         status, said = -1, "waits"

@@ -1,0 +1,78 @@
+// Blocks of products, in any order, are found by the questions made for it.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "src/fit/asking.hpp"
+#include "src/fit/space.hpp"
+#include "src/oracles/datapath_oracle.hpp"
+
+namespace tcnum {
+namespace {
+
+Blocks shuffled_blocks(int k, int size, std::mt19937_64& random) {
+  std::vector<int> order(static_cast<std::size_t>(k));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random);
+  return blocks_of(order, size);
+}
+
+/// What is found of a datapath with these blocks, the other properties as usual.
+Blocks found_of(const Instruction& in, const Blocks& blocks, Combination combination) {
+  Space space(in);
+  space.add_blocks(blocks, {ProductOrder::Kind::found});
+  const auto structure = std::ranges::find_if(
+      space.structures(), [&](const Structure& s) { return s.combination == combination && s.blocks == blocks; });
+  if (structure == space.structures().end()) throw std::logic_error("the space has no such structure");
+  Choice choice{};
+  Space::set(choice, Property::structure, static_cast<int>(structure - space.structures().begin()));
+  if (!space.sums_integers()) space.put<Property::fraction_bits>(choice, 25);
+  space.put<Property::overflow>(choice, Overflow::max_finite);
+  DatapathOracle oracle(space.datapath(choice), in, "hidden", 1);
+  Evidence evidence(in);
+  Asker asker(evidence, &oracle);
+  return find_blocks(asker);
+}
+
+class BlockOrder : public testing::TestWithParam<std::tuple<const char*, int>> {};
+
+TEST_P(BlockOrder, IsFound) {
+  const auto [name, size] = GetParam();
+  const Instruction& in = *find_instruction(name);
+  std::mt19937_64 random(1);
+  constexpr int kDraws = 8;
+  for (int n = 0; n < kDraws; ++n) {
+    const Blocks blocks = shuffled_blocks(in.products(), size, random);
+    EXPECT_EQ(found_of(in, blocks, Combination::chain), blocks);
+    if (size == 1 || !format(in.d).floating) continue;
+    EXPECT_EQ(found_of(in, blocks, Combination::adds), blocks) << "by adds";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, BlockOrder,
+                         testing::Combine(testing::Values("mma.m8n8k4.f32.f16.f16.f32", "mma.m16n8k8.f32.f16.f16.f32",
+                                                          "mma.m16n8k16.f32.bf16.bf16.f32",
+                                                          "mma.m16n8k16.s32.s8.s8.s32"),
+                                          testing::Values(1, 2)),
+                         [](const auto& drawn) {
+                           std::string text =
+                               fmt::format("{}_in_{}s", std::get<0>(drawn.param), std::get<1>(drawn.param));
+                           std::ranges::replace(text, '.', '_');
+                           return text;
+                         });
+
+TEST(BlockOrder, OfOneBlockIsNone) {
+  for (const char* name : {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.s32.s8.s8.s32"}) {
+    const Instruction& in = *find_instruction(name);
+    std::mt19937_64 random(1);
+    EXPECT_TRUE(found_of(in, shuffled_blocks(in.products(), in.products(), random), Combination::chain).empty());
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
