@@ -1,4 +1,5 @@
 // Whole matrix products on one core, beside plain fp32 FMA on the same core in the same run: the ratio is what counts.
+// Or on the GPU, where the time of its kernels counts.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -8,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "emu/gpu/gpu_datapath.hpp"
+#include "emu/gpu/product.hpp"
+#include "emu/parallel.hpp"
 #include "fma_rate.hpp"
 #include "io/replacement_file.hpp"
 #include "tcnum/catalogue.hpp"
@@ -40,21 +44,27 @@ constexpr Case kCases[] = {
     {"CDNA2 fp16", "", "cdna2-fp16"},
     {"CDNA3 fp16", "", "cdna3-fp16"},
     {"CDNA3 fp8", "", "cdna3-fp8"},
+    {"tree of fp32 additions", "", "fp-add-tree"},
 };
 
 struct Options {
   std::size_t size = 1024;
   int runs = 5;
   std::string only, json;
-  bool nan = false;
+  bool nan = false, gpu = false;
 };
 
+/// Of some thousand numbers that come again and again: there may be many to make.
 Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, std::mt19937_64& random) {
+  constexpr std::size_t kDifferent = 65521;
   std::normal_distribution<float> normal;
   const float scale = format(id).floating ? 1.0f : 30.0f;
-  std::vector<float> numbers(rows * columns);
+  std::vector<float> numbers(kDifferent);
   for (float& x : numbers) x = scale * normal(random);
-  return Matrix::from(std::span<const float>(numbers), rows, columns, format(id).name);
+  const Matrix some = Matrix::from(std::span<const float>(numbers), 1, kDifferent, format(id).name);
+  Matrix all(id, rows, columns);
+  for (std::size_t i = 0; i < rows * columns; ++i) all.set(i / columns, i % columns, some(0, i % kDifferent));
+  return all;
 }
 
 double seconds_of(const Matrix& a, const Matrix& b, const MatmulOptions& options) {
@@ -75,6 +85,64 @@ std::size_t size_of(const Datapath& datapath, std::size_t size) {
     if (answer.name.find("panels") != std::string_view::npos && answer.nodes > 0) return size;
   }
   return std::max<std::size_t>(1, size / kLess);
+}
+
+void write(const Options& options, const nlohmann::ordered_json& rows) {
+  if (!options.json.empty()) {
+    ReplacementFile file(options.json);
+    file.write(nlohmann::ordered_json{{"schema", "tcnum.benchmark/1"}, {"rows", rows}}.dump(2) + "\n");
+    file.commit();
+  }
+}
+
+/// On the GPU; some elements are compared with the CPU's.
+int run_on_gpu(const Options& options) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  fmt::print("{0} x {0} x {0} on the GPU; seconds of the whole product\n\n", options.size);
+  fmt::print("{:<28}{:>14}{:>10}{:>10}{:>10}  {}\n", "", "10^9 MAC/s", "product", "packing", "copies", "instruction");
+  int different = 0;
+  for (const Case& each : kCases) {
+    if (!options.only.empty() && std::string(each.what).find(options.only) == std::string::npos) continue;
+    const Datapath datapath = datapath_of(each);
+    const auto [on_gpu, why_not] = make_gpu_datapath(datapath);
+    if (!on_gpu) {
+      fmt::print("{:<28}{}\n", each.what, why_not);
+      continue;
+    }
+    const Numerics& n = datapath.numerics;
+    const std::size_t side = on_gpu->evaluator == GpuEvaluator::one_by_one ? options.size / 4 : options.size;
+    std::mt19937_64 random(1);
+    Matrix a = random_matrix(n.a.format, side, side, random);
+    const Matrix b = random_matrix(n.b.format, side, side, random);
+    if (options.nan && format(n.a.format).floating && format(n.a.format).non_finite != NonFinite::none)
+      a.set(side / 2, 0, format(n.a.format).code_mask() >> 1);
+    Matrix d(n.result, side, side);
+    const auto codes = [&](const Matrix& x) { return codes_from(x.bytes().data(), side); };
+    GpuProductTimes best{1e300, 1e300, 1e300};
+    for (int i = 0; i < options.runs; ++i) {
+      const GpuProductTimes times =
+          multiply_on_gpu(datapath, {n.a.format, n.b.format, n.c.format, n.result}, {side, side, side}, codes(a),
+                          codes(b), {}, codes_from(d.bytes().data(), side));
+      best = {std::min(best.copies, times.copies), std::min(best.packing, times.packing),
+              std::min(best.products, times.products)};
+    }
+    const std::size_t corner = std::min<std::size_t>(side, 24);
+    Codes on_cpu(format(n.result).storage_bytes(), corner * corner);
+    multiply(datapath, {n.a.format, n.b.format, n.c.format, n.result}, {corner, corner, side}, codes(a), codes(b), {},
+             codes_from(on_cpu.bytes().data(), corner), all_threads());
+    for (std::size_t i = 0; i < on_cpu.size(); ++i) different += on_cpu[i] != d(i / corner, i % corner) ? 1 : 0;
+    const auto size = static_cast<double>(side);
+    const double rate = size * size * size / (best.products + best.packing);
+    fmt::print("{:<28}{:>14.1f}{:>10.4f}{:>10.4f}{:>10.4f}  {} {}\n", each.what, rate * 1e-9, best.products,
+               best.packing, best.copies, each.arch, each.name);
+    rows.push_back({{"name", fmt::format("GPU product {}", each.what)},
+                    {"datapath", std::string(each.arch) + (*each.arch != 0 ? " " : "") + each.name},
+                    {"size", side},
+                    {"macs_per_second", rate}});
+  }
+  write(options, rows);
+  if (different > 0) fmt::print("{} elements are not the CPU's\n", different);
+  return different > 0 ? 1 : 0;
 }
 
 int run(const Options& options) {
@@ -119,11 +187,7 @@ int run(const Options& options) {
                     {"fma_per_second", fma},
                     {"ratio_to_fma", rate / fma}});
   }
-  if (!options.json.empty()) {
-    ReplacementFile file(options.json);
-    file.write(nlohmann::ordered_json{{"schema", "tcnum.benchmark/1"}, {"rows", rows}}.dump(2) + "\n");
-    file.commit();
-  }
+  write(options, rows);
   return 0;
 }
 
@@ -138,6 +202,7 @@ int main(int argc, char** argv) {
   app.add_option("--only", options.only, "cases whose name holds this");
   app.add_option("--json", options.json, "write the table there");
   app.add_flag("--nan", options.nan, "with one NaN in A");
+  app.add_flag("--gpu", options.gpu, "on the GPU, with its rates alone");
   CLI11_PARSE(app, argc, argv);
-  return tcnum::run(options);
+  return options.gpu ? tcnum::run_on_gpu(options) : tcnum::run(options);
 }

@@ -41,14 +41,15 @@ constexpr std::array<Evaluator, 11> kCpuEvaluators = {{
 static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
 
 /// In the order of GpuEvaluator.
-constexpr std::array<Evaluator, 5> kGpuEvaluators = {{
+constexpr std::array<Evaluator, 6> kGpuEvaluators = {{
     {"fma chain", "the machine's own fp64 FMAs", gpu::why_no_fma_chain},
     {"integers", "sums of integers", gpu::why_no_integers},
-    {"single precision", "the machine's own fp32 additions", gpu::why_no_single_precision},
+    {"single precision", "the machine's own fp32 operations", gpu::why_no_single_precision},
     {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
     {"one by one", "aligned sums and sums of two, one element at a time, in integers", gpu::why_not_one_by_one},
+    {"terms", "sums of any terms, one element at a time, in 128 bits", gpu::why_no_terms},
 }};
-static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::one_by_one) + 1);
+static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::terms) + 1);
 
 WhyNot why_not_all_nodes(const Evaluator& evaluator, const Numerics& numerics, const SortedTree& tree) {
   const WhyNot why_not = evaluator.why_not(numerics, tree);

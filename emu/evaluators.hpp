@@ -38,9 +38,10 @@ constexpr bool takes_wide_tiles_alone(CpuEvaluator e) {
 enum class GpuEvaluator : std::uint8_t {
   fma_chain,         ///< the machine's own FMAs
   integers,          ///< sums of integers, in 32 and 64 bits
-  single_precision,  ///< the machine's own additions of fp32
+  single_precision,  ///< the machine's own operations of fp32
   patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
   one_by_one,        ///< aligned sums and sums of two, one element at a time, in integers
+  terms,             ///< sums of any terms, one element at a time, of which each has 128 bits
 };
 
 /// Why an evaluator does not take a datapath: a clause of which the datapath is "it". Empty: it takes it.

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "device_memory.hpp"
+#include "cuda/device_memory.hpp"
 #include "gpu.hpp"
 #include "isa/sparsity.hpp"
 #include "kernels.hpp"

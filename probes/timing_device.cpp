@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "device_memory.hpp"
+#include "cuda/device_memory.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
 #include "nvml.hpp"

@@ -180,19 +180,28 @@ inline Datapath random_scaled_datapath() {
   return d;
 }
 
-/// Sums of one or two in single precision of products of fp16, the last of which may be rounded to fp16: mostly those
-/// of IEEE 754, else with one rule changed.
+/// Operations of fp32: sums of one or two products or results, and FMAs, the last of which may be rounded to fp16.
+/// Mostly those of IEEE 754, or with subnormals flushed, else with one rule changed.
 inline Datapath random_single_precision_datapath() {
   using enum FormatId;
   Datapath d;
   Numerics& n = d.numerics;
-  n.a.format = n.b.format = fp16;
+  const bool half = *rc::gen::arbitrary<bool>(), rounds_products = *rc::gen::arbitrary<bool>();
+  n.a.format = half ? fp16 : *rc::gen::element(fp16, bf16, tf32, fp32);
+  n.b.format = half ? fp16 : *rc::gen::element(fp16, bf16, tf32, fp32);
   n.c.format = *rc::gen::element(fp16, fp32);
   n.result = *rc::gen::element(fp16, fp32);
   n.nan.code = nan_code(format(n.result));
-  const RoundStep single = round_to(format(fp32), Rounding::nearest_even);
-  n.units[0].result = n.units[1].result = {single};
-  if (n.result == fp16) n.units[1].result = {single, round_to(format(fp16), Rounding::nearest_even)};
+  const bool flushes = *rc::gen::inRange(0, 3) == 0;
+  const auto kept_or_flushed = [&] {
+    return flushes ? *rc::gen::element(Subnormals::kept, Subnormals::flushed) : Subnormals::kept;
+  };
+  const auto single = [&] { return round_to(format(fp32), Rounding::nearest_even, Overflow::ieee, kept_or_flushed()); };
+  for (OperandRule* rule : {&n.a, &n.b, &n.c}) rule->subnormals = kept_or_flushed();
+  if (rounds_products) n.product.round = {single()};
+  n.units[0].result = {single()};
+  n.units[1].result = {single()};
+  if (n.result == fp16) n.units[1].result = {single(), round_to(format(fp16), Rounding::nearest_even)};
   for (Unit& unit : n.units) unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::positive);
   switch (*rc::gen::inRange(0, 16)) {
     case 0:
@@ -202,7 +211,7 @@ inline Datapath random_single_precision_datapath() {
       n.units[0].underflow_sign = UnderflowSign::positive;
       break;
     case 2:
-      n.a.subnormals = Subnormals::flushed;
+      n.product.infinite_from = 128;
       break;
     case 3:
       n.nan.propagate = true;
@@ -213,14 +222,17 @@ inline Datapath random_single_precision_datapath() {
   d.unit_names = {"sum", "last"};
   d.tree.k = *rc::gen::element(1, 2, 4, 8);
   Term sum{Term::Kind::accumulator, 0};
+  const auto result_of_last = [&] { return Term{Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1}; };
   for (int k = 0; k < d.tree.k; ++k) {
     Term product{Term::Kind::product, k};
-    if (*rc::gen::arbitrary<bool>()) {  // rounded before it is added
+    const bool two = (half || rounds_products) && k + 1 < d.tree.k && *rc::gen::inRange(0, 3) == 0;
+    if (two)
+      d.tree.nodes.push_back({0, {product, {Term::Kind::product, ++k}}});
+    else if (*rc::gen::arbitrary<bool>())  // rounded before it is added
       d.tree.nodes.push_back({0, {product}});
-      product = {Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1};
-    }
+    if (!d.tree.nodes.empty() && result_of_last() != sum) product = result_of_last();
     d.tree.nodes.push_back({k + 1 == d.tree.k ? 1 : 0, {product, sum}});
-    sum = {Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1};
+    sum = result_of_last();
   }
   drop_unused_units(d, 2);
   return d;

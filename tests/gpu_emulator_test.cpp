@@ -11,6 +11,8 @@
 
 #include "draw.hpp"
 #include "emu/gpu/patch.hpp"
+#include "emu/gpu/requirements.hpp"
+#include "emu/gpu/terms.hpp"
 #include "generators.hpp"
 #include "src/fit/space.hpp"
 #include "tcnum/catalogue.hpp"
@@ -57,6 +59,23 @@ struct SideArrays {
   Side side;
 };
 
+/// Checks the evaluator that takes most, whoever else takes the datapath.
+template <class Expect>
+void expect_terms_equal_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
+  std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
+  for (std::size_t k = 0; k < tiles.k; ++k) {
+    for (std::size_t r = 0; r < kRows; ++r) {
+      a[d.place[k] * kRows + r] = tiles.a[tiles.a_index(0, r, k)];
+      b[d.place[k] * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
+    }
+  }
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j)
+      expect(i, j, gpu::terms_dot(d, a.data() + i, kRows, b.data() + j, kColumns, tiles.c[tiles.c_index(0, i, j)]),
+             "term by term");
+  }
+}
+
 bool is_of_sums(const GpuDatapath& d) { return d.takes_patches() || d.evaluator == GpuEvaluator::one_by_one; }
 
 /// Checks one tile of kRows × kColumns by every way there is.
@@ -74,6 +93,9 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
     RC_FAIL(text + fmt::format(" + {:#x}", problem.c));
   };
 
+  if (gpu::why_no_terms(datapath.numerics, SortedTree(datapath.tree)).empty())
+    expect_terms_equal_exact(d, tiles, expect);
+  if (d.evaluator == GpuEvaluator::terms) return;
   if (!is_of_sums(d)) {
     std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
     std::vector<std::int32_t> ai(a.size()), bi(b.size());
@@ -85,8 +107,8 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
         b[p * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
         ai[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.a, a[p * kRows + r]));
         bi[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.b, b[p * kRows + r]));
-        as[p * kRows + r] = gpu::value_of<std::uint16_t>(static_cast<std::uint32_t>(a[p * kRows + r]));
-        bs[p * kRows + r] = gpu::value_of<std::uint16_t>(static_cast<std::uint32_t>(b[p * kRows + r]));
+        as[p * kRows + r] = gpu::single_of(d.a, d.a_fields, static_cast<std::uint32_t>(a[p * kRows + r]));
+        bs[p * kRows + r] = gpu::single_of(d.b, d.b_fields, static_cast<std::uint32_t>(b[p * kRows + r]));
       }
     }
     for (std::size_t i = 0; i < kRows; ++i) {
@@ -254,7 +276,7 @@ TEST_P(GpuEvaluators, EqualTheExactOne) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, GpuEvaluators, testing::Range(0, static_cast<int>(GpuEvaluator::one_by_one) + 1));
+INSTANTIATE_TEST_SUITE_P(Rows, GpuEvaluators, testing::Range(0, static_cast<int>(GpuEvaluator::terms) + 1));
 
 }  // namespace
 }  // namespace tcnum

@@ -20,9 +20,10 @@ using Rooms = std::set<std::string>;
 const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"include", {}},
     {"io", {"include"}},
-    {"emu", {"include", "io"}},
+    {"cuda", {}},
+    {"emu", {"include", "io", "cuda"}},
     {"isa", {"include"}},
-    {"probes", {"include", "isa"}},
+    {"probes", {"include", "isa", "cuda"}},
     {"src/questions", {"include", "emu", "isa"}},
     {"src/files", {"include", "io", "emu", "isa"}},
     {"src/oracles", {"include", "emu", "isa", "src/questions"}},
@@ -30,7 +31,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/fit", {"include", "emu", "src/questions"}},
     {"src/catalogue", {"include", "emu", "src/files"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit"}},
-    {"src/campaign", {"include", "emu", "isa", "probes", "src/files"}},
+    {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/files"}},
     {"src/bench",
      {"include", "io", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},
     {"src/commands",
@@ -91,7 +92,7 @@ TEST(Rooms, ArrowsPointOneWay) {
   const fs::path root = TCNUM_SOURCE_DIR;
   const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".h", ".in"};
   std::size_t files = 0;
-  for (const std::string top : {"include", "io", "emu", "isa", "probes", "src"}) {
+  for (const std::string top : {"include", "io", "cuda", "emu", "isa", "probes", "src"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       if (!entry.is_regular_file() || !sources.contains(entry.path().extension().string())) continue;
       ++files;

@@ -12,7 +12,7 @@
 #include "plan.hpp"
 #include "product_sums.hpp"
 #include "terms_sum.hpp"
-#include "value128.hpp"
+#include "emu/value128.hpp"
 
 namespace tcnum {
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "emu/multiword_sum.hpp"
 #include "emu/rounding_steps.hpp"
-#include "multiword_sum.hpp"
+#include "emu/value128.hpp"
 #include "tcnum/datapath.hpp"
-#include "value128.hpp"
 
 namespace tcnum {
 
@@ -60,7 +60,8 @@ inline Rounded<uint128> sum_exactly(const Value128* terms, std::size_t count) {
     }
     return signed_sum(sum, lowest);
   }
-  MultiwordSum sum(lowest, highest - lowest + kCarryBits);
+  constexpr int kMostSpan = 50000;  // descriptions have exponents up to ±20000 (emu/datapath_json.cpp)
+  MultiwordSum<kMostSpan> sum(lowest, highest - lowest + kCarryBits);
   for (std::size_t i = 0; i < count; ++i) {
     if (terms[i].magnitude != 0) sum.add(terms[i].negative, terms[i].magnitude, terms[i].lsb);
   }

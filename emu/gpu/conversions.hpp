@@ -70,6 +70,15 @@ TCNUM_HOST_DEVICE inline double fused_multiply_add(double a, double b, double c,
 #endif
 }
 
+/// The same in single precision, rounded to nearest.
+TCNUM_HOST_DEVICE inline float fused_multiply_add(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+
 TCNUM_HOST_DEVICE inline double double_of(std::uint64_t code) {
 #ifdef __CUDA_ARCH__
   return __longlong_as_double(static_cast<long long>(code));

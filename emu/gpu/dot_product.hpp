@@ -373,28 +373,74 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer_dot(const GpuDatapath& d, const s
   return static_cast<std::uint64_t>(results[d.nodes - 1]) & d.result.code_mask();
 }
 
-// --- Additions of the machine, in single precision.
+// --- The machine's own operations in single precision.
 
-/// Numbers a[i · a_pitch] and b[i · b_pitch], which were fp16, are at place i.
+/// a · b, rounded to nearest: never a part of an FMA.
+TCNUM_HOST_DEVICE inline float multiply(float a, float b) {
+#ifdef __CUDA_ARCH__
+  return __fmul_rn(a, b);
+#else
+  return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));  // exact until then
+#endif
+}
+TCNUM_HOST_DEVICE inline float flushed(float x) {
+  constexpr std::uint32_t kSmallestNormal = 0x00800000;
+  return (code_of(x) & ~kSignBit) < kSmallestNormal ? float_of(code_of(x) & kSignBit) : x;
+}
+/// The number of a code of fp32, tf32, bf16 or fp16.
+TCNUM_HOST_DEVICE inline float single_of(const Format& f, const GpuFields& fields, std::uint32_t code) {
+  const std::uint32_t sign_bit = 1u << (f.storage_bits - 1);
+  if ((code & (sign_bit - 1)) >> f.padding_bits < fields.smallest) return (code & sign_bit) != 0 ? -0.0f : 0.0f;
+  if (f.id == FormatId::fp16) return value_of<std::uint16_t>(code);
+  return float_of(code << (32 - f.storage_bits) >> f.padding_bits << f.padding_bits);
+}
+TCNUM_HOST_DEVICE inline std::uint64_t code_of_single(const GpuDatapath& d, float x) {
+  if (x != x) return d.nan.code;
+  return d.result.id == FormatId::fp16 ? to_half(static_cast<double>(x)) : code_of(x);
+}
+
+/// A node's sum: of its products x · y, of which there are at most two, and its other terms.
+TCNUM_HOST_DEVICE inline float single_sum(const GpuDatapath& d, const GpuNode& node, const float (&x)[2],
+                                          const float (&y)[2], const float (&others)[2]) {
+  const auto product = [&](int i) {
+    const float rounded = multiply(x[i], y[i]);
+    return d.singles.flushes_products ? flushed(rounded) : rounded;
+  };
+  const bool one_other = node.others[0] != GpuNode::kNone, two_others = node.others[1] != GpuNode::kNone;
+  float sum = others[0];
+  if (node.count == 2)
+    sum = product(0) + product(1);
+  else if (node.count == 1 && !one_other)
+    sum = product(0);
+  else if (node.count == 1 && d.singles.rounds_products)
+    sum = product(0) + others[0];
+  else if (node.count == 1)
+    sum = fused_multiply_add(x[0], y[0], others[0]);
+  else if (two_others)
+    sum = others[0] + others[1];
+  if (d.singles.flushes[node.unit]) sum = flushed(sum);
+  return d.units[node.unit].zero_sign == ZeroSign::positive ? sum + 0.0f : sum;  // −0 + 0 is +0
+}
+
+/// Numbers a[i · a_pitch] and b[i · b_pitch] are at place i.
 TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d, const float* a, int a_pitch,
                                                             const float* b, int b_pitch, std::uint64_t c_code) {
-  const auto code = static_cast<std::uint32_t>(c_code);
-  const float c = d.c.id == FormatId::fp16 ? value_of<std::uint16_t>(code) : float_of(code);
+  const float c = single_of(d.c, d.c_fields, static_cast<std::uint32_t>(c_code));
   float results[GpuDatapath::kMostNodes];
   for (int number = 0; number < d.nodes; ++number) {
     const GpuNode& node = d.node[number];
-    float terms[2] = {};
-    int count = 0;
-    for (int p = node.first; p < node.first + node.count; ++p) terms[count++] = a[p * a_pitch] * b[p * b_pitch];
-    for (const int other : node.others) {
-      if (other != GpuNode::kNone) terms[count++] = other == GpuNode::kAccumulator ? c : results[other];
+    float x[2] = {}, y[2] = {}, others[2] = {};
+    for (int p = 0; p < node.count; ++p) {
+      x[p] = a[(node.first + p) * a_pitch];
+      y[p] = b[(node.first + p) * b_pitch];
     }
-    const float sum = count == 1 ? terms[0] : terms[0] + terms[1];
-    results[number] = d.units[node.unit].zero_sign == ZeroSign::positive ? sum + 0.0f : sum;  // −0 + 0 is +0
+    for (int i = 0; i < GpuNode::kMostOthers; ++i) {
+      const int other = node.others[i];
+      if (other != GpuNode::kNone) others[i] = other == GpuNode::kAccumulator ? c : results[other];
+    }
+    results[number] = single_sum(d, node, x, y, others);
   }
-  const float last = results[d.nodes - 1];
-  if (last != last) return d.nan.code;
-  return d.result.id == FormatId::fp16 ? to_half(static_cast<double>(last)) : code_of(last);
+  return code_of_single(d, results[d.nodes - 1]);
 }
 
 // --- Chains of the machine's FMAs.
@@ -402,15 +448,16 @@ TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d
 TCNUM_HOST_DEVICE inline bool is_nan(std::uint64_t code) {
   return (code & ~(std::uint64_t{1} << 63)) > std::uint64_t{0x7ff} << 52;
 }
-/// Operand i of the chain is a[i · a_pitch] and b[i · b_pitch], in the chain's order. Which NaN a NaN is, is the
-/// datapath's own affair: of the operands of a step the first in the rule's order, made quiet, where the rule keeps
-/// them.
-TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const GpuDatapath& d, const std::uint64_t* a, int a_pitch,
-                                                     const std::uint64_t* b, int b_pitch, std::uint64_t c) {
+/// `count` steps of a chain from c on: operand i is a[i · a_pitch] and b[i · b_pitch], in the chain's order. Which NaN
+/// a NaN is, is the datapath's own affair: of the operands of a step the first in the rule's order, made quiet, where
+/// the rule keeps them.
+TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_steps(const GpuDatapath& d, int count, const std::uint64_t* a,
+                                                       int a_pitch, const std::uint64_t* b, int b_pitch,
+                                                       std::uint64_t c) {
   constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
   const auto payload = [&](std::uint64_t operand) { return d.nan.propagate ? operand | kQuiet : d.nan.code; };
   std::uint64_t sum = is_nan(c) ? payload(c) : c;
-  for (int p = 0; p < d.k; ++p) {
+  for (int p = 0; p < count; ++p) {
     const std::uint64_t x = a[p * a_pitch], y = b[p * b_pitch];
     const std::uint64_t next = code_of(fused_multiply_add(double_of(x), double_of(y), double_of(sum), d.fma_rounding));
     if (!is_nan(next)) {
@@ -427,6 +474,12 @@ TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const GpuDatapath& d, const
     sum = code;
   }
   return sum;
+}
+
+/// A link of the chain.
+TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const GpuDatapath& d, const std::uint64_t* a, int a_pitch,
+                                                     const std::uint64_t* b, int b_pitch, std::uint64_t c) {
+  return fma_chain_steps(d, d.k, a, a_pitch, b, b_pitch, c);
 }
 
 }  // namespace tcnum::gpu

@@ -33,6 +33,7 @@ GpuNode make_node(const SortedNode& node, const Unit& unit, GpuDatapath& to, int
     made.others[others++] =
         static_cast<std::int16_t>(t.kind == Term::Kind::accumulator ? GpuNode::kAccumulator : t.index);
   }
+  made.other_is_first = !node.terms.empty() && node.terms.front().kind != Term::Kind::product;
   made.is_pair = unit.fraction_bits == kExact && node.products.empty() && others == 2;
   return made;
 }
@@ -102,6 +103,17 @@ void put_patches(GpuDatapath& d) {
   }
 }
 
+GpuSingles singles_of(const Numerics& n) {
+  const auto flushes = [](const RoundSteps& steps) {
+    return !steps.empty() && steps.step[0].subnormals == Subnormals::flushed;
+  };
+  GpuSingles singles;
+  singles.rounds_products = !n.product.round.empty();
+  singles.flushes_products = flushes(n.product.round);
+  for (std::size_t i = 0; i < kMaxUnits; ++i) singles.flushes[i] = flushes(n.units[i].result);
+  return singles;
+}
+
 GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluator) {
   GpuDatapath to;
   to.evaluator = evaluator;
@@ -109,8 +121,12 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
   to.b = format(n.b.format);
   to.c = format(n.c.format);
   to.result = format(n.result);
+  to.a_rule = n.a;
+  to.b_rule = n.b;
   to.c_rule = n.c;
+  to.product = n.product;
   to.nan = n.nan;
+  to.quiet = to.result.floating ? nan_code(to.result) : 0;
   to.a_fields = fields_of(to.a, n.a);
   to.b_fields = fields_of(to.b, n.b);
   to.c_fields = fields_of(to.c, n.c);
@@ -134,7 +150,10 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
       put_patches(to);
       break;
     case GpuEvaluator::single_precision:
+      to.singles = singles_of(n);
+      break;
     case GpuEvaluator::one_by_one:
+    case GpuEvaluator::terms:
       break;
   }
   return to;

@@ -18,7 +18,8 @@ struct GpuNode {
   static constexpr int kMostOthers = 2;
   std::int16_t unit = 0, first = 0, count = 0;
   std::int16_t others[kMostOthers] = {kNone, kNone};
-  bool is_pair = false;  ///< exact, of the two others alone
+  bool is_pair = false;         ///< exact, of the two others alone
+  bool other_is_first = false;  ///< of the node's terms, others[0] comes first
 };
 
 /// How an operand's code of at most 32 bits is taken apart.
@@ -59,17 +60,27 @@ struct PatchNode {
   std::uint32_t dropped = 0;  ///< −0, if a number that becomes zero loses its sign
 };
 
+/// What single precision does besides the machine's additions.
+struct GpuSingles {
+  bool rounds_products = false;  ///< before they are added; else a product and another term are an FMA
+  bool flushes_products = false;
+  bool flushes[kMaxUnits] = {};  ///< the results of a unit
+};
+
 struct GpuDatapath {
   static constexpr int kMostNodes = 32, kMostProducts = 256;
 
   GpuEvaluator evaluator = GpuEvaluator::one_by_one;
   Format a{}, b{}, c{}, result{};
-  OperandRule c_rule;
+  OperandRule a_rule, b_rule, c_rule;
+  ProductRule product;
   GpuFields a_fields, b_fields, c_fields;
   NanRule nan;
+  std::uint64_t quiet = 0;  ///< bits that make a NaN of the result's format quiet
   Unit units[kMaxUnits];
   IntegerUnits integers;
   Rounding fma_rounding = Rounding::nearest_even;
+  GpuSingles singles;
   int k = 0, nodes = 0;
   GpuNode node[kMostNodes];
   std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side

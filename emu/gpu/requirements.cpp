@@ -1,11 +1,14 @@
 #include "requirements.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 
+#include "emu/cpu/requirements.hpp"
 #include "emu/fma_chain.hpp"
 #include "emu/integer_sums.hpp"
 #include "emu/rounding_steps.hpp"
+#include "terms.hpp"
 
 namespace tcnum::gpu {
 namespace {
@@ -52,16 +55,19 @@ WhyNot why_no_gpu_datapath(const Numerics& numerics, const SortedTree& tree) {
 }
 
 bool has_exponents_of(const RoundStep& s, const Format& f) {
-  return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment &&
-         s.subnormals == Subnormals::kept;
+  return s.min_exponent == f.min_exponent() && s.max_exponent == f.max_exponent() && !s.from_alignment;
 }
-bool rounds_to_nearest(const RoundStep& s, const Format& f) {
+/// Small results may be flushed afterwards.
+bool rounds_to_nearest_normal(const RoundStep& s, const Format& f) {
   return has_exponents_of(s, f) && s.fraction_bits == f.fraction_bits && s.rounding == Rounding::nearest_even &&
          (s.overflow == Overflow::infinity || s.overflow == Overflow::ieee);
 }
+bool rounds_to_nearest(const RoundStep& s, const Format& f) {
+  return rounds_to_nearest_normal(s, f) && s.subnormals == Subnormals::kept;
+}
 bool rounds_toward_zero(const RoundStep& s, const Format& f) {
-  return has_exponents_of(s, f) && s.fraction_bits <= f.fraction_bits && s.rounding == Rounding::toward_zero &&
-         s.overflow != Overflow::wrap;
+  return has_exponents_of(s, f) && s.subnormals == Subnormals::kept && s.fraction_bits <= f.fraction_bits &&
+         s.rounding == Rounding::toward_zero && s.overflow != Overflow::wrap;
 }
 
 /// What integers ask of a sum that they align and cut.
@@ -130,24 +136,27 @@ WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree) {
   return why_not.empty() ? why_no_integer_sums(numerics, tree) : why_not;
 }
 
-/// All sums are the machine's additions in single precision, which holds the products; the last may then be rounded to
-/// fp16.
+/// All products and sums are the machine's operations in single precision: additions, and of a product that is not
+/// rounded before FMAs. The last sum may then be rounded to fp16.
 WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
   constexpr Format kFp32 = format(FormatId::fp32), kFp16 = format(FormatId::fp16);
-  const FormatId c = numerics.c.format;
-  const auto keeps_subnormals = [](const OperandRule& rule) { return rule.subnormals == Subnormals::kept; };
+  const auto is_part_of_fp32 = [](FormatId id) {
+    return id == FormatId::fp32 || id == FormatId::tf32 || id == FormatId::bf16 || id == FormatId::fp16;
+  };
+  const FormatId a = numerics.a.format, b = numerics.b.format, c = numerics.c.format;
+  const RoundSteps& of_products = numerics.product.round;
+  const bool rounds_products = of_products.count == 1 && rounds_to_nearest_normal(of_products.step[0], kFp32);
   const WhyNot why_not = first_failure({
-      {numerics.a.format == FormatId::fp16 && numerics.b.format == FormatId::fp16, "its factors are not fp16"},
+      {is_part_of_fp32(a) && is_part_of_fp32(b), "its factors are none of fp32, tf32, bf16 and fp16"},
       {c == FormatId::fp32 || c == FormatId::fp16, "its c is neither fp32 nor fp16"},
-      {keeps_subnormals(numerics.a) && keeps_subnormals(numerics.b) && keeps_subnormals(numerics.c),
-       "its operands' subnormals are flushed"},
-      {numerics.product.operation == ProductOperation::multiply && numerics.product.round.empty() &&
-           !numerics.product.infinite_from,
-       "its products are rounded or limited"},
+      {numerics.product.operation == ProductOperation::multiply && !numerics.product.infinite_from &&
+           (of_products.empty() || rounds_products),
+       "its products are limited, or not rounded as fp32 is"},
       {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
   });
   if (!why_not.empty()) return why_not;
+  const bool fp32_has_products = rounds_products || (a == FormatId::fp16 && b == FormatId::fp16);
   for (const SortedNode& node : tree.nodes) {
     const Unit& unit = unit_of(numerics, node);
     const auto& steps = unit.result.step;
@@ -155,10 +164,11 @@ WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree)
     const bool to_half =
         last && numerics.result == FormatId::fp16 && unit.result.count == 2 && rounds_to_nearest(steps[1], kFp16);
     const bool to_single = unit.result.count == 1 && (!last || numerics.result == FormatId::fp32);
-    const bool is_addition = exact && !unit.first_fraction_bits && !unit.drop_below && node.terms.size() <= 2 &&
-                             unit.underflow_sign == UnderflowSign::kept && rounds_to_nearest(steps[0], kFp32) &&
-                             (to_half || to_single);
-    if (!is_addition) return "a sum is none of the machine's own fp32 additions";
+    const bool is_operation = exact && !unit.first_fraction_bits && !unit.drop_below && node.terms.size() <= 2 &&
+                              unit.underflow_sign == UnderflowSign::kept && (to_half || to_single) &&
+                              rounds_to_nearest_normal(steps[0], kFp32);
+    if (!is_operation) return "a sum is none of the machine's own fp32 operations";
+    if (node.products.size() == 2 && !fp32_has_products) return "it adds two products that fp32 does not hold";
   }
   return {};
 }
@@ -191,6 +201,24 @@ WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree) {
     if (!of_sum.empty()) return of_sum;
   }
   return {};
+}
+
+/// What 128 bits hold, and exponents that bound what a sum may span.
+WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = cpu::why_not_node_by_node(numerics, tree); !why_not.empty()) return why_not;
+  const auto is_near = [](int exponent) { return std::abs(exponent) <= kMostTermExponent; };
+  const auto are_near = [&](const RoundSteps& steps) {
+    return std::ranges::all_of(steps, [&](const RoundStep& s) {
+      return (is_near(s.min_exponent) || s.min_exponent == -kUnbounded) &&
+             (is_near(s.max_exponent) || s.max_exponent == kUnbounded);
+    });
+  };
+  for (const Unit& unit : numerics.units) {
+    if (!are_near(unit.result) || !is_near(unit.zero_exponent.value))
+      return "a sum has exponents further off than fp64's";
+  }
+  return are_near(numerics.product.round) ? WhyNot() : "a product has exponents further off than fp64's";
 }
 
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {

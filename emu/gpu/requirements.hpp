@@ -13,6 +13,7 @@ WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree);
+WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree);
 
 /// How a unit rounds, if patches can; and the format of its result.
 struct RoundingOfPatch {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tcnum/datapath.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/matrix.hpp"
 
@@ -22,8 +23,11 @@ struct MatmulOptions {
   /// A datapath of your own instead of the catalogue's (read_datapath() reads a file). Without an `instruction`, its
   /// own formats and length count.
   std::optional<Datapath> datapath = {};
-  /// 0: as many as the machine has.
+  /// Of the CPU. 0: as many as the machine has.
   unsigned threads = 0;
+  /// The GPU gives the same bits. matmul() throws UnavailableError where there is none, where the library was built
+  /// without its GPU parts, and where no evaluator of the GPU takes the datapath (docs/emulators.md).
+  Processor processor = Processor::cpu;
 };
 
 /// D = A·B + C, where A is M × K, B is K × N, and C and D are M × N, of any M, N and K from 1 on. D is row-major. Each

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "emu/gpu/product.hpp"
 #include "emu/parallel.hpp"
 #include "performer.hpp"
 #include "tcnum/catalogue.hpp"
@@ -60,9 +61,13 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
   }
 
   Matrix d(performer.formats.d, a.rows(), b.columns());
-  multiply(performer.datapath, performer.formats, {a.rows(), b.columns(), a.columns()}, codes_of(a), codes_of(b),
-           c == nullptr ? MatrixCodes<const std::byte>{} : codes_of(*c), codes_of(d),
-           options.threads == 0 ? all_threads() : options.threads);
+  const ProductShape shape{a.rows(), b.columns(), a.columns()};
+  const auto of_c = c == nullptr ? MatrixCodes<const std::byte>{} : codes_of(*c);
+  if (options.processor == Processor::gpu)
+    multiply_on_gpu(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d));
+  else
+    multiply(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d),
+             options.threads == 0 ? all_threads() : options.threads);
   return d;
 }
 

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -22,8 +24,12 @@
 // A program may have the kernels for the GPU too.
 #define launch_stream_codes launch_stream_codes_on_cpu
 #define launch_comparison launch_comparison_on_cpu
+#define launch_packing launch_packing_on_cpu
+#define launch_product launch_product_on_cpu
+#define multiply_on_gpu multiply_on_gpu_on_cpu
+#define DeviceBuffer DeviceBufferOnCpu
 
-enum cudaError_t { cudaSuccess };
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation };
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
 struct Dimension {
@@ -99,3 +105,38 @@ T atomicOr(T* to, T x) {
 inline std::uint64_t __cvta_generic_to_shared(const void* shared) { return reinterpret_cast<std::uintptr_t>(shared); }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
+
+// A device's memory is the host's, aligned as a GPU's is and not a byte longer than it is said to be.
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+namespace cuda_on_cpu {
+inline std::size_t free_memory = std::size_t{1} << 30;  ///< as cudaMemGetInfo says
+}
+inline const char* cudaGetErrorName(cudaError_t) { return "cudaErrorMemoryAllocation"; }
+inline const char* cudaGetErrorString(cudaError_t) { return "out of memory"; }
+inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  *free = *all = cuda_on_cpu::free_memory;
+  return cudaSuccess;
+}
+inline cudaError_t cudaMalloc(void** data, std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;
+  if (bytes > cuda_on_cpu::free_memory || posix_memalign(data, kAlignment, bytes) != 0) return cudaErrorMemoryAllocation;
+  std::memset(*data, 0xa5, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFree(void* data) {
+  std::free(data);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                                std::size_t width, std::size_t height, cudaMemcpyKind) {
+  for (std::size_t i = 0; i < height; ++i)
+    std::memcpy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width);
+  return cudaSuccess;
+}

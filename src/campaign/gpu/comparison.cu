@@ -1,10 +1,11 @@
 // The CUDA emulator: a block evaluates one tile of a stream at a time, 64 columns after 64, and compares it with what
 // the hardware gave. The meaning is emu/gpu/dot_product.hpp's and emu/gpu/patch.hpp's; here is only where operands lie.
 #include "emu/gpu/patch.hpp"
+#include "emu/gpu/terms.hpp"
 #include "src/campaign/stream/digest.hpp"
 #include "stream_kernels.hpp"
-#include "stream_launch.cuh"
-#include "stream_memory.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/codes.cuh"
 
 namespace tcnum {
 namespace {
@@ -315,8 +316,9 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
 /// Evaluators that take one problem at a time: what an operand is, and how a dot product is computed.
 struct Integers {
   using Number = std::int32_t;
-  __device__ static Number read(const Format& f, std::uint64_t code) {
-    return static_cast<Number>(integer_of(f, code));
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
+    return static_cast<Number>(integer_of(kIsA ? d.a : d.b, code));
   }
   __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
     return gpu::integer_dot(d, a, kSide, b, kSide, c);
@@ -324,16 +326,30 @@ struct Integers {
 };
 struct SinglePrecision {
   using Number = float;
-  __device__ static Number read(const Format&, std::uint64_t code) {
-    return gpu::value_of<std::uint16_t>(static_cast<std::uint32_t>(code));
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
+    return gpu::single_of(kIsA ? d.a : d.b, kIsA ? d.a_fields : d.b_fields, static_cast<std::uint32_t>(code));
   }
   __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
     return gpu::single_precision_dot(d, a, kSide, b, kSide, c);
   }
 };
+struct Terms {
+  using Number = std::uint64_t;
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath&, std::uint64_t code) {
+    return code;
+  }
+  __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
+    return gpu::terms_dot(d, a, kSide, b, kSide, c);
+  }
+};
 struct FmaChains {
   using Number = std::uint64_t;
-  __device__ static Number read(const Format&, std::uint64_t code) { return code; }
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath&, std::uint64_t code) {
+    return code;
+  }
   __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
     return gpu::fma_chain_dot(d, a, kSide, b, kSide, c);
   }
@@ -351,9 +367,13 @@ __global__ void __launch_bounds__(kThreads)
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       __syncthreads();  // all are done with what was there
       load_side(d, tiles, tile, true, 0,
-                [&](int line, int place, std::uint64_t code) { a[place * kSide + line] = Evaluator::read(d.a, code); });
+                [&](int line, int place, std::uint64_t code) {
+        a[place * kSide + line] = Evaluator::template read<true>(d, code);
+      });
       load_side(d, tiles, tile, false, first_column,
-                [&](int line, int place, std::uint64_t code) { b[place * kSide + line] = Evaluator::read(d.b, code); });
+                [&](int line, int place, std::uint64_t code) {
+        b[place * kSide + line] = Evaluator::template read<false>(d, code);
+      });
       __syncthreads();
       for (int i = static_cast<int>(threadIdx.x); i < kSide * kSide; i += kThreads) {
         const int row = i / kSide, column = i % kSide;
@@ -384,6 +404,9 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
     case GpuEvaluator::fma_chain:
       return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count,
                              d, tiles, result);
+    case GpuEvaluator::terms:
+      return launch_resident(one_by_one_kernel<Terms>, kThreads, 2 * line * sizeof(Terms::Number), tiles.count, d,
+                             tiles, result);
     case GpuEvaluator::patches:
     case GpuEvaluator::one_by_one:
       break;

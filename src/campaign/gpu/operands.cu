@@ -6,8 +6,8 @@
 #include "codes32.hpp"
 #include "src/campaign/stream/sweep.hpp"
 #include "stream_kernels.hpp"
-#include "stream_launch.cuh"
-#include "stream_memory.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/codes.cuh"
 
 namespace tcnum {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "probes/device_memory.hpp"
+#include "cuda/device_memory.hpp"
 #include "probes/gpu.hpp"
 #include "src/campaign/verifier.hpp"
 #include "stream_kernels.hpp"

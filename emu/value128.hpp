@@ -20,7 +20,7 @@ struct Value128 {
   int lsb = 0;
   int exponent = 0;           ///< with which it takes part in alignment
   std::uint64_t payload = 0;  ///< of a NaN
-  bool is_zero() const { return kind == Kind::finite && magnitude == 0; }
+  constexpr bool is_zero() const { return kind == Kind::finite && magnitude == 0; }
 };
 
 /// `count` values, not yet written: on the stack up to N.

@@ -1,0 +1,41 @@
+// How a GPU evaluates a chain of one datapath along k, in products of whole matrices.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu_datapath.hpp"
+
+namespace tcnum {
+
+/// How the links of a chain lie in memory and who evaluates them. 64 rows of A (or columns of B) are a *strip*; what an
+/// evaluator wants of a strip for one step along k is a *unit*, and a strip's units lie one behind the other.
+struct GpuChain {
+  enum class Kernel : std::uint8_t {
+    patches,           ///< a unit is a link: numbers, exponents and signs (emu/gpu/patch.hpp)
+    quads,             ///< a link: integers of 8 bits, four to a word
+    single_precision,  ///< a link: fp32 numbers
+    fma_chain,         ///< a single product: fp64 numbers
+    sums_alone,        ///< as for patches, but one element at a time
+    integers_alone,    ///< a link: integers of 32 bits
+    terms_alone,       ///< a link: codes
+  };
+  static constexpr int kStrip = 64;
+  static constexpr int kMostWords = GpuDatapath::kMostProducts / 4 + GpuDatapath::kMostNodes;
+
+  Kernel kernel = Kernel::patches;
+  std::uint64_t units = 0;
+  std::uint32_t a_bytes = 0, b_bytes = 0;  ///< of a unit: multiples of 16
+  /// Of quads: those of each node, and which product each byte is; −1: none, so it is zero.
+  int words = 0;
+  std::int16_t node_words[GpuDatapath::kMostNodes] = {};
+  std::int16_t product[4 * kMostWords] = {};
+
+  GpuChain(const GpuDatapath& datapath, std::uint64_t k);
+  static constexpr std::uint64_t strips(std::uint64_t lines) { return (lines + kStrip - 1) / kStrip; }
+  /// Of all strips of so many lines.
+  std::uint64_t packed_bytes(bool is_a, std::uint64_t lines) const {
+    return strips(lines) * units * (is_a ? a_bytes : b_bytes);
+  }
+};
+
+}  // namespace tcnum

@@ -1,0 +1,663 @@
+// Products of whole matrices on a GPU. Operands are taken apart once, strip by strip; then a block evaluates 64 × 64
+// elements of D, link after link along k, and its threads 4 × 4 of them each. The meaning is emu/gpu/dot_product.hpp's
+// and emu/gpu/patch.hpp's; here is where operands lie, and what is done for many elements at once.
+#include "cuda/codes.cuh"
+#include "cuda/copy.cuh"
+#include "cuda/launch.cuh"
+#include "patch.hpp"
+#include "product_kernels.hpp"
+#include "terms.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr int kStrip = GpuChain::kStrip;
+constexpr int kThreads = 256;
+
+using gpu::kPatchColumns, gpu::kPatchRows, gpu::Pack, gpu::PatchCodes;
+
+TCNUM_SHARED_MEMORY(shared_memory);
+
+// --- Units.
+
+/// A unit of sums.
+template <bool kIsA>
+__device__ gpu::Side<kIsA> sums_of(const GpuDatapath& d, unsigned char* unit) {
+  using Side = gpu::Side<kIsA>;
+  static_assert(Side::kLines == kStrip);
+  const int size = d.k * kStrip;
+  auto* const values = reinterpret_cast<double*>(unit);
+  auto* const exponents = reinterpret_cast<typename Side::Exponent*>(values + size);
+  auto* const words = reinterpret_cast<std::uint32_t*>(exponents + size);
+  return {values, exponents, words, words + kStrip, words + 2 * kStrip, (kIsA ? d.a : d.b).fraction_bits};
+}
+
+/// The codes of a matrix by lines; beyond its ends are zeros.
+template <bool kIsA>
+struct LineCodes {
+  const void* codes;
+  int bytes;
+  std::uint64_t lines, k;
+  __device__ LineCodes(const GpuDatapath& d, const GpuMatrices& m)
+      : codes(kIsA ? m.a : m.b), bytes((kIsA ? d.a : d.b).storage_bytes()), lines(kIsA ? m.m : m.n), k(m.k) {}
+  __device__ std::uint64_t at(std::uint64_t line, std::uint64_t place) const {
+    if (line >= lines || place >= k) return 0;
+    return load_code(codes, kIsA ? line * k + place : place * lines + line, bytes);
+  }
+};
+
+/// What a kernel of packing is called for: unit number `unit` of a strip that begins with line `first`, at `to`.
+struct UnitToPack {
+  std::uint64_t first, unit;
+  unsigned char* to;
+};
+
+template <bool kIsA>
+struct PackSums {
+  __device__ static void pack(const GpuDatapath& d, const GpuChain&, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    const gpu::Side<kIsA> side = sums_of<kIsA>(d, unit.to);
+    const int thread = static_cast<int>(threadIdx.x), line = thread % kStrip;
+    for (int i = thread; i < 3 * kStrip; i += kThreads) side.negative[i] = 0;  // and the words behind them
+    __syncthreads();
+    gpu::with_adjacent(d, [&]<int kCount>() {
+#pragma unroll 1
+      for (int k = thread / kStrip * kCount; k < d.k; k += kThreads / kStrip * kCount) {
+        std::uint32_t code[kCount];
+        TCNUM_UNROLL for (int e = 0; e < kCount; ++e) {
+          code[e] = static_cast<std::uint32_t>(
+              codes.at(unit.first + static_cast<unsigned>(line),
+                       unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k + e)));
+        }
+        const gpu::Places places = side.put(kIsA ? d.a_fields : d.b_fields, line, d.place[k], code);
+        atomicOr(&side.negative[line], places.negative);
+        atomicOr(&side.zero[line], places.zero);
+        if (places.special != 0) atomicOr(&side.special[line], places.special);
+      }
+    });
+  }
+};
+
+/// Numbers of one kind, place by place.
+template <bool kIsA, class Evaluator>
+struct PackNumbers {
+  __device__ static void pack(const GpuDatapath& d, const GpuChain&, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    auto* const to = reinterpret_cast<typename Evaluator::Number*>(unit.to);
+    for (int i = static_cast<int>(threadIdx.x); i < d.k * kStrip; i += kThreads) {
+      const int line = i % kStrip, k = i / kStrip;
+      const std::uint64_t code = codes.at(unit.first + static_cast<unsigned>(line),
+                                          unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
+      to[d.place[k] * kStrip + line] = Evaluator::template read<kIsA>(d, code);
+    }
+  }
+};
+
+/// Single products of a chain of FMAs, in the chain's order; where in a strip, value_at() says.
+template <bool kIsA>
+struct PackProducts {
+  __device__ static void pack(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    if (threadIdx.x >= kStrip) return;
+    const int line = static_cast<int>(threadIdx.x);
+    const std::uint64_t depth = static_cast<unsigned>(d.k), link = unit.unit / depth;
+    const auto k = static_cast<unsigned>(chain.product[unit.unit % depth]);
+    reinterpret_cast<std::uint64_t*>(unit.to)[gpu::Side<kIsA>::value_at(0, line)] =
+        codes.at(unit.first + threadIdx.x, link * depth + k);
+  }
+};
+
+template <bool kIsA>
+struct PackQuads {
+  __device__ static void pack(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    constexpr int kBytes = 4;
+    for (int i = static_cast<int>(threadIdx.x); i < chain.words * kStrip; i += kThreads) {
+      std::uint32_t word = 0;
+      for (int byte = 0; byte < kBytes; ++byte) {
+        const int k = chain.product[i / kStrip * kBytes + byte];
+        if (k < 0) continue;
+        const std::uint64_t code = codes.at(unit.first + static_cast<unsigned>(i % kStrip),
+                                            unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
+        word |= (static_cast<std::uint32_t>(integer_of(kIsA ? d.a : d.b, code)) & 0xff) << (8 * byte);
+      }
+      reinterpret_cast<std::uint32_t*>(unit.to)[i] = word;
+    }
+  }
+};
+
+template <bool kIsA, class Packing>
+__global__ void __launch_bounds__(kThreads)
+    packing_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ GpuChain chain,
+                   const __grid_constant__ GpuMatrices matrices, unsigned char* packed) {
+  const LineCodes<kIsA> codes(d, matrices);
+  const std::uint64_t count = GpuChain::strips(codes.lines) * chain.units;
+  for (std::uint64_t i = blockIdx.x; i < count; i += gridDim.x) {
+    Packing::pack(d, chain, codes,
+                  {i / chain.units * kStrip, i % chain.units, packed + i * (kIsA ? chain.a_bytes : chain.b_bytes)});
+  }
+}
+
+// --- Which elements a block has, and which a thread.
+
+/// Blocks that run at a time have neighbouring strips of both matrices.
+struct Strips {
+  std::uint64_t row, column;
+  __device__ Strips(const GpuMatrices& m, std::uint64_t block) {
+    constexpr std::uint64_t kDown = 16;
+    const std::uint64_t down = GpuChain::strips(m.m), across = GpuChain::strips(m.n);
+    const std::uint64_t band = block / (kDown * across), first = band * kDown;
+    const std::uint64_t height = down - first < kDown ? down - first : kDown, rest = block - first * across;
+    row = first + rest % height;
+    column = rest / height;
+  }
+  __device__ static std::uint64_t count(const GpuMatrices& m) { return GpuChain::strips(m.m) * GpuChain::strips(m.n); }
+};
+
+/// A thread's patch in its block: a warp has 4 × 8 of them.
+struct PatchPlace {
+  int row, column;
+  __device__ PatchPlace() {
+    constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
+    constexpr unsigned kWarpsAcross = kStrip / (kWarpAcross * kPatchColumns);
+    const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    row = static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows);
+    column = static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns);
+  }
+};
+
+/// Codes of C and D.
+struct Results {
+  const GpuMatrices& m;
+  int c_bytes, d_bytes;
+  __device__ Results(const GpuDatapath& d, const GpuMatrices& matrices)
+      : m(matrices), c_bytes(d.c.storage_bytes()), d_bytes(d.result.storage_bytes()) {}
+  __device__ bool has(std::uint64_t row, std::uint64_t column) const { return row < m.m && column < m.n; }
+  __device__ std::uint64_t c(std::uint64_t row, std::uint64_t column) const {
+    return m.c == nullptr || !has(row, column) ? 0 : load_code(m.c, row * m.n + column, c_bytes);
+  }
+  __device__ void put(std::uint64_t row, std::uint64_t column, std::uint64_t code) const {
+    if (has(row, column)) store_code(m.d, row * m.n + column, d_bytes, code);
+  }
+};
+
+template <class Each>
+__device__ void each_of_patch(const Each& each) {
+  TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) { TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) each(i, j); }
+}
+
+// --- Chains of a patch: what a thread remembers from unit to unit.
+
+/// Those that a patch left over.
+template <class Code>
+__device__ TCNUM_NOINLINE void evaluate_rest(const GpuDatapath& d, const gpu::SideA& a, int row, const gpu::SideB& b,
+                                             int column, const gpu::PatchRest& rest, const PatchCodes& c,
+                                             PatchCodes& results) {
+  for (std::uint32_t left = rest.special | rest.overflowed; left != 0; left &= left - 1) {
+    const int at = __ffs(static_cast<int>(left)) - 1, i = at / kPatchColumns, j = at % kPatchColumns;
+    const std::uint32_t code = c.code[i][j];
+    results.code[i][j] = (rest.overflowed & PatchCodes::bit(i, j)) != 0
+                             ? static_cast<std::uint32_t>(gpu::dot(d, a, row + i, b, column + j, code))
+                             : gpu::special_code<Code>(d, a, row + i, b, column + j, code);
+  }
+}
+
+/// Code is as wide as c; Nodes is as of gpu::patch().
+template <class Code, class Nodes>
+class PatchesChain {
+ public:
+  static constexpr int kBlocks = Nodes::kSeveral ? 2 : 3;  ///< of an SM, for which a thread has registers enough
+
+  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
+    codes_.code[i][j] = static_cast<std::uint32_t>(code);
+  }
+  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+#pragma unroll 1
+    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
+      const gpu::SideA side_a = sums_of<true>(d, a);
+      const gpu::SideB side_b = sums_of<false>(d, b);
+      PatchCodes results;
+      const gpu::PatchRest rest = gpu::patch<Code, Nodes>(
+          d, side_a, at.row, side_b, at.column, [&] { return codes_; }, results);
+      if ((rest.special | rest.overflowed) != 0) {
+        // Copies, so that the codes themselves stay in registers.
+        const PatchCodes c = codes_;
+        PatchCodes all = results;
+        evaluate_rest<Code>(d, side_a, at.row, side_b, at.column, rest, c, all);
+        results = all;
+      }
+      codes_ = results;
+    }
+  }
+
+ private:
+  PatchCodes codes_;
+};
+
+/// Four products of 8-bit integers, added to a sum.
+__device__ inline std::int32_t add_quad(bool a_has_sign, bool b_has_sign, std::uint32_t a, std::uint32_t b,
+                                        std::int32_t sum) {
+#ifdef __CUDA_ARCH__
+  if (a_has_sign && b_has_sign)
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+  else if (a_has_sign)
+    asm("dp4a.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+  else if (b_has_sign)
+    asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+  else
+    asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+  return sum;
+#else
+  const auto number = [](std::uint32_t word, int byte, bool has_sign) {
+    const auto x = static_cast<std::uint8_t>(word >> (8 * byte));
+    return has_sign ? static_cast<std::int32_t>(static_cast<std::int8_t>(x)) : static_cast<std::int32_t>(x);
+  };
+  for (int byte = 0; byte < 4; ++byte) sum += number(a, byte, a_has_sign) * number(b, byte, b_has_sign);
+  return sum;
+#endif
+}
+
+class QuadsChain {
+ public:
+  static constexpr int kBlocks = 2;
+
+  __device__ void put(const GpuDatapath& d, int i, int j, std::uint64_t code) {
+    c_[i][j] = static_cast<std::int32_t>(integer_of(d.c, code));
+  }
+  __device__ std::uint64_t code(const GpuDatapath& d, int i, int j) const {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(c_[i][j])) & d.result.code_mask();
+  }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+    const bool differ = d.integers.operation == ProductOperation::exclusive_or;
+    const bool a_has_sign = d.a.has_sign, b_has_sign = d.b.has_sign;
+    const auto* at_a = reinterpret_cast<const std::uint32_t*>(a) + at.row;
+    const auto* at_b = reinterpret_cast<const std::uint32_t*>(b) + at.column;
+    std::int64_t before[kPatchRows][kPatchColumns];
+#pragma unroll 1
+    for (; units > 0; --units) {
+#pragma unroll 1
+      for (int number = 0; number < d.nodes; ++number) {
+        const GpuNode& node = d.node[number];
+        std::int32_t products[kPatchRows][kPatchColumns] = {};
+        const auto add_words = [&](const auto& add) {
+#ifdef __CUDA_ARCH__
+#pragma unroll 2
+#endif
+          for (int word = 0; word < chain.node_words[number]; ++word, at_a += kStrip, at_b += kStrip) {
+            const Pack<std::uint32_t, kPatchRows> x(at_a);
+            const Pack<std::uint32_t, kPatchColumns> y(at_b);
+            each_of_patch([&](int i, int j) { add(x.x[i], y.x[j], products[i][j]); });
+          }
+        };
+        if (differ)  // of bits, a byte each
+          add_words([](std::uint32_t x, std::uint32_t y, std::int32_t& sum) {
+            sum += static_cast<std::int32_t>(gpu::count_bits(x ^ y));
+          });
+        else if (a_has_sign)
+          add_words([&](std::uint32_t x, std::uint32_t y, std::int32_t& sum) {
+            sum = add_quad(true, b_has_sign, x, y, sum);
+          });
+        else
+          add_words([&](std::uint32_t x, std::uint32_t y, std::int32_t& sum) {
+            sum = add_quad(false, b_has_sign, x, y, sum);
+          });
+        const IntegerUnits::Steps& steps = d.integers.unit[static_cast<std::size_t>(node.unit)];
+        const bool takes_c = node.others[0] == GpuNode::kAccumulator || node.others[1] == GpuNode::kAccumulator;
+        const bool takes_before = node.others[0] >= 0 || node.others[1] >= 0;
+        each_of_patch([&](int i, int j) {
+          std::int64_t sum = products[i][j];
+          if (takes_c) sum += c_[i][j];
+          if (takes_before) sum += before[i][j];
+          bool overflowed = false;
+          before[i][j] = apply_steps(steps, sum, overflowed);
+        });
+      }
+      each_of_patch([&](int i, int j) { c_[i][j] = static_cast<std::int32_t>(before[i][j]); });
+    }
+  }
+
+ private:
+  std::int32_t c_[kPatchRows][kPatchColumns];
+};
+
+class SinglesChain {
+ public:
+  static constexpr int kBlocks = 2;
+  using Number = float;
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
+    return gpu::single_of(kIsA ? d.a : d.b, kIsA ? d.a_fields : d.b_fields, static_cast<std::uint32_t>(code));
+  }
+
+  __device__ void put(const GpuDatapath& d, int i, int j, std::uint64_t code) {
+    c_[i][j] = gpu::single_of(d.c, d.c_fields, static_cast<std::uint32_t>(code));
+  }
+  __device__ std::uint64_t code(const GpuDatapath& d, int i, int j) const { return gpu::code_of_single(d, d_[i][j]); }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+    // In memory, which is near: a tree's nodes are chosen at run time.
+    float results[GpuDatapath::kMostNodes][kPatchRows][kPatchColumns];
+#pragma unroll 1
+    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
+      const auto *at_a = reinterpret_cast<const float*>(a) + at.row,
+                 *at_b = reinterpret_cast<const float*>(b) + at.column;
+#pragma unroll 1
+      for (int number = 0; number < d.nodes; ++number) {
+        const GpuNode& node = d.node[number];
+        float x[2][kPatchRows] = {}, y[2][kPatchColumns] = {};
+        for (int p = 0; p < 2; ++p) {
+          if (p >= node.count) break;
+          const Pack<float, kPatchRows> of_a(at_a + (node.first + p) * kStrip);
+          const Pack<float, kPatchColumns> of_b(at_b + (node.first + p) * kStrip);
+          TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) x[p][i] = of_a.x[i];
+          TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) y[p][j] = of_b.x[j];
+        }
+        float others[2][kPatchRows][kPatchColumns] = {};
+        TCNUM_UNROLL for (int which = 0; which < GpuNode::kMostOthers; ++which) {
+          const int other = node.others[which];
+          if (other == GpuNode::kNone) continue;
+          if (other == GpuNode::kAccumulator)
+            each_of_patch([&](int i, int j) { others[which][i][j] = c_[i][j]; });
+          else if (other == number - 1)
+            each_of_patch([&](int i, int j) { others[which][i][j] = d_[i][j]; });
+          else
+            each_of_patch([&](int i, int j) { others[which][i][j] = results[other][i][j]; });
+        }
+        each_of_patch([&](int i, int j) {
+          d_[i][j] =
+              gpu::single_sum(d, node, {x[0][i], x[1][i]}, {y[0][j], y[1][j]}, {others[0][i][j], others[1][i][j]});
+          results[number][i][j] = d_[i][j];
+        });
+      }
+      // The result's code is the next link's c.
+      each_of_patch([&](int i, int j) {
+        c_[i][j] = gpu::single_of(d.c, d.c_fields, static_cast<std::uint32_t>(gpu::code_of_single(d, d_[i][j])));
+      });
+    }
+  }
+
+ private:
+  float c_[kPatchRows][kPatchColumns], d_[kPatchRows][kPatchColumns];
+};
+
+/// Those of a patch whose result is a NaN, by the datapath's own rules.
+__device__ TCNUM_NOINLINE void evaluate_nans(const GpuDatapath& d, const std::uint64_t* a, const std::uint64_t* b,
+                                             int units, const PatchPlace& at,
+                                             const double (&before)[kPatchRows][kPatchColumns],
+                                             double (&after)[kPatchRows][kPatchColumns]) {
+  for (int i = 0; i < kPatchRows; ++i) {
+    for (int j = 0; j < kPatchColumns; ++j) {
+      if (after[i][j] == after[i][j]) continue;
+      const std::uint64_t code =
+          gpu::fma_chain_steps(d, units, a + gpu::SideA::value_at(0, at.row + i), kStrip,
+                               b + gpu::SideB::value_at(0, at.column + j), kStrip, gpu::code_of(before[i][j]));
+      after[i][j] = gpu::double_of(code);
+    }
+  }
+}
+
+class FmaChain {
+ public:
+  static constexpr int kBlocks = 2;
+
+  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) { sum_[i][j] = gpu::double_of(code); }
+  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return gpu::code_of(sum_[i][j]); }
+  __device__ void take(const GpuDatapath& d, const GpuChain&, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+    double sum[kPatchRows][kPatchColumns];
+    each_of_patch([&](int i, int j) { sum[i][j] = sum_[i][j]; });
+    switch (d.fma_rounding) {
+      case Rounding::toward_zero:
+        add<Rounding::toward_zero>(a, b, units, at, sum);
+        break;
+      case Rounding::down:
+        add<Rounding::down>(a, b, units, at, sum);
+        break;
+      case Rounding::up:
+        add<Rounding::up>(a, b, units, at, sum);
+        break;
+      default:
+        add<Rounding::nearest_even>(a, b, units, at, sum);
+    }
+    bool any_nan = false;
+    each_of_patch([&](int i, int j) { any_nan |= sum[i][j] != sum[i][j]; });
+    if (any_nan) {  // copies, so that the sums themselves stay in registers
+      double before[kPatchRows][kPatchColumns], after[kPatchRows][kPatchColumns];
+      each_of_patch([&](int i, int j) {
+        before[i][j] = sum_[i][j];
+        after[i][j] = sum[i][j];
+      });
+      evaluate_nans(d, reinterpret_cast<const std::uint64_t*>(a), reinterpret_cast<const std::uint64_t*>(b), units, at,
+                    before, after);
+      each_of_patch([&](int i, int j) { sum[i][j] = after[i][j]; });
+    }
+    each_of_patch([&](int i, int j) { sum_[i][j] = sum[i][j]; });
+  }
+
+ private:
+  template <Rounding kRounding>
+  __device__ static void add(const unsigned char* a, const unsigned char* b, int units, const PatchPlace& at,
+                             double (&sum)[kPatchRows][kPatchColumns]) {
+    const double* at_a = reinterpret_cast<const double*>(a) + gpu::SideA::value_at(0, at.row);
+    const double* at_b[2] = {reinterpret_cast<const double*>(b) + gpu::SideB::value_at(0, at.column),
+                             reinterpret_cast<const double*>(b) + gpu::SideB::value_at(0, at.column + 2)};
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+    for (int u = 0; u < units; ++u) {
+      const Pack<double, kPatchRows> x(at_a + u * kStrip);
+      const Pack<double, 2> y[2] = {Pack<double, 2>(at_b[0] + u * kStrip), Pack<double, 2>(at_b[1] + u * kStrip)};
+      each_of_patch(
+          [&](int i, int j) { sum[i][j] = gpu::fused_multiply_add(x.x[i], y[j / 2].x[j % 2], sum[i][j], kRounding); });
+    }
+  }
+
+  double sum_[kPatchRows][kPatchColumns];
+};
+
+// --- Kernels.
+
+/// Units side by side in a block's memory, of both matrices: while some are worked on, the next come.
+struct Stages {
+  int units;  ///< of each
+  std::uint32_t a_bytes, b_bytes;
+  explicit Stages(const GpuChain& chain) {
+    constexpr std::uint32_t kBytes = 24 << 10;
+    const std::uint32_t both = chain.a_bytes + chain.b_bytes;
+    units = both < kBytes ? static_cast<int>(kBytes / both) : 1;
+    a_bytes = static_cast<std::uint32_t>(units) * chain.a_bytes;
+    b_bytes = static_cast<std::uint32_t>(units) * chain.b_bytes;
+  }
+  std::size_t shared_bytes() const { return 2 * (static_cast<std::size_t>(a_bytes) + b_bytes); }
+  __device__ unsigned char* a(std::uint64_t stage) const { return shared_memory + stage % 2 * (a_bytes + b_bytes); }
+  __device__ unsigned char* b(std::uint64_t stage) const { return a(stage) + a_bytes; }
+};
+
+template <class Chain>
+__global__ void __launch_bounds__(kThreads, Chain::kBlocks)
+    patches_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ GpuChain chain,
+                   const __grid_constant__ Stages stages, const __grid_constant__ GpuMatrices matrices,
+                   const unsigned char* packed_a, const unsigned char* packed_b) {
+  const PatchPlace at;
+  const Results results(d, matrices);
+  const auto per_stage = static_cast<unsigned>(stages.units);
+  const std::uint64_t count = (chain.units + per_stage - 1) / per_stage;
+  for (std::uint64_t block = blockIdx.x; block < Strips::count(matrices); block += gridDim.x) {
+    const Strips strips(matrices, block);
+    const unsigned char* const a = packed_a + strips.row * chain.units * chain.a_bytes;
+    const unsigned char* const b = packed_b + strips.column * chain.units * chain.b_bytes;
+    const auto units_of = [&](std::uint64_t stage) {
+      const std::uint64_t left = chain.units - stage * per_stage;
+      return static_cast<unsigned>(left < per_stage ? left : per_stage);
+    };
+    const auto fetch = [&](std::uint64_t stage) {
+      if (stage < count) {
+        const unsigned units = units_of(stage);
+        copy_to_shared<kThreads>(stages.a(stage), a + stage * stages.a_bytes, units * chain.a_bytes);
+        copy_to_shared<kThreads>(stages.b(stage), b + stage * stages.b_bytes, units * chain.b_bytes);
+      }
+      end_of_copies();
+    };
+    const std::uint64_t row = strips.row * kStrip + static_cast<unsigned>(at.row);
+    const std::uint64_t column = strips.column * kStrip + static_cast<unsigned>(at.column);
+    fetch(0);
+    Chain of_patch;
+    each_of_patch([&](int i, int j) {
+      of_patch.put(d, i, j, results.c(row + static_cast<unsigned>(i), column + static_cast<unsigned>(j)));
+    });
+#pragma unroll 1
+    for (std::uint64_t stage = 0; stage < count; ++stage) {
+      fetch(stage + 1);
+      wait_for_copies<1>();  // all but the last
+      __syncthreads();
+      of_patch.take(d, chain, stages.a(stage), stages.b(stage), static_cast<int>(units_of(stage)), at);
+      __syncthreads();
+    }
+    each_of_patch([&](int i, int j) {
+      results.put(row + static_cast<unsigned>(i), column + static_cast<unsigned>(j), of_patch.code(d, i, j));
+    });
+  }
+}
+
+/// Evaluators that take one element at a time.
+struct SumsAlone {
+  __device__ static std::uint64_t dot(const GpuDatapath& d, unsigned char* a, int row, unsigned char* b, int column,
+                                      std::uint64_t c) {
+    return gpu::dot(d, sums_of<true>(d, a), row, sums_of<false>(d, b), column, static_cast<std::uint32_t>(c));
+  }
+};
+struct IntegersAlone {
+  using Number = std::int32_t;
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath& d, std::uint64_t code) {
+    return static_cast<Number>(integer_of(kIsA ? d.a : d.b, code));
+  }
+  __device__ static std::uint64_t dot(const GpuDatapath& d, unsigned char* a, int row, unsigned char* b, int column,
+                                      std::uint64_t c) {
+    return gpu::integer_dot(d, reinterpret_cast<const Number*>(a) + row, kStrip,
+                            reinterpret_cast<const Number*>(b) + column, kStrip, c);
+  }
+};
+
+struct TermsAlone {
+  using Number = std::uint64_t;
+  template <bool kIsA>
+  __device__ static Number read(const GpuDatapath&, std::uint64_t code) {
+    return code;
+  }
+  __device__ static std::uint64_t dot(const GpuDatapath& d, unsigned char* a, int row, unsigned char* b, int column,
+                                      std::uint64_t c) {
+    return gpu::terms_dot(d, reinterpret_cast<const Number*>(a) + row, kStrip,
+                          reinterpret_cast<const Number*>(b) + column, kStrip, c);
+  }
+};
+
+/// Operands come from far memory, by way of the caches: what is done with them takes longer.
+template <class Evaluator>
+__global__ void __launch_bounds__(kThreads)
+    elements_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ GpuChain chain,
+                    const __grid_constant__ GpuMatrices matrices, unsigned char* packed_a, unsigned char* packed_b) {
+  const Results results(d, matrices);
+  for (std::uint64_t block = blockIdx.x; block < Strips::count(matrices); block += gridDim.x) {
+    const Strips strips(matrices, block);
+    for (int element = static_cast<int>(threadIdx.x); element < kStrip * kStrip; element += kThreads) {
+      const int in_row = element / kStrip, in_column = element % kStrip;
+      const std::uint64_t row = strips.row * kStrip + static_cast<unsigned>(in_row);
+      const std::uint64_t column = strips.column * kStrip + static_cast<unsigned>(in_column);
+      if (!results.has(row, column)) continue;
+      unsigned char* a = packed_a + strips.row * chain.units * chain.a_bytes;
+      unsigned char* b = packed_b + strips.column * chain.units * chain.b_bytes;
+      std::uint64_t code = results.c(row, column);
+      for (std::uint64_t unit = 0; unit < chain.units; ++unit, a += chain.a_bytes, b += chain.b_bytes)
+        code = Evaluator::dot(d, a, in_row, b, in_column, code);
+      results.put(row, column, code);
+    }
+  }
+}
+
+template <bool kIsA>
+auto packing_kernel_of(GpuChain::Kernel kernel) {
+  switch (kernel) {
+    case GpuChain::Kernel::patches:
+    case GpuChain::Kernel::sums_alone:
+      break;
+    case GpuChain::Kernel::quads:
+      return packing_kernel<kIsA, PackQuads<kIsA>>;
+    case GpuChain::Kernel::fma_chain:
+      return packing_kernel<kIsA, PackProducts<kIsA>>;
+    case GpuChain::Kernel::integers_alone:
+      return packing_kernel<kIsA, PackNumbers<kIsA, IntegersAlone>>;
+    case GpuChain::Kernel::terms_alone:
+      return packing_kernel<kIsA, PackNumbers<kIsA, TermsAlone>>;
+    case GpuChain::Kernel::single_precision:
+      return packing_kernel<kIsA, PackNumbers<kIsA, SinglesChain>>;
+  }
+  return packing_kernel<kIsA, PackSums<kIsA>>;
+}
+
+/// The kernel of patches that suits the datapath: those of one sum that rounds to the width of c have their own.
+template <class Code>
+auto patches_kernel_of(const GpuDatapath& d) {
+  using gpu::AnyNodes, gpu::OneNode;
+  if (d.nodes == 1) {
+    if constexpr (sizeof(Code) == sizeof(float)) {
+      if (d.patch[0].rounding == PatchRounding::fp32_toward_zero)
+        return patches_kernel<PatchesChain<Code, OneNode<PatchRounding::fp32_toward_zero>>>;
+      if (d.patch[0].rounding == PatchRounding::fp32_nearest)
+        return patches_kernel<PatchesChain<Code, OneNode<PatchRounding::fp32_nearest>>>;
+    } else {
+      if (d.patch[0].rounding == PatchRounding::fp16_nearest)
+        return patches_kernel<PatchesChain<Code, OneNode<PatchRounding::fp16_nearest>>>;
+      if (d.patch[0].rounding == PatchRounding::fp16_nearest_of_fp32)
+        return patches_kernel<PatchesChain<Code, OneNode<PatchRounding::fp16_nearest_of_fp32>>>;
+    }
+  }
+  return patches_kernel<PatchesChain<Code, AnyNodes>>;
+}
+
+}  // namespace
+
+cudaError_t launch_packing(const GpuDatapath& d, const GpuChain& chain, const GpuMatrices& matrices, bool is_a,
+                           unsigned char* packed) {
+  const auto launch = [&](auto* kernel, std::uint64_t lines) {
+    return launch_resident(kernel, kThreads, 0, GpuChain::strips(lines) * chain.units, d, chain, matrices, packed);
+  };
+  return is_a ? launch(packing_kernel_of<true>(chain.kernel), matrices.m)
+              : launch(packing_kernel_of<false>(chain.kernel), matrices.n);
+}
+
+cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const GpuMatrices& matrices,
+                           unsigned char* packed_a, unsigned char* packed_b) {
+  const std::uint64_t blocks = GpuChain::strips(matrices.m) * GpuChain::strips(matrices.n);
+  const auto by_patches = [&](auto* kernel) {
+    const Stages stages(chain);
+    return launch_resident(kernel, kThreads, stages.shared_bytes(), blocks, d, chain, stages, matrices, packed_a,
+                           packed_b);
+  };
+  const auto by_elements = [&](auto* kernel) {
+    return launch_resident(kernel, kThreads, 0, blocks, d, chain, matrices, packed_a, packed_b);
+  };
+  switch (chain.kernel) {
+    case GpuChain::Kernel::patches:
+      return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
+                                                 : patches_kernel_of<std::uint32_t>(d));
+    case GpuChain::Kernel::quads:
+      return by_patches(patches_kernel<QuadsChain>);
+    case GpuChain::Kernel::single_precision:
+      return by_patches(patches_kernel<SinglesChain>);
+    case GpuChain::Kernel::fma_chain:
+      return by_patches(patches_kernel<FmaChain>);
+    case GpuChain::Kernel::sums_alone:
+      break;
+    case GpuChain::Kernel::integers_alone:
+      return by_elements(elements_kernel<IntegersAlone>);
+    case GpuChain::Kernel::terms_alone:
+      return by_elements(elements_kernel<TermsAlone>);
+  }
+  return by_elements(elements_kernel<SumsAlone>);
+}
+
+}  // namespace tcnum

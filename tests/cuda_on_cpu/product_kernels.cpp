@@ -1,0 +1,1 @@
+#include "emu/gpu/product_kernels.cu"

@@ -1,0 +1,171 @@
+// Products of whole matrices on a GPU, with its kernels on a CPU (tests/cuda_on_cpu): they equal chains of the exact
+// emulator.
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "draw.hpp"
+#include "emu/gpu/product.hpp"
+#include "emu/gpu/product_chain.hpp"
+#include "generators.hpp"
+#include "product_example.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+using test::Example, test::Operands;
+constexpr Operands kAllOperands[] = {Operands::numbers, Operands::edges, Operands::codes, Operands::one_nan};
+
+std::string first_difference(const Datapath& datapath, const Example& x) {
+  const auto& [m, n, k] = x.shape;
+  Codes d(x.d.bytes_each(), x.d.size());
+  multiply_on_gpu(datapath, x.formats, x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
+                  codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n));
+  return test::first_difference(datapath, x, d, "on the GPU");
+}
+
+/// Those of the catalogue and of docs/datapaths that a GPU evaluates.
+std::vector<Datapath> known_datapaths() {
+  std::vector<Datapath> all;
+  const auto add = [&](const Datapath& datapath) {
+    const bool taken = make_gpu_datapath(datapath).datapath.has_value();
+    if (taken && std::ranges::find(all, datapath) == all.end()) all.push_back(datapath);
+  };
+  for (const Arch& of : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(of.id)) add(entry.datapath);
+  }
+  for (const auto& file : std::filesystem::directory_iterator(std::string(TCNUM_SOURCE_DIR) + "/docs/datapaths"))
+    add(read_datapath(file.path().string()));
+  return all;
+}
+
+TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
+  std::mt19937_64 random(1);
+  std::size_t which = 0;
+  const std::vector<Datapath> all = known_datapaths();
+  EXPECT_GT(all.size(), 100u);
+  for (const Datapath& datapath : all) {
+    const bool chained = datapath.numerics.c.format == datapath.numerics.result;
+    const auto depth = static_cast<std::size_t>(datapath.tree.k);
+    const std::size_t k = chained ? 3 * depth - depth / 2 : depth;
+    const Operands operands = kAllOperands[which++ % std::size(kAllOperands)];
+    const std::string difference =
+        first_difference(datapath, test::draw_example(random, datapath, {5, 7, k}, operands));
+    EXPECT_EQ(difference, "");
+  }
+}
+
+/// Each kernel, on datapaths that it takes: products of more than one block in each direction, ragged ones too.
+class CudaProductKernels : public testing::TestWithParam<int> {};
+
+Datapath random_datapath_of_any_kind() {
+  switch (*rc::gen::inRange(0, 7)) {
+    case 0:
+      return test::random_fma_chain();
+    case 1:
+      return test::random_integer_datapath();
+    case 2:
+      return test::random_single_precision_datapath();
+    case 3:
+      return test::random_datapath();
+    case 4:
+      return test::random_chain_of_integers();
+    case 5: {
+      static const Space space(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"));
+      std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+      return space.datapath(draw(space, random));
+    }
+    default:
+      return test::random_patch_datapath();
+  }
+}
+
+TEST_P(CudaProductKernels, EqualTheExactEmulator) {
+  const auto kernel = static_cast<GpuChain::Kernel>(GetParam());
+  const auto is_taken = [&](const Datapath& datapath) {
+    const auto made = make_gpu_datapath(datapath);
+    return made.datapath && GpuChain(*made.datapath, 1).kernel == kernel;
+  };
+  const auto check = [&] {
+    const Datapath datapath = test::draw_until(random_datapath_of_any_kind, is_taken);
+    std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+    const auto operands = *rc::gen::elementOf(std::vector<Operands>(std::begin(kAllOperands), std::end(kAllOperands)));
+    const auto depth = static_cast<std::size_t>(datapath.tree.k);
+    const bool chained = datapath.numerics.c.format == datapath.numerics.result;
+    const std::size_t links = chained ? *rc::gen::element<std::size_t>(1, 2, 5) : 1;
+    const ProductShape shape{*rc::gen::element<std::size_t>(1, 3, 65), *rc::gen::element<std::size_t>(1, 4, 66),
+                             depth * links - *rc::gen::inRange<std::size_t>(0, depth)};
+    const std::string difference = first_difference(datapath, test::draw_example(random, datapath, shape, operands));
+    if (!difference.empty()) RC_FAIL(difference);
+  };
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess = std::max(1, params.maxSuccess / 5);  // each launch has hundreds of threads
+  const auto result = rc::detail::checkTestable(check, rc::detail::TestMetadata{}, params);
+  rc::detail::printResultMessage(result, std::cout);
+  EXPECT_TRUE(result.is<rc::detail::SuccessResult>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, CudaProductKernels,
+                         testing::Range(0, static_cast<int>(GpuChain::Kernel::terms_alone) + 1));
+
+TEST(CudaProducts, AreTheSameInAnyNumberOfParts) {
+  std::mt19937_64 random(2);
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k16.f32.f16.f16.f32")).at(0).datapath;
+  const Example x = test::draw_example(random, datapath, {130, 200, 40}, Operands::edges);
+  const std::size_t before = cuda_on_cpu::free_memory;
+  // A strip of A with 48 products, packed, has 38 KB, and one of 64 × 64 results 32 KB.
+  for (const std::size_t memory : {std::size_t{250000}, std::size_t{400000}, before}) {
+    cuda_on_cpu::free_memory = memory;
+    EXPECT_EQ(first_difference(datapath, x), "") << memory;
+  }
+  cuda_on_cpu::free_memory = 100000;
+  EXPECT_THROW(first_difference(datapath, x), UnavailableError);
+  cuda_on_cpu::free_memory = before;
+}
+
+TEST(CudaProducts, TakeMatricesWithStrides) {
+  std::mt19937_64 random(3);
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k16.f16.f16.f16.f16")).at(0).datapath;
+  const auto& [m, n, k] = ProductShape{9, 13, 35};
+  const Example x = test::draw_example(random, datapath, {m, n, k}, Operands::numbers);
+  // A and D by columns, B and C with more between their rows than they have columns.
+  Codes a(2, m * k), b(2, k * (n + 3)), c(2, m * (n + 1)), d(2, m * n), by_rows(2, m * n);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t kk = 0; kk < k; ++kk) a.set(kk * m + i, x.a[i * k + kk]);
+    for (std::size_t j = 0; j < n; ++j) c.set(i * (n + 1) + j, x.c[i * n + j]);
+  }
+  for (std::size_t kk = 0; kk < k; ++kk) {
+    for (std::size_t j = 0; j < n; ++j) b.set(kk * (n + 3) + j, x.b[kk * n + j]);
+  }
+  multiply_on_gpu(datapath, x.formats, x.shape, {a.bytes().data(), 1, m}, {b.bytes().data(), n + 3, 1},
+                  {c.bytes().data(), n + 1, 1}, {d.bytes().data(), 1, m});
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) by_rows.set(i * n + j, d[j * m + i]);
+  }
+  EXPECT_EQ(test::first_difference(datapath, x, by_rows, "by columns"), "");
+}
+
+TEST(CudaProducts, WithoutCBeginWithZero) {
+  std::mt19937_64 random(4);
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k8.f32.tf32.tf32.f32")).at(0).datapath;
+  Example x = test::draw_example(random, datapath, {4, 5, 20}, Operands::numbers);
+  for (std::size_t i = 0; i < x.c.size(); ++i) x.c.set(i, 0);
+  test::compute_exactly(datapath, x);
+  const Codes &a = x.a, &b = x.b;
+  Codes d(x.d.bytes_each(), x.d.size());
+  multiply_on_gpu(datapath, x.formats, x.shape, codes_from(a.bytes().data(), x.shape.k),
+                  codes_from(b.bytes().data(), x.shape.n), {}, codes_from(d.bytes().data(), x.shape.n));
+  EXPECT_EQ(test::first_difference(datapath, x, d, "without C"), "");
+}
+
+}  // namespace
+}  // namespace tcnum

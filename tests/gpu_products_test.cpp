@@ -1,0 +1,89 @@
+// Whole products on a GPU have the bits of the CPU's.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emu/cpu/matrix_product.hpp"
+#include "emu/gpu/gpu_datapath.hpp"
+#include "product_example.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/oracle.hpp"
+#include "tcnum/tcnum.hpp"
+
+namespace tcnum {
+namespace {
+
+using test::Operands;
+
+Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, Operands operands, std::mt19937_64& random) {
+  Matrix matrix(id, rows, columns);
+  const Codes codes = test::draw_codes(random, id, rows * columns, operands);
+  for (std::size_t i = 0; i < codes.size(); ++i) matrix.set(i / columns, i % columns, codes[i]);
+  return matrix;
+}
+
+/// The first element that differs, in words; empty if none does.
+std::string first_difference(const Datapath& datapath, const ProductShape& shape, Operands operands,
+                             std::mt19937_64& random) {
+  const Numerics& n = datapath.numerics;
+  const Matrix a = random_matrix(n.a.format, shape.m, shape.k, operands, random);
+  const Matrix b = random_matrix(n.b.format, shape.k, shape.n, operands, random);
+  const Matrix c = random_matrix(n.c.format, shape.m, shape.n, operands, random);
+  MatmulOptions options;
+  options.datapath = datapath;
+  const Matrix on_cpu = matmul(a, b, c, options);
+  options.processor = Processor::gpu;
+  const Matrix on_gpu = matmul(a, b, c, options);
+  for (std::size_t i = 0; i < shape.m; ++i) {
+    for (std::size_t j = 0; j < shape.n; ++j) {
+      if (on_cpu(i, j) != on_gpu(i, j))
+        return fmt::format("{}\n({}, {}) of {} x {} x {} is {:#x}, not {:#x}", to_json(datapath).dump(), i, j, shape.m,
+                           shape.n, shape.k, on_gpu(i, j), on_cpu(i, j));
+    }
+  }
+  return {};
+}
+
+/// Those of the catalogue and of docs/datapaths that a GPU evaluates.
+std::vector<Datapath> known_datapaths() {
+  std::vector<Datapath> all;
+  const auto add = [&](const Datapath& datapath) {
+    const bool taken = make_gpu_datapath(datapath).datapath.has_value();
+    if (taken && std::ranges::find(all, datapath) == all.end()) all.push_back(datapath);
+  };
+  for (const Arch& of : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(of.id)) add(entry.datapath);
+  }
+  for (const auto& file : std::filesystem::directory_iterator(std::string(TCNUM_SOURCE_DIR) + "/docs/datapaths"))
+    add(read_datapath(file.path().string()));
+  return all;
+}
+
+TEST(GpuProducts, EqualTheCpus) {
+  if (const GpuInfo info = gpu_info(); !info.present) GTEST_SKIP() << info.why_not;
+  std::mt19937_64 random(1);
+  for (const Datapath& datapath : known_datapaths()) {
+    const bool chained = datapath.numerics.c.format == datapath.numerics.result;
+    const auto depth = static_cast<std::size_t>(datapath.tree.k);
+    const std::size_t k = chained ? 9 * depth - depth / 2 : depth;
+    for (const Operands operands : {Operands::numbers, Operands::edges, Operands::codes, Operands::one_nan})
+      EXPECT_EQ(first_difference(datapath, {131, 203, k}, operands, random), "");
+  }
+}
+
+TEST(GpuProducts, AreUnavailableWhereNoGpuIs) {
+  const GpuInfo info = gpu_info();
+  if (info.present) GTEST_SKIP() << "there is one: " << info.device;
+  MatmulOptions options;
+  options.arch = "sm_90";
+  options.processor = Processor::gpu;
+  const Matrix one(FormatId::fp16, 1, 1);
+  EXPECT_THROW(matmul(one, one, options), UnavailableError);
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,113 @@
+// Matrices, and their product as a chain of the exact emulator gives it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "emu/cpu/matrix_product.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum::test {
+
+/// Some matrices; d is the chain's that the exact emulator computes.
+struct Example {
+  ProductShape shape;
+  Codes a, b, c, d;
+  OperandFormats formats;
+};
+
+/// What a product's operands are like: each has another way through the kernels.
+enum class Operands : std::uint8_t { numbers, edges, codes, one_nan };
+
+inline std::uint64_t draw_code(std::mt19937_64& random, const Format& f, Operands operands) {
+  const std::uint64_t any = random() & f.code_mask();
+  if (!f.floating) {
+    // Accumulators near the ends of their range overflow now and then.
+    if (f.storage_bits == 32 && random() % 2 == 0) return (any >> 12) ^ (random() % 2 == 0 ? 0x7fffffff : 0x80000000);
+    return any;
+  }
+  switch (operands) {
+    case Operands::numbers:
+    case Operands::one_nan: {
+      if (random() % 16 == 0) return any & ~(f.code_mask() >> 1);  // zero
+      const std::uint64_t sign = any & ~(f.code_mask() >> 1);
+      const int exponent = f.bias - 4 + static_cast<int>(random() % 8);
+      const std::uint64_t fraction = any >> f.padding_bits & ((std::uint64_t{1} << f.fraction_bits) - 1);
+      const int field = std::max(0, std::min(exponent, (1 << f.exponent_bits) - 2));
+      return sign | (static_cast<std::uint64_t>(field) << f.fraction_bits | fraction) << f.padding_bits;
+    }
+    case Operands::edges: {
+      constexpr std::uint64_t kSpread = 40;
+      const std::uint64_t magnitude = any & (f.code_mask() >> 1);
+      if (random() % 64 != 0 && magnitude >> f.padding_bits >= f.first_non_finite()) return 0;
+      return random() % kSpread == 0 ? any & ~(f.code_mask() >> 1) : any;
+    }
+    case Operands::codes:
+      return any;
+  }
+  return any;
+}
+
+inline Codes draw_codes(std::mt19937_64& random, FormatId id, std::size_t count, Operands operands) {
+  const Format& f = format(id);
+  Codes codes(f.storage_bytes(), count);
+  for (std::size_t i = 0; i < count; ++i) codes.set(i, draw_code(random, f, operands));
+  if (operands == Operands::one_nan && f.floating && f.non_finite != NonFinite::none)
+    codes.set(random() % count, f.first_non_finite() << f.padding_bits);
+  return codes;
+}
+
+inline void compute_exactly(const Datapath& datapath, Example& x) {
+  const auto depth = static_cast<std::size_t>(datapath.tree.k);
+  const auto& [m, n, k] = x.shape;
+  Tiles tile = make_tiles(x.formats.a, x.formats.b, x.formats.c, x.formats.d, 1, m, n, depth);
+  tile.c = x.c;
+  for (std::size_t first = 0; first < k; first += depth) {
+    if (first > 0) std::swap(tile.c, tile.d);
+    for (std::size_t kk = 0; kk < depth; ++kk) {
+      const bool there = first + kk < k;
+      for (std::size_t i = 0; i < m; ++i) tile.a.set(i * depth + kk, there ? x.a[i * k + first + kk] : 0);
+      for (std::size_t j = 0; j < n; ++j) tile.b.set(kk * n + j, there ? x.b[(first + kk) * n + j] : 0);
+    }
+    emulate_exact(datapath, tile);
+  }
+  x.d = tile.d;
+}
+
+inline Example draw_example(std::mt19937_64& random, const Datapath& datapath, const ProductShape& shape,
+                            Operands operands) {
+  const Numerics& n = datapath.numerics;
+  Example x;
+  x.shape = shape;
+  x.formats = {n.a.format, n.b.format, n.c.format, n.result};
+  x.a = draw_codes(random, n.a.format, shape.m * shape.k, operands);
+  x.b = draw_codes(random, n.b.format, shape.k * shape.n, operands);
+  x.c = draw_codes(random, n.c.format, shape.m * shape.n, operands);
+  compute_exactly(datapath, x);
+  return x;
+}
+
+/// Of another result, the first element that differs, in words; empty if none does.
+inline std::string first_difference(const Datapath& datapath, const Example& x, const Codes& d,
+                                    std::string_view whose) {
+  const auto& [m, n, k] = x.shape;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    if (d[i] == x.d[i]) continue;
+    std::string terms = fmt::format("{:#x}", x.c[i]);
+    for (std::size_t kk = 0; kk < k; ++kk)
+      terms += fmt::format(" + {:#x} * {:#x}", x.a[i / n * k + kk], x.b[kk * n + i % n]);
+    return fmt::format("{}\n{}: {} x {} x {}: element ({}, {}), {}, is {:#x}, not {:#x}", to_json(datapath).dump(),
+                       whose, m, n, k, i / n, i % n, terms, d[i], x.d[i]);
+  }
+  return {};
+}
+
+}  // namespace tcnum::test
