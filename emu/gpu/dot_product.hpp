@@ -399,28 +399,59 @@ TCNUM_HOST_DEVICE inline std::uint64_t code_of_single(const GpuDatapath& d, floa
   return d.result.id == FormatId::fp16 ? to_half(static_cast<double>(x)) : code_of(x);
 }
 
-/// A node's sum: of its products x · y, of which there are at most two, and its other terms.
-TCNUM_HOST_DEVICE inline float single_sum(const GpuDatapath& d, const GpuNode& node, const float (&x)[2],
-                                          const float (&y)[2], const float (&others)[2]) {
+/// What a node adds: products, and others, which are c or results.
+enum class SingleSum : std::uint8_t { product, two_products, product_and_other, fma, other, two_others };
+
+/// Calls with that, and whether products are flushed.
+template <class With>
+TCNUM_HOST_DEVICE void with_single_sum(const GpuDatapath& d, const GpuNode& node, const With& with) {
+  const bool one_other = node.others[0] != GpuNode::kNone, two_others = node.others[1] != GpuNode::kNone;
+  const auto of_products = [&]<SingleSum kSum>() {
+    if (d.singles.flushes_products)
+      with.template operator()<kSum, true>();
+    else
+      with.template operator()<kSum, false>();
+  };
+  if (node.count == 2)
+    of_products.template operator()<SingleSum::two_products>();
+  else if (node.count == 1 && !one_other)
+    of_products.template operator()<SingleSum::product>();
+  else if (node.count == 1 && d.singles.rounds_products)
+    of_products.template operator()<SingleSum::product_and_other>();
+  else if (node.count == 1)
+    with.template operator()<SingleSum::fma, false>();
+  else if (two_others)
+    with.template operator()<SingleSum::two_others, false>();
+  else
+    with.template operator()<SingleSum::other, false>();
+}
+/// The sum of products x · y and others, but for what becomes of small numbers and zeros.
+template <SingleSum kSum, bool kFlushesProducts>
+TCNUM_HOST_DEVICE float single_sum(const float (&x)[2], const float (&y)[2], const float (&others)[2]) {
   const auto product = [&](int i) {
     const float rounded = multiply(x[i], y[i]);
-    return d.singles.flushes_products ? flushed(rounded) : rounded;
+    return kFlushesProducts ? flushed(rounded) : rounded;
   };
-  const bool one_other = node.others[0] != GpuNode::kNone, two_others = node.others[1] != GpuNode::kNone;
-  float sum = others[0];
-  if (node.count == 2)
-    sum = product(0) + product(1);
-  else if (node.count == 1 && !one_other)
-    sum = product(0);
-  else if (node.count == 1 && d.singles.rounds_products)
-    sum = product(0) + others[0];
-  else if (node.count == 1)
-    sum = fused_multiply_add(x[0], y[0], others[0]);
-  else if (two_others)
-    sum = others[0] + others[1];
-  if (d.singles.flushes[node.unit]) sum = flushed(sum);
-  return d.units[node.unit].zero_sign == ZeroSign::positive ? sum + 0.0f : sum;  // −0 + 0 is +0
+  switch (kSum) {
+    case SingleSum::product:
+      return product(0);
+    case SingleSum::two_products:
+      return product(0) + product(1);
+    case SingleSum::product_and_other:
+      return product(0) + others[0];
+    case SingleSum::fma:
+      return fused_multiply_add(x[0], y[0], others[0]);
+    case SingleSum::other:
+      return others[0];
+    case SingleSum::two_others:
+      break;
+  }
+  return others[0] + others[1];
 }
+TCNUM_HOST_DEVICE inline bool makes_zeros_positive(const GpuDatapath& d, const GpuNode& node) {
+  return d.units[node.unit].zero_sign == ZeroSign::positive;
+}
+TCNUM_HOST_DEVICE inline float with_positive_zero(float x) { return x + 0.0f; }
 
 /// Numbers a[i · a_pitch] and b[i · b_pitch] are at place i.
 TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d, const float* a, int a_pitch,
@@ -438,7 +469,12 @@ TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d
       const int other = node.others[i];
       if (other != GpuNode::kNone) others[i] = other == GpuNode::kAccumulator ? c : results[other];
     }
-    results[number] = single_sum(d, node, x, y, others);
+    float& sum = results[number];
+    with_single_sum(d, node, [&]<SingleSum kSum, bool kFlushesProducts>() {
+      sum = single_sum<kSum, kFlushesProducts>(x, y, others);
+    });
+    if (d.singles.flushes[node.unit]) sum = flushed(sum);
+    if (makes_zeros_positive(d, node)) sum = with_positive_zero(sum);
   }
   return code_of_single(d, results[d.nodes - 1]);
 }

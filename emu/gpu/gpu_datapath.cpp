@@ -151,6 +151,11 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
       break;
     case GpuEvaluator::single_precision:
       to.singles = singles_of(n);
+      for (int i = 0; i < to.nodes; ++i) {
+        for (const int other : to.node[i].others) {
+          if (other >= 0 && other != i - 1) to.singles.kept |= 1u << other;
+        }
+      }
       break;
     case GpuEvaluator::one_by_one:
     case GpuEvaluator::terms:

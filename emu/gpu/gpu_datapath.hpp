@@ -65,6 +65,7 @@ struct GpuSingles {
   bool rounds_products = false;  ///< before they are added; else a product and another term are an FMA
   bool flushes_products = false;
   bool flushes[kMaxUnits] = {};  ///< the results of a unit
+  std::uint32_t kept = 0;        ///< nodes, as bits, whose result another than the next takes
 };
 
 struct GpuDatapath {

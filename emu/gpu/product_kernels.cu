@@ -339,7 +339,7 @@ class SinglesChain {
   __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
                        const PatchPlace& at) {
     // In memory, which is near: a tree's nodes are chosen at run time.
-    float results[GpuDatapath::kMostNodes][kPatchRows][kPatchColumns];
+    float kept[GpuDatapath::kMostNodes][kPatchRows][kPatchColumns];
 #pragma unroll 1
     for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
       const auto *at_a = reinterpret_cast<const float*>(a) + at.row,
@@ -364,18 +364,25 @@ class SinglesChain {
           else if (other == number - 1)
             each_of_patch([&](int i, int j) { others[which][i][j] = d_[i][j]; });
           else
-            each_of_patch([&](int i, int j) { others[which][i][j] = results[other][i][j]; });
+            each_of_patch([&](int i, int j) { others[which][i][j] = kept[other][i][j]; });
         }
-        each_of_patch([&](int i, int j) {
-          d_[i][j] =
-              gpu::single_sum(d, node, {x[0][i], x[1][i]}, {y[0][j], y[1][j]}, {others[0][i][j], others[1][i][j]});
-          results[number][i][j] = d_[i][j];
+        gpu::with_single_sum(d, node, [&]<gpu::SingleSum kSum, bool kFlushesProducts>() {
+          each_of_patch([&](int i, int j) {
+            d_[i][j] = gpu::single_sum<kSum, kFlushesProducts>({x[0][i], x[1][i]}, {y[0][j], y[1][j]},
+                                                               {others[0][i][j], others[1][i][j]});
+          });
         });
+        if (d.singles.flushes[node.unit]) each_of_patch([&](int i, int j) { d_[i][j] = gpu::flushed(d_[i][j]); });
+        if (gpu::makes_zeros_positive(d, node))
+          each_of_patch([&](int i, int j) { d_[i][j] = gpu::with_positive_zero(d_[i][j]); });
+        if ((d.singles.kept >> number & 1u) != 0) each_of_patch([&](int i, int j) { kept[number][i][j] = d_[i][j]; });
       }
-      // The result's code is the next link's c.
-      each_of_patch([&](int i, int j) {
-        c_[i][j] = gpu::single_of(d.c, d.c_fields, static_cast<std::uint32_t>(gpu::code_of_single(d, d_[i][j])));
-      });
+      // The result is the next link's c, and a NaN only a NaN.
+      if (d.result.id == FormatId::fp32 && d.c_rule.subnormals == Subnormals::kept) {
+        each_of_patch([&](int i, int j) { c_[i][j] = d_[i][j]; });
+      } else {
+        each_of_patch([&](int i, int j) { put(d, i, j, gpu::code_of_single(d, d_[i][j])); });
+      }
     }
   }
 
