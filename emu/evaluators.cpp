@@ -41,11 +41,12 @@ constexpr std::array<Evaluator, 11> kCpuEvaluators = {{
 static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
 
 /// In the order of GpuEvaluator.
-constexpr std::array<Evaluator, 6> kGpuEvaluators = {{
+constexpr std::array<Evaluator, 7> kGpuEvaluators = {{
     {"fma chain", "the machine's own fp64 FMAs", gpu::why_no_fma_chain},
     {"integers", "sums of integers", gpu::why_no_integers},
     {"single precision", "the machine's own fp32 operations", gpu::why_no_single_precision},
     {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
+    {"tree patches", "the same in trees, and where sums go on unrounded", gpu::why_no_tree_patches},
     {"one by one", "aligned sums and sums of two, one element at a time, in integers", gpu::why_not_one_by_one},
     {"terms", "sums of any terms, one element at a time, in 128 bits", gpu::why_no_terms},
 }};

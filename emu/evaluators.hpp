@@ -40,6 +40,7 @@ enum class GpuEvaluator : std::uint8_t {
   integers,          ///< sums of integers, in 32 and 64 bits
   single_precision,  ///< the machine's own operations of fp32
   patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
+  tree_patches,      ///< the same where nodes form a tree or results go on unrounded
   one_by_one,        ///< aligned sums and sums of two, one element at a time, in integers
   terms,             ///< sums of any terms, one element at a time, of which each has 128 bits
 };

@@ -68,7 +68,7 @@ TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
 class CudaProductKernels : public testing::TestWithParam<int> {};
 
 Datapath random_datapath_of_any_kind() {
-  switch (*rc::gen::inRange(0, 7)) {
+  switch (*rc::gen::inRange(0, 8)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -79,7 +79,9 @@ Datapath random_datapath_of_any_kind() {
       return test::random_datapath();
     case 4:
       return test::random_chain_of_integers();
-    case 5: {
+    case 5:
+      return test::random_tree_of_sums();
+    case 6: {
       static const Space space(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"));
       std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
       return space.datapath(draw(space, random));

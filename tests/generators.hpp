@@ -238,6 +238,77 @@ inline Datapath random_single_precision_datapath() {
   return d;
 }
 
+/// Sums of products and of two others in any tree, whose results are fp32 numbers or go on unrounded.
+inline Datapath random_tree_of_sums() {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a = random_operand(*rc::gen::element(fp16, fp16, fp8e4m3, fp8e5m2, fp8e4m3fnuz, fp8e5m2fnuz, fp4e2m1));
+  n.b = random_operand(*rc::gen::element(fp16, fp16, fp8e4m3, fp8e5m2, fp8e4m3fnuz, fp8e5m2fnuz, fp4e2m1));
+  n.c = random_operand(fp32);
+  n.c.subnormals = Subnormals::kept;
+  n.nan.code = nan_code(format(fp32));
+  if (*rc::gen::arbitrary<bool>()) n.product.infinite_from = 128;
+  const auto to_single = [] {
+    const auto overflow = *rc::gen::element(Overflow::ieee, Overflow::infinity);
+    return round_to(format(fp32), *rc::gen::element(Rounding::toward_zero, Rounding::nearest_even), overflow);
+  };
+  for (Unit& unit : n.units) {
+    unit.fraction_bits = *rc::gen::inRange(8, 29);
+    if (*rc::gen::inRange(0, 3) == 0) unit.zero_exponent = {ZeroExponentKind::floor, *rc::gen::inRange(-140, 10)};
+    unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::positive);
+    unit.underflow_sign = *rc::gen::element(UnderflowSign::kept, UnderflowSign::positive);
+    unit.result = {to_single()};
+  }
+  enum { products, unrounded, rounded, addition };
+  if (*rc::gen::arbitrary<bool>()) n.units[products].result = {};
+  n.units[unrounded].result = {};
+  for (const int others : {unrounded, rounded}) {
+    Unit& unit = n.units[static_cast<std::size_t>(others)];
+    unit.align_rounding = *rc::gen::element(Rounding::down, Rounding::toward_zero);
+    if (*rc::gen::arbitrary<bool>()) unit.first_fraction_bits = *rc::gen::inRange(8, 41);
+    if (*rc::gen::inRange(0, 3) == 0) unit.drop_below = *rc::gen::inRange(5, 40);
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    RoundStep cut;
+    cut.from_alignment = true;
+    cut.fraction_bits = *rc::gen::inRange(15, 41);
+    cut.rounding = *rc::gen::element(Rounding::down, Rounding::toward_zero);
+    n.units[rounded].result = {cut, to_single()};
+  }
+  n.units[addition].fraction_bits = kExact;
+  n.units[addition].result = {round_to(format(fp32), Rounding::nearest_even)};
+  d.unit_names = {"products", "unrounded", "rounded", "addition"};
+
+  const int blocks = *rc::gen::element(1, 2, 4), size = *rc::gen::element(1, 2, 4, 8);
+  d.tree.k = blocks * size;
+  std::vector<Term> open = {{Term::Kind::accumulator, 0}};
+  const auto add_node = [&](Node node) {
+    d.tree.nodes.push_back(std::move(node));
+    open.push_back({Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1});
+  };
+  for (int block = 0; block < blocks; ++block) {
+    Node node{products, {}};
+    for (int i = 0; i < size; ++i) node.terms.push_back({Term::Kind::product, i * blocks + block});
+    add_node(std::move(node));
+  }
+  while (open.size() > 1) {
+    Node node{rounded, {}};
+    for (int i = 0; i < 2; ++i) {
+      const auto at = *rc::gen::inRange<std::size_t>(0, open.size());
+      node.terms.push_back(open[at]);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    if (open.empty())
+      node.unit = *rc::gen::element<int>(rounded, addition);
+    else
+      node.unit = *rc::gen::element<int>(unrounded, rounded, addition);
+    add_node(std::move(node));
+  }
+  drop_unused_units(d, 4);
+  return d;
+}
+
 /// Sums that patches and panels evaluate, mostly: cut toward zero, and rounded as the machine converts.
 inline Datapath random_patch_datapath() {
   using enum FormatId;

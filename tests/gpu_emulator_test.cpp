@@ -13,6 +13,7 @@
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/requirements.hpp"
 #include "emu/gpu/terms.hpp"
+#include "emu/gpu/tree_patch.hpp"
 #include "generators.hpp"
 #include "src/fit/space.hpp"
 #include "tcnum/catalogue.hpp"
@@ -76,6 +77,29 @@ void expect_terms_equal_exact(const GpuDatapath& d, const Tiles& tiles, const Ex
   }
 }
 
+/// What trees of patches leave over is terms_dot()'s.
+template <class Expect>
+void expect_tree_patch_equals_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
+  const SideArrays<true> a(d, tiles);
+  const SideArrays<false> b(d, tiles);
+  gpu::PatchCodes codes;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j)
+      codes.code[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
+  }
+  gpu::TreeValues kept[GpuDatapath::kMostPatchNodes];
+  const std::uint32_t left = gpu::tree_patch(d, a.side, 0, b.side, 0, codes, kept);
+  const bool may_be_nan =
+      d.a.non_finite == NonFinite::nan_negative_zero || d.b.non_finite == NonFinite::nan_negative_zero;
+  for (std::size_t i = 0; i < kRows && !may_be_nan; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      if ((left & gpu::PatchCodes::bit(static_cast<int>(i), static_cast<int>(j))) == 0)
+        expect(i, j, codes.code[i][j], "in a tree of patches");
+    }
+  }
+  RC_CLASSIFY(left == 0 && !may_be_nan, "nothing left over");
+}
+
 bool is_of_sums(const GpuDatapath& d) { return d.takes_patches() || d.evaluator == GpuEvaluator::one_by_one; }
 
 /// Checks one tile of kRows × kColumns by every way there is.
@@ -96,6 +120,7 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
   if (gpu::why_no_terms(datapath.numerics, SortedTree(datapath.tree)).empty())
     expect_terms_equal_exact(d, tiles, expect);
   if (d.evaluator == GpuEvaluator::terms) return;
+  if (d.evaluator == GpuEvaluator::tree_patches) return expect_tree_patch_equals_exact(d, tiles, expect);
   if (!is_of_sums(d)) {
     std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
     std::vector<std::int32_t> ai(a.size()), bi(b.size());
@@ -243,13 +268,15 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactForVoltaInSinglePrecision, ()) {
 
 Datapath random_datapath_of_any_kind() {
   static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
-  switch (*rc::gen::inRange(0, 6)) {
+  switch (*rc::gen::inRange(0, 7)) {
     case 0:
       return test::random_fma_chain();
     case 1:
       return test::random_integer_datapath();
     case 2:
       return test::random_single_precision_datapath();
+    case 5:
+      return test::random_tree_of_sums();
     case 3:
       return test::random_datapath();
     case 4:

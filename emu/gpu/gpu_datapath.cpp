@@ -79,18 +79,23 @@ void put_alignment(const GpuDatapath& d, const Unit& unit, FormatId before, Patc
   node.grid = (static_cast<std::uint32_t>(52 - unit.fraction_bits) << kHighFraction) + (1u << (kHighFraction - 1));
 }
 
+/// Which products are the node's.
+void put_products(const GpuNode& from, PatchNode& node) {
+  constexpr int kWordBits = 32;
+  node.first = from.first;
+  node.count = from.count;
+  node.places = from.count == 0 ? 0 : ~0u >> (kWordBits - from.count) << from.first;
+}
+
 /// What patches want to know of the datapath, which is one of theirs.
 void put_patches(GpuDatapath& d) {
-  constexpr int kWordBits = 32;
   FormatId before = d.c.id;
   for (int i = 0; i < d.nodes; ++i) {
     const GpuNode& from = d.node[i];
     const Unit& unit = d.units[from.unit];
     const gpu::RoundingOfPatch rounding = gpu::rounding_of_patch(unit).value();
     PatchNode& node = d.patch[i];
-    node.first = from.first;
-    node.count = from.count;
-    node.places = from.count == 0 ? 0 : ~0u >> (kWordBits - from.count) << from.first;
+    put_products(from, node);
     node.is_pair = from.is_pair;
     node.before_is_half = format(before).storage_bits == 16;
     for (const int other : from.others) {
@@ -100,6 +105,38 @@ void put_patches(GpuDatapath& d) {
     put_rounding(unit, rounding, node);
     if (!from.is_pair) put_alignment(d, unit, before, node);
     before = rounding.result;
+  }
+}
+
+/// What trees of patches want to know of the datapath, which is one of theirs.
+void put_tree(GpuDatapath& d) {
+  for (int i = 0; i < d.nodes; ++i) {
+    const GpuNode& from = d.node[i];
+    const Unit& unit = d.units[from.unit];
+    TreeNode& node = d.tree[i];
+    node.positive_zeros = unit.zero_sign == ZeroSign::positive;
+    node.positive_underflow = unit.underflow_sign == UnderflowSign::positive;
+    for (const RoundStep& s : unit.result) {
+      if (s.from_alignment) {
+        node.cuts_sum = true;
+        node.cuts_sum_down = s.rounding == Rounding::down;
+        node.sum_bits = s.fraction_bits;
+      } else {
+        node.rounding = s.rounding == Rounding::toward_zero ? TreeRounding::toward_zero : TreeRounding::nearest;
+      }
+    }
+    if (from.count > 0) {
+      PatchNode& products = d.patch[i];
+      put_products(from, products);
+      put_alignment(d, unit, d.c.id, products);
+      continue;
+    }
+    node.kind = unit.fraction_bits == kExact ? TreeNode::Kind::addition : TreeNode::Kind::two_others;
+    node.fraction_bits[0] = unit.first_fraction_bits.value_or(unit.fraction_bits);
+    node.fraction_bits[1] = unit.fraction_bits;
+    if (unit.drop_below) node.drop_below = *unit.drop_below;
+    node.cuts_down = unit.align_rounding == Rounding::down;
+    if (unit.zero_exponent.kind == ZeroExponentKind::floor) node.floor = std::max(node.floor, unit.zero_exponent.value);
   }
 }
 
@@ -139,6 +176,11 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
     to.node[i] = make_node(node, n.units[static_cast<std::size_t>(node.unit)], to, place);
   }
   to.adjacent = adjacent_products(to);
+  for (int i = 0; i < to.nodes; ++i) {
+    for (const int other : to.node[i].others) {
+      if (other >= 0 && other != i - 1) to.kept |= 1u << other;
+    }
+  }
   switch (evaluator) {
     case GpuEvaluator::fma_chain:
       to.fma_rounding = fma_chain_of(n, tree).rounding;
@@ -151,11 +193,9 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
       break;
     case GpuEvaluator::single_precision:
       to.singles = singles_of(n);
-      for (int i = 0; i < to.nodes; ++i) {
-        for (const int other : to.node[i].others) {
-          if (other >= 0 && other != i - 1) to.singles.kept |= 1u << other;
-        }
-      }
+      break;
+    case GpuEvaluator::tree_patches:
+      put_tree(to);
       break;
     case GpuEvaluator::one_by_one:
     case GpuEvaluator::terms:

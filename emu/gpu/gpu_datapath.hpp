@@ -60,12 +60,34 @@ struct PatchNode {
   std::uint32_t dropped = 0;  ///< −0, if a number that becomes zero loses its sign
 };
 
+/// How a node of a tree of patches (emu/gpu/tree_patch.hpp) rounds its sum to fp32, if it does.
+enum class TreeRounding : std::uint8_t { none, toward_zero, nearest };
+
+/// What they want to know of a node besides.
+struct TreeNode {
+  enum class Kind : std::uint8_t {
+    products,    ///< alone: cut and added as its PatchNode says
+    two_others,  ///< cut and added
+    addition,    ///< of two others, as the machine adds
+  };
+  Kind kind = Kind::products;
+  TreeRounding rounding = TreeRounding::none;
+  bool positive_zeros = false, positive_underflow = false;
+  // Of two others:
+  int floor = PatchNode::kLowest;  ///< under the alignment
+  int fraction_bits[2] = {};       ///< of each
+  int drop_below = kExact;         ///< the second is left out whose exponent is further below the alignment
+  bool cuts_down = false;          ///< else toward zero
+  bool cuts_sum = false;           ///< at sum_bits below the alignment, before it is rounded
+  bool cuts_sum_down = false;
+  int sum_bits = 0;
+};
+
 /// What single precision does besides the machine's additions.
 struct GpuSingles {
   bool rounds_products = false;  ///< before they are added; else a product and another term are an FMA
   bool flushes_products = false;
   bool flushes[kMaxUnits] = {};  ///< the results of a unit
-  std::uint32_t kept = 0;        ///< nodes, as bits, whose result another than the next takes
 };
 
 struct GpuDatapath {
@@ -89,6 +111,8 @@ struct GpuDatapath {
   int adjacent = 1;
   static constexpr int kMostPatchNodes = 8;
   PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
+  TreeNode tree[kMostPatchNodes];    ///< where trees of them do
+  std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
 
   TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }
 };

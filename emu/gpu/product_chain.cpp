@@ -30,6 +30,8 @@ Kernel kernel_of(const GpuDatapath& d) {
       return Kernel::single_precision;
     case GpuEvaluator::fma_chain:
       return Kernel::fma_chain;
+    case GpuEvaluator::tree_patches:
+      return Kernel::tree_patches;
     case GpuEvaluator::one_by_one:
       return Kernel::sums_alone;
     case GpuEvaluator::terms:
@@ -55,6 +57,10 @@ GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(
     case Kernel::sums_alone:
       a_bytes = sums_bytes(d, sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t));
+      break;
+    case Kernel::tree_patches:
+      a_bytes = sums_bytes(d, 2 * sizeof(std::uint32_t));
+      b_bytes = sums_bytes(d, sizeof(std::int16_t) + sizeof(std::uint32_t));
       break;
     case Kernel::fma_chain:
       units *= depth;

@@ -12,6 +12,7 @@ namespace tcnum {
 struct GpuChain {
   enum class Kernel : std::uint8_t {
     patches,           ///< a unit is a link: numbers, exponents and signs (emu/gpu/patch.hpp)
+    tree_patches,      ///< a link: as for patches, and codes (emu/gpu/tree_patch.hpp)
     quads,             ///< a link: integers of 8 bits, four to a word
     single_precision,  ///< a link: fp32 numbers
     fma_chain,         ///< a single product: fp64 numbers

@@ -7,6 +7,7 @@
 #include "patch.hpp"
 #include "product_kernels.hpp"
 #include "terms.hpp"
+#include "tree_patch.hpp"
 
 namespace tcnum {
 namespace {
@@ -30,6 +31,12 @@ __device__ gpu::Side<kIsA> sums_of(const GpuDatapath& d, unsigned char* unit) {
   auto* const exponents = reinterpret_cast<typename Side::Exponent*>(values + size);
   auto* const words = reinterpret_cast<std::uint32_t*>(exponents + size);
   return {values, exponents, words, words + kStrip, words + 2 * kStrip, (kIsA ? d.a : d.b).fraction_bits};
+}
+
+/// Of one of sums with codes: those, place by place, behind all else.
+template <bool kIsA>
+__device__ std::uint32_t* codes_of(const GpuDatapath& d, unsigned char* unit) {
+  return sums_of<kIsA>(d, unit).special + kStrip;
 }
 
 /// The codes of a matrix by lines; beyond its ends are zeros.
@@ -75,6 +82,26 @@ struct PackSums {
         if (places.special != 0) atomicOr(&side.special[line], places.special);
       }
     });
+  }
+};
+
+template <bool kIsA>
+struct PackSumsAndCodes {
+  __device__ static void pack(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    PackSums<kIsA>::pack(d, chain, codes, unit);
+    const Format& f = kIsA ? d.a : d.b;
+    std::uint32_t* const special = sums_of<kIsA>(d, unit.to).special;
+    std::uint32_t* const to = codes_of<kIsA>(d, unit.to);
+    for (int i = static_cast<int>(threadIdx.x); i < d.k * kStrip; i += kThreads) {
+      const int line = i % kStrip, k = i / kStrip;
+      const auto code = static_cast<std::uint32_t>(codes.at(
+          unit.first + static_cast<unsigned>(line), unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k)));
+      to[d.place[k] * kStrip + line] = code;
+      // Sums know no NaN that is a zero's code.
+      if (f.non_finite == NonFinite::nan_negative_zero && code == 1u << (f.storage_bits - 1))
+        atomicOr(&special[line], 1u << d.place[k] % 32);
+    }
   }
 };
 
@@ -236,6 +263,43 @@ class PatchesChain {
   PatchCodes codes_;
 };
 
+/// Those of a tree of patches that are not ordinary.
+__device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, unsigned char* a, unsigned char* b,
+                                             const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
+  for (; left != 0; left &= left - 1) {
+    const int which = __ffs(static_cast<int>(left)) - 1, i = which / kPatchColumns, j = which % kPatchColumns;
+    codes.code[i][j] = static_cast<std::uint32_t>(gpu::terms_dot(
+        d, codes_of<true>(d, a) + at.row + i, kStrip, codes_of<false>(d, b) + at.column + j, kStrip, codes.code[i][j]));
+  }
+}
+
+class TreePatchesChain {
+ public:
+  static constexpr int kBlocks = 2;
+
+  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
+    codes_.code[i][j] = static_cast<std::uint32_t>(code);
+  }
+  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+    gpu::TreeValues kept[GpuDatapath::kMostPatchNodes];  // in memory: a tree's nodes are chosen at run time
+#pragma unroll 1
+    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
+      const std::uint32_t left =
+          gpu::tree_patch(d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_, kept);
+      if (left != 0) {
+        PatchCodes all = codes_;  // a copy, so that the codes themselves stay in registers
+        evaluate_left(d, a, b, at, left, all);
+        codes_ = all;
+      }
+    }
+  }
+
+ private:
+  PatchCodes codes_;
+};
+
 /// Four products of 8-bit integers, added to a sum.
 __device__ inline std::int32_t add_quad(bool a_has_sign, bool b_has_sign, std::uint32_t a, std::uint32_t b,
                                         std::int32_t sum) {
@@ -375,7 +439,7 @@ class SinglesChain {
         if (d.singles.flushes[node.unit]) each_of_patch([&](int i, int j) { d_[i][j] = gpu::flushed(d_[i][j]); });
         if (gpu::makes_zeros_positive(d, node))
           each_of_patch([&](int i, int j) { d_[i][j] = gpu::with_positive_zero(d_[i][j]); });
-        if ((d.singles.kept >> number & 1u) != 0) each_of_patch([&](int i, int j) { kept[number][i][j] = d_[i][j]; });
+        if ((d.kept >> number & 1u) != 0) each_of_patch([&](int i, int j) { kept[number][i][j] = d_[i][j]; });
       }
       // The result is the next link's c, and a NaN only a NaN.
       if (d.result.id == FormatId::fp32 && d.c_rule.subnormals == Subnormals::kept) {
@@ -591,6 +655,8 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
     case GpuChain::Kernel::patches:
     case GpuChain::Kernel::sums_alone:
       break;
+    case GpuChain::Kernel::tree_patches:
+      return packing_kernel<kIsA, PackSumsAndCodes<kIsA>>;
     case GpuChain::Kernel::quads:
       return packing_kernel<kIsA, PackQuads<kIsA>>;
     case GpuChain::Kernel::fma_chain:
@@ -651,6 +717,8 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
     case GpuChain::Kernel::patches:
       return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
                                                  : patches_kernel_of<std::uint32_t>(d));
+    case GpuChain::Kernel::tree_patches:
+      return by_patches(patches_kernel<TreePatchesChain>);
     case GpuChain::Kernel::quads:
       return by_patches(patches_kernel<QuadsChain>);
     case GpuChain::Kernel::single_precision:

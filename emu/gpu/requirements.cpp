@@ -221,6 +221,87 @@ WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree) {
   return are_near(numerics.product.round) ? WhyNot() : "a product has exponents further off than fp64's";
 }
 
+namespace {
+
+/// What trees of patches ask of a node of products.
+WhyNot why_no_products_of_tree(const SortedNode& node, const Unit& unit) {
+  return first_failure({
+      {node.others.empty(), "a sum adds products to other terms"},
+      {unit.align_rounding == Rounding::toward_zero && !unit.first_fraction_bits && !unit.drop_below &&
+           unit.fraction_bits + 2 <= kProductBits,
+       "products are not cut toward zero, or some unlike others, or at too many bits"},
+      {std::ranges::none_of(unit.result, [](const RoundStep& s) { return s.from_alignment; }),
+       "a sum of products is cut again"},
+  });
+}
+/// Of a node of two others: those that go on unrounded are below 2^(exponent + 8), so that sums of two cut numbers are
+/// doubles.
+WhyNot why_no_others_of_tree(const Numerics& numerics, const SortedTree& tree, const SortedNode& node,
+                             const Unit& unit) {
+  if (node.others.size() != 2) return "a sum has neither products alone nor two other terms";
+  if (unit.fraction_bits != kExact) {
+    const auto cuts = [](Rounding r) { return r == Rounding::down || r == Rounding::toward_zero; };
+    const auto few = [](int bits) { return bits <= kPatchFractionBits; };
+    const bool steps_cut = std::ranges::all_of(unit.result, [&](const RoundStep& s) {
+      return !s.from_alignment || (&s == unit.result.begin() && cuts(s.rounding) && few(s.fraction_bits));
+    });
+    return first_failure({
+        {cuts(unit.align_rounding) && steps_cut, "a sum is cut neither down nor toward zero"},
+        {few(unit.fraction_bits) && few(unit.first_fraction_bits.value_or(0)), "a sum keeps too many fraction bits"},
+    });
+  }
+  const bool rounded = std::ranges::all_of(node.others, [&](const Term& t) {
+    if (t.kind == Term::Kind::accumulator) return true;
+    return !unit_of(numerics, tree.nodes[static_cast<std::size_t>(t.index)]).result.empty();
+  });
+  const bool is_addition = rounded && !unit.first_fraction_bits && !unit.drop_below && unit.result.count == 1 &&
+                           rounds_to_nearest(unit.result.step[0], format(FormatId::fp32));
+  return is_addition ? WhyNot() : "an exact sum is none of the machine's own additions";
+}
+
+}  // namespace
+
+/// Trees of sums of products alone and of two others, whose results are fp32 numbers or go on as they are.
+WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
+  constexpr Format kFp32 = format(FormatId::fp32);
+  constexpr int kMostExponent = 64;  // of a product, so that no sum of them is nearly as large as fp32's largest
+  const int largest = a.max_exponent() + b.max_exponent() + 2;
+  const ProductRule& product = numerics.product;
+  const WhyNot why_not = first_failure({
+      {tree.tree.k <= kPatchProducts, "it has too many products"},
+      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
+      {a.floating && b.floating && a.storage_bits <= 16 && b.storage_bits <= 16 && largest <= kMostExponent,
+       "its products may be too large"},
+      {a.fraction_bits + b.fraction_bits + 2 <= kProductBits, "its operands have too many bits"},
+      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
+           product.round.empty() && product.infinite_from.value_or(kUnbounded) >= largest,
+       "its products are rounded, limited or aligned by their leading bits"},
+      {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
+           numerics.result == FormatId::fp32,
+       "its c and result are not fp32, or subnormals of c are flushed"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
+  });
+  if (!why_not.empty()) return why_not;
+  for (const SortedNode& node : tree.nodes) {
+    const Unit& unit = unit_of(numerics, node);
+    const ZeroExponent& zero = unit.zero_exponent;
+    const bool low_floor =
+        zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= kMostExponent);
+    if (!low_floor) return "its zeros take part in alignment, or the floor under one is too high";
+    for (const RoundStep& s : unit.result) {
+      const bool last = &s + 1 == unit.result.end();
+      const bool to_fp32 = rounds_to_nearest(s, kFp32) || (rounds_toward_zero(s, kFp32) && s.fraction_bits == 23);
+      if (last ? !to_fp32 : !s.from_alignment || unit.result.count != 2) return "a sum is not rounded to fp32";
+    }
+    const WhyNot of_node =
+        node.products.empty() ? why_no_others_of_tree(numerics, tree, node, unit) : why_no_products_of_tree(node, unit);
+    if (!of_node.empty()) return of_node;
+  }
+  return {};
+}
+
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_not_one_by_one(numerics, tree); !why_not.empty()) return why_not;
   const FormatId c = numerics.c.format;

@@ -12,6 +12,7 @@ WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree);
+WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree);
 

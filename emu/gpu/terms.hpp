@@ -12,12 +12,13 @@ namespace tcnum::gpu {
 inline constexpr int kMostTermExponent = 2500, kMostTermSpan = 6000;
 
 /// Codes of a's row and b's column, by places: a[place · a_pitch] is one.
+template <class Code>
 class TermsEvaluation {
  public:
   using Kind = Value128::Kind;
 
-  TCNUM_HOST_DEVICE TermsEvaluation(const GpuDatapath& d, const std::uint64_t* a, int a_pitch, const std::uint64_t* b,
-                                    int b_pitch, std::uint64_t c)
+  TCNUM_HOST_DEVICE TermsEvaluation(const GpuDatapath& d, const Code* a, int a_pitch, const Code* b, int b_pitch,
+                                    std::uint64_t c)
       : d_(d), a_(a), a_pitch_(a_pitch), b_(b), b_pitch_(b_pitch), c_(operand(d.c, d.c_rule, c, NanOperand::c)) {}
 
   TCNUM_HOST_DEVICE std::uint64_t operator()() {
@@ -210,17 +211,18 @@ class TermsEvaluation {
   }
 
   const GpuDatapath& d_;
-  const std::uint64_t* a_;
+  const Code* a_;
   int a_pitch_;
-  const std::uint64_t* b_;
+  const Code* b_;
   int b_pitch_;
   Value128 c_;
   Value128 results_[GpuDatapath::kMostNodes];
 };
 
-TCNUM_HOST_DEVICE inline std::uint64_t terms_dot(const GpuDatapath& d, const std::uint64_t* a, int a_pitch,
-                                                 const std::uint64_t* b, int b_pitch, std::uint64_t c) {
-  return TermsEvaluation(d, a, a_pitch, b, b_pitch, c)();
+template <class Code>
+TCNUM_HOST_DEVICE std::uint64_t terms_dot(const GpuDatapath& d, const Code* a, int a_pitch, const Code* b, int b_pitch,
+                                          std::uint64_t c) {
+  return TermsEvaluation<Code>(d, a, a_pitch, b, b_pitch, c)();
 }
 
 }  // namespace tcnum::gpu
