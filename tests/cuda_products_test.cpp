@@ -5,7 +5,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <random>
 #include <string>
@@ -15,6 +14,7 @@
 #include "emu/gpu/product.hpp"
 #include "emu/gpu/product_chain.hpp"
 #include "generators.hpp"
+#include "known_datapaths.hpp"
 #include "product_example.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -33,25 +33,10 @@ std::string first_difference(const Datapath& datapath, const Example& x) {
   return test::first_difference(datapath, x, d, "on the GPU");
 }
 
-/// Those of the catalogue and of docs/datapaths that a GPU evaluates.
-std::vector<Datapath> known_datapaths() {
-  std::vector<Datapath> all;
-  const auto add = [&](const Datapath& datapath) {
-    const bool taken = make_gpu_datapath(datapath).datapath.has_value();
-    if (taken && std::ranges::find(all, datapath) == all.end()) all.push_back(datapath);
-  };
-  for (const Arch& of : kArchs) {
-    for (const CatalogueEntry& entry : catalogue(of.id)) add(entry.datapath);
-  }
-  for (const auto& file : std::filesystem::directory_iterator(std::string(TCNUM_SOURCE_DIR) + "/docs/datapaths"))
-    add(read_datapath(file.path().string()));
-  return all;
-}
-
 TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
   std::mt19937_64 random(1);
   std::size_t which = 0;
-  const std::vector<Datapath> all = known_datapaths();
+  const std::vector<Datapath> all = test::datapaths_on_gpu();
   EXPECT_GT(all.size(), 100u);
   for (const Datapath& datapath : all) {
     const bool chained = datapath.numerics.c.format == datapath.numerics.result;

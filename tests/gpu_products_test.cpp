@@ -1,15 +1,12 @@
 // Whole products on a GPU have the bits of the CPU's.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "emu/cpu/matrix_product.hpp"
-#include "emu/gpu/gpu_datapath.hpp"
+#include "known_datapaths.hpp"
 #include "product_example.hpp"
-#include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/tcnum.hpp"
@@ -48,25 +45,10 @@ std::string first_difference(const Datapath& datapath, const ProductShape& shape
   return {};
 }
 
-/// Those of the catalogue and of docs/datapaths that a GPU evaluates.
-std::vector<Datapath> known_datapaths() {
-  std::vector<Datapath> all;
-  const auto add = [&](const Datapath& datapath) {
-    const bool taken = make_gpu_datapath(datapath).datapath.has_value();
-    if (taken && std::ranges::find(all, datapath) == all.end()) all.push_back(datapath);
-  };
-  for (const Arch& of : kArchs) {
-    for (const CatalogueEntry& entry : catalogue(of.id)) add(entry.datapath);
-  }
-  for (const auto& file : std::filesystem::directory_iterator(std::string(TCNUM_SOURCE_DIR) + "/docs/datapaths"))
-    add(read_datapath(file.path().string()));
-  return all;
-}
-
 TEST(GpuProducts, EqualTheCpus) {
   if (const GpuInfo info = gpu_info(); !info.present) GTEST_SKIP() << info.why_not;
   std::mt19937_64 random(1);
-  for (const Datapath& datapath : known_datapaths()) {
+  for (const Datapath& datapath : test::datapaths_on_gpu()) {
     const bool chained = datapath.numerics.c.format == datapath.numerics.result;
     const auto depth = static_cast<std::size_t>(datapath.tree.k);
     const std::size_t k = chained ? 9 * depth - depth / 2 : depth;
