@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ constexpr Case kCases[] = {
     {"Ampere fp16", "sm_80", "mma.m16n8k16.f32.f16.f16.f32"},
     {"Ada fp8", "sm_89", "mma.m16n8k32.f32.e4m3.e4m3.f32"},
     {"Blackwell fp16", "sm_100", "mma.m16n8k16.f32.f16.f16.f32"},
+    {"Blackwell mxf8f6f4", "", "blackwell-mxf8f6f4"},
+    {"Blackwell nvfp4", "", "blackwell-nvfp4"},
     {"s8", "sm_90", "mma.m16n8k32.s32.s8.s8.s32"},
     {"fp64", "sm_90", "mma.m8n8k4.f64.f64.f64.f64"},
     {"Volta fp16, blocks apart", "", "volta-fp16-separate"},
@@ -66,6 +69,17 @@ Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, std::mt
   Matrix all(id, rows, columns);
   for (std::size_t i = 0; i < rows * columns; ++i) all.set(i / columns, i % columns, some(0, i % kDifferent));
   return all;
+}
+
+/// Around 1, as those of numbers that are about as large as their blocks' others.
+Matrix random_scales(FormatId id, std::size_t rows, std::size_t columns, std::mt19937_64& random) {
+  const Format& f = format(id);
+  Matrix scales(id, rows, columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j)
+      scales.set(i, j, (static_cast<std::uint64_t>(f.bias - 2) << f.fraction_bits) + random() % 5);
+  }
+  return scales;
 }
 
 double seconds_of(const Matrix& a, const Matrix& b, const MatmulOptions& options) {
@@ -171,6 +185,13 @@ int run(const Options& options) {
     const Matrix b = random_matrix(n.b.format, side, side, random);
     if (options.nan && format(n.a.format).floating && format(n.a.format).non_finite != NonFinite::none)
       a.set(side / 2, 0, format(n.a.format).code_mask() >> 1);
+    std::optional<Matrix> a_scales, b_scales;
+    if (n.scales) {
+      const std::size_t blocks =
+          (side + static_cast<std::size_t>(n.scales->block_k) - 1) / static_cast<std::size_t>(n.scales->block_k);
+      how.a_scales = a_scales.emplace(random_scales(n.scales->format, side, blocks, random));
+      how.b_scales = b_scales.emplace(random_scales(n.scales->format, blocks, side, random));
+    }
     double fma = 0, best = 1e300;
     // In turn, so that both see the same clocks and neighbours.
     for (int i = 0; i < options.runs; ++i) {

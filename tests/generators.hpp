@@ -154,15 +154,20 @@ inline Datapath random_datapath() {
   return d;
 }
 
+/// Scales of blocks that divide k.
+inline ScaleRule random_scale_rule(int k) {
+  std::vector<int> blocks;
+  for (int block = 1; block <= k; block *= 2) {
+    if (k % block == 0) blocks.push_back(block);
+  }
+  return {*rc::gen::element(FormatId::ue8m0, FormatId::ue4m3), *rc::gen::elementOf(blocks)};
+}
+
 /// With block scales: of each product, or of the sums of a first layer of nodes.
 inline Datapath random_scaled_datapath() {
   Datapath d = random_datapath();
   Numerics& n = d.numerics;
-  std::vector<int> blocks;
-  for (int block = 1; block <= d.tree.k; block *= 2) {
-    if (d.tree.k % block == 0) blocks.push_back(block);
-  }
-  n.scales = ScaleRule{*rc::gen::element(FormatId::ue8m0, FormatId::ue4m3), *rc::gen::elementOf(blocks)};
+  n.scales = random_scale_rule(d.tree.k);
   if (*rc::gen::arbitrary<bool>()) return d;
   const int k = d.tree.k, block = n.scales->block_k;
   n.units[1] = n.units[0];
@@ -370,11 +375,49 @@ inline Datapath random_patch_datapath() {
     n.units[2] = {};
     n.units[2].zero_sign = ZeroSign::positive;
     n.units[2].result = {round_to(format(n.result), Rounding::nearest_even)};
-    for (int u = 0; u < 2; ++u)
+    const bool nearest = n.result == fp16 || *rc::gen::arbitrary<bool>();
+    for (int u = 0; nearest && u < 2; ++u)
       n.units[static_cast<std::size_t>(u)].result = {round_to(format(n.result), Rounding::nearest_even)};
     d.tree.nodes.push_back({2, {sum, {Term::Kind::accumulator, 0}}});
   }
   drop_unused_units(d, 3);
+  return d;
+}
+
+/// Patches' sums of scaled products.
+inline Datapath random_scaled_patch_datapath() {
+  using enum FormatId;
+  Datapath d = random_patch_datapath();
+  Numerics& n = d.numerics;
+  for (OperandRule* rule : {&n.a, &n.b}) rule->format = *rc::gen::element(fp8e4m3, fp8e5m2, fp6e3m2, fp6e2m3, fp4e2m1);
+  n.scales = random_scale_rule(d.tree.k);
+  return d;
+}
+
+/// Sums that scale exact sums of their blocks' products and add them to c.
+inline Datapath random_scaled_sums_datapath() {
+  using enum FormatId;
+  Datapath d = random_patch_datapath();
+  Numerics& n = d.numerics;
+  for (OperandRule* rule : {&n.a, &n.b}) rule->format = *rc::gen::element(fp6e3m2, fp6e2m3, fp4e2m1);
+  Unit last = n.units[0];
+  if (last.fraction_bits == kExact) last.fraction_bits = 25;
+  const int block = *rc::gen::element(1, 4, 16, 32), sums = *rc::gen::inRange(1, 9);
+  d.tree.k = block * sums;
+  n.scales = ScaleRule{*rc::gen::element(ue8m0, ue4m3), block};
+  Unit sum;
+  sum.scaled = true;
+  n.units = {sum, last};
+  d.unit_names = {"scaled", "last"};
+  d.tree.nodes.clear();
+  Node total{1, {{Term::Kind::accumulator, 0}}};
+  for (int i = 0; i < sums; ++i) {
+    Node of_block{0, {}};
+    for (int k = i * block; k < (i + 1) * block; ++k) of_block.terms.push_back({Term::Kind::product, k});
+    total.terms.push_back({Term::Kind::node, i});
+    d.tree.nodes.push_back(std::move(of_block));
+  }
+  d.tree.nodes.push_back(std::move(total));
   return d;
 }
 

@@ -125,6 +125,38 @@ TEST(Matmul, TakesADatapathAndAnAccount) {
   }
 }
 
+/// Block scales: of a datapath that panels take, and of one that they do not, whose products are aligned otherwise.
+TEST(Matmul, ScalesBlocks) {
+  std::mt19937_64 random(5);
+  for (const ProductExponent exponent : {ProductExponent::sum, ProductExponent::normalised}) {
+    Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-nvfp4.json");
+    datapath.numerics.product.exponent = exponent;
+    const auto depth = static_cast<std::size_t>(datapath.tree.k), block = std::size_t{16}, in_link = depth / block;
+    constexpr std::size_t kM = 5, kN = 66, kK = 64 + 16 + 3, kBlocks = 6;
+    const Matrix a = random_matrix(FormatId::fp4e2m1, kM, kK, random),
+                 b = random_matrix(FormatId::fp4e2m1, kK, kN, random);
+    const Matrix sa = random_matrix(FormatId::ue4m3, kM, kBlocks, random);
+    const Matrix sb = random_matrix(FormatId::ue4m3, kBlocks, kN, random);
+    const Matrix d = matmul(a, b, {.datapath = datapath, .a_scales = sa, .b_scales = sb, .threads = 2});
+    for (std::size_t i = 0; i < kM; ++i) {
+      for (std::size_t j = 0; j < kN; ++j) {
+        std::uint64_t c = 0;
+        for (std::size_t first = 0; first < kK; first += depth) {
+          std::vector<std::uint64_t> row(depth), column(depth), row_scales(in_link, 0x38), column_scales(in_link, 0x38);
+          for (std::size_t k = first; k < std::min(kK, first + depth); ++k) {
+            row[k - first] = a(i, k);
+            column[k - first] = b(k, j);
+            row_scales[(k - first) / block] = sa(i, k / block);
+            column_scales[(k - first) / block] = sb(k / block, j);
+          }
+          c = emulate_exact(datapath, row, column, c, row_scales, column_scales);
+        }
+        ASSERT_EQ(d(i, j), c) << i << ", " << j;
+      }
+    }
+  }
+}
+
 /// What the error says; empty if there was none.
 template <class Call>
 std::string complaint(const Call& call) {
@@ -176,6 +208,15 @@ TEST(Matmul, WrongInputIsNamed) {
             "matmul: account: right would be none, as there is a datapath");
   EXPECT_TRUE(multiply(a, b, {.instruction = "mma.m16n8k8.f32.f16.f16.f32", .datapath = datapath})
                   .starts_with("matmul: datapath: k: 16; right would be 8"));
+  const Matrix fp4(FormatId::fp4e2m1, 2, 17), fp4_transposed(FormatId::fp4e2m1, 17, 2), scales(FormatId::ue4m3, 2, 2);
+  const Datapath scaled = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-nvfp4.json");
+  EXPECT_EQ(multiply(fp4, fp4_transposed, {.datapath = scaled, .a_scales = scales, .b_scales = scales}), "");
+  EXPECT_EQ(multiply(fp4, fp4_transposed, {.datapath = scaled, .a_scales = scales}),
+            "matmul: b_scales is missing; right would be 2 × 2 of ue4m3, one for each block of 16 along K");
+  EXPECT_EQ(multiply(fp4, fp4_transposed, {.datapath = scaled, .a_scales = fp4, .b_scales = scales}),
+            "matmul: a_scales is 2 × 17 of fp4e2m1; right would be 2 × 2 of ue4m3, one for each block of 16 along K");
+  EXPECT_EQ(multiply(a, b, {.datapath = datapath, .a_scales = scales}),
+            "matmul: a_scales is given; right would be none, as the datapath has no scales");
   Datapath broken = datapath;
   broken.tree.nodes.clear();
   EXPECT_TRUE(multiply(a, b, {.datapath = broken}).starts_with("matmul: datapath"));

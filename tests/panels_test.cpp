@@ -24,15 +24,19 @@
 namespace tcnum {
 namespace {
 
-using test::compute_exactly, test::draw_example, test::Example, test::Operands;
+using test::blocks_of, test::compute_exactly, test::draw_example, test::Example, test::Operands;
 
 /// The first element that differs, in words; empty if none does.
 std::string first_difference(const Datapath& datapath, const Example& x, unsigned threads) {
   const auto& [m, n, k] = x.shape;
   Codes d(x.d.bytes_each(), x.d.size());
+  BlockScales scales;
+  if (datapath.numerics.scales) {
+    scales = {codes_from(x.sa.bytes().data(), blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
+  }
   WideProduct(datapath.numerics, SortedTree(datapath.tree))
       .multiply(x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
-                codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads);
+                codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads, scales);
   return test::first_difference(datapath, x, d, panels::kernels()->name);
 }
 
@@ -63,7 +67,9 @@ bool is_taken(const Datapath& d) { return WideProduct(d.numerics, SortedTree(d.t
 
 TEST_P(Panels, EqualTheExactEmulatorOnRandomDatapaths) {
   EXPECT_TRUE(rc::check([&] {
-    const auto any = *rc::gen::inRange(0, 4) == 0 ? test::random_chain_of_integers : test::random_patch_datapath;
+    const auto any =
+        *rc::gen::element(test::random_chain_of_integers, test::random_patch_datapath, test::random_patch_datapath,
+                          test::random_scaled_patch_datapath, test::random_scaled_sums_datapath);
     const Datapath datapath = test::draw_until(any, is_taken);
     std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
     const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 4));
@@ -97,6 +103,19 @@ TEST_P(Panels, EqualTheExactEmulatorOnTheCatalogue) {
     }
   }
   EXPECT_GT(seen.size(), 20u);
+}
+
+TEST_P(Panels, EqualTheExactEmulatorOnBlockScales) {
+  std::mt19937_64 random(4);
+  for (const char* name : {"blackwell-mxf8f6f4", "blackwell-nvfp4"}) {
+    const Datapath datapath = read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, name));
+    ASSERT_TRUE(is_taken(datapath)) << name;
+    const auto depth = static_cast<std::size_t>(datapath.tree.k);
+    for (const Operands operands : {Operands::numbers, Operands::edges, Operands::codes}) {
+      const ProductShape shape{5, 70, 6 * depth - 5};
+      EXPECT_EQ(first_difference(datapath, draw_example(random, datapath, shape, operands), 2), "") << name;
+    }
+  }
 }
 
 TEST_P(Panels, GiveTheSameBitsOnManyThreads) {

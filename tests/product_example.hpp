@@ -22,6 +22,7 @@ struct Example {
   ProductShape shape;
   Codes a, b, c, d;
   OperandFormats formats;
+  Codes sa, sb;  ///< of the blocks of k, the last of which may be shorter
 };
 
 /// What a product's operands are like: each has another way through the kernels.
@@ -65,6 +66,40 @@ inline Codes draw_codes(std::mt19937_64& random, FormatId id, std::size_t count,
   return codes;
 }
 
+/// Mostly near 1, or any, NaNs too.
+inline Codes draw_scales(std::mt19937_64& random, FormatId id, std::size_t count, Operands operands) {
+  constexpr std::uint64_t kNear = 16;
+  const Format& f = format(id);
+  const std::uint64_t one = static_cast<std::uint64_t>(f.bias) << f.fraction_bits;
+  Codes codes(f.storage_bytes(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t near = one - kNear / 2 + random() % kNear, any = random() & f.code_mask();
+    codes.set(i, operands == Operands::numbers || random() % 4 != 0 ? near : any);
+  }
+  return codes;
+}
+
+inline std::size_t blocks_of(const Datapath& datapath, std::size_t k) {
+  const auto block_k = static_cast<std::size_t>(datapath.numerics.scales->block_k);
+  return (k + block_k - 1) / block_k;
+}
+
+/// The scales of a link from block `first` on, which are 1 behind the last.
+inline void put_scales(const Datapath& datapath, const Example& x, std::size_t first, Tiles& tile) {
+  const ScaleRule& rule = *datapath.numerics.scales;
+  const Format& f = format(rule.format);
+  const std::size_t blocks = blocks_of(datapath, tile.k), there = blocks_of(datapath, x.shape.k);
+  const std::uint64_t one = static_cast<std::uint64_t>(f.bias) << f.fraction_bits;
+  tile.scale_block = rule.block_k;
+  tile.sa = Codes(f.storage_bytes(), tile.m * blocks);
+  tile.sb = Codes(f.storage_bytes(), blocks * tile.n);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t of = first + block;
+    for (std::size_t i = 0; i < tile.m; ++i) tile.sa.set(i * blocks + block, of < there ? x.sa[i * there + of] : one);
+    for (std::size_t j = 0; j < tile.n; ++j) tile.sb.set(block * tile.n + j, of < there ? x.sb[of * tile.n + j] : one);
+  }
+}
+
 inline void compute_exactly(const Datapath& datapath, Example& x) {
   const auto depth = static_cast<std::size_t>(datapath.tree.k);
   const auto& [m, n, k] = x.shape;
@@ -77,6 +112,8 @@ inline void compute_exactly(const Datapath& datapath, Example& x) {
       for (std::size_t i = 0; i < m; ++i) tile.a.set(i * depth + kk, there ? x.a[i * k + first + kk] : 0);
       for (std::size_t j = 0; j < n; ++j) tile.b.set(kk * n + j, there ? x.b[(first + kk) * n + j] : 0);
     }
+    if (datapath.numerics.scales)
+      put_scales(datapath, x, first / static_cast<std::size_t>(datapath.numerics.scales->block_k), tile);
     emulate_exact(datapath, tile);
   }
   x.d = tile.d;
@@ -91,6 +128,11 @@ inline Example draw_example(std::mt19937_64& random, const Datapath& datapath, c
   x.a = draw_codes(random, n.a.format, shape.m * shape.k, operands);
   x.b = draw_codes(random, n.b.format, shape.k * shape.n, operands);
   x.c = draw_codes(random, n.c.format, shape.m * shape.n, operands);
+  if (n.scales) {
+    const std::size_t blocks = blocks_of(datapath, shape.k);
+    x.sa = draw_scales(random, n.scales->format, shape.m * blocks, operands);
+    x.sb = draw_scales(random, n.scales->format, blocks * shape.n, operands);
+  }
   compute_exactly(datapath, x);
   return x;
 }
@@ -104,6 +146,10 @@ inline std::string first_difference(const Datapath& datapath, const Example& x, 
     std::string terms = fmt::format("{:#x}", x.c[i]);
     for (std::size_t kk = 0; kk < k; ++kk)
       terms += fmt::format(" + {:#x} * {:#x}", x.a[i / n * k + kk], x.b[kk * n + i % n]);
+    for (std::size_t block = 0; datapath.numerics.scales && block < blocks_of(datapath, k); ++block) {
+      terms += fmt::format(", scales {:#x} and {:#x}", x.sa[i / n * blocks_of(datapath, k) + block],
+                           x.sb[block * n + i % n]);
+    }
     return fmt::format("{}\n{}: {} x {} x {}: element ({}, {}), {}, is {:#x}, not {:#x}", to_json(datapath).dump(),
                        whose, m, n, k, i / n, i % n, terms, d[i], x.d[i]);
   }

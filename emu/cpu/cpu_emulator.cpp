@@ -126,10 +126,14 @@ bool CpuEmulator::run_in_panels(Tiles& tiles, unsigned threads) const {
                       columns);
   };
   const Tiles& given = tiles;
+  const std::size_t blocks = tiles.scale_block == 0 ? 0 : tiles.k / static_cast<std::size_t>(tiles.scale_block);
   for (std::size_t t = 0; t < tiles.count; ++t) {
+    const BlockScales scales = tiles.scale_block == 0 ? BlockScales()
+                                                      : BlockScales{codes_of(given.sa, t, tiles.m, blocks),
+                                                                    codes_of(given.sb, t, blocks, tiles.n)};
     product.multiply({tiles.m, tiles.n, tiles.k}, codes_of(given.a, t, tiles.m, tiles.k),
                      codes_of(given.b, t, tiles.k, tiles.n), codes_of(given.c, t, tiles.m, tiles.n),
-                     codes_of(tiles.d, t, tiles.m, tiles.n), threads);
+                     codes_of(tiles.d, t, tiles.m, tiles.n), threads, scales);
   }
   return true;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,13 @@ MatrixCodes<Byte> from(const MatrixCodes<Byte>& matrix, std::size_t row, std::si
 /// Tile by tile along k.
 class TileChain {
  public:
-  TileChain(const Datapath& datapath, const OperandFormats& formats, std::size_t k)
-      : emulator_(datapath), depth_(static_cast<std::size_t>(datapath.tree.k)), formats_(formats), k_(k) {}
+  TileChain(const Datapath& datapath, const OperandFormats& formats, std::size_t k, const BlockScales& scales)
+      : emulator_(datapath),
+        depth_(static_cast<std::size_t>(datapath.tree.k)),
+        formats_(formats),
+        k_(k),
+        scale_rule_(datapath.numerics.scales),
+        scales_(scales) {}
 
   void compute(const Block& block, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) const {
@@ -64,6 +70,7 @@ class TileChain {
       }
       copy_codes(codes_from(tile.a.bytes().data(), depth_), from(a, i, k, a_bytes), m, products, a_bytes);
       copy_codes(codes_from(tile.b.bytes().data(), n), from(b, k, j, b_bytes), products, n, b_bytes);
+      if (scale_rule_) copy_scales(block, k, products, tile);
       emulator_.run(tile);
     }
     const MatrixCodes<const std::byte> results{tile.d.bytes().data(), n, 1};
@@ -71,19 +78,40 @@ class TileChain {
   }
 
  private:
+  /// Those of products k … k + products − 1, and ones behind them.
+  void copy_scales(const Block& block, std::size_t k, std::size_t products, Tiles& tile) const {
+    const Format& f = format(scale_rule_->format);
+    const auto block_k = static_cast<std::size_t>(scale_rule_->block_k), blocks = depth_ / block_k;
+    const std::size_t there = (products + block_k - 1) / block_k, bytes = bytes_of(scale_rule_->format);
+    const std::uint64_t one = static_cast<std::uint64_t>(f.bias) << f.fraction_bits;
+    tile.scale_block = scale_rule_->block_k;
+    tile.sa = Codes(f.storage_bytes(), block.m * blocks);
+    tile.sb = Codes(f.storage_bytes(), blocks * block.n);
+    for (Codes* codes : {&tile.sa, &tile.sb}) {
+      for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, one);
+    }
+    copy_codes(codes_from(tile.sa.bytes().data(), blocks), from(scales_.a, block.i, k / block_k, bytes), block.m, there,
+               bytes);
+    copy_codes(codes_from(tile.sb.bytes().data(), block.n), from(scales_.b, k / block_k, block.j, bytes), there,
+               block.n, bytes);
+  }
+
   CpuEmulator emulator_;
   std::size_t depth_;
   OperandFormats formats_;
   std::size_t k_;
+  std::optional<ScaleRule> scale_rule_;
+  BlockScales scales_;
 };
 
 }  // namespace
 
 void multiply(const Datapath& datapath, const OperandFormats& formats, const ProductShape& shape,
               const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
-              const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads) {
+              const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads,
+              const BlockScales& scales) {
   const WideProduct wide(datapath.numerics, SortedTree(datapath.tree));
-  if (wide.is_taken()) return wide.multiply(shape, a, b, c, d, threads);
+  if (wide.is_taken()) return wide.multiply(shape, a, b, c, d, threads, scales);
 
   constexpr std::size_t kBlock = 64;  // rows and columns: enough for the emulator's loops, and of work for every thread
   std::vector<Block> blocks;
@@ -91,7 +119,7 @@ void multiply(const Datapath& datapath, const OperandFormats& formats, const Pro
     for (std::size_t j = 0; j < shape.n; j += kBlock)
       blocks.push_back({i, j, std::min(kBlock, shape.m - i), std::min(kBlock, shape.n - j)});
   }
-  const TileChain chain(datapath, formats, shape.k);
+  const TileChain chain(datapath, formats, shape.k, scales);
   in_parallel(blocks.size(), std::min(threads, static_cast<unsigned>(blocks.size())),
               [&](std::size_t at) { chain.compute(blocks[at], a, b, c, d); });
 }

@@ -8,6 +8,7 @@
 
 namespace tcnum {
 
+using panels::BlockScales;
 using panels::MatrixCodes;
 using panels::ProductShape;
 
@@ -29,11 +30,12 @@ class WideProduct {
 
   /// Whether they take it, and this machine can.
   bool is_taken() const { return sums_ || integers_; }
-  /// If it is.
+  /// If it is. The scales are those that the datapath has, if any.
   void multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
-                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads) const {
+                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads,
+                const BlockScales& scales = {}) const {
     if (sums_)
-      panels::multiply(*sums_, shape, a, b, c, d, threads);
+      panels::multiply(*sums_, shape, a, b, c, d, threads, scales);
     else
       panels::multiply(integers_.value(), shape, a, b, c, d, threads);
   }

@@ -23,6 +23,9 @@ struct MatmulOptions {
   /// A datapath of your own instead of the catalogue's (read_datapath() reads a file). Without an `instruction`, its
   /// own formats and length count.
   std::optional<Datapath> datapath = {};
+  /// Block scales, where the datapath has them: of A one for each row and block of K (M × blocks), of B one for each
+  /// block and column (blocks × N), in the datapath's format. The last block may be shorter than the others.
+  std::optional<MatrixView> a_scales = {}, b_scales = {};
   /// Of the CPU. 0: as many as the machine has.
   unsigned threads = 0;
   /// The GPU gives the same bits. matmul() throws UnavailableError where there is none, where the library was built

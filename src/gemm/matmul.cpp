@@ -46,6 +46,30 @@ Performer choose_performer(const MatrixView& a, const MatrixView& b, const Matri
   return catalogued(id, in, options.account, kWhere);
 }
 
+void check_scale(std::string_view name, const std::optional<MatrixView>& given, const std::optional<ScaleRule>& rule,
+                 std::size_t rows, std::size_t columns) {
+  if (!rule) {
+    if (given)
+      throw InputError(fmt::format("matmul: {} is given; right would be none, as the datapath has no scales", name));
+    return;
+  }
+  const std::string right = fmt::format("{} × {} of {}, one for each block of {} along K", rows, columns,
+                                        name_of(rule->format), rule->block_k);
+  if (!given) throw InputError(fmt::format("matmul: {} is missing; right would be {}", name, right));
+  if (given->format() != rule->format || given->rows() != rows || given->columns() != columns) {
+    throw InputError(fmt::format("matmul: {} is {} × {} of {}; right would be {}", name, given->rows(),
+                                 given->columns(), name_of(given->format()), right));
+  }
+}
+
+void check_scales(const MatrixView& a, const MatrixView& b, const MatmulOptions& options,
+                  const std::optional<ScaleRule>& rule) {
+  const std::size_t block_k = rule ? static_cast<std::size_t>(rule->block_k) : 1;
+  const std::size_t blocks = (a.columns() + block_k - 1) / block_k;
+  check_scale("a_scales", options.a_scales, rule, a.rows(), blocks);
+  check_scale("b_scales", options.b_scales, rule, blocks, b.columns());
+}
+
 Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixView* c, const MatmulOptions& options) {
   check_shapes(a, b, c, kWhere);
   const Performer performer = choose_performer(a, b, c, options);
@@ -60,14 +84,17 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
                     name_of(performer.formats.c), performer.depth()));
   }
 
+  check_scales(a, b, options, performer.datapath.numerics.scales);
   Matrix d(performer.formats.d, a.rows(), b.columns());
   const ProductShape shape{a.rows(), b.columns(), a.columns()};
   const auto of_c = c == nullptr ? MatrixCodes<const std::byte>{} : codes_of(*c);
+  const BlockScales scales =
+      options.a_scales ? BlockScales{codes_of(*options.a_scales), codes_of(*options.b_scales)} : BlockScales();
   if (options.processor == Processor::gpu)
     multiply_on_gpu(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d));
   else
     multiply(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d),
-             options.threads == 0 ? all_threads() : options.threads);
+             options.threads == 0 ? all_threads() : options.threads, scales);
   return d;
 }
 

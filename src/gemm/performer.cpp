@@ -61,7 +61,6 @@ Performer own_performer(const Datapath& datapath, std::string_view arch, std::st
   const std::string field = fmt::format("{}: datapath", where);
   validate(datapath, field);
   const Numerics& n = datapath.numerics;
-  if (n.scales) throw InputError(fmt::format("{}: scales; right would be a datapath without scales", field));
   if (instruction.empty()) return {datapath, {n.a.format, n.b.format, n.c.format, n.result}, "the datapath"};
   const auto id = arch.empty() ? std::nullopt : std::optional(named_arch(arch, where));
   const Instruction& in = named_instruction(instruction, id, where);

@@ -150,6 +150,8 @@ GemmPlan named_plan(std::string_view name, FormatId operands, std::optional<Form
 Performer performer_of(const GemmPlan& plan, std::string_view where) {
   if (plan.datapath) {
     if (!plan.account.empty()) fail(where, "account", "right would be none, as there is a datapath");
+    if (plan.datapath->numerics.scales)
+      throw InputError(fmt::format("{}: datapath: scales; right would be a datapath without scales", where));
     return own_performer(*plan.datapath, plan.arch, plan.instruction, where);
   }
   const ArchId id = named_arch(plan.arch, where);

@@ -96,6 +96,10 @@ HWY_INLINE VU<double> load_codes(const Code* codes) {
     return hn::PromoteTo(DU<double>(), hn::PromoteTo(hn::Rebind<std::uint32_t, DU<double>>(), loaded));
 }
 
+/// What stands for a zero, an infinity or a NaN.
+template <class T>
+inline constexpr double kTiny = sizeof(T) == 8 ? 0x1p-520 : 0x1p-124;
+
 /// As bits, the operands among kRun that are of a kind.
 struct Kinds {
   std::uint64_t negative = 0, zero = 0, special = 0;
@@ -117,7 +121,7 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
     for (std::size_t i = count; i < kRun; ++i) code[i] = 0;
   }
   const V<double> scale = from_bits<double>(Lane<double>::power_of_two(Lane<double>::kBias - f.bias));
-  const V<double> tiny = from_bits<double>(Lane<double>::power_of_two(sizeof(T) == 8 ? -500 : -124));
+  const V<double> tiny = hn::Set(d, kTiny<T>);
   const auto floor = hn::Set(di, f.floor), none = hn::Set(di, kNoExponent16);
   Kinds kinds;
   for (std::size_t i = 0; i < kRun; i += kStep) {
@@ -194,6 +198,77 @@ Range narrow_exponents(const std::int16_t* exponent, std::int8_t* to) {
   return range;
 }
 
+/// Scales of a run of operands, of which each may have another.
+struct RunOfScales {
+  HWY_ALIGN double value[kRun];
+  HWY_ALIGN std::int16_t exponent[kRun];
+  std::uint64_t zero = 0, nan = 0;  ///< bits of those
+
+  void set(std::size_t i, const Scale& scale) {
+    const bool is_nan = std::isnan(scale.value), is_zero = scale.value == 0;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    value[i] = is_nan || is_zero ? 1 : scale.value;
+    exponent[i] = scale.exponent;
+    zero = is_zero || is_nan ? zero | bit : zero & ~bit;
+    nan = is_nan ? nan | bit : nan & ~bit;
+  }
+};
+
+/// Multiplies operands by their scales. What a NaN scales counts as special and zero, as NaNs do, and so does an
+/// infinity that zero scales.
+void scale_run(const RunOfScales& by, double* value, std::int16_t* exponent, Kinds& kinds) {
+  for (std::size_t i = 0; i < kRun; ++i) {
+    const bool counts = exponent[i] != kNoExponent16;
+    const double exact = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value[i]) & ~std::uint64_t{1});
+    const double scaled = exact * (counts ? by.value[i] : 1.0);
+    value[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(scaled) | 1);
+    exponent[i] = static_cast<std::int16_t>(exponent[i] + (counts ? by.exponent[i] : 0));
+  }
+  for (std::uint64_t rest = by.zero; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    value[i] = std::copysign(kTiny<double>, value[i]);
+    value[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value[i]) | 1);
+    exponent[i] = kNoExponent16;
+  }
+  kinds.zero |= by.zero;
+  kinds.special |= by.nan;
+}
+
+/// Numbers of exact sums, which nothing is cut from: not grown, and zeros are none.
+void make_exact(double* value, const std::int16_t* exponent) {
+  for (std::size_t i = 0; i < kRun; ++i) {
+    const std::uint64_t exact = std::bit_cast<std::uint64_t>(value[i]) & ~std::uint64_t{1};
+    value[i] = exponent[i] == kNoExponent16 ? 0.0 : std::bit_cast<double>(exact);
+  }
+}
+
+/// What becomes of operands that are taken apart, because of scales.
+template <class T>
+void heed_scales(const Plan& plan, const RunOfScales& by, T* value, std::int16_t* exponent, Kinds& kinds) {
+  if constexpr (sizeof(T) == 8) {
+    if (plan.scales_sums)
+      make_exact(value, exponent);
+    else if (plan.scales)
+      scale_run(by, value, exponent, kinds);
+  }
+}
+
+/// Where sums are scaled, the scales of `lines` lines.
+template <class T>
+void pack_scales(const Plan& plan, const ScalesToPack& from, std::size_t lines, std::size_t blocks, std::size_t to_line,
+                 std::size_t to_block, Packed<T>& to) {
+  if (!plan.scales_sums) return;
+  to.scale.resize(lines * blocks);
+  to.scale_exponent.resize(lines * blocks);
+  for (std::size_t line = 0; line < lines; ++line) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const Scale scale = from(line, block);
+      to.scale[line * to_line + block * to_block] = scale.value;
+      to.scale_exponent[line * to_line + block * to_block] = scale.exponent;
+    }
+  }
+}
+
 template <class T>
 void clear_words(Packed<T>& packed) {
   for (Buffer<Word>* words : {&packed.negative, &packed.zero, &packed.special})
@@ -209,14 +284,18 @@ struct RunOfA {
 };
 
 template <class T>
-void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, const std::vector<Place>& place_of,
+void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
             Packed<T>& to) {
+  const CodesToPack& from = to_pack.codes;
   const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   // The last row stands for those that the last kRows lack.
   const std::size_t lines = rounded_up(from.lines, kRows), bytes = static_cast<std::size_t>(fields.bytes);
   to.resize(lines, places, words, lines);
   clear_words(to);
   RunOfA<T> run;
+  RunOfScales scales;
+  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
+  pack_scales(plan, to_pack.scales, lines, places / block, places / block, 1, to);
   for (std::size_t line = 0; line < lines; ++line) {
     Range range;
     const std::byte* codes = from.codes + std::min(line, from.lines - 1) * from.line_stride * bytes;
@@ -229,8 +308,13 @@ void pack_a(const Plan& plan, const Fields& fields, const CodesToPack& from, con
       const bool in_place = plan.in_order && here == kRun;
       std::int16_t* const exponent = in_place ? exponents + first : run.exponent;
       std::int8_t* const exponent8 = in_place ? exponents8 + first : run.exponent8;
-      const Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count,
-                                     in_place ? values + first : run.value, exponent);
+      T* const value = in_place ? values + first : run.value;
+      Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count, value, exponent);
+      if (plan.scales) {
+        for (std::size_t i = 0; i < kRun; ++i)
+          scales.set(i, to_pack.scales(std::min(line, from.lines - 1), (first + i) / block));
+        heed_scales(plan, scales, value, exponent, kinds);
+      }
       range.add(narrow_exponents(exponent, exponent8));
       range.any_special |= kinds.special != 0;
       for (std::size_t i = 0, together = 0; i < here; i += together) {
@@ -266,13 +350,17 @@ HWY_INLINE void add_bits(std::uint64_t those, int bit, Word* words) {
 }
 
 template <class T>
-void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, const std::vector<Place>& place_of,
+void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
             Packed<T>& to) {
+  const CodesToPack& from = to_pack.codes;
   static_assert(kRun == kColumns);
   const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   to.resize(kColumns, places, words, 1);
   clear_words(to);
   Range range;
+  RunOfScales scales;
+  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
+  pack_scales(plan, to_pack.scales, kColumns, places / block, 1, kColumns, to);
   const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
   for (std::size_t k = 0; k < places; ++k) {
     // A panel takes little of each row of B, too little for the machine to see what comes next.
@@ -281,8 +369,14 @@ void pack_b(const Plan& plan, const Fields& fields, const CodesToPack& from, con
       hwy::Prefetch(from.codes + std::min(k + kAhead, from.products - 1) * row_bytes + byte);
     const auto& [place, word, bit, side_by_side] = place_of[k];
     const std::size_t at = place * kColumns, at_word = word * kColumns;
-    const Kinds kinds = take_apart(fields, from.codes + k * row_bytes, from.line_stride,
-                                   k < from.products ? from.lines : 0, &to.value[at], &to.exponent[at]);
+    Kinds kinds = take_apart(fields, from.codes + k * row_bytes, from.line_stride, k < from.products ? from.lines : 0,
+                             &to.value[at], &to.exponent[at]);
+    if (plan.scales) {
+      if (k % block == 0) {
+        for (std::size_t j = 0; j < kColumns; ++j) scales.set(j, to_pack.scales(j, k / block));
+      }
+      heed_scales(plan, scales, &to.value[at], &to.exponent[at], kinds);
+    }
     range.add(narrow_exponents(&to.exponent[at], &to.exponent8[at]));
     range.any_special |= kinds.special != 0;
     add_bits(kinds.negative, bit, &to.negative[at_word]);
@@ -896,6 +990,114 @@ void general(const Work<double>& w) {
   put_results(state.c, w.sums);
 }
 
+// --- Sums of scaled sums.
+
+/// An exact sum of products times its two scales, for a panel's columns. Raises the alignments by it.
+void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number, Rows<double>& sums,
+                    Rows<double>& alignments) {
+  const D<double> d;
+  const DU<double> du;
+  const Plan& plan = *w.plan;
+  const NodePlan& node = plan.nodes[number];
+  const NodeOperands<double> x = operands_of(w, link, number);
+  const auto in_link = static_cast<std::size_t>(plan.depth / plan.scales->block_k);
+  const std::size_t block = link * in_link + static_cast<std::size_t>(node.block), blocks = w.links * in_link;
+  const double* const b_scale = w.b->scale.data() + block * kColumns;
+  const std::int16_t* const b_exponent = w.b->scale_exponent.data() + block * kColumns;
+  Rows<std::int16_t> exponents;
+  align(x.a16, x.b16, node.count, kNoExponent16, exponents);
+  for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
+    Double sum[kRows][kVectors];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
+    }
+    add_products<double>(x, column, node.count, sum);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const std::size_t of_a = (w.row + r) * blocks + block;
+      const Double a_scale = hn::Set(d, w.a->scale[of_a]);
+      const auto a_exponent =
+          hn::Set(du, static_cast<std::uint64_t>(std::int64_t{w.a->scale_exponent[of_a]}) << Lane<double>::kFraction);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const std::size_t at = column + v * kLanes<double>;
+        const Double scaled = hn::Mul(sum[r][v], hn::Mul(a_scale, hn::Load(d, b_scale + at)));
+        const auto of_products = hn::BitCast(du, powers_of_two(exponents.of[r] + at));
+        const auto of_b = hn::BitCast(du, powers_of_two(b_exponent + at));
+        const auto bias = hn::Set(du, Lane<double>::power_of_two(0));
+        const Double own = hn::BitCast(d, hn::Sub(hn::Add(hn::Add(of_products, a_exponent), of_b), bias));
+        const Double counts = hn::IfThenElseZero(hn::Ne(scaled, hn::Zero(d)), own);
+        hn::Store(hn::Max(hn::Load(d, alignments.of[r] + at), counts), d, alignments.of[r] + at);
+        hn::Store(scaled, d, sums.of[r] + at);
+      }
+    }
+  }
+}
+
+/// Adds c and scaled sums, as if they were finite, to numbers that are yet to be rounded.
+void add_scaled_sums(const NodePlan& node, const Rows<double>* sums, std::size_t count, const Rows<double>& c,
+                     const Rows<double>& alignments, Rows<double>& results) {
+  const D<double> d;
+  const DU<double> du;
+  const Double zero = hn::Zero(d), growth = hn::Set(d, kGrowth<double>);
+  const auto grid = hn::Set(du, Lane<double>::grid(node.fraction_bits));
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+      const Double x = hn::Add(hn::Load(d, c.of[r] + j), zero);
+      Double alignment = hn::Load(d, alignments.of[r] + j);
+      VU<double> negatives = take_term(x, node.c_floor, alignment);
+      for (std::size_t i = 0; i < count; ++i)
+        negatives = hn::Add(negatives, hn::ShiftRight<63>(hn::BitCast(du, hn::Load(d, sums[i].of[r] + j))));
+      Double sum = hn::BitCast(d, hn::Add(hn::Add(hn::BitCast(du, alignment), grid), negatives));
+      sum = hn::MulAdd(x, growth, sum);
+      for (std::size_t i = 0; i < count; ++i) {
+        // A negative zero takes off the unit that it was counted with.
+        const Double term = hn::Load(d, sums[i].of[r] + j);
+        sum = hn::Add(sum, hn::Or(term, from_bits<double>(1)));
+      }
+      hn::Store(without_beginning<double>(sum), d, results.of[r] + j);
+    }
+  }
+}
+
+/// Where c or a scale is none, results are what is left of them.
+void put_specials(const Rows<double>* sums, std::size_t count, const Rows<double>& c, Rows<double>& results) {
+  const D<double> d;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+      const Double x = hn::Load(d, c.of[r] + j);
+      Double result = hn::Load(d, results.of[r] + j);
+      result = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, HUGE_VAL)), result, x);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Double term = hn::Load(d, sums[i].of[r] + j);
+        result = hn::IfThenElse(hn::Eq(term, term), result, term);
+      }
+      hn::Store(result, d, results.of[r] + j);
+    }
+  }
+}
+
+void scaled_sums(const Work<double>& w) {
+  const Plan& plan = *w.plan;
+  const NodePlan& last = plan.nodes.back();
+  const std::size_t count = plan.nodes.size() - 1;
+  const D<double> d;
+  Rows<double> c, results, alignments, sums[kMostScaledSums];
+  for (std::size_t r = 0; r < kRows; ++r) std::memcpy(c.of[r], w.sums[r], sizeof(c.of[r]));
+  for (std::size_t link = 0; link < w.links; ++link) {
+    const Double lowest = from_bits<double>(Lane<double>::power_of_two(last.lowest_alignment));
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t j = 0; j < kColumns; j += kLanes<double>) hn::Store(lowest, d, alignments.of[r] + j);
+    }
+    for (std::size_t number = 0; number < count; ++number) add_scaled_sum(w, link, number, sums[number], alignments);
+    add_scaled_sums(last, sums, count, c, alignments, results);
+    round_results(last, results);
+    put_specials(sums, count, c, results);
+    c = results;
+  }
+  put_results(c, w.sums);
+}
+
 const Kernels* kernels_of_target() {
   static const Kernels kKernels = {hwy::TargetName(HWY_TARGET),
                                    pack_a<double>,
@@ -906,6 +1108,7 @@ const Kernels* kernels_of_target() {
                                    write,
                                    ordinary<double>,
                                    ordinary<float>,
+                                   scaled_sums,
                                    general};
   return &kKernels;
 }

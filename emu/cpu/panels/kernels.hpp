@@ -18,6 +18,27 @@ struct CodesToPack {
   std::size_t products = 0;  ///< likewise along k
 };
 
+/// Codes of scales: that of (line, block) is number `line · line_stride + block · block_stride`, and those of more
+/// lines or blocks than there are are 1.
+struct ScalesToPack {
+  const std::vector<Scale>* of_code = nullptr;  ///< null: nothing is scaled
+  const std::byte* codes = nullptr;
+  std::size_t line_stride = 1, block_stride = 1;
+  std::size_t lines = 0, blocks = 0;
+
+  Scale operator()(std::size_t line, std::size_t block) const {
+    if (line >= lines || block >= blocks) return {};
+    const auto code = static_cast<std::size_t>(codes[line * line_stride + block * block_stride]);
+    return (*of_code)[code & (of_code->size() - 1)];
+  }
+};
+
+/// What is packed.
+struct ToPack {
+  CodesToPack codes;
+  ScalesToPack scales;
+};
+
 /// kRows rows of A with a panel of B, along `links` links.
 template <class T>
 struct Work {
@@ -33,10 +54,10 @@ struct Work {
 /// Functions of one CPU. They want the machine to round toward zero, and to keep subnormal numbers.
 struct Kernels {
   const char* name;
-  void (*pack_a_double)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<double>&);
-  void (*pack_b_double)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<double>&);
-  void (*pack_a_float)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<float>&);
-  void (*pack_b_float)(const Plan&, const Fields&, const CodesToPack&, const std::vector<Place>&, Packed<float>&);
+  void (*pack_a_double)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<double>&);
+  void (*pack_b_double)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<double>&);
+  void (*pack_a_float)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<float>&);
+  void (*pack_b_float)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<float>&);
   /// Codes of fp32 or fp16, `stride` apart, as doubles, and back; `nan` is the code of any NaN.
   void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, double* to);
   void (*write)(FormatId, std::uint64_t nan, const double* from, std::size_t count, std::byte* codes,
@@ -45,7 +66,9 @@ struct Kernels {
   /// results so far, and what becomes of them, are ordinary too. If not, they say so and change nothing.
   bool (*ordinary_double)(const Work<double>&);
   bool (*ordinary_float)(const Work<float>&);
-  /// Whatever panels evaluate.
+  /// Chains of sums of scaled sums.
+  void (*scaled_sums)(const Work<double>&);
+  /// Whatever else panels evaluate.
   void (*general)(const Work<double>&);
 };
 

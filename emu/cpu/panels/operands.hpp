@@ -2,6 +2,7 @@
 // (docs/patches.md) with their exponents.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -63,6 +64,27 @@ class Buffer {
   std::size_t size_ = 0, room_ = 0;
 };
 
+/// What a code of a scale is worth.
+struct Scale {
+  double value = 1;  ///< NaN if it is one
+  std::int16_t exponent = 0;
+};
+
+/// All codes of a format.
+inline std::vector<Scale> scales_of(FormatId id) {
+  const Format& f = format(id);
+  std::vector<Scale> scales;
+  for (std::uint64_t code = 0; code <= f.code_mask(); ++code) {
+    const Decoded d = decode(f, code);
+    const double value = std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits);
+    if (d.number_class == NumberClass::nan)
+      scales.push_back({std::numeric_limits<double>::quiet_NaN(), 0});
+    else
+      scales.push_back({value, static_cast<std::int16_t>(d.exponent)});
+  }
+  return scales;
+}
+
 /// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. Element (line,
 /// place) is number line · places + place of A, and place · lines + line of B; the words of a line's node in a link are
 /// number line · words + word of A, and word · lines + line of B.
@@ -73,6 +95,9 @@ struct Packed {
   Buffer<std::int16_t> exponent;
   Buffer<Word> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
   std::vector<Range> range;              ///< of each line of A; of B's panel
+  /// If sums are scaled: number line · blocks + block of A, and block · lines + line of B.
+  Buffer<double> scale;
+  Buffer<std::int16_t> scale_exponent;
 
   void resize(std::size_t lines, std::size_t places, std::size_t words, std::size_t ranges) {
     value.resize(lines * places);

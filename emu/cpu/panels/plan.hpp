@@ -35,6 +35,8 @@ struct NodePlan {
   int roundings = 1;
   bool takes_half = false;  ///< the one of c and the result before that it takes is an fp16
   bool drops_sign_of_zero = false;
+  /// Of a sum of products that is scaled: which of a link's scale blocks they are.
+  int block = 0;
 };
 
 struct Plan {
@@ -45,6 +47,10 @@ struct Plan {
   bool in_order = true;     ///< every place is its k
   std::vector<NodePlan> nodes;
   std::uint64_t nan = 0;  ///< code of a result that is one
+  std::optional<ScaleRule> scales;
+  /// Every sum but the last is an exact one of products, and the last takes c and these, each multiplied by the scales
+  /// of its block. Without, products are scaled, if anything.
+  bool scales_sums = false;
   /// Every sum takes c, the result before or neither: the ordinary kernels', where the operands allow.
   bool has_ordinary_sums = false;
   /// Floats, which are twice as many, hold its sums.
@@ -59,6 +65,9 @@ struct Place {
   std::size_t side_by_side;
 };
 std::vector<Place> places_of(const Plan& plan, std::size_t links);
+
+/// At most so many sums are scaled in a link.
+inline constexpr int kMostScaledSums = 8;
 
 /// Why panels cannot evaluate a datapath; empty if they can.
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree);

@@ -17,6 +17,8 @@ struct Problem {
   ProductShape shape;
   MatrixCodes<const std::byte> a, b, c;
   MatrixCodes<std::byte> d;
+  BlockScales scales;
+  std::vector<Scale> scale_of_code;
 };
 
 /// Rows of A and panels of B along some links, packed when they are asked for.
@@ -40,8 +42,11 @@ class PackedPart {
   const Packed<T>& a() {
     if (!has_a_) {
       const auto& [codes, row_stride, column_stride] = problem_.a;
-      pack_a({codes + (part_.i * row_stride + first_ * column_stride) * static_cast<std::size_t>(a_fields_.bytes),
-              row_stride, column_stride, part_.m, products()});
+      const CodesToPack a{
+          codes + (part_.i * row_stride + first_ * column_stride) * static_cast<std::size_t>(a_fields_.bytes),
+          row_stride, column_stride, part_.m, products()};
+      const MatrixCodes<const std::byte>& scales = problem_.scales.a;
+      pack_a({a, scales_from(part_.i, part_.m, scales.codes, scales.row_stride, scales.column_stride)});
       has_a_ = true;
     }
     return a_;
@@ -49,10 +54,12 @@ class PackedPart {
   const Packed<T>& b(std::size_t panel) {
     if (!has_b_[panel]) {
       const auto& [codes, row_stride, column_stride] = problem_.b;
-      const std::size_t column = part_.j + panel * kColumns;
-      pack_b({codes + (first_ * row_stride + column * column_stride) * static_cast<std::size_t>(b_fields_.bytes),
-              column_stride, row_stride, std::min(kColumns, part_.j + part_.n - column), products()},
-             b_[panel]);
+      const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
+      const CodesToPack b{
+          codes + (first_ * row_stride + column * column_stride) * static_cast<std::size_t>(b_fields_.bytes),
+          column_stride, row_stride, columns, products()};
+      const MatrixCodes<const std::byte>& scales = problem_.scales.b;
+      pack_b({b, scales_from(column, columns, scales.codes, scales.column_stride, scales.row_stride)}, b_[panel]);
       has_b_[panel] = true;
     }
     return b_[panel];
@@ -71,13 +78,25 @@ class PackedPart {
 
  private:
   std::size_t products() const { return std::min(problem_.shape.k - first_, places_.size()); }
-  void pack_a(const CodesToPack& from) {
+  /// Of some lines along the links.
+  ScalesToPack scales_from(std::size_t line, std::size_t lines, const std::byte* codes, std::size_t line_stride,
+                           std::size_t block_stride) const {
+    if (!problem_.plan.scales) return {};
+    const auto block_k = static_cast<std::size_t>(problem_.plan.scales->block_k);
+    return {&problem_.scale_of_code,
+            codes + line * line_stride + first_ / block_k * block_stride,
+            line_stride,
+            block_stride,
+            lines,
+            rounded_up(products(), block_k) / block_k};
+  }
+  void pack_a(const ToPack& from) {
     if constexpr (sizeof(T) == 8)
       problem_.kernels.pack_a_double(problem_.plan, a_fields_, from, places_, a_);
     else
       problem_.kernels.pack_a_float(problem_.plan, a_fields_, from, places_, a_);
   }
-  void pack_b(const CodesToPack& from, Packed<T>& to) {
+  void pack_b(const ToPack& from, Packed<T>& to) {
     if constexpr (sizeof(T) == 8)
       problem_.kernels.pack_b_double(problem_.plan, b_fields_, from, places_, to);
     else
@@ -157,7 +176,7 @@ class PartProduct {
     const Kernels& kernels = problem_.kernels;
     if (plan.fits_floats && advance_ordinary(floats_, row, panel, kernels.ordinary_float)) return;
     if (plan.has_ordinary_sums && advance_ordinary(doubles_, row, panel, kernels.ordinary_double)) return;
-    kernels.general(work(doubles_, row, panel));
+    (plan.scales_sums ? kernels.scaled_sums : kernels.general)(work(doubles_, row, panel));
   }
 
   const Problem& problem_;
@@ -172,8 +191,9 @@ bool are_here() { return kernels() != nullptr; }
 
 void multiply(const Plan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
-              const MatrixCodes<std::byte>& d, unsigned threads) {
-  const Problem problem{plan, *kernels(), shape, a, b, c, d};
+              const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales) {
+  const Problem problem{
+      plan, *kernels(), shape, a, b, c, d, scales, plan.scales ? scales_of(plan.scales->format) : std::vector<Scale>()};
   each_part(shape, threads, [&](const Part& part) { PartProduct(problem, part).run(); });
 }
 
