@@ -18,7 +18,7 @@ struct Part {
 
 /// Parts large enough that packing costs little, and enough of them for all threads.
 inline std::vector<Part> parts_of(const ProductShape& shape, unsigned threads) {
-  constexpr std::size_t kMostRows = 512, kMostColumns = 512, kLeastRows = 32, kPartsForEach = 3;
+  constexpr std::size_t kMostRows = 1024, kMostColumns = 1024, kLeastRows = 32, kPartsForEach = 3;
   const auto count = [&](std::size_t m, std::size_t n) {
     return rounded_up(shape.m, m) / m * (rounded_up(shape.n, n) / n);
   };

@@ -1,7 +1,10 @@
 #include "product.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
+
+#include <hwy/cache_control.h>
 
 #include "emu/machine_rounding.hpp"
 #include "kernels.hpp"
@@ -21,23 +24,19 @@ struct Problem {
   std::vector<Scale> scale_of_code;
 };
 
-/// Rows of A and panels of B along some links, packed when they are asked for.
+/// Rows of A and one panel of B along some links, packed when they are asked for.
 template <class T>
 class PackedPart {
  public:
   PackedPart(const Problem& problem, const Part& part)
-      : problem_(problem),
-        part_(part),
-        a_fields_(problem.plan.a_rule),
-        b_fields_(problem.plan.b_rule),
-        b_(rounded_up(part.n, kColumns) / kColumns) {}
+      : problem_(problem), part_(part), a_fields_(problem.plan.a_rule), b_fields_(problem.plan.b_rule) {}
 
   void move_to(std::size_t first_link, std::size_t links) {
     first_ = first_link * static_cast<std::size_t>(problem_.plan.depth);
     if (links != links_) places_ = places_of(problem_.plan, links);
     links_ = links;
     has_a_ = false;
-    has_b_.assign(b_.size(), false);
+    panel_.reset();
   }
   const Packed<T>& a() {
     if (!has_a_) {
@@ -52,17 +51,17 @@ class PackedPart {
     return a_;
   }
   const Packed<T>& b(std::size_t panel) {
-    if (!has_b_[panel]) {
+    if (panel_ != panel) {
       const auto& [codes, row_stride, column_stride] = problem_.b;
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
       const CodesToPack b{
           codes + (first_ * row_stride + column * column_stride) * static_cast<std::size_t>(b_fields_.bytes),
           column_stride, row_stride, columns, products()};
       const MatrixCodes<const std::byte>& scales = problem_.scales.b;
-      pack_b({b, scales_from(column, columns, scales.codes, scales.column_stride, scales.row_stride)}, b_[panel]);
-      has_b_[panel] = true;
+      pack_b({b, scales_from(column, columns, scales.codes, scales.column_stride, scales.row_stride)});
+      panel_ = panel;
     }
-    return b_[panel];
+    return b_;
   }
   Work<T> work(std::size_t row, std::size_t panel) {
     Work<T> work;
@@ -96,11 +95,11 @@ class PackedPart {
     else
       problem_.kernels.pack_a_float(problem_.plan, a_fields_, from, places_, a_);
   }
-  void pack_b(const ToPack& from, Packed<T>& to) {
+  void pack_b(const ToPack& from) {
     if constexpr (sizeof(T) == 8)
-      problem_.kernels.pack_b_double(problem_.plan, b_fields_, from, places_, to);
+      problem_.kernels.pack_b_double(problem_.plan, b_fields_, from, places_, b_);
     else
-      problem_.kernels.pack_b_float(problem_.plan, b_fields_, from, places_, to);
+      problem_.kernels.pack_b_float(problem_.plan, b_fields_, from, places_, b_);
   }
 
   const Problem& problem_;
@@ -109,9 +108,8 @@ class PackedPart {
   std::size_t first_ = 0, links_ = 0;
   std::vector<Place> places_;
   bool has_a_ = false;
-  std::vector<bool> has_b_;
-  Packed<T> a_;
-  std::vector<Packed<T>> b_;
+  std::optional<std::size_t> panel_;  ///< that b_ is
+  Packed<T> a_, b_;
 };
 
 /// One part, along all of k.
@@ -134,7 +132,10 @@ class PartProduct {
       doubles_.move_to(link, here);
       floats_.move_to(link, here);
       for (std::size_t panel = 0; panel < sums_.panels(); ++panel) {
-        for (std::size_t row = 0; row < sums_.rows(); row += kRows) advance(row, panel);
+        for (std::size_t row = 0; row < sums_.rows(); row += kRows) {
+          if (row + kRows < sums_.rows()) prefetch(row + kRows, panel);
+          advance(row, panel);
+        }
       }
     }
     write_d();
@@ -155,6 +156,12 @@ class PartProduct {
                        [&](const double* numbers, std::size_t count, std::byte* codes) {
                          problem_.kernels.write(id, problem_.plan.nan, numbers, count, codes, problem_.d.column_stride);
                        });
+  }
+
+  /// Has results so far brought into the cache while others are worked on.
+  void prefetch(std::size_t row, std::size_t panel) {
+    constexpr std::size_t kLine = 64 / sizeof(double);
+    for (std::size_t i = 0; i < kRows * kColumns; i += kLine) hwy::Prefetch(sums_.of(row, panel) + i);
   }
 
   /// Some rows with a panel, along the links.
