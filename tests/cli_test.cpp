@@ -6,6 +6,9 @@
 #include <set>
 #include <thread>
 
+#include "tcnum/instruction.hpp"
+#include "tcnum/sparse_tiles.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -383,6 +386,23 @@ TEST_F(Cli, Explains) {
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--b",
           "0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1"},
          {"--b", "16"});
+}
+
+/// A file can say that an instruction took operands of the opposite sign, or no c.
+TEST_F(Cli, ExplainTakesOperandsAsTheInstructionDid) {
+  const Instruction& in = *find_instruction("wgmma.m64n8k16.f32.f16.f16");
+  Vectors vectors;
+  vectors.tiles = make_operands(in, 1, 1, 1);
+  vectors.tiles.a.set(0, 0x3c00);      // 1
+  vectors.tiles.b.set(0, 0x4000);      // 2
+  vectors.tiles.c.set(0, 0x42c80000);  // 100
+  vectors.instruction = in.name();
+  vectors.arch = "sm_90";
+  vectors.metadata = {{"scale_a", "-1"}, {"scale_d", "0"}};
+  write_vectors((folder_ / "signs.safetensors").string(), vectors);
+  const Result r = run({"explain", "--in", "signs.safetensors", "--index", "0"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("d = 0xc0000000 = -2\n"), std::string::npos) << r.out;
 }
 
 // --- Streams and campaigns, with a datapath in the hardware's place.

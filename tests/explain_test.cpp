@@ -44,11 +44,10 @@ RC_GTEST_PROP(Trace, AddsUp, ()) {
 
 TEST(Explain, ShowsWhatIsKeptAndWhatIsCut) {
   const Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json");
-  const Instruction& in = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   Problem p{std::vector<std::uint64_t>(16, 0), std::vector<std::uint64_t>(16, 0), 0xbe28fe00};
   p.a[0] = 0xd000, p.b[0] = 0xc800;  // -32 * -8
   p.a[1] = 0x3c01, p.b[1] = 0x0401;
-  EXPECT_EQ(explain_text(datapath, in, p), R"(  sum 1 (fused): aligned to 2^8, cut toward_zero below 2^-17
+  EXPECT_EQ(explain_text(datapath, p), R"(  sum 1 (fused): aligned to 2^8, cut toward_zero below 2^-17
 
   term       exponent  shift  kept, in units of 2^8         cut off
   c          -3        11     -0.0000000000101010001111111
@@ -62,7 +61,7 @@ TEST(Explain, ShowsWhatIsKeptAndWhatIsCut) {
   d = 0x437fd5c4 = 255.83502197265625
 )");
   p.a[2] = 0x7c00;  // infinity times zero
-  EXPECT_NE(explain_text(datapath, in, p).find("infinities and NaNs decide"), std::string::npos);
+  EXPECT_NE(explain_text(datapath, p).find("infinities and NaNs decide"), std::string::npos);
 }
 
 }  // namespace

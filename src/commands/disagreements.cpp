@@ -84,7 +84,7 @@ std::string found_text(const Found& found, const Datapath& datapath) {
   }
   return where + ", made small:\n\n" +
          problem_text(in, found.small.problem, found.small.expected, found.small.observed) +
-         "\n  By the datapath:\n\n" + explain_text(datapath, in, found.small.problem);
+         "\n  By the datapath:\n\n" + explain_text(datapath, found.small.problem);
 }
 
 void keep_disagreements(const std::string& folder, const std::vector<Found>& all, ArchId id, const Source& source) {

@@ -32,7 +32,7 @@ Question question_of_file(const ExplainOptions& options) {
     throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", options.index,
                                  tiles.size(), options.in));
   }
-  return {of, problem_at(vectors.tiles, options.index), vectors.tiles.d[options.index]};
+  return {of, problem_at(tiles, options.index), vectors.tiles.d[options.index]};
 }
 
 Question question_of_codes(const ExplainOptions& options) {
@@ -52,7 +52,7 @@ int run_explain(const ExplainOptions& options) {
   const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, "--instr");
   std::string text = fmt::format("{} on {}, datapath {} ({})\n\n", instruction->name(), arch(id).name, datapath.account,
                                  datapath.origin);
-  text += explain_text(datapath.datapath, *instruction, question.problem);
+  text += explain_text(datapath.datapath, question.problem);
   if (question.observed) text += fmt::format("  the file has {}\n", hex(format(instruction->d), *question.observed));
   say(text);
   return kAgreed;

@@ -136,13 +136,14 @@ std::string node_text(const Datapath& datapath, std::size_t number, const Traced
 
 }  // namespace
 
-std::string explain_text(const Datapath& datapath, const Instruction& in, const Problem& problem) {
+std::string explain_text(const Datapath& datapath, const Problem& problem) {
   if (datapath.numerics.scales) throw InputError("explain: datapaths with block scales are not explained");
   std::vector<TracedNode> trace;
   const std::uint64_t code = trace_exact(datapath, problem.a, problem.b, problem.c, trace);
   std::string text;
   for (std::size_t i = 0; i < trace.size(); ++i) text += node_text(datapath, i, trace[i]);
-  return text + fmt::format("  d = {} = {}\n", hex(format(in.d), code), number_text(format(in.d), code));
+  const Format& d = format(datapath.numerics.result);
+  return text + fmt::format("  d = {} = {}\n", hex(d, code), number_text(d, code));
 }
 
 }  // namespace tcnum

@@ -34,7 +34,7 @@ bool read_a_problem(std::string_view input) {
   }
   tile.c.set(0, problem.c);
   Emulator(named.datapath).run(tile);
-  const std::string text = explain_text(named.datapath, *instruction, problem);
+  const std::string text = explain_text(named.datapath, problem);
   if (text.find("d = " + hex(format(instruction->d), tile.d[0])) == std::string::npos)
     wrong("what is explained is not what is emulated", text);
   static_cast<void>(problem_text(*instruction, problem, tile.d[0], ~tile.d[0] & format(instruction->d).code_mask()));
