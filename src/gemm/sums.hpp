@@ -35,8 +35,8 @@ inline std::uint64_t code_of(const OutputRule& rule, double number) {
   if (std::isnan(number)) return rule.nan;
   if (std::isinf(number)) {
     if (f.has_infinity() && rule.overflow != Overflow::max_finite) return infinity_code(f, number < 0);
-    return encode(f, number < 0, 1, format(FormatId::fp64).max_exponent(), false, Rounding::nearest_even,
-                  rule.overflow);
+    const int beyond_all = format(FormatId::fp64).max_exponent() + 1;
+    return encode(f, number < 0, 1, beyond_all, false, Rounding::nearest_even, rule.overflow);
   }
   const auto bits = std::bit_cast<std::uint64_t>(number);
   const Decoded x = decode(format(FormatId::fp64), bits);
