@@ -12,9 +12,9 @@
 
 namespace tcnum {
 
-/// What answers: a GPU, a file of recorded answers, or the emulator running a datapath.
-enum class OracleKind : unsigned char { gpu, recorded, datapath };
-/// "gpu", "recorded" or "datapath".
+/// What answers: a GPU, a file of recorded answers, the emulator running a datapath, or a program of the user's.
+enum class OracleKind : unsigned char { gpu, recorded, datapath, program };
+/// "gpu", "recorded", "datapath" or "program".
 std::string_view name(OracleKind kind);
 
 class Oracle {

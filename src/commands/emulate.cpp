@@ -3,9 +3,9 @@
 
 #include "commands.hpp"
 #include "emu/parallel.hpp"
-#include "io/printable.hpp"
 #include "names.hpp"
 #include "output.hpp"
+#include "src/report/source.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -24,11 +24,7 @@ int run_emulate(const EmulateOptions& options) {
     Emulator(chosen.datapath).run(problems, all_threads());
   vectors.tiles.d = std::move(problems.d);
 
-  // What the metadata said of the results that were there no longer holds.
-  for (const char* key : {"driver", "cuda", "date"}) vectors.metadata.erase(key);
-  vectors.device = "tcnum's emulator";
-  vectors.metadata["generator"] = "tcnum " TCNUM_VERSION;
-  vectors.metadata["datapath"] = printable(fmt::format("{}: {}", chosen.account, chosen.origin));
+  attribute_to_emulator(vectors, fmt::format("{}: {}", chosen.account, chosen.origin));
   write_vectors(options.out, vectors);
   return kAgreed;
 }

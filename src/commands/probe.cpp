@@ -302,39 +302,13 @@ ProbeReport report_of(const Target& target, Source source, const Fit& fit, const
 }
 
 /// What --json writes.
-class ProbeDocument {
- public:
-  explicit ProbeDocument(const Plan& plan)
-      : json_{{"schema", "tcnum.probe/1"}, {"version", TCNUM_VERSION}, {"arch", plan.arch}, {"format", plan.format}} {
-    json_["source"] = nullptr;
-    json_["instructions"] = ordered_json::array();
-  }
-
-  /// An instruction has a source of its own where it is not the first one's.
-  void add(const ProbeReport& report) {
-    ordered_json one = json_report(report);
-    if (!source_) {
-      source_ = report.source;
-      json_["source"] = json_source(report.source);
-    } else if (report.source != *source_) {
-      one["source"] = json_source(report.source);
-    }
-    json_["instructions"].push_back(std::move(one));
-  }
-
-  bool empty() const { return json_["instructions"].empty(); }
-
-  const ordered_json& finish(const Plan& plan, bool finished) {
-    if (!finished) json_["interrupted"] = true;
-    if (!plan.missing.empty()) json_["missing"] = plan.missing;
-    if (!plan.by_digest.empty()) json_["by_digest"] = plan.by_digest;
-    return json_;
-  }
-
- private:
-  ordered_json json_;
-  std::optional<Source> source_;
-};
+ordered_json finished_document(const ProbeDocument& document, const Plan& plan, bool finished) {
+  ordered_json json = document.json();
+  if (!finished) json["interrupted"] = true;
+  if (!plan.missing.empty()) json["missing"] = plan.missing;
+  if (!plan.by_digest.empty()) json["by_digest"] = plan.by_digest;
+  return json;
+}
 
 /// Fits the target's datapath, keeps its answers if they are wanted, and hands on the report.
 void probe_target(const ProbeOptions& options, const std::string& arch_name, Target& target, Surroundings& surroundings,
@@ -367,7 +341,7 @@ int run_probe(const ProbeOptions& options) {
                     {{"--from", file_of_source(options.from)}});
   const bool text = options.json != "-";
 
-  ProbeDocument document(plan);
+  ProbeDocument document(plan.arch, plan.format);
   Surroundings surroundings;
   bool disagreed = false;
   Attempts attempts;
@@ -390,7 +364,8 @@ int run_probe(const ProbeOptions& options) {
         UnavailableError(fmt::format("not probed: {}: {}", fmt::join(plan.missing, ", "), plan.why_missing))));
   }
   if (finished || !document.empty()) {  // what was found before a failure is kept
-    if (!options.json.empty()) attempts.attempt([&] { write_json(options.json, document.finish(plan, finished)); });
+    if (!options.json.empty())
+      attempts.attempt([&] { write_json(options.json, finished_document(document, plan, finished)); });
   }
   if (text && finished && !plan.by_digest.empty()) {
     say("\n\n" + wrapped(fmt::format("Not probed, as only digests of their results are recorded, which `tcnum verify "

@@ -237,4 +237,21 @@ ordered_json json_report(const ProbeReport& report) {
   return out;
 }
 
+ProbeDocument::ProbeDocument(std::string_view arch, std::string_view format)
+    : json_{{"schema", "tcnum.probe/1"}, {"version", TCNUM_VERSION}, {"arch", arch}, {"format", format}} {
+  json_["source"] = nullptr;
+  json_["instructions"] = ordered_json::array();
+}
+
+void ProbeDocument::add(const ProbeReport& report) {
+  ordered_json one = json_report(report);
+  if (!source_) {
+    source_ = report.source;
+    json_["source"] = json_source(report.source);
+  } else if (report.source != *source_) {
+    one["source"] = json_source(report.source);
+  }
+  json_["instructions"].push_back(std::move(one));
+}
+
 }  // namespace tcnum

@@ -1,9 +1,10 @@
 // What is reported of one probe: as text for a paper's appendix, and as JSON for programs (schema tcnum.probe/1).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accounts.hpp"
@@ -35,5 +36,22 @@ struct ProbeReport {
 std::string text_report(const ProbeReport& report);
 /// An element of "instructions".
 nlohmann::ordered_json json_report(const ProbeReport& report);
+
+/// All of a probe, in JSON.
+class ProbeDocument {
+ public:
+  /// `format`: the operands that are looked at.
+  ProbeDocument(std::string_view arch, std::string_view format);
+
+  /// An instruction has a source of its own where it is not the first one's.
+  void add(const ProbeReport& report);
+
+  bool empty() const { return !source_; }
+  const nlohmann::ordered_json& json() const { return json_; }
+
+ private:
+  nlohmann::ordered_json json_;
+  std::optional<Source> source_;
+};
 
 }  // namespace tcnum

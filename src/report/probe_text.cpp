@@ -16,6 +16,7 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
 
 std::string_view witness_of(const Source& source) {
+  if (source.kind == OracleKind::program) return "the program";
   return source.kind == OracleKind::datapath ? "the datapath" : "the hardware";
 }
 

@@ -22,7 +22,7 @@ std::string source_text(const Source& source) {
   }
   std::string what = "the GPU ";
   if (source.kind == OracleKind::recorded) what = "recorded answers of ";
-  if (source.kind == OracleKind::datapath) what = "";
+  if (source.kind == OracleKind::datapath || source.kind == OracleKind::program) what = "";
   const std::string device = source.device.empty() ? "an unnamed device" : shown(source.device, kMostOfName);
   return what + device + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", ")));
 }
@@ -34,6 +34,14 @@ ordered_json json_source(const Source& source) {
   }
   if (!source.file.empty()) out["file"] = source.file;
   return out;
+}
+
+void attribute_to_emulator(Vectors& vectors, std::string_view datapath) {
+  // What the metadata said of the results that were there no longer holds.
+  for (const char* key : {"driver", "cuda", "date"}) vectors.metadata.erase(key);
+  vectors.device = "tcnum's emulator";
+  vectors.metadata["generator"] = "tcnum " TCNUM_VERSION;
+  vectors.metadata["datapath"] = printable(datapath);
 }
 
 }  // namespace tcnum

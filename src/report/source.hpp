@@ -4,8 +4,10 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "tcnum/oracle.hpp"
+#include "tcnum/tiles.hpp"
 
 namespace tcnum {
 
@@ -21,5 +23,8 @@ struct Source {
 /// One line: "recorded answers of NVIDIA … (driver …, CUDA …, 2026-01-31)".
 std::string source_text(const Source& source);
 nlohmann::ordered_json json_source(const Source& source);
+
+/// Says of vectors that their results are now the emulator's. `datapath`: by which.
+void attribute_to_emulator(Vectors& vectors, std::string_view datapath);
 
 }  // namespace tcnum
