@@ -1,4 +1,5 @@
-# cmake --install, and what find_package(tcnum) finds: tcnum::core (all of the library), tcnum::emu, tcnum::probes.
+# cmake --install, and what find_package(tcnum) finds: tcnum::core (all of the library), tcnum::emu, tcnum::probes, and
+# tcnum::c, which is libtcnum.so.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -8,8 +9,17 @@ foreach(part io emu isa probes core)
   set_target_properties(tcnum_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
 install(TARGETS tcnum_io tcnum_emu tcnum_isa tcnum_probes tcnum_core EXPORT tcnumTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TCNUM_SHARED)
+  set_target_properties(tcnum_c PROPERTIES EXPORT_NAME c)
+  install(TARGETS tcnum_c EXPORT tcnumTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # pkg-config's file finds the prefix from where it lies.
+  set(pkgconfig ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  file(RELATIVE_PATH TCNUM_PKGCONFIG_TO_PREFIX /${pkgconfig} /)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/tcnum.pc.in ${PROJECT_BINARY_DIR}/tcnum.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/tcnum.pc DESTINATION ${pkgconfig})
+endif()
 install(TARGETS tcnum RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INSTALL_DIR})
 
 install(EXPORT tcnumTargets NAMESPACE tcnum:: DESTINATION ${TCNUM_PACKAGE_DIR})

@@ -34,6 +34,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/files"}},
     {"src/bench",
      {"include", "io", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},
+    {"src/c", {"include", "io", "emu", "src/catalogue", "src/fit", "src/gemm", "src/report"}},
     {"src/commands",
      {"include", "io", "emu", "probes", "src/bench", "src/campaign", "src/catalogue", "src/files", "src/fit",
       "src/oracles", "src/questions", "src/report"}},

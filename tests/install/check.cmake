@@ -1,13 +1,30 @@
 # Installs a build, and builds and runs a project that finds it there.
-#   cmake -D BUILD=… -D WORK=… -D SOURCE=… -P check.cmake
+#   cmake -D BUILD=… -D WORK=… -D SOURCE=… -D SHARED=ON|OFF -P check.cmake
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY COMMAND_ECHO STDOUT)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/installed)
-run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install -B ${WORK}/build -G Ninja -D CMAKE_PREFIX_PATH=${WORK}/installed)
+if(SHARED) # a program in C, without CMake
+  find_program(PKG_CONFIG pkg-config REQUIRED)
+  find_program(CC NAMES cc gcc clang REQUIRED)
+  file(GLOB_RECURSE pc ${WORK}/installed/*/tcnum.pc)
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${pc} OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${CC} -std=c99 -Wall -Wextra -pedantic -Werror ${SOURCE}/tests/c/example.c -o ${WORK}/example ${flags})
+  file(GLOB_RECURSE library ${WORK}/installed/*/libtcnum.so)
+  get_filename_component(folder ${library} DIRECTORY)
+  set(ENV{LD_LIBRARY_PATH} ${folder})
+  run(${WORK}/example ${WORK}/installed/share/tcnum/vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors)
+endif()
+run(${CMAKE_COMMAND} -S ${SOURCE}/tests/install -B ${WORK}/build -G Ninja -D EXAMPLE=${SOURCE}/tests/c/example.c
+  -D CMAKE_PREFIX_PATH=${WORK}/installed)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
+if(SHARED)
+  run(${WORK}/build/uses_c ${WORK}/installed/share/tcnum/vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors)
+endif()
 run(${WORK}/build/uses_core)
 run(${WORK}/build/uses_emu ${SOURCE}/docs/datapaths/hopper-fp16.json)
 run(${WORK}/installed/bin/tcnum list --arch sm_90 --json ${WORK}/list.json)

@@ -1,0 +1,100 @@
+#include "arguments.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "io/printable.hpp"
+
+namespace tcnum {
+
+std::string_view text_of(const char* text, std::string_view argument, std::string_view right) {
+  return &required(text, argument, right);
+}
+
+char* new_text(std::string_view text) {
+  auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
+}
+
+ArchId arch_of(const char* name, std::string_view argument) {
+  const std::string right = "one of " + arch_names();
+  const std::string_view text = text_of(name, argument, right);
+  if (const auto id = find_arch(text)) return *id;
+  throw InputError(fmt::format("{}: {} is unknown; right would be {}", argument, in_quotes(text), right));
+}
+
+const Format& format_of(const char* name, std::string_view argument) {
+  std::string right;
+  for (const Format& f : kFormats) right += (right.empty() ? "one of " : ", ") + std::string(f.name);
+  const std::string_view text = text_of(name, argument, right);
+  if (const auto id = find_format(text)) return format(*id);
+  throw InputError(fmt::format("{}: {} is unknown; right would be {}", argument, in_quotes(text), right));
+}
+
+const Instruction& instruction_of(ArchId id, const char* name) {
+  const std::string right = fmt::format("one that `tcnum list --arch {}` shows", arch(id).name);
+  const std::string_view text = text_of(name, "instruction", right);
+  const Instruction* const found = find_instruction(text);
+  if (found == nullptr)
+    throw InputError(fmt::format("instruction: {} is unknown; right would be {}", in_quotes(text), right));
+  if (!found->archs.contains(id)) {
+    throw InputError(
+        fmt::format("instruction: {} does not have {}; right would be {}", arch(id).name, found->name(), right));
+  }
+  return *found;
+}
+
+void check_size(std::size_t size, std::size_t least, std::string_view argument) {
+  if (size >= least) return;
+  throw InputError(
+      fmt::format("{}->size: is {}; right would be sizeof(*{}), {} or more", argument, size, argument, least));
+}
+
+void check_rest(std::span<const std::byte> unknown, std::string_view argument) {
+  if (std::ranges::all_of(unknown, [](std::byte byte) { return byte == std::byte{}; })) return;
+  throw InputError(
+      fmt::format("{}: asks for something that tcnum {} does not know; right would be zeros at its end, or a newer "
+                  "library",
+                  argument, tcnum_version()));
+}
+
+void check_codes(std::span<const std::byte> codes, const Format& f, std::string_view argument) {
+  if (f.storage_bits >= 8) return;
+  const auto mask = static_cast<std::byte>(f.code_mask());
+  const auto wrong = std::ranges::find_if(codes, [mask](std::byte code) { return (code & ~mask) != std::byte{}; });
+  if (wrong == codes.end()) return;
+  throw InputError(fmt::format("{}: code {} is {:#04x}, which is no {}; right would be {} bits, the rest zero",
+                               argument, wrong - codes.begin(), std::to_integer<int>(*wrong), f.name, f.storage_bits));
+}
+
+std::span<const std::byte> bytes_at(const void* codes, std::size_t bytes, std::string_view argument) {
+  if (bytes == 0) return {};
+  required(static_cast<const std::byte*>(codes), argument, fmt::format("{} bytes of codes", bytes));
+  return {static_cast<const std::byte*>(codes), bytes};
+}
+
+MatrixView view_of(const tcnum_view* given, std::string_view argument) {
+  const tcnum_view& view = required(given, argument, "a matrix");
+  const Format& f = format_of(view.format, fmt::format("{}->format", argument));
+  if (view.layout != TCNUM_ROW_MAJOR && view.layout != TCNUM_COLUMN_MAJOR) {
+    throw InputError(
+        fmt::format("{}->layout: is {}; right would be TCNUM_ROW_MAJOR or TCNUM_COLUMN_MAJOR", argument, view.layout));
+  }
+  const std::span<const std::byte> codes = bytes_at(view.codes, view.bytes, fmt::format("{}->codes", argument));
+  try {
+    const MatrixView checked(codes, view.rows, view.columns, f.name,
+                             view.layout == TCNUM_ROW_MAJOR ? Layout::row_major : Layout::column_major);
+    check_codes(codes, f, fmt::format("{}->codes", argument));
+    return checked;
+  } catch (const InputError& error) {  // a matrix does not know what it is called
+    const std::string_view message = error.what();
+    constexpr std::string_view kSubject = "matrix: ";
+    if (!message.starts_with(kSubject)) throw;
+    throw InputError(fmt::format("{}: {}", argument, message.substr(kSubject.size())));
+  }
+}
+
+}  // namespace tcnum

@@ -1,0 +1,89 @@
+// Architectures and instructions.
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "tcnum/catalogue.hpp"
+
+namespace tcnum {
+namespace {
+
+/// What an instruction is called, for as long as the library lives.
+struct InstructionTexts {
+  std::string name, ptx;
+};
+
+/// Of a row of instructions().
+const InstructionTexts& texts_of(const Instruction& row) {
+  static const std::vector<InstructionTexts> kTexts = [] {
+    std::vector<InstructionTexts> texts;
+    for (const Instruction& each : instructions()) texts.push_back({each.name(), each.ptx()});
+    return texts;
+  }();
+  return kTexts[static_cast<std::size_t>(&row - instructions().data())];
+}
+
+tcnum_arch_info info_of(const Arch& arch) {
+  tcnum_arch_info info = {};
+  info.name = arch.name.data();
+  info.family = arch.family.data();
+  info.instructions = instructions_of(arch.id).size();
+  return info;
+}
+
+tcnum_instruction_info info_of(ArchId arch, const Instruction& in) {
+  const InstructionTexts& texts = texts_of(in);
+  tcnum_instruction_info info = {};
+  info.name = texts.name.c_str();
+  info.ptx = texts.ptx.c_str();
+  info.m = in.m;
+  info.n = in.n;
+  info.k = in.k;
+  info.is_sparse = in.sparse();
+  info.products = in.products();
+  info.a = c_name(in.a);
+  info.b = c_name(in.b);
+  info.c = c_name(in.c);
+  info.d = c_name(in.d);
+  info.accounts = catalogue(arch, in).size();
+  return info;
+}
+
+}  // namespace
+}  // namespace tcnum
+
+using namespace tcnum;
+
+size_t tcnum_arch_count() { return kArchs.size(); }
+
+tcnum_status tcnum_arch_at(size_t index, tcnum_arch_info* info) {
+  return guarded([&] {
+    if (index >= kArchs.size())
+      throw InputError(fmt::format("index: is {}; right would be a number below {}", index, kArchs.size()));
+    hand_back(info_of(kArchs[index]), info, "info");
+  });
+}
+
+tcnum_status tcnum_arch_find(const char* name, tcnum_arch_info* info) {
+  return guarded([&] { hand_back(info_of(arch(arch_of(name, "name"))), info, "info"); });
+}
+
+tcnum_status tcnum_instruction_at(const char* arch_name, size_t index, tcnum_instruction_info* info) {
+  return guarded([&] {
+    const ArchId id = arch_of(arch_name);
+    const std::vector<const Instruction*> all = instructions_of(id);
+    if (index >= all.size()) {
+      throw InputError(fmt::format("index: is {}; right would be a number below {}, the instructions of {}", index,
+                                   all.size(), arch(id).name));
+    }
+    hand_back(info_of(id, *all[index]), info, "info");
+  });
+}
+
+tcnum_status tcnum_instruction_find(const char* arch_name, const char* name, tcnum_instruction_info* info) {
+  return guarded([&] {
+    const ArchId id = arch_of(arch_name);
+    hand_back(info_of(id, instruction_of(id, name)), info, "info");
+  });
+}

@@ -1,0 +1,107 @@
+// Handles of datapaths.
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "io/json.hpp"
+#include "io/printable.hpp"
+#include "tcnum/catalogue.hpp"
+
+namespace tcnum {
+namespace {
+
+std::vector<CatalogueEntry> accounts_of(ArchId id, const Instruction& in) {
+  std::vector<CatalogueEntry> accounts = catalogue(id, in);
+  if (!accounts.empty()) return accounts;
+  throw InputError(
+      fmt::format("instruction: the catalogue has no datapath of {} on {}; right would be one that `tcnum list --arch "
+                  "{}` shows with one, or a datapath of your own",
+                  in.name(), arch(id).name, arch(id).name));
+}
+
+CatalogueEntry account_named(std::vector<CatalogueEntry> accounts, const char* name) {
+  std::string known;
+  for (CatalogueEntry& each : accounts) {
+    if (name == nullptr || each.account == name) return std::move(each);
+    known += (known.empty() ? "" : ", ") + each.account;
+  }
+  throw InputError(fmt::format("account: {} is unknown; right would be one of: {}", in_quotes(name), known));
+}
+
+}  // namespace
+}  // namespace tcnum
+
+using namespace tcnum;
+
+tcnum_status tcnum_datapath_find(const char* arch_name, const char* instruction, const char* account,
+                                 tcnum_datapath** datapath) {
+  return guarded([&] {
+    tcnum_datapath*& result = result_of(datapath, "datapath");
+    const ArchId id = arch_of(arch_name);
+    result = new tcnum_datapath(account_named(accounts_of(id, instruction_of(id, instruction)), account));
+  });
+}
+
+tcnum_status tcnum_datapath_at(const char* arch_name, const char* instruction, size_t index,
+                               tcnum_datapath** datapath) {
+  return guarded([&] {
+    tcnum_datapath*& result = result_of(datapath, "datapath");
+    const ArchId id = arch_of(arch_name);
+    const Instruction& in = instruction_of(id, instruction);
+    std::vector<CatalogueEntry> accounts = accounts_of(id, in);
+    if (index >= accounts.size()) {
+      throw InputError(fmt::format("index: is {}; right would be a number below {}, the accounts of {} on {}", index,
+                                   accounts.size(), in.name(), arch(id).name));
+    }
+    result = new tcnum_datapath(std::move(accounts[index]));
+  });
+}
+
+tcnum_status tcnum_datapath_from_json(const char* json, tcnum_datapath** datapath) {
+  return guarded([&] {
+    tcnum_datapath*& result = result_of(datapath, "datapath");
+    result = new tcnum_datapath(
+        datapath_from_json(parse_json(text_of(json, "json", "a datapath in JSON"), "datapath"), "datapath"));
+  });
+}
+
+tcnum_status tcnum_datapath_read(const char* path, tcnum_datapath** datapath) {
+  return guarded([&] {
+    tcnum_datapath*& result = result_of(datapath, "datapath");
+    result = new tcnum_datapath(read_datapath(std::string(text_of(path, "path", "a file's"))));
+  });
+}
+
+tcnum_status tcnum_datapath_to_json(const tcnum_datapath* datapath, char** json) {
+  return guarded([&] {
+    char*& result = result_of(json, "json");
+    result = new_text(to_json(required(datapath, "datapath", "a datapath").datapath).dump(2));
+  });
+}
+
+tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datapath_info* to) {
+  return guarded([&] {
+    const tcnum_datapath& of = required(datapath, "datapath", "a datapath");
+    const Numerics& numerics = of.datapath.numerics;
+    tcnum_datapath_info info = {};
+    info.k = static_cast<std::size_t>(of.datapath.tree.k);
+    info.a = c_name(numerics.a.format);
+    info.b = c_name(numerics.b.format);
+    info.c = c_name(numerics.c.format);
+    info.d = c_name(numerics.result);
+    if (numerics.scales) {
+      info.scale_format = c_name(numerics.scales->format);
+      info.scale_block = static_cast<std::size_t>(numerics.scales->block_k);
+    }
+    info.account = of.account.c_str();
+    info.origin = of.origin.c_str();
+    info.refuted_by = of.refuted_by.c_str();
+    info.is_fitted = of.is_fitted;
+    hand_back(info, to, "info");
+  });
+}
+
+void tcnum_datapath_free(tcnum_datapath* datapath) { delete datapath; }

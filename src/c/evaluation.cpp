@@ -1,0 +1,118 @@
+// Tiles by a datapath: emulated, compared, explained.
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "arguments.hpp"
+#include "emu/parallel.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "src/report/explain.hpp"
+#include "src/report/source.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/sparse_tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+/// The datapath that a caller names, or the catalogue's for the tiles.
+class Chosen {
+ public:
+  Chosen(const tcnum_tiles& tiles, const tcnum_datapath* given) : datapath_(given) {
+    if (given != nullptr) return;
+    if (tiles.instruction == nullptr)
+      throw InputError("datapath: is NULL; right would be a datapath, as the tiles are of no instruction");
+    const ArchId id = *find_arch(tiles.vectors.arch);
+    std::vector<CatalogueEntry> accounts = catalogue(id, *tiles.instruction);
+    if (accounts.empty()) {
+      throw InputError(
+          fmt::format("datapath: is NULL; right would be a datapath, as the catalogue has none of {} on {}",
+                      tiles.instruction->name(), arch(id).name));
+    }
+    own_ = std::make_unique<tcnum_datapath>(std::move(accounts.front()));
+    datapath_ = own_.get();
+  }
+  const tcnum_datapath* operator->() const { return datapath_; }
+
+ private:
+  const tcnum_datapath* datapath_;
+  std::unique_ptr<tcnum_datapath> own_;
+};
+
+/// As the instruction computes them. The order of results is the tiles' own.
+Tiles problems_of(const tcnum_tiles& tiles) {
+  check_written(tiles);
+  return dot_problems(tiles.vectors.tiles, tiles.vectors.metadata);
+}
+
+unsigned threads_or_all(unsigned threads) { return threads == 0 ? all_threads() : threads; }
+
+/// Where the caller knows them to be, and whose they are.
+void put_results(const Codes& d, const Chosen& by, tcnum_tiles& tiles) {
+  std::ranges::copy(d.bytes(), tiles.vectors.tiles.d.bytes().begin());
+  if (tiles.instruction == nullptr) return;
+  attribute_to_emulator(tiles.vectors,
+                        by->account.empty() ? "the caller's" : fmt::format("{}: {}", by->account, by->origin));
+}
+
+}  // namespace
+}  // namespace tcnum
+
+using namespace tcnum;
+
+tcnum_status tcnum_emulate(tcnum_tiles* tiles, const tcnum_datapath* datapath, unsigned threads) {
+  return guarded([&] {
+    tcnum_tiles& of = required(tiles, "tiles", "tiles");
+    const Chosen chosen(of, datapath);
+    Tiles problems = problems_of(of);
+    chosen->emulator().run(problems, threads_or_all(threads));
+    put_results(problems.d, chosen, of);
+  });
+}
+
+tcnum_status tcnum_emulate_exact(tcnum_tiles* tiles, const tcnum_datapath* datapath) {
+  return guarded([&] {
+    tcnum_tiles& of = required(tiles, "tiles", "tiles");
+    const Chosen chosen(of, datapath);
+    Tiles problems = problems_of(of);
+    emulate_exact(chosen->datapath, problems);
+    put_results(problems.d, chosen, of);
+  });
+}
+
+tcnum_status tcnum_verify(const tcnum_tiles* tiles, const tcnum_datapath* datapath, unsigned threads,
+                          tcnum_comparison* to) {
+  return guarded([&] {
+    const tcnum_tiles& of = required(tiles, "tiles", "tiles with results");
+    check_size(required(to, "comparison", "where the result is to go").size, kFirstSize<tcnum_comparison>,
+               "comparison");
+    const Chosen chosen(of, datapath);
+    Tiles problems = problems_of(of);
+    chosen->emulator().run(problems, threads_or_all(threads));
+    const Codes &expected = problems.d, &observed = of.vectors.tiles.d;
+    tcnum_comparison found = {};
+    found.count = found.first = observed.size();
+    for (std::size_t i = observed.size(); i-- > 0;) {
+      if (expected[i] == observed[i]) continue;
+      ++found.mismatches;
+      found.first = i;
+      found.expected = expected[i];
+      found.observed = observed[i];
+    }
+    hand_back(found, to, "comparison");
+  });
+}
+
+tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, const tcnum_datapath* datapath, char** text) {
+  return guarded([&] {
+    char*& result = result_of(text, "text");
+    const tcnum_tiles& of = required(tiles, "tiles", "tiles");
+    const std::size_t results = of.vectors.tiles.size();
+    if (index >= results) {
+      throw InputError(
+          fmt::format("index: is {}; right would be a number below {}, the results of the tiles", index, results));
+    }
+    const Chosen chosen(of, datapath);
+    result = new_text(explain_text(chosen->datapath, problem_at(problems_of(of), index)));
+  });
+}

@@ -1,0 +1,63 @@
+// What the handles hold.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tcnum/catalogue.hpp"
+#include "tcnum/datapath.hpp"
+#include "tcnum/emulator.hpp"
+#include "tcnum/gemm.hpp"
+#include "tcnum/instruction.hpp"
+#include "tcnum/matrix.hpp"
+#include "tcnum/tiles.hpp"
+
+struct tcnum_datapath {
+  explicit tcnum_datapath(tcnum::Datapath of) : datapath(std::move(of)) {}
+  explicit tcnum_datapath(tcnum::CatalogueEntry entry)
+      : datapath(std::move(entry.datapath)),
+        account(std::move(entry.account)),
+        origin(std::move(entry.origin)),
+        refuted_by(std::move(entry.refuted_by)),
+        is_fitted(entry.fitted) {}
+
+  /// Made when it is first asked for, by whichever thread.
+  const tcnum::Emulator& emulator() const {
+    std::call_once(emulator_once_, [this] { emulator_.emplace(datapath); });
+    return *emulator_;
+  }
+
+  const tcnum::Datapath datapath;
+  const std::string account, origin, refuted_by;
+  const bool is_fitted = false;
+
+ private:
+  mutable std::once_flag emulator_once_;
+  mutable std::optional<tcnum::Emulator> emulator_;
+};
+
+struct tcnum_matrix {
+  tcnum::Matrix matrix;
+};
+
+struct tcnum_plan {
+  const tcnum::GemmPlan plan;
+};
+
+struct tcnum_tiles {
+  /// Of an instruction; null: of a datapath alone.
+  const tcnum::Instruction* instruction = nullptr;
+  tcnum::Vectors vectors;
+  /// Where there are block scales.
+  tcnum::FormatId scale_format = tcnum::FormatId::ue8m0;
+};
+
+namespace tcnum {
+
+/// Throws InputError if the caller has written codes that are none, or places of stored elements that the instruction
+/// cannot have.
+void check_written(const tcnum_tiles& tiles);
+
+}  // namespace tcnum

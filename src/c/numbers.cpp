@@ -1,0 +1,136 @@
+// Formats, and numbers as their codes.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "io/printable.hpp"
+#include "src/gemm/sums.hpp"
+
+namespace tcnum {
+namespace {
+
+tcnum_format_info info_of(const Format& f) {
+  tcnum_format_info info = {};
+  info.name = f.name.data();
+  info.ptx = f.ptx.data();
+  info.bits = f.storage_bits;
+  info.bytes = f.storage_bytes();
+  info.is_floating = f.floating;
+  info.is_signed = f.has_sign;
+  info.exponent_bits = f.exponent_bits;
+  info.fraction_bits = f.fraction_bits;
+  info.padding_bits = f.padding_bits;
+  info.bias = f.bias;
+  info.has_infinity = f.has_infinity();
+  info.has_nan = f.non_finite != NonFinite::none;
+  return info;
+}
+
+Rounding rounding_of(const char* name) {
+  if (name == nullptr) return Rounding::nearest_even;
+  if (const auto mode = find_rounding(name)) return *mode;
+  throw InputError(fmt::format(
+      "rounding: {} is unknown; right would be nearest_even, nearest_away, toward_zero, up or down", in_quotes(name)));
+}
+
+/// "wrap" is no way to make a code of one number.
+constexpr std::array<std::pair<std::string_view, Overflow>, 3> kOverflows = {
+    {{"ieee", Overflow::ieee}, {"infinity", Overflow::infinity}, {"max_finite", Overflow::max_finite}}};
+
+Overflow overflow_of(const char* name) {
+  if (name == nullptr) return Overflow::ieee;
+  for (const auto& [text, overflow] : kOverflows) {
+    if (text == name) return overflow;
+  }
+  throw InputError(
+      fmt::format("overflow: {} is unknown; right would be ieee, infinity or max_finite", in_quotes(name)));
+}
+
+void check_bytes(std::size_t bytes, std::size_t count, const Format& f) {
+  std::size_t right = 0;
+  const bool too_many = __builtin_mul_overflow(count, static_cast<std::size_t>(f.storage_bytes()), &right);
+  if (!too_many && bytes == right) return;
+  throw InputError(fmt::format("bytes: is {}; right would be {}, as {} codes of {} have", bytes,
+                               too_many ? "more than a memory can hold" : std::to_string(right), count, f.name));
+}
+
+template <class Number>
+void encode_numbers(const Number* numbers, std::size_t count, const char* format_name, const char* rounding,
+                    const char* overflow, void* codes, std::size_t bytes) {
+  const Format& f = format_of(format_name, "format");
+  const OutputRule rule = {f.id, rounding_of(rounding), overflow_of(overflow),
+                           f.non_finite == NonFinite::none ? 0 : nan_code(f)};
+  check_bytes(bytes, count, f);
+  if (count == 0) return;
+  required(numbers, "numbers", fmt::format("{} numbers", count));
+  auto* const to =
+      static_cast<std::byte*>(&required(static_cast<std::byte*>(codes), "codes", fmt::format("{} bytes", bytes)));
+  if (f.non_finite == NonFinite::none) {  // before anything is written
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!std::isnan(numbers[i])) continue;
+      throw InputError(
+          fmt::format("numbers: number {} is NaN; right would be a format that has one, which {} has not", i, f.name));
+    }
+  }
+  const auto each = static_cast<std::size_t>(f.storage_bytes());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t code = code_of(rule, static_cast<double>(numbers[i]));
+    std::memcpy(to + i * each, &code, each);
+  }
+}
+
+template <class Number>
+void decode_codes(const void* codes, std::size_t bytes, const char* format_name, Number* numbers, std::size_t count) {
+  const Format& f = format_of(format_name, "format");
+  check_bytes(bytes, count, f);
+  if (count == 0) return;
+  const std::span<const std::byte> from = bytes_at(codes, bytes, "codes");
+  required(numbers, "numbers", fmt::format("room for {} numbers", count));
+  check_codes(from, f, "codes");
+  const auto each = static_cast<std::size_t>(f.storage_bytes());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t code = 0;
+    std::memcpy(&code, &from[i * each], each);
+    numbers[i] = static_cast<Number>(number_of(f, code));
+  }
+}
+
+}  // namespace
+}  // namespace tcnum
+
+using namespace tcnum;
+
+size_t tcnum_format_count() { return kFormats.size(); }
+
+tcnum_status tcnum_format_at(size_t index, tcnum_format_info* info) {
+  return guarded([&] {
+    if (index >= kFormats.size())
+      throw InputError(fmt::format("index: is {}; right would be a number below {}", index, kFormats.size()));
+    hand_back(info_of(kFormats[index]), info, "info");
+  });
+}
+
+tcnum_status tcnum_format_find(const char* name, tcnum_format_info* info) {
+  return guarded([&] { hand_back(info_of(format_of(name, "name")), info, "info"); });
+}
+
+tcnum_status tcnum_encode(const double* numbers, size_t count, const char* format, const char* rounding,
+                          const char* overflow, void* codes, size_t bytes) {
+  return guarded([&] { encode_numbers(numbers, count, format, rounding, overflow, codes, bytes); });
+}
+
+tcnum_status tcnum_encode_floats(const float* numbers, size_t count, const char* format, const char* rounding,
+                                 const char* overflow, void* codes, size_t bytes) {
+  return guarded([&] { encode_numbers(numbers, count, format, rounding, overflow, codes, bytes); });
+}
+
+tcnum_status tcnum_decode(const void* codes, size_t bytes, const char* format, double* numbers, size_t count) {
+  return guarded([&] { decode_codes(codes, bytes, format, numbers, count); });
+}
+
+tcnum_status tcnum_decode_floats(const void* codes, size_t bytes, const char* format, float* numbers, size_t count) {
+  return guarded([&] { decode_codes(codes, bytes, format, numbers, count); });
+}

@@ -1,0 +1,149 @@
+// Matrix products, and the plans of whole kernels.
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "io/json.hpp"
+#include "io/printable.hpp"
+#include "tcnum/gemm.hpp"
+#include "tcnum/tcnum.hpp"
+
+namespace tcnum {
+namespace {
+
+std::optional<MatrixView> view_or_none(const tcnum_view* view, std::string_view argument) {
+  return view == nullptr ? std::nullopt : std::optional(view_of(view, argument));
+}
+
+Processor processor_of(const char* name) {
+  const std::string_view text = name == nullptr ? "cpu" : name;
+  if (text == "cpu") return Processor::cpu;
+  if (text == "gpu") return Processor::gpu;
+  throw InputError(fmt::format("options->processor: {} is unknown; right would be cpu or gpu", in_quotes(text)));
+}
+
+/// Names of formats, for as long as the library lives.
+const std::vector<const char*>& operands_of(std::size_t plan) {
+  static const std::vector<std::vector<const char*>> kNames = [] {
+    std::vector<std::vector<const char*>> names;
+    for (const NamedPlan& each : named_plans()) {
+      names.emplace_back();
+      for (const FormatId id : each.operands) names.back().push_back(c_name(id));
+    }
+    return names;
+  }();
+  return kNames[plan];
+}
+
+}  // namespace
+}  // namespace tcnum
+
+using namespace tcnum;
+
+tcnum_status tcnum_matrix_view(const tcnum_matrix* matrix, tcnum_view* view) {
+  return guarded([&] {
+    const Matrix& of = required(matrix, "matrix", "a matrix").matrix;
+    required(view, "view", "where the result is to go") = {of.bytes().data(), of.bytes().size(),   of.rows(),
+                                                           of.columns(),      c_name(of.format()), TCNUM_ROW_MAJOR};
+  });
+}
+
+void tcnum_matrix_free(tcnum_matrix* matrix) { delete matrix; }
+
+tcnum_status tcnum_matmul(const tcnum_view* a, const tcnum_view* b, const tcnum_view* c,
+                          const tcnum_matmul_options* options, tcnum_matrix** d) {
+  return guarded([&] {
+    tcnum_matrix*& result = result_of(d, "d");
+    const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b");
+    const std::optional<MatrixView> c_view = view_or_none(c, "c");
+    const auto given = options_of(&required(options, "options", "an architecture or a datapath"), "options");
+    MatmulOptions by;
+    by.arch = text_or_none(given.arch);
+    by.instruction = text_or_none(given.instruction);
+    by.account = text_or_none(given.account);
+    if (given.datapath != nullptr) by.datapath = given.datapath->datapath;
+    by.threads = given.threads;
+    by.processor = processor_of(given.processor);
+    result = new tcnum_matrix{c_view ? matmul(a_view, b_view, *c_view, by) : matmul(a_view, b_view, by)};
+  });
+}
+
+size_t tcnum_plan_count() { return named_plans().size(); }
+
+tcnum_status tcnum_plan_at(size_t index, tcnum_plan_info* to) {
+  return guarded([&] {
+    const auto plans = named_plans();
+    if (index >= plans.size())
+      throw InputError(fmt::format("index: is {}; right would be a number below {}", index, plans.size()));
+    tcnum_plan_info info = {};
+    info.name = plans[index].name.data();
+    info.does = plans[index].does.data();
+    info.source = plans[index].source.data();
+    info.operands = operands_of(index).data();
+    info.operand_count = operands_of(index).size();
+    hand_back(info, to, "info");
+  });
+}
+
+tcnum_status tcnum_plan_find(const char* name, const char* operands, const char* output, tcnum_plan** plan) {
+  return guarded([&] {
+    tcnum_plan*& result = result_of(plan, "plan");
+    const std::string_view text = text_of(name, "name", "that of a plan");
+    const FormatId id = format_of(operands, "operands").id;
+    const auto output_id = output == nullptr ? std::nullopt : std::optional(format_of(output, "output").id);
+    result = new tcnum_plan{named_plan(text, id, output_id)};
+  });
+}
+
+tcnum_status tcnum_plan_from_json(const char* json, tcnum_plan** plan) {
+  return guarded([&] {
+    tcnum_plan*& result = result_of(plan, "plan");
+    result = new tcnum_plan{plan_from_json(parse_json(text_of(json, "json", "a plan in JSON"), "plan"), "plan")};
+  });
+}
+
+tcnum_status tcnum_plan_read(const char* path, tcnum_plan** plan) {
+  return guarded([&] {
+    tcnum_plan*& result = result_of(plan, "plan");
+    result = new tcnum_plan{read_plan(std::string(text_of(path, "path", "a file's")))};
+  });
+}
+
+tcnum_status tcnum_plan_to_json(const tcnum_plan* plan, char** json) {
+  return guarded([&] {
+    char*& result = result_of(json, "json");
+    result = new_text(plan_to_json(required(plan, "plan", "a plan").plan).dump(2));
+  });
+}
+
+void tcnum_plan_free(tcnum_plan* plan) { delete plan; }
+
+tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum_view* b,
+                        const tcnum_gemm_options* options, tcnum_matrix** d) {
+  return guarded([&] {
+    tcnum_matrix*& result = result_of(d, "d");
+    const GemmPlan& by = required(plan, "plan", "a plan").plan;
+    const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b");
+    const auto given = options_of(options, "options");
+    const std::optional<MatrixView> c = view_or_none(given.c, "options->c");
+    const std::optional<MatrixView> bias = view_or_none(given.bias, "options->bias");
+    GemmInputs inputs;
+    if (c) inputs.c = &*c;
+    if (bias) inputs.bias = &*bias;
+    if (given.alpha != nullptr) inputs.alpha = *given.alpha;
+    inputs.beta = given.beta != nullptr ? *given.beta : c ? 1 : 0;
+    bool stopped = false;
+    GemmOptions how;
+    how.threads = given.threads;
+    if (given.progress != nullptr) {
+      how.progress = [&](std::size_t rows) { return !(stopped = given.progress(given.user, rows) != 0); };
+    }
+    Matrix product(by.output, a_view.rows(), b_view.columns());
+    gemm_into(product, by, a_view, b_view, inputs, how);
+    result = new tcnum_matrix{std::move(product)};
+    if (stopped) throw Stopped();
+  });
+}

@@ -1,0 +1,212 @@
+// Handles of tiles: their codes, and what is said of them.
+#include <array>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "handles.hpp"
+#include "io/printable.hpp"
+#include "tcnum/sparse_tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+/// A tensor, in memory and for the caller.
+struct NamedTensor {
+  std::string_view name;
+  Codes* codes;
+  FormatId format;
+  std::array<std::size_t, 3> shape;
+};
+
+/// Those that the tiles have.
+std::vector<NamedTensor> tensors_of(tcnum_tiles& of) {
+  Tiles& t = of.vectors.tiles;
+  std::vector<NamedTensor> tensors = {{"A", &t.a, t.a_format, {t.count, t.m, t.a_depth()}},
+                                      {"B", &t.b, t.b_format, {t.count, t.k, t.n}},
+                                      {"C", &t.c, t.c_format, {t.count, t.m, t.n}},
+                                      {"D", &t.d, t.d_format, {t.count, t.m, t.n}}};
+  if (t.sparse_group != 0) tensors.push_back({"E", &t.e, FormatId::u8, {t.count, t.m, t.a_depth()}});
+  if (t.scale_block != 0) {
+    const std::size_t blocks = t.k / static_cast<std::size_t>(t.scale_block);
+    tensors.push_back({"SA", &t.sa, of.scale_format, {t.count, t.m, blocks}});
+    tensors.push_back({"SB", &t.sb, of.scale_format, {t.count, blocks, t.n}});
+  }
+  return tensors;
+}
+
+void check_extents(std::size_t count, std::size_t m, std::size_t n) {
+  for (const auto& [argument, extent] : {std::pair{"count", count}, std::pair{"m", m}, std::pair{"n", n}}) {
+    if (extent == 0) throw InputError(fmt::format("{}: is 0; right would be 1 or more", argument));
+  }
+}
+
+/// Fields of Vectors that are metadata in a file.
+struct Field {
+  std::string_view key;
+  std::string Vectors::*text;
+};
+constexpr std::array<Field, 3> kFields = {
+    {{"instruction", &Vectors::instruction}, {"arch", &Vectors::arch}, {"device", &Vectors::device}}};
+
+/// What may not be said, as it is part of what the tiles are.
+constexpr std::array<std::string_view, 5> kFixed = {"instruction", "arch", "scale_a", "scale_b", "scale_d"};
+
+std::string checked_value(std::string_view key, std::string_view value) {
+  try {
+    static_cast<void>(nlohmann::json(value).dump());
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(fmt::format("value: of {} is no UTF-8; right would be text in it", in_quotes(key)));
+  }
+  return std::string(value);
+}
+
+}  // namespace
+
+void check_written(const tcnum_tiles& of) {
+  const Tiles& t = of.vectors.tiles;
+  check_codes(t.a.bytes(), format(t.a_format), "tiles: A");
+  check_codes(t.b.bytes(), format(t.b_format), "tiles: B");
+  check_codes(t.c.bytes(), format(t.c_format), "tiles: C");
+  check_codes(t.d.bytes(), format(t.d_format), "tiles: D");
+  check_codes(t.sa.bytes(), format(of.scale_format), "tiles: SA");
+  check_codes(t.sb.bytes(), format(of.scale_format), "tiles: SB");
+  if (t.sparse_group == 0) return;
+  const std::size_t first = first_illegal_group(*of.instruction, t.e);
+  if (first == t.e.size()) return;
+  throw InputError(fmt::format(
+      "tiles: E: the group from code {} on begins with {}; right would be places of stored elements that {} "
+      "can have (docs/files.md)",
+      first, t.e[first], of.instruction->name()));
+}
+
+}  // namespace tcnum
+
+using namespace tcnum;
+
+tcnum_status tcnum_tiles_new(const char* arch_name, const char* instruction, size_t count, size_t m, size_t n,
+                             tcnum_tiles** tiles) {
+  return guarded([&] {
+    tcnum_tiles*& result = result_of(tiles, "tiles");
+    const ArchId id = arch_of(arch_name);
+    const Instruction& in = instruction_of(id, instruction);
+    check_extents(count, m, n);
+    auto made = std::make_unique<tcnum_tiles>();
+    made->instruction = &in;
+    made->vectors.tiles = make_operands(in, count, m, n);
+    made->vectors.instruction = in.name();
+    made->vectors.arch = arch(id).name;
+    result = made.release();
+  });
+}
+
+tcnum_status tcnum_tiles_of_datapath(const tcnum_datapath* datapath, size_t count, size_t m, size_t n,
+                                     tcnum_tiles** tiles) {
+  return guarded([&] {
+    tcnum_tiles*& result = result_of(tiles, "tiles");
+    const Datapath& of = required(datapath, "datapath", "a datapath").datapath;
+    check_extents(count, m, n);
+    const Numerics& numerics = of.numerics;
+    const auto k = static_cast<std::size_t>(of.tree.k);
+    auto made = std::make_unique<tcnum_tiles>();
+    Tiles& t = made->vectors.tiles;
+    t = make_tiles(numerics.a.format, numerics.b.format, numerics.c.format, numerics.result, count, m, n, k);
+    if (numerics.scales) {
+      const std::size_t blocks = k / static_cast<std::size_t>(numerics.scales->block_k);
+      made->scale_format = numerics.scales->format;
+      t.scale_block = numerics.scales->block_k;
+      const int bytes = format(numerics.scales->format).storage_bytes();
+      t.sa = Codes(bytes, count * m * blocks);
+      t.sb = Codes(bytes, count * blocks * n);
+    }
+    result = made.release();
+  });
+}
+
+tcnum_status tcnum_tiles_read(const char* path, int without_results, tcnum_tiles** tiles) {
+  return guarded([&] {
+    tcnum_tiles*& result = result_of(tiles, "tiles");
+    auto made = std::make_unique<tcnum_tiles>();
+    made->vectors = read_vectors(std::string(text_of(path, "path", "a vector file's")), without_results == 0);
+    made->instruction = find_instruction(made->vectors.instruction);
+    result = made.release();
+  });
+}
+
+tcnum_status tcnum_tiles_write(const tcnum_tiles* tiles, const char* path) {
+  return guarded([&] {
+    const tcnum_tiles& of = required(tiles, "tiles", "tiles of an instruction");
+    const std::string to(text_of(path, "path", "a vector file's"));
+    if (of.instruction == nullptr)
+      throw InputError("tiles: are of a datapath alone; right would be tiles of an instruction");
+    check_written(of);
+    write_vectors(to, of.vectors);
+  });
+}
+
+void tcnum_tiles_free(tcnum_tiles* tiles) { delete tiles; }
+
+tcnum_status tcnum_tiles_tensor(tcnum_tiles* tiles, const char* name, tcnum_tensor* to) {
+  return guarded([&] {
+    const std::vector<NamedTensor> tensors = tensors_of(required(tiles, "tiles", "tiles"));
+    std::string known;
+    for (const NamedTensor& each : tensors) known += (known.empty() ? "" : ", ") + std::string(each.name);
+    const std::string_view wanted = text_of(name, "name", "one of " + known);
+    const auto found = std::ranges::find(tensors, wanted, &NamedTensor::name);
+    if (found == tensors.end()) {
+      throw InputError(
+          fmt::format("name: {} is no tensor of these tiles; right would be one of {}", in_quotes(wanted), known));
+    }
+    tcnum_tensor tensor = {};
+    tensor.codes = found->codes->bytes().data();
+    tensor.bytes = found->codes->bytes().size();
+    tensor.format = c_name(found->format);
+    std::ranges::copy(found->shape, tensor.shape);
+    hand_back(tensor, to, "tensor");
+  });
+}
+
+const char* tcnum_tiles_text(const tcnum_tiles* tiles, const char* key) {
+  if (tiles == nullptr || key == nullptr) return nullptr;
+  for (const Field& field : kFields) {
+    if (field.key != key) continue;
+    const std::string& text = tiles->vectors.*field.text;
+    return text.empty() ? nullptr : text.c_str();
+  }
+  const auto& metadata = tiles->vectors.metadata;
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? nullptr : found->second.c_str();
+}
+
+const char* tcnum_tiles_key(const tcnum_tiles* tiles, size_t index) {
+  if (tiles == nullptr) return nullptr;
+  for (const Field& field : kFields) {
+    if ((tiles->vectors.*field.text).empty()) continue;
+    if (index-- == 0) return field.key.data();
+  }
+  const auto& metadata = tiles->vectors.metadata;
+  if (index >= metadata.size()) return nullptr;
+  return std::next(metadata.begin(), static_cast<std::ptrdiff_t>(index))->first.c_str();
+}
+
+tcnum_status tcnum_tiles_set_text(tcnum_tiles* tiles, const char* key, const char* value) {
+  return guarded([&] {
+    Vectors& vectors = required(tiles, "tiles", "tiles").vectors;
+    const std::string name = checked_value("key", text_of(key, "key", "such as \"device\""));
+    if (std::ranges::find(kFixed, name) != kFixed.end()) {
+      throw InputError(
+          fmt::format("key: {} is part of what the tiles are; right would be such as \"device\" or \"note\"", name));
+    }
+    if (name == "device") {
+      vectors.device = value == nullptr ? "" : checked_value(name, value);
+    } else if (value == nullptr) {
+      vectors.metadata.erase(name);
+    } else {
+      vectors.metadata.insert_or_assign(name, checked_value(name, value));
+    }
+  });
+}

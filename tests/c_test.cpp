@@ -1,0 +1,938 @@
+// tcnum/tcnum.h: each call gives what the library for C++ gives; what is wrong is named, in one line and with its
+// status; threads share what they may share. tests/c/ has the same from C, and the symbols.
+#include "tcnum/tcnum.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <latch>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/report/explain.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/fit.hpp"
+#include "tcnum/gemm.hpp"
+#include "tcnum/oracle.hpp"
+#include "tcnum/sparse_tiles.hpp"
+#include "tcnum/tcnum.hpp"
+
+namespace tcnum {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kMma = "mma.m16n8k16.f32.f16.f16.f32";
+constexpr const char* kWgmma = "wgmma.m64n8k32.f32.e4m3.e4m3";
+const std::string kVectors = TCNUM_SOURCE_DIR "/vectors/sm_90/";
+const std::string kDatapaths = TCNUM_SOURCE_DIR "/docs/datapaths/";
+
+template <class Handle, void (*free_handle)(Handle*)>
+struct Freed {
+  void operator()(Handle* handle) const { free_handle(handle); }
+};
+template <class Handle, void (*free_handle)(Handle*)>
+using Owned = std::unique_ptr<Handle, Freed<Handle, free_handle>>;
+using OwnedDatapath = Owned<tcnum_datapath, tcnum_datapath_free>;
+using OwnedMatrix = Owned<tcnum_matrix, tcnum_matrix_free>;
+using OwnedPlan = Owned<tcnum_plan, tcnum_plan_free>;
+using OwnedTiles = Owned<tcnum_tiles, tcnum_tiles_free>;
+using OwnedText = Owned<char, tcnum_free>;
+
+/// Of a call that must not fail.
+void expect_done(tcnum_status status) { ASSERT_EQ(status, TCNUM_OK) << tcnum_message(); }
+
+/// What a call hands back through its last argument.
+template <class Owner, class Call>
+Owner made_by(const Call& call) {
+  typename Owner::pointer made = nullptr;
+  expect_done(call(&made));
+  return Owner(made);
+}
+OwnedDatapath datapath_of(const char* instruction) {
+  return made_by<OwnedDatapath>([&](auto to) { return tcnum_datapath_find("sm_90", instruction, nullptr, to); });
+}
+OwnedTiles tiles_of(const std::string& path) {
+  return made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_read(path.c_str(), 0, to); });
+}
+
+template <class Struct>
+Struct sized() {
+  Struct empty = {};
+  empty.size = sizeof(Struct);
+  return empty;
+}
+
+tcnum_view view_of(const Matrix& matrix) {
+  return {matrix.bytes().data(),
+          matrix.bytes().size(),
+          matrix.rows(),
+          matrix.columns(),
+          format(matrix.format()).name.data(),
+          TCNUM_ROW_MAJOR};
+}
+Matrix copy_of(const tcnum_matrix* matrix) {
+  tcnum_view view = {};
+  expect_done(tcnum_matrix_view(matrix, &view));
+  Matrix copy(*find_format(view.format), view.rows, view.columns);
+  EXPECT_EQ(copy.bytes().size(), view.bytes);
+  EXPECT_EQ(view.layout, TCNUM_ROW_MAJOR);
+  std::memcpy(copy.bytes().data(), view.codes, view.bytes);
+  return copy;
+}
+
+Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, std::mt19937_64& random) {
+  Matrix matrix(id, rows, columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) matrix.set(i, j, random() & format(id).code_mask());
+  }
+  return matrix;
+}
+
+tcnum_tensor tensor_of(tcnum_tiles* tiles, const char* name) {
+  auto tensor = sized<tcnum_tensor>();
+  expect_done(tcnum_tiles_tensor(tiles, name, &tensor));
+  return tensor;
+}
+void fill(tcnum_tiles* tiles, const char* name, std::mt19937_64& random) {
+  const tcnum_tensor tensor = tensor_of(tiles, name);
+  const auto mask = static_cast<unsigned char>(format(*find_format(tensor.format)).code_mask());
+  for (std::size_t i = 0; i < tensor.bytes; ++i)
+    static_cast<unsigned char*>(tensor.codes)[i] = static_cast<unsigned char>(random()) & mask;
+}
+
+// --- Numbers ----------------------------------------------------------------------------------------------------
+
+TEST(C, KnowsTheFormats) {
+  ASSERT_EQ(tcnum_format_count(), kFormats.size());
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    const Format& f = kFormats[i];
+    auto info = sized<tcnum_format_info>();
+    expect_done(tcnum_format_at(i, &info));
+    EXPECT_EQ(info.name, f.name);
+    EXPECT_EQ(info.ptx, f.ptx);
+    EXPECT_EQ(info.bits, f.storage_bits);
+    EXPECT_EQ(info.bytes, f.storage_bytes());
+    EXPECT_EQ(info.has_infinity != 0, f.has_infinity());
+    auto found = sized<tcnum_format_info>();
+    expect_done(tcnum_format_find(info.ptx, &found));
+    EXPECT_EQ(std::memcmp(&info, &found, sizeof info), 0) << f.name;
+  }
+}
+
+/// Of formats with at most 16 bits.
+TEST(C, TurnsEveryCodeIntoItsNumberAndBack) {
+  for (const Format& f : kFormats) {
+    if (f.storage_bits > 16) continue;
+    const std::size_t count = std::size_t{1} << f.storage_bits;
+    Codes codes(f.storage_bytes(), count);
+    for (std::size_t i = 0; i < count; ++i) codes.set(i, i);
+    std::vector<double> numbers(count);
+    std::vector<float> floats(count);
+    const std::size_t bytes = codes.bytes().size();
+    expect_done(tcnum_decode(codes.bytes().data(), bytes, f.name.data(), numbers.data(), count));
+    expect_done(tcnum_decode_floats(codes.bytes().data(), bytes, f.name.data(), floats.data(), count));
+    Codes back(f.storage_bytes(), count), back_of_floats = back;
+    expect_done(tcnum_encode(numbers.data(), count, f.name.data(), "toward_zero", nullptr, back.bytes().data(), bytes));
+    expect_done(tcnum_encode_floats(floats.data(), count, f.name.data(), nullptr, nullptr,
+                                    back_of_floats.bytes().data(), bytes));
+    EXPECT_EQ(back, back_of_floats) << f.name;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Decoded x = decode(f, i);
+      EXPECT_EQ(std::isnan(numbers[i]), x.number_class == NumberClass::nan) << f.name << " " << i;
+      EXPECT_EQ(back[i], x.number_class == NumberClass::nan ? nan_code(f) : i) << f.name;
+    }
+  }
+}
+
+TEST(C, RoundsAndSaturatesAsItIsTold) {
+  struct Row {
+    double number;
+    const char *format, *rounding, *overflow;
+    std::uint64_t code;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Row& row : {Row{1 + 0x1p-11, "fp16", nullptr, nullptr, 0x3c00},
+                         {1 + 0x1p-11, "fp16", "nearest_away", nullptr, 0x3c01},
+                         {1 + 0x1p-11, "f16", "up", nullptr, 0x3c01},
+                         {-1 - 0x1p-11, "fp16", "down", nullptr, 0xbc01},
+                         {-1 - 0x1p-11, "fp16", "up", nullptr, 0xbc00},
+                         {1 + 0x1.8p-11, "fp16", "toward_zero", nullptr, 0x3c00},
+                         {1e30, "fp16", nullptr, "ieee", 0x7c00},
+                         {1e30, "fp16", "toward_zero", "ieee", 0x7bff},
+                         {1e30, "fp16", "toward_zero", "infinity", 0x7c00},
+                         {-1e30, "fp16", nullptr, "max_finite", 0xfbff},
+                         {-infinity, "fp16", nullptr, "max_finite", 0xfbff},
+                         {infinity, "fp64", nullptr, "max_finite", 0x7fefffffffffffff},
+                         {infinity, "fp16", nullptr, nullptr, 0x7c00},
+                         {1e30, "fp8e4m3", nullptr, nullptr, 0x7f},
+                         {1e30, "fp8e4m3", nullptr, "max_finite", 0x7e},
+                         {1e30, "fp4e2m1", nullptr, nullptr, 0x7},
+                         {-300, "s8", nullptr, nullptr, 0x80},
+                         {2.5, "s8", nullptr, nullptr, 2},
+                         {-1, "u8", nullptr, nullptr, 0},
+                         {0, "ue8m0", nullptr, nullptr, 0}}) {
+    std::uint64_t code = 0;
+    const auto bytes = static_cast<std::size_t>(format(*find_format(row.format)).storage_bytes());
+    expect_done(tcnum_encode(&row.number, 1, row.format, row.rounding, row.overflow, &code, bytes));
+    EXPECT_EQ(code, row.code) << row.number << " " << row.format;
+  }
+}
+
+// --- The catalogue ----------------------------------------------------------------------------------------------
+
+TEST(C, ListsWhatTheCatalogueHas) {
+  ASSERT_EQ(tcnum_arch_count(), kArchs.size());
+  for (std::size_t i = 0; i < kArchs.size(); ++i) {
+    auto of = sized<tcnum_arch_info>();
+    expect_done(tcnum_arch_at(i, &of));
+    EXPECT_EQ(of.name, kArchs[i].name);
+    const std::vector<const Instruction*> all = instructions_of(kArchs[i].id);
+    ASSERT_EQ(of.instructions, all.size());
+    for (std::size_t j = 0; j < all.size(); j += 7) {
+      auto info = sized<tcnum_instruction_info>();
+      expect_done(tcnum_instruction_at(of.name, j, &info));
+      EXPECT_EQ(info.name, all[j]->name());
+      EXPECT_EQ(info.ptx, all[j]->ptx());
+      EXPECT_EQ(info.products, all[j]->products());
+      EXPECT_EQ(info.a, format(all[j]->a).name);
+      EXPECT_EQ(info.is_sparse != 0, all[j]->sparse());
+      EXPECT_EQ(info.accounts, catalogue(kArchs[i].id, *all[j]).size());
+      auto found = sized<tcnum_instruction_info>();
+      expect_done(tcnum_instruction_find(of.name, info.ptx, &found));
+      EXPECT_EQ(found.name, info.name);
+    }
+  }
+  auto wide = sized<tcnum_instruction_info>();
+  expect_done(tcnum_instruction_find("sm_90a", "wgmma.m64n136k32.f32.e4m3.e4m3", &wide));
+  EXPECT_EQ(wide.n, 136);
+}
+
+TEST(C, HasTheCataloguesDatapaths) {
+  constexpr const char* kVolta = "mma.m8n8k4.f32.f16.f16.f32";  // of which two groups have published
+  const std::vector<CatalogueEntry> accounts = catalogue(ArchId::sm_70, *find_instruction(kVolta));
+  ASSERT_GT(accounts.size(), 1u);
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    const char* const name = accounts[i].account.c_str();
+    const auto by_number = made_by<OwnedDatapath>([&](auto to) { return tcnum_datapath_at("sm_70", kVolta, i, to); });
+    const auto by_name =
+        made_by<OwnedDatapath>([&](auto to) { return tcnum_datapath_find("sm_70", kVolta, name, to); });
+    for (const tcnum_datapath* each : {by_number.get(), by_name.get()}) {
+      auto info = sized<tcnum_datapath_info>();
+      expect_done(tcnum_datapath_describe(each, &info));
+      EXPECT_EQ(info.account, accounts[i].account);
+      EXPECT_EQ(info.origin, accounts[i].origin);
+      EXPECT_EQ(info.refuted_by, accounts[i].refuted_by);
+      EXPECT_EQ(info.is_fitted != 0, accounts[i].fitted);
+      EXPECT_EQ(info.k, 4u);
+      EXPECT_STREQ(info.a, "fp16");
+      EXPECT_STREQ(info.d, "fp32");
+      EXPECT_EQ(info.scale_format, nullptr);
+      const auto text = made_by<OwnedText>([&](auto to) { return tcnum_datapath_to_json(each, to); });
+      EXPECT_EQ(nlohmann::ordered_json::parse(text.get()), to_json(accounts[i].datapath));
+      const auto again = made_by<OwnedDatapath>([&](auto to) { return tcnum_datapath_from_json(text.get(), to); });
+      const auto same = made_by<OwnedText>([&](auto to) { return tcnum_datapath_to_json(again.get(), to); });
+      EXPECT_STREQ(text.get(), same.get());
+    }
+  }
+}
+
+// --- Matrix products --------------------------------------------------------------------------------------------
+
+TEST(C, MultipliesAsTheLibraryDoes) {
+  std::mt19937_64 random(1);
+  const Matrix a = random_matrix(FormatId::fp16, 5, 37, random), b = random_matrix(FormatId::fp16, 37, 3, random);
+  const Matrix c = random_matrix(FormatId::fp32, 5, 3, random);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b), c_view = view_of(c);
+  const MatmulOptions by = {.arch = "sm_90", .instruction = kMma};
+  auto options = sized<tcnum_matmul_options>();
+  options.arch = "sm_90";
+  options.instruction = kMma;
+  options.threads = 2;
+  const auto with_c =
+      made_by<OwnedMatrix>([&](auto to) { return tcnum_matmul(&a_view, &b_view, &c_view, &options, to); });
+  EXPECT_EQ(copy_of(with_c.get()), matmul(a, b, c, by));
+  const auto without =
+      made_by<OwnedMatrix>([&](auto to) { return tcnum_matmul(&a_view, &b_view, nullptr, &options, to); });
+  EXPECT_EQ(copy_of(without.get()), matmul(a, b, by));
+
+  // B as the columns of another.
+  Matrix transposed(FormatId::fp16, 3, 37);
+  for (std::size_t k = 0; k < 37; ++k) {
+    for (std::size_t j = 0; j < 3; ++j) transposed.set(j, k, b(k, j));
+  }
+  const tcnum_view columns = {transposed.bytes().data(), transposed.bytes().size(), 37, 3, "fp16", TCNUM_COLUMN_MAJOR};
+  const OwnedDatapath datapath = datapath_of(kMma);
+  auto own = sized<tcnum_matmul_options>();
+  own.datapath = datapath.get();
+  const auto by_columns =
+      made_by<OwnedMatrix>([&](auto to) { return tcnum_matmul(&a_view, &columns, &c_view, &own, to); });
+  EXPECT_EQ(copy_of(by_columns.get()), copy_of(with_c.get()));
+}
+
+/// Where there is a GPU for it; else that is what it says.
+TEST(C, MultipliesOnAGpu) {
+  std::mt19937_64 random(8);
+  const Matrix a = random_matrix(FormatId::fp16, 70, 64, random), b = random_matrix(FormatId::fp16, 64, 70, random);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b);
+  auto options = sized<tcnum_matmul_options>();
+  options.arch = "sm_90";
+  options.instruction = kMma;
+  options.processor = "gpu";
+  tcnum_matrix* made = nullptr;
+  const tcnum_status status = tcnum_matmul(&a_view, &b_view, nullptr, &options, &made);
+  if (gpu_info().present && !cuda_compiler().empty()) {
+    expect_done(status);
+    EXPECT_EQ(copy_of(OwnedMatrix(made).get()), matmul(a, b, {.arch = "sm_90", .instruction = kMma}));
+  } else {
+    EXPECT_EQ(status, TCNUM_UNAVAILABLE);
+    EXPECT_NE(std::string(tcnum_message()).find("GPU"), std::string::npos) << tcnum_message();
+    EXPECT_EQ(made, nullptr);
+  }
+  options.processor = "tpu";
+  EXPECT_EQ(tcnum_matmul(&a_view, &b_view, nullptr, &options, &made), TCNUM_INVALID);
+  EXPECT_STREQ(tcnum_message(), "options->processor: \"tpu\" is unknown; right would be cpu or gpu");
+}
+
+TEST(C, FollowsPlans) {
+  ASSERT_EQ(tcnum_plan_count(), named_plans().size());
+  std::mt19937_64 random(2);
+  for (std::size_t i = 0; i < tcnum_plan_count(); ++i) {
+    auto info = sized<tcnum_plan_info>();
+    expect_done(tcnum_plan_at(i, &info));
+    ASSERT_EQ(info.operand_count, named_plans()[i].operands.size());
+    for (std::size_t j = 0; j < info.operand_count; ++j) {
+      const FormatId operands = *find_format(info.operands[j]);
+      const GemmPlan right = named_plan(info.name, operands);
+      const auto plan =
+          made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find(info.name, info.operands[j], nullptr, to); });
+      const auto text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(plan.get(), to); });
+      EXPECT_EQ(nlohmann::ordered_json::parse(text.get()), plan_to_json(right));
+      const auto read = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_from_json(text.get(), to); });
+      const Matrix a = random_matrix(operands, 4, 150, random), b = random_matrix(operands, 150, 5, random);
+      const tcnum_view a_view = view_of(a), b_view = view_of(b);
+      const auto d =
+          made_by<OwnedMatrix>([&](auto to) { return tcnum_gemm(read.get(), &a_view, &b_view, nullptr, to); });
+      EXPECT_EQ(copy_of(d.get()), gemm(right, a, b)) << info.name << " " << info.operands[j];
+    }
+  }
+}
+
+TEST(C, AddsCAndBias) {
+  std::mt19937_64 random(3);
+  const Matrix a = random_matrix(FormatId::fp16, 6, 48, random), b = random_matrix(FormatId::fp16, 48, 4, random);
+  const Matrix c = random_matrix(FormatId::fp16, 6, 4, random), bias = random_matrix(FormatId::fp32, 1, 4, random);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b), c_view = view_of(c), bias_view = view_of(bias);
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", "fp32", to); });
+  const GemmPlan right = named_plan("nvjet", FormatId::fp16, FormatId::fp32);
+  const MatrixView c_right = c, bias_right = bias;
+  const double alpha = 0.75, beta = -2;
+  auto options = sized<tcnum_gemm_options>();
+  const auto product = [&] {
+    return copy_of(
+        made_by<OwnedMatrix>([&](auto to) { return tcnum_gemm(plan.get(), &a_view, &b_view, &options, to); }).get());
+  };
+  EXPECT_EQ(product(), gemm(right, a, b));
+  options.c = &c_view;
+  EXPECT_EQ(product(), gemm(right, a, b, {.c = &c_right, .beta = 1}));
+  options.bias = &bias_view;
+  options.alpha = &alpha;
+  options.beta = &beta;
+  EXPECT_EQ(product(), gemm(right, a, b, {.c = &c_right, .bias = &bias_right, .alpha = alpha, .beta = beta}));
+}
+
+struct Progress {
+  std::size_t stop_at = 0, last = 0;
+  static int call(void* user, std::size_t rows) {
+    auto* const progress = static_cast<Progress*>(user);
+    progress->last = rows;
+    return rows >= progress->stop_at;
+  }
+};
+
+TEST(C, StopsProductsWhenItIsTold) {
+  std::mt19937_64 random(4);
+  constexpr std::size_t kRows = 3000;
+  const Matrix a = random_matrix(FormatId::fp16, kRows, 16, random), b = random_matrix(FormatId::fp16, 16, 2, random);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b);
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", nullptr, to); });
+  Progress progress{.stop_at = 1};
+  auto options = sized<tcnum_gemm_options>();
+  options.progress = Progress::call;
+  options.user = &progress;
+  tcnum_matrix* made = nullptr;
+  EXPECT_EQ(tcnum_gemm(plan.get(), &a_view, &b_view, &options, &made), TCNUM_STOPPED);
+  EXPECT_STREQ(tcnum_message(), "stopped, as a callback said");
+  const Matrix d = copy_of(OwnedMatrix(made).get()), right = gemm(named_plan("nvjet", FormatId::fp16), a, b);
+  ASSERT_GT(progress.last, 0u);
+  ASSERT_LT(progress.last, kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < 2; ++j) ASSERT_EQ(d(i, j), i < progress.last ? right(i, j) : 0) << i;
+  }
+  progress.stop_at = kRows + 1;
+  const auto whole =
+      made_by<OwnedMatrix>([&](auto to) { return tcnum_gemm(plan.get(), &a_view, &b_view, &options, to); });
+  EXPECT_EQ(copy_of(whole.get()), right);
+  EXPECT_EQ(progress.last, kRows);
+}
+
+// --- Tiles ------------------------------------------------------------------------------------------------------
+
+class CFiles : public testing::Test {
+ protected:
+  CFiles() {
+    std::string name = (fs::temp_directory_path() / "tcnum-c-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    folder_ = name;
+  }
+  ~CFiles() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  fs::path folder_;
+};
+
+/// A dense, an integer and a sparse instruction.
+TEST_F(CFiles, AreReadVerifiedEmulatedAndWritten) {
+  for (const std::string name :
+       {"mma.m8n8k4.f32.f16.f16.f16", "mma.m8n8k16.s32.u8.s8.s32", "mma.sp.m16n8k32.s32.s8.s8.s32"}) {
+    const std::string path = kVectors + name + ".safetensors";
+    const Vectors right = read_vectors(path);
+    const OwnedTiles tiles = tiles_of(path);
+    EXPECT_STREQ(tcnum_tiles_text(tiles.get(), "instruction"), name.c_str());
+    EXPECT_STREQ(tcnum_tiles_text(tiles.get(), "device"), right.device.c_str());
+    EXPECT_EQ(tcnum_tiles_text(tiles.get(), "nothing"), nullptr);
+    std::size_t keys = 0;
+    while (const char* key = tcnum_tiles_key(tiles.get(), keys)) {
+      EXPECT_NE(tcnum_tiles_text(tiles.get(), key), nullptr) << key;
+      ++keys;
+    }
+    EXPECT_EQ(keys, right.metadata.size() + 3);
+
+    const OwnedDatapath datapath = datapath_of(name.c_str());
+    auto found = sized<tcnum_comparison>();
+    expect_done(tcnum_verify(tiles.get(), datapath.get(), 2, &found));
+    EXPECT_EQ(found.count, right.tiles.size());
+    EXPECT_EQ(found.mismatches, 0u) << name;
+    EXPECT_EQ(found.first, found.count);
+
+    const tcnum_tensor d = tensor_of(tiles.get(), "D");
+    ASSERT_EQ(d.bytes, right.tiles.d.bytes().size());
+    auto* const bytes = static_cast<unsigned char*>(d.codes);
+    const std::size_t wrong = found.count / 3, each = d.bytes / found.count;
+    bytes[wrong * each] ^= 1;
+    bytes[(wrong + 5) * each] ^= 1;
+    expect_done(tcnum_verify(tiles.get(), nullptr, 1, &found));
+    EXPECT_EQ(found.mismatches, 2u);
+    EXPECT_EQ(found.first, wrong);
+    EXPECT_EQ(found.expected, right.tiles.d[wrong]);
+    EXPECT_EQ(found.observed, right.tiles.d[wrong] ^ 1);
+
+    expect_done(tcnum_emulate(tiles.get(), nullptr, 1));
+    EXPECT_EQ(tensor_of(tiles.get(), "D").codes, d.codes);
+    EXPECT_STREQ(tcnum_tiles_text(tiles.get(), "device"), "tcnum's emulator");
+    EXPECT_EQ(tcnum_tiles_text(tiles.get(), "date"), nullptr);
+    EXPECT_EQ(std::memcmp(d.codes, right.tiles.d.bytes().data(), d.bytes), 0) << name;
+    std::memset(d.codes, 0, d.bytes);
+    expect_done(tcnum_emulate_exact(tiles.get(), datapath.get()));
+    EXPECT_EQ(std::memcmp(d.codes, right.tiles.d.bytes().data(), d.bytes), 0) << name;
+
+    expect_done(tcnum_tiles_set_text(tiles.get(), "device", "nobody's"));
+    expect_done(tcnum_tiles_set_text(tiles.get(), "note", "a note"));
+    expect_done(tcnum_tiles_set_text(tiles.get(), "driver", nullptr));
+    const std::string copy = (folder_ / "copy.safetensors").string();
+    expect_done(tcnum_tiles_write(tiles.get(), copy.c_str()));
+    const Vectors written = read_vectors(copy);
+    EXPECT_EQ(written.device, "nobody's");
+    EXPECT_EQ(written.metadata.at("note"), "a note");
+    EXPECT_FALSE(written.metadata.contains("driver"));
+    EXPECT_EQ(written.tiles.a, right.tiles.a);
+    EXPECT_EQ(written.tiles.e, right.tiles.e);
+    EXPECT_EQ(written.tiles.d, right.tiles.d);
+  }
+}
+
+TEST(C, MakesTilesOfAnInstruction) {
+  std::mt19937_64 random(5);
+  const auto tiles = made_by<OwnedTiles>(
+      [&](auto to) { return tcnum_tiles_new("sm_90", "mma.sp.m16n8k32.f32.f16.f16.f32", 2, 3, 5, to); });
+  for (const auto& [name, shape] : {std::pair{"A", std::array<std::size_t, 3>{2, 3, 16}},
+                                    {"E", {2, 3, 16}},
+                                    {"B", {2, 32, 5}},
+                                    {"C", {2, 3, 5}},
+                                    {"D", {2, 3, 5}}}) {
+    const tcnum_tensor tensor = tensor_of(tiles.get(), name);
+    EXPECT_TRUE(std::ranges::equal(tensor.shape, shape)) << name;
+    const auto each = static_cast<std::size_t>(format(*find_format(tensor.format)).storage_bytes());
+    EXPECT_EQ(tensor.bytes, shape[0] * shape[1] * shape[2] * each) << name;
+    if (name[0] != 'E') fill(tiles.get(), name, random);
+  }
+  expect_done(tcnum_emulate(tiles.get(), nullptr, 1));
+  const tcnum_tensor d = tensor_of(tiles.get(), "D");
+  const std::vector<unsigned char> fast(static_cast<unsigned char*>(d.codes),
+                                        static_cast<unsigned char*>(d.codes) + d.bytes);
+  EXPECT_NE(fast, std::vector<unsigned char>(d.bytes, 0));
+  expect_done(tcnum_emulate_exact(tiles.get(), nullptr));
+  EXPECT_EQ(std::memcmp(fast.data(), d.codes, d.bytes), 0);
+}
+
+TEST(C, MakesTilesOfADatapathWithBlockScales) {
+  std::mt19937_64 random(6);
+  const auto datapath = made_by<OwnedDatapath>(
+      [&](auto to) { return tcnum_datapath_read((kDatapaths + "blackwell-nvfp4.json").c_str(), to); });
+  auto info = sized<tcnum_datapath_info>();
+  expect_done(tcnum_datapath_describe(datapath.get(), &info));
+  EXPECT_STREQ(info.scale_format, "ue4m3");
+  const auto tiles = made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_of_datapath(datapath.get(), 2, 4, 3, to); });
+  for (const char* name : {"A", "B", "SA", "SB"}) fill(tiles.get(), name, random);
+  const tcnum_tensor sa = tensor_of(tiles.get(), "SA");
+  EXPECT_STREQ(sa.format, info.scale_format);
+  EXPECT_EQ(sa.shape[2], info.k / info.scale_block);
+  expect_done(tcnum_emulate_exact(tiles.get(), datapath.get()));
+  auto found = sized<tcnum_comparison>();
+  expect_done(tcnum_verify(tiles.get(), datapath.get(), 1, &found));
+  EXPECT_EQ(found.mismatches, 0u);
+  EXPECT_EQ(found.count, 24u);
+}
+
+TEST(C, ExplainsOneOfTheTiles) {
+  const OwnedTiles tiles = tiles_of(kVectors + "mma.m8n8k4.f32.f16.f16.f16.safetensors");
+  const Vectors vectors = read_vectors(kVectors + "mma.m8n8k4.f32.f16.f16.f16.safetensors");
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(vectors.instruction)).at(0).datapath;
+  for (const std::size_t index : {std::size_t{0}, std::size_t{777}, vectors.tiles.size() - 1}) {
+    const auto text = made_by<OwnedText>([&](auto to) { return tcnum_explain(tiles.get(), index, nullptr, to); });
+    EXPECT_EQ(text.get(), explain_text(datapath, problem_at(vectors.tiles, index)));
+  }
+}
+
+// --- Finding a datapath -----------------------------------------------------------------------------------------
+
+struct Unknown {
+  const tcnum_datapath* datapath;
+  std::size_t calls = 0, stop_after = std::numeric_limits<std::size_t>::max();
+  static int answer(void* user, tcnum_tiles* tiles) {
+    auto* const unknown = static_cast<Unknown*>(user);
+    if (++unknown->calls > unknown->stop_after) return 1;
+    return tcnum_emulate(tiles, unknown->datapath, 1) == TCNUM_OK ? 0 : 1;
+  }
+};
+
+TEST(C, FindsTheDatapathBehindAnOracle) {
+  constexpr const char* kFp64 = "mma.m8n8k4.f64.f64.f64.f64";
+  const OwnedDatapath datapath = datapath_of(kFp64);
+  Unknown unknown{datapath.get()};
+  auto options = sized<tcnum_probe_options>();
+  options.device = "my model";
+  const auto text =
+      made_by<OwnedText>([&](auto to) { return tcnum_probe("sm_90", kFp64, Unknown::answer, &unknown, &options, to); });
+  const json found = json::parse(text.get());
+  EXPECT_EQ(found.at("schema"), "tcnum.probe/1");
+  EXPECT_EQ(found.at("source"), json({{"kind", "program"}, {"device", "my model"}}));
+  EXPECT_EQ(found.at("instructions").at(0).at("verdict"), "identified");
+  EXPECT_EQ(found.at("instructions").at(0).at("mismatches"), 0);
+  EXPECT_GT(unknown.calls, 1u);
+
+  unknown = {datapath.get(), 0, 1};
+  char* none = nullptr;
+  EXPECT_EQ(tcnum_probe("sm_90", kFp64, Unknown::answer, &unknown, nullptr, &none), TCNUM_STOPPED);
+  EXPECT_EQ(none, nullptr);
+}
+
+TEST(C, FindsTheDatapathBehindAnswers) {
+  const OwnedTiles tiles = tiles_of(kVectors + "mma.m8n8k4.f64.f64.f64.f64.safetensors");
+  const auto text = made_by<OwnedText>([&](auto to) { return tcnum_probe_tiles(tiles.get(), nullptr, to); });
+  const json found = json::parse(text.get());
+  EXPECT_EQ(found.at("source").at("kind"), "recorded");
+  EXPECT_EQ(found.at("source").at("device"), tcnum_tiles_text(tiles.get(), "device"));
+  EXPECT_EQ(found.at("instructions").at(0).at("verdict"), "identified");
+}
+
+// --- What is wrong ----------------------------------------------------------------------------------------------
+
+struct Wrong {
+  std::function<tcnum_status()> call;
+  std::string message;
+};
+
+void expect_refused(const std::vector<Wrong>& all) {
+  for (const Wrong& each : all) {
+    EXPECT_EQ(each.call(), TCNUM_INVALID) << each.message;
+    const std::string message = tcnum_message();
+    if (each.message.ends_with("…"))
+      EXPECT_TRUE(message.starts_with(each.message.substr(0, each.message.size() - 3))) << message;
+    else
+      EXPECT_EQ(message, each.message);
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(CMisuse, NullIsRefused) {
+  const Matrix a(FormatId::fp16, 1, 1);
+  const tcnum_view view = view_of(a);
+  const OwnedDatapath datapath = datapath_of(kMma);
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", nullptr, to); });
+  const auto tiles = made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_new("sm_90", kMma, 1, 1, 1, to); });
+  auto matmul_options = sized<tcnum_matmul_options>();
+  matmul_options.arch = "sm_90";
+  double number = 0;
+  std::uint16_t code = 0;
+  tcnum_datapath* to_datapath = nullptr;
+  tcnum_matrix* to_matrix = nullptr;
+  tcnum_plan* to_plan = nullptr;
+  tcnum_tiles* to_tiles = nullptr;
+  char* to_text = nullptr;
+  tcnum_view to_view = {};
+  auto format_info = sized<tcnum_format_info>();
+  auto arch_info = sized<tcnum_arch_info>();
+  auto instruction_info = sized<tcnum_instruction_info>();
+  auto datapath_info = sized<tcnum_datapath_info>();
+  auto tensor = sized<tcnum_tensor>();
+  auto comparison = sized<tcnum_comparison>();
+  const auto oracle = [](void*, tcnum_tiles*) { return 0; };
+  expect_refused({
+      {[&] { return tcnum_format_at(0, nullptr); }, "info: is NULL; right would be where the result is to go"},
+      {[&] { return tcnum_format_find(nullptr, &format_info); }, "name: is NULL; right would be one of fp64, fp32, …"},
+      {[&] { return tcnum_format_find("fp16", nullptr); }, "info: is NULL; …"},
+      {[&] { return tcnum_encode(nullptr, 1, "fp16", nullptr, nullptr, &code, 2); },
+       "numbers: is NULL; right would be 1 numbers"},
+      {[&] { return tcnum_encode(&number, 1, nullptr, nullptr, nullptr, &code, 2); }, "format: is NULL; …"},
+      {[&] { return tcnum_encode(&number, 1, "fp16", nullptr, nullptr, nullptr, 2); },
+       "codes: is NULL; right would be 2 bytes"},
+      {[&] { return tcnum_decode(nullptr, 2, "fp16", &number, 1); }, "codes: is NULL; right would be 2 bytes of codes"},
+      {[&] { return tcnum_decode(&code, 2, "fp16", nullptr, 1); },
+       "numbers: is NULL; right would be room for 1 numbers"},
+      {[&] { return tcnum_arch_at(0, nullptr); }, "info: is NULL; …"},
+      {[&] { return tcnum_arch_find(nullptr, &arch_info); }, "name: is NULL; right would be one of sm_70, …"},
+      {[&] { return tcnum_instruction_at(nullptr, 0, &instruction_info); }, "arch: is NULL; …"},
+      {[&] { return tcnum_instruction_at("sm_90", 0, nullptr); }, "info: is NULL; …"},
+      {[&] { return tcnum_instruction_find("sm_90", nullptr, &instruction_info); },
+       "instruction: is NULL; right would be one that `tcnum list --arch sm_90` shows"},
+      {[&] { return tcnum_datapath_find(nullptr, kMma, nullptr, &to_datapath); }, "arch: is NULL; …"},
+      {[&] { return tcnum_datapath_find("sm_90", kMma, nullptr, nullptr); }, "datapath: is NULL; …"},
+      {[&] { return tcnum_datapath_at("sm_90", nullptr, 0, &to_datapath); }, "instruction: is NULL; …"},
+      {[&] { return tcnum_datapath_from_json(nullptr, &to_datapath); },
+       "json: is NULL; right would be a datapath in JSON"},
+      {[&] { return tcnum_datapath_read(nullptr, &to_datapath); }, "path: is NULL; right would be a file's"},
+      {[&] { return tcnum_datapath_to_json(nullptr, &to_text); }, "datapath: is NULL; right would be a datapath"},
+      {[&] { return tcnum_datapath_to_json(datapath.get(), nullptr); }, "json: is NULL; …"},
+      {[&] { return tcnum_datapath_describe(nullptr, &datapath_info); }, "datapath: is NULL; …"},
+      {[&] { return tcnum_datapath_describe(datapath.get(), nullptr); }, "info: is NULL; …"},
+      {[&] { return tcnum_matrix_view(nullptr, &to_view); }, "matrix: is NULL; right would be a matrix"},
+      {[&] { return tcnum_matmul(nullptr, &view, nullptr, &matmul_options, &to_matrix); },
+       "a: is NULL; right would be a matrix"},
+      {[&] { return tcnum_matmul(&view, nullptr, nullptr, &matmul_options, &to_matrix); }, "b: is NULL; …"},
+      {[&] { return tcnum_matmul(&view, &view, nullptr, nullptr, &to_matrix); },
+       "options: is NULL; right would be an architecture or a datapath"},
+      {[&] { return tcnum_matmul(&view, &view, nullptr, &matmul_options, nullptr); }, "d: is NULL; …"},
+      {[&] { return tcnum_plan_at(0, nullptr); }, "info: is NULL; …"},
+      {[&] { return tcnum_plan_find(nullptr, "fp16", nullptr, &to_plan); },
+       "name: is NULL; right would be that of a plan"},
+      {[&] { return tcnum_plan_find("nvjet", nullptr, nullptr, &to_plan); }, "operands: is NULL; …"},
+      {[&] { return tcnum_plan_from_json(nullptr, &to_plan); }, "json: is NULL; right would be a plan in JSON"},
+      {[&] { return tcnum_plan_read(nullptr, &to_plan); }, "path: is NULL; …"},
+      {[&] { return tcnum_plan_to_json(nullptr, &to_text); }, "plan: is NULL; right would be a plan"},
+      {[&] { return tcnum_gemm(nullptr, &view, &view, nullptr, &to_matrix); }, "plan: is NULL; …"},
+      {[&] { return tcnum_gemm(plan.get(), nullptr, &view, nullptr, &to_matrix); }, "a: is NULL; …"},
+      {[&] { return tcnum_gemm(plan.get(), &view, &view, nullptr, nullptr); }, "d: is NULL; …"},
+      {[&] { return tcnum_tiles_new(nullptr, kMma, 1, 1, 1, &to_tiles); }, "arch: is NULL; …"},
+      {[&] { return tcnum_tiles_new("sm_90", kMma, 1, 1, 1, nullptr); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_tiles_of_datapath(nullptr, 1, 1, 1, &to_tiles); }, "datapath: is NULL; …"},
+      {[&] { return tcnum_tiles_read(nullptr, 0, &to_tiles); }, "path: is NULL; right would be a vector file's"},
+      {[&] { return tcnum_tiles_write(nullptr, "x"); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_tiles_write(tiles.get(), nullptr); }, "path: is NULL; …"},
+      {[&] { return tcnum_tiles_tensor(nullptr, "A", &tensor); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_tiles_tensor(tiles.get(), nullptr, &tensor); },
+       "name: is NULL; right would be one of A, B, C, D"},
+      {[&] { return tcnum_tiles_tensor(tiles.get(), "A", nullptr); }, "tensor: is NULL; …"},
+      {[&] { return tcnum_tiles_set_text(nullptr, "note", "x"); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_tiles_set_text(tiles.get(), nullptr, "x"); }, "key: is NULL; …"},
+      {[&] { return tcnum_emulate(nullptr, nullptr, 1); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_emulate_exact(nullptr, nullptr); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_verify(nullptr, nullptr, 1, &comparison); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_verify(tiles.get(), nullptr, 1, nullptr); }, "comparison: is NULL; …"},
+      {[&] { return tcnum_explain(nullptr, 0, nullptr, &to_text); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_explain(tiles.get(), 0, nullptr, nullptr); }, "text: is NULL; …"},
+      {[&] { return tcnum_probe("sm_90", kMma, nullptr, nullptr, nullptr, &to_text); },
+       "oracle: is NULL; right would be a function that fills D of tiles"},
+      {[&] { return tcnum_probe("sm_90", kMma, oracle, nullptr, nullptr, nullptr); }, "json: is NULL; …"},
+      {[&] { return tcnum_probe_tiles(nullptr, nullptr, &to_text); }, "tiles: is NULL; …"},
+  });
+  EXPECT_EQ(tcnum_tiles_text(nullptr, "device"), nullptr);
+  EXPECT_EQ(tcnum_tiles_text(tiles.get(), nullptr), nullptr);
+  EXPECT_EQ(tcnum_tiles_key(nullptr, 0), nullptr);
+  tcnum_free(nullptr);
+  tcnum_datapath_free(nullptr);
+  tcnum_matrix_free(nullptr);
+  tcnum_plan_free(nullptr);
+  tcnum_tiles_free(nullptr);
+}
+
+TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
+  auto instruction_info = sized<tcnum_instruction_info>();
+  auto format_info = sized<tcnum_format_info>();
+  auto arch_info = sized<tcnum_arch_info>();
+  auto plan_info = sized<tcnum_plan_info>();
+  auto tensor = sized<tcnum_tensor>();
+  tcnum_datapath* to_datapath = nullptr;
+  tcnum_plan* to_plan = nullptr;
+  tcnum_tiles* to_tiles = nullptr;
+  char* to_text = nullptr;
+  const double numbers[2] = {1, std::nan("")};
+  double back = 0;
+  std::uint8_t codes[2] = {0xff, 0x1f};
+  const auto tiles = made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_new("sm_90", kMma, 1, 2, 2, to); });
+  const OwnedDatapath other = datapath_of(kWgmma);
+  const auto alone = made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_of_datapath(other.get(), 1, 1, 1, to); });
+  expect_refused({
+      {[&] { return tcnum_format_find("fp7", &format_info); },
+       "name: \"fp7\" is unknown; right would be one of fp64, …"},
+      {[&] { return tcnum_format_at(20, &format_info); }, "index: is 20; right would be a number below 20"},
+      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; right would be a number below 11"},
+      {[&] { return tcnum_arch_find("sm_91", &arch_info); },
+       "name: \"sm_91\" is unknown; right would be one of sm_70, …"},
+      {[&] { return tcnum_plan_at(99, &plan_info); }, "index: is 99; …"},
+      {[&] { return tcnum_instruction_find("sm_90", "mma.m1", &instruction_info); },
+       "instruction: \"mma.m1\" is unknown; right would be one that `tcnum list --arch sm_90` shows"},
+      {[&] { return tcnum_instruction_find("sm_80", kWgmma, &instruction_info); },
+       "instruction: sm_80 does not have wgmma.m64n8k32.f32.e4m3.e4m3; right would be one that `tcnum list --arch "
+       "sm_80` "
+       "shows"},
+      {[&] { return tcnum_instruction_at("sm_90", 100000, &instruction_info); }, "index: is 100000; right would be …"},
+      {[&] { return tcnum_datapath_find("sm_90", kMma, "mine", &to_datapath); },
+       "account: \"mine\" is unknown; right would be one of: fitted…"},
+      {[&] { return tcnum_datapath_at("sm_90", kMma, 50, &to_datapath); }, "index: is 50; right would be …"},
+      {[&] { return tcnum_datapath_from_json("{", &to_datapath); }, "datapath: …"},
+      {[&] { return tcnum_datapath_from_json("{}", &to_datapath); }, "datapath: …"},
+      {[&] { return tcnum_datapath_read("/nowhere/x.json", &to_datapath); }, "/nowhere/x.json: …"},
+      {[&] { return tcnum_plan_find("mine", "fp16", nullptr, &to_plan); },
+       "plan \"mine\" is unknown; right would be …"},
+      {[&] { return tcnum_plan_find("nvjet", "fp64", nullptr, &to_plan); }, "plan nvjet takes no operands of fp64; …"},
+      {[&] { return tcnum_plan_from_json("[]", &to_plan); }, "plan: …"},
+      {[&] { return tcnum_encode(numbers, 2, "fp4e2m1", nullptr, nullptr, codes, 2); },
+       "numbers: number 1 is NaN; right would be a format that has one, which fp4e2m1 has not"},
+      {[&] { return tcnum_encode(numbers, 1, "fp16", "nearest", nullptr, codes, 2); },
+       "rounding: \"nearest\" is unknown; right would be nearest_even, nearest_away, toward_zero, up or down"},
+      {[&] { return tcnum_encode(numbers, 1, "fp16", nullptr, "wrap", codes, 2); },
+       "overflow: \"wrap\" is unknown; right would be ieee, infinity or max_finite"},
+      {[&] { return tcnum_encode(numbers, 2, "fp16", nullptr, nullptr, codes, 2); },
+       "bytes: is 2; right would be 4, as 2 codes of fp16 have"},
+      {[&] {
+         return tcnum_encode(numbers, std::numeric_limits<std::size_t>::max(), "fp16", nullptr, nullptr, codes, 2);
+       },
+       "bytes: is 2; right would be more than a memory can hold, as 18446744073709551615 codes of fp16 have"},
+      {[&] { return tcnum_decode(codes + 1, 1, "fp4e2m1", &back, 1); },
+       "codes: code 0 is 0x1f, which is no fp4e2m1; right would be 4 bits, the rest zero"},
+      {[&] { return tcnum_tiles_new("sm_90", kMma, 1, 0, 1, &to_tiles); }, "m: is 0; right would be 1 or more"},
+      {[&] { return tcnum_tiles_read((kDatapaths + "hopper-fp16.json").c_str(), 0, &to_tiles); },
+       kDatapaths + "hopper-fp16.json: …"},
+      {[&] { return tcnum_tiles_tensor(tiles.get(), "E", &tensor); },
+       "name: \"E\" is no tensor of these tiles; right would be one of A, B, C, D"},
+      {[&] { return tcnum_tiles_set_text(tiles.get(), "scale_a", "-1"); },
+       "key: scale_a is part of what the tiles are; right would be such as \"device\" or \"note\""},
+      {[&] { return tcnum_tiles_set_text(tiles.get(), "note", "\xff"); },
+       "value: of \"note\" is no UTF-8; right would be text in it"},
+      {[&] { return tcnum_emulate(tiles.get(), other.get(), 1); }, "tiles: k is 16; right would be 32, the datapath's"},
+      {[&] { return tcnum_emulate(alone.get(), nullptr, 1); },
+       "datapath: is NULL; right would be a datapath, as the tiles are of no instruction"},
+      {[&] { return tcnum_tiles_write(alone.get(), "x"); },
+       "tiles: are of a datapath alone; right would be tiles of an instruction"},
+      {[&] { return tcnum_probe_tiles(alone.get(), nullptr, &to_text); }, "tiles: are of a datapath alone; …"},
+      {[&] { return tcnum_explain(tiles.get(), 4, nullptr, &to_text); },
+       "index: is 4; right would be a number below 4, the results of the tiles"},
+  });
+  EXPECT_EQ(codes[0], 0xff);  // nothing was written
+  EXPECT_EQ(to_datapath, nullptr);
+}
+
+TEST(CMisuse, MatricesThatDoNotFitAreRefused) {
+  const std::array<std::uint16_t, 6> codes = {};
+  const std::array<std::uint8_t, 2> four_bits = {0x7, 0x20};
+  const tcnum_view good = {codes.data(), sizeof codes, 2, 3, "fp16", TCNUM_ROW_MAJOR};
+  const OwnedDatapath datapath = datapath_of(kMma);
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", nullptr, to); });
+  auto options = sized<tcnum_matmul_options>();
+  options.arch = "sm_90";
+  tcnum_matrix* to = nullptr;
+  const auto with = [&](auto change) {
+    return [=, &to, &options] {
+      tcnum_view a = good;
+      change(a);
+      return tcnum_matmul(&a, &good, nullptr, &options, &to);
+    };
+  };
+  auto gemm_options = sized<tcnum_gemm_options>();
+  const double two = 2;
+  gemm_options.beta = &two;
+  const tcnum_view b = {codes.data(), sizeof codes, 3, 2, "fp16", TCNUM_ROW_MAJOR};
+  const tcnum_view bias = {codes.data(), sizeof codes, 1, 6, "fp16", TCNUM_ROW_MAJOR};
+  auto with_bias = sized<tcnum_gemm_options>();
+  with_bias.bias = &bias;
+  expect_refused({
+      {with([](tcnum_view& a) { a.bytes = 10; }), "a: 10 bytes; right would be 12, as 2 × 3 of fp16 has"},
+      {with([](tcnum_view& a) { a.rows = std::numeric_limits<std::size_t>::max(); }),
+       "a: 18446744073709551615 × 3 is more than a memory can hold"},
+      {with([](tcnum_view& a) { a.codes = nullptr; }), "a->codes: is NULL; right would be 12 bytes of codes"},
+      {with([](tcnum_view& a) { a.format = "half"; }), "a->format: \"half\" is unknown; right would be one of fp64, …"},
+      {with([](tcnum_view& a) { a.format = nullptr; }), "a->format: is NULL; right would be one of fp64, …"},
+      {with([](tcnum_view& a) { a.layout = 2; }),
+       "a->layout: is 2; right would be TCNUM_ROW_MAJOR or TCNUM_COLUMN_MAJOR"},
+      {with([](tcnum_view&) {}), "matmul: B is 2 × 3; right would be 3 rows, as many as A (2 × 3) has columns"},
+      {with([&](tcnum_view& a) { a = {four_bits.data(), 2, 1, 2, "fp4e2m1", TCNUM_ROW_MAJOR}; }),
+       "a->codes: code 1 is 0x20, which is no fp4e2m1; right would be 4 bits, the rest zero"},
+      {[&] { return tcnum_gemm(plan.get(), &good, &b, &gemm_options, &to); },
+       "gemm: beta is 2 and there is no C; right would be a C, or a beta of 0"},
+      {[&] { return tcnum_gemm(plan.get(), &good, &b, &with_bias, &to); }, "gemm: bias is 1 × 6; right would be 1 × 2"},
+  });
+  EXPECT_EQ(to, nullptr);
+}
+
+/// What the caller writes into tiles is checked before anything follows it.
+TEST(CMisuse, WhatIsWrittenIntoTilesIsChecked) {
+  const auto sparse = made_by<OwnedTiles>(
+      [&](auto to) { return tcnum_tiles_new("sm_90", "mma.sp.m16n8k32.f32.f16.f16.f32", 1, 1, 1, to); });
+  static_cast<unsigned char*>(tensor_of(sparse.get(), "E").codes)[2] = 200;
+  const auto four_bits =
+      made_by<OwnedTiles>([&](auto to) { return tcnum_tiles_new("sm_90", "mma.m8n8k32.s32.s4.s4.s32", 1, 1, 1, to); });
+  static_cast<unsigned char*>(tensor_of(four_bits.get(), "B").codes)[3] = 0xff;
+  auto found = sized<tcnum_comparison>();
+  char* text = nullptr;
+  std::vector<Wrong> wrong;
+  for (const auto& [wrong_tiles, why] :
+       {std::pair{sparse.get(),
+                  "tiles: E: the group from code 2 on begins with 200; right would be places of stored elements that "
+                  "mma.sp.m16n8k32.f32.f16.f16.f32 can have (docs/files.md)"},
+        {four_bits.get(), "tiles: B: code 3 is 0xff, which is no s4; right would be 4 bits, the rest zero"}}) {
+    tcnum_tiles* const tiles = wrong_tiles;  // a lambda cannot hold the others
+    const char* const message = why;
+    wrong.push_back({[=] { return tcnum_emulate(tiles, nullptr, 1); }, message});
+    wrong.push_back({[=] { return tcnum_emulate_exact(tiles, nullptr); }, message});
+    wrong.push_back({[=, &found] { return tcnum_verify(tiles, nullptr, 1, &found); }, message});
+    wrong.push_back({[=, &text] { return tcnum_explain(tiles, 0, nullptr, &text); }, message});
+    wrong.push_back({[=, &text] { return tcnum_probe_tiles(tiles, nullptr, &text); }, message});
+    wrong.push_back({[=] { return tcnum_tiles_write(tiles, "/nowhere/x"); }, message});
+  }
+  expect_refused(wrong);
+}
+
+/// Callers of other versions: theirs may be longer, if nothing is asked for there.
+TEST(CMisuse, StructuresOfOtherVersions) {
+  struct Newer {
+    tcnum_probe_options known;
+    std::uint64_t unknown;
+  };
+  const OwnedTiles tiles = tiles_of(kVectors + "mma.m8n8k4.f64.f64.f64.f64.safetensors");
+  Newer newer = {};
+  newer.known.size = sizeof newer;
+  char* text = nullptr;
+  expect_done(tcnum_probe_tiles(tiles.get(), &newer.known, &text));
+  tcnum_free(text);
+  newer.unknown = 1;
+  auto short_info = sized<tcnum_format_info>();
+  short_info.size = 8;
+  tcnum_probe_options unset = {};
+  expect_refused({
+      {[&] { return tcnum_probe_tiles(tiles.get(), &newer.known, &text); },
+       "options: asks for something that tcnum " + std::string(tcnum_version()) +
+           " does not know; right would be zeros at its end, or a newer library"},
+      {[&] { return tcnum_probe_tiles(tiles.get(), &unset, &text); },
+       "options->size: is 0; right would be sizeof(*options), " + std::to_string(sizeof unset) + " or more"},
+      {[&] { return tcnum_format_at(0, &short_info); }, "info->size: is 8; right would be sizeof(*info), …"},
+  });
+  struct NewerInfo {
+    tcnum_format_info known;
+    std::uint64_t unknown;
+  };
+  NewerInfo info = {};
+  info.known.size = sizeof info;
+  info.unknown = 7;
+  expect_done(tcnum_format_at(0, &info.known));
+  EXPECT_EQ(info.known.size, sizeof(tcnum_format_info) + 8);
+  EXPECT_STREQ(info.known.name, "fp64");
+  EXPECT_EQ(info.unknown, 7u);
+}
+
+TEST(CMisuse, NoMemoryIsAStatus) {
+  tcnum_tiles* tiles = nullptr;
+  constexpr std::size_t kHuge = std::size_t{1} << 62;
+  EXPECT_EQ(tcnum_tiles_new("sm_90", kMma, kHuge, 1, 1, &tiles), TCNUM_NO_MEMORY);
+  EXPECT_STREQ(tcnum_message(), "more than a memory can hold; right would be smaller arguments");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which end the program instead
+  EXPECT_EQ(tcnum_tiles_new("sm_90", kMma, kHuge >> 8, 1, 1, &tiles), TCNUM_NO_MEMORY);
+  EXPECT_STREQ(tcnum_message(), "the memory of this machine does not suffice; right would be smaller arguments");
+#endif
+  EXPECT_EQ(tiles, nullptr);
+}
+
+TEST(CMisuse, WhatACallbackThrowsBecomesAStatus) {
+  const auto throws = [](void*, tcnum_tiles*) -> int { throw 1; };
+  char* text = nullptr;
+  EXPECT_EQ(tcnum_probe("sm_90", kMma, throws, nullptr, nullptr, &text), TCNUM_INTERNAL);
+  EXPECT_STREQ(tcnum_message(), "an exception that says nothing");
+}
+
+// --- Threads ----------------------------------------------------------------------------------------------------
+
+constexpr unsigned kThreads = 4;
+
+template <class Body>
+void at_once(const Body& body) {
+  std::latch start(kThreads);
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      body(i);
+    });
+  }
+}
+
+/// The first to ask make what others find: the tables of names, and a handle's emulator.
+TEST(CThreads, ShareTablesAndHandles) {
+  const OwnedDatapath datapath = datapath_of("mma.m8n8k4.f32.f16.f16.f16");
+  const OwnedTiles shared = tiles_of(kVectors + "mma.m8n8k4.f32.f16.f16.f16.safetensors");
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", nullptr, to); });
+  std::mt19937_64 random(7);
+  const Matrix a = random_matrix(FormatId::fp16, 9, 40, random), b = random_matrix(FormatId::fp16, 40, 9, random);
+  const Matrix right = gemm(named_plan("nvjet", FormatId::fp16), a, b);
+  at_once([&](unsigned i) {
+    auto info = sized<tcnum_instruction_info>();
+    ASSERT_EQ(tcnum_instruction_at("sm_90", i, &info), TCNUM_OK);
+    EXPECT_EQ(info.name, instructions_of(ArchId::sm_90)[i]->name());
+    auto found = sized<tcnum_comparison>();
+    ASSERT_EQ(tcnum_verify(shared.get(), datapath.get(), 2, &found), TCNUM_OK);
+    EXPECT_EQ(found.mismatches, 0u);
+    const OwnedTiles own = tiles_of(kVectors + "mma.m8n8k4.f32.f16.f16.f16.safetensors");
+    ASSERT_EQ(tcnum_emulate(own.get(), datapath.get(), 1), TCNUM_OK);
+    const tcnum_view a_view = view_of(a), b_view = view_of(b);
+    const auto d = made_by<OwnedMatrix>([&](auto to) { return tcnum_gemm(plan.get(), &a_view, &b_view, nullptr, to); });
+    EXPECT_EQ(copy_of(d.get()), right);
+  });
+}
+
+TEST(CThreads, HaveMessagesOfTheirOwn) {
+  at_once([](unsigned i) {
+    EXPECT_STREQ(tcnum_message(), "");
+    for (int n = 0; n < 1000; ++n) {
+      auto info = sized<tcnum_format_info>();
+      ASSERT_EQ(tcnum_format_at(100 + i, &info), TCNUM_INVALID);
+      ASSERT_EQ(tcnum_message(), "index: is " + std::to_string(100 + i) + "; right would be a number below 20");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tcnum
