@@ -24,8 +24,8 @@ class Classes : public testing::TestWithParam<SpaceOf> {};
 
 TEST_P(Classes, AreThoseThatInputsTellApart) {
   const Space space(*find_instruction(GetParam().instruction));
-  constexpr int kPairs = 300;
-  constexpr std::size_t kTiles = 16, kMoreTiles = 300;
+  constexpr int kPairs = 150;
+  constexpr std::size_t kTiles = 16, kMoreTiles = 100;
   std::mt19937_64 random(1);
   int apart = 0, together = 0, hard = 0;
   while (apart < kPairs) {
@@ -52,10 +52,10 @@ TEST_P(Classes, AreThoseThatInputsTellApart) {
 
 INSTANTIATE_TEST_SUITE_P(
     Instructions, Classes,
-    testing::Values(SpaceOf{"mma.m8n8k4.f32.f16.f16.f32", 0}, SpaceOf{"mma.m8n8k4.f16.f16.f16.f16", 2},
+    testing::Values(SpaceOf{"mma.m8n8k4.f32.f16.f16.f32", 0}, SpaceOf{"mma.m8n8k4.f16.f16.f16.f16", 1},
                     SpaceOf{"mma.m16n8k4.f32.tf32.tf32.f32", 0}, SpaceOf{"mma.m8n8k4.f64.f64.f64.f64", 0},
-                    SpaceOf{"mma.m16n8k8.f32.bf16.bf16.f32", 0}, SpaceOf{"mma.m8n8k4.f32.f16.f16.f16", 0},
-                    SpaceOf{"wmma.m16n16k16.f16.f16.f16.f32", 2}, SpaceOf{"mma.m16n8k16.f16.e5m2.e5m2.f16", 5},
+                    SpaceOf{"mma.m16n8k8.f32.bf16.bf16.f32", 1}, SpaceOf{"mma.m8n8k4.f32.f16.f16.f16", 0},
+                    SpaceOf{"wmma.m16n16k16.f16.f16.f16.f32", 2}, SpaceOf{"mma.m16n8k16.f16.e5m2.e5m2.f16", 6},
                     SpaceOf{"mma.m16n8k16.f32.e4m3.e5m2.f32", 4}, SpaceOf{"mma.m8n8k16.s32.s8.s8.s32", 0},
                     SpaceOf{"mma.m8n8k128.s32.b1.b1.s32.and.popc", 0}),
     [](const auto& drawn) {

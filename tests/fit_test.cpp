@@ -13,6 +13,7 @@
 #include "draw.hpp"
 #include "src/fit/space.hpp"
 #include "src/oracles/datapath_oracle.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -60,6 +61,35 @@ TEST(FitDatapath, FindsAHiddenDatapathAndFindsItAgainInTheAnswers) {
   const FittedDatapath again = fit_datapath(in, live.answers, quick_options());
   EXPECT_EQ(again.verdict, Verdict::identified);
   EXPECT_EQ(again.datapath, hidden);
+}
+
+/// Of a datapath beyond the space: how many answers the nearest gets wrong, and a small one of them.
+TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
+  const Instruction& in = small_instruction();
+  const Space space(in);
+  Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
+  hidden.numerics.units[0].first_fraction_bits = 12;  // c alone is cut further up
+  DatapathOracle oracle(hidden, in, "hidden", 1);
+  const FittedDatapath found = fit_datapath(in, oracle, quick_options());
+  EXPECT_EQ(found.verdict, Verdict::unexplained);
+  Tiles nearest = found.answers;
+  Emulator(found.datapath).run(nearest);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < nearest.size(); ++i) wrong += nearest.d[i] != found.answers.d[i] ? 1 : 0;
+  EXPECT_GT(wrong, 0u);
+  EXPECT_EQ(found.mismatches, wrong);
+  ASSERT_TRUE(found.counterexample.has_value());
+  Tiles tile = make_tiles(in.a, in.b, in.c, in.d, 1, 1, 1, 4);
+  for (std::size_t k = 0; k < tile.k; ++k) {
+    tile.a.set(k, found.counterexample->problem.a[k]);
+    tile.b.set(k, found.counterexample->problem.b[k]);
+  }
+  tile.c.set(0, found.counterexample->problem.c);
+  Emulator(hidden).run(tile);
+  EXPECT_EQ(tile.d[0], found.counterexample->observed);
+  Emulator(found.datapath).run(tile);
+  EXPECT_EQ(tile.d[0], found.counterexample->expected);
+  EXPECT_NE(found.counterexample->observed, found.counterexample->expected);
 }
 
 TEST(FitDatapath, SaysWhatIsStillOpen) {

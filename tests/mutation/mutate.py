@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks one line at a time and asks whether the tests notice.
 
-    tests/mutation/mutate.py [--count 200] [--from 0] [--seed 1] [--in emu src/fit] [--except emu/cpu/panels] [--quick]
+    tests/mutation/mutate.py [--count 200] [--from 0] [--seed 1] [--in emu src/fit] [--except emu/cpu/panels] [--quick] [--survivors]
 
 Each mutant is one small change, drawn at random: a comparison that includes its end or does not, a sum that is a
 difference, a statement that is not there. It is built in a copy of the last commit under build-mutants/, and test
@@ -252,13 +252,15 @@ def main():
     explained = read_equivalent()
     candidates = places(sources(chosen.folders, chosen.exceptions))
     random.Random(chosen.seed).shuffle(candidates)
-    tried = candidates[chosen.first : chosen.first + chosen.count]
     by_name = {program.name: program for program in programs}
     known = {}
     for entry in map(json.loads, RECORD.read_text().splitlines()) if RECORD.exists() else ():
         known[key(entry)] = entry
         if entry["became"] == "killed" and entry["by"] in by_name:
             by_name[entry["by"]].kills.append(entry["file"])
+    if chosen.survivors:
+        candidates = [place for place in candidates if known.get(key(place), {}).get("became") == "survived"]
+    tried = candidates[chosen.first : chosen.first + chosen.count]
     counts = dict.fromkeys(["killed", "survived", "does not compile", "same code", "explained"], 0)
     seconds = 0
     digests = {}
@@ -292,6 +294,7 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--count", type=int, default=200, help="mutants")
     options.add_argument("--from", dest="first", type=int, default=0, help="how many to leave out before")
+    options.add_argument("--survivors", action="store_true", help="only those that survived before")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--quick", action="store_true", help="only tests that take seconds")
     options.add_argument("--jobs", type=int, default=1, help="compilers at a time")
