@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
 #include "emu/cpu/panels/plan.hpp"
 #include "emu/cpu/requirements.hpp"
@@ -24,9 +25,11 @@ struct Evaluator {
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 11> kCpuEvaluators = {{
+constexpr std::array<Evaluator, 12> kCpuEvaluators = {{
     {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels},
     {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels},
+    {"fma panels", "chains of the machine's own FMAs, fp64 or fp32, of wide tiles and whole matrices",
+     panels::why_no_fma_panels},
     {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
     {"integers", "sums of integers", why_no_integer_sums},
     {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,
@@ -110,11 +113,15 @@ std::vector<EvaluatorAnswer> evaluators_of(const Datapath& datapath) {
   std::vector<CpuEvaluator> on_cpu;
   choose_on_cpu(numerics, tree, on_cpu);
   std::vector<EvaluatorAnswer> answers;
+  bool wide_tiles_taken = false;
   for (std::size_t e = 0; e < kCpuEvaluators.size(); ++e) {
     const Evaluator& evaluator = kCpuEvaluators[e];
     const WhyNot why_not = why_not_all_nodes(evaluator, numerics, tree);
     auto nodes = static_cast<std::size_t>(std::ranges::count(on_cpu, static_cast<CpuEvaluator>(e)));
-    if (takes_wide_tiles_alone(static_cast<CpuEvaluator>(e)) && why_not.empty()) nodes = tree.nodes.size();
+    if (takes_wide_tiles_alone(static_cast<CpuEvaluator>(e)) && why_not.empty() && !wide_tiles_taken) {
+      nodes = tree.nodes.size();
+      wide_tiles_taken = true;
+    }
     answers.push_back({Processor::cpu, evaluator.name, evaluator.does, nodes, why_not});
   }
   const GpuChoice on_gpu = choose_on_gpu(numerics, tree);

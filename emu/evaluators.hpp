@@ -17,6 +17,7 @@ enum class CpuEvaluator : std::uint8_t {
   // These take wide tiles and whole matrices alone: takes_wide_tiles_alone().
   panels,          ///< aligned sums, in the machine's floating-point numbers
   integer_panels,  ///< sums of integers that end in 32 bits
+  fma_panels,      ///< the machine's own FMAs
   // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits
@@ -30,9 +31,7 @@ enum class CpuEvaluator : std::uint8_t {
   exact,      ///< the definition, in integers of any size
 };
 
-constexpr bool takes_wide_tiles_alone(CpuEvaluator e) {
-  return e == CpuEvaluator::panels || e == CpuEvaluator::integer_panels;
-}
+constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::fma_panels; }
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {

@@ -180,7 +180,7 @@ Totals compare(const Batch& batch) {
   bool in_panels = false;
   for (const EvaluatorAnswer& answer : evaluators_of(d)) {
     if (answer.processor != Processor::cpu) continue;
-    const bool panels = answer.name == "panels";
+    const bool panels = answer.name.ends_with("panels");
     const bool takes = panels ? exact.m >= kLeastRows && exact.n >= kLeastColumns : !in_panels;
     in_panels |= panels && takes && answer.nodes > 0;
     totals.nodes_of[std::string(answer.name)] += takes ? answer.nodes : 0;

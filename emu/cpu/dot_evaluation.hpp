@@ -81,6 +81,7 @@ struct DotEvaluation {
         return pair<uint128>(node, results, result);
       case CpuEvaluator::panels:
       case CpuEvaluator::integer_panels:
+      case CpuEvaluator::fma_panels:
       case CpuEvaluator::terms_128:
       case CpuEvaluator::integers:  // those who take only whole datapaths do not come here
       case CpuEvaluator::exact:

@@ -1,8 +1,10 @@
 // Who evaluates whole matrices at once, if somebody does.
 #pragma once
 
-#include <optional>
+#include <type_traits>
+#include <variant>
 
+#include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
 #include "emu/cpu/panels/product.hpp"
 
@@ -23,26 +25,31 @@ class WideProduct {
  public:
   WideProduct(const Numerics& numerics, const SortedTree& tree) {
     if (panels::are_here() && panels::why_no_panels(numerics, tree).empty())
-      sums_ = panels::make_plan({numerics, {}, tree.tree});
+      plan_ = panels::make_plan({numerics, {}, tree.tree});
     else if (panels::integers_are_here() && panels::why_no_integer_panels(numerics, tree).empty())
-      integers_ = panels::make_integer_plan(numerics, tree);
+      plan_ = panels::make_integer_plan(numerics, tree);
+    else if (panels::fma_panels_are_here() && panels::why_no_fma_panels(numerics, tree).empty())
+      plan_ = panels::make_fma_chain_plan(numerics, tree);
   }
 
   /// Whether they take it, and this machine can.
-  bool is_taken() const { return sums_ || integers_; }
+  bool is_taken() const { return !std::holds_alternative<std::monostate>(plan_); }
   /// If it is. The scales are those that the datapath has, if any.
   void multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                 const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads,
                 const BlockScales& scales = {}) const {
-    if (sums_)
-      panels::multiply(*sums_, shape, a, b, c, d, threads, scales);
-    else
-      panels::multiply(integers_.value(), shape, a, b, c, d, threads);
+    std::visit(
+        [&]<class Plan>(const Plan& plan) {
+          if constexpr (std::is_same_v<Plan, panels::Plan>)
+            panels::multiply(plan, shape, a, b, c, d, threads, scales);
+          else if constexpr (!std::is_same_v<Plan, std::monostate>)
+            panels::multiply(plan, shape, a, b, c, d, threads);
+        },
+        plan_);
   }
 
  private:
-  std::optional<panels::Plan> sums_;
-  std::optional<panels::IntegerPlan> integers_;
+  std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan> plan_;
 };
 
 }  // namespace tcnum

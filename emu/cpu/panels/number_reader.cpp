@@ -1,0 +1,146 @@
+// Compiled once for each CPU by Highway.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "emu/cpu/panels/number_reader.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which compiles this file anew for each target.
+#include <hwy/highway.h>
+
+#include "number_reader.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using ReadD = hn::ScalableTag<double>;
+using ReadU = hn::RebindToUnsigned<ReadD>;
+
+/// Codes may lie anywhere, as unaligned vectors may.
+template <class Code>
+HWY_INLINE hn::Vec<ReadU> load_wide(const std::byte* codes) {
+  const hn::Rebind<Code, ReadU> narrow;
+  const auto loaded = hn::LoadU(narrow, reinterpret_cast<const Code*>(codes));
+  if constexpr (sizeof(Code) == 8)
+    return loaded;
+  else if constexpr (sizeof(Code) == 4)
+    return hn::PromoteTo(ReadU(), loaded);
+  else
+    return hn::PromoteTo(ReadU(), hn::PromoteTo(hn::Rebind<std::uint32_t, ReadU>(), loaded));
+}
+
+/// Of magnitudes, which have no sign bit.
+HWY_INLINE hn::Mask<ReadU> at_least(hn::Vec<ReadU> magnitude, std::uint64_t least) {
+  const hn::RebindToSigned<ReadD> di;
+  const auto below = hn::Lt(hn::BitCast(di, magnitude), hn::Set(di, static_cast<std::int64_t>(least)));
+  return hn::RebindMask(ReadU(), hn::Not(below));
+}
+
+/// A vector of codes without specials among them; false, and nothing read, if there are some.
+template <class Code, class T>
+HWY_INLINE bool read_vector(const NumberReader<T>& how, const std::byte* codes, T* to) {
+  const ReadD d;
+  const ReadU du;
+  const auto loaded = hn::And(load_wide<Code>(codes), hn::Set(du, how.code_mask));
+  const auto sign = hn::And(loaded, hn::Set(du, how.sign));
+  const auto magnitude = hn::ShiftRightSame(hn::AndNot(hn::Set(du, how.sign), loaded), how.padding);
+  auto special = at_least(magnitude, how.first_special);
+  if (how.zero_is_nan) special = hn::Or(special, hn::Eq(loaded, hn::Set(du, how.sign)));
+  if (!hn::AllFalse(du, special)) return false;
+  const auto kept = hn::IfThenElseZero(at_least(magnitude, how.smallest), magnitude);
+  const auto number = hn::Mul(hn::BitCast(d, hn::ShiftLeftSame(kept, how.up)), hn::Set(d, how.unit));
+  const auto top = hn::IfThenElseZero(hn::Ne(sign, hn::Zero(du)), hn::Set(du, std::uint64_t{1} << 63));
+  const auto result = hn::Or(number, hn::BitCast(d, top));
+  if constexpr (sizeof(T) == 8)
+    hn::StoreU(result, d, to);
+  else
+    hn::StoreU(hn::DemoteTo(hn::Rebind<float, ReadD>(), result), hn::Rebind<float, ReadD>(), to);
+  return true;
+}
+
+template <class Code, class T>
+void read_codes(const NumberReader<T>& how, const std::byte* codes, std::size_t count, T* to) {
+  const std::size_t lanes = hn::Lanes(ReadD());
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const std::size_t here = count - i < lanes ? count - i : lanes;
+    if (here == lanes && read_vector<Code>(how, codes + i * sizeof(Code), to + i)) continue;
+    for (std::size_t j = i; j < i + here; ++j) {
+      Code code;
+      std::memcpy(&code, codes + j * sizeof(Code), sizeof(Code));
+      const BitsOf<T> bits = how(code);
+      std::memcpy(to + j, &bits, sizeof(bits));  // a floating-point register may make a NaN quiet
+    }
+  }
+}
+
+template <class T>
+void read_any(const NumberReader<T>& how, const std::byte* codes, std::size_t count, T* to) {
+  switch (how.bytes) {
+    case 1:
+      return read_codes<std::uint8_t>(how, codes, count, to);
+    case 2:
+      return read_codes<std::uint16_t>(how, codes, count, to);
+    case 4:
+      return read_codes<std::uint32_t>(how, codes, count, to);
+    default:
+      return read_codes<std::uint64_t>(how, codes, count, to);
+  }
+}
+void read_floats(const NumberReader<float>& how, const std::byte* codes, std::size_t count, float* to) {
+  read_any(how, codes, count, to);
+}
+void read_doubles(const NumberReader<double>& how, const std::byte* codes, std::size_t count, double* to) {
+  read_any(how, codes, count, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tcnum::panels {
+
+HWY_EXPORT(read_floats);
+HWY_EXPORT(read_doubles);
+
+template <class T>
+NumberReader<T>::NumberReader(const OperandRule& rule, const NanBits<T>& nan_operands) : nan(nan_operands) {
+  const Format& f = format(rule.format);
+  bytes = static_cast<std::size_t>(f.storage_bytes());
+  code_mask = f.code_mask();
+  sign = std::uint64_t{1} << (f.storage_bits - 1);
+  padding = f.padding_bits;
+  up = kFraction - f.fraction_bits;
+  smallest = rule.subnormals == Subnormals::flushed ? std::uint64_t{1} << f.fraction_bits : 0;
+  first_special = f.first_non_finite();
+  has_infinity = f.has_infinity();
+  zero_is_nan = f.non_finite == NonFinite::nan_negative_zero;
+  unit = std::bit_cast<double>(static_cast<std::uint64_t>(kBias + kBias - f.bias) << kFraction);
+}
+
+template <class T>
+void NumberReader<T>::read(const std::byte* codes, std::size_t stride, std::size_t count, T* to) const {
+  const auto read_some = [&](const std::byte* from, std::size_t some, T* some_to) {
+    if constexpr (sizeof(T) == 4)
+      HWY_DYNAMIC_DISPATCH(read_floats)(*this, from, some, some_to);
+    else
+      HWY_DYNAMIC_DISPATCH(read_doubles)(*this, from, some, some_to);
+  };
+  if (stride == 1) return read_some(codes, count, to);
+  constexpr std::size_t kAtOnce = 64, kMostBytes = 8;
+  std::byte side_by_side[kAtOnce * kMostBytes];
+  for (std::size_t i = 0; i < count; i += kAtOnce) {
+    const std::size_t here = count - i < kAtOnce ? count - i : kAtOnce;
+    for (std::size_t j = 0; j < here; ++j)
+      std::memcpy(side_by_side + j * bytes, codes + (i + j) * stride * bytes, bytes);
+    read_some(side_by_side, here, to + i);
+  }
+}
+
+template struct NumberReader<float>;
+template struct NumberReader<double>;
+
+}  // namespace tcnum::panels
+#endif

@@ -1,0 +1,74 @@
+// Codes of any floating-point format, read as the machine's numbers.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "tcnum/datapath.hpp"
+
+namespace tcnum::panels {
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+/// What a NaN operand becomes, as bits of a T.
+template <class T>
+struct NanBits {
+  BitsOf<T> code = 0;  ///< that of all
+  bool comes_back = false;
+  BitsOf<T> quiet = 0;  ///< or, where they come back, their own with these bits set
+
+  BitsOf<T> operator()(std::uint64_t own) const { return comes_back ? static_cast<BitsOf<T>>(own) | quiet : code; }
+};
+
+/// How codes of one operand are read. T must hold every number of its format.
+template <class T>
+struct NumberReader {
+  NumberReader(const OperandRule& rule, const NanBits<T>& nan_operands);
+
+  /// The bits of what a code is read as. The machine must keep subnormal numbers.
+  BitsOf<T> operator()(std::uint64_t code) const {
+    code &= code_mask;
+    const std::uint64_t negative = code & sign, magnitude = (code & (sign - 1)) >> padding;
+    double number = std::bit_cast<double>(magnitude << up) * unit;  // subnormal numbers too
+    if (magnitude < smallest) number = 0;
+    if (magnitude >= first_special) {
+      if (!has_infinity || magnitude > first_special) return nan(code);
+      number = std::numeric_limits<double>::infinity();
+    }
+    if (zero_is_nan && code == sign) return nan(code);
+    return std::bit_cast<BitsOf<T>>(static_cast<T>(negative != 0 ? -number : number));
+  }
+
+  /// Reads `count` codes, each `stride` codes after the one before.
+  void read(const std::byte* codes, std::size_t stride, std::size_t count, T* to) const;
+
+  static constexpr int kFraction = std::numeric_limits<double>::digits - 1;
+  static constexpr int kBias = std::numeric_limits<double>::max_exponent - 1;
+
+  std::size_t bytes = 0;  ///< of a code
+  std::uint64_t code_mask = 0, sign = 0;
+  std::uint64_t smallest = 0;       ///< magnitudes below this are read as zero
+  std::uint64_t first_special = 0;  ///< from this on they are infinities or NaNs
+  int padding = 0, up = 0;
+  double unit = 1;  ///< what a magnitude, shifted up to be that of a double, is multiplied by
+  bool has_infinity = false;
+  bool zero_is_nan = false;  ///< −0 is the one NaN
+  NanBits<T> nan;
+};
+
+/// What NaNs of an operand become in a datapath whose results are T's.
+template <class T>
+NanBits<T> nan_bits(const NanRule& rule, FormatId result, FormatId operand) {
+  NanBits<T> nan;
+  nan.code = static_cast<BitsOf<T>>(rule.code);
+  nan.comes_back = rule.propagate && operand == result;
+  nan.quiet = static_cast<BitsOf<T>>(nan_code(format(result)));
+  return nan;
+}
+
+}  // namespace tcnum::panels

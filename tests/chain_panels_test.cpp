@@ -1,0 +1,191 @@
+// Products of whole matrices by panels of chains and trees of floating-point operations equal chains of the exact
+// emulator, for every CPU that Highway compiled them for.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#include <hwy/targets.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emu/cpu/panels/fma_chain_kernels.hpp"
+#include "generators.hpp"
+#include "product_example.hpp"
+
+namespace tcnum {
+namespace {
+
+using test::Example;
+using test::Operands;
+
+std::string difference(const Datapath& datapath, const Example& x, unsigned threads) {
+  const auto& [m, n, k] = x.shape;
+  Codes d(x.d.bytes_each(), x.d.size());
+  WideProduct(datapath.numerics, SortedTree(datapath.tree))
+      .multiply(x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
+                codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads);
+  return test::first_difference(datapath, x, d, panels::fma_kernels<double>()->name);
+}
+
+/// A kind of panels: what they say of a datapath, and datapaths of which some are theirs.
+struct Kind {
+  const char* name;
+  WhyNot (*why_not)(const Numerics&, const SortedTree&);
+  std::function<Datapath()> draw;
+};
+
+/// Chains of FMAs in fp64, or in fp32 of narrower operands.
+Datapath random_fma_chain_of_any_format() {
+  Datapath d = test::random_fma_chain();
+  if (*rc::gen::arbitrary<bool>()) return d;
+  using enum FormatId;
+  Numerics& n = d.numerics;
+  const auto any_operand = [] {
+    return test::random_operand(*rc::gen::element(fp32, fp32, tf32, bf16, fp16, fp8e4m3, fp8e5m2fnuz, fp4e2m1));
+  };
+  n.a = any_operand();
+  n.b = any_operand();
+  n.c.format = n.result = fp32;
+  n.nan.code = *rc::gen::element<std::uint64_t>(0x7fffffff, 0x7fc00000, 0xff800001);
+  RoundStep& step = n.units[0].result.step[0];
+  step = round_to(format(fp32), step.rounding, step.overflow, step.subnormals);
+  return d;
+}
+
+const Kind kKinds[] = {{"fma_panels", panels::why_no_fma_panels, random_fma_chain_of_any_format}};
+
+/// Of the CPUs that have fused multiply-adds, those that this machine can be.
+std::vector<std::int64_t> targets() {
+  std::vector<std::int64_t> found;
+  for (std::int64_t all = hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON); all != 0;
+       all &= all - 1)
+    found.push_back(all & -all);
+  return found;
+}
+
+class ChainPanels : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override {
+    hwy::SetSupportedTargetsForTest(GetParam());
+    hwy::GetChosenTarget().DeInit();  // all exported functions are chosen anew
+    ASSERT_NE(panels::fma_kernels<double>(), nullptr);
+    ASSERT_STREQ(panels::fma_kernels<double>()->name, hwy::TargetName(GetParam()));
+  }
+  void TearDown() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+};
+
+TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
+  for (const Kind& kind : kKinds) {
+    const auto takes = [&](const Datapath& d) { return kind.why_not(d.numerics, SortedTree(d.tree)).empty(); };
+    EXPECT_TRUE(rc::check(kind.name, [&] {
+      const Datapath datapath = test::draw_until(kind.draw, takes);
+      std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+      const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 4));
+      const auto depth = static_cast<std::size_t>(datapath.tree.k);
+      const bool chained = datapath.numerics.c.format == datapath.numerics.result;
+      const std::size_t links = chained ? *rc::gen::element<std::size_t>(1, 2, 5) : 1;
+      const ProductShape shape{*rc::gen::element<std::size_t>(1, 2, 9), *rc::gen::element<std::size_t>(1, 9, 65),
+                               depth * links - *rc::gen::inRange<std::size_t>(0, depth)};
+      const std::string found = difference(datapath, test::draw_example(random, datapath, shape, operands), 1);
+      if (!found.empty()) RC_FAIL(found);
+    }));
+  }
+}
+
+/// Published datapaths, and one of each kind that has none.
+std::vector<Datapath> some_of_each_kind() {
+  std::vector<Datapath> found;
+  for (const char* name : {"fp64-fma-chain"})
+    found.push_back(read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, name)));
+  Datapath single = found.front();
+  Numerics& n = single.numerics;
+  using enum FormatId;
+  n.a.format = n.b.format = fp16;
+  n.c.format = n.result = fp32;
+  n.nan.code = 0x7fc00000;
+  n.units[0].result = {round_to(format(fp32), Rounding::nearest_even)};
+  found.push_back(single);
+  return found;
+}
+
+TEST_P(ChainPanels, EqualTheExactEmulatorAlongManyLinks) {
+  std::mt19937_64 random(1);
+  for (const Datapath& datapath : some_of_each_kind()) {
+    for (const Operands operands : {Operands::numbers, Operands::edges, Operands::codes, Operands::one_nan}) {
+      // More products than are packed at once.
+      const std::size_t k = operands == Operands::numbers ? 600 : 77;
+      EXPECT_EQ(difference(datapath, test::draw_example(random, datapath, {9, 67, k}, operands), 1), "");
+    }
+  }
+}
+
+TEST_P(ChainPanels, GiveTheSameBitsOnManyThreads) {
+  std::mt19937_64 random(2);
+  for (const Datapath& datapath : some_of_each_kind()) {
+    const Example x = test::draw_example(random, datapath, {70, 130, 16}, Operands::edges);
+    EXPECT_EQ(difference(datapath, x, 7), "");
+  }
+}
+
+TEST_P(ChainPanels, ReadAndWriteMatricesByColumns) {
+  std::mt19937_64 random(4);
+  for (const Datapath& datapath : some_of_each_kind()) {
+    const ProductShape shape{5, 70, 33};
+    const Example x = test::draw_example(random, datapath, shape, Operands::edges);
+    const auto transposed = [](const Codes& codes, std::size_t rows, std::size_t columns) {
+      Codes to(codes.bytes_each(), codes.size());
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) to.set(j * rows + i, codes[i * columns + j]);
+      }
+      return to;
+    };
+    const auto by_columns = [](auto* codes, std::size_t rows) { return MatrixCodes{codes, 1, rows}; };
+    const Codes a = transposed(x.a, shape.m, shape.k), b = transposed(x.b, shape.k, shape.n);
+    const Codes c = transposed(x.c, shape.m, shape.n);
+    Codes d(x.d.bytes_each(), x.d.size());
+    WideProduct(datapath.numerics, SortedTree(datapath.tree))
+        .multiply(shape, by_columns(a.bytes().data(), shape.m), by_columns(b.bytes().data(), shape.k),
+                  by_columns(c.bytes().data(), shape.m), by_columns(d.bytes().data(), shape.m), 1);
+    EXPECT_EQ(d, transposed(x.d, shape.m, shape.n));
+  }
+}
+
+#ifdef __SSE2__
+/// What other libraries tell the threads that they run on.
+TEST_P(ChainPanels, KeepSubnormalNumbersWhereTheThreadFlushesThem) {
+  std::mt19937_64 random(3);
+  for (const Datapath& datapath : some_of_each_kind()) {
+    Example x = test::draw_example(random, datapath, {8, 64, 32}, Operands::numbers);
+    const Format &a = format(datapath.numerics.a.format), &c = format(datapath.numerics.c.format);
+    const auto small = [](Codes& codes, const Format& f) {
+      const std::uint64_t exponents = ((std::uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits;
+      for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, codes[i] & ~exponents);
+    };
+    small(x.a, a);
+    small(x.c, c);
+    test::compute_exactly(datapath, x);
+    constexpr unsigned kFlush = 0x8040;
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | kFlush);
+    const std::string found = difference(datapath, x, 1);
+    EXPECT_EQ(_mm_getcsr() & kFlush, kFlush) << "the thread's own setting comes back";
+    _mm_setcsr(before);
+    EXPECT_EQ(found, "");
+  }
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(Targets, ChainPanels, testing::ValuesIn(targets()),
+                         [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
+
+}  // namespace
+}  // namespace tcnum
