@@ -49,6 +49,7 @@ constexpr Case kCases[] = {
     {"CDNA3 fp16", "", "cdna3-fp16"},
     {"CDNA3 fp8", "", "cdna3-fp8"},
     {"tree of fp32 additions", "", "fp-add-tree"},
+    {"Volta fp16, in groups", "", "volta-fp16-separate"},
 };
 
 struct Options {

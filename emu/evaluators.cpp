@@ -6,6 +6,7 @@
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
 #include "emu/cpu/panels/plan.hpp"
+#include "emu/cpu/panels/trees.hpp"
 #include "emu/cpu/requirements.hpp"
 #include "emu/gpu/requirements.hpp"
 #include "fma_chain.hpp"
@@ -25,11 +26,12 @@ struct Evaluator {
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 12> kCpuEvaluators = {{
+constexpr std::array<Evaluator, 13> kCpuEvaluators = {{
     {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels},
     {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels},
     {"fma panels", "chains of the machine's own FMAs, fp64 or fp32, of wide tiles and whole matrices",
      panels::why_no_fma_panels},
+    {"tree panels", "trees of sums that fp64 holds, of wide tiles and whole matrices", panels::why_no_tree_panels},
     {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
     {"integers", "sums of integers", why_no_integer_sums},
     {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,

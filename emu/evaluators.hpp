@@ -18,6 +18,7 @@ enum class CpuEvaluator : std::uint8_t {
   panels,          ///< aligned sums, in the machine's floating-point numbers
   integer_panels,  ///< sums of integers that end in 32 bits
   fma_panels,      ///< the machine's own FMAs
+  tree_panels,     ///< sums of any kind, in the machine's fp64
   // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits
@@ -31,7 +32,7 @@ enum class CpuEvaluator : std::uint8_t {
   exact,      ///< the definition, in integers of any size
 };
 
-constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::fma_panels; }
+constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::tree_panels; }
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {

@@ -7,6 +7,7 @@
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
 #include "emu/cpu/panels/product.hpp"
+#include "emu/cpu/panels/trees.hpp"
 
 namespace tcnum {
 
@@ -30,6 +31,8 @@ class WideProduct {
       plan_ = panels::make_integer_plan(numerics, tree);
     else if (panels::fma_panels_are_here() && panels::why_no_fma_panels(numerics, tree).empty())
       plan_ = panels::make_fma_chain_plan(numerics, tree);
+    else if (panels::tree_panels_are_here() && panels::why_no_tree_panels(numerics, tree).empty())
+      plan_ = panels::make_tree_plan(numerics, tree);
   }
 
   /// Whether they take it, and this machine can.
@@ -49,7 +52,7 @@ class WideProduct {
   }
 
  private:
-  std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan> plan_;
+  std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan, panels::TreePlan> plan_;
 };
 
 }  // namespace tcnum

@@ -53,7 +53,16 @@ class FmaPart {
       const MachineRounding rounding(plan_.chain.rounding);
       const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
       const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
-      for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
+      const std::uint64_t quiet = plan_.nan.code | nan_code(format(plan_.number));
+      for (std::size_t link = 0, here; link < links; link += here) {
+        here = std::min(at_once, links - link);
+        // A NaN becomes quiet as the c of another link: the last link's may be another than those before.
+        const bool ends = link + here == links;
+        if (plan_.nan.code != quiet && ends && here > 1) --here;
+        new_nan_ = static_cast<BitsOf<T>>(link + here == links ? plan_.nan.code : quiet);
+        a_reader_.nan.code = b_reader_.nan.code = new_nan_;
+        add_links(link, here);
+      }
     }
     write_d(d);
   }
@@ -165,7 +174,7 @@ class FmaPart {
     if (!kernels_.any_nan(work.results)) return;
     nan_at_.clear();
     std::ranges::set_union(a_nans, b_nans, std::back_inserter(nan_at_));
-    const FmaNans<T> nans{static_cast<BitsOf<T>>(plan_.nan.code), plan_.nan.order};
+    const FmaNans<T> nans{new_nan_, plan_.nan.order};
     kernels_.add_with_nans(work, nans, nan_at_.data(), nan_at_.size(), before_.data());
   }
 
@@ -180,6 +189,7 @@ class FmaPart {
   Buffer<T> results_, before_, line_;
   std::vector<std::size_t> places_;  // of product k of a link, in the chain's order
   std::vector<std::size_t> nan_at_;
+  BitsOf<T> new_nan_ = 0;  // that comes of none
 };
 
 /// Whether a T holds every number of a format.

@@ -1,0 +1,557 @@
+// Compiled once for each CPU by Highway. What is said here of exactness is proven in docs/panels.md.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "emu/cpu/panels/tree_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which compiles this file anew for each target.
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tree_kernels.hpp"
+
+#undef TCNUM_HAS_FMA
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+#define TCNUM_HAS_FMA 1
+#else
+#define TCNUM_HAS_FMA 0
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TD = hn::CappedTag<double, kColumns>;
+using TV = hn::Vec<TD>;
+using TMask = hn::Mask<TD>;
+using TI = hn::RebindToSigned<TD>;
+using TVI = hn::Vec<TI>;
+inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD());
+
+inline constexpr int kFraction = 52, kBias = 1023;
+inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
+/// Exponents of grids stay within these; beyond are those of zeros and infinities alone, where grids do not matter.
+inline constexpr int kLeastGrid = -900, kMostGrid = 900;
+
+HWY_INLINE TV zero() { return hn::Zero(TD()); }
+HWY_INLINE TV number(double x) { return hn::Set(TD(), x); }
+HWY_INLINE TVI integer(std::int64_t x) { return hn::Set(TI(), x); }
+HWY_INLINE TV as_numbers(TVI bits) { return hn::BitCast(TD(), bits); }
+HWY_INLINE TVI bits_of(TV x) { return hn::BitCast(TI(), x); }
+HWY_INLINE TV sign_of(TV x) { return hn::And(x, number(-0.0)); }
+HWY_INLINE TMask is_negative(TV x) { return hn::RebindMask(TD(), hn::Lt(bits_of(x), hn::Zero(TI()))); }
+HWY_INLINE TMask is_finite(TV x) { return hn::Lt(hn::Abs(x), number(HUGE_VAL)); }
+/// 2^the exponent of a number's leading bit.
+HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBits))); }
+HWY_INLINE TVI leading_exponent(TV x) {
+  return hn::Sub(hn::ShiftRight<kFraction>(bits_of(binade_of(x))), integer(kBias));
+}
+/// 2^e · 2^more.
+HWY_INLINE TV scaled(TV power_of_two, int more) {
+  return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
+}
+HWY_INLINE TV power_of_two(TVI e) {
+  const TVI within = hn::Min(hn::Max(e, integer(kLeastGrid)), integer(kMostGrid));
+  return as_numbers(hn::ShiftLeft<kFraction>(hn::Add(within, integer(kBias))));
+}
+/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact.
+HWY_INLINE TV grid_of(TV unit) {
+  constexpr std::int64_t kUp = (std::int64_t{kFraction} << kFraction) + (std::int64_t{1} << (kFraction - 1));
+  return as_numbers(hn::Add(bits_of(unit), integer(kUp)));
+}
+
+/// x, of which t is the nearest multiple of the unit, as the multiple that a rounding makes of it; `negative` is the
+/// sign that the rounding goes by.
+HWY_INLINE TV adjust(Rounding mode, TV x, TV t, TV unit, TMask negative) {
+  const TV rest = hn::Sub(x, t);
+  const auto lower = [&] { return hn::IfThenElse(hn::Lt(rest, zero()), hn::Sub(t, unit), t); };
+  const auto upper = [&] { return hn::IfThenElse(hn::Gt(rest, zero()), hn::Add(t, unit), t); };
+  switch (mode) {
+    case Rounding::nearest_even:
+      return t;
+    case Rounding::toward_zero:
+      return hn::IfThenElse(negative, upper(), lower());
+    case Rounding::down:
+      return lower();
+    case Rounding::up:
+      return upper();
+    case Rounding::nearest_away: {
+      const TV half = hn::Mul(unit, number(0.5));
+      const TV away = hn::IfThenElse(negative, hn::Neg(half), half);
+      return hn::IfThenElse(hn::Eq(rest, away), hn::Add(t, hn::Add(away, away)), t);
+    }
+  }
+  return t;
+}
+
+/// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds.
+HWY_INLINE TV cut(Rounding mode, TV x, TV unit) {
+  const TV grid = grid_of(unit);
+  return adjust(mode, x, hn::Sub(hn::Add(x, grid), grid), unit, is_negative(x));
+}
+
+/// One rounding step, of a sum whose alignment is a power of two.
+HWY_INLINE TV round_once(const TreeStep& how, TV x, TV alignment, bool drops_sign_of_zero) {
+  if (how.is_single) {
+    const hn::Rebind<float, TD> narrow;
+    const TV rounded = hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
+    if (!drops_sign_of_zero) return rounded;
+    return hn::IfThenElse(hn::And(hn::Eq(rounded, zero()), hn::Ne(x, zero())), zero(), rounded);
+  }
+  const RoundStep& s = how.step;
+  const TV m = hn::Abs(x);
+  TV binade = alignment;
+  if (!s.from_alignment) binade = hn::Max(binade_of(m), number(how.least > 0 ? how.least : 0x1p-900));
+  const TV unit = scaled(binade, -s.fraction_bits), grid = grid_of(unit);
+  const TMask negative = is_negative(x);
+  // As a magnitude: up and down change places where it stands for a negative number.
+  TV t = hn::Sub(hn::Add(m, grid), grid);
+  switch (s.rounding) {
+    case Rounding::nearest_even:
+      break;
+    case Rounding::up:
+    case Rounding::down: {
+      const TV lower = adjust(Rounding::down, m, t, unit, negative), upper = adjust(Rounding::up, m, t, unit, negative);
+      t = s.rounding == Rounding::up ? hn::IfThenElse(negative, lower, upper) : hn::IfThenElse(negative, upper, lower);
+      break;
+    }
+    case Rounding::toward_zero:
+      t = adjust(Rounding::down, m, t, unit, negative);
+      break;
+    case Rounding::nearest_away:
+      t = adjust(Rounding::nearest_away, m, t, unit, hn::Lt(m, zero()));
+  }
+  if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(t, number(how.least)), zero(), t);
+  if (how.overflow < HUGE_VAL) {
+    const TV beyond = hn::IfThenElse(negative, number(how.beyond[1]), number(how.beyond[0]));
+    const TMask large = hn::And(hn::Ge(t, number(how.overflow)), hn::Lt(m, number(HUGE_VAL)));
+    t = hn::IfThenElse(large, beyond, t);
+  }
+  TV sign = sign_of(x);
+  if (drops_sign_of_zero) {
+    const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Gt(m, zero()));
+    sign = hn::IfThenElse(vanished, zero(), sign);
+  }
+  return hn::Or(t, sign);
+}
+
+/// A number and, where it is asked for, the exponent that it takes part in alignment with; a zero's natural one.
+struct Aligned {
+  TV x;
+  TVI e;
+};
+
+/// All steps. The exponent of a sum is what it was aligned to.
+HWY_INLINE Aligned round(const TreePlan& plan, const TreeSteps& steps, Aligned v, bool wants_exponent) {
+  if (steps.steps.empty()) return v;
+  const TV alignment = power_of_two(v.e);
+  const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
+  for (const TreeStep& s : steps.steps) {
+    v.x = round_once(s, v.x, alignment, steps.drops_sign_of_zero);
+    if (!wants_exponent || s.step.from_alignment) continue;
+    v.e = leading_exponent(v.x);
+    if (minimum) v.e = hn::Max(v.e, integer(s.step.min_exponent));
+  }
+  if (wants_exponent && !steps.from_alignment) {
+    const auto is_zero = hn::RebindMask(TI(), hn::Eq(v.x, zero()));
+    v.e = hn::IfThenElse(is_zero, integer(steps.exponent_of_zero), v.e);
+  }
+  return v;
+}
+
+/// The terms of a node, in some lanes of a row.
+class Terms {
+ public:
+  Terms(const TreeWork& w, std::size_t row, std::size_t column) : w_(w), plan_(*w.plan), row_(row), column_(column) {}
+
+  TV a(int k) const { return hn::Set(TD(), w_.a[row_][k]); }
+  TV b(int k) const { return hn::Load(TD(), w_.b + static_cast<std::size_t>(k) * kColumns + column_); }
+  std::size_t at(int place) const { return (static_cast<std::size_t>(place) * kTreeRows + row_) * kColumns + column_; }
+
+  TV value(const TreeTerm& t) const {
+    if (!t.is_product) return hn::Load(TD(), w_.values + at(t.at));
+    const TV x = limited(hn::Mul(a(t.at), b(t.at)));
+    return plan_.product.steps.empty() ? x : rounded(x, false).x;
+  }
+  Aligned aligned(const TreeTerm& t) const {
+    if (!t.is_product) return {hn::Load(TD(), w_.values + at(t.at)), hn::Load(TI(), w_.exponents + at(t.at))};
+    const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
+    if (!plan_.product.steps.empty()) return rounded(x, true);
+    const TVI natural = hn::Add(integer(w_.a_exponents[row_][t.at]),
+                                hn::Load(TI(), w_.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column_));
+    if (plan_.product_exponent == ProductExponent::sum) return {x, natural};
+    const auto is_zero = hn::RebindMask(TI(), hn::Eq(product, zero()));
+    return {x, hn::IfThenElse(is_zero, natural, leading_exponent(product))};
+  }
+
+ private:
+  /// Large products are infinite.
+  TV limited(TV x) const {
+    if (plan_.infinite_from == HUGE_VAL) return x;
+    const TMask large = hn::Ge(hn::Abs(x), number(plan_.infinite_from));
+    return hn::IfThenElse(large, hn::Or(number(HUGE_VAL), sign_of(x)), x);
+  }
+  Aligned rounded(TV x, bool wants_exponent) const {
+    return round(plan_, plan_.product, {x, hn::Zero(TI())}, wants_exponent);
+  }
+
+  const TreeWork& w_;
+  const TreePlan& plan_;
+  std::size_t row_, column_;
+};
+
+/// The exponent with which a term takes part in its node's alignment.
+HWY_INLINE TVI aligning_exponent(const ZeroExponent& zeros, const Aligned& v) {
+  if (zeros.kind == ZeroExponentKind::natural) return v.e;
+  const auto is_zero = hn::RebindMask(TI(), hn::Eq(v.x, zero()));
+  return hn::IfThenElse(is_zero, integer(zeros.kind == ZeroExponentKind::zeros ? zeros.value : kNoExponent64), v.e);
+}
+
+HWY_INLINE TVI with_floor(const ZeroExponent& zeros, TVI alignment) {
+  return zeros.kind == ZeroExponentKind::floor ? hn::Max(alignment, integer(zeros.value)) : alignment;
+}
+
+/// What a sum is aligned to, of which nothing may have taken part.
+HWY_INLINE TVI alignment_or_zero(TVI alignment) {
+  const auto none = hn::Lt(alignment, integer(kNoExponent64 / 2));
+  return hn::IfThenElse(none, hn::Zero(TI()), alignment);
+}
+
+/// A sum that is exactly zero has the sign that its terms give it.
+HWY_INLINE TV with_sign_of_zero(const TreeNode& node, const Terms& terms, TV sum) {
+  const TMask is_zero = hn::Eq(sum, zero());
+  if (node.unit.zero_sign == ZeroSign::positive || hn::AllFalse(TD(), is_zero)) return sum;
+  TV all = number(-0.0), any = zero();
+  for (const TreeTerm& t : node.terms) {
+    const TV sign = sign_of(t.is_product ? hn::Xor(terms.a(t.at), terms.b(t.at)) : terms.value(t));
+    all = hn::And(all, sign);
+    any = hn::Or(any, sign);
+  }
+  return hn::IfThenElse(is_zero, node.rounds_down ? any : all, sum);
+}
+
+/// The nearest double to a sum, and what is left over: the two are the sum.
+struct TwoSum {
+  TV sum, rest;
+};
+HWY_INLINE TwoSum two_sum(TV x, TV y) {
+  const TV sum = hn::Add(x, y), of_y = hn::Sub(sum, x), of_x = hn::Sub(sum, of_y);
+  return {sum, hn::Add(hn::Sub(x, of_x), hn::Sub(y, of_y))};
+}
+
+/// The same where x is a multiple of y's last bit, or of larger magnitude.
+HWY_INLINE TwoSum fast_two_sum(TV x, TV y) {
+  const TV sum = hn::Add(x, y);
+  return {sum, hn::Sub(y, hn::Sub(sum, x))};
+}
+
+/// A sum with something left over as a double whose last bit is set: what it is rounded to with fewer bits is then what
+/// the sum would be rounded to. Rounds toward zero, and sets the bit.
+HWY_INLINE TV to_odd(const TwoSum& s) {
+  const auto inexact = hn::RebindMask(TI(), hn::Gt(hn::Abs(s.rest), zero()));  // no NaN
+  const TVI sum = bits_of(s.sum);
+  const TVI opposite = hn::BroadcastSignBit(hn::Xor(sum, bits_of(s.rest)));  // −1 where the sum was rounded away
+  const TVI odd = hn::Or(hn::Add(sum, opposite), integer(1));
+  return as_numbers(hn::IfThenElse(inexact, odd, sum));
+}
+
+/// The same of three numbers: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+/// algorithms using rounding to odd", IEEE Trans. Computers 57 (2008).
+HWY_INLINE TV sum_of_three_to_odd(TV x, TV y, TV z) {
+  const TwoSum low = two_sum(y, z), high = two_sum(x, low.sum);
+  return to_odd(two_sum(high.sum, to_odd(two_sum(high.rest, low.rest))));
+}
+
+/// x + y + z, of which z is what is left of finite terms; if x + y is not finite, that.
+HWY_INLINE TV finite_or(TV x, TV y, TV sum) {
+  const TV plain = hn::Add(x, y);
+  return hn::IfThenElse(is_finite(plain), sum, plain);
+}
+
+/// Rounds a node's sum, and puts it where it belongs.
+HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, const Terms& terms, Aligned v) {
+  v.x = with_sign_of_zero(node, terms, v.x);
+  v = round(*w.plan, node.result, v, node.wants_exponent);
+  hn::Store(v.x, TD(), w.values + terms.at(node.place));
+  if (node.wants_exponent) hn::Store(v.e, TI(), w.exponents + terms.at(node.place));
+}
+
+HWY_INLINE TVI alignment_of(const TreeNode& node, const Terms& terms) {
+  TVI alignment = integer(kNoExponent64);
+  for (const TreeTerm& t : node.terms)
+    alignment = hn::Max(alignment, aligning_exponent(node.unit.zero_exponent, terms.aligned(t)));
+  return with_floor(node.unit.zero_exponent, alignment);
+}
+
+Aligned cut_sum(const TreeNode& node, const Terms& terms) {
+  const Unit& unit = node.unit;
+  const TVI alignment = alignment_of(node, terms);
+  const TV largest = power_of_two(alignment);
+  TV sum = zero();
+  for (const TreeTerm& t : node.terms) {
+    TV x = zero();
+    if (t.may_drop) {
+      const Aligned v = terms.aligned(t);
+      const auto is_far = hn::Lt(v.e, hn::Sub(alignment, integer(*unit.drop_below)));
+      x = hn::IfThenElse(hn::And(hn::RebindMask(TD(), is_far), is_finite(v.x)), zero(), v.x);
+    } else {
+      x = terms.value(t);
+    }
+    sum = hn::Add(sum, cut(unit.align_rounding, x, scaled(largest, -t.fraction_bits)));
+  }
+  return {sum, alignment_or_zero(alignment)};
+}
+
+Aligned exact_sum(const TreeNode& node, const Terms& terms) {
+  TV sum = zero();
+  for (const TreeTerm& t : node.terms) sum = hn::Add(sum, terms.value(t));
+  const bool wants_alignment = node.wants_exponent && node.unit.result.empty();
+  return {sum, wants_alignment ? alignment_or_zero(alignment_of(node, terms)) : hn::Zero(TI())};
+}
+
+TV pair_sum(const TreeNode& node, const Terms& terms) {
+  const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
+  return finite_or(x, y, to_odd(two_sum(x, y)));
+}
+
+/// Sets bits of `left` where two doubles cannot hold the sum.
+TV far_sum(const TreeNode& node, const Terms& terms, std::int64_t* left) {
+  const std::size_t count = node.terms.size() - 1;  // the last comes after these
+  TV most = zero();
+  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(terms.value(node.terms[i])));
+  constexpr int kFirstSumBits = 49;
+  const TV unit = scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits);
+  const TV grid = grid_of(unit);
+  TV first = zero(), second = zero();
+  TMask lost = hn::Lt(zero(), zero());
+  for (std::size_t i = 0; i < count; ++i) {
+    const TV x = terms.value(node.terms[i]), t = hn::Sub(hn::Add(x, grid), grid);
+    first = hn::Add(first, t);
+    const TwoSum rests = two_sum(second, hn::Sub(x, t));
+    second = rests.sum;
+    lost = hn::Or(lost, hn::Gt(hn::Abs(rests.rest), zero()));
+  }
+  const TVI flags = hn::VecFromMask(TI(), hn::RebindMask(TI(), lost));
+  hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
+  const TV last = terms.value(node.terms[count]);
+  return finite_or(first, last, sum_of_three_to_odd(last, first, second));
+}
+
+/// high + low + last, rounded to odd: docs/panels.md says why this suffices where the three are those of near_sums().
+HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
+  const TwoSum products = fast_two_sum(high, low), all = two_sum(products.sum, last);
+  return to_odd(fast_two_sum(all.sum, hn::Add(all.rest, products.rest)));
+}
+
+template <bool kFinite>
+void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const TD d;
+  const TV grid = number(node.grid);
+  TV first[kTreeRows], second[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    first[r] = grid;
+    second[r] = zero();
+  }
+  int other = -1;
+  for (const TreeTerm& t : node.terms) {
+    if (!t.is_product) {
+      other = t.at;
+      continue;
+    }
+    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(t.at) * kColumns + column);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV a = hn::Set(d, w.a[r][t.at]), sum = hn::MulAdd(a, b, first[r]), kept = hn::Sub(sum, first[r]);
+      second[r] = hn::Add(second[r], hn::MulSub(a, b, kept));
+      first[r] = sum;
+    }
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const Terms terms(w, r, column);
+    const TV high = hn::Sub(first[r], grid), last = other < 0 ? zero() : hn::Load(d, w.values + terms.at(other));
+    const TV sum = near_sum_to_odd(high, second[r], last);
+    finish(w, node, terms, {kFinite ? sum : finite_or(high, last, sum), hn::Zero(TI())});
+  }
+}
+
+void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const TD d;
+  const TI di;
+  TVI alignment[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = integer(kNoExponent64);
+  for (const TreeTerm& t : node.terms) {
+    if (t.is_product) {
+      const TVI b = hn::Load(di, w.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        alignment[r] = hn::Max(alignment[r], hn::Add(integer(w.a_exponents[r][t.at]), b));
+    } else {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = Terms(w, r, column).aligned(t);
+        alignment[r] = hn::Max(alignment[r], aligning_exponent(node.unit.zero_exponent, v));
+      }
+    }
+  }
+  TV unit[kTreeRows], grid[kTreeRows], sum[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    alignment[r] = with_floor(node.unit.zero_exponent, alignment[r]);
+    unit[r] = scaled(power_of_two(alignment[r]), -node.unit.fraction_bits);
+    grid[r] = grid_of(unit[r]);
+    sum[r] = zero();
+  }
+  for (const TreeTerm& t : node.terms) {
+    if (t.is_product) {
+      const TV b = hn::Load(d, w.b + static_cast<std::size_t>(t.at) * kColumns + column), b_magnitude = hn::Abs(b);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV a = hn::Set(d, w.a[r][t.at]), a_magnitude = hn::Abs(a);
+        const TV nearest = hn::Sub(hn::MulAdd(a_magnitude, b_magnitude, grid[r]), grid[r]);
+        const TMask above = hn::Lt(hn::MulSub(a_magnitude, b_magnitude, nearest), zero());
+        const TV kept = hn::IfThenElse(above, hn::Sub(nearest, unit[r]), nearest);
+        sum[r] = hn::Add(sum[r], hn::Xor(kept, sign_of(hn::Xor(a, b))));
+      }
+    } else {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        sum[r] = hn::Add(sum[r], cut(Rounding::toward_zero, Terms(w, r, column).value(t), unit[r]));
+    }
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    finish(w, node, Terms(w, r, column), {sum[r], alignment_or_zero(alignment[r])});
+}
+
+void run_node(const TreeWork& w, const TreeNode& node, bool stays_finite) {
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    switch (node.sum) {
+      case TreeSum::cut_products:
+        cut_products(w, node, column);
+        break;
+      case TreeSum::near:
+        if (stays_finite)
+          near_sums<true>(w, node, column);
+        else
+          near_sums<false>(w, node, column);
+        break;
+      case TreeSum::cut:
+        for (std::size_t r = 0; r < kTreeRows; ++r) {
+          const Terms terms(w, r, column);
+          finish(w, node, terms, cut_sum(node, terms));
+        }
+        break;
+      case TreeSum::exact:
+        for (std::size_t r = 0; r < kTreeRows; ++r) {
+          const Terms terms(w, r, column);
+          finish(w, node, terms, exact_sum(node, terms));
+        }
+        break;
+      case TreeSum::pair:
+        for (std::size_t r = 0; r < kTreeRows; ++r) {
+          const Terms terms(w, r, column);
+          finish(w, node, terms, {pair_sum(node, terms), hn::Zero(TI())});
+        }
+        break;
+      case TreeSum::far:
+        for (std::size_t r = 0; r < kTreeRows; ++r) {
+          const Terms terms(w, r, column);
+          finish(w, node, terms, {far_sum(node, terms, w.left[r] + column), hn::Zero(TI())});
+        }
+        break;
+    }
+  }
+}
+
+/// Exponents that numbers are aligned with: of their leading bits, but none below a format's smallest if that is the
+/// rule for subnormal numbers, which is also what zeros have.
+HWY_INLINE TVI exponents_of(const OperandRule& rule, bool of_zeros_too, TV x) {
+  const TVI least = integer(format(rule.format).min_exponent());
+  TVI e = leading_exponent(x);
+  if (rule.subnormal_exponent == SubnormalExponent::minimum) e = hn::Max(e, least);
+  const auto is_zero = hn::RebindMask(TI(), hn::Eq(x, zero())), finite = hn::RebindMask(TI(), is_finite(x));
+  e = hn::IfThenElse(is_zero, of_zeros_too ? least : integer(kNoExponent64), e);
+  return hn::IfThenElse(finite, e, integer(kNoExponent64));
+}
+
+void exponents(const OperandRule& rule, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to) {
+  for (std::size_t i = 0; i < count; i += kTreeLanes)
+    hn::Store(exponents_of(rule, of_zeros_too, hn::Load(TD(), numbers + i)), TI(), to + i);
+}
+
+bool are_finite(const double* numbers, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += kTreeLanes) {
+    if (!hn::AllTrue(TD(), is_finite(hn::Load(TD(), numbers + i)))) return false;
+  }
+  return true;
+}
+
+bool run(const TreeWork& w) {
+  const TreePlan& plan = *w.plan;
+  const TD d;
+  const bool flushes = plan.c.subnormals == Subnormals::flushed;
+  const TV least = number(std::ldexp(1.0, format(plan.c.format).min_exponent()));
+  TV most = zero();
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+      TV c = hn::Load(d, w.results[r] + column);
+      // A NaN is large too.
+      most = hn::IfThenElse(hn::Lt(hn::Abs(c), number(kOrdinary)), most, number(kOrdinary));
+      if (flushes) c = hn::IfThenElse(hn::Lt(hn::Abs(c), least), sign_of(c), c);
+      const std::size_t at = Terms(w, r, column).at(kPlaceOfC);
+      hn::Store(c, d, w.values + at);
+      if (plan.wants_exponents) hn::Store(exponents_of(plan.c, true, c), TI(), w.exponents + at);
+      hn::Store(hn::Zero(TI()), TI(), w.left[r] + column);
+    }
+  }
+  const bool stays_finite = plan.stays_finite && w.are_finite && hn::AllTrue(d, hn::Eq(most, zero()));
+  for (const TreeNode& node : plan.nodes) run_node(w, node, stays_finite);
+  TMask any_left = hn::Lt(zero(), zero());
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+      const TV result = hn::Load(d, w.values + Terms(w, r, column).at(plan.nodes.back().place));
+      TVI left = hn::Load(TI(), w.left[r] + column);
+      // Which NaN comes back is left to others.
+      if (plan.nan.propagate) left = hn::Or(left, bits_of(hn::VecFromMask(d, hn::IsNaN(result))));
+      const TMask is_left = hn::RebindMask(d, hn::Ne(left, hn::Zero(TI())));
+      any_left = hn::Or(any_left, is_left);
+      hn::Store(left, TI(), w.left[r] + column);
+      hn::Store(hn::IfThenElse(is_left, hn::Load(d, w.results[r] + column), result), d, w.results[r] + column);
+    }
+  }
+  return !hn::AllFalse(d, any_left);
+}
+
+const TreeKernels* tree_kernels_of_target() {
+  static const TreeKernels kKernels = {hwy::TargetName(HWY_TARGET), exponents, are_finite, run};
+  return &kKernels;
+}
+
+#else
+
+const TreeKernels* tree_kernels_of_target() { return nullptr; }
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tcnum::panels {
+
+HWY_EXPORT(tree_kernels_of_target);
+
+const TreeKernels* tree_kernels() { return HWY_DYNAMIC_DISPATCH(tree_kernels_of_target)(); }
+
+}  // namespace tcnum::panels
+#endif

@@ -1,0 +1,45 @@
+// The loops of tree panels, compiled for several CPUs of which the program picks when it starts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "operands.hpp"
+#include "trees.hpp"
+
+namespace tcnum::panels {
+
+/// Rows of A that go along a panel together.
+inline constexpr std::size_t kTreeRows = 4;
+/// Exponents of zeros, where they do not count, and of infinities and NaNs: with any other operand's, below those of
+/// all numbers.
+inline constexpr std::int64_t kNoExponent64 = -(1 << 24);
+
+/// kTreeRows rows of A with a panel of B, along one link.
+struct TreeWork {
+  const TreePlan* plan = nullptr;
+  const double* a[kTreeRows] = {};
+  const std::int64_t* a_exponents[kTreeRows] = {};  ///< that operands are aligned with, where the plan wants them
+  const double* b = nullptr;                        ///< [depth][kColumns]
+  const std::int64_t* b_exponents = nullptr;
+  bool are_finite = false;             ///< all operands
+  double* results[kTreeRows] = {};     ///< kColumns, c of the link, and then its results
+  std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
+  double* values = nullptr;            ///< [places][kTreeRows][kColumns]
+  std::int64_t* exponents = nullptr;   ///< likewise
+};
+
+/// Functions of one CPU. They want the machine to round to nearest, and to keep subnormal numbers.
+struct TreeKernels {
+  const char* name;
+  /// Exponents of operands that were read by a rule.
+  void (*exponents)(const OperandRule&, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to);
+  bool (*are_finite)(const double* numbers, std::size_t count);
+  /// Whether any result was left.
+  bool (*run)(const TreeWork&);
+};
+
+/// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.
+const TreeKernels* tree_kernels();
+
+}  // namespace tcnum::panels

@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "emu/rounding_steps.hpp"
+#include "trees.hpp"
+
+namespace tcnum::panels {
+namespace {
+
+/// Of a double: its significand's, and how far exponents may go with room for grids above and units below.
+constexpr int kDoubleBits = 53, kMostExponent = 800;
+/// Most bits that a number may have in units of its last kept bit, where that is found by adding 1.5 · 2^52 of them.
+constexpr int kGridBits = 51;
+/// Bits that the first of two sums keeps of the largest term, besides those that carries take.
+constexpr int kFirstSumBits = 50;
+
+/// Least number of bits that `count` carries fit.
+int carries(std::size_t count) { return static_cast<int>(std::bit_width(count - 1)); }
+
+/// What is known of every number that an operand, a product or a node's result can be.
+struct Bounds {
+  int lowest = 0;    ///< it is a multiple of 2^lowest
+  int top = 0;       ///< it is below 2^top in magnitude
+  int width = 0;     ///< bits of its significand, at most
+  int headroom = 1;  ///< it is below 2^(the exponent that it is aligned with + headroom)
+};
+
+Bounds bounds_of(const OperandRule& rule) {
+  const Format& f = format(rule.format);
+  return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1};
+}
+
+Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
+  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, exponent == ProductExponent::sum ? 2 : 1};
+}
+
+bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
+
+TreeStep make_step(const RoundStep& s) {
+  TreeStep to{s, false, 0, HUGE_VAL, {}};
+  const RoundStep single = round_to(format(FormatId::fp32), Rounding::nearest_even);
+  to.is_single = s == single || s == round_to(format(FormatId::fp32), Rounding::nearest_even, Overflow::infinity);
+  if (is_bounded(s.min_exponent)) to.least = std::ldexp(1.0, s.min_exponent);
+  if (!is_bounded(s.max_exponent)) return to;
+  to.overflow = std::ldexp(1.0, s.max_exponent + 1);
+  const double most = std::ldexp(2 - std::ldexp(1.0, -s.fraction_bits), s.max_exponent);
+  for (const bool negative : {false, true}) to.beyond[negative ? 1 : 0] = to_infinity(s, negative) ? HUGE_VAL : most;
+  return to;
+}
+
+TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign) {
+  TreeSteps to;
+  for (const RoundStep& s : steps) {
+    to.steps.push_back(make_step(s));
+    to.from_alignment = s.from_alignment;
+    to.exponent_of_zero = s.min_exponent;
+  }
+  to.drops_sign_of_zero = underflow_sign == UnderflowSign::positive;
+  return to;
+}
+
+class Planner {
+ public:
+  Planner(const Numerics& numerics, const SortedTree& tree) : n_(numerics), tree_(tree) { why_not_ = plan(); }
+  WhyNot why_not() const { return why_not_; }
+  TreePlan take() { return std::move(plan_); }
+
+ private:
+  WhyNot plan() {
+    if (n_.scales) return "it has block scales";
+    if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
+    for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
+      const Format& f = format(rule->format);
+      if (!f.floating || !f.has_sign) return "its operands are no floating-point numbers with a sign";
+      if (f.max_exponent() > kMostExponent) return "its operands are fp64";
+    }
+    if (!format(n_.result).has_infinity() || format(n_.result).max_exponent() > kMostExponent)
+      return "its results are integers, or fp64";
+    plan_.a = n_.a;
+    plan_.b = n_.b;
+    plan_.c = n_.c;
+    plan_.result = n_.result;
+    plan_.product_exponent = n_.product.exponent;
+    plan_.product = make_steps(n_.product.round, UnderflowSign::kept);
+    plan_.nan = n_.nan;
+    plan_.depth = static_cast<std::size_t>(tree_.tree.k);
+    plan_.datapath = {n_, {}, tree_.tree};
+    if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
+    results_.resize(tree_.nodes.size());
+    places_.resize(tree_.nodes.size());
+    find_wanted_exponents();
+    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
+      if (const WhyNot why_not = plan_node(i); !why_not.empty()) return why_not;
+    }
+    plan_.stays_finite = product_.top <= std::ilogb(kOrdinary) && plan_.infinite_from == HUGE_VAL &&
+                         std::ranges::all_of(plan_.nodes, overflows_late);
+    return {};
+  }
+  /// Whether no sum of ordinary numbers is too large for a node's results.
+  static bool overflows_late(const TreeNode& node) {
+    constexpr int kSpareBits = 20;  // more than 1,025 terms and 3 roundings need, from 2^100 on
+    return std::ranges::all_of(node.result.steps,
+                               [](const TreeStep& s) { return s.overflow >= kOrdinary * (1 << kSpareBits); });
+  }
+
+  WhyNot plan_product() {
+    product_ = bounds_of_product(bounds_of(n_.a), bounds_of(n_.b), n_.product.exponent);
+    if (product_.width > kDoubleBits || product_.lowest < -kMostExponent) return "its products are no doubles";
+    if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
+      if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
+      plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
+    }
+    return round(n_.product.round, 0, product_);
+  }
+
+  /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
+  static WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x) {
+    bool has_own_exponent = false;
+    for (const RoundStep& s : steps) {
+      if (s.twos_complement || s.overflow == Overflow::wrap) return "a result is an integer";
+      if (s.min_exponent > s.max_exponent && is_bounded(s.min_exponent)) return "a result is of evenly spaced numbers";
+      const bool far_off = (is_bounded(s.min_exponent) && std::abs(s.min_exponent) + s.fraction_bits > kMostExponent) ||
+                           (is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent);
+      if (far_off) return "a result's exponents are beyond what doubles hold";
+      if (s.from_alignment) {
+        if (has_own_exponent) return "a result is rounded by the alignment after it has an exponent of its own";
+        if (s.fraction_bits + x.headroom + carry_bits > kGridBits - 2) return "a sum keeps more bits than doubles hold";
+        x.width = std::min(x.width, s.fraction_bits + x.headroom + carry_bits + 1);
+        x.headroom += carry_bits + 1;
+        carry_bits = 0;
+      } else {
+        if (s.fraction_bits > kGridBits - 2) return "a result keeps more bits than doubles hold";
+        x.width = std::min(x.width, s.fraction_bits + 1);
+        x.headroom = 1;
+        has_own_exponent = true;
+        if (is_bounded(s.min_exponent)) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
+      }
+      ++x.top;
+      if (is_bounded(s.max_exponent)) x.top = std::min(x.top, s.max_exponent + 1);
+    }
+    return {};
+  }
+
+  /// Whose exponents some sum that cuts its terms, or stays unrounded, asks for.
+  void find_wanted_exponents() {
+    wanted_.assign(tree_.nodes.size(), false);
+    for (std::size_t i = tree_.nodes.size(); i-- > 0;) {
+      const Unit& unit = unit_of(i);
+      const bool aligns = unit.fraction_bits != kExact || (unit.result.empty() && wanted_[i]);
+      if (!aligns) continue;
+      if (unit.zero_exponent.kind == ZeroExponentKind::natural || unit.zero_exponent.kind == ZeroExponentKind::zeros)
+        plan_.zeros_align = true;
+      for (const Term& t : tree_.nodes[i].terms) {
+        if (t.kind == Term::Kind::node)
+          wanted_[static_cast<std::size_t>(t.index)] = true;
+        else
+          plan_.wants_exponents = true;
+      }
+    }
+  }
+
+  const Unit& unit_of(std::size_t node) const { return n_.units[static_cast<std::size_t>(tree_.nodes[node].unit)]; }
+  const Bounds& bounds_of_term(const Term& t) const {
+    return t.kind == Term::Kind::product ? product_
+           : t.kind == Term::Kind::node  ? results_[static_cast<std::size_t>(t.index)]
+                                         : c_;
+  }
+
+  WhyNot plan_node(std::size_t number) {
+    const SortedNode& from = tree_.nodes[number];
+    TreeNode node;
+    node.unit = unit_of(number);
+    node.result = make_steps(node.unit.result, node.unit.underflow_sign);
+    node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
+    node.wants_exponent = wanted_[number];
+    node.carry_bits = carries(from.terms.size());
+    const Unit& unit = node.unit;
+    const ZeroExponent& zero = unit.zero_exponent;
+    if ((zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros) &&
+        std::abs(zero.value) > kMostExponent)
+      return "an alignment is beyond what doubles hold";
+    const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
+    if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";
+    if (unit.drop_below && unit.fraction_bits == kExact) return "a sum that cuts nothing drops terms";
+    Bounds all{kMostExponent, -kMostExponent, 0, 1};
+    for (std::size_t i = 0; i < from.terms.size(); ++i) {
+      const Term& t = from.terms[i];
+      const Bounds& x = bounds_of_term(t);
+      all.lowest = std::min(all.lowest, x.lowest);
+      all.top = std::max(all.top, x.top);
+      all.headroom = std::max(all.headroom, x.headroom);
+      if (x.lowest < -kMostExponent || x.top > kMostExponent) return "a sum has terms beyond what doubles hold";
+      const int at = t.kind == Term::Kind::product ? t.index
+                     : t.kind == Term::Kind::node  ? places_[static_cast<std::size_t>(t.index)]
+                                                   : kPlaceOfC;
+      node.terms.push_back({t.kind == Term::Kind::product, at, i == 0 ? first_bits : unit.fraction_bits,
+                            i > 0 && unit.drop_below.has_value()});
+    }
+    if (const WhyNot why_not = choose_sum(from, std::max(first_bits, unit.fraction_bits), all, node); !why_not.empty())
+      return why_not;
+    if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
+    if (unit.result.empty()) all.headroom += node.carry_bits;
+    results_[number] = all;
+    for (const Term& t : from.terms) {
+      if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
+    }
+    node.place = places_[number] = new_place();
+    plan_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  /// A result may replace its node's terms: those of a column are read before it is written.
+  int new_place() {
+    if (free_.empty()) return static_cast<int>(plan_.places++);
+    const int place = free_.back();
+    free_.pop_back();
+    return place;
+  }
+
+  /// Chooses how a node adds, and says in `all`, the terms' bounds, what its sum is before it is rounded.
+  WhyNot choose_sum(const SortedNode& from, int most_bits, Bounds& all, TreeNode& node) const {
+    const Unit& unit = node.unit;
+    const int span = all.top + node.carry_bits - all.lowest;
+    const bool cuts = unit.fraction_bits != kExact;
+    all.top += node.carry_bits;
+    if (cuts && most_bits + all.headroom + node.carry_bits <= kGridBits - 1) {
+      node.sum = cuts_products_alone(unit) && !from.products.empty() ? TreeSum::cut_products : TreeSum::cut;
+      all.width = most_bits + all.headroom + node.carry_bits + 1;
+      return {};
+    }
+    if (cuts) return "a sum keeps more bits than doubles hold";
+    if (span <= kDoubleBits - 1) {
+      node.sum = TreeSum::exact;
+      all.width = span;
+      return {};
+    }
+    if (unit.result.empty()) return "an exact sum is not rounded";
+    all.width = kDoubleBits;
+    if (from.terms.size() == 2) {
+      node.sum = TreeSum::pair;
+      return {};
+    }
+    node.sum = TreeSum::far;
+    const bool plain_products = n_.product.round.empty() && plan_.infinite_from == HUGE_VAL;
+    if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};
+    const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
+    node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);
+    const int rest = last_bit - 1 + carries(from.products.size()) - product_.lowest;
+    if (rest <= kDoubleBits - 1) node.sum = TreeSum::near;
+    return {};
+  }
+
+  bool cuts_products_alone(const Unit& unit) const {
+    const ZeroExponentKind zero = unit.zero_exponent.kind;
+    return n_.product.exponent == ProductExponent::sum && n_.product.round.empty() && plan_.infinite_from == HUGE_VAL &&
+           !plan_.zeros_align && (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
+           unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
+  }
+
+  const Numerics& n_;
+  const SortedTree& tree_;
+  TreePlan plan_;
+  Bounds product_, c_ = bounds_of(n_.c);
+  std::vector<Bounds> results_;
+  std::vector<bool> wanted_;
+  std::vector<int> places_, free_;
+  WhyNot why_not_;
+};
+
+}  // namespace
+
+WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree) {
+  return Planner(numerics, tree).why_not();
+}
+
+TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree) { return Planner(numerics, tree).take(); }
+
+}  // namespace tcnum::panels

@@ -1,0 +1,223 @@
+#include "trees.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "emu/cpu/cpu_emulator.hpp"
+#include "emu/machine_rounding.hpp"
+#include "emu/parallel.hpp"
+#include "number_reader.hpp"
+#include "number_writer.hpp"
+#include "parts.hpp"
+#include "tree_kernels.hpp"
+
+namespace tcnum::panels {
+namespace {
+
+/// Products along k that are packed at once: those of a panel stay in the cache.
+constexpr std::size_t kProducts = 256;
+
+/// Codes of NaNs of narrow formats on the way, as NaNs of doubles.
+constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
+
+/// Some products of lines of A or of a panel of B.
+struct PackedTree {
+  Buffer<double> numbers;
+  Buffer<std::int64_t> exponents;
+
+  void resize(std::size_t count, bool with_exponents) {
+    numbers.resize(count);
+    std::fill_n(numbers.data(), count, 0.0);
+    if (with_exponents) exponents.resize(count);
+  }
+};
+
+class TreePart {
+ public:
+  TreePart(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+           const MatrixCodes<const std::byte>& b, const Part& part)
+      : plan_(plan),
+        kernels_(*tree_kernels()),
+        shape_(shape),
+        a_(a),
+        b_(b),
+        part_(part),
+        rows_(rounded_up(part.m, kTreeRows)),
+        panels_(rounded_up(part.n, kColumns) / kColumns),
+        a_reader_(plan.a, operand_nan()),
+        b_reader_(plan.b, operand_nan()),
+        emulator_(plan.datapath) {
+    results_.resize(rows_ * panels_ * kColumns);
+    left_.resize(kTreeRows * kColumns);
+    values_.resize(plan.places * kTreeRows * kColumns);
+    exponents_.resize(values_.size());
+  }
+
+  void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
+    const PlainArithmetic plain;
+    std::fill_n(results_.data(), results_.size(), 0.0);
+    if (c.codes != nullptr) read_c(c);
+    const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
+    const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
+    for (std::size_t link = 0; link < links; link += at_once) {
+      add_links(link, std::min(at_once, links - link));
+    }
+    write_d(d);
+  }
+
+ private:
+  static NanBits<double> operand_nan() { return {kQuietNan, false, 0}; }
+
+  double* results(std::size_t row, std::size_t panel) { return &results_[(panel * rows_ + row) * kColumns]; }
+
+  /// Calls with each stretch of a row of C or D: its numbers, how many, and its first code.
+  template <class Byte, class With>
+  void each_stretch(const MatrixCodes<Byte>& matrix, FormatId id, const With& with) {
+    const auto bytes = static_cast<std::size_t>(format(id).storage_bytes());
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      for (std::size_t panel = 0; panel < panels_; ++panel) {
+        const std::size_t j = panel * kColumns;
+        const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
+        with(results(i, panel), std::min(kColumns, part_.n - j), matrix.codes + at * bytes);
+      }
+    }
+  }
+  void read_c(const MatrixCodes<const std::byte>& c) {
+    // As they are: what c's rule makes of subnormal numbers is done where they are used.
+    const OperandRule rule{plan_.c.format, Subnormals::kept, SubnormalExponent::minimum};
+    const NumberReader<double> reader(rule, {kQuietNan, true, kQuietNan});
+    each_stretch(c, plan_.c.format, [&](double* numbers, std::size_t count, const std::byte* codes) {
+      reader.read(codes, c.column_stride, count, numbers);
+    });
+  }
+  void write_d(const MatrixCodes<std::byte>& d) {
+    const NumberWriter writer(plan_.result);
+    each_stretch(d, plan_.result, [&](const double* numbers, std::size_t count, std::byte* codes) {
+      for (std::size_t j = 0; j < count; ++j)
+        writer.write(code_of(writer, numbers[j], true), codes, j * d.column_stride);
+    });
+  }
+  /// The code of a number on the way; of NaNs they are either one code or kept in the NaN.
+  std::uint64_t code_of(const NumberWriter& writer, const double& number, bool is_result) const {
+    std::uint64_t bits;
+    std::memcpy(&bits, &number, sizeof(bits));
+    if (number == number) return writer.code(number);
+    return is_result && !plan_.nan.propagate ? plan_.nan.code : bits & ~kQuietNan;
+  }
+
+  void add_links(std::size_t first_link, std::size_t links) {
+    const std::size_t first = first_link * plan_.depth, products = links * plan_.depth;
+    const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
+    a_length_ = rounded_up(products, kColumns);                      // whole vectors
+    packed_a_.resize(rows_ * a_length_, plan_.wants_exponents);
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
+      a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
+    }
+    find_exponents(plan_.a, packed_a_);
+    finite_rows_.resize(rows_ / kTreeRows);
+    for (std::size_t group = 0; group < finite_rows_.size(); ++group)
+      finite_rows_[group] =
+          kernels_.are_finite(&packed_a_.numbers[group * kTreeRows * a_length_], kTreeRows * a_length_);
+    for (std::size_t panel = 0; panel < panels_; ++panel) {
+      const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
+      packed_b_.resize(products * kColumns, plan_.wants_exponents);
+      for (std::size_t k = 0; k < there; ++k) {
+        const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
+        b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
+      }
+      find_exponents(plan_.b, packed_b_);
+      const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
+      for (std::size_t row = 0; row < rows_; row += kTreeRows) {
+        const bool are_finite = finite_panel && finite_rows_[row / kTreeRows];
+        for (std::size_t link = 0; link < links; ++link) add_link(first, link * plan_.depth, row, panel, are_finite);
+      }
+    }
+  }
+  void find_exponents(const OperandRule& rule, PackedTree& packed) const {
+    if (!plan_.wants_exponents) return;
+    kernels_.exponents(rule, plan_.zeros_align, packed.numbers.data(), packed.numbers.size(), packed.exponents.data());
+  }
+
+  void add_link(std::size_t first, std::size_t k, std::size_t row, std::size_t panel, bool are_finite) {
+    TreeWork work;
+    work.are_finite = are_finite;
+    work.plan = &plan_;
+    work.b = &packed_b_.numbers[k * kColumns];
+    if (plan_.wants_exponents) work.b_exponents = &packed_b_.exponents[k * kColumns];
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const std::size_t at = (row + r) * a_length_ + k;
+      work.a[r] = &packed_a_.numbers[at];
+      if (plan_.wants_exponents) work.a_exponents[r] = &packed_a_.exponents[at];
+      work.results[r] = results(row + r, panel);
+      work.left[r] = &left_[r * kColumns];
+    }
+    work.values = values_.data();
+    work.exponents = exponents_.data();
+    if (!kernels_.run(work)) return;
+    for (std::size_t r = 0; r < kTreeRows && row + r < part_.m; ++r)
+      evaluate_left(first + k, row + r, panel, work.left[r], work.results[r]);
+  }
+
+  /// One link of those columns of a row that the kernels left.
+  void evaluate_left(std::size_t k, std::size_t row, std::size_t panel, const std::int64_t* left, double* sums) {
+    const std::size_t column = panel * kColumns, columns = std::min(kColumns, part_.n - column);
+    columns_left_.clear();
+    for (std::size_t j = 0; j < columns; ++j) {
+      if (left[j] != 0) columns_left_.push_back(j);
+    }
+    if (columns_left_.empty()) return;
+    const Numerics& n = plan_.datapath.numerics;
+    Tiles tile = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, 1, columns_left_.size(), plan_.depth);
+    const std::size_t there = std::min(plan_.depth, shape_.k - k);
+    const auto copy = [](Codes& to, std::size_t index, const MatrixCodes<const std::byte>& from, std::size_t i,
+                         std::size_t j) {
+      const auto bytes = static_cast<std::size_t>(to.bytes_each());
+      std::memcpy(to.bytes().data() + index * bytes,
+                  from.codes + (i * from.row_stride + j * from.column_stride) * bytes, bytes);
+    };
+    const NumberWriter c_writer(plan_.c.format);
+    const NumberReader<double> reader({plan_.result, Subnormals::kept, SubnormalExponent::minimum},
+                                      {kQuietNan, true, kQuietNan});
+    for (std::size_t kk = 0; kk < there; ++kk) copy(tile.a, kk, a_, part_.i + row, k + kk);
+    for (std::size_t at = 0; at < columns_left_.size(); ++at) {
+      for (std::size_t kk = 0; kk < there; ++kk)
+        copy(tile.b, kk * columns_left_.size() + at, b_, k + kk, part_.j + column + columns_left_[at]);
+      tile.c.set(at, code_of(c_writer, sums[columns_left_[at]], k > 0));
+    }
+    emulator_.run(tile);
+    for (std::size_t at = 0; at < columns_left_.size(); ++at) {
+      const std::uint64_t bits = reader(tile.d[at]);
+      std::memcpy(sums + columns_left_[at], &bits, sizeof(bits));
+    }
+  }
+
+  const TreePlan& plan_;
+  const TreeKernels& kernels_;
+  ProductShape shape_;
+  MatrixCodes<const std::byte> a_, b_;
+  Part part_;
+  std::size_t rows_, panels_, a_length_ = 0;
+  NumberReader<double> a_reader_, b_reader_;
+  CpuEmulator emulator_;
+  PackedTree packed_a_, packed_b_;
+  Buffer<double> results_, values_;
+  Buffer<std::int64_t> exponents_, left_;
+  std::vector<bool> finite_rows_;
+  std::vector<std::size_t> columns_left_;
+};
+
+}  // namespace
+
+bool tree_panels_are_here() { return tree_kernels() != nullptr; }
+
+void multiply(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+              const MatrixCodes<std::byte>& d, unsigned threads) {
+  const std::vector<Part> parts = parts_of(shape, threads);
+  in_parallel(parts.size(), std::min(threads, static_cast<unsigned>(parts.size())),
+              [&](std::size_t at) { TreePart(plan, shape, a, b, parts[at]).run(c, d); });
+}
+
+}  // namespace tcnum::panels

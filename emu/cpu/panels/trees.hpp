@@ -1,0 +1,97 @@
+// A datapath as tree panels evaluate it: a tree of sums whose numbers doubles hold, and its products of whole matrices.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "emu/evaluators.hpp"
+#include "product.hpp"
+#include "tcnum/datapath.hpp"
+
+namespace tcnum::panels {
+
+/// Where c is on the way through a tree; results of nodes are in the places after it.
+inline constexpr int kPlaceOfC = 0;
+
+/// A rounding step, with the numbers that it comes to.
+struct TreeStep {
+  RoundStep step;
+  bool is_single = false;  ///< IEEE 754's to nearest in fp32, which the machine has
+  double least = 0;        ///< normal number; 0 if there is none
+  double overflow = 0;     ///< magnitudes from this on, infinite if there is no such, become
+  double beyond[2] = {};   ///< these: of positive numbers, and of negative ones
+};
+
+/// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
+struct TreeSteps {
+  std::vector<TreeStep> steps;
+  bool from_alignment = false;  ///< the last
+  std::int64_t exponent_of_zero = 0;
+  bool drops_sign_of_zero = false;  ///< of numbers that become zero
+};
+
+/// What a node adds.
+struct TreeTerm {
+  bool is_product = false;
+  int at = 0;             ///< k of the product, or the place of c or another node's result
+  int fraction_bits = 0;  ///< that it is cut to; kExact: it is not
+  bool may_drop = false;  ///< where it is far below the alignment
+};
+
+/// How the terms of a node, all of them doubles, are added so that nothing is lost that the result depends on.
+enum class TreeSum : std::uint8_t {
+  cut_products,  ///< cut toward zero where all of them are aligned, which a double's sum holds
+  cut,           ///< each cut, likewise
+  exact,         ///< a double's sum holds them all
+  pair,          ///< two, and what the rounded sum leaves over
+  near,          ///< products, and one number more, that two doubles' sums hold
+  far,           ///< terms of which two doubles' sums mostly hold all
+};
+
+struct TreeNode {
+  TreeSum sum = TreeSum::cut;
+  std::vector<TreeTerm> terms;
+  Unit unit;
+  TreeSteps result;
+  bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
+  int place = 0;                ///< of the result
+  bool wants_exponent = false;  ///< that it takes into the sum it is a term of
+  int carry_bits = 0;           ///< terms below 2^(alignment + their own bits) add up to less than so many bits more
+  double grid = 0;              ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
+};
+
+struct TreePlan {
+  OperandRule a, b, c;
+  FormatId result = FormatId::fp32;
+  ProductExponent product_exponent = ProductExponent::sum;
+  TreeSteps product;
+  double infinite_from = HUGE_VAL;  ///< products from this on are infinite
+  bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
+  bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
+  bool wants_exponents = false;  ///< of operands
+  NanRule nan;
+  std::size_t depth = 0;  ///< products of a link, which is the datapath once
+  std::size_t places = 1;
+  std::vector<TreeNode> nodes;
+  Datapath datapath;  ///< for those who evaluate what panels leave
+};
+
+/// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
+inline constexpr double kOrdinary = 0x1p100;
+
+/// Why tree panels cannot evaluate a datapath; empty if they can.
+WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree);
+/// Of a datapath that they can.
+TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree);
+
+/// Whether this machine can.
+bool tree_panels_are_here();
+
+/// As multiply() of aligned sums.
+void multiply(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+              const MatrixCodes<std::byte>& d, unsigned threads);
+
+}  // namespace tcnum::panels
