@@ -5,6 +5,7 @@
 
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
+#include "emu/cpu/panels/operations.hpp"
 #include "emu/cpu/panels/plan.hpp"
 #include "emu/cpu/panels/trees.hpp"
 #include "emu/cpu/requirements.hpp"
@@ -26,11 +27,13 @@ struct Evaluator {
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 13> kCpuEvaluators = {{
+constexpr std::array<Evaluator, 14> kCpuEvaluators = {{
     {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels},
     {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels},
     {"fma panels", "chains of the machine's own FMAs, fp64 or fp32, of wide tiles and whole matrices",
      panels::why_no_fma_panels},
+    {"operation panels", "trees of the machine's own operations, fp64 or fp32, of wide tiles and whole matrices",
+     panels::why_no_operation_panels},
     {"tree panels", "trees of sums that fp64 holds, of wide tiles and whole matrices", panels::why_no_tree_panels},
     {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
     {"integers", "sums of integers", why_no_integer_sums},

@@ -78,9 +78,24 @@ Datapath random_fma_chain_of_any_format() {
   return d;
 }
 
+/// Any datapath, which is now and then one that hardware is like.
+Datapath random_tree_of_sums() {
+  switch (*rc::gen::inRange(0, 4)) {
+    case 0:
+      return test::random_patch_datapath();
+    case 1:
+      return test::random_single_precision_datapath();
+    default:
+      return test::random_datapath();
+  }
+}
+
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
-    {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, test::random_datapath}};
+    {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
+     test::random_operations},
+    {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
+};
 
 /// Of the CPUs that have fused multiply-adds, those that this machine can be.
 std::vector<std::int64_t> targets() {

@@ -49,7 +49,7 @@ Datapath with_any_k(Datapath d) {
 }
 
 Datapath draw_datapath() {
-  switch (test::between(0, 8)) {
+  switch (test::between(0, 9)) {
     case 0:
       return test::random_scaled_datapath();
     case 1:
@@ -60,6 +60,8 @@ Datapath draw_datapath() {
       return test::random_patch_datapath();
     case 4:
       return test::random_chain_of_integers();
+    case 5:
+      return test::random_operations();
     default:
       return *test::any_datapath();
   }

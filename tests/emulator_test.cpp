@@ -82,6 +82,8 @@ Datapath random_datapath_of_any_kind() {
       return test::random_patch_datapath();
     case 4:
       return test::random_chain_of_integers();
+    case 5:
+      return test::random_operations();
     default:
       return test::random_datapath();
   }

@@ -498,6 +498,64 @@ inline Datapath random_fma_chain() {
   return d;
 }
 
+/// Trees of which mostly each node is one operation of IEEE 754, with or without subnormal numbers.
+inline Datapath random_operations() {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.result = *rc::gen::element(fp32, fp32, fp32, fp64);
+  const auto any_operand = [&] {
+    if (n.result == fp64 && *rc::gen::arbitrary<bool>()) return random_operand(fp64);
+    return random_operand(*rc::gen::element(fp32, tf32, bf16, fp16, fp16, fp8e4m3fnuz, fp8e5m2));
+  };
+  n.a = any_operand();
+  n.b = any_operand();
+  n.c = random_operand(n.result);
+  n.nan.code = nan_code(format(n.result));
+  const auto rounding = *rc::gen::element(Rounding::nearest_even, Rounding::nearest_even, Rounding::toward_zero,
+                                          Rounding::down, Rounding::up);
+  const auto any_step = [&] {
+    RoundStep s = round_to(format(n.result), rounding);
+    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+    return s;
+  };
+  const bool rounds_products = *rc::gen::arbitrary<bool>();
+  if (rounds_products) n.product.round = {any_step()};
+  n.units[0].result = {any_step()};
+  n.units[1].result = {any_step()};
+  d.tree.k = *rc::gen::element(1, 2, 3, 4, 8, 16);
+  std::vector<Term> products, sums{{Term::Kind::accumulator, 0}};
+  for (int k = 0; k < d.tree.k; ++k) products.push_back({Term::Kind::product, k});
+  const auto add_node = [&](std::vector<Term> terms) {
+    d.tree.nodes.push_back({*rc::gen::inRange(0, 2), std::move(terms)});
+    return Term{Term::Kind::node, static_cast<int>(d.tree.nodes.size()) - 1};
+  };
+  const auto take = [](std::vector<Term>& from) {
+    const auto at = from.begin() + *rc::gen::inRange<int>(0, static_cast<int>(from.size()));
+    const Term t = *at;
+    from.erase(at);
+    return t;
+  };
+  while (!products.empty() || sums.size() > 1) {
+    const int what = *rc::gen::inRange(0, 3);
+    if (what == 0 && sums.size() > 1) {
+      const Term x = take(sums), y = take(sums);
+      sums.push_back(add_node({x, y}));
+    } else if (what == 1 && !products.empty()) {
+      const Term x = take(products), y = take(sums);
+      sums.push_back(*rc::gen::arbitrary<bool>() ? add_node({x, y}) : add_node({y, x}));
+    } else if (!products.empty() && rounds_products && products.size() > 1) {
+      const Term x = take(products), y = take(products);
+      sums.push_back(add_node({x, y}));
+    } else if (!products.empty() && !rounds_products) {
+      sums.push_back(add_node({take(products)}));
+    }
+  }
+  d.unit_names = {"unit0", "unit1"};
+  drop_unused_units(d, 2);
+  return d;
+}
+
 /// A step that clamps or wraps integers to the result's range or, so that this happens more often, to less.
 inline RoundStep random_integer_step(FormatId result, bool whole_range) {
   RoundStep s = round_to(format(result), *any_rounding(), *rc::gen::element(Overflow::max_finite, Overflow::wrap));

@@ -6,6 +6,7 @@
 
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
+#include "emu/cpu/panels/operations.hpp"
 #include "emu/cpu/panels/product.hpp"
 #include "emu/cpu/panels/trees.hpp"
 
@@ -31,6 +32,8 @@ class WideProduct {
       plan_ = panels::make_integer_plan(numerics, tree);
     else if (panels::fma_panels_are_here() && panels::why_no_fma_panels(numerics, tree).empty())
       plan_ = panels::make_fma_chain_plan(numerics, tree);
+    else if (panels::operation_panels_are_here() && panels::why_no_operation_panels(numerics, tree).empty())
+      plan_ = panels::make_operation_plan(numerics, tree);
     else if (panels::tree_panels_are_here() && panels::why_no_tree_panels(numerics, tree).empty())
       plan_ = panels::make_tree_plan(numerics, tree);
   }
@@ -52,7 +55,9 @@ class WideProduct {
   }
 
  private:
-  std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan, panels::TreePlan> plan_;
+  std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan, panels::OperationPlan,
+               panels::TreePlan>
+      plan_;
 };
 
 }  // namespace tcnum

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "emu/machine_rounding.hpp"
 #include "tree_kernels.hpp"
 
 #undef TCNUM_HAS_FMA
@@ -37,7 +38,9 @@ inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD());
 inline constexpr int kFraction = 52, kBias = 1023;
 inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
 /// Exponents of grids stay within these; beyond are those of zeros and infinities alone, where grids do not matter.
-inline constexpr int kLeastGrid = -900, kMostGrid = 900;
+inline constexpr int kLeastGrid = -500, kMostGrid = 900;
+/// What a zero is as a grown operand: with any other one it is below every unit.
+inline constexpr double kGrownZero = 0x1p-700;
 
 HWY_INLINE TV zero() { return hn::Zero(TD()); }
 HWY_INLINE TV number(double x) { return hn::Set(TD(), x); }
@@ -96,11 +99,15 @@ HWY_INLINE TV cut(Rounding mode, TV x, TV unit) {
   return adjust(mode, x, hn::Sub(hn::Add(x, grid), grid), unit, is_negative(x));
 }
 
+HWY_INLINE TV to_single(TV x) {
+  const hn::Rebind<float, TD> narrow;
+  return hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
+}
+
 /// One rounding step, of a sum whose alignment is a power of two.
 HWY_INLINE TV round_once(const TreeStep& how, TV x, TV alignment, bool drops_sign_of_zero) {
   if (how.is_single) {
-    const hn::Rebind<float, TD> narrow;
-    const TV rounded = hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
+    const TV rounded = to_single(x);
     if (!drops_sign_of_zero) return rounded;
     return hn::IfThenElse(hn::And(hn::Eq(rounded, zero()), hn::Ne(x, zero())), zero(), rounded);
   }
@@ -223,10 +230,9 @@ HWY_INLINE TVI alignment_or_zero(TVI alignment) {
   return hn::IfThenElse(none, hn::Zero(TI()), alignment);
 }
 
-/// A sum that is exactly zero has the sign that its terms give it.
+/// A sum that is exactly zero has the sign that its terms give it in IEEE 754.
 HWY_INLINE TV with_sign_of_zero(const TreeNode& node, const Terms& terms, TV sum) {
   const TMask is_zero = hn::Eq(sum, zero());
-  if (node.unit.zero_sign == ZeroSign::positive || hn::AllFalse(TD(), is_zero)) return sum;
   TV all = number(-0.0), any = zero();
   for (const TreeTerm& t : node.terms) {
     const TV sign = sign_of(t.is_product ? hn::Xor(terms.a(t.at), terms.b(t.at)) : terms.value(t));
@@ -274,12 +280,34 @@ HWY_INLINE TV finite_or(TV x, TV y, TV sum) {
   return hn::IfThenElse(is_finite(plain), sum, plain);
 }
 
-/// Rounds a node's sum, and puts it where it belongs.
-HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, const Terms& terms, Aligned v) {
-  v.x = with_sign_of_zero(node, terms, v.x);
-  v = round(*w.plan, node.result, v, node.wants_exponent);
-  hn::Store(v.x, TD(), w.values + terms.at(node.place));
-  if (node.wants_exponent) hn::Store(v.e, TI(), w.exponents + terms.at(node.place));
+/// Rounds a node's sums in some lanes of all rows, side by side as one would wait for itself, and puts them where they
+/// belong.
+HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&v)[kTreeRows]) {
+  const TD d;
+  if (node.unit.zero_sign == ZeroSign::positive) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = hn::Add(v[r].x, zero());
+  } else {
+    TMask any_zero = hn::Eq(v[0].x, zero());
+#pragma GCC unroll 4
+    for (std::size_t r = 1; r < kTreeRows; ++r) any_zero = hn::Or(any_zero, hn::Eq(v[r].x, zero()));
+    if (!hn::AllFalse(d, any_zero)) {
+      for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = with_sign_of_zero(node, Terms(w, r, column), v[r].x);
+    }
+  }
+  if (node.is_single) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+  } else {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r] = round(*w.plan, node.result, v[r], node.wants_exponent);
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const std::size_t at = Terms(w, r, column).at(node.place);
+    hn::Store(v[r].x, d, w.values + at);
+    if (node.wants_exponent) hn::Store(v[r].e, TI(), w.exponents + at);
+  }
 }
 
 HWY_INLINE TVI alignment_of(const TreeNode& node, const Terms& terms) {
@@ -289,23 +317,32 @@ HWY_INLINE TVI alignment_of(const TreeNode& node, const Terms& terms) {
   return with_floor(node.unit.zero_exponent, alignment);
 }
 
-Aligned cut_sum(const TreeNode& node, const Terms& terms) {
+void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const Unit& unit = node.unit;
-  const TVI alignment = alignment_of(node, terms);
-  const TV largest = power_of_two(alignment);
-  TV sum = zero();
-  for (const TreeTerm& t : node.terms) {
-    TV x = zero();
-    if (t.may_drop) {
-      const Aligned v = terms.aligned(t);
-      const auto is_far = hn::Lt(v.e, hn::Sub(alignment, integer(*unit.drop_below)));
-      x = hn::IfThenElse(hn::And(hn::RebindMask(TD(), is_far), is_finite(v.x)), zero(), v.x);
-    } else {
-      x = terms.value(t);
-    }
-    sum = hn::Add(sum, cut(unit.align_rounding, x, scaled(largest, -t.fraction_bits)));
+  TVI alignment[kTreeRows];
+  TV largest[kTreeRows];
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    alignment[r] = alignment_of(node, Terms(w, r, column));
+    largest[r] = power_of_two(alignment[r]);
+    sums[r] = {zero(), alignment_or_zero(alignment[r])};
   }
-  return {sum, alignment_or_zero(alignment)};
+  for (const TreeTerm& t : node.terms) {
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const Terms terms(w, r, column);
+      TV x = zero();
+      if (t.may_drop) {
+        const Aligned v = terms.aligned(t);
+        const auto is_far = hn::Lt(v.e, hn::Sub(alignment[r], integer(*unit.drop_below)));
+        x = hn::IfThenElse(hn::And(hn::RebindMask(TD(), is_far), is_finite(v.x)), zero(), v.x);
+      } else {
+        x = terms.value(t);
+      }
+      sums[r].x = hn::Add(sums[r].x, cut(unit.align_rounding, x, scaled(largest[r], -t.fraction_bits)));
+    }
+  }
+  finish(w, node, column, sums);
 }
 
 Aligned exact_sum(const TreeNode& node, const Terms& terms) {
@@ -313,11 +350,6 @@ Aligned exact_sum(const TreeNode& node, const Terms& terms) {
   for (const TreeTerm& t : node.terms) sum = hn::Add(sum, terms.value(t));
   const bool wants_alignment = node.wants_exponent && node.unit.result.empty();
   return {sum, wants_alignment ? alignment_or_zero(alignment_of(node, terms)) : hn::Zero(TI())};
-}
-
-TV pair_sum(const TreeNode& node, const Terms& terms) {
-  const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
-  return finite_or(x, y, to_odd(two_sum(x, y)));
 }
 
 /// Sets bits of `left` where two doubles cannot hold the sum.
@@ -373,12 +405,78 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
       first[r] = sum;
     }
   }
+  Aligned sums[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const Terms terms(w, r, column);
-    const TV high = hn::Sub(first[r], grid), last = other < 0 ? zero() : hn::Load(d, w.values + terms.at(other));
+    const TV high = hn::Sub(first[r], grid);
+    const TV last = other < 0 ? zero() : hn::Load(d, w.values + Terms(w, r, column).at(other));
     const TV sum = near_sum_to_odd(high, second[r], last);
-    finish(w, node, terms, {kFinite ? sum : finite_or(high, last, sum), hn::Zero(TI())});
+    sums[r] = {kFinite ? sum : finite_or(high, last, sum), hn::Zero(TI())};
+  }
+  finish(w, node, column, sums);
+}
+
+/// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
+/// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite.
+HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  const TD d;
+  const TI di;
+  const std::size_t count = node.products.size();
+  const int* const k = node.products.data();
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    TVI alignment[kTreeRows];
+    TV sum[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = integer(kNoExponent64);
+    for (std::size_t i = 0; i < count; ++i) {
+      const TVI b = hn::Load(di, w.b_exponents + static_cast<std::size_t>(k[i]) * kColumns + column);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        alignment[r] = hn::Max(alignment[r], hn::Add(integer(w.a_exponents[r][k[i]]), b));
+    }
+    for (const TreeTerm& t : node.others) {
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = Terms(w, r, column).aligned(t);
+        alignment[r] = hn::Max(alignment[r], aligning_exponent(node.unit.zero_exponent, v));
+      }
+    }
+    const TVI b_negative = hn::Load(di, w.b_negative + number * kColumns + column);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      alignment[r] = with_floor(node.unit.zero_exponent, alignment[r]);
+      const TV grid = grid_of(scaled(power_of_two(alignment[r]), -node.unit.fraction_bits));
+      const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), b_negative));
+      const TVI negative = hn::BitCast(di, hn::PopulationCount(signs));
+      sum[r] = as_numbers(hn::Add(bits_of(grid), negative));
+      hn::Store(grid, d, w.grids + r * kColumns + column);
+      hn::Store(alignment[r], di, w.alignments + r * kColumns + column);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const TV b = hn::Load(d, w.b_grown + static_cast<std::size_t>(k[i]) * kColumns + column);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = hn::MulAdd(hn::Set(d, w.a_grown[r][k[i]]), b, sum[r]);
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, w.sums + r * kColumns + column);
+  }
+}
+
+/// The rest of it, when the machine rounds to nearest again.
+void finish_cut_products(const TreeWork& w, const TreeNode& node) {
+  const TD d;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV grid = hn::Load(d, w.grids + r * kColumns + column);
+      const TVI alignment = hn::Load(TI(), w.alignments + r * kColumns + column);
+      sums[r] = {hn::Sub(hn::Load(d, w.sums + r * kColumns + column), grid), alignment_or_zero(alignment)};
+      for (const TreeTerm& t : node.others) {
+        const TV unit = scaled(power_of_two(alignment), -node.unit.fraction_bits);
+        sums[r].x = hn::Add(sums[r].x, cut(Rounding::toward_zero, Terms(w, r, column).value(t), unit));
+      }
+    }
+    finish(w, node, column, sums);
   }
 }
 
@@ -427,12 +525,53 @@ void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
         sum[r] = hn::Add(sum[r], cut(Rounding::toward_zero, Terms(w, r, column).value(t), unit[r]));
     }
   }
+  Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r)
-    finish(w, node, Terms(w, r, column), {sum[r], alignment_or_zero(alignment[r])});
+  for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {sum[r], alignment_or_zero(alignment[r])};
+  finish(w, node, column, sums);
 }
 
-void run_node(const TreeWork& w, const TreeNode& node, bool stays_finite) {
+void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const Terms terms(w, r, column);
+    const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
+    sums[r] = {finite_or(x, y, to_odd(two_sum(x, y))), hn::Zero(TI())};
+  }
+  finish(w, node, column, sums);
+}
+
+/// As MachineRounding, which takes as long as some dozen products.
+class RoundTowardZero {
+#if HWY_ARCH_X86
+ public:
+  RoundTowardZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | _MM_ROUND_TOWARD_ZERO); }
+  ~RoundTowardZero() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#else
+  MachineRounding rounding_{Rounding::toward_zero};
+#endif
+};
+
+/// Sums that are a row's own affair.
+template <class Sum>
+HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t column, const Sum& sum) {
+  Aligned sums[kTreeRows];
+  for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = sum(Terms(w, r, column), r);
+  finish(w, node, column, sums);
+}
+
+void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
+  if (node.sum == TreeSum::cut_products && w.are_finite) {
+    {
+      const RoundTowardZero rounding;
+      sum_cut_products(w, node, number);
+    }
+    return finish_cut_products(w, node);
+  }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     switch (node.sum) {
       case TreeSum::cut_products:
@@ -445,28 +584,18 @@ void run_node(const TreeWork& w, const TreeNode& node, bool stays_finite) {
           near_sums<false>(w, node, column);
         break;
       case TreeSum::cut:
-        for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const Terms terms(w, r, column);
-          finish(w, node, terms, cut_sum(node, terms));
-        }
+        cut_sums(w, node, column);
         break;
       case TreeSum::exact:
-        for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const Terms terms(w, r, column);
-          finish(w, node, terms, exact_sum(node, terms));
-        }
+        sum_rows(w, node, column, [&](const Terms& terms, std::size_t) HWY_ATTR { return exact_sum(node, terms); });
         break;
       case TreeSum::pair:
-        for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const Terms terms(w, r, column);
-          finish(w, node, terms, {pair_sum(node, terms), hn::Zero(TI())});
-        }
+        pair_sums(w, node, column);
         break;
       case TreeSum::far:
-        for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const Terms terms(w, r, column);
-          finish(w, node, terms, {far_sum(node, terms, w.left[r] + column), hn::Zero(TI())});
-        }
+        sum_rows(w, node, column, [&](const Terms& terms, std::size_t r) HWY_ATTR {
+          return Aligned{far_sum(node, terms, w.left[r] + column), hn::Zero(TI())};
+        });
         break;
     }
   }
@@ -486,6 +615,14 @@ HWY_INLINE TVI exponents_of(const OperandRule& rule, bool of_zeros_too, TV x) {
 void exponents(const OperandRule& rule, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to) {
   for (std::size_t i = 0; i < count; i += kTreeLanes)
     hn::Store(exponents_of(rule, of_zeros_too, hn::Load(TD(), numbers + i)), TI(), to + i);
+}
+
+/// Operands that are a little larger, for sums that are cut toward zero.
+void grow(const double* numbers, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; i += kTreeLanes) {
+    const TV x = hn::Load(TD(), numbers + i), grown = as_numbers(hn::Or(bits_of(x), integer(1)));
+    hn::Store(hn::IfThenElse(hn::Eq(x, zero()), hn::Or(number(kGrownZero), sign_of(x)), grown), TD(), to + i);
+  }
 }
 
 bool are_finite(const double* numbers, std::size_t count) {
@@ -514,7 +651,8 @@ bool run(const TreeWork& w) {
     }
   }
   const bool stays_finite = plan.stays_finite && w.are_finite && hn::AllTrue(d, hn::Eq(most, zero()));
-  for (const TreeNode& node : plan.nodes) run_node(w, node, stays_finite);
+  for (std::size_t number = 0; number < plan.nodes.size(); ++number)
+    run_node(w, plan.nodes[number], number, stays_finite);
   TMask any_left = hn::Lt(zero(), zero());
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
@@ -532,7 +670,7 @@ bool run(const TreeWork& w) {
 }
 
 const TreeKernels* tree_kernels_of_target() {
-  static const TreeKernels kKernels = {hwy::TargetName(HWY_TARGET), exponents, are_finite, run};
+  static const TreeKernels kKernels = {hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, run};
   return &kKernels;
 }
 

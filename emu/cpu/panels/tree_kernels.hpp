@@ -22,7 +22,16 @@ struct TreeWork {
   const std::int64_t* a_exponents[kTreeRows] = {};  ///< that operands are aligned with, where the plan wants them
   const double* b = nullptr;                        ///< [depth][kColumns]
   const std::int64_t* b_exponents = nullptr;
-  bool are_finite = false;             ///< all operands
+  bool are_finite = false;  ///< all operands
+  /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
+  /// of its products, in their order.
+  const double* a_grown[kTreeRows] = {};
+  const double* b_grown = nullptr;
+  const std::int64_t* a_negative[kTreeRows] = {};  ///< [nodes]
+  const std::int64_t* b_negative = nullptr;        ///< [nodes][kColumns]
+  /// Room for [kTreeRows][kColumns].
+  double *sums = nullptr, *grids = nullptr;
+  std::int64_t* alignments = nullptr;
   double* results[kTreeRows] = {};     ///< kColumns, c of the link, and then its results
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
   double* values = nullptr;            ///< [places][kTreeRows][kColumns]
@@ -34,6 +43,7 @@ struct TreeKernels {
   const char* name;
   /// Exponents of operands that were read by a rule.
   void (*exponents)(const OperandRule&, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to);
+  void (*grow)(const double* numbers, std::size_t count, double* to);
   bool (*are_finite)(const double* numbers, std::size_t count);
   /// Whether any result was left.
   bool (*run)(const TreeWork&);

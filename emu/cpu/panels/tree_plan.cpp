@@ -14,6 +14,8 @@ namespace {
 constexpr int kDoubleBits = 53, kMostExponent = 800;
 /// Most bits that a number may have in units of its last kept bit, where that is found by adding 1.5 · 2^52 of them.
 constexpr int kGridBits = 51;
+/// Signs of a node's products go into one word.
+constexpr std::size_t kMostCutProducts = 64;
 /// Bits that the first of two sums keeps of the largest term, besides those that carries take.
 constexpr int kFirstSumBits = 50;
 
@@ -176,6 +178,8 @@ class Planner {
     node.result = make_steps(node.unit.result, node.unit.underflow_sign);
     node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
     node.wants_exponent = wanted_[number];
+    node.is_single = node.result.steps.size() == 1 && node.result.steps.front().is_single &&
+                     !node.result.drops_sign_of_zero && !node.wants_exponent;
     node.carry_bits = carries(from.terms.size());
     const Unit& unit = node.unit;
     const ZeroExponent& zero = unit.zero_exponent;
@@ -199,6 +203,8 @@ class Planner {
       node.terms.push_back({t.kind == Term::Kind::product, at, i == 0 ? first_bits : unit.fraction_bits,
                             i > 0 && unit.drop_below.has_value()});
     }
+    node.products = from.products;
+    std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
     if (const WhyNot why_not = choose_sum(from, std::max(first_bits, unit.fraction_bits), all, node); !why_not.empty())
       return why_not;
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
@@ -208,6 +214,7 @@ class Planner {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
     node.place = places_[number] = new_place();
+    plan_.cuts_products = plan_.cuts_products || node.sum == TreeSum::cut_products;
     plan_.nodes.push_back(std::move(node));
     return {};
   }
@@ -227,7 +234,9 @@ class Planner {
     const bool cuts = unit.fraction_bits != kExact;
     all.top += node.carry_bits;
     if (cuts && most_bits + all.headroom + node.carry_bits <= kGridBits - 1) {
-      node.sum = cuts_products_alone(unit) && !from.products.empty() ? TreeSum::cut_products : TreeSum::cut;
+      node.sum = cuts_products_alone(unit) && !from.products.empty() && from.products.size() <= kMostCutProducts
+                     ? TreeSum::cut_products
+                     : TreeSum::cut;
       all.width = most_bits + all.headroom + node.carry_bits + 1;
       return {};
     }
@@ -249,7 +258,9 @@ class Planner {
     const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
     node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);
     const int rest = last_bit - 1 + carries(from.products.size()) - product_.lowest;
-    if (rest <= kDoubleBits - 1) node.sum = TreeSum::near;
+    constexpr int kMostBitsOfOther = 50;
+    const bool short_other = from.others.empty() || bounds_of_term(from.others[0]).width <= kMostBitsOfOther;
+    if (rest <= kDoubleBits - 1 && short_other) node.sum = TreeSum::near;
     return {};
   }
 

@@ -1,6 +1,7 @@
 #include "trees.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -23,13 +24,14 @@ constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
 
 /// Some products of lines of A or of a panel of B.
 struct PackedTree {
-  Buffer<double> numbers;
-  Buffer<std::int64_t> exponents;
+  Buffer<double> numbers, grown;
+  Buffer<std::int64_t> exponents, negative;
 
-  void resize(std::size_t count, bool with_exponents) {
+  void resize(const TreePlan& plan, std::size_t count) {
     numbers.resize(count);
     std::fill_n(numbers.data(), count, 0.0);
-    if (with_exponents) exponents.resize(count);
+    if (plan.wants_exponents) exponents.resize(count);
+    if (plan.cuts_products) grown.resize(count);
   }
 };
 
@@ -49,7 +51,8 @@ class TreePart {
         b_reader_(plan.b, operand_nan()),
         emulator_(plan.datapath) {
     results_.resize(rows_ * panels_ * kColumns);
-    left_.resize(kTreeRows * kColumns);
+    for (auto* room : {&sums_, &grids_}) room->resize(kTreeRows * kColumns);
+    for (auto* room : {&left_, &alignments_}) room->resize(kTreeRows * kColumns);
     values_.resize(plan.places * kTreeRows * kColumns);
     exponents_.resize(values_.size());
   }
@@ -110,37 +113,64 @@ class TreePart {
     const std::size_t first = first_link * plan_.depth, products = links * plan_.depth;
     const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
     a_length_ = rounded_up(products, kColumns);                      // whole vectors
-    packed_a_.resize(rows_ * a_length_, plan_.wants_exponents);
+    packed_a_.resize(plan_, rows_ * a_length_);
     for (std::size_t i = 0; i < part_.m; ++i) {
       const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
     }
-    find_exponents(plan_.a, packed_a_);
+    finish_packing(plan_.a, packed_a_);
+    find_signs(packed_a_, rows_, a_length_, 1, links);
     finite_rows_.resize(rows_ / kTreeRows);
     for (std::size_t group = 0; group < finite_rows_.size(); ++group)
       finite_rows_[group] =
           kernels_.are_finite(&packed_a_.numbers[group * kTreeRows * a_length_], kTreeRows * a_length_);
     for (std::size_t panel = 0; panel < panels_; ++panel) {
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
-      packed_b_.resize(products * kColumns, plan_.wants_exponents);
+      packed_b_.resize(plan_, products * kColumns);
       for (std::size_t k = 0; k < there; ++k) {
         const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
         b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
       }
-      find_exponents(plan_.b, packed_b_);
+      finish_packing(plan_.b, packed_b_);
+      find_signs(packed_b_, kColumns, 1, kColumns, links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
       for (std::size_t row = 0; row < rows_; row += kTreeRows) {
         const bool are_finite = finite_panel && finite_rows_[row / kTreeRows];
-        for (std::size_t link = 0; link < links; ++link) add_link(first, link * plan_.depth, row, panel, are_finite);
+        for (std::size_t link = 0; link < links; ++link)
+          add_link(first, links, link * plan_.depth, row, panel, are_finite);
       }
     }
   }
-  void find_exponents(const OperandRule& rule, PackedTree& packed) const {
-    if (!plan_.wants_exponents) return;
-    kernels_.exponents(rule, plan_.zeros_align, packed.numbers.data(), packed.numbers.size(), packed.exponents.data());
+  void finish_packing(const OperandRule& rule, PackedTree& packed) const {
+    const std::size_t count = packed.numbers.size();
+    const double* const numbers = packed.numbers.data();
+    if (plan_.wants_exponents) kernels_.exponents(rule, plan_.zeros_align, numbers, count, packed.exponents.data());
+    if (plan_.cuts_products) kernels_.grow(numbers, count, packed.grown.data());
+  }
+  /// Words of signs of nodes that cut products: [lines][links][nodes] of A, [links][nodes][lines] of B.
+  void find_signs(PackedTree& packed, std::size_t lines, std::size_t line_stride, std::size_t k_stride,
+                  std::size_t links) const {
+    if (!plan_.cuts_products) return;
+    const std::size_t nodes = plan_.nodes.size(), words = links * nodes;
+    packed.negative.resize(lines * words);
+    const std::size_t word_stride = line_stride == 1 ? lines : 1, first_stride = line_stride == 1 ? 1 : words;
+    for (std::size_t word = 0; word < words; ++word) {
+      const TreeNode& node = plan_.nodes[word % nodes];
+      if (node.sum != TreeSum::cut_products) continue;
+      for (std::size_t line = 0; line < lines; ++line) {
+        const double* const numbers = &packed.numbers[line * line_stride + word / nodes * plan_.depth * k_stride];
+        std::uint64_t signs = 0;
+        for (std::size_t i = 0; i < node.products.size(); ++i) {
+          const double x = numbers[static_cast<std::size_t>(node.products[i]) * k_stride];
+          signs |= std::bit_cast<std::uint64_t>(x) >> 63 << i;
+        }
+        packed.negative[word * word_stride + line * first_stride] = static_cast<std::int64_t>(signs);
+      }
+    }
   }
 
-  void add_link(std::size_t first, std::size_t k, std::size_t row, std::size_t panel, bool are_finite) {
+  void add_link(std::size_t first, std::size_t links, std::size_t k, std::size_t row, std::size_t panel,
+                bool are_finite) {
     TreeWork work;
     work.are_finite = are_finite;
     work.plan = &plan_;
@@ -152,6 +182,18 @@ class TreePart {
       if (plan_.wants_exponents) work.a_exponents[r] = &packed_a_.exponents[at];
       work.results[r] = results(row + r, panel);
       work.left[r] = &left_[r * kColumns];
+    }
+    if (plan_.cuts_products) {
+      const std::size_t words = links * plan_.nodes.size(), word = k / plan_.depth * plan_.nodes.size();
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        work.a_grown[r] = &packed_a_.grown[(row + r) * a_length_ + k];
+        work.a_negative[r] = &packed_a_.negative[(row + r) * words + word];
+      }
+      work.b_grown = &packed_b_.grown[k * kColumns];
+      work.b_negative = &packed_b_.negative[word * kColumns];
+      work.sums = sums_.data();
+      work.grids = grids_.data();
+      work.alignments = alignments_.data();
     }
     work.values = values_.data();
     work.exponents = exponents_.data();
@@ -202,8 +244,8 @@ class TreePart {
   NumberReader<double> a_reader_, b_reader_;
   CpuEmulator emulator_;
   PackedTree packed_a_, packed_b_;
-  Buffer<double> results_, values_;
-  Buffer<std::int64_t> exponents_, left_;
+  Buffer<double> results_, values_, sums_, grids_;
+  Buffer<std::int64_t> exponents_, left_, alignments_;
   std::vector<bool> finite_rows_;
   std::vector<std::size_t> columns_left_;
 };

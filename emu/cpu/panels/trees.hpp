@@ -53,8 +53,11 @@ enum class TreeSum : std::uint8_t {
 struct TreeNode {
   TreeSum sum = TreeSum::cut;
   std::vector<TreeTerm> terms;
+  std::vector<int> products;     ///< k of those terms that are some
+  std::vector<TreeTerm> others;  ///< the other terms
   Unit unit;
   TreeSteps result;
+  bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
   int place = 0;                ///< of the result
   bool wants_exponent = false;  ///< that it takes into the sum it is a term of
@@ -71,6 +74,7 @@ struct TreePlan {
   bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
   bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
   bool wants_exponents = false;  ///< of operands
+  bool cuts_products = false;    ///< some node does that alone
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;

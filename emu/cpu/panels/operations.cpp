@@ -1,0 +1,138 @@
+#include "operations.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "emu/machine_rounding.hpp"
+#include "emu/parallel.hpp"
+#include "number_reader.hpp"
+#include "operation_kernels.hpp"
+#include "parts.hpp"
+
+namespace tcnum::panels {
+namespace {
+
+/// Products along k that are packed at once: those of a panel stay in the cache.
+constexpr std::size_t kProducts = 256;
+
+template <class T>
+class OperationPart {
+ public:
+  OperationPart(const OperationPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+                const MatrixCodes<const std::byte>& b, const Part& part)
+      : plan_(plan),
+        shape_(shape),
+        a_(a),
+        b_(b),
+        part_(part),
+        rows_(rounded_up(part.m, kOperationRows)),
+        panels_(rounded_up(part.n, kColumns) / kColumns),
+        a_reader_(plan.a, nan()),
+        b_reader_(plan.b, nan()) {
+    results_.resize(rows_ * panels_ * kColumns);
+    values_.resize(plan.places * kOperationRows * kColumns);
+  }
+
+  void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
+    const PlainArithmetic plain;
+    std::fill_n(results_.data(), results_.size(), T{0});
+    if (c.codes != nullptr) read_c(c);
+    {
+      const MachineRounding rounding(plan_.rounding);
+      const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
+      const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
+      for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
+    }
+    write_d(d);
+  }
+
+ private:
+  NanBits<T> nan() const { return {static_cast<BitsOf<T>>(plan_.nan), false, 0}; }
+  T* results(std::size_t row, std::size_t panel) { return &results_[(panel * rows_ + row) * kColumns]; }
+
+  /// Calls with each stretch of a row of C or D: its numbers, how many, and its first code.
+  template <class Byte, class With>
+  void each_stretch(const MatrixCodes<Byte>& matrix, const With& with) {
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      for (std::size_t panel = 0; panel < panels_; ++panel) {
+        const std::size_t j = panel * kColumns;
+        const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
+        with(results(i, panel), std::min(kColumns, part_.n - j), matrix.codes + at * sizeof(T));
+      }
+    }
+  }
+  void read_c(const MatrixCodes<const std::byte>& c) {
+    const NumberReader<T> reader({plan_.number, Subnormals::kept, SubnormalExponent::minimum}, nan());
+    each_stretch(c, [&](T* numbers, std::size_t count, const std::byte* codes) {
+      reader.read(codes, c.column_stride, count, numbers);
+    });
+  }
+  void write_d(const MatrixCodes<std::byte>& d) {
+    each_stretch(d, [&](const T* numbers, std::size_t count, std::byte* codes) {
+      for (std::size_t j = 0; j < count; ++j) {
+        const BitsOf<T> code =
+            numbers[j] == numbers[j] ? std::bit_cast<BitsOf<T>>(numbers[j]) : static_cast<BitsOf<T>>(plan_.nan);
+        std::memcpy(codes + j * d.column_stride * sizeof(T), &code, sizeof(code));
+      }
+    });
+  }
+
+  void add_links(std::size_t first_link, std::size_t links) {
+    const std::size_t first = first_link * plan_.depth, products = links * plan_.depth;
+    const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
+    packed_a_.resize(rows_ * products);
+    std::fill_n(packed_a_.data(), packed_a_.size(), T{0});
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
+      a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_[i * products]);
+    }
+    packed_b_.resize(products * kColumns);
+    for (std::size_t panel = 0; panel < panels_; ++panel) {
+      const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
+      std::fill_n(packed_b_.data(), packed_b_.size(), T{0});
+      for (std::size_t k = 0; k < there; ++k) {
+        const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
+        b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_[k * kColumns]);
+      }
+      for (std::size_t row = 0; row < rows_; row += kOperationRows) {
+        OperationWork<T> work;
+        work.plan = &plan_;
+        work.links = links;
+        for (std::size_t r = 0; r < kOperationRows; ++r) {
+          work.a[r] = &packed_a_[(row + r) * products];
+          work.results[r] = results(row + r, panel);
+        }
+        work.b = packed_b_.data();
+        work.values = values_.data();
+        run_operations<T>()(work);
+      }
+    }
+  }
+
+  const OperationPlan& plan_;
+  ProductShape shape_;
+  MatrixCodes<const std::byte> a_, b_;
+  Part part_;
+  std::size_t rows_, panels_;
+  NumberReader<T> a_reader_, b_reader_;
+  Buffer<T> packed_a_, packed_b_, results_, values_;
+};
+
+}  // namespace
+
+bool operation_panels_are_here() { return run_operations<float>() != nullptr; }
+
+void multiply(const OperationPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+              const MatrixCodes<std::byte>& d, unsigned threads) {
+  const std::vector<Part> parts = parts_of(shape, threads);
+  in_parallel(parts.size(), std::min(threads, static_cast<unsigned>(parts.size())), [&](std::size_t at) {
+    if (plan.number == FormatId::fp64)
+      OperationPart<double>(plan, shape, a, b, parts[at]).run(c, d);
+    else
+      OperationPart<float>(plan, shape, a, b, parts[at]).run(c, d);
+  });
+}
+
+}  // namespace tcnum::panels
