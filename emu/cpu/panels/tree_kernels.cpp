@@ -8,7 +8,9 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "emu/machine_rounding.hpp"
 #include "tree_kernels.hpp"
@@ -71,11 +73,12 @@ HWY_INLINE TV grid_of(TV unit) {
 
 /// x, of which t is the nearest multiple of the unit, as the multiple that a rounding makes of it; `negative` is the
 /// sign that the rounding goes by.
-HWY_INLINE TV adjust(Rounding mode, TV x, TV t, TV unit, TMask negative) {
+template <Rounding kMode>
+HWY_INLINE TV adjust(TV x, TV t, TV unit, TMask negative) {
   const TV rest = hn::Sub(x, t);
   const auto lower = [&] { return hn::IfThenElse(hn::Lt(rest, zero()), hn::Sub(t, unit), t); };
   const auto upper = [&] { return hn::IfThenElse(hn::Gt(rest, zero()), hn::Add(t, unit), t); };
-  switch (mode) {
+  switch (kMode) {
     case Rounding::nearest_even:
       return t;
     case Rounding::toward_zero:
@@ -94,58 +97,32 @@ HWY_INLINE TV adjust(Rounding mode, TV x, TV t, TV unit, TMask negative) {
 }
 
 /// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds.
-HWY_INLINE TV cut(Rounding mode, TV x, TV unit) {
+template <Rounding kMode>
+HWY_INLINE TV cut(TV x, TV unit) {
   const TV grid = grid_of(unit);
-  return adjust(mode, x, hn::Sub(hn::Add(x, grid), grid), unit, is_negative(x));
+  return adjust<kMode>(x, hn::Sub(hn::Add(x, grid), grid), unit, is_negative(x));
+}
+
+/// Calls with a rounding that the compiler knows.
+template <class With>
+HWY_INLINE void with_mode(Rounding mode, const With& with) {
+  switch (mode) {
+    case Rounding::toward_zero:
+      return with(std::integral_constant<Rounding, Rounding::toward_zero>());
+    case Rounding::nearest_even:
+      return with(std::integral_constant<Rounding, Rounding::nearest_even>());
+    case Rounding::nearest_away:
+      return with(std::integral_constant<Rounding, Rounding::nearest_away>());
+    case Rounding::up:
+      return with(std::integral_constant<Rounding, Rounding::up>());
+    case Rounding::down:
+      return with(std::integral_constant<Rounding, Rounding::down>());
+  }
 }
 
 HWY_INLINE TV to_single(TV x) {
   const hn::Rebind<float, TD> narrow;
   return hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
-}
-
-/// One rounding step, of a sum whose alignment is a power of two.
-HWY_INLINE TV round_once(const TreeStep& how, TV x, TV alignment, bool drops_sign_of_zero) {
-  if (how.is_single) {
-    const TV rounded = to_single(x);
-    if (!drops_sign_of_zero) return rounded;
-    return hn::IfThenElse(hn::And(hn::Eq(rounded, zero()), hn::Ne(x, zero())), zero(), rounded);
-  }
-  const RoundStep& s = how.step;
-  const TV m = hn::Abs(x);
-  TV binade = alignment;
-  if (!s.from_alignment) binade = hn::Max(binade_of(m), number(how.least > 0 ? how.least : 0x1p-900));
-  const TV unit = scaled(binade, -s.fraction_bits), grid = grid_of(unit);
-  const TMask negative = is_negative(x);
-  // As a magnitude: up and down change places where it stands for a negative number.
-  TV t = hn::Sub(hn::Add(m, grid), grid);
-  switch (s.rounding) {
-    case Rounding::nearest_even:
-      break;
-    case Rounding::up:
-    case Rounding::down: {
-      const TV lower = adjust(Rounding::down, m, t, unit, negative), upper = adjust(Rounding::up, m, t, unit, negative);
-      t = s.rounding == Rounding::up ? hn::IfThenElse(negative, lower, upper) : hn::IfThenElse(negative, upper, lower);
-      break;
-    }
-    case Rounding::toward_zero:
-      t = adjust(Rounding::down, m, t, unit, negative);
-      break;
-    case Rounding::nearest_away:
-      t = adjust(Rounding::nearest_away, m, t, unit, hn::Lt(m, zero()));
-  }
-  if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(t, number(how.least)), zero(), t);
-  if (how.overflow < HUGE_VAL) {
-    const TV beyond = hn::IfThenElse(negative, number(how.beyond[1]), number(how.beyond[0]));
-    const TMask large = hn::And(hn::Ge(t, number(how.overflow)), hn::Lt(m, number(HUGE_VAL)));
-    t = hn::IfThenElse(large, beyond, t);
-  }
-  TV sign = sign_of(x);
-  if (drops_sign_of_zero) {
-    const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Gt(m, zero()));
-    sign = hn::IfThenElse(vanished, zero(), sign);
-  }
-  return hn::Or(t, sign);
 }
 
 /// A number and, where it is asked for, the exponent that it takes part in alignment with; a zero's natural one.
@@ -154,22 +131,58 @@ struct Aligned {
   TVI e;
 };
 
+/// One rounding step of all rows; of each sum, the alignment is a power of two.
+template <Rounding kMode>
+void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignment, Aligned* v) {
+  const RoundStep& s = how.step;
+  const TV least = number(how.least > 0 ? how.least : 0x1p-850);
+  const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV x = v[r].x, binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
+    TV t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
+    if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
+    if (how.overflow < HUGE_VAL) {
+      TMask large = hn::Ge(hn::Abs(t), number(how.overflow));
+      if (!to_infinity) large = hn::And(large, is_finite(x));
+      const TV beyond = hn::IfThenElse(is_negative(x), number(how.beyond[1]), number(how.beyond[0]));
+      t = hn::IfThenElse(large, hn::Or(beyond, sign_of(x)), t);
+    }
+    if (drops_sign_of_zero) {
+      const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Ne(x, zero()));
+      t = hn::IfThenElse(vanished, zero(), t);
+    }
+    v[r].x = t;
+  }
+}
+
 /// All steps. The exponent of a sum is what it was aligned to.
-HWY_INLINE Aligned round(const TreePlan& plan, const TreeSteps& steps, Aligned v, bool wants_exponent) {
-  if (steps.steps.empty()) return v;
-  const TV alignment = power_of_two(v.e);
+HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool wants_exponent, Aligned* v) {
+  if (steps.steps.empty()) return;
+  TV alignment[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = power_of_two(v[r].e);
   const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
   for (const TreeStep& s : steps.steps) {
-    v.x = round_once(s, v.x, alignment, steps.drops_sign_of_zero);
+    if (s.is_single && !steps.drops_sign_of_zero) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+    } else {
+      with_mode(s.step.rounding, [&](auto mode) HWY_ATTR {
+        round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
+      });
+    }
     if (!wants_exponent || s.step.from_alignment) continue;
-    v.e = leading_exponent(v.x);
-    if (minimum) v.e = hn::Max(v.e, integer(s.step.min_exponent));
+    const TVI least = integer(minimum ? s.step.min_exponent : -kUnbounded);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].e = hn::Max(leading_exponent(v[r].x), least);
   }
-  if (wants_exponent && !steps.from_alignment) {
-    const auto is_zero = hn::RebindMask(TI(), hn::Eq(v.x, zero()));
-    v.e = hn::IfThenElse(is_zero, integer(steps.exponent_of_zero), v.e);
+  if (!wants_exponent || steps.from_alignment) return;
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const auto is_zero = hn::RebindMask(TI(), hn::Eq(v[r].x, zero()));
+    v[r].e = hn::IfThenElse(is_zero, integer(steps.exponent_of_zero), v[r].e);
   }
-  return v;
 }
 
 /// The terms of a node, in some lanes of a row.
@@ -181,13 +194,17 @@ class Terms {
   TV b(int k) const { return hn::Load(TD(), w_.b + static_cast<std::size_t>(k) * kColumns + column_); }
   std::size_t at(int place) const { return (static_cast<std::size_t>(place) * kTreeRows + row_) * kColumns + column_; }
 
+  TV value_of_place(const TreeTerm& t) const { return hn::Load(TD(), w_.values + at(t.at)); }
+  Aligned aligned_of_place(const TreeTerm& t) const {
+    return {value_of_place(t), hn::Load(TI(), w_.exponents + at(t.at))};
+  }
   TV value(const TreeTerm& t) const {
-    if (!t.is_product) return hn::Load(TD(), w_.values + at(t.at));
+    if (!t.is_product) return value_of_place(t);
     const TV x = limited(hn::Mul(a(t.at), b(t.at)));
     return plan_.product.steps.empty() ? x : rounded(x, false).x;
   }
   Aligned aligned(const TreeTerm& t) const {
-    if (!t.is_product) return {hn::Load(TD(), w_.values + at(t.at)), hn::Load(TI(), w_.exponents + at(t.at))};
+    if (!t.is_product) return aligned_of_place(t);
     const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
     if (!plan_.product.steps.empty()) return rounded(x, true);
     const TVI natural = hn::Add(integer(w_.a_exponents[row_][t.at]),
@@ -205,7 +222,11 @@ class Terms {
     return hn::IfThenElse(large, hn::Or(number(HUGE_VAL), sign_of(x)), x);
   }
   Aligned rounded(TV x, bool wants_exponent) const {
-    return round(plan_, plan_.product, {x, hn::Zero(TI())}, wants_exponent);
+    // As a row among others, which are not looked at.
+    Aligned rows[kTreeRows];
+    for (Aligned& row : rows) row = {x, hn::Zero(TI())};
+    round_rows(plan_, plan_.product, wants_exponent, rows);
+    return rows[0];
   }
 
   const TreeWork& w_;
@@ -299,8 +320,7 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
   } else {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) v[r] = round(*w.plan, node.result, v[r], node.wants_exponent);
+    round_rows(*w.plan, node.result, node.wants_exponent, v);
   }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
@@ -317,29 +337,50 @@ HWY_INLINE TVI alignment_of(const TreeNode& node, const Terms& terms) {
   return with_floor(node.unit.zero_exponent, alignment);
 }
 
+/// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
+template <Rounding kMode, bool kProducts>
 void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const Unit& unit = node.unit;
+  const auto value = [&](const TreeTerm& t, std::size_t r) HWY_ATTR {
+    if constexpr (kProducts) return Terms(w, r, column).value(t);
+    return Terms(w, r, column).value_of_place(t);
+  };
+  const auto aligned = [&](const TreeTerm& t, std::size_t r) HWY_ATTR {
+    if constexpr (kProducts) return Terms(w, r, column).aligned(t);
+    return Terms(w, r, column).aligned_of_place(t);
+  };
   TVI alignment[kTreeRows];
   TV largest[kTreeRows];
   Aligned sums[kTreeRows];
 #pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = integer(kNoExponent64);
+  for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const Aligned v = aligned(t, r);
+      alignment[r] = hn::Max(alignment[r], aligning_exponent(unit.zero_exponent, v));
+    }
+  }
+#pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    alignment[r] = alignment_of(node, Terms(w, r, column));
+    alignment[r] = with_floor(unit.zero_exponent, alignment[r]);
     largest[r] = power_of_two(alignment[r]);
     sums[r] = {zero(), alignment_or_zero(alignment[r])};
   }
   for (const TreeTerm& t : node.terms) {
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const Terms terms(w, r, column);
-      TV x = zero();
-      if (t.may_drop) {
-        const Aligned v = terms.aligned(t);
+    if (t.may_drop) {
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = aligned(t, r);
         const auto is_far = hn::Lt(v.e, hn::Sub(alignment[r], integer(*unit.drop_below)));
-        x = hn::IfThenElse(hn::And(hn::RebindMask(TD(), is_far), is_finite(v.x)), zero(), v.x);
-      } else {
-        x = terms.value(t);
+        const TV x = hn::IfThenElse(hn::And(hn::RebindMask(TD(), is_far), is_finite(v.x)), zero(), v.x);
+        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(largest[r], -t.fraction_bits)));
       }
-      sums[r].x = hn::Add(sums[r].x, cut(unit.align_rounding, x, scaled(largest[r], -t.fraction_bits)));
+    } else {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV x = value(t, r);
+        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(largest[r], -t.fraction_bits)));
+      }
     }
   }
   finish(w, node, column, sums);
@@ -381,6 +422,27 @@ HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
   return to_odd(fast_two_sum(all.sum, hn::Add(all.rest, products.rest)));
 }
 
+/// Where one double holds the products' sum, as their ranges say; all is finite.
+void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const TD d;
+  TV sum[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = zero();
+  for (const int k : node.products) {
+    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(k) * kColumns + column);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = hn::MulAdd(hn::Set(d, w.a[r][k]), b, sum[r]);
+  }
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    if (!node.others.empty())
+      sum[r] = to_odd(two_sum(sum[r], hn::Load(d, w.values + Terms(w, r, column).at(node.others[0].at))));
+    sums[r] = {sum[r], hn::Zero(TI())};
+  }
+  finish(w, node, column, sums);
+}
+
 template <bool kFinite>
 void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const TD d;
@@ -416,48 +478,86 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
+/// Whether there is more to do than to cut products and to add them.
+bool adds_more(const TreeNode& node) { return !node.others.empty() || !node.result.steps.empty(); }
+
 /// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
 /// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite.
 HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  constexpr std::size_t kVectors = 2;  // with those of all rows, sums enough that none waits for itself
+  static_assert(kColumns % (kVectors * kTreeLanes) == 0);
   const TD d;
   const TI di;
   const std::size_t count = node.products.size();
   const int* const k = node.products.data();
-  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    TVI alignment[kTreeRows];
-    TV sum[kTreeRows];
+  const bool is_done = !adds_more(node);
+  for (std::size_t column = 0; column < kColumns; column += kVectors * kTreeLanes) {
+    TVI alignment[kVectors][kTreeRows];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = integer(kNoExponent64);
+    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[0][r] = alignment[1][r] = integer(kNoExponent64);
+    const std::int64_t* const b_exponents = w.b_exponents + column;
     for (std::size_t i = 0; i < count; ++i) {
-      const TVI b = hn::Load(di, w.b_exponents + static_cast<std::size_t>(k[i]) * kColumns + column);
+      const std::int64_t* const b = b_exponents + static_cast<std::size_t>(k[i]) * kColumns;
+      const TVI b0 = hn::Load(di, b), b1 = hn::Load(di, b + kTreeLanes);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        alignment[r] = hn::Max(alignment[r], hn::Add(integer(w.a_exponents[r][k[i]]), b));
-    }
-    for (const TreeTerm& t : node.others) {
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const Aligned v = Terms(w, r, column).aligned(t);
-        alignment[r] = hn::Max(alignment[r], aligning_exponent(node.unit.zero_exponent, v));
+        const TVI a = integer(w.a_exponents[r][k[i]]);
+        alignment[0][r] = hn::Max(alignment[0][r], hn::Add(a, b0));
+        alignment[1][r] = hn::Max(alignment[1][r], hn::Add(a, b1));
       }
     }
-    const TVI b_negative = hn::Load(di, w.b_negative + number * kColumns + column);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      alignment[r] = with_floor(node.unit.zero_exponent, alignment[r]);
-      const TV grid = grid_of(scaled(power_of_two(alignment[r]), -node.unit.fraction_bits));
-      const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), b_negative));
-      const TVI negative = hn::BitCast(di, hn::PopulationCount(signs));
-      sum[r] = as_numbers(hn::Add(bits_of(grid), negative));
-      hn::Store(grid, d, w.grids + r * kColumns + column);
-      hn::Store(alignment[r], di, w.alignments + r * kColumns + column);
+    for (const TreeTerm& t : node.others) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        for (std::size_t r = 0; r < kTreeRows; ++r) {
+          const Aligned other = Terms(w, r, column + v * kTreeLanes).aligned_of_place(t);
+          alignment[v][r] = hn::Max(alignment[v][r], aligning_exponent(node.unit.zero_exponent, other));
+        }
+      }
     }
+    TV sum[kVectors][kTreeRows];
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t here = column + v * kTreeLanes;
+      const TVI b_negative = hn::Load(di, w.b_negative + number * kColumns + here);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TVI own = with_floor(node.unit.zero_exponent, alignment[v][r]);
+        const TV grid = grid_of(scaled(power_of_two(own), -node.unit.fraction_bits));
+        const auto signs =
+            hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), b_negative));
+        sum[v][r] = as_numbers(hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs))));
+        hn::Store(grid, d, w.grids + r * kColumns + here);
+        hn::Store(own, di, w.alignments + r * kColumns + here);
+      }
+    }
+    const double* const b_grown = w.b_grown + column;
     for (std::size_t i = 0; i < count; ++i) {
-      const TV b = hn::Load(d, w.b_grown + static_cast<std::size_t>(k[i]) * kColumns + column);
+      const double* const b = b_grown + static_cast<std::size_t>(k[i]) * kColumns;
+      const TV b0 = hn::Load(d, b), b1 = hn::Load(d, b + kTreeLanes);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = hn::MulAdd(hn::Set(d, w.a_grown[r][k[i]]), b, sum[r]);
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV a = hn::Set(d, w.a_grown[r][k[i]]);
+        sum[0][r] = hn::MulAdd(a, b0, sum[0][r]);
+        sum[1][r] = hn::MulAdd(a, b1, sum[1][r]);
+      }
     }
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t here = column + v * kTreeLanes;
+      Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, w.sums + r * kColumns + column);
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV grid = hn::Load(d, w.grids + r * kColumns + here);
+        const TVI own = hn::Load(di, w.alignments + r * kColumns + here);
+        sums[r] = {hn::Sub(sum[v][r], grid), alignment_or_zero(own)};
+      }
+      if (is_done) {  // nothing is left that the machine's rounding matters to
+        finish(w, node, here, sums);
+        continue;
+      }
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sums[r].x, d, w.sums + r * kColumns + here);
+    }
   }
 }
 
@@ -468,12 +568,11 @@ void finish_cut_products(const TreeWork& w, const TreeNode& node) {
     Aligned sums[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV grid = hn::Load(d, w.grids + r * kColumns + column);
       const TVI alignment = hn::Load(TI(), w.alignments + r * kColumns + column);
-      sums[r] = {hn::Sub(hn::Load(d, w.sums + r * kColumns + column), grid), alignment_or_zero(alignment)};
+      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment_or_zero(alignment)};
       for (const TreeTerm& t : node.others) {
         const TV unit = scaled(power_of_two(alignment), -node.unit.fraction_bits);
-        sums[r].x = hn::Add(sums[r].x, cut(Rounding::toward_zero, Terms(w, r, column).value(t), unit));
+        sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit));
       }
     }
     finish(w, node, column, sums);
@@ -522,7 +621,7 @@ void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
     } else {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r)
-        sum[r] = hn::Add(sum[r], cut(Rounding::toward_zero, Terms(w, r, column).value(t), unit[r]));
+        sum[r] = hn::Add(sum[r], cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit[r]));
     }
   }
   Aligned sums[kTreeRows];
@@ -570,7 +669,8 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
       const RoundTowardZero rounding;
       sum_cut_products(w, node, number);
     }
-    return finish_cut_products(w, node);
+    if (adds_more(node)) finish_cut_products(w, node);
+    return;
   }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     switch (node.sum) {
@@ -578,13 +678,20 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
         cut_products(w, node, column);
         break;
       case TreeSum::near:
-        if (stays_finite)
+        if (stays_finite && w.products_top + node.carry_bits - w.products_lowest < std::numeric_limits<double>::digits)
+          one_sums(w, node, column);
+        else if (stays_finite)
           near_sums<true>(w, node, column);
         else
           near_sums<false>(w, node, column);
         break;
       case TreeSum::cut:
-        cut_sums(w, node, column);
+        with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
+          if (node.products.empty())
+            cut_sums<decltype(mode)::value, false>(w, node, column);
+          else
+            cut_sums<decltype(mode)::value, true>(w, node, column);
+        });
         break;
       case TreeSum::exact:
         sum_rows(w, node, column, [&](const Terms& terms, std::size_t) HWY_ATTR { return exact_sum(node, terms); });
@@ -632,45 +739,90 @@ bool are_finite(const double* numbers, std::size_t count) {
   return true;
 }
 
-bool run(const TreeWork& w) {
+std::pair<double, double> extremes(const double* numbers, std::size_t count) {
+  TV least = number(HUGE_VAL), greatest = zero();
+  for (std::size_t i = 0; i < count; i += kTreeLanes) {
+    const TV magnitude = hn::Abs(hn::Load(TD(), numbers + i));
+    greatest = hn::Max(greatest, magnitude);
+    least = hn::Min(least, hn::IfThenElse(hn::Eq(magnitude, zero()), number(HUGE_VAL), magnitude));
+  }
+  const double most = hn::GetLane(hn::MaxOfLanes(TD(), greatest));
+  if (most == 0) return {1, 1};
+  return {hn::GetLane(hn::MinOfLanes(TD(), least)), most};
+}
+
+/// Makes c ready for a link; whether all of it is below kOrdinary.
+bool prepare_c(const TreeWork& w) {
   const TreePlan& plan = *w.plan;
   const TD d;
   const bool flushes = plan.c.subnormals == Subnormals::flushed;
   const TV least = number(std::ldexp(1.0, format(plan.c.format).min_exponent()));
-  TV most = zero();
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-      TV c = hn::Load(d, w.results[r] + column);
-      // A NaN is large too.
-      most = hn::IfThenElse(hn::Lt(hn::Abs(c), number(kOrdinary)), most, number(kOrdinary));
-      if (flushes) c = hn::IfThenElse(hn::Lt(hn::Abs(c), least), sign_of(c), c);
-      const std::size_t at = Terms(w, r, column).at(kPlaceOfC);
-      hn::Store(c, d, w.values + at);
-      if (plan.wants_exponents) hn::Store(exponents_of(plan.c, true, c), TI(), w.exponents + at);
-      hn::Store(hn::Zero(TI()), TI(), w.left[r] + column);
+  TMask are_ordinary = hn::Eq(zero(), zero());
+  for (std::size_t i = 0; i < kTreeRows * kColumns; i += kTreeLanes) {
+    TV c = hn::Load(d, w.values + i);
+    if (flushes) {
+      c = hn::IfThenElse(hn::Lt(hn::Abs(c), least), sign_of(c), c);
+      hn::Store(c, d, w.values + i);
     }
+    if (plan.wants_exponents) hn::Store(exponents_of(plan.c, true, c), TI(), w.exponents + i);
+    are_ordinary = hn::And(are_ordinary, hn::Lt(hn::Abs(c), number(kOrdinary)));
   }
-  const bool stays_finite = plan.stays_finite && w.are_finite && hn::AllTrue(d, hn::Eq(most, zero()));
-  for (std::size_t number = 0; number < plan.nodes.size(); ++number)
-    run_node(w, plan.nodes[number], number, stays_finite);
+  return hn::AllTrue(d, are_ordinary);
+}
+
+void run(const TreeWork& w) {
+  static_assert(kPlaceOfC == 0);
+  const TreePlan& plan = *w.plan;
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
+  TreeWork at = w;
+  for (std::size_t link = 0; link < w.links; ++link) {
+    const bool needs_c = plan.wants_exponents || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
+    const bool stays_finite = (!needs_c || prepare_c(at)) && plan.stays_finite && w.are_finite;
+    for (std::size_t number = 0; number < plan.nodes.size(); ++number)
+      run_node(at, plan.nodes[number], number, stays_finite);
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      at.a[r] += plan.depth;
+      at.a_exponents[r] += plan.depth;
+      at.a_grown[r] += plan.depth;
+      at.a_negative[r] += plan.nodes.size();
+    }
+    at.b += plan.depth * kColumns;
+    at.b_exponents += plan.depth * kColumns;
+    at.b_grown += plan.depth * kColumns;
+    at.b_negative += plan.nodes.size() * kColumns;
+  }
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    std::memcpy(w.results[r], w.values + r * kColumns, kColumns * sizeof(double));
+}
+
+bool run_leaving(const TreeWork& w) {
+  const TD d;
+  double c[kTreeRows][kColumns];
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    std::memcpy(c[r], w.results[r], sizeof(c[r]));
+    std::memset(w.left[r], 0, kColumns * sizeof(std::int64_t));
+  }
+  run(w);
   TMask any_left = hn::Lt(zero(), zero());
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-      const TV result = hn::Load(d, w.values + Terms(w, r, column).at(plan.nodes.back().place));
+      const TV result = hn::Load(d, w.results[r] + column);
       TVI left = hn::Load(TI(), w.left[r] + column);
       // Which NaN comes back is left to others.
-      if (plan.nan.propagate) left = hn::Or(left, bits_of(hn::VecFromMask(d, hn::IsNaN(result))));
+      if (w.plan->nan.propagate) left = hn::Or(left, bits_of(hn::VecFromMask(d, hn::IsNaN(result))));
       const TMask is_left = hn::RebindMask(d, hn::Ne(left, hn::Zero(TI())));
       any_left = hn::Or(any_left, is_left);
       hn::Store(left, TI(), w.left[r] + column);
-      hn::Store(hn::IfThenElse(is_left, hn::Load(d, w.results[r] + column), result), d, w.results[r] + column);
+      hn::Store(hn::IfThenElse(is_left, hn::LoadU(d, c[r] + column), result), d, w.results[r] + column);
     }
   }
   return !hn::AllFalse(d, any_left);
 }
 
 const TreeKernels* tree_kernels_of_target() {
-  static const TreeKernels kKernels = {hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, run};
+  static const TreeKernels kKernels = {
+      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, extremes, run, run_leaving};
   return &kKernels;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "operands.hpp"
 #include "trees.hpp"
@@ -15,14 +16,17 @@ inline constexpr std::size_t kTreeRows = 4;
 /// all numbers.
 inline constexpr std::int64_t kNoExponent64 = -(1 << 24);
 
-/// kTreeRows rows of A with a panel of B, along one link.
+/// kTreeRows rows of A with a panel of B, along some links.
 struct TreeWork {
   const TreePlan* plan = nullptr;
+  std::size_t links = 0;
   const double* a[kTreeRows] = {};
   const std::int64_t* a_exponents[kTreeRows] = {};  ///< that operands are aligned with, where the plan wants them
   const double* b = nullptr;                        ///< [depth][kColumns]
   const std::int64_t* b_exponents = nullptr;
   bool are_finite = false;  ///< all operands
+  /// If they are: products are multiples of 2^products_lowest, and below 2^products_top.
+  int products_lowest = 0, products_top = 0;
   /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
   /// of its products, in their order.
   const double* a_grown[kTreeRows] = {};
@@ -32,7 +36,7 @@ struct TreeWork {
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *grids = nullptr;
   std::int64_t* alignments = nullptr;
-  double* results[kTreeRows] = {};     ///< kColumns, c of the link, and then its results
+  double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
   double* values = nullptr;            ///< [places][kTreeRows][kColumns]
   std::int64_t* exponents = nullptr;   ///< likewise
@@ -45,8 +49,12 @@ struct TreeKernels {
   void (*exponents)(const OperandRule&, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to);
   void (*grow)(const double* numbers, std::size_t count, double* to);
   bool (*are_finite)(const double* numbers, std::size_t count);
-  /// Whether any result was left.
-  bool (*run)(const TreeWork&);
+  /// Least and greatest magnitudes of finite numbers that are not zero; both 1 if there are none.
+  std::pair<double, double> (*extremes)(const double* numbers, std::size_t count);
+  /// Of plans that leave nothing.
+  void (*run)(const TreeWork&);
+  /// Of others, along one link; whether any result was left.
+  bool (*run_leaving)(const TreeWork&);
 };
 
 /// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.

@@ -88,6 +88,7 @@ class Planner {
     plan_.product_exponent = n_.product.exponent;
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept);
     plan_.nan = n_.nan;
+    plan_.leaves_some = n_.nan.propagate;
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
@@ -213,7 +214,9 @@ class Planner {
     for (const Term& t : from.terms) {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
-    node.place = places_[number] = new_place();
+    const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
+    node.place = places_[number] = is_root ? kPlaceOfC : new_place();
+    plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
     plan_.cuts_products = plan_.cuts_products || node.sum == TreeSum::cut_products;
     plan_.nodes.push_back(std::move(node));
     return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -16,22 +17,32 @@
 namespace tcnum::panels {
 namespace {
 
-/// Products along k that are packed at once: those of a panel stay in the cache.
-constexpr std::size_t kProducts = 256;
+/// Products along k that are packed at once: with the results of a panel, those of a panel stay in the second-level
+/// cache.
+constexpr std::size_t kProducts = 128;
+/// Of what the inner loops read of a panel, so much stays in the first-level cache.
+constexpr std::size_t kPanelBytes = 16384;
+/// Lines of A are whole vectors, of whatever machine.
+constexpr std::size_t kMostLanes = 8;
 
 /// Codes of NaNs of narrow formats on the way, as NaNs of doubles.
 constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
+
+/// Some numbers are multiples of 2^lowest, and below 2^top.
+struct Reach {
+  int lowest = 0, top = 0;
+};
 
 /// Some products of lines of A or of a panel of B.
 struct PackedTree {
   Buffer<double> numbers, grown;
   Buffer<std::int64_t> exponents, negative;
 
-  void resize(const TreePlan& plan, std::size_t count) {
+  void resize(std::size_t count) {
     numbers.resize(count);
     std::fill_n(numbers.data(), count, 0.0);
-    if (plan.wants_exponents) exponents.resize(count);
-    if (plan.cuts_products) grown.resize(count);
+    exponents.resize(count);
+    grown.resize(count);
   }
 };
 
@@ -63,9 +74,7 @@ class TreePart {
     if (c.codes != nullptr) read_c(c);
     const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
     const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
-    for (std::size_t link = 0; link < links; link += at_once) {
-      add_links(link, std::min(at_once, links - link));
-    }
+    for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
     write_d(d);
   }
 
@@ -112,8 +121,8 @@ class TreePart {
   void add_links(std::size_t first_link, std::size_t links) {
     const std::size_t first = first_link * plan_.depth, products = links * plan_.depth;
     const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
-    a_length_ = rounded_up(products, kColumns);                      // whole vectors
-    packed_a_.resize(plan_, rows_ * a_length_);
+    a_length_ = rounded_up(products, kMostLanes);
+    packed_a_.resize(rows_ * a_length_);
     for (std::size_t i = 0; i < part_.m; ++i) {
       const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
@@ -121,12 +130,15 @@ class TreePart {
     finish_packing(plan_.a, packed_a_);
     find_signs(packed_a_, rows_, a_length_, 1, links);
     finite_rows_.resize(rows_ / kTreeRows);
-    for (std::size_t group = 0; group < finite_rows_.size(); ++group)
-      finite_rows_[group] =
-          kernels_.are_finite(&packed_a_.numbers[group * kTreeRows * a_length_], kTreeRows * a_length_);
+    reach_of_rows_.resize(rows_ / kTreeRows);
+    for (std::size_t group = 0; group < finite_rows_.size(); ++group) {
+      const double* const numbers = &packed_a_.numbers[group * kTreeRows * a_length_];
+      finite_rows_[group] = kernels_.are_finite(numbers, kTreeRows * a_length_);
+      reach_of_rows_[group] = reach_of(plan_.a, numbers, kTreeRows * a_length_);
+    }
     for (std::size_t panel = 0; panel < panels_; ++panel) {
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
-      packed_b_.resize(plan_, products * kColumns);
+      packed_b_.resize(products * kColumns);
       for (std::size_t k = 0; k < there; ++k) {
         const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
         b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
@@ -134,12 +146,36 @@ class TreePart {
       finish_packing(plan_.b, packed_b_);
       find_signs(packed_b_, kColumns, 1, kColumns, links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
-      for (std::size_t row = 0; row < rows_; row += kTreeRows) {
-        const bool are_finite = finite_panel && finite_rows_[row / kTreeRows];
-        for (std::size_t link = 0; link < links; ++link)
-          add_link(first, links, link * plan_.depth, row, panel, are_finite);
+      const Reach reach = reach_of(plan_.b, packed_b_.numbers.data(), packed_b_.numbers.size());
+      const std::size_t together = links_together();
+      for (std::size_t link = 0; link < links; link += together) {
+        const std::size_t here = std::min(together, links - link);
+        for (std::size_t row = 0; row < rows_; row += kTreeRows) {
+          TreeWork work = work_of(links, link, row, panel);
+          work.links = here;
+          work.are_finite = finite_panel && finite_rows_[row / kTreeRows];
+          work.products_lowest = reach.lowest + reach_of_rows_[row / kTreeRows].lowest;
+          work.products_top = reach.top + reach_of_rows_[row / kTreeRows].top;
+          if (!plan_.leaves_some)
+            kernels_.run(work);
+          else if (kernels_.run_leaving(work))
+            evaluate_left(first + link * plan_.depth, row, panel);
+        }
       }
     }
+  }
+  /// Of finite numbers of an operand.
+  Reach reach_of(const OperandRule& rule, const double* numbers, std::size_t count) const {
+    const auto [least, most] = kernels_.extremes(numbers, count);
+    if (!std::isfinite(most)) return {};
+    const Format& f = format(rule.format);
+    return {std::max(std::ilogb(least), f.min_exponent()) - f.fraction_bits, std::ilogb(most) + 1};
+  }
+  /// Links that the kernels are given at once.
+  std::size_t links_together() const {
+    const std::size_t read = plan_.wants_exponents ? 2 : 1;  // numbers of a product
+    const std::size_t products = kPanelBytes / (read * kColumns * sizeof(double));
+    return plan_.leaves_some ? 1 : std::max<std::size_t>(1, products / plan_.depth);
   }
   void finish_packing(const OperandRule& rule, PackedTree& packed) const {
     const std::size_t count = packed.numbers.size();
@@ -150,7 +186,6 @@ class TreePart {
   /// Words of signs of nodes that cut products: [lines][links][nodes] of A, [links][nodes][lines] of B.
   void find_signs(PackedTree& packed, std::size_t lines, std::size_t line_stride, std::size_t k_stride,
                   std::size_t links) const {
-    if (!plan_.cuts_products) return;
     const std::size_t nodes = plan_.nodes.size(), words = links * nodes;
     packed.negative.resize(lines * words);
     const std::size_t word_stride = line_stride == 1 ? lines : 1, first_stride = line_stride == 1 ? 1 : words;
@@ -169,39 +204,37 @@ class TreePart {
     }
   }
 
-  void add_link(std::size_t first, std::size_t links, std::size_t k, std::size_t row, std::size_t panel,
-                bool are_finite) {
+  /// From one of the packed links on.
+  TreeWork work_of(std::size_t links, std::size_t link, std::size_t row, std::size_t panel) {
     TreeWork work;
-    work.are_finite = are_finite;
+    const std::size_t k = link * plan_.depth, words = links * plan_.nodes.size(), word = link * plan_.nodes.size();
     work.plan = &plan_;
-    work.b = &packed_b_.numbers[k * kColumns];
-    if (plan_.wants_exponents) work.b_exponents = &packed_b_.exponents[k * kColumns];
+    work.b = packed_b_.numbers.data() + k * kColumns;
+    work.b_exponents = packed_b_.exponents.data() + k * kColumns;
+    work.b_grown = packed_b_.grown.data() + k * kColumns;
+    work.b_negative = packed_b_.negative.data() + word * kColumns;
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       const std::size_t at = (row + r) * a_length_ + k;
-      work.a[r] = &packed_a_.numbers[at];
-      if (plan_.wants_exponents) work.a_exponents[r] = &packed_a_.exponents[at];
+      work.a[r] = packed_a_.numbers.data() + at;
+      work.a_exponents[r] = packed_a_.exponents.data() + at;
+      work.a_grown[r] = packed_a_.grown.data() + at;
+      work.a_negative[r] = packed_a_.negative.data() + (row + r) * words + word;
       work.results[r] = results(row + r, panel);
       work.left[r] = &left_[r * kColumns];
     }
-    if (plan_.cuts_products) {
-      const std::size_t words = links * plan_.nodes.size(), word = k / plan_.depth * plan_.nodes.size();
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        work.a_grown[r] = &packed_a_.grown[(row + r) * a_length_ + k];
-        work.a_negative[r] = &packed_a_.negative[(row + r) * words + word];
-      }
-      work.b_grown = &packed_b_.grown[k * kColumns];
-      work.b_negative = &packed_b_.negative[word * kColumns];
-      work.sums = sums_.data();
-      work.grids = grids_.data();
-      work.alignments = alignments_.data();
-    }
     work.values = values_.data();
     work.exponents = exponents_.data();
-    if (!kernels_.run(work)) return;
-    for (std::size_t r = 0; r < kTreeRows && row + r < part_.m; ++r)
-      evaluate_left(first + k, row + r, panel, work.left[r], work.results[r]);
+    work.sums = sums_.data();
+    work.grids = grids_.data();
+    work.alignments = alignments_.data();
+    return work;
   }
 
+  /// One link of what the kernels left of some rows.
+  void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
+    for (std::size_t r = 0; r < kTreeRows && row + r < part_.m; ++r)
+      evaluate_left(k, row + r, panel, &left_[r * kColumns], results(row + r, panel));
+  }
   /// One link of those columns of a row that the kernels left.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel, const std::int64_t* left, double* sums) {
     const std::size_t column = panel * kColumns, columns = std::min(kColumns, part_.n - column);
@@ -247,6 +280,7 @@ class TreePart {
   Buffer<double> results_, values_, sums_, grids_;
   Buffer<std::int64_t> exponents_, left_, alignments_;
   std::vector<bool> finite_rows_;
+  std::vector<Reach> reach_of_rows_;
   std::vector<std::size_t> columns_left_;
 };
 

@@ -75,6 +75,7 @@ struct TreePlan {
   bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
   bool wants_exponents = false;  ///< of operands
   bool cuts_products = false;    ///< some node does that alone
+  bool leaves_some = false;      ///< there may be results that panels cannot tell
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
