@@ -17,6 +17,7 @@
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
 #include "generators.hpp"
 #include "product_example.hpp"
+#include "underflow_examples.hpp"
 
 namespace tcnum {
 namespace {
@@ -136,6 +137,13 @@ TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
       const std::string found = difference(datapath, x, 1, kind.multiply(datapath));
       if (!found.empty()) RC_FAIL(found);
     }));
+  }
+}
+
+TEST_P(ChainPanels, KeepTheSignOfAnUnderflowWhereZerosArePositive) {
+  for (const test::UnderflowExample& example : test::underflow_examples()) {
+    const Example x = test::example_of(example.datapath, example.tile(5, 67));
+    EXPECT_EQ(difference(example.datapath, x, 1), "") << example.name;
   }
 }
 

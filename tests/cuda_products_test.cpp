@@ -18,6 +18,7 @@
 #include "product_example.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
+#include "underflow_examples.hpp"
 
 namespace tcnum {
 namespace {
@@ -103,6 +104,14 @@ TEST_P(CudaProductKernels, EqualTheExactEmulator) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, CudaProductKernels,
                          testing::Range(0, static_cast<int>(GpuChain::Kernel::terms_alone) + 1));
+
+TEST(CudaProducts, KeepTheSignOfAnUnderflowWhereZerosArePositive) {
+  for (const test::UnderflowExample& example : test::underflow_examples()) {
+    const test::Example x = test::example_of(example.datapath, example.tile(5, 7));
+    EXPECT_EQ(x.d[0], example.d) << example.name;
+    EXPECT_EQ(first_difference(example.datapath, x), "") << example.name;
+  }
+}
 
 TEST(CudaProducts, AreTheSameInAnyNumberOfParts) {
   std::mt19937_64 random(2);

@@ -18,6 +18,7 @@
 #include "src/fit/space.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/exact.hpp"
+#include "underflow_examples.hpp"
 
 namespace tcnum {
 namespace {
@@ -264,6 +265,24 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactForVoltaInSinglePrecision, ()) {
       *rc::gen::element("mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f32.f16.f16.f16", "mma.m8n8k4.f16.f16.f16.f16");
   const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(name)).front().datapath;
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+/// The sign of a negative sum that becomes zero is another rule's than that of a sum that is zero.
+TEST(GpuEmulator, KeepsTheSignOfAnUnderflowWhereZerosArePositive) {
+  for (const test::UnderflowExample& example : test::underflow_examples()) {
+    const auto [d, why_not] = make_gpu_datapath(example.datapath);
+    ASSERT_TRUE(d.has_value()) << example.name << ": " << why_not;
+    EXPECT_EQ(d->evaluator, GpuEvaluator::single_precision) << example.name;
+    Tiles tiles = example.tile(1, 1);
+    emulate_exact(example.datapath, tiles);
+    EXPECT_EQ(tiles.d[0], example.d) << example.name;
+    std::vector<float> a(tiles.k), b(tiles.k);
+    for (std::size_t k = 0; k < tiles.k; ++k) {
+      a[d->place[k]] = gpu::single_of(d->a, d->a_fields, static_cast<std::uint32_t>(example.a[k]));
+      b[d->place[k]] = gpu::single_of(d->b, d->b_fields, static_cast<std::uint32_t>(example.b[k]));
+    }
+    EXPECT_EQ(gpu::single_precision_dot(*d, a.data(), 1, b.data(), 1, example.c), example.d) << example.name;
+  }
 }
 
 Datapath random_datapath_of_any_kind() {

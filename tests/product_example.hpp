@@ -119,6 +119,19 @@ inline void compute_exactly(const Datapath& datapath, Example& x) {
   x.d = tile.d;
 }
 
+/// One tile's.
+inline Example example_of(const Datapath& datapath, const Tiles& tile) {
+  const Numerics& n = datapath.numerics;
+  Example x;
+  x.shape = {tile.m, tile.n, tile.k};
+  x.formats = {n.a.format, n.b.format, n.c.format, n.result};
+  x.a = tile.a;
+  x.b = tile.b;
+  x.c = tile.c;
+  compute_exactly(datapath, x);
+  return x;
+}
+
 inline Example draw_example(std::mt19937_64& random, const Datapath& datapath, const ProductShape& shape,
                             Operands operands) {
   const Numerics& n = datapath.numerics;

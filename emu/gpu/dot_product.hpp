@@ -399,33 +399,39 @@ TCNUM_HOST_DEVICE inline std::uint64_t code_of_single(const GpuDatapath& d, floa
   return d.result.id == FormatId::fp16 ? to_half(static_cast<double>(x)) : code_of(x);
 }
 
-/// What a node adds: products, and others, which are c or results.
-enum class SingleSum : std::uint8_t { product, two_products, product_and_other, fma, other, two_others };
+/// What a node adds: products, and others, which are c, results, or the zero of absent_term().
+enum class SingleSum : std::uint8_t { two_products, two_products_and_zero, product_and_other, fma, two_others };
+
+TCNUM_HOST_DEVICE inline bool makes_zeros_positive(const GpuDatapath& d, const GpuNode& node) {
+  return d.units[node.unit].zero_sign == ZeroSign::positive;
+}
+/// What stands for a term that a node does not have: the zero that leaves its sum's sign as it should be.
+TCNUM_HOST_DEVICE inline float absent_term(bool zeros_are_positive) { return zeros_are_positive ? 0.0f : -0.0f; }
+/// What stands for one of a node's terms if its sums of zero are positive. As it is not −0, no sum is −0 unless it is
+/// a negative number that underflows, which an addition to the sum would make positive too.
+TCNUM_HOST_DEVICE inline float with_positive_zero(float x) { return x + 0.0f; }
 
 /// Calls with that, and whether products are flushed.
 template <class With>
 TCNUM_HOST_DEVICE void with_single_sum(const GpuDatapath& d, const GpuNode& node, const With& with) {
-  const bool one_other = node.others[0] != GpuNode::kNone, two_others = node.others[1] != GpuNode::kNone;
   const auto of_products = [&]<SingleSum kSum>() {
     if (d.singles.flushes_products)
       with.template operator()<kSum, true>();
     else
       with.template operator()<kSum, false>();
   };
-  if (node.count == 2)
+  if (node.count == 2 && makes_zeros_positive(d, node))
+    of_products.template operator()<SingleSum::two_products_and_zero>();
+  else if (node.count == 2)
     of_products.template operator()<SingleSum::two_products>();
-  else if (node.count == 1 && !one_other)
-    of_products.template operator()<SingleSum::product>();
   else if (node.count == 1 && d.singles.rounds_products)
     of_products.template operator()<SingleSum::product_and_other>();
   else if (node.count == 1)
     with.template operator()<SingleSum::fma, false>();
-  else if (two_others)
-    with.template operator()<SingleSum::two_others, false>();
   else
-    with.template operator()<SingleSum::other, false>();
+    with.template operator()<SingleSum::two_others, false>();
 }
-/// The sum of products x · y and others, but for what becomes of small numbers and zeros.
+/// The sum of products x · y and others, but for what becomes of small numbers.
 template <SingleSum kSum, bool kFlushesProducts>
 TCNUM_HOST_DEVICE float single_sum(const float (&x)[2], const float (&y)[2], const float (&others)[2]) {
   const auto product = [&](int i) {
@@ -433,25 +439,19 @@ TCNUM_HOST_DEVICE float single_sum(const float (&x)[2], const float (&y)[2], con
     return kFlushesProducts ? flushed(rounded) : rounded;
   };
   switch (kSum) {
-    case SingleSum::product:
-      return product(0);
     case SingleSum::two_products:
       return product(0) + product(1);
+    case SingleSum::two_products_and_zero:
+      return product(0) + product(1) + 0.0f;  // which does not underflow
     case SingleSum::product_and_other:
       return product(0) + others[0];
     case SingleSum::fma:
       return fused_multiply_add(x[0], y[0], others[0]);
-    case SingleSum::other:
-      return others[0];
     case SingleSum::two_others:
       break;
   }
   return others[0] + others[1];
 }
-TCNUM_HOST_DEVICE inline bool makes_zeros_positive(const GpuDatapath& d, const GpuNode& node) {
-  return d.units[node.unit].zero_sign == ZeroSign::positive;
-}
-TCNUM_HOST_DEVICE inline float with_positive_zero(float x) { return x + 0.0f; }
 
 /// Numbers a[i · a_pitch] and b[i · b_pitch] are at place i.
 TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d, const float* a, int a_pitch,
@@ -460,7 +460,9 @@ TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d
   float results[GpuDatapath::kMostNodes];
   for (int number = 0; number < d.nodes; ++number) {
     const GpuNode& node = d.node[number];
-    float x[2] = {}, y[2] = {}, others[2] = {};
+    const bool zeros_are_positive = makes_zeros_positive(d, node);
+    const float absent = absent_term(zeros_are_positive);
+    float x[2] = {}, y[2] = {}, others[2] = {absent, absent};
     for (int p = 0; p < node.count; ++p) {
       x[p] = a[(node.first + p) * a_pitch];
       y[p] = b[(node.first + p) * b_pitch];
@@ -469,12 +471,12 @@ TCNUM_HOST_DEVICE inline std::uint64_t single_precision_dot(const GpuDatapath& d
       const int other = node.others[i];
       if (other != GpuNode::kNone) others[i] = other == GpuNode::kAccumulator ? c : results[other];
     }
+    if (zeros_are_positive) others[0] = with_positive_zero(others[0]);
     float& sum = results[number];
     with_single_sum(d, node, [&]<SingleSum kSum, bool kFlushesProducts>() {
       sum = single_sum<kSum, kFlushesProducts>(x, y, others);
     });
     if (d.singles.flushes[node.unit]) sum = flushed(sum);
-    if (makes_zeros_positive(d, node)) sum = with_positive_zero(sum);
   }
   return code_of_single(d, results[d.nodes - 1]);
 }

@@ -419,9 +419,12 @@ class SinglesChain {
           TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) x[p][i] = of_a.x[i];
           TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) y[p][j] = of_b.x[j];
         }
-        float others[2][kPatchRows][kPatchColumns] = {};
+        const bool zeros_are_positive = gpu::makes_zeros_positive(d, node);
+        const float absent = gpu::absent_term(zeros_are_positive);
+        float others[2][kPatchRows][kPatchColumns];
         TCNUM_UNROLL for (int which = 0; which < GpuNode::kMostOthers; ++which) {
           const int other = node.others[which];
+          each_of_patch([&](int i, int j) { others[which][i][j] = absent; });
           if (other == GpuNode::kNone) continue;
           if (other == GpuNode::kAccumulator)
             each_of_patch([&](int i, int j) { others[which][i][j] = c_[i][j]; });
@@ -430,6 +433,8 @@ class SinglesChain {
           else
             each_of_patch([&](int i, int j) { others[which][i][j] = kept[other][i][j]; });
         }
+        if (zeros_are_positive)
+          each_of_patch([&](int i, int j) { others[0][i][j] = gpu::with_positive_zero(others[0][i][j]); });
         gpu::with_single_sum(d, node, [&]<gpu::SingleSum kSum, bool kFlushesProducts>() {
           each_of_patch([&](int i, int j) {
             d_[i][j] = gpu::single_sum<kSum, kFlushesProducts>({x[0][i], x[1][i]}, {y[0][j], y[1][j]},
@@ -437,8 +442,6 @@ class SinglesChain {
           });
         });
         if (d.singles.flushes[node.unit]) each_of_patch([&](int i, int j) { d_[i][j] = gpu::flushed(d_[i][j]); });
-        if (gpu::makes_zeros_positive(d, node))
-          each_of_patch([&](int i, int j) { d_[i][j] = gpu::with_positive_zero(d_[i][j]); });
         if ((d.kept >> number & 1u) != 0) each_of_patch([&](int i, int j) { kept[number][i][j] = d_[i][j]; });
       }
       // The result is the next link's c, and a NaN only a NaN.
