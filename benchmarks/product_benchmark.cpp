@@ -145,8 +145,9 @@ int run_on_gpu(const Options& options) {
     }
     const std::size_t corner = std::min<std::size_t>(side, 24);
     Codes on_cpu(format(n.result).storage_bytes(), corner * corner);
-    multiply(datapath, {n.a.format, n.b.format, n.c.format, n.result}, {corner, corner, side}, codes(a), codes(b), {},
-             codes_from(on_cpu.bytes().data(), corner), all_threads());
+    MatrixProduct(datapath, {n.a.format, n.b.format, n.c.format, n.result})
+        .multiply({corner, corner, side}, codes(a), codes(b), {}, codes_from(on_cpu.bytes().data(), corner),
+                  all_threads());
     for (std::size_t i = 0; i < on_cpu.size(); ++i) different += on_cpu[i] != d(i / corner, i % corner) ? 1 : 0;
     const auto size = static_cast<double>(side);
     const double rate = size * size * size / (best.products + best.packing);

@@ -106,12 +106,11 @@ class TileChain {
 
 }  // namespace
 
-void multiply(const Datapath& datapath, const OperandFormats& formats, const ProductShape& shape,
-              const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
-              const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads,
-              const BlockScales& scales) {
-  const WideProduct wide(datapath.numerics, SortedTree(datapath.tree));
-  if (wide.is_taken()) return wide.multiply(shape, a, b, c, d, threads, scales);
+void MatrixProduct::multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+                             const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+                             const MatrixCodes<std::byte>& d, unsigned threads,
+                             const BlockScales& scales) const {
+  if (wide_.is_taken()) return wide_.multiply(shape, a, b, c, d, threads, scales);
 
   constexpr std::size_t kBlock = 64;  // rows and columns: enough for the emulator's loops, and of work for every thread
   std::vector<Block> blocks;
@@ -119,7 +118,7 @@ void multiply(const Datapath& datapath, const OperandFormats& formats, const Pro
     for (std::size_t j = 0; j < shape.n; j += kBlock)
       blocks.push_back({i, j, std::min(kBlock, shape.m - i), std::min(kBlock, shape.n - j)});
   }
-  const TileChain chain(datapath, formats, shape.k, scales);
+  const TileChain chain(datapath_, formats_, shape.k, scales);
   in_parallel(blocks.size(), std::min(threads, static_cast<unsigned>(blocks.size())),
               [&](std::size_t at) { chain.compute(blocks[at], a, b, c, d); });
 }

@@ -45,7 +45,8 @@ class Matrix {
 
   std::uint64_t operator()(std::size_t row, std::size_t column) const { return codes_[row * columns_ + column]; }
   void set(std::size_t row, std::size_t column, std::uint64_t code) { codes_.set(row * columns_ + column, code); }
-  /// All codes.
+  /// All codes, row by row.
+  const Codes& codes() const { return codes_; }
   std::span<std::byte> bytes() { return codes_.bytes(); }
   std::span<const std::byte> bytes() const { return codes_.bytes(); }
 

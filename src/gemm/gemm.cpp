@@ -108,6 +108,7 @@ struct Product {
   double alpha = 1, beta = 0;
   OutputRule output;
   unsigned threads = 1;
+  KnownAccumulations* known = nullptr;
 
   bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there(); }
 };
@@ -162,16 +163,64 @@ class Band {
   /// One accumulator, from +0: its codes.
   void advance(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
-    const auto bytes = static_cast<int>(bytes_of(formats.d));
-    if (codes_.empty()) codes_ = Codes(bytes, rows_ * columns_);
+    if (product_.known != nullptr) {
+      if (const Codes* const codes = product_.known->find(accumulation)) {
+        codes_ = *codes;
+        return;
+      }
+    }
+    if (codes_.empty()) codes_ = Codes(format(formats.d).storage_bytes(), rows_ * columns_);
+    accumulate(accumulation);
+    if (product_.known != nullptr) product_.known->add(accumulation, codes_);
+  }
+  void accumulate(const Accumulation& accumulation) {
+    const OperandFormats& formats = product_.performer.formats;
     const MatrixCodes<std::byte> d = codes_from(codes_.bytes().data(), columns_);
+    const auto multiply = [&](std::size_t k, const MatrixCodes<const std::byte>& a,
+                              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c) {
+      product_.performer.product.multiply({rows_, columns_, k}, a, b, c, d, product_.threads);
+    };
+    constexpr std::size_t kFew = 2;
+    if (accumulation.size() > kFew) {
+      const std::size_t k = gather(accumulation);
+      return multiply(k, codes_from(std::as_const(a_).bytes().data(), k),
+                      codes_from(std::as_const(b_).bytes().data(), columns_), {});
+    }
     MatrixCodes<const std::byte> c;
     for (const Stretch& stretch : accumulation) {
-      multiply(product_.performer.datapath, formats, {rows_, columns_, stretch.count},
-               product_.a.from(first_, stretch.first, formats.a), product_.b.from(stretch.first, 0, formats.b), c, d,
-               product_.threads);
+      multiply(stretch.count, product_.a.from(first_, stretch.first, formats.a),
+               product_.b.from(stretch.first, 0, formats.b), c);
       c = {d.codes, d.row_stride, d.column_stride};
     }
+  }
+  /// Puts many stretches side by side, each filled up with zeros: so many products.
+  std::size_t gather(const Accumulation& accumulation) {
+    const OperandFormats& formats = product_.performer.formats;
+    const std::size_t depth = product_.performer.depth();
+    const auto whole = [depth](std::size_t count) { return (count + depth - 1) / depth * depth; };
+    std::size_t k = 0;
+    for (const Stretch& stretch : accumulation) k += whole(stretch.count);
+    a_ = Codes(format(formats.a).storage_bytes(), rows_ * k);
+    b_ = Codes(format(formats.b).storage_bytes(), k * columns_);
+    std::size_t at = 0;
+    for (const Stretch& stretch : accumulation) {
+      for (std::size_t i = 0; i < rows_; ++i)
+        copy_codes(&a_.bytes()[(i * k + at) * bytes_of(formats.a)], stretch.count,
+                   product_.a.from(first_ + i, stretch.first, formats.a), bytes_of(formats.a));
+      for (std::size_t i = 0; i < stretch.count; ++i)
+        copy_codes(&b_.bytes()[(at + i) * columns_ * bytes_of(formats.b)], columns_,
+                   product_.b.from(stretch.first + i, 0, formats.b), bytes_of(formats.b));
+      at += whole(stretch.count);
+    }
+    return k;
+  }
+  static void copy_codes(std::byte* to, std::size_t count, const MatrixCodes<const std::byte>& row, std::size_t bytes) {
+    if (row.column_stride == 1) {
+      std::memcpy(to, row.codes, count * bytes);
+      return;
+    }
+    for (std::size_t j = 0; j < count; ++j)
+      std::memcpy(to + j * bytes, row.codes + j * row.column_stride * bytes, bytes);
   }
   /// The accumulator's codes as numbers.
   void take(Numbers& to) {
@@ -293,7 +342,7 @@ class Band {
 
   const Product& product_;
   std::size_t first_, rows_, columns_;
-  Codes codes_;
+  Codes codes_, a_, b_;
   Numbers sums_, promoted_, slice_, part_;
 };
 
@@ -331,7 +380,7 @@ void check_addend(std::string_view name, const MatrixView& view, std::size_t row
 
 std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixView& a, const MatrixView& b,
                         const GemmInputs& inputs, const GemmOptions& options) {
-  const auto& [plan, performer, walk] = to_follow;
+  const auto& [plan, performer, walk, known] = to_follow;
   const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
   const ProductShape shape = {a.rows(), b.columns(), a.columns()};
   const std::uint64_t nan = nan_of(performer.datapath, FormatId::tf32);
@@ -347,7 +396,8 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                   inputs.alpha,
                   inputs.beta,
                   {},
-                  threads};
+                  threads,
+                  known};
   product.output = {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)};
 
   const std::size_t rows = band_rows(shape);

@@ -93,8 +93,8 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
   if (options.processor == Processor::gpu)
     multiply_on_gpu(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d));
   else
-    multiply(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d),
-             options.threads == 0 ? all_threads() : options.threads, scales);
+    performer.product.multiply(shape, codes_of(a), codes_of(b), of_c, codes_of(d),
+                               options.threads == 0 ? all_threads() : options.threads, scales);
   return d;
 }
 

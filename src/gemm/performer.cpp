@@ -61,7 +61,8 @@ Performer own_performer(const Datapath& datapath, std::string_view arch, std::st
   const std::string field = fmt::format("{}: datapath", where);
   validate(datapath, field);
   const Numerics& n = datapath.numerics;
-  if (instruction.empty()) return {datapath, {n.a.format, n.b.format, n.c.format, n.result}, "the datapath"};
+  if (instruction.empty())
+    return {datapath, {n.a.format, n.b.format, n.c.format, n.result}, std::string("the datapath")};
   const auto id = arch.empty() ? std::nullopt : std::optional(named_arch(arch, where));
   const Instruction& in = named_instruction(instruction, id, where);
   check_datapath_fits(datapath, in, field);

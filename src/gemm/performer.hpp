@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "emu/cpu/matrix_product.hpp"
 #include "tcnum/datapath.hpp"
@@ -15,9 +16,16 @@ namespace tcnum {
 
 /// A datapath, the formats of the matrices that it takes and gives, and what an error calls it.
 struct Performer {
+  Performer(Datapath the_datapath, const OperandFormats& the_formats, std::string the_name)
+      : datapath(std::move(the_datapath)),
+        formats(the_formats),
+        name(std::move(the_name)),
+        product(datapath, formats) {}
+
   Datapath datapath;
   OperandFormats formats;
   std::string name;
+  MatrixProduct product;
   std::size_t depth() const { return static_cast<std::size_t>(datapath.tree.k); }
 };
 

@@ -1,6 +1,8 @@
 // What follows from a plan.
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -13,11 +15,31 @@ namespace tcnum {
 /// Whose instructions it is made of. Throws InputError.
 Performer performer_of(const GemmPlan& plan, std::string_view where);
 
+/// What accumulators come to, for those who follow many plans with the same operands, instruction and conversions.
+class KnownAccumulations {
+ public:
+  /// Null if it is not known. What is there stays.
+  const Codes* find(const Accumulation& accumulation) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = codes_.find(accumulation);
+    return found == codes_.end() ? nullptr : &found->second;
+  }
+  void add(const Accumulation& accumulation, const Codes& codes) {
+    const std::lock_guard lock(mutex_);
+    codes_.try_emplace(accumulation, codes);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Accumulation, Codes> codes_;
+};
+
 /// A plan with what follows from it for some k.
 struct PlanToFollow {
   const GemmPlan& plan;
   const Performer& performer;
   const std::vector<PartWalk>& walk;
+  KnownAccumulations* known = nullptr;  ///< of products of one band of rows
 };
 /// gemm_into() without its checks.
 std::size_t multiply_by(const PlanToFollow& plan, Matrix& d, const MatrixView& a, const MatrixView& b,

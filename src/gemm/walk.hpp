@@ -1,6 +1,7 @@
 // How a kernel goes through k.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace tcnum {
 /// Products first … first + count − 1, taken by instructions one after the other; the last is filled up with zeros.
 struct Stretch {
   std::size_t first = 0, count = 0;
-  friend bool operator==(const Stretch&, const Stretch&) = default;
+  friend auto operator<=>(const Stretch&, const Stretch&) = default;
 };
 /// What one accumulator takes from +0 on.
 using Accumulation = std::vector<Stretch>;

@@ -1,0 +1,289 @@
+// The fit of plans: all that could be, less what an element of a product refutes.
+#include "tcnum/gemm_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "emu/parallel.hpp"
+#include "operands.hpp"
+#include "plan_space.hpp"
+
+namespace tcnum {
+namespace {
+
+/// A product with its answer.
+struct Answered {
+  Matrix a, b, d;
+};
+
+/// Some rows and columns of a product, for those who have many plans to try.
+struct Sample {
+  std::vector<std::size_t> rows, columns;
+};
+
+/// As many as these, evenly from the first to the last.
+std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {
+  std::vector<std::size_t> chosen;
+  const std::size_t here = std::min(count, most);
+  for (std::size_t i = 0; i < here; ++i) chosen.push_back(here == 1 ? 0 : i * (count - 1) / (here - 1));
+  return chosen;
+}
+Sample sample_of(std::size_t m, std::size_t n, std::size_t rows, std::size_t columns) {
+  return {evenly(m, rows), evenly(n, columns)};
+}
+
+Matrix rows_of(const Matrix& from, const std::vector<std::size_t>& rows) {
+  Matrix some(from.format(), rows.size(), from.columns());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < from.columns(); ++j) some.set(i, j, from(rows[i], j));
+  }
+  return some;
+}
+Matrix columns_of(const Matrix& from, const std::vector<std::size_t>& columns) {
+  Matrix some(from.format(), from.rows(), columns.size());
+  for (std::size_t i = 0; i < from.rows(); ++i) {
+    for (std::size_t j = 0; j < columns.size(); ++j) some.set(i, j, from(i, columns[j]));
+  }
+  return some;
+}
+Answered part_of(const Answered& whole, const Sample& sample) {
+  return {rows_of(whole.a, sample.rows), columns_of(whole.b, sample.columns),
+          columns_of(rows_of(whole.d, sample.rows), sample.columns)};
+}
+
+Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, unsigned threads,
+                  KnownAccumulations* known = nullptr) {
+  Matrix d(candidate.plan.output, a.rows(), b.columns());
+  multiply_by({candidate.plan, *candidate.performer, candidate.walk, known}, d, a, b, {}, {.threads = threads});
+  return d;
+}
+
+/// What is known of one product, for each instruction and conversion.
+class KnownOfProduct {
+ public:
+  KnownAccumulations* of(const Candidate& candidate) {
+    const std::lock_guard lock(mutex_);
+    return &known_[{candidate.performer.get(), candidate.plan.convert_a}];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<const Performer*, std::optional<Rounding>>, KnownAccumulations> known_;
+};
+
+/// Whether two codes are the same result: all NaNs are one.
+bool is_same(const Format& f, std::uint64_t x, std::uint64_t y) {
+  const auto is_nan = [&](std::uint64_t code) {
+    return f.floating && decode(f, code).number_class == NumberClass::nan;
+  };
+  return x == y || (is_nan(x) && is_nan(y));
+}
+
+class Fit {
+ public:
+  Fit(const GemmSubject& subject, const std::vector<Candidate>& candidates, const GemmFitOptions& options)
+      : subject_(subject),
+        options_(options),
+        threads_(options.threads == 0 ? all_threads() : options.threads),
+        candidates_(candidates),
+        mismatches_(candidates_.size(), 0) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);
+    result_.considered = candidates_.size();
+  }
+
+  /// Leaves the plans that explain it: first a few of its elements, then all, where few plans are left.
+  void take(Answered answered) {
+    products_.push_back(std::move(answered));
+    const Answered& whole = products_.back();
+    // One element refutes most plans, and a few most of the others.
+    sift(part_of(whole, sample_of(subject_.m, subject_.n, 1, 1)));
+    sift(part_of(whole, sample_of(subject_.m, subject_.n, 2, 8)));
+    sift(part_of(whole, sample_of(subject_.m, subject_.n, 16, 64)));
+    if (alive_.size() <= kFew) sift(whole);
+  }
+
+  bool is_open() const { return alive_.size() > 1; }
+  bool is_refuted() const { return alive_.empty(); }
+
+  /// A product that two of the plans left give different results of; none if none was found.
+  std::optional<AskedProduct> separating(std::uint64_t& seed) const {
+    for (std::size_t tries = 0; tries < options_.search_products; ++tries) {
+      for (std::size_t family = 0; family < kOperandFamilies; ++family) {
+        const AskedProduct product = {static_cast<OperandFamily>(family), seed};
+        if (tells_apart(make_operands(subject_, product.family, product.seed))) return product;
+      }
+      ++seed;
+    }
+    return std::nullopt;
+  }
+
+  GemmFit finish(std::vector<AskedProduct> asked) {
+    result_.asked = std::move(asked);
+    // Products that came while many plans were left have been looked at in part.
+    for (const Answered& product : products_) {
+      if (alive_.size() > 1 && alive_.size() <= kFew) sift(product);
+    }
+    result_.products = products_.size();
+    result_.surviving = alive_.size();
+    result_.verdict = alive_.empty()       ? Verdict::unexplained
+                      : alive_.size() == 1 ? Verdict::identified
+                                           : Verdict::ambiguous;
+    const std::size_t best = alive_.empty() ? nearest() : alive_.front();
+    result_.plan = candidates_[best].plan;
+    for (std::size_t i = 0; i < products_.size(); ++i) compare(candidates_[best], i);
+    // A plan that explained samples may fail on the rest of its products.
+    if (result_.mismatches != 0) result_.verdict = Verdict::unexplained;
+    if (result_.verdict == Verdict::ambiguous) {
+      std::vector<const GemmPlan*> plans;
+      for (const std::size_t i : alive_) plans.push_back(&candidates_[i].plan);
+      result_.open = differences(plans);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// So many plans are compared with all elements of a product.
+  static constexpr std::size_t kFew = 16;
+
+  std::size_t count_mismatches(const Candidate& candidate, const Answered& part, KnownOfProduct& known) const {
+    const Matrix d = product_by(candidate, part.a, part.b, 1, known.of(candidate));
+    if (d == part.d) return 0;
+    const Format& f = format(subject_.d);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < d.rows(); ++i) {
+      for (std::size_t j = 0; j < d.columns(); ++j) count += is_same(f, d(i, j), part.d(i, j)) ? 0 : 1;
+    }
+    return count;
+  }
+  void sift(const Answered& part) {
+    KnownOfProduct known;
+    in_parallel(alive_.size(), threads_, [&](std::size_t at) {
+      const std::size_t i = alive_[at];
+      mismatches_[i] = count_mismatches(candidates_[i], part, known);
+    });
+    std::vector<std::size_t> left;
+    std::ranges::copy_if(alive_, std::back_inserter(left), [&](std::size_t i) { return mismatches_[i] == 0; });
+    if (left.empty()) last_ = alive_;
+    alive_ = std::move(left);
+  }
+  /// Of those that were left last, the one with the fewest mismatches.
+  std::size_t nearest() const {
+    return *std::ranges::min_element(last_, {}, [&](std::size_t i) { return mismatches_[i]; });
+  }
+  bool tells_apart(const GemmOperands& operands) const {
+    const Sample sample = sample_of(subject_.m, subject_.n, 8, 64);
+    const Matrix a = rows_of(operands.a, sample.rows), b = columns_of(operands.b, sample.columns);
+    std::vector<Matrix> results(alive_.size());
+    KnownOfProduct known;
+    in_parallel(alive_.size(), threads_, [&](std::size_t at) {
+      const Candidate& candidate = candidates_[alive_[at]];
+      results[at] = product_by(candidate, a, b, 1, known.of(candidate));
+    });
+    return std::ranges::any_of(results, [&](const Matrix& d) { return d != results.front(); });
+  }
+  /// All elements.
+  void compare(const Candidate& candidate, std::size_t product) {
+    const Answered& answered = products_[product];
+    const Matrix d = product_by(candidate, answered.a, answered.b, threads_);
+    result_.elements += d.rows() * d.columns();
+    if (d == answered.d) return;
+    const Format& f = format(subject_.d);
+    for (std::size_t i = 0; i < d.rows(); ++i) {
+      for (std::size_t j = 0; j < d.columns(); ++j) {
+        if (is_same(f, d(i, j), answered.d(i, j))) continue;
+        ++result_.mismatches;
+        if (!result_.mismatch) result_.mismatch = GemmMismatch{product, i, j, d(i, j), answered.d(i, j)};
+      }
+    }
+  }
+
+  const GemmSubject& subject_;
+  GemmFitOptions options_;
+  unsigned threads_;
+  const std::vector<Candidate>& candidates_;
+  std::vector<std::size_t> mismatches_;  ///< of each candidate in the last sample that it was tried on
+  std::vector<std::size_t> alive_, last_;
+  std::vector<Answered> products_;
+  GemmFit result_;
+};
+
+void check_subject(const GemmSubject& subject) {
+  for (const auto& [name, extent] : {std::pair{"M", subject.m}, std::pair{"N", subject.n}, std::pair{"K", subject.k}}) {
+    if (extent == 0) throw InputError(fmt::format("gemm: {} is 0; right would be 1 or more", name));
+  }
+}
+
+Matrix copy_of(const MatrixView& view) {
+  Matrix copy(view.format(), view.rows(), view.columns());
+  const auto bytes_each = static_cast<std::size_t>(format(view.format()).storage_bytes());
+  for (std::size_t i = 0; i < view.rows(); ++i) {
+    for (std::size_t j = 0; j < view.columns(); ++j) {
+      const std::size_t at = view.layout() == Layout::row_major ? i * view.columns() + j : j * view.rows() + i;
+      std::uint64_t code = 0;
+      std::memcpy(&code, view.bytes().data() + at * bytes_each, bytes_each);
+      copy.set(i, j, code);
+    }
+  }
+  return copy;
+}
+
+}  // namespace
+
+GemmFitter::GemmFitter(GemmSubject subject) : subject_(std::move(subject)) {
+  check_subject(subject_);
+  candidates_ = std::make_shared<const std::vector<Candidate>>(plan_space(subject_));
+}
+
+GemmFit GemmFitter::fit(const GemmCallable& callable, const GemmFitOptions& options) const {
+  Fit fit(subject_, *candidates_, options);
+  std::vector<AskedProduct> asked;
+  const auto ask = [&](const AskedProduct& product) {
+    GemmOperands operands = make_operands(subject_, product.family, product.seed);
+    Matrix d = callable(operands.a, operands.b);
+    if (d.format() != subject_.d || d.rows() != subject_.m || d.columns() != subject_.n) {
+      throw InputError(fmt::format("gemm: the callable gave {} × {} of {}; right would be {} × {} of {}", d.rows(),
+                                   d.columns(), format(d.format()).name, subject_.m, subject_.n,
+                                   format(subject_.d).name));
+    }
+    asked.push_back(product);
+    fit.take({std::move(operands.a), std::move(operands.b), std::move(d)});
+  };
+  std::uint64_t seed = options.seed;
+  for (std::size_t family = 0; family < kOperandFamilies && !fit.is_refuted(); ++family)
+    ask({static_cast<OperandFamily>(family), seed});
+  ++seed;
+  while (fit.is_open()) {
+    const std::optional<AskedProduct> product = fit.separating(seed);
+    if (!product) break;
+    ask(*product);
+    ++seed;
+  }
+  // One product more, which had no part in choosing the plan.
+  if (!fit.is_refuted()) ask({OperandFamily::plain, seed});
+  return fit.finish(std::move(asked));
+}
+
+GemmFit GemmFitter::fit(const Matrix& a, const Matrix& b, const Matrix& d, const GemmFitOptions& options) const {
+  Fit fit(subject_, *candidates_, options);
+  fit.take({a, b, d});
+  return fit.finish({});
+}
+
+GemmFit fit_gemm(const GemmSubject& subject, const GemmCallable& callable, const GemmFitOptions& options) {
+  return GemmFitter(subject).fit(callable, options);
+}
+
+GemmFit fit_gemm(std::string_view arch, const MatrixView& a, const MatrixView& b, const MatrixView& d,
+                 const GemmFitOptions& options) {
+  check_shapes(a, b, &d, "gemm");
+  return GemmFitter({std::string(arch), a.format(), b.format(), d.format(), a.rows(), b.columns(), a.columns()})
+      .fit(copy_of(a), copy_of(b), copy_of(d), options);
+}
+
+}  // namespace tcnum

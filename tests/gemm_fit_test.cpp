@@ -1,0 +1,192 @@
+// tcnum/gemm_fit.hpp: plans that are planted are found, and those that no plan of the space is are not.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/gemm/operands.hpp"
+#include "src/gemm/plan_space.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/gemm_fit.hpp"
+
+namespace tcnum {
+namespace {
+
+GemmSubject subject_of(FormatId operands, FormatId d, std::size_t m, std::size_t n, std::size_t k) {
+  return {"sm_90", operands, operands, d, m, n, k};
+}
+
+GemmFit fit_of(const GemmSubject& subject, const GemmPlan& planted) {
+  return fit_gemm(subject, [&](const Matrix& a, const Matrix& b) { return gemm(planted, a, b); }, {.threads = 2});
+}
+
+std::string open_text(const GemmFit& fit) {
+  std::string text;
+  for (const OpenProperty& open : fit.open) {
+    text += "\n  " + open.property + ":";
+    for (const std::string& value : open.values) text += " " + value;
+  }
+  return text;
+}
+
+/// Whether two plans do the same, as far as products that the fit has not seen tell.
+bool same_results(const GemmSubject& subject, const GemmPlan& x, const GemmPlan& y) {
+  for (std::size_t family = 0; family < kOperandFamilies; ++family) {
+    const GemmOperands operands = make_operands(subject, static_cast<OperandFamily>(family), 987654);
+    if (gemm(x, operands.a, operands.b) != gemm(y, operands.a, operands.b)) return false;
+  }
+  return true;
+}
+
+struct Planted {
+  const char* what;
+  GemmSubject subject;
+  GemmPlan plan;
+};
+
+std::vector<Planted> planted() {
+  using enum FormatId;
+  std::vector<Planted> all;
+  const auto add = [&](const char* what, const GemmSubject& subject, const char* name, const auto& change) {
+    GemmPlan plan = named_plan(name, subject.a, subject.d);
+    change(plan);
+    all.push_back({what, subject, plan});
+  };
+  const auto as_it_is = [](GemmPlan&) {};
+  add("nvjet fp16", subject_of(fp16, fp16, 48, 80, 640), "nvjet", as_it_is);
+  add("nvjet bf16 to fp32", subject_of(bf16, fp32, 40, 64, 500), "nvjet", as_it_is);
+  add("fp8, fast", subject_of(fp8e4m3, bf16, 32, 64, 1024), "nvjet-fp8", as_it_is);
+  add("fp8, promoted", subject_of(fp8e4m3, fp32, 32, 64, 1024), "nvjet-fp8-slow", as_it_is);
+  add("tf32", subject_of(fp32, fp32, 32, 64, 512), "cutlass2-tf32", as_it_is);
+  add("tf32, ragged, first", subject_of(fp32, fp32, 32, 64, 517), "cutlass2-tf32", as_it_is);
+  add("tf32, cut", subject_of(fp32, fp32, 32, 64, 512), "triton", as_it_is);
+  add("split in fp32", subject_of(fp16, fp16, 32, 64, 2048), "nvjet",
+      [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 512}; });
+  add("split in fp16", subject_of(fp16, fp16, 32, 64, 1024), "nvjet",
+      [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 384, .type = fp16}; });
+  add("split with parts in bf16", subject_of(bf16, bf16, 32, 64, 1024), "nvjet",
+      [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 256, .parts = bf16}; });
+  add("two slices", subject_of(fp16, fp32, 32, 64, 1024), "nvjet", [](GemmPlan& plan) {
+    plan.k_tile = 64;
+    plan.slices = 2;
+  });
+  return all;
+}
+
+TEST(GemmFit, FindsPlansThatArePlanted) {
+  for (const Planted& each : planted()) {
+    const GemmFit fit = fit_of(each.subject, each.plan);
+    EXPECT_EQ(fit.verdict, Verdict::identified) << each.what << ": " << fit.surviving << open_text(fit);
+    EXPECT_EQ(fit.mismatches, 0u);
+    EXPECT_EQ(fit.asked.size(), fit.products);
+    EXPECT_GE(fit.elements, 5 * each.subject.m * each.subject.n);
+    EXPECT_GT(fit.considered, 20u);
+    EXPECT_TRUE(same_results(each.subject, fit.plan, each.plan)) << each.what;
+  }
+}
+
+TEST(GemmFit, FindsThemFromOneProduct) {
+  for (const Planted& each : planted()) {
+    const GemmOperands operands = make_operands(each.subject, OperandFamily::spread, 3);
+    const Matrix d = gemm(each.plan, operands.a, operands.b);
+    const GemmFit fit = fit_gemm("sm_90", operands.a, operands.b, d, {.threads = 2});
+    EXPECT_EQ(fit.products, 1u);
+    ASSERT_NE(fit.verdict, Verdict::unexplained) << each.what;
+    EXPECT_EQ(gemm(fit.plan, operands.a, operands.b), d) << each.what;
+    if (fit.verdict == Verdict::identified) {
+      EXPECT_TRUE(same_results(each.subject, fit.plan, each.plan)) << each.what;
+    } else {
+      EXPECT_FALSE(fit.open.empty()) << each.what;
+    }
+  }
+}
+
+TEST(GemmFit, DoesNotIdentifyWhatNoPlanOfTheSpaceIs) {
+  using enum FormatId;
+  const GemmSubject subject = subject_of(fp8e4m3, fp32, 32, 64, 1024);
+  const auto refused = [&](const char* what, const GemmCallable& callable) {
+    const GemmFit fit = fit_gemm(subject, callable, {.threads = 2});
+    EXPECT_EQ(fit.verdict, Verdict::unexplained) << what << "\n" << plan_to_json(fit.plan).dump();
+    EXPECT_GT(fit.mismatches, 0u) << what;
+    ASSERT_TRUE(fit.mismatch) << what;
+    EXPECT_NE(fit.mismatch->expected, fit.mismatch->observed);
+  };
+  const GemmPlan slow = named_plan("nvjet-fp8-slow", fp8e4m3), fast = named_plan("nvjet-fp8", fp8e4m3);
+  const auto with = [&](const auto& change) {
+    GemmPlan plan = slow;
+    change(plan);
+    return [plan](const Matrix& a, const Matrix& b) { return gemm(plan, a, b); };
+  };
+  refused("a promotion toward zero", with([](GemmPlan& plan) { plan.promote_rounding = Rounding::toward_zero; }));
+  refused("k from its end", with([](GemmPlan& plan) { plan.k_order = KOrder::descending; }));
+  refused("a chunk of 352", with([](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 992}; }));
+  refused("another datapath", with([](GemmPlan& plan) {
+            plan.datapath =
+                catalogue(ArchId::sm_89, *find_instruction("mma.m16n8k32.f32.e4m3.e4m3.f32")).at(0).datapath;
+            plan.arch = plan.instruction = "";
+          }));
+  // Kernels that are not the same for all elements, as those that give tiles to whoever is free.
+  refused("two plans", [&](const Matrix& a, const Matrix& b) {
+    Matrix d = gemm(slow, a, b);
+    const Matrix other = gemm(fast, a, b);
+    for (std::size_t i = 20; i < d.rows(); ++i)
+      for (std::size_t j = 0; j < d.columns(); ++j) d.set(i, j, other(i, j));
+    return d;
+  });
+  // A single bit of a single element, and only in the last product.
+  std::size_t products = 0;
+  refused("one bit", [&](const Matrix& a, const Matrix& b) {
+    Matrix d = gemm(slow, a, b);
+    if (++products == 5) d.set(17, 33, d(17, 33) ^ 1);
+    return d;
+  });
+}
+
+TEST(GemmFit, CallsAPlanWhatIsTheSame) {
+  // The sum of every 96 of k to an fp32 total is also that of parts of 96.
+  const GemmSubject subject = subject_of(FormatId::fp8e4m3, FormatId::fp32, 32, 64, 1024);
+  GemmPlan plan = named_plan("nvjet-fp8-slow", subject.a);
+  plan.promote_every = 96;
+  const GemmFit fit = fit_of(subject, plan);
+  EXPECT_EQ(fit.verdict, Verdict::identified);
+  EXPECT_TRUE(same_results(subject, fit.plan, plan));
+}
+
+TEST(GemmFit, NoTwoPlansOfTheSpaceAreTheSame) {
+  const GemmSubject subject = subject_of(FormatId::fp16, FormatId::fp16, 32, 64, 144);
+  const std::vector<Candidate> space = plan_space(subject);
+  EXPECT_GT(space.size(), 50u);
+  for (const Candidate& candidate : space) EXPECT_NO_THROW(validate(candidate.plan));
+  // Integers wrap to the same whatever the order.
+  const GemmSubject integers = subject_of(FormatId::s8, FormatId::s32, 8, 64, 256);
+  const GemmFit fit = fit_of(integers, named_plan("chain", FormatId::s8));
+  EXPECT_EQ(fit.verdict, Verdict::identified) << open_text(fit);
+  EXPECT_EQ(fit.mismatches, 0u);
+}
+
+TEST(GemmFit, SaysWhatIsWrong) {
+  const Matrix a(FormatId::fp16, 4, 8), b(FormatId::fp16, 8, 5), d(FormatId::fp16, 4, 4), bytes(FormatId::u8, 8, 5);
+  const auto refusal = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, b, d); }),
+            "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
+  EXPECT_EQ(refusal([&] { fit_gemm("sm_91", a, b, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 30),
+            "gemm: arch sm_91 is unknown; r");
+  EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, bytes, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 49),
+            "gemm: no instruction of sm_90 takes fp16 and u8; ");
+  const GemmSubject subject = subject_of(FormatId::fp16, FormatId::fp16, 4, 4, 16);
+  EXPECT_EQ(
+      refusal([&] { fit_gemm(subject, [](const Matrix&, const Matrix&) { return Matrix(FormatId::fp32, 4, 4); }); }),
+      "gemm: the callable gave 4 × 4 of fp32; right would be 4 × 4 of fp16");
+}
+
+}  // namespace
+}  // namespace tcnum
