@@ -127,6 +127,8 @@ class Cli : public testing::Test {
     write(name, datapath.dump());
   }
 
+  std::string text(const std::string& file) const { return contents(folder_ / file); }
+
   fs::path folder_;
 };
 
@@ -139,7 +141,6 @@ class CliStreams : public Cli {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
-  std::string text(const std::string& file) const { return contents(folder_ / file); }
 };
 
 }  // namespace tcnum

@@ -103,9 +103,11 @@ Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::u
   return tiles;
 }
 
-std::uint64_t digest(const Tiles& tiles, std::uint64_t first_index) {
+std::uint64_t digest(const Tiles& tiles, std::uint64_t first_index) { return digest(tiles.d, first_index); }
+
+std::uint64_t digest(const Codes& results, std::uint64_t first_index) {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < tiles.d.size(); ++i) sum += stream::hash_of(first_index + i, tiles.d[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) sum += stream::hash_of(first_index + i, results[i]);
   return sum;
 }
 

@@ -66,5 +66,7 @@ Tiles make_stream_tiles(const Instruction& instruction, Distribution distributio
 /// x = (index · 0x9e3779b97f4a7c15) xor the result's code; x · 0xff51afd7ed558ccd; x xor x / 2³²; x ·
 /// 0xc4ceb9fe1a85ec53; x xor x / 2³².
 std::uint64_t digest(const Tiles& tiles, std::uint64_t first_index);
+/// The same of results alone.
+std::uint64_t digest(const Codes& results, std::uint64_t first_index);
 
 }  // namespace tcnum

@@ -15,6 +15,7 @@
 #include "output.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/gemm.hpp"
 #include "tcnum/instruction.hpp"
 
 namespace tcnum {
@@ -115,6 +116,37 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--b", options->b, "Codes of b[0], b[1], ...");
   command.add_option("--c", options->c, "Code of c");
   command.add_option("--datapath", options->datapath, kOwnDatapath);
+}
+
+void add_gemm(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("gemm", "Multiply whole matrices as a kernel does, or find out how one does");
+  const auto options = options_of(command, run_gemm, action);
+  std::vector<std::string_view> plans;
+  for (const NamedPlan& plan : named_plans()) plans.push_back(plan.name);
+  command.add_option("--in", options->in, "safetensors file with A [M, K] and B [K, N], perhaps C and bias");
+  command.add_option("--a", options->a, "Or A, in a .npy file of its own");
+  command.add_option("--b", options->b, "B, likewise");
+  command.add_option("--c", options->c, "C, likewise");
+  command.add_option("--d", options->d, "With --fit: D, likewise");
+  command.add_option("--bias", options->bias, "A bias of N elements, likewise");
+  command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
+  command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
+  command.add_option("--out", options->out, "File to write: --in's with D, or D as .npy");
+  command.add_option("--output", options->output, "Format of D (default: the plan's)");
+  command.add_option("--alpha", options->alpha, "D = alpha · A · B + beta · C + bias")->capture_default_str();
+  command.add_option("--beta", options->beta)->capture_default_str();
+  command.add_flag("--keep-rows", options->keep_rows, "Where it is interrupted, write the rows that are finished");
+  command.add_flag("--fit", options->fit, "Find the plan of the product in --in, or of whatever --from names");
+  command.add_option("--from", options->from,
+                     "With --fit, who multiplies: exec:PROGRAM, which is run with a file that holds A and B and one to "
+                     "write D to; plan:FILE; or cublaslt, the GPU's library, with all algorithms that it offers");
+  command.add_option("--formats", options->formats,
+                     "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8");
+  command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");
+  command.add_option("--arch", options->arch, "With --fit: whose instructions")->capture_default_str();
+  add_whole(command, "--algorithms", options->algorithms, "With cublaslt: so many of each product");
+  add_whole(command, "--seed", options->seed, "With --from: seed of the operands");
+  command.add_option("--json", options->json, kJson);
 }
 
 void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& action) {
@@ -225,7 +257,7 @@ Action parse_command_line(int argc, char** argv) {
       "Exit status: 0 done and all agreed; 1 a disagreement was found; 2 wrong usage or input;\n"
       "3 this machine lacks what was asked for: a GPU, answers, memory, space.");
   Action action;
-  for (const auto add : {add_probe, add_verify, add_emulate, add_explain, add_bench, add_list, add_sass})
+  for (const auto add : {add_probe, add_verify, add_emulate, add_explain, add_gemm, add_bench, add_list, add_sass})
     add(app, action);
   try {
     app.parse(argc, argv);

@@ -42,6 +42,17 @@ struct ExplainOptions {
 };
 int run_explain(const ExplainOptions& options);
 
+struct GemmCommandOptions {
+  std::string in, out, a, b, c, d, bias, format, plan, output;
+  double alpha = 1, beta = 0;
+  bool keep_rows = false;
+  bool fit = false;
+  std::string arch = "sm_90", from, json;  ///< of --fit
+  std::vector<std::string> formats, shapes;
+  std::uint64_t algorithms = 32, seed = 1;
+};
+int run_gemm(const GemmCommandOptions& options);
+
 /// What `tcnum bench NAME` measures.
 struct BenchSuite {
   const char* name;

@@ -182,17 +182,36 @@ StoredTensor MatrixFile::read(std::string_view name, std::optional<FormatId> ask
   return tensor;
 }
 
-void MatrixFile::write_with(const std::string& path, std::string_view name, const StoredTensor& tensor) const {
+namespace {
+
+/// The last of a file's tensors; its format where the dtype does not tell.
+void declare(std::vector<TensorEntry>& tensors, Metadata& metadata, std::string_view name, const StoredTensor& tensor) {
   check_tensor(tensor);
   const Format& f = format(tensor.format);
-  Metadata metadata = header_.metadata;
   metadata.erase(format_key(name));
   if (find_element_type(safetensors_types(), f.safetensors)->format != f.id) metadata[format_key(name)] = f.name;
+  tensors.push_back({std::string(name), std::string(f.safetensors), {tensor.shape.begin(), tensor.shape.end()}, 0, 0});
+}
+
+}  // namespace
+
+void write_matrices(const std::string& path, std::span<const NamedTensor> tensors) {
+  Metadata metadata;
+  std::vector<TensorEntry> entries;
+  for (const auto& [name, tensor] : tensors) declare(entries, metadata, name, tensor);
+  SafetensorsWriter writer(path, metadata, entries);
+  for (const auto& [name, tensor] : tensors)
+    write_elements(tensor, [&](std::span<const std::byte> bytes) { writer.write(bytes); });
+  writer.commit();
+}
+
+void MatrixFile::write_with(const std::string& path, std::string_view name, const StoredTensor& tensor) const {
+  Metadata metadata = header_.metadata;
   std::vector<TensorEntry> tensors;
   for (const TensorEntry& each : header_.tensors) {
     if (each.name != name) tensors.push_back(each);
   }
-  tensors.push_back({std::string(name), std::string(f.safetensors), {tensor.shape.begin(), tensor.shape.end()}, 0, 0});
+  declare(tensors, metadata, name, tensor);
 
   SafetensorsWriter writer(path, metadata, tensors);
   std::vector<std::byte> stretch(kStretchBytes);

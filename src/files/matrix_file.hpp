@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,14 @@ class MatrixFile {
   SafetensorsHeader header_;
   SafetensorsData data_;
 };
+
+/// A tensor and what a file calls it.
+struct NamedTensor {
+  std::string_view name;
+  const StoredTensor& tensor;
+};
+/// A safetensors file of these and nothing else.
+void write_matrices(const std::string& path, std::span<const NamedTensor> tensors);
 
 /// Of an array that has been opened, as MatrixFile does.
 TensorDescription describe_npy(const NpyFile& file, std::optional<FormatId> asked = std::nullopt);

@@ -1,0 +1,272 @@
+// cuBLASLt, loaded when it is asked for: the program needs its header to be built, and the library to ask it.
+#include "cublaslt.hpp"
+
+#include "tcnum/error.hpp"
+
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "device_memory.hpp"
+#include "tcnum/oracle.hpp"
+
+namespace tcnum {
+namespace {
+
+#define TCNUM_TEXT_OF(x) #x
+#define TCNUM_TEXT(x) TCNUM_TEXT_OF(x)
+#define TCNUM_CUBLASLT_MAJOR TCNUM_TEXT(CUBLAS_VER_MAJOR)
+
+/// What is taken of the library, under its own names.
+struct Library {
+#define TCNUM_CUBLASLT(function) decltype(&::function) function = find<decltype(&::function)>(#function)
+  Library() : handle(dlopen("libcublasLt.so." TCNUM_CUBLASLT_MAJOR, RTLD_NOW | RTLD_LOCAL)) {}
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() {
+    if (handle != nullptr) dlclose(handle);
+  }
+
+  template <class Function>
+  Function find(const char* name) const {
+    return handle == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(handle, name));
+  }
+  void* handle;
+  TCNUM_CUBLASLT(cublasLtCreate);
+  TCNUM_CUBLASLT(cublasLtDestroy);
+  TCNUM_CUBLASLT(cublasLtGetVersion);
+  TCNUM_CUBLASLT(cublasLtMatmulDescCreate);
+  TCNUM_CUBLASLT(cublasLtMatmulDescDestroy);
+  TCNUM_CUBLASLT(cublasLtMatmulDescSetAttribute);
+  TCNUM_CUBLASLT(cublasLtMatrixLayoutCreate);
+  TCNUM_CUBLASLT(cublasLtMatrixLayoutDestroy);
+  TCNUM_CUBLASLT(cublasLtMatmulPreferenceCreate);
+  TCNUM_CUBLASLT(cublasLtMatmulPreferenceDestroy);
+  TCNUM_CUBLASLT(cublasLtMatmulPreferenceSetAttribute);
+  TCNUM_CUBLASLT(cublasLtMatmulAlgoGetHeuristic);
+  TCNUM_CUBLASLT(cublasLtMatmulAlgoConfigGetAttribute);
+  TCNUM_CUBLASLT(cublasLtMatmul);
+#undef TCNUM_CUBLASLT
+  bool is_whole() const {
+    return cublasLtCreate && cublasLtDestroy && cublasLtGetVersion && cublasLtMatmulDescCreate &&
+           cublasLtMatmulDescDestroy && cublasLtMatmulDescSetAttribute && cublasLtMatrixLayoutCreate &&
+           cublasLtMatrixLayoutDestroy && cublasLtMatmulPreferenceCreate && cublasLtMatmulPreferenceDestroy &&
+           cublasLtMatmulPreferenceSetAttribute && cublasLtMatmulAlgoGetHeuristic &&
+           cublasLtMatmulAlgoConfigGetAttribute && cublasLtMatmul;
+  }
+};
+
+void require(cublasStatus_t status, std::string_view call) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(fmt::format("{} failed: cublasStatus_t {}", call, static_cast<int>(status)));
+}
+
+cudaDataType_t type_of(FormatId id) {
+  switch (id) {
+    case FormatId::fp64:
+      return CUDA_R_64F;
+    case FormatId::fp32:
+    case FormatId::tf32:
+      return CUDA_R_32F;
+    case FormatId::bf16:
+      return CUDA_R_16BF;
+    case FormatId::fp16:
+      return CUDA_R_16F;
+    case FormatId::fp8e4m3:
+      return CUDA_R_8F_E4M3;
+    case FormatId::fp8e5m2:
+      return CUDA_R_8F_E5M2;
+    case FormatId::s8:
+      return CUDA_R_8I;
+    case FormatId::s32:
+      return CUDA_R_32I;
+    default:
+      throw InputError(fmt::format(
+          "cublaslt: {}; right would be fp64, fp32, tf32, bf16, fp16, fp8e4m3, fp8e5m2, s8 or s32", format(id).name));
+  }
+}
+
+/// How the library is to compute, and in what alpha and beta are.
+std::pair<cublasComputeType_t, cudaDataType_t> compute_of(const LibraryProduct& product) {
+  switch (product.a) {
+    case FormatId::fp64:
+      return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    case FormatId::tf32:
+      return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    case FormatId::s8:
+      return {CUBLAS_COMPUTE_32I, CUDA_R_32I};
+    default:
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  }
+}
+
+std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
+
+/// Columns of codes that lie row by row, one behind the other.
+std::vector<std::byte> turned(std::span<const std::byte> from, std::size_t rows, std::size_t columns,
+                              std::size_t bytes) {
+  std::vector<std::byte> to(from.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j)
+      std::memcpy(&to[(j * rows + i) * bytes], &from[(i * columns + j) * bytes], bytes);
+  }
+  return to;
+}
+
+/// The library's descriptions of one product: A and B with k innermost, which all its kernels take, and D by columns.
+class Description {
+ public:
+  Description(const Library& library, const LibraryProduct& product) : library_(library) {
+    const auto [compute, scale] = compute_of(product);
+    require(library.cublasLtMatmulDescCreate(&operation, compute, scale), "cublasLtMatmulDescCreate");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
+    if (product.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    layout(a, product.a, product.k, product.m);
+    layout(b, product.b, product.k, product.n);
+    layout(d, product.d, product.m, product.n);
+  }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  ~Description() {
+    for (cublasLtMatrixLayout_t each : {a, b, d}) {
+      if (each != nullptr) library_.cublasLtMatrixLayoutDestroy(each);
+    }
+    if (operation != nullptr) library_.cublasLtMatmulDescDestroy(operation);
+  }
+
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+
+ private:
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+    require(library_.cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
+            "cublasLtMatmulDescSetAttribute");
+  }
+  void layout(cublasLtMatrixLayout_t& to, FormatId id, std::size_t rows, std::size_t columns) {
+    require(library_.cublasLtMatrixLayoutCreate(&to, type_of(id), rows, columns, static_cast<std::int64_t>(rows)),
+            "cublasLtMatrixLayoutCreate");
+  }
+
+  const Library& library_;
+};
+
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+class LoadedCublasLt final : public CublasLt {
+ public:
+  LoadedCublasLt() {
+    const GpuInfo gpu = gpu_info();
+    if (!gpu.present) throw UnavailableError("cublaslt: " + gpu.why_not);
+    if (!library_.is_whole())
+      throw UnavailableError("cublaslt: libcublasLt.so." TCNUM_CUBLASLT_MAJOR " is not there, or lacks functions");
+    require(library_.cublasLtCreate(&handle_), "cublasLtCreate");
+    workspace_.reserve(kWorkspaceBytes);
+  }
+  ~LoadedCublasLt() override { library_.cublasLtDestroy(handle_); }
+
+  std::string version() const override {
+    const std::size_t version = library_.cublasLtGetVersion();
+    return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  }
+
+  std::vector<LibraryAlgorithm> algorithms(const LibraryProduct& product, int most) override {
+    const Description description(library_, product);
+    cublasLtMatmulPreference_t preference = nullptr;
+    require(library_.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+    const std::size_t bytes = kWorkspaceBytes;
+    library_.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
+                                                  sizeof(bytes));
+    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
+    int found = 0;
+    const cublasStatus_t status =
+        library_.cublasLtMatmulAlgoGetHeuristic(handle_, description.operation, description.a, description.b,
+                                                description.d, description.d, preference, most, results.data(), &found);
+    library_.cublasLtMatmulPreferenceDestroy(preference);
+    if (status != CUBLAS_STATUS_SUCCESS) found = 0;  // it does not multiply such matrices
+    std::vector<LibraryAlgorithm> algorithms;
+    for (int i = 0; i < found; ++i) {
+      const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
+      if (result.state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(described(result));
+    }
+    return algorithms;
+  }
+
+  bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
+                std::span<const std::byte> b, std::span<std::byte> d) override {
+    const Description description(library_, product);
+    a_.upload({a.begin(), a.end()});
+    b_.upload(turned(b, product.k, product.n, bytes_of(product.b)));
+    d_.reserve(d.size());
+    cublasLtMatmulAlgo_t algo;
+    std::memcpy(algo.data, algorithm.data.data(), sizeof(algo.data));
+    // One and zero of whatever type alpha and beta have.
+    const double one = 1;
+    const float one_float = 1;
+    const std::int32_t one_integer = 1;
+    const std::int64_t zero = 0;
+    const void* alpha = &one_float;
+    if (product.a == FormatId::fp64) alpha = &one;
+    if (product.a == FormatId::s8) alpha = &one_integer;
+    const cublasStatus_t status = library_.cublasLtMatmul(
+        handle_, description.operation, alpha, a_.data(), description.a, b_.data(), description.b, &zero, d_.data(),
+        description.d, d_.data(), description.d, &algo, workspace_.data(), kWorkspaceBytes, nullptr);
+    if (status != CUBLAS_STATUS_SUCCESS) return false;
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    std::vector<std::byte> by_columns(d.size());
+    d_.download(by_columns);
+    const std::vector<std::byte> by_rows = turned(by_columns, product.n, product.m, bytes_of(product.d));
+    std::memcpy(d.data(), by_rows.data(), d.size());
+    return true;
+  }
+
+ private:
+  LibraryAlgorithm described(const cublasLtMatmulHeuristicResult_t& result) const {
+    LibraryAlgorithm algorithm;
+    static_assert(sizeof(algorithm.data) == sizeof(result.algo.data));
+    std::memcpy(algorithm.data.data(), result.algo.data, sizeof(algorithm.data));
+    algorithm.workspace = result.workspaceSize;
+    const auto get = [&](cublasLtMatmulAlgoConfigAttributes_t attribute, std::size_t bytes) {
+      std::int32_t value = 0;
+      std::size_t written = 0;
+      library_.cublasLtMatmulAlgoConfigGetAttribute(&result.algo, attribute, &value, bytes, &written);
+      return static_cast<int>(value);
+    };
+    algorithm.id = get(CUBLASLT_ALGO_CONFIG_ID, 4);
+    algorithm.tile = get(CUBLASLT_ALGO_CONFIG_TILE_ID, 4);
+    algorithm.stages = get(CUBLASLT_ALGO_CONFIG_STAGES_ID, 4);
+    algorithm.split_k = get(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4);
+    algorithm.reduction = get(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4);
+    algorithm.swizzle = get(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4);
+    algorithm.custom = get(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4);
+    algorithm.inner_shape = get(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2);
+    algorithm.cluster = get(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2);
+    return algorithm;
+  }
+
+  Library library_;
+  cublasLtHandle_t handle_ = nullptr;
+  DeviceBuffer a_, b_, d_, workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<CublasLt> load_cublaslt() { return std::make_unique<LoadedCublasLt>(); }
+
+}  // namespace tcnum
+
+#else
+
+namespace tcnum {
+std::unique_ptr<CublasLt> load_cublaslt() {
+  throw UnavailableError("cublaslt: tcnum was built without cublasLt.h, which the CUDA toolkit has");
+}
+}  // namespace tcnum
+
+#endif

@@ -1,0 +1,49 @@
+// NVIDIA's library of matrix products, cuBLASLt: which algorithms it offers for a product, and what they compute.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tcnum/format.hpp"
+
+namespace tcnum {
+
+/// D = A · B.
+struct LibraryProduct {
+  FormatId a = FormatId::fp16, b = FormatId::fp16, d = FormatId::fp16;
+  std::size_t m = 0, n = 0, k = 0;
+  bool fast_accumulation = false;  ///< of fp8: CUBLASLT_MATMUL_DESC_FAST_ACCUM
+};
+
+/// One of the algorithms that the library offers, with its configuration's attributes as the library numbers them.
+struct LibraryAlgorithm {
+  std::array<std::uint64_t, 8> data{};  ///< the library's own
+  std::size_t workspace = 0;            ///< bytes
+  int id = 0, tile = 0, stages = 0, split_k = 0, reduction = 0, swizzle = 0, custom = 0, inner_shape = 0, cluster = 0;
+  friend bool operator==(const LibraryAlgorithm&, const LibraryAlgorithm&) = default;
+};
+
+class CublasLt {
+ public:
+  virtual ~CublasLt() = default;
+
+  virtual std::string version() const = 0;
+  /// Those that its heuristic offers, the best first; none where it does not multiply such matrices. Throws InputError
+  /// for formats that it does not know.
+  virtual std::vector<LibraryAlgorithm> algorithms(const LibraryProduct& product, int most) = 0;
+  /// Codes of A (m × k), B (k × n) and D (m × n), row-major. Returns false if the library refuses the algorithm. Throws
+  /// std::runtime_error on other errors of CUDA or the library.
+  virtual bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
+                        std::span<const std::byte> b, std::span<std::byte> d) = 0;
+};
+
+/// Loads libcublasLt.so. Throws UnavailableError if there is none, or no GPU, or the program was built without CUDA or
+/// without the library's header.
+std::unique_ptr<CublasLt> load_cublaslt();
+
+}  // namespace tcnum

@@ -1,0 +1,343 @@
+// tcnum gemm --fit: the plan behind a matrix product.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "gemm.hpp"
+#include "io/program.hpp"
+#include "numbers.hpp"
+#include "output.hpp"
+#include "probes/cublaslt.hpp"
+#include "src/campaign/stream.hpp"
+#include "src/files/matrix_file.hpp"
+#include "src/files/safetensors.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/oracle.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr std::string_view kProgram = "exec:";
+constexpr std::string_view kPlan = "plan:";
+constexpr std::string_view kLibrary = "cublaslt";
+
+// --- What is asked.
+
+/// "M×N×K" or "MxNxK".
+std::array<std::size_t, 3> parse_shape(std::string_view text) {
+  std::array<std::size_t, 3> shape{};
+  std::string plain(text);
+  for (std::size_t at = plain.find("×"); at != std::string::npos; at = plain.find("×"))
+    plain.replace(at, std::string_view("×").size(), "x");
+  const char* at = plain.data();
+  const char* const end = plain.data() + plain.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto [stop, error] = std::from_chars(at, end, shape[i]);
+    const bool separated = i + 1 == shape.size() ? stop == end : stop != end && *stop == 'x';
+    if (error != std::errc{} || !separated || shape[i] == 0 || shape[i] > (std::size_t{1} << 24))
+      throw InputError(fmt::format("--shape: {}; right would be M×N×K, such as 256×256×4096", text));
+    at = stop + 1;
+  }
+  return shape;
+}
+
+/// "fp16:fp32" is A and B of fp16, D of fp32; "fp8e4m3:fp8e5m2:bf16" names all three; "+fast" is fp8's accumulation.
+struct ProductFormats {
+  FormatId a, b, d;
+  bool fast = false;
+};
+ProductFormats parse_formats(std::string_view text) {
+  const std::string_view right = "right would be A:D or A:B:D, such as fp16:fp32, and +fast for fast accumulation";
+  ProductFormats formats{};
+  std::string_view left = text;
+  if (left.ends_with("+fast")) {
+    formats.fast = true;
+    left.remove_suffix(std::string_view("+fast").size());
+  }
+  std::vector<FormatId> ids;
+  while (true) {
+    const std::size_t end = std::min(left.find(':'), left.size());
+    const auto id = find_format(left.substr(0, end));
+    if (!id) throw InputError(fmt::format("--formats: {}; {}", text, right));
+    ids.push_back(*id);
+    if (end == left.size()) break;
+    left.remove_prefix(end + 1);
+  }
+  if (ids.size() != 2 && ids.size() != 3) throw InputError(fmt::format("--formats: {}; {}", text, right));
+  formats.a = ids[0];
+  formats.b = ids[ids.size() - 2 == 0 ? 0 : 1];
+  formats.d = ids.back();
+  return formats;
+}
+
+GemmSubject subject_of(const std::string& arch, const ProductFormats& formats,
+                       const std::array<std::size_t, 3>& shape) {
+  return {arch, formats.a, formats.b, formats.d, shape[0], shape[1], shape[2]};
+}
+
+// --- Who answers.
+
+StoredTensor stored(const Matrix& matrix) {
+  StoredTensor tensor{matrix.format(),
+                      {matrix.rows(), matrix.columns()},
+                      Codes(format(matrix.format()).storage_bytes(), matrix.rows() * matrix.columns())};
+  std::ranges::copy(matrix.bytes(), tensor.codes.bytes().begin());
+  return tensor;
+}
+
+/// A folder of its own, which vanishes with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "tcnum-gemm-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw UnavailableError(fmt::format("{}: cannot be made", name));
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string file(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+/// A program that is run with two arguments: a file with A and B, and the file that it is to write with D.
+GemmCallable program_callable(const std::string& program, const GemmSubject& subject) {
+  return [=](const Matrix& a, const Matrix& b) {
+    const TemporaryFolder folder;
+    const std::string in = folder.file("in.safetensors"), out = folder.file("out.safetensors");
+    const StoredTensor stored_a = stored(a), stored_b = stored(b);
+    const std::array<NamedTensor, 2> tensors = {{{"A", stored_a}, {"B", stored_b}}};
+    write_matrices(in, tensors);
+    const int status = run_program(program, {in, out}, [](const std::string&) {});
+    if (status != 0)
+      throw InputError(fmt::format("--from: {} ended with status {}; right would be 0", program, status));
+    const StoredTensor d = MatrixFile(out).read("D", subject.d);
+    if (d.shape != std::vector<std::size_t>{subject.m, subject.n})
+      throw InputError(fmt::format("--from: {} gave a D of {}; right would be [{}, {}]", program,
+                                   fmt::join(d.shape, " × "), subject.m, subject.n));
+    Matrix result(subject.d, subject.m, subject.n);
+    const MatrixView view = view_of(d);
+    for (std::size_t i = 0; i < subject.m; ++i) {
+      for (std::size_t j = 0; j < subject.n; ++j)
+        result.set(i, j, d.codes[view.layout() == Layout::row_major ? i * subject.n + j : j * subject.m + i]);
+    }
+    return result;
+  };
+}
+
+// --- One product.
+
+struct FitOfOne {
+  GemmSubject subject;
+  GemmFit fit;
+};
+FitOfOne fit_one(const GemmCommandOptions& options) {
+  const GemmFitOptions fit_options{.seed = options.seed};
+  if (options.from.empty()) {
+    const ProductMatrices matrices = read_matrices(options, true);
+    if (matrices.batched) throw InputError("--fit: the matrices have a batch axis; right would be one product");
+    if (matrices.find("C") != nullptr || matrices.find("bias") != nullptr || matrices.find("SA") != nullptr)
+      throw InputError("--fit: there is C, a bias or a scale; right would be a product of A and B alone");
+    const MatrixView a = view_of(*matrices.find("A")), b = view_of(*matrices.find("B")),
+                     d = view_of(*matrices.find("D"));
+    return {{options.arch, a.format(), b.format(), d.format(), a.rows(), b.columns(), a.columns()},
+            fit_gemm(options.arch, a, b, d, fit_options)};
+  }
+  if (options.formats.size() != 1 || options.shapes.size() != 1)
+    throw InputError(
+        "--from: --formats and --shape: right would be one of each, such as --formats fp16:fp32 --shape 256×256×4096");
+  const GemmSubject subject =
+      subject_of(options.arch, parse_formats(options.formats[0]), parse_shape(options.shapes[0]));
+  if (options.from.starts_with(kPlan)) {
+    const GemmPlan plan = read_plan(options.from.substr(kPlan.size()));
+    return {subject, fit_gemm(
+                         subject, [&](const Matrix& a, const Matrix& b) { return gemm(plan, a, b); }, fit_options)};
+  }
+  if (!options.from.starts_with(kProgram))
+    throw InputError(fmt::format("--from: {}; right would be exec:PROGRAM, plan:FILE or cublaslt", options.from));
+  return {subject, fit_gemm(subject, program_callable(options.from.substr(kProgram.size()), subject), fit_options)};
+}
+
+// --- All that cuBLASLt offers.
+
+ordered_json algorithm_json(const LibraryAlgorithm& algorithm) {
+  return {{"id", algorithm.id},
+          {"tile", algorithm.tile},
+          {"stages", algorithm.stages},
+          {"split_k", algorithm.split_k},
+          {"reduction", algorithm.reduction},
+          {"swizzle", algorithm.swizzle},
+          {"custom", algorithm.custom},
+          {"inner_shape", algorithm.inner_shape},
+          {"cluster", algorithm.cluster}};
+}
+
+class Survey {
+ public:
+  explicit Survey(const GemmCommandOptions& options) : options_(options), library_(load_cublaslt()) {}
+
+  int run() {
+    const GpuInfo gpu = gpu_info();
+    json_ = {{"schema", "tcnum.gemm_survey/1"},
+             {"version", TCNUM_VERSION},
+             {"source",
+              {{"kind", "cublaslt"},
+               {"library", library_->version()},
+               {"device", gpu.device},
+               {"driver", gpu.driver},
+               {"cuda", gpu.cuda},
+               {"date", today_utc()}}},
+             {"cases", ordered_json::array()}};
+    for (const std::string& formats : options_.formats) {
+      for (const std::string& shape : options_.shapes) survey(parse_formats(formats), parse_shape(shape));
+    }
+    say(fmt::format(
+        "{} algorithms of {} products: {} identified, {} ambiguous, {} unexplained, {} refused; {} elements "
+        "compared, {} not as the plan says\n",
+        cases_, products_, counts_[0], counts_[1], counts_[2], refused_, elements_, mismatches_));
+    json_["totals"] = {{"products", products_},   {"cases", cases_},           {"identified", counts_[0]},
+                       {"ambiguous", counts_[1]}, {"unexplained", counts_[2]}, {"refused", refused_},
+                       {"elements", elements_},   {"mismatches", mismatches_}};
+    if (!options_.json.empty()) write_json(options_.json, json_);
+    return counts_[2] == 0 ? kAgreed : kDisagreed;
+  }
+
+ private:
+  void survey(const ProductFormats& formats, const std::array<std::size_t, 3>& shape) {
+    const GemmSubject subject = subject_of(options_.arch, formats, shape);
+    const LibraryProduct product = {formats.a, formats.b, formats.d, shape[0], shape[1], shape[2], formats.fast};
+    ++products_;
+    const std::vector<LibraryAlgorithm> algorithms =
+        library_->algorithms(product, static_cast<int>(options_.algorithms));
+    if (algorithms.empty()) return;
+    const GemmFitter fitter(subject);
+    for (const LibraryAlgorithm& algorithm : algorithms) {
+      std::vector<std::string> digests;
+      bool refused = false;
+      const auto multiply = [&](const Matrix& a, const Matrix& b) {
+        Matrix d(subject.d, subject.m, subject.n);
+        refused = refused || !library_->multiply(product, algorithm, a.bytes(), b.bytes(), d.bytes());
+        digests.push_back(fmt::format("{:#018x}", digest(d.codes(), 0)));
+        return d;
+      };
+      const GemmFit fit = fitter.fit(multiply, {.seed = options_.seed});
+      if (refused) {
+        ++refused_;
+        continue;
+      }
+      ++cases_;
+      ++counts_[static_cast<std::size_t>(fit.verdict)];
+      elements_ += fit.elements;
+      mismatches_ += fit.mismatches;
+      ordered_json entry = fit_json(fit, subject);
+      entry["fast_accumulation"] = formats.fast;
+      for (std::size_t i = 0; i < digests.size(); ++i) entry["asked"][i]["digest"] = digests[i];
+      add(std::move(entry), algorithm_json(algorithm));
+    }
+  }
+
+  /// Algorithms that gave the same bits are one entry.
+  void add(ordered_json entry, ordered_json algorithm) {
+    ordered_json& cases = json_["cases"];
+    for (auto& other : cases) {
+      ordered_json algorithms = std::move(other["algorithms"]);
+      other.erase("algorithms");
+      const bool same = other == entry;
+      if (same) algorithms.push_back(algorithm);
+      other["algorithms"] = std::move(algorithms);
+      if (same) return;
+    }
+    entry["algorithms"] = ordered_json::array({std::move(algorithm)});
+    cases.push_back(std::move(entry));
+  }
+
+  const GemmCommandOptions& options_;
+  std::unique_ptr<CublasLt> library_;
+  ordered_json json_;
+  std::size_t products_ = 0, cases_ = 0, refused_ = 0, elements_ = 0, mismatches_ = 0;
+  std::array<std::size_t, 3> counts_{};
+};
+
+}  // namespace
+
+std::string fit_text(const GemmFit& fit, const GemmSubject& subject) {
+  std::string text = fmt::format("{} · {} → {}, {} × {} × {}: {}\n", format(subject.a).name, format(subject.b).name,
+                                 format(subject.d).name, subject.m, subject.n, subject.k, name(fit.verdict));
+  text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
+                      fit.products);
+  text += fmt::format("  {} plan: {}\n",
+                      fit.verdict == Verdict::unexplained ? "nearest"
+                      : fit.verdict == Verdict::ambiguous ? "one"
+                                                          : "the",
+                      plan_to_json(fit.plan).dump());
+  text += fmt::format("  compared with {} elements, {} of them not as it says\n", fit.elements, fit.mismatches);
+  for (const OpenProperty& open : fit.open)
+    text += fmt::format("  open: {}: {}\n", open.property, fmt::join(open.values, " or "));
+  if (fit.mismatch) {
+    const Format& f = format(subject.d);
+    text += fmt::format("  first: product {}, element [{}, {}]: the plan gives {:#0{}x}, observed {:#0{}x}\n",
+                        fit.mismatch->product, fit.mismatch->row, fit.mismatch->column, fit.mismatch->expected,
+                        f.storage_bytes() * 2 + 2, fit.mismatch->observed, f.storage_bytes() * 2 + 2);
+  }
+  return text;
+}
+
+ordered_json fit_json(const GemmFit& fit, const GemmSubject& subject) {
+  ordered_json json = {{"a", format(subject.a).name},
+                       {"b", format(subject.b).name},
+                       {"d", format(subject.d).name},
+                       {"m", subject.m},
+                       {"n", subject.n},
+                       {"k", subject.k},
+                       {"verdict", name(fit.verdict)},
+                       {"plan", plan_to_json(fit.plan)},
+                       {"hypotheses", {{"considered", fit.considered}, {"surviving", fit.surviving}}},
+                       {"products", fit.products},
+                       {"elements", fit.elements},
+                       {"mismatches", fit.mismatches}};
+  ordered_json& asked = json["asked"] = ordered_json::array();
+  for (const AskedProduct& product : fit.asked)
+    asked.push_back({{"family", name(product.family)}, {"seed", product.seed}});
+  ordered_json& open = json["open"] = ordered_json::array();
+  for (const OpenProperty& each : fit.open) open.push_back({{"field", each.property}, {"values", each.values}});
+  if (fit.mismatch) {
+    json["first_mismatch"] = {{"product", fit.mismatch->product},
+                              {"row", fit.mismatch->row},
+                              {"column", fit.mismatch->column},
+                              {"expected", fmt::format("{:#x}", fit.mismatch->expected)},
+                              {"observed", fmt::format("{:#x}", fit.mismatch->observed)}};
+  }
+  return json;
+}
+
+int run_gemm_fit(const GemmCommandOptions& options) {
+  if (!options.plan.empty() || !options.out.empty())
+    throw InputError("gemm: --fit finds a plan; right would be no --plan and no --out");
+  if (!options.json.empty()) require_writable(options.json);
+  if (options.from == kLibrary) return Survey(options).run();
+  const auto& [subject, fit] = fit_one(options);
+  if (options.json != "-") say(fit_text(fit, subject));
+  if (!options.json.empty()) {
+    ordered_json json = {{"schema", "tcnum.gemm_fit/1"}, {"version", TCNUM_VERSION}};
+    json.update(fit_json(fit, subject));
+    write_json(options.json, json);
+  }
+  return fit.verdict == Verdict::unexplained ? kDisagreed : kAgreed;
+}
+
+}  // namespace tcnum
