@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "device_memory.hpp"
+#include "cuda/device_memory.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {

@@ -21,7 +21,8 @@ std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> per
   const ArchId id = named_arch(subject.arch, "gemm");
   std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> found;
   std::vector<const Instruction*> instructions = instructions_of(id);
-  std::ranges::stable_partition(instructions, [](const Instruction* in) { return in->kind == InstructionKind::wgmma; });
+  std::stable_partition(instructions.begin(), instructions.end(),
+                        [](const Instruction* in) { return in->kind == InstructionKind::wgmma; });
   for (const Instruction* in : instructions) {
     const bool takes = can_be(subject.a, in->a) && can_be(subject.b, in->b);
     if (!takes || in->sparse() || in->c != in->d || catalogue(id, *in).empty()) continue;
