@@ -195,7 +195,7 @@ TEST_P(ChainPanels, ReadAndWriteMatricesByColumns) {
       }
       return to;
     };
-    const auto by_columns = [](auto* codes, std::size_t rows) { return MatrixCodes{codes, 1, rows}; };
+    const auto by_columns = []<class Byte>(Byte* codes, std::size_t rows) { return MatrixCodes<Byte>{codes, 1, rows}; };
     const Codes a = transposed(x.a, shape.m, shape.k), b = transposed(x.b, shape.k, shape.n);
     const Codes c = transposed(x.c, shape.m, shape.n);
     Codes d(x.d.bytes_each(), x.d.size());

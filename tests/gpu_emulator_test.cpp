@@ -61,21 +61,30 @@ struct SideArrays {
   Side side;
 };
 
-/// Checks the evaluator that takes most, whoever else takes the datapath.
-template <class Expect>
-void expect_terms_equal_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
-  std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
+/// Checks an evaluator that takes one dot product at a time, of the numbers that `read` makes of operands' codes.
+template <class Read, class Dot, class Expect>
+void expect_dots_equal_exact(const GpuDatapath& d, const Tiles& tiles, const Read& read, const Dot& dot,
+                             const char* how, const Expect& expect) {
+  using Number = decltype(read(d.a, d.a_fields, std::uint64_t{}));
+  std::vector<Number> a(tiles.k * kRows), b(tiles.k * kColumns);
   for (std::size_t k = 0; k < tiles.k; ++k) {
-    for (std::size_t r = 0; r < kRows; ++r) {
-      a[d.place[k] * kRows + r] = tiles.a[tiles.a_index(0, r, k)];
-      b[d.place[k] * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
-    }
+    const std::size_t p = d.place[k];
+    for (std::size_t i = 0; i < kRows; ++i) a[p * kRows + i] = read(d.a, d.a_fields, tiles.a[tiles.a_index(0, i, k)]);
+    for (std::size_t j = 0; j < kColumns; ++j)
+      b[p * kColumns + j] = read(d.b, d.b_fields, tiles.b[tiles.b_index(0, k, j)]);
   }
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j)
-      expect(i, j, gpu::terms_dot(d, a.data() + i, kRows, b.data() + j, kColumns, tiles.c[tiles.c_index(0, i, j)]),
-             "term by term");
+      expect(i, j, dot(d, a.data() + i, kRows, b.data() + j, kColumns, tiles.c[tiles.c_index(0, i, j)]), how);
   }
+}
+
+std::uint64_t code_itself(const Format&, const GpuFields&, std::uint64_t code) { return code; }
+std::int32_t as_integer(const Format& f, const GpuFields&, std::uint64_t code) {
+  return static_cast<std::int32_t>(integer_of(f, code));
+}
+float as_single(const Format& f, const GpuFields& fields, std::uint64_t code) {
+  return gpu::single_of(f, fields, static_cast<std::uint32_t>(code));
 }
 
 /// What trees of patches leave over is terms_dot()'s.
@@ -119,38 +128,14 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
   };
 
   if (gpu::why_no_terms(datapath.numerics, SortedTree(datapath.tree)).empty())
-    expect_terms_equal_exact(d, tiles, expect);
+    expect_dots_equal_exact(d, tiles, code_itself, gpu::terms_dot, "term by term", expect);
   if (d.evaluator == GpuEvaluator::terms) return;
   if (d.evaluator == GpuEvaluator::tree_patches) return expect_tree_patch_equals_exact(d, tiles, expect);
-  if (!is_of_sums(d)) {
-    std::vector<std::uint64_t> a(tiles.k * kRows), b(tiles.k * kColumns);
-    std::vector<std::int32_t> ai(a.size()), bi(b.size());
-    std::vector<float> as(a.size()), bs(b.size());
-    for (std::size_t k = 0; k < tiles.k; ++k) {
-      for (std::size_t r = 0; r < kRows; ++r) {
-        const std::size_t p = d.place[k];
-        a[p * kRows + r] = tiles.a[tiles.a_index(0, r, k)];
-        b[p * kRows + r] = tiles.b[tiles.b_index(0, k, r)];
-        ai[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.a, a[p * kRows + r]));
-        bi[p * kRows + r] = static_cast<std::int32_t>(integer_of(d.b, b[p * kRows + r]));
-        as[p * kRows + r] = gpu::single_of(d.a, d.a_fields, static_cast<std::uint32_t>(a[p * kRows + r]));
-        bs[p * kRows + r] = gpu::single_of(d.b, d.b_fields, static_cast<std::uint32_t>(b[p * kRows + r]));
-      }
-    }
-    for (std::size_t i = 0; i < kRows; ++i) {
-      for (std::size_t j = 0; j < kColumns; ++j) {
-        const std::uint64_t c = tiles.c[tiles.c_index(0, i, j)];
-        if (d.evaluator == GpuEvaluator::single_precision)
-          expect(i, j, gpu::single_precision_dot(d, as.data() + i, kRows, bs.data() + j, kColumns, c),
-                 "in single precision");
-        else if (d.evaluator == GpuEvaluator::integers)
-          expect(i, j, gpu::integer_dot(d, ai.data() + i, kRows, bi.data() + j, kColumns, c), "integers");
-        else
-          expect(i, j, gpu::fma_chain_dot(d, a.data() + i, kRows, b.data() + j, kColumns, c), "chain");
-      }
-    }
-    return;
-  }
+  if (d.evaluator == GpuEvaluator::single_precision)
+    return expect_dots_equal_exact(d, tiles, as_single, gpu::single_precision_dot, "in single precision", expect);
+  if (d.evaluator == GpuEvaluator::integers)
+    return expect_dots_equal_exact(d, tiles, as_integer, gpu::integer_dot, "integers", expect);
+  if (!is_of_sums(d)) return expect_dots_equal_exact(d, tiles, code_itself, gpu::fma_chain_dot, "chain", expect);
 
   const SideArrays<true> a(d, tiles);
   const SideArrays<false> b(d, tiles);
