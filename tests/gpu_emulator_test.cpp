@@ -75,7 +75,7 @@ void expect_dots_equal_exact(const GpuDatapath& d, const Tiles& tiles, const Rea
   }
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j)
-      expect(i, j, dot(d, a.data() + i, kRows, b.data() + j, kColumns, tiles.c[tiles.c_index(0, i, j)]), how);
+      expect(i, j, dot(d, a.data() + i, int{kRows}, b.data() + j, int{kColumns}, tiles.c[tiles.c_index(0, i, j)]), how);
   }
 }
 
@@ -128,7 +128,9 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
   };
 
   if (gpu::why_no_terms(datapath.numerics, SortedTree(datapath.tree)).empty())
-    expect_dots_equal_exact(d, tiles, code_itself, gpu::terms_dot, "term by term", expect);
+    expect_dots_equal_exact(
+        d, tiles, code_itself, [](const auto&... operands) { return gpu::terms_dot(operands...); }, "term by term",
+        expect);
   if (d.evaluator == GpuEvaluator::terms) return;
   if (d.evaluator == GpuEvaluator::tree_patches) return expect_tree_patch_equals_exact(d, tiles, expect);
   if (d.evaluator == GpuEvaluator::single_precision)
