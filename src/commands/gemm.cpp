@@ -13,6 +13,7 @@
 #include "output.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/gemm.hpp"
 
 namespace tcnum {
 namespace {

@@ -1,12 +1,8 @@
 // What the ways of `tcnum gemm` share.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-
 #include "commands.hpp"
 #include "src/files/product_matrices.hpp"
-#include "tcnum/gemm_fit.hpp"
 
 namespace tcnum {
 
@@ -15,9 +11,5 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d);
 
 /// `tcnum gemm --fit`.
 int run_gemm_fit(const GemmCommandOptions& options);
-
-/// What a fit found, as lines and as tcnum.gemm_fit/1's members.
-std::string fit_text(const GemmFit& fit, const GemmSubject& subject);
-nlohmann::ordered_json fit_json(const GemmFit& fit, const GemmSubject& subject);
 
 }  // namespace tcnum

@@ -18,6 +18,7 @@
 #include "src/campaign/stream.hpp"
 #include "src/files/matrix_file.hpp"
 #include "src/files/safetensors.hpp"
+#include "src/report/gemm_fit_report.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
@@ -244,7 +245,7 @@ class Survey {
       ++counts_[static_cast<std::size_t>(fit.verdict)];
       elements_ += fit.elements;
       mismatches_ += fit.mismatches;
-      ordered_json entry = fit_json(fit, subject);
+      ordered_json entry = gemm_fit_json(fit, subject);
       entry["fast_accumulation"] = formats.fast;
       for (std::size_t i = 0; i < digests.size(); ++i) entry["asked"][i]["digest"] = digests[i];
       add(std::move(entry), algorithm_json(algorithm));
@@ -275,67 +276,15 @@ class Survey {
 
 }  // namespace
 
-std::string fit_text(const GemmFit& fit, const GemmSubject& subject) {
-  std::string text = fmt::format("{} · {} → {}, {} × {} × {}: {}\n", format(subject.a).name, format(subject.b).name,
-                                 format(subject.d).name, subject.m, subject.n, subject.k, name(fit.verdict));
-  text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
-                      fit.products);
-  text += fmt::format("  {} plan: {}\n",
-                      fit.verdict == Verdict::unexplained ? "nearest"
-                      : fit.verdict == Verdict::ambiguous ? "one"
-                                                          : "the",
-                      plan_to_json(fit.plan).dump());
-  text += fmt::format("  compared with {} elements, {} of them not as it says\n", fit.elements, fit.mismatches);
-  for (const OpenProperty& open : fit.open)
-    text += fmt::format("  open: {}: {}\n", open.property, fmt::join(open.values, " or "));
-  if (fit.mismatch) {
-    const Format& f = format(subject.d);
-    text += fmt::format("  first: product {}, element [{}, {}]: the plan gives {:#0{}x}, observed {:#0{}x}\n",
-                        fit.mismatch->product, fit.mismatch->row, fit.mismatch->column, fit.mismatch->expected,
-                        f.storage_bytes() * 2 + 2, fit.mismatch->observed, f.storage_bytes() * 2 + 2);
-  }
-  return text;
-}
-
-ordered_json fit_json(const GemmFit& fit, const GemmSubject& subject) {
-  ordered_json json = {{"a", format(subject.a).name},
-                       {"b", format(subject.b).name},
-                       {"d", format(subject.d).name},
-                       {"m", subject.m},
-                       {"n", subject.n},
-                       {"k", subject.k},
-                       {"verdict", name(fit.verdict)},
-                       {"plan", plan_to_json(fit.plan)},
-                       {"hypotheses", {{"considered", fit.considered}, {"surviving", fit.surviving}}},
-                       {"products", fit.products},
-                       {"elements", fit.elements},
-                       {"mismatches", fit.mismatches}};
-  ordered_json& asked = json["asked"] = ordered_json::array();
-  for (const AskedProduct& product : fit.asked)
-    asked.push_back({{"family", name(product.family)}, {"seed", product.seed}});
-  ordered_json& open = json["open"] = ordered_json::array();
-  for (const OpenProperty& each : fit.open) open.push_back({{"field", each.property}, {"values", each.values}});
-  if (fit.mismatch) {
-    json["first_mismatch"] = {{"product", fit.mismatch->product},
-                              {"row", fit.mismatch->row},
-                              {"column", fit.mismatch->column},
-                              {"expected", fmt::format("{:#x}", fit.mismatch->expected)},
-                              {"observed", fmt::format("{:#x}", fit.mismatch->observed)}};
-  }
-  return json;
-}
-
 int run_gemm_fit(const GemmCommandOptions& options) {
   if (!options.plan.empty() || !options.out.empty())
     throw InputError("gemm: --fit finds a plan; right would be no --plan and no --out");
   if (!options.json.empty()) require_writable(options.json);
   if (options.from == kLibrary) return Survey(options).run();
   const auto& [subject, fit] = fit_one(options);
-  if (options.json != "-") say(fit_text(fit, subject));
+  if (options.json != "-") say(gemm_fit_text(fit, subject));
   if (!options.json.empty()) {
-    ordered_json json = {{"schema", "tcnum.gemm_fit/1"}, {"version", TCNUM_VERSION}};
-    json.update(fit_json(fit, subject));
-    write_json(options.json, json);
+    write_json(options.json, gemm_fit_document(fit, subject));
   }
   return fit.verdict == Verdict::unexplained ? kDisagreed : kAgreed;
 }

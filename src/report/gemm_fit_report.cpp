@@ -1,0 +1,68 @@
+#include "gemm_fit_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tcnum {
+
+using nlohmann::ordered_json;
+
+std::string gemm_fit_text(const GemmFit& fit, const GemmSubject& subject) {
+  std::string text = fmt::format("{} · {} → {}, {} × {} × {}: {}\n", format(subject.a).name, format(subject.b).name,
+                                 format(subject.d).name, subject.m, subject.n, subject.k, name(fit.verdict));
+  text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
+                      fit.products);
+  text += fmt::format("  {} plan: {}\n",
+                      fit.verdict == Verdict::unexplained ? "nearest"
+                      : fit.verdict == Verdict::ambiguous ? "one"
+                                                          : "the",
+                      plan_to_json(fit.plan).dump());
+  text += fmt::format("  compared with {} elements, {} of them not as it says\n", fit.elements, fit.mismatches);
+  for (const OpenProperty& open : fit.open)
+    text += fmt::format("  open: {}: {}\n", open.property, fmt::join(open.values, " or "));
+  if (fit.mismatch) {
+    const Format& f = format(subject.d);
+    text += fmt::format("  first: product {}, element [{}, {}]: the plan gives {:#0{}x}, observed {:#0{}x}\n",
+                        fit.mismatch->product, fit.mismatch->row, fit.mismatch->column, fit.mismatch->expected,
+                        f.storage_bytes() * 2 + 2, fit.mismatch->observed, f.storage_bytes() * 2 + 2);
+  }
+  return text;
+}
+
+ordered_json gemm_fit_json(const GemmFit& fit, const GemmSubject& subject) {
+  ordered_json json = {{"a", format(subject.a).name},
+                       {"b", format(subject.b).name},
+                       {"d", format(subject.d).name},
+                       {"m", subject.m},
+                       {"n", subject.n},
+                       {"k", subject.k},
+                       {"verdict", name(fit.verdict)},
+                       {"plan", plan_to_json(fit.plan)},
+                       {"hypotheses", {{"considered", fit.considered}, {"surviving", fit.surviving}}},
+                       {"products", fit.products},
+                       {"elements", fit.elements},
+                       {"mismatches", fit.mismatches}};
+  ordered_json& asked = json["asked"] = ordered_json::array();
+  for (const AskedProduct& product : fit.asked)
+    asked.push_back({{"family", name(product.family)}, {"seed", product.seed}});
+  ordered_json& open = json["open"] = ordered_json::array();
+  for (const OpenProperty& each : fit.open) open.push_back({{"field", each.property}, {"values", each.values}});
+  if (fit.mismatch) {
+    json["first_mismatch"] = {{"product", fit.mismatch->product},
+                              {"row", fit.mismatch->row},
+                              {"column", fit.mismatch->column},
+                              {"expected", fmt::format("{:#x}", fit.mismatch->expected)},
+                              {"observed", fmt::format("{:#x}", fit.mismatch->observed)}};
+  }
+  return json;
+}
+
+ordered_json gemm_fit_document(const GemmFit& fit, const GemmSubject& subject) {
+  ordered_json json = {{"schema", "tcnum.gemm_fit/1"}, {"version", TCNUM_VERSION}};
+  json.update(gemm_fit_json(fit, subject));
+  return json;
+}
+
+}  // namespace tcnum
