@@ -1,0 +1,475 @@
+// tcnum/gemm_error.hpp: every figure of a report is that of the definition, computed with GMP's integers.
+#include "tcnum/gemm_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <boost/multiprecision/gmp.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "src/gemm/exact_product.hpp"
+
+namespace tcnum {
+namespace {
+
+using Integer = boost::multiprecision::mpz_int;
+using Random = std::mt19937_64;
+
+template <class Value>
+Value one_of(Random& random, std::initializer_list<Value> values) {
+  return *(values.begin() + random() % values.size());
+}
+
+/// Everything is a multiple of 2^-kScale: products of three numbers of at most 2^-1100 each.
+constexpr int kScale = 3400;
+
+Integer scaled(const Integer& x, int exponent) {
+  return exponent >= 0 ? Integer(x << exponent) : Integer(x >> -exponent);
+}
+/// A finite code's number times 2^1100.
+Integer number(const Format& f, std::uint64_t code) {
+  const Decoded x = decode(f, code);
+  const Integer magnitude = scaled(Integer(x.significand), x.exponent - f.fraction_bits + 1100);
+  return x.negative ? Integer(-magnitude) : magnitude;
+}
+Integer number(double x) { return number(format(FormatId::fp64), std::bit_cast<std::uint64_t>(x)); }
+double plain(const Format& f, std::uint64_t code) {
+  const Decoded x = decode(f, code);
+  if (x.number_class == NumberClass::nan) return std::numeric_limits<double>::quiet_NaN();
+  if (x.number_class == NumberClass::infinity) return x.negative ? -HUGE_VAL : HUGE_VAL;
+  const double magnitude = std::ldexp(static_cast<double>(x.significand), x.exponent - f.fraction_bits);
+  return x.negative ? -magnitude : magnitude;
+}
+int exponent_of(const Integer& x) { return static_cast<int>(msb(x)) - kScale; }
+/// A quotient, good to far more than a double's bits.
+double quotient(const Integer& x, const Integer& y) {
+  using Float = boost::multiprecision::mpf_float_100;
+  return static_cast<double>(Float(x) / Float(y));
+}
+
+struct Product {
+  Matrix a, b, d;
+  std::optional<Matrix> c = {}, bias = {};
+  double alpha = 1, beta = 0;
+
+  ErrorReport report(const GemmOptions& options = {}) const {
+    std::optional<MatrixView> of_c, of_bias;
+    if (c) of_c = *c;
+    if (bias) of_bias = *bias;
+    return error_of(d, a, b,
+                    {.c = c ? &*of_c : nullptr, .bias = bias ? &*of_bias : nullptr, .alpha = alpha, .beta = beta},
+                    options);
+  }
+};
+
+/// One element by the definition.
+struct Naive {
+  Naive(const Product& p, std::size_t i, std::size_t j) {
+    const Format &fa = format(p.a.format()), &fb = format(p.b.format());
+    double special = 0;
+    const auto finite = [](const Format& f, std::uint64_t code) { return decode(f, code).is_finite(); };
+    for (std::size_t k = 0; k < p.a.columns(); ++k) {
+      const std::uint64_t x = p.a(i, k), y = p.b(k, j);
+      if (finite(fa, x) && finite(fb, y)) {
+        const Integer product = number(fa, x) * number(fb, y) * number(p.alpha);
+        exact += product;
+        magnitudes += abs(product);
+      } else {
+        is_finite = false;
+        special += plain(fa, x) * plain(fb, y);
+      }
+    }
+    special *= p.alpha;
+    const auto add = [&](const Matrix& more, std::size_t row, double factor) {
+      const Format& f = format(more.format());
+      const std::uint64_t code = more(row, j);
+      special += factor * plain(f, code);
+      if (!finite(f, code)) {
+        is_finite = false;
+        return;
+      }
+      const Integer product = (number(f, code) * number(factor)) << 1100;
+      exact += product;
+      magnitudes += abs(product);
+    };
+    if (p.c && p.beta != 0) add(*p.c, i, p.beta);
+    if (p.bias) add(*p.bias, 0, 1);
+    if (!is_finite) exact_special = special;
+    exact = scaled(exact, kScale - 3300);
+    magnitudes = scaled(magnitudes, kScale - 3300);
+  }
+  Integer exact = 0, magnitudes = 0;
+  bool is_finite = true;
+  double exact_special = 0;
+};
+
+/// The exact result rounded to the format.
+std::uint64_t rounded(const Format& f, const Integer& exact) {
+  if (exact == 0) return zero_code(f, false);
+  const Integer magnitude = abs(exact);
+  const int drop = std::max(0, static_cast<int>(msb(magnitude)) - 100);
+  const Integer top = magnitude >> drop;
+  const auto low = static_cast<std::uint64_t>(top & ~std::uint64_t{0}), high = static_cast<std::uint64_t>(top >> 64);
+  return encode(f, exact < 0, uint128{high} << 64 | low, drop - kScale, (Integer(top << drop)) != magnitude,
+                Rounding::nearest_even);
+}
+
+void expect_close(double x, double y) {
+  if (x != y) {
+    EXPECT_NEAR(x, y, 1e-11 * std::fabs(y));
+  }
+}
+
+void expect_report(const Product& p, const ErrorReport& report) {
+  const Format& f = format(p.d.format());
+  std::uint64_t measured = 0, beyond = 0, not_finite = 0, differ = 0, lost = 0, nearest = 0, exact = 0;
+  double most = 0, sum = 0, drift = 0, most_relative = 0, sum_relative = 0;
+  std::map<int, std::uint64_t> bins;
+  for (std::size_t i = 0; i < p.d.rows(); ++i) {
+    for (std::size_t j = 0; j < p.d.columns(); ++j) {
+      const Naive element(p, i, j);
+      const std::uint64_t code = p.d(i, j);
+      if (!element.is_finite) {
+        ++not_finite;
+        const double given = plain(f, code);
+        differ += std::isnan(element.exact_special) ? !std::isnan(given) : given != element.exact_special;
+        continue;
+      }
+      const Integer magnitude = abs(element.exact);
+      const Integer largest = abs(number(f, max_finite_code(f, element.exact < 0))) << (kScale - 1100);
+      const int top = std::max(f.max_exponent(), f.min_exponent()) - f.fraction_bits;
+      if (magnitude >= largest + scaled(1, top - 1 + kScale)) {
+        ++beyond;
+        continue;
+      }
+      if (!decode(f, code).is_finite()) {
+        ++lost;
+        continue;
+      }
+      ++measured;
+      const Integer off = abs(Integer((number(f, code) << (kScale - 1100)) - element.exact));
+      if (off == 0) {
+        ++exact;
+        ++nearest;
+        continue;
+      }
+      int exponent = magnitude == 0 ? -kScale : exponent_of(magnitude);
+      exponent = std::max(std::min(exponent, f.max_exponent()), f.min_exponent());
+      const Integer ulp = scaled(1, exponent - f.fraction_bits + kScale);
+      if (2 * off <= ulp) ++nearest;
+      int bin = kLeastErrorBin;
+      while (scaled(off, 30) > scaled(ulp, 30 + bin)) ++bin;
+      ++bins[bin];
+      const double ulps = quotient(off, ulp);
+      const bool is_above = (number(f, code) << (kScale - 1100)) > element.exact;
+      drift += is_above == (element.exact >= 0) ? ulps : -ulps;
+      most = std::max(most, ulps);
+      sum += ulps;
+      const double relative = element.magnitudes == 0 ? HUGE_VAL : quotient(off, element.magnitudes);
+      most_relative = std::max(most_relative, relative);
+      sum_relative += relative;
+    }
+  }
+  EXPECT_EQ(report.measured, measured);
+  EXPECT_EQ(report.beyond, beyond);
+  EXPECT_EQ(report.not_finite, not_finite);
+  EXPECT_EQ(report.not_finite_differ, differ);
+  EXPECT_EQ(report.lost, lost);
+  EXPECT_EQ(report.exact, exact);
+  EXPECT_EQ(report.nearest, nearest);
+  EXPECT_EQ(report.elements(), p.d.rows() * p.d.columns());
+  std::map<int, std::uint64_t> reported;
+  for (const ErrorBin& bin : report.bins) reported[bin.exponent] = bin.elements;
+  EXPECT_EQ(reported, bins);
+  if (measured == 0) return;
+  const auto count = static_cast<double>(measured);
+  expect_close(report.max_ulps, most);
+  expect_close(report.mean_ulps, sum / count);
+  EXPECT_NEAR(report.drift_ulps, drift / count, 1e-11 * (1 + sum / count));
+  expect_close(report.max_relative, most_relative);
+  expect_close(report.mean_relative, sum_relative / count);
+
+  ASSERT_TRUE(report.worst && report.worst_relative);
+  const ErrorElement& worst = *report.worst;
+  const Naive element(p, worst.row, worst.column);
+  EXPECT_EQ(worst.ulps, report.max_ulps);
+  EXPECT_EQ(worst.given, p.d(worst.row, worst.column));
+  EXPECT_EQ(worst.nearest, rounded(f, element.exact));
+  expect_close(worst.exact, quotient(element.exact, Integer(1) << kScale));
+  expect_close(worst.magnitudes, quotient(element.magnitudes, Integer(1) << kScale));
+  EXPECT_EQ(report.worst_relative->relative, report.max_relative);
+  for (std::size_t t = 1; t < worst.largest.size(); ++t)
+    EXPECT_GE(std::fabs(worst.largest[t - 1].product), std::fabs(worst.largest[t].product));
+}
+
+/// Codes of any kind, or numbers of a few binades.
+Matrix random_matrix(Random& random, FormatId id, std::size_t rows, std::size_t columns, bool any, bool specials) {
+  const Format& f = format(id);
+  Matrix matrix(id, rows, columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      std::uint64_t code = random() & f.code_mask();
+      if (!any && f.floating) {
+        const std::uint64_t significand =
+            (std::uint64_t{1} << f.fraction_bits) | (code & detail::low_mask(f.fraction_bits));
+        code = encode(f, random() % 2 != 0, significand, static_cast<int>(random() % 6) - 3 - f.fraction_bits, false,
+                      Rounding::nearest_even);
+      }
+      while (!specials && !decode(f, code).is_finite()) code = random() & f.code_mask();
+      matrix.set(i, j, code);
+    }
+  }
+  return matrix;
+}
+
+/// What D is, beside the exact result.
+enum class Given : std::uint8_t { nearest, close, anything };
+
+Product random_product(Random& random, FormatId a, FormatId b, FormatId d, Given given) {
+  const std::size_t m = 1 + random() % 5, n = 1 + random() % 5, k = 1 + random() % 40;
+  const bool any = random() % 3 == 0, specials = random() % 4 == 0;
+  Product p{random_matrix(random, a, m, k, any, specials), random_matrix(random, b, k, n, any, specials),
+            random_matrix(random, d, m, n, true, true)};
+  if (random() % 3 == 0) {
+    p.alpha = one_of(random, {0.75, -3.0, 0.1, 0.0, 0x1p-40});
+    if (random() % 2 == 0) {
+      p.c = random_matrix(random, one_of(random, {FormatId::fp32, FormatId::fp16, FormatId::s32, d}), m, n, any, false);
+      p.beta = one_of(random, {1.0, -0.3, 0.0, 7.0});
+    }
+    if (random() % 2 == 0)
+      p.bias = random_matrix(random, one_of(random, {FormatId::fp32, FormatId::bf16}), 1, n, any, specials);
+  }
+  if (given == Given::anything) return p;
+  const Format& f = format(d);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const Naive element(p, i, j);
+      if (!element.is_finite) continue;
+      std::uint64_t code = rounded(f, element.exact);
+      if (given == Given::close) code = (code + (random() % 9) - 4) & f.code_mask();
+      p.d.set(i, j, code);
+    }
+  }
+  return p;
+}
+
+TEST(GemmError, IsTheDefinitionsInAllFormats) {
+  Random random(1);
+  for (const Format& a : kFormats) {
+    for (const Format& d : kFormats) {
+      const FormatId b = random() % 2 == 0 ? a.id : kFormats[random() % kFormats.size()].id;
+      const Given given = one_of(random, {Given::nearest, Given::close, Given::close, Given::anything});
+      SCOPED_TRACE(std::string(a.name) + " " + std::string(format(b).name) + " " + std::string(d.name));
+      const Product p = random_product(random, a.id, b, d.id, given);
+      expect_report(p, p.report({.threads = 1}));
+    }
+  }
+}
+
+TEST(GemmError, IsAtMostHalfAnUlpOfWhatIsRoundedToNearest) {
+  Random random(2);
+  std::uint64_t measured = 0;
+  for (int i = 0; i < 300; ++i) {
+    const FormatId d = one_of(random, {FormatId::fp32, FormatId::fp16, FormatId::bf16, FormatId::fp8e4m3,
+                                       FormatId::fp8e5m2, FormatId::fp64, FormatId::s32});
+    const FormatId a =
+        one_of(random, {FormatId::fp16, FormatId::fp32, FormatId::fp64, FormatId::fp8e5m2, FormatId::s8});
+    const Product p = random_product(random, a, a, d, Given::nearest);
+    const ErrorReport report = p.report({.threads = 1});
+    EXPECT_LE(report.max_ulps, 0.5);
+    EXPECT_EQ(report.nearest, report.measured);
+    EXPECT_EQ(report.lost, 0u);
+    measured += report.measured - report.exact;
+  }
+  EXPECT_GT(measured, 500u);
+}
+
+TEST(GemmError, CountsUlpsOfTheExactResult) {
+  // 1 + 2^-24: an ulp is 2^-23, and 1 is half of one off; 2 − 2^-23 is one ulp below 2, whose own are twice as large.
+  const Matrix one = Matrix::from(std::vector{1.0, 1.0}, 1, 2, "fp32");
+  const auto report = [&](double x, double y, double given) {
+    const Matrix b = Matrix::from(std::vector{x, y}, 2, 1, "fp32"), d = Matrix::from(std::vector{given}, 1, 1, "fp32");
+    return error_of(d, one, b);
+  };
+  EXPECT_EQ(report(1, 0x1p-24, 1).max_ulps, 0.5);
+  EXPECT_EQ(report(1, 0x1p-24, 1).nearest, 1u);
+  EXPECT_EQ(report(1, 0x1p-24, 1).drift_ulps, -0.5);
+  EXPECT_EQ(report(1, 0x1p-24, 1 + 0x1p-23).drift_ulps, 0.5);
+  EXPECT_EQ(report(1, 1 - 0x1p-23, 2).max_ulps, 1);
+  EXPECT_EQ(report(1, 1, 2 - 0x1p-23).max_ulps, 0.5);
+  // What cancels has ulps of its own, and its terms have a magnitude.
+  const ErrorReport cancelled = report(1 + 0x1p-20, -1, 0);
+  EXPECT_EQ(cancelled.max_ulps, 0x1p23);
+  EXPECT_EQ(cancelled.bins, (std::vector<ErrorBin>{{23, 1}}));
+  EXPECT_NEAR(cancelled.max_relative, 0x1p-21, 0x1p-40);
+  EXPECT_NEAR(cancelled.worst.value().left(), 0x1p-21, 0x1p-40);
+  EXPECT_EQ(cancelled.worst->largest.at(0).k, 0u);
+  EXPECT_EQ(cancelled.worst->largest.at(1).product, -1);
+  // Zero's ulps are those of the smallest numbers.
+  EXPECT_EQ(report(1, -1, 0x1p-149).max_ulps, 1);
+  EXPECT_EQ(report(0, 0, 1).max_relative, HUGE_VAL);
+}
+
+TEST(GemmError, SlicesAndWordsAndIntegersGiveTheSameSums) {
+  Random random(3);
+  const std::pair<FormatId, FormatId> formats[] = {
+      {FormatId::fp16, FormatId::fp16}, {FormatId::fp32, FormatId::fp32},       {FormatId::fp64, FormatId::fp64},
+      {FormatId::bf16, FormatId::fp32}, {FormatId::fp8e5m2, FormatId::fp4e2m1}, {FormatId::s8, FormatId::u8},
+      {FormatId::tf32, FormatId::tf32}};
+  for (const auto& [of_a, of_b] : formats) {
+    for (const bool any : {false, true}) {
+      SCOPED_TRACE(std::string(format(of_a).name) + (any ? " any" : ""));
+      // Links that are not full, several stretches of k, and vectors that are not full.
+      const std::size_t m = 3, n = 21, k = 1200 + random() % 100;
+      const Matrix a = random_matrix(random, of_a, m, k, any, false), b = random_matrix(random, of_b, k, n, any, false);
+      ExactSums by_slices = ExactProduct(a, b, ExactBy::slices).sums({1, 2, 2, 18});
+      ExactSums by_words = ExactProduct(a, b, ExactBy::words).sums({1, 2, 2, 18});
+      EXPECT_EQ(by_slices.words, by_words.words);
+      for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t j = 0; j < 18; ++j) {
+          Integer sum = 0, magnitudes = 0;
+          for (std::size_t x = 0; x < k; ++x) {
+            const Integer product = number(format(of_a), a(1 + i, x)) * number(format(of_b), b(x, 2 + j));
+            sum += product;
+            magnitudes += abs(product);
+          }
+          FixedPoint given = by_words.sum(i, j);
+          EXPECT_EQ(given.drop_sign(), sum < 0);
+          Integer words = 0;
+          const std::size_t each = by_words.range.words();
+          for (std::size_t w = each; w-- > 0;) words = (words << 64) + by_words.words[(i * 18 + j) * each + w];
+          EXPECT_EQ(scaled(words, by_words.range.lowest + 2200), abs(sum));
+          for (const ExactSums* sums : {&by_slices, &by_words}) {
+            // Of a size that doubles have.
+            const long double given_magnitudes = sums->magnitudes[i * 18 + j];
+            const int e = std::ilogb(given_magnitudes);
+            EXPECT_NEAR(static_cast<double>(std::ldexp(given_magnitudes, -e)),
+                        quotient(magnitudes, scaled(1, 2200 + e)), 0x1p-40);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A product of more than one block of elements, and stretch of k, whose D is rounded toward zero.
+Product large_product(Random& random) {
+  const std::size_t m = 300, n = 270, k = 600;
+  Product p{random_matrix(random, FormatId::fp8e4m3, m, k, false, false),
+            random_matrix(random, FormatId::fp8e4m3, k, n, false, false), Matrix(FormatId::fp16, m, n)};
+  const std::vector<double> a = p.a.to_doubles(), b = p.b.to_doubles();
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;  // exact: multiples of 2^-12 below 2^16
+      for (std::size_t x = 0; x < k; ++x) sum += a[i * k + x] * b[x * n + j];
+      p.d.set(i, j,
+              encode(format(FormatId::fp16), sum < 0, static_cast<std::uint64_t>(std::fabs(sum) * 0x1p20), -20, false,
+                     Rounding::toward_zero));
+    }
+  }
+  return p;
+}
+
+TEST(GemmError, GoesThroughBlocksAndThreadsChangeNoBit) {
+  Random random(4);
+  const Product p = large_product(random);
+  const ErrorReport one = p.report({.threads = 1}), three = p.report({.threads = 3});
+  EXPECT_EQ(one.measured, 300u * 270);
+  EXPECT_LT(one.max_ulps, 1);
+  EXPECT_GT(one.max_ulps, 0.9);
+  // Everything is cut toward zero.
+  EXPECT_EQ(one.drift_ulps, -one.mean_ulps);
+  EXPECT_EQ(three.mean_ulps, one.mean_ulps);
+  EXPECT_EQ(three.mean_relative, one.mean_relative);
+  EXPECT_EQ(three.bins, one.bins);
+  EXPECT_EQ(three.worst->row, one.worst->row);
+  EXPECT_EQ(three.worst->column, one.worst->column);
+
+  // The same of a view whose columns lie side by side.
+  const std::size_t rows = p.b.rows(), columns = p.b.columns();
+  std::vector<std::uint8_t> turned(rows * columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) turned[j * rows + i] = static_cast<std::uint8_t>(p.b(i, j));
+  }
+  const ErrorReport other =
+      error_of(p.d, p.a, MatrixView(turned, rows, columns, "fp8e4m3", Layout::column_major), {}, {.threads = 2});
+  EXPECT_EQ(other.mean_ulps, one.mean_ulps);
+  EXPECT_EQ(other.bins, one.bins);
+}
+
+TEST(GemmError, FindsTheOneElementThatIsOff) {
+  Random random(5);
+  Product p = large_product(random);
+  p.d.set(280, 263, p.d(280, 263) ^ 0x40);
+  const ErrorReport report = p.report();
+  EXPECT_EQ(report.worst.value().row, 280u);
+  EXPECT_EQ(report.worst->column, 263u);
+  EXPECT_GT(report.max_ulps, 62);
+  EXPECT_LT(report.max_ulps, 65);
+}
+
+TEST(GemmError, StopsWhereItIsTold) {
+  Random random(6);
+  const Product p = large_product(random);
+  std::vector<std::size_t> seen;
+  const ErrorReport report = p.report({.threads = 1, .progress = [&](std::size_t rows) {
+                                         seen.push_back(rows);
+                                         return false;
+                                       }});
+  EXPECT_EQ(seen, (std::vector<std::size_t>{256}));
+  EXPECT_EQ(report.rows, 256u);
+  EXPECT_EQ(report.elements(), 256u * 270);
+}
+
+TEST(GemmError, AddsReportsUp) {
+  Random random(7);
+  const FormatId id = FormatId::fp16;
+  const Matrix a = random_matrix(random, id, 9, 50, false, false), b = random_matrix(random, id, 50, 8, false, false),
+               d = random_matrix(random, id, 9, 8, true, true);
+  const auto rows = [&](const Matrix& of, std::size_t first, std::size_t count) {
+    Matrix some(id, count, of.columns());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < of.columns(); ++j) some.set(i, j, of(first + i, j));
+    }
+    return some;
+  };
+  const ErrorReport whole = error_of(d, a, b);
+  ErrorReport sum;
+  sum.add(error_of(rows(d, 0, 4), rows(a, 0, 4), b), 0);
+  sum.add(error_of(rows(d, 4, 5), rows(a, 4, 5), b), 1);
+  EXPECT_EQ(sum.elements(), whole.elements());
+  EXPECT_EQ(sum.bins, whole.bins);
+  EXPECT_EQ(sum.lost, whole.lost);
+  expect_close(sum.mean_ulps, whole.mean_ulps);
+  EXPECT_EQ(sum.max_ulps, whole.max_ulps);
+  EXPECT_EQ(sum.worst->batch * 4 + sum.worst->row, whole.worst->row);
+  EXPECT_EQ(sum.worst->column, whole.worst->column);
+}
+
+TEST(GemmError, SaysWhatIsWrong) {
+  const Matrix a(FormatId::fp16, 3, 4), b(FormatId::fp16, 4, 5), d(FormatId::fp32, 3, 5), c(FormatId::fp32, 3, 4);
+  const MatrixView of_c = c;
+  const auto expect = [](const std::function<void()>& call, const std::string& message) {
+    try {
+      call();
+      ADD_FAILURE() << message;
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.what(), message);
+    }
+  };
+  expect([&] { error_of(c, a, b); }, "error: D is 3 × 4; right would be 3 × 5");
+  expect([&] { error_of(d, a, b, {.beta = 2}); },
+         "error: beta is 2 and there is no C; right would be a C, or a beta of 0");
+  expect([&] { error_of(d, a, b, {.bias = &of_c}); }, "error: bias is 3 × 4; right would be 1 × 5");
+  expect([&] { error_of(d, a, b, {.alpha = HUGE_VAL}); }, "error: alpha is inf; right would be a finite number");
+  EXPECT_THROW(error_of(d, a, a), InputError);
+  EXPECT_THROW(error_of(d, a, b, {.c = &of_c, .beta = 1}), InputError);
+}
+
+}  // namespace
+}  // namespace tcnum
