@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cuda/device_memory.hpp"
+#include "tcnum/matrix.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
@@ -104,8 +105,6 @@ std::pair<cublasComputeType_t, cudaDataType_t> compute_of(const LibraryProduct& 
       return {CUBLAS_COMPUTE_32F, CUDA_R_32F};
   }
 }
-
-std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
 
 /// Columns of codes that lie row by row, one behind the other.
 std::vector<std::byte> turned(std::span<const std::byte> from, std::size_t rows, std::size_t columns,

@@ -6,6 +6,7 @@
 #include "cli.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/gemm.hpp"
+#include "tcnum/gemm_error.hpp"
 
 namespace tcnum {
 namespace {
@@ -111,6 +112,158 @@ TEST_F(CliGemm, AsksAProgram) {
   EXPECT_GE(report.at("products"), 6);
 }
 
+TEST_F(CliGemm, ComparesWithTheExactProduct) {
+  write_ab("ab.safetensors", a_, b_);
+  const Matrix d = gemm(named_plan("nvjet", FormatId::fp16, FormatId::fp32), a_, b_);
+  const ErrorReport right = error_of(d, a_, b_);
+  const auto expect = [&](const json& report) {
+    EXPECT_EQ(report.at("schema"), "tcnum.gemm_error/1");
+    EXPECT_EQ(report.at("elements"), 33 * 65);
+    EXPECT_EQ(report.at("exact"), right.exact);
+    EXPECT_EQ(report.at("nearest"), right.nearest);
+    EXPECT_EQ(report.at("ulps").at("max"), right.max_ulps);
+    EXPECT_EQ(report.at("ulps").at("mean"), right.mean_ulps);
+    EXPECT_EQ(report.at("ulps").at("histogram").size(), right.bins.size());
+    EXPECT_EQ(report.at("relative").at("max"), right.max_relative);
+    EXPECT_EQ(report.at("worst").at("row"), right.worst->row);
+    EXPECT_EQ(report.at("worst").at("largest").size(), 4u);
+    EXPECT_EQ(report.at("worst_relative").at("column"), right.worst_relative->column);
+  };
+  // That of a plan, whether it is written or not, and the one that is there.
+  const Result by_plan = run({"gemm", "--in", "ab.safetensors", "--plan", "nvjet", "--output", "fp32", "--error",
+                              "--out", "abd.safetensors", "--json", "error.json"});
+  EXPECT_EQ(by_plan.status, 0) << by_plan.err;
+  expect(json::parse(text("error.json")));
+  EXPECT_EQ(json::parse(text("error.json")).at("plan").at("name"), "nvjet");
+  EXPECT_EQ(MatrixFile(path("abd.safetensors")).read("D"), stored(d));
+  const auto& worst = *right.worst;
+  EXPECT_NE(by_plan.out.find("[" + std::to_string(worst.row) + ", " + std::to_string(worst.column) + "]"),
+            std::string::npos)
+      << by_plan.out;
+  EXPECT_NE(by_plan.out.find("19 instructions of 16 products"), std::string::npos) << by_plan.out;
+
+  const Result given = run({"gemm", "--in", "abd.safetensors", "--error", "--json", "-"});
+  EXPECT_EQ(given.status, 0) << given.err;
+  expect(json::parse(given.out));
+  EXPECT_EQ(json::parse(given.out).at("plan"), nullptr);
+}
+
+TEST_F(CliGemm, ComparesBatchesWithCAndABias) {
+  // Two batches of A, one B and C for both.
+  const Matrix a1 = random_matrix(FormatId::fp16, 33, 300, 5), c = random_matrix(FormatId::fp32, 33, 65, 3),
+               bias = random_matrix(FormatId::fp32, 1, 65, 4);
+  StoredTensor a = stored(a_), stored_bias = stored(bias);
+  a.codes.append(a1.codes());
+  a.shape = {2, 33, 300};
+  stored_bias.shape = {65};
+  const StoredTensor b = stored(b_), stored_c = stored(c);
+  const std::array<NamedTensor, 4> tensors = {{{"A", a}, {"B", b}, {"C", stored_c}, {"bias", stored_bias}}};
+  write_matrices(path("all.safetensors"), tensors);
+  const Result r = run({"gemm", "--in", "all.safetensors", "--plan", "nvjet", "--alpha", "0.75", "--beta", "-1.5",
+                        "--error", "--json", "-"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  const MatrixView of_c = c, of_bias = bias;
+  const GemmInputs inputs = {.c = &of_c, .bias = &of_bias, .alpha = 0.75, .beta = -1.5};
+  ErrorReport right;
+  std::size_t batch = 0;
+  for (const Matrix* each : std::initializer_list<const Matrix*>{&a_, &a1})
+    right.add(error_of(gemm(named_plan("nvjet", FormatId::fp16), *each, b_, inputs), *each, b_, inputs), batch++);
+  const json report = json::parse(r.out);
+  EXPECT_EQ(report.at("elements"), 2 * 33 * 65);
+  EXPECT_EQ(report.at("ulps").at("max"), right.max_ulps);
+  EXPECT_EQ(report.at("ulps").at("mean"), right.mean_ulps);
+  EXPECT_EQ(report.at("worst").at("batch"), right.worst->batch);
+  EXPECT_EQ(report.at("worst").at("row"), right.worst->row);
+}
+
+/// Products of forty bands of rows by a datapath that only the definition evaluates: more than ten seconds of
+/// work, of which each band takes a moment.
+class CliLongGemm : public CliGemm {
+ protected:
+  CliLongGemm() {
+    write_ab("ab.safetensors", random_matrix(FormatId::fp16, kRows, 64, 6), random_matrix(FormatId::fp16, 64, kColumns, 7));
+    json plan = {{"schema", "tcnum.gemm_plan/1"}, {"output", "fp32"}};
+    plan["datapath"] = json::parse(contents(kDatapath));
+    plan["datapath"]["units"]["fused"]["fraction_bits"] = 200;
+    write("plan.json", plan.dump());
+  }
+  std::vector<std::string> gemm_with(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {"gemm", "--in", "ab.safetensors", "--plan", "plan.json", "--out", "d.safetensors"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  /// Waits until Ctrl-C is something that the program knows of.
+  static void await_handler(pid_t child) {
+    const std::string status = "/proc/" + std::to_string(child) + "/status";
+    for (;;) {
+      const std::string text = contents(status);
+      const std::size_t at = text.find("SigCgt:");
+      if (at == std::string::npos || text.find("State:\tZ") != std::string::npos) return;  // it has ended
+      const std::uint64_t caught = std::stoull(text.substr(at + 7), nullptr, 16);
+      if ((caught >> (SIGINT - 1) & 1) != 0) return;
+      usleep(1000);
+    }
+  }
+
+  static constexpr std::size_t kRows = 40 * 1024, kColumns = 16;
+};
+
+TEST_F(CliLongGemm, WritesNothingWhereItIsInterrupted) {
+  for (const auto& more : std::vector<std::vector<std::string>>{{}, {"--error", "--json", "error.json"}}) {
+    const pid_t child = start(gemm_with(more));
+    await_handler(child);
+    kill(child, SIGINT);
+    const Result r = finish(child);
+    EXPECT_EQ(r.status, 3) << r.err;
+    EXPECT_NE(r.err.find("interrupted after "), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find(" of 40960 rows"), std::string::npos) << r.err;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_FALSE(name.starts_with("d.safetensors") || name.starts_with("error.json")) << name;
+    }
+  }
+}
+
+TEST_F(CliLongGemm, ShowsOnATerminalHowFarItIsAndKeepsRows) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(grantpt(terminal), 0);
+  ASSERT_EQ(unlockpt(terminal), 0);
+  const std::string name = ptsname(terminal);
+  const pid_t child =
+      start(gemm_with({"--keep-rows"}), "out", [&] { dup2(open(name.c_str(), O_RDWR | O_NOCTTY), STDERR_FILENO); });
+  std::string shown;
+  char some[256];
+  bool interrupts = false;
+  for (ssize_t got = 0; (got = read(terminal, some, sizeof(some))) > 0;) {  // ends with the program
+    shown.append(some, static_cast<std::size_t>(got));
+    if (interrupts || shown.find(" s left") == std::string::npos) continue;
+    kill(child, SIGINT);
+    interrupts = true;
+  }
+  close(terminal);
+  const Result r = finish(child);
+  EXPECT_EQ(r.status, 3) << shown;
+  EXPECT_NE(shown.find("multiplying: "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" rows/s, "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("of 40960 rows of d.safetensors are finished, the others are zero"), std::string::npos) << shown;
+
+  // Rows of whole bands are those of the plan, and all others are zero.
+  const std::size_t from = shown.find("gemm: interrupted: ") + std::string("gemm: interrupted: ").size();
+  const std::size_t finished = std::stoull(shown.substr(from));
+  EXPECT_GT(finished, 0u);
+  EXPECT_LT(finished, kRows);
+  const StoredTensor a = MatrixFile(path("ab.safetensors")).read("A"), b = MatrixFile(path("ab.safetensors")).read("B");
+  const StoredTensor d = MatrixFile(path("d.safetensors")).read("D");
+  const GemmPlan plan = read_plan(path("plan.json"));
+  for (const std::size_t row : {std::size_t{0}, finished / 2, finished - 1, finished, kRows - 1}) {
+    Matrix line(FormatId::fp16, 1, 64);
+    for (std::size_t k = 0; k < 64; ++k) line.set(0, k, a.codes[row * 64 + k]);
+    const Matrix right = row < finished ? gemm(plan, line, view_of(b)) : Matrix(FormatId::fp32, 1, kColumns);
+    for (std::size_t j = 0; j < kColumns; ++j) EXPECT_EQ(d.codes[row * kColumns + j], right(0, j)) << row;
+  }
+}
+
 TEST_F(CliGemm, SaysWhatIsWrong) {
   write_ab("ab.safetensors", a_, b_);
   const auto with = [](const std::vector<std::string>& more) {
@@ -140,6 +293,18 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
                  {"--formats: fp16; right would be A:D"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16:fp16", "--shape", "1x2"}), 2,
                  {"--shape: 1x2; right would be M×N×K"});
+  expect_failure(with({"--in", "ab.safetensors", "--error"}), 2, {"ab.safetensors: tensor D: missing"});
+  expect_failure(with({"--in", "ab.safetensors", "--error", "--fit"}), 2, {"--fit", "--error"});
+  expect_failure(with({"--in", "ab.safetensors", "--error", "--out", "d"}), 2, {"--out: without --plan"});
+  expect_failure(with({"--a", "a.npy", "--b", "b.npy", "--error"}), 2, {"--d: missing"});
+  expect_failure(with({"--a", "a.npy", "--b", "b.npy", "--d", "d.npy", "--plan", "nvjet", "--error"}), 2,
+                 {"--d: --plan makes a D"});
+  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "d", "--json", "j"}), 2,
+                 {"--json: a product has no report"});
+  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--json", "ab.safetensors"}), 2,
+                 {"--in: ab.safetensors, which --json writes"});
+  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--alpha", "inf"}), 2,
+                 {"alpha is inf; right would be a finite number"});
   EXPECT_FALSE(fs::exists(folder_ / "d"));
 }
 

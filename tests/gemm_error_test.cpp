@@ -402,6 +402,18 @@ TEST(GemmError, GoesThroughBlocksAndThreadsChangeNoBit) {
   EXPECT_EQ(other.bins, one.bins);
 }
 
+TEST(Matrix, IsACopyOfAViewOfEitherLayout) {
+  const std::vector<std::uint16_t> codes = {1, 2, 3, 4, 5, 6};
+  const Matrix by_rows{MatrixView(codes, 2, 3, "fp16")};
+  const Matrix by_columns{MatrixView(codes, 2, 3, "fp16", Layout::column_major)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      EXPECT_EQ(by_rows(i, j), codes[i * 3 + j]);
+      EXPECT_EQ(by_columns(i, j), codes[j * 2 + i]);
+    }
+  }
+}
+
 TEST(GemmError, FindsTheOneElementThatIsOff) {
   Random random(5);
   Product p = large_product(random);

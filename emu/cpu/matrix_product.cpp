@@ -1,13 +1,13 @@
 #include "matrix_product.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "cpu_emulator.hpp"
 #include "emu/parallel.hpp"
+#include "tcnum/matrix.hpp"
 
 namespace tcnum {
 namespace {
@@ -16,30 +16,6 @@ namespace {
 struct Block {
   std::size_t i, j, m, n;
 };
-
-std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
-
-/// Copies rows × columns codes.
-void copy_codes(const MatrixCodes<std::byte>& to, const MatrixCodes<const std::byte>& from, std::size_t rows,
-                std::size_t columns, std::size_t bytes) {
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::byte* const to_row = to.codes + i * to.row_stride * bytes;
-    const std::byte* const from_row = from.codes + i * from.row_stride * bytes;
-    if (to.column_stride == 1 && from.column_stride == 1) {
-      std::memcpy(to_row, from_row, columns * bytes);
-      continue;
-    }
-    for (std::size_t j = 0; j < columns; ++j)
-      std::memcpy(to_row + j * to.column_stride * bytes, from_row + j * from.column_stride * bytes, bytes);
-  }
-}
-
-/// The matrix that begins at an element of another.
-template <class Byte>
-MatrixCodes<Byte> from(const MatrixCodes<Byte>& matrix, std::size_t row, std::size_t column, std::size_t bytes) {
-  const std::size_t at = row * matrix.row_stride + column * matrix.column_stride;
-  return {matrix.codes + at * bytes, matrix.row_stride, matrix.column_stride};
-}
 
 /// Tile by tile along k.
 class TileChain {
@@ -59,7 +35,7 @@ class TileChain {
     Tiles tile = make_tiles(formats_.a, formats_.b, formats_.c, formats_.d, 1, m, n, depth_);
     if (c.codes != nullptr) {
       const std::size_t c_bytes = bytes_of(formats_.c);
-      copy_codes(codes_from(tile.c.bytes().data(), n), from(c, i, j, c_bytes), m, n, c_bytes);
+      copy_codes(codes_from(tile.c.bytes().data(), n), part_from(c, i, j, c_bytes), m, n, c_bytes);
     }
     for (std::size_t k = 0; k < k_; k += depth_) {
       const std::size_t products = std::min(depth_, k_ - k);
@@ -68,13 +44,13 @@ class TileChain {
         std::ranges::fill(tile.a.bytes(), std::byte{0});
         std::ranges::fill(tile.b.bytes(), std::byte{0});
       }
-      copy_codes(codes_from(tile.a.bytes().data(), depth_), from(a, i, k, a_bytes), m, products, a_bytes);
-      copy_codes(codes_from(tile.b.bytes().data(), n), from(b, k, j, b_bytes), products, n, b_bytes);
+      copy_codes(codes_from(tile.a.bytes().data(), depth_), part_from(a, i, k, a_bytes), m, products, a_bytes);
+      copy_codes(codes_from(tile.b.bytes().data(), n), part_from(b, k, j, b_bytes), products, n, b_bytes);
       if (scale_rule_) copy_scales(block, k, products, tile);
       emulator_.run(tile);
     }
     const MatrixCodes<const std::byte> results{tile.d.bytes().data(), n, 1};
-    copy_codes(from(d, i, j, d_bytes), results, m, n, d_bytes);
+    copy_codes(part_from(d, i, j, d_bytes), results, m, n, d_bytes);
   }
 
  private:
@@ -90,9 +66,9 @@ class TileChain {
     for (Codes* codes : {&tile.sa, &tile.sb}) {
       for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, one);
     }
-    copy_codes(codes_from(tile.sa.bytes().data(), blocks), from(scales_.a, block.i, k / block_k, bytes), block.m, there,
-               bytes);
-    copy_codes(codes_from(tile.sb.bytes().data(), block.n), from(scales_.b, k / block_k, block.j, bytes), there,
+    copy_codes(codes_from(tile.sa.bytes().data(), blocks), part_from(scales_.a, block.i, k / block_k, bytes), block.m,
+               there, bytes);
+    copy_codes(codes_from(tile.sb.bytes().data(), block.n), part_from(scales_.b, k / block_k, block.j, bytes), there,
                block.n, bytes);
   }
 
@@ -108,8 +84,7 @@ class TileChain {
 
 void MatrixProduct::multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a,
                              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
-                             const MatrixCodes<std::byte>& d, unsigned threads,
-                             const BlockScales& scales) const {
+                             const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales) const {
   if (wide_.is_taken()) return wide_.multiply(shape, a, b, c, d, threads, scales);
 
   constexpr std::size_t kBlock = 64;  // rows and columns: enough for the emulator's loops, and of work for every thread

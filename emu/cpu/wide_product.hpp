@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "emu/cpu/matrix_codes.hpp"
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
 #include "emu/cpu/panels/operations.hpp"
@@ -13,14 +14,7 @@
 namespace tcnum {
 
 using panels::BlockScales;
-using panels::MatrixCodes;
 using panels::ProductShape;
-
-/// Codes of a matrix whose rows lie one behind the other.
-template <class Byte>
-MatrixCodes<Byte> codes_from(Byte* codes, std::size_t columns) {
-  return {codes, columns, 1};
-}
 
 /// A datapath as panels take it.
 class WideProduct {

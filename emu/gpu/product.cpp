@@ -13,11 +13,10 @@
 #include "cuda/device_memory.hpp"
 #include "product_kernels.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/matrix.hpp"
 
 namespace tcnum {
 namespace {
-
-std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
 
 /// Adds the time that the GPU and this thread take for what is between.
 class Clock {

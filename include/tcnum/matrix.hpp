@@ -1,5 +1,5 @@
-// Matrices of codes of a number format. A code takes as many bytes as its format needs, a byte at least (s4, b1, fp6 and
-// fp4 are one a byte), least significant byte first.
+// Matrices of codes of a number format. A code takes as many bytes as its format needs, a byte at least (s4, b1, fp6
+// and fp4 are one a byte), least significant byte first.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,16 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tcnum/format.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
+
+/// Of a code.
+constexpr std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
 
 /// What a code may be given as: an unsigned integer of the format's size, or its bytes.
 template <class T>
@@ -25,12 +29,16 @@ enum class Layout : std::uint8_t {
   column_major,  ///< number j · rows + i
 };
 
+class MatrixView;
+
 /// Codes of its own, row-major.
 class Matrix {
  public:
   Matrix() = default;
   /// All codes zero.
   Matrix(FormatId format, std::size_t rows, std::size_t columns);
+  /// A copy.
+  explicit Matrix(const MatrixView& view);
 
   /// Numbers rounded to the format, to nearest with ties to even; those beyond its largest become infinity, or NaN in a
   /// format without infinity, or the largest in one without NaN and in integer formats. `format` is a name, tcnum's or
@@ -46,7 +54,8 @@ class Matrix {
   std::uint64_t operator()(std::size_t row, std::size_t column) const { return codes_[row * columns_ + column]; }
   void set(std::size_t row, std::size_t column, std::uint64_t code) { codes_.set(row * columns_ + column, code); }
   /// All codes, row by row.
-  const Codes& codes() const { return codes_; }
+  const Codes& codes() const& { return codes_; }
+  Codes codes() && { return std::move(codes_); }
   std::span<std::byte> bytes() { return codes_.bytes(); }
   std::span<const std::byte> bytes() const { return codes_.bytes(); }
 

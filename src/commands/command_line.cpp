@@ -127,7 +127,7 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--a", options->a, "Or A, in a .npy file of its own");
   command.add_option("--b", options->b, "B, likewise");
   command.add_option("--c", options->c, "C, likewise");
-  command.add_option("--d", options->d, "With --fit: D, likewise");
+  command.add_option("--d", options->d, "With --fit or --error: D, likewise");
   command.add_option("--bias", options->bias, "A bias of N elements, likewise");
   command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
   command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
@@ -136,6 +136,8 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--alpha", options->alpha, "D = alpha · A · B + beta · C + bias")->capture_default_str();
   command.add_option("--beta", options->beta)->capture_default_str();
   command.add_flag("--keep-rows", options->keep_rows, "Where it is interrupted, write the rows that are finished");
+  command.add_flag("--error", options->error,
+                   "Compare D with the exact product: that of --plan, or without one the D that is given");
   command.add_flag("--fit", options->fit, "Find the plan of the product in --in, or of whatever --from names");
   command.add_option("--from", options->from,
                      "With --fit, who multiplies: exec:PROGRAM, which is run with a file that holds A and B and one to "

@@ -46,7 +46,7 @@ struct GemmCommandOptions {
   std::string in, out, a, b, c, d, bias, format, plan, output;
   double alpha = 1, beta = 0;
   bool keep_rows = false;
-  bool fit = false;
+  bool fit = false, error = false;
   std::string arch = "sm_90", from, json;  ///< of --fit
   std::vector<std::string> formats, shapes;
   std::uint64_t algorithms = 32, seed = 1;

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "interrupt.hpp"
-#include "output.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -40,25 +37,7 @@ GemmPlan chosen_plan(const GemmCommandOptions& options, FormatId operands) {
   return plan;
 }
 
-/// Rows that are done, and how long the others will take.
-class RowsProgress {
- public:
-  explicit RowsProgress(std::size_t rows) : rows_(rows), begin_(Clock::now()) {}
-  void show(std::size_t done) const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    if (done == 0 || seconds < 1) return;
-    line_.show(fmt::format("{} of {} rows, {:.0f} s left", done, rows_,
-                           seconds / static_cast<double>(done) * static_cast<double>(rows_ - done)));
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::size_t rows_;
-  Clock::time_point begin_;
-  ProgressLine line_;
-};
-
-/// All batches, one after the other, into one tensor.
+/// All batches, one after the other, as one tensor.
 class Product {
  public:
   Product(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan)
@@ -66,39 +45,36 @@ class Product {
     d_.format = plan.output;
     d_.shape = {matrices.m, matrices.n};
     if (matrices.batched) d_.shape.insert(d_.shape.begin(), matrices.batches);
-    d_.codes = Codes(format(plan.output).storage_bytes(), matrices.batches * matrices.m * matrices.n);
   }
 
   /// Returns whether it was finished, and not interrupted.
   bool compute() {
-    const InterruptGuard guard;
-    const RowsProgress progress(matrices_.batches * matrices_.m);
+    const RowsProgress progress("multiplying", matrices_.batches * matrices_.m);
+    if (matrices_.batches > 1)
+      d_.codes = Codes(format(plan_.output).storage_bytes(), matrices_.batches * matrices_.m * matrices_.n);
     for (std::size_t batch = 0; batch < matrices_.batches; ++batch) {
       if (!compute(batch, progress)) return false;
     }
     return true;
   }
-  const StoredTensor& d() const { return d_; }
+  StoredTensor& d() { return d_; }
   std::size_t rows() const { return rows_; }
 
  private:
   bool compute(std::size_t batch, const RowsProgress& progress) {
-    const auto view = [&](std::string_view name) -> std::optional<MatrixView> {
-      const StoredTensor* const tensor = matrices_.find(name);
-      return tensor == nullptr ? std::nullopt : std::optional(view_of(*tensor, batch));
-    };
-    const std::optional<MatrixView> c = options_.beta != 0 ? view("C") : std::nullopt, bias = view("bias");
+    const BatchInputs inputs(options_, matrices_, batch);
     Matrix d(plan_.output, matrices_.m, matrices_.n);
     const std::size_t before = rows_;
-    const std::size_t rows = gemm_into(
-        d, plan_, view("A").value(), view("B").value(),
-        {.c = c ? &*c : nullptr, .bias = bias ? &*bias : nullptr, .alpha = options_.alpha, .beta = options_.beta},
-        {.progress = [&](std::size_t done) {
-          progress.show(before + done);
-          return !interrupted.load();
-        }});
+    const std::size_t rows =
+        gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(), {.progress = [&](std::size_t done) {
+                    progress.show(before + done);
+                    return !interrupted.load();
+                  }});
     rows_ += rows;
-    std::ranges::copy(d.bytes(), d_.codes.bytes().begin() + static_cast<std::ptrdiff_t>(batch * d.bytes().size()));
+    if (matrices_.batches == 1)
+      d_.codes = std::move(d).codes();
+    else
+      std::ranges::copy(d.bytes(), d_.codes.bytes().begin() + static_cast<std::ptrdiff_t>(batch * d.bytes().size()));
     return rows == matrices_.m && !interrupted;
   }
 
@@ -110,16 +86,48 @@ class Product {
 };
 
 void check_options(const GemmCommandOptions& options) {
-  if (options.plan.empty()) {
+  if (options.plan.empty() && !options.error) {
     throw InputError(
         "gemm: --plan: missing; right would be a plan's name, such as nvjet, or a file; or --fit, which "
-        "finds one");
+        "finds one; or --error, with a D");
   }
-  if (options.out.empty()) throw InputError("gemm: --out: missing; right would be a file to write");
-  require_different(
-      {{"--out", options.out}},
-      {{"--a", options.a}, {"--b", options.b}, {"--c", options.c}, {"--bias", options.bias}, {"--plan", options.plan}});
-  require_writable(options.out);
+  if (options.plan.empty() && !options.out.empty())
+    throw InputError("gemm: --out: without --plan there is nothing to write; right would be both, or neither");
+  if (!options.plan.empty() && !options.d.empty())
+    throw InputError("gemm: --d: --plan makes a D of its own; right would be one of the two");
+  if (!options.json.empty() && !options.error)
+    throw InputError("gemm: --json: a product has no report; right would be --error or --fit beside it");
+  if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; right would be a file to write");
+  require_different({{"--out", options.out}, {"--json", options.json}}, {{"--a", options.a},
+                                                                         {"--b", options.b},
+                                                                         {"--c", options.c},
+                                                                         {"--d", options.d},
+                                                                         {"--bias", options.bias},
+                                                                         {"--plan", options.plan}});
+  require_different({{"--json", options.json}}, {{"--in", options.in}});
+  if (!options.out.empty()) require_writable(options.out);
+  if (!options.json.empty()) require_writable(options.json);
+}
+
+/// D by the plan, which is written if it is to be; all of it is there if this returns.
+StoredTensor multiply(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan) {
+  Product product(options, matrices, plan);
+  const bool finished = product.compute();
+  const std::size_t rows = matrices.batches * matrices.m;
+  if (!finished && (!options.keep_rows || options.out.empty())) {
+    throw UnavailableError(fmt::format(
+        "gemm: interrupted after {} of {} rows; --out with --keep-rows would have written them", product.rows(), rows));
+  }
+  if (options.out.empty()) return std::move(product.d());
+  if (options.in.empty())
+    write_npy(options.out, product.d());
+  else
+    MatrixFile(options.in).write_with(options.out, "D", product.d());
+  if (!finished) {
+    throw UnavailableError(fmt::format("gemm: interrupted: {} of {} rows of {} are finished, the others are zero",
+                                       product.rows(), rows, options.out));
+  }
+  return std::move(product.d());
 }
 
 }  // namespace
@@ -153,32 +161,50 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
   return read_product(files);
 }
 
+void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices) {
+  if (matrices.find("SA") == nullptr && matrices.find("SB") == nullptr) return;
+  throw InputError(
+      fmt::format("{}: tensor SA or SB: plans have no scales yet; right would be operands without them, and "
+                  "--alpha for the product of two scales of whole matrices",
+                  options.in));
+}
+
+void RowsProgress::show(std::size_t done) const {
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+  if (done == 0 || seconds < 1) return;
+  const double rate = static_cast<double>(done) / seconds;
+  line_.show(fmt::format("{}: {} of {} rows, {:.3g} rows/s, {:.0f} s left", doing_, done, rows_, rate,
+                         static_cast<double>(rows_ - done) / rate));
+}
+
+BatchInputs::BatchInputs(const GemmCommandOptions& options, const ProductMatrices& matrices, std::size_t batch)
+    : options_(options) {
+  const auto view = [&](std::string_view name) -> std::optional<MatrixView> {
+    const StoredTensor* const tensor = matrices.find(name);
+    return tensor == nullptr ? std::nullopt : std::optional(view_of(*tensor, batch));
+  };
+  a_ = view("A");
+  b_ = view("B");
+  if (options.beta != 0) c_ = view("C");
+  bias_ = view("bias");
+}
+
+GemmInputs BatchInputs::others() const {
+  return {.c = c_ ? &*c_ : nullptr, .bias = bias_ ? &*bias_ : nullptr, .alpha = options_.alpha, .beta = options_.beta};
+}
+
 int run_gemm(const GemmCommandOptions& options) {
+  if (options.fit && options.error) throw InputError("gemm: --fit and --error: right would be one of the two");
   if (options.fit) return run_gemm_fit(options);
   check_options(options);
-  const ProductMatrices matrices = read_matrices(options, false);
-  if (matrices.find("SA") != nullptr || matrices.find("SB") != nullptr) {
-    throw InputError(
-        fmt::format("{}: tensor SA or SB: plans have no scales yet; right would be operands without them, and "
-                    "--alpha for the product of two scales of whole matrices",
-                    options.in));
-  }
+  const bool is_given = options.plan.empty();
+  const ProductMatrices matrices = read_matrices(options, is_given);
+  refuse_scales(options, matrices);
+  const InterruptGuard guard;
+  if (is_given) return report_error(options, matrices, *matrices.find("D"), nullptr);
   const GemmPlan plan = chosen_plan(options, matrices.find("A")->format);
-  Product product(options, matrices, plan);
-  const bool finished = product.compute();
-  if (!finished && !options.keep_rows) {
-    throw UnavailableError(fmt::format("gemm: interrupted after {} of {} rows; --keep-rows would have written them",
-                                       product.rows(), matrices.batches * matrices.m));
-  }
-  if (options.in.empty())
-    write_npy(options.out, product.d());
-  else
-    MatrixFile(options.in).write_with(options.out, "D", product.d());
-  if (!finished) {
-    throw UnavailableError(fmt::format("gemm: interrupted: {} of {} rows of {} are finished, the others are zero",
-                                       product.rows(), matrices.batches * matrices.m, options.out));
-  }
-  return kAgreed;
+  const StoredTensor d = multiply(options, matrices, plan);
+  return options.error ? report_error(options, matrices, d, &plan) : kAgreed;
 }
 
 }  // namespace tcnum

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <span>
 
@@ -101,14 +100,12 @@ struct Stretch {
 
 /// Numbers of an operand whose lines lie so; marks the lines that have an infinity or NaN.
 Stretch read(Stretch into, const Format& f, const MatrixCodes<const std::byte>& codes, std::vector<bool>& not_finite) {
-  const auto bytes = static_cast<std::size_t>(f.storage_bytes());
+  const std::size_t bytes = bytes_of(f.id);
   into.numbers.resize(into.lines * into.depth);
   into.lowest.assign(into.lines, std::numeric_limits<int>::max());
   into.above.assign(into.lines, std::numeric_limits<int>::min());
   into.each([&](std::size_t line, std::size_t k, std::size_t i) {
-    std::uint64_t code = 0;
-    std::memcpy(&code, codes.codes + (line * codes.row_stride + k * codes.column_stride) * bytes, bytes);
-    double x = number_of(f, code);
+    double x = number_of(f, code_at(codes, line, k, bytes));
     if (!std::isfinite(x)) {
       not_finite[line] = true;
       x = 0;
@@ -190,14 +187,6 @@ class Adder {
 
 }  // namespace
 
-std::uint64_t code_at(const MatrixView& matrix, std::size_t row, std::size_t column) {
-  const MatrixCodes<const std::byte> codes = codes_of(matrix);
-  const auto bytes = static_cast<std::size_t>(format(matrix.format()).storage_bytes());
-  std::uint64_t code = 0;
-  std::memcpy(&code, codes.codes + (row * codes.row_stride + column * codes.column_stride) * bytes, bytes);
-  return code;
-}
-
 ExactProduct::ExactProduct(const MatrixView& a, const MatrixView& b, ExactBy by)
     : a_(a),
       b_(b),
@@ -214,19 +203,14 @@ ExactSums ExactProduct::sums(const ExactBlock& block) const {
                  std::vector<bool>(m),
                  std::vector<bool>(n)};
   const Format &of_a = format(a_.format()), &of_b = format(b_.format());
-  const MatrixCodes<const std::byte> a = codes_of(a_), b = codes_of(b_);
-  const auto from = [](const MatrixCodes<const std::byte>& codes, const Format& f, std::size_t row,
-                       std::size_t column) {
-    return codes.codes +
-           (row * codes.row_stride + column * codes.column_stride) * static_cast<std::size_t>(f.storage_bytes());
-  };
+  const MatrixCodes<const std::byte> a = codes_of(a_), b_rows = codes_of(b_),
+                                     b = {b_rows.codes, b_rows.column_stride, b_rows.row_stride};  // by its columns
   for (std::size_t k = 0; k < a_.columns(); k += kDepth) {
     const std::size_t depth = std::min(kDepth, a_.columns() - k);
-    const Stretch rows = read({m, depth, depth, 1, {}, {}, {}}, of_a,
-                              {from(a, of_a, i, k), a.row_stride, a.column_stride}, sums.row_not_finite);
-    // Columns of B are its lines.
-    const Stretch columns = read({n, depth, 1, n, {}, {}, {}}, of_b,
-                                 {from(b, of_b, k, j), b.column_stride, b.row_stride}, sums.column_not_finite);
+    const Stretch rows =
+        read({m, depth, depth, 1, {}, {}, {}}, of_a, part_from(a, i, k, bytes_of(of_a.id)), sums.row_not_finite);
+    const Stretch columns =
+        read({n, depth, 1, n, {}, {}, {}}, of_b, part_from(b, j, k, bytes_of(of_b.id)), sums.column_not_finite);
     Adder adder(doubles_, rows, columns, sums);
     const std::size_t of_rows = rows.slices(), of_columns = columns.slices();
     const bool is_worth_it = by_ == ExactBy::whichever ? of_rows * of_columns <= kMostProducts : by_ == ExactBy::slices;

@@ -52,7 +52,4 @@ class ExactProduct {
   MatrixProduct doubles_;
 };
 
-/// A matrix's element.
-std::uint64_t code_at(const MatrixView& matrix, std::size_t row, std::size_t column);
-
 }  // namespace tcnum

@@ -25,14 +25,6 @@ namespace {
 
 constexpr std::string_view kWhere = "gemm";
 
-std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
-
-std::uint64_t code_at(const std::byte* at, std::size_t bytes) {
-  std::uint64_t code = 0;
-  std::memcpy(&code, at, bytes);
-  return code;
-}
-
 /// The NaNs of conversions and of the epilogue: as the instruction's, of which NVIDIA's have all bits set but the sign.
 std::uint64_t nan_of(const Datapath& datapath, FormatId of) {
   const Format& f = format(of);
@@ -55,22 +47,21 @@ class Operand {
   Operand(const MatrixView& view, const std::optional<Rounding>& convert, std::uint64_t nan, unsigned threads)
       : codes_(codes_of(view)) {
     if (!convert) return;
-    const auto bytes = view.bytes();
-    copy_ = Codes(sizeof(std::uint32_t), bytes.size() / sizeof(std::uint32_t));
+    const auto codes = codes_from(view.bytes().data(), 1);  // in the order of the view's layout
+    copy_ = Codes(sizeof(std::uint32_t), view.rows() * view.columns());
     constexpr std::size_t kAtOnce = std::size_t{1} << 16;
     const std::size_t pieces = (copy_.size() + kAtOnce - 1) / kAtOnce;
     in_parallel(pieces, threads, [&](std::size_t piece) {
       for (std::size_t i = piece * kAtOnce; i < std::min(copy_.size(), (piece + 1) * kAtOnce); ++i) {
-        const auto code = static_cast<std::uint32_t>(code_at(&bytes[i * sizeof(std::uint32_t)], sizeof(std::uint32_t)));
-        copy_.set(i, rounded_to_tf32(code, *convert, nan));
+        const std::uint64_t code = code_at(codes, i, 0, sizeof(std::uint32_t));
+        copy_.set(i, rounded_to_tf32(static_cast<std::uint32_t>(code), *convert, nan));
       }
     });
     codes_.codes = copy_.bytes().data();
   }
   /// The matrix that begins at that element.
   MatrixCodes<const std::byte> from(std::size_t row, std::size_t column, FormatId id) const {
-    const std::size_t at = row * codes_.row_stride + column * codes_.column_stride;
-    return {codes_.codes + at * bytes_of(id), codes_.row_stride, codes_.column_stride};
+    return part_from(codes_, row, column, bytes_of(id));
   }
 
  private:
@@ -91,9 +82,7 @@ struct Addend {
   }
   bool is_there() const { return codes.codes != nullptr; }
   double operator()(std::size_t row, std::size_t column) const {
-    const std::size_t bytes = bytes_of(id);
-    return number_of(format(id),
-                     code_at(codes.codes + (row * codes.row_stride + column * codes.column_stride) * bytes, bytes));
+    return number_of(format(id), code_at(codes, row, column, bytes_of(id)));
   }
 };
 
@@ -203,24 +192,16 @@ class Band {
     a_ = Codes(format(formats.a).storage_bytes(), rows_ * k);
     b_ = Codes(format(formats.b).storage_bytes(), k * columns_);
     std::size_t at = 0;
+    const MatrixCodes<std::byte> a = codes_from(a_.bytes().data(), k), b = codes_from(b_.bytes().data(), columns_);
     for (const Stretch& stretch : accumulation) {
-      for (std::size_t i = 0; i < rows_; ++i)
-        copy_codes(&a_.bytes()[(i * k + at) * bytes_of(formats.a)], stretch.count,
-                   product_.a.from(first_ + i, stretch.first, formats.a), bytes_of(formats.a));
-      for (std::size_t i = 0; i < stretch.count; ++i)
-        copy_codes(&b_.bytes()[(at + i) * columns_ * bytes_of(formats.b)], columns_,
-                   product_.b.from(stretch.first + i, 0, formats.b), bytes_of(formats.b));
+      const std::size_t of_a = bytes_of(formats.a), of_b = bytes_of(formats.b);
+      copy_codes(part_from(a, 0, at, of_a), product_.a.from(first_, stretch.first, formats.a), rows_, stretch.count,
+                 of_a);
+      copy_codes(part_from(b, at, 0, of_b), product_.b.from(stretch.first, 0, formats.b), stretch.count, columns_,
+                 of_b);
       at += whole(stretch.count);
     }
     return k;
-  }
-  static void copy_codes(std::byte* to, std::size_t count, const MatrixCodes<const std::byte>& row, std::size_t bytes) {
-    if (row.column_stride == 1) {
-      std::memcpy(to, row.codes, count * bytes);
-      return;
-    }
-    for (std::size_t j = 0; j < count; ++j)
-      std::memcpy(to + j * bytes, row.codes + j * row.column_stride * bytes, bytes);
   }
   /// The accumulator's codes as numbers.
   void take(Numbers& to) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -219,20 +218,6 @@ void check_subject(const GemmSubject& subject) {
   }
 }
 
-Matrix copy_of(const MatrixView& view) {
-  Matrix copy(view.format(), view.rows(), view.columns());
-  const auto bytes_each = static_cast<std::size_t>(format(view.format()).storage_bytes());
-  for (std::size_t i = 0; i < view.rows(); ++i) {
-    for (std::size_t j = 0; j < view.columns(); ++j) {
-      const std::size_t at = view.layout() == Layout::row_major ? i * view.columns() + j : j * view.rows() + i;
-      std::uint64_t code = 0;
-      std::memcpy(&code, view.bytes().data() + at * bytes_each, bytes_each);
-      copy.set(i, j, code);
-    }
-  }
-  return copy;
-}
-
 }  // namespace
 
 GemmFitter::GemmFitter(GemmSubject subject) : subject_(std::move(subject)) {
@@ -283,7 +268,7 @@ GemmFit fit_gemm(std::string_view arch, const MatrixView& a, const MatrixView& b
                  const GemmFitOptions& options) {
   check_shapes(a, b, &d, "gemm");
   return GemmFitter({std::string(arch), a.format(), b.format(), d.format(), a.rows(), b.columns(), a.columns()})
-      .fit(copy_of(a), copy_of(b), copy_of(d), options);
+      .fit(Matrix(a), Matrix(b), Matrix(d), options);
 }
 
 }  // namespace tcnum

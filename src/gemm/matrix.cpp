@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "sums.hpp"
@@ -56,6 +58,18 @@ Matrix::Matrix(FormatId format, std::size_t rows, std::size_t columns)
   const int bytes_each = tcnum::format(format).storage_bytes();
   codes_ = Codes(bytes_each, size_in_bytes(rows, columns, static_cast<std::size_t>(bytes_each)) /
                                  static_cast<std::size_t>(bytes_each));
+}
+
+Matrix::Matrix(const MatrixView& view) : Matrix(view.format(), view.rows(), view.columns()) {
+  if (view.layout() == Layout::row_major) {
+    std::ranges::copy(view.bytes(), bytes().begin());
+    return;
+  }
+  const std::size_t bytes_each = bytes_of(format_);
+  for (std::size_t i = 0; i < rows_; ++i) {
+    for (std::size_t j = 0; j < columns_; ++j)
+      std::memcpy(&bytes()[(i * columns_ + j) * bytes_each], &view.bytes()[(j * rows_ + i) * bytes_each], bytes_each);
+  }
 }
 
 Matrix Matrix::from(std::span<const float> numbers, std::size_t rows, std::size_t columns, std::string_view format) {

@@ -50,6 +50,10 @@ inline MatrixCodes<const std::byte> codes_of(const MatrixView& x) {
   return x.layout() == Layout::row_major ? MatrixCodes<const std::byte>{x.bytes().data(), x.columns(), 1}
                                          : MatrixCodes<const std::byte>{x.bytes().data(), 1, x.rows()};
 }
+/// One element.
+inline std::uint64_t code_at(const MatrixView& x, std::size_t row, std::size_t column) {
+  return code_at(codes_of(x), row, column, bytes_of(x.format()));
+}
 inline MatrixCodes<std::byte> codes_of(Matrix& x) { return {x.bytes().data(), x.columns(), 1}; }
 
 /// Throws InputError unless A (M × K), B (K × N) and C (M × N; may be null) fit each other and have elements.

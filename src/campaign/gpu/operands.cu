@@ -27,7 +27,7 @@ __device__ void store8(void* codes, std::uint64_t index, const std::uint64_t (&c
   *reinterpret_cast<Row*>(static_cast<Code*>(codes) + index) = row;
 }
 /// Eight codes side by side, from a multiple of eight on.
-__device__ void store(void* codes, std::uint64_t index, int bytes, const std::uint64_t (&code)[kSideBySide]) {
+__device__ void store_codes(void* codes, std::uint64_t index, int bytes, const std::uint64_t (&code)[kSideBySide]) {
   switch (bytes) {
     case 2:
       return store8<std::uint16_t>(codes, index, code);
@@ -35,23 +35,6 @@ __device__ void store(void* codes, std::uint64_t index, int bytes, const std::ui
       return store8<std::uint32_t>(codes, index, code);
     default:
       return store8<std::uint64_t>(codes, index, code);
-  }
-}
-
-__device__ void store(void* codes, std::uint64_t index, int bytes, std::uint64_t code) {
-  switch (bytes) {
-    case 1:
-      static_cast<std::uint8_t*>(codes)[index] = static_cast<std::uint8_t>(code);
-      break;
-    case 2:
-      static_cast<std::uint16_t*>(codes)[index] = static_cast<std::uint16_t>(code);
-      break;
-    case 4:
-      static_cast<std::uint32_t*>(codes)[index] = static_cast<std::uint32_t>(code);
-      break;
-    default:
-      static_cast<std::uint64_t*>(codes)[index] = code;
-      break;
   }
 }
 
@@ -126,8 +109,8 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
         drawn = element / 2;
         block = block_of(stream::kFirstUnmetBlock + drawn);
       }
-      store(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(),
-            garbage(r.b, stream::words_of(block, element)));
+      store_code(tiles.b, tiles.b_index(t, row, column), r.b.storage_bytes(),
+                 garbage(r.b, stream::words_of(block, element)));
     }
   }
 }
@@ -213,9 +196,9 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
       }
       const std::uint64_t code = stream::operand_code(r, frame, slots, purpose, kk, stream::words_of(block, element));
       if (purpose == Purpose::a)
-        store(tiles.a, tiles.a_index(t, line, kk), a_bytes, code);
+        store_code(tiles.a, tiles.a_index(t, line, kk), a_bytes, code);
       else
-        store(tiles.b, tiles.b_index(t, tiles.row_of_b(t, kk), line), b_bytes, code);
+        store_code(tiles.b, tiles.b_index(t, tiles.row_of_b(t, kk), line), b_bytes, code);
     }
   }
 #pragma unroll 1
@@ -241,7 +224,7 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
       TCNUM_UNROLL for (int e = 0; e < kSideBySide; ++e) codes[e] =
           accumulators[accumulator_place(stream::accumulator_at(row, column + e))];
     }
-    store(tiles.c, tiles.c_index(t, row, column), c_bytes, codes);
+    store_codes(tiles.c, tiles.c_index(t, row, column), c_bytes, codes);
   }
 }
 
@@ -448,17 +431,17 @@ __global__ void __launch_bounds__(kStreamThreads)
     const std::uint64_t tile = tiles.first + t;
     for (int i = thread; i < m * k; i += kStreamThreads) {
       const int row = tiles.k.quotient(i), kk = tiles.k.rest(i);
-      store(tiles.a, tiles.a_index(t, row, kk), r.a.storage_bytes(),
-            stream::sweep_operand(r, tile, Purpose::a, row, kk));
+      store_code(tiles.a, tiles.a_index(t, row, kk), r.a.storage_bytes(),
+                 stream::sweep_operand(r, tile, Purpose::a, row, kk));
     }
     for (int i = thread; i < n * k; i += kStreamThreads) {
       const int column = tiles.k.quotient(i), kk = tiles.k.rest(i);
-      store(tiles.b, tiles.b_index(t, kk, column), r.b.storage_bytes(),
-            stream::sweep_operand(r, tile, Purpose::b, column, kk));
+      store_code(tiles.b, tiles.b_index(t, kk, column), r.b.storage_bytes(),
+                 stream::sweep_operand(r, tile, Purpose::b, column, kk));
     }
     const std::uint64_t c = stream::sweep_accumulator(r, tile);
     for (int i = thread; i < m * n; i += kStreamThreads) {
-      store(tiles.c, tiles.c_index(t, tiles.n.quotient(i), tiles.n.rest(i)), r.c.storage_bytes(), c);
+      store_code(tiles.c, tiles.c_index(t, tiles.n.quotient(i), tiles.n.rest(i)), r.c.storage_bytes(), c);
     }
   }
 }

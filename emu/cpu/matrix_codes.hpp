@@ -1,0 +1,50 @@
+// Walking and copying the codes of matrices, whoever they belong to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "emu/cpu/panels/product.hpp"
+
+namespace tcnum {
+
+using panels::MatrixCodes;
+
+/// Codes of a matrix whose rows lie one behind the other.
+template <class Byte>
+MatrixCodes<Byte> codes_from(Byte* codes, std::size_t columns) {
+  return {codes, columns, 1};
+}
+
+/// The matrix that begins at an element of another. `bytes`: of a code.
+template <class Byte>
+MatrixCodes<Byte> part_from(const MatrixCodes<Byte>& matrix, std::size_t row, std::size_t column, std::size_t bytes) {
+  const std::size_t at = row * matrix.row_stride + column * matrix.column_stride;
+  return {matrix.codes + at * bytes, matrix.row_stride, matrix.column_stride};
+}
+
+/// One element.
+inline std::uint64_t code_at(const MatrixCodes<const std::byte>& matrix, std::size_t row, std::size_t column,
+                             std::size_t bytes) {
+  std::uint64_t code = 0;
+  std::memcpy(&code, part_from(matrix, row, column, bytes).codes, bytes);
+  return code;
+}
+
+/// Copies rows × columns codes.
+inline void copy_codes(const MatrixCodes<std::byte>& to, const MatrixCodes<const std::byte>& from, std::size_t rows,
+                       std::size_t columns, std::size_t bytes) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::byte* const to_row = to.codes + i * to.row_stride * bytes;
+    const std::byte* const from_row = from.codes + i * from.row_stride * bytes;
+    if (to.column_stride == 1 && from.column_stride == 1) {
+      std::memcpy(to_row, from_row, columns * bytes);
+      continue;
+    }
+    for (std::size_t j = 0; j < columns; ++j)
+      std::memcpy(to_row + j * to.column_stride * bytes, from_row + j * from.column_stride * bytes, bytes);
+  }
+}
+
+}  // namespace tcnum
