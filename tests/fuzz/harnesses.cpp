@@ -16,6 +16,7 @@ std::span<const Harness> harnesses() {
       {"sass", read_machine_instructions, sass_files, true},
       {"disassemblies", read_a_disassembly, disassemblies, false},
       {"problems", read_a_problem, problems, false},
+      {"plans", read_a_plan, plan_files, true},
       {"names", read_names, names, false},
   });
   return kHarnesses;

@@ -19,6 +19,7 @@ bool read_a_benchmark(std::string_view input);
 bool read_machine_instructions(std::string_view input);
 bool read_a_disassembly(std::string_view input);
 bool read_a_problem(std::string_view input);
+bool read_a_plan(std::string_view input);
 bool read_names(std::string_view input);
 
 std::vector<std::string> vector_files();
@@ -31,6 +32,7 @@ std::vector<std::string> benchmark_files();
 std::vector<std::string> sass_files();
 std::vector<std::string> disassemblies();
 std::vector<std::string> problems();
+std::vector<std::string> plan_files();
 std::vector<std::string> names();
 
 }  // namespace tcnum::fuzz

@@ -1,0 +1,240 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+#include "tcnum/exact.hpp"
+
+namespace tcnum::reference {
+namespace {
+
+using Kind = Value::Kind;
+
+Value number(const Rational& x, bool sign_of_zero = false) { return {Kind::finite, x == 0 ? sign_of_zero : x < 0, x}; }
+Value nan() { return {Kind::nan}; }
+bool is_zero(const Value& x) { return x.kind == Kind::finite && x.number == 0; }
+
+bool has_infinities(const Encoding& f) { return !f.is_integer() && f.specials == Encoding::Specials::infinities; }
+
+Rational largest(const Encoding& f, bool negative) {
+  if (f.is_integer()) return power_of_two(f.fraction_bits) - (negative ? 0 : 1);
+  const int top = (1 << f.exponent_bits) - (has_infinities(f) ? 2 : 1) - f.bias;
+  const int missing = f.specials == Encoding::Specials::all_ones ? 2 : 1;  // codes of the top binade, at its end
+  return (2 - missing * power_of_two(-f.fraction_bits)) * power_of_two(top);
+}
+
+/// The multiples of `spacing` next to x, and which of them the mode takes.
+Rational multiple(const Rational& x, const Rational& spacing, Rounding mode) {
+  const Integer below = floor(x / spacing);
+  const Rational lower = below * spacing, upper = lower + spacing;
+  if (lower == x) return x;
+  const bool is_upper_outer = x > 0;
+  const Rational to_lower = x - lower, to_upper = upper - x;
+  switch (mode) {
+    case Rounding::toward_zero:
+      return is_upper_outer ? lower : upper;
+    case Rounding::down:
+      return lower;
+    case Rounding::up:
+      return upper;
+    case Rounding::nearest_even:
+      if (to_lower == to_upper) return below % 2 == 0 ? lower : upper;
+      break;
+    case Rounding::nearest_away:
+      if (to_lower == to_upper) return is_upper_outer ? upper : lower;
+      break;
+  }
+  return to_lower < to_upper ? lower : upper;
+}
+
+/// What is beyond the format's largest number.
+Value beyond(const Encoding& f, bool negative, Rounding mode, Overflow overflow) {
+  const bool inwards = mode == Rounding::toward_zero || mode == (negative ? Rounding::up : Rounding::down);
+  const bool stays = f.is_integer() || overflow == Overflow::max_finite || (overflow == Overflow::ieee && inwards);
+  if (!stays && has_infinities(f)) return {Kind::infinite, negative};
+  if (!stays && f.specials != Encoding::Specials::none) return nan();
+  return number(negative ? Rational(-largest(f, true)) : largest(f, false));
+}
+
+Value rounded(FormatId id, const Value& x, Rounding mode = Rounding::nearest_even, Overflow overflow = Overflow::ieee) {
+  const Encoding& f = encoding(id);
+  if (x.kind == Kind::nan) return x;
+  if (x.negative && f.sign_bits == 0) return number(0);
+  // Infinities are beyond all, whatever the rounding.
+  if (x.kind == Kind::infinite) return beyond(f, x.negative, Rounding::nearest_even, overflow);
+  const bool has_negative_zero = !f.is_integer() && f.specials != Encoding::Specials::negative_zero;
+  if (x.number == 0) return number(0, x.negative && has_negative_zero);
+  const int exponent = f.is_integer() ? f.fraction_bits : std::max(leading_bit(x.number), f.min_exponent());
+  const Rational y = multiple(x.number, power_of_two(exponent - f.fraction_bits), mode);
+  if (abs(y) > largest(f, x.negative)) return beyond(f, x.negative, mode, overflow);
+  return number(y, x.negative && has_negative_zero);
+}
+
+// --- IEEE 754's operations, exact; rounding is the caller's.
+
+Value product(const Value& x, const Value& y) {
+  if (x.kind == Kind::nan || y.kind == Kind::nan) return nan();
+  const bool negative = x.negative != y.negative;
+  if (x.kind == Kind::infinite || y.kind == Kind::infinite)
+    return is_zero(x) || is_zero(y) ? nan() : Value{Kind::infinite, negative};
+  return number(x.number * y.number, negative);
+}
+
+/// The rounding decides the sign of a zero that is the sum of others.
+Value sum(const Value& x, const Value& y, Rounding mode = Rounding::nearest_even) {
+  if (x.kind == Kind::nan || y.kind == Kind::nan) return nan();
+  if (x.kind == Kind::infinite || y.kind == Kind::infinite) {
+    if (x.kind == y.kind && x.negative != y.negative) return nan();
+    return x.kind == Kind::infinite ? x : y;
+  }
+  const bool both = x.negative && y.negative, one = x.negative || y.negative;
+  return number(x.number + y.number, both || (one && mode == Rounding::down));
+}
+
+/// Products first … first + count − 1, filled up with zeros: what one instruction takes.
+struct Step {
+  std::size_t first, count;
+};
+
+class Element {
+ public:
+  Element(const GemmPlan& plan, const Datapath& datapath, const ElementOperands& operands)
+      : plan_(plan), datapath_(datapath), operands_(operands), depth_(static_cast<std::size_t>(datapath.tree.k)) {
+    const Encoding& result = encoding(datapath.numerics.result);
+    sums_ = result.is_integer() ? FormatId::s32 : result.code_bits() <= 32 ? FormatId::fp32 : FormatId::fp64;
+  }
+
+  Value value() const {
+    Value x = all_of_k();
+    if (sums_ == FormatId::s32 && (has_epilogue() || !encoding(plan_.output).is_integer()))
+      x = rounded(FormatId::fp32, x);
+    if (has_epilogue()) x = with_epilogue(x);
+    const Overflow usual = has_infinities(encoding(plan_.output)) ? Overflow::ieee : Overflow::max_finite;
+    return rounded(plan_.output, x, plan_.output_rounding, plan_.output_overflow.value_or(usual));
+  }
+
+ private:
+  /// Of two sums, in their format; integers modulo as many as there are.
+  Value added(const Value& x, const Value& y, Rounding mode = Rounding::nearest_even) const {
+    const Value exact = sum(x, y, mode);
+    if (sums_ != FormatId::s32) return rounded(sums_, exact, mode);
+    const Rational all = power_of_two(32), half = power_of_two(31);
+    return number(exact.number - floor((exact.number + half) / all) * all);
+  }
+
+  Value all_of_k() const {
+    const std::size_t k = operands_.a.size();
+    if (!plan_.split_k) return part(0, k);
+    const SplitK& split = *plan_.split_k;
+    std::vector<Value> parts;
+    for (std::size_t first = 0; first < k; first += split.chunk)
+      parts.push_back(rounded_part(split.parts, part(first, std::min(k, first + split.chunk))));
+    if (split.order == KOrder::descending) std::ranges::reverse(parts);
+    Value total = rounded_part(split.type, parts.at(0));
+    for (std::size_t p = 1; p < parts.size(); ++p) total = rounded_part(split.type, added(total, parts[p]));
+    return total;
+  }
+  /// To a format that sums between kernels have; where it has no NaN, it has a zero in its place.
+  static Value rounded_part(FormatId id, const Value& x) {
+    const Value y = rounded(id, x);
+    const bool has_nan = !encoding(id).is_integer() && encoding(id).specials != Encoding::Specials::none;
+    return y.kind == Kind::nan && !has_nan ? number(0) : y;
+  }
+
+  Value part(std::size_t first, std::size_t end) const {
+    const std::size_t tile = plan_.k_tile.value_or(depth_), slices = static_cast<std::size_t>(plan_.slices);
+    std::vector<Step> tiles;  // of which the first or the last may be filled up with zeros
+    const std::size_t residue = (end - first) % tile;
+    if (plan_.residue == Residue::first && residue != 0) {
+      tiles.push_back({first, residue});
+      first += residue;
+    }
+    for (; first < end; first += tile) tiles.push_back({first, std::min(tile, end - first)});
+
+    Value total;
+    for (std::size_t slice = 0; slice < slices; ++slice) {
+      std::vector<Step> steps;
+      for (const Step& each : tiles) {
+        // Of zeros alone, it is left out.
+        for (std::size_t at = slice * (tile / slices); at < (slice + 1) * (tile / slices); at += depth_) {
+          if (at >= each.count) break;
+          steps.push_back({each.first + at, std::min(depth_, each.count - at)});
+        }
+      }
+      if (plan_.k_order == KOrder::descending) std::ranges::reverse(steps);
+      const Value one = accumulated(steps);
+      total = slice == 0 ? one : added(total, one);
+    }
+    return total;
+  }
+
+  Value accumulated(const std::vector<Step>& steps) const {
+    Value total = number(0);
+    std::uint64_t c = 0;
+    std::size_t since = 0;
+    for (const Step& step : steps) {
+      std::vector<std::uint64_t> row(depth_, 0), column(depth_, 0);
+      for (std::size_t i = 0; i < step.count; ++i) {
+        row[i] = converted(plan_.convert_a, operands_.a[step.first + i]);
+        column[i] = converted(plan_.convert_b, operands_.b[step.first + i]);
+      }
+      c = emulate_exact(datapath_, row, column, c);
+      since += depth_;
+      if (plan_.promote_every && since == *plan_.promote_every) {
+        total = added(total, accumulator(c), plan_.promote_rounding);
+        c = since = 0;
+      }
+    }
+    if (!plan_.promote_every) return accumulator(c);
+    return since == 0 ? total : added(total, accumulator(c), plan_.promote_rounding);
+  }
+  Value accumulator(std::uint64_t code) const { return value_of(datapath_.numerics.result, code); }
+
+  static std::uint64_t converted(const std::optional<Rounding>& convert, std::uint64_t code) {
+    if (!convert) return code;
+    const Value x = rounded(FormatId::tf32, value_of(FormatId::fp32, code), *convert);
+    constexpr std::uint64_t kNan = 0x7fffffff;
+    return x.kind == Kind::nan ? kNan : code_of(FormatId::tf32, x);
+  }
+
+  bool has_epilogue() const { return operands_.alpha != 1 || operands_.c || operands_.bias; }
+  Value with_epilogue(const Value& x) const {
+    const FormatId id = sums_ == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
+    const auto in_its_format = [id](const Value& y) { return rounded(id, y); };
+    const Epilogue& rule = plan_.epilogue;
+    const Value alpha = in_its_format(of_double(operands_.alpha)), beta = in_its_format(of_double(operands_.beta));
+    const bool fuses_beta = rule.alpha == AlphaPlace::first && rule.beta == BetaPlace::fused;
+    std::optional<Value> addend;
+    if (operands_.bias && rule.bias == BiasPlace::first) addend = operands_.bias;
+    if (operands_.c && !fuses_beta) {
+      const Value scaled = in_its_format(product(beta, *operands_.c));
+      addend = addend ? in_its_format(sum(scaled, *addend)) : scaled;
+    }
+    Value result;
+    if (rule.alpha == AlphaPlace::fused && addend) {
+      result = in_its_format(sum(product(alpha, x), *addend));
+    } else {
+      result = in_its_format(product(alpha, x));
+      if (operands_.c && fuses_beta) result = in_its_format(sum(product(beta, *operands_.c), result));
+      if (addend) result = in_its_format(sum(result, *addend));
+    }
+    if (operands_.bias && rule.bias == BiasPlace::last) result = in_its_format(sum(result, *operands_.bias));
+    return result;
+  }
+  static Value of_double(double x) { return value_of(FormatId::fp64, std::bit_cast<std::uint64_t>(x)); }
+
+  const GemmPlan& plan_;
+  const Datapath& datapath_;
+  const ElementOperands& operands_;
+  std::size_t depth_;
+  FormatId sums_;  ///< what is added between instructions is of this format
+};
+
+}  // namespace
+
+Value element(const GemmPlan& plan, const Datapath& datapath, const ElementOperands& operands) {
+  return Element(plan, datapath, operands).value();
+}
+
+}  // namespace tcnum::reference
