@@ -57,7 +57,9 @@ TEST_P(BlockOrder, IsFound) {
 INSTANTIATE_TEST_SUITE_P(Sizes, BlockOrder,
                          testing::Combine(testing::Values("mma.m8n8k4.f32.f16.f16.f32", "mma.m16n8k8.f32.f16.f16.f32",
                                                           "mma.m16n8k16.f32.bf16.bf16.f32",
-                                                          "mma.m16n8k16.s32.s8.s8.s32"),
+                                                          "mma.m16n8k16.s32.s8.s8.s32",
+                                                          // whose largest product makes up for just so many others
+                                                          "mma.m16n8k64.s32.s4.s4.s32"),
                                           testing::Values(1, 2)),
                          [](const auto& drawn) {
                            std::string text =
@@ -65,6 +67,20 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BlockOrder,
                            std::ranges::replace(text, '.', '_');
                            return text;
                          });
+
+/// With c at the end, nothing tells its products apart; that of the first product, which comes last here, no more. Only
+/// one of those that come before it does.
+TEST(BlockOrder, IsFoundFromTheProductThatComesFirst) {
+  const Instruction& in = *find_instruction("mma.m16n8k8.f32.f16.f16.f32");
+  for (const int size : {1, 2}) {
+    std::vector<int> order(static_cast<std::size_t>(in.products()));
+    std::iota(order.rbegin(), order.rend(), 0);
+    Blocks blocks = blocks_of(order, size);
+    for (auto& block : blocks) std::ranges::sort(block);
+    if (size == 1) std::swap(blocks[0], blocks[1]);  // they add up either way, and are found in ascending order
+    EXPECT_EQ(found_of(in, blocks, Combination::chain_then_c), blocks);
+  }
+}
 
 TEST(BlockOrder, OfOneBlockIsNone) {
   for (const char* name : {"mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.s32.s8.s8.s32"}) {

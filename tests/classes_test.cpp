@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "draw.hpp"
 #include "src/fit/separate.hpp"
@@ -63,6 +65,96 @@ INSTANTIATE_TEST_SUITE_P(
       std::ranges::replace(text, '.', '_');
       return text;
     });
+
+/// Two choices at the bound of a rule of docs/space.md.
+struct AtABound {
+  const char* name;
+  const char* instruction;
+  Combination combination;
+  std::vector<Setting> both, one, other;
+  bool same;
+
+  friend void PrintTo(const AtABound& bound, std::ostream* out) { *out << bound.name; }
+};
+
+class ClassBounds : public testing::TestWithParam<AtABound> {};
+
+TEST_P(ClassBounds, AreWhereInputsTellChoicesApart) {
+  const AtABound& bound = GetParam();
+  const Space space(*find_instruction(bound.instruction));
+  const auto choice = [&](const std::vector<Setting>& settings) {
+    constexpr int kInABlock = 2;
+    Choice c{};
+    Space::set(c, Property::structure, space.find_structure(bound.combination, kInABlock, {}).value());
+    for (const auto* some : {&bound.both, &settings}) {
+      for (const Setting& each : *some) space.put(c, each);
+    }
+    return c;
+  };
+  const Choice one = choice(bound.one), other = choice(bound.other);
+  ASSERT_TRUE(space.contains(one) && space.contains(other));
+  EXPECT_EQ(space.canonical(one) == space.canonical(other), bound.same);
+  constexpr std::size_t kTiles = 100, kMoreTiles = 2000;
+  EXPECT_EQ(separate(space, one, other, 1, bound.same ? kTiles : kMoreTiles).has_value(), !bound.same);
+}
+
+std::vector<AtABound> bounds() {
+  using enum Property;
+  constexpr const char* kSingle = "mma.m8n8k4.f32.f16.f16.f32";
+  constexpr const char* kHalf = "mma.m8n8k4.f16.f16.f16.f16";
+  const Setting floor = setting<zero_exponent>({ZeroExponentKind::floor, -128});
+  const Setting all_normalised = setting<subnormal_exponent>(NormalisedSubnormals::all);
+  const Setting cut_down = setting<align_rounding>(Rounding::down);
+  const Setting rounded_away = setting<output_rounding>({std::nullopt, Rounding::nearest_away});
+  const Setting rounded_down = setting<output_rounding>({std::nullopt, Rounding::down});
+  const Setting as_short = setting<output_fraction_bits>(SumWidth::of_its_terms);
+  const Setting positive_zeros = setting<zero_sign>(ZeroSign::positive);
+  const Setting exact = setting<fraction_bits>(kExact);
+  return {
+      // An accumulator alone is cut by the floor, and rounded: the cut shows or not.
+      {"CutTowardZeroThenRoundedAway",
+       kSingle,
+       Combination::chain,
+       {setting<fraction_bits>(18), rounded_away, as_short, all_normalised, positive_zeros},
+       {floor},
+       {},
+       true},
+      {"CutDownThenRoundedAway",
+       kSingle,
+       Combination::chain,
+       {setting<fraction_bits>(18), cut_down, rounded_away, as_short, all_normalised, positive_zeros},
+       {floor},
+       {},
+       false},
+      // Two products: so many bits are enough, one less is not.
+      {"EnoughBitsCutDownThenRoundedDown",
+       kSingle,
+       Combination::adds_then_c,
+       {rounded_down},
+       {setting<fraction_bits>(24), cut_down, setting<product_exponent>(ProductExponent::normalised)},
+       {exact},
+       true},
+      {"TooFewBitsCutDownThenRoundedDown",
+       kSingle,
+       Combination::adds_then_c,
+       {rounded_down},
+       {setting<fraction_bits>(23), cut_down, setting<product_exponent>(ProductExponent::normalised)},
+       {exact},
+       false},
+      // The first of two block sums fits fp32, that of a result and more products does not.
+      {"ResultsThatGoOn",
+       kHalf,
+       Combination::chain_then_c,
+       {setting<fraction_bits>(22), setting<align_rounding>(Rounding::nearest_even),
+        setting<product_exponent>(ProductExponent::normalised)},
+       {setting<inner_result>(InnerResult::fp32_nearest_even)},
+       {setting<inner_result>(InnerResult::fp32_toward_zero)},
+       false},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, ClassBounds, testing::ValuesIn(bounds()),
+                         [](const auto& bound) { return std::string(bound.param.name); });
 
 }  // namespace
 }  // namespace tcnum

@@ -87,18 +87,23 @@ float as_single(const Format& f, const GpuFields& fields, std::uint64_t code) {
   return gpu::single_of(f, fields, static_cast<std::uint32_t>(code));
 }
 
-/// What trees of patches leave over is terms_dot()'s.
-template <class Expect>
-void expect_tree_patch_equals_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
+/// A tile by a tree of patches: the elements, as bits, that it leaves over; the results of the others.
+std::uint32_t tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
   const SideArrays<true> a(d, tiles);
   const SideArrays<false> b(d, tiles);
-  gpu::PatchCodes codes;
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j)
       codes.code[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
   }
   gpu::TreeValues kept[GpuDatapath::kMostPatchNodes];
-  const std::uint32_t left = gpu::tree_patch(d, a.side, 0, b.side, 0, codes, kept);
+  return gpu::tree_patch(d, a.side, 0, b.side, 0, codes, kept);
+}
+
+/// What trees of patches leave over is terms_dot()'s.
+template <class Expect>
+void expect_tree_patch_equals_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
+  gpu::PatchCodes codes;
+  const std::uint32_t left = tree_patch(d, tiles, codes);
   const bool may_be_nan =
       d.a.non_finite == NonFinite::nan_negative_zero || d.b.non_finite == NonFinite::nan_negative_zero;
   for (std::size_t i = 0; i < kRows && !may_be_nan; ++i) {
@@ -270,6 +275,48 @@ TEST(GpuEmulator, KeepsTheSignOfAnUnderflowWhereZerosArePositive) {
     }
     EXPECT_EQ(gpu::single_precision_dot(*d, a.data(), 1, b.data(), 1, example.c), example.d) << example.name;
   }
+}
+
+/// Of ones, of which one operand is an infinity or a NaN: the elements that it is an operand of, and no others.
+RC_GTEST_PROP(GpuEmulator, LeavesOverOfATreeOfPatchesWhatHasASpecialOperand, ()) {
+  const auto takes = [](const Datapath& datapath) {
+    const Numerics& n = datapath.numerics;
+    const auto is_ieee = [](FormatId id) { return format(id).has_infinity(); };
+    return is_ieee(n.a.format) && is_ieee(n.b.format) &&
+           choose_on_gpu(n, SortedTree(datapath.tree)).evaluator == GpuEvaluator::tree_patches;
+  };
+  const Datapath datapath = test::draw_until(test::random_tree_of_sums, takes);
+  const GpuDatapath d = make_gpu_datapath(datapath).datapath.value();
+  const Numerics& n = datapath.numerics;
+  Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kRows, kColumns,
+                           static_cast<std::size_t>(datapath.tree.k));
+  const auto fill = [](Codes& codes, FormatId id) {
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      codes.set(i, encode(format(id), false, 1, 0, false, Rounding::toward_zero));
+  };
+  fill(tiles.a, n.a.format);
+  fill(tiles.b, n.b.format);
+  fill(tiles.c, n.c.format);
+  const auto row = *rc::gen::inRange<std::size_t>(0, kRows), column = *rc::gen::inRange<std::size_t>(0, kColumns),
+             k = *rc::gen::inRange<std::size_t>(0, tiles.k);
+  const auto special = [](FormatId id) {
+    const Format& f = format(id);
+    return *rc::gen::element(infinity_code(f, false), infinity_code(f, true), nan_code(f));
+  };
+  enum { of_a, of_b, of_c };
+  const int side = *rc::gen::element<int>(of_a, of_b, of_c);
+  if (side == of_a) tiles.a.set(tiles.a_index(0, row, k), special(n.a.format));
+  if (side == of_b) tiles.b.set(tiles.b_index(0, k, column), special(n.b.format));
+  if (side == of_c) tiles.c.set(tiles.c_index(0, row, column), special(n.c.format));
+  std::uint32_t expected = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      if ((side == of_b || i == row) && (side == of_a || j == column))
+        expected |= gpu::PatchCodes::bit(static_cast<int>(i), static_cast<int>(j));
+    }
+  }
+  gpu::PatchCodes codes;
+  RC_ASSERT(tree_patch(d, tiles, codes) == expected);
 }
 
 Datapath random_datapath_of_any_kind() {
