@@ -183,6 +183,41 @@ RC_GTEST_PROP(Emulators, FastEqualsExactForZerosBeforeAStepFromTheAlignment, ())
   expect_fast_equals_exact(d);
 }
 
+/// A zero c, beside products of which none is, takes part in the alignment with the exponent of zeros, in tiles of any
+/// size.
+TEST(Emulators, CutByTheExponentOfZerosWhereCIsZero) {
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.c.format = n.result = FormatId::fp32;
+  n.nan.code = nan_code(format(n.result));
+  n.units[0].result = {round_to(format(n.result), Rounding::toward_zero)};
+  d.unit_names = {"sum"};
+  d.tree.k = 3;
+  d.tree.nodes = {{0, {{Term::Kind::accumulator, 0}}}};
+  for (int k = 0; k < d.tree.k; ++k) d.tree.nodes[0].terms.push_back({Term::Kind::product, k});
+  const std::uint64_t one = encode(format(n.a.format), false, 1, 0, false, Rounding::toward_zero);
+  const std::uint64_t smallest = 1;
+  for (const int fraction_bits : {8, 25, 60}) {  // sums in 32 bits, in 64, and more
+    n.units[0].fraction_bits = fraction_bits;
+    n.units[0].zero_exponent = {ZeroExponentKind::zeros, fraction_bits + 1};  // products of one are less than the cut
+    for (const auto& [m, columns] : {std::pair{1, 1}, {1, 9}, {8, 40}}) {
+      Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, static_cast<std::size_t>(m),
+                               static_cast<std::size_t>(columns), static_cast<std::size_t>(d.tree.k));
+      for (Codes* codes : {&tiles.a, &tiles.b}) {
+        for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, one);
+      }
+      for (std::size_t i = 0; i < tiles.c.size(); i += 2) tiles.c.set(i, smallest);
+      Tiles exact = tiles;
+      Emulator(d).run(tiles);
+      emulate_exact(d, exact);
+      for (std::size_t i = 0; i < tiles.d.size(); ++i) {
+        EXPECT_EQ(tiles.d[i], exact.d[i]) << fraction_bits << " bits, " << m << " × " << columns << ", element " << i;
+        EXPECT_EQ(tiles.d[i] == 0, tiles.c[i] == 0) << fraction_bits;
+      }
+    }
+  }
+}
+
 std::int64_t signed_value(std::uint64_t code) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(code)); }
 
 TEST(Integers, WrapAndSaturateAsTwosComplementDoes) {

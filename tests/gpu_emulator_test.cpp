@@ -277,6 +277,29 @@ TEST(GpuEmulator, KeepsTheSignOfAnUnderflowWhereZerosArePositive) {
   }
 }
 
+/// Patches look for infinities and NaNs in rows and in columns: those of all rows, or of all columns, are enough.
+RC_GTEST_PROP(GpuEmulator, EqualsExactWhereEveryRowOrColumnHasASpecialOperand, (bool rows)) {
+  const auto* const name = *rc::gen::element("mma.m16n8k16.f32.f16.f16.f32", "wgmma.m64n8k32.f32.e5m2.e5m2");
+  const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(name)).front().datapath;
+  const Numerics& n = datapath.numerics;
+  Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kRows, kColumns,
+                           static_cast<std::size_t>(datapath.tree.k));
+  for (Codes* codes : {&tiles.a, &tiles.b}) {
+    for (std::size_t i = 0; i < codes->size(); ++i)
+      codes->set(i, encode(format(n.a.format), false, 1, 0, false, Rounding::toward_zero));
+  }
+  const Format& f = format(n.a.format);
+  for (std::size_t line = 0; line < (rows ? kRows : kColumns); ++line) {
+    const auto k = *rc::gen::inRange<std::size_t>(0, tiles.k);
+    const std::uint64_t code = *rc::gen::element(infinity_code(f, false), infinity_code(f, true), nan_code(f));
+    if (rows)
+      tiles.a.set(tiles.a_index(0, line, k), code);
+    else
+      tiles.b.set(tiles.b_index(0, k, line), code);
+  }
+  expect_gpu_equals_exact(datapath, tiles);
+}
+
 /// Of ones, of which one operand is an infinity or a NaN: the elements that it is an operand of, and no others.
 RC_GTEST_PROP(GpuEmulator, LeavesOverOfATreeOfPatchesWhatHasASpecialOperand, ()) {
   const auto takes = [](const Datapath& datapath) {
