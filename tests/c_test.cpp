@@ -95,6 +95,12 @@ Matrix copy_of(const tcnum_matrix* matrix) {
   return copy;
 }
 
+std::vector<float> normal_numbers(std::size_t count, std::mt19937_64& random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> numbers(count);
+  for (float& number : numbers) number = normal(random);
+  return numbers;
+}
 Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, std::mt19937_64& random) {
   Matrix matrix(id, rows, columns);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -217,6 +223,9 @@ TEST(C, ListsWhatTheCatalogueHas) {
       EXPECT_EQ(found.name, info.name);
     }
   }
+  auto chosen = sized<tcnum_instruction_info>();
+  expect_done(tcnum_instruction_for("sm_90", "fp16", "fp16", &chosen));
+  EXPECT_STREQ(chosen.name, kMma);
   auto wide = sized<tcnum_instruction_info>();
   expect_done(tcnum_instruction_find("sm_90a", "wgmma.m64n136k32.f32.e4m3.e4m3", &wide));
   EXPECT_EQ(wide.n, 136);
@@ -332,6 +341,28 @@ TEST(C, FollowsPlans) {
   }
 }
 
+TEST(C, KnowsThePlansOfCublasLtsAlgorithms) {
+  auto of = sized<tcnum_cublaslt_configuration>();
+  of.a = of.b = "fp8e4m3";
+  of.d = "bf16";
+  of.k = 4096;
+  of.id = 66;
+  of.stages = 36;
+  of.split_k = 3;
+  of.reduction = 2;
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
+  const auto text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(plan.get(), to); });
+  const json found = json::parse(text.get());
+  EXPECT_EQ(found["split_k"]["chunk"], 1408);
+  EXPECT_EQ(found["promote_every"], 128);
+  EXPECT_EQ(found["output"], "bf16");
+  of.id = 13;
+  tcnum_plan* none = nullptr;
+  EXPECT_EQ(tcnum_plan_of_cublaslt(&of, &none), TCNUM_INVALID);
+  EXPECT_EQ(tcnum_plan_of_cublaslt(nullptr, &none), TCNUM_INVALID);
+  EXPECT_EQ(none, nullptr);
+}
+
 TEST(C, AddsCAndBias) {
   std::mt19937_64 random(3);
   const Matrix a = random_matrix(FormatId::fp16, 6, 48, random), b = random_matrix(FormatId::fp16, 48, 4, random);
@@ -388,6 +419,45 @@ TEST(C, StopsProductsWhenItIsTold) {
       made_by<OwnedMatrix>([&](auto to) { return tcnum_gemm(plan.get(), &a_view, &b_view, &options, to); });
   EXPECT_EQ(copy_of(whole.get()), right);
   EXPECT_EQ(progress.last, kRows);
+
+  // An instruction's products too.
+  auto by_instruction = sized<tcnum_matmul_options>();
+  by_instruction.arch = "sm_90";
+  by_instruction.instruction = kMma;
+  by_instruction.progress = Progress::call;
+  by_instruction.user = &progress;
+  progress = {.stop_at = 1};
+  EXPECT_EQ(tcnum_matmul(&a_view, &b_view, nullptr, &by_instruction, &made), TCNUM_STOPPED);
+  tcnum_matrix_free(made);
+  progress.stop_at = kRows + 1;
+  const auto product =
+      made_by<OwnedMatrix>([&](auto to) { return tcnum_matmul(&a_view, &b_view, nullptr, &by_instruction, to); });
+  EXPECT_EQ(copy_of(product.get()), matmul(a, b, {.arch = "sm_90", .instruction = kMma}));
+  EXPECT_EQ(progress.last, kRows);
+}
+
+TEST(C, ScalesBlocks) {
+  std::mt19937_64 random(5);
+  const Datapath right = read_datapath(kDatapaths + "blackwell-nvfp4.json");
+  const Matrix a = random_matrix(FormatId::fp4e2m1, 5, 83, random), b = random_matrix(FormatId::fp4e2m1, 83, 6, random);
+  const Matrix sa = random_matrix(FormatId::ue4m3, 5, 6, random), sb = random_matrix(FormatId::ue4m3, 6, 6, random);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b), sa_view = view_of(sa), sb_view = view_of(sb);
+  const auto datapath = made_by<OwnedDatapath>(
+      [&](auto to) { return tcnum_datapath_read((kDatapaths + "blackwell-nvfp4.json").c_str(), to); });
+  auto options = sized<tcnum_matmul_options>();
+  options.datapath = datapath.get();
+  options.a_scales = &sa_view;
+  options.b_scales = &sb_view;
+  const auto d = made_by<OwnedMatrix>([&](auto to) { return tcnum_matmul(&a_view, &b_view, nullptr, &options, to); });
+  EXPECT_EQ(copy_of(d.get()), matmul(a, b, {.datapath = right, .a_scales = sa, .b_scales = sb}));
+  options.b_scales = nullptr;
+  tcnum_matrix* made = nullptr;
+  EXPECT_EQ(tcnum_matmul(&a_view, &b_view, nullptr, &options, &made), TCNUM_INVALID);
+  EXPECT_NE(std::string(tcnum_message()).find("b_scales is missing"), std::string::npos) << tcnum_message();
+  // A caller who does not know of scales.
+  options.size = offsetof(tcnum_matmul_options, a_scales);
+  EXPECT_EQ(tcnum_matmul(&a_view, &b_view, nullptr, &options, &made), TCNUM_INVALID);
+  EXPECT_NE(std::string(tcnum_message()).find("a_scales is missing"), std::string::npos) << tcnum_message();
 }
 
 // --- Tiles ------------------------------------------------------------------------------------------------------
@@ -552,6 +622,57 @@ TEST(C, FindsTheDatapathBehindAnOracle) {
   EXPECT_EQ(none, nullptr);
 }
 
+/// What multiplies by a plan.
+struct Multiplier {
+  GemmPlan plan;
+  std::size_t products = 0, stop_at = 0;
+  static int call(void* user, const tcnum_view* a, const tcnum_view* b, void* d, std::size_t bytes) {
+    auto* const multiplier = static_cast<Multiplier*>(user);
+    if (++multiplier->products == multiplier->stop_at) return 1;
+    const auto view = [](const tcnum_view& of) {
+      return MatrixView(std::span(static_cast<const std::byte*>(of.codes), of.bytes), of.rows, of.columns, of.format);
+    };
+    const Matrix result = gemm(multiplier->plan, view(*a), view(*b));
+    if (result.bytes().size() != bytes) return 1;
+    std::memcpy(d, result.bytes().data(), bytes);
+    return 0;
+  }
+};
+
+TEST(C, FindsThePlanBehindAProduct) {
+  Multiplier multiplier{named_plan("nvjet-fp8-slow", FormatId::fp8e4m3, FormatId::fp16)};
+  auto subject = sized<tcnum_gemm_subject>();
+  subject.arch = "sm_90";
+  subject.a = subject.b = "e4m3";
+  subject.d = "fp16";
+  subject.m = subject.n = 32;
+  subject.k = 512;
+  const auto text =
+      made_by<OwnedText>([&](auto to) { return tcnum_fit_gemm(&subject, Multiplier::call, &multiplier, nullptr, to); });
+  const json found = json::parse(text.get());
+  EXPECT_EQ(found["schema"], "tcnum.gemm_fit/1");
+  EXPECT_EQ(found["verdict"], "identified");
+  EXPECT_EQ(found["plan"]["promote_every"], 128);
+  EXPECT_EQ(found["products"], multiplier.products);
+
+  std::mt19937_64 random(6);
+  const Matrix a = Matrix::from(normal_numbers(32 * 512, random), 32, 512, "fp8e4m3");
+  const Matrix b = Matrix::from(normal_numbers(512 * 32, random), 512, 32, "fp8e4m3");
+  const Matrix d = gemm(multiplier.plan, a, b);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b), d_view = view_of(d);
+  const auto of_one = made_by<OwnedText>(
+      [&](auto to) { return tcnum_fit_gemm_matrices("sm_90", &a_view, &b_view, &d_view, nullptr, to); });
+  EXPECT_NE(json::parse(of_one.get())["verdict"], "unexplained");
+
+  multiplier.stop_at = multiplier.products + 2;
+  char* none = nullptr;
+  EXPECT_EQ(tcnum_fit_gemm(&subject, Multiplier::call, &multiplier, nullptr, &none), TCNUM_STOPPED);
+  EXPECT_EQ(none, nullptr);
+  subject.k = 0;
+  EXPECT_EQ(tcnum_fit_gemm(&subject, Multiplier::call, &multiplier, nullptr, &none), TCNUM_INVALID);
+  EXPECT_STREQ(tcnum_message(), "subject->k: is 0; right would be 1 or more");
+}
+
 TEST(C, FindsTheDatapathBehindAnswers) {
   const OwnedTiles tiles = tiles_of(kVectors + "mma.m8n8k4.f64.f64.f64.f64.safetensors");
   const auto text = made_by<OwnedText>([&](auto to) { return tcnum_probe_tiles(tiles.get(), nullptr, to); });
@@ -603,6 +724,10 @@ TEST(CMisuse, NullIsRefused) {
   auto tensor = sized<tcnum_tensor>();
   auto comparison = sized<tcnum_comparison>();
   const auto oracle = [](void*, tcnum_tiles*) { return 0; };
+  auto subject = sized<tcnum_gemm_subject>();
+  subject.arch = "sm_90";
+  subject.a = subject.b = subject.d = "fp16";
+  subject.m = subject.n = subject.k = 16;
   expect_refused({
       {[&] { return tcnum_format_at(0, nullptr); }, "info: is NULL; right would be where the result is to go"},
       {[&] { return tcnum_format_find(nullptr, &format_info); }, "name: is NULL; right would be one of fp64, fp32, …"},
@@ -670,6 +795,14 @@ TEST(CMisuse, NullIsRefused) {
        "oracle: is NULL; right would be a function that fills D of tiles"},
       {[&] { return tcnum_probe("sm_90", kMma, oracle, nullptr, nullptr, nullptr); }, "json: is NULL; …"},
       {[&] { return tcnum_probe_tiles(nullptr, nullptr, &to_text); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_instruction_for("sm_90", nullptr, "fp16", &instruction_info); }, "a: is NULL; …"},
+      {[&] { return tcnum_fit_gemm(nullptr, Multiplier::call, nullptr, nullptr, &to_text); },
+       "subject: is NULL; right would be what is multiplied"},
+      {[&] { return tcnum_fit_gemm(&subject, nullptr, nullptr, nullptr, &to_text); },
+       "multiply: is NULL; right would be a function that writes D's codes"},
+      {[&] { return tcnum_fit_gemm(&subject, Multiplier::call, nullptr, nullptr, nullptr); }, "json: is NULL; …"},
+      {[&] { return tcnum_fit_gemm_matrices("sm_90", nullptr, &view, &view, nullptr, &to_text); }, "a: is NULL; …"},
+      {[&] { return tcnum_fit_gemm_matrices(nullptr, &view, &view, &view, nullptr, &to_text); }, "arch: is NULL; …"},
   });
   EXPECT_EQ(tcnum_tiles_text(nullptr, "device"), nullptr);
   EXPECT_EQ(tcnum_tiles_text(tiles.get(), nullptr), nullptr);

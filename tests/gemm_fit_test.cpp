@@ -103,6 +103,28 @@ TEST(GemmFit, FindsThemFromOneProduct) {
   }
 }
 
+/// With a narrow result few elements tell plans apart: a part of the product leaves more of them than explain all of
+/// it.
+TEST(GemmFit, FindsThemFromAProductThatTellsLittle) {
+  using enum FormatId;
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  const auto draw = [&](std::size_t rows, std::size_t columns) {
+    std::vector<float> numbers(rows * columns);
+    for (float& number : numbers) number = normal(random);
+    return Matrix::from(numbers, rows, columns, "fp16");
+  };
+  for (const std::size_t every : {128, 256}) {
+    const Matrix a = draw(64, 512), b = draw(512, 64);
+    GemmPlan plan = named_plan("nvjet", fp16, fp16);
+    plan.promote_every = every;
+    const Matrix d = gemm(plan, a, b);
+    const GemmFit fit = fit_gemm("sm_90", a, b, d, {.threads = 2});
+    ASSERT_NE(fit.verdict, Verdict::unexplained) << every;
+    EXPECT_EQ(gemm(fit.plan, a, b), d) << every;
+  }
+}
+
 TEST(GemmFit, DoesNotIdentifyWhatNoPlanOfTheSpaceIs) {
   using enum FormatId;
   const GemmSubject subject = subject_of(fp8e4m3, fp32, 32, 64, 1024);

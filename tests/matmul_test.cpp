@@ -2,6 +2,7 @@
 // is named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -103,6 +104,35 @@ TEST(Matmul, ChoosesAnInstructionByTheFormats) {
   EXPECT_EQ(matmul(a, b, {.arch = "sm_90"}), by_name);
   const Matrix half = matmul(a, b, Matrix(FormatId::fp16, 5, 3), {.arch = "sm_90"});
   EXPECT_EQ(half.format(), FormatId::fp16);
+  EXPECT_EQ(instruction_for("sm_90", FormatId::fp16, FormatId::fp16).name(), "mma.m16n8k16.f32.f16.f16.f32");
+  EXPECT_THROW(instruction_for("sm_90", FormatId::fp16, FormatId::fp64), InputError);
+}
+
+/// Rows that are asked for in bands are those that are asked for at once, with C, scales and columns for rows.
+TEST(Matmul, TellsHowFarItIsAndStops) {
+  std::mt19937_64 random(7);
+  constexpr std::size_t kM = 300, kN = 96, kK = 20'000;  // of which a band has 34 rows at first
+  const Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json");
+  const Matrix a = random_matrix(FormatId::fp16, kM, kK, random), b = random_matrix(FormatId::fp16, kK, kN, random);
+  const Matrix c = random_matrix(FormatId::fp32, kM, kN, random);
+  const Matrix right = matmul(a, b, c, {.datapath = datapath});
+  std::vector<std::size_t> told;
+  const auto product = [&](std::size_t stop_at) {
+    told.clear();
+    return matmul(a, b, c, {.datapath = datapath, .progress = [&, stop_at](std::size_t rows) {
+                              told.push_back(rows);
+                              return rows < stop_at;
+                            }});
+  };
+  EXPECT_EQ(product(kM + 1), right);
+  ASSERT_GT(told.size(), 1u);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_EQ(told.back(), kM);
+  const Matrix stopped = product(1);
+  ASSERT_EQ(told.size(), 1u);
+  for (std::size_t i = 0; i < kM; ++i) {
+    for (std::size_t j = 0; j < kN; ++j) ASSERT_EQ(stopped(i, j), i < told.front() ? right(i, j) : 0) << i;
+  }
 }
 
 TEST(Matmul, TakesSomebodyElsesCodes) {
@@ -138,6 +168,8 @@ TEST(Matmul, ScalesBlocks) {
     const Matrix sa = random_matrix(FormatId::ue4m3, kM, kBlocks, random);
     const Matrix sb = random_matrix(FormatId::ue4m3, kBlocks, kN, random);
     const Matrix d = matmul(a, b, {.datapath = datapath, .a_scales = sa, .b_scales = sb, .threads = 2});
+    const auto go_on = [](std::size_t) { return true; };
+    EXPECT_EQ(matmul(a, b, {.datapath = datapath, .a_scales = sa, .b_scales = sb, .progress = go_on}), d);
     for (std::size_t i = 0; i < kM; ++i) {
       for (std::size_t j = 0; j < kN; ++j) {
         std::uint64_t c = 0;

@@ -114,6 +114,9 @@ typedef struct tcnum_instruction_info {
 TCNUM_API tcnum_status tcnum_instruction_at(const char* arch, size_t index, tcnum_instruction_info* info);
 /* By its name, of any N, or its PTX spelling. */
 TCNUM_API tcnum_status tcnum_instruction_find(const char* arch, const char* name, tcnum_instruction_info* info);
+/* The one that tcnum_matmul() takes for operands of these formats, of any K. */
+TCNUM_API tcnum_status tcnum_instruction_for(const char* arch, const char* a, const char* b,
+                                             tcnum_instruction_info* info);
 
 /* --- Datapaths: how one dot product gets its bits (docs/datapath.md) --------------------------------------------- */
 
@@ -174,12 +177,19 @@ typedef struct tcnum_matmul_options {
   const tcnum_datapath* datapath; /* instead of the catalogue's */
   unsigned threads;               /* of the CPU */
   const char* processor;          /* "cpu" (NULL) or "gpu", which gives the same bits */
+  /* Where the datapath has block scales: of A one for each row and block of K, M x blocks, of B one for each block and
+   * column, blocks x N, in the datapath's format. The last block may be shorter than the others. */
+  const tcnum_view *a_scales, *b_scales;
+  /* Called now and then with the number of rows of D that are finished. Not 0: stop. */
+  int (*progress)(void* user, size_t rows);
+  void* user;
 } tcnum_matmul_options;
 
 /* D = A B + C, where A is M x K, B is K x N, C and D are M x N, of any M, N and K from 1 on. Each element of D has the
  * bits of a chain of the instruction along K (tcnum/tcnum.hpp says it in full). C may be NULL: +0. D is in the format
  * of the instruction's results. By the GPU, it is TCNUM_UNAVAILABLE where there is none, where the library was built
- * without its GPU parts, and where none of them takes the datapath (docs/emulators.md). */
+ * without its GPU parts, and where none of them takes the datapath (docs/emulators.md). If `progress` stops it, the
+ * call returns TCNUM_STOPPED and D has the rows that are finished; the others are zero. */
 TCNUM_API tcnum_status tcnum_matmul(const tcnum_view* a, const tcnum_view* b, const tcnum_view* c,
                                     const tcnum_matmul_options* options, tcnum_matrix** d);
 
@@ -201,6 +211,16 @@ TCNUM_API tcnum_status tcnum_plan_at(size_t index, tcnum_plan_info* info);
 
 /* `operands`: a format. `output`: another format than the plan's usual for D; NULL: that one. */
 TCNUM_API tcnum_status tcnum_plan_find(const char* name, const char* operands, const char* output, tcnum_plan** plan);
+/* What cuBLASLt says of one of its algorithms for a product on Hopper, and of the product (tcnum/cublaslt.hpp). */
+typedef struct tcnum_cublaslt_configuration {
+  size_t size;
+  const char *a, *b, *d; /* formats */
+  size_t k;
+  int fast_accumulation;              /* of fp8 */
+  int id, stages, split_k, reduction; /* CUBLASLT_ALGO_CONFIG_ID, _STAGES_ID, _SPLITK_NUM, _REDUCTION_SCHEME */
+} tcnum_cublaslt_configuration;
+/* The plan of that algorithm; TCNUM_INVALID if nobody knows it. */
+TCNUM_API tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan);
 TCNUM_API tcnum_status tcnum_plan_from_json(const char* json, tcnum_plan** plan);
 TCNUM_API tcnum_status tcnum_plan_read(const char* path, tcnum_plan** plan);
 TCNUM_API tcnum_status tcnum_plan_to_json(const tcnum_plan* plan, char** json);
@@ -305,6 +325,34 @@ TCNUM_API tcnum_status tcnum_probe(const char* arch, const char* instruction, tc
                                    const tcnum_probe_options* options, char** json);
 /* The same from answers alone: those of tiles of an instruction, such as a vector file. */
 TCNUM_API tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_options* options, char** json);
+
+/* --- Finding a plan --------------------------------------------------------------------------------------------- */
+
+/* Matrix products of one shape: D = A B, where A is m x k, B is k x n and D is m x n. */
+typedef struct tcnum_gemm_subject {
+  size_t size;
+  const char* arch;      /* whose instructions it may be made of */
+  const char *a, *b, *d; /* formats */
+  size_t m, n, k;
+} tcnum_gemm_subject;
+
+/* Multiplies: writes the codes of D, row-major, `bytes` bytes. Other than 0: stop. It may be called some dozen times.
+ * The matrices are the library's, and gone when it returns. */
+typedef int (*tcnum_multiply)(void* user, const tcnum_view* a, const tcnum_view* b, void* d, size_t bytes);
+
+typedef struct tcnum_gemm_fit_options {
+  size_t size;
+  uint64_t seed; /* of operands; 0: 1 */
+  unsigned threads;
+} tcnum_gemm_fit_options;
+
+/* Finds the plan behind whatever multiplies, as `tcnum gemm --fit` does, and returns that command's JSON
+ * (tcnum.gemm_fit/1), with the verdict and the plan. `options` may be NULL. */
+TCNUM_API tcnum_status tcnum_fit_gemm(const tcnum_gemm_subject* subject, tcnum_multiply multiply, void* user,
+                                      const tcnum_gemm_fit_options* options, char** json);
+/* The same from one product alone. */
+TCNUM_API tcnum_status tcnum_fit_gemm_matrices(const char* arch, const tcnum_view* a, const tcnum_view* b,
+                                               const tcnum_view* d, const tcnum_gemm_fit_options* options, char** json);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,15 @@
 // The library in one call: a matrix product with the bits of a tensor-core instruction. gemm.hpp has those of kernels.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 
 #include "tcnum/datapath.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/instruction.hpp"
 #include "tcnum/matrix.hpp"
 
 namespace tcnum {
@@ -31,6 +34,8 @@ struct MatmulOptions {
   /// The GPU gives the same bits. matmul() throws UnavailableError where there is none, where the library was built
   /// without its GPU parts, and where no evaluator of the GPU takes the datapath (docs/emulators.md).
   Processor processor = Processor::cpu;
+  /// Called now and then with the number of rows of D that are finished; false: stop. The other rows are then zero.
+  std::function<bool(std::size_t rows)> progress = {};
 };
 
 /// D = A·B + C, where A is M × K, B is K × N, and C and D are M × N, of any M, N and K from 1 on. D is row-major. Each
@@ -48,5 +53,9 @@ struct MatmulOptions {
 Matrix matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c, const MatmulOptions& options);
 /// The same with C = +0.
 Matrix matmul(const MatrixView& a, const MatrixView& b, const MatmulOptions& options);
+
+/// The instruction that matmul() takes for operands of these formats, if none is named: of those that can be chained, as
+/// any K asks for. Throws InputError if there is none.
+const Instruction& instruction_for(std::string_view arch, FormatId a, FormatId b);
 
 }  // namespace tcnum

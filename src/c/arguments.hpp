@@ -56,6 +56,8 @@ inline const char* c_name(FormatId id) { return format(id).name.data(); }
 /// The size that the first version had. When a structure grows, a specialisation keeps it.
 template <class T>
 inline constexpr std::size_t kFirstSize = sizeof(T);
+template <>
+inline constexpr std::size_t kFirstSize<tcnum_matmul_options> = offsetof(tcnum_matmul_options, a_scales);
 
 void check_size(std::size_t size, std::size_t least, std::string_view argument);
 /// Throws where a caller who knows more than this library asks for it.

@@ -5,6 +5,7 @@
 #include "arguments.hpp"
 #include "guard.hpp"
 #include "tcnum/catalogue.hpp"
+#include "tcnum/tcnum.hpp"
 
 namespace tcnum {
 namespace {
@@ -85,5 +86,13 @@ tcnum_status tcnum_instruction_find(const char* arch_name, const char* name, tcn
   return guarded([&] {
     const ArchId id = arch_of(arch_name);
     hand_back(info_of(id, instruction_of(id, name)), info, "info");
+  });
+}
+
+tcnum_status tcnum_instruction_for(const char* arch_name, const char* a, const char* b, tcnum_instruction_info* info) {
+  return guarded([&] {
+    const ArchId id = arch_of(arch_name);
+    const FormatId a_id = format_of(a, "a").id, b_id = format_of(b, "b").id;
+    hand_back(info_of(id, instruction_for(arch(id).name, a_id, b_id)), info, "info");
   });
 }

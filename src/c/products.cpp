@@ -1,4 +1,5 @@
 // Matrix products, and the plans of whole kernels.
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "handles.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
+#include "tcnum/cublaslt.hpp"
 #include "tcnum/gemm.hpp"
 #include "tcnum/tcnum.hpp"
 
@@ -24,6 +26,22 @@ Processor processor_of(const char* name) {
   if (text == "gpu") return Processor::gpu;
   throw InputError(fmt::format("options->processor: {} is unknown; right would be cpu or gpu", in_quotes(text)));
 }
+
+/// A caller's function that is told how far a product is, and may stop it.
+class Progress {
+ public:
+  Progress(int (*tell)(void*, std::size_t), void* user) : tell_(tell), user_(user) {}
+  std::function<bool(std::size_t)> callback() {
+    if (tell_ == nullptr) return {};
+    return [this](std::size_t rows) { return !(stopped_ = tell_(user_, rows) != 0); };
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  int (*tell_)(void*, std::size_t);
+  void* user_;
+  bool stopped_ = false;
+};
 
 /// Names of formats, for as long as the library lives.
 const std::vector<const char*>& operands_of(std::size_t plan) {
@@ -67,7 +85,12 @@ tcnum_status tcnum_matmul(const tcnum_view* a, const tcnum_view* b, const tcnum_
     if (given.datapath != nullptr) by.datapath = given.datapath->datapath;
     by.threads = given.threads;
     by.processor = processor_of(given.processor);
+    by.a_scales = view_or_none(given.a_scales, "options->a_scales");
+    by.b_scales = view_or_none(given.b_scales, "options->b_scales");
+    Progress progress(given.progress, given.user);
+    by.progress = progress.callback();
     result = new tcnum_matrix{c_view ? matmul(a_view, b_view, *c_view, by) : matmul(a_view, b_view, by)};
+    if (progress.stopped()) throw Stopped();
   });
 }
 
@@ -95,6 +118,23 @@ tcnum_status tcnum_plan_find(const char* name, const char* operands, const char*
     const FormatId id = format_of(operands, "operands").id;
     const auto output_id = output == nullptr ? std::nullopt : std::optional(format_of(output, "output").id);
     result = new tcnum_plan{named_plan(text, id, output_id)};
+  });
+}
+
+tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan) {
+  return guarded([&] {
+    tcnum_plan*& result = result_of(plan, "plan");
+    const auto given =
+        options_of(&required(configuration, "configuration", "what cuBLASLt says of an algorithm"), "configuration");
+    result = new tcnum_plan{cublaslt_plan({.a = format_of(given.a, "configuration->a").id,
+                                           .b = format_of(given.b, "configuration->b").id,
+                                           .d = format_of(given.d, "configuration->d").id,
+                                           .k = given.k,
+                                           .fast_accumulation = given.fast_accumulation != 0,
+                                           .id = given.id,
+                                           .stages = given.stages,
+                                           .split_k = given.split_k,
+                                           .reduction = given.reduction})};
   });
 }
 
@@ -135,15 +175,11 @@ tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum
     if (bias) inputs.bias = &*bias;
     if (given.alpha != nullptr) inputs.alpha = *given.alpha;
     inputs.beta = given.beta != nullptr ? *given.beta : c ? 1 : 0;
-    bool stopped = false;
-    GemmOptions how;
-    how.threads = given.threads;
-    if (given.progress != nullptr) {
-      how.progress = [&](std::size_t rows) { return !(stopped = given.progress(given.user, rows) != 0); };
-    }
+    Progress progress(given.progress, given.user);
+    const GemmOptions how{.threads = given.threads, .progress = progress.callback()};
     Matrix product(by.output, a_view.rows(), b_view.columns());
     gemm_into(product, by, a_view, b_view, inputs, how);
     result = new tcnum_matrix{std::move(product)};
-    if (stopped) throw Stopped();
+    if (progress.stopped()) throw Stopped();
   });
 }

@@ -124,10 +124,7 @@ class Fit {
 
   GemmFit finish(std::vector<AskedProduct> asked) {
     result_.asked = std::move(asked);
-    // Products that came while many plans were left have been looked at in part.
-    for (const Answered& product : products_) {
-      if (alive_.size() > 1 && alive_.size() <= kFew) sift(product);
-    }
+    sift_all();
     result_.products = products_.size();
     result_.surviving = alive_.size();
     result_.verdict = alive_.empty()       ? Verdict::unexplained
@@ -150,6 +147,18 @@ class Fit {
   /// So many plans are compared with all elements of a product.
   static constexpr std::size_t kFew = 16;
 
+  /// Products that came while many plans were left have been looked at in part. Larger and larger parts leave few
+  /// plans, or plans that are the same for these products, before all elements are compared.
+  void sift_all() {
+    for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{64, 256}, {256, 1024}}) {
+      for (const Answered& product : products_) {
+        if (alive_.size() > kFew) sift(part_of(product, sample_of(subject_.m, subject_.n, rows, columns)));
+      }
+    }
+    for (const Answered& product : products_) {
+      if (alive_.size() > 1) sift(product);
+    }
+  }
   std::size_t count_mismatches(const Candidate& candidate, const Answered& part, KnownOfProduct& known) const {
     const Matrix d = product_by(candidate, part.a, part.b, 1, known.of(candidate));
     if (d == part.d) return 0;

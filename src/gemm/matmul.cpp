@@ -1,6 +1,11 @@
 // Matrix products by instructions: who computes, and whether the matrices fit.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "emu/gpu/product.hpp"
@@ -17,21 +22,20 @@ constexpr std::string_view kWhere = "matmul";
 std::string_view name_of(FormatId id) { return format(id).name; }
 
 /// Of the instructions that take the formats and have a datapath in the catalogue, the one to prefer.
-const Instruction& fitting_instruction(const MatrixView& a, const MatrixView& b, const MatrixView* c, ArchId id) {
+const Instruction& fitting_instruction(FormatId a, FormatId b, std::optional<FormatId> c, std::size_t k, ArchId id) {
   const Instruction* best = nullptr;
   for (const Instruction* in : instructions_of(id)) {
-    const bool takes = can_be(a.format(), in->a) && can_be(b.format(), in->b) && (c == nullptr || c->format() == in->c);
+    const bool takes = can_be(a, in->a) && can_be(b, in->b) && (!c || *c == in->c);
     if (!takes || in->sparse() || catalogue(id, *in).empty()) continue;
-    if (a.columns() > static_cast<std::size_t>(in->k) && in->c != in->d) continue;  // it cannot be chained
+    if (k > static_cast<std::size_t>(in->k) && in->c != in->d) continue;  // it cannot be chained
     const auto rank = [](const Instruction& i) { return std::pair(format(i.d).storage_bits, i.k); };
     if (best == nullptr || rank(*in) > rank(*best)) best = in;
   }
   if (best != nullptr) return *best;
-  throw InputError(
-      fmt::format("matmul: no instruction of {} takes {} and {}{}; right would be formats that `tcnum list --arch {}` "
-                  "shows together",
-                  arch(id).name, name_of(a.format()), name_of(b.format()),
-                  c == nullptr ? "" : fmt::format(" with a C of {}", name_of(c->format())), arch(id).name));
+  throw InputError(fmt::format(
+      "matmul: no instruction of {} takes {} and {}{}; right would be formats that `tcnum list --arch {}` "
+      "shows together",
+      arch(id).name, name_of(a), name_of(b), c ? fmt::format(" with a C of {}", name_of(*c)) : "", arch(id).name));
 }
 
 Performer choose_performer(const MatrixView& a, const MatrixView& b, const MatrixView* c,
@@ -41,8 +45,10 @@ Performer choose_performer(const MatrixView& a, const MatrixView& b, const Matri
     return own_performer(*options.datapath, options.arch, options.instruction, kWhere);
   }
   const ArchId id = named_arch(options.arch, kWhere);
-  const Instruction& in = options.instruction.empty() ? fitting_instruction(a, b, c, id)
-                                                      : named_instruction(options.instruction, id, kWhere);
+  const auto of_c = c == nullptr ? std::nullopt : std::optional(c->format());
+  const Instruction& in = options.instruction.empty()
+                              ? fitting_instruction(a.format(), b.format(), of_c, a.columns(), id)
+                              : named_instruction(options.instruction, id, kWhere);
   return catalogued(id, in, options.account, kWhere);
 }
 
@@ -70,6 +76,35 @@ void check_scales(const MatrixView& a, const MatrixView& b, const MatmulOptions&
   check_scale("b_scales", options.b_scales, rule, blocks, b.columns());
 }
 
+template <class Byte>
+MatrixCodes<Byte> rows_from(const MatrixCodes<Byte>& codes, std::size_t first, FormatId id) {
+  MatrixCodes<Byte> from = codes;
+  from.codes += first * codes.row_stride * format(id).storage_bytes();
+  return from;
+}
+
+/// Calls with bands of rows until all are done, or `progress` says to stop; with all of them at once if nobody asks.
+/// Each band prepares all of B anew, so that bands grow until one takes a time that a person may wait.
+template <class Multiply>
+void for_bands(const ProductShape& shape, bool on_gpu, const std::function<bool(std::size_t)>& progress,
+               const Multiply& multiply) {
+  if (!progress) return multiply(0, shape.m);
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLongEnough = std::chrono::milliseconds(100);
+  constexpr std::size_t kLeastRows = 8, kGrowth = 4;
+  const double first_products = on_gpu ? 0x1p38 : 0x1p26;
+  const double per_row = static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  std::size_t rows = std::max(kLeastRows, static_cast<std::size_t>(first_products / per_row));
+  for (std::size_t first = 0; first < shape.m;) {
+    const std::size_t here = std::min(rows, shape.m - first);
+    const Clock::time_point started = Clock::now();
+    multiply(first, here);
+    first += here;
+    if (!progress(first)) return;
+    if (Clock::now() - started < kLongEnough) rows *= kGrowth;
+  }
+}
+
 Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixView* c, const MatmulOptions& options) {
   check_shapes(a, b, c, kWhere);
   const Performer performer = choose_performer(a, b, c, options);
@@ -90,15 +125,29 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
   const auto of_c = c == nullptr ? MatrixCodes<const std::byte>{} : codes_of(*c);
   const BlockScales scales =
       options.a_scales ? BlockScales{codes_of(*options.a_scales), codes_of(*options.b_scales)} : BlockScales();
-  if (options.processor == Processor::gpu)
-    multiply_on_gpu(performer.datapath, performer.formats, shape, codes_of(a), codes_of(b), of_c, codes_of(d));
-  else
-    performer.product.multiply(shape, codes_of(a), codes_of(b), of_c, codes_of(d),
-                               options.threads == 0 ? all_threads() : options.threads, scales);
+  const bool on_gpu = options.processor == Processor::gpu;
+  const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
+  for_bands(shape, on_gpu, options.progress, [&](std::size_t first, std::size_t rows) {
+    const ProductShape band{rows, shape.n, shape.k};
+    const MatrixCodes<const std::byte> a_rows = rows_from(codes_of(a), first, a.format()), b_codes = codes_of(b);
+    const MatrixCodes<const std::byte> c_rows = c == nullptr ? of_c : rows_from(of_c, first, c->format());
+    const MatrixCodes<std::byte> d_rows = rows_from(codes_of(d), first, d.format());
+    if (on_gpu) {
+      multiply_on_gpu(performer.datapath, performer.formats, band, a_rows, b_codes, c_rows, d_rows);
+    } else {
+      BlockScales of_band = scales;
+      if (options.a_scales) of_band.a = rows_from(scales.a, first, options.a_scales->format());
+      performer.product.multiply(band, a_rows, b_codes, c_rows, d_rows, threads, of_band);
+    }
+  });
   return d;
 }
 
 }  // namespace
+
+const Instruction& instruction_for(std::string_view arch, FormatId a, FormatId b) {
+  return fitting_instruction(a, b, {}, std::numeric_limits<std::size_t>::max(), named_arch(arch, kWhere));
+}
 
 Matrix matmul(const MatrixView& a, const MatrixView& b, const MatrixView& c, const MatmulOptions& options) {
   return checked_product(a, b, &c, options);

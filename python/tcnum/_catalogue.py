@@ -1,0 +1,165 @@
+"""What is known: architectures, their instructions, and the datapaths that these have."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+import json
+import os
+from typing import Any
+
+from . import _library
+from ._library import InputError
+from ._formats import Format, format_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Arch:
+    name: str  #: "sm_90"
+    family: str  #: "NVIDIA Hopper"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Instruction:
+    """An instruction of an architecture. That of wgmma with N = 8 stands for all N."""
+
+    arch: str
+    name: str  #: "wgmma.m64n8k32.f32.e4m3.e4m3"
+    ptx: str
+    m: int
+    n: int
+    k: int
+    is_sparse: bool
+    products: int  #: of one dot product: k, or half of it if the instruction is sparse
+    a: Format
+    b: Format
+    c: Format
+    d: Format
+    accounts: int  #: datapaths that the catalogue has of it
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _instruction(arch: str, info: Any) -> Instruction:
+    return Instruction(
+        arch, info.name.decode(), info.ptx.decode(), info.m, info.n, info.k, bool(info.is_sparse), info.products,
+        *(format_of(f.decode()) for f in (info.a, info.b, info.c, info.d)), info.accounts,
+    )  # fmt: skip
+
+
+@functools.cache
+def archs() -> tuple[Arch, ...]:
+    """All architectures.
+
+    >>> archs()[0]
+    Arch(name='sm_70', family='NVIDIA Volta')
+    """
+    count = _library.library.tcnum_arch_count()
+    infos = [_library.described(_library.ArchInfo, "tcnum_arch_at", i) for i in range(count)]
+    return tuple(Arch(info.name.decode(), info.family.decode()) for info in infos)
+
+
+@functools.cache
+def instructions(arch: str = "sm_90") -> tuple[Instruction, ...]:
+    """All instructions of an architecture."""
+    name = _library.encoded(arch)
+    count = _library.described(_library.ArchInfo, "tcnum_arch_find", name).instructions
+    infos = [_library.described(_library.InstructionInfo, "tcnum_instruction_at", name, i) for i in range(count)]
+    return tuple(_instruction(arch, info) for info in infos)
+
+
+@functools.cache
+def instruction(arch: str, name: str) -> Instruction:
+    """One of them, by its name, of any N, or its PTX spelling.
+
+    >>> instruction("sm_90", "wgmma.m64n256k16.f32.bf16.bf16").k
+    16
+    """
+    info = _library.described(
+        _library.InstructionInfo, "tcnum_instruction_find", _library.encoded(arch), _library.encoded(name)
+    )
+    return _instruction(arch, info)
+
+
+class Datapath:
+    """How one dot product gets its bits: `docs/datapath.md` says what the description says.
+
+    Made by `datapath()`. It never changes; threads may share one.
+    """
+
+    def __init__(self, handle: _library.Handle):
+        self._handle = handle
+        info = _library.described(_library.DatapathInfo, "tcnum_datapath_describe", handle.value)
+        self.k: int = info.k  #: products of one dot product
+        self.a, self.b, self.c, self.d = (format_of(f.decode()) for f in (info.a, info.b, info.c, info.d))
+        self.scale_format = None if info.scale_format is None else format_of(info.scale_format.decode())
+        self.scale_block: int = info.scale_block  #: products that share a block scale; 0: it has none
+        self.account: str = info.account.decode()  #: "" if it is not from the catalogue
+        self.origin: str = info.origin.decode()  #: which recorded answers, or which publication
+        self.refuted_by: str = info.refuted_by.decode()  #: answers of the hardware that it does not explain
+        self.is_fitted = bool(info.is_fitted)  #: to recorded answers of the hardware, by tcnum
+
+    @functools.cached_property
+    def json(self) -> dict[str, Any]:
+        """The description, of which `datapath()` makes the same again."""
+        return json.loads(_library.text_of("tcnum_datapath_to_json", self._handle.value))
+
+    def __repr__(self) -> str:
+        account = f" ({self.account})" if self.account else ""
+        return f"<tcnum.Datapath{account}: {self.k} products {self.a} · {self.b} + {self.c} → {self.d}>"
+
+
+_FREE = "tcnum_datapath_free"
+
+
+def datapath(
+    source: str | os.PathLike[str] | dict[str, Any] | None = None,
+    *,
+    arch: str | None = None,
+    instr: str | None = None,
+    account: str | None = None,
+) -> Datapath:
+    """A datapath of a JSON file, a dict of such, or the catalogue.
+
+    >>> datapath(arch="sm_90", instr="wgmma.m64n8k32.f32.e4m3.e4m3").json["tree"]["fraction_bits"]  # doctest: +SKIP
+    13
+    """
+    if source is None:
+        if arch is None or instr is None:
+            raise InputError("datapath: right would be a file, a dict, or arch and instr")
+        return Datapath(
+            _library.Handle(
+                _FREE, "tcnum_datapath_find", _library.encoded(arch), _library.encoded(instr), _library.encoded(account)
+            )
+        )
+    if arch is not None or instr is not None or account is not None:
+        raise InputError("datapath: there are a source and an instruction; right would be one of them")
+    if isinstance(source, dict):
+        return Datapath(_library.Handle(_FREE, "tcnum_datapath_from_json", json.dumps(source).encode()))
+    return Datapath(_library.Handle(_FREE, "tcnum_datapath_read", _library.encoded(source)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """What the catalogue has of an instruction: one account of its datapath."""
+
+    instruction: Instruction
+    datapath: Datapath
+
+
+def catalogue(arch: str = "sm_90", instr: str | None = None) -> list[Entry]:
+    """Every account of the datapath of every instruction of an architecture, or of one; those to believe come first."""
+    chosen = instructions(arch) if instr is None else (instruction(arch, instr),)
+    return [
+        Entry(
+            each,
+            Datapath(_library.Handle(_FREE, "tcnum_datapath_at", arch.encode(), each.name.encode(), ctypes.c_size_t(i))),
+        )
+        for each in chosen
+        for i in range(each.accounts)
+    ]

@@ -1,0 +1,225 @@
+"""What computes like that? The datapath behind an oracle, and the plan behind a matrix product."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _interrupts, _library
+from ._arrays import Codes
+from ._library import InputError
+from ._catalogue import Datapath, datapath
+from ._formats import format_of
+from ._plans import Plan
+from ._products import DEFAULT_ARCH
+from ._tiles import Tiles
+
+
+class Report:
+    """What `probe()` found: the JSON of ``tcnum probe`` (tcnum.probe/1), and what of it people ask first."""
+
+    def __init__(self, document: dict[str, Any]):
+        self.json = document
+        self._found = document["instructions"][0]
+
+    @property
+    def verdict(self) -> str:
+        """"identified", "ambiguous" or "unexplained"."""
+        return self._found["verdict"]
+
+    @property
+    def datapath(self) -> Datapath:
+        """One that explains every answer; if unexplained, the nearest that was found."""
+        return datapath(self._found["datapath"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Its properties by name: "block_k", "fraction_bits", "output_rounding" and others."""
+        return self._found["summary"]
+
+    @property
+    def rejected(self) -> list[dict[str, Any]]:
+        """Values of properties, each with an answer that refutes it."""
+        return self._found["rejected"]
+
+    def __str__(self) -> str:
+        lines = [f"{self._found['name']}: {self.verdict}"]
+        lines += [f"  {key}: {value}" for key, value in self.summary.items()]
+        surviving, considered = (self._found["hypotheses"][key] for key in ("surviving", "considered"))
+        lines.append(f"  {surviving} of {considered} hypotheses explain {self._found['probes']} answers")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<tcnum.Report: {self.verdict}>"
+
+
+def _written(answer: Any, to: Codes, name: str) -> None:
+    """What a caller's function returned, where the library wants it."""
+    given = _arrays.read(answer, name, to.format if getattr(answer, "dtype", None) == to.bits.dtype else None)
+    if given.format != to.format:
+        raise InputError(f"{name}: is {given.format}; right would be {to.format}")
+    if given.shape != to.shape:
+        raise InputError(f"{name}: has the shape {given.shape}; right would be {to.shape}")
+    to.bits[...] = given.codes
+
+
+class _Borrowed:
+    """A handle that is somebody else's."""
+
+    def __init__(self, value: int):
+        self.value = ctypes.c_void_p(value)
+
+
+def probe(
+    oracle: Callable[[Any, Any, Any], Any] | Tiles,
+    *,
+    arch: str = DEFAULT_ARCH,
+    instr: str,
+    seed: int = 1,
+    threads: int = 0,
+    device: str | None = None,
+) -> Report:
+    """The datapath behind whatever answers dot products.
+
+    ``oracle``: a function of A [T, M, K], B [T, K, N] and C [T, M, N] that returns D [T, M, N]: T products of tiles whose
+    elements are independent dot products, in the formats of the instruction whose place it takes, as arrays of numpy or
+    ml_dtypes (or `Codes`, where there is no type for a format). It is called some hundred times. Or `Tiles` with
+    answers, such as a vector file's.
+
+    >>> def chain(a, b, c):
+    ...     for k in range(a.shape[2]):
+    ...         c = (c + a[:, :, k, None].astype(np.float64) * b[:, None, k, :]).astype(np.float32)
+    ...     return c
+    >>> probe(chain, instr="mma.m16n8k8.f32.f16.f16.f32").verdict  # doctest: +SKIP
+    'identified'
+
+    ``seed`` is of random operands; ``device`` names what answers, in the report. An exception of the oracle ends it and
+    is raised.
+    """
+    options = _library.sized(_library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device))
+    if isinstance(oracle, Tiles):
+        text = _library.text_of("tcnum_probe_tiles", oracle._value, ctypes.byref(options))
+        return Report(json.loads(text))
+    if not callable(oracle):
+        raise InputError(f"oracle: is {oracle!r}; right would be a function of A, B and C, or Tiles")
+
+    text = ""
+    with _interrupts.guarded() as guard:
+
+        def answer(_: Any, value: int) -> int:
+            def work() -> None:
+                tiles = Tiles._of(_Borrowed(value))  # type: ignore[arg-type]
+                a, b, c, d = (tiles[name] for name in "ABCD")
+                like = _arrays.Operand(a.bits, a.format, "numpy")
+                _written(oracle(*(_arrays.given_back(x.bits, x.format, like) for x in (a, b, c))), d, "the oracle's D")
+
+            return guard.run(work)
+
+        text = _library.text_of(
+            "tcnum_probe", _library.encoded(arch), _library.encoded(instr), _library.Oracle(answer), None,
+            ctypes.byref(options),
+        )  # fmt: skip
+    return Report(json.loads(text))
+
+
+class GemmReport:
+    """What `fit_gemm()` found: the JSON of ``tcnum gemm --fit`` (tcnum.gemm_fit/1)."""
+
+    def __init__(self, document: dict[str, Any]):
+        self.json = document
+
+    @property
+    def verdict(self) -> str:
+        """"identified", "ambiguous" or "unexplained"."""
+        return self.json["verdict"]
+
+    @property
+    def plan(self) -> Plan:
+        """One that explains every element; if unexplained, the nearest that was found."""
+        return Plan(self.json["plan"])
+
+    @property
+    def open(self) -> dict[str, list[str]]:
+        """Fields of the plan of which more than one value explains every element."""
+        return {each["field"]: each["values"] for each in self.json["open"]}
+
+    def __repr__(self) -> str:
+        return f"<tcnum.GemmReport: {self.verdict}, {self.json['products']} products>"
+
+
+def fit_gemm(
+    product: Callable[[Any, Any], Any] | tuple[Any, Any, Any],
+    *,
+    arch: str = DEFAULT_ARCH,
+    a: Any = None,
+    b: Any = None,
+    d: Any = None,
+    shape: tuple[int, int, int] | None = None,
+    seed: int = 1,
+    threads: int = 0,
+) -> GemmReport:
+    """The plan behind a matrix product.
+
+    ``product``: a function of A [M, K] and B [K, N] that returns D [M, N], asked some dozen times with operands of the
+    formats ``a`` and ``b`` for a D of the format ``d``, of the ``shape`` (M, N, K); or the arrays (A, B, D) of one
+    product that somebody computed.
+
+    >>> report = fit_gemm(lambda a, b: matmul(a, b, plan="nvjet"), a="fp16", b="fp16", d="fp16", shape=(64, 64, 512))
+    ... # doctest: +SKIP
+    >>> report.verdict, report.plan.json()["split_k"]  # doctest: +SKIP
+    ('identified', None)
+    """
+    options = _library.sized(_library.GemmFitOptions, seed=seed, threads=threads)
+    name = _library.encoded(arch)
+    if isinstance(product, tuple):
+        if len(product) != 3:
+            raise InputError(f"product: has {len(product)} arrays; right would be A, B and D")
+        views, alive = [], []
+        for which, array in zip("ABD", product):
+            operand = _arrays.read(array, which)
+            if operand.codes.ndim != 2:
+                raise InputError(f"{which}: has the shape {operand.shape}; right would be a matrix")
+            view, memory = _arrays.view_of(operand.codes, operand.format)
+            views.append(ctypes.byref(view))
+            alive += [view, memory]
+        return GemmReport(json.loads(_library.text_of("tcnum_fit_gemm_matrices", name, *views, ctypes.byref(options))))
+    if not callable(product):
+        raise InputError(f"product: is {product!r}; right would be a function of A and B, or the arrays (A, B, D)")
+    for which, value in {"a": a, "b": b, "d": d, "shape": shape}.items():
+        if value is None:
+            raise InputError(f"{which}: is None; right would be {'(M, N, K)' if which == 'shape' else 'a format'}")
+    assert shape is not None
+    m, n, k = shape
+    subject = _library.sized(
+        _library.GemmSubject, arch=name, a=format_of(a).name.encode(), b=format_of(b).name.encode(),
+        d=format_of(d).name.encode(), m=m, n=n, k=k,
+    )  # fmt: skip
+    text = ""
+    with _interrupts.guarded() as guard:
+
+        def multiply(_: Any, a_view: Any, b_view: Any, to: int, size: int) -> int:
+            def work() -> None:
+                result = Codes(_memory(to, size).view(format_of(d).codes).reshape(m, n), d)
+                _written(product(*(_array_of(view.contents) for view in (a_view, b_view))), result, "the product's D")
+
+            return guard.run(work)
+
+        text = _library.text_of(
+            "tcnum_fit_gemm", ctypes.byref(subject), _library.Multiply(multiply), None, ctypes.byref(options)
+        )
+    return GemmReport(json.loads(text))
+
+
+def _memory(address: int, size: int) -> np.ndarray:
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8)
+
+
+def _array_of(view: Any) -> Any:
+    """A matrix of the library's, copied, as somebody may keep it."""
+    f = format_of(view.format.decode())
+    codes = _memory(view.codes, view.bytes).view(f.codes).reshape(view.rows, view.columns).copy()
+    return _arrays.given_back(codes, f, _arrays.Operand(codes, f, "numpy"))

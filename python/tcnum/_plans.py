@@ -1,0 +1,146 @@
+"""Plans: how a kernel goes through k, and what it does with the sums. docs/plans.md says what each field means."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import functools
+import json
+import os
+import pathlib
+from typing import Any
+
+from . import _library
+from ._library import InputError
+from ._formats import Format, format_of
+
+_FREE = "tcnum_plan_free"
+
+
+class Plan:
+    """A plan of a matrix product, by name, from JSON or from a file; `matmul(plan=…)` follows it.
+
+    >>> Plan.named("nvjet-fp8-slow")
+    <tcnum.Plan 'nvjet-fp8-slow'>
+    >>> Plan.named("nvjet").with_(split_k={"chunk": 512}).json("fp16")["split_k"]["chunk"]
+    512
+
+    It never changes; `with_()` makes another.
+    """
+
+    def __init__(self, source: dict[str, Any]):
+        """From ``tcnum.gemm_plan/1``."""
+        self._name: str | None = None
+        self._output: Format | None = None
+        self._fields = copy.deepcopy(source)
+        self._bound("fp32")  # says at once what is wrong
+
+    @classmethod
+    def named(cls, name: str, output: Any = None) -> "Plan":
+        """One that has a name, such as "nvjet"; `names()` has all. ``output``: another format of D than its usual.
+
+        Which instruction it is made of depends on the operands.
+        """
+        if name not in cls.names():
+            raise InputError(f"plan: {name!r} is unknown; right would be one of {', '.join(cls.names())}")
+        plan = cls.__new__(cls)
+        plan._name, plan._fields = name, {}
+        plan._output = None if output is None else format_of(output)
+        return plan
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "Plan":
+        """From a file of JSON."""
+        handle = _library.Handle(_FREE, "tcnum_plan_read", _library.encoded(path))
+        return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))
+
+    @classmethod
+    def from_cublaslt(
+        cls, config: dict[str, int], *, a: Any, d: Any, k: int, b: Any = None, fast_accumulation: bool = False
+    ) -> "Plan":
+        """What an algorithm of cuBLASLt's does on Hopper, from what the library says of it.
+
+        ``config``: "id", "stages", "split_k" and "reduction", as cublasLtMatmulAlgoConfigGetAttribute() gives them (others
+        are not needed); ``a``, ``b`` (``a``'s, unless said) and ``d``: formats; ``k``: that of the product.
+
+        >>> config = {"id": 66, "stages": 36, "split_k": 3, "reduction": 2}
+        >>> plan = Plan.from_cublaslt(config, a="fp8e4m3", d="bf16", k=4096, fast_accumulation=True)
+        >>> plan.json()["split_k"]["chunk"]
+        1408
+
+        Raises InputError for algorithms whose order of additions is not known.
+        """
+        missing = {"id"} - config.keys()
+        if missing or not all(isinstance(value, int) for value in config.values()):
+            raise InputError(f"config: is {config}; right would be numbers: id, stages, split_k, reduction")
+        configuration = _library.sized(
+            _library.CublasLtConfiguration, a=format_of(a).name.encode(), b=format_of(b or a).name.encode(),
+            d=format_of(d).name.encode(), k=k, fast_accumulation=int(fast_accumulation), id=config["id"],
+            stages=config.get("stages", 0), split_k=config.get("split_k", 1), reduction=config.get("reduction", 0),
+        )  # fmt: skip
+        handle = _library.Handle(_FREE, "tcnum_plan_of_cublaslt", ctypes.byref(configuration))
+        return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))
+
+    @staticmethod
+    @functools.cache
+    def names() -> dict[str, str]:
+        """The plans that have names, and what they do."""
+        return {info.name.decode(): info.does.decode() for info in _named()}
+
+    @property
+    def name(self) -> str:
+        return self._name or self._fields.get("name", "")
+
+    def with_(self, **fields: Any) -> "Plan":
+        """The same but for these fields of the JSON: ``plan.with_(split_k={"chunk": 1408}, output="bf16")``."""
+        plan = Plan.__new__(Plan)
+        plan._name, plan._output = self._name, self._output
+        plan._fields = {**copy.deepcopy(self._fields), **copy.deepcopy(fields)}
+        if "output" in fields:
+            plan._fields["output"] = format_of(fields["output"]).name
+        plan._bound(plan._usual_operands())
+        return plan
+
+    def json(self, operands: Any = None) -> dict[str, Any]:
+        """``tcnum.gemm_plan/1``. ``operands``: of what format A and B are, for a plan that has a name."""
+        f = self._usual_operands() if operands is None else format_of(operands).name
+        return json.loads(_library.text_of("tcnum_plan_to_json", self._bound(f).value))
+
+    def _usual_operands(self) -> str:
+        for info in _named():
+            if self._name is not None and info.name.decode() == self._name:
+                return info.operands[0].decode()
+        return "fp32"
+
+    @functools.lru_cache(maxsize=16)  # noqa: B019: plans are few, and live long
+    def _bound(self, operands: str) -> _library.Handle:
+        """The library's plan for operands of that format."""
+        if self._name is None:
+            return _library.Handle(_FREE, "tcnum_plan_from_json", json.dumps(self._fields).encode())
+        output = None if self._output is None else self._output.name.encode()
+        handle = _library.Handle(_FREE, "tcnum_plan_find", self._name.encode(), operands.encode(), output)
+        if not self._fields:
+            return handle
+        fields = {**json.loads(_library.text_of("tcnum_plan_to_json", handle.value)), **self._fields}
+        return _library.Handle(_FREE, "tcnum_plan_from_json", json.dumps(fields).encode())
+
+    def __repr__(self) -> str:
+        changed = "".join(f", {key}={value!r}" for key, value in self._fields.items()) if self._name else ""
+        return f"<tcnum.Plan {self.name!r}{changed}>"
+
+
+@functools.cache
+def _named() -> list[Any]:
+    count = _library.library.tcnum_plan_count()
+    return [_library.described(_library.PlanInfo, "tcnum_plan_at", i) for i in range(count)]
+
+
+def plan_of(what: Any) -> Plan:
+    """A plan, the name of one, its JSON, or a file of it."""
+    if isinstance(what, Plan):
+        return what
+    if isinstance(what, dict):
+        return Plan(what)
+    if isinstance(what, os.PathLike) or (isinstance(what, str) and pathlib.PurePath(what).suffix == ".json"):
+        return Plan.read(what)
+    return Plan.named(what)

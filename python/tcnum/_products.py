@@ -1,0 +1,343 @@
+"""Matrix products with the bits of an instruction, or of a kernel's plan."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _interrupts, _library
+from ._arrays import Operand
+from ._library import InputError
+from ._catalogue import Datapath, datapath, instruction
+from ._formats import Format, format_of
+from ._plans import Plan, plan_of
+
+
+DEFAULT_ARCH = "sm_90"
+
+
+class Recipe:
+    """How a result came about, for those who ask about one of its elements later."""
+
+    def __init__(self, a: Any, b: Any, c: Any, how: dict[str, Any]):
+        self.a, self.b, self.c, self.how = a, b, c, how
+
+
+_recipes: dict[int, Recipe] = {}
+
+
+def _remember(result: Any, recipe: Recipe) -> None:
+    key = id(result)
+    _recipes[key] = recipe
+    weakref.finalize(result, _recipes.pop, key, None)
+
+
+def recipe_of(result: Any) -> Recipe | None:
+    """How `matmul()` made this very array; None if it did not."""
+    return _recipes.get(id(result))
+
+
+def _format_for(format: Any, which: int) -> Any:
+    """`format` may be one, or two: of A and of B."""
+    return format[which] if isinstance(format, (tuple, list)) else format
+
+
+def check_operand(name: str, operand: Operand, right: Format) -> None:
+    """Refuses what would have to be converted, and says how."""
+    if operand.format == right or (right.name == "tf32" and operand.format.name == "fp32"):
+        return
+    raise InputError(
+        f"{name}: is {operand.format}; right would be {right}, which tcnum.cast({name}, '{right}') makes of it"
+    )
+
+
+def _matrices(operand: Operand, name: str, as_row: bool) -> np.ndarray:
+    """Its codes with two axes at least: a vector is a row of A, or a column of B."""
+    codes = operand.codes
+    if codes.ndim == 0 or 0 in codes.shape:
+        raise InputError(f"{name}: has the shape {codes.shape}; right would be a matrix, with an element at least")
+    if codes.ndim == 1:
+        return codes[None, :] if as_row else codes[:, None]
+    return codes
+
+
+class _Call:
+    """One way to multiply, for any number of matrices."""
+
+    def __init__(self, threads: int):
+        if not isinstance(threads, int) or threads < 0:
+            raise InputError(f"threads: is {threads!r}; right would be a number from 0 on; 0: all cores")
+        self.threads = threads
+
+    def run(self, a: np.ndarray, fa: Format, b: np.ndarray, fb: Format, rest: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def view(codes: np.ndarray | None, f: Format | None, alive: list[Any]) -> Any:
+        if codes is None or f is None:
+            return None
+        view, memory = _arrays.view_of(codes, f)
+        alive += [view, memory]
+        return ctypes.pointer(view)
+
+
+class _ByInstruction(_Call):
+    def __init__(self, threads: int, arch: str | None, instr: str | None, account: str | None,
+                 of_datapath: Datapath | None, processor: str):  # fmt: skip
+        super().__init__(threads)
+        self.arch, self.instr, self.account = arch, instr, account
+        self.datapath, self.processor = of_datapath, processor
+        _library.encoded(arch), _library.encoded(instr), _library.encoded(account)  # are texts
+
+    def check(self, a: Operand, b: Operand) -> None:
+        if self.datapath is not None:
+            check_operand("a", a, self.datapath.a)
+            check_operand("b", b, self.datapath.b)
+        elif self.instr is not None and self.arch is not None:
+            by = instruction(self.arch, self.instr)
+            check_operand("a", a, by.a)
+            check_operand("b", b, by.b)
+
+    def run(self, a: np.ndarray, fa: Format, b: np.ndarray, fb: Format, rest: dict[str, Any]) -> Any:
+        alive: list[Any] = []
+        handle = ctypes.c_void_p()
+        with _interrupts.guarded() as guard:
+            options = _library.sized(
+                _library.MatmulOptions,
+                arch=_library.encoded(self.arch),
+                instruction=_library.encoded(self.instr),
+                account=_library.encoded(self.account),
+                datapath=None if self.datapath is None else self.datapath._handle.value,
+                threads=self.threads,
+                processor=_library.encoded(self.processor),
+                a_scales=self.view(*rest.get("a_scales", (None, None)), alive),
+                b_scales=self.view(*rest.get("b_scales", (None, None)), alive),
+                progress=_library.Progress(lambda _, rows: int(guard.should_stop())),
+            )
+            try:
+                _library.call(
+                    "tcnum_matmul", self.view(a, fa, alive), self.view(b, fb, alive),
+                    self.view(*rest.get("c", (None, None)), alive), ctypes.byref(options), ctypes.byref(handle),
+                )  # fmt: skip
+            except _library.Stopped:
+                _library.library.tcnum_matrix_free(handle)
+                raise
+        return _arrays.taken(handle)
+
+
+class _ByPlan(_Call):
+    def __init__(self, threads: int, plan: Plan, alpha: float | None, beta: float | None):
+        super().__init__(threads)
+        self.plan, self.alpha, self.beta = plan, alpha, beta
+
+    def run(self, a: np.ndarray, fa: Format, b: np.ndarray, fb: Format, rest: dict[str, Any]) -> Any:
+        alive: list[Any] = []
+        handle = ctypes.c_void_p()
+        with _interrupts.guarded() as guard:
+            options = _library.sized(
+                _library.GemmOptions,
+                c=self.view(*rest.get("c", (None, None)), alive),
+                bias=self.view(*rest.get("bias", (None, None)), alive),
+                alpha=None if self.alpha is None else ctypes.pointer(ctypes.c_double(self.alpha)),
+                beta=None if self.beta is None else ctypes.pointer(ctypes.c_double(self.beta)),
+                threads=self.threads,
+                progress=_library.Progress(lambda _, rows: int(guard.should_stop())),
+            )
+            try:
+                _library.call(
+                    "tcnum_gemm", self.plan._bound(fa.name).value, self.view(a, fa, alive), self.view(b, fb, alive),
+                    ctypes.byref(options), ctypes.byref(handle),
+                )  # fmt: skip
+            except _library.Stopped:
+                _library.library.tcnum_matrix_free(handle)
+                raise
+        return _arrays.taken(handle)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    arch: str | None = None,
+    instr: str | None = None,
+    plan: Any = None,
+    datapath: Any = None,
+    account: str | None = None,
+    out_dtype: Any = None,
+    format: Any = None,
+    a_scales: Any = None,
+    b_scales: Any = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    bias: Any = None,
+    threads: int = 0,
+    processor: str = "cpu",
+) -> Any:
+    """D = A·B + C with the bits of a tensor core's instruction, or of a whole kernel.
+
+    Shapes: ``a`` [M, K], ``b`` [K, N], ``c`` [M, N], of any M, N and K, in any layout; vectors and batches as in
+    `numpy.matmul`. Arrays are numpy's, ml_dtypes', torch's, anything with ``__array__`` or DLPack, or `Codes`; unsigned
+    integers are codes where ``format`` says of what ("bf16", or a pair for ``a`` and ``b``). Nothing is converted
+    silently: `cast()` does when asked.
+
+    By an instruction: ``instr`` of ``arch`` (which is "sm_90" unless said), such as "wgmma.m64n8k16.f32.f16.f16"; without
+    it that with the widest result of those that take the formats. Each element is a chain of the instruction along k,
+    which begins with ``c``. ``account`` chooses whose datapath, ``datapath`` is one of your own (`datapath()`, a dict,
+    a file). ``a_scales`` [M, K/block] and ``b_scales`` [K/block, N] are block scales where the datapath has them.
+    ``processor="gpu"`` computes the same bits on a GPU.
+
+    By a plan: ``plan`` is a `Plan`, a name ("nvjet"), a dict or a file; D = alpha·A·B + beta·C + bias, where ``bias`` has
+    N elements.
+
+    The result has the format of the instruction's or plan's D, in the kind of array that ``a`` is; ``out_dtype`` is
+    another, to which a plan rounds as it says and an instruction's result is rounded to nearest even.
+
+    >>> a = np.full((1, 16), 2.0**-9, np.float16); a[0, 0] = 4
+    >>> b = np.full((16, 1), 2.0**-9, np.float16); b[0, 0] = 4
+    >>> matmul(a, b, instr="mma.m16n8k16.f32.f16.f16.f32"), matmul(a, b, arch="sm_70")
+    (array([[16.000057]], dtype=float32), array([[16.000057]], dtype=float32))
+
+    Raises `InputError`, which is a ValueError, that says what would be right; `UnavailableError` without a GPU.
+    """
+    x = _arrays.read(a, "a", _format_for(format, 0))
+    y = _arrays.read(b, "b", _format_for(format, 1))
+    rest = {
+        name: _arrays.read(value, name)
+        for name, value in {"c": c, "bias": bias, "a_scales": a_scales, "b_scales": b_scales}.items()
+        if value is not None
+    }
+    how = _chosen(arch, instr, plan, datapath, account, out_dtype, alpha, beta, bias, rest, threads, processor)
+    if isinstance(how, _ByInstruction):
+        how.check(x, y)
+    codes, f = _multiplied(x, y, rest, how)
+    result = _arrays.given_back(codes, f, x)
+    if out_dtype is not None and format_of(out_dtype) != f:
+        result = _arrays.cast(result, out_dtype)
+    kept = {"arch": arch, "instr": instr, "plan": plan, "datapath": datapath, "account": account, "format": format}
+    if not {"a_scales", "b_scales"} & rest.keys():
+        _remember(result, Recipe(a, b, c, {key: value for key, value in kept.items() if value is not None}))
+    return result
+
+
+def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, out_dtype: Any, alpha: Any, beta: Any,
+            bias: Any, rest: dict[str, Operand], threads: int, processor: str) -> _Call:  # fmt: skip
+    if plan is not None:
+        others = {"arch": arch, "instr": instr, "datapath": of_datapath, "account": account,
+                  "a_scales": rest.get("a_scales"), "b_scales": rest.get("b_scales")}  # fmt: skip
+        for name, value in others.items():
+            if value is not None:
+                raise InputError(f"{name}: is given with a plan; right would be one of them")
+        if processor != "cpu":
+            raise InputError(f"processor: is {processor!r}; right would be 'cpu': plans are followed there")
+        chosen = plan_of(plan)
+        if out_dtype is not None:
+            chosen = chosen.with_(output=format_of(out_dtype).name)
+        return _ByPlan(threads, chosen, alpha, beta)
+    for name, value in {"alpha": alpha, "beta": beta, "bias": bias}.items():
+        if value is not None:
+            raise InputError(f"{name}: is given without a plan; right would be a plan, such as plan='nvjet'")
+    if of_datapath is not None:
+        own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
+        return _ByInstruction(threads, arch, instr, account, own, processor)
+    return _ByInstruction(threads, arch or DEFAULT_ARCH, instr, account, None, processor)
+
+
+def by_instruction(arch: Any, instr: Any, of_datapath: Any, a: Format, b: Format) -> _ByInstruction:
+    """Who computes a dot product of these formats: the instruction that `matmul()` takes, or a datapath."""
+    if of_datapath is not None:
+        own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
+        return _ByInstruction(1, None, None, None, own, "cpu")
+    arch = arch or DEFAULT_ARCH
+    if instr is None:
+        instr = _library.described(
+            _library.InstructionInfo, "tcnum_instruction_for", _library.encoded(arch), a.name.encode(), b.name.encode()
+        ).name.decode()
+    return _ByInstruction(1, arch, instr, None, None, "cpu")
+
+
+def _multiplied(x: Operand, y: Operand, rest: dict[str, Operand], how: _Call) -> tuple[np.ndarray, Format]:
+    a, b = _matrices(x, "a", True), _matrices(y, "b", False)
+    if a.shape[-1] != b.shape[-2]:
+        raise InputError(
+            f"b: has the shape {y.shape}, a has {x.shape}; right would be as many rows of b as columns of a, "
+            f"{a.shape[-1]}"
+        )
+    m, n = a.shape[-2], b.shape[-1]
+    views: dict[str, tuple[np.ndarray, Format]] = {}
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        for name, operand in rest.items():
+            codes = operand.codes
+            if name == "bias":
+                codes = np.broadcast_to(codes, (1, n))
+            elif name == "c":
+                codes = np.broadcast_to(codes, (*batch, m, n))
+            views[name] = (codes, operand.format)
+    except ValueError as error:
+        shapes = ", ".join([f"a {x.shape}", f"b {y.shape}"] + [f"{k} {v.shape}" for k, v in rest.items()])
+        raise InputError(f"shapes: {shapes} do not go together; right would be as in numpy.matmul") from error
+    kept = batch + ((m,) if x.codes.ndim > 1 else ()) + ((n,) if y.codes.ndim > 1 else ())
+    if not batch:
+        codes, f = how.run(a, x.format, b, y.format, views)
+        return codes.reshape(kept), f
+    result: np.ndarray | None = None
+    each = {"a": np.broadcast_to(a, (*batch, *a.shape[-2:])), "b": np.broadcast_to(b, (*batch, *b.shape[-2:]))}
+    if math.prod(batch) == 0:
+        raise InputError(f"a: has the shape {x.shape}; right would be a batch with a product at least")
+    for index in np.ndindex(*batch):
+        here = {name: (codes[index] if name != "bias" and codes.ndim > 2 else codes, f)
+                for name, (codes, f) in views.items()}  # fmt: skip
+        codes, f = how.run(each["a"][index], x.format, each["b"][index], y.format, here)
+        if result is None:
+            result = np.empty((*batch, m, n), f.codes)
+        result[index] = codes
+    assert result is not None
+    return result.reshape(kept), f
+
+
+def scaled_mm(
+    input: Any,
+    mat2: Any,
+    scale_a: Any,
+    scale_b: Any,
+    bias: Any = None,
+    scale_result: Any = None,
+    out_dtype: Any = None,
+    use_fast_accum: bool = False,
+    *,
+    arch: str = "sm_90",
+    threads: int = 0,
+) -> Any:
+    """What ``torch._scaled_mm`` gives for fp8 matrices with one scale each, with its names and its meaning.
+
+    ``input`` [M, K], ``mat2`` [K, N], both of fp8; ``scale_a``, ``scale_b``: a number, or an array of one; ``bias`` [N].
+    ``out_dtype``: None is ``input``'s, as in torch. ``use_fast_accum`` chooses the plan nvjet-fp8 (one chain), otherwise
+    nvjet-fp8-slow (the sum of every 128 of k is added to a total).
+
+    The product of both scales is rounded to fp32 and multiplied to the sum. Where it is a power of two that is exact;
+    what the library's kernels do with others has not been measured. Scales for each row, or each block, are refused:
+    `matmul(a_scales=…)` has the block scales of instructions.
+    """
+    if arch != "sm_90":
+        raise InputError(f"arch: is {arch!r}; right would be 'sm_90', whose kernels are known")
+    if scale_result is not None:
+        raise InputError("scale_result: is given; right would be None: how results are scaled has not been measured")
+    scales = []
+    for name, scale in {"scale_a": scale_a, "scale_b": scale_b}.items():
+        numbers = _arrays.decode(scale) if not isinstance(scale, (int, float)) else np.asarray(scale, np.float64)
+        if numbers.size != 1:
+            raise InputError(
+                f"{name}: has the shape {numbers.shape}; right would be one number: what kernels round where each row "
+                "or block has its own is not known"
+            )
+        scales.append(np.float32(numbers.reshape(())))
+    name = "nvjet-fp8" if use_fast_accum else "nvjet-fp8-slow"
+    x = _arrays.read(input, "input")
+    output = x.format if out_dtype is None else format_of(out_dtype)
+    alpha = float(np.float32(scales[0] * scales[1]))
+    return matmul(input, mat2, plan=Plan.named(name, output), alpha=alpha, bias=bias, threads=threads)

@@ -1,0 +1,247 @@
+"""Many dot products with their results: what vector files hold."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _library
+from ._arrays import Codes
+from ._library import InputError
+from ._catalogue import Datapath, datapath
+from ._formats import Format, format_of
+
+_FREE = "tcnum_tiles_free"
+
+
+class _Metadata(MutableMapping[str, str]):
+    """What is said of tiles: a dict of texts."""
+
+    def __init__(self, tiles: "Tiles"):
+        self._tiles = tiles
+
+    def __getitem__(self, key: str) -> str:
+        text = _library.library.tcnum_tiles_text(self._tiles._value, _library.encoded(key))
+        if text is None:
+            raise KeyError(key)
+        return text.decode()
+
+    def __setitem__(self, key: str, value: str) -> None:
+        _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key), _library.encoded(value))
+
+    def __delitem__(self, key: str) -> None:
+        self[key]  # a KeyError, if there is none
+        _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key), None)
+
+    def __iter__(self) -> Iterator[str]:
+        index = 0
+        while (key := _library.library.tcnum_tiles_key(self._tiles._value, index)) is not None:
+            yield key.decode()
+            index += 1
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Results against what a datapath gives."""
+
+    count: int  #: of results
+    mismatches: int  #: of them, those that the datapath does not give
+    first: tuple[int, int, int] | None  #: where the first of these is in D
+    expected: int  #: its code by the datapath
+    observed: int  #: its code in D
+
+    def __bool__(self) -> bool:
+        return self.mismatches == 0
+
+
+class _Memory:
+    """Codes of tiles, which keep these alive."""
+
+    def __init__(self, owner: Any, tensor: Any, f: Format):
+        self._owner = owner
+        self.__array_interface__ = {
+            "version": 3, "shape": tuple(tensor.shape), "typestr": f.codes.str, "data": (tensor.codes, False),
+        }  # fmt: skip
+
+
+class Tiles:
+    """T products of M × N tiles by one instruction: A [T, M, K], B [T, K, N], C and D [T, M, N], and what is said of them.
+
+    ``Tiles(arch, instr, count, m, n)`` has zeros; `load()` reads a vector file. The tensors are `Codes` that share their
+    memory with the library: write their ``bits``, or assign arrays (``tiles["A"] = …``).
+    """
+
+    def __init__(self, arch: str, instr: str, count: int = 1, m: int = 8, n: int = 8):
+        self._handle = _library.Handle(
+            _FREE, "tcnum_tiles_new", _library.encoded(arch), _library.encoded(instr), count, m, n
+        )
+
+    @classmethod
+    def _of(cls, handle: _library.Handle) -> "Tiles":
+        tiles = cls.__new__(cls)
+        tiles._handle = handle
+        return tiles
+
+    @classmethod
+    def of_datapath(cls, of: Datapath, count: int = 1, m: int = 8, n: int = 8) -> "Tiles":
+        """Of a datapath alone, with its block scales "SA" and "SB" if it has them."""
+        return cls._of(_library.Handle(_FREE, "tcnum_tiles_of_datapath", of._handle.value, count, m, n))
+
+    @property
+    def _value(self) -> Any:
+        return self._handle.value
+
+    def __getitem__(self, name: str) -> Codes:
+        tensor = _library.described(_library.Tensor, "tcnum_tiles_tensor", self._value, _library.encoded(name))
+        f = format_of(tensor.format.decode())
+        return Codes(np.asarray(_Memory(self._handle, tensor, f)), f)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        to = self[name]
+        given = _arrays.read(value, name)
+        if given.format != to.format and not (given.codes.dtype == to.bits.dtype and given.format.name in ("u8",)):
+            raise InputError(
+                f"{name}: is {given.format}; right would be {to.format}, which tcnum.cast(…, '{to.format}') makes of it"
+            )
+        try:
+            to.bits[...] = given.codes
+        except ValueError as error:
+            raise InputError(f"{name}: has the shape {given.shape}; right would be {to.shape}") from error
+
+    @property
+    def metadata(self) -> MutableMapping[str, str]:
+        """"instruction", "arch", "device" and others; docs/files.md has them."""
+        return _Metadata(self)
+
+    def emulate(self, of: Any = None, *, exact: bool = False, threads: int = 0) -> "Tiles":
+        """Fills D with a datapath's bits; None: the catalogue's first for the instruction. Returns these tiles.
+
+        ``exact`` uses the emulator that is slow, short, and defines the meaning.
+        """
+        value = None if of is None else _datapath_of(of)._handle.value
+        if exact:
+            _library.call("tcnum_emulate_exact", self._value, value)
+        else:
+            _library.call("tcnum_emulate", self._value, value, threads)
+        return self
+
+    def verify(self, of: Any = None, *, threads: int = 0) -> Comparison:
+        """D against what a datapath gives."""
+        value = None if of is None else _datapath_of(of)._handle.value
+        found = _library.sized(_library.Comparison)
+        _library.call("tcnum_verify", self._value, value, threads, ctypes.byref(found))
+        d = self["D"].shape
+        first = tuple(int(i) for i in np.unravel_index(found.first, d)) if found.mismatches else None
+        return Comparison(found.count, found.mismatches, first, found.expected, found.observed)  # type: ignore[arg-type]
+
+    def explain(self, index: tuple[int, int, int] = (0, 0, 0), of: Any = None) -> str:
+        """One element of D bit by bit, as ``tcnum explain`` prints it."""
+        try:
+            place = int(np.ravel_multi_index(index, self["D"].shape))
+        except ValueError as error:
+            raise InputError(f"index: is {index}; right would be a place in {self['D'].shape}") from error
+        value = None if of is None else _datapath_of(of)._handle.value
+        return _library.text_of("tcnum_explain", self._value, place, value)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """As a vector file; the path holds all of it, or what it held before."""
+        _library.call("tcnum_tiles_write", self._value, _library.encoded(path))
+
+    def __repr__(self) -> str:
+        count, m, n = self["D"].shape
+        what = self.metadata.get("instruction", "a datapath")
+        return f"<tcnum.Tiles of {what}: {count} of {m} × {n}, k = {self['A'].shape[2]}>"
+
+
+def _datapath_of(what: Any) -> Datapath:
+    return what if isinstance(what, Datapath) else datapath(what)
+
+
+def load(path: str | os.PathLike[str], *, without_results: bool = False) -> Tiles:
+    """A vector file (docs/files.md). ``without_results``: D may be missing, and is zero.
+
+    Raises InputError that names the file and the field if it is none.
+    """
+    return Tiles._of(_library.Handle(_FREE, "tcnum_tiles_read", _library.encoded(path), int(without_results)))
+
+
+def explain(
+    a_row: Any,
+    b_column: Any,
+    c: Any = None,
+    *,
+    arch: str | None = None,
+    instr: str | None = None,
+    datapath: Any = None,
+    format: Any = None,
+    link: int = -1,
+) -> str:
+    """One dot product bit by bit: each term, its shift, what was cut, the sum, the rounding.
+
+    ``a_row`` and ``b_column`` have K elements, ``c`` one. Where K is longer than the instruction's k, ``link`` says which
+    of the chain's instructions is shown (the last), with the c that the ones before it give. The rest is as in `matmul()`.
+
+    >>> text = explain(np.float16([1024, 2**-14]), np.float16([1024, 2**-14]), instr="mma.m16n8k16.f32.f16.f16.f32")
+    >>> print(text.splitlines()[0])
+      sum 1 (sum): aligned to 2^20, cut toward_zero below 2^-5
+    """
+    from ._products import by_instruction, check_operand  # a circle, if it stood above
+
+    a_format, b_format = format if isinstance(format, (tuple, list)) else (format, format)
+    x, y = _arrays.read(a_row, "a_row", a_format), _arrays.read(b_column, "b_column", b_format)
+    for name, operand in {"a_row": x, "b_column": y}.items():
+        if operand.codes.ndim != 1 or operand.codes.size == 0 or operand.codes.size != x.codes.size:
+            raise InputError(f"{name}: has the shape {operand.shape}; right would be K elements, as the other has")
+    how = by_instruction(arch, instr, datapath, x.format, y.format)
+    if how.datapath is not None:
+        tiles, title = Tiles.of_datapath(how.datapath, 1, 1, 1), repr(how.datapath)
+    else:
+        tiles, title = Tiles(how.arch, how.instr, 1, 1, 1), f"{how.instr} of {how.arch}"
+    check_operand("a_row", x, tiles["A"].format)
+    check_operand("b_column", y, tiles["B"].format)
+    k = tiles["B"].shape[1]
+    if tiles["A"].shape[2] != k:
+        raise InputError(f"instr: is {how.instr}, which is sparse; right would be a dense one")
+    links = (x.codes.size + k - 1) // k
+    if not -links <= link < links:
+        raise InputError(f"link: is {link}; right would be {-links} to {links - 1}, for K = {x.codes.size}, {k} each")
+    link %= links
+    if link > 0 and tiles["C"].format != tiles["D"].format:
+        raise InputError(f"a_row: has {x.codes.size} elements; right would be {k}, as no d can be the next one's c")
+
+    if c is not None:
+        tiles["C"] = _exactly(c, tiles["C"].format) if isinstance(c, (int, float)) else c
+    for number in range(link + 1):
+        here = slice(number * k, (number + 1) * k)
+        tiles["A"].bits[0, 0] = _filled_up(x.codes[here], k)
+        tiles["B"].bits[0, :, 0] = _filled_up(y.codes[here], k)
+        tiles.emulate(how.datapath, threads=1)
+        if number < link:
+            tiles["C"].bits[...] = tiles["D"].bits
+    text = tiles.explain((0, 0, 0), how.datapath)
+    if links == 1:
+        return text
+    last = min((link + 1) * k, x.codes.size) - 1
+    return f"Link {link + 1} of {links} of {title}: products {link * k} to {last}; c is the sum before them.\n\n{text}"
+
+
+def _filled_up(codes: np.ndarray, k: int) -> np.ndarray:
+    return np.pad(codes, (0, k - codes.size))
+
+
+def _exactly(number: float, f: Format) -> Codes:
+    codes = _arrays.cast(np.float64(number), f)
+    if _arrays.decode(codes) != number and number == number:
+        raise InputError(f"c: {number} is no {f}; right would be one of its numbers, such as {_arrays.decode(codes)}")
+    return codes

@@ -1,0 +1,216 @@
+"""Explaining, finding, files, the catalogue, and what a failing test says."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import tcnum
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MMA = "mma.m16n8k8.f32.f16.f16.f32"
+
+
+def halves(*shape, seed=1):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float16)
+
+
+class Explanations(unittest.TestCase):
+    def test_the_last_link_ends_with_the_products_element(self):
+        a, b = halves(3, 50), halves(50, 4, seed=2)
+        d = tcnum.matmul(a, b, instr=MMA)
+        text = tcnum.explain(a[1], b[:, 2], instr=MMA)
+        self.assertTrue(text.startswith(f"Link 7 of 7 of {MMA} of sm_90: products 48 to 49; c is the sum before them."))
+        self.assertIn(f"d = {d.view(np.uint32)[1, 2]:#010x} = ", text)
+        first = tcnum.matmul(a[:, :8], b[:8], instr=MMA)
+        self.assertIn(f"d = {first.view(np.uint32)[1, 2]:#010x} = ", tcnum.explain(a[1], b[:, 2], instr=MMA, link=0))
+
+    def test_c_and_datapaths_and_the_instruction_that_matmul_takes(self):
+        a, b = halves(1, 16), halves(16, 1, seed=2)
+        for c in (1.5, np.float32(1.5)):
+            d = tcnum.matmul(a, b, np.float32([[1.5]]))
+            self.assertIn(f"d = {d.view(np.uint32)[0, 0]:#010x} = ", tcnum.explain(a[0], b[:, 0], c))
+        own = tcnum.datapath(ROOT / "docs/datapaths/hopper-fp16.json")
+        d = tcnum.matmul(a, b, datapath=own)
+        self.assertIn(f"d = {d.view(np.uint32)[0, 0]:#010x} = ", tcnum.explain(a[0], b[:, 0], datapath=own))
+
+    def test_what_is_wrong_is_said(self):
+        a = halves(16)
+        for message, call in {
+            "b_column: has the shape": lambda: tcnum.explain(a, a[:8]),
+            "link: is 9; right would be -1 to 0": lambda: tcnum.explain(a, a, link=9),
+            "c: 0.1 is no fp32": lambda: tcnum.explain(a, a, 0.1),
+            "a_row: is fp16; right would be bf16": lambda: tcnum.explain(
+                a, a, instr="mma.m16n8k16.f32.bf16.bf16.f32"
+            ),
+            "which is sparse": lambda: tcnum.explain(a, a, instr="mma.sp.m16n8k16.f32.f16.f16.f32"),
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
+                call()
+
+
+class Assertions(unittest.TestCase):
+    def failure(self, actual, expected, **how):
+        with self.assertRaises(AssertionError) as raised:
+            tcnum.testing.assert_bits_equal(actual, expected, **how)
+        return str(raised.exception)
+
+    def test_equal_bits_are_equal(self):
+        x = np.float32([1, -0.0, np.nan])
+        tcnum.testing.assert_bits_equal(x, x.copy())
+
+    def test_says_which_by_how_much_and_why(self):
+        a, b = halves(8, 64), halves(64, 8, seed=2)
+        expected = tcnum.matmul(a, b, plan="nvjet", out_dtype=np.float32)
+        actual = np.array(expected)
+        actual[3, 4] = np.nextafter(actual[3, 4], np.float32(np.inf))
+        actual[5, 5] = np.nextafter(np.nextafter(actual[5, 5], np.float32(-np.inf)), np.float32(-np.inf))
+        text = self.failure(actual, expected, msg="the kernel")
+        self.assertTrue(text.startswith("the kernel\n2 of 64 elements differ in their bits (fp32)\n  first, [3, 4]: actual"))
+        self.assertIn("\n  by 1 ulp\n  the most, of all that differ: 2 ulps\n", text)
+        self.assertIn("How tcnum computed expected[3, 4]:\nby the plan nvjet: wgmma.m64n8k16.f32.f16.f16 along k.", text)
+        self.assertIn(f"d = {expected.view(np.uint32)[3, 4]:#010x} = ", text)
+
+    def test_operands_are_forgotten_with_the_result(self):
+        from tcnum import _products
+
+        before = len(_products._recipes)
+        d = tcnum.matmul(halves(4, 16), halves(16, 4))
+        self.assertEqual(len(_products._recipes), before + 1)
+        del d
+        self.assertEqual(len(_products._recipes), before)
+
+    def test_zeros_nans_formats_and_shapes(self):
+        self.assertIn("by 0 ulps: the other zero", self.failure(np.float16([0.0]), np.float16([-0.0])))
+        nan = np.array([0x7FC00000, 0x7FFFFFFF], np.uint32).view(np.float32)
+        self.assertIn("one of them is no number", self.failure(nan[:1], nan[1:]))
+        self.assertIn("actual is fp16, expected is fp32", self.failure(np.float16([1]), np.float32([1])))
+        self.assertIn("actual has the shape (2,), expected (1,)", self.failure(nan, nan[:1]))
+        self.assertIn("by -3 ulps", self.failure(np.uint16([0x3F80]), np.uint16([0x3F83]), format="bf16"))
+
+    def test_ulps_go_through_zero(self):
+        tiny = np.float32([-(2.0**-149), 0.0, 2.0**-149])
+        self.assertEqual(list(tcnum.testing.ulps(tiny, tiny[::-1].copy())), [-2, 0, 2])
+        self.assertEqual(tcnum.testing.ulps(np.float64([1.0]), np.float64([np.nextafter(1.0, 2)]))[0], -1)
+
+
+class Finding(unittest.TestCase):
+    def test_a_datapath_behind_a_function(self):
+        known = tcnum.datapath(arch="sm_90", instr=MMA)
+        report = tcnum.probe(lambda a, b, c: tcnum.matmul(a, b, c, datapath=known), instr=MMA, device="itself")
+        self.assertEqual(report.verdict, "identified")
+        self.assertEqual(report.json["source"]["device"], "itself")
+        self.assertEqual(report.summary["fraction_bits"], 25)
+        again = tcnum.probe(lambda a, b, c: tcnum.matmul(a, b, c, datapath=report.datapath), instr=MMA)
+        self.assertEqual(again.json["instructions"][0]["datapath"], report.json["instructions"][0]["datapath"])
+
+    def test_one_bit_less_is_found(self):
+        wrong = tcnum.datapath(arch="sm_90", instr=MMA).json
+        text = json.dumps(wrong).replace('"fraction_bits": 25', '"fraction_bits": 24')
+        own = tcnum.datapath(json.loads(text))
+        report = tcnum.probe(lambda a, b, c: tcnum.matmul(a, b, c, datapath=own), instr=MMA)
+        self.assertEqual((report.verdict, report.summary["fraction_bits"]), ("identified", 24))
+
+    def test_a_datapath_behind_recorded_answers(self):
+        tiles = tcnum.load(ROOT / "vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors")
+        self.assertEqual(tcnum.probe(tiles, instr="").verdict, "identified")
+
+    def test_what_a_function_does_wrong_is_said(self):
+        for message, error, oracle in (
+            ("division", ZeroDivisionError, lambda a, b, c: 1 / 0),
+            ("has the shape", tcnum.InputError, lambda a, b, c: c[:, :1]),
+            ("is fp64; right would be fp32", tcnum.InputError, lambda a, b, c: c.astype(np.float64)),
+            ("no format", tcnum.InputError, lambda a, b, c: None),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(error, message):
+                tcnum.probe(oracle, instr=MMA)
+        with self.assertRaisesRegex(tcnum.InputError, "oracle: is 3"):
+            tcnum.probe(3, instr=MMA)
+
+    def test_a_plan_behind_a_function_and_behind_arrays(self):
+        plan = tcnum.Plan.named("nvjet", "fp16").with_(split_k={"chunk": 128})
+        report = tcnum.fit_gemm(
+            lambda a, b: tcnum.matmul(a, b, plan=plan), a="fp16", b="fp16", d="fp16", shape=(64, 64, 512)
+        )
+        self.assertEqual(report.verdict, "identified")
+        a, b = halves(64, 512), halves(512, 64, seed=2)
+        tcnum.testing.assert_bits_equal(tcnum.matmul(a, b, plan=report.plan), tcnum.matmul(a, b, plan=plan))
+        self.assertNotEqual(tcnum.fit_gemm((a, b, tcnum.matmul(a, b, plan=plan))).verdict, "unexplained")
+        with self.assertRaisesRegex(tcnum.InputError, "shape: is None"):
+            tcnum.fit_gemm(lambda a, b: a, a="fp16", b="fp16", d="fp16")
+
+
+class Files(unittest.TestCase):
+    def test_tiles_are_written_and_read(self):
+        tiles = tcnum.Tiles("sm_90", MMA, 2, 3, 4)
+        tiles["A"] = halves(2, 3, 8)
+        tiles["B"] = halves(2, 8, 4, seed=2)
+        tiles.emulate()
+        expected = tcnum.matmul(tiles["A"], tiles["B"], instr=MMA)
+        np.testing.assert_array_equal(tiles["D"].bits, expected.bits if hasattr(expected, "bits") else expected.view(np.uint32))
+        np.testing.assert_array_equal(tiles.emulate(exact=True)["D"].bits, tiles["D"].bits)
+        tiles.metadata["note"] = "here"
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.safetensors"
+            tiles.save(path)
+            again = tcnum.load(path)
+        self.assertEqual(again.metadata["note"], "here")
+        self.assertTrue(again.verify())
+        again["D"].bits[1, 2, 3] ^= 1
+        found = again.verify()
+        self.assertEqual((found.mismatches, found.first), (1, (1, 2, 3)))
+        self.assertIn("d = ", again.explain((1, 2, 3)))
+        del again.metadata["note"]
+        self.assertNotIn("note", again.metadata)
+
+    def test_arrays_of_tiles_outlive_them(self):
+        d = tcnum.load(ROOT / f"vectors/sm_90/{MMA}.safetensors")["D"].bits
+        again = tcnum.load(ROOT / f"vectors/sm_90/{MMA}.safetensors")["D"].bits
+        np.testing.assert_array_equal(d, again)
+
+    def test_what_is_wrong_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bad = pathlib.Path(folder) / "bad.safetensors"
+            bad.write_bytes(b"no")
+            with self.assertRaisesRegex(tcnum.InputError, "bad.safetensors"):
+                tcnum.load(bad)
+        tiles = tcnum.Tiles("sm_90", MMA)
+        for message, call in {
+            "right would be fp16, which": lambda: tiles.__setitem__("A", np.zeros((1, 8, 8), np.float32)),
+            r"A: has the shape \(2, 2\); right would be \(1, 8, 8\)": lambda: tiles.__setitem__("A", np.zeros((2, 2), np.float16)),
+            "index: is": lambda: tiles.explain((5, 0, 0)),
+            "name": lambda: tiles["Q"],
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
+                call()
+
+
+class Catalogue(unittest.TestCase):
+    def test_has_every_architecture(self):
+        self.assertIn("sm_90", [arch.name for arch in tcnum.archs()])
+        entries = tcnum.catalogue("sm_90", "wgmma.m64n8k32.f32.e4m3.e4m3")
+        self.assertTrue(entries[0].datapath.is_fitted)
+        self.assertEqual(entries[0].datapath.k, 32)
+
+    def test_plans(self):
+        self.assertIn("nvjet-fp8-slow", tcnum.Plan.names())
+        plan = tcnum.Plan.named("nvjet")
+        self.assertIn("bf16", plan.json("bf16")["instruction"])
+        again = tcnum.Plan(plan.json("bf16"))
+        self.assertEqual(again.json(), plan.json("bf16"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "plan.json"
+            path.write_text(json.dumps(plan.json("fp16")))
+            self.assertEqual(tcnum.Plan.read(path).json(), plan.json("fp16"))
+        with self.assertRaisesRegex(tcnum.InputError, "colour"):
+            plan.with_(colour="red")
+
+    def test_mma_sims_names(self):
+        a, b, c = halves(16, 16), halves(16, 8, seed=2), np.zeros((16, 8), np.float32)
+        mma = tcnum.MMA("Ampere", "m16n8k16.f32.f16.f16.f32")
+        np.testing.assert_array_equal(mma(a, b, c), tcnum.matmul(a, b, c, arch="sm_80", instr="mma.m16n8k16.f32.f16.f16.f32"))
+        self.assertEqual((mma.m, mma.n, mma.k), (16, 8, 16))
+        self.assertIn("wgmma", repr(tcnum.MMA("Hopper", "m64n8k16.f32.f16.f16")))
+        with self.assertRaisesRegex(tcnum.InputError, "arch: is 'Pascal'"):
+            tcnum.MMA("Pascal", "m16n8k16.f32.f16.f16.f32")

@@ -1,0 +1,134 @@
+#include "tcnum/cublaslt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::string_view kWhere = "cublaslt";
+
+/// Of one id.
+struct Algorithm {
+  int id;
+  std::string_view kernels;
+  Residue residue;
+  bool rounds_to_tf32;  ///< fp32 operands, to nearest even; false: nobody has measured what becomes of them
+};
+constexpr std::array<Algorithm, 8> kAlgorithms = {{
+    {12, "CUTLASS 2", Residue::first, true},
+    {21, "CUTLASS 2", Residue::first, true},
+    {23, "CUTLASS 2", Residue::first, true},
+    {24, "CUTLASS 2", Residue::first, true},
+    {39, "CUTLASS 3", Residue::last, false},
+    {43, "CUTLASS 3", Residue::last, false},
+    {66, "nvjet", Residue::last, false},
+    {74, "CUTLASS 3", Residue::last, false},
+}};
+
+/// Values of cublasLtMatmulStages_t (cublasLt.h of CUDA 13.0), whose names are TILExSTAGES. Only the tile matters.
+struct Stages {
+  int first, last;
+  std::size_t tile;  ///< products of k
+};
+constexpr std::array<Stages, 15> kStages = {{{1, 6, 16},
+                                             {7, 12, 32},
+                                             {13, 18, 64},
+                                             {19, 24, 128},
+                                             {25, 25, 32},
+                                             {26, 26, 8},
+                                             {27, 27, 16},
+                                             {28, 28, 8},
+                                             {31, 32, 8},
+                                             {33, 33, 16},
+                                             {34, 34, 32},
+                                             {35, 35, 64},
+                                             {36, 36, 128},
+                                             {37, 37, 256},
+                                             {38, 38, 768}}};
+std::size_t tile_of(int stages) {
+  for (const Stages& each : kStages) {
+    if (each.first <= stages && stages <= each.last) return each.tile;
+  }
+  throw InputError(fmt::format("{}: stages is {}; right would be a cublasLtMatmulStages_t, 1 to 38", kWhere, stages));
+}
+
+const Algorithm& algorithm_of(int id) {
+  const auto found = std::ranges::find(kAlgorithms, id, &Algorithm::id);
+  if (found != kAlgorithms.end()) return *found;
+  std::string known;
+  for (const Algorithm& each : kAlgorithms)
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", each.id, each.kernels);
+  throw InputError(fmt::format("{}: id is {}, of which nobody has said what it adds in which order; right would be {}",
+                               kWhere, id, known));
+}
+
+/// The instruction whose chain a kernel's sums are. mma of the same formats gives the same bits as wgmma, but for fp8.
+std::string instruction_for(FormatId a, FormatId b) {
+  const auto operand = [](FormatId id) { return format(id == FormatId::fp32 ? FormatId::tf32 : id); };
+  const Format &x = operand(a), &y = operand(b);
+  const int k = x.id == FormatId::tf32 ? 8 : 256 / x.storage_bits;
+  const std::string name = fmt::format("wgmma.m64n8k{}.{}.{}.{}", k, x.floating ? "f32" : "s32", x.ptx, y.ptx);
+  if (find_instruction(name) != nullptr) return name;
+  throw InputError(fmt::format("{}: a is {} and b is {}; right would be formats that wgmma takes together", kWhere,
+                               format(a).name, format(b).name));
+}
+
+SplitK split_of(const CublasLtConfiguration& of, std::size_t tile) {
+  constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReductionScheme_t
+  const auto parts = static_cast<std::size_t>(of.split_k);
+  const std::size_t tiles = (of.k + tile - 1) / tile;
+  SplitK split;
+  split.chunk = (tiles + parts - 1) / parts * tile;
+  switch (of.reduction) {
+    case kInPlace:
+      split.type = split.parts = of.d;
+      break;
+    case kOutputType:
+      split.parts = of.d;
+      break;
+    case kComputeType:
+      break;
+    default:
+      throw InputError(fmt::format("{}: reduction is {} with split_k {}; right would be 1, 2 or 4", kWhere,
+                                   of.reduction, of.split_k));
+  }
+  return split;
+}
+
+}  // namespace
+
+GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
+  const Algorithm& algorithm = algorithm_of(of.id);
+  if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
+  GemmPlan plan;
+  plan.arch = "sm_90";
+  plan.instruction = instruction_for(of.a, of.b);
+  plan.output = of.d;
+  if (!format(of.a).floating) return plan;  // sums of integers are the same in any order
+
+  if (of.split_k < 1) throw InputError(fmt::format("{}: split_k is {}; right would be 1 or more", kWhere, of.split_k));
+  if (of.a == FormatId::fp32 || of.b == FormatId::fp32) {
+    if (!algorithm.rounds_to_tf32) {
+      throw InputError(
+          fmt::format("{}: an operand is fp32, and what kernels of id {} make of it has not been "
+                      "measured; right would be tf32",
+                      kWhere, of.id));
+    }
+    plan.convert_a = plan.convert_b = Rounding::nearest_even;
+  }
+  const bool is_fp8 = format(of.a).storage_bits == 8;
+  if (is_fp8 && !of.fast_accumulation) plan.promote_every = 128;
+  plan.residue = algorithm.residue;
+  if (plan.residue == Residue::first) plan.k_tile = tile_of(of.stages);
+  if (of.split_k > 1) plan.split_k = split_of(of, tile_of(of.stages));
+  validate(plan, kWhere);
+  return plan;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,116 @@
+// Plans that follow from what cuBLASLt says of its algorithms, against what these algorithms gave.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+
+#include "src/campaign/stream.hpp"
+#include "src/files/json_fields.hpp"
+#include "src/gemm/operands.hpp"
+#include "tcnum/cublaslt.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+
+OperandFamily family_named(const std::string& text) {
+  for (std::size_t i = 0; i < kOperandFamilies; ++i) {
+    if (name(static_cast<OperandFamily>(i)) == text) return static_cast<OperandFamily>(i);
+  }
+  throw InputError("no family is called " + text);
+}
+
+/// Of every algorithm that was recorded, with a product that tells one order of additions from another.
+TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
+  std::size_t algorithms = 0, products = 0;
+  const ordered_json record = read_json_file(TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json", "tcnum.gemm_survey/1");
+  for (const ordered_json& entry : record.at("cases")) {
+    const auto id = [&](const char* key) { return find_format(entry.at(key).get<std::string>()).value(); };
+    const GemmSubject subject = {"sm_90", id("a"), id("b"), id("d"), entry.at("m"), entry.at("n"), entry.at("k")};
+    std::set<std::string> plans;
+    for (const ordered_json& algorithm : entry.at("algorithms")) {
+      ++algorithms;
+      const GemmPlan plan = cublaslt_plan({.a = subject.a,
+                                           .b = subject.b,
+                                           .d = subject.d,
+                                           .k = subject.k,
+                                           .fast_accumulation = entry.at("fast_accumulation"),
+                                           .id = algorithm.at("id"),
+                                           .stages = algorithm.at("stages"),
+                                           .split_k = algorithm.at("split_k"),
+                                           .reduction = algorithm.at("reduction")});
+      if (!plans.insert(plan_to_json(plan).dump()).second) continue;
+      for (const ordered_json& asked : entry.at("asked")) {
+        const std::string family = asked.at("family");
+        if (family != "steps" && family != "spread") continue;
+        const GemmOperands operands = make_operands(subject, family_named(family), asked.at("seed"));
+        const Matrix d = gemm(plan, operands.a, operands.b, {}, {.threads = 2});
+        EXPECT_EQ(fmt::format("{:#018x}", digest(d.codes(), 0)), asked.at("digest").get<std::string>())
+            << algorithm.dump() << " " << plan_to_json(plan).dump();
+        ++products;
+      }
+    }
+  }
+  EXPECT_EQ(algorithms, 135u);
+  EXPECT_GT(products, 50u);
+}
+
+TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {
+  const CublasLtConfiguration good = {.k = 1000, .id = 66, .stages = 35};
+  const auto complaint = [&](auto change) {
+    CublasLtConfiguration other = good;
+    change(other);
+    try {
+      (void)cublaslt_plan(other);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(complaint([](auto&) {}), "");
+  EXPECT_EQ(
+      complaint([](auto& c) { c.id = 13; }),
+      "cublaslt: id is 13, of which nobody has said what it adds in which order; right would be 12 (CUTLASS 2), 21 "
+      "(CUTLASS 2), 23 (CUTLASS 2), 24 (CUTLASS 2), 39 (CUTLASS 3), 43 (CUTLASS 3), 66 (nvjet), 74 (CUTLASS 3)");
+  EXPECT_EQ(complaint([](auto& c) { c.k = 0; }), "cublaslt: k is 0; right would be 1 or more");
+  EXPECT_EQ(complaint([](auto& c) { c.split_k = 2, c.stages = 30, c.reduction = 2; }),
+            "cublaslt: stages is 30; right would be a cublasLtMatmulStages_t, 1 to 38");
+  EXPECT_EQ(complaint([](auto& c) { c.split_k = 2; }),
+            "cublaslt: reduction is 0 with split_k 2; right would be 1, 2 or 4");
+  EXPECT_EQ(complaint([](auto& c) { c.split_k = 0; }), "cublaslt: split_k is 0; right would be 1 or more");
+  EXPECT_EQ(complaint([](auto& c) { c.b = FormatId::bf16; }),
+            "cublaslt: a is fp16 and b is bf16; right would be formats that wgmma takes together");
+  EXPECT_EQ(complaint([](auto& c) { c.a = c.b = FormatId::fp32; }),
+            "cublaslt: an operand is fp32, and what kernels of id 66 make of it has not been measured; right would be "
+            "tf32");
+}
+
+TEST(CublasLtPlans, ReadWhatTheAttributesSay) {
+  const GemmPlan plan = cublaslt_plan({.a = FormatId::fp32,
+                                       .b = FormatId::fp32,
+                                       .d = FormatId::fp32,
+                                       .k = 1000,
+                                       .id = 21,
+                                       .stages = 10,
+                                       .split_k = 3,
+                                       .reduction = 4});
+  EXPECT_EQ(plan.convert_a, Rounding::nearest_even);
+  EXPECT_EQ(plan.residue, Residue::first);
+  EXPECT_EQ(plan.k_tile, 32u);
+  ASSERT_TRUE(plan.split_k.has_value());
+  EXPECT_EQ(plan.split_k->chunk, 352u);  // 32 tiles of 32 in three parts: 11 each
+  EXPECT_FALSE(cublaslt_plan({.a = FormatId::fp8e4m3,
+                              .b = FormatId::fp8e5m2,
+                              .d = FormatId::bf16,
+                              .k = 64,
+                              .fast_accumulation = true,
+                              .id = 66,
+                              .stages = 36})
+                   .promote_every.has_value());
+}
+
+}  // namespace
+}  // namespace tcnum
