@@ -7,6 +7,7 @@
 // After foreach_target.h, which compiles this file anew for each target.
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -35,12 +36,19 @@ using TV = hn::Vec<TD>;
 using TMask = hn::Mask<TD>;
 using TI = hn::RebindToSigned<TD>;
 using TVI = hn::Vec<TI>;
-inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD());
+/// Exponents of operands, and as many as there are numbers in a vector.
+using TS = hn::CappedTag<std::int16_t, kColumns>;
+using TFew = hn::Rebind<std::int16_t, TI>;
+inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD()), kShortLanes = hn::MaxLanes(TS());
 
 inline constexpr int kFraction = 52, kBias = 1023;
 inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
-/// Exponents of grids stay within these; beyond are those of zeros and infinities alone, where grids do not matter.
-inline constexpr int kLeastGrid = -500, kMostGrid = 900;
+/// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
+/// takes none are below kNoPart, and those of all others above.
+inline constexpr double kNoPart = 0x1p-820;
+/// Powers that grids come from stay within these; beyond are those of zeros and infinities alone, where grids do not
+/// matter.
+inline constexpr double kLeastGrid = 0x1p-500, kMostGrid = 0x1p900;
 /// What a zero is as a grown operand: with any other one it is below every unit.
 inline constexpr double kGrownZero = 0x1p-700;
 
@@ -54,17 +62,17 @@ HWY_INLINE TMask is_negative(TV x) { return hn::RebindMask(TD(), hn::Lt(bits_of(
 HWY_INLINE TMask is_finite(TV x) { return hn::Lt(hn::Abs(x), number(HUGE_VAL)); }
 /// 2^the exponent of a number's leading bit.
 HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBits))); }
-HWY_INLINE TVI leading_exponent(TV x) {
-  return hn::Sub(hn::ShiftRight<kFraction>(bits_of(binade_of(x))), integer(kBias));
-}
 /// 2^e · 2^more.
 HWY_INLINE TV scaled(TV power_of_two, int more) {
   return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
 }
-HWY_INLINE TV power_of_two(TVI e) {
-  const TVI within = hn::Min(hn::Max(e, integer(kLeastGrid)), integer(kMostGrid));
-  return as_numbers(hn::ShiftLeft<kFraction>(hn::Add(within, integer(kBias))));
+/// 2^e, or 0 for those that a double has not.
+HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
+  const hn::Rebind<std::int32_t, TI> wider;
+  const auto field = hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew()));
+  return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, field))));
 }
+HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
 /// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact.
 HWY_INLINE TV grid_of(TV unit) {
   constexpr std::int64_t kUp = (std::int64_t{kFraction} << kFraction) + (std::int64_t{1} << (kFraction - 1));
@@ -120,15 +128,18 @@ HWY_INLINE void with_mode(Rounding mode, const With& with) {
   }
 }
 
+/// That of a number that is no zero, by itself.
+HWY_INLINE TV power_of(TV x, TV least) { return hn::Min(hn::Max(binade_of(x), least), number(kMostGrid)); }
+
 HWY_INLINE TV to_single(TV x) {
   const hn::Rebind<float, TD> narrow;
   return hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
 }
 
-/// A number and, where it is asked for, the exponent that it takes part in alignment with; a zero's natural one.
+/// A number and, where it is asked for, the power of two that it is aligned with. A zero's is the natural one if the
+/// plan has zeros that align, and else 0.
 struct Aligned {
-  TV x;
-  TVI e;
+  TV x, power;
 };
 
 /// One rounding step of all rows; of each sum, the alignment is a power of two.
@@ -156,12 +167,12 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
   }
 }
 
-/// All steps. The exponent of a sum is what it was aligned to.
-HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool wants_exponent, Aligned* v) {
+/// All steps. The power of a sum is what it was aligned to.
+HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool wants_power, Aligned* v) {
   if (steps.steps.empty()) return;
   TV alignment[kTreeRows];
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = power_of_two(v[r].e);
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = with_grid(v[r].power);
   const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
   for (const TreeStep& s : steps.steps) {
     if (s.is_single && !steps.drops_sign_of_zero) {
@@ -172,17 +183,15 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
         round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
       });
     }
-    if (!wants_exponent || s.step.from_alignment) continue;
-    const TVI least = integer(minimum ? s.step.min_exponent : -kUnbounded);
+    if (!wants_power || s.step.from_alignment) continue;
+    const TV least = number(minimum ? s.least : 0.0);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].e = hn::Max(leading_exponent(v[r].x), least);
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = power_of(v[r].x, least);
   }
-  if (!wants_exponent || steps.from_alignment) return;
+  if (!wants_power || steps.from_alignment) return;
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const auto is_zero = hn::RebindMask(TI(), hn::Eq(v[r].x, zero()));
-    v[r].e = hn::IfThenElse(is_zero, integer(steps.exponent_of_zero), v[r].e);
-  }
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(steps.power_of_zero), v[r].power);
 }
 
 /// The terms of a node, in some lanes of a row.
@@ -196,7 +205,7 @@ class Terms {
 
   TV value_of_place(const TreeTerm& t) const { return hn::Load(TD(), w_.values + at(t.at)); }
   Aligned aligned_of_place(const TreeTerm& t) const {
-    return {value_of_place(t), hn::Load(TI(), w_.exponents + at(t.at))};
+    return {value_of_place(t), hn::Load(TD(), w_.powers + at(t.at))};
   }
   TV value(const TreeTerm& t) const {
     if (!t.is_product) return value_of_place(t);
@@ -207,11 +216,10 @@ class Terms {
     if (!t.is_product) return aligned_of_place(t);
     const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
     if (!plan_.product.steps.empty()) return rounded(x, true);
-    const TVI natural = hn::Add(integer(w_.a_exponents[row_][t.at]),
-                                hn::Load(TI(), w_.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column_));
+    const auto b_exponents = hn::Load(TFew(), w_.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column_);
+    const TV natural = power_of_two(hn::Add(hn::Set(TFew(), w_.a_exponents[row_][t.at]), b_exponents));
     if (plan_.product_exponent == ProductExponent::sum) return {x, natural};
-    const auto is_zero = hn::RebindMask(TI(), hn::Eq(product, zero()));
-    return {x, hn::IfThenElse(is_zero, natural, leading_exponent(product))};
+    return {x, hn::IfThenElse(hn::Eq(product, zero()), natural, power_of(product, zero()))};
   }
 
  private:
@@ -221,11 +229,11 @@ class Terms {
     const TMask large = hn::Ge(hn::Abs(x), number(plan_.infinite_from));
     return hn::IfThenElse(large, hn::Or(number(HUGE_VAL), sign_of(x)), x);
   }
-  Aligned rounded(TV x, bool wants_exponent) const {
+  Aligned rounded(TV x, bool wants_power) const {
     // As a row among others, which are not looked at.
     Aligned rows[kTreeRows];
-    for (Aligned& row : rows) row = {x, hn::Zero(TI())};
-    round_rows(plan_, plan_.product, wants_exponent, rows);
+    for (Aligned& row : rows) row = {x, zero()};
+    round_rows(plan_, plan_.product, wants_power, rows);
     return rows[0];
   }
 
@@ -234,21 +242,23 @@ class Terms {
   std::size_t row_, column_;
 };
 
-/// The exponent with which a term takes part in its node's alignment.
-HWY_INLINE TVI aligning_exponent(const ZeroExponent& zeros, const Aligned& v) {
-  if (zeros.kind == ZeroExponentKind::natural) return v.e;
-  const auto is_zero = hn::RebindMask(TI(), hn::Eq(v.x, zero()));
-  return hn::IfThenElse(is_zero, integer(zeros.kind == ZeroExponentKind::zeros ? zeros.value : kNoExponent64), v.e);
+/// The power with which a term takes part in its node's alignment.
+HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const Aligned& v) {
+  const ZeroExponentKind kind = node.unit.zero_exponent.kind;
+  if (!plan.zeros_align || kind == ZeroExponentKind::natural) return v.power;
+  const TV of_zero = number(kind == ZeroExponentKind::zeros ? node.zero_power : 0.0);
+  return hn::IfThenElse(hn::Eq(v.x, zero()), of_zero, v.power);
 }
 
-HWY_INLINE TVI with_floor(const ZeroExponent& zeros, TVI alignment) {
-  return zeros.kind == ZeroExponentKind::floor ? hn::Max(alignment, integer(zeros.value)) : alignment;
+HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) {
+  return node.unit.zero_exponent.kind == ZeroExponentKind::floor ? hn::Max(alignment, number(node.zero_power))
+                                                                 : alignment;
 }
 
-/// What a sum is aligned to, of which nothing may have taken part.
-HWY_INLINE TVI alignment_or_zero(TVI alignment) {
-  const auto none = hn::Lt(alignment, integer(kNoExponent64 / 2));
-  return hn::IfThenElse(none, hn::Zero(TI()), alignment);
+/// What a sum is aligned to, of which nothing may have taken part: 2^0 if anybody asks.
+HWY_INLINE TV alignment_or_one(const TreePlan& plan, TV alignment) {
+  if (!plan.zeros_align) return alignment;
+  return hn::IfThenElse(hn::Lt(alignment, number(kNoPart)), number(1), alignment);
 }
 
 /// A sum that is exactly zero has the sign that its terms give it in IEEE 754.
@@ -326,15 +336,16 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const std::size_t at = Terms(w, r, column).at(node.place);
     hn::Store(v[r].x, d, w.values + at);
-    if (node.wants_exponent) hn::Store(v[r].e, TI(), w.exponents + at);
+    if (!node.wants_exponent) continue;
+    const TV power = w.plan->zeros_align ? v[r].power : hn::IfThenZeroElse(hn::Eq(v[r].x, zero()), v[r].power);
+    hn::Store(power, d, w.powers + at);
   }
 }
 
-HWY_INLINE TVI alignment_of(const TreeNode& node, const Terms& terms) {
-  TVI alignment = integer(kNoExponent64);
-  for (const TreeTerm& t : node.terms)
-    alignment = hn::Max(alignment, aligning_exponent(node.unit.zero_exponent, terms.aligned(t)));
-  return with_floor(node.unit.zero_exponent, alignment);
+HWY_INLINE TV alignment_of(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
+  TV alignment = zero();
+  for (const TreeTerm& t : node.terms) alignment = hn::Max(alignment, aligning_power(plan, node, terms.aligned(t)));
+  return with_floor(node, alignment);
 }
 
 /// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
@@ -349,48 +360,45 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     if constexpr (kProducts) return Terms(w, r, column).aligned(t);
     return Terms(w, r, column).aligned_of_place(t);
   };
-  TVI alignment[kTreeRows];
-  TV largest[kTreeRows];
+  TV alignment[kTreeRows];
   Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = integer(kNoExponent64);
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
   for (const TreeTerm& t : node.terms) {
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const Aligned v = aligned(t, r);
-      alignment[r] = hn::Max(alignment[r], aligning_exponent(unit.zero_exponent, v));
-    }
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, aligned(t, r)));
   }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    alignment[r] = with_floor(unit.zero_exponent, alignment[r]);
-    largest[r] = power_of_two(alignment[r]);
-    sums[r] = {zero(), alignment_or_zero(alignment[r])};
+    alignment[r] = with_floor(node, alignment[r]);
+    sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
   }
   for (const TreeTerm& t : node.terms) {
     if (t.may_drop) {
+      const TV down = number(std::ldexp(1.0, -*unit.drop_below));
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = aligned(t, r);
-        const auto is_far = hn::Lt(v.e, hn::Sub(alignment[r], integer(*unit.drop_below)));
-        const TV x = hn::IfThenElse(hn::And(hn::RebindMask(TD(), is_far), is_finite(v.x)), zero(), v.x);
-        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(largest[r], -t.fraction_bits)));
+        const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(v.x));
+        const TV x = hn::IfThenZeroElse(is_far, v.x);
+        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
       }
     } else {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const TV x = value(t, r);
-        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(largest[r], -t.fraction_bits)));
+        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
       }
     }
   }
   finish(w, node, column, sums);
 }
 
-Aligned exact_sum(const TreeNode& node, const Terms& terms) {
+Aligned exact_sum(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
   TV sum = zero();
   for (const TreeTerm& t : node.terms) sum = hn::Add(sum, terms.value(t));
   const bool wants_alignment = node.wants_exponent && node.unit.result.empty();
-  return {sum, wants_alignment ? alignment_or_zero(alignment_of(node, terms)) : hn::Zero(TI())};
+  return {sum, wants_alignment ? alignment_or_one(plan, alignment_of(plan, node, terms)) : zero()};
 }
 
 /// Sets bits of `left` where two doubles cannot hold the sum.
@@ -438,7 +446,7 @@ void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     if (!node.others.empty())
       sum[r] = to_odd(two_sum(sum[r], hn::Load(d, w.values + Terms(w, r, column).at(node.others[0].at))));
-    sums[r] = {sum[r], hn::Zero(TI())};
+    sums[r] = {sum[r], zero()};
   }
   finish(w, node, column, sums);
 }
@@ -473,13 +481,49 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     const TV high = hn::Sub(first[r], grid);
     const TV last = other < 0 ? zero() : hn::Load(d, w.values + Terms(w, r, column).at(other));
     const TV sum = near_sum_to_odd(high, second[r], last);
-    sums[r] = {kFinite ? sum : finite_or(high, last, sum), hn::Zero(TI())};
+    sums[r] = {kFinite ? sum : finite_or(high, last, sum), zero()};
   }
   finish(w, node, column, sums);
 }
 
 /// Whether there is more to do than to cut products and to add them.
 bool adds_more(const TreeNode& node) { return !node.others.empty() || !node.result.steps.empty(); }
+
+/// The largest exponents of a node's products, into `most_exponents`.
+void align_products(const TreeWork& w, const TreeNode& node) {
+  constexpr std::size_t kVectors = 2;
+  static_assert(kColumns % (kVectors * kShortLanes) == 0);
+  const TS d;
+  for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
+    hn::Vec<TS> most[kVectors][kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, 2 * kNoExponent16);
+    for (const int k : node.products) {
+      const std::int16_t* const b = w.b_exponents + static_cast<std::size_t>(k) * kColumns + column;
+      const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kShortLanes);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const auto a = hn::Set(d, w.a_exponents[r][k]);
+        most[0][r] = hn::Max(most[0][r], hn::Add(a, b0));
+        most[1][r] = hn::Max(most[1][r], hn::Add(a, b1));
+      }
+    }
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        hn::Store(most[v][r], d, w.most_exponents + r * kColumns + column + v * kShortLanes);
+    }
+  }
+}
+
+/// What the sums of a node that cuts products are aligned to, after align_products().
+HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
+  TV alignment = power_of_two(hn::Load(TFew(), w.most_exponents + row * kColumns + column));
+  for (const TreeTerm& t : node.others)
+    alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
+  return with_floor(node, alignment);
+}
 
 /// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
 /// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite.
@@ -488,32 +532,8 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
   static_assert(kColumns % (kVectors * kTreeLanes) == 0);
   const TD d;
   const TI di;
-  const std::size_t count = node.products.size();
-  const int* const k = node.products.data();
   const bool is_done = !adds_more(node);
   for (std::size_t column = 0; column < kColumns; column += kVectors * kTreeLanes) {
-    TVI alignment[kVectors][kTreeRows];
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[0][r] = alignment[1][r] = integer(kNoExponent64);
-    const std::int64_t* const b_exponents = w.b_exponents + column;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t* const b = b_exponents + static_cast<std::size_t>(k[i]) * kColumns;
-      const TVI b0 = hn::Load(di, b), b1 = hn::Load(di, b + kTreeLanes);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TVI a = integer(w.a_exponents[r][k[i]]);
-        alignment[0][r] = hn::Max(alignment[0][r], hn::Add(a, b0));
-        alignment[1][r] = hn::Max(alignment[1][r], hn::Add(a, b1));
-      }
-    }
-    for (const TreeTerm& t : node.others) {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const Aligned other = Terms(w, r, column + v * kTreeLanes).aligned_of_place(t);
-          alignment[v][r] = hn::Max(alignment[v][r], aligning_exponent(node.unit.zero_exponent, other));
-        }
-      }
-    }
     TV sum[kVectors][kTreeRows];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) {
@@ -521,22 +541,22 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
       const TVI b_negative = hn::Load(di, w.b_negative + number * kColumns + here);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TVI own = with_floor(node.unit.zero_exponent, alignment[v][r]);
-        const TV grid = grid_of(scaled(power_of_two(own), -node.unit.fraction_bits));
+        const TV alignment = alignment_of_cut(w, node, r, here);
+        const TV grid = grid_of(scaled(with_grid(alignment), -node.unit.fraction_bits));
         const auto signs =
             hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), b_negative));
         sum[v][r] = as_numbers(hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs))));
         hn::Store(grid, d, w.grids + r * kColumns + here);
-        hn::Store(own, di, w.alignments + r * kColumns + here);
+        hn::Store(alignment, d, w.alignments + r * kColumns + here);
       }
     }
     const double* const b_grown = w.b_grown + column;
-    for (std::size_t i = 0; i < count; ++i) {
-      const double* const b = b_grown + static_cast<std::size_t>(k[i]) * kColumns;
+    for (const int k : node.products) {
+      const double* const b = b_grown + static_cast<std::size_t>(k) * kColumns;
       const TV b0 = hn::Load(d, b), b1 = hn::Load(d, b + kTreeLanes);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV a = hn::Set(d, w.a_grown[r][k[i]]);
+        const TV a = hn::Set(d, w.a_grown[r][k]);
         sum[0][r] = hn::MulAdd(a, b0, sum[0][r]);
         sum[1][r] = hn::MulAdd(a, b1, sum[1][r]);
       }
@@ -548,8 +568,7 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const TV grid = hn::Load(d, w.grids + r * kColumns + here);
-        const TVI own = hn::Load(di, w.alignments + r * kColumns + here);
-        sums[r] = {hn::Sub(sum[v][r], grid), alignment_or_zero(own)};
+        sums[r] = {hn::Sub(sum[v][r], grid), hn::Load(d, w.alignments + r * kColumns + here)};
       }
       if (is_done) {  // nothing is left that the machine's rounding matters to
         finish(w, node, here, sums);
@@ -568,10 +587,10 @@ void finish_cut_products(const TreeWork& w, const TreeNode& node) {
     Aligned sums[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TVI alignment = hn::Load(TI(), w.alignments + r * kColumns + column);
-      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment_or_zero(alignment)};
+      const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
+      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment};
       for (const TreeTerm& t : node.others) {
-        const TV unit = scaled(power_of_two(alignment), -node.unit.fraction_bits);
+        const TV unit = scaled(with_grid(alignment), -node.unit.fraction_bits);
         sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit));
       }
     }
@@ -579,54 +598,34 @@ void finish_cut_products(const TreeWork& w, const TreeNode& node) {
   }
 }
 
+/// The same where operands are not finite.
 void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const TD d;
-  const TI di;
-  TVI alignment[kTreeRows];
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = integer(kNoExponent64);
-  for (const TreeTerm& t : node.terms) {
-    if (t.is_product) {
-      const TVI b = hn::Load(di, w.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        alignment[r] = hn::Max(alignment[r], hn::Add(integer(w.a_exponents[r][t.at]), b));
-    } else {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const Aligned v = Terms(w, r, column).aligned(t);
-        alignment[r] = hn::Max(alignment[r], aligning_exponent(node.unit.zero_exponent, v));
-      }
-    }
-  }
-  TV unit[kTreeRows], grid[kTreeRows], sum[kTreeRows];
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    alignment[r] = with_floor(node.unit.zero_exponent, alignment[r]);
-    unit[r] = scaled(power_of_two(alignment[r]), -node.unit.fraction_bits);
-    grid[r] = grid_of(unit[r]);
-    sum[r] = zero();
-  }
-  for (const TreeTerm& t : node.terms) {
-    if (t.is_product) {
-      const TV b = hn::Load(d, w.b + static_cast<std::size_t>(t.at) * kColumns + column), b_magnitude = hn::Abs(b);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV a = hn::Set(d, w.a[r][t.at]), a_magnitude = hn::Abs(a);
-        const TV nearest = hn::Sub(hn::MulAdd(a_magnitude, b_magnitude, grid[r]), grid[r]);
-        const TMask above = hn::Lt(hn::MulSub(a_magnitude, b_magnitude, nearest), zero());
-        const TV kept = hn::IfThenElse(above, hn::Sub(nearest, unit[r]), nearest);
-        sum[r] = hn::Add(sum[r], hn::Xor(kept, sign_of(hn::Xor(a, b))));
-      }
-    } else {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        sum[r] = hn::Add(sum[r], cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit[r]));
-    }
-  }
+  TV unit[kTreeRows], grid[kTreeRows];
   Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {sum[r], alignment_or_zero(alignment[r])};
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV alignment = alignment_of_cut(w, node, r, column);
+    unit[r] = scaled(with_grid(alignment), -node.unit.fraction_bits);
+    grid[r] = grid_of(unit[r]);
+    sums[r] = {zero(), alignment};
+  }
+  for (const int k : node.products) {
+    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(k) * kColumns + column), b_magnitude = hn::Abs(b);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV a = hn::Set(d, w.a[r][k]), a_magnitude = hn::Abs(a);
+      const TV nearest = hn::Sub(hn::MulAdd(a_magnitude, b_magnitude, grid[r]), grid[r]);
+      const TMask above = hn::Lt(hn::MulSub(a_magnitude, b_magnitude, nearest), zero());
+      const TV kept = hn::IfThenElse(above, hn::Sub(nearest, unit[r]), nearest);
+      sums[r].x = hn::Add(sums[r].x, hn::Xor(kept, sign_of(hn::Xor(a, b))));
+    }
+  }
+  for (const TreeTerm& t : node.others) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit[r]));
+  }
   finish(w, node, column, sums);
 }
 
@@ -636,7 +635,7 @@ void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const Terms terms(w, r, column);
     const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
-    sums[r] = {finite_or(x, y, to_odd(two_sum(x, y))), hn::Zero(TI())};
+    sums[r] = {finite_or(x, y, to_odd(two_sum(x, y))), zero()};
   }
   finish(w, node, column, sums);
 }
@@ -664,6 +663,7 @@ HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t co
 }
 
 void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
+  if (node.sum == TreeSum::cut_products) align_products(w, node);
   if (node.sum == TreeSum::cut_products && w.are_finite) {
     {
       const RoundTowardZero rounding;
@@ -694,34 +694,40 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
         });
         break;
       case TreeSum::exact:
-        sum_rows(w, node, column, [&](const Terms& terms, std::size_t) HWY_ATTR { return exact_sum(node, terms); });
+        sum_rows(w, node, column,
+                 [&](const Terms& terms, std::size_t) HWY_ATTR { return exact_sum(*w.plan, node, terms); });
         break;
       case TreeSum::pair:
         pair_sums(w, node, column);
         break;
       case TreeSum::far:
         sum_rows(w, node, column, [&](const Terms& terms, std::size_t r) HWY_ATTR {
-          return Aligned{far_sum(node, terms, w.left[r] + column), hn::Zero(TI())};
+          return Aligned{far_sum(node, terms, w.left[r] + column), zero()};
         });
         break;
     }
   }
 }
 
-/// Exponents that numbers are aligned with: of their leading bits, but none below a format's smallest if that is the
-/// rule for subnormal numbers, which is also what zeros have.
-HWY_INLINE TVI exponents_of(const OperandRule& rule, bool of_zeros_too, TV x) {
-  const TVI least = integer(format(rule.format).min_exponent());
-  TVI e = leading_exponent(x);
-  if (rule.subnormal_exponent == SubnormalExponent::minimum) e = hn::Max(e, least);
-  const auto is_zero = hn::RebindMask(TI(), hn::Eq(x, zero())), finite = hn::RebindMask(TI(), is_finite(x));
-  e = hn::IfThenElse(is_zero, of_zeros_too ? least : integer(kNoExponent64), e);
-  return hn::IfThenElse(finite, e, integer(kNoExponent64));
+/// Powers of two that numbers are aligned with: of their leading bits, but none below a format's smallest if that is
+/// the rule for subnormal numbers, which is also what zeros have.
+HWY_INLINE TV powers_of(const OperandRule& rule, bool of_zeros_too, TV x) {
+  const TV least = number(std::ldexp(1.0, format(rule.format).min_exponent()));
+  const bool minimum = rule.subnormal_exponent == SubnormalExponent::minimum;
+  const TV power = minimum ? hn::Max(binade_of(x), least) : binade_of(x);
+  const TV of_any = hn::IfThenElse(hn::Eq(x, zero()), of_zeros_too ? least : zero(), power);
+  return hn::IfThenElseZero(is_finite(x), of_any);
 }
 
-void exponents(const OperandRule& rule, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to) {
-  for (std::size_t i = 0; i < count; i += kTreeLanes)
-    hn::Store(exponents_of(rule, of_zeros_too, hn::Load(TD(), numbers + i)), TI(), to + i);
+void exponents(const OperandRule& rule, bool of_zeros_too, const double* numbers, std::size_t count, std::int16_t* to) {
+  for (std::size_t i = 0; i < count; i += kTreeLanes) {
+    double powers[kTreeLanes];
+    hn::StoreU(powers_of(rule, of_zeros_too, hn::Load(TD(), numbers + i)), TD(), powers);
+    for (std::size_t j = 0; j < kTreeLanes; ++j) {
+      const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(powers[j]) >> kFraction);
+      to[i + j] = field == 0 ? kNoExponent16 : static_cast<std::int16_t>(field - kBias);
+    }
+  }
 }
 
 /// Operands that are a little larger, for sums that are cut toward zero.
@@ -764,7 +770,7 @@ bool prepare_c(const TreeWork& w) {
       c = hn::IfThenElse(hn::Lt(hn::Abs(c), least), sign_of(c), c);
       hn::Store(c, d, w.values + i);
     }
-    if (plan.wants_exponents) hn::Store(exponents_of(plan.c, true, c), TI(), w.exponents + i);
+    if (plan.wants_exponents) hn::Store(powers_of(plan.c, plan.zeros_align, c), d, w.powers + i);
     are_ordinary = hn::And(are_ordinary, hn::Lt(hn::Abs(c), number(kOrdinary)));
   }
   return hn::AllTrue(d, are_ordinary);

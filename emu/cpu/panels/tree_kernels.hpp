@@ -12,18 +12,17 @@ namespace tcnum::panels {
 
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;
-/// Exponents of zeros, where they do not count, and of infinities and NaNs: with any other operand's, below those of
-/// all numbers.
-inline constexpr std::int64_t kNoExponent64 = -(1 << 24);
 
 /// kTreeRows rows of A with a panel of B, along some links.
 struct TreeWork {
   const TreePlan* plan = nullptr;
   std::size_t links = 0;
   const double* a[kTreeRows] = {};
-  const std::int64_t* a_exponents[kTreeRows] = {};  ///< that operands are aligned with, where the plan wants them
-  const double* b = nullptr;                        ///< [depth][kColumns]
-  const std::int64_t* b_exponents = nullptr;
+  /// That operands are aligned with, where the plan wants them; kNoExponent16 of infinities, NaNs, and zeros that do
+  /// not count: with any other operand's, it is below those of all numbers.
+  const std::int16_t* a_exponents[kTreeRows] = {};
+  const double* b = nullptr;  ///< [depth][kColumns]
+  const std::int16_t* b_exponents = nullptr;
   bool are_finite = false;  ///< all operands
   /// If they are: products are multiples of 2^products_lowest, and below 2^products_top.
   int products_lowest = 0, products_top = 0;
@@ -34,19 +33,19 @@ struct TreeWork {
   const std::int64_t* a_negative[kTreeRows] = {};  ///< [nodes]
   const std::int64_t* b_negative = nullptr;        ///< [nodes][kColumns]
   /// Room for [kTreeRows][kColumns].
-  double *sums = nullptr, *grids = nullptr;
-  std::int64_t* alignments = nullptr;
+  double *sums = nullptr, *grids = nullptr, *alignments = nullptr;
+  std::int16_t* most_exponents = nullptr;
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
   double* values = nullptr;            ///< [places][kTreeRows][kColumns]
-  std::int64_t* exponents = nullptr;   ///< likewise
+  double* powers = nullptr;            ///< of two that they are aligned with, likewise
 };
 
 /// Functions of one CPU. They want the machine to round to nearest, and to keep subnormal numbers.
 struct TreeKernels {
   const char* name;
   /// Exponents of operands that were read by a rule.
-  void (*exponents)(const OperandRule&, bool of_zeros_too, const double* numbers, std::size_t count, std::int64_t* to);
+  void (*exponents)(const OperandRule&, bool of_zeros_too, const double* numbers, std::size_t count, std::int16_t* to);
   void (*grow)(const double* numbers, std::size_t count, double* to);
   bool (*are_finite)(const double* numbers, std::size_t count);
   /// Least and greatest magnitudes of finite numbers that are not zero; both 1 if there are none.

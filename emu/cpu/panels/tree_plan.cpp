@@ -53,12 +53,12 @@ TreeStep make_step(const RoundStep& s) {
   return to;
 }
 
-TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign) {
+TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool zeros_align) {
   TreeSteps to;
   for (const RoundStep& s : steps) {
     to.steps.push_back(make_step(s));
     to.from_alignment = s.from_alignment;
-    to.exponent_of_zero = s.min_exponent;
+    to.power_of_zero = zeros_align && is_bounded(s.min_exponent) ? std::ldexp(1.0, s.min_exponent) : 0;
   }
   to.drops_sign_of_zero = underflow_sign == UnderflowSign::positive;
   return to;
@@ -86,7 +86,8 @@ class Planner {
     plan_.c = n_.c;
     plan_.result = n_.result;
     plan_.product_exponent = n_.product.exponent;
-    plan_.product = make_steps(n_.product.round, UnderflowSign::kept);
+    find_wanted_exponents();
+    plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
     plan_.leaves_some = n_.nan.propagate;
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
@@ -94,7 +95,6 @@ class Planner {
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
     results_.resize(tree_.nodes.size());
     places_.resize(tree_.nodes.size());
-    find_wanted_exponents();
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
       if (const WhyNot why_not = plan_node(i); !why_not.empty()) return why_not;
     }
@@ -176,7 +176,7 @@ class Planner {
     const SortedNode& from = tree_.nodes[number];
     TreeNode node;
     node.unit = unit_of(number);
-    node.result = make_steps(node.unit.result, node.unit.underflow_sign);
+    node.result = make_steps(node.unit.result, node.unit.underflow_sign, plan_.zeros_align);
     node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
     node.wants_exponent = wanted_[number];
     node.is_single = node.result.steps.size() == 1 && node.result.steps.front().is_single &&
@@ -187,6 +187,7 @@ class Planner {
     if ((zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros) &&
         std::abs(zero.value) > kMostExponent)
       return "an alignment is beyond what doubles hold";
+    node.zero_power = std::ldexp(1.0, zero.value);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";
     if (unit.drop_below && unit.fraction_bits == kExact) return "a sum that cuts nothing drops terms";

@@ -36,7 +36,8 @@ struct Reach {
 /// Some products of lines of A or of a panel of B.
 struct PackedTree {
   Buffer<double> numbers, grown;
-  Buffer<std::int64_t> exponents, negative;
+  Buffer<std::int16_t> exponents;
+  Buffer<std::int64_t> negative;
 
   void resize(std::size_t count) {
     numbers.resize(count);
@@ -62,10 +63,11 @@ class TreePart {
         b_reader_(plan.b, operand_nan()),
         emulator_(plan.datapath) {
     results_.resize(rows_ * panels_ * kColumns);
-    for (auto* room : {&sums_, &grids_}) room->resize(kTreeRows * kColumns);
-    for (auto* room : {&left_, &alignments_}) room->resize(kTreeRows * kColumns);
+    for (auto* room : {&sums_, &grids_, &alignments_}) room->resize(kTreeRows * kColumns);
+    left_.resize(kTreeRows * kColumns);
+    most_exponents_.resize(kTreeRows * kColumns);
     values_.resize(plan.places * kTreeRows * kColumns);
-    exponents_.resize(values_.size());
+    powers_.resize(values_.size());
   }
 
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
@@ -173,8 +175,8 @@ class TreePart {
   }
   /// Links that the kernels are given at once.
   std::size_t links_together() const {
-    const std::size_t read = plan_.wants_exponents ? 2 : 1;  // numbers of a product
-    const std::size_t products = kPanelBytes / (read * kColumns * sizeof(double));
+    const std::size_t read = sizeof(double) + (plan_.wants_exponents ? sizeof(std::int16_t) : 0);  // of a product
+    const std::size_t products = kPanelBytes / (read * kColumns);
     return plan_.leaves_some ? 1 : std::max<std::size_t>(1, products / plan_.depth);
   }
   void finish_packing(const OperandRule& rule, PackedTree& packed) const {
@@ -223,10 +225,11 @@ class TreePart {
       work.left[r] = &left_[r * kColumns];
     }
     work.values = values_.data();
-    work.exponents = exponents_.data();
+    work.powers = powers_.data();
     work.sums = sums_.data();
     work.grids = grids_.data();
     work.alignments = alignments_.data();
+    work.most_exponents = most_exponents_.data();
     return work;
   }
 
@@ -277,8 +280,9 @@ class TreePart {
   NumberReader<double> a_reader_, b_reader_;
   CpuEmulator emulator_;
   PackedTree packed_a_, packed_b_;
-  Buffer<double> results_, values_, sums_, grids_;
-  Buffer<std::int64_t> exponents_, left_, alignments_;
+  Buffer<double> results_, values_, powers_, sums_, grids_, alignments_;
+  Buffer<std::int64_t> left_;
+  Buffer<std::int16_t> most_exponents_;
   std::vector<bool> finite_rows_;
   std::vector<Reach> reach_of_rows_;
   std::vector<std::size_t> columns_left_;

@@ -27,8 +27,8 @@ struct TreeStep {
 /// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
 struct TreeSteps {
   std::vector<TreeStep> steps;
-  bool from_alignment = false;  ///< the last
-  std::int64_t exponent_of_zero = 0;
+  bool from_alignment = false;      ///< the last
+  double power_of_zero = 0;         ///< that a zero is aligned with; 0 where none is
   bool drops_sign_of_zero = false;  ///< of numbers that become zero
 };
 
@@ -56,6 +56,7 @@ struct TreeNode {
   std::vector<int> products;     ///< k of those terms that are some
   std::vector<TreeTerm> others;  ///< the other terms
   Unit unit;
+  double zero_power = 0;  ///< 2^ the exponent that is a floor, or that of zeros
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
