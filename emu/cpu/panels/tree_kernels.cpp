@@ -167,13 +167,20 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
   }
 }
 
+/// The powers that numbers are aligned with after a rounding step of their own.
+HWY_INLINE void powers_of_rounded(const TreePlan& plan, const TreeStep& last, double of_zero, Aligned* v) {
+  const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
+  const TV least = number(minimum ? last.least : 0.0);
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(of_zero), power_of(v[r].x, least));
+}
+
 /// All steps. The power of a sum is what it was aligned to.
 HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool wants_power, Aligned* v) {
-  if (steps.steps.empty()) return;
   TV alignment[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = with_grid(v[r].power);
-  const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
   for (const TreeStep& s : steps.steps) {
     if (s.is_single && !steps.drops_sign_of_zero) {
 #pragma GCC unroll 4
@@ -183,15 +190,8 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
         round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
       });
     }
-    if (!wants_power || s.step.from_alignment) continue;
-    const TV least = number(minimum ? s.least : 0.0);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = power_of(v[r].x, least);
   }
-  if (!wants_power || steps.from_alignment) return;
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r)
-    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(steps.power_of_zero), v[r].power);
+  if (wants_power && !steps.from_alignment) powers_of_rounded(plan, steps.steps.back(), steps.power_of_zero, v);
 }
 
 /// The terms of a node, in some lanes of a row.
@@ -329,7 +329,8 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   if (node.is_single) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
-  } else {
+    if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+  } else if (!node.result.steps.empty()) {
     round_rows(*w.plan, node.result, node.wants_exponent, v);
   }
 #pragma GCC unroll 4
@@ -392,6 +393,95 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     }
   }
   finish(w, node, column, sums);
+}
+
+/// As MachineRounding, which takes as long as some dozen products.
+class MachineRoundingHere {
+#if HWY_ARCH_X86
+ public:
+  explicit MachineRoundingHere(Rounding mode) : before_(_mm_getcsr()) {
+    const unsigned bits = mode == Rounding::toward_zero ? _MM_ROUND_TOWARD_ZERO
+                          : mode == Rounding::down      ? _MM_ROUND_DOWN
+                                                        : _MM_ROUND_UP;
+    _mm_setcsr((before_ & ~static_cast<unsigned>(_MM_ROUND_MASK)) | bits);
+  }
+  MachineRoundingHere(const MachineRoundingHere&) = delete;
+  MachineRoundingHere& operator=(const MachineRoundingHere&) = delete;
+  ~MachineRoundingHere() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#else
+ public:
+  explicit MachineRoundingHere(Rounding mode) : rounding_(mode) {}
+
+ private:
+  MachineRounding rounding_;
+#endif
+};
+
+/// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
+/// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
+/// later.
+HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
+  const TD d;
+  const bool of_magnitudes = node.unit.align_rounding == Rounding::toward_zero;
+  const TV signs = number(of_magnitudes ? -0.0 : 0.0);
+  const TV down = number(std::ldexp(1.0, -node.unit.drop_below.value_or(0)));
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    TV alignment[kTreeRows], grid[kTreeRows], sum[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
+    for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, Terms(w, r, column).aligned_of_place(t)));
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      alignment[r] = with_floor(node, alignment[r]);
+      hn::Store(alignment[r], d, w.alignments + r * kColumns + column);
+      grid[r] = grid_of(with_grid(alignment[r]));
+      sum[r] = zero();
+    }
+    for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = Terms(w, r, column).aligned_of_place(t);
+        TV x = v.x;
+        if (t.may_drop) {
+          const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(x));
+          x = hn::IfThenZeroElse(is_far, x);
+        }
+        const TV sign = hn::And(x, signs), here = scaled(grid[r], -t.fraction_bits);
+        const TV kept = hn::Sub(hn::Add(hn::Xor(x, sign), here), here);
+        sum[r] = hn::Add(sum[r], hn::Xor(kept, sign));
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, w.sums + r * kColumns + column);
+  }
+}
+
+/// The rest of it, when the machine rounds to nearest again.
+void finish_cut_results(const TreeWork& w, const TreeNode& node) {
+  const TD d;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
+      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment_or_one(*w.plan, alignment)};
+    }
+    finish(w, node, column, sums);
+  }
+}
+
+/// Whether the machine can round as these terms are cut, none of them a product that it rounds otherwise.
+bool cuts_as_the_machine(const TreeNode& node) {
+  const Rounding mode = node.unit.align_rounding;
+  return node.sum == TreeSum::cut && node.products.empty() && mode != Rounding::nearest_even &&
+         mode != Rounding::nearest_away;
 }
 
 Aligned exact_sum(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
@@ -640,20 +730,6 @@ void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
-/// As MachineRounding, which takes as long as some dozen products.
-class RoundTowardZero {
-#if HWY_ARCH_X86
- public:
-  RoundTowardZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | _MM_ROUND_TOWARD_ZERO); }
-  ~RoundTowardZero() { _mm_setcsr(before_); }
-
- private:
-  unsigned before_;
-#else
-  MachineRounding rounding_{Rounding::toward_zero};
-#endif
-};
-
 /// Sums that are a row's own affair.
 template <class Sum>
 HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t column, const Sum& sum) {
@@ -666,10 +742,18 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
   if (node.sum == TreeSum::cut_products) align_products(w, node);
   if (node.sum == TreeSum::cut_products && w.are_finite) {
     {
-      const RoundTowardZero rounding;
+      const MachineRoundingHere rounding(Rounding::toward_zero);
       sum_cut_products(w, node, number);
     }
     if (adds_more(node)) finish_cut_products(w, node);
+    return;
+  }
+  if (cuts_as_the_machine(node)) {
+    {
+      const MachineRoundingHere rounding(node.unit.align_rounding == Rounding::up ? Rounding::up : Rounding::down);
+      sum_cut_results(w, node);
+    }
+    finish_cut_results(w, node);
     return;
   }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {

@@ -179,8 +179,6 @@ class Planner {
     node.result = make_steps(node.unit.result, node.unit.underflow_sign, plan_.zeros_align);
     node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
     node.wants_exponent = wanted_[number];
-    node.is_single = node.result.steps.size() == 1 && node.result.steps.front().is_single &&
-                     !node.result.drops_sign_of_zero && !node.wants_exponent;
     node.carry_bits = carries(from.terms.size());
     const Unit& unit = node.unit;
     const ZeroExponent& zero = unit.zero_exponent;
@@ -210,6 +208,7 @@ class Planner {
     if (const WhyNot why_not = choose_sum(from, std::max(first_bits, unit.fraction_bits), all, node); !why_not.empty())
       return why_not;
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
+    cut_once(node);
     if (unit.result.empty()) all.headroom += node.carry_bits;
     results_[number] = all;
     for (const Term& t : from.terms) {
@@ -221,6 +220,24 @@ class Planner {
     plan_.cuts_products = plan_.cuts_products || node.sum == TreeSum::cut_products;
     plan_.nodes.push_back(std::move(node));
     return {};
+  }
+
+  /// Where terms are cut down and their sum is cut down again, at most one of them has bits that the second cut takes:
+  /// that term may lose them with the first. A sum that vanishes so is positive, as one of its terms is.
+  static void cut_once(TreeNode& node) {
+    std::vector<TreeStep>& steps = node.result.steps;
+    if (node.sum == TreeSum::cut && node.unit.align_rounding == Rounding::down && steps.size() > 1 &&
+        !node.rounds_down) {
+      const RoundStep& again = steps.front().step;
+      const RoundStep cut_alone{again.fraction_bits, true,          -kUnbounded, kUnbounded, false, Rounding::down,
+                                Subnormals::kept,    again.overflow};
+      const auto has_more = [&](const TreeTerm& t) { return t.fraction_bits > again.fraction_bits; };
+      if (again == cut_alone && std::ranges::count_if(node.terms, has_more) <= 1) {
+        for (TreeTerm& t : node.terms) t.fraction_bits = std::min(t.fraction_bits, again.fraction_bits);
+        steps.erase(steps.begin());
+      }
+    }
+    node.is_single = steps.size() == 1 && steps.front().is_single && !node.result.drops_sign_of_zero;
   }
 
   /// A result may replace its node's terms: those of a column are read before it is written.
