@@ -333,14 +333,18 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   } else if (!node.result.steps.empty()) {
     round_rows(*w.plan, node.result, node.wants_exponent, v);
   }
+  const std::size_t at = Terms(w, 0, column).at(node.place);
+  double* const HWY_RESTRICT values = w.values + at;
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const std::size_t at = Terms(w, r, column).at(node.place);
-    hn::Store(v[r].x, d, w.values + at);
-    if (!node.wants_exponent) continue;
-    const TV power = w.plan->zeros_align ? v[r].power : hn::IfThenZeroElse(hn::Eq(v[r].x, zero()), v[r].power);
-    hn::Store(power, d, w.powers + at);
+  for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].x, d, values + r * kColumns);
+  if (!node.wants_exponent) return;
+  double* const HWY_RESTRICT powers = w.powers + at;
+  if (!w.plan->zeros_align) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = hn::IfThenZeroElse(hn::Eq(v[r].x, zero()), v[r].power);
   }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].power, d, powers + r * kColumns);
 }
 
 HWY_INLINE TV alignment_of(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
@@ -377,7 +381,7 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   }
   for (const TreeTerm& t : node.terms) {
     if (t.may_drop) {
-      const TV down = number(std::ldexp(1.0, -*unit.drop_below));
+      const TV down = number(node.drop_power);
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = aligned(t, r);
         const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(v.x));
@@ -427,7 +431,7 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
   const TD d;
   const bool of_magnitudes = node.unit.align_rounding == Rounding::toward_zero;
   const TV signs = number(of_magnitudes ? -0.0 : 0.0);
-  const TV down = number(std::ldexp(1.0, -node.unit.drop_below.value_or(0)));
+  const TV down = number(node.drop_power);
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     TV alignment[kTreeRows], grid[kTreeRows], sum[kTreeRows];
 #pragma GCC unroll 4
@@ -576,9 +580,6 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
-/// Whether there is more to do than to cut products and to add them.
-bool adds_more(const TreeNode& node) { return !node.others.empty() || !node.result.steps.empty(); }
-
 /// The largest exponents of a node's products, into `most_exponents`.
 void align_products(const TreeWork& w, const TreeNode& node) {
   constexpr std::size_t kVectors = 2;
@@ -614,36 +615,50 @@ HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::siz
     alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
   return with_floor(node, alignment);
 }
+HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) {
+  return scaled(with_grid(alignment), -node.unit.fraction_bits);
+}
 
-/// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
-/// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite.
-HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero: docs/patches.md
+// has the proof, and docs/panels.md what is different here. All operands are finite.
+
+/// What sums begin with, into `sums`, and what they are aligned to.
+void begin_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  const TD d;
+  const TI di;
+  const std::int64_t* const b_negative = w.b_negative + number * kColumns;
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TVI a_negative = integer(w.a_negative[r][number]);
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+      const TV alignment = alignment_of_cut(w, node, r, column), grid = grid_of(unit_of_cut(node, alignment));
+      const auto signs =
+          hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(a_negative, hn::Load(di, b_negative + column)));
+      const TVI begin = hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs)));
+      hn::Store(as_numbers(begin), d, w.sums + r * kColumns + column);
+      hn::Store(alignment, d, w.alignments + r * kColumns + column);
+    }
+  }
+}
+
+/// Adds the products, while the machine rounds toward zero.
+HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node) {
   constexpr std::size_t kVectors = 2;  // with those of all rows, sums enough that none waits for itself
   static_assert(kColumns % (kVectors * kTreeLanes) == 0);
   const TD d;
-  const TI di;
-  const bool is_done = !adds_more(node);
+  const std::size_t count = node.products.size();
+  const int* const HWY_RESTRICT products = node.products.data();
   for (std::size_t column = 0; column < kColumns; column += kVectors * kTreeLanes) {
+    double* const HWY_RESTRICT sums = w.sums + column;
     TV sum[kVectors][kTreeRows];
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      const std::size_t here = column + v * kTreeLanes;
-      const TVI b_negative = hn::Load(di, w.b_negative + number * kColumns + here);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV alignment = alignment_of_cut(w, node, r, here);
-        const TV grid = grid_of(scaled(with_grid(alignment), -node.unit.fraction_bits));
-        const auto signs =
-            hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), b_negative));
-        sum[v][r] = as_numbers(hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs))));
-        hn::Store(grid, d, w.grids + r * kColumns + here);
-        hn::Store(alignment, d, w.alignments + r * kColumns + here);
-      }
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      sum[0][r] = hn::Load(d, sums + r * kColumns);
+      sum[1][r] = hn::Load(d, sums + r * kColumns + kTreeLanes);
     }
-    const double* const b_grown = w.b_grown + column;
-    for (const int k : node.products) {
-      const double* const b = b_grown + static_cast<std::size_t>(k) * kColumns;
-      const TV b0 = hn::Load(d, b), b1 = hn::Load(d, b + kTreeLanes);
+    const double* const HWY_RESTRICT b_grown = w.b_grown + column;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto k = static_cast<std::size_t>(products[i]);
+      const TV b0 = hn::Load(d, b_grown + k * kColumns), b1 = hn::Load(d, b_grown + k * kColumns + kTreeLanes);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const TV a = hn::Set(d, w.a_grown[r][k]);
@@ -651,21 +666,10 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
         sum[1][r] = hn::MulAdd(a, b1, sum[1][r]);
       }
     }
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      const std::size_t here = column + v * kTreeLanes;
-      Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV grid = hn::Load(d, w.grids + r * kColumns + here);
-        sums[r] = {hn::Sub(sum[v][r], grid), hn::Load(d, w.alignments + r * kColumns + here)};
-      }
-      if (is_done) {  // nothing is left that the machine's rounding matters to
-        finish(w, node, here, sums);
-        continue;
-      }
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sums[r].x, d, w.sums + r * kColumns + here);
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      hn::Store(sum[0][r], d, sums + r * kColumns);
+      hn::Store(sum[1][r], d, sums + r * kColumns + kTreeLanes);
     }
   }
 }
@@ -675,14 +679,17 @@ void finish_cut_products(const TreeWork& w, const TreeNode& node) {
   const TD d;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     Aligned sums[kTreeRows];
+    TV unit[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
-      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment};
-      for (const TreeTerm& t : node.others) {
-        const TV unit = scaled(with_grid(alignment), -node.unit.fraction_bits);
-        sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit));
-      }
+      unit[r] = unit_of_cut(node, alignment);
+      sums[r] = {hn::Sub(hn::Load(d, w.sums + r * kColumns + column), grid_of(unit[r])), alignment};
+    }
+    for (const TreeTerm& t : node.others) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value_of_place(t), unit[r]));
     }
     finish(w, node, column, sums);
   }
@@ -696,7 +703,7 @@ void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV alignment = alignment_of_cut(w, node, r, column);
-    unit[r] = scaled(with_grid(alignment), -node.unit.fraction_bits);
+    unit[r] = unit_of_cut(node, alignment);
     grid[r] = grid_of(unit[r]);
     sums[r] = {zero(), alignment};
   }
@@ -741,11 +748,12 @@ HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t co
 void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
   if (node.sum == TreeSum::cut_products) align_products(w, node);
   if (node.sum == TreeSum::cut_products && w.are_finite) {
+    begin_cut_products(w, node, number);
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
-      sum_cut_products(w, node, number);
+      sum_cut_products(w, node);
     }
-    if (adds_more(node)) finish_cut_products(w, node);
+    finish_cut_products(w, node);
     return;
   }
   if (cuts_as_the_machine(node)) {
@@ -795,8 +803,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
 
 /// Powers of two that numbers are aligned with: of their leading bits, but none below a format's smallest if that is
 /// the rule for subnormal numbers, which is also what zeros have.
-HWY_INLINE TV powers_of(const OperandRule& rule, bool of_zeros_too, TV x) {
-  const TV least = number(std::ldexp(1.0, format(rule.format).min_exponent()));
+HWY_INLINE TV powers_of(const OperandRule& rule, TV least, bool of_zeros_too, TV x) {
   const bool minimum = rule.subnormal_exponent == SubnormalExponent::minimum;
   const TV power = minimum ? hn::Max(binade_of(x), least) : binade_of(x);
   const TV of_any = hn::IfThenElse(hn::Eq(x, zero()), of_zeros_too ? least : zero(), power);
@@ -804,9 +811,10 @@ HWY_INLINE TV powers_of(const OperandRule& rule, bool of_zeros_too, TV x) {
 }
 
 void exponents(const OperandRule& rule, bool of_zeros_too, const double* numbers, std::size_t count, std::int16_t* to) {
+  const TV least = number(std::ldexp(1.0, format(rule.format).min_exponent()));
   for (std::size_t i = 0; i < count; i += kTreeLanes) {
     double powers[kTreeLanes];
-    hn::StoreU(powers_of(rule, of_zeros_too, hn::Load(TD(), numbers + i)), TD(), powers);
+    hn::StoreU(powers_of(rule, least, of_zeros_too, hn::Load(TD(), numbers + i)), TD(), powers);
     for (std::size_t j = 0; j < kTreeLanes; ++j) {
       const auto field = static_cast<int>(std::bit_cast<std::uint64_t>(powers[j]) >> kFraction);
       to[i + j] = field == 0 ? kNoExponent16 : static_cast<std::int16_t>(field - kBias);
@@ -845,16 +853,18 @@ std::pair<double, double> extremes(const double* numbers, std::size_t count) {
 bool prepare_c(const TreeWork& w) {
   const TreePlan& plan = *w.plan;
   const TD d;
-  const bool flushes = plan.c.subnormals == Subnormals::flushed;
-  const TV least = number(std::ldexp(1.0, format(plan.c.format).min_exponent()));
+  const OperandRule rule = plan.c;
+  const bool wants_powers = plan.wants_exponents, zeros_align = plan.zeros_align;
+  const TV least = number(plan.least_c);
+  double *const HWY_RESTRICT values = w.values, *const HWY_RESTRICT powers = w.powers;
   TMask are_ordinary = hn::Eq(zero(), zero());
   for (std::size_t i = 0; i < kTreeRows * kColumns; i += kTreeLanes) {
-    TV c = hn::Load(d, w.values + i);
-    if (flushes) {
+    TV c = hn::Load(d, values + i);
+    if (rule.subnormals == Subnormals::flushed) {
       c = hn::IfThenElse(hn::Lt(hn::Abs(c), least), sign_of(c), c);
-      hn::Store(c, d, w.values + i);
+      hn::Store(c, d, values + i);
     }
-    if (plan.wants_exponents) hn::Store(powers_of(plan.c, plan.zeros_align, c), d, w.powers + i);
+    if (wants_powers) hn::Store(powers_of(rule, least, zeros_align, c), d, powers + i);
     are_ordinary = hn::And(are_ordinary, hn::Lt(hn::Abs(c), number(kOrdinary)));
   }
   return hn::AllTrue(d, are_ordinary);

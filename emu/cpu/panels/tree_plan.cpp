@@ -84,6 +84,7 @@ class Planner {
     plan_.a = n_.a;
     plan_.b = n_.b;
     plan_.c = n_.c;
+    plan_.least_c = std::ldexp(1.0, format(n_.c.format).min_exponent());
     plan_.result = n_.result;
     plan_.product_exponent = n_.product.exponent;
     find_wanted_exponents();
@@ -186,6 +187,7 @@ class Planner {
         std::abs(zero.value) > kMostExponent)
       return "an alignment is beyond what doubles hold";
     node.zero_power = std::ldexp(1.0, zero.value);
+    if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";
     if (unit.drop_below && unit.fraction_bits == kExact) return "a sum that cuts nothing drops terms";

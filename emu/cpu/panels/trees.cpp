@@ -63,7 +63,7 @@ class TreePart {
         b_reader_(plan.b, operand_nan()),
         emulator_(plan.datapath) {
     results_.resize(rows_ * panels_ * kColumns);
-    for (auto* room : {&sums_, &grids_, &alignments_}) room->resize(kTreeRows * kColumns);
+    for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
     most_exponents_.resize(kTreeRows * kColumns);
     values_.resize(plan.places * kTreeRows * kColumns);
@@ -227,7 +227,6 @@ class TreePart {
     work.values = values_.data();
     work.powers = powers_.data();
     work.sums = sums_.data();
-    work.grids = grids_.data();
     work.alignments = alignments_.data();
     work.most_exponents = most_exponents_.data();
     return work;
@@ -280,7 +279,7 @@ class TreePart {
   NumberReader<double> a_reader_, b_reader_;
   CpuEmulator emulator_;
   PackedTree packed_a_, packed_b_;
-  Buffer<double> results_, values_, powers_, sums_, grids_, alignments_;
+  Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> most_exponents_;
   std::vector<bool> finite_rows_;

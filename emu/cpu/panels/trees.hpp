@@ -57,6 +57,7 @@ struct TreeNode {
   std::vector<TreeTerm> others;  ///< the other terms
   Unit unit;
   double zero_power = 0;  ///< 2^ the exponent that is a floor, or that of zeros
+  double drop_power = 0;  ///< terms aligned with less than this part of the alignment are dropped
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
@@ -68,6 +69,7 @@ struct TreeNode {
 
 struct TreePlan {
   OperandRule a, b, c;
+  double least_c = 0;  ///< normal number
   FormatId result = FormatId::fp32;
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
