@@ -66,11 +66,13 @@ HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBi
 HWY_INLINE TV scaled(TV power_of_two, int more) {
   return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
 }
-/// 2^e, or 0 for those that a double has not.
-HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
+/// 2^e, or 0 for those that a double has not; e is biased as a double's exponent.
+HWY_INLINE TV power_of_field(hn::Vec<TFew> biased) {
   const hn::Rebind<std::int32_t, TI> wider;
-  const auto field = hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew()));
-  return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, field))));
+  return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, biased))));
+}
+HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
+  return power_of_field(hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew())));
 }
 HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
 /// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact.
@@ -172,8 +174,11 @@ HWY_INLINE void powers_of_rounded(const TreePlan& plan, const TreeStep& last, do
   const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
   const TV least = number(minimum ? last.least : 0.0);
 #pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = power_of(v[r].x, least);
+  if (!plan.zeros_align) return;  // zeros' are seen to where numbers are put
+#pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r)
-    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(of_zero), power_of(v[r].x, least));
+    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(of_zero), v[r].power);
 }
 
 /// All steps. The power of a sum is what it was aligned to.
@@ -250,10 +255,7 @@ HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const A
   return hn::IfThenElse(hn::Eq(v.x, zero()), of_zero, v.power);
 }
 
-HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) {
-  return node.unit.zero_exponent.kind == ZeroExponentKind::floor ? hn::Max(alignment, number(node.zero_power))
-                                                                 : alignment;
-}
+HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) { return hn::Max(alignment, number(node.floor_power)); }
 
 /// What a sum is aligned to, of which nothing may have taken part: 2^0 if anybody asks.
 HWY_INLINE TV alignment_or_one(const TreePlan& plan, TV alignment) {
@@ -427,24 +429,26 @@ class MachineRoundingHere {
 /// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
 /// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
 /// later.
+template <bool kOfMagnitudes, bool kDrops>
 HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
   const TD d;
-  const bool of_magnitudes = node.unit.align_rounding == Rounding::toward_zero;
-  const TV signs = number(of_magnitudes ? -0.0 : 0.0);
   const TV down = number(node.drop_power);
+  double *const HWY_RESTRICT sums = w.sums, *const HWY_RESTRICT alignments = w.alignments;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     TV alignment[kTreeRows], grid[kTreeRows], sum[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
     for (const TreeTerm& t : node.terms) {
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, Terms(w, r, column).aligned_of_place(t)));
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = Terms(w, r, column).aligned_of_place(t);
+        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, v));
+      }
     }
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       alignment[r] = with_floor(node, alignment[r]);
-      hn::Store(alignment[r], d, w.alignments + r * kColumns + column);
+      hn::Store(alignment[r], d, alignments + r * kColumns + column);
       grid[r] = grid_of(with_grid(alignment[r]));
       sum[r] = zero();
     }
@@ -453,17 +457,19 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
         TV x = v.x;
-        if (t.may_drop) {
+        if (kDrops && t.may_drop) {
           const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(x));
           x = hn::IfThenZeroElse(is_far, x);
         }
-        const TV sign = hn::And(x, signs), here = scaled(grid[r], -t.fraction_bits);
-        const TV kept = hn::Sub(hn::Add(hn::Xor(x, sign), here), here);
-        sum[r] = hn::Add(sum[r], hn::Xor(kept, sign));
+        const TV sign = sign_of(x), here = scaled(grid[r], -t.fraction_bits);
+        if (kOfMagnitudes) x = hn::Abs(x);
+        TV kept = hn::Sub(hn::Add(x, here), here);
+        if (kOfMagnitudes) kept = hn::Xor(kept, sign);
+        sum[r] = hn::Add(sum[r], kept);
       }
     }
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, w.sums + r * kColumns + column);
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, sums + r * kColumns + column);
   }
 }
 
@@ -479,6 +485,19 @@ void finish_cut_results(const TreeWork& w, const TreeNode& node) {
     }
     finish(w, node, column, sums);
   }
+}
+
+void cut_results(const TreeWork& w, const TreeNode& node) {
+  {
+    const Rounding mode = node.unit.align_rounding;
+    const MachineRoundingHere rounding(mode == Rounding::up ? Rounding::up : Rounding::down);
+    const bool drops = node.unit.drop_below.has_value();
+    if (mode == Rounding::toward_zero)
+      drops ? sum_cut_results<true, true>(w, node) : sum_cut_results<true, false>(w, node);
+    else
+      drops ? sum_cut_results<false, true>(w, node) : sum_cut_results<false, false>(w, node);
+  }
+  finish_cut_results(w, node);
 }
 
 /// Whether the machine can round as these terms are cut, none of them a product that it rounds otherwise.
@@ -580,7 +599,7 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
-/// The largest exponents of a node's products, into `most_exponents`.
+/// The largest exponents of a node's products, biased as a double's, into `fields`.
 void align_products(const TreeWork& w, const TreeNode& node) {
   constexpr std::size_t kVectors = 2;
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
@@ -588,7 +607,7 @@ void align_products(const TreeWork& w, const TreeNode& node) {
   for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
     hn::Vec<TS> most[kVectors][kTreeRows];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, 2 * kNoExponent16);
+    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, -kBias);
     for (const int k : node.products) {
       const std::int16_t* const b = w.b_exponents + static_cast<std::size_t>(k) * kColumns + column;
       const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kShortLanes);
@@ -603,14 +622,14 @@ void align_products(const TreeWork& w, const TreeNode& node) {
     for (std::size_t v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r)
-        hn::Store(most[v][r], d, w.most_exponents + r * kColumns + column + v * kShortLanes);
+        hn::Store(hn::Add(most[v][r], hn::Set(d, kBias)), d, w.fields + r * kColumns + column + v * kShortLanes);
     }
   }
 }
 
 /// What the sums of a node that cuts products are aligned to, after align_products().
 HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
-  TV alignment = power_of_two(hn::Load(TFew(), w.most_exponents + row * kColumns + column));
+  TV alignment = power_of_field(hn::Load(TFew(), w.fields + row * kColumns + column));
   for (const TreeTerm& t : node.others)
     alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
   return with_floor(node, alignment);
@@ -756,14 +775,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
     finish_cut_products(w, node);
     return;
   }
-  if (cuts_as_the_machine(node)) {
-    {
-      const MachineRoundingHere rounding(node.unit.align_rounding == Rounding::up ? Rounding::up : Rounding::down);
-      sum_cut_results(w, node);
-    }
-    finish_cut_results(w, node);
-    return;
-  }
+  if (cuts_as_the_machine(node)) return cut_results(w, node);
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     switch (node.sum) {
       case TreeSum::cut_products:

@@ -34,7 +34,7 @@ struct TreeWork {
   const std::int64_t* b_negative = nullptr;        ///< [nodes][kColumns]
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
-  std::int16_t* most_exponents = nullptr;
+  std::int16_t* fields = nullptr;
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
   double* values = nullptr;            ///< [places][kTreeRows][kColumns]

@@ -186,7 +186,8 @@ class Planner {
     if ((zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros) &&
         std::abs(zero.value) > kMostExponent)
       return "an alignment is beyond what doubles hold";
-    node.zero_power = std::ldexp(1.0, zero.value);
+    if (zero.kind == ZeroExponentKind::zeros) node.zero_power = std::ldexp(1.0, zero.value);
+    if (zero.kind == ZeroExponentKind::floor) node.floor_power = std::ldexp(1.0, zero.value);
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";

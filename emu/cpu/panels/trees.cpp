@@ -21,7 +21,7 @@ namespace {
 /// cache.
 constexpr std::size_t kProducts = 128;
 /// Of what the inner loops read of a panel, so much stays in the first-level cache.
-constexpr std::size_t kPanelBytes = 16384;
+constexpr std::size_t kPanelBytes = 40960;
 /// Lines of A are whole vectors, of whatever machine.
 constexpr std::size_t kMostLanes = 8;
 
@@ -65,7 +65,7 @@ class TreePart {
     results_.resize(rows_ * panels_ * kColumns);
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
-    most_exponents_.resize(kTreeRows * kColumns);
+    fields_.resize(kTreeRows * kColumns);
     values_.resize(plan.places * kTreeRows * kColumns);
     powers_.resize(values_.size());
   }
@@ -228,7 +228,7 @@ class TreePart {
     work.powers = powers_.data();
     work.sums = sums_.data();
     work.alignments = alignments_.data();
-    work.most_exponents = most_exponents_.data();
+    work.fields = fields_.data();
     return work;
   }
 
@@ -281,7 +281,7 @@ class TreePart {
   PackedTree packed_a_, packed_b_;
   Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
-  Buffer<std::int16_t> most_exponents_;
+  Buffer<std::int16_t> fields_;
   std::vector<bool> finite_rows_;
   std::vector<Reach> reach_of_rows_;
   std::vector<std::size_t> columns_left_;

@@ -56,8 +56,8 @@ struct TreeNode {
   std::vector<int> products;     ///< k of those terms that are some
   std::vector<TreeTerm> others;  ///< the other terms
   Unit unit;
-  double zero_power = 0;  ///< 2^ the exponent that is a floor, or that of zeros
-  double drop_power = 0;  ///< terms aligned with less than this part of the alignment are dropped
+  double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
+  double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
