@@ -7,6 +7,7 @@
 // After foreach_target.h, which compiles this file anew for each target.
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -333,7 +334,10 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
     if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
   } else if (!node.result.steps.empty()) {
-    round_rows(*w.plan, node.result, node.wants_exponent, v);
+    Aligned rows[kTreeRows];  // a copy, as what is handed to a call is in memory, and v else in registers
+    std::copy_n(v, kTreeRows, rows);
+    round_rows(*w.plan, node.result, node.wants_exponent, rows);
+    std::copy_n(rows, kTreeRows, v);
   }
   const std::size_t at = Terms(w, 0, column).at(node.place);
   double* const HWY_RESTRICT values = w.values + at;
