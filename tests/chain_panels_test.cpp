@@ -91,11 +91,26 @@ Datapath random_tree_of_sums() {
   }
 }
 
+/// Datapaths whose sums are cut down as their terms are, which is done once where that is the same.
+Datapath random_sums_cut_twice() {
+  Datapath d = random_tree_of_sums();
+  for (Unit& unit : d.numerics.units) {
+    if (unit.fraction_bits == kExact || unit.result.empty()) continue;
+    RoundStep again;
+    again.from_alignment = true;
+    again.rounding = unit.align_rounding = Rounding::down;
+    again.fraction_bits = *rc::gen::inRange(4, 45);
+    unit.result = {again, unit.result.step[static_cast<std::size_t>(unit.result.count) - 1]};
+  }
+  return d;
+}
+
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
     {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
      test::random_operations},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
+    {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
 };
 
 /// Of the CPUs that have fused multiply-adds, those that this machine can be.
