@@ -82,36 +82,27 @@ HWY_INLINE TV grid_of(TV unit) {
   return as_numbers(hn::Add(bits_of(unit), integer(kUp)));
 }
 
-/// x, of which t is the nearest multiple of the unit, as the multiple that a rounding makes of it; `negative` is the
-/// sign that the rounding goes by.
+/// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds. A zero may have any
+/// sign.
 template <Rounding kMode>
-HWY_INLINE TV adjust(TV x, TV t, TV unit, TMask negative) {
-  const TV rest = hn::Sub(x, t);
-  const auto lower = [&] { return hn::IfThenElse(hn::Lt(rest, zero()), hn::Sub(t, unit), t); };
-  const auto upper = [&] { return hn::IfThenElse(hn::Gt(rest, zero()), hn::Add(t, unit), t); };
+HWY_INLINE TV cut(TV x, TV unit) {
+  const TV grid = grid_of(unit), of = kMode == Rounding::toward_zero ? hn::Abs(x) : x;
+  const TV t = hn::Sub(hn::Add(of, grid), grid);  // the nearest
   switch (kMode) {
     case Rounding::nearest_even:
       return t;
     case Rounding::toward_zero:
-      return hn::IfThenElse(negative, upper(), lower());
+      return hn::Or(hn::IfThenElse(hn::Lt(of, t), hn::Sub(t, unit), t), sign_of(x));
     case Rounding::down:
-      return lower();
+      return hn::IfThenElse(hn::Lt(x, t), hn::Sub(t, unit), t);
     case Rounding::up:
-      return upper();
+      return hn::IfThenElse(hn::Lt(t, x), hn::Add(t, unit), t);
     case Rounding::nearest_away: {
-      const TV half = hn::Mul(unit, number(0.5));
-      const TV away = hn::IfThenElse(negative, hn::Neg(half), half);
-      return hn::IfThenElse(hn::Eq(rest, away), hn::Add(t, hn::Add(away, away)), t);
+      const TV half = hn::Or(hn::Mul(unit, number(0.5)), sign_of(x));
+      return hn::IfThenElse(hn::Eq(hn::Sub(x, t), half), hn::Add(t, hn::Add(half, half)), t);
     }
   }
   return t;
-}
-
-/// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds.
-template <Rounding kMode>
-HWY_INLINE TV cut(TV x, TV unit) {
-  const TV grid = grid_of(unit);
-  return adjust<kMode>(x, hn::Sub(hn::Add(x, grid), grid), unit, is_negative(x));
 }
 
 /// Calls with a rounding that the compiler knows.
@@ -151,10 +142,25 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
   const RoundStep& s = how.step;
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
   const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
+  // Bits of a normal number that are cut off are bits of the double.
+  const TV kept = as_numbers(integer(-(std::int64_t{1} << std::max(0, kFraction - s.fraction_bits))));
+  bool are_bits = kMode == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0;
+  if (are_bits) {
+    TMask any_small = hn::Lt(hn::Abs(v[0].x), least);
+#pragma GCC unroll 4
+    for (std::size_t r = 1; r < kTreeRows; ++r) any_small = hn::Or(any_small, hn::Lt(hn::Abs(v[r].x), least));
+    are_bits = hn::AllFalse(TD(), any_small);
+  }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const TV x = v[r].x, binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
-    TV t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
+    const TV x = v[r].x;
+    TV t;
+    if (are_bits) {
+      t = hn::And(x, kept);
+    } else {
+      const TV binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
+      t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
+    }
     if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
     if (how.overflow < HUGE_VAL) {
       TMask large = hn::Ge(hn::Abs(t), number(how.overflow));
