@@ -117,21 +117,22 @@ def read(x: Any, name: str, format: Any = None) -> Operand:
         if array.dtype.byteorder == (">" if sys.byteorder == "little" else "<"):
             array = array.astype(array.dtype.newbyteorder("="))
         dtype = array.dtype.name
+    own = _formatted(dtype)
     if format is not None:
         f = format_of(format)
-        is_itself = _formatted(dtype) == f or (f.name == "tf32" and dtype == "float32")
+        is_itself = own == f or (f.name == "tf32" and dtype == "float32")
         if not is_itself and (array.dtype.kind not in "iu" or array.itemsize != f.bytes):
             raise InputError(
                 f"{name}: is {dtype}; right would be codes of {f} as {f.codes}, or numbers by "
                 f"tcnum.cast({name}, '{f}')"
             )
+    elif own is not None:
+        f = own
     else:
-        f = _formatted(dtype)
-        if f is None:
-            raise InputError(
-                f"{name}: is {dtype}, which is no format of tcnum's; right would be such as float16, ml_dtypes' or "
-                "torch's types, or unsigned integers with `format`"
-            )
+        raise InputError(
+            f"{name}: is {dtype}, which is no format of tcnum's; right would be such as float16, ml_dtypes' or torch's "
+            "types, or unsigned integers with `format`"
+        )
     if array.dtype == bool:
         array = array.astype(np.uint8)
     codes = array.view(f.codes)

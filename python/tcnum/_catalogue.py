@@ -46,9 +46,10 @@ class Instruction:
 
 
 def _instruction(arch: str, info: Any) -> Instruction:
+    a, b, c, d = (format_of(f.decode()) for f in (info.a, info.b, info.c, info.d))
     return Instruction(
         arch, info.name.decode(), info.ptx.decode(), info.m, info.n, info.k, bool(info.is_sparse), info.products,
-        *(format_of(f.decode()) for f in (info.a, info.b, info.c, info.d)), info.accounts,
+        a, b, c, d, info.accounts,
     )  # fmt: skip
 
 

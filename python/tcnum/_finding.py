@@ -106,6 +106,7 @@ def probe(
         return Report(json.loads(text))
     if not callable(oracle):
         raise InputError(f"oracle: is {oracle!r}; right would be a function of A, B and C, or Tiles")
+    asked: Callable[[Any, Any, Any], Any] = oracle
 
     text = ""
     with _interrupts.guarded() as guard:
@@ -115,7 +116,7 @@ def probe(
                 tiles = Tiles._of(_Borrowed(value))  # type: ignore[arg-type]
                 a, b, c, d = (tiles[name] for name in "ABCD")
                 like = _arrays.Operand(a.bits, a.format, "numpy")
-                _written(oracle(*(_arrays.given_back(x.bits, x.format, like) for x in (a, b, c))), d, "the oracle's D")
+                _written(asked(*(_arrays.given_back(x.bits, x.format, like) for x in (a, b, c))), d, "the oracle's D")
 
             return guard.run(work)
 
@@ -193,6 +194,7 @@ def fit_gemm(
         if value is None:
             raise InputError(f"{which}: is None; right would be {'(M, N, K)' if which == 'shape' else 'a format'}")
     assert shape is not None
+    multiplied: Callable[[Any, Any], Any] = product
     m, n, k = shape
     subject = _library.sized(
         _library.GemmSubject, arch=name, a=format_of(a).name.encode(), b=format_of(b).name.encode(),
@@ -204,7 +206,7 @@ def fit_gemm(
         def multiply(_: Any, a_view: Any, b_view: Any, to: int, size: int) -> int:
             def work() -> None:
                 result = Codes(_memory(to, size).view(format_of(d).codes).reshape(m, n), d)
-                _written(product(*(_array_of(view.contents) for view in (a_view, b_view))), result, "the product's D")
+                _written(multiplied(*(_array_of(view.contents) for view in (a_view, b_view))), result, "the product's D")
 
             return guard.run(work)
 
@@ -215,7 +217,7 @@ def fit_gemm(
 
 
 def _memory(address: int, size: int) -> np.ndarray:
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 def _array_of(view: Any) -> Any:

@@ -79,7 +79,7 @@ def _found(name: str) -> Format:
 
 def name_of_dtype(dtype: Any) -> str:
     """What a numpy, ml_dtypes or torch type is called: "float8_e4m3fn"."""
-    return getattr(dtype, "name", None) or str(dtype).removeprefix("torch.")
+    return str(getattr(dtype, "name", None) or dtype).removeprefix("torch.")
 
 
 def format_of(what: Any) -> Format:
@@ -116,7 +116,7 @@ def numpy_dtype(f: Format) -> np.dtype | None:
     except TypeError:
         pass
     try:
-        import ml_dtypes
+        import ml_dtypes  # type: ignore[import]
     except ImportError:
         return None
     return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else None

@@ -283,7 +283,7 @@ class Handle:
             self.value = c_void_p()
 
 
-def encoded(text: str | None) -> bytes | None:
+def encoded(text: str | os.PathLike[str] | None) -> bytes | None:
     """A name or path as C takes it."""
     if text is None:
         return None

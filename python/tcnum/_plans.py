@@ -89,7 +89,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        return self._name or self._fields.get("name", "")
+        return self._name or str(self._fields.get("name", ""))
 
     def with_(self, **fields: Any) -> "Plan":
         """The same but for these fields of the JSON: ``plan.with_(split_k={"chunk": 1408}, output="bf16")``."""

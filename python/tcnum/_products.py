@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ _recipes: dict[int, Recipe] = {}
 def _remember(result: Any, recipe: Recipe) -> None:
     key = id(result)
     _recipes[key] = recipe
-    weakref.finalize(result, _recipes.pop, key, None)
+    weakref.finalize(result, lambda: _recipes.pop(key, None))
 
 
 def recipe_of(result: Any) -> Recipe | None:
@@ -65,6 +66,9 @@ def _matrices(operand: Operand, name: str, as_row: bool) -> np.ndarray:
     return codes
 
 
+Matrix = tuple[np.ndarray, Format]  # codes, and of what
+
+
 class _Call:
     """One way to multiply, for any number of matrices."""
 
@@ -73,16 +77,29 @@ class _Call:
             raise InputError(f"threads: is {threads!r}; right would be a number from 0 on; 0: all cores")
         self.threads = threads
 
-    def run(self, a: np.ndarray, fa: Format, b: np.ndarray, fb: Format, rest: dict[str, Any]) -> Any:
-        raise NotImplementedError
+    def run(self, matrices: dict[str, Matrix]) -> Matrix:
+        """Of "a", "b", and what else there is."""
+        alive: list[Any] = []  # what C sees, for as long as it does
 
-    @staticmethod
-    def view(codes: np.ndarray | None, f: Format | None, alive: list[Any]) -> Any:
-        if codes is None or f is None:
-            return None
-        view, memory = _arrays.view_of(codes, f)
-        alive += [view, memory]
-        return ctypes.pointer(view)
+        def view(name: str) -> Any:
+            if name not in matrices:
+                return None
+            c_view, memory = _arrays.view_of(*matrices[name])
+            alive.extend((c_view, memory))
+            return ctypes.pointer(c_view)
+
+        handle = ctypes.c_void_p()
+        with _interrupts.guarded() as guard:
+            progress = _library.Progress(lambda _, rows: int(guard.should_stop()))
+            try:
+                self.call(view, progress, matrices["a"][1], ctypes.byref(handle))
+            except _library.Stopped:
+                _library.library.tcnum_matrix_free(handle)
+                raise
+        return _arrays.taken(handle)
+
+    def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
+        raise NotImplementedError
 
 
 class _ByInstruction(_Call):
@@ -102,31 +119,20 @@ class _ByInstruction(_Call):
             check_operand("a", a, by.a)
             check_operand("b", b, by.b)
 
-    def run(self, a: np.ndarray, fa: Format, b: np.ndarray, fb: Format, rest: dict[str, Any]) -> Any:
-        alive: list[Any] = []
-        handle = ctypes.c_void_p()
-        with _interrupts.guarded() as guard:
-            options = _library.sized(
-                _library.MatmulOptions,
-                arch=_library.encoded(self.arch),
-                instruction=_library.encoded(self.instr),
-                account=_library.encoded(self.account),
-                datapath=None if self.datapath is None else self.datapath._handle.value,
-                threads=self.threads,
-                processor=_library.encoded(self.processor),
-                a_scales=self.view(*rest.get("a_scales", (None, None)), alive),
-                b_scales=self.view(*rest.get("b_scales", (None, None)), alive),
-                progress=_library.Progress(lambda _, rows: int(guard.should_stop())),
-            )
-            try:
-                _library.call(
-                    "tcnum_matmul", self.view(a, fa, alive), self.view(b, fb, alive),
-                    self.view(*rest.get("c", (None, None)), alive), ctypes.byref(options), ctypes.byref(handle),
-                )  # fmt: skip
-            except _library.Stopped:
-                _library.library.tcnum_matrix_free(handle)
-                raise
-        return _arrays.taken(handle)
+    def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
+        options = _library.sized(
+            _library.MatmulOptions,
+            arch=_library.encoded(self.arch),
+            instruction=_library.encoded(self.instr),
+            account=_library.encoded(self.account),
+            datapath=None if self.datapath is None else self.datapath._handle.value,
+            threads=self.threads,
+            processor=_library.encoded(self.processor),
+            a_scales=view("a_scales"),
+            b_scales=view("b_scales"),
+            progress=progress,
+        )
+        _library.call("tcnum_matmul", view("a"), view("b"), view("c"), ctypes.byref(options), result)
 
 
 class _ByPlan(_Call):
@@ -134,28 +140,18 @@ class _ByPlan(_Call):
         super().__init__(threads)
         self.plan, self.alpha, self.beta = plan, alpha, beta
 
-    def run(self, a: np.ndarray, fa: Format, b: np.ndarray, fb: Format, rest: dict[str, Any]) -> Any:
-        alive: list[Any] = []
-        handle = ctypes.c_void_p()
-        with _interrupts.guarded() as guard:
-            options = _library.sized(
-                _library.GemmOptions,
-                c=self.view(*rest.get("c", (None, None)), alive),
-                bias=self.view(*rest.get("bias", (None, None)), alive),
-                alpha=None if self.alpha is None else ctypes.pointer(ctypes.c_double(self.alpha)),
-                beta=None if self.beta is None else ctypes.pointer(ctypes.c_double(self.beta)),
-                threads=self.threads,
-                progress=_library.Progress(lambda _, rows: int(guard.should_stop())),
-            )
-            try:
-                _library.call(
-                    "tcnum_gemm", self.plan._bound(fa.name).value, self.view(a, fa, alive), self.view(b, fb, alive),
-                    ctypes.byref(options), ctypes.byref(handle),
-                )  # fmt: skip
-            except _library.Stopped:
-                _library.library.tcnum_matrix_free(handle)
-                raise
-        return _arrays.taken(handle)
+    def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
+        options = _library.sized(
+            _library.GemmOptions,
+            c=view("c"),
+            bias=view("bias"),
+            alpha=None if self.alpha is None else ctypes.pointer(ctypes.c_double(self.alpha)),
+            beta=None if self.beta is None else ctypes.pointer(ctypes.c_double(self.beta)),
+            threads=self.threads,
+            progress=progress,
+        )
+        plan = self.plan._bound(operands.name).value
+        _library.call("tcnum_gemm", plan, view("a"), view("b"), ctypes.byref(options), result)
 
 
 def matmul(
@@ -247,7 +243,7 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
     return _ByInstruction(threads, arch or DEFAULT_ARCH, instr, account, None, processor)
 
 
-def by_instruction(arch: Any, instr: Any, of_datapath: Any, a: Format, b: Format) -> _ByInstruction:
+def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: Format, b: Format) -> _ByInstruction:
     """Who computes a dot product of these formats: the instruction that `matmul()` takes, or a datapath."""
     if of_datapath is not None:
         own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
@@ -268,31 +264,34 @@ def _multiplied(x: Operand, y: Operand, rest: dict[str, Operand], how: _Call) ->
             f"{a.shape[-1]}"
         )
     m, n = a.shape[-2], b.shape[-1]
-    views: dict[str, tuple[np.ndarray, Format]] = {}
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        matrices: dict[str, Matrix] = {
+            "a": (np.broadcast_to(a, (*batch, *a.shape[-2:])), x.format),
+            "b": (np.broadcast_to(b, (*batch, *b.shape[-2:])), y.format),
+        }
         for name, operand in rest.items():
-            codes = operand.codes
-            if name == "bias":
-                codes = np.broadcast_to(codes, (1, n))
-            elif name == "c":
-                codes = np.broadcast_to(codes, (*batch, m, n))
-            views[name] = (codes, operand.format)
+            shape = {"bias": (*batch, 1, n), "c": (*batch, m, n)}.get(name)
+            codes = operand.codes if shape is None else np.broadcast_to(operand.codes, shape)
+            matrices[name] = (codes, operand.format)
     except ValueError as error:
         shapes = ", ".join([f"a {x.shape}", f"b {y.shape}"] + [f"{k} {v.shape}" for k, v in rest.items()])
         raise InputError(f"shapes: {shapes} do not go together; right would be as in numpy.matmul") from error
+    for name in ("a_scales", "b_scales"):
+        if name in matrices and matrices[name][0].ndim != 2:
+            raise InputError(f"{name}: has the shape {matrices[name][0].shape}; right would be a matrix")
     kept = batch + ((m,) if x.codes.ndim > 1 else ()) + ((n,) if y.codes.ndim > 1 else ())
     if not batch:
-        codes, f = how.run(a, x.format, b, y.format, views)
+        codes, f = how.run(matrices)
         return codes.reshape(kept), f
-    result: np.ndarray | None = None
-    each = {"a": np.broadcast_to(a, (*batch, *a.shape[-2:])), "b": np.broadcast_to(b, (*batch, *b.shape[-2:]))}
     if math.prod(batch) == 0:
-        raise InputError(f"a: has the shape {x.shape}; right would be a batch with a product at least")
+        raise InputError(f"a: has the shape {x.shape}, b has {y.shape}; right would be a batch with a product at least")
+    result = None
     for index in np.ndindex(*batch):
-        here = {name: (codes[index] if name != "bias" and codes.ndim > 2 else codes, f)
-                for name, (codes, f) in views.items()}  # fmt: skip
-        codes, f = how.run(each["a"][index], x.format, each["b"][index], y.format, here)
+        codes, f = how.run({
+            name: (all_codes[index] if all_codes.ndim > 2 else all_codes, of)
+            for name, (all_codes, of) in matrices.items()
+        })  # fmt: skip
         if result is None:
             result = np.empty((*batch, m, n), f.codes)
         result[index] = codes
@@ -339,5 +338,5 @@ def scaled_mm(
     name = "nvjet-fp8" if use_fast_accum else "nvjet-fp8-slow"
     x = _arrays.read(input, "input")
     output = x.format if out_dtype is None else format_of(out_dtype)
-    alpha = float(np.float32(scales[0] * scales[1]))
+    alpha = float(scales[0] * scales[1])
     return matmul(input, mat2, plan=Plan.named(name, output), alpha=alpha, bias=bias, threads=threads)

@@ -207,7 +207,7 @@ def explain(
     if how.datapath is not None:
         tiles, title = Tiles.of_datapath(how.datapath, 1, 1, 1), repr(how.datapath)
     else:
-        tiles, title = Tiles(how.arch, how.instr, 1, 1, 1), f"{how.instr} of {how.arch}"
+        tiles, title = Tiles(how.arch or "", how.instr or "", 1, 1, 1), f"{how.instr} of {how.arch}"
     check_operand("a_row", x, tiles["A"].format)
     check_operand("b_column", y, tiles["B"].format)
     k = tiles["B"].shape[1]
