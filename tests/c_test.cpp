@@ -26,6 +26,7 @@
 #include "tcnum/exact.hpp"
 #include "tcnum/fit.hpp"
 #include "tcnum/gemm.hpp"
+#include "tcnum/gemm_error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tcnum.hpp"
@@ -384,6 +385,33 @@ TEST(C, AddsCAndBias) {
   options.alpha = &alpha;
   options.beta = &beta;
   EXPECT_EQ(product(), gemm(right, a, b, {.c = &c_right, .bias = &bias_right, .alpha = alpha, .beta = beta}));
+}
+
+TEST(C, SaysHowFarAProductIsOff) {
+  std::mt19937_64 random(9);
+  const Matrix a = Matrix::from(normal_numbers(6 * 48, random), 6, 48, "fp16");
+  const Matrix b = Matrix::from(normal_numbers(48 * 4, random), 48, 4, "fp16");
+  const Matrix c = Matrix::from(normal_numbers(24, random), 6, 4, "fp32");
+  const MatrixView c_right = c;
+  const GemmInputs inputs = {.c = &c_right, .alpha = 0.5, .beta = 3};
+  const Matrix d = gemm(named_plan("nvjet", FormatId::fp16), a, b, inputs);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b), c_view = view_of(c), d_view = view_of(d);
+  auto options = sized<tcnum_gemm_options>();
+  options.c = &c_view;
+  options.alpha = &inputs.alpha;
+  options.beta = &inputs.beta;
+  const auto text =
+      made_by<OwnedText>([&](auto to) { return tcnum_gemm_error(&d_view, &a_view, &b_view, &options, to); });
+  const json found = json::parse(text.get());
+  const ErrorReport right = error_of(d, a, b, inputs);
+  EXPECT_EQ(found["schema"], "tcnum.gemm_error/1");
+  EXPECT_EQ(found["measured"], 24);
+  EXPECT_EQ(found["ulps"]["max"], right.max_ulps);
+  EXPECT_EQ(found["worst"]["row"], right.worst->row);
+  char* none = nullptr;
+  EXPECT_EQ(tcnum_gemm_error(nullptr, &a_view, &b_view, nullptr, &none), TCNUM_INVALID);
+  EXPECT_EQ(tcnum_gemm_error(&d_view, &b_view, &a_view, nullptr, &none), TCNUM_INVALID);
+  EXPECT_EQ(none, nullptr);
 }
 
 struct Progress {

@@ -243,6 +243,13 @@ typedef struct tcnum_gemm_options {
 TCNUM_API tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum_view* b,
                                   const tcnum_gemm_options* options, tcnum_matrix** d);
 
+/* Compares D with alpha A B + beta C + bias, computed exactly, and returns the JSON of `tcnum gemm --error`
+ * (tcnum.gemm_error/1): the largest and mean error in ulps and relative to the sum of the terms' magnitudes, a
+ * histogram, and the worst element. alpha and beta are the numbers that they are; `options` may be NULL. If `progress`
+ * stops it, the call returns TCNUM_STOPPED. */
+TCNUM_API tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tcnum_view* b,
+                                        const tcnum_gemm_options* options, char** json);
+
 /* --- Tiles: many dot products with their results; what vector files hold (docs/files.md) -------------------------- */
 
 typedef struct tcnum_tiles tcnum_tiles;

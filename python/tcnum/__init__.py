@@ -15,6 +15,7 @@ from . import testing
 from ._arrays import Codes, cast, decode
 from ._library import Error, InputError, InternalError, UnavailableError, library
 from ._catalogue import Arch, Datapath, Entry, Instruction, archs, catalogue, datapath, instruction, instructions
+from ._error import ErrorReport, error
 from ._finding import GemmReport, Report, fit_gemm, probe
 from ._formats import Format, format_of, formats
 from ._mmasim import MFMA, MMA, WGMMA, MMABlockScale, TCGen05MMA, TCGen05MMABlockScale
@@ -25,8 +26,8 @@ from ._tiles import Comparison, Tiles, explain, load
 __version__ = library.tcnum_version().decode()
 
 __all__ = [
-    "MFMA", "MMA", "WGMMA", "Arch", "Codes", "Comparison", "Datapath", "Entry", "Error", "Format", "GemmReport",
+    "MFMA", "MMA", "WGMMA", "Arch", "Codes", "Comparison", "Datapath", "Entry", "Error", "ErrorReport", "Format", "GemmReport",
     "InputError", "Instruction", "InternalError", "MMABlockScale", "Plan", "Report", "TCGen05MMA",
-    "TCGen05MMABlockScale", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "explain",
+    "TCGen05MMABlockScale", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "error", "explain",
     "fit_gemm", "format_of", "formats", "instruction", "instructions", "load", "matmul", "probe", "scaled_mm", "testing",
 ]  # fmt: skip

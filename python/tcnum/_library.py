@@ -172,6 +172,7 @@ FUNCTIONS = {
     "tcnum_plan_read": [c_char_p, _Handle],
     "tcnum_plan_to_json": [c_void_p, _Text],
     "tcnum_gemm": [c_void_p, POINTER(View), POINTER(View), POINTER(GemmOptions), _Handle],
+    "tcnum_gemm_error": [POINTER(View), POINTER(View), POINTER(View), POINTER(GemmOptions), _Text],
     "tcnum_tiles_new": [c_char_p, c_char_p, c_size_t, c_size_t, c_size_t, _Handle],
     "tcnum_tiles_of_datapath": [c_void_p, c_size_t, c_size_t, c_size_t, _Handle],
     "tcnum_tiles_read": [c_char_p, c_int, _Handle],
@@ -225,11 +226,15 @@ def _load() -> ctypes.CDLL:
             f"tcnum: {path} cannot be loaded ({error}); right would be `pip install ./python`, a library that the "
             "system finds, or its path in TCNUM_LIBRARY"
         ) from error
-    for name, arguments in FUNCTIONS.items():
-        function = getattr(library, name)
-        function.restype, function.argtypes = c_int, arguments
-    for name, (result, arguments) in OTHERS.items():
-        function = getattr(library, name)
+    everything = {name: (c_int, arguments) for name, arguments in FUNCTIONS.items()} | OTHERS
+    for name, (result, arguments) in everything.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError as error:
+            raise ImportError(
+                f"tcnum: {path} has no {name}; right would be a library as new as this package, such as that of a new "
+                "`pip install ./python`"
+            ) from error
         function.restype, function.argtypes = result, arguments
     return library
 

@@ -141,6 +141,30 @@ class Finding(unittest.TestCase):
             tcnum.fit_gemm(lambda a, b: a, a="fp16", b="fp16", d="fp16")
 
 
+class Errors(unittest.TestCase):
+    def test_rounding_to_nearest_is_half_an_ulp_at_most(self):
+        a, b = halves(9, 40), halves(40, 7, seed=2)
+        exact = a.astype(np.float64) @ b.astype(np.float64)  # near enough
+        self.assertLess(tcnum.error(exact.astype(np.float32), a, b).max_ulps, 0.5001)
+        report = tcnum.error(tcnum.matmul(a, b), a, b)
+        self.assertGreater(report.max_ulps, 0.5)
+        self.assertEqual(sum(report.histogram.values()) + report.json["exact"], 63)
+        self.assertIn("worst: [", str(report))
+        bias, c = np.arange(7, dtype=np.float32), np.ones((9, 7), np.float32)
+        whole = (2 * exact + 3 * c + bias).astype(np.float32)
+        self.assertLess(tcnum.error(whole, a, b, c, alpha=2, beta=3, bias=bias).max_ulps, 0.5001)
+
+    def test_what_is_wrong_is_said(self):
+        a = halves(8, 8)
+        for message, call in {
+            "d: has the shape": lambda: tcnum.error(a[0], a, a),
+            "c and bias: right would be": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
+            "right would be": lambda: tcnum.error(a[:3], a, a),
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
+                call()
+
+
 class Files(unittest.TestCase):
     def test_tiles_are_written_and_read(self):
         tiles = tcnum.Tiles("sm_90", MMA, 2, 3, 4)

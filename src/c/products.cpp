@@ -9,8 +9,10 @@
 #include "handles.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
+#include "src/report/gemm_error_report.hpp"
 #include "tcnum/cublaslt.hpp"
 #include "tcnum/gemm.hpp"
+#include "tcnum/gemm_error.hpp"
 #include "tcnum/tcnum.hpp"
 
 namespace tcnum {
@@ -41,6 +43,34 @@ class Progress {
   int (*tell_)(void*, std::size_t);
   void* user_;
   bool stopped_ = false;
+};
+
+/// What the options of a product ask for.
+class GemmArguments {
+ public:
+  explicit GemmArguments(const tcnum_gemm_options* options)
+      : given_(options_of(options, "options")),
+        c_(view_or_none(given_.c, "options->c")),
+        bias_(view_or_none(given_.bias, "options->bias")),
+        progress_(given_.progress, given_.user) {}
+
+  GemmInputs inputs() const {
+    GemmInputs inputs;
+    if (c_) inputs.c = &*c_;
+    if (bias_) inputs.bias = &*bias_;
+    if (given_.alpha != nullptr) inputs.alpha = *given_.alpha;
+    inputs.beta = given_.beta != nullptr ? *given_.beta : c_ ? 1 : 0;
+    return inputs;
+  }
+  GemmOptions options() { return {.threads = given_.threads, .progress = progress_.callback()}; }
+  void throw_if_stopped() const {
+    if (progress_.stopped()) throw Stopped();
+  }
+
+ private:
+  tcnum_gemm_options given_;
+  std::optional<MatrixView> c_, bias_;
+  Progress progress_;
 };
 
 /// Names of formats, for as long as the library lives.
@@ -167,19 +197,25 @@ tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum
     tcnum_matrix*& result = result_of(d, "d");
     const GemmPlan& by = required(plan, "plan", "a plan").plan;
     const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b");
-    const auto given = options_of(options, "options");
-    const std::optional<MatrixView> c = view_or_none(given.c, "options->c");
-    const std::optional<MatrixView> bias = view_or_none(given.bias, "options->bias");
-    GemmInputs inputs;
-    if (c) inputs.c = &*c;
-    if (bias) inputs.bias = &*bias;
-    if (given.alpha != nullptr) inputs.alpha = *given.alpha;
-    inputs.beta = given.beta != nullptr ? *given.beta : c ? 1 : 0;
-    Progress progress(given.progress, given.user);
-    const GemmOptions how{.threads = given.threads, .progress = progress.callback()};
+    GemmArguments given(options);
     Matrix product(by.output, a_view.rows(), b_view.columns());
-    gemm_into(product, by, a_view, b_view, inputs, how);
+    gemm_into(product, by, a_view, b_view, given.inputs(), given.options());
     result = new tcnum_matrix{std::move(product)};
-    if (progress.stopped()) throw Stopped();
+    given.throw_if_stopped();
+  });
+}
+
+tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tcnum_view* b,
+                              const tcnum_gemm_options* options, char** json) {
+  return guarded([&] {
+    char*& result = result_of(json, "json");
+    const MatrixView d_view = view_of(d, "d"), a_view = view_of(a, "a"), b_view = view_of(b, "b");
+    GemmArguments given(options);
+    const GemmInputs inputs = given.inputs();
+    const ErrorReport report = error_of(d_view, a_view, b_view, inputs, given.options());
+    given.throw_if_stopped();
+    const ComparedProduct compared{
+        .m = a_view.rows(), .n = b_view.columns(), .k = a_view.columns(), .alpha = inputs.alpha, .beta = inputs.beta};
+    result = new_text(gemm_error_document(report, compared).dump(2));
   });
 }
