@@ -7,22 +7,22 @@
 #include <string>
 #include <string_view>
 
+#include "byte_source.hpp"
+
 namespace tcnum {
 
 /// A regular file, open for reading. Nothing else will do: a pipe may have nothing to say, and a device no end.
-class InputFile {
+class InputFile final : public ByteSource {
  public:
   /// Throws InputError if it cannot be read. `right` says what would be right, such as "a vector file".
   InputFile(std::string path, std::string_view right);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
-  ~InputFile();
+  ~InputFile() override;
 
-  const std::string& path() const { return path_; }
-  std::uint64_t size() const { return size_; }
-
-  /// Fills `bytes` from that offset on.
-  void read(std::uint64_t offset, std::span<std::byte> bytes) const;
+  const std::string& path() const override { return path_; }
+  std::uint64_t size() const override { return size_; }
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const override;
   /// The next of its bytes, as many as there are at once; none at its end.
   std::size_t read_some(std::span<char> bytes) const;
 

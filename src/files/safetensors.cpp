@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cctype>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -64,7 +65,7 @@ std::string shown_value(const ordered_json& value) {
 
 // --- Reading ----------------------------------------------------------------------------------------------------
 
-std::uint64_t read_header_length(const InputFile& file) {
+std::uint64_t read_header_length(const ByteSource& file) {
   const Subject subject{file.path()};
   constexpr std::string_view kField = "header length";
   if (file.size() < kLengthBytes) {
@@ -263,7 +264,7 @@ const TensorEntry* SafetensorsHeader::find(std::string_view name) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-SafetensorsHeader read_safetensors_header(const InputFile& file, const SafetensorsRules& rules) {
+SafetensorsHeader read_safetensors_header(const ByteSource& file, const SafetensorsRules& rules) {
   const Subject subject{file.path()};
   const std::uint64_t length = read_header_length(file);
   std::string text(length, '\0');
@@ -278,7 +279,7 @@ SafetensorsHeader read_safetensors_header(const InputFile& file, const Safetenso
   return header;
 }
 
-SafetensorsData::SafetensorsData(const InputFile& file, const SafetensorsHeader& header)
+SafetensorsData::SafetensorsData(const ByteSource& file, const SafetensorsHeader& header)
     : file_(file), header_(header) {
   const Subject subject{file.path()};
   for (const TensorEntry& each : header.tensors) check_offsets(subject, each, header.data_size);
@@ -291,12 +292,19 @@ void SafetensorsData::read(const TensorEntry& tensor, std::uint64_t offset, std:
   file_.read(header_.data_offset + tensor.begin + offset, bytes);
 }
 
+std::string safetensors_head(const std::string& where, const Metadata& metadata,
+                             const std::vector<TensorEntry>& tensors) {
+  const std::string header = header_text({where}, metadata, tensors);
+  std::string head(kLengthBytes, '\0');
+  const std::uint64_t length = header.size();
+  std::memcpy(head.data(), &length, kLengthBytes);
+  return head + header;
+}
+
 SafetensorsWriter::SafetensorsWriter(const std::string& path, const Metadata& metadata,
                                      const std::vector<TensorEntry>& tensors)
-    : header_(header_text({path}, metadata, tensors)), file_(path), left_(size_of(tensors)) {
-  const std::uint64_t length = header_.size();
-  file_.write(std::as_bytes(std::span(&length, 1)));
-  file_.write(header_);
+    : head_(safetensors_head(path, metadata, tensors)), file_(path), left_(size_of(tensors)) {
+  file_.write(head_);
 }
 
 void SafetensorsWriter::write(std::span<const std::byte> bytes) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "element_type.hpp"
-#include "io/input_file.hpp"
+#include "io/byte_source.hpp"
 #include "io/replacement_file.hpp"
 
 namespace tcnum {
@@ -45,22 +45,28 @@ struct SafetensorsHeader {
   /// Null if there is none of that name.
   const TensorEntry* find(std::string_view name) const;
 };
-SafetensorsHeader read_safetensors_header(const InputFile& file, const SafetensorsRules& rules = {});
+SafetensorsHeader read_safetensors_header(const ByteSource& file, const SafetensorsRules& rules = {});
 
 /// The tensors' bytes.
 class SafetensorsData {
  public:
   /// Both must outlive it. Throws InputError unless each tensor has as many bytes as its dtype and shape take, and all
   /// cover the data once and completely.
-  SafetensorsData(const InputFile& file, const SafetensorsHeader& header);
+  SafetensorsData(const ByteSource& file, const SafetensorsHeader& header);
 
   /// Fills `bytes` from that byte of the tensor on.
   void read(const TensorEntry& tensor, std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
-  const InputFile& file_;
+  const ByteSource& file_;
   const SafetensorsHeader& header_;
 };
+
+/// What stands before the data: the header's length and the header. `tensors` in the order in which their data follows;
+/// where they begin and end is worked out here. Throws InputError, with `where` in front, for metadata that nobody
+/// could read.
+std::string safetensors_head(const std::string& where, const Metadata& metadata,
+                             const std::vector<TensorEntry>& tensors);
 
 /// Writes tensors one after the other. Their data begins at a multiple of 8 bytes.
 class SafetensorsWriter {
@@ -75,7 +81,7 @@ class SafetensorsWriter {
   void commit();
 
  private:
-  std::string header_;
+  std::string head_;
   ReplacementFile file_;
   std::uint64_t left_;
 };
