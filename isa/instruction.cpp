@@ -16,6 +16,7 @@
 #include <map>
 
 #include "fragment.hpp"
+#include "tcnum/error.hpp"
 
 namespace tcnum {
 
@@ -436,7 +437,10 @@ constexpr bool names_are_unique() {
 static_assert(names_are_unique());
 
 /// "m16n8k16".
-std::string shape(const Instruction& row) { return fmt::format("m{}n{}k{}", row.m, row.n, row.k); }
+std::string shape(const Instruction& row) {
+  if (row.kind == InstructionKind::dot) return fmt::format("k{}", row.k);
+  return fmt::format("m{}n{}k{}", row.m, row.n, row.k);
+}
 
 /// "f32.f16.f16.f32"; wgmma has no C of its own.
 std::string types(const Instruction& row) {
@@ -456,6 +460,8 @@ constexpr std::string_view text(InstructionKind kind) {
       return "wmma";
     case kWgmma:
       return "wgmma";
+    case InstructionKind::dot:
+      return "dot";
   }
   return {};
 }
@@ -510,8 +516,39 @@ std::string Instruction::ptx() const {
     case kWgmma:
       return fmt::format("wgmma.mma_async{}.sync.aligned.{}{}.{}{}", sparsity_text(*this), shape(*this), before,
                          types(*this), after);
+    case InstructionKind::dot:
+      return name();
   }
   return {};
+}
+
+Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k) {
+  constexpr int kMostProducts = 256;
+  if (k < 1 || k > kMostProducts)
+    throw InputError(fmt::format("k: {}; right would be 1 to {} products", k, kMostProducts));
+  struct Operand {
+    std::string_view name;
+    FormatId id;
+    bool multiplied;
+  };
+  const bool floating = format(d).floating;
+  for (const auto& [what, id, multiplied] :
+       {Operand{"d", d, false}, Operand{"a", a, true}, Operand{"b", b, true}, Operand{"c", c, false}}) {
+    const std::string_view name = format(id).name;
+    const bool scale = id == ue8m0 || id == ue4m3;
+    const bool sum = id == s32 || id == fp16 || id == bf16 || id == fp32 || id == fp64;
+    if (format(id).floating != floating)
+      throw InputError(
+          fmt::format("{}: {}, and d is {}; right would be all of integers, or all of numbers in floating point", what,
+                      name, format(d).name));
+    if (multiplied ? scale || id == s32 : !sum)
+      throw InputError(fmt::format("{}: {}; right would be {}", what, name,
+                                   !multiplied ? "one of s32, fp16, bf16, fp32, fp64"
+                                   : floating  ? "a format of numbers with a sign"
+                                               : "one of s8, u8, s4, u4, b1"));
+  }
+  if ((a == b1) != (b == b1)) throw InputError("b: right would be b1 as a is, or neither");
+  return {InstructionKind::dot, 1, 1, k, d, a, b, c, ArchSet{}};
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }

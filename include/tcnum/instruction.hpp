@@ -56,7 +56,12 @@ constexpr ArchSet archs(std::initializer_list<ArchId> ids) {
   return set;
 }
 
-enum class InstructionKind : std::uint8_t { mma, wmma, wgmma };
+enum class InstructionKind : std::uint8_t {
+  mma,
+  wmma,
+  wgmma,
+  dot,  ///< no instruction of an ISA: the dot product that some program computes
+};
 
 /// What an instruction's name says beside its shape and types.
 enum class Modifier : std::uint8_t {
@@ -101,6 +106,11 @@ struct Instruction {
   /// Where PTX has a choice of layouts, A's is row and B's col.
   std::string ptx() const;
 };
+
+/// The dot product d = c + Σ a[k]·b[k] of k products, which no ISA need have; its name is `dot.k16.f32.f16.f16.f32`. What
+/// takes an instruction takes it, and find_instruction() does not find it. Throws InputError if there is no such thing:
+/// formats that are not all of integers or all of numbers in floating point, or k beyond 1 … 256.
+Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k);
 
 /// All rows: every mma, wmma and wgmma, dense and sparse. wgmma has one row for each N that it can have, from 8 to 256.
 std::span<const Instruction> instructions();

@@ -211,6 +211,7 @@ TimedOperands timed_operands(const ChainOperands& operands) {
     case InstructionKind::wmma:
       return wmma_operands(operands);
     case InstructionKind::mma:
+    case InstructionKind::dot:
       break;
   }
   return mma_operands(operands);

@@ -50,7 +50,8 @@ auto with_list(Lists& lists, Property property, const F& f) {
 Space::Space(const Instruction& instruction) : instruction_(&instruction) {
   const int k = instruction.products();
   for (const auto& [order, all] : product_orders(k)) {
-    for (int size = 1; size <= k; size *= 2) add_blocks(blocks_of(all, size), order);
+    for (int size = 1; size < k; size *= 2) add_blocks(blocks_of(all, size), order);
+    add_blocks(blocks_of(all, k), order);
   }
   if (sums_integers())
     fill_integers();

@@ -376,6 +376,7 @@ class FloatBattery {
       if (b_.has_infinity()) ask("inf: b", with(one_a, infinity_code(b_, negative), c_one));
     }
     const auto nans = [](const Format& f) {
+      if (f.non_finite == NonFinite::none) return std::vector<std::uint64_t>();
       std::vector<std::uint64_t> codes = {nan_code(f)};
       const std::uint64_t sign = std::uint64_t{1} << (f.storage_bits - 1);
       codes.push_back(codes[0] | sign);

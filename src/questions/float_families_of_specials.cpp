@@ -32,7 +32,9 @@ constexpr int kZeroA = 30;  // percent of problems in which all other a are zero
 /// A code of the format's that is no ordinary number, or stands in for one that the format lacks.
 std::uint64_t draw_special(const Format& f, RandomNumbers& random) {
   const bool negative = random.coin();
-  switch (random.pick(kSpecials)) {
+  const Special special = random.pick(kSpecials);
+  if (f.non_finite == NonFinite::none && special != Special::zero) return max_finite_code(f, negative);
+  switch (special) {
     case Special::infinity:
       return f.has_infinity() ? infinity_code(f, negative) : max_finite_code(f, negative);
     case Special::usual_nan:
