@@ -21,6 +21,8 @@ constexpr std::size_t kMostMessageBytes = 2000;
 InputError::InputError(std::string_view message) : std::runtime_error(shortened(message, kMostMessageBytes)) {}
 UnavailableError::UnavailableError(std::string_view message)
     : std::runtime_error(shortened(message, kMostMessageBytes)) {}
+ContradictionError::ContradictionError(std::string_view message)
+    : std::runtime_error(shortened(message, kMostMessageBytes)) {}
 
 void fail_system(std::string_view path, std::string_view attempt, int error) {
   constexpr std::array kMachines = {ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM, EMFILE, ENFILE, ENODEV, ENXIO};

@@ -26,7 +26,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"probes", {"include", "isa", "cuda"}},
     {"src/questions", {"include", "emu", "isa"}},
     {"src/files", {"include", "io", "emu", "isa"}},
-    {"src/oracles", {"include", "emu", "isa", "src/questions"}},
+    {"src/oracles", {"include", "io", "emu", "isa", "src/questions", "src/files"}},
     {"src/gemm", {"include", "io", "emu", "src/files", "src/oracles"}},
     {"src/fit", {"include", "emu", "src/questions"}},
     {"src/catalogue", {"include", "emu", "src/files"}},

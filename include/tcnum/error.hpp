@@ -1,4 +1,4 @@
-// The two ways a request can fail that are not bugs; the command line maps them to exit statuses 2 and 3.
+// The ways a request can fail that are not bugs; the command line maps them to exit statuses 2, 3 and 1.
 #pragma once
 
 #include <stdexcept>
@@ -16,6 +16,11 @@ struct InputError : std::runtime_error {
 /// what() is one line too.
 struct UnavailableError : std::runtime_error {
   explicit UnavailableError(std::string_view message);
+};
+
+/// Who answers contradicts himself: asked the same again, he says something else. what() is one line too.
+struct ContradictionError : std::runtime_error {
+  explicit ContradictionError(std::string_view message);
 };
 
 }  // namespace tcnum

@@ -7,6 +7,7 @@ namespace tcnum::fuzz {
 std::span<const Harness> harnesses() {
   static constexpr auto kHarnesses = std::to_array<Harness>({
       {"vectors", read_a_vector_file, vector_files, false},
+      {"batches", read_a_batch, batches, false},
       {"matrices", read_a_matrix_file, matrix_files, false},
       {"arrays", read_an_array, arrays, false},
       {"datapaths", read_a_datapath, datapath_files, true},

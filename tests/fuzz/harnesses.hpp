@@ -10,6 +10,7 @@
 namespace tcnum::fuzz {
 
 bool read_a_vector_file(std::string_view input);
+bool read_a_batch(std::string_view input);
 bool read_a_matrix_file(std::string_view input);
 bool read_an_array(std::string_view input);
 bool read_a_datapath(std::string_view input);
@@ -23,6 +24,7 @@ bool read_a_plan(std::string_view input);
 bool read_names(std::string_view input);
 
 std::vector<std::string> vector_files();
+std::vector<std::string> batches();
 std::vector<std::string> matrix_files();
 std::vector<std::string> arrays();
 std::vector<std::string> datapath_files();

@@ -1,0 +1,145 @@
+#include "batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "io/printable.hpp"
+#include "stored_codes.hpp"
+#include "subject.hpp"
+
+namespace tcnum {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+/// A tensor of a batch, and what of the tiles it holds.
+struct Part {
+  std::string_view name;
+  FormatId format;
+  Shape shape;
+  Codes Tiles::*codes;
+};
+
+Part results_of(const Tiles& tiles) { return {"D", tiles.d_format, {tiles.count, tiles.m, tiles.n}, &Tiles::d}; }
+
+std::vector<Part> operands_of(const Tiles& tiles) {
+  const Shape stored = {tiles.count, tiles.m, tiles.a_depth()};
+  std::vector<Part> parts = {{"A", tiles.a_format, stored, &Tiles::a},
+                             {"B", tiles.b_format, {tiles.count, tiles.k, tiles.n}, &Tiles::b},
+                             {"C", tiles.c_format, {tiles.count, tiles.m, tiles.n}, &Tiles::c}};
+  if (tiles.sparse_group != 0) parts.push_back({"E", FormatId::u8, stored, &Tiles::e});
+  return parts;
+}
+
+std::vector<std::byte> bytes_of(const Tiles& tiles, const std::vector<Part>& parts, const Metadata& metadata) {
+  std::vector<TensorEntry> entries;
+  for (const Part& part : parts)
+    entries.push_back({std::string(part.name), std::string(format(part.format).safetensors), part.shape, 0, 0});
+  const std::string head = safetensors_head("a batch", metadata, entries);
+  const auto head_bytes = std::as_bytes(std::span(head));
+  std::vector<std::byte> bytes(head_bytes.begin(), head_bytes.end());
+  for (const Part& part : parts) {
+    pack_codes(format(part.format), (tiles.*part.codes).bytes(),
+               [&](std::span<const std::byte> packed) { bytes.insert(bytes.end(), packed.begin(), packed.end()); });
+  }
+  return bytes;
+}
+
+/// The entry of a tensor that must be there, of that dtype.
+const TensorEntry& typed_entry(const Subject& subject, const SafetensorsHeader& header, std::string_view name,
+                               FormatId id) {
+  const TensorEntry* const entry = header.find(name);
+  if (entry == nullptr) subject.fail(tensor_field(name), "missing; right would be a file that has it");
+  const Format& f = format(id);
+  if (entry->dtype != f.safetensors) {
+    subject.fail(tensor_field(name, "dtype"), "{}; right would be \"{}\", as it holds {}", in_quotes(entry->dtype),
+                 f.safetensors, f.name);
+  }
+  return *entry;
+}
+
+void check_shape(const Subject& subject, const TensorEntry& entry, const Shape& right) {
+  if (entry.shape == right) return;
+  subject.fail(tensor_field(entry.name, "shape"), "{}; right would be {}", shape_text(entry.shape), shape_text(right));
+}
+
+void read_codes(const Subject& subject, const SafetensorsData& data, const TensorEntry& entry, FormatId id,
+                Codes& codes) {
+  data.read(entry, 0, codes.bytes());
+  unpack_codes(subject, tensor_field(entry.name, "data"), format(id), codes.bytes());
+}
+
+}  // namespace
+
+std::vector<std::byte> question_bytes(const Tiles& tiles, const Metadata& about) {
+  Metadata metadata = about;
+  metadata["format_a"] = format(tiles.a_format).name;
+  metadata["format_b"] = format(tiles.b_format).name;
+  metadata["format_c"] = format(tiles.c_format).name;
+  metadata["format_d"] = format(tiles.d_format).name;
+  return bytes_of(tiles, operands_of(tiles), metadata);
+}
+
+std::vector<std::byte> answer_bytes(const Tiles& tiles) { return bytes_of(tiles, {results_of(tiles)}, {}); }
+
+Tiles read_question(const ByteSource& source, const QuestionForm& form) {
+  const Subject subject{source.path()};
+  const SafetensorsHeader header = read_safetensors_header(source, {.metadata_right = {}, .rank = 3});
+  const TensorEntry& a = typed_entry(subject, header, "A", form.a);
+  const TensorEntry& b = typed_entry(subject, header, "B", form.b);
+  Tiles tiles;
+  tiles.a_format = form.a;
+  tiles.b_format = form.b;
+  tiles.c_format = form.c;
+  tiles.d_format = form.d;
+  tiles.k = form.k;
+  tiles.sparse_group = form.sparse_group;
+  tiles.count = a.shape[0];
+  tiles.m = a.shape[1];
+  tiles.n = b.shape[2];
+  if (tiles.count == 0 || tiles.m == 0) {
+    subject.fail(tensor_field("A", "shape"), "{}; right would be extents of 1 or more", shape_text(a.shape));
+  }
+  if (tiles.n == 0) {
+    subject.fail(tensor_field("B", "shape"), "{}; right would be extents of 1 or more", shape_text(b.shape));
+  }
+  const std::vector<Part> parts = operands_of(tiles);
+  for (const Part& part : parts) check_shape(subject, typed_entry(subject, header, part.name, part.format), part.shape);
+  const SafetensorsData data(source, header);  // the operands are as large as the file is long
+  try {
+    for (const Part& part : parts) {
+      const TensorEntry& entry = *header.find(part.name);
+      const auto bytes_each = static_cast<std::size_t>(format(part.format).storage_bytes());
+      tiles.*part.codes = Codes(format(part.format).storage_bytes(), (entry.end - entry.begin) / bytes_each);
+      read_codes(subject, data, entry, part.format, tiles.*part.codes);
+    }
+    tiles.d = Codes(format(tiles.d_format).storage_bytes(), tiles.size());
+    return tiles;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  subject.fail("data", "larger than the memory of this machine; right would be a smaller batch");
+}
+
+void read_answer(const ByteSource& source, Tiles& tiles) {
+  const Subject subject{source.path()};
+  const SafetensorsHeader header = read_safetensors_header(source);
+  const Part results = results_of(tiles);
+  const TensorEntry& d = typed_entry(subject, header, results.name, results.format);
+  check_shape(subject, d, results.shape);
+  tiles.d = Codes(format(results.format).storage_bytes(), tiles.size());
+  read_codes(subject, SafetensorsData(source, header), d, results.format, tiles.d);
+}
+
+std::size_t most_answer_bytes(const Tiles& tiles, std::size_t question) {
+  constexpr std::size_t kHeader = std::size_t{2} << 20;
+  return question + tiles.size() * static_cast<std::size_t>(format(tiles.d_format).storage_bytes()) + kHeader;
+}
+
+}  // namespace tcnum

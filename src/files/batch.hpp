@@ -1,0 +1,35 @@
+// A batch of dot problems as one safetensors file in memory: what programs that answer are asked, and what they answer.
+// Its tensors are those of a vector file; docs/oracles.md has the rest.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "io/byte_source.hpp"
+#include "safetensors.hpp"
+#include "tcnum/format.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+
+/// The formats and extents of a batch, and its codes, all but those of d. `about`: what its metadata says beside the
+/// formats.
+std::vector<std::byte> question_bytes(const Tiles& tiles, const Metadata& about);
+/// The results alone.
+std::vector<std::byte> answer_bytes(const Tiles& tiles);
+
+/// What a reader expects of a question.
+struct QuestionForm {
+  FormatId a, b, c, d;
+  std::size_t k;         ///< as in tiles
+  int sparse_group = 0;  ///< as in tiles
+};
+/// Tiles whose results are all zero. Throws InputError that names the source, the tensor and what would be right,
+/// whatever the bytes are.
+Tiles read_question(const ByteSource& source, const QuestionForm& form);
+/// Fills tiles.d; throws likewise. Other tensors than D may be there, and are not looked at.
+void read_answer(const ByteSource& source, Tiles& tiles);
+/// So many bytes an answer has at most: D, what was asked, and room for a header.
+std::size_t most_answer_bytes(const Tiles& tiles, std::size_t question);
+
+}  // namespace tcnum

@@ -1,0 +1,273 @@
+// Programs as oracles: what well-behaved ones answer, and what becomes of the others.
+#include "tcnum/program_oracle.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "io/child.hpp"
+#include "io/words.hpp"
+#include "src/oracles/program.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kMisbehaving = TCNUM_MISBEHAVING_ORACLE;
+
+// --- Words of a command.
+
+TEST(Words, AreThoseOfAShell) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(split_words("./sim --vectors", "f"), (Words{"./sim", "--vectors"}));
+  EXPECT_EQ(split_words("  a\t b\n", "f"), (Words{"a", "b"}));
+  EXPECT_EQ(split_words("'a b' \"c d\" e\\ f", "f"), (Words{"a b", "c d", "e f"}));
+  EXPECT_EQ(split_words("a'b'\"c\"", "f"), (Words{"abc"}));
+  EXPECT_EQ(split_words("a '' \"\"", "f"), (Words{"a", "", ""}));
+  EXPECT_EQ(split_words(R"('\' "\"\\\n")", "f"), (Words{"\\", "\"\\\\n"}));
+  EXPECT_EQ(split_words("a $HOME `b` *|;>&", "f"), (Words{"a", "$HOME", "`b`", "*|;>&"})) << "no shell sees them";
+}
+
+std::string refusal(const std::function<void()>& attempt) {
+  try {
+    attempt();
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST(Words, ThatAreNoneAreRefused) {
+  for (const std::string& command : std::vector<std::string>{"", "  ", "''", "a 'b", "a \"b", "a\\", std::string("a\0b", 3)}) {
+    const std::string message = refusal([&] { static_cast<void>(split_words(command, "f")); });
+    EXPECT_TRUE(message.starts_with("f: ")) << command << ": " << message;
+    EXPECT_NE(message.find("right would be"), std::string::npos) << message;
+  }
+}
+
+// --- Programs. None leaves a process or a file behind.
+
+class ProgramOracles : public testing::Test {
+ protected:
+  ProgramOracles() {
+    std::string name = (fs::temp_directory_path() / "tcnum-oracles-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    folder_ = name;
+    if (const char* const before = std::getenv("TMPDIR")) temporary_ = before;
+    setenv("TMPDIR", name.c_str(), 1);
+  }
+  ~ProgramOracles() override {
+    if (temporary_.empty())
+      unsetenv("TMPDIR");
+    else
+      setenv("TMPDIR", temporary_.c_str(), 1);
+    EXPECT_TRUE(fs::is_empty(folder_)) << "a file is left";
+    fs::remove_all(folder_);
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
+    EXPECT_EQ(errno, ECHILD);
+  }
+
+  static Tiles some_tiles(std::size_t count = 2) {
+    Tiles tiles = make_tiles(FormatId::fp16, FormatId::fp16, FormatId::fp32, FormatId::fp32, count, 3, 4, 16);
+    for (std::size_t i = 0; i < tiles.d.size(); ++i) tiles.d.set(i, 0xdeadbeef);
+    return tiles;
+  }
+
+  /// What asking so many batches of a program is refused with.
+  static std::string asked(const std::string& command, const ProgramOptions& options = {}, int batches = 20) {
+    const Instruction dot = make_dot(FormatId::fp32, FormatId::fp16, FormatId::fp16, FormatId::fp32, 16);
+    return refusal([&] {
+      const auto program = start_program(command, options);
+      const auto oracle = make_program_oracle(dot, std::nullopt, program);
+      for (int i = 0; i < batches; ++i) {
+        Tiles tiles = some_tiles();
+        oracle->answer(tiles);
+        EXPECT_EQ(tiles.d, Codes(4, 24));
+      }
+      finish_program(*program);
+    });
+  }
+  static std::string asked_in_mode(const std::string& mode, const ProgramOptions& options = {}) {
+    return asked(kMisbehaving + " " + mode, options);
+  }
+
+  fs::path folder_;
+  std::string temporary_;
+};
+
+TEST_F(ProgramOracles, Answer) {
+  EXPECT_EQ(asked_in_mode("well"), "");
+  EXPECT_EQ(asked_in_mode("well {in} {out}"), "");
+  EXPECT_EQ(asked("'" + kMisbehaving + "' \"well\" {in} '{out}'", {}, 2), "");
+  EXPECT_EQ(asked_in_mode("floods"), "") << "standard error is nobody's business while all is well";
+}
+
+TEST_F(ProgramOracles, LargeBatchesPassThroughPipes) {
+  const Instruction dot = make_dot(FormatId::fp32, FormatId::fp16, FormatId::fp16, FormatId::fp32, 16);
+  const auto program = start_program(kMisbehaving + " well");
+  Tiles tiles = some_tiles(20'000);  // far more than a pipe holds
+  make_program_oracle(dot, std::nullopt, program)->answer(tiles);
+  EXPECT_EQ(tiles.d, Codes(4, 240'000));
+  finish_program(*program);
+}
+
+struct Misbehaviour {
+  std::string mode;
+  std::vector<std::string> said;
+};
+
+TEST_F(ProgramOracles, MisbehaviourIsSaidInOneLine) {
+  for (const auto& [mode, said] : std::vector<Misbehaviour>{
+           {"dies", {"ended with status 3 before answer 1", "its standard error ends: a warning\\nno licence"}},
+           {"dies-midway", {"was ended by signal 6", "after 20 bytes of answer 3"}},
+           {"leaves-a-child", {"ended with status 5 before answer 1"}},
+           {"closes-input", {"closed its standard input before answer 1"}},
+           {"closes-output", {"closed its standard output before answer 1"}},
+           {"shape", {"answer to batch 1: tensor D: shape: [3, 2, 4]; right would be [2, 3, 4]"}},
+           {"dtype", {"answer to batch 1: tensor D: dtype: \"I32\"; right would be \"F32\", as it holds fp32"}},
+           {"name", {"answer to batch 1: tensor D: missing"}},
+           {"length", {"begins answer 1 with a length of 1152921504606846976 bytes", "right would be 8 bytes"}},
+           {"banner", {"begins answer 1 with a length of", "nothing else on standard output"}},
+           {"status", {"ended with status 4 after its last answer"}},
+           {"dies {in} {out}", {"ended with status 3; right would be status 0", "no licence"}},
+           {"silent {in} {out}", {"wrote no file {out}"}},
+           {"garbage {in} {out}", {"answer to batch 1: header length: the file has 7 bytes"}},
+           {"shape {in} {out}", {"answer to batch 1: tensor D: shape: [3, 2, 4]"}},
+           {"well {in}", {"has {in} and no {out}; right would be both"}},
+       }) {
+    const std::string message = asked_in_mode(mode);
+    SCOPED_TRACE(mode + ": " + message);
+    EXPECT_TRUE(message.starts_with(kMisbehaving + " " + mode + ": "));
+    for (const std::string& part : said) EXPECT_NE(message.find(part), std::string::npos) << part;
+    EXPECT_NE(message.find("right would be"), std::string::npos);
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+    EXPECT_LT(message.size(), 1000u);
+  }
+}
+
+TEST_F(ProgramOracles, ExtraBytesAreNoAnswer) {
+  // They come with the answer or after it, and are then taken for the length of the next.
+  const std::string message = asked_in_mode("extra");
+  EXPECT_TRUE(message.find("wrote 5 bytes that are no part of an answer") != std::string::npos ||
+              message.find("begins answer 2 with a length of") != std::string::npos)
+      << message;
+}
+
+TEST_F(ProgramOracles, ThatHangAreEnded) {
+  for (const std::string mode : {"hangs", "hangs {in} {out}"}) {
+    const std::string message = asked_in_mode(mode, {.time_limit = 0.1, .stop = nullptr});
+    EXPECT_NE(message.find("gave no answer in 0.1 s; right would be"), std::string::npos) << message;
+  }
+}
+
+TEST_F(ProgramOracles, ThatAreStoppedAreEnded) {
+  for (const std::string mode : {"hangs", "hangs {in} {out}"}) {
+    std::atomic<bool> stop = false;
+    std::thread stopper([&] { stop = true; });
+    EXPECT_THROW(static_cast<void>(asked_in_mode(mode, {.time_limit = 600, .stop = &stop})), UnavailableError);
+    stopper.join();
+  }
+}
+
+TEST_F(ProgramOracles, ThatCannotBeStartedAreTheUsersMistake) {
+  EXPECT_NE(asked("./there-is-no-such-program").find("cannot be started: No such file"), std::string::npos);
+  EXPECT_NE(asked("there-is-no-such-program x").find("cannot be started: No such file"), std::string::npos);
+  EXPECT_NE(asked("/dev/null").find("cannot be started: Permission denied"), std::string::npos);
+  EXPECT_NE(asked("/ {in} {out}").find("cannot be started: Permission denied"), std::string::npos);
+  EXPECT_NE(asked("'a").find("a ' does not end"), std::string::npos);
+}
+
+TEST_F(ProgramOracles, ThatContradictThemselvesAreAFinding) {
+  try {
+    static_cast<void>(asked_in_mode("differs"));
+    FAIL();
+  } catch (const ContradictionError& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("answers differently the second time: batch 1, tile 0, element (0, 1) is "
+                        "0x00000000 at first and 0x00000001 then"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(ProgramOracles, ThatHaveFailedAreNotAskedAgain) {
+  const Instruction dot = make_dot(FormatId::fp32, FormatId::fp16, FormatId::fp16, FormatId::fp32, 16);
+  const auto program = start_program(kMisbehaving + " dies");
+  const auto oracle = make_program_oracle(dot, std::nullopt, program);
+  Tiles tiles = some_tiles();
+  const std::string first = refusal([&] { oracle->answer(tiles); });
+  EXPECT_NE(first, "");
+  EXPECT_EQ(refusal([&] { oracle->answer(tiles); }), first);
+  EXPECT_EQ(refusal([&] { finish_program(*program); }), first);
+}
+
+// --- What is asked.
+
+TEST_F(ProgramOracles, AreToldWhatIsAsked) {
+  // The question itself, which `cp` takes for the answer: it has no D, and all else is as it should be.
+  const Instruction& sparse = *find_instruction("mma.sp.m16n8k32.f32.f16.f16.f32");
+  const fs::path copy = folder_ / "question";
+  const auto program = start_program("cp {in} '" + copy.string() + "' {out}");
+  static_cast<void>(refusal([&] {
+    Tiles tiles = make_tiles(sparse.a, sparse.b, sparse.c, sparse.d, 1, 2, 2, 16);
+    make_program_oracle(sparse, ArchId::sm_90, program)->answer(tiles);
+  }));
+  EXPECT_FALSE(fs::exists(copy)) << "cp takes no three names";
+
+  const auto keeper = start_program("sh -c 'cp \"$1\" \"" + copy.string() + "\"; exit 1' sh {in} {out}");
+  EXPECT_NE(refusal([&] {
+              Tiles tiles = make_tiles(sparse.a, sparse.b, sparse.c, sparse.d, 1, 2, 2, 16);
+              make_program_oracle(sparse, ArchId::sm_90, keeper)->answer(tiles);
+            }),
+            "");
+  const Vectors vectors = read_vectors(copy.string(), false);
+  EXPECT_EQ(vectors.instruction, sparse.name());
+  EXPECT_EQ(vectors.arch, "sm_90");
+  EXPECT_EQ(vectors.metadata.at("format_a"), "fp16");
+  EXPECT_EQ(vectors.metadata.at("format_d"), "fp32");
+  EXPECT_EQ(vectors.tiles.k, 32u);
+  EXPECT_EQ(vectors.tiles.sparse_group, 4);
+  fs::remove(copy);
+}
+
+// --- Dot products that are no instruction's.
+
+TEST(Dots, HaveNames) {
+  EXPECT_EQ(make_dot(FormatId::fp32, FormatId::fp16, FormatId::bf16, FormatId::fp64, 12).name(),
+            "dot.k12.f32.f16.bf16.f64");
+  EXPECT_EQ(make_dot(FormatId::s32, FormatId::s8, FormatId::u4, FormatId::s32, 1).products(), 1);
+  EXPECT_EQ(find_instruction("dot.k16.f32.f16.f16.f32"), nullptr);
+}
+
+TEST(Dots, ThatAreNoneAreRefused) {
+  using enum FormatId;
+  const auto refused = [](FormatId d, FormatId a, FormatId b, FormatId c, int k) {
+    return refusal([&] { static_cast<void>(make_dot(d, a, b, c, k)); });
+  };
+  EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 0).starts_with("k: 0; right would be"));
+  EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 257).starts_with("k: 257; right would be"));
+  EXPECT_TRUE(refused(fp32, s8, fp16, fp32, 16).starts_with("a: s8, and d is fp32; right would be"));
+  EXPECT_TRUE(refused(fp32, fp16, ue8m0, fp32, 16).starts_with("b: ue8m0; right would be"));
+  EXPECT_TRUE(refused(fp8e4m3, fp16, fp16, fp32, 16).starts_with("d: fp8e4m3; right would be"));
+  EXPECT_TRUE(refused(s32, s32, s8, s32, 16).starts_with("a: s32; right would be"));
+  EXPECT_TRUE(refused(s32, b1, s8, s32, 16).starts_with("b: "));
+  EXPECT_TRUE(refused(fp32, fp16, fp16, s32, 16).starts_with("c: s32, and d is fp32"));
+}
+
+}  // namespace
+}  // namespace tcnum
