@@ -110,6 +110,12 @@ TEST_F(CliGemm, AsksAProgram) {
   EXPECT_EQ(report.at("verdict"), "identified") << fit.out;
   EXPECT_EQ(report.at("plan").at("promote_every"), 128);
   EXPECT_GE(report.at("products"), 6);
+  // The names of the files stand where the command has places for them.
+  const Result placed =
+      run({"gemm", "--fit", "--from",
+           "exec:'" + std::string(kProgram) + "' gemm --out {out} --in {in} --plan nvjet-fp8-slow --output bf16",
+           "--formats", "fp8e4m3:bf16", "--shape", "17x40x512", "--json", "-"});
+  EXPECT_EQ(placed.out, fit.out) << placed.err;
 }
 
 TEST_F(CliGemm, ComparesWithTheExactProduct) {
@@ -288,7 +294,12 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
   expect_failure(with({"--fit", "--from", "x", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
                  {"--from: x; right would be exec:"});
   expect_failure(with({"--fit", "--from", "exec:false", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
-                 {"false ended with status 1"});
+                 {"false: ended with status 1; right would be status 0"});
+  expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,
+                 {"true: wrote no file {out}"});
+  expect_failure(with({"--fit", "--from", "exec:sh -c 'sleep 100'", "--formats", "fp16:fp16", "--shape", "1x2x3",
+                       "--time-limit", "0.05"}),
+                 2, {"gave no answer in 0.05 s"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16", "--shape", "1x2x3"}), 2,
                  {"--formats: fp16; right would be A:D"});
   expect_failure(with({"--fit", "--from", "exec:true", "--formats", "fp16:fp16", "--shape", "1x2"}), 2,

@@ -49,6 +49,23 @@ void add_whole(CLI::App& command, const std::string& name, std::uint64_t& number
              [](std::string_view option, std::string_view text) { return parse_whole(option, text); });
 }
 
+/// Of `--from exec:COMMAND`.
+void add_program_options(CLI::App& command, ProgramCommandOptions& options) {
+  command.add_option("--a", options.a, "With exec: and no --instr: format of a, such as fp16");
+  command.add_option("--b", options.b, "Of b (default: --a)");
+  command.add_option("--c", options.c, "Of c (default: --d)");
+  command.add_option("--d", options.d, "Of d, such as fp32");
+  command.add_option("--k", options.k, "Number of products");
+  command.add_option("--scale-block", options.scale_block, "Products to a block scale (not in the space yet)");
+  command.add_option("--scale-format", options.scale_format, "Format of block scales (likewise)");
+  command.add_flag("--any-nan", options.any_nan, "With exec: of a NaN, do not look at the bits");
+}
+void add_time_limit(CLI::App& command, double& seconds) {
+  constexpr double kMostSeconds = 1e6;
+  add_number(command, "--time-limit", seconds, "With exec: seconds to wait for an answer",
+             [](std::string_view option, std::string_view text) { return parse_positive(option, text, kMostSeconds); });
+}
+
 void add_probe(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("probe", "Infer the datapath of instructions, with the evidence");
   const auto options = options_of(command, run_probe, action);
@@ -56,9 +73,12 @@ void add_probe(CLI::App& app, Action& action) {
   command.add_option("--format", options->format,
                      "The instructions with this input format, such as fp16 or fp8e4m3 (default: all)");
   command.add_option("--instr", options->instruction, "One instruction, by its name or its PTX spelling");
-  command.add_option("--from", options->from,
-                     "Who answers: gpu, recorded, a vector FILE, or datapath:FILE (default: the GPU if it is of that "
-                     "architecture, else recorded)");
+  command.add_option(
+      "--from", options->from,
+      "Who answers: gpu, recorded, a vector FILE, datapath:FILE, or exec:COMMAND, a program (default: the "
+      "GPU if it is of that architecture, else recorded)");
+  add_program_options(command, options->program);
+  add_time_limit(command, options->program.time_limit);
   command.add_option("--record", options->record,
                      "Keep the answers: FILE.safetensors for one instruction, else a folder");
   command.add_option("--json", options->json, kJson);
@@ -83,7 +103,9 @@ void add_verify(CLI::App& app, Action& action) {
   command.add_option(
       "--distribution", options->distributions,
       fmt::format("What operands are like (default: all that are random): {}", fmt::join(distributions, ", ")));
-  command.add_option("--from", options->from, "What answers: gpu (default), or datapath:FILE");
+  command.add_option("--from", options->from, "What answers: gpu (default), datapath:FILE, or exec:COMMAND, a program");
+  add_program_options(command, options->program);
+  add_time_limit(command, options->program.time_limit);
   command.add_option("--devices", options->devices, "GPUs, such as 0 (default), 0,1 or all");
   command.add_option("--shard", options->shard, "i/n: the i-th of n parts of the work");
   command.add_option("--chunk", options->chunk, "Dot products to a digest (default: 16 digests for each distribution)");
@@ -99,10 +121,12 @@ void add_emulate(CLI::App& app, Action& action) {
   const auto options = options_of(command, run_emulate, action);
   command.add_option("--arch", options->arch, "Architecture (default: what the file says)");
   command.add_option("--instr", options->instruction, "Instruction (default: what the file says)");
-  command.add_option("--in", options->in, "Vector file with A, B and C")->required();
-  command.add_option("--out", options->out, "Vector file to write: the same with D")->required();
+  command.add_option("--in", options->in, "Vector file with A, B and C");
+  command.add_option("--out", options->out, "Vector file to write: the same with D");
   command.add_option("--datapath", options->datapath, kOwnDatapath);
   command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
+  command.add_flag("--serve", options->serve,
+                   "Answer batches on standard input, as what --from exec:COMMAND starts (docs/oracles.md)");
 }
 
 void add_explain(CLI::App& app, Action& action) {
@@ -139,9 +163,12 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_flag("--error", options->error,
                    "Compare D with the exact product: that of --plan, or without one the D that is given");
   command.add_flag("--fit", options->fit, "Find the plan of the product in --in, or of whatever --from names");
-  command.add_option("--from", options->from,
-                     "With --fit, who multiplies: exec:PROGRAM, which is run with a file that holds A and B and one to "
-                     "write D to; plan:FILE; or cublaslt, the GPU's library, with all algorithms that it offers");
+  command.add_option(
+      "--from", options->from,
+      "With --fit, who multiplies: exec:COMMAND, which is run with a file that holds A and B and one to "
+      "write D to, {in} and {out} in it or appended; plan:FILE; or cublaslt, the GPU's library, with all "
+      "algorithms that it offers");
+  add_time_limit(command, options->time_limit);
   command.add_option("--formats", options->formats,
                      "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8");
   command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");

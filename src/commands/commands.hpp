@@ -13,8 +13,16 @@ enum ExitStatus : int { kAgreed = 0, kDisagreed = 1, kWrongInput = 2, kUnavailab
 
 // An option that was not given is empty. `json`, and all that is written, may be "-": standard output.
 
+/// Of `--from exec:COMMAND`: what the program computes, where that is no instruction, and how long it may take.
+struct ProgramCommandOptions {
+  std::string a, b, c, d, k, scale_block, scale_format;
+  double time_limit = 60;
+  bool any_nan = false;
+};
+
 struct ProbeOptions {
   std::string arch, format, instruction, from, record, json;
+  ProgramCommandOptions program;
   std::uint64_t seed = 1;
 };
 int run_probe(const ProbeOptions& options);
@@ -24,6 +32,7 @@ struct VerifyOptions {
   std::string campaign;
   std::string datapath, json, arch, instruction, from, devices, checkpoint, record, disagreements;
   std::string count, chunk, shard;
+  ProgramCommandOptions program;
   std::vector<std::string> distributions;
   std::uint64_t seed = 1;
   bool all = false;
@@ -32,7 +41,7 @@ int run_verify(const VerifyOptions& options);
 
 struct EmulateOptions {
   std::string arch, instruction, in, out, datapath;
-  bool exact = false;
+  bool exact = false, serve = false;
 };
 int run_emulate(const EmulateOptions& options);
 
@@ -50,6 +59,7 @@ struct GemmCommandOptions {
   std::string arch = "sm_90", from, json;  ///< of --fit
   std::vector<std::string> formats, shapes;
   std::uint64_t algorithms = 32, seed = 1;
+  double time_limit = 60;  ///< of exec:
 };
 int run_gemm(const GemmCommandOptions& options);
 

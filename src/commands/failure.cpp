@@ -32,6 +32,9 @@ ExitStatus report_failure(const std::exception_ptr& failure) {
   } catch (const InputError& error) {
     complain(error.what());
     return kWrongInput;
+  } catch (const ContradictionError& error) {
+    complain(error.what());
+    return kDisagreed;
   } catch (const std::filesystem::filesystem_error& error) {
     complain(error.what());
     return is_wrong_path(error) ? kWrongInput : kUnavailable;

@@ -1,6 +1,7 @@
 // Failures: what becomes of an exception, and how the work goes on so that one failure hides and spoils nothing else.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@ namespace tcnum {
 /// One line on standard error, whatever the message holds.
 void complain(std::string_view message);
 
-/// Says what the exception is; the exit status of its kind, which is never that of a disagreement.
+/// Says what the exception is; the exit status of its kind, which is that of a disagreement only where who answers
+/// disagrees with himself.
 ExitStatus report_failure(const std::exception_ptr& failure);
 
 /// Steps of which each is tried, whatever became of those before.
@@ -25,11 +27,14 @@ class Attempts {
       step();
       return true;
     } catch (...) {
-      failures_.push_back(std::current_exception());
+      failed(std::current_exception());
       return false;
     }
   }
-  void failed(const std::exception_ptr& why) { failures_.push_back(why); }
+  /// What fails several steps, as a program that has ended does, is said once.
+  void failed(const std::exception_ptr& why) {
+    if (std::ranges::find(failures_, why) == failures_.end()) failures_.push_back(why);
+  }
   /// Says what failed. The status that the work has earned, or the first failure's: that something could not be done
   /// does not hide a disagreement.
   ExitStatus finish(ExitStatus earned) const;

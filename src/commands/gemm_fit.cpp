@@ -11,13 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include "gemm.hpp"
-#include "io/program.hpp"
+#include "interrupt.hpp"
+#include "names.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
 #include "probes/cublaslt.hpp"
 #include "src/campaign/stream.hpp"
 #include "src/files/matrix_file.hpp"
 #include "src/files/safetensors.hpp"
+#include "src/oracles/program.hpp"
 #include "src/report/gemm_fit_report.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
@@ -28,7 +30,6 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::string_view kProgram = "exec:";
 constexpr std::string_view kPlan = "plan:";
 constexpr std::string_view kLibrary = "cublaslt";
 
@@ -96,40 +97,19 @@ StoredTensor stored(const Matrix& matrix) {
   return tensor;
 }
 
-/// A folder of its own, which vanishes with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tcnum-gemm-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw UnavailableError(fmt::format("{}: cannot be made", name));
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-/// A program that is run with two arguments: a file with A and B, and the file that it is to write with D.
-GemmCallable program_callable(const std::string& program, const GemmSubject& subject) {
-  return [=](const Matrix& a, const Matrix& b) {
-    const TemporaryFolder folder;
-    const std::string in = folder.file("in.safetensors"), out = folder.file("out.safetensors");
+/// A program that is run with the names of two files: one with A and B, and the one that it is to write with D.
+GemmCallable program_callable(const FileProgram& program, const GemmSubject& subject) {
+  return [&program, subject](const Matrix& a, const Matrix& b) {
     const StoredTensor stored_a = stored(a), stored_b = stored(b);
-    const std::array<NamedTensor, 2> tensors = {{{"A", stored_a}, {"B", stored_b}}};
-    write_matrices(in, tensors);
-    const int status = run_program(program, {in, out}, [](const std::string&) {});
-    if (status != 0)
-      throw InputError(fmt::format("--from: {} ended with status {}; right would be 0", program, status));
-    const StoredTensor d = MatrixFile(out).read("D", subject.d);
+    StoredTensor d;
+    program.run(
+        [&](const std::string& in) {
+          const std::array<NamedTensor, 2> tensors = {{{"A", stored_a}, {"B", stored_b}}};
+          write_matrices(in, tensors);
+        },
+        [&](const std::string& out) { d = MatrixFile(out).read("D", subject.d); });
     if (d.shape != std::vector<std::size_t>{subject.m, subject.n})
-      throw InputError(fmt::format("--from: {} gave a D of {}; right would be [{}, {}]", program,
+      throw InputError(fmt::format("{}: gave a D of {}; right would be [{}, {}]", program.command(),
                                    fmt::join(d.shape, " × "), subject.m, subject.n));
     Matrix result(subject.d, subject.m, subject.n);
     const MatrixView view = view_of(d);
@@ -169,9 +149,12 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
     return {subject, fit_gemm(
                          subject, [&](const Matrix& a, const Matrix& b) { return gemm(plan, a, b); }, fit_options)};
   }
-  if (!options.from.starts_with(kProgram))
-    throw InputError(fmt::format("--from: {}; right would be exec:PROGRAM, plan:FILE or cublaslt", options.from));
-  return {subject, fit_gemm(subject, program_callable(options.from.substr(kProgram.size()), subject), fit_options)};
+  if (!options.from.starts_with(kProgramPrefix))
+    throw InputError(fmt::format("--from: {}; right would be exec:COMMAND, plan:FILE or cublaslt", options.from));
+  const FileProgram program(options.from.substr(kProgramPrefix.size()),
+                            {.time_limit = options.time_limit, .stop = &interrupted});
+  const InterruptGuard guard;
+  return {subject, fit_gemm(subject, program_callable(program, subject), fit_options)};
 }
 
 // --- All that cuBLASLt offers.

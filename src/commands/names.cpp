@@ -122,18 +122,20 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
 }
 
 std::string file_of_source(std::string_view from) {
-  if (from == "gpu" || from == "recorded") return "";
+  if (from == "gpu" || from == "recorded" || from.starts_with(kProgramPrefix)) return "";
   if (from.starts_with(kDatapathPrefix)) from.remove_prefix(kDatapathPrefix.size());
   return std::string(from);
 }
 
+NamedDatapath own_datapath(const std::string& file, const Instruction& instruction) {
+  Datapath datapath = read_datapath(file);
+  check_datapath_fits(datapath, instruction, file);
+  return {std::move(datapath), "datapath", file};
+}
+
 NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruction& instruction,
                               std::string_view where) {
-  if (!file.empty()) {
-    Datapath datapath = read_datapath(file);
-    check_datapath_fits(datapath, instruction, file);
-    return {std::move(datapath), "datapath", file};
-  }
+  if (!file.empty()) return own_datapath(file, instruction);
   std::vector<CatalogueEntry> accounts = catalogue(of, instruction);
   if (accounts.empty()) {
     throw InputError(

@@ -38,6 +38,8 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
 
 /// What comes before the file's name where `--from` names a datapath.
 inline constexpr std::string_view kDatapathPrefix = "datapath:";
+/// What comes before the command where it names a program.
+inline constexpr std::string_view kProgramPrefix = "exec:";
 /// The file that `--from` names, of answers or of a datapath; empty if it names none.
 std::string file_of_source(std::string_view from);
 
@@ -46,7 +48,9 @@ struct NamedDatapath {
   Datapath datapath;
   std::string account, origin;
 };
-/// The user's file, or the first account of the catalogue. `where` names what asks for it, in errors.
+/// The user's file, of a datapath that can be the instruction's.
+NamedDatapath own_datapath(const std::string& file, const Instruction& instruction);
+/// That, or the first account of the catalogue. `where` names what asks for it, in errors.
 NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruction& instruction,
                               std::string_view where);
 

@@ -1,4 +1,5 @@
-// tcnum probe: infers the datapath of instructions from answers of a GPU, of records, or of a described datapath.
+// tcnum probe: infers the datapath of instructions from answers of a GPU, of records, of a described datapath, or of a
+// program.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,9 +13,11 @@
 #include "commands.hpp"
 #include "emu/parallel.hpp"
 #include "failure.hpp"
+#include "interrupt.hpp"
 #include "io/printable.hpp"
 #include "names.hpp"
 #include "output.hpp"
+#include "program_source.hpp"
 #include "records.hpp"
 #include "src/campaign/record.hpp"
 #include "src/fit/fit.hpp"
@@ -38,7 +41,7 @@ constexpr std::string_view kCampaignsFile = "campaigns.json";
 
 /// One instruction and who answers for it: a live oracle, or answers that were recorded.
 struct Target {
-  ArchId arch;
+  std::optional<ArchId> arch;  ///< none: what a program computes is no instruction
   const Instruction* instruction;
   std::unique_ptr<Oracle> oracle;
   std::optional<Vectors> recorded;
@@ -84,6 +87,8 @@ struct Plan {
   std::string why_missing;
   std::vector<std::string> by_digest;  ///< of these only digests of the results are recorded
   std::string arch, format;
+  ProgramSubject subject;            ///< of a program
+  std::shared_ptr<Program> program;  ///< that answers; else null
 };
 
 std::vector<const Instruction*> chosen_instructions(const ProbeOptions& options, ArchId id) {
@@ -103,14 +108,14 @@ void plan_file(const ProbeOptions& options, Plan& plan) {
   std::shared_ptr<Target> target = target_of_file(options.from, options.arch, options.instruction);
   const Instruction& i = *target->instruction;
   if (!options.format.empty()) {
-    const FormatId input = parse_format(options.format, target->arch);
+    const FormatId input = parse_format(options.format, *target->arch);
     if (i.a != input && i.b != input) {
       throw InputError(
           fmt::format("{}: __metadata__.instruction: {} has no {} operand; right would be one, as --format says",
                       options.from, i.name(), tcnum::format(input).name));
     }
   }
-  plan.arch = arch(target->arch).name;
+  plan.arch = arch(*target->arch).name;
   plan.format = tcnum::format(i.a).name;
   plan.targets.emplace_back([target] { return std::make_unique<Target>(std::move(*target)); });
 }
@@ -128,6 +133,24 @@ void plan_datapath(const std::string& file, ArchId id, const std::vector<const I
       return target;
     });
   }
+}
+
+void plan_program(const ProbeOptions& options, Plan& plan) {
+  if (!options.format.empty())
+    throw InputError(
+        "--format: chooses instructions; right would be --instr, or --a and --b, of what the program computes");
+  plan.subject = program_subject(options.program, options.arch, options.instruction);
+  plan.program = program_of(options.from, options.program);
+  if (plan.subject.arch) plan.arch = arch(*plan.subject.arch).name;
+  plan.format = tcnum::format(plan.subject.instruction->a).name;
+  plan.targets.emplace_back([instruction = plan.subject.instruction, id = plan.subject.arch, program = plan.program,
+                             nans = nan_bits(options.program)] {
+    auto target = std::make_unique<Target>();
+    target->arch = id;
+    target->instruction = instruction;
+    target->oracle = make_program_oracle(*instruction, id, program, nans);
+    return target;
+  });
 }
 
 void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, const GpuInfo& gpu, Plan& plan) {
@@ -174,6 +197,10 @@ std::string_view format_of(const ProbeOptions& options, ArchId id, const Instruc
 Plan make_plan(const ProbeOptions& options) {
   Plan plan;
   const std::string_view from = options.from;
+  if (names_program(from, options.program)) {
+    plan_program(options, plan);
+    return plan;
+  }
   if (!from.empty() && from != "gpu" && from != "recorded" && !from.starts_with(kDatapathPrefix)) {
     plan_file(options, plan);
     return plan;
@@ -207,6 +234,11 @@ bool names_one_file(const std::string& path) { return path.ends_with(kVectorFile
 
 void require_recordable(const ProbeOptions& options, const Plan& plan) {
   if (options.record.empty()) return;
+  if (plan.subject.dot) {
+    throw InputError(
+        "--record: a vector file is of an instruction; right would be --arch and --instr, for which the program stands "
+        "in");
+  }
   if (names_one_file(options.record)) {
     if (plan.targets.size() > 1) {
       throw InputError(
@@ -225,7 +257,7 @@ void record(const ProbeOptions& options, const Target& target, const Fit& fit) {
   Vectors vectors;
   vectors.tiles = scatter(*target.instruction, fit.evidence().all());
   vectors.instruction = target.instruction->name();
-  vectors.arch = arch(target.arch).name;
+  vectors.arch = arch(*target.arch).name;
   vectors.device = target.oracle->device();
   vectors.metadata = target.oracle->provenance();
   vectors.metadata.try_emplace("date", today_utc());
@@ -294,10 +326,12 @@ ProbeReport report_of(const Target& target, Source source, const Fit& fit, const
   ProbeReport report{fit, result, arch_name, std::move(source), {}, {}, {}, {}};
   if (report.source.kind == OracleKind::datapath)
     return report;  // published accounts and campaigns are of the hardware
-  report.accounts = check_accounts(fit, catalogue(target.arch, *target.instruction));
-  report.relatives = check_relatives(fit, target.arch);
-  report.compared = compared_by(surroundings.campaigns(target.arch), *target.instruction);
-  report.sass = surroundings.machine_code(target.arch).text(*target.instruction);
+  if (!target.arch) return report;
+  report.accounts = check_accounts(fit, catalogue(*target.arch, *target.instruction));
+  report.relatives = check_relatives(fit, *target.arch);
+  if (report.source.kind == OracleKind::program) return report;  // which may be nothing like the hardware
+  report.compared = compared_by(surroundings.campaigns(*target.arch), *target.instruction);
+  report.sass = surroundings.machine_code(*target.arch).text(*target.instruction);
   return report;
 }
 
@@ -314,7 +348,8 @@ ordered_json finished_document(const ProbeDocument& document, const Plan& plan, 
 void probe_target(const ProbeOptions& options, const std::string& arch_name, Target& target, Surroundings& surroundings,
                   const std::function<void(const ProbeReport&)>& hand_on) {
   if (!options.record.empty() && !target.oracle) {
-    throw InputError("--record: the answers are recorded already; right would be --from gpu or --from datapath:FILE");
+    throw InputError(
+        "--record: the answers are recorded already; right would be --from gpu, datapath:FILE or exec:COMMAND");
   }
   FitOptions fit_options;
   fit_options.threads = all_threads();
@@ -331,6 +366,8 @@ void probe_target(const ProbeOptions& options, const std::string& arch_name, Tar
 }  // namespace
 
 int run_probe(const ProbeOptions& options) {
+  std::optional<InterruptGuard> guard;
+  if (names_program(options.from, options.program)) guard.emplace();  // Ctrl-C stops the program, and with it the fit
   const Plan plan = make_plan(options);
   if (plan.targets.empty()) {
     throw UnavailableError(fmt::format("{}: {}", fmt::join(plan.missing, ", "), plan.why_missing));
@@ -359,6 +396,7 @@ int run_probe(const ProbeOptions& options) {
     }
   });
   progress.clear();
+  if (finished && plan.program) attempts.attempt([&] { finish_program(*plan.program); });
   if (finished && !plan.missing.empty()) {
     attempts.failed(std::make_exception_ptr(
         UnavailableError(fmt::format("not probed: {}: {}", fmt::join(plan.missing, ", "), plan.why_missing))));

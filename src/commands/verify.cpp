@@ -9,6 +9,7 @@
 #include "emu/parallel.hpp"
 #include "io/printable.hpp"
 #include "output.hpp"
+#include "program_source.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
@@ -154,6 +155,8 @@ int run_verify(const VerifyOptions& options) {
         "verify: right would be one of --vectors FILE… (recorded answers), --count N (the GPU) and --campaign FILE "
         "(digests of hardware's results)");
   }
+  if (names_program(options.from, options.program) && !streams)
+    throw InputError("--from: exec:COMMAND answers streams; right would be --count N with it");
   require_writable(options.json);
   std::vector<NamedFile> read = {
       {"--campaign", options.campaign}, {"--datapath", options.datapath}, {"--from", file_of_source(options.from)}};

@@ -1,4 +1,4 @@
-// tcnum verify --count: streams of dot problems by the trillion, against the GPU or another datapath.
+// tcnum verify --count: streams of dot problems by the trillion, against the GPU, another datapath or a program.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "io/printable.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
+#include "program_source.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/campaign/record.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -37,10 +38,17 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 // --- What answers.
 
-/// The hardware, or a datapath in its place.
+/// The hardware, or a datapath or a program in its place.
 class Backend {
  public:
-  Backend(const VerifyOptions& options, ArchId id) {
+  Backend(const VerifyOptions& options, std::optional<ArchId> id) : arch_(id) {
+    if (options.from.starts_with(kProgramPrefix)) {
+      if (!options.devices.empty()) throw InputError("--devices: --from exec:COMMAND takes no GPU");
+      program_ = program_of(options.from, options.program);
+      nans_ = nan_bits(options.program);
+      command_ = options.from.substr(kProgramPrefix.size());
+      return;
+    }
     if (options.from.starts_with(kDatapathPrefix)) {
       file_ = options.from.substr(kDatapathPrefix.size());
       other_ = read_datapath(file_);
@@ -48,13 +56,13 @@ class Backend {
       return;
     }
     if (!options.from.empty() && options.from != "gpu") {
-      throw InputError(fmt::format("--from: {}; right would be gpu or datapath:FILE", options.from));
+      throw InputError(fmt::format("--from: {}; right would be gpu, datapath:FILE or exec:COMMAND", options.from));
     }
     gpu_ = gpu_info();
     if (!gpu_.present) throw UnavailableError("verify --count: " + gpu_.why_not);
-    if (gpu_.arch != arch(id).name) {
+    if (gpu_.arch != arch(*id).name) {
       throw UnavailableError(
-          fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu_.device, gpu_.arch, arch(id).name));
+          fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu_.device, gpu_.arch, arch(*id).name));
     }
     devices_ = parse_devices(options.devices, gpu_count());
   }
@@ -71,17 +79,20 @@ class Backend {
   }
   /// All that tells it from another, of which the answers may differ.
   ordered_json identity() const {
+    if (program_)
+      return {{"kind", name(OracleKind::program)}, {"command", command_}, {"any_nan", nans_ == NanBits::any}};
     if (other_) return {{"kind", name(OracleKind::datapath)}, {"datapath", to_json(*other_)}};
     return {{"kind", name(OracleKind::gpu)}, {"device", gpu_.device}, {"driver", gpu_.driver}, {"cuda", gpu_.cuda}};
   }
 
   std::unique_ptr<Oracle> oracle(const Instruction& in) const {
+    if (program_) return make_program_oracle(in, arch_, program_, nans_);
     if (other_) return std::make_unique<DatapathOracle>(*other_, in, printable(file_), all_threads());
     return make_gpu_dot_oracle(in, /*check_positions=*/false);
   }
   /// The CUDA emulator's, where it holds the datapath; else the GPU answers and the CPU emulates.
   std::unique_ptr<StreamVerifier> verifier(const Instruction& in, const Datapath& datapath, std::size_t worker) const {
-    if (other_ || !stream_runs_on_gpu(datapath)) {
+    if (program_ || other_ || !stream_runs_on_gpu(datapath)) {
       if (worker > 0) throw UnavailableError("--devices: several GPUs only where the CUDA emulator holds the datapath");
       return make_cpu_stream_verifier(in, datapath, oracle(in), all_threads());
     }
@@ -91,7 +102,16 @@ class Backend {
                                  devices_[worker], made->device(), gpu_.device));
   }
 
+  /// When nothing more will be asked.
+  void finish() const {
+    if (program_) finish_program(*program_);
+  }
+
  private:
+  std::optional<ArchId> arch_;
+  std::shared_ptr<Program> program_;
+  std::string command_;
+  NanBits nans_ = NanBits::as_they_are;
   std::string file_;
   std::optional<Datapath> other_;
   GpuInfo gpu_;
@@ -147,14 +167,44 @@ void write_records(const std::string& path, std::vector<CampaignRecord> added) {
 // --- What is asked for, found to be right before the work starts.
 
 struct StreamRequest {
-  ArchId arch;
+  std::optional<ArchId> arch;              ///< none: what a program computes is no instruction
+  std::unique_ptr<const Instruction> dot;  ///< but this
   CampaignPlan plan;
   std::map<const Instruction*, NamedDatapath> datapaths;
 };
 
+/// What is compared: a program's dot product, or instructions of an architecture.
+void choose_subject(const VerifyOptions& options, StreamRequest& request) {
+  std::vector<const Instruction*>& chosen = request.plan.instructions;
+  const bool one =
+      names_program(options.from, options.program) && options.instruction.find_first_of("*?[") == std::string::npos;
+  if (one) {
+    ProgramSubject subject = program_subject(options.program, options.arch, options.instruction);
+    request.arch = subject.arch;
+    request.dot = std::move(subject.dot);
+    chosen = {subject.instruction};
+  } else {
+    if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
+    request.arch = parse_arch(options.arch);
+    chosen = matching_instructions(options.instruction, *request.arch);
+  }
+  if (!options.datapath.empty())
+    chosen = fitting_instructions(read_datapath(options.datapath), chosen, options.datapath);
+  if (!request.dot) return;
+  if (options.datapath.empty())
+    throw InputError("--datapath: missing; right would be the datapath that the program should have, as a file");
+  for (const auto& [option, value] :
+       {NamedFile{"--record", options.record}, {"--disagreements", options.disagreements}}) {
+    if (value.empty()) continue;
+    throw InputError(fmt::format(
+        "{}: is kept of instructions alone; right would be --arch and --instr, for which the program stands in",
+        option));
+  }
+}
+
 StreamRequest checked_request(const VerifyOptions& options) {
-  if (options.arch.empty()) throw InputError(fmt::format("--arch: missing; right would be one of {}", arch_names()));
-  StreamRequest request{parse_arch(options.arch), {}, {}};
+  StreamRequest request;
+  choose_subject(options, request);
   CampaignPlan& plan = request.plan;
   plan.seed = options.seed;
   plan.distributions = parse_distributions(options.distributions);
@@ -163,12 +213,13 @@ StreamRequest checked_request(const VerifyOptions& options) {
   if (!options.count.empty()) plan.count = parse_count("--count", options.count);
   if (!options.chunk.empty()) plan.chunk = parse_count("--chunk", options.chunk);
   if (!options.shard.empty()) std::tie(plan.shard, plan.shards) = parse_shard("--shard", options.shard);
-  plan.instructions = matching_instructions(options.instruction, request.arch);
-  if (!options.datapath.empty()) {
-    plan.instructions = fitting_instructions(read_datapath(options.datapath), plan.instructions, options.datapath);
+  for (const Instruction* in : plan.instructions) {
+    NamedDatapath datapath = request.arch ? choose_datapath(options.datapath, *request.arch, *in, "--instr")
+                                          : own_datapath(options.datapath, *in);
+    if (options.program.any_nan && format(in->d).floating)
+      datapath.datapath.numerics.nan = {.code = nan_code(format(in->d))};
+    request.datapaths.emplace(in, std::move(datapath));
   }
-  for (const Instruction* in : plan.instructions)
-    request.datapaths.emplace(in, choose_datapath(options.datapath, request.arch, *in, "--instr"));
   if (options.checkpoint == "-") throw InputError("--checkpoint: -; right would be a file, as it is read again");
   for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
   if (!options.record.empty() && options.record != "-" && is_there(options.record))
@@ -176,6 +227,8 @@ StreamRequest checked_request(const VerifyOptions& options) {
   if (!options.disagreements.empty()) require_folder(options.disagreements);
   return request;
 }
+
+ordered_json json_arch(std::optional<ArchId> id) { return id ? ordered_json(arch(*id).name) : ordered_json(nullptr); }
 
 /// The campaign of a request, with what its checkpoint has done already.
 Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& request, const Backend& backend) {
@@ -187,7 +240,7 @@ Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& req
   Campaign campaign(plan(request.plan));
   // All that the results are a function of, beside the streams.
   ordered_json identity = {
-      {"version", TCNUM_VERSION}, {"arch", arch(request.arch).name}, {"source", backend.identity()}};
+      {"version", TCNUM_VERSION}, {"arch", json_arch(request.arch)}, {"source", backend.identity()}};
   for (const Instruction* in : request.plan.instructions)
     identity["datapaths"][in->name()] = to_json(request.datapaths.at(in).datapath);
   campaign.set_identity(identity);
@@ -268,11 +321,12 @@ StreamResult result_of(const Campaign& campaign, const Instruction* in) {
   return result;
 }
 
-std::string result_text(const StreamResult& result, const VerifyOptions& options, ArchId id,
+std::string result_text(const StreamResult& result, const VerifyOptions& options, std::optional<ArchId> id,
                         const NamedDatapath& datapath, const Source& source, bool all) {
-  std::string text = fmt::format("{} on {}: {} dot products, {} mismatches{}\n", result.instruction->name(),
-                                 arch(id).name, count_text(static_cast<double>(result.count)),
-                                 count_text(static_cast<double>(result.mismatches)), all ? "" : " (interrupted)");
+  std::string text =
+      fmt::format("{}{}: {} dot products, {} mismatches{}\n", result.instruction->name(),
+                  id ? fmt::format(" on {}", arch(*id).name) : "", count_text(static_cast<double>(result.count)),
+                  count_text(static_cast<double>(result.mismatches)), all ? "" : " (interrupted)");
   text += table_text(
       {{"source", source_text(source)}, {"datapath", datapath_text(datapath)}, {"seed", std::to_string(options.seed)}});
   std::vector<std::vector<std::string>> rows = {{"distribution", "dot products", "mismatches"}};
@@ -287,8 +341,8 @@ std::string result_text(const StreamResult& result, const VerifyOptions& options
   return text + "\n";
 }
 
-ordered_json result_json(const StreamResult& result, ArchId id, const NamedDatapath& datapath) {
-  ordered_json out = {{"name", result.instruction->name()},  {"arch", arch(id).name},
+ordered_json result_json(const StreamResult& result, std::optional<ArchId> id, const NamedDatapath& datapath) {
+  ordered_json out = {{"name", result.instruction->name()},  {"arch", json_arch(id)},
                       {"datapath", datapath_json(datapath)}, {"count", result.count},
                       {"mismatches", result.mismatches},     {"distributions", ordered_json::object()},
                       {"examples", ordered_json::array()}};
@@ -338,6 +392,9 @@ std::vector<CampaignRecord> records_of(const Campaign& campaign, const Source& s
 
 int verify_streams(const VerifyOptions& options) {
   const StreamRequest request = checked_request(options);
+  interrupted = false;
+  std::optional<InterruptGuard> guard;
+  if (names_program(options.from, options.program)) guard.emplace();  // before there is one to stop
   const Backend backend(options, request.arch);
   for (const Instruction* in : request.plan.instructions) backend.check_fits(*in);
   std::optional<FileLock> lock;  // two runs with one checkpoint would each undo what the other has done
@@ -345,8 +402,7 @@ int verify_streams(const VerifyOptions& options) {
   Campaign campaign = planned_campaign(options, request, backend);
   const Source source = backend.source(*request.plan.instructions.front());
 
-  const InterruptGuard guard;
-  interrupted = false;
+  if (!guard) guard.emplace();
   CampaignObserver observer(campaign, options.checkpoint);
   Attempts attempts;
   const bool finished = attempts.attempt([&] {
@@ -361,6 +417,7 @@ int verify_streams(const VerifyOptions& options) {
 
   const bool all = finished && !interrupted;
   const std::vector<StreamResult> results = results_of(campaign, request, backend, attempts);
+  if (all) attempts.attempt([&] { backend.finish(); });
   ordered_json document = new_verify_document();
   document["seed"] = options.seed;
   document["source"] = json_source(source);
@@ -373,7 +430,7 @@ int verify_streams(const VerifyOptions& options) {
     text += result_text(result, options, request.arch, datapath, source, all);
     document["instructions"].push_back(result_json(result, request.arch, datapath));
     if (options.disagreements.empty() || result.found.empty()) continue;
-    attempts.attempt([&] { keep_disagreements(options.disagreements, result.found, request.arch, source); });
+    attempts.attempt([&] { keep_disagreements(options.disagreements, result.found, *request.arch, source); });
   }
   const double dots = static_cast<double>(campaign.done_now()) / seconds,
                multiply_adds = campaign.multiply_adds_now() / seconds;

@@ -238,7 +238,9 @@ ordered_json json_report(const ProbeReport& report) {
 }
 
 ProbeDocument::ProbeDocument(std::string_view arch, std::string_view format)
-    : json_{{"schema", "tcnum.probe/1"}, {"version", TCNUM_VERSION}, {"arch", arch}, {"format", format}} {
+    : json_{{"schema", "tcnum.probe/1"}, {"version", TCNUM_VERSION}} {
+  json_["arch"] = arch.empty() ? ordered_json(nullptr) : ordered_json(arch);
+  json_["format"] = format;
   json_["source"] = nullptr;
   json_["instructions"] = ordered_json::array();
 }

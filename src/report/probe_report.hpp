@@ -25,7 +25,7 @@ struct Compared {
 struct ProbeReport {
   const Fit& fit;
   const FitResult& result;
-  std::string arch;
+  std::string arch;  ///< empty: what was probed is no instruction
   Source source;
   std::vector<AccountCheck> accounts;
   std::vector<Relative> relatives;

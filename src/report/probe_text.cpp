@@ -102,7 +102,8 @@ std::string circumstances_text(const ProbeReport& report) {
 std::string text_report(const ProbeReport& report) {
   const FitResult& r = report.result;
   const Space& space = report.fit.space();
-  std::string text = fmt::format("{} on {}: {}\n\n", space.instruction().name(), report.arch, name(r.verdict));
+  const std::string on = report.arch.empty() ? "" : " on " + report.arch;
+  std::string text = fmt::format("{}{}: {}\n\n", space.instruction().name(), on, name(r.verdict));
   if (r.verdict == Verdict::unexplained) {
     text +=
         wrapped(fmt::format("No datapath of the space explains every answer. The nearest gets {} of {} answers wrong:",

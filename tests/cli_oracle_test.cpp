@@ -1,0 +1,307 @@
+// Programs as oracles on the command line: tcnum's own emulator, C and NumPy, wrong models, and what goes wrong.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/fit.hpp"
+#include "tcnum/program_oracle.hpp"
+
+namespace tcnum {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const Words kFp16Dot = {"--a", "fp16", "--d", "fp32", "--k", "16"};
+const Words kFp32Dot = {"--a", "fp32", "--d", "fp32", "--k", "16"};
+
+class CliOracle : public Cli {
+ protected:
+  /// This program, serving a datapath.
+  static std::string served(const std::string& datapath) {
+    return "exec:'" + std::string(kProgram) + "' emulate --serve --datapath '" + datapath + "'";
+  }
+  static Words probe(const std::string& from, const Words& of, const Words& more = {}) {
+    Words all = {"probe", "--from", from};
+    all.insert(all.end(), of.begin(), of.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  static Words verify(const std::string& from, const std::string& datapath, const Words& of, const Words& more = {}) {
+    Words all = {"verify", "--count", "2e5", "--from", from, "--datapath", datapath};
+    all.insert(all.end(), of.begin(), of.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  json probed(const std::string& from, const Words& of, int status = 0, const Words& more = {}) const {
+    Words arguments = probe(from, of, more);
+    arguments.insert(arguments.end(), {"--json", "-"});
+    const Result r = run(arguments);
+    EXPECT_EQ(r.status, status) << r.err;
+    return r.out.empty() ? json() : json::parse(r.out);
+  }
+  static std::string misbehaving(const std::string& mode) {
+    return std::string("exec:'") + TCNUM_MISBEHAVING_ORACLE + "' " + mode;
+  }
+};
+
+// --- Programs that answer as they should.
+
+TEST_F(CliOracle, FindsTheDatapathThatAProgramServes) {
+  const json report = probed(served(kDatapath), kFp16Dot);
+  EXPECT_EQ(report.at("arch"), nullptr);
+  EXPECT_EQ(report.at("format"), "fp16");
+  EXPECT_EQ(report.at("source").at("kind"), "program");
+  EXPECT_NE(report.at("source").at("device").get<std::string>().find("emulate --serve"), std::string::npos);
+  const json& found = report.at("instructions").at(0);
+  EXPECT_EQ(found.at("name"), "dot.k16.f32.f16.f16.f32");
+  EXPECT_EQ(found.at("verdict"), "identified");
+  EXPECT_EQ(found.at("summary").at("fraction_bits"), 25);
+  EXPECT_EQ(found.at("mismatches"), 0);
+}
+
+TEST_F(CliOracle, AFilePairIsAsGoodAsPipes) {
+  // The bits of one batch of problems, by either way.
+  const std::string by_files = "exec:sh -c '\"" + std::string(kProgram) +
+                               "\" emulate --in \"$1\" --out \"$2\" --datapath \"" + kDatapath + "\"' sh {in} {out}";
+  const Words of = {"--arch", "sm_90", "--instr", kInstruction};
+  const json files = probed(by_files, of), pipes = probed(served(kDatapath), of);
+  EXPECT_EQ(files.at("instructions"), pipes.at("instructions"));
+}
+
+TEST_F(CliOracle, AProgramStandsInForAnInstruction) {
+  const json report = probed(served(kDatapath), {"--arch", "sm_80", "--instr", kInstruction});
+  EXPECT_EQ(report.at("arch"), "sm_80");
+  const json& found = report.at("instructions").at(0);
+  EXPECT_EQ(found.at("name"), kInstruction);
+  EXPECT_EQ(found.at("verdict"), "identified");
+  ASSERT_FALSE(found.at("accounts").empty()) << "what is published of an A100";
+  EXPECT_EQ(found.at("accounts").at(0).at("survives"), false) << "is not Hopper";
+}
+
+TEST_F(CliOracle, AProgramStandsInForASparseInstruction) {
+  const std::string sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+  const Words of = {"--arch", "sm_90", "--instr", sparse};
+  const json report = probed("exec:'" + std::string(kProgram) + "' emulate --serve --arch sm_90 --instr " + sparse, of);
+  EXPECT_EQ(report.at("instructions").at(0).at("verdict"), "identified");
+}
+
+TEST_F(CliOracle, ExplainsTheExampleInC) {
+  const json report = probed(std::string("exec:") + TCNUM_ORACLE_EXAMPLE, kFp32Dot, 0, {"--any-nan"});
+  EXPECT_EQ(report.at("source").at("nan"), "any");
+  const json& found = report.at("instructions").at(0);
+  EXPECT_EQ(found.at("verdict"), "identified");
+  EXPECT_EQ(found.at("summary").at("structure"), "fp_add_tree");
+  EXPECT_EQ(found.at("summary").at("block_k"), 1);
+  EXPECT_EQ(found.at("summary").at("accumulator"), "after");
+  EXPECT_EQ(found.at("summary").at("output_rounding"), "nearest_even");
+  // The datapath that was found is what it computes, also where nobody has looked before.
+  write("found.json", found.at("datapath").dump());
+  const Result same = run(verify(std::string("exec:") + TCNUM_ORACLE_EXAMPLE, "found.json", kFp32Dot, {"--any-nan"}));
+  EXPECT_EQ(same.status, 0) << same.out << same.err;
+  EXPECT_NE(same.out.find("dot.k16.f32.f32.f32.f32: "), std::string::npos) << same.out;
+  EXPECT_NE(same.out.find(" 0 mismatches"), std::string::npos) << same.out;
+}
+
+/// A Python that has NumPy; empty if there is none.
+std::string python_with_numpy() {
+  for (const std::string python : {"python3", "/usr/bin/python3"}) {
+    if (std::system((python + " -c 'import numpy' >/dev/null 2>&1").c_str()) == 0) return python;
+  }
+  return "";
+}
+
+TEST_F(CliOracle, SaysOfNumPyWhatItsAnswersBear) {
+  const std::string python = python_with_numpy();
+  if (python.empty()) GTEST_SKIP() << "no python3 with numpy (Debian's python3-numpy)";
+  // Which BLAS multiplies is the machine's business: the verdict may be any, if it is what the answers say.
+  const Instruction dot = make_dot(FormatId::fp32, FormatId::fp32, FormatId::fp32, FormatId::fp32, 16);
+  const auto program = tcnum::start_program(python + " '" TCNUM_SOURCE_DIR "/examples/oracles/oracle.py'");
+  const auto oracle = make_program_oracle(dot, std::nullopt, program, NanBits::any);
+  const FittedDatapath fitted = fit_datapath(dot, *oracle, {.tiles_per_family = 2, .search_tiles = 20});
+  finish_program(*program);
+
+  ASSERT_GT(fitted.answers.size(), 1000u);
+  Tiles recomputed = fitted.answers;
+  emulate_exact(fitted.datapath, recomputed);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < recomputed.size(); ++i) wrong += recomputed.d[i] != fitted.answers.d[i] ? 1 : 0;
+  EXPECT_EQ(wrong, fitted.mismatches);
+  EXPECT_EQ(wrong == 0, fitted.verdict != Verdict::unexplained);
+  if (fitted.verdict == Verdict::unexplained) {
+    ASSERT_TRUE(fitted.counterexample);
+    EXPECT_NE(fitted.counterexample->expected, fitted.counterexample->observed);
+  }
+}
+
+// --- Models that are nearly right.
+
+struct WrongModel {
+  std::string what, pointer;
+  json value;
+};
+
+TEST_F(CliOracle, FindsWhatIsWrongWithAModel) {
+  for (const auto& [what, pointer, value] : std::vector<WrongModel>{
+           {"one bit less", "/units/fused/fraction_bits", 24},
+           {"one bit more", "/units/fused/fraction_bits", 26},
+           {"another floor", "/units/fused/zero_exponent", {{"floor", -122}}},
+           {"another rounding", "/units/fused/result/0/rounding", "nearest_even"},
+           {"another cut", "/units/fused/align_rounding", "down"},
+       }) {
+    SCOPED_TRACE(what);
+    write_datapath("wrong.json", pointer, value);
+    const std::string wrong = served((folder_ / "wrong.json").string());
+    // Beside the right one, a small problem shows that it is wrong.
+    const Result r = run(verify(wrong, kDatapath, kFp16Dot, {"--json", "-"}));
+    ASSERT_EQ(r.status, 1) << r.out << r.err;
+    std::size_t fewest = 17;
+    const json report = json::parse(r.out);
+    for (const json& example : report.at("instructions").at(0).at("examples")) {
+      EXPECT_NE(example.at("expected"), example.at("observed"));
+      std::size_t terms = example.at("c") == "0x00000000" ? 0 : 1;
+      for (const json& code : example.at("a")) terms += code == "0x0000" ? 0 : 1;
+      fewest = std::min(fewest, terms);
+    }
+    EXPECT_LE(fewest, 3u) << r.out;
+    // By itself, the model is what it is.
+    EXPECT_EQ(probed(wrong, kFp16Dot).at("instructions").at(0).at("verdict"), "identified");
+  }
+}
+
+TEST_F(CliOracle, WhatTheSpaceLacksIsUnexplained) {
+  // Two blocks of different widths.
+  json datapath = json::parse(contents(kDatapath));
+  datapath["units"]["narrow"] = datapath["units"]["fused"];
+  datapath["units"]["narrow"]["fraction_bits"] = 20;
+  datapath["tree"] = {"fused", {"narrow", "c", "0..7"}, "8..15"};
+  write("strange.json", datapath.dump());
+  const Result r = run(probe(served((folder_ / "strange.json").string()), kFp16Dot));
+  EXPECT_EQ(r.status, 1) << r.err;
+  EXPECT_NE(r.out.find("dot.k16.f32.f16.f16.f32: unexplained"), std::string::npos);
+  EXPECT_NE(r.out.find("A small problem that it gets wrong"), std::string::npos);
+}
+
+// --- Programs that do not.
+
+TEST_F(CliOracle, MisbehaviourIsSaidInOneLine) {
+  for (const Words& command : {probe(misbehaving("dies"), kFp16Dot), verify(misbehaving("dies"), kDatapath, kFp16Dot)})
+    expect_failure(command, 2, {"ended with status 3 before answer 1", "no licence", "right would be"});
+  for (const Words& command : {probe(misbehaving("hangs"), kFp16Dot, {"--time-limit", "0.05"}),
+                               verify(misbehaving("hangs"), kDatapath, kFp16Dot, {"--time-limit", "0.05"})})
+    expect_failure(command, 2, {"gave no answer in 0.05 s"});
+  expect_failure(probe(misbehaving("dtype"), kFp16Dot), 2, {"tensor D: dtype: \"I32\"; right would be \"F32\""});
+  expect_failure(probe(misbehaving("differs"), kFp16Dot), 1, {"answers differently the second time: batch 1"});
+  expect_failure(verify(misbehaving("differs"), kDatapath, kFp16Dot), 1, {"answers differently the second time"});
+  expect_failure(probe("exec:./there-is-no-such-program", kFp16Dot), 2, {"cannot be started: No such file"});
+  EXPECT_FALSE(fs::exists(folder_ / "results.json"));
+}
+
+TEST_F(CliOracle, AStatusAfterTheLastAnswerHidesNoResults) {
+  const Result r = run(probe(misbehaving("status"), kFp16Dot));
+  EXPECT_EQ(r.status, 1) << "a program that says zero to everything is unexplained, and that comes first";
+  EXPECT_NE(r.out.find("unexplained"), std::string::npos);
+  EXPECT_NE(r.err.find("ended with status 4 after its last answer"), std::string::npos) << r.err;
+}
+
+TEST_F(CliOracle, CtrlCEndsTheProgramToo) {
+  for (const bool verifies : {false, true}) {
+    // When it is asked, it says which process it is, and waits.
+    const std::string waits = "exec:sh -c 'head -c 8 > /dev/null; echo $$ > pid.new; mv pid.new pid; exec sleep 1000'";
+    const pid_t child = start(verifies ? verify(waits, kDatapath, kFp16Dot) : probe(waits, kFp16Dot));
+    while (!fs::exists(folder_ / "pid")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const pid_t program = std::stoi(text("pid"));
+    kill(child, SIGINT);
+    const Result r = finish(child);
+    EXPECT_EQ(r.status, 3) << r.err;
+    EXPECT_NE(r.err.find(": interrupted"), std::string::npos) << r.err;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+    EXPECT_EQ(kill(program, 0), -1) << "it runs on";
+    fs::remove(folder_ / "pid");
+  }
+}
+
+TEST_F(CliOracle, SaysWhatIsWrongWithTheOptions) {
+  const std::string from = "exec:true";
+  expect_failure({"probe", "--from", from}, 2, {"--instr: missing; right would be what the program computes"});
+  expect_failure({"probe", "--from", from, "--instr", kInstruction}, 2, {"--arch: missing"});
+  expect_failure({"probe", "--from", from, "--a", "fp16", "--d", "fp32"}, 2, {"--k: missing"});
+  expect_failure({"probe", "--from", from, "--a", "fp16", "--k", "16"}, 2, {"--d: missing"});
+  expect_failure({"probe", "--from", from, "--a", "fp17", "--d", "fp32", "--k", "16"}, 2, {"--a: fp17 is unknown"});
+  expect_failure({"probe", "--from", from, "--a", "s8", "--d", "fp32", "--k", "16"}, 2, {"--a: s8, and d is fp32"});
+  expect_failure({"probe", "--from", from, "--a", "fp16", "--d", "fp32", "--k", "999"}, 2,
+                 {"--k: 999; right would be"});
+  expect_failure(probe(from, kFp16Dot, {"--arch", "sm_90"}), 2, {"--arch: and --a; right would be"});
+  expect_failure(probe(from, kFp16Dot, {"--format", "fp16"}), 2, {"--format: chooses instructions"});
+  expect_failure(probe(from, kFp16Dot, {"--record", "r.safetensors"}), 2, {"--record: a vector file is of an instr"});
+  expect_failure(probe(from, kFp16Dot, {"--scale-block", "32"}), 2, {"--scale-block: the space has no datapath with"});
+  expect_failure(probe(from, kFp16Dot, {"--time-limit", "0"}), 2, {"--time-limit: 0; right would be"});
+  expect_failure(probe("exec:", kFp16Dot), 2, {"names no program"});
+  expect_failure({"probe", "--arch", "sm_90", "--a", "fp16"}, 2, {"--a: says what a program computes"});
+  expect_failure({"probe", "--arch", "sm_90", "--any-nan"}, 2, {"--any-nan: is about a program's answers"});
+  expect_failure({"verify", "--from", from, "--count", "1e3", "--a", "fp16", "--d", "fp32", "--k", "16"}, 2,
+                 {"--datapath: missing"});
+  expect_failure(verify(from, kDatapath, kFp32Dot), 2, {"operands.a.format: fp16; right would be fp32"});
+  expect_failure(verify(from, kDatapath, kFp16Dot, {"--devices", "0"}), 2, {"--devices"});
+  expect_failure(verify(from, kDatapath, kFp16Dot, {"--record", "r.json"}), 2, {"--record: is kept of instructions"});
+  expect_failure({"verify", "--from", from, "--vectors", "x.safetensors"}, 2, {"--from: exec:COMMAND answers streams"});
+}
+
+// --- Serving.
+
+class CliServe : public CliOracle {
+ protected:
+  /// Serves what a file holds.
+  Result serve(const std::string& input, const Words& more = {"--datapath", kDatapath}) const {
+    write("input", input);
+    Words arguments = {"emulate", "--serve"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, "out", [] { dup2(open("input", O_RDONLY), STDIN_FILENO); });
+  }
+  static std::string framed(const std::string& bytes) {
+    const std::uint64_t length = bytes.size();
+    std::string frame(8, '\0');
+    std::memcpy(frame.data(), &length, 8);
+    return frame + bytes;
+  }
+};
+
+TEST_F(CliServe, AnswersUntilItsInputEnds) {
+  EXPECT_EQ(serve("").status, 0);
+  EXPECT_EQ(serve("").out, "");
+}
+
+TEST_F(CliServe, RefusesWhatIsNoQuestion) {
+  const auto refused = [&](const std::string& input, const std::string& part) {
+    const Result r = serve(input);
+    EXPECT_EQ(r.status, 2) << r.err;
+    EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
+    EXPECT_EQ(r.out, "");
+  };
+  refused("abc", "standard input: question 1: ends after 3 bytes");
+  refused(std::string(7, '\0') + '\x10', "question 1: its length is 1152921504606846976 bytes");
+  refused(framed("").replace(0, 1, "\x09") + "abc", "question 1: ends after 11 bytes; right would be 8");
+  refused(framed("abc"), "question 1: header length: the file has 3 bytes");
+  refused(framed(framed("{}")), "question 1: tensor A: missing");
+  const std::string wrong = R"({"A":{"dtype":"F32","shape":[1,1,16],"data_offsets":[0,64]}})";
+  refused(framed(framed(wrong) + std::string(64, '\0')),
+          "question 1: tensor A: dtype: \"F32\"; right would be \"F16\"");
+}
+
+TEST_F(CliServe, NeedsOneDatapath) {
+  expect_failure({"emulate", "--serve"}, 2, {"--serve: right would be --datapath FILE, or --arch and --instr"});
+  expect_failure({"emulate", "--serve", "--arch", "sm_90"}, 2, {"--serve: right would be"});
+  expect_failure({"emulate", "--serve", "--datapath", kDatapath, "--in", "x"}, 2, {"no --in and no --out"});
+  expect_failure({"emulate", "--out", "x"}, 2, {"--in: missing"});
+  expect_failure({"emulate", "--in", "x"}, 2, {"--out: missing"});
+}
+
+}  // namespace
+}  // namespace tcnum
