@@ -1,13 +1,25 @@
 #!/usr/bin/env bash
 # Runs the commands that README.md shows, and pages beside it, and puts their real output between the markers of the same
 # name.
-#   docs/update_readme.sh [probe|explain|campaign|test|differential]…     (default: all but differential, which takes long)
+#   docs/update_readme.sh [probe|explain|campaign|test|numpy|numpy-fp16|model|differential]…
+#                                                            (default: all but differential, which takes long)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Replaces what is between <!-- begin NAME --> and <!-- end NAME --> by the command and its output.
+# As it would be typed.
+command_text() {
+  local word text=""
+  for word in "$@"; do
+    [[ $word == *\ * ]] && word="'$word'"
+    text+=" $word"
+  done
+  echo "${text# }"
+}
+
+# Replaces what is between <!-- begin NAME --> and <!-- end NAME --> by the command and its output: so many lines from
+# its beginning, from its end if negative, all if 0.
 update() {
-  local name=$1 last=$2 page=$3 block new
+  local name=$1 lines=$2 page=$3 block new
   shift 3
   grep -q "^<!-- begin $name -->\$" "$page" && grep -q "^<!-- end $name -->\$" "$page" || {
     echo "$page: no markers <!-- begin $name --> and <!-- end $name -->" >&2
@@ -16,9 +28,10 @@ update() {
   block=$(mktemp)
   new=$(mktemp)
   {
-    printf '```console\n$ %s\n' "$*"
-    # Without the lines of GoogleTest's, which say how long it took.
-    if ((last > 0)); then "$@" | tail -n "$last"; else "$@" | sed '/^\[[ =A-Z]*\] /d'; fi
+    printf '```console\n$ %s\n' "$(command_text "$@")"
+    # Without the lines of GoogleTest's, which say how long it took. Status 1 is a disagreement that was to be shown.
+    { "$@" || (($? == 1)); } |
+      if ((lines > 0)); then head -n "$lines"; elif ((lines < 0)); then tail -n "${lines#-}"; else sed '/^\[[ =A-Z]*\] /d'; fi
     printf '```\n'
   } >"$block"
   awk -v name="$name" -v block="$block" '
@@ -30,14 +43,18 @@ update() {
   rm -f "$block" "$new"
 }
 
-(($# > 0)) || set -- probe explain campaign test
+(($# > 0)) || set -- probe explain campaign test numpy numpy-fp16 model
+fp16=mma.m16n8k16.f32.f16.f16.f32
 for name in "$@"; do
   case $name in
     probe) update probe 0 README.md ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3 ;;
     explain) update explain 0 README.md ./run explain --arch sm_90 --instr mma.m16n8k16.f32.f16.f16.f32 --a 0xd000,0x3c01 --b 0xc800,0x0401 --c 0xbe28fe00 ;;
     campaign) update campaign 0 README.md ./run verify --campaign vectors/sm_90/campaigns.json ;;
-    test) update test 2 README.md ./run test ;;  # what was skipped, and the counts
+    test) update test -2 README.md ./run test ;;  # what was skipped, and the counts
+    numpy) update numpy 0 docs/oracles.md ./run probe --from 'exec:python3 examples/oracles/oracle.py' --a fp32 --d fp32 --k 16 --any-nan ;;
+    numpy-fp16) update numpy-fp16 1 docs/oracles.md ./run verify --count 1e6 --from 'exec:python3 examples/oracles/oracle.py' --a fp16 --d fp16 --k 16 --any-nan --datapath examples/oracles/numpy-fp16.json ;;
+    model) update model 26 docs/oracles.md ./run verify --count 1e5 --arch sm_90 --instr "$fp16" --from "exec:build/tcnum emulate --serve --arch sm_80 --instr $fp16" ;;
     differential) update differential 0 docs/verification.md ./run test differential_test --count 1e8 --gtest_brief=1 ;;
-    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, campaign, test or differential" >&2 && exit 2 ;;
+    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, campaign, test, numpy, numpy-fp16, model or differential" >&2 && exit 2 ;;
   esac
 done
