@@ -646,6 +646,26 @@ TEST(Reports, HaveTheRecordsAndEscapeThem) {
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
 
+/// A rate of zero is none that others could be compared with.
+TEST(Reports, OfZerosHaveNoRatios) {
+  for (const double other : {0.0, 128.0}) {
+    Document document = example_document();
+    document.records.clear();
+    for (const auto& [subject, rate] : {std::pair{"fma.rn.f32", 0.0}, {"fma.rn.f64", other}}) {
+      Record record;
+      record.measurement = "incore";
+      record.subject = subject;
+      record.set("flops_per_clock", rate);
+      document.records.push_back(record);
+    }
+    for (const std::string& page : {markdown_page(document, {}), tables_text(document)}) {
+      EXPECT_NE(page.find("fma.rn.f64"), std::string::npos);
+      EXPECT_EQ(page.find("nan"), std::string::npos) << page;
+      EXPECT_EQ(page.find("inf"), std::string::npos) << page;
+    }
+  }
+}
+
 TEST(Reports, EscapeWhatStrangersWrote) {
   Document document = example_document();
   document.facts.device = "<script>`x`|[a](b)\n\x1b[2J*'&";

@@ -122,7 +122,7 @@ std::string quoted(const std::string& text) {
 /// As many operations as the fastest and the slowest precision differ by, for each against fp32.
 std::string ratios_text(const Document& document) {
   const auto base = std::ranges::find_if(document.records, [](const Record& r) {
-    return r.measurement == "incore" && r.subject == "fma.rn.f32" && r.number("flops_per_clock");
+    return r.measurement == "incore" && r.subject == "fma.rn.f32" && r.number("flops_per_clock").value_or(0) > 0;
   });
   if (base == document.records.end()) return "";
   std::string text = "\nPeak rates against fma.rn.f32:";

@@ -473,7 +473,8 @@ Section incore_table(const Document& document) {
         "Tops/s at the highest clock"}},
       {}};
   const auto rows = select(document, [](const Record& r) { return is(r, "incore"); });
-  const auto base = std::ranges::find_if(rows, [](const Record* r) { return r->subject == "fma.rn.f32"; });
+  const auto base = std::ranges::find_if(
+      rows, [](const Record* r) { return r->subject == "fma.rn.f32" && r->number("flops_per_clock").value_or(0) > 0; });
   for (const Record* r : rows) {
     const auto rate = r->number("flops_per_clock");
     const bool comparable = base != rows.end() && rate;
