@@ -326,6 +326,13 @@ TEST_F(CliOutput, AFolderThatIsReadOnlyIsRefusedBeforeTheWork) {
   fs::permissions(folder_ / "ro", fs::perms::owner_all);
 }
 
+TEST_F(CliOutput, AFileIsNoFolder) {
+  write("file", "x");
+  for (const char* option : {"--record", "--checkpoint", "--json"})
+    expect_failure(verify("1e10", {option, "file/j.json"}), 2, {"file/j.json", "Not a directory"});
+  EXPECT_EQ(text("file"), "x");
+}
+
 // --- Memory and threads.
 
 #if defined(__SANITIZE_ADDRESS__)  // it takes terabytes of addresses

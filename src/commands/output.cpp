@@ -85,6 +85,7 @@ void require_writable(const std::string& path) {
   const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (replaced && fs::exists(folder, error) && !fs::is_directory(folder, error)) fail_system(path, kAttempt, ENOTDIR);
   if (access(replaced ? folder.c_str() : path.c_str(), replaced ? W_OK | X_OK : W_OK) != 0)
     fail_system(path, kAttempt, errno);
 }
