@@ -51,9 +51,6 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
     const ssize_t n = write(descriptor, bytes.data(), bytes.size());
     if (n >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN) {  // a terminal that another program left so
-      pollfd waiting = {descriptor, POLLOUT, 0};
-      static_cast<void>(poll(&waiting, 1, -1));
     } else if (errno == EAGAIN) {  // a terminal or pipe that another program left so
       pollfd room = {descriptor, POLLOUT, 0};
       static_cast<void>(poll(&room, 1, -1));
