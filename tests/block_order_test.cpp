@@ -90,5 +90,35 @@ TEST(BlockOrder, OfOneBlockIsNone) {
   }
 }
 
+/// Also of an odd number of blocks, of which neighbours are added first.
+TEST(Structures, TakeEveryProductAndResultOnce) {
+  using enum Combination;
+  constexpr int kMostBlocks = 9;
+  for (const Combination combination : {chain, chain_then_c, adds, adds_then_c, pairs, tree_then_c}) {
+    for (int blocks = 1; blocks <= kMostBlocks; ++blocks) {
+      for (const int size : {1, 2}) {
+        std::vector<int> order(static_cast<std::size_t>(blocks * size));
+        std::iota(order.begin(), order.end(), 0);
+        const Tree tree = make_structure(combination, blocks_of(order, size), {}).tree;
+        std::vector<int> products(order.size()), results(tree.nodes.size());
+        int accumulators = 0;
+        for (const Node& node : tree.nodes) {
+          for (const Term& term : node.terms) {
+            if (term.kind == Term::Kind::product) ++products.at(static_cast<std::size_t>(term.index));
+            if (term.kind == Term::Kind::node) ++results.at(static_cast<std::size_t>(term.index));
+            if (term.kind == Term::Kind::accumulator) ++accumulators;
+          }
+        }
+        SCOPED_TRACE(fmt::format("combination {}, {} blocks of {}", static_cast<int>(combination), blocks, size));
+        EXPECT_EQ(products, std::vector<int>(products.size(), 1));
+        EXPECT_EQ(accumulators, 1);
+        EXPECT_EQ(results.back(), 0) << "of the root";
+        results.pop_back();
+        EXPECT_EQ(results, std::vector<int>(results.size(), 1));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tcnum

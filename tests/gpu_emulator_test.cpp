@@ -207,6 +207,21 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactForFmaChains, ()) {
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 
+/// Of several NaNs the rule's first comes back; one that no operand brought has the rule's code.
+RC_GTEST_PROP(GpuEmulator, EqualsExactWhereNansMeetInFmaChains, ()) {
+  const auto is_double = [](const Datapath& datapath) { return datapath.numerics.result == FormatId::fp64; };
+  const Datapath datapath = test::draw_until(test::random_fma_chain, is_double);
+  Tiles tiles = test::random_tiles(datapath, 1, kRows, kColumns);
+  const Format& f = format(FormatId::fp64);
+  const std::uint64_t nan = nan_code(f), infinity = infinity_code(f, false), one = 0x3ff0000000000000;
+  for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c}) {
+    for (std::size_t i = 0; i < codes->size(); ++i)
+      codes->set(i, *rc::gen::element<std::uint64_t>(0, one, one, one, infinity, infinity_code(f, true), infinity | 1,
+                                                     nan | 2, zero_code(f, true) | nan | 3));
+  }
+  expect_gpu_equals_exact(datapath, tiles);
+}
+
 /// Patches add in doubles, which have no units above 2^971.
 RC_GTEST_PROP(GpuEmulator, EqualsExactWhateverTheFloor, ()) {
   Datapath datapath = catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k16.f32.f16.f16.f32")).front().datapath;
