@@ -1,0 +1,323 @@
+// Sums of tree panels whose terms are cut.
+// Compiled once for each CPU, as tree_kernels.cpp is, which includes this.
+#if defined(TCNUM_TREE_CUTS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TCNUM_TREE_CUTS_INL
+#undef TCNUM_TREE_CUTS_INL
+#else
+#define TCNUM_TREE_CUTS_INL
+#endif
+
+#include "emu/machine_rounding.hpp"
+#include "tree_numbers-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+/// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
+template <Rounding kMode, bool kProducts>
+void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const Unit& unit = node.unit;
+  const auto value = [&](const TreeTerm& t, std::size_t r) HWY_ATTR {
+    if constexpr (kProducts) return Terms(w, r, column).value(t);
+    return Terms(w, r, column).value_of_place(t);
+  };
+  const auto aligned = [&](const TreeTerm& t, std::size_t r) HWY_ATTR {
+    if constexpr (kProducts) return Terms(w, r, column).aligned(t);
+    return Terms(w, r, column).aligned_of_place(t);
+  };
+  TV alignment[kTreeRows];
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
+  for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, aligned(t, r)));
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    alignment[r] = with_floor(node, alignment[r]);
+    sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
+  }
+  for (const TreeTerm& t : node.terms) {
+    if (t.may_drop) {
+      const TV down = number(node.drop_power);
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = aligned(t, r);
+        const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(v.x));
+        const TV x = hn::IfThenZeroElse(is_far, v.x);
+        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
+      }
+    } else {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV x = value(t, r);
+        sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
+      }
+    }
+  }
+  finish(w, node, column, sums);
+}
+
+/// As MachineRounding, which takes as long as some dozen products.
+class MachineRoundingHere {
+#if HWY_ARCH_X86
+ public:
+  explicit MachineRoundingHere(Rounding mode) : before_(_mm_getcsr()) {
+    const unsigned bits = mode == Rounding::toward_zero ? _MM_ROUND_TOWARD_ZERO
+                          : mode == Rounding::down      ? _MM_ROUND_DOWN
+                                                        : _MM_ROUND_UP;
+    _mm_setcsr((before_ & ~static_cast<unsigned>(_MM_ROUND_MASK)) | bits);
+  }
+  MachineRoundingHere(const MachineRoundingHere&) = delete;
+  MachineRoundingHere& operator=(const MachineRoundingHere&) = delete;
+  ~MachineRoundingHere() { _mm_setcsr(before_); }
+
+ private:
+  unsigned before_;
+#else
+ public:
+  explicit MachineRoundingHere(Rounding mode) : rounding_(mode) {}
+
+ private:
+  MachineRounding rounding_;
+#endif
+};
+
+/// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
+/// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
+/// later.
+template <bool kOfMagnitudes, bool kDrops>
+HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
+  const TD d;
+  const TV down = number(node.drop_power);
+  double *const HWY_RESTRICT sums = w.sums, *const HWY_RESTRICT alignments = w.alignments;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    TV alignment[kTreeRows], grid[kTreeRows], sum[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
+    for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = Terms(w, r, column).aligned_of_place(t);
+        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, v));
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      alignment[r] = with_floor(node, alignment[r]);
+      hn::Store(alignment[r], d, alignments + r * kColumns + column);
+      grid[r] = grid_of(with_grid(alignment[r]));
+      sum[r] = zero();
+    }
+    for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Aligned v = Terms(w, r, column).aligned_of_place(t);
+        TV x = v.x;
+        if (kDrops && t.may_drop) {
+          const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(x));
+          x = hn::IfThenZeroElse(is_far, x);
+        }
+        const TV sign = sign_of(x), here = scaled(grid[r], -t.fraction_bits);
+        if (kOfMagnitudes) x = hn::Abs(x);
+        TV kept = hn::Sub(hn::Add(x, here), here);
+        if (kOfMagnitudes) kept = hn::Xor(kept, sign);
+        sum[r] = hn::Add(sum[r], kept);
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, sums + r * kColumns + column);
+  }
+}
+
+/// The rest of it, when the machine rounds to nearest again.
+void finish_cut_results(const TreeWork& w, const TreeNode& node) {
+  const TD d;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
+      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment_or_one(*w.plan, alignment)};
+    }
+    finish(w, node, column, sums);
+  }
+}
+
+void cut_results(const TreeWork& w, const TreeNode& node) {
+  {
+    const Rounding mode = node.unit.align_rounding;
+    const MachineRoundingHere rounding(mode == Rounding::up ? Rounding::up : Rounding::down);
+    const bool drops = node.unit.drop_below.has_value();
+    if (mode == Rounding::toward_zero)
+      drops ? sum_cut_results<true, true>(w, node) : sum_cut_results<true, false>(w, node);
+    else
+      drops ? sum_cut_results<false, true>(w, node) : sum_cut_results<false, false>(w, node);
+  }
+  finish_cut_results(w, node);
+}
+
+/// Whether the machine can round as these terms are cut, none of them a product that it rounds otherwise.
+bool cuts_as_the_machine(const TreeNode& node) {
+  const Rounding mode = node.unit.align_rounding;
+  return node.sum == TreeSum::cut && node.products.empty() && mode != Rounding::nearest_even &&
+         mode != Rounding::nearest_away;
+}
+
+/// The largest exponents of a node's products, biased as a double's, into `fields`.
+void align_products(const TreeWork& w, const TreeNode& node) {
+  constexpr std::size_t kVectors = 2;
+  static_assert(kColumns % (kVectors * kShortLanes) == 0);
+  const TS d;
+  for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
+    hn::Vec<TS> most[kVectors][kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, -kBias);
+    for (const int k : node.products) {
+      const std::int16_t* const b = w.b_exponents + static_cast<std::size_t>(k) * kColumns + column;
+      const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kShortLanes);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const auto a = hn::Set(d, w.a_exponents[r][k]);
+        most[0][r] = hn::Max(most[0][r], hn::Add(a, b0));
+        most[1][r] = hn::Max(most[1][r], hn::Add(a, b1));
+      }
+    }
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        hn::Store(hn::Add(most[v][r], hn::Set(d, kBias)), d, w.fields + r * kColumns + column + v * kShortLanes);
+    }
+  }
+}
+
+/// What the sums of a node that cuts products are aligned to, after align_products().
+HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
+  TV alignment = power_of_field(hn::Load(TFew(), w.fields + row * kColumns + column));
+  for (const TreeTerm& t : node.others)
+    alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
+  return with_floor(node, alignment);
+}
+HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) {
+  return scaled(with_grid(alignment), -node.unit.fraction_bits);
+}
+
+// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero: docs/patches.md
+// has the proof, and docs/panels.md what is different here. All operands are finite.
+
+/// What sums begin with, into `sums`, and what they are aligned to.
+void begin_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  const TD d;
+  const TI di;
+  const std::int64_t* const b_negative = w.b_negative + number * kColumns;
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TVI a_negative = integer(w.a_negative[r][number]);
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+      const TV alignment = alignment_of_cut(w, node, r, column), grid = grid_of(unit_of_cut(node, alignment));
+      const auto signs =
+          hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(a_negative, hn::Load(di, b_negative + column)));
+      const TVI begin = hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs)));
+      hn::Store(as_numbers(begin), d, w.sums + r * kColumns + column);
+      hn::Store(alignment, d, w.alignments + r * kColumns + column);
+    }
+  }
+}
+
+/// Adds the products, while the machine rounds toward zero.
+HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node) {
+  constexpr std::size_t kVectors = 2;  // with those of all rows, sums enough that none waits for itself
+  static_assert(kColumns % (kVectors * kTreeLanes) == 0);
+  const TD d;
+  const std::size_t count = node.products.size();
+  const int* const HWY_RESTRICT products = node.products.data();
+  for (std::size_t column = 0; column < kColumns; column += kVectors * kTreeLanes) {
+    double* const HWY_RESTRICT sums = w.sums + column;
+    TV sum[kVectors][kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      sum[0][r] = hn::Load(d, sums + r * kColumns);
+      sum[1][r] = hn::Load(d, sums + r * kColumns + kTreeLanes);
+    }
+    const double* const HWY_RESTRICT b_grown = w.b_grown + column;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto k = static_cast<std::size_t>(products[i]);
+      const TV b0 = hn::Load(d, b_grown + k * kColumns), b1 = hn::Load(d, b_grown + k * kColumns + kTreeLanes);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV a = hn::Set(d, w.a_grown[r][k]);
+        sum[0][r] = hn::MulAdd(a, b0, sum[0][r]);
+        sum[1][r] = hn::MulAdd(a, b1, sum[1][r]);
+      }
+    }
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      hn::Store(sum[0][r], d, sums + r * kColumns);
+      hn::Store(sum[1][r], d, sums + r * kColumns + kTreeLanes);
+    }
+  }
+}
+
+/// The rest of it, when the machine rounds to nearest again.
+void finish_cut_products(const TreeWork& w, const TreeNode& node) {
+  const TD d;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    Aligned sums[kTreeRows];
+    TV unit[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
+      unit[r] = unit_of_cut(node, alignment);
+      sums[r] = {hn::Sub(hn::Load(d, w.sums + r * kColumns + column), grid_of(unit[r])), alignment};
+    }
+    for (const TreeTerm& t : node.others) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value_of_place(t), unit[r]));
+    }
+    finish(w, node, column, sums);
+  }
+}
+
+/// The same where operands are not finite.
+void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const TD d;
+  TV unit[kTreeRows], grid[kTreeRows];
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV alignment = alignment_of_cut(w, node, r, column);
+    unit[r] = unit_of_cut(node, alignment);
+    grid[r] = grid_of(unit[r]);
+    sums[r] = {zero(), alignment};
+  }
+  for (const int k : node.products) {
+    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(k) * kColumns + column), b_magnitude = hn::Abs(b);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV a = hn::Set(d, w.a[r][k]), a_magnitude = hn::Abs(a);
+      const TV nearest = hn::Sub(hn::MulAdd(a_magnitude, b_magnitude, grid[r]), grid[r]);
+      const TMask above = hn::Lt(hn::MulSub(a_magnitude, b_magnitude, nearest), zero());
+      const TV kept = hn::IfThenElse(above, hn::Sub(nearest, unit[r]), nearest);
+      sums[r].x = hn::Add(sums[r].x, hn::Xor(kept, sign_of(hn::Xor(a, b))));
+    }
+  }
+  for (const TreeTerm& t : node.others) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit[r]));
+  }
+  finish(w, node, column, sums);
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,374 @@
+// The numbers of tree panels: vectors of them, what they are aligned with, and how they are cut and rounded.
+// Compiled once for each CPU, as tree_kernels.cpp is, which includes this.
+#if defined(TCNUM_TREE_NUMBERS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TCNUM_TREE_NUMBERS_INL
+#undef TCNUM_TREE_NUMBERS_INL
+#else
+#define TCNUM_TREE_NUMBERS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "tree_kernels.hpp"
+
+#undef TCNUM_HAS_FMA
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+#define TCNUM_HAS_FMA 1
+#else
+#define TCNUM_HAS_FMA 0
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TD = hn::CappedTag<double, kColumns>;
+using TV = hn::Vec<TD>;
+using TMask = hn::Mask<TD>;
+using TI = hn::RebindToSigned<TD>;
+using TVI = hn::Vec<TI>;
+/// Exponents of operands, and as many as there are numbers in a vector.
+using TS = hn::CappedTag<std::int16_t, kColumns>;
+using TFew = hn::Rebind<std::int16_t, TI>;
+inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD()), kShortLanes = hn::MaxLanes(TS());
+
+inline constexpr int kFraction = 52, kBias = 1023;
+inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
+/// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
+/// takes none are below kNoPart, and those of all others above.
+inline constexpr double kNoPart = 0x1p-820;
+/// Powers that grids come from stay within these; beyond are those of zeros and infinities alone, where grids do not
+/// matter.
+inline constexpr double kLeastGrid = 0x1p-500, kMostGrid = 0x1p900;
+/// What a zero is as a grown operand: with any other one it is below every unit.
+inline constexpr double kGrownZero = 0x1p-700;
+
+HWY_INLINE TV zero() { return hn::Zero(TD()); }
+HWY_INLINE TV number(double x) { return hn::Set(TD(), x); }
+HWY_INLINE TVI integer(std::int64_t x) { return hn::Set(TI(), x); }
+HWY_INLINE TV as_numbers(TVI bits) { return hn::BitCast(TD(), bits); }
+HWY_INLINE TVI bits_of(TV x) { return hn::BitCast(TI(), x); }
+HWY_INLINE TV sign_of(TV x) { return hn::And(x, number(-0.0)); }
+HWY_INLINE TMask is_negative(TV x) { return hn::RebindMask(TD(), hn::Lt(bits_of(x), hn::Zero(TI()))); }
+HWY_INLINE TMask is_finite(TV x) { return hn::Lt(hn::Abs(x), number(HUGE_VAL)); }
+/// 2^the exponent of a number's leading bit.
+HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBits))); }
+/// 2^e · 2^more.
+HWY_INLINE TV scaled(TV power_of_two, int more) {
+  return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
+}
+/// 2^e, or 0 where e is too small for a double; of one, e is biased as a double's exponent.
+HWY_INLINE TV power_of_field(hn::Vec<TFew> biased) {
+  const hn::Rebind<std::int32_t, TI> wider;
+  return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, biased))));
+}
+HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
+  return power_of_field(hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew())));
+}
+HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
+/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact.
+HWY_INLINE TV grid_of(TV unit) {
+  constexpr std::int64_t kUp = (std::int64_t{kFraction} << kFraction) + (std::int64_t{1} << (kFraction - 1));
+  return as_numbers(hn::Add(bits_of(unit), integer(kUp)));
+}
+
+/// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds. A zero may have any
+/// sign.
+template <Rounding kMode>
+HWY_INLINE TV cut(TV x, TV unit) {
+  const TV grid = grid_of(unit), of = kMode == Rounding::toward_zero ? hn::Abs(x) : x;
+  const TV t = hn::Sub(hn::Add(of, grid), grid);  // the nearest
+  switch (kMode) {
+    case Rounding::nearest_even:
+      return t;
+    case Rounding::toward_zero:
+      return hn::Or(hn::IfThenElse(hn::Lt(of, t), hn::Sub(t, unit), t), sign_of(x));
+    case Rounding::down:
+      return hn::IfThenElse(hn::Lt(x, t), hn::Sub(t, unit), t);
+    case Rounding::up:
+      return hn::IfThenElse(hn::Lt(t, x), hn::Add(t, unit), t);
+    case Rounding::nearest_away: {
+      const TV half = hn::Or(hn::Mul(unit, number(0.5)), sign_of(x));
+      return hn::IfThenElse(hn::Eq(hn::Sub(x, t), half), hn::Add(t, hn::Add(half, half)), t);
+    }
+  }
+  return t;
+}
+
+/// Calls with a rounding that the compiler knows.
+template <class With>
+HWY_INLINE void with_mode(Rounding mode, const With& with) {
+  switch (mode) {
+    case Rounding::toward_zero:
+      return with(std::integral_constant<Rounding, Rounding::toward_zero>());
+    case Rounding::nearest_even:
+      return with(std::integral_constant<Rounding, Rounding::nearest_even>());
+    case Rounding::nearest_away:
+      return with(std::integral_constant<Rounding, Rounding::nearest_away>());
+    case Rounding::up:
+      return with(std::integral_constant<Rounding, Rounding::up>());
+    case Rounding::down:
+      return with(std::integral_constant<Rounding, Rounding::down>());
+  }
+}
+
+/// What a number other than zero is aligned with by itself.
+HWY_INLINE TV power_of(TV x, TV least) { return hn::Min(hn::Max(binade_of(x), least), number(kMostGrid)); }
+
+/// As fp32, rounded to nearest.
+HWY_INLINE TV to_single(TV x) {
+  const hn::Rebind<float, TD> narrow;
+  return hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
+}
+
+/// A number and, where it is asked for, the power of two that it is aligned with. A zero's is the natural one if the
+/// plan has zeros that align, and else 0.
+struct Aligned {
+  TV x, power;
+};
+
+/// One rounding step of all rows; of each sum, the alignment is a power of two.
+template <Rounding kMode>
+void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignment, Aligned* v) {
+  const RoundStep& s = how.step;
+  const TV least = number(how.least > 0 ? how.least : 0x1p-850);
+  const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
+  // Bits of a normal number that are cut off are bits of the double.
+  const TV kept = as_numbers(integer(-(std::int64_t{1} << std::max(0, kFraction - s.fraction_bits))));
+  bool are_bits = kMode == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0;
+  if (are_bits) {
+    TMask any_small = hn::Lt(hn::Abs(v[0].x), least);
+#pragma GCC unroll 4
+    for (std::size_t r = 1; r < kTreeRows; ++r) any_small = hn::Or(any_small, hn::Lt(hn::Abs(v[r].x), least));
+    are_bits = hn::AllFalse(TD(), any_small);
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV x = v[r].x;
+    TV t;
+    if (are_bits) {
+      t = hn::And(x, kept);
+    } else {
+      const TV binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
+      t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
+    }
+    if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
+    if (how.overflow < HUGE_VAL) {
+      TMask large = hn::Ge(hn::Abs(t), number(how.overflow));
+      if (!to_infinity) large = hn::And(large, is_finite(x));
+      const TV beyond = hn::IfThenElse(is_negative(x), number(how.beyond[1]), number(how.beyond[0]));
+      t = hn::IfThenElse(large, hn::Or(beyond, sign_of(x)), t);
+    }
+    if (drops_sign_of_zero) {
+      const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Ne(x, zero()));
+      t = hn::IfThenElse(vanished, zero(), t);
+    }
+    v[r].x = t;
+  }
+}
+
+/// The powers that numbers are aligned with after a rounding step of their own.
+HWY_INLINE void powers_of_rounded(const TreePlan& plan, const TreeStep& last, double of_zero, Aligned* v) {
+  const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
+  const TV least = number(minimum ? last.least : 0.0);
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = power_of(v[r].x, least);
+  if (!plan.zeros_align) return;  // zeros' are seen to where numbers are put
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(of_zero), v[r].power);
+}
+
+/// All steps. The power of a sum is what it was aligned to.
+HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool wants_power, Aligned* v) {
+  TV alignment[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = with_grid(v[r].power);
+  for (const TreeStep& s : steps.steps) {
+    if (s.is_single && !steps.drops_sign_of_zero) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+    } else {
+      with_mode(s.step.rounding, [&](auto mode) HWY_ATTR {
+        round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
+      });
+    }
+  }
+  if (wants_power && !steps.from_alignment) powers_of_rounded(plan, steps.steps.back(), steps.power_of_zero, v);
+}
+
+/// The terms of a node, in some lanes of a row.
+class Terms {
+ public:
+  Terms(const TreeWork& w, std::size_t row, std::size_t column) : w_(w), plan_(*w.plan), row_(row), column_(column) {}
+
+  TV a(int k) const { return hn::Set(TD(), w_.a[row_][k]); }
+  TV b(int k) const { return hn::Load(TD(), w_.b + static_cast<std::size_t>(k) * kColumns + column_); }
+  std::size_t at(int place) const { return (static_cast<std::size_t>(place) * kTreeRows + row_) * kColumns + column_; }
+
+  TV value_of_place(const TreeTerm& t) const { return hn::Load(TD(), w_.values + at(t.at)); }
+  Aligned aligned_of_place(const TreeTerm& t) const {
+    return {value_of_place(t), hn::Load(TD(), w_.powers + at(t.at))};
+  }
+  TV value(const TreeTerm& t) const {
+    if (!t.is_product) return value_of_place(t);
+    const TV x = limited(hn::Mul(a(t.at), b(t.at)));
+    return plan_.product.steps.empty() ? x : rounded(x, false).x;
+  }
+  Aligned aligned(const TreeTerm& t) const {
+    if (!t.is_product) return aligned_of_place(t);
+    const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
+    if (!plan_.product.steps.empty()) return rounded(x, true);
+    const auto b_exponents = hn::Load(TFew(), w_.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column_);
+    const TV natural = power_of_two(hn::Add(hn::Set(TFew(), w_.a_exponents[row_][t.at]), b_exponents));
+    if (plan_.product_exponent == ProductExponent::sum) return {x, natural};
+    return {x, hn::IfThenElse(hn::Eq(product, zero()), natural, power_of(product, zero()))};
+  }
+
+ private:
+  /// Large products are infinite.
+  TV limited(TV x) const {
+    if (plan_.infinite_from == HUGE_VAL) return x;
+    const TMask large = hn::Ge(hn::Abs(x), number(plan_.infinite_from));
+    return hn::IfThenElse(large, hn::Or(number(HUGE_VAL), sign_of(x)), x);
+  }
+  Aligned rounded(TV x, bool wants_power) const {
+    // As a row among others, which are not looked at.
+    Aligned rows[kTreeRows];
+    for (Aligned& row : rows) row = {x, zero()};
+    round_rows(plan_, plan_.product, wants_power, rows);
+    return rows[0];
+  }
+
+  const TreeWork& w_;
+  const TreePlan& plan_;
+  std::size_t row_, column_;
+};
+
+/// The power with which a term takes part in its node's alignment.
+HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const Aligned& v) {
+  const ZeroExponentKind kind = node.unit.zero_exponent.kind;
+  if (!plan.zeros_align || kind == ZeroExponentKind::natural) return v.power;
+  const TV of_zero = number(kind == ZeroExponentKind::zeros ? node.zero_power : 0.0);
+  return hn::IfThenElse(hn::Eq(v.x, zero()), of_zero, v.power);
+}
+
+HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) { return hn::Max(alignment, number(node.floor_power)); }
+
+/// What a sum is aligned to, of which nothing may have taken part: 2^0 if anybody asks.
+HWY_INLINE TV alignment_or_one(const TreePlan& plan, TV alignment) {
+  if (!plan.zeros_align) return alignment;
+  return hn::IfThenElse(hn::Lt(alignment, number(kNoPart)), number(1), alignment);
+}
+
+/// A sum that is exactly zero has the sign that its terms give it in IEEE 754.
+HWY_INLINE TV with_sign_of_zero(const TreeNode& node, const Terms& terms, TV sum) {
+  const TMask is_zero = hn::Eq(sum, zero());
+  TV all = number(-0.0), any = zero();
+  for (const TreeTerm& t : node.terms) {
+    const TV sign = sign_of(t.is_product ? hn::Xor(terms.a(t.at), terms.b(t.at)) : terms.value(t));
+    all = hn::And(all, sign);
+    any = hn::Or(any, sign);
+  }
+  return hn::IfThenElse(is_zero, node.rounds_down ? any : all, sum);
+}
+
+/// The nearest double to a sum, and what is left over: the two are the sum.
+struct TwoSum {
+  TV sum, rest;
+};
+HWY_INLINE TwoSum two_sum(TV x, TV y) {
+  const TV sum = hn::Add(x, y), of_y = hn::Sub(sum, x), of_x = hn::Sub(sum, of_y);
+  return {sum, hn::Add(hn::Sub(x, of_x), hn::Sub(y, of_y))};
+}
+
+/// The same where x is a multiple of y's last bit, or of larger magnitude.
+HWY_INLINE TwoSum fast_two_sum(TV x, TV y) {
+  const TV sum = hn::Add(x, y);
+  return {sum, hn::Sub(y, hn::Sub(sum, x))};
+}
+
+/// A sum with something left over as a double whose last bit is set: what it is rounded to with fewer bits is then what
+/// the sum would be rounded to. Rounds toward zero, and sets the bit.
+HWY_INLINE TV to_odd(const TwoSum& s) {
+  const auto inexact = hn::RebindMask(TI(), hn::Gt(hn::Abs(s.rest), zero()));  // no NaN
+  const TVI sum = bits_of(s.sum);
+  const TVI opposite = hn::BroadcastSignBit(hn::Xor(sum, bits_of(s.rest)));  // −1 where the sum was rounded away
+  const TVI odd = hn::Or(hn::Add(sum, opposite), integer(1));
+  return as_numbers(hn::IfThenElse(inexact, odd, sum));
+}
+
+/// The same of three numbers: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+/// algorithms using rounding to odd", IEEE Trans. Computers 57 (2008).
+HWY_INLINE TV sum_of_three_to_odd(TV x, TV y, TV z) {
+  const TwoSum low = two_sum(y, z), high = two_sum(x, low.sum);
+  return to_odd(two_sum(high.sum, to_odd(two_sum(high.rest, low.rest))));
+}
+
+/// x + y + z, of which z is what is left of finite terms; if x + y is not finite, that.
+HWY_INLINE TV finite_or(TV x, TV y, TV sum) {
+  const TV plain = hn::Add(x, y);
+  return hn::IfThenElse(is_finite(plain), sum, plain);
+}
+
+/// Rounds a node's sums in some lanes of all rows, side by side as one would wait for itself, and puts them where they
+/// belong.
+HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&v)[kTreeRows]) {
+  const TD d;
+  if (node.unit.zero_sign == ZeroSign::positive) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = hn::Add(v[r].x, zero());
+  } else {
+    TMask any_zero = hn::Eq(v[0].x, zero());
+#pragma GCC unroll 4
+    for (std::size_t r = 1; r < kTreeRows; ++r) any_zero = hn::Or(any_zero, hn::Eq(v[r].x, zero()));
+    if (!hn::AllFalse(d, any_zero)) {
+      for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = with_sign_of_zero(node, Terms(w, r, column), v[r].x);
+    }
+  }
+  if (node.is_single) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+    if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+  } else if (!node.result.steps.empty()) {
+    Aligned rows[kTreeRows];  // a copy, as what is handed to a call is in memory, and v else in registers
+    std::copy_n(v, kTreeRows, rows);
+    round_rows(*w.plan, node.result, node.wants_exponent, rows);
+    std::copy_n(rows, kTreeRows, v);
+  }
+  const std::size_t at = Terms(w, 0, column).at(node.place);
+  double* const HWY_RESTRICT values = w.values + at;
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].x, d, values + r * kColumns);
+  if (!node.wants_exponent) return;
+  double* const HWY_RESTRICT powers = w.powers + at;
+  if (!w.plan->zeros_align) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = hn::IfThenZeroElse(hn::Eq(v[r].x, zero()), v[r].power);
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].power, d, powers + r * kColumns);
+}
+
+HWY_INLINE TV alignment_of(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
+  TV alignment = zero();
+  for (const TreeTerm& t : node.terms) alignment = hn::Max(alignment, aligning_power(plan, node, terms.aligned(t)));
+  return with_floor(node, alignment);
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#endif

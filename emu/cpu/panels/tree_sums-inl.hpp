@@ -1,0 +1,129 @@
+// Sums of tree panels that lose nothing: exact, or rounded to odd. docs/panels.md proves that this suffices.
+// Compiled once for each CPU, as tree_kernels.cpp is, which includes this.
+#if defined(TCNUM_TREE_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TCNUM_TREE_SUMS_INL
+#undef TCNUM_TREE_SUMS_INL
+#else
+#define TCNUM_TREE_SUMS_INL
+#endif
+
+#include <limits>
+
+#include "tree_numbers-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+Aligned exact_sum(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
+  TV sum = zero();
+  for (const TreeTerm& t : node.terms) sum = hn::Add(sum, terms.value(t));
+  const bool wants_alignment = node.wants_exponent && node.unit.result.empty();
+  return {sum, wants_alignment ? alignment_or_one(plan, alignment_of(plan, node, terms)) : zero()};
+}
+
+/// Sets bits of `left` where two doubles cannot hold the sum.
+TV far_sum(const TreeNode& node, const Terms& terms, std::int64_t* left) {
+  const std::size_t count = node.terms.size() - 1;  // the last comes after these
+  TV most = zero();
+  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(terms.value(node.terms[i])));
+  constexpr int kFirstSumBits = 49;
+  const TV unit = scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits);
+  const TV grid = grid_of(unit);
+  TV first = zero(), second = zero();
+  TMask lost = hn::Lt(zero(), zero());
+  for (std::size_t i = 0; i < count; ++i) {
+    const TV x = terms.value(node.terms[i]), t = hn::Sub(hn::Add(x, grid), grid);
+    first = hn::Add(first, t);
+    const TwoSum rests = two_sum(second, hn::Sub(x, t));
+    second = rests.sum;
+    lost = hn::Or(lost, hn::Gt(hn::Abs(rests.rest), zero()));
+  }
+  const TVI flags = hn::VecFromMask(TI(), hn::RebindMask(TI(), lost));
+  hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
+  const TV last = terms.value(node.terms[count]);
+  return finite_or(first, last, sum_of_three_to_odd(last, first, second));
+}
+
+/// high + low + last, rounded to odd: docs/panels.md says why this suffices where the three are those of near_sums().
+HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
+  const TwoSum products = fast_two_sum(high, low), all = two_sum(products.sum, last);
+  return to_odd(fast_two_sum(all.sum, hn::Add(all.rest, products.rest)));
+}
+
+/// Where one double holds the products' sum, as their ranges say; all is finite.
+void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const TD d;
+  TV sum[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = zero();
+  for (const int k : node.products) {
+    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(k) * kColumns + column);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = hn::MulAdd(hn::Set(d, w.a[r][k]), b, sum[r]);
+  }
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    if (!node.others.empty())
+      sum[r] = to_odd(two_sum(sum[r], hn::Load(d, w.values + Terms(w, r, column).at(node.others[0].at))));
+    sums[r] = {sum[r], zero()};
+  }
+  finish(w, node, column, sums);
+}
+
+template <bool kFinite>
+void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const TD d;
+  const TV grid = number(node.grid);
+  TV first[kTreeRows], second[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    first[r] = grid;
+    second[r] = zero();
+  }
+  int other = -1;
+  for (const TreeTerm& t : node.terms) {
+    if (!t.is_product) {
+      other = t.at;
+      continue;
+    }
+    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(t.at) * kColumns + column);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV a = hn::Set(d, w.a[r][t.at]), sum = hn::MulAdd(a, b, first[r]), kept = hn::Sub(sum, first[r]);
+      second[r] = hn::Add(second[r], hn::MulSub(a, b, kept));
+      first[r] = sum;
+    }
+  }
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV high = hn::Sub(first[r], grid);
+    const TV last = other < 0 ? zero() : hn::Load(d, w.values + Terms(w, r, column).at(other));
+    const TV sum = near_sum_to_odd(high, second[r], last);
+    sums[r] = {kFinite ? sum : finite_or(high, last, sum), zero()};
+  }
+  finish(w, node, column, sums);
+}
+
+void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const Terms terms(w, r, column);
+    const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
+    sums[r] = {finite_or(x, y, to_odd(two_sum(x, y))), zero()};
+  }
+  finish(w, node, column, sums);
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#endif
