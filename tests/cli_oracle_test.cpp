@@ -248,6 +248,7 @@ TEST_F(CliOracle, SaysWhatIsWrongWithTheOptions) {
   expect_failure({"probe", "--arch", "sm_90", "--any-nan"}, 2, {"--any-nan: is about a program's answers"});
   expect_failure({"verify", "--from", from, "--count", "1e3", "--a", "fp16", "--d", "fp32", "--k", "16"}, 2,
                  {"--datapath: missing"});
+  expect_failure(verify(from, kDatapath, kFp16Dot, {"--instr", "mma.*"}), 2, {"--instr: and --a; right would be"});
   expect_failure(verify(from, kDatapath, kFp32Dot), 2, {"operands.a.format: fp16; right would be fp32"});
   expect_failure(verify(from, kDatapath, kFp16Dot, {"--devices", "0"}), 2, {"--devices"});
   expect_failure(verify(from, kDatapath, kFp16Dot, {"--record", "r.json"}), 2, {"--record: is kept of instructions"});

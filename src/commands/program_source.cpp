@@ -68,6 +68,8 @@ bool names_program(std::string_view from, const ProgramCommandOptions& options) 
   return false;
 }
 
+bool describes_dot(const ProgramCommandOptions& options) { return given_option(options) != nullptr; }
+
 ProgramSubject program_subject(const ProgramCommandOptions& options, const std::string& arch,
                                const std::string& instruction) {
   ProgramSubject subject;

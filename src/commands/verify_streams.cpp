@@ -176,9 +176,8 @@ struct StreamRequest {
 /// What is compared: a program's dot product, or instructions of an architecture.
 void choose_subject(const VerifyOptions& options, StreamRequest& request) {
   std::vector<const Instruction*>& chosen = request.plan.instructions;
-  const bool one =
-      names_program(options.from, options.program) && options.instruction.find_first_of("*?[") == std::string::npos;
-  if (one) {
+  const bool pattern = options.instruction.find_first_of("*?[") != std::string::npos;
+  if (names_program(options.from, options.program) && (!pattern || describes_dot(options.program))) {
     ProgramSubject subject = program_subject(options.program, options.arch, options.instruction);
     request.arch = subject.arch;
     request.dot = std::move(subject.dot);
