@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -138,7 +139,13 @@ std::vector<std::string> plan_files() {
   for (const NamedPlan& named : named_plans()) {
     for (const FormatId operands : named.operands) plans.push_back(named_plan(named.name, operands));
   }
+  using enum FormatId;
+  static constexpr std::array kSums = {fp32, fp32, fp16, bf16, fp8e4m3};
+  static constexpr std::array kOutputs = {fp64,    tf32,        fp16, bf16, fp8e4m3, fp8e5m2, fp6e3m2,
+                                          fp4e2m1, fp8e4m3fnuz, s32,  s8,   u8,      s4};
+  static constexpr std::array kOverflows = {Overflow::ieee, Overflow::infinity, Overflow::max_finite};
   std::mt19937 random(1);
+  const auto one_of = [&](const auto& values) { return values[random() % values.size()]; };
   const rc::Gen<Datapath> any = rc::gen::exec([] { return test::random_datapath(); });
   for (int i = 0; i < kOwn; ++i) {
     GemmPlan plan;
@@ -155,8 +162,12 @@ std::vector<std::string> plan_files() {
     plan.k_order = static_cast<KOrder>(random() % 2);
     if (random() % 2 == 0) plan.promote_every = (1 + random() % 3) * depth;
     plan.split_k = SplitK{(1 + random() % 6) * depth, static_cast<KOrder>(random() % 2)};
-    plan.split_k->type = integers ? FormatId::s32 : FormatId::fp32;
-    plan.split_k->parts = integers ? FormatId::s32 : FormatId::fp16;
+    plan.split_k->type = integers ? FormatId::s32 : one_of(kSums);
+    plan.split_k->parts = integers ? FormatId::s32 : one_of(kSums);
+    if (random() % 2 == 0) {
+      plan.output = one_of(kOutputs);
+      plan.output_overflow = one_of(kOverflows);
+    }
     plan.epilogue = {static_cast<AlphaPlace>(random() % 2), static_cast<BetaPlace>(random() % 2),
                      static_cast<BiasPlace>(random() % 2)};
     plan.output_rounding = static_cast<Rounding>(random() % 5);
