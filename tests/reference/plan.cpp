@@ -163,6 +163,7 @@ class Element {
         }
       }
       if (plan_.k_order == KOrder::descending) std::ranges::reverse(steps);
+      if (steps.empty()) continue;  // and a slice of nothing else with them
       const Value one = accumulated(steps);
       total = slice == 0 ? one : added(total, one);
     }
