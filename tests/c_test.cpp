@@ -650,6 +650,44 @@ TEST(C, FindsTheDatapathBehindAnOracle) {
   EXPECT_EQ(none, nullptr);
 }
 
+/// A chain of the machine's FMAs, of a length that no instruction has, whose NaNs are whatever they are.
+TEST(C, FindsTheDatapathBehindAProgramsOwnDotProduct) {
+  const auto chain = [](void*, tcnum_tiles* tiles) {
+    const tcnum_tensor a = tensor_of(tiles, "A"), b = tensor_of(tiles, "B"), c = tensor_of(tiles, "C"),
+                       d = tensor_of(tiles, "D");
+    const std::size_t m = a.shape[1], k = a.shape[2], n = b.shape[2];
+    const auto number = [](const tcnum_tensor& of, std::size_t i) { return static_cast<const float*>(of.codes)[i]; };
+    for (std::size_t i = 0; i < d.shape[0] * m * n; ++i) {
+      const std::size_t tile = i / (m * n), row = i / n % m, column = i % n;
+      float sum = number(c, i);
+      for (std::size_t p = 0; p < k; ++p)
+        sum = std::fma(number(a, (tile * m + row) * k + p), number(b, (tile * k + p) * n + column), sum);
+      static_cast<float*>(d.codes)[i] = std::isnan(sum) ? -std::numeric_limits<float>::quiet_NaN() : sum;
+    }
+    return 0;
+  };
+  auto dot = sized<tcnum_dot>();
+  dot.a = dot.d = "fp32";
+  dot.k = 3;
+  auto options = sized<tcnum_probe_options>();
+  options.any_nan = 1;
+  const auto text = made_by<OwnedText>([&](auto to) { return tcnum_probe_dot(&dot, chain, nullptr, &options, to); });
+  const json found = json::parse(text.get());
+  EXPECT_EQ(found["arch"], nullptr);
+  EXPECT_EQ(found["source"]["nan"], "any");
+  EXPECT_EQ(found["instructions"][0]["name"], "dot.k3.f32.f32.f32.f32");
+  EXPECT_EQ(found["instructions"][0]["verdict"], "identified");
+  EXPECT_EQ(found["instructions"][0]["summary"]["structure"], "fma_chain");
+  // The catalogue knows nothing of such tiles.
+  const auto emulate = [](void*, tcnum_tiles* tiles) { return static_cast<int>(tcnum_emulate(tiles, nullptr, 1)); };
+  char* none = nullptr;
+  EXPECT_EQ(tcnum_probe_dot(&dot, emulate, nullptr, nullptr, &none), TCNUM_STOPPED);
+  dot.k = 1000;
+  EXPECT_EQ(tcnum_probe_dot(&dot, chain, nullptr, nullptr, &none), TCNUM_INVALID);
+  EXPECT_EQ(tcnum_probe_dot(nullptr, chain, nullptr, nullptr, &none), TCNUM_INVALID);
+  EXPECT_EQ(none, nullptr);
+}
+
 /// What multiplies by a plan.
 struct Multiplier {
   GemmPlan plan;
@@ -1010,7 +1048,7 @@ TEST(CMisuse, StructuresOfOtherVersions) {
        "options: asks for something that tcnum " + std::string(tcnum_version()) +
            " does not know; right would be zeros at its end, or a newer library"},
       {[&] { return tcnum_probe_tiles(tiles.get(), &unset, &text); },
-       "options->size: is 0; right would be sizeof(*options), " + std::to_string(sizeof unset) + " or more"},
+       "options->size: is 0; right would be sizeof(*options), …"},
       {[&] { return tcnum_format_at(0, &short_info); }, "info->size: is 8; right would be sizeof(*info), …"},
   });
   struct NewerInfo {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,12 +37,16 @@ enum class NanBits : unsigned char {
   any,  ///< every NaN is replaced with nan_code(): of software, what a NaN's bits are often nobody has decided
 };
 
+/// What reports say of it.
+std::map<std::string, std::string> provenance_of(NanBits nans);
+/// Replaces every NaN of the results with nan_code().
+void make_nans_alike(Tiles& tiles);
+
 /// The program as an oracle. Several may share one program, one at a time. `arch`: told to the program, beside the
 /// instruction's name. answer() throws InputError where the program ends, takes too long, or answers with what is no D
 /// of these problems; ContradictionError where it answers a batch otherwise the second time (the first batch and every
 /// 16th after it are asked twice); UnavailableError when it is stopped.
 std::unique_ptr<Oracle> make_program_oracle(const Instruction& instruction, std::optional<ArchId> arch,
-                                            std::shared_ptr<Program> program,
-                                            NanBits nans = NanBits::as_they_are);
+                                            std::shared_ptr<Program> program, NanBits nans = NanBits::as_they_are);
 
 }  // namespace tcnum

@@ -324,12 +324,22 @@ typedef struct tcnum_probe_options {
   uint64_t seed; /* of random operands; 0: 1 */
   unsigned threads;
   const char* device; /* what answers, for the report; NULL: "a program" */
+  int any_nan;        /* not 0: of a NaN, its bits are not looked at, which software mostly leaves to chance */
 } tcnum_probe_options;
 
 /* Finds the datapath behind an oracle, as `tcnum probe` does, and returns that command's JSON (tcnum.probe/1), with the
  * verdict, the datapath, and the answers that refute others. `options` may be NULL. */
 TCNUM_API tcnum_status tcnum_probe(const char* arch, const char* instruction, tcnum_oracle oracle, void* user,
                                    const tcnum_probe_options* options, char** json);
+/* The dot product d = c + sum of a[k] b[k] of a program's own, which no architecture need have. */
+typedef struct tcnum_dot {
+  size_t size;
+  const char *a, *b, *c, *d; /* formats; b NULL: as a; c NULL: as d */
+  size_t k;                  /* products, 1 to 256 */
+} tcnum_dot;
+/* The same of such a one. Its tiles are of no instruction. */
+TCNUM_API tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* user,
+                                       const tcnum_probe_options* options, char** json);
 /* The same from answers alone: those of tiles of an instruction, such as a vector file. */
 TCNUM_API tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_options* options, char** json);
 

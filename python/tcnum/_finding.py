@@ -46,11 +46,20 @@ class Report:
         """Values of properties, each with an answer that refutes it."""
         return self._found["rejected"]
 
+    @property
+    def counterexample(self) -> dict[str, Any] | None:
+        """If unexplained: a small problem ("a", "b", "c") that the nearest datapath gets wrong, in codes."""
+        return self._found.get("counterexample")
+
     def __str__(self) -> str:
         lines = [f"{self._found['name']}: {self.verdict}"]
         lines += [f"  {key}: {value}" for key, value in self.summary.items()]
         surviving, considered = (self._found["hypotheses"][key] for key in ("surviving", "considered"))
         lines.append(f"  {surviving} of {considered} hypotheses explain {self._found['probes']} answers")
+        if (wrong := self.counterexample) is not None:
+            pairs = zip(wrong["a"], wrong["b"])
+            lines.append("  but not: " + " + ".join([wrong["c"]] + [f"{x}·{y}" for x, y in pairs if int(x, 16) or int(y, 16)]))
+            lines.append(f"    which should be {wrong['expected']}, and was {wrong['observed']}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -77,8 +86,14 @@ class _Borrowed:
 def probe(
     oracle: Callable[[Any, Any, Any], Any] | Tiles,
     *,
-    arch: str = DEFAULT_ARCH,
-    instr: str,
+    a: Any = None,
+    b: Any = None,
+    c: Any = None,
+    d: Any = None,
+    k: int | None = None,
+    arch: str | None = None,
+    instr: str | None = None,
+    any_nan: bool = False,
     seed: int = 1,
     threads: int = 0,
     device: str | None = None,
@@ -86,26 +101,42 @@ def probe(
     """The datapath behind whatever answers dot products.
 
     ``oracle``: a function of A [T, M, K], B [T, K, N] and C [T, M, N] that returns D [T, M, N]: T products of tiles whose
-    elements are independent dot products, in the formats of the instruction whose place it takes, as arrays of numpy or
-    ml_dtypes (or `Codes`, where there is no type for a format). It is called some hundred times. Or `Tiles` with
-    answers, such as a vector file's.
+    elements are independent dot products, as arrays of numpy or ml_dtypes (or `Codes`, where there is no type for a
+    format). It is called some hundred times. Or `Tiles` with answers, such as a vector file's.
+
+    ``a``, ``b`` (``a``'s, unless said), ``c`` (``d``'s) and ``d`` are formats, ``k`` is the number of products, 1 to 256:
+    what the function computes. Or it stands in for an instruction: ``instr`` of ``arch`` ("sm_90").
 
     >>> def chain(a, b, c):
-    ...     for k in range(a.shape[2]):
-    ...         c = (c + a[:, :, k, None].astype(np.float64) * b[:, None, k, :]).astype(np.float32)
+    ...     with np.errstate(all="ignore"):
+    ...         for k in range(a.shape[2]):
+    ...             c = c + a[:, :, k, None] * b[:, k, None, :]
     ...     return c
-    >>> probe(chain, instr="mma.m16n8k8.f32.f16.f16.f32").verdict  # doctest: +SKIP
-    'identified'
+    >>> report = probe(chain, a="fp32", d="fp32", k=4, any_nan=True)
+    >>> report.verdict, report.summary["structure"]
+    ('identified', 'fp_add_tree')
 
-    ``seed`` is of random operands; ``device`` names what answers, in the report. An exception of the oracle ends it and
-    is raised.
+    ``any_nan``: of a NaN, its bits are not looked at, which software mostly leaves to chance. ``seed`` is of random
+    operands; ``device`` names what answers, in the report. An exception of the oracle ends it and is raised.
     """
-    options = _library.sized(_library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device))
+    options = _library.sized(
+        _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device), any_nan=int(any_nan)
+    )
+    dot = {name: value for name, value in {"a": a, "b": b, "c": c, "d": d, "k": k}.items() if value is not None}
     if isinstance(oracle, Tiles):
+        if dot or instr is not None or arch is not None:
+            raise InputError("oracle: is Tiles, which say what they are of; right would be neither formats nor `instr`")
         text = _library.text_of("tcnum_probe_tiles", oracle._value, ctypes.byref(options))
         return Report(json.loads(text))
     if not callable(oracle):
         raise InputError(f"oracle: is {oracle!r}; right would be a function of A, B and C, or Tiles")
+    if (instr is None) == (not dot):
+        raise InputError("probe: right would be the formats a and d and the number k, or `instr`, and not both")
+    for name in ("a", "d", "k"):
+        if dot and name not in dot:
+            raise InputError(f"{name}: is None; right would be {'a number of products' if name == 'k' else 'a format'}")
+    if dot and arch is not None:
+        raise InputError("arch: is given without `instr`; right would be None")
     asked: Callable[[Any, Any, Any], Any] = oracle
 
     text = ""
@@ -114,16 +145,19 @@ def probe(
         def answer(_: Any, value: int) -> int:
             def work() -> None:
                 tiles = Tiles._of(_Borrowed(value))  # type: ignore[arg-type]
-                a, b, c, d = (tiles[name] for name in "ABCD")
-                like = _arrays.Operand(a.bits, a.format, "numpy")
-                _written(asked(*(_arrays.given_back(x.bits, x.format, like) for x in (a, b, c))), d, "the oracle's D")
+                x, y, z, to = (tiles[name] for name in "ABCD")
+                like = _arrays.Operand(x.bits, x.format, "numpy")
+                _written(asked(*(_arrays.given_back(of.bits, of.format, like) for of in (x, y, z))), to, "the oracle's D")
 
             return guard.run(work)
 
-        text = _library.text_of(
-            "tcnum_probe", _library.encoded(arch), _library.encoded(instr), _library.Oracle(answer), None,
-            ctypes.byref(options),
-        )  # fmt: skip
+        if dot:
+            formats = {name: format_of(dot[name]).name.encode() for name in "abcd" if name in dot}
+            what = (ctypes.byref(_library.sized(_library.Dot, k=k, **formats)),)
+            text = _library.text_of("tcnum_probe_dot", *what, _library.Oracle(answer), None, ctypes.byref(options))
+        else:
+            by = (_library.encoded(arch or DEFAULT_ARCH), _library.encoded(instr))
+            text = _library.text_of("tcnum_probe", *by, _library.Oracle(answer), None, ctypes.byref(options))
     return Report(json.loads(text))
 
 

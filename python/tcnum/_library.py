@@ -118,7 +118,11 @@ class Comparison(Structure):
 
 
 class ProbeOptions(Structure):
-    _fields_ = [("size", c_size_t), ("seed", c_uint64), ("threads", c_uint), ("device", c_char_p)]
+    _fields_ = [("size", c_size_t), ("seed", c_uint64), ("threads", c_uint), ("device", c_char_p), ("any_nan", c_int)]
+
+
+class Dot(Structure):
+    _fields_ = [("size", c_size_t), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p), ("k", c_size_t)]
 
 
 class GemmSubject(Structure):
@@ -137,7 +141,7 @@ STRUCTURES = {
     "tcnum_format_info": FormatInfo, "tcnum_arch_info": ArchInfo, "tcnum_instruction_info": InstructionInfo,
     "tcnum_datapath_info": DatapathInfo, "tcnum_view": View, "tcnum_matmul_options": MatmulOptions,
     "tcnum_plan_info": PlanInfo, "tcnum_cublaslt_configuration": CublasLtConfiguration, "tcnum_gemm_options": GemmOptions, "tcnum_tensor": Tensor,
-    "tcnum_comparison": Comparison, "tcnum_probe_options": ProbeOptions, "tcnum_gemm_subject": GemmSubject,
+    "tcnum_comparison": Comparison, "tcnum_probe_options": ProbeOptions, "tcnum_dot": Dot, "tcnum_gemm_subject": GemmSubject,
     "tcnum_gemm_fit_options": GemmFitOptions,
 }  # fmt: skip
 
@@ -184,6 +188,7 @@ FUNCTIONS = {
     "tcnum_verify": [c_void_p, c_void_p, c_uint, POINTER(Comparison)],
     "tcnum_explain": [c_void_p, c_size_t, c_void_p, _Text],
     "tcnum_probe": [c_char_p, c_char_p, Oracle, c_void_p, POINTER(ProbeOptions), _Text],
+    "tcnum_probe_dot": [POINTER(Dot), Oracle, c_void_p, POINTER(ProbeOptions), _Text],
     "tcnum_probe_tiles": [c_void_p, POINTER(ProbeOptions), _Text],
     "tcnum_fit_gemm": [POINTER(GemmSubject), Multiply, c_void_p, POINTER(GemmFitOptions), _Text],
     "tcnum_fit_gemm_matrices": [c_char_p, POINTER(View), POINTER(View), POINTER(View), POINTER(GemmFitOptions), _Text],

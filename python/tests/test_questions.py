@@ -114,13 +114,42 @@ class Finding(unittest.TestCase):
 
     def test_a_datapath_behind_recorded_answers(self):
         tiles = tcnum.load(ROOT / "vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors")
-        self.assertEqual(tcnum.probe(tiles, instr="").verdict, "identified")
+        self.assertEqual(tcnum.probe(tiles).verdict, "identified")
+        with self.assertRaisesRegex(tcnum.InputError, "say what they are of"):
+            tcnum.probe(tiles, instr=MMA)
+
+    def test_a_dot_product_of_ones_own(self):
+        def tree(a, b, c):
+            with np.errstate(all="ignore"):
+                p = [(a[:, :, i, None] * b[:, i, None, :]) for i in range(4)]
+                return ((p[0] + p[1]) + (p[2] + p[3])) + c
+
+        report = tcnum.probe(tree, a=np.float32, d=np.float32, k=4, any_nan=True)
+        self.assertEqual((report.verdict, report.summary["structure"]), ("identified", "fp_add_tree"))
+        self.assertIsNone(report.json["arch"])
+        self.assertIn("hypotheses explain", str(report))
+
+        def noisy(a, b, c):  # of which nothing is known
+            with np.errstate(all="ignore"):
+                return (tree(a, b, c).view(np.uint32) ^ (a[:, :, :1].view(np.uint32) & 1)).view(np.float32)
+
+        report = tcnum.probe(noisy, a="fp32", d="fp32", k=4, any_nan=True)
+        self.assertEqual(report.verdict, "unexplained")
+        self.assertIn("which should be", str(report))
+        for message, how in {
+            "not both": {},
+            "k: is None": {"a": "fp16", "d": "fp32"},
+            "arch: is given": {"a": "fp16", "d": "fp32", "k": 4, "arch": "sm_90"},
+            "no format is called": {"a": np.complex64, "d": "fp32", "k": 4},
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
+                tcnum.probe(tree, **how)
 
     def test_what_a_function_does_wrong_is_said(self):
         for message, error, oracle in (
             ("division", ZeroDivisionError, lambda a, b, c: 1 / 0),
             ("has the shape", tcnum.InputError, lambda a, b, c: c[:, :1]),
-            ("is fp64; right would be fp32", tcnum.InputError, lambda a, b, c: c.astype(np.float64)),
+            ("is fp64; right would be fp32", tcnum.InputError, lambda a, b, c: np.zeros(c.shape)),
             ("no format", tcnum.InputError, lambda a, b, c: None),
         ):
             with self.subTest(message), self.assertRaisesRegex(error, message):

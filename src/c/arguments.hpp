@@ -58,6 +58,8 @@ template <class T>
 inline constexpr std::size_t kFirstSize = sizeof(T);
 template <>
 inline constexpr std::size_t kFirstSize<tcnum_matmul_options> = offsetof(tcnum_matmul_options, a_scales);
+template <>
+inline constexpr std::size_t kFirstSize<tcnum_probe_options> = offsetof(tcnum_probe_options, any_nan);
 
 void check_size(std::size_t size, std::size_t least, std::string_view argument);
 /// Throws where a caller who knows more than this library asks for it.

@@ -1,4 +1,7 @@
 // Finding the datapath behind a caller's oracle, or behind answers.
+#include <algorithm>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,36 +13,50 @@
 #include "handles.hpp"
 #include "src/fit/fit.hpp"
 #include "src/report/probe_report.hpp"
+#include "tcnum/program_oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
 
+/// What is probed: an instruction, or, without an architecture, a dot product of a program's own.
+struct Probed {
+  Instruction instruction;
+  const Instruction* row = nullptr;  ///< of the instruction; null: of none
+  std::optional<ArchId> arch;
+};
+
 /// What a caller's function answers.
 class CallbackOracle final : public Oracle {
  public:
-  CallbackOracle(ArchId id, const Instruction& instruction, tcnum_oracle ask, void* user, std::string device)
-      : arch_(id), instruction_(instruction), ask_(ask), user_(user), device_(std::move(device)) {}
+  CallbackOracle(const Probed& probed, tcnum_oracle ask, void* user, const tcnum_probe_options& options)
+      : probed_(probed),
+        ask_(ask),
+        user_(user),
+        device_(options.device == nullptr ? "a program" : options.device),
+        nans_(options.any_nan != 0 ? NanBits::any : NanBits::as_they_are) {}
 
   void answer(Tiles& tiles) override {
     tcnum_tiles asked;
-    asked.instruction = &instruction_;
-    asked.vectors.instruction = instruction_.name();
-    asked.vectors.arch = arch(arch_).name;
+    asked.instruction = probed_.row;
+    asked.vectors.instruction = probed_.instruction.name();
+    if (probed_.arch) asked.vectors.arch = arch(*probed_.arch).name;
     asked.vectors.tiles = std::move(tiles);
     const int stop = ask_(user_, &asked);
     tiles = std::move(asked.vectors.tiles);
     if (stop != 0) throw Stopped();
+    if (nans_ == NanBits::any) make_nans_alike(tiles);
   }
   OracleKind kind() const override { return OracleKind::program; }
   std::string device() const override { return device_; }
+  std::map<std::string, std::string> provenance() const override { return provenance_of(nans_); }
 
  private:
-  ArchId arch_;
-  const Instruction& instruction_;
+  const Probed& probed_;
   tcnum_oracle ask_;
   void* user_;
   std::string device_;
+  NanBits nans_;
 };
 
 FitOptions fit_options_of(const tcnum_probe_options& given) {
@@ -50,15 +67,26 @@ FitOptions fit_options_of(const tcnum_probe_options& given) {
 }
 
 /// What `tcnum probe` writes of one instruction.
-std::string document_of(Fit& fit, ArchId id, Source source) {
+std::string document_of(Fit& fit, std::optional<ArchId> id, Source source) {
   const Instruction& in = fit.space().instruction();
   const FitResult result = fit.run();
-  const std::string name(arch(id).name);
-  const ProbeReport report{
-      fit, result, name, std::move(source), check_accounts(fit, catalogue(id, in)), check_relatives(fit, id), {}, {}};
+  const std::string name(id ? arch(*id).name : "");
+  ProbeReport report{fit, result, name, std::move(source), {}, {}, {}, {}};
+  if (id) {
+    report.accounts = check_accounts(fit, catalogue(*id, in));
+    report.relatives = check_relatives(fit, *id);
+  }
   ProbeDocument document(name, format(in.a).name);
   document.add(report);
   return document.json().dump(2);
+}
+
+std::string probe(const Probed& probed, tcnum_oracle oracle, void* user, const tcnum_probe_options* options) {
+  if (oracle == nullptr) throw InputError("oracle: is NULL; right would be a function that fills D of tiles");
+  const auto given = options_of(options, "options");
+  CallbackOracle live(probed, oracle, user, given);
+  Fit fit(probed.instruction, &live, fit_options_of(given));
+  return document_of(fit, probed.arch, {live.kind(), live.device(), "", live.provenance()});
 }
 
 }  // namespace
@@ -72,11 +100,21 @@ tcnum_status tcnum_probe(const char* arch_name, const char* instruction, tcnum_o
     char*& result = result_of(json, "json");
     const ArchId id = arch_of(arch_name);
     const Instruction& in = instruction_of(id, instruction);
-    if (oracle == nullptr) throw InputError("oracle: is NULL; right would be a function that fills D of tiles");
-    const auto given = options_of(options, "options");
-    CallbackOracle live(id, in, oracle, user, given.device == nullptr ? "a program" : given.device);
-    Fit fit(in, &live, fit_options_of(given));
-    result = new_text(document_of(fit, id, {live.kind(), live.device(), "", {}}));
+    result = new_text(probe({in, &in, id}, oracle, user, options));
+  });
+}
+
+tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* user, const tcnum_probe_options* options,
+                             char** json) {
+  return guarded([&] {
+    char*& result = result_of(json, "json");
+    const auto given = options_of(&required(dot, "dot", "what is computed"), "dot");
+    const auto id_of = [](const char* name, std::string_view argument) { return format_of(name, argument).id; };
+    const FormatId a = id_of(given.a, "dot->a"), d = id_of(given.d, "dot->d");
+    const FormatId b = given.b == nullptr ? a : id_of(given.b, "dot->b");
+    const FormatId c = given.c == nullptr ? d : id_of(given.c, "dot->c");
+    const auto k = static_cast<int>(std::min<std::size_t>(given.k, std::numeric_limits<int>::max()));
+    result = new_text(probe({make_dot(d, a, b, c, k), nullptr, {}}, oracle, user, options));
   });
 }
 

@@ -36,21 +36,14 @@ class ProgramOracle final : public Oracle {
 
   OracleKind kind() const override { return OracleKind::program; }
   std::string device() const override { return program_->command(); }
-  std::map<std::string, std::string> provenance() const override {
-    if (nans_ == NanBits::any) return {{"nan", "any"}};
-    return {};
-  }
+  std::map<std::string, std::string> provenance() const override { return provenance_of(nans_); }
 
  private:
   void ask(const std::vector<std::byte>& question, Tiles& tiles) {
     const std::vector<std::byte> answer = program_->exchange(question, most_answer_bytes(tiles, question.size()));
     const std::string name = fmt::format("{}: answer to batch {}", shown(program_->command(), kMostOfName), batch_);
     read_answer(MemorySource(name, answer), tiles);
-    const Format& d = format(tiles.d_format);
-    if (nans_ == NanBits::as_they_are || !d.floating) return;
-    for (std::size_t i = 0; i < tiles.d.size(); ++i) {
-      if (decode(d, tiles.d[i]).number_class == NumberClass::nan) tiles.d.set(i, nan_code(d));
-    }
+    if (nans_ == NanBits::any) make_nans_alike(tiles);
   }
 
   [[noreturn]] void fail_contradiction(const Tiles& tiles, const Codes& first) const {
@@ -71,6 +64,19 @@ class ProgramOracle final : public Oracle {
 };
 
 }  // namespace
+
+std::map<std::string, std::string> provenance_of(NanBits nans) {
+  if (nans == NanBits::any) return {{"nan", "any"}};
+  return {};
+}
+
+void make_nans_alike(Tiles& tiles) {
+  const Format& d = format(tiles.d_format);
+  if (!d.floating) return;
+  for (std::size_t i = 0; i < tiles.d.size(); ++i) {
+    if (decode(d, tiles.d[i]).number_class == NumberClass::nan) tiles.d.set(i, nan_code(d));
+  }
+}
 
 std::unique_ptr<Oracle> make_program_oracle(const Instruction& instruction, std::optional<ArchId> arch,
                                             std::shared_ptr<Program> program, NanBits nans) {
