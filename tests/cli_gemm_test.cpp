@@ -187,7 +187,8 @@ TEST_F(CliGemm, ComparesBatchesWithCAndABias) {
 class CliLongGemm : public CliGemm {
  protected:
   CliLongGemm() {
-    write_ab("ab.safetensors", random_matrix(FormatId::fp16, kRows, 64, 6), random_matrix(FormatId::fp16, 64, kColumns, 7));
+    write_ab("ab.safetensors", random_matrix(FormatId::fp16, kRows, 64, 6),
+             random_matrix(FormatId::fp16, 64, kColumns, 7));
     json plan = {{"schema", "tcnum.gemm_plan/1"}, {"output", "fp32"}};
     plan["datapath"] = json::parse(contents(kDatapath));
     plan["datapath"]["units"]["fused"]["fraction_bits"] = 200;
@@ -314,8 +315,13 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
                  {"--json: a product has no report"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--json", "ab.safetensors"}), 2,
                  {"--in: ab.safetensors, which --json writes"});
-  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--alpha", "inf"}), 2,
-                 {"alpha is inf; right would be a finite number"});
+  for (const char* number : {"inf", "nan", "010", "0x10", " 1", "1e999", "1,5", "+1", ""}) {
+    expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "d", "--alpha", number}), 2,
+                   {"--alpha: ", "right would be a decimal number, such as -0.75 or 1e-3"});
+  }
+  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--error", "--beta", "0x"}), 2, {"--beta: 0x"});
+  expect_failure(with({"--fit", "--from", "cublaslt", "--algorithms", "0"}), 2,
+                 {"--algorithms: 0; right would be a whole number from 1 to 100000"});
   EXPECT_FALSE(fs::exists(folder_ / "d"));
 }
 

@@ -157,8 +157,8 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
   command.add_option("--out", options->out, "File to write: --in's with D, or D as .npy");
   command.add_option("--output", options->output, "Format of D (default: the plan's)");
-  command.add_option("--alpha", options->alpha, "D = alpha · A · B + beta · C + bias")->capture_default_str();
-  command.add_option("--beta", options->beta)->capture_default_str();
+  add_number(command, "--alpha", options->alpha, "D = alpha · A · B + beta · C + bias", parse_number);
+  add_number(command, "--beta", options->beta, "Of C", parse_number);
   command.add_flag("--keep-rows", options->keep_rows, "Where it is interrupted, write the rows that are finished");
   command.add_flag("--error", options->error,
                    "Compare D with the exact product: that of --plan, or without one the D that is given");
@@ -173,7 +173,10 @@ void add_gemm(CLI::App& app, Action& action) {
                      "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8");
   command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");
   command.add_option("--arch", options->arch, "With --fit: whose instructions")->capture_default_str();
-  add_whole(command, "--algorithms", options->algorithms, "With cublaslt: so many of each product");
+  constexpr std::uint64_t kMostAlgorithms = 100'000;
+  add_number(
+      command, "--algorithms", options->algorithms, "With cublaslt: so many of each product",
+      [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostAlgorithms); });
   add_whole(command, "--seed", options->seed, "With --from: seed of the operands");
   command.add_option("--json", options->json, kJson);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "io/printable.hpp"
@@ -50,6 +51,17 @@ std::optional<std::uint64_t> scientific(std::string_view text) {
   return whole(digits);
 }
 
+/// "-2.5e-9", rounded to nearest; nothing if it is not finite, or has zeros before other digits.
+std::optional<double> decimal(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') return std::nullopt;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 std::uint64_t parse_whole(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
@@ -68,13 +80,15 @@ std::uint64_t parse_count(std::string_view option, std::string_view text) {
 }
 
 double parse_positive(std::string_view option, std::string_view text, double most) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value > 0 && value <= most)) {
-    refuse(option, text, fmt::format("a number above 0, up to {}", most));
-  }
-  return value;
+  const auto value = decimal(text);
+  if (!value || !(*value > 0 && *value <= most)) refuse(option, text, fmt::format("a number above 0, up to {}", most));
+  return *value;
+}
+
+double parse_number(std::string_view option, std::string_view text) {
+  const auto value = decimal(text);
+  if (!value) refuse(option, text, "a decimal number, such as -0.75 or 1e-3");
+  return *value;
 }
 
 std::pair<std::uint64_t, std::uint64_t> parse_shard(std::string_view option, std::string_view text) {

@@ -21,6 +21,9 @@ std::uint64_t parse_count(std::string_view option, std::string_view text);
 /// A decimal number above 0, up to `most`.
 double parse_positive(std::string_view option, std::string_view text, double most);
 
+/// Any finite decimal number: "0.75", "-1e-3".
+double parse_number(std::string_view option, std::string_view text);
+
 /// "2/5".
 std::pair<std::uint64_t, std::uint64_t> parse_shard(std::string_view option, std::string_view text);
 

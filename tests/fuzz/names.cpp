@@ -1,5 +1,6 @@
 // Names, patterns and numbers as users write them: lines of an architecture and of anything else.
 #include <algorithm>
+#include <cmath>
 
 #include "harnesses.hpp"
 #include "src/campaign/stream.hpp"
@@ -28,6 +29,9 @@ bool read_names(std::string_view input) {
   taken |= accepted([&] { static_cast<void>(parse_whole("--seed", text)); });
   taken |= accepted([&] { static_cast<void>(parse_count("--count", text)); });
   taken |= accepted([&] { static_cast<void>(parse_positive("--seconds", text, 1000)); });
+  taken |= accepted([&] {
+    if (!std::isfinite(parse_number("--alpha", text))) wrong("a number that is not finite", text);
+  });
   taken |= accepted([&] {
     const auto [part, parts] = parse_shard("--shard", text);
     if (part < 1 || part > parts) wrong("a part that is none", text);
