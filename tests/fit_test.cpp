@@ -90,6 +90,25 @@ TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
   Emulator(found.datapath).run(tile);
   EXPECT_EQ(tile.d[0], found.counterexample->expected);
   EXPECT_NE(found.counterexample->observed, found.counterexample->expected);
+
+  // Of answers alone, where nothing smaller can be asked, it is the one with the fewest terms.
+  const FittedDatapath again = fit_datapath(in, found.answers, quick_options());
+  const auto terms = [](const Problem& p) {
+    std::size_t count = p.c != 0 ? 1 : 0;
+    for (std::size_t k = 0; k < p.a.size(); ++k) count += p.a[k] != 0 && p.b[k] != 0 ? 1 : 0;
+    return count;
+  };
+  Tiles by_nearest = again.answers;
+  Emulator(again.datapath).run(by_nearest);
+  std::size_t fewest = in.products() + 2, most = 0;
+  for (std::size_t i = 0; i < by_nearest.size(); ++i) {
+    if (by_nearest.d[i] == again.answers.d[i]) continue;
+    fewest = std::min(fewest, terms(problem_at(again.answers, i)));
+    most = std::max(most, terms(problem_at(again.answers, i)));
+  }
+  ASSERT_TRUE(again.counterexample.has_value());
+  EXPECT_EQ(terms(again.counterexample->problem), fewest);
+  EXPECT_LT(fewest, most);
 }
 
 TEST(FitDatapath, SaysWhatIsStillOpen) {
