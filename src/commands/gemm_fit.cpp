@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "gemm.hpp"
@@ -21,6 +22,7 @@
 #include "src/files/safetensors.hpp"
 #include "src/oracles/program.hpp"
 #include "src/report/gemm_fit_report.hpp"
+#include "tcnum/cublaslt.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
@@ -171,6 +173,33 @@ ordered_json algorithm_json(const LibraryAlgorithm& algorithm) {
           {"cluster", algorithm.cluster}};
 }
 
+/// A product that was asked.
+struct Answered {
+  Matrix a, b, d;
+};
+
+/// Whether the plan that the algorithm's attributes say gave these products: "right", "wrong", or "declined" where
+/// nobody knows what they say.
+std::string_view predicted(const LibraryProduct& product, const LibraryAlgorithm& algorithm,
+                           const std::vector<Answered>& answered) {
+  GemmPlan plan;
+  try {
+    plan = cublaslt_plan({.a = product.a,
+                          .b = product.b,
+                          .d = product.d,
+                          .k = product.k,
+                          .fast_accumulation = product.fast_accumulation,
+                          .id = algorithm.id,
+                          .stages = algorithm.stages,
+                          .split_k = algorithm.split_k,
+                          .reduction = algorithm.reduction});
+  } catch (const InputError&) {
+    return "declined";
+  }
+  const bool right = std::ranges::all_of(answered, [&](const Answered& x) { return gemm(plan, x.a, x.b) == x.d; });
+  return right ? "right" : "wrong";
+}
+
 class Survey {
  public:
   explicit Survey(const GemmCommandOptions& options) : options_(options), library_(load_cublaslt()) {}
@@ -192,11 +221,12 @@ class Survey {
     }
     say(fmt::format(
         "{} algorithms of {} products: {} identified, {} ambiguous, {} unexplained, {} refused; {} elements "
-        "compared, {} not as the plan says\n",
-        cases_, products_, counts_[0], counts_[1], counts_[2], refused_, elements_, mismatches_));
+        "compared, {} not as the plan says; the attributes say the plan of {}, another of {}\n",
+        cases_, products_, counts_[0], counts_[1], counts_[2], refused_, elements_, mismatches_, predictions_["right"],
+        predictions_["wrong"]));
     json_["totals"] = {{"products", products_},   {"cases", cases_},           {"identified", counts_[0]},
                        {"ambiguous", counts_[1]}, {"unexplained", counts_[2]}, {"refused", refused_},
-                       {"elements", elements_},   {"mismatches", mismatches_}};
+                       {"elements", elements_},   {"mismatches", mismatches_}, {"predicted", predictions_}};
     if (!options_.json.empty()) write_json(options_.json, json_);
     return counts_[2] == 0 ? kAgreed : kDisagreed;
   }
@@ -211,12 +241,12 @@ class Survey {
     if (algorithms.empty()) return;
     const GemmFitter fitter(subject);
     for (const LibraryAlgorithm& algorithm : algorithms) {
-      std::vector<std::string> digests;
+      std::vector<Answered> answered;
       bool refused = false;
       const auto multiply = [&](const Matrix& a, const Matrix& b) {
         Matrix d(subject.d, subject.m, subject.n);
         refused = refused || !library_->multiply(product, algorithm, a.bytes(), b.bytes(), d.bytes());
-        digests.push_back(fmt::format("{:#018x}", digest(d.codes(), 0)));
+        answered.push_back({a, b, d});
         return d;
       };
       const GemmFit fit = fitter.fit(multiply, {.seed = options_.seed});
@@ -230,24 +260,25 @@ class Survey {
       mismatches_ += fit.mismatches;
       ordered_json entry = gemm_fit_json(fit, subject);
       entry["fast_accumulation"] = formats.fast;
-      for (std::size_t i = 0; i < digests.size(); ++i) entry["asked"][i]["digest"] = digests[i];
-      add(std::move(entry), algorithm_json(algorithm));
+      for (std::size_t i = 0; i < answered.size(); ++i)
+        entry["asked"][i]["digest"] = fmt::format("{:#018x}", digest(answered[i].d.codes(), 0));
+      ordered_json attributes = algorithm_json(algorithm);
+      const std::string_view prediction = predicted(product, algorithm, answered);
+      attributes["predicted"] = prediction;
+      ++predictions_[std::string(prediction)];
+      add(std::move(entry), std::move(attributes));
     }
   }
 
   /// Algorithms that gave the same bits are one entry.
   void add(ordered_json entry, ordered_json algorithm) {
     ordered_json& cases = json_["cases"];
-    for (auto& other : cases) {
-      ordered_json algorithms = std::move(other["algorithms"]);
-      other.erase("algorithms");
-      const bool same = other == entry;
-      if (same) algorithms.push_back(algorithm);
-      other["algorithms"] = std::move(algorithms);
-      if (same) return;
+    const auto [place, is_new] = places_.try_emplace(entry.dump(), cases.size());
+    if (is_new) {
+      entry["algorithms"] = ordered_json::array();
+      cases.push_back(std::move(entry));
     }
-    entry["algorithms"] = ordered_json::array({std::move(algorithm)});
-    cases.push_back(std::move(entry));
+    cases[place->second]["algorithms"].push_back(std::move(algorithm));
   }
 
   const GemmCommandOptions& options_;
@@ -255,6 +286,8 @@ class Survey {
   ordered_json json_;
   std::size_t products_ = 0, cases_ = 0, refused_ = 0, elements_ = 0, mismatches_ = 0;
   std::array<std::size_t, 3> counts_{};
+  std::map<std::string, std::size_t> predictions_;
+  std::map<std::string, std::size_t> places_;  ///< of entries among the cases, by all that they say but the algorithms
 };
 
 }  // namespace
