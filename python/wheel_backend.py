@@ -83,6 +83,14 @@ def _tag() -> str:
     return "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
 
 
+def prepare_metadata_for_build_wheel(metadata_directory: str, config_settings: object = None) -> str:
+    """Which pip asks for first, and would otherwise build a wheel for."""
+    folder = pathlib.Path(metadata_directory) / f"tcnum-{_version()}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_bytes(_metadata())
+    return folder.name
+
+
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
     library = _built_library()
     wheel = _Wheel(wheel_directory, _tag())
