@@ -16,12 +16,7 @@
 
 #include "tree_kernels.hpp"
 
-#undef TCNUM_HAS_FMA
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
-#define TCNUM_HAS_FMA 1
-#else
-#define TCNUM_HAS_FMA 0
-#endif
+#include "has_fma-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tcnum::panels {
