@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "recorded_products.hpp"
 #include "src/campaign/stream.hpp"
 #include "src/files/json_fields.hpp"
 #include "src/gemm/operands.hpp"
@@ -16,20 +17,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-OperandFamily family_named(const std::string& text) {
-  for (std::size_t i = 0; i < kOperandFamilies; ++i) {
-    if (name(static_cast<OperandFamily>(i)) == text) return static_cast<OperandFamily>(i);
-  }
-  throw InputError("no family is called " + text);
-}
-
 /// Of every algorithm that was recorded, with a product that tells one order of additions from another.
 TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   std::size_t algorithms = 0, products = 0;
   const ordered_json record = read_json_file(TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json", "tcnum.gemm_survey/1");
   for (const ordered_json& entry : record.at("cases")) {
-    const auto id = [&](const char* key) { return find_format(entry.at(key).get<std::string>()).value(); };
-    const GemmSubject subject = {"sm_90", id("a"), id("b"), id("d"), entry.at("m"), entry.at("n"), entry.at("k")};
+    const GemmSubject subject = test::subject_of(entry);
     std::set<std::string> plans;
     for (const ordered_json& algorithm : entry.at("algorithms")) {
       ++algorithms;
@@ -46,7 +39,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
       for (const ordered_json& asked : entry.at("asked")) {
         const std::string family = asked.at("family");
         if (family != "steps" && family != "spread") continue;
-        const GemmOperands operands = make_operands(subject, family_named(family), asked.at("seed"));
+        const GemmOperands operands = make_operands(subject, test::family_named(family), asked.at("seed"));
         const Matrix d = gemm(plan, operands.a, operands.b, {}, {.threads = 2});
         EXPECT_EQ(fmt::format("{:#018x}", digest(d.codes(), 0)), asked.at("digest").get<std::string>())
             << algorithm.dump() << " " << plan_to_json(plan).dump();

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "recorded_products.hpp"
 #include "src/campaign/stream.hpp"
 #include "src/files/json_fields.hpp"
 #include "src/gemm/operands.hpp"
@@ -16,24 +17,14 @@ namespace tcnum {
 namespace {
 
 using nlohmann::ordered_json;
+using test::family_named;
+using test::subject_of;
 
 const std::string kRecord = TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json";
 
 const ordered_json& record() {
   static const ordered_json kJson = read_json_file(kRecord, "tcnum.gemm_survey/1");
   return kJson;
-}
-
-OperandFamily family_named(const std::string& text) {
-  for (std::size_t i = 0; i < kOperandFamilies; ++i) {
-    if (name(static_cast<OperandFamily>(i)) == text) return static_cast<OperandFamily>(i);
-  }
-  throw InputError("no family is called " + text);
-}
-
-GemmSubject subject_of(const ordered_json& entry) {
-  const auto id = [&](const char* key) { return find_format(entry.at(key).get<std::string>()).value(); };
-  return {"sm_90", id("a"), id("b"), id("d"), entry.at("m"), entry.at("n"), entry.at("k")};
 }
 
 TEST(RecordedProducts, AreWhatTheirPlansGive) {

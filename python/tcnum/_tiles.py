@@ -15,6 +15,7 @@ from ._arrays import Codes
 from ._library import InputError
 from ._catalogue import Datapath, datapath
 from ._formats import Format, format_of
+from ._products import by_instruction, check_operand
 
 _FREE = "tcnum_tiles_free"
 
@@ -196,8 +197,6 @@ def explain(
     >>> print(text.splitlines()[0])
       sum 1 (sum): aligned to 2^20, cut toward_zero below 2^-5
     """
-    from ._products import by_instruction, check_operand  # a circle, if it stood above
-
     a_format, b_format = format if isinstance(format, (tuple, list)) else (format, format)
     x, y = _arrays.read(a_row, "a_row", a_format), _arrays.read(b_column, "b_column", b_format)
     for name, operand in {"a_row": x, "b_column": y}.items():

@@ -1,0 +1,23 @@
+// What vectors/ARCH/gemm.json says of a product.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tcnum/gemm_fit.hpp"
+
+namespace tcnum::test {
+
+inline OperandFamily family_named(const std::string& text) {
+  for (std::size_t i = 0; i < kOperandFamilies; ++i) {
+    if (name(static_cast<OperandFamily>(i)) == text) return static_cast<OperandFamily>(i);
+  }
+  throw InputError("no family is called " + text);
+}
+
+inline GemmSubject subject_of(const nlohmann::ordered_json& entry) {
+  const auto id = [&](const char* key) { return find_format(entry.at(key).get<std::string>()).value(); };
+  return {"sm_90", id("a"), id("b"), id("d"), entry.at("m"), entry.at("n"), entry.at("k")};
+}
+
+}  // namespace tcnum::test
