@@ -59,9 +59,22 @@ struct MmaGeometry {
 /// The fragments of an mma that is not of Volta's shape. A wmma's are opaque, and a wgmma's operands lie in shared
 /// memory.
 constexpr MmaGeometry geometry_of(const Instruction& in) {
-  const int bits = format(in.a).storage_bits;
+  const int bits = element_bits(in, in.a);
   return {in.m, in.n, in.k, bits >= 32 ? 1 : 32 / bits, in.sparse()};
 }
+
+/// The block scales of an mma: of each four lanes, two have a register with a row's scales of A, and one with a
+/// column's of B. Numbers in the instruction say which, and from which byte of the register on: there are one, two or
+/// four. Source: PTX ISA, "Block scaling for mma.sync".
+struct ScaleFragments {
+  static constexpr int kBytes = 4;  ///< of a register
+
+  /// `thread`: 0 or 1 for A, 0 to 3 for B.
+  static constexpr bool has_a(int lane, int thread) { return lane % 4 / 2 == thread; }
+  static constexpr int a_row(int lane) { return lane / 4 + 8 * (lane % 2); }
+  static constexpr bool has_b(int lane, int thread) { return lane % 4 == thread; }
+  static constexpr int b_column(int lane) { return lane / 4; }
+};
 
 /// An fp16 mma of Volta's shape, m8n8k4: a warp computes four tiles, one for each quad pair: lanes 4 q … 4 q + 3 and
 /// those 16 further on. Unlike other fragments, those of A and B depend on the operand's layout.

@@ -6,7 +6,15 @@
 // word). Not legal, so not here: an accumulator format that differs between C and D, but for wmma's and Volta's fp16,
 // and integer operands of a wmma that differ in sign. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles
 // for sm_90a: other K of these formats, and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for
-// all architectures listed, in either spelling, and refuses it for the one before.
+// all architectures listed, in either spelling, and refuses it for the one before. Those of sm_120 alone it takes for
+// sm_120a, and of mma.sp in one spelling.
+//
+// The kinds of tcgen05.mma are those that it takes for sm_100a and sm_103a (which has no i8). Shapes and formats of
+// these are not in the instruction: they are the PTX ISA's, "Matrix Shape" and "Instruction descriptor".
+//
+// AMD's: LLVM, llvm/lib/Target/AMDGPU/VOP3PInstructions.td. gfx950 has the fp8 instructions of gfx942 too, by the same
+// names and with OCP's formats in place of fnuz: a name does not tell them apart, so that they are not here. Whether
+// operands of "iu8" and "iu4" have signs, a modifier says: here they have.
 #include "tcnum/instruction.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +22,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <mutex>
 
 #include "fragment.hpp"
 #include "tcnum/error.hpp"
@@ -37,6 +46,14 @@ constexpr ArchSet from(ArchId first) {
 constexpr auto kMma = InstructionKind::mma;
 constexpr auto kWmma = InstructionKind::wmma;
 constexpr auto kWgmma = InstructionKind::wgmma;
+constexpr auto kTcgen05 = InstructionKind::tcgen05;
+constexpr auto kMfma = InstructionKind::mfma;
+constexpr auto kAmdWmma = InstructionKind::amd_wmma;
+constexpr bool is_amd(InstructionKind kind) { return kind == kMfma || kind == kAmdWmma; }
+
+/// The formats of PTX's kinds f8f6f4 and mxf8f6f4, each of which goes with each.
+constexpr std::array kF8f6f4 = {fp8e4m3, fp8e5m2, fp6e3m2, fp6e2m3, fp4e2m1};
+constexpr bool is_fp8(FormatId id) { return id == fp8e4m3 || id == fp8e5m2; }
 
 constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
     // kind  m   n  k   d     a        b        c
@@ -282,9 +299,281 @@ constexpr std::size_t kWgmmaRows = [] {
   return count;
 }();
 
+// Block scales: a kind has one for every so many elements along k, of a sparse A for twice as many.
+constexpr Scaling kMxf8f6f4{ScaleKind::mxf8f6f4, ue8m0, 32}, kMxf4{ScaleKind::mxf4, ue8m0, 32};
+constexpr Scaling kMxf4nvf4Of32{ScaleKind::mxf4nvf4, ue8m0, 32}, kMxf4nvf4Of16{ScaleKind::mxf4nvf4, ue8m0, 16};
+constexpr Scaling kNvf4{ScaleKind::mxf4nvf4, ue4m3, 16};
+
+constexpr Instruction sparse_form(Instruction dense) {
+  dense.k *= 2;
+  dense.sparsity = Sparsity::ascending;
+  dense.scales.block_k *= 2;
+  return dense;
+}
+/// A dense instruction, and its sparse form.
+template <class Visit>
+constexpr void both_forms(const Instruction& dense, const Visit& visit) {
+  visit(dense);
+  visit(sparse_form(dense));
+}
+/// Calls visit(row) for each pair of formats of a kind of f8f6f4.
+template <class Visit>
+constexpr void each_f8f6f4(Instruction row, const Visit& visit) {
+  for (const FormatId a : kF8f6f4) {
+    for (const FormatId b : kF8f6f4) {
+      row.a = a;
+      row.b = b;
+      visit(row);
+    }
+  }
+}
+
+/// What mma has on sm_120 alone: fp6 and fp4, which is PTX's .kind::f8f6f4 (two fp8 operands need no kind), and block
+/// scales.
+template <class Visit>
+constexpr void each_mma_of_sm_120(const Visit& visit) {
+  constexpr ArchSet kOnly = archs({sm_120});
+  for (const FormatId d : {fp32, fp16}) {
+    each_f8f6f4({kMma, 16, 8, 32, d, fp8e4m3, fp8e4m3, d, kOnly}, [&](const Instruction& row) {
+      const bool known = is_fp8(row.a) && is_fp8(row.b);  // from sm_89 on
+      if (!known) visit(row);
+      if (!known || d == fp16) visit(sparse_form(row));
+    });
+  }
+  Instruction scaled{kMma, 16, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, kOnly};
+  scaled.scales = kMxf8f6f4;
+  each_f8f6f4(scaled, [&](const Instruction& row) { both_forms(row, visit); });
+  for (const Scaling& scales : {kMxf4, kMxf4nvf4Of32, kNvf4}) {
+    Instruction fp4{kMma, 16, 8, 64, fp32, fp4e2m1, fp4e2m1, fp32, kOnly};
+    fp4.scales = scales;
+    both_forms(fp4, visit);
+  }
+}
+
+constexpr ArchSet kTcgen05Archs = archs({sm_100, sm_103});
+/// tcgen05.mma at its smallest M and N: C and D are the same tensor memory.
+constexpr std::array kTcgen05Bases = std::to_array<Instruction>({
+    {kTcgen05, 64, 8, 16, fp32, fp16, fp16, fp32, kTcgen05Archs},
+    {kTcgen05, 64, 8, 16, fp16, fp16, fp16, fp16, kTcgen05Archs},
+    {kTcgen05, 64, 8, 16, fp32, bf16, bf16, fp32, kTcgen05Archs},
+    {kTcgen05, 64, 8, 8, fp32, tf32, tf32, fp32, kTcgen05Archs},
+});
+/// Those with block scales and operands of fp4. Only sm_103 has K = 96, which has no sparse form.
+struct ScaledFp4 {
+  int k;
+  Scaling scales;
+  ArchSet archs;
+};
+constexpr std::array kScaledFp4 = std::to_array<ScaledFp4>({
+    {64, kMxf4, kTcgen05Archs},
+    {64, kMxf4nvf4Of32, kTcgen05Archs},
+    {64, kMxf4nvf4Of16, kTcgen05Archs},
+    {64, kNvf4, kTcgen05Archs},
+    {96, kMxf4, archs({sm_103})},
+    {96, kMxf4nvf4Of32, archs({sm_103})},
+    {96, kMxf4nvf4Of16, archs({sm_103})},
+    {96, kNvf4, archs({sm_103})},
+});
+/// The M and N that it can have, by one SM or two.
+constexpr bool tcgen05_has_shape(const Instruction& row, int m, int n) {
+  if (row.weight_stationary)
+    return (m == 32 || m == 64 || m == 128) && (n == 64 || n == 128 || (n == 256 && !row.sparse()));
+  if (n < 8 || n > 256) return false;
+  const bool wide = n % 16 == 0;
+  if (row.scaled()) return m == 128 ? n % 8 == 0 : m == 256 && wide;
+  if (m == 256) return format(row.a).floating ? wide : n % 32 == 0;
+  return (m == 64 || m == 128) && n % 8 == 0 && (format(row.a).floating || n <= 32 || wide);
+}
+template <class Visit>
+constexpr void each_tcgen05(const Visit& visit) {
+  const auto plain = [&](const Instruction& row) {
+    both_forms(row, visit);
+    Instruction stationary = row;
+    stationary.weight_stationary = true;
+    stationary.m = 32;
+    stationary.n = 64;
+    both_forms(stationary, visit);
+  };
+  for (const Instruction& base : kTcgen05Bases) plain(base);
+  for (const FormatId d : {fp32, fp16}) {
+    each_f8f6f4({kTcgen05, 64, 8, 32, d, fp8e4m3, fp8e4m3, d, kTcgen05Archs}, plain);
+  }
+  for (const FormatId a : kBytes) {
+    for (const FormatId b : kBytes) {
+      for (const Modifier modifier : kIntegerModifiers)
+        plain({kTcgen05, 64, 8, 32, s32, a, b, s32, archs({sm_100}), modifier});
+    }
+  }
+  Instruction scaled{kTcgen05, 128, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, kTcgen05Archs};
+  scaled.scales = kMxf8f6f4;
+  each_f8f6f4(scaled, [&](const Instruction& row) { both_forms(row, visit); });
+  for (const ScaledFp4& each : kScaledFp4) {
+    Instruction row{kTcgen05, 128, 8, each.k, fp32, fp4e2m1, fp4e2m1, fp32, each.archs};
+    row.scales = each.scales;
+    if (each.k == 96)
+      visit(row);
+    else
+      both_forms(row, visit);
+  }
+}
+
+/// v_mfma of m × m × k, so many at once.
+struct Mfma {
+  int m, k, blocks;
+  FormatId d, a, b;
+  ArchSet archs;
+  Sparsity sparsity = Sparsity::none;
+};
+constexpr ArchSet kCdna = archs({gfx908, gfx90a, gfx942, gfx950}), kCdna12 = archs({gfx908, gfx90a});
+constexpr ArchSet kFromCdna2 = archs({gfx90a, gfx942, gfx950}), kFromCdna3 = archs({gfx942, gfx950});
+constexpr ArchSet kCdna3 = archs({gfx942}), kCdna4 = archs({gfx950});
+constexpr auto kSmfmac = Sparsity::ascending;
+constexpr std::array kMfmaRows = std::to_array<Mfma>({
+    {32, 1, 2, fp32, fp32, fp32, kCdna},
+    {16, 1, 4, fp32, fp32, fp32, kCdna},
+    {4, 1, 16, fp32, fp32, fp32, kCdna},
+    {32, 2, 1, fp32, fp32, fp32, kCdna},
+    {16, 4, 1, fp32, fp32, fp32, kCdna},
+    {16, 8, 1, fp32, tf32, tf32, kCdna3},
+    {32, 4, 1, fp32, tf32, tf32, kCdna3},
+    {16, 4, 1, fp64, fp64, fp64, kFromCdna2},
+    {4, 4, 4, fp64, fp64, fp64, kFromCdna2},
+    {32, 4, 2, fp32, fp16, fp16, kCdna},
+    {16, 4, 4, fp32, fp16, fp16, kCdna},
+    {4, 4, 16, fp32, fp16, fp16, kCdna},
+    {32, 8, 1, fp32, fp16, fp16, kCdna},
+    {16, 16, 1, fp32, fp16, fp16, kCdna},
+    {32, 16, 1, fp32, fp16, fp16, kCdna4},
+    {16, 32, 1, fp32, fp16, fp16, kCdna4},
+    {32, 2, 2, fp32, bf16, bf16, kCdna12},
+    {16, 2, 4, fp32, bf16, bf16, kCdna12},
+    {4, 2, 16, fp32, bf16, bf16, kCdna12},
+    {32, 4, 1, fp32, bf16, bf16, kCdna12},
+    {16, 8, 1, fp32, bf16, bf16, kCdna12},
+    {32, 4, 2, fp32, bf16, bf16, kFromCdna2},
+    {16, 4, 4, fp32, bf16, bf16, kFromCdna2},
+    {4, 4, 16, fp32, bf16, bf16, kFromCdna2},
+    {32, 8, 1, fp32, bf16, bf16, kFromCdna2},
+    {16, 16, 1, fp32, bf16, bf16, kFromCdna2},
+    {32, 16, 1, fp32, bf16, bf16, kCdna4},
+    {16, 32, 1, fp32, bf16, bf16, kCdna4},
+    {32, 4, 2, s32, s8, s8, kCdna},
+    {16, 4, 4, s32, s8, s8, kCdna},
+    {4, 4, 16, s32, s8, s8, kCdna},
+    {32, 8, 1, s32, s8, s8, kCdna12},
+    {16, 16, 1, s32, s8, s8, kCdna12},
+    {32, 16, 1, s32, s8, s8, kFromCdna3},
+    {16, 32, 1, s32, s8, s8, kFromCdna3},
+    {32, 32, 1, s32, s8, s8, kCdna4},
+    {16, 64, 1, s32, s8, s8, kCdna4},
+    {32, 16, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3},
+    {32, 16, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3},
+    {32, 16, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3},
+    {32, 16, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3},
+    {16, 32, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3},
+    {16, 32, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3},
+    {16, 32, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3},
+    {16, 32, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3},
+
+    {32, 16, 1, fp32, fp16, fp16, kFromCdna3, kSmfmac},
+    {16, 32, 1, fp32, fp16, fp16, kFromCdna3, kSmfmac},
+    {32, 16, 1, fp32, bf16, bf16, kFromCdna3, kSmfmac},
+    {16, 32, 1, fp32, bf16, bf16, kFromCdna3, kSmfmac},
+    {32, 32, 1, s32, s8, s8, kFromCdna3, kSmfmac},
+    {16, 64, 1, s32, s8, s8, kFromCdna3, kSmfmac},
+    {32, 32, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
+    {32, 32, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
+    {32, 32, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
+    {32, 32, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
+    {16, 64, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
+    {16, 64, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
+    {16, 64, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
+    {16, 64, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
+    {32, 32, 1, fp32, fp16, fp16, kCdna4, kSmfmac},
+    {16, 64, 1, fp32, fp16, fp16, kCdna4, kSmfmac},
+    {32, 32, 1, fp32, bf16, bf16, kCdna4, kSmfmac},
+    {16, 64, 1, fp32, bf16, bf16, kCdna4, kSmfmac},
+    {32, 64, 1, s32, s8, s8, kCdna4, kSmfmac},
+    {16, 128, 1, s32, s8, s8, kCdna4, kSmfmac},
+    {32, 64, 1, fp32, fp8e4m3, fp8e4m3, kCdna4, kSmfmac},
+    {32, 64, 1, fp32, fp8e4m3, fp8e5m2, kCdna4, kSmfmac},
+    {32, 64, 1, fp32, fp8e5m2, fp8e4m3, kCdna4, kSmfmac},
+    {32, 64, 1, fp32, fp8e5m2, fp8e5m2, kCdna4, kSmfmac},
+    {16, 128, 1, fp32, fp8e4m3, fp8e4m3, kCdna4, kSmfmac},
+    {16, 128, 1, fp32, fp8e4m3, fp8e5m2, kCdna4, kSmfmac},
+    {16, 128, 1, fp32, fp8e5m2, fp8e4m3, kCdna4, kSmfmac},
+    {16, 128, 1, fp32, fp8e5m2, fp8e5m2, kCdna4, kSmfmac},
+});
+
+/// v_wmma of 16 × 16 × k, and v_swmmac.
+struct AmdWmma {
+  int k;
+  FormatId d, a, b;
+  ArchSet archs;
+  Sparsity sparsity = Sparsity::none;
+};
+constexpr ArchSet kRdna = archs({gfx1100, gfx1200}), kRdna4 = archs({gfx1200});
+constexpr auto kSwmmac = Sparsity::ascending;
+constexpr std::array kAmdWmmaRows = std::to_array<AmdWmma>({
+    {16, fp32, fp16, fp16, kRdna},
+    {16, fp32, bf16, bf16, kRdna},
+    {16, fp16, fp16, fp16, kRdna},
+    {16, bf16, bf16, bf16, kRdna},
+    {16, s32, s8, s8, kRdna},
+    {16, s32, s4, s4, kRdna},
+    {32, s32, s4, s4, kRdna4},
+    {16, fp32, fp8e4m3, fp8e4m3, kRdna4},
+    {16, fp32, fp8e4m3, fp8e5m2, kRdna4},
+    {16, fp32, fp8e5m2, fp8e4m3, kRdna4},
+    {16, fp32, fp8e5m2, fp8e5m2, kRdna4},
+
+    {32, fp32, fp16, fp16, kRdna4, kSwmmac},
+    {32, fp32, bf16, bf16, kRdna4, kSwmmac},
+    {32, fp16, fp16, fp16, kRdna4, kSwmmac},
+    {32, bf16, bf16, bf16, kRdna4, kSwmmac},
+    {32, s32, s8, s8, kRdna4, kSwmmac},
+    {32, s32, s4, s4, kRdna4, kSwmmac},
+    {64, s32, s4, s4, kRdna4, kSwmmac},
+    {32, fp32, fp8e4m3, fp8e4m3, kRdna4, kSwmmac},
+    {32, fp32, fp8e4m3, fp8e5m2, kRdna4, kSwmmac},
+    {32, fp32, fp8e5m2, fp8e4m3, kRdna4, kSwmmac},
+    {32, fp32, fp8e5m2, fp8e5m2, kRdna4, kSwmmac},
+});
+
+template <class Visit>
+constexpr void each_of_amd(const Visit& visit) {
+  for (const Mfma& x : kMfmaRows) {
+    visit(Instruction{kMfma, x.m, x.m, x.k, x.d, x.a, x.b, x.d, x.archs, Modifier::none, x.sparsity, {}, x.blocks});
+  }
+  // gfx950's of any formats of at most 8 bits, with block scales or without.
+  for (const bool scaled : {false, true}) {
+    for (const auto& [m, k] : {std::array{16, 128}, std::array{32, 64}}) {
+      Instruction row{kMfma, m, m, k, fp32, fp8e4m3, fp8e4m3, fp32, kCdna4};
+      if (scaled) row.scales = {ScaleKind::amd, ue8m0, 32};
+      each_f8f6f4(row, visit);
+    }
+  }
+  for (const AmdWmma& x : kAmdWmmaRows) {
+    visit(Instruction{kAmdWmma, 16, 16, x.k, x.d, x.a, x.b, x.d, x.archs, Modifier::none, x.sparsity});
+  }
+}
+
+/// Of what `each` visits.
+template <class Each>
+constexpr std::size_t count_rows(const Each& each) {
+  std::size_t count = 0;
+  each([&](const Instruction&) { ++count; });
+  return count;
+}
+constexpr std::size_t kLaterRows = count_rows([](const auto& visit) {
+  each_mma_of_sm_120(visit);
+  each_tcgen05(visit);
+  each_of_amd(visit);
+});
+
 constexpr auto kInstructions = [] {
   std::array<Instruction, kMmaRows.size() + kWmmaBases.size() * kWmmaShapes.size() + kWmmaRows.size() +
-                              double_rows(kWmma) + kWgmmaRows>
+                              double_rows(kWmma) + kWgmmaRows + kLaterRows>
       rows{};
   auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
   for (const Instruction& base : kWmmaBases) {
@@ -296,7 +585,11 @@ constexpr auto kInstructions = [] {
     }
   }
   next = copy_double_rows(kWmma, std::copy(kWmmaRows.begin(), kWmmaRows.end(), next));
-  each_wgmma([&](const Instruction& row) { *next++ = row; });
+  const auto append = [&](const Instruction& row) { *next++ = row; };
+  each_wgmma(append);
+  each_mma_of_sm_120(append);
+  each_tcgen05(append);
+  each_of_amd(append);
   return rows;
 }();
 
@@ -304,15 +597,23 @@ constexpr auto kInstructions = [] {
 
 constexpr bool operands_fill_registers(const Instruction& row) {
   const int accumulator_bits = row.m * row.n * format(row.d).storage_bits;
-  if (format(row.a).storage_bits != format(row.b).storage_bits) return false;
+  if (row.kind == kTcgen05) {
+    constexpr int kOperandRowBits = 256;  // rows of A, whatever the format
+    return row.c == row.d && row.products() * element_bits(row, row.a) == (row.k == 96 ? 384 : kOperandRowBits);
+  }
+  if (is_amd(row.kind)) {
+    constexpr int kLeastLanes = 32;  // that share a product's D
+    return row.c == row.d && row.blocks * accumulator_bits % (kLeastLanes * 32) == 0;
+  }
+  if (element_bits(row, row.a) != element_bits(row, row.b)) return false;
   if (row.kind == kWgmma) {
     constexpr int kThreads = 128, kOperandRowBits = 256;  // rows of A, whatever the format
     return row.c == row.d && row.m == 64 && row.products() * format(row.a).storage_bits == kOperandRowBits &&
            accumulator_bits % (kThreads * 32) == 0;
   }
   const int lane_register_bits = 32 * std::max(32, format(row.a).storage_bits);
-  return row.m * row.products() * format(row.a).storage_bits % lane_register_bits == 0 &&
-         row.k * row.n * format(row.b).storage_bits % lane_register_bits == 0 && accumulator_bits % (32 * 32) == 0 &&
+  return row.m * row.products() * element_bits(row, row.a) % lane_register_bits == 0 &&
+         row.k * row.n * element_bits(row, row.b) % lane_register_bits == 0 && accumulator_bits % (32 * 32) == 0 &&
          row.m * row.n * format(row.c).storage_bits % (32 * 32) == 0;
 }
 static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
@@ -417,11 +718,25 @@ constexpr bool wgmma_accumulators_are_bijective(int n) {
 static_assert(wgmma_accumulators_are_bijective(kWgmmaSmallestN));
 static_assert(wgmma_accumulators_are_bijective(kWgmmaLargestN));
 
+/// Blocks of a scale are whole, and there are scales for all.
+static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
+  return !row.scaled() || (row.k % row.scales.block_k == 0 && row.products() % row.products_per_scale() == 0);
+}));
+/// A tcgen05.mma's row is at a shape that it has.
+static_assert(std::ranges::all_of(kInstructions, [](const Instruction& row) {
+  return row.kind != kTcgen05 || tcgen05_has_shape(row, row.m, row.n);
+}));
+
 /// All that a name says, as one number.
-constexpr std::uint64_t name_key(const Instruction& row) {
-  std::uint64_t key = 0;
+constexpr uint128 name_key(const Instruction& row) {
+  uint128 key = 0;
   const auto append = [&key](auto value, int bits) { key = key << bits | static_cast<std::uint64_t>(value); };
-  append(row.kind, 2);
+  append(row.kind, 3);
+  append(row.scales.kind, 3);
+  append(row.scales.format, 5);
+  append(row.scales.block_k, 8);
+  append(row.blocks, 5);
+  append(row.weight_stationary, 1);
   for (const int size : {row.m, row.n, row.k}) append(size, 10);
   for (const FormatId f : {row.d, row.a, row.b, row.c}) append(f, 5);
   append(row.modifier, 3);
@@ -429,7 +744,7 @@ constexpr std::uint64_t name_key(const Instruction& row) {
   return key;
 }
 constexpr bool names_are_unique() {
-  std::array<std::uint64_t, kInstructions.size()> keys{};
+  std::array<uint128, kInstructions.size()> keys{};
   std::ranges::transform(kInstructions, keys.begin(), name_key);
   std::ranges::sort(keys);
   return std::ranges::adjacent_find(keys) == keys.end();
@@ -442,10 +757,12 @@ std::string shape(const Instruction& row) {
   return fmt::format("m{}n{}k{}", row.m, row.n, row.k);
 }
 
-/// "f32.f16.f16.f32"; wgmma has no C of its own.
+/// "f32.f16.f16.f32"; wgmma and tcgen05.mma have no C of their own. The scales' comes last.
 std::string types(const Instruction& row) {
-  const std::string dab = fmt::format("{}.{}.{}", format(row.d).ptx, format(row.a).ptx, format(row.b).ptx);
-  return row.kind == kWgmma ? dab : fmt::format("{}.{}", dab, format(row.c).ptx);
+  std::string text = fmt::format("{}.{}.{}", format(row.d).ptx, format(row.a).ptx, format(row.b).ptx);
+  if (row.kind != kWgmma && row.kind != kTcgen05) text += fmt::format(".{}", format(row.c).ptx);
+  if (row.scaled()) text += fmt::format(".{}", format(row.scales.format).ptx);
+  return text;
 }
 /// As PTX has them in a wmma, which does not name the operands of fp16.
 std::string wmma_types(const Instruction& row) {
@@ -460,10 +777,147 @@ constexpr std::string_view text(InstructionKind kind) {
       return "wmma";
     case kWgmma:
       return "wgmma";
+    case kTcgen05:
+      return "tcgen05.mma";
+    case kMfma:
+      return "v_mfma";
+    case kAmdWmma:
+      return "v_wmma";
     case InstructionKind::dot:
       return "dot";
   }
   return {};
+}
+
+constexpr std::string_view text(ScaleKind kind) {
+  switch (kind) {
+    case ScaleKind::none:
+      return "";
+    case ScaleKind::mxf8f6f4:
+      return "mxf8f6f4";
+    case ScaleKind::mxf4:
+      return "mxf4";
+    case ScaleKind::mxf4nvf4:
+      return "mxf4nvf4";
+    case ScaleKind::amd:
+      return "scale";
+    case ScaleKind::dot:
+      return "";
+  }
+  return {};
+}
+
+/// How many scales there are, which PTX says as .scale_vec::4X; of K = 96, how many elements have one, as it says
+/// .block16.
+std::string scale_vector(const Instruction& row, char times) {
+  if (row.k == 96) return fmt::format("block{}", row.scales.block_k);
+  return fmt::format("{}{}", row.scale_blocks(), times);
+}
+/// ".mxf4nvf4.4x", in names; of a dot product ".block16".
+std::string scaling(const Instruction& row) {
+  if (row.scales.kind == ScaleKind::dot) return fmt::format(".block{}", row.scales.block_k);
+  return row.scaled() ? fmt::format(".{}.{}", text(row.scales.kind), scale_vector(row, 'x')) : "";
+}
+/// ".kind::mxf4nvf4.block_scale.scale_vec::4X", in PTX. Of the kinds without scales, only that of fp6 and fp4 needs
+/// to be said in an mma.
+std::string ptx_kind(const Instruction& row, bool says_kind) {
+  if (row.scaled()) {
+    return fmt::format(".kind::{}.block_scale.{}{}", text(row.scales.kind),
+                       row.k == 96 ? "" : "scale_vec::", scale_vector(row, 'X'));
+  }
+  if (!says_kind) return "";
+  const Format& a = format(row.a);
+  return fmt::format(".kind::{}", !a.floating            ? "i8"
+                                  : row.a == tf32        ? "tf32"
+                                  : a.storage_bits == 16 ? "f16"
+                                                         : "f8f6f4");
+}
+bool has_narrow_operand(const Instruction& row) {
+  const auto narrow = [](FormatId id) { return format(id).floating && format(id).storage_bits < 8; };
+  return narrow(row.a) || narrow(row.b);
+}
+
+// AMD's names.
+
+std::string_view amd_format(const Instruction& row, FormatId id) {
+  switch (id) {
+    case tf32:
+      return "xf32";
+    case s32:
+      return "i32";
+    case s8:
+      return row.kind == kAmdWmma ? "iu8" : "i8";
+    case s4:
+      return "iu4";
+    case fp8e4m3:
+      return "fp8";
+    case fp8e5m2:
+      return "bf8";
+    case fp6e3m2:
+      return "bf6";
+    case fp6e2m3:
+      return "fp6";
+    case fp4e2m1:
+      return "fp4";
+    default:
+      return format(id).ptx;
+  }
+}
+
+/// gfx950's, whose formats are not in LLVM's name: they come after it.
+bool is_amd_f8f6f4(const Instruction& row) { return row.kind == kMfma && !row.sparse() && row.m * row.k == 2048; }
+
+/// "v_mfma_f32_32x32x4_2b_f16", or LLVM's spelling of older architectures, "v_mfma_f32_32x32x4f16".
+std::string amd_name(const Instruction& row, bool older) {
+  const std::string_view mnemonic = row.kind == kMfma ? (row.sparse()   ? "v_smfmac"
+                                                         : row.scaled() ? "v_mfma_scale"
+                                                                        : "v_mfma")
+                                                      : (row.sparse() ? "v_swmmac" : "v_wmma");
+  const std::string_view a = amd_format(row, row.a), b = amd_format(row, row.b);
+  const std::string start = fmt::format("{}_{}_{}x{}x{}", mnemonic, amd_format(row, row.d), row.m, row.n, row.k);
+  if (is_amd_f8f6f4(row)) return fmt::format("{}_f8f6f4.{}.{}", start, a, b);
+  if (older) return start + std::string(a);
+  const std::string blocks = row.blocks > 1 ? fmt::format("_{}b", row.blocks) : "";
+  const std::string operands =
+      format(row.a).floating && format(row.a).storage_bits == 8 ? fmt::format("{}_{}", a, b) : std::string(a);
+  return fmt::format("{}{}_{}", start, blocks, operands);
+}
+/// Whether LLVM's name of it ends in "_1k", but for gfx942: bf16 with four elements a lane, where the first ones had
+/// two.
+bool is_1k(const Instruction& row) {
+  constexpr int kLanes = 64;
+  return row.kind == kMfma && row.a == bf16 && !row.sparse() && row.m * row.k * row.blocks == 4 * kLanes;
+}
+/// How LLVM writes it for the first architecture that has it.
+std::string amd_spelling(const Instruction& row) {
+  const bool older = row.kind == kMfma && (row.archs.contains(gfx908) || row.archs.contains(gfx90a));
+  return amd_name(row, older) + (older && is_1k(row) ? "_1k" : "");
+}
+
+/// Other spellings that are taken.
+std::vector<std::string> other_spellings(const Instruction& row) {
+  std::vector<std::string> others;
+  if (row.kind == kMfma && !row.sparse() && !is_amd_f8f6f4(row)) {
+    for (const bool older : {false, true}) {
+      if (is_1k(row))
+        others.push_back(amd_name(row, older) + "_1k");
+      else if (!older || format(row.a).storage_bits != 8 || !format(row.a).floating)
+        others.push_back(amd_name(row, older));
+    }
+  }
+  const bool of_kind = row.scaled() || (format(row.a).floating && format(row.a).storage_bits <= 8);
+  if (row.kind == kMma && of_kind) {
+    const std::string kind = ptx_kind(row, true),
+                      start = fmt::format("mma{}.sync.aligned", row.sparse() ? ".sp::ordered_metadata" : "");
+    others.push_back(fmt::format("{}.{}.row.col{}.{}", start, shape(row), kind, types(row)));
+    others.push_back(fmt::format("{}{}.{}.row.col.{}", start, kind, shape(row), types(row)));  // CUTLASS's order
+    if (row.scales.kind == ScaleKind::mxf8f6f4 ||
+        row.scales.kind == ScaleKind::mxf4) {  // which have one .scale_vec only
+      others.push_back(
+          fmt::format("{}.{}.row.col.kind::{}.block_scale.{}", start, shape(row), text(row.scales.kind), types(row)));
+    }
+  }
+  return others;
 }
 
 /// How PTX spells a modifier, and where in an mma.
@@ -499,16 +953,18 @@ constexpr std::string_view sparsity_text(const Instruction& row) {
 }  // namespace
 
 std::string Instruction::name() const {
+  if (is_amd(kind)) return amd_name(*this, false);
   const auto [before, after] = text(modifier);
-  return fmt::format("{}{}.{}.{}{}{}", text(kind), sparsity_text(*this), shape(*this), types(*this), before, after);
+  return fmt::format("{}{}{}.{}{}.{}{}{}", text(kind), weight_stationary ? ".ws" : "", sparsity_text(*this),
+                     shape(*this), scaling(*this), types(*this), before, after);
 }
 
 std::string Instruction::ptx() const {
   const auto [before, after] = text(modifier);
   switch (kind) {
     case kMma:
-      return fmt::format("mma{}.sync.aligned.{}.row.col{}.{}{}", sparsity_text(*this), shape(*this), before,
-                         types(*this), after);
+      return fmt::format("mma{}.sync.aligned.{}.row.col{}{}.{}{}", sparsity_text(*this), shape(*this),
+                         ptx_kind(*this, has_narrow_operand(*this)), before, types(*this), after);
     case kWmma:
       return d == fp64 ? fmt::format("wmma.mma.sync.aligned.row.col.{}{}.{}", shape(*this), before, types(*this))
                        : fmt::format("wmma.mma{}.sync.aligned.row.col.{}.{}{}", after, shape(*this), wmma_types(*this),
@@ -516,13 +972,34 @@ std::string Instruction::ptx() const {
     case kWgmma:
       return fmt::format("wgmma.mma_async{}.sync.aligned.{}{}.{}{}", sparsity_text(*this), shape(*this), before,
                          types(*this), after);
+    case kTcgen05:
+      return fmt::format("tcgen05.mma{}{}.cta_group::{}{}", weight_stationary ? ".ws" : "", sparse() ? ".sp" : "",
+                         m == 256 ? 2 : 1, ptx_kind(*this, true));
+    case kMfma:
+    case kAmdWmma:
+      return amd_spelling(*this);
     case InstructionKind::dot:
       return name();
   }
   return {};
 }
 
-Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k) {
+namespace {
+
+/// Of a dot product of k products in floating point, or of integers.
+void check_scaling(const Scaling& scales, int k, bool floating) {
+  if (!floating) throw InputError("scale-block: right would be none, as integers have no scales");
+  if (scales.format != ue8m0 && scales.format != ue4m3)
+    throw InputError(fmt::format("scale-format: {}; right would be ue8m0 or ue4m3", format(scales.format).name));
+  if (scales.block_k < 1 || k % scales.block_k != 0) {
+    throw InputError(
+        fmt::format("scale-block: {}; right would be a number of products that divides k, {}", scales.block_k, k));
+  }
+}
+
+}  // namespace
+
+Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k, const Scaling& scales) {
   constexpr int kMostProducts = 256;
   if (k < 1 || k > kMostProducts)
     throw InputError(fmt::format("k: {}; right would be 1 to {} products", k, kMostProducts));
@@ -548,22 +1025,84 @@ Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k) {
                                                : "one of s8, u8, s4, u4, b1"));
   }
   if ((a == b1) != (b == b1)) throw InputError("b: right would be b1 as a is, or neither");
-  return {InstructionKind::dot, 1, 1, k, d, a, b, c, ArchSet{}};
+  Instruction dot{InstructionKind::dot, 1, 1, k, d, a, b, c, ArchSet{}};
+  if (scales.kind == ScaleKind::none) return dot;
+  check_scaling(scales, k, floating);
+  dot.scales = {ScaleKind::dot, scales.format, scales.block_k};
+  return dot;
 }
 
 std::span<const Instruction> instructions() { return kInstructions; }
+
+namespace {
+
+/// "m128n32k16" of a name.
+struct Shape {
+  int m = 0, n = 0;
+};
+std::optional<Shape> shape_in(std::string_view text) {
+  for (std::size_t at = text.find(".m"); at != std::string_view::npos; at = text.find(".m", at + 1)) {
+    std::string_view rest = text.substr(at + 2);
+    const auto number = [&rest]() -> std::optional<int> {
+      int value = 0, digits = 0;
+      while (!rest.empty() && '0' <= rest.front() && rest.front() <= '9' && digits < 4) {
+        value = 10 * value + (rest.front() - '0');
+        rest.remove_prefix(1);
+        ++digits;
+      }
+      return digits == 0 ? std::nullopt : std::optional(value);
+    };
+    const auto m = number();
+    if (!m || !rest.starts_with('n')) continue;
+    rest.remove_prefix(1);
+    if (const auto n = number(); n && rest.starts_with('k')) return Shape{*m, *n};
+  }
+  return std::nullopt;
+}
+
+/// Those tcgen05.mma that are no rows, each made when it is first asked for.
+const Instruction* find_other_shape(std::string_view text) {
+  static std::mutex mutex;
+  static std::map<std::string, Instruction, std::less<>> made;
+  const auto shape = shape_in(text);
+  if (!shape) return nullptr;
+  const std::scoped_lock lock(mutex);
+  if (const auto found = made.find(text); found != made.end()) return &found->second;
+  for (Instruction row : kInstructions) {
+    if (row.kind != kTcgen05 || !tcgen05_has_shape(row, shape->m, shape->n)) continue;
+    row.m = shape->m;
+    row.n = shape->n;
+    if (row.name() == text) return &made.emplace(text, row).first->second;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const Instruction& row_of(const Instruction& instruction) {
+  if (instruction.kind != kTcgen05) return instruction;
+  const auto without_shape = [](Instruction x) {
+    x.m = x.n = 0;
+    return name_key(x);
+  };
+  return *std::ranges::find_if(kInstructions,
+                               [key = without_shape(instruction), &without_shape](const Instruction& row) {
+                                 return row.kind == kTcgen05 && without_shape(row) == key;
+                               });
+}
 
 const Instruction* find_instruction(std::string_view text) {
   static const auto by_name = [] {
     std::map<std::string, const Instruction*, std::less<>> names;
     for (const Instruction& row : kInstructions) {
       names.emplace(row.name(), &row);
-      names.emplace(row.ptx(), &row);
+      if (row.kind != kTcgen05) names.emplace(row.ptx(), &row);
+      for (const std::string& other : other_spellings(row)) names.emplace(other, &row);
     }
     return names;
   }();
-  const auto found = by_name.find(text);
-  return found == by_name.end() ? nullptr : found->second;
+  if (const auto found = by_name.find(text); found != by_name.end()) return found->second;
+  return text.starts_with("tcgen05.mma") ? find_other_shape(text) : nullptr;
 }
 
 std::vector<const Instruction*> instructions_of(ArchId arch, std::optional<FormatId> input) {
@@ -576,6 +1115,24 @@ std::vector<const Instruction*> instructions_of(ArchId arch, std::optional<Forma
   return found;
 }
 
+namespace {
+
+/// What people call an architecture: a device that has it.
+struct ArchAlias {
+  std::string_view name;
+  ArchId arch;
+};
+constexpr std::array<ArchAlias, 22> kArchAliases = {{
+    {"v100", ArchId::sm_70},     {"t4", ArchId::sm_75},      {"a100", ArchId::sm_80},   {"a30", ArchId::sm_80},
+    {"a2", ArchId::sm_86},       {"a10", ArchId::sm_86},     {"a40", ArchId::sm_86},    {"orin", ArchId::sm_87},
+    {"l4", ArchId::sm_89},       {"l40", ArchId::sm_89},     {"l40s", ArchId::sm_89},   {"h100", ArchId::sm_90},
+    {"h200", ArchId::sm_90},     {"gh200", ArchId::sm_90},   {"b200", ArchId::sm_100},  {"b300", ArchId::sm_103},
+    {"rtx5090", ArchId::sm_120}, {"mi100", ArchId::gfx908},  {"mi210", ArchId::gfx90a}, {"mi250", ArchId::gfx90a},
+    {"mi300a", ArchId::gfx942},  {"mi300x", ArchId::gfx942},
+}};
+
+}  // namespace
+
 std::optional<ArchId> find_arch(std::string_view text) {
   const auto exact = [](std::string_view name) -> std::optional<ArchId> {
     const auto found = std::ranges::find(kArchs, name, &Arch::name);
@@ -585,7 +1142,14 @@ std::optional<ArchId> find_arch(std::string_view text) {
   if (const auto id = exact(text)) return id;
   // PTX's targets "sm_90a" (architecture-specific) and "sm_100f" (family-specific).
   const bool suffixed = text.starts_with("sm_") && (text.ends_with('a') || text.ends_with('f'));
-  return suffixed ? exact(text.substr(0, text.size() - 1)) : std::nullopt;
+  if (suffixed) return exact(text.substr(0, text.size() - 1));
+  const bool number = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (number) return exact("sm_" + std::string(text));
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  const auto alias = std::ranges::find(kArchAliases, lower, &ArchAlias::name);
+  return alias == kArchAliases.end() ? std::nullopt : std::optional(alias->arch);
 }
 
 std::string arch_names() {

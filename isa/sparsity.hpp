@@ -58,9 +58,26 @@ struct SparseGroup {
   static constexpr unsigned metadata(Pattern p) { return static_cast<unsigned>(p.first | p.second << 2); }
 };
 
+/// Bits that an element takes in what is given to the hardware. PTX's kinds f8f6f4 and mxf8f6f4 have fp6 and fp4 in 8
+/// bits each; so it is with AMD's here, whose registers nothing asks for.
+constexpr int element_bits(ScaleKind scales, FormatId id) {
+  const Format& f = format(id);
+  const bool packed = scales == ScaleKind::mxf4 || scales == ScaleKind::mxf4nvf4 || !f.floating;
+  return packed || f.storage_bits >= 8 ? f.storage_bits : 8;
+}
+constexpr int element_bits(const Instruction& in, FormatId id) { return element_bits(in.scales.kind, id); }
+/// Where in these the element's lowest bit is: fp4 stands in the middle of 8 bits.
+constexpr int element_shift(ScaleKind scales, FormatId id) {
+  const Format& f = format(id);
+  return f.floating && f.storage_bits == 4 && element_bits(scales, id) == 8 ? 2 : 0;
+}
+
 /// The groups of formats of so many bits.
 constexpr SparseGroup sparse_group(int storage_bits) { return {storage_bits == 32 ? 2 : storage_bits == 4 ? 8 : 4}; }
 /// The groups along k that an instruction's A is left out of, if it is sparse.
-constexpr SparseGroup group_of(const Instruction& in) { return sparse_group(format(in.a).storage_bits); }
+constexpr SparseGroup group_of(const Instruction& in) {
+  const bool by_pairs = in.kind != InstructionKind::amd_wmma;
+  return sparse_group(by_pairs ? element_bits(in, in.a) : 16);
+}
 
 }  // namespace tcnum

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -99,6 +100,10 @@ Unit add_unit(const BlockSums& sums, const Instruction& in, bool is_result) {
   return unit;
 }
 
+RoundSteps flushed_to_fp32() {
+  return {round_to(format(FormatId::fp32), Rounding::nearest_even, Overflow::ieee, Subnormals::flushed)};
+}
+
 /// Whether fp16 has all of a format's subnormal numbers as normal ones.
 bool normal_in_fp16(FormatId id) {
   const Format& f = format(id);
@@ -122,7 +127,22 @@ Numerics numerics_of(const BlockSums& sums, const Instruction& in) {
   const Format& d = format(in.d);
   const std::uint64_t positive_ones = d.code_mask() >> 1;
   n.nan = details.nan.value_or(NanRule{.code = d.floating ? positive_ones : 0});
+  if (in.scaled()) n.scales = ScaleRule{in.scales.format, in.products_per_scale()};
+  if (sums.shape == BlockShape::pairwise_onto_c) {
+    for (OperandRule* rule : {&n.a, &n.b, &n.c}) rule->subnormals = Subnormals::flushed;
+    n.product.exponent = ProductExponent::normalised;
+    n.product.round = flushed_to_fp32();
+  }
   return n;
+}
+
+/// The sum of these terms, two by two.
+Term add_pairwise(Nodes& nodes, int unit, const std::vector<Term>& terms) {
+  if (terms.size() == 1) return terms.front();
+  const auto middle = terms.begin() + static_cast<std::ptrdiff_t>(terms.size() / 2);
+  const Term first = add_pairwise(nodes, unit, {terms.begin(), middle});
+  const Term second = add_pairwise(nodes, unit, {middle, terms.end()});
+  return nodes.add(unit, {first, second});
 }
 
 Datapath build(const BlockSums& sums, const Instruction& in) {
@@ -154,6 +174,79 @@ Datapath build(const BlockSums& sums, const Instruction& in) {
       datapath.tree.nodes.back().unit = last;
       break;
     }
+    case BlockShape::pairwise_onto_c: {
+      Unit pair;
+      pair.result = flushed_to_fp32();
+      Unit first = pair;  // c has lost the sign of its zeros: no sum with it is a negative zero, unless it is flushed
+      first.zero_sign = ZeroSign::positive;
+      const int onto_c = nodes.unit("onto_c", first), add = nodes.unit("add", pair);
+      Term total = c;
+      for (const std::vector<Term>& each : blocks) {
+        const Term sum = add_pairwise(nodes, add, each);
+        total = nodes.add(total == c ? onto_c : add, {total, sum});
+      }
+      break;
+    }
+    case BlockShape::scaled_blocks_with_c: {
+      const int sum = nodes.unit("sum", block);
+      Unit scaled;
+      scaled.scaled = scaled.scale_exponents_alone = true;
+      const int group = nodes.unit("block", scaled);
+      std::vector<Term> terms{c};
+      for (const std::vector<Term>& each : blocks) terms.push_back(nodes.add(group, each));
+      nodes.add(sum, std::move(terms));
+      break;
+    }
+  }
+  return datapath;
+}
+
+// --- A cut sum onto c ---------------------------------------------------------------------------------------------
+
+Datapath build(const CutSumOntoC& sums, const Instruction& in) {
+  constexpr int kProductBits = 24, kSumBits = 32, kCBits = 24, kTotalBits = 31, kDropBelow = 25;
+  const int k = in.products(), size = std::min(sums.block_k, k);
+  if (k % size != 0) refuse(in, fmt::format("{} products are not whole blocks of {}", k, size));
+  if (in.c != in.d) refuse(in, "c and the result differ");
+  const Format& d = format(in.d);
+  Datapath datapath;
+  Numerics& n = datapath.numerics;
+  n.a.format = in.a;
+  n.b.format = in.b;
+  n.c.format = in.c;
+  n.result = in.d;
+  n.product.infinite_from = d.max_exponent() + 1;
+  n.nan.code = nan_code(d);
+  datapath.tree.k = k;
+
+  RoundStep down;
+  down.fraction_bits = kTotalBits;
+  down.from_alignment = !sums.renormalised;
+  down.rounding = Rounding::down;
+  if (sums.renormalised) down.min_exponent = d.min_exponent();
+  Unit products, pair, accumulate;
+  products.fraction_bits = pair.fraction_bits = kProductBits;
+  pair.align_rounding = accumulate.align_rounding = Rounding::down;
+  accumulate.fraction_bits = kCBits;
+  accumulate.first_fraction_bits = kSumBits;
+  accumulate.result = {down, round_to(d, Rounding::nearest_even)};
+  if (sums.by_parity) accumulate.drop_below = kDropBelow;
+  if (sums.renormalised) accumulate.zero_exponent = {ZeroExponentKind::floor, d.min_exponent()};
+  Nodes nodes(datapath);
+  const int cut = nodes.unit("products", products), both = sums.by_parity ? nodes.unit("pair", pair) : cut;
+  const int onto_c = nodes.unit("accumulate", accumulate);
+  Term total{Term::Kind::accumulator, 0};
+  for (int first = 0; first < k; first += size) {
+    std::array<std::vector<Term>, 2> parts;
+    for (int i = 0; i < size; ++i) {
+      parts[static_cast<std::size_t>(sums.by_parity ? i % 2 : 0)].push_back({Term::Kind::product, first + i});
+    }
+    Term sum = nodes.add(cut, parts[0]);
+    if (sums.by_parity) {
+      const Term odd = nodes.add(cut, parts[1]);
+      sum = nodes.add(both, {sum, odd});
+    }
+    total = nodes.add(onto_c, {sum, total});
   }
   return datapath;
 }

@@ -20,6 +20,13 @@ enum class BlockShape : std::uint8_t {
   /// instruction of 8-bit operands to two of fp16 operands, to which these are converted.
   fp16_halves_then_c,
   sums_onto_c,  ///< each block is summed alone; the sums are added to c one after the other
+  /// Products are rounded, those of a block added two by two, the sums likewise, and the last onto c, block after
+  /// block; all to fp32 and to nearest even, and what is subnormal on the way is flushed, as operands are. Zeros of c,
+  /// and what is flushed of it, lose their sign.
+  pairwise_onto_c,
+  /// Each block is summed exactly and multiplied with its scales; one sum takes in c and all of these. A block is
+  /// aligned by its scales alone.
+  scaled_blocks_with_c,
 };
 
 /// Of a datapath made of blocks, what is not the same in most.
@@ -50,13 +57,24 @@ struct BlockSums {
   BlockDetails details = {};
 };
 
+/// The products of a block are cut among themselves, their sum and c again, each at its own width; their sum is the
+/// next block's c. All cuts but that of products are downward, and the last rounding is to fp32, to nearest even. AMD's
+/// CDNA3.
+struct CutSumOntoC {
+  int block_k = kAllProducts;
+  bool by_parity = false;  ///< products of even and odd k are cut and summed apart, then together; a small c is dropped
+  /// The sum is rounded down below its own leading bit, and not below the exponent that it was aligned with; a c of
+  /// zero is aligned as a subnormal one is.
+  bool renormalised = false;
+};
+
 /// A datapath of docs/datapaths/, which are compiled in. An instruction with twice as many products, or three times, is
 /// a chain of as many of it, the result of one being c of the next. The formats of the operands are the instruction's.
 struct FullDescription {
   std::string_view name;  ///< of the file, without ".json"
 };
 
-using Description = std::variant<BlockSums, FullDescription>;
+using Description = std::variant<BlockSums, CutSumOntoC, FullDescription>;
 
 /// The datapath of that instruction: its formats and its number of products are what the description leaves open.
 /// Throws std::logic_error, which names the instruction, if the description is not of such instructions.

@@ -1,0 +1,22 @@
+// How a datapath of the catalogue is named where a file's name could stand.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+
+/// What such a name says; whether there is such an instruction or account is for others to see.
+struct CatalogueName {
+  ArchId arch;
+  std::string instruction, account;  ///< an empty account is the first
+};
+
+/// "sm_90:wgmma.m64n8k32.f32.e4m3.e4m3", or with an account at its end, after another colon. Nothing, if no
+/// architecture comes before the first colon: then it is a file's name.
+std::optional<CatalogueName> catalogue_name_of(std::string_view text);
+
+}  // namespace tcnum
