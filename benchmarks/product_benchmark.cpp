@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -24,7 +25,7 @@
 namespace tcnum {
 namespace {
 
-/// An instruction's, or without one a datapath of docs/datapaths.
+/// An instruction's, or without one a datapath of docs/datapaths or benchmarks/datapaths.
 struct Case {
   const char *what, *arch, *name;
 };
@@ -42,6 +43,8 @@ constexpr Case kCases[] = {
     {"Blackwell fp16", "sm_100", "mma.m16n8k16.f32.f16.f16.f32"},
     {"Blackwell mxf8f6f4", "", "blackwell-mxf8f6f4"},
     {"Blackwell nvfp4", "", "blackwell-nvfp4"},
+    {"Blackwell mxf4nvf4", "sm_120", "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"},
+    {"Blackwell mxf4", "sm_120", "mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0"},
     {"s8", "sm_90", "mma.m16n8k32.s32.s8.s8.s32"},
     {"fp64", "sm_90", "mma.m8n8k4.f64.f64.f64.f64"},
     {"Volta fp16, blocks apart", "", "volta-fp16-separate"},
@@ -50,7 +53,14 @@ constexpr Case kCases[] = {
     {"CDNA3 fp16", "", "cdna3-fp16"},
     {"CDNA3 fp8", "", "cdna3-fp8"},
     {"tree of fp32 additions", "", "fp-add-tree"},
-    {"Volta fp16, in groups", "", "volta-fp16-separate"},
+    {"fp64, cut sums", "", "fp64-cut-sums"},
+    {"fp64, exact sums", "", "fp64-exact-sums"},
+    {"fp32 cut at 80 bits", "", "fp32-cut-at-80-bits"},
+    {"fp16, cut up and down", "", "fp16-cut-up-and-down"},
+    {"scaled tree of fp32 adds", "", "scaled-tree"},
+    {"scaled fp16, cut sums", "", "scaled-fp16"},
+    {"s8 to 24 bits, saturating", "", "s8-to-24-bits"},
+    {"b1, xor", "", "b1-xor"},
 };
 
 struct Options {
@@ -115,17 +125,21 @@ double exact_rate(const Datapath& datapath, std::mt19937_64& random) {
 }
 
 Datapath datapath_of(const Case& each) {
-  if (*each.arch == 0) return read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, each.name));
+  if (*each.arch == 0) {
+    const std::filesystem::path source = TCNUM_SOURCE_DIR, name = fmt::format("{}.json", each.name);
+    const std::filesystem::path published = source / "docs/datapaths" / name;
+    return read_datapath(exists(published) ? published : source / "benchmarks/datapaths" / name);
+  }
   return catalogue(find_arch(each.arch).value(), *find_instruction(each.name)).at(0).datapath;
 }
 
-/// Of what no panels take, which would take minutes, an eighth of the size is enough.
+/// Of what only long panels take, which would take a minute, a quarter of the size is enough.
 std::size_t size_of(const Datapath& datapath, std::size_t size) {
-  constexpr std::size_t kLess = 8;
+  constexpr std::size_t kLess = 4;
   for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
-    if (answer.name.find("panels") != std::string_view::npos && answer.nodes > 0) return size;
+    if (answer.name == "long panels" && answer.nodes > 0) return std::max<std::size_t>(1, size / kLess);
   }
-  return std::max<std::size_t>(1, size / kLess);
+  return size;
 }
 
 void write(const Options& options, const nlohmann::ordered_json& rows) {
@@ -191,7 +205,7 @@ int run_on_gpu(const Options& options) {
 int run(const Options& options) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   fmt::print(
-      "{0} x {0} x {0} on one core, or an eighth of that where no panels are; the ratio is to plain fp32 FMA on that "
+      "{0} x {0} x {0} on one core, or a quarter of that in long panels; the ratio is to plain fp32 FMA on that "
       "core, and how many times as fast as the exact emulator it is\n\n",
       options.size);
   fmt::print("{:<28}{:>14}{:>10}{:>10}  {}\n", "", "10^9 MAC/s", "ratio", "exact", "instruction");

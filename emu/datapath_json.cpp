@@ -309,6 +309,9 @@ void check_units(std::string_view where, const Datapath& datapath) {
     check_range(where, field + ".zero_exponent", unit.zero_exponent.value, -kMaxExponent, kMaxExponent);
     check_steps(where, field + ".result", unit.result, &unit);
     if (unit.scaled && !datapath.numerics.scales) fail(where, field + ".scaled", "is true, but there are no scales");
+    if (unit.scale_exponents_alone && !(unit.scaled && unit.result.empty())) {
+      fail(where, field + ".scale_exponents_alone", "is true, but the unit is not scaled, or rounds its sum");
+    }
   }
 }
 
@@ -495,6 +498,7 @@ Json write_unit(const Unit& unit) {
   result["zero_sign"] = name_of(kZeroSignNames, unit.zero_sign);
   result["underflow_sign"] = name_of(kUnderflowSignNames, unit.underflow_sign);
   if (unit.scaled) result["scaled"] = true;
+  if (unit.scale_exponents_alone) result["scale_exponents_alone"] = true;
   return result;
 }
 
@@ -713,9 +717,9 @@ ZeroExponent read_zero_exponent(const Field& field) {
 }
 
 Unit read_unit(const Field& field) {
-  constexpr std::array kKeys = {"fraction_bits"sv,  "first_fraction_bits"sv, "drop_below"sv,
-                                "align_rounding"sv, "zero_exponent"sv,       "result"sv,
-                                "zero_sign"sv,      "underflow_sign"sv,      "scaled"sv};
+  constexpr std::array kKeys = {
+      "fraction_bits"sv, "first_fraction_bits"sv, "drop_below"sv,     "align_rounding"sv, "zero_exponent"sv,
+      "result"sv,        "zero_sign"sv,           "underflow_sign"sv, "scaled"sv,         "scale_exponents_alone"sv};
   field.expect_object(kKeys);
   Unit unit;
   read_optional(field, "fraction_bits", unit.fraction_bits, [](const Field& x) { return x.fraction_bits(); });
@@ -729,6 +733,7 @@ Unit read_unit(const Field& field) {
   read_optional(field, "underflow_sign", unit.underflow_sign,
                 [](const Field& x) { return x.one_of<UnderflowSign>(kUnderflowSignNames); });
   read_optional(field, "scaled", unit.scaled, [](const Field& x) { return x.boolean(); });
+  read_optional(field, "scale_exponents_alone", unit.scale_exponents_alone, [](const Field& x) { return x.boolean(); });
   return unit;
 }
 
@@ -941,7 +946,6 @@ Datapath datapath_from_json(const Json& json, std::string_view where) {
 Datapath read_datapath(const std::string& path) {
   const Json json = read_json(path, "a datapath in JSON");
   const Field root(json, path, "");
-  root.expect_object();
   if (const auto instructions = root.find("instructions")) {
     instructions->expect_array();
     if (instructions->json().size() != 1) {

@@ -27,7 +27,7 @@ struct Evaluator {
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 14> kCpuEvaluators = {{
+constexpr std::array<Evaluator, 15> kCpuEvaluators = {{
     {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels},
     {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels},
     {"fma panels", "chains of the machine's own FMAs, fp64 or fp32, of wide tiles and whole matrices",
@@ -35,6 +35,7 @@ constexpr std::array<Evaluator, 14> kCpuEvaluators = {{
     {"operation panels", "trees of the machine's own operations, fp64 or fp32, of wide tiles and whole matrices",
      panels::why_no_operation_panels},
     {"tree panels", "trees of sums that fp64 holds, of wide tiles and whole matrices", panels::why_no_tree_panels},
+    {"long panels", "any others of wide tiles and whole matrices, in integers of 128 or 256 bits", nothing_asked},
     {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
     {"integers", "sums of integers", why_no_integer_sums},
     {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,

@@ -20,6 +20,7 @@ enum class CpuEvaluator : std::uint8_t {
   fma_panels,        ///< the machine's own FMAs
   operation_panels,  ///< trees of the machine's own operations
   tree_panels,       ///< sums of any kind, in the machine's fp64
+  long_panels,       ///< any others, in integers of several words
   // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits
@@ -33,7 +34,7 @@ enum class CpuEvaluator : std::uint8_t {
   exact,      ///< the definition, in integers of any size
 };
 
-constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::tree_panels; }
+constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::long_panels; }
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {

@@ -57,6 +57,11 @@ Problem problem_at(const Tiles& tiles, std::size_t index) {
     problem.b.push_back(tiles.b[tiles.b_index(tile, factor_row(tiles, tile, row, s), column)]);
   }
   problem.c = tiles.c[tiles.c_index(tile, row, column)];
+  const std::size_t blocks = tiles.scale_block == 0 ? 0 : tiles.k / static_cast<std::size_t>(tiles.scale_block);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    problem.sa.push_back(tiles.sa[(tile * tiles.m + row) * blocks + block]);
+    problem.sb.push_back(tiles.sb[(tile * blocks + block) * tiles.n + column]);
+  }
   return problem;
 }
 

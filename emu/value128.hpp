@@ -15,7 +15,8 @@ struct Value128 {
   enum class Kind : std::uint8_t { finite, infinity, nan };
   Kind kind = Kind::finite;
   bool negative = false;
-  int rank = 0;  ///< of a NaN: the lowest of several is passed on
+  bool aligns_as_zero = false;  ///< a scaled sum that cancelled, and takes part in the alignment all the same
+  int rank = 0;                 ///< of a NaN: the lowest of several is passed on
   uint128 magnitude = 0;
   int lsb = 0;
   int exponent = 0;           ///< with which it takes part in alignment

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <optional>
 
 #include "aligned_sum.hpp"
 #include "decoded_tiles.hpp"
 #include "emu/consulted.hpp"
+#include "emu/value128.hpp"
 #include "pair_sum.hpp"
 #include "plan.hpp"
 #include "product_sums.hpp"
 #include "terms_sum.hpp"
-#include "emu/value128.hpp"
 
 namespace tcnum {
 
@@ -84,6 +85,7 @@ struct DotEvaluation {
       case CpuEvaluator::fma_panels:
       case CpuEvaluator::operation_panels:
       case CpuEvaluator::tree_panels:
+      case CpuEvaluator::long_panels:
       case CpuEvaluator::terms_128:
       case CpuEvaluator::integers:  // those who take only whole datapaths do not come here
       case CpuEvaluator::exact:
@@ -107,6 +109,7 @@ struct DotEvaluation {
     apply_steps<kTrace>(r, unit.result, alignment, unit.underflow_sign, minimum_exponents(), consulted);
     result.kind = r.infinite ? Value128::Kind::infinity : Value128::Kind::finite;
     result.negative = r.negative;
+    result.aligns_as_zero = false;
     result.magnitude = r.magnitude;
     result.lsb = r.lsb;
     result.exponent = r.exponent;
@@ -346,11 +349,12 @@ struct DotEvaluation {
     if (x.kind == Kind::infinity || y.kind == Kind::infinity) {
       if (x.is_zero() || y.is_zero()) return generated_nan();
       v.kind = Kind::infinity;
-      return v;
+      return n().scales && !plan.scales_sums ? scaled(v, k) : v;
     }
     v.magnitude =
         n().product.operation == ProductOperation::exclusive_or ? x.magnitude ^ y.magnitude : x.magnitude * y.magnitude;
     if (v.magnitude == 0) v.lsb = 0;
+    if (n().scales && !plan.scales_sums) v = scaled(v, k);
     if (v.magnitude != 0) {
       const int leading = bit_width(v.magnitude) - 1 + v.lsb;
       if (n().product.exponent == ProductExponent::normalised) v.exponent = leading;
@@ -359,7 +363,31 @@ struct DotEvaluation {
     if (v.kind == Kind::finite && !n().product.round.empty()) {
       Rounded<uint128> r{v.magnitude, v.lsb, v.exponent, v.negative};
       apply_steps<kTrace>(r, n().product.round, 0, UnderflowSign::kept, minimum_exponents(), consulted);
-      v = {r.infinite ? Kind::infinity : Kind::finite, r.negative, 0, r.magnitude, r.lsb, r.exponent, 0};
+      v = {r.infinite ? Kind::infinity : Kind::finite, r.negative, false, 0, r.magnitude, r.lsb, r.exponent, 0};
+    }
+    return v;
+  }
+
+  /// Times the two scales of the block of product k.
+  Value128 scaled(Value128 v, int k) {
+    const Format& f = format(n().scales->format);
+    const Tiles& tiles = p.decoded.tiles();
+    const auto block_k = static_cast<std::size_t>(n().scales->block_k);
+    const std::size_t blocks = tiles.k / block_k, block = static_cast<std::size_t>(k) / block_k;
+    for (const std::uint64_t code : {tiles.sa[(p.tile * tiles.m + p.row) * blocks + block],
+                                     tiles.sb[(p.tile * blocks + block) * tiles.n + p.column]}) {
+      if (v.kind == Value128::Kind::nan) return v;
+      const Decoded scale = decode(f, code);
+      if (scale.number_class == NumberClass::nan) return generated_nan();
+      const bool zero = scale.significand == 0;
+      if (v.kind == Value128::Kind::infinity) {
+        if (zero) return generated_nan();
+        continue;
+      }
+      v.aligns_as_zero = v.aligns_as_zero && !zero;
+      v.exponent += scale.exponent;
+      v.magnitude *= scale.significand;
+      v.lsb = v.magnitude == 0 ? 0 : v.lsb + scale.exponent - f.fraction_bits;
     }
     return v;
   }
@@ -397,10 +425,35 @@ struct DotEvaluation {
       }
       all_negative = all_negative && v.negative;
       any_negative = any_negative || v.negative;
-      (v.magnitude == 0 ? any_zero : any_nonzero) = true;
-      if (v.magnitude != 0 || natural_zeros) highest_exponent = std::max(highest_exponent, v.exponent);
+      if (v.magnitude != 0) any_nonzero = true;
+      if (v.magnitude == 0 && !v.aligns_as_zero) any_zero = true;
+      if (v.magnitude != 0 || v.aligns_as_zero || natural_zeros)
+        highest_exponent = std::max(highest_exponent, v.exponent);
+    }
+
+    /// The sum, if not all terms are finite.
+    std::optional<Value128> special(const Value128& of_opposite_infinities) const {
+      if (nan != nullptr) return *nan;
+      if (positive_infinity != nullptr && negative_infinity != nullptr) return of_opposite_infinities;
+      if (positive_infinity != nullptr) return *positive_infinity;
+      if (negative_infinity != nullptr) return *negative_infinity;
+      return std::nullopt;
     }
   };
+
+  /// The sum of a block's finite products, times the block's scales.
+  Value128 scaled_sum(const SortedNode& node, const Unit& unit, const Rounded<uint128>& r, bool any_nonzero) {
+    Value128 sum;
+    sum.negative = r.negative;
+    sum.magnitude = r.magnitude;
+    sum.lsb = r.lsb;
+    sum.exponent = r.exponent;
+    if (unit.scale_exponents_alone) {
+      sum.exponent = 0;
+      sum.aligns_as_zero = sum.magnitude == 0 && any_nonzero;
+    }
+    return scaled(sum, node.products.front());
+  }
 
   Value128 sum_of_terms(const SortedNode& node, const Value128* results) {
     const Unit& unit = plan.unit_of(node);
@@ -412,10 +465,8 @@ struct DotEvaluation {
       terms[i] = term(node.terms[i], results);
       survey.add(terms[i], unit.zero_exponent.kind == ZeroExponentKind::natural);
     }
-    if (survey.nan != nullptr) return *survey.nan;
-    if (survey.positive_infinity != nullptr && survey.negative_infinity != nullptr) return generated_nan();
-    if (survey.positive_infinity != nullptr) return *survey.positive_infinity;
-    if (survey.negative_infinity != nullptr) return *survey.negative_infinity;
+    if (const auto special_one = survey.special(generated_nan()))
+      return unit.scaled ? scaled(*special_one, node.products.front()) : *special_one;
     if constexpr (kTrace) {
       if (survey.highest_exponent <= watch_exponent && unit.fraction_bits != kExact) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -438,6 +489,14 @@ struct DotEvaluation {
       r.negative = zero_is_negative(unit, survey.all_negative, survey.any_negative);
     }
     Value128 result;
+    if (unit.scaled) {
+      const Value128 sum = scaled_sum(node, unit, r, survey.any_nonzero);
+      if (sum.kind != Value128::Kind::finite) return sum;
+      r = {sum.magnitude, sum.lsb, sum.exponent, sum.negative};
+      round(unit, r, sum.exponent, result);
+      result.aligns_as_zero = sum.aligns_as_zero;
+      return result;
+    }
     round(unit, r, alignment, result);
     return result;
   }

@@ -1,5 +1,7 @@
 #include "plan.hpp"
 
+#include <algorithm>
+
 namespace tcnum {
 
 CpuPlan::CpuPlan(const Tree& of, const Numerics& to) : tree(std::make_shared<const SortedTree>(of)) {
@@ -9,6 +11,7 @@ CpuPlan::CpuPlan(const Tree& of, const Numerics& to) : tree(std::make_shared<con
 void CpuPlan::set_numerics(const Numerics& to) {
   numerics = to;
   choose_on_cpu(numerics, *tree, evaluators);
+  scales_sums = std::ranges::any_of(numerics.units, &Unit::scaled);
   if (evaluator() == CpuEvaluator::fma_chain) fma_chain = fma_chain_of(numerics, *tree);
   if (evaluator() == CpuEvaluator::integers) integers = integer_units_of(numerics, *tree);
 }

@@ -24,6 +24,7 @@ struct CpuPlan {
   std::shared_ptr<const SortedTree> tree;
   Numerics numerics;
   std::vector<CpuEvaluator> evaluators;  ///< of each node
+  bool scales_sums = false;              ///< block scales are factors of sums, not of products
   FmaChain fma_chain;                    ///< where the evaluator is that
   IntegerUnits integers;                 ///< where it is those
 };

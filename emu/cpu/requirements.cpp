@@ -18,6 +18,9 @@ constexpr int kStep128FractionBits = kSum128FractionBits - 2, kStep64FractionBit
 constexpr int kTermBits = 56, kUnroundedTermBits = 36;
 /// Most fraction bits of a step after which a number is a term for them.
 constexpr int kTermFractionBits = 52;
+/// Of sums with block scales: most fraction bits, most bits of an exact sum of a block's products, and most bits that a
+/// sum may have above the power of two that it is aligned to. All three, and carries, fit 126 bits.
+constexpr int kScaledFractionBits = 64, kScaledSumBits = 110, kScaledBitsAbove = 48;
 /// Most bits of a product, shifted up as far as alignment can ask, that leave a sign and a bit to round by in 32.
 constexpr int kProduct32Bits = 30;
 
@@ -31,7 +34,7 @@ int widest_cut(const Unit& unit) {
 
 bool is_short(const Unit& unit) {
   const bool cut_short = unit.fraction_bits <= kUnroundedTermBits;
-  if (unit.result.empty()) return cut_short;
+  if (unit.result.empty()) return cut_short && !unit.scaled;
   const auto keeps_few = [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits <= kTermFractionBits; };
   const bool fits =
       std::ranges::all_of(unit.result, [](const RoundStep& s) { return s.fraction_bits <= kStep64FractionBits; });
@@ -44,6 +47,7 @@ WhyNot why_not_exact_products_of_short_terms(const NodeToTake& x) {
   if (product.operation != ProductOperation::multiply || !product.round.empty() || product.infinite_from)
     return "its products are more than multiplied: rounded, limited, or compared bit by bit";
   const Unit& unit = x.unit();
+  if (x.numerics.scales && !x.node.products.empty()) return "its products have block scales";
   if (unit.first_fraction_bits || unit.drop_below) return "a sum cuts or drops some terms unlike others";
   const bool short_terms = std::ranges::all_of(x.node.others, [&](const Term& t) {
     if (t.kind == Term::Kind::accumulator) return fraction_bits(x.numerics.c) + 1 <= kTermBits;
@@ -68,6 +72,28 @@ WhyNot why_not_pairs(const NodeToTake& x, int bits) {
   return widest + kPairSpareBits <= bits ? WhyNot() : "an exact sum has terms, or keeps a result, of too many bits";
 }
 
+/// Scales are factors of products, or of sums of a block's products, which take part with all of their bits.
+WhyNot why_not_scaled(const Numerics& numerics, const SortedTree& tree) {
+  constexpr int kCarries = 11;  // of a sum of 1024 products of up to 4 each
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
+  const int scale_bits = 2 * (format(numerics.scales->format).fraction_bits + 1);
+  const int top = a.max_exponent() + b.max_exponent();
+  const int last = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
+  if (a.fraction_bits + b.fraction_bits + 2 + scale_bits > kScaledSumBits) return "a scaled product has too many bits";
+  for (const SortedNode& node : tree.nodes) {
+    const Unit& unit = numerics.units[static_cast<std::size_t>(node.unit)];
+    const bool aligned_steps = std::ranges::any_of(unit.result, [](const RoundStep& s) { return s.from_alignment; });
+    if (aligned_steps || widest_cut(unit) > kScaledFractionBits || (unit.result.empty() && !node.others.empty()))
+      return "beside block scales, a sum keeps too many bits, or is cut below its alignment";
+    if (!unit.scaled) continue;
+    if (unit.fraction_bits == kExact && top - last + kCarries + scale_bits > kScaledSumBits)
+      return "the exact sum of a block has too many bits";
+    if (unit.scale_exponents_alone && top + kCarries + scale_bits > kScaledBitsAbove)
+      return "the sum of a block may be far above the exponent of its scales";
+  }
+  return {};
+}
+
 }  // namespace
 
 unsigned units_of_short_results(const Numerics& numerics, const SortedTree& tree) {
@@ -79,7 +105,9 @@ unsigned units_of_short_results(const Numerics& numerics, const SortedTree& tree
 }
 
 WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
-  if (numerics.scales) return "it has block scales";
+  if (numerics.scales) {
+    if (const WhyNot why_not = why_not_scaled(numerics, tree); !why_not.empty()) return why_not;
+  }
   const auto keeps_many = [](const RoundStep& s) { return s.fraction_bits > kStep128FractionBits; };
   if (std::ranges::any_of(numerics.product.round, keeps_many)) return "a product keeps more bits than 128 can hold";
   for (std::size_t u = 0; u < kMaxUnits; ++u) {
@@ -87,7 +115,7 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
     const Unit& unit = numerics.units[u];
     const int widest = widest_cut(unit);
     if (widest > kSum128FractionBits) return "a sum keeps more bits than 128 can hold";
-    if (unit.result.empty() && (unit.fraction_bits == kExact || widest > kSum64FractionBits))
+    if (unit.result.empty() && !unit.scaled && (unit.fraction_bits == kExact || widest > kSum64FractionBits))
       return "a sum that may have any number of bits is not rounded";
     if (std::ranges::any_of(unit.result, keeps_many)) return "a result keeps more bits than 128 can hold";
     if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";

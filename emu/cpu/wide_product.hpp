@@ -7,6 +7,7 @@
 #include "emu/cpu/matrix_codes.hpp"
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
+#include "emu/cpu/panels/long_trees.hpp"
 #include "emu/cpu/panels/operations.hpp"
 #include "emu/cpu/panels/product.hpp"
 #include "emu/cpu/panels/trees.hpp"
@@ -30,6 +31,8 @@ class WideProduct {
       plan_ = panels::make_operation_plan(numerics, tree);
     else if (panels::tree_panels_are_here() && panels::why_no_tree_panels(numerics, tree).empty())
       plan_ = panels::make_tree_plan(numerics, tree);
+    else if (panels::long_panels_are_here())
+      plan_ = panels::make_long_plan(numerics, tree);
   }
 
   /// Whether they take it, and this machine can.
@@ -40,7 +43,7 @@ class WideProduct {
                 const BlockScales& scales = {}) const {
     std::visit(
         [&]<class Plan>(const Plan& plan) {
-          if constexpr (std::is_same_v<Plan, panels::Plan>)
+          if constexpr (std::is_same_v<Plan, panels::Plan> || std::is_same_v<Plan, panels::LongPlan>)
             panels::multiply(plan, shape, a, b, c, d, threads, scales);
           else if constexpr (!std::is_same_v<Plan, std::monostate>)
             panels::multiply(plan, shape, a, b, c, d, threads);
@@ -50,7 +53,7 @@ class WideProduct {
 
  private:
   std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan, panels::OperationPlan,
-               panels::TreePlan>
+               panels::TreePlan, panels::LongPlan>
       plan_;
 };
 

@@ -23,7 +23,8 @@ struct ExactValue {
   int lsb = 0;              // exponent of the significand's last bit
   int exponent = 0;         // with which the value takes part in alignment; for a zero, the `natural` one
   std::uint64_t nan_payload = 0;
-  int nan_rank = 0;  // of the operand that the payload is from, in NanRule::order
+  int nan_rank = 0;             // of the operand that the payload is from, in NanRule::order
+  bool aligns_as_zero = false;  // a sum that cancelled, and takes part in the alignment all the same
 
   bool is_zero() const { return kind == Kind::finite && significand == 0; }
   int leading_exponent() const { return static_cast<int>(msb(significand)) + lsb; }
@@ -156,7 +157,9 @@ class Evaluation {
     for (const std::uint64_t code : {sa_[block], sb_[block]}) {
       if (v.kind == Kind::nan) return v;
       const ExactValue scale = operand(rule, code, NanOperand::a);
+      const bool aligns_as_zero = v.aligns_as_zero && !scale.is_zero();
       v = scale.kind == Kind::nan ? generated_nan() : multiply(v, scale);
+      v.aligns_as_zero = aligns_as_zero;
     }
     return v;
   }
@@ -214,7 +217,7 @@ class Evaluation {
       aligned_any = true;
     };
     for (const ExactValue& v : terms) {
-      if (!v.is_zero() || unit.zero_exponent.kind == ZeroExponentKind::natural) {
+      if (!v.is_zero() || v.aligns_as_zero || unit.zero_exponent.kind == ZeroExponentKind::natural) {
         align(v.exponent);
       } else if (unit.zero_exponent.kind == ZeroExponentKind::zeros) {
         align(unit.zero_exponent.value);
@@ -248,6 +251,11 @@ class Evaluation {
       for (std::size_t i = 0; i < terms.size(); ++i) traced->terms[i].kept = traced_number(cut_terms[i]);
       traced->alignment = alignment;
       traced->sum = traced_number(total);
+    }
+    if (unit.scale_exponents_alone) {
+      total.exponent = 0;
+      total.aligns_as_zero =
+          total.is_zero() && !std::all_of(terms.begin(), terms.end(), [](const ExactValue& v) { return v.is_zero(); });
     }
     if (unit.scaled) total = scale(total, node.terms.front().index);
     if (total.kind != Kind::finite) return total;

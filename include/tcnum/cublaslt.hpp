@@ -16,6 +16,7 @@ struct CublasLtConfiguration {
   int stages = 0;                  ///< …_STAGES_ID, which says how many products of k a tile has
   int split_k = 1;                 ///< …_SPLITK_NUM
   int reduction = 0;               ///< …_REDUCTION_SCHEME
+  int custom = 0;                  ///< …_CUSTOM_OPTION, which says in what order kernels of fp64 add parts
 };
 
 /// The plan of that algorithm on Hopper. vectors/sm_90/gemm.json has products that such plans give, bit for bit; what

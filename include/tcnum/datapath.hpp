@@ -126,6 +126,9 @@ struct Unit {
   UnderflowSign underflow_sign = UnderflowSign::kept;
   /// The node's sum is multiplied by the block scales of its products (which must all lie in one scale block).
   bool scaled = false;
+  /// If it is scaled: the sum is aligned by the exponents of its scales alone, also if it cancels to zero; not if all of
+  /// its products are zero, or a scale is.
+  bool scale_exponents_alone = false;
   friend constexpr bool operator==(const Unit&, const Unit&) = default;
 };
 

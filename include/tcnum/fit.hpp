@@ -65,7 +65,8 @@ struct FittedDatapath {
 };
 
 /// Asks a live oracle until one class of datapaths is left, or none, or no operand that separates what is left is
-/// found. Throws what the oracle throws.
+/// found. What the oracle does to operands does not matter. Throws what the oracle throws, and InputError if it leaves
+/// fewer or more results than there are problems.
 FittedDatapath fit_datapath(const Instruction& instruction, Oracle& oracle, const FitOptions& options = {});
 
 /// The same from recorded answers alone: dense dot problems of the instruction's formats, as many products each as the

@@ -24,6 +24,18 @@ enum class Residue : std::uint8_t {
   last,
   first,  ///< a first tile, filled up with zeros, holds the k mod tile products at the front
 };
+/// In which order the sums of slices are added.
+enum class SliceOrder : std::uint8_t {
+  ascending,  ///< to the first, one after the other
+  folded,  ///< of s, each of the last ⌊s/2⌋ to one of the first ⌈s/2⌉, as folded_onto() says; then these, ascending
+};
+/// In which order a scale of A's and one of B's come to a sum. The last one's product is rounded, or added to a total
+/// in one fused multiply-add; what comes before is rounded.
+enum class ScaleOrder : std::uint8_t {
+  product,  ///< (scale of A · scale of B) · sum
+  a_first,  ///< scale of B · (scale of A · sum)
+  b_first,  ///< scale of A · (scale of B · sum)
+};
 /// alpha · sum + …
 enum class AlphaPlace : std::uint8_t {
   first,  ///< the product alpha · sum is rounded before anything is added
@@ -76,9 +88,11 @@ struct GemmPlan {
   std::optional<std::size_t> k_tile;
   /// So many sums side by side, each of its share of every tile, which are added in the end, the first to nothing.
   int slices = 1;
+  SliceOrder slices_order = SliceOrder::ascending;
   /// After so many products, a multiple of the instruction's, the sum is added to a total and begins anew.
   std::optional<std::size_t> promote_every;
   Rounding promote_rounding = Rounding::nearest_even;
+  ScaleOrder scales = ScaleOrder::product;  ///< of products that have scales: GemmInputs
   std::optional<SplitK> split_k;
 
   Epilogue epilogue;
@@ -117,6 +131,12 @@ struct GemmInputs {
                                   ///< they are fp64 or integers
   const MatrixView* bias = nullptr;  ///< 1 × N, likewise
   double alpha = 1, beta = 0;        ///< rounded to the epilogue's format
+  /// Scales, of fp32, of sums of fp32. Of A: for all rows or for each, so 1 or M of them along M. Of B: for all
+  /// columns, each, or every 128, so 1, N or ⌈N / 128⌉ along N. Along k there is one for all of k, which comes to the
+  /// sum before alpha does; or one for each promotion, so ⌈K / promote_every⌉, which comes to what is added to the
+  /// total.
+  const MatrixView* a_scales = nullptr;  ///< 1 or M × along k
+  const MatrixView* b_scales = nullptr;  ///< along k × 1, ⌈N / 128⌉ or N
 };
 
 struct GemmOptions {

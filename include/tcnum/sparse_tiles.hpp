@@ -8,6 +8,10 @@
 
 namespace tcnum {
 
+/// The dot problems that the instruction computes, as dense tiles of products() products, with block scales where it
+/// has them; all codes are zero.
+Tiles make_dot_tiles(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n);
+
 /// Tiles as the instruction takes them, with all codes zero. In every group of a sparse A, the first elements are the
 /// stored ones.
 Tiles make_operands(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n);

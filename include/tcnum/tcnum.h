@@ -110,9 +110,9 @@ typedef struct tcnum_instruction_info {
   size_t accounts;           /* datapaths that the catalogue has of it: 0 if none is known */
 } tcnum_instruction_info;
 
-/* Of an architecture; those of wgmma stand for all N with N = 8. */
+/* Of an architecture; those of wgmma stand for all N with N = 8, those of tcgen05.mma for all M and N with the smallest. */
 TCNUM_API tcnum_status tcnum_instruction_at(const char* arch, size_t index, tcnum_instruction_info* info);
-/* By its name, of any N, or its PTX spelling. */
+/* By its name, of any M and N, or its PTX spelling (but of tcgen05.mma, whose has no shape). */
 TCNUM_API tcnum_status tcnum_instruction_find(const char* arch, const char* name, tcnum_instruction_info* info);
 /* The one that tcnum_matmul() takes for operands of these formats, of any K. */
 TCNUM_API tcnum_status tcnum_instruction_for(const char* arch, const char* a, const char* b,
@@ -129,6 +129,7 @@ TCNUM_API tcnum_status tcnum_datapath_find(const char* arch, const char* instruc
 TCNUM_API tcnum_status tcnum_datapath_at(const char* arch, const char* instruction, size_t index,
                                          tcnum_datapath** datapath);
 TCNUM_API tcnum_status tcnum_datapath_from_json(const char* json, tcnum_datapath** datapath);
+/* A file's, or the catalogue's by "ARCH:INSTRUCTION" or "ARCH:INSTRUCTION:ACCOUNT". */
 TCNUM_API tcnum_status tcnum_datapath_read(const char* path, tcnum_datapath** datapath);
 TCNUM_API tcnum_status tcnum_datapath_to_json(const tcnum_datapath* datapath, char** json);
 TCNUM_API void tcnum_datapath_free(tcnum_datapath* datapath);
@@ -143,6 +144,8 @@ typedef struct tcnum_datapath_info {
   const char* origin;        /* which recorded answers, or which publication */
   const char* refuted_by;    /* hardware's answers that it does not explain; "" if none are known */
   int is_fitted;             /* to recorded answers of the hardware, by tcnum */
+  const char* standing;      /* how well it is known: "measured_here", "published_and_checked" or "published_only" */
+  size_t answers;            /* of the hardware, published by others, that it was checked against; 0: none */
 } tcnum_datapath_info;
 TCNUM_API tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datapath_info* info);
 
@@ -218,6 +221,7 @@ typedef struct tcnum_cublaslt_configuration {
   size_t k;
   int fast_accumulation;              /* of fp8 */
   int id, stages, split_k, reduction; /* CUBLASLT_ALGO_CONFIG_ID, _STAGES_ID, _SPLITK_NUM, _REDUCTION_SCHEME */
+  int custom;                         /* CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION */
 } tcnum_cublaslt_configuration;
 /* The plan of that algorithm; TCNUM_INVALID if nobody knows it. */
 TCNUM_API tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan);
@@ -236,6 +240,9 @@ typedef struct tcnum_gemm_options {
   /* Called now and then with the number of rows of D that are finished. Not 0: stop. */
   int (*progress)(void* user, size_t rows);
   void* user;
+  /* Scales, of fp32: along k one, or one for each promotion of the plan; NULL: none (tcnum/gemm.hpp, GemmInputs). */
+  const tcnum_view* a_scales; /* 1 or M, x along k */
+  const tcnum_view* b_scales; /* along k x 1, N, or one for every 128 of N */
 } tcnum_gemm_options;
 
 /* D = alpha A B + beta C + bias with the bits of the plan, in its output format. `options` may be NULL. If `progress`
@@ -308,15 +315,22 @@ typedef struct tcnum_comparison {
 TCNUM_API tcnum_status tcnum_verify(const tcnum_tiles* tiles, const tcnum_datapath* datapath, unsigned threads,
                                     tcnum_comparison* comparison);
 
-/* One dot product bit by bit, as `tcnum explain` prints it: that of element `index` of D. No datapath with block
- * scales. */
+/* Where two datapaths of the same formats part, as the JSON of `tcnum diff` (tcnum.diff/1): how many of random and
+ * crafted dot products differ and by how much, the smallest operands that do, and what the descriptions say otherwise.
+ * Names stand in the JSON; NULL: none. */
+TCNUM_API tcnum_status tcnum_diff(const tcnum_datapath* one, const char* one_name, const tcnum_datapath* other,
+                                  const char* other_name, uint64_t seed, char** json);
+
+/* One dot product bit by bit, and how far it is from the true value, as `tcnum explain` prints it: that of element
+ * `index` of D. */
 TCNUM_API tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, const tcnum_datapath* datapath,
                                      char** text);
 
 /* --- Finding a datapath ----------------------------------------------------------------------------------------- */
 
 /* Fills D of tiles of dense dot problems: of a sparse instruction, k is the number of stored products. Other than 0:
- * stop. It may be called some hundred times. The tiles are the library's, and gone when it returns. */
+ * stop. It may be called some hundred times. The tiles are the library's, and gone when it returns; what becomes of
+ * their operands does not matter. */
 typedef int (*tcnum_oracle)(void* user, tcnum_tiles* tiles);
 
 typedef struct tcnum_probe_options {

@@ -92,10 +92,11 @@ Tiles make_tiles(FormatId a, FormatId b, FormatId c, FormatId d, std::size_t cou
 /// The row of b that holds the factor of element s of row i of a in tile t.
 std::size_t factor_row(const Tiles& tiles, std::size_t t, std::size_t i, std::size_t s);
 
-/// One dot problem, as codes.
+/// One dot problem, as codes; with scales, if there are any.
 struct Problem {
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0;
+  std::vector<std::uint64_t> sa = {}, sb = {};
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 

@@ -20,14 +20,6 @@
 
 #include "has_fma-inl.hpp"
 
-// Whether each instruction can say how it rounds.
-#undef TCNUM_ROUNDS_EACH
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-#define TCNUM_ROUNDS_EACH 1
-#else
-#define TCNUM_ROUNDS_EACH 0
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace tcnum::panels {
 namespace HWY_NAMESPACE {
@@ -999,6 +991,8 @@ void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number,
   const std::size_t block = link * in_link + static_cast<std::size_t>(node.block), blocks = w.links * in_link;
   const double* const b_scale = w.b->scale.data() + block * kColumns;
   const std::int16_t* const b_exponent = w.b->scale_exponent.data() + block * kColumns;
+  const auto bias = hn::Set(du, Lane<double>::power_of_two(0));
+  const Double least = from_bits<double>(Lane<double>::power_of_two(kNoExponent16 / 2));
   Rows<std::int16_t> exponents;
   align(x.a16, x.b16, node.count, kNoExponent16, exponents);
   for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
@@ -1016,13 +1010,16 @@ void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number,
           hn::Set(du, static_cast<std::uint64_t>(std::int64_t{w.a->scale_exponent[of_a]}) << Lane<double>::kFraction);
       for (std::size_t v = 0; v < kVectors; ++v) {
         const std::size_t at = column + v * kLanes<double>;
-        const Double scaled = hn::Mul(sum[r][v], hn::Mul(a_scale, hn::Load(d, b_scale + at)));
-        const auto of_products = hn::BitCast(du, powers_of_two(exponents.of[r] + at));
-        const auto of_b = hn::BitCast(du, powers_of_two(b_exponent + at));
-        const auto bias = hn::Set(du, Lane<double>::power_of_two(0));
-        const Double own = hn::BitCast(d, hn::Sub(hn::Add(hn::Add(of_products, a_exponent), of_b), bias));
-        const Double counts = hn::IfThenElseZero(hn::Ne(scaled, hn::Zero(d)), own);
-        hn::Store(hn::Max(hn::Load(d, alignments.of[r] + at), counts), d, alignments.of[r] + at);
+        const Double scales = hn::Mul(a_scale, hn::Load(d, b_scale + at)), scaled = hn::Mul(sum[r][v], scales);
+        const Double of_products = powers_of_two(exponents.of[r] + at);
+        auto own = hn::Add(a_exponent, hn::BitCast(du, powers_of_two(b_exponent + at)));
+        auto counts = hn::Ne(scaled, hn::Zero(d));
+        if (node.by_scales_alone)  // one that cancels to zero takes part too
+          counts = hn::And(hn::Ne(scales, hn::Zero(d)), hn::Lt(least, of_products));
+        else
+          own = hn::Sub(hn::Add(own, hn::BitCast(du, of_products)), bias);
+        const Double alignment = hn::IfThenElseZero(counts, hn::BitCast(d, own));
+        hn::Store(hn::Max(hn::Load(d, alignments.of[r] + at), alignment), d, alignments.of[r] + at);
         hn::Store(scaled, d, sums.of[r] + at);
       }
     }

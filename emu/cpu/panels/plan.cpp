@@ -98,15 +98,30 @@ WhyNot why_no_scaled_sum(const Numerics& n, const SortedNode& node) {
   return {};
 }
 
+/// Bits of all of a link's scaled sums together, and c, above the power of two that they are aligned with.
+int bits_of_scaled_sums(const Numerics& n, const SortedTree& tree) {
+  constexpr int kAboveProducts = 4;  // two operands and two scales are each less than twice their powers of two
+  const bool by_scales_alone = std::ranges::any_of(tree.nodes, [&](const SortedNode& node) {
+    return n.units[static_cast<std::size_t>(node.unit)].scale_exponents_alone;
+  });
+  if (!by_scales_alone) return kAboveProducts + bit_width(static_cast<unsigned>(tree.tree.k));
+  const auto largest = [](const Format& f) {
+    const Decoded d = decode(f, max_finite_code(f, false));
+    return std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits);
+  };
+  const double significands = std::pow(2 - std::ldexp(1, -format(n.scales->format).fraction_bits), 2), c = 2;
+  const double sum = tree.tree.k * largest(format(n.a.format)) * largest(format(n.b.format)) * significands + c;
+  return static_cast<int>(std::ceil(std::log2(sum)));
+}
+
 /// And of the one that adds these to c.
 WhyNot why_no_sum_of_scaled(const Numerics& n, const SortedTree& tree) {
-  constexpr int kMostSumBits = 49, kScaledBits = 4, kMostUnit = 600;
+  constexpr int kMostSumBits = 49, kMostUnit = 600;
   const SortedNode& last = tree.nodes.back();
   const Unit& unit = n.units[static_cast<std::size_t>(last.unit)];
   if (unit.scaled || !last.products.empty() || last.others.size() != tree.nodes.size())
     return "its last sum is not that of c and its scaled sums";
-  if (unit.fraction_bits + kScaledBits + bit_width(static_cast<unsigned>(tree.tree.k)) > kMostSumBits)
-    return "a sum keeps too many fraction bits";
+  if (unit.fraction_bits + bits_of_scaled_sums(n, tree) > kMostSumBits) return "a sum keeps too many fraction bits";
   const ZeroExponent zero = unit.zero_exponent;
   if (unit.first_fraction_bits || unit.drop_below || unit.align_rounding != Rounding::toward_zero ||
       !(zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= kMostUnit)))
@@ -146,6 +161,7 @@ void put_scaled_sums(const Datapath& datapath, Plan& plan) {
     node.count = static_cast<int>(from.products.size());
     for (const int k : from.products) plan.places[static_cast<std::size_t>(k)] = place++;
     if (!from.products.empty()) node.block = from.products.front() / n.scales->block_k;
+    node.by_scales_alone = n.units[static_cast<std::size_t>(from.unit)].scale_exponents_alone;
     plan.nodes.push_back(node);
   }
   plan.in_order = std::ranges::is_sorted(plan.places);

@@ -37,6 +37,7 @@ struct NodePlan {
   bool drops_sign_of_zero = false;
   /// Of a sum of products that is scaled: which of a link's scale blocks they are.
   int block = 0;
+  bool by_scales_alone = false;  ///< and it is aligned by its scales' exponents alone
 };
 
 struct Plan {

@@ -62,9 +62,13 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
-/// As MachineRounding, which takes as long as some dozen products.
+/// Makes the machine round so for as long as this lives, unless each instruction says it itself: then nothing need be
+/// done. As MachineRounding, which takes as long as some dozen products.
 class MachineRoundingHere {
-#if HWY_ARCH_X86
+#if TCNUM_ROUNDS_EACH
+ public:
+  explicit MachineRoundingHere(Rounding) {}
+#elif HWY_ARCH_X86
  public:
   explicit MachineRoundingHere(Rounding mode) : before_(_mm_getcsr()) {
     const unsigned bits = mode == Rounding::toward_zero ? _MM_ROUND_TOWARD_ZERO
@@ -87,16 +91,66 @@ class MachineRoundingHere {
 #endif
 };
 
+#if TCNUM_ROUNDS_EACH
+template <Rounding kMode>
+inline constexpr int kInstructionMode = _MM_FROUND_NO_EXC | (kMode == Rounding::toward_zero ? _MM_FROUND_TO_ZERO
+                                                             : kMode == Rounding::down      ? _MM_FROUND_TO_NEG_INF
+                                                                                            : _MM_FROUND_TO_POS_INF);
+#endif
+
+/// A sum, and a product with one, rounded so: by the instruction, or else by the machine, which rounds so meanwhile.
+template <Rounding kMode>
+HWY_INLINE TV rounded_sum(TV x, TV y) {
+#if TCNUM_ROUNDS_EACH
+  return TV{_mm512_add_round_pd(x.raw, y.raw, kInstructionMode<kMode>)};
+#else
+  return hn::Add(x, y);
+#endif
+}
+template <Rounding kMode>
+HWY_INLINE TV rounded_fma(TV x, TV y, TV z) {
+#if TCNUM_ROUNDS_EACH
+  return TV{_mm512_fmadd_round_pd(x.raw, y.raw, z.raw, kInstructionMode<kMode>)};
+#else
+  return hn::MulAdd(x, y, z);
+#endif
+}
+
+/// Sums, and what they are aligned to: rounded at once where the machine rounds to nearest, or else kept until it does.
+HWY_INLINE void put_sums(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
+  if constexpr (TCNUM_ROUNDS_EACH) {
+    finish(w, node, column, sums);
+  } else {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      hn::Store(sums[r].x, TD(), w.sums + r * kColumns + column);
+      hn::Store(sums[r].power, TD(), w.alignments + r * kColumns + column);
+    }
+  }
+}
+
+/// The rest of it, when the machine rounds to nearest again.
+void finish_sums(const TreeWork& w, const TreeNode& node) {
+  if constexpr (TCNUM_ROUNDS_EACH) return;
+  const TD d;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), hn::Load(d, w.alignments + r * kColumns + column)};
+    finish(w, node, column, sums);
+  }
+}
+
 /// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
 /// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
 /// later.
-template <bool kOfMagnitudes, bool kDrops>
+template <Rounding kMode, bool kOfMagnitudes, bool kDrops>
 HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
-  const TD d;
   const TV down = number(node.drop_power);
-  double *const HWY_RESTRICT sums = w.sums, *const HWY_RESTRICT alignments = w.alignments;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    TV alignment[kTreeRows], grid[kTreeRows], sum[kTreeRows];
+    TV alignment[kTreeRows], grid[kTreeRows];
+    Aligned sums[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
     for (const TreeTerm& t : node.terms) {
@@ -109,9 +163,8 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       alignment[r] = with_floor(node, alignment[r]);
-      hn::Store(alignment[r], d, alignments + r * kColumns + column);
       grid[r] = grid_of(with_grid(alignment[r]));
-      sum[r] = zero();
+      sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
     }
     for (const TreeTerm& t : node.terms) {
 #pragma GCC unroll 4
@@ -124,27 +177,12 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
         }
         const TV sign = sign_of(x), here = scaled(grid[r], -t.fraction_bits);
         if (kOfMagnitudes) x = hn::Abs(x);
-        TV kept = hn::Sub(hn::Add(x, here), here);
+        TV kept = hn::Sub(rounded_sum<kMode>(x, here), here);
         if (kOfMagnitudes) kept = hn::Xor(kept, sign);
-        sum[r] = hn::Add(sum[r], kept);
+        sums[r].x = hn::Add(sums[r].x, kept);
       }
     }
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(sum[r], d, sums + r * kColumns + column);
-  }
-}
-
-/// The rest of it, when the machine rounds to nearest again.
-void finish_cut_results(const TreeWork& w, const TreeNode& node) {
-  const TD d;
-  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    Aligned sums[kTreeRows];
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
-      sums[r] = {hn::Load(d, w.sums + r * kColumns + column), alignment_or_one(*w.plan, alignment)};
-    }
-    finish(w, node, column, sums);
+    put_sums(w, node, column, sums);
   }
 }
 
@@ -152,13 +190,21 @@ void cut_results(const TreeWork& w, const TreeNode& node) {
   {
     const Rounding mode = node.unit.align_rounding;
     const MachineRoundingHere rounding(mode == Rounding::up ? Rounding::up : Rounding::down);
-    const bool drops = node.unit.drop_below.has_value();
-    if (mode == Rounding::toward_zero)
-      drops ? sum_cut_results<true, true>(w, node) : sum_cut_results<true, false>(w, node);
+    const auto sum = [&](auto drops) {
+      constexpr bool kDrops = decltype(drops)::value;
+      if (mode == Rounding::toward_zero)
+        sum_cut_results<Rounding::down, true, kDrops>(w, node);
+      else if (mode == Rounding::down)
+        sum_cut_results<Rounding::down, false, kDrops>(w, node);
+      else
+        sum_cut_results<Rounding::up, false, kDrops>(w, node);
+    };
+    if (node.unit.drop_below.has_value())
+      sum(std::true_type());
     else
-      drops ? sum_cut_results<false, true>(w, node) : sum_cut_results<false, false>(w, node);
+      sum(std::false_type());
   }
-  finish_cut_results(w, node);
+  finish_sums(w, node);
 }
 
 /// Whether the machine can round as these terms are cut, none of them a product that it rounds otherwise.
@@ -207,79 +253,62 @@ HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) {
   return scaled(with_grid(alignment), -node.unit.fraction_bits);
 }
 
-// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero: docs/patches.md
-// has the proof, and docs/panels.md what is different here. All operands are finite.
-
-/// What sums begin with, into `sums`, and what they are aligned to.
-void begin_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
-  const TD d;
-  const TI di;
-  const std::int64_t* const b_negative = w.b_negative + number * kColumns;
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const TVI a_negative = integer(w.a_negative[r][number]);
-    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-      const TV alignment = alignment_of_cut(w, node, r, column), grid = grid_of(unit_of_cut(node, alignment));
-      const auto signs =
-          hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(a_negative, hn::Load(di, b_negative + column)));
-      const TVI begin = hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs)));
-      hn::Store(as_numbers(begin), d, w.sums + r * kColumns + column);
-      hn::Store(alignment, d, w.alignments + r * kColumns + column);
-    }
-  }
-}
-
-/// Adds the products, while the machine rounds toward zero.
-HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node) {
+/// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
+/// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite. What else is done
+/// is exact.
+HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
   constexpr std::size_t kVectors = 2;  // with those of all rows, sums enough that none waits for itself
   static_assert(kColumns % (kVectors * kTreeLanes) == 0);
   const TD d;
+  const TI di;
+  const std::int64_t* const b_negative = w.b_negative + number * kColumns;
   const std::size_t count = node.products.size();
   const int* const HWY_RESTRICT products = node.products.data();
-  for (std::size_t column = 0; column < kColumns; column += kVectors * kTreeLanes) {
-    double* const HWY_RESTRICT sums = w.sums + column;
-    TV sum[kVectors][kTreeRows];
+  for (std::size_t first = 0; first < kColumns; first += kVectors * kTreeLanes) {
+    TV alignment[kVectors][kTreeRows], sum[kVectors][kTreeRows];
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t column = first + v * kTreeLanes;
+      const TVI of_b = hn::Load(di, b_negative + column);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      sum[0][r] = hn::Load(d, sums + r * kColumns);
-      sum[1][r] = hn::Load(d, sums + r * kColumns + kTreeLanes);
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        alignment[v][r] = alignment_of_cut(w, node, r, column);
+        const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
+        const TVI begin = bits_of(grid_of(unit_of_cut(node, alignment[v][r])));
+        sum[v][r] = as_numbers(hn::Add(begin, hn::BitCast(di, hn::PopulationCount(signs))));
+      }
     }
-    const double* const HWY_RESTRICT b_grown = w.b_grown + column;
+    const double* const HWY_RESTRICT b_grown = w.b_grown + first;
     for (std::size_t i = 0; i < count; ++i) {
       const auto k = static_cast<std::size_t>(products[i]);
       const TV b0 = hn::Load(d, b_grown + k * kColumns), b1 = hn::Load(d, b_grown + k * kColumns + kTreeLanes);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const TV a = hn::Set(d, w.a_grown[r][k]);
-        sum[0][r] = hn::MulAdd(a, b0, sum[0][r]);
-        sum[1][r] = hn::MulAdd(a, b1, sum[1][r]);
+        sum[0][r] = rounded_fma<Rounding::toward_zero>(a, b0, sum[0][r]);
+        sum[1][r] = rounded_fma<Rounding::toward_zero>(a, b1, sum[1][r]);
       }
     }
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t column = first + v * kTreeLanes;
+      TV grid[kTreeRows];
+      Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      hn::Store(sum[0][r], d, sums + r * kColumns);
-      hn::Store(sum[1][r], d, sums + r * kColumns + kTreeLanes);
-    }
-  }
-}
-
-/// The rest of it, when the machine rounds to nearest again.
-void finish_cut_products(const TreeWork& w, const TreeNode& node) {
-  const TD d;
-  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    Aligned sums[kTreeRows];
-    TV unit[kTreeRows];
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        grid[r] = grid_of(unit_of_cut(node, alignment[v][r]));
+        sums[r] = {hn::Sub(sum[v][r], grid[r]), alignment[v][r]};
+      }
+      for (const TreeTerm& t : node.others) {
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV alignment = hn::Load(d, w.alignments + r * kColumns + column);
-      unit[r] = unit_of_cut(node, alignment);
-      sums[r] = {hn::Sub(hn::Load(d, w.sums + r * kColumns + column), grid_of(unit[r])), alignment};
+        for (std::size_t r = 0; r < kTreeRows; ++r) {
+          const TV x = Terms(w, r, column).value_of_place(t);
+          const TV kept = hn::Sub(rounded_sum<Rounding::toward_zero>(hn::Abs(x), grid[r]), grid[r]);
+          sums[r].x = hn::Add(sums[r].x, hn::Or(kept, sign_of(x)));
+        }
+      }
+      put_sums(w, node, column, sums);
     }
-    for (const TreeTerm& t : node.others) {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value_of_place(t), unit[r]));
-    }
-    finish(w, node, column, sums);
   }
 }
 

@@ -33,12 +33,11 @@ HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t co
 void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
   if (node.sum == TreeSum::cut_products) align_products(w, node);
   if (node.sum == TreeSum::cut_products && w.are_finite) {
-    begin_cut_products(w, node, number);
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
-      sum_cut_products(w, node);
+      sum_cut_products(w, node, number);
     }
-    finish_cut_products(w, node);
+    finish_sums(w, node);
     return;
   }
   if (cuts_as_the_machine(node)) return cut_results(w, node);
@@ -64,8 +63,10 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
         });
         break;
       case TreeSum::exact:
-        sum_rows(w, node, column,
-                 [&](const Terms& terms, std::size_t) HWY_ATTR { return exact_sum(*w.plan, node, terms); });
+        if (node.products.empty())
+          exact_sums<false>(w, node, column);
+        else
+          exact_sums<true>(w, node, column);
         break;
       case TreeSum::pair:
         pair_sums(w, node, column);

@@ -315,6 +315,24 @@ HWY_INLINE TV finite_or(TV x, TV y, TV sum) {
   return hn::IfThenElse(is_finite(plain), sum, plain);
 }
 
+/// Cuts numbers toward zero by leaving bits of them out; if not all are zero or numbers that are normal before and
+/// after, it says so and changes nothing.
+HWY_INLINE bool cut_bits(const TreeStep& s, Aligned (&v)[kTreeRows]) {
+  const TV least = number(std::max(s.least, 0x1p-850)), overflow = number(s.overflow);
+  const TV kept = as_numbers(integer(-(std::int64_t{1} << std::max(0, kFraction - s.step.fraction_bits))));
+  TMask are_normal = hn::Eq(zero(), zero());
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV magnitude = hn::Abs(v[r].x);
+    const TMask is_normal = hn::And(hn::Ge(magnitude, least), hn::Lt(magnitude, overflow));
+    are_normal = hn::And(are_normal, hn::Or(is_normal, hn::Eq(magnitude, zero())));
+  }
+  if (!hn::AllTrue(TD(), are_normal)) return false;
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = hn::And(v[r].x, kept);
+  return true;
+}
+
 /// Rounds a node's sums in some lanes of all rows, side by side as one would wait for itself, and puts them where they
 /// belong.
 HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&v)[kTreeRows]) {
@@ -333,6 +351,8 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   if (node.is_single) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+    if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+  } else if (node.is_cut && cut_bits(node.result.steps.front(), v)) {
     if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
   } else if (!node.result.steps.empty()) {
     Aligned rows[kTreeRows];  // a copy, as what is handed to a call is in memory, and v else in registers

@@ -198,6 +198,7 @@ class Planner {
       const Bounds& x = bounds_of_term(t);
       all.lowest = std::min(all.lowest, x.lowest);
       all.top = std::max(all.top, x.top);
+      all.width = std::max(all.width, x.width);
       all.headroom = std::max(all.headroom, x.headroom);
       if (x.lowest < -kMostExponent || x.top > kMostExponent) return "a sum has terms beyond what doubles hold";
       const int at = t.kind == Term::Kind::product ? t.index
@@ -241,6 +242,10 @@ class Planner {
       }
     }
     node.is_single = steps.size() == 1 && steps.front().is_single && !node.result.drops_sign_of_zero;
+    if (steps.size() == 1) {
+      const RoundStep& s = steps.front().step;
+      node.is_cut = s.rounding == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0;
+    }
   }
 
   /// A result may replace its node's terms: those of a column are read before it is written.
@@ -271,11 +276,17 @@ class Planner {
       return {};
     }
     if (unit.result.empty()) return "an exact sum is not rounded";
-    all.width = kDoubleBits;
     if (from.terms.size() == 2) {
-      node.sum = TreeSum::pair;
+      // Of two numbers of at most 24 bits a double's 53 suffice to round to fp32 twice (docs/panels.md).
+      const Format fp32 = format(FormatId::fp32);
+      const bool to_single = unit.result.count == 1 && node.result.steps.front().is_single;
+      const bool of_singles =
+          all.width <= fp32.fraction_bits + 1 && all.lowest >= fp32.min_exponent() - fp32.fraction_bits;
+      node.sum = to_single && of_singles ? TreeSum::exact : TreeSum::pair;
+      all.width = kDoubleBits;
       return {};
     }
+    all.width = kDoubleBits;
     node.sum = TreeSum::far;
     const bool plain_products = n_.product.round.empty() && plan_.infinite_from == HUGE_VAL;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};

@@ -17,11 +17,23 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-Aligned exact_sum(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
-  TV sum = zero();
-  for (const TreeTerm& t : node.terms) sum = hn::Add(sum, terms.value(t));
+/// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
+template <bool kProducts>
+void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const bool wants_alignment = node.wants_exponent && node.unit.result.empty();
-  return {sum, wants_alignment ? alignment_or_one(plan, alignment_of(plan, node, terms)) : zero()};
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
+  for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const Terms terms(w, r, column);
+      sums[r].x = hn::Add(sums[r].x, kProducts ? terms.value(t) : terms.value_of_place(t));
+    }
+  }
+  for (std::size_t r = 0; wants_alignment && r < kTreeRows; ++r)
+    sums[r].power = alignment_or_one(*w.plan, alignment_of(*w.plan, node, Terms(w, r, column)));
+  finish(w, node, column, sums);
 }
 
 /// Sets bits of `left` where two doubles cannot hold the sum.

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "emu/cpu/cpu_emulator.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
+#include "left_over.hpp"
 #include "number_reader.hpp"
 #include "number_writer.hpp"
 #include "parts.hpp"
@@ -62,7 +62,7 @@ class TreePart {
         panels_(rounded_up(part.n, kColumns) / kColumns),
         a_reader_(plan.a, operand_nan()),
         b_reader_(plan.b, operand_nan()),
-        emulator_(plan.datapath) {
+        left_over_(plan.datapath, shape, a, b) {
     results_.resize(rows_ * panels_ * kColumns);
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
@@ -246,28 +246,16 @@ class TreePart {
       if (left[j] != 0) columns_left_.push_back(j);
     }
     if (columns_left_.empty()) return;
-    const Numerics& n = plan_.datapath.numerics;
-    Tiles tile = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, 1, columns_left_.size(), plan_.depth);
-    const std::size_t there = std::min(plan_.depth, shape_.k - k);
-    const auto copy = [](Codes& to, std::size_t index, const MatrixCodes<const std::byte>& from, std::size_t i,
-                         std::size_t j) {
-      const auto bytes = static_cast<std::size_t>(to.bytes_each());
-      std::memcpy(to.bytes().data() + index * bytes,
-                  from.codes + (i * from.row_stride + j * from.column_stride) * bytes, bytes);
-    };
     const NumberWriter c_writer(plan_.c.format);
     const NumberReader<double> reader({plan_.result, Subnormals::kept, SubnormalExponent::minimum},
                                       {kQuietNan, true, kQuietNan});
-    for (std::size_t kk = 0; kk < there; ++kk) copy(tile.a, kk, a_, part_.i + row, k + kk);
+    codes_left_.clear();
+    for (const std::size_t j : columns_left_) codes_left_.push_back(code_of(c_writer, sums[j], k > 0));
+    for (std::size_t& j : columns_left_) j += part_.j + column;
+    left_over_.evaluate(k, part_.i + row, columns_left_, codes_left_);
     for (std::size_t at = 0; at < columns_left_.size(); ++at) {
-      for (std::size_t kk = 0; kk < there; ++kk)
-        copy(tile.b, kk * columns_left_.size() + at, b_, k + kk, part_.j + column + columns_left_[at]);
-      tile.c.set(at, code_of(c_writer, sums[columns_left_[at]], k > 0));
-    }
-    emulator_.run(tile);
-    for (std::size_t at = 0; at < columns_left_.size(); ++at) {
-      const std::uint64_t bits = reader(tile.d[at]);
-      std::memcpy(sums + columns_left_[at], &bits, sizeof(bits));
+      const std::uint64_t bits = reader(codes_left_[at]);
+      std::memcpy(sums + columns_left_[at] - part_.j - column, &bits, sizeof(bits));
     }
   }
 
@@ -278,7 +266,7 @@ class TreePart {
   Part part_;
   std::size_t rows_, panels_, a_length_ = 0;
   NumberReader<double> a_reader_, b_reader_;
-  CpuEmulator emulator_;
+  LeftOver left_over_;
   PackedTree packed_a_, packed_b_;
   Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
@@ -286,6 +274,7 @@ class TreePart {
   std::vector<bool> finite_rows_;
   std::vector<Reach> reach_of_rows_;
   std::vector<std::size_t> columns_left_;
+  std::vector<std::uint64_t> codes_left_;
 };
 
 }  // namespace

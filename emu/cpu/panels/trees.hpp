@@ -44,7 +44,7 @@ struct TreeTerm {
 enum class TreeSum : std::uint8_t {
   cut_products,  ///< cut toward zero where all of them are aligned, which a double's sum holds
   cut,           ///< each cut, likewise
-  exact,         ///< a double's sum holds them all
+  exact,         ///< a double's sum holds them all, or its being rounded does not show after the next rounding
   pair,          ///< two, and what the rounded sum leaves over
   near,          ///< products, and one number more, that two doubles' sums hold
   far,           ///< terms of which two doubles' sums mostly hold all
@@ -60,6 +60,7 @@ struct TreeNode {
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
+  bool is_cut = false;          ///< all that is done to it is a cut toward zero below its leading bit
   bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
   int place = 0;                ///< of the result
   bool wants_exponent = false;  ///< that it takes into the sum it is a term of

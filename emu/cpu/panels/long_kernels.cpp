@@ -1,0 +1,666 @@
+// Compiled once for each CPU by Highway. The rules are those of exact.cpp, for numbers that are finite.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "emu/cpu/panels/long_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which compiles this file anew for each target.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "emu/alignment.hpp"
+#include "emu/rounding_steps.hpp"
+#include "long_integers-inl.hpp"
+#include "long_kernels.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+/// ±magnitude · 2^last.
+template <int N>
+struct LongNumber {
+  Long<N> magnitude;
+  LVI last, exponent;
+  LV negative;  // all ones
+};
+/// Of one in memory, each of which has a vector.
+template <int N>
+inline constexpr std::size_t kWordsOfNumber = (N + 3) * kLongLanes;
+
+template <int N>
+HWY_INLINE void store(const LongNumber<N>& x, std::uint64_t* to) {
+  const LD d;
+  for (std::size_t i = 0; i < N; ++i) hn::Store(x.magnitude.at[i], d, to + i * kLongLanes);
+  hn::Store(as_words(x.last), d, to + N * kLongLanes);
+  hn::Store(as_words(x.exponent), d, to + (N + 1) * kLongLanes);
+  hn::Store(x.negative, d, to + (N + 2) * kLongLanes);
+}
+template <int N>
+HWY_INLINE LongNumber<N> load(const std::uint64_t* from) {
+  const LD d;
+  LongNumber<N> x;
+  for (std::size_t i = 0; i < N; ++i) x.magnitude.at[i] = hn::Load(d, from + i * kLongLanes);
+  x.last = as_counts(hn::Load(d, from + N * kLongLanes));
+  x.exponent = as_counts(hn::Load(d, from + (N + 1) * kLongLanes));
+  x.negative = hn::Load(d, from + (N + 2) * kLongLanes);
+  return x;
+}
+
+/// Of numbers that are not zero.
+template <int N>
+HWY_INLINE LVI leading_exponent(const LongNumber<N>& x) {
+  return hn::Add(hn::Sub(width(x.magnitude), count(1)), x.last);
+}
+
+HWY_INLINE LVI within_words(int words, LVI bits) {
+  return hn::Min(hn::Max(bits, count(0)), count(std::int64_t{words} * kWordBits));
+}
+
+/// Of what is dropped below a last place: whether it is half of that or more, and whether it is anything but half.
+struct Dropped {
+  LMask half, other;
+};
+/// Whether a magnitude of which that was dropped is rounded away from zero.
+HWY_INLINE LMask rounds_away(Rounding mode, LV negative, LV last_word, const Dropped& dropped) {
+  const LMask is_negative = mask_of(negative);
+  switch (mode) {
+    case Rounding::nearest_even: {
+      const LMask odd = hn::Ne(hn::And(last_word, word(1)), word(0));
+      return hn::And(dropped.half, hn::Or(dropped.other, odd));
+    }
+    case Rounding::nearest_away:
+      return dropped.half;
+    case Rounding::up:
+      return hn::AndNot(is_negative, hn::Or(dropped.half, dropped.other));
+    case Rounding::down:
+      return hn::And(is_negative, hn::Or(dropped.half, dropped.other));
+    case Rounding::toward_zero:
+      break;
+  }
+  return none();
+}
+/// Of a number's words below 2^bits, bits ≥ 0, where these are its upper words.
+template <int kParts, int N>
+HWY_INLINE Dropped dropped_below(const Long<N>& x, LVI bits) {
+  // Shifted up so far that half is the top bit. What is far below it may be lost then, but not all that is dropped.
+  const LMask is_far = less(count(kParts * kWordBits), bits);
+  const LVI up = hn::Max(hn::Sub(count(kParts * kWordBits), bits), count(0));
+  const Long<kParts> rest = long_shifted<kParts, kParts>(cut_to<kParts>(x), up);
+  LV other = hn::ShiftLeft<1>(rest.at[kParts - 1]);
+  for (int i = 0; i + 1 < kParts; ++i) other = hn::Or(other, rest.at[i]);
+  const LMask top = top_bit(rest.at[kParts - 1]);
+  return {hn::AndNot(is_far, top), hn::Or(hn::Ne(other, word(0)), hn::And(is_far, top))};
+}
+
+/// Leaves bits below 2^last out.
+template <int N>
+HWY_INLINE void round_to_last(LVI last, Rounding mode, LongNumber<N>& x) {
+  const LVI bits = hn::Max(hn::Sub(last, x.last), count(0));
+  const Long<N> kept = shifted_down(x.magnitude, within_words(N, bits));
+  x.last = hn::Max(x.last, last);
+  if (mode == Rounding::toward_zero)
+    x.magnitude = kept;
+  else
+    x.magnitude = incremented(rounds_away(mode, x.negative, kept.at[0], dropped_below<N>(x.magnitude, bits)), kept);
+}
+
+/// Numbers beyond a step's largest, which do not become infinite.
+template <int N>
+HWY_INLINE void replace_large(const RoundStep& s, LMask large, LongNumber<N>& x) {
+  if (s.overflow == Overflow::wrap) {
+    // Modulo 2^bits, with its sign: as the top bits of all.
+    const LVI above = within_words(N, hn::Sub(count(N * kWordBits), hn::Sub(count(s.max_exponent + 2), x.last)));
+    const Long<N> residue = shifted_up(negated(x.negative, x.magnitude), above);
+    const LMask negative = top_bit(residue.at[N - 1]);
+    x.magnitude = chosen(large, shifted_down(negated(ones(negative), residue), above), x.magnitude);
+    x.negative = hn::IfThenElse(large, ones(negative), x.negative);
+    return;
+  }
+  const int last = std::max(s.max_exponent, s.min_exponent) - s.fraction_bits;
+  const Long<N> beyond = shifted_up(long_of<N>(word(1)), within_words(N, count(s.max_exponent + 1 - last)));
+  Long<N> most = beyond;
+  add(long_of<N>(word(1)), word(~std::uint64_t{0}), most);
+  if (s.twos_complement) most = chosen(mask_of(x.negative), beyond, most);
+  x.magnitude = chosen(large, most, x.magnitude);
+  x.last = chosen(large, count(last), x.last);
+}
+
+/// −2^(max_exponent + 1), where that is a number.
+template <int N>
+HWY_INLINE LMask are_lowest(const RoundStep& s, LVI leading, const LongNumber<N>& x) {
+  const LMask at_end = hn::RebindMask(LD(), hn::Eq(leading, count(s.max_exponent + 1)));
+  const Long<N> power = shifted_up(long_of<N>(word(1)), within_words(N, hn::Sub(leading, x.last)));
+  return hn::AndNot(differ(power, x.magnitude), hn::And(at_end, mask_of(x.negative)));
+}
+
+/// The 64 bits from the leading one on, of which the last is set too if any below them is.
+template <int N>
+HWY_INLINE LV leading_word(const Long<N>& x, LVI bits) {
+  LV below = word(0);
+  for (int i = 0; i + 1 < N; ++i) {
+    const LVI dropped = hn::Min(hn::Max(hn::Sub(bits, count((i + 1) * kWordBits)), count(0)), count(kWordBits));
+    below = hn::Or(below, word_shifted(x.at[i], hn::Sub(count(kWordBits), dropped)));
+  }
+  const LV top = low_word_shifted(x, hn::Sub(count(kWordBits), bits));
+  return hn::Or(top, hn::And(ones(hn::Ne(below, word(0))), word(1)));
+}
+
+/// Applies rounding steps that words are enough for (LongNode), and tells what becomes infinite.
+template <int N>
+HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
+                              LongNumber<N>& x) {
+  const LVI bits = width(x.magnitude);
+  LV kept = leading_word(x.magnitude, bits);
+  LVI leading = hn::Add(x.last, hn::Sub(bits, count(1))), last = x.last;
+  LMask infinite = none();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
+    const RoundStep& s = steps.step[i];
+    if (i > 0) kept = word_shifted(kept, hn::Sub(count(kWordBits), width_of_word(kept)));
+    const LMask is_over = hn::Or(infinite, hn::Eq(kept, word(0)));  // nothing more is done to them
+    const LVI least = count(s.min_exponent), most = count(s.max_exponent);
+    // Of numbers beyond the largest it does not matter where they are cut.
+    last = hn::Sub(hn::Max(leading, least), count(s.fraction_bits));
+    const LVI dropped = hn::Min(hn::Sub(last, hn::Sub(leading, count(kWordBits - 1))), count(2 * kWordBits));
+    const LV whole = kept, half = word_shifted(word(1), hn::Sub(dropped, count(1)));
+    kept = word_shifted(kept, hn::Neg(dropped));
+    if (s.rounding != Rounding::toward_zero) {
+      const LV is_half = hn::And(whole, half), other = hn::And(whole, hn::Sub(half, word(1)));
+      const Dropped rest{hn::Ne(is_half, word(0)), hn::Ne(other, word(0))};
+      kept = hn::Sub(kept, ones(rounds_away(s.rounding, x.negative, kept, rest)));
+    }
+    leading = hn::Add(last, hn::Sub(width_of_word(kept), count(1)));
+    LMask vanish = hn::Eq(kept, word(0));
+    if (s.subnormals == Subnormals::flushed) vanish = hn::Or(vanish, less(leading, least));
+    vanish = hn::AndNot(is_over, vanish);
+    kept = hn::IfThenZeroElse(vanish, kept);
+    if (underflow_sign == UnderflowSign::positive) x.negative = hn::IfThenZeroElse(vanish, x.negative);
+    LMask large = hn::AndNot(hn::Or(is_over, vanish), less(most, leading));
+    if (!hn::AllFalse(LD(), large)) {
+      const LMask negative = mask_of(x.negative);
+      LMask to_infinite = none();
+      if (to_infinity(s, true)) to_infinite = hn::And(large, negative);
+      if (to_infinity(s, false)) to_infinite = hn::Or(to_infinite, hn::AndNot(negative, large));
+      infinite = hn::Or(infinite, to_infinite);
+      large = hn::AndNot(to_infinite, large);
+      kept = hn::IfThenElse(large, word((std::uint64_t{2} << s.fraction_bits) - 1), kept);
+      last = chosen(large, hn::Sub(most, count(s.fraction_bits)), last);
+      leading = chosen(large, most, leading);
+    }
+    LVI own = chosen(hn::Eq(kept, word(0)), least, leading);
+    if (subnormals == SubnormalExponent::minimum) own = hn::Max(own, least);
+    x.exponent = chosen(is_over, x.exponent, own);
+  }
+  x.magnitude = long_of<N>(kept);
+  x.last = last;
+  const RoundStep& s = steps.step[static_cast<std::size_t>(steps.count - 1)];
+  x.exponent = chosen(hn::Eq(kept, word(0)), count(s.min_exponent), x.exponent);
+  return infinite;
+}
+
+/// Applies rounding steps, and tells what becomes infinite.
+template <int N>
+HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
+                         LVI alignment, LongNumber<N>& x) {
+  LMask infinite = none();
+  for (const RoundStep& s : steps) {
+    const LMask is_over = hn::Or(infinite, is_zero(x.magnitude));  // nothing more is done to them
+    const LVI least = count(s.min_exponent), most = count(s.max_exponent);
+    LVI first = alignment;
+    if (!s.from_alignment) first = hn::Max(hn::Min(leading_exponent(x), most), least);
+    round_to_last(hn::Sub(first, count(s.fraction_bits)), s.rounding, x);
+    LVI leading = leading_exponent(x);
+    LMask vanish = is_zero(x.magnitude);
+    if (s.subnormals == Subnormals::flushed) vanish = hn::Or(vanish, less(leading, least));
+    vanish = hn::AndNot(is_over, vanish);
+    x.magnitude = zero_where(vanish, x.magnitude);
+    if (underflow_sign == UnderflowSign::positive) x.negative = hn::IfThenZeroElse(vanish, x.negative);
+    LMask large = hn::AndNot(hn::Or(is_over, vanish), less(most, leading));
+    if (!hn::AllFalse(LD(), large) && s.twos_complement) large = hn::AndNot(are_lowest(s, leading, x), large);
+    if (!hn::AllFalse(LD(), large)) {
+      const LMask negative = mask_of(x.negative);
+      LMask to_infinite = none();
+      if (to_infinity(s, true)) to_infinite = hn::And(large, negative);
+      if (to_infinity(s, false)) to_infinite = hn::Or(to_infinite, hn::AndNot(negative, large));
+      infinite = hn::Or(infinite, to_infinite);
+      large = hn::AndNot(to_infinite, large);
+      if (!hn::AllFalse(LD(), large)) replace_large(s, large, x);
+      leading = leading_exponent(x);
+    }
+    if (s.from_alignment) continue;
+    LVI own = chosen(is_zero(x.magnitude), least, leading);
+    if (subnormals == SubnormalExponent::minimum) own = hn::Max(own, least);
+    x.exponent = chosen(is_over, x.exponent, own);
+  }
+  if (!steps.empty()) {
+    const RoundStep& last = steps.step[static_cast<std::size_t>(steps.count - 1)];
+    if (!last.from_alignment) x.exponent = chosen(is_zero(x.magnitude), count(last.min_exponent), x.exponent);
+  }
+  return infinite;
+}
+
+// --- Codes.
+
+/// A code taken apart.
+struct LongOperand {
+  LV significand, negative;
+  LVI last, exponent;
+  LMask special;
+};
+
+HWY_INLINE LongOperand take_apart(const OperandRule& rule, LV code) {
+  const Format& f = format(rule.format);
+  LongOperand x;
+  code = hn::And(code, word(f.code_mask()));
+  const std::uint64_t sign = f.has_sign ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
+  const LMask is_negative = hn::Ne(hn::And(code, word(sign)), word(0));
+  x.negative = ones(is_negative);
+  if (!f.floating) {
+    x.significand = hn::IfThenElse(is_negative, hn::And(hn::Sub(word(0), code), word(f.code_mask())), code);
+    x.last = count(0);
+    x.exponent = count(f.fraction_bits);
+    x.special = none();
+    return x;
+  }
+  const LV magnitude = hn::ShiftRightSame(hn::AndNot(word(sign), code), f.padding_bits);
+  const std::uint64_t hidden = std::uint64_t{1} << f.fraction_bits;
+  const LV field = hn::ShiftRightSame(magnitude, f.fraction_bits), fraction = hn::And(magnitude, word(hidden - 1));
+  x.special = hn::Not(hn::Lt(magnitude, word(f.first_non_finite())));
+  if (f.non_finite == NonFinite::nan_negative_zero) x.special = hn::Eq(code, word(sign));
+  if (f.id == FormatId::ue8m0) {
+    x.significand = word(1);
+    x.last = x.exponent = hn::Sub(as_counts(field), count(f.bias));
+    return x;
+  }
+  const LMask is_small = hn::Eq(field, word(0));
+  x.significand = hn::IfThenElse(is_small, fraction, hn::Or(fraction, word(hidden)));
+  x.exponent = hn::Sub(hn::Max(as_counts(field), count(1)), count(f.bias));
+  x.last = hn::Sub(x.exponent, count(f.fraction_bits));
+  if (rule.subnormals == Subnormals::flushed) {
+    x.significand = hn::IfThenZeroElse(is_small, x.significand);
+  } else if (rule.subnormal_exponent == SubnormalExponent::normalised) {
+    const LMask is_subnormal = hn::And(is_small, hn::Ne(fraction, word(0)));
+    const LVI own = hn::Add(hn::Sub(width(long_of<2>(fraction)), count(1)), x.last);
+    x.exponent = chosen(is_subnormal, own, x.exponent);
+  }
+  return x;
+}
+
+bool decode(const OperandRule& rule, bool zeros_align, const std::uint64_t* codes, std::size_t n,
+            const LongNumbers& to) {
+  const LD d;
+  LMask any_special = none();
+  for (std::size_t i = 0; i < n; i += kLongLanes) {
+    const LongOperand x = take_apart(rule, hn::Load(d, codes + i));
+    const LV sign = hn::And(x.negative, word(kLongNegative)), special = hn::And(ones(x.special), word(kLongSpecial));
+    hn::Store(hn::Or(hn::IfThenZeroElse(x.special, x.significand), hn::Or(sign, special)), d, to.significand + i);
+    hn::Store(x.last, LI(), to.last + i);
+    const LMask has_none = zeros_align ? none() : hn::Eq(x.significand, word(0));
+    hn::Store(chosen(has_none, count(kLongNone), x.exponent), LI(), to.exponent + i);
+    any_special = hn::Or(any_special, x.special);
+  }
+  return !hn::AllFalse(d, any_special);
+}
+
+/// The code of a number of the format.
+template <int N>
+HWY_INLINE LV code_of(const Format& f, const LongNumber<N>& x, LMask infinite) {
+  if (!f.floating) {
+    const LV magnitude = low_word_shifted(x.magnitude, x.last);
+    return hn::And(hn::Sub(hn::Xor(magnitude, x.negative), x.negative), word(f.code_mask()));
+  }
+  const std::uint64_t sign = std::uint64_t{1} << (f.storage_bits - 1), hidden = std::uint64_t{1} << f.fraction_bits;
+  const LVI leading = leading_exponent(x), least = count(f.min_exponent());
+  const LVI up = hn::Sub(x.last, hn::Sub(hn::Max(leading, least), count(f.fraction_bits)));
+  const LV units = low_word_shifted(x.magnitude, up);
+  const LVI field = chosen(less(leading, least), count(0), hn::Add(leading, count(f.bias)));
+  LV magnitude = hn::Or(hn::ShiftLeftSame(as_words(field), f.fraction_bits), hn::And(units, word(hidden - 1)));
+  magnitude = hn::IfThenZeroElse(is_zero(x.magnitude), magnitude);
+  magnitude = hn::IfThenElse(infinite, word(f.first_non_finite()), magnitude);
+  return hn::Or(hn::ShiftLeftSame(magnitude, f.padding_bits), hn::And(x.negative, word(sign)));
+}
+
+// --- Sums.
+
+/// A vector's columns of a panel.
+template <int N>
+class LongColumns {
+ public:
+  /// `results`: room for a number for each node.
+  LongColumns(const LongWork& w, std::size_t column, std::uint64_t* results)
+      : w_(w),
+        plan_(*w.plan),
+        n_(w.plan->datapath.numerics),
+        column_(column),
+        results_(results),
+        left_(none()),
+        infinite_(none()) {
+    const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.codes + column_));
+    c_ = {long_of<N>(of_c.significand), of_c.last, of_c.exponent, of_c.negative};
+    c_special_ = of_c.special;
+  }
+
+  void add_node(std::size_t number) {
+    left_ = hn::Or(left_, infinite_);  // only the last may be
+    LongNumber<N> x;
+    infinite_ = sum(plan_.nodes[number], x);
+    store(x, results_ + number * kWordsOfNumber<N>);
+  }
+
+  /// After all nodes; whether some were left.
+  bool put_result() {
+    const LD d;
+    const LongNumber<N> x = load<N>(results_ + (plan_.nodes.size() - 1) * kWordsOfNumber<N>);
+    const LV code = code_of(format(n_.result), x, infinite_);
+    hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.codes + column_), code), d, w_.codes + column_);
+    hn::Store(ones(left_), d, w_.left + column_);
+    return !hn::AllFalse(d, left_);
+  }
+
+ private:
+  /// Bits that the scales of a block have together.
+  static constexpr int kScaleBits = 8;
+  /// A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
+  /// two.
+  static constexpr int kHeadroom = 4;
+  SubnormalExponent subnormals() const { return n_.c.subnormal_exponent; }
+  static LV significand(LV x) { return hn::And(x, word(kLongSpecial - 1)); }
+  void leave_special(LV x) { left_ = hn::Or(left_, hn::Ne(hn::And(x, word(kLongSpecial)), word(0))); }
+
+  Long<N> multiplied(LV a, LV b) const {
+    if (n_.product.operation == ProductOperation::exclusive_or) return long_of<N>(hn::Xor(a, b));
+    return product_of<N, N == 2>(a, b);
+  }
+
+  LongNumber<N> product(int k) {
+    const auto kk = static_cast<std::size_t>(k);
+    const std::size_t at = kk * kColumns + column_;
+    const LV a = word(w_.a.significand[kk]), b = hn::Load(LD(), w_.b.significand + at);
+    if (w_.any_special) leave_special(hn::Or(a, b));
+    LongNumber<N> x;
+    x.magnitude = multiplied(significand(a), significand(b));
+    x.negative = as_words(hn::BroadcastSignBit(as_counts(hn::Xor(a, b))));
+    x.last = hn::Add(count(w_.a.last[kk]), hn::Load(LI(), w_.b.last + at));
+    x.exponent = hn::Add(count(w_.a.exponent[kk]), hn::Load(LI(), w_.b.exponent + at));
+    if (n_.product.exponent == ProductExponent::sum && !n_.product.infinite_from && n_.product.round.empty()) return x;
+    const LVI leading = leading_exponent(x);
+    const LMask vanishes = is_zero(x.magnitude);
+    if (n_.product.exponent == ProductExponent::normalised) x.exponent = chosen(vanishes, x.exponent, leading);
+    if (n_.product.infinite_from) {
+      const LMask large = less(count(*n_.product.infinite_from - 1), leading);
+      left_ = hn::Or(left_, hn::AndNot(vanishes, large));
+    }
+    if (!n_.product.round.empty()) {
+      const LMask infinite = plan_.product_rounds_words
+                                 ? round_word(n_.product.round, UnderflowSign::kept, subnormals(), x)
+                                 : round(n_.product.round, UnderflowSign::kept, subnormals(), count(0), x);
+      left_ = hn::Or(left_, infinite);
+    }
+    return x;
+  }
+
+  LongNumber<N> term(const Term& t) {
+    if (t.kind == Term::Kind::product) return product(t.index);
+    if (t.kind == Term::Kind::node) return load<N>(results_ + static_cast<std::size_t>(t.index) * kWordsOfNumber<N>);
+    left_ = hn::Or(left_, c_special_);
+    return c_;
+  }
+
+  const Unit& unit_of(const Term& node) const {
+    return n_.units[static_cast<std::size_t>(plan_.nodes[static_cast<std::size_t>(node.index)].node.unit)];
+  }
+
+  /// The exponent that a term takes into its sum's alignment. A sum that is aligned by its scales alone may be zero and
+  /// take part: those that take none have exponents that are kLongNone lower.
+  LVI aligning_exponent(const ZeroExponent& rule, const Term& t, const LongNumber<N>& x) const {
+    LMask takes_no_part = is_zero(x.magnitude);
+    LVI natural = x.exponent;
+    if (t.kind == Term::Kind::node && unit_of(t).scale_exponents_alone) {
+      takes_no_part = less(x.exponent, count(kLongNone / 2));
+      natural = chosen(takes_no_part, hn::Sub(x.exponent, count(kLongNone)), x.exponent);
+    }
+    if (rule.kind == ZeroExponentKind::natural) return natural;
+    const LVI of_zero = count(rule.kind == ZeroExponentKind::zeros ? rule.value : kLongNone);
+    return chosen(takes_no_part, of_zero, x.exponent);
+  }
+
+  /// Leaves sums that are no less than 2^end times the unit 2^last.
+  void leave_large(LVI last, int end, const LongNumber<N>& x) {
+    const LVI beyond = hn::Add(last, count(end));
+    left_ = hn::Or(left_, hn::AndNot(is_zero(x.magnitude), less(hn::Sub(beyond, count(1)), leading_exponent(x))));
+  }
+
+  /// The sum of a node's terms, and whether it is infinite.
+  LMask sum(const LongNode& of, LongNumber<N>& total) {
+    const SortedNode& node = of.node;
+    const Unit& unit = n_.units[static_cast<std::size_t>(node.unit)];
+    const LVI alignment = of.is_plain ? add_plain(of, unit, total) : add_any(node, unit, total);
+    total.negative = ones(top_bit(total.magnitude.at[N - 1]));
+    total.magnitude = negated(total.negative, total.magnitude);
+    const LMask vanishes = is_zero(total.magnitude);
+    if (!hn::AllFalse(LD(), vanishes))
+      total.negative = hn::IfThenElse(vanishes, sign_of_zero(node, unit), total.negative);
+    total.exponent = chosen(less(alignment, count(kLongNone / 2)), count(0), alignment);
+    if (unit.scale_exponents_alone) total.exponent = count(0);
+    LMask of_zero_scales = none();
+    if (unit.scaled) of_zero_scales = scale(static_cast<std::size_t>(node.terms.front().index), total);
+    if (unit.scale_exponents_alone) {
+      const LMask takes_no_part = hn::Or(all_are_zero(node), of_zero_scales);
+      total.exponent = chosen(takes_no_part, hn::Add(total.exponent, count(kLongNone)), total.exponent);
+    }
+    if (of.rounds_words) return round_word(unit.result, unit.underflow_sign, subnormals(), total);
+    return round(unit.result, unit.underflow_sign, subnormals(), total.exponent, total);
+  }
+
+  /// Of a sum that is zero.
+  LV sign_of_zero(const SortedNode& node, const Unit& unit) {
+    if (unit.zero_sign == ZeroSign::positive) return word(0);
+    LV all = word(~std::uint64_t{0}), any = word(0);
+    for (const Term& t : node.terms) {
+      const LV negative = term(t).negative;
+      all = hn::And(all, negative);
+      any = hn::Or(any, negative);
+    }
+    return zero_is_negative(unit, false, true) ? any : all;
+  }
+
+  LMask all_are_zero(const SortedNode& node) {
+    LMask all = hn::Not(none());
+    for (const Term& t : node.terms) all = hn::And(all, is_zero(term(t).magnitude));
+    return all;
+  }
+
+  /// Bits of a sum of `terms` numbers that have no more than these, with room for scales.
+  static int room_of(std::size_t terms) {
+    return N * kWordBits - 1 - kScaleBits - bit_width(static_cast<std::uint64_t>(terms));
+  }
+  static LVI least_alignment(const Unit& unit) {
+    return count(unit.zero_exponent.kind == ZeroExponentKind::floor ? unit.zero_exponent.value : kLongNone);
+  }
+
+  /// Adds a number of `kParts` words, of which bits below the sum's last are cut as the unit says, or else left.
+  template <int kParts>
+  HWY_INLINE void add_shifted(const LongNode& of, const Unit& unit, const Long<N>& x, LV negative, LVI up,
+                              Long<N>& sum) {
+    const bool is_exact = unit.fraction_bits == kExact;
+    LV lost, away = word(0);
+    const Long<N> kept = long_shifted<N, kParts>(x, up, lost);
+    if (!of.last && is_exact) {
+      left_ = hn::Or(left_, hn::Ne(lost, word(0)));
+    } else if (!of.last && unit.align_rounding != Rounding::toward_zero) {
+      const Dropped dropped = dropped_below<kParts>(x, hn::Max(hn::Neg(up), count(0)));
+      away = ones(rounds_away(unit.align_rounding, negative, kept.at[0], dropped));
+    }
+    add(kept, negative, away, sum);
+  }
+
+  /// A sum in two's complement, and what it is aligned with, of products that are added as they are.
+  LVI add_plain(const LongNode& of, const Unit& unit, LongNumber<N>& total) {
+    const SortedNode& node = of.node;
+    LVI alignment = least_alignment(unit);
+    if (of.wants_alignment) {
+      for (const int k : node.products) {
+        const auto kk = static_cast<std::size_t>(k);
+        const LVI b = hn::Load(LI(), w_.b.exponent + kk * kColumns + column_);
+        alignment = hn::Max(alignment, hn::Add(count(w_.a.exponent[kk]), b));
+      }
+      for (const Term& t : node.others)
+        alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
+    }
+    // Where nothing is cut, all that fits below the largest is kept.
+    const bool is_exact = unit.fraction_bits == kExact;
+    const int room = room_of(node.terms.size()), bits = is_exact ? room - kHeadroom : unit.fraction_bits;
+    total.last = of.last ? count(*of.last) : hn::Sub(alignment, count(bits));
+    total.magnitude = long_of<N>(word(0));
+    LV any_flags = word(0);
+    for (const int k : node.products) {
+      const auto kk = static_cast<std::size_t>(k);
+      const std::size_t at = kk * kColumns + column_;
+      const LV a = word(w_.a.significand[kk]), b = hn::Load(LD(), w_.b.significand + at);
+      const LVI last = hn::Add(count(w_.a.last[kk]), hn::Load(LI(), w_.b.last + at));
+      const LV negative = as_words(hn::BroadcastSignBit(as_counts(hn::Xor(a, b))));
+      any_flags = hn::Or(any_flags, b);
+      const Long<N> x = multiplied(significand(a), significand(b));
+      add_shifted<N / 2>(of, unit, x, negative, hn::Sub(last, total.last), total.magnitude);
+    }
+    if (w_.any_special) {
+      for (const int k : node.products) any_flags = hn::Or(any_flags, word(w_.a.significand[k]));
+      leave_special(any_flags);
+    }
+    for (const Term& t : node.others) {
+      const LongNumber<N> x = term(t);
+      if (!of.last && of.others_may_be_large) leave_large(total.last, room, x);
+      add_shifted<N>(of, unit, x.magnitude, x.negative, hn::Sub(x.last, total.last), total.magnitude);
+    }
+    return alignment;
+  }
+
+  /// The same of any terms.
+  LVI add_any(const SortedNode& node, const Unit& unit, LongNumber<N>& total) {
+    const std::size_t terms = node.terms.size();
+    LVI alignment = least_alignment(unit);
+    for (std::size_t i = 0; i < terms; ++i) {
+      const LongNumber<N> x = term(node.terms[i]);
+      store(x, w_.terms + i * kWordsOfNumber<N>);
+      alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, node.terms[i], x));
+    }
+    const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits), room = room_of(terms);
+    const bool cuts_all = unit.fraction_bits != kExact && first_bits != kExact;
+    if (cuts_all)
+      total.last = hn::Sub(alignment, count(std::max(unit.fraction_bits, first_bits)));
+    else
+      total.last = last_of_all(unit, first_bits, terms, alignment, room);
+    total.magnitude = long_of<N>(word(0));
+    for (std::size_t i = 0; i < terms; ++i) {
+      LongNumber<N> x = load<N>(w_.terms + i * kWordsOfNumber<N>);
+      if (cuts_all) {
+        // Products' bits are known (is_wide()).
+        const bool is_known = node.terms[i].kind == Term::Kind::product && n_.product.round.empty();
+        if (!is_known) leave_large(total.last, room, x);
+        cut(unit, i == 0 ? first_bits : unit.fraction_bits, i > 0, alignment, x);
+      }
+      add(shifted_up(x.magnitude, within_words(N, hn::Sub(x.last, total.last))), x.negative, total.magnitude);
+    }
+    return alignment;
+  }
+
+  /// What a unit leaves of a term, which may be dropped if it is not the first.
+  static void cut(const Unit& unit, int bits, bool may_drop, LVI alignment, LongNumber<N>& x) {
+    if (may_drop && unit.drop_below) {
+      const LMask is_far = less(x.exponent, hn::Sub(alignment, count(*unit.drop_below)));
+      x.magnitude = zero_where(is_far, x.magnitude);
+    }
+    if (bits != kExact) round_to_last(hn::Sub(alignment, count(bits)), unit.align_rounding, x);
+  }
+
+  /// Cuts terms in memory, of which some are exact, and tells the last bit of all; leaves sums of more than `room`
+  /// bits.
+  LVI last_of_all(const Unit& unit, int first_bits, std::size_t terms, LVI alignment, int room) {
+    constexpr std::int64_t kFar = 1 << 28;
+    LVI lowest = count(kFar), highest = count(-kFar);
+    for (std::size_t i = 0; i < terms; ++i) {
+      std::uint64_t* const at = w_.terms + i * kWordsOfNumber<N>;
+      LongNumber<N> x = load<N>(at);
+      cut(unit, i == 0 ? first_bits : unit.fraction_bits, i > 0, alignment, x);
+      store(x, at);
+      const LMask vanishes = is_zero(x.magnitude);
+      lowest = chosen(vanishes, lowest, hn::Min(lowest, x.last));
+      highest = chosen(vanishes, highest, hn::Max(highest, leading_exponent(x)));
+    }
+    left_ = hn::Or(left_, less(count(room - 1), hn::Sub(highest, lowest)));
+    return lowest;
+  }
+
+  /// Multiplies a sum by the scales of its first product's block, and tells where one of these is zero.
+  LMask scale(std::size_t k, LongNumber<N>& x) {
+    const std::size_t block = k / static_cast<std::size_t>(n_.scales->block_k), at = block * kColumns + column_;
+    const LV a = word(w_.a_scale.significand[block]), b = hn::Load(LD(), w_.b_scale.significand + at);
+    leave_special(hn::Or(a, b));
+    const LV both = times_low(significand(a), significand(b));
+    x.magnitude = times(x.magnitude, both);
+    x.last = hn::Add(x.last, hn::Add(count(w_.a_scale.last[block]), hn::Load(LI(), w_.b_scale.last + at)));
+    x.exponent =
+        hn::Add(x.exponent, hn::Add(count(w_.a_scale.exponent[block]), hn::Load(LI(), w_.b_scale.exponent + at)));
+    return hn::Eq(both, word(0));
+  }
+
+  const LongWork& w_;
+  const LongPlan& plan_;
+  const Numerics& n_;
+  std::size_t column_;
+  std::uint64_t* results_;
+  LongNumber<N> c_;
+  LMask left_, infinite_, c_special_ = none();
+};
+
+/// Vectors that go through the nodes side by side, one's sums while another's wait for theirs.
+constexpr std::size_t kAtOnce = 4;
+
+template <int N>
+bool run_columns(const LongWork& w) {
+  bool any_left = false;
+  const std::size_t nodes = w.plan->nodes.size(), of_vector = nodes * kWordsOfNumber<N>;
+  for (std::size_t column = 0; column < kColumns; column += kAtOnce * kLongLanes) {
+    const auto of = [&](std::size_t i)
+                        HWY_ATTR { return LongColumns<N>(w, column + i * kLongLanes, w.results + i * of_vector); };
+    LongColumns<N> columns[kAtOnce] = {of(0), of(1), of(2), of(3)};
+    for (std::size_t number = 0; number < nodes; ++number) {
+      for (LongColumns<N>& each : columns) each.add_node(number);
+    }
+    for (LongColumns<N>& each : columns) any_left |= each.put_result();
+  }
+  return any_left;
+}
+static_assert(kColumns % (kAtOnce * kLongLanes) == 0);
+
+bool run(const LongWork& w) { return w.plan->is_wide ? run_columns<4>(w) : run_columns<2>(w); }
+
+std::size_t room(std::size_t numbers) { return numbers * kAtOnce * kWordsOfNumber<4>; }
+
+const LongKernels* long_kernels_of_target() {
+  static const LongKernels kKernels = {hwy::TargetName(HWY_TARGET), decode, run, room};
+  return &kKernels;
+}
+
+#else
+
+const LongKernels* long_kernels_of_target() { return nullptr; }
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tcnum::panels {
+
+HWY_EXPORT(long_kernels_of_target);
+
+const LongKernels* long_kernels() { return HWY_DYNAMIC_DISPATCH(long_kernels_of_target)(); }
+
+}  // namespace tcnum::panels
+#endif

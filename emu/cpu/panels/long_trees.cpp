@@ -1,0 +1,371 @@
+#include "long_trees.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/bit_width.hpp"
+#include "emu/machine_rounding.hpp"
+#include "left_over.hpp"
+#include "long_kernels.hpp"
+#include "parts.hpp"
+
+namespace tcnum::panels {
+namespace {
+
+/// Products along k that are packed at once: those of a panel stay in the second-level cache.
+constexpr std::size_t kProducts = 128;
+/// Bits that an operand of two words may have, a step may keep in them, and a sum.
+constexpr int kMostOperandBits = 32, kMostStepBits = 100, kMostSumBits = 126;
+/// Of four words; and bits that the scales of a block have together.
+constexpr int kMostWideSumBits = 254, kScaleBits = 8;
+
+/// Lines of A, or a panel of B, taken apart.
+struct Operands {
+  Buffer<std::uint64_t> codes, significand;
+  Buffer<std::int64_t> last, exponent;
+
+  bool any_special = false;
+
+  void resize(std::size_t size) {
+    codes.resize(size);
+    significand.resize(size);
+    last.resize(size);
+    exponent.resize(size);
+  }
+  LongNumbers from(std::size_t at) { return {significand.data() + at, last.data() + at, exponent.data() + at}; }
+
+  /// Multiplies a number by another's.
+  void scale(std::size_t at, const Operands& by, std::size_t by_at) {
+    constexpr std::uint64_t kFlags = kLongNegative | kLongSpecial;
+    const std::uint64_t x = significand[at], y = by.significand[by_at];
+    significand[at] = ((x & ~kFlags) * (y & ~kFlags)) | ((x ^ y) & kLongNegative) | ((x | y) & kLongSpecial);
+    any_special |= by.any_special;
+    last[at] += by.last[by_at];
+    exponent[at] += by.exponent[by_at];
+  }
+};
+
+/// Reads `count` codes, `stride` apart.
+void read_codes(const std::byte* from, std::size_t bytes, std::size_t stride, std::size_t count, std::uint64_t* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t code = 0;
+    std::memcpy(&code, from + i * stride * bytes, bytes);
+    to[i] = code;
+  }
+}
+
+std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
+
+class LongPart {
+ public:
+  LongPart(const LongPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+           const MatrixCodes<const std::byte>& b, const BlockScales& scales, const Part& part)
+      : plan_(plan),
+        n_(plan.datapath.numerics),
+        kernels_(*long_kernels()),
+        shape_(shape),
+        a_(a),
+        b_(b),
+        scales_(scales),
+        part_(part),
+        depth_(static_cast<std::size_t>(plan.datapath.tree.k)),
+        block_(n_.scales ? static_cast<std::size_t>(n_.scales->block_k) : 1),
+        results_(part, part.m),
+        left_over_(plan.datapath, shape, a, b, scales) {
+    std::size_t most_terms = 0;
+    for (const LongNode& node : plan.nodes) most_terms = std::max(most_terms, node.node.terms.size());
+    of_nodes_.resize(kernels_.room(plan.nodes.size()));
+    of_terms_.resize(kernels_.room(most_terms));
+    left_.resize(kColumns);
+  }
+
+  void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
+    const PlainArithmetic plain;
+    if (c.codes != nullptr) {
+      results_.each_stretch(c, format(n_.c.format).storage_bytes(),
+                            [&](std::uint64_t* codes, std::size_t count, const std::byte* from) {
+                              read_codes(from, bytes_of(n_.c.format), c.column_stride, count, codes);
+                            });
+    }
+    const std::size_t links = rounded_up(shape_.k, depth_) / depth_;
+    const std::size_t at_once = std::max<std::size_t>(1, kProducts / depth_);
+    for (std::size_t link = 0; link < links; link += at_once) add_links(link, std::min(at_once, links - link));
+    const std::size_t bytes = bytes_of(n_.result);
+    results_.each_stretch(d, static_cast<int>(bytes),
+                          [&](const std::uint64_t* codes, std::size_t count, std::byte* to) {
+                            for (std::size_t i = 0; i < count; ++i)
+                              std::memcpy(to + i * d.column_stride * bytes, codes + i, bytes);
+                          });
+  }
+
+ private:
+  void add_links(std::size_t first_link, std::size_t links) {
+    const std::size_t first = first_link * depth_, products = links * depth_;
+    const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
+    pack_a(first, products, there);
+    for (std::size_t panel = 0; panel < results_.panels(); ++panel) {
+      pack_b(first, products, there, panel);
+      for (std::size_t row = 0; row < part_.m; ++row) {
+        for (std::size_t link = 0; link < links; ++link) {
+          if (kernels_.run(work_of(row, panel, link))) evaluate_left(first + link * depth_, row, panel);
+        }
+      }
+    }
+  }
+
+  void pack_a(std::size_t first, std::size_t products, std::size_t there) {
+    length_ = rounded_up(products, kColumns);
+    blocks_length_ = rounded_up(products / block_, kColumns);
+    packed_a_.resize(part_.m * length_);
+    std::fill_n(packed_a_.codes.data(), packed_a_.codes.size(), 0);
+    const std::size_t bytes = bytes_of(n_.a.format);
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
+      read_codes(a_.codes + at * bytes, bytes, a_.column_stride, there, &packed_a_.codes[i * length_]);
+    }
+    decode(n_.a, packed_a_);
+    if (!n_.scales) return;
+    const std::size_t blocks = rounded_up(there, block_) / block_;
+    put_ones(part_.m * blocks_length_, a_scales_);
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      const std::size_t at = (part_.i + i) * scales_.a.row_stride + first / block_ * scales_.a.column_stride;
+      read_codes(scales_.a.codes + at, 1, scales_.a.column_stride, blocks, &a_scales_.codes[i * blocks_length_]);
+    }
+    decode_scales(a_scales_);
+    if (plan_.scales_sums) return;
+    for (std::size_t i = 0; i < part_.m; ++i) {
+      for (std::size_t k = 0; k < products; ++k)
+        packed_a_.scale(i * length_ + k, a_scales_, i * blocks_length_ + k / block_);
+    }
+  }
+
+  void pack_b(std::size_t first, std::size_t products, std::size_t there, std::size_t panel) {
+    const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
+    packed_b_.resize(products * kColumns);
+    std::fill_n(packed_b_.codes.data(), packed_b_.codes.size(), 0);
+    const std::size_t bytes = bytes_of(n_.b.format);
+    for (std::size_t k = 0; k < there; ++k) {
+      const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
+      read_codes(b_.codes + at * bytes, bytes, b_.column_stride, columns, &packed_b_.codes[k * kColumns]);
+    }
+    decode(n_.b, packed_b_);
+    if (!n_.scales) return;
+    const std::size_t blocks = rounded_up(there, block_) / block_;
+    put_ones(products / block_ * kColumns, b_scales_);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::size_t at = (first / block_ + block) * scales_.b.row_stride + column * scales_.b.column_stride;
+      read_codes(scales_.b.codes + at, 1, scales_.b.column_stride, columns, &b_scales_.codes[block * kColumns]);
+    }
+    decode_scales(b_scales_);
+    if (plan_.scales_sums) return;
+    for (std::size_t k = 0; k < products; ++k) {
+      for (std::size_t j = 0; j < kColumns; ++j)
+        packed_b_.scale(k * kColumns + j, b_scales_, k / block_ * kColumns + j);
+    }
+  }
+
+  /// Codes of scales that are 1.
+  void put_ones(std::size_t count, Operands& scales) const {
+    const Format& f = format(n_.scales->format);
+    scales.resize(count);
+    std::fill_n(scales.codes.data(), count, static_cast<std::uint64_t>(f.bias) << f.fraction_bits);
+  }
+  void decode(const OperandRule& rule, Operands& operands) const {
+    operands.any_special =
+        kernels_.decode(rule, plan_.zeros_align, operands.codes.data(), operands.codes.size(), operands.from(0));
+  }
+  void decode_scales(Operands& scales) const {
+    decode({n_.scales->format, Subnormals::kept, SubnormalExponent::minimum}, scales);
+  }
+
+  LongWork work_of(std::size_t row, std::size_t panel, std::size_t link) {
+    LongWork work;
+    work.plan = &plan_;
+    work.a = packed_a_.from(row * length_ + link * depth_);
+    work.b = packed_b_.from(link * depth_ * kColumns);
+    if (plan_.scales_sums) {
+      const std::size_t block = link * depth_ / block_;
+      work.a_scale = a_scales_.from(row * blocks_length_ + block);
+      work.b_scale = b_scales_.from(block * kColumns);
+    }
+    work.any_special = packed_a_.any_special || packed_b_.any_special;
+    work.codes = results_.of(row, panel);
+    work.left = left_.data();
+    work.results = of_nodes_.data();
+    work.terms = of_terms_.data();
+    return work;
+  }
+
+  /// One link of what the kernels left of a row.
+  void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
+    const std::size_t first = panel * kColumns, columns = std::min(kColumns, part_.n - first);
+    std::uint64_t* const codes = results_.of(row, panel);
+    columns_left_.clear();
+    codes_left_.clear();
+    for (std::size_t j = 0; j < columns; ++j) {
+      if (left_[j] == 0) continue;
+      columns_left_.push_back(part_.j + first + j);
+      codes_left_.push_back(codes[j]);
+    }
+    if (columns_left_.empty()) return;
+    left_over_.evaluate(k, part_.i + row, columns_left_, codes_left_);
+    for (std::size_t i = 0; i < columns_left_.size(); ++i) codes[columns_left_[i] - part_.j - first] = codes_left_[i];
+  }
+
+  const LongPlan& plan_;
+  const Numerics& n_;
+  const LongKernels& kernels_;
+  ProductShape shape_;
+  MatrixCodes<const std::byte> a_, b_;
+  BlockScales scales_;
+  Part part_;
+  std::size_t depth_, block_, length_ = 0, blocks_length_ = 0;
+  PartNumbers<std::uint64_t> results_;
+  LeftOver left_over_;
+  Operands packed_a_, packed_b_, a_scales_, b_scales_;
+  Buffer<std::uint64_t> of_nodes_, of_terms_, left_;
+  std::vector<std::size_t> columns_left_;
+  std::vector<std::uint64_t> codes_left_;
+};
+
+/// Whether two words do not hold a datapath's ordinary sums.
+bool is_wide(const Numerics& n, const SortedTree& tree) {
+  const int scale_bits = n.scales ? format(n.scales->format).fraction_bits + 1 : 0;
+  const auto bits = [&](FormatId id) { return format(id).fraction_bits + 1 + scale_bits; };
+  if (std::max(bits(n.a.format), bits(n.b.format)) > kMostOperandBits) return true;
+  // A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
+  // two.
+  constexpr int kHeadroom = 4;
+  std::size_t most_terms = 0;
+  for (const SortedNode& node : tree.nodes) most_terms = std::max(most_terms, node.terms.size());
+  const int above = kHeadroom + kScaleBits + bit_width(static_cast<std::uint64_t>(most_terms));
+  const auto keeps_many = [](const RoundSteps& steps) {
+    return std::ranges::any_of(steps, [](const RoundStep& s) { return s.fraction_bits > kMostStepBits; });
+  };
+  return keeps_many(n.product.round) || std::ranges::any_of(n.units, [&](const Unit& unit) {
+           const int first = unit.first_fraction_bits.value_or(0);
+           const int most =
+               std::max(unit.fraction_bits == kExact ? 0 : unit.fraction_bits, first == kExact ? 0 : first);
+           return most + above > kMostSumBits || keeps_many(unit.result);
+         });
+}
+
+/// LongNode::rounds_words of a unit's or a product's rounding steps.
+bool round_words(const RoundSteps& steps) {
+  constexpr int kMostBits = 61;  // beside a leading one; and two below tell half, and what is not half
+  return !steps.empty() && std::ranges::all_of(steps, [](const RoundStep& s) {
+    return !s.from_alignment && s.fraction_bits <= kMostBits && s.max_exponent >= s.min_exponent &&
+           s.overflow != Overflow::wrap && !s.twos_complement;
+  });
+}
+
+/// What every number is a multiple of, 2^lowest, and below, 2^top.
+struct Reach {
+  int lowest = 0, top = 0;
+};
+
+/// What nodes are like, one after the other.
+class NodePlanner {
+ public:
+  NodePlanner(const Numerics& numerics, const LongPlan& plan) : n_(numerics), plan_(plan) {
+    c_ = reach_of(n_.c.format);
+    const Reach a = reach_of(n_.a.format), b = reach_of(n_.b.format);
+    product_ = {a.lowest + b.lowest, a.top + b.top};
+    if (n_.scales && !plan.scales_sums) scale(product_);
+    const ProductRule& product = n_.product;
+    is_plain_ = product.exponent == ProductExponent::sum && product.round.empty() && !product.infinite_from;
+  }
+
+  LongNode operator()(const SortedNode& from) {
+    const Unit& unit = n_.units[static_cast<std::size_t>(from.unit)];
+    LongNode node;
+    node.node = from;
+    node.rounds_words = round_words(unit.result);
+    node.others_may_be_large = std::ranges::any_of(from.others, [&](const Term& t) {
+      if (t.kind != Term::Kind::node) return false;
+      const int its_unit = plan_.nodes[static_cast<std::size_t>(t.index)].node.unit;
+      const RoundSteps& steps = n_.units[static_cast<std::size_t>(its_unit)].result;
+      return steps.empty() || steps.step[static_cast<std::size_t>(steps.count - 1)].from_alignment;
+    });
+    Reach sum{kFar, -kFar};
+    for (const Term& t : from.terms) {
+      const Reach& x = t.kind == Term::Kind::product ? product_
+                       : t.kind == Term::Kind::node  ? results_[static_cast<std::size_t>(t.index)]
+                                                     : c_;
+      sum = {std::min(sum.lowest, x.lowest), std::max(sum.top, x.top)};
+    }
+    sum.top += bit_width(static_cast<std::uint64_t>(from.terms.size()));
+    const bool is_exact = unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
+    const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
+    // The kernels' words have room for a sign and for scales.
+    if (is_exact && sum.top - sum.lowest <= (plan_.is_wide ? kMostWideSumBits : kMostSumBits) - kScaleBits)
+      node.last = sum.lowest;
+    const bool only_multiplies = is_plain_ || from.products.empty();
+    node.wants_alignment = !node.last || unit.result.empty();
+    node.is_plain =
+        only_multiplies && (is_exact || cuts_all) && !unit.drop_below && !(plan_.zeros_align && node.wants_alignment);
+    if (unit.scaled) scale(sum);
+    results_.push_back(rounded(unit.result, sum));
+    return node;
+  }
+
+ private:
+  static constexpr int kFar = 1 << 24;
+
+  static Reach reach_of(FormatId id) {
+    const Format& f = format(id);
+    return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 2};  // −2^31 is an integer too
+  }
+  void scale(Reach& x) const {
+    const Reach by = reach_of(n_.scales->format);
+    x = {x.lowest + 2 * by.lowest, x.top + 2 * by.top};
+  }
+  static Reach rounded(const RoundSteps& steps, Reach x) {
+    for (const RoundStep& s : steps) {
+      ++x.top;
+      // A number is a multiple of its own last bit, or of what it is rounded to, which is the larger.
+      const bool has_least = !s.from_alignment && s.min_exponent > -kFar / 16;
+      if (has_least) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
+      if (s.max_exponent >= kFar / 16) continue;
+      x.top = std::min(x.top, s.max_exponent + 2);
+      x.lowest = std::min(x.lowest, std::max(s.max_exponent, s.min_exponent) - s.fraction_bits);  // of the largest
+    }
+    return x;
+  }
+
+  const Numerics& n_;
+  const LongPlan& plan_;
+  Reach c_, product_;
+  bool is_plain_ = false;
+  std::vector<Reach> results_;
+};
+
+}  // namespace
+
+LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree) {
+  LongPlan plan;
+  plan.datapath = {numerics, {}, tree.tree};
+  plan.scales_sums =
+      numerics.scales && std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
+  plan.is_wide = is_wide(numerics, tree);
+  const auto takes_zeros = [](const Unit& unit) {
+    const ZeroExponentKind kind = unit.zero_exponent.kind;
+    return kind == ZeroExponentKind::natural || kind == ZeroExponentKind::zeros;
+  };
+  plan.product_rounds_words = round_words(numerics.product.round);
+  plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
+                     std::ranges::any_of(numerics.units, takes_zeros);
+  NodePlanner plan_node(numerics, plan);
+  for (const SortedNode& node : tree.nodes) plan.nodes.push_back(plan_node(node));
+  return plan;
+}
+
+bool long_panels_are_here() { return long_kernels() != nullptr; }
+
+void multiply(const LongPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+              const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales) {
+  each_part(shape, threads, [&](const Part& part) { LongPart(plan, shape, a, b, scales, part).run(c, d); });
+}
+
+}  // namespace tcnum::panels

@@ -1,0 +1,49 @@
+// Products of whole matrices by trees of any sums at all, in integers of two or four words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "emu/evaluators.hpp"
+#include "product.hpp"
+#include "tcnum/datapath.hpp"
+
+namespace tcnum::panels {
+
+/// One sum.
+struct LongNode {
+  SortedNode node;
+  /// Products are added as they are multiplied: nothing is done to them before, and all terms are cut alike or none is.
+  bool is_plain = false;
+  /// Of an exact sum: all terms, and all sums of them, are multiples of 2^this that fit.
+  std::optional<int> last;
+  bool wants_alignment = true;
+  /// Some term that is no product may be larger than its exponent says, having not been rounded since it was added.
+  bool others_may_be_large = false;
+  /// It is rounded, and each step leaves so few bits, from the number's own leading one on, that its upper 64 and
+  /// whether any is below them are all that matters.
+  bool rounds_words = false;
+};
+
+struct LongPlan {
+  Datapath datapath;
+  std::vector<LongNode> nodes;
+  bool zeros_align = false;           ///< in some unit, or products of zeros are none, so that zeros have exponents too
+  bool scales_sums = false;           ///< of blocks; else products, if the datapath has scales
+  bool product_rounds_words = false;  ///< as LongNode's
+  bool is_wide = false;               ///< four words, and operands of more than 32 bits
+};
+
+LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree);
+
+/// Whether this machine can.
+bool long_panels_are_here();
+
+/// As multiply() of aligned sums.
+void multiply(const LongPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+              const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+              const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales = {});
+
+}  // namespace tcnum::panels
