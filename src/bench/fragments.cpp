@@ -211,6 +211,9 @@ TimedOperands timed_operands(const ChainOperands& operands) {
     case InstructionKind::wmma:
       return wmma_operands(operands);
     case InstructionKind::mma:
+    case InstructionKind::tcgen05:
+    case InstructionKind::mfma:
+    case InstructionKind::amd_wmma:
     case InstructionKind::dot:
       break;
   }

@@ -90,32 +90,34 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 
 namespace {
 
-/// That of a row which reports may look at. Throws InputError naming the row.
-const Instruction& checked_instruction(const Record& record) {
+/// That of a row which reports may look at. Throws InputError naming the row, which stands at `where`.
+const Instruction& checked_instruction(const Record& record, const std::string& where) {
   const Instruction* const instruction = instruction_of(record);
   if (instruction == nullptr) {
     throw InputError(
-        fmt::format("{}: no instruction has that name (N {})", in_quotes(record.subject), in_quotes(record.text("N"))));
+        fmt::format("{}.subject: {}: no instruction has that name (N {}); right would be one that `tcnum list` shows",
+                    where, in_quotes(record.subject), in_quotes(record.text("N"))));
   }
   const bool of_wgmma =
       record.measurement == wgmma_measurement().name() || record.measurement == integer_wgmma_measurement().name();
   const bool family = instruction->kind == InstructionKind::wgmma && record.subject.find(kAnyN) != std::string::npos &&
                       find_in_family(record.subject, kSmallestN) != nullptr;
   if (of_wgmma && !family) {
-    throw InputError(
-        fmt::format("{}: right would be a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of {}",
-                    record.subject, record.measurement));
+    throw InputError(fmt::format(
+        "{}.subject: {}: right would be a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of {}", where,
+        in_quotes(record.subject), record.measurement));
   }
   return *instruction;
 }
 
 }  // namespace
 
-void put_models(Document& document) {
+void put_models(Document& document, const std::string& file) {
   const auto arch = find_arch(document.facts.arch);
-  for (Record& record : document.records) {
+  for (std::size_t i = 0; i < document.records.size(); ++i) {
+    Record& record = document.records[i];
     if (record.values.empty() || record.measurement == incore_measurement().name()) continue;
-    const Instruction& instruction = checked_instruction(record);
+    const Instruction& instruction = checked_instruction(record, fmt::format("{}.records[{}]", file, i));
     if (arch) put_model(record, instruction, *arch, record.text("source") != "ss");
   }
 }

@@ -34,8 +34,8 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
                bool a_in_registers);
 
 /// The model and its residual, of every row of a tensor-core instruction: records may be older than the model. Throws
-/// InputError naming a row that is of none.
-void put_models(Document& document);
+/// InputError naming the file, and a row that is of none.
+void put_models(Document& document, const std::string& file);
 
 /// mma and mma.sp.
 const Measurement& mma_measurement();

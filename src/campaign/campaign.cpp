@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "emu/parallel.hpp"
+#include "src/campaign/stream/digest.hpp"
 #include "src/files/json_fields.hpp"
 
 namespace tcnum {
 namespace {
 
 constexpr const char* kSchema = "tcnum.checkpoint/1";
+constexpr const char* kChecksum = "checksum";
 constexpr std::uint64_t kChunks = 16;  // of a stream, unless the user says otherwise
 
 std::uint64_t divide_up(std::uint64_t x, std::uint64_t by) { return (x + by - 1) / by; }
@@ -47,6 +49,13 @@ nlohmann::ordered_json task_json(const StreamTask& task) {
       json["chunks"].push_back(nullptr);
   }
   return json;
+}
+
+/// The digest that a stream would have whose results are the text's bytes.
+std::uint64_t checksum_of(std::string_view text) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) sum += stream::hash_of(i, static_cast<unsigned char>(text[i]));
+  return sum;
 }
 
 }  // namespace
@@ -99,6 +108,13 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
 
 void Campaign::set_identity(const nlohmann::ordered_json& identity) { identity_ = identity.dump(); }
 
+std::string sealed_checkpoint(const nlohmann::ordered_json& content) {
+  std::string text = content.dump();
+  const std::uint64_t checksum = checksum_of(text);
+  text.pop_back();  // the brace that ends the object
+  return fmt::format("{},\"{}\":\"{:#018x}\"}}\n", text, kChecksum, checksum);
+}
+
 std::string Campaign::checkpoint() const {
   nlohmann::ordered_json json = {{"schema", kSchema}, {"run", nlohmann::ordered_json::parse(identity_)}};
   json["streams"] = nlohmann::ordered_json::array();
@@ -110,12 +126,30 @@ std::string Campaign::checkpoint() const {
                                      {"seed", each.seed},
                                      {"index", each.index}});
   }
-  return json.dump() + "\n";
+  return sealed_checkpoint(json);
 }
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Throws unless the checkpoint has the checksum that its other members have, which it loses.
+void unseal(Json& checkpoint, const std::string& path) {
+  constexpr std::string_view kRight = "right would be the file as tcnum left it, or another one, from the beginning";
+  const JsonFields file(checkpoint, path);
+  if (!checkpoint.contains(kChecksum)) {
+    file.fail(kChecksum, fmt::format("is missing, as in checkpoints of older versions: what is not there cannot vouch "
+                                     "for the rest; {}",
+                                     kRight));
+  }
+  const std::uint64_t said = file.bits(file.any(kChecksum), kChecksum);
+  checkpoint.erase(kChecksum);
+  const std::uint64_t found = checksum_of(checkpoint.dump());
+  if (said != found) {
+    file.fail(kChecksum, fmt::format("{:#018x}, but the rest of the file has {:#018x}: it was changed or damaged; {}",
+                                     said, found, kRight));
+  }
+}
 
 [[noreturn]] void fail_other_run(const JsonFields& file, const std::string& field) {
   file.fail(field, "is of another run; right would be what it was begun with, or another file");
@@ -169,7 +203,8 @@ std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields,
 }  // namespace
 
 void Campaign::resume(const std::string& path) {
-  const Json json = read_json_file(path, kSchema);
+  Json json = read_json_file(path, kSchema);
+  unseal(json, path);
   const JsonFields file(json, path);
   const Json identity = Json::parse(identity_);
   const JsonFields run(file.any("run"), path + ": run");
@@ -249,6 +284,7 @@ void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::ato
         const std::lock_guard lock(mutex);
         task.chunks[left->second] = ChunkResult{outcome.digest, outcome.mismatches};
         done_now_ += count;
+        mismatches_now_ += outcome.mismatches;
         multiply_adds_now_ += static_cast<double>(count) * task.instruction->products();
         for (const std::uint64_t index : outcome.examples) {
           const auto so_far = std::ranges::count(disagreements_, task.instruction, &Disagreement::instruction);

@@ -55,6 +55,10 @@ inline constexpr std::uint64_t kMostChunks = 500'000;
 /// InputError if there are too many chunks.
 std::vector<StreamTask> plan(const CampaignPlan& plan);
 
+/// A checkpoint as the text of its file: with the checksum of all the rest, which resume() looks for. It tells damage
+/// and changes, but not those of somebody who works it out again.
+std::string sealed_checkpoint(const nlohmann::ordered_json& content);
+
 class Campaign {
  public:
   /// Makes what verifies an instruction, for worker 0, 1, …; each worker is a thread.
@@ -64,8 +68,8 @@ class Campaign {
 
   /// What identifies the run beside its tasks (the datapaths, the architecture), for its checkpoint.
   void set_identity(const nlohmann::ordered_json& identity);
-  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, or holds what no run can
-  /// have done.
+  /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, was changed, or holds what
+  /// no run can have done.
   void resume(const std::string& path);
   /// The checkpoint at this moment.
   std::string checkpoint() const;
@@ -75,9 +79,11 @@ class Campaign {
            const std::function<void()>& progress);
 
   const std::vector<StreamTask>& tasks() const { return tasks_; }
+  /// Of each instruction the first few; the chunks have how many there are.
   const std::vector<Disagreement>& disagreements() const { return disagreements_; }
   std::uint64_t done_now() const { return done_now_; }  ///< problems, since run() began
   double multiply_adds_now() const { return multiply_adds_now_; }
+  std::uint64_t mismatches_now() const { return mismatches_now_; }
 
  private:
   static constexpr std::size_t kMostDisagreements = 16;  ///< of each instruction
@@ -85,7 +91,7 @@ class Campaign {
   std::vector<StreamTask> tasks_;
   std::vector<Disagreement> disagreements_;
   std::string identity_ = "{}";
-  std::uint64_t done_now_ = 0;
+  std::uint64_t done_now_ = 0, mismatches_now_ = 0;
   double multiply_adds_now_ = 0;
 };
 

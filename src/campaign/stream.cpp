@@ -5,7 +5,9 @@
 
 #include "src/campaign/stream/digest.hpp"
 #include "src/campaign/stream/element.hpp"
+#include "src/campaign/stream/scale.hpp"
 #include "src/campaign/stream/sweep.hpp"
+#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
@@ -27,7 +29,53 @@ constexpr std::array<std::string_view, kDistributions> kNames = {"narrow",
 
 }  // namespace
 
+namespace {
+
+/// The block scales of an instruction's streams. (One without them has none to draw.)
+class StreamScales {
+ public:
+  explicit StreamScales(const Instruction& in) : in_(in), format_(format(in.scales.format)) {}
+
+  /// Draws those of the next tile, and moves its frame's c to where the scaled products are.
+  void begin_tile(const stream::Recipe& recipe, std::uint64_t tile, stream::Frame& frame, Tiles& tiles) {
+    if (!in_.scaled()) return;
+    const int blocks = in_.scale_blocks();
+    const bool sweep = is_sweep(recipe.distribution);  // where all but the operands that vary stays out of the way
+    const stream::ScaleFrame scales =
+        sweep ? stream::ScaleFrame{} : stream::make_scale_frame(recipe, format_, tile, frame);
+    const auto draw = [&](stream::Purpose purpose, int line, int block) {
+      if (sweep) return static_cast<std::uint64_t>(format_.bias) << format_.fraction_bits;  // 1
+      return stream::scale_code(recipe, format_, tile, scales, purpose, line, block, blocks);
+    };
+    sa_ = at_a_, sb_ = at_b_;
+    for (int i = 0; i < recipe.shape.m; ++i) {
+      for (int block = 0; block < blocks; ++block) tiles.sa.set(at_a_++, draw(stream::Purpose::a, i, block));
+    }
+    for (int block = 0; block < blocks; ++block) {
+      for (int j = 0; j < recipe.shape.n; ++j) tiles.sb.set(at_b_++, draw(stream::Purpose::b, j, block));
+    }
+  }
+  /// What multiplies the product in a slot of that row and column of the tile.
+  stream::Factor factor(const Tiles& tiles, int row, int column, int slot) const {
+    if (!in_.scaled()) return {};
+    const auto i = static_cast<std::size_t>(row), j = static_cast<std::size_t>(column),
+               block = static_cast<std::size_t>(slot / in_.products_per_scale()),
+               blocks = static_cast<std::size_t>(in_.scale_blocks());
+    return stream::factor_of(format_, tiles.sa[sa_ + i * blocks + block], tiles.sb[sb_ + block * tiles.n + j]);
+  }
+
+ private:
+  const Instruction& in_;
+  const Format& format_;
+  std::size_t at_a_ = 0, at_b_ = 0;  ///< where the next tile's begin
+  std::size_t sa_ = 0, sb_ = 0;      ///< this one's
+};
+
+}  // namespace
+
 std::string_view name(Distribution distribution) { return kNames[static_cast<std::size_t>(distribution)]; }
+
+std::vector<std::string_view> distribution_names() { return {kNames.begin(), kNames.end()}; }
 
 std::optional<Distribution> find_distribution(std::string_view text) {
   const auto found = std::ranges::find(kNames, text);
@@ -65,14 +113,15 @@ Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::u
                         std::size_t count) {
   const stream::Recipe recipe = stream::recipe(in, distribution, seed);
   const auto [m, n, k] = recipe.shape;
-  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, static_cast<std::size_t>(m), static_cast<std::size_t>(n),
-                           static_cast<std::size_t>(k));
+  Tiles tiles = make_dot_tiles(in, count, static_cast<std::size_t>(m), static_cast<std::size_t>(n));
+  StreamScales scales(in);
   std::size_t at_a = 0, at_b = 0, at_c = 0;
   std::vector<stream::SlotFrame> slots(tiles.k);
   std::array<std::uint64_t, stream::kAccumulators> accumulators{};
   for (std::uint64_t tile = first; tile < first + count; ++tile) {
     const bool sweep = is_sweep(distribution);
-    const stream::FrameDraw frame = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
+    stream::FrameDraw frame = sweep ? stream::FrameDraw{} : stream::make_frame(recipe, tile);
+    scales.begin_tile(recipe, tile, frame.frame, tiles);
     for (int kk = 0; kk < k && !sweep; ++kk)
       slots[static_cast<std::size_t>(kk)] = stream::make_slot(recipe, tile, frame, kk);
     for (int i = 0; i < stream::kAccumulators && !sweep; ++i) {
@@ -95,7 +144,8 @@ Tiles make_stream_tiles(const Instruction& in, Distribution distribution, std::u
           continue;
         }
         tiles.c.set(at_c++, frame.frame.cancelled_slot >= 0
-                                ? stream::cancelling_code(recipe, tile, frame, slots.data(), i, j)
+                                ? stream::cancelling_code(recipe, tile, frame, slots.data(), i, j,
+                                                          scales.factor(tiles, i, j, frame.frame.cancelled_slot))
                                 : accumulators[static_cast<std::size_t>(stream::accumulator_at(i, j))]);
       }
     }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -41,6 +42,8 @@ constexpr bool is_sweep(Distribution distribution) {
   return static_cast<std::size_t>(distribution) >= kRandomDistributions;
 }
 std::string_view name(Distribution distribution);
+/// All of them, the random ones first.
+std::vector<std::string_view> distribution_names();
 std::optional<Distribution> find_distribution(std::string_view text);
 
 /// What a stream's tiles look like: 64 rows, as many columns as N goes into, at least 64, and a dot problem's products.

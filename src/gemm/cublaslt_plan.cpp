@@ -7,28 +7,42 @@
 #include <string>
 
 #include "tcnum/instruction.hpp"
+#include "walk.hpp"
 
 namespace tcnum {
 namespace {
 
 constexpr std::string_view kWhere = "cublaslt";
 
+constexpr std::string_view kFp64 = "fp64";
+
+/// How k is cut where there are several parts.
+enum class Cut : std::uint8_t {
+  tiles,     ///< contiguous parts of whole tiles
+  cutlass2,  ///< as cutlass2_chunk() says
+  by_turns,  ///< a tile for each part, again and again
+};
+
 /// Of one id.
 struct Algorithm {
   int id;
   std::string_view kernels;
   Residue residue;
+  Cut cut;
   bool rounds_to_tf32;  ///< fp32 operands, to nearest even; false: nobody has measured what becomes of them
 };
-constexpr std::array<Algorithm, 8> kAlgorithms = {{
-    {12, "CUTLASS 2", Residue::first, true},
-    {21, "CUTLASS 2", Residue::first, true},
-    {23, "CUTLASS 2", Residue::first, true},
-    {24, "CUTLASS 2", Residue::first, true},
-    {39, "CUTLASS 3", Residue::last, false},
-    {43, "CUTLASS 3", Residue::last, false},
-    {66, "nvjet", Residue::last, false},
-    {74, "CUTLASS 3", Residue::last, false},
+constexpr std::array<Algorithm, 11> kAlgorithms = {{
+    {12, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
+    {21, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
+    {22, kFp64, Residue::first, Cut::cutlass2, false},
+    {23, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
+    {24, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
+    {35, kFp64, Residue::last, Cut::by_turns, false},
+    {36, kFp64, Residue::last, Cut::by_turns, false},
+    {39, "CUTLASS 3", Residue::last, Cut::tiles, false},
+    {43, "CUTLASS 3", Residue::last, Cut::tiles, true},
+    {66, "nvjet", Residue::last, Cut::tiles, false},
+    {74, "CUTLASS 3", Residue::last, Cut::tiles, false},
 }};
 
 /// Values of cublasLtMatmulStages_t (cublasLt.h of CUDA 13.0), whose names are TILExSTAGES. Only the tile matters.
@@ -73,18 +87,24 @@ std::string instruction_for(FormatId a, FormatId b) {
   const auto operand = [](FormatId id) { return format(id == FormatId::fp32 ? FormatId::tf32 : id); };
   const Format &x = operand(a), &y = operand(b);
   const int k = x.id == FormatId::tf32 ? 8 : 256 / x.storage_bits;
+  if (a == FormatId::fp64 && b == a) return "mma.m8n8k4.f64.f64.f64.f64";  // one chain of FMAs, as all fp64's are
   const std::string name = fmt::format("wgmma.m64n8k{}.{}.{}.{}", k, x.floating ? "f32" : "s32", x.ptx, y.ptx);
   if (find_instruction(name) != nullptr) return name;
   throw InputError(fmt::format("{}: a is {} and b is {}; right would be formats that wgmma takes together", kWhere,
                                format(a).name, format(b).name));
 }
 
-SplitK split_of(const CublasLtConfiguration& of, std::size_t tile) {
+SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
   constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReductionScheme_t
   const auto parts = static_cast<std::size_t>(of.split_k);
-  const std::size_t tiles = (of.k + tile - 1) / tile;
   SplitK split;
-  split.chunk = (tiles + parts - 1) / parts * tile;
+  if (of.a == FormatId::fp64) split.type = split.parts = FormatId::fp64;
+  if (cut == Cut::cutlass2) {
+    split.chunk = cutlass2_chunk(of.k, parts, of.a);
+  } else {
+    const std::size_t tile = tile_of(of.stages), tiles = (of.k + tile - 1) / tile;
+    split.chunk = (tiles + parts - 1) / parts * tile;
+  }
   switch (of.reduction) {
     case kInPlace:
       split.type = split.parts = of.d;
@@ -101,10 +121,29 @@ SplitK split_of(const CublasLtConfiguration& of, std::size_t tile) {
   return split;
 }
 
+void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
+  constexpr int kAscending = 0, kFolded = 1, kMost = 64;
+  if (of.split_k > kMost)
+    throw InputError(fmt::format("{}: split_k is {}; right would be 1 to {}", kWhere, of.split_k, kMost));
+  if (of.custom != kAscending && of.custom != kFolded && of.split_k > 2) {
+    throw InputError(
+        fmt::format("{}: custom is {} with split_k {}, of which nobody has said what it adds in which order; "
+                    "right would be {} or {}",
+                    kWhere, of.custom, of.split_k, kAscending, kFolded));
+  }
+  plan.slices = of.split_k;
+  plan.slices_order = of.custom == kFolded ? SliceOrder::folded : SliceOrder::ascending;
+  plan.k_tile = tile_of(of.stages) * static_cast<std::size_t>(of.split_k);
+}
+
 }  // namespace
 
 GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   const Algorithm& algorithm = algorithm_of(of.id);
+  if ((of.a == FormatId::fp64) != (algorithm.kernels == kFp64)) {
+    throw InputError(fmt::format("{}: a is {}, and id {} is of {} kernels; right would be what goes together", kWhere,
+                                 format(of.a).name, of.id, algorithm.kernels));
+  }
   if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
   GemmPlan plan;
   plan.arch = "sm_90";
@@ -126,7 +165,12 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   if (is_fp8 && !of.fast_accumulation) plan.promote_every = 128;
   plan.residue = algorithm.residue;
   if (plan.residue == Residue::first) plan.k_tile = tile_of(of.stages);
-  if (of.split_k > 1) plan.split_k = split_of(of, tile_of(of.stages));
+  if (of.split_k > 1) {
+    if (algorithm.cut == Cut::by_turns)
+      take_turns(of, plan);
+    else
+      plan.split_k = split_of(of, algorithm.cut);
+  }
   validate(plan, kWhere);
   return plan;
 }

@@ -17,6 +17,7 @@
 #include "emu/parallel.hpp"
 #include "performer.hpp"
 #include "plan.hpp"
+#include "scales.hpp"
 #include "sums.hpp"
 #include "walk.hpp"
 
@@ -94,12 +95,13 @@ struct Product {
   ProductShape shape;
   const Operand &a, &b;
   Addend c, bias;
+  Scales scales;
   double alpha = 1, beta = 0;
   OutputRule output;
   unsigned threads = 1;
   KnownAccumulations* known = nullptr;
 
-  bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there(); }
+  bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there() || scales.are_last(); }
 };
 
 /// Rows of D, whose sums are of this type.
@@ -153,14 +155,14 @@ class Band {
   void advance(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
     if (product_.known != nullptr) {
-      if (const Codes* const codes = product_.known->find(accumulation)) {
+      if (const Codes* const codes = product_.known->find(first_, accumulation)) {
         codes_ = *codes;
         return;
       }
     }
     if (codes_.empty()) codes_ = Codes(format(formats.d).storage_bytes(), rows_ * columns_);
     accumulate(accumulation);
-    if (product_.known != nullptr) product_.known->add(accumulation, codes_);
+    if (product_.known != nullptr) product_.known->add(first_, accumulation, codes_);
   }
   void accumulate(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
@@ -221,14 +223,24 @@ class Band {
       return take(total);
     }
     total.assign(rows_ * columns_, Sum{});
-    for (const Accumulation& accumulation : slice) {
-      advance(accumulation);
+    for (std::size_t block = 0; block < slice.size(); ++block) {
+      advance(slice[block]);
       take(promoted_);
+      if (product_.scales.are_in_promotions()) {
+        add_scaled(block, total);
+        continue;
+      }
       each_row([&](std::size_t row) {
         const MachineRounding rounding(product_.plan.promote_rounding);
         add(&total[row * columns_], &promoted_[row * columns_], columns_);
       });
     }
+  }
+  void add_scaled(std::size_t block, Numbers& total) {
+    each_sum(total, [&](Sum& x, std::size_t i) {
+      x = static_cast<Sum>(product_.scales.added(static_cast<float>(x), static_cast<float>(promoted_[i]),
+                                                 first_ + i / columns_, i % columns_, block));
+    });
   }
   static void add(Sum* to, const Sum* more, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) to[i] = sum_of(to[i], more[i]);
@@ -240,13 +252,14 @@ class Band {
       return static_cast<Sum>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
   }
 
-  /// The slices of a part, added to nothing one after the other.
+  /// The sum of a part's slices.
   void add_slices(const PartWalk& part, Numbers& total) {
+    slices_.resize(std::max(slices_.size(), part.size()));
+    for (std::size_t slice = 1; slice < part.size(); ++slice) add_up(part[slice], slices_[slice]);
     add_up(part.at(0), total);
-    for (std::size_t slice = 1; slice < part.size(); ++slice) {
-      add_up(part[slice], slice_);
-      each_sum(total, [&](Sum& x, std::size_t i) { x = sum_of(x, slice_[i]); });
-    }
+    add_slices_up(product_.plan, part.size(), [&](std::size_t onto, std::size_t slice) {
+      each_sum(onto == 0 ? total : slices_[onto], [&](Sum& x, std::size_t i) { x = sum_of(x, slices_[slice][i]); });
+    });
   }
   void add_parts() {
     const auto& parts = product_.walk;
@@ -295,6 +308,8 @@ class Band {
   template <class Number>
   Number with_epilogue(Number sum, std::size_t row, std::size_t column) const {
     const Epilogue& rule = product_.plan.epilogue;
+    if (product_.scales.are_last())
+      sum = static_cast<Number>(product_.scales.scaled(static_cast<float>(sum), row, column));
     const auto alpha = static_cast<Number>(product_.alpha), beta = static_cast<Number>(product_.beta);
     const auto c = [&] { return static_cast<Number>(product_.c(row, column)); };
     const Number bias = product_.bias.is_there() ? static_cast<Number>(product_.bias(0, column)) : Number{};
@@ -324,7 +339,8 @@ class Band {
   const Product& product_;
   std::size_t first_, rows_, columns_;
   Codes codes_, a_, b_;
-  Numbers sums_, promoted_, slice_, part_;
+  Numbers sums_, promoted_, part_;
+  std::vector<Numbers> slices_;  ///< of the part at hand, but the first
 };
 
 void compute_band(const Product& product, std::size_t first, std::size_t rows, Matrix& d) {
@@ -374,6 +390,7 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                   b_codes,
                   Addend(inputs.beta == 0 ? nullptr : inputs.c),
                   Addend(inputs.bias),
+                  Scales(plan, performer.formats.d, shape.m, shape.n, shape.k, inputs, kWhere),
                   inputs.alpha,
                   inputs.beta,
                   {},

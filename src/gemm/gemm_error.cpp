@@ -351,6 +351,8 @@ ErrorElement element_at(const Comparison& of, const Tally::Place& place) {
 }
 
 void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs) {
+  if (inputs.a_scales != nullptr || inputs.b_scales != nullptr)
+    throw InputError(fmt::format("{}: scales; right would be a product without, as the exact one is computed", kWhere));
   check_shapes(a, b, inputs.beta == 0 ? nullptr : inputs.c, kWhere);
   if (d.rows() != a.rows() || d.columns() != b.columns()) {
     throw InputError(

@@ -185,7 +185,8 @@ class Fit {
     return *std::ranges::min_element(last_, {}, [&](std::size_t i) { return mismatches_[i]; });
   }
   bool tells_apart(const GemmOperands& operands) const {
-    const Sample sample = sample_of(subject_.m, subject_.n, 8, 64);
+    constexpr std::size_t kColumns = 64, kElements = 1024;
+    const Sample sample = sample_of(subject_.m, subject_.n, kElements / std::min(subject_.n, kColumns), kColumns);
     const Matrix a = rows_of(operands.a, sample.rows), b = columns_of(operands.b, sample.columns);
     std::vector<Matrix> results(alive_.size());
     KnownOfProduct known;

@@ -75,8 +75,10 @@ void oppose(GemmOperands& operands, std::size_t from, std::size_t to) {
 /// between lost beside it is left.
 GemmOperands steps(const GemmSubject& subject, Random& random) {
   Numbers of_a(subject.a, random), of_b(subject.b, random);
-  constexpr std::size_t kShortest = 16;  // times 1 to 16
-  const std::size_t length = kShortest << below(random, 5);
+  // From less than an instruction to a quarter of k: parts of k are that long.
+  constexpr std::size_t kShortest = 16, kFewestLengths = 5;
+  const auto lengths = static_cast<std::size_t>(std::bit_width(subject.k / (4 * kShortest)));
+  const std::size_t length = kShortest << below(random, std::max(kFewestLengths, lengths));
   std::vector<int> a_exponent(subject.k), b_exponent(subject.k);
   // Narrow formats need their ends for sums that are lost beside others.
   // And so large that all sums are numbers of the result's format.

@@ -66,7 +66,7 @@ constexpr std::array<PlanText, 8> kTexts = {{
     {"nvjet-fp8-slow", "cuBLAS on Hopper without fast accumulation: the sum of every 128 of k to an fp32 total",
      kMeasured},
     {"cutlass2-tf32", "cuBLAS with TF32 allowed: operands to tf32, nearest even, one chain of mma along k", kMeasured},
-    {"deepgemm", "the sum of every 128 of k to an fp32 total, scales of one", kDeepGemm},
+    {"deepgemm", "the sum of every 128 of k, times its scales where there are any, to an fp32 total", kDeepGemm},
     {"cutlass-fp8-2xacc", "mma_promotion_interval of 4: the sum of every 128 of k to an fp32 total", kCutlass},
     {"triton", "one chain of wgmma along k; fp32 operands are read as tf32, cut", kTriton},
     {"chain", "one chain of the widest instruction along k", "tcnum, an example"},
@@ -99,8 +99,8 @@ void check_multiple(std::string_view where, std::string_view field, std::size_t 
   fail(where, field, fmt::format("{}; right would be a multiple of {}, {}", value, of, why));
 }
 
-void check_split(const SplitK& split, const Performer& performer, const std::string& where, std::size_t depth) {
-  check_multiple(where, "split_k.chunk", split.chunk, depth, "the products of " + performer.name);
+void check_split(const SplitK& split, const Performer& performer, const std::string& where) {
+  if (split.chunk == 0) fail(where, "split_k.chunk", "0; right would be 1 or more");
   const bool integers = !format(performer.formats.d).floating;
   for (const auto& [field, id] : {std::pair{"split_k.type", split.type}, std::pair{"split_k.parts", split.parts}}) {
     const Format& f = format(id);
@@ -155,7 +155,12 @@ Performer performer_of(const GemmPlan& plan, std::string_view where) {
     return own_performer(*plan.datapath, plan.arch, plan.instruction, where);
   }
   const ArchId id = named_arch(plan.arch, where);
-  return catalogued(id, named_instruction(plan.instruction, id, where), plan.account, where);
+  const Instruction& in = named_instruction(plan.instruction, id, where);
+  if (in.scaled()) {
+    throw InputError(fmt::format(
+        "{}: instruction {} has block scales, which plans have not yet; right would be one without", where, in.name()));
+  }
+  return catalogued(id, in, plan.account, where);
 }
 
 void validate(const GemmPlan& plan, std::string_view where_view) {
@@ -192,7 +197,7 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
     check_multiple(where, "promote_every", *plan.promote_every, depth, "the products of " + performer.name);
   if (plan.promote_rounding == Rounding::nearest_away)
     fail(where, "promote_rounding", "nearest_away; right would be nearest_even, toward_zero, up or down");
-  if (plan.split_k) check_split(*plan.split_k, performer, where, depth);
+  if (plan.split_k) check_split(*plan.split_k, performer, where);
   if (!is_output(plan.output))
     fail(where, "output",
          fmt::format("{}; right would be a format whose numbers have signs, or u8", format(plan.output).name));

@@ -18,20 +18,20 @@ Performer performer_of(const GemmPlan& plan, std::string_view where);
 /// What accumulators come to, for those who follow many plans with the same operands, instruction and conversions.
 class KnownAccumulations {
  public:
-  /// Null if it is not known. What is there stays.
-  const Codes* find(const Accumulation& accumulation) const {
+  /// Of a band of rows, by its first. Null if it is not known. What is there stays.
+  const Codes* find(std::size_t band, const Accumulation& accumulation) const {
     const std::lock_guard lock(mutex_);
-    const auto found = codes_.find(accumulation);
+    const auto found = codes_.find({band, accumulation});
     return found == codes_.end() ? nullptr : &found->second;
   }
-  void add(const Accumulation& accumulation, const Codes& codes) {
+  void add(std::size_t band, const Accumulation& accumulation, const Codes& codes) {
     const std::lock_guard lock(mutex_);
-    codes_.try_emplace(accumulation, codes);
+    codes_.try_emplace({band, accumulation}, codes);
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<Accumulation, Codes> codes_;
+  std::map<std::pair<std::size_t, Accumulation>, Codes> codes_;
 };
 
 /// A plan with what follows from it for some k.
@@ -39,7 +39,7 @@ struct PlanToFollow {
   const GemmPlan& plan;
   const Performer& performer;
   const std::vector<PartWalk>& walk;
-  KnownAccumulations* known = nullptr;  ///< of products of one band of rows
+  KnownAccumulations* known = nullptr;  ///< of the same A and B
 };
 /// gemm_into() without its checks.
 std::size_t multiply_by(const PlanToFollow& plan, Matrix& d, const MatrixView& a, const MatrixView& b,

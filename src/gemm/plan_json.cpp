@@ -22,6 +22,8 @@ constexpr std::string_view kSchema = "tcnum.gemm_plan/1";
 // Names of values, in the order of their enumerations.
 constexpr std::array<std::string_view, 2> kOrders = {"ascending", "descending"};
 constexpr std::array<std::string_view, 2> kResidues = {"last", "first"};
+constexpr std::array<std::string_view, 2> kSliceOrders = {"ascending", "folded"};
+constexpr std::array<std::string_view, 3> kScaleOrders = {"product", "a_first", "b_first"};
 constexpr std::array<std::string_view, 2> kAlphas = {"first", "fused"};
 constexpr std::array<std::string_view, 2> kBetas = {"rounded", "fused"};
 constexpr std::array<std::string_view, 2> kBiases = {"last", "first"};
@@ -113,10 +115,11 @@ GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
   if (JsonFields(json, at).text("schema") != kSchema) {
     throw InputError(fmt::format("{}: schema: right would be \"{}\"", where, kSchema));
   }
-  const Members members(json, at, {"schema",      "name",     "note",     "source",          "arch",
-                                   "instruction", "account",  "datapath", "convert",         "k_order",
-                                   "k_tile",      "residue",  "slices",   "promote_every",   "promote_rounding",
-                                   "split_k",     "epilogue", "output",   "output_rounding", "output_overflow"});
+  const Members members(json, at, {"schema",           "name",           "note",     "source",       "arch",
+                                   "instruction",      "account",        "datapath", "convert",      "k_order",
+                                   "k_tile",           "residue",        "slices",   "slices_order", "promote_every",
+                                   "promote_rounding", "scales",         "split_k",  "epilogue",     "output",
+                                   "output_rounding",  "output_overflow"});
   GemmPlan plan;
   members.text("name", plan.name);
   members.text("arch", plan.arch);
@@ -133,8 +136,10 @@ GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
   if (members.find("k_tile") != nullptr) members.whole("k_tile", plan.k_tile.emplace());
   members.one_of("residue", kResidues, plan.residue);
   members.whole("slices", plan.slices);
+  members.one_of("slices_order", kSliceOrders, plan.slices_order);
   if (members.find("promote_every") != nullptr) members.whole("promote_every", plan.promote_every.emplace());
   members.one_of("promote_rounding", kRoundingNames, plan.promote_rounding);
+  members.one_of("scales", kScaleOrders, plan.scales);
   if (const ordered_json* const split = members.find("split_k"))
     plan.split_k = split_from(*split, members.where("split_k"));
   if (const ordered_json* const epilogue = members.find("epilogue")) {
@@ -163,8 +168,10 @@ ordered_json plan_to_json(const GemmPlan& plan) {
   json["k_tile"] = plan.k_tile ? ordered_json(*plan.k_tile) : ordered_json();
   json["residue"] = name_in(kResidues, plan.residue);
   json["slices"] = static_cast<unsigned>(plan.slices);
+  json["slices_order"] = name_in(kSliceOrders, plan.slices_order);
   json["promote_every"] = plan.promote_every ? ordered_json(*plan.promote_every) : ordered_json();
   json["promote_rounding"] = name(plan.promote_rounding);
+  json["scales"] = name_in(kScaleOrders, plan.scales);
   json["split_k"] = nullptr;
   if (const auto& split = plan.split_k) {
     json["split_k"] = {{"chunk", split->chunk},

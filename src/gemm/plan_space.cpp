@@ -1,19 +1,28 @@
 #include "plan_space.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "emu/fma_chain.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/instruction.hpp"
 
 namespace tcnum {
 namespace {
+
+/// Whether it is FMAs over ascending k: then instructions one after the other are one of all their products, however
+/// many each takes.
+bool is_plain_chain(const Datapath& datapath) {
+  const SortedTree tree(datapath.tree);
+  return why_no_fma_chain(datapath.numerics, tree).empty() &&
+         std::ranges::is_sorted(fma_chain_of(datapath.numerics, tree).order);
+}
 
 /// The instructions that the products may be made of, one of each datapath: a wgmma where there is one, as libraries
 /// take it.
@@ -25,16 +34,18 @@ std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> per
                         [](const Instruction* in) { return in->kind == InstructionKind::wgmma; });
   for (const Instruction* in : instructions) {
     const bool takes = can_be(subject.a, in->a) && can_be(subject.b, in->b);
-    if (!takes || in->sparse() || in->c != in->d || catalogue(id, *in).empty()) continue;
+    if (!takes || in->sparse() || in->scaled() || in->c != in->d || catalogue(id, *in).empty()) continue;
     // Later architectures keep Volta's instruction for old programs; libraries' kernels for them are not made of it.
     if (id != ArchId::sm_70 && in->m == 8 && in->a == FormatId::fp16) continue;
     Performer performer = catalogued(id, *in, {}, "gemm");
-    const auto is_same = [&](const auto& other) {
+    const auto same = std::ranges::find_if(found, [&](const auto& other) {
       const Datapath &x = performer.datapath, &y = other.second->datapath;
-      return x.numerics == y.numerics && x.tree == y.tree;
-    };
-    if (std::ranges::any_of(found, is_same)) continue;
-    found.emplace_back(in, std::make_shared<const Performer>(std::move(performer)));
+      return x.numerics == y.numerics && (x.tree == y.tree || (is_plain_chain(x) && is_plain_chain(y)));
+    });
+    if (same == found.end())
+      found.emplace_back(in, std::make_shared<const Performer>(std::move(performer)));
+    else if (performer.depth() < same->second->depth())
+      *same = {in, std::make_shared<const Performer>(std::move(performer))};
   }
   if (found.empty()) {
     throw InputError(
@@ -53,8 +64,8 @@ std::vector<std::size_t> tiles_of(std::size_t depth) {
   return tiles;
 }
 
-/// Chunks that a k cut into equal numbers of tiles has: ⌈⌈k / tile⌉ / parts⌉ tiles.
-std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth) {
+/// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's.
+std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId operand) {
   constexpr std::size_t kMostParts = 64;
   std::set<std::size_t> chunks;
   for (const std::size_t tile : tiles_of(depth)) {
@@ -62,6 +73,8 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth) {
     for (std::size_t parts = 2; parts <= std::min(tiles, kMostParts); ++parts)
       chunks.insert((tiles + parts - 1) / parts * tile);
   }
+  for (std::size_t parts = 2; parts <= std::min(k, kMostParts); ++parts)
+    chunks.insert(cutlass2_chunk(k, parts, operand));
   chunks.erase(chunks.lower_bound(k), chunks.end());
   return chunks;
 }
@@ -69,7 +82,8 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth) {
 /// Plans that differ in what they do with k, and what is left of it.
 class Walks {
  public:
-  Walks(const GemmSubject& subject, std::size_t depth) : k_(subject.k), depth_(depth) {}
+  Walks(const GemmSubject& subject, std::size_t depth)
+      : k_(subject.k), depth_(depth), operand_(subject.a), folds_(subject.d == FormatId::fp64) {}
 
   std::vector<GemmPlan> of(const GemmPlan& plain, FormatId sums, FormatId output) const {
     std::vector<GemmPlan> plans;
@@ -99,10 +113,19 @@ class Walks {
     }
   }
   void add_slices(GemmPlan plan, std::vector<GemmPlan>& plans) const {
-    for (const int slices : {2, 4}) {
+    constexpr int kMost = 64, kMostInParts = 4;
+    constexpr std::size_t kMostShare = 128;
+    for (int slices = 2; slices <= (plan.split_k ? kMostInParts : kMost); slices += plan.split_k ? 2 : 1) {
       plan.slices = slices;
-      for (const std::size_t tile : tiles_of(depth_ * static_cast<std::size_t>(slices))) {
-        plan.k_tile = tile;
+      const auto count = static_cast<std::size_t>(slices);
+      for (std::size_t share = depth_; share <= kMostShare; share *= 2) {
+        plan.k_tile = share * count;
+        // With nothing left for the last slice, it is another number of them, if they are added in turn.
+        plan.slices_order = SliceOrder::ascending;
+        if (share * (count - 1) < k_) plans.push_back(plan);
+        // Kernels of other sums that fold have not been seen.
+        if (!folds_) continue;
+        plan.slices_order = SliceOrder::folded;
         plans.push_back(plan);
       }
     }
@@ -118,7 +141,7 @@ class Walks {
   }
   std::vector<std::optional<SplitK>> splits(FormatId sums, FormatId output) const {
     std::vector<std::optional<SplitK>> all = {std::nullopt};
-    for (const std::size_t chunk : chunks_of(k_, depth_)) {
+    for (const std::size_t chunk : chunks_of(k_, depth_, operand_)) {
       if (!format(sums).floating) {
         all.push_back(SplitK{chunk, KOrder::ascending, sums, sums});
         continue;
@@ -134,28 +157,53 @@ class Walks {
   }
 
   std::size_t k_, depth_;
+  FormatId operand_;
+  bool folds_;
 };
 
-/// What is added up, as text: sums of sums, of which a sum of one thing is that thing, and a sum of two the same from
-/// either side.
-template <class Things, class Text>
-std::string sum_of(const Things& things, bool commutes, const Text& text) {
-  std::vector<std::string> texts;
-  for (const auto& thing : things) texts.push_back(text(thing));
-  if (texts.size() == 1) return texts.front();
-  if (texts.size() == 2 && commutes) std::ranges::sort(texts);
-  return fmt::format("({})", fmt::join(texts, "+"));
-}
-std::string text_of(const Accumulation& accumulation) {
-  std::string text;
-  for (const Stretch& stretch : accumulation) text += fmt::format("{}:{},", stretch.first, stretch.count);
-  return text;
-}
-std::string text_of(const PartWalk& part) {
-  return sum_of(part, true, [](const SliceWalk& slice) {
-    return sum_of(slice, true, [](const Accumulation& accumulation) { return text_of(accumulation); });
-  });
-}
+/// How parts of k are added.
+enum class Additions : std::uint8_t {
+  plain,         ///< as all else is: sums of sums are told apart by what is added to what alone
+  narrow_parts,  ///< of parts that are rounded before
+  narrow_sums,   ///< the first part is rounded to what the sums are, the others may not be
+};
+
+/// Numbers for sums: one that is the same for every input has the same number.
+class Sums {
+ public:
+  std::size_t of(const GemmPlan& plan, const std::vector<PartWalk>& walk, Additions additions) {
+    return one_after_the_other(walk, additions, [&](const PartWalk& part) { return of(plan, part); });
+  }
+
+ private:
+  std::size_t of(const GemmPlan& plan, const PartWalk& part) {
+    std::vector<std::size_t> slices;
+    for (const SliceWalk& slice : part) {
+      slices.push_back(one_after_the_other(slice, Additions::plain, [&](const Accumulation& accumulation) {
+        return accumulations_.try_emplace(accumulation, count()).first->second;
+      }));
+    }
+    add_slices_up(plan, slices.size(), [&](std::size_t onto, std::size_t slice) {
+      slices[onto] = sum(Additions::plain, slices[onto], slices[slice]);
+    });
+    return slices.at(0);
+  }
+  template <class Things, class Number>
+  std::size_t one_after_the_other(const Things& things, Additions additions, const Number& number) {
+    std::size_t all = number(things.at(0));
+    for (std::size_t i = 1; i < things.size(); ++i) all = sum(additions, all, number(things[i]));
+    return all;
+  }
+  std::size_t sum(Additions additions, std::size_t x, std::size_t y) {
+    const bool commutes = additions != Additions::narrow_sums;
+    return sums_.try_emplace({additions, commutes ? std::min(x, y) : x, commutes ? std::max(x, y) : y}, count())
+        .first->second;
+  }
+  std::size_t count() const { return accumulations_.size() + sums_.size(); }
+
+  std::map<Accumulation, std::size_t> accumulations_;
+  std::map<std::tuple<Additions, std::size_t, std::size_t>, std::size_t> sums_;
+};
 
 /// Integer sums that wrap come to the same in any order, and so do those that cannot overflow.
 bool has_no_order(const Datapath& datapath, std::size_t k) {
@@ -169,27 +217,31 @@ bool has_no_order(const Datapath& datapath, std::size_t k) {
                                                         << (format(n.result).fraction_bits - bits_of_product);
 }
 
-/// What makes two plans of one instruction the same, whatever they are called.
-std::string key_of(const GemmPlan& plan, const Performer& performer, const std::vector<PartWalk>& walk, std::size_t k) {
+/// What makes two plans of one instruction the same, whatever they are called: the sum, how operands are converted, and
+/// to what it is rounded and how.
+using Key = std::tuple<std::size_t, std::optional<Rounding>, std::vector<FormatId>, std::optional<Rounding>>;
+Key key_of(const GemmPlan& plan, const Performer& performer, const std::vector<PartWalk>& walk, std::size_t k,
+           Sums& sums) {
   if (has_no_order(performer.datapath, k)) return {};
-  // Additions in fp32 are the same wherever they stand.
   const auto is_narrow = [](FormatId id) { return format(id).floating && format(id).storage_bits < 32; };
-  const bool narrow_sums = plan.split_k && is_narrow(plan.split_k->type);
-  std::string key = sum_of(walk, !narrow_sums, [](const PartWalk& part) { return text_of(part); });
-  if (plan.split_k && walk.size() > 1 && (narrow_sums || is_narrow(plan.split_k->parts)))
-    key += fmt::format(" {} {}", format(plan.split_k->type).name, format(plan.split_k->parts).name);
-  const auto rounding = [](const std::optional<Rounding>& x) { return x ? name(*x) : "none"; };
-  key += fmt::format(" {}", rounding(plan.convert_a));
+  const bool splits = plan.split_k && walk.size() > 1;
+  Additions additions = Additions::plain;
+  if (splits && is_narrow(plan.split_k->parts)) additions = Additions::narrow_parts;
+  if (splits && is_narrow(plan.split_k->type)) additions = Additions::narrow_sums;
+  std::vector<FormatId> formats;
+  if (additions != Additions::plain) formats = {plan.split_k->type, plan.split_k->parts};
   // What is of the output's format is not rounded to it.
-  const FormatId last = plan.split_k && walk.size() > 1 ? plan.split_k->type : performer.formats.d;
-  return last == plan.output ? key : key + fmt::format(" {}", name(plan.output_rounding));
+  const FormatId last = splits ? plan.split_k->type : performer.formats.d;
+  return {sums.of(plan, walk, additions), plan.convert_a, formats,
+          last == plan.output ? std::nullopt : std::optional(plan.output_rounding)};
 }
 
 }  // namespace
 
 std::vector<Candidate> plan_space(const GemmSubject& subject) {
   std::vector<Candidate> candidates;
-  std::set<std::string> seen;
+  std::set<Key> seen;
+  Sums sums;
   for (const auto& [in, performer] : performers_of(subject)) {
     // All that take integers exactly are one.
     if (!has_no_order(performer->datapath, subject.k)) seen.clear();
@@ -207,7 +259,7 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
         const std::vector<PartWalk> walk = walk_of(plan, performer->depth(), subject.k);
         for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
           plan.output_rounding = rounding;
-          if (seen.insert(key_of(plan, *performer, walk, subject.k)).second)
+          if (seen.insert(key_of(plan, *performer, walk, subject.k, sums)).second)
             candidates.push_back({plan, performer, walk});
         }
       }
@@ -217,28 +269,39 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
 }
 
 std::vector<OpenProperty> differences(const std::vector<const GemmPlan*>& plans) {
-  std::vector<OpenProperty> open;
-  const auto flat = [](const GemmPlan& plan) { return plan_to_json(plan).flatten(); };
+  // What only some plans have, such as the parts of k, is one thing; of what all have, each field is.
   std::vector<nlohmann::ordered_json> all;
-  std::vector<std::string> keys;
-  for (const GemmPlan* plan : plans) {
-    all.push_back(flat(*plan));
-    for (const auto& [key, value] : all.back().items()) {
-      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  for (const GemmPlan* plan : plans) all.push_back(plan_to_json(*plan));
+  std::vector<OpenProperty> open;
+  const auto compare = [&](const auto& self, const std::string& path,
+                           const std::vector<const nlohmann::ordered_json*>& values) -> void {
+    const auto is_object = [](const auto* value) { return value != nullptr && value->is_object(); };
+    if (std::ranges::all_of(values, is_object)) {
+      std::vector<std::string> keys;
+      for (const auto* value : values) {
+        for (const auto& [key, member] : value->items()) {
+          if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+        }
+      }
+      for (const std::string& key : keys) {
+        std::vector<const nlohmann::ordered_json*> members;
+        for (const auto* value : values) members.push_back(value->contains(key) ? &value->at(key) : nullptr);
+        self(self, path.empty() ? key : path + "." + key, members);
+      }
+      return;
     }
-  }
-  for (const std::string& key : keys) {
-    OpenProperty property{key.substr(1), {}};
-    std::ranges::replace(property.property, '/', '.');
-    for (const auto& json : all) {
-      const auto found = json.find(key);
-      const std::string value = found == json.end()  ? "none"
-                                : found->is_string() ? found->get<std::string>()
-                                                     : found->dump();
-      if (std::ranges::find(property.values, value) == property.values.end()) property.values.push_back(value);
+    OpenProperty property{path, {}};
+    for (const auto* value : values) {
+      const std::string text = value == nullptr     ? "none"
+                               : value->is_string() ? value->get<std::string>()
+                                                    : value->dump();
+      if (std::ranges::find(property.values, text) == property.values.end()) property.values.push_back(text);
     }
     if (property.values.size() > 1) open.push_back(std::move(property));
-  }
+  };
+  std::vector<const nlohmann::ordered_json*> roots;
+  for (const auto& json : all) roots.push_back(&json);
+  compare(compare, "", roots);
   return open;
 }
 

@@ -51,6 +51,14 @@ SliceWalk accumulations_of(const GemmPlan& plan, const std::vector<Stretch>& ins
 
 }  // namespace
 
+std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand) {
+  constexpr std::size_t kLineBits = 1024, kLoadBits = 128;
+  const auto bits = static_cast<std::size_t>(format(operand).storage_bits);
+  const std::size_t unit = (k % (kLineBits / bits) == 0 ? kLineBits : kLoadBits) / bits;
+  const std::size_t chunk = (k + parts - 1) / parts;
+  return (chunk + unit - 1) / unit * unit;
+}
+
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k) {
   const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k;
   const std::size_t tile = plan.k_tile.value_or(depth);

@@ -1,6 +1,7 @@
 // How a kernel goes through k.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <vector>
@@ -23,5 +24,30 @@ using PartWalk = std::vector<SliceWalk>;
 /// The parts of k in the order in which they are added, for an instruction of so many products. Instructions that would
 /// take zeros alone, at the end of a ragged tile, are left out.
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k);
+
+/// The products of each part, but the last, as CUTLASS 2 cuts k: equal parts, rounded up to whole cache lines of the
+/// operand where k is so many of them, and else to what one load of 16 bytes has.
+/// (cutlass/gemm/kernel/params_universal_base.h of CUTLASS; cuBLASLt's kernels of fp64 and of fp32 by way of tf32 do
+/// so.)
+std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand);
+
+/// Of folded slices, of which there are so many, on which of the first half one of the second is added: on the one as
+/// far from the first as it is from the middle, but the very last on the first. (Measured: cuBLASLt's fp64 kernels of
+/// ALGO_ID 35 with CUSTOM_OPTION 1 do so for every number from 3 to 33 that was seen.)
+constexpr std::size_t folded_onto(std::size_t slice, std::size_t slices) {
+  return slice + 1 == slices ? 0 : slice - (slices + 1) / 2;
+}
+/// Calls add(onto, slice) for every addition of the sums of a plan's slices, of which the first so many have products;
+/// the first's is the total.
+template <class Add>
+void add_slices_up(const GemmPlan& plan, std::size_t present, const Add& add) {
+  const auto slices = static_cast<std::size_t>(plan.slices);
+  std::size_t kept = present;
+  if (plan.slices_order == SliceOrder::folded) {
+    kept = std::min(present, (slices + 1) / 2);
+    for (std::size_t slice = kept; slice < present; ++slice) add(folded_onto(slice, slices), slice);
+  }
+  for (std::size_t slice = 1; slice < kept; ++slice) add(std::size_t{0}, slice);
+}
 
 }  // namespace tcnum

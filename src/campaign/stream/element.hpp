@@ -63,19 +63,27 @@ TCNUM_HOST_DEVICE inline std::uint64_t operand_code(const Recipe& r, std::uint64
   return operand_code(r, f, slots, purpose, k, words_of(random_block(r, tile, purpose, element / 2), element));
 }
 
+/// What block scales multiply a product by: significand · 2^lsb.
+struct Factor {
+  std::uint64_t significand = 1;  ///< of at most 8 bits
+  int lsb = 0;
+};
+
 /// About −a·b, exactly where c can hold it.
-TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b) {
+TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::uint64_t a, std::uint64_t b,
+                                                        const Factor& scales = {}) {
   if (!r.d.floating) return integer_code(r.c, -integer_of(r.a, a) * integer_of(r.b, b));
   const Decoded x = decode(r.a, a), y = decode(r.b, b);
   const bool negative = x.negative == y.negative;
   if (!x.is_finite() || !y.is_finite() || x.significand == 0 || y.significand == 0) return signed_zero(r.c, negative);
-  constexpr int kMostBits = 30;  // of fractions: 64 bits hold the product
-  const int a_cut = most(0, r.a.fraction_bits - kMostBits), b_cut = most(0, r.b.fraction_bits - kMostBits);
-  const std::uint64_t magnitude = (x.significand >> a_cut) * (y.significand >> b_cut);
+  constexpr int kMostBits = 30, kMostScaledBits = 26;  // of fractions: 64 bits hold the product
+  const int most_bits = scales.significand == 1 ? kMostBits : kMostScaledBits;
+  const int a_cut = most(0, r.a.fraction_bits - most_bits), b_cut = most(0, r.b.fraction_bits - most_bits);
+  const std::uint64_t magnitude = (x.significand >> a_cut) * (y.significand >> b_cut) * scales.significand;
   if (magnitude == 0) return signed_zero(r.c, negative);
   int leading = 62;
   while (magnitude >> leading == 0) --leading;
-  const int lsb = x.exponent - r.a.fraction_bits + a_cut + y.exponent - r.b.fraction_bits + b_cut;
+  const int lsb = x.exponent - r.a.fraction_bits + a_cut + y.exponent - r.b.fraction_bits + b_cut + scales.lsb;
   const std::uint64_t fraction = (magnitude << (63 - leading) << 1) >> (64 - r.c.fraction_bits);
   return assemble<std::uint64_t>(r.c, negative, leading + lsb, fraction, 0);
 }
@@ -118,9 +126,10 @@ TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, std::ui
 
 /// The c of a frame with a cancelled slot.
 TCNUM_HOST_DEVICE inline std::uint64_t cancelling_code(const Recipe& r, std::uint64_t tile, const FrameDraw& f,
-                                                       const SlotFrame* slots, int row, int column) {
+                                                       const SlotFrame* slots, int row, int column,
+                                                       const Factor& scales = {}) {
   return opposite_product(r, operand_code(r, tile, f, slots, Purpose::a, row, f.frame.cancelled_slot),
-                          operand_code(r, tile, f, slots, Purpose::b, column, f.frame.cancelled_slot));
+                          operand_code(r, tile, f, slots, Purpose::b, column, f.frame.cancelled_slot), scales);
 }
 
 }  // namespace tcnum::stream

@@ -18,6 +18,7 @@ inline constexpr std::uint32_t kFirstPlaceBlock =
 inline constexpr std::uint32_t kFirstSlotBlock = 16, kBlocksOfASlot = 8;
 inline constexpr std::uint32_t kFirstPatternBlock = 1u << 20;  ///< of a frame: for each group of a sparse A
 inline constexpr std::uint32_t kFirstUnmetBlock = 1u << 21;    ///< of b: what meets no element of a sparse A
+inline constexpr std::uint32_t kFirstScaleBlock = 1u << 22;    ///< of a frame, a or b: for block scales
 
 /// Four random words.
 struct Block {

@@ -1,0 +1,75 @@
+// Scales of a product's operands, as kernels for narrow formats have them beside the matrices.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tcnum/gemm.hpp"
+
+namespace tcnum {
+
+/// Of one operand: what belongs to a row of A, or a column of B, in a block of k.
+class LineScales {
+ public:
+  LineScales() = default;
+  /// `per_scale` lines have one together.
+  LineScales(std::vector<float> scales, std::size_t blocks, std::size_t per_scale)
+      : scales_(std::move(scales)), blocks_(blocks), per_scale_(per_scale) {}
+  float operator()(std::size_t line, std::size_t block) const {
+    return scales_.empty() ? 1 : scales_[line / per_scale_ * blocks_ + block];
+  }
+
+ private:
+  std::vector<float> scales_;  ///< those of a line's blocks side by side
+  std::size_t blocks_ = 1, per_scale_ = 1;
+};
+
+/// Of both, in the order in which a plan multiplies them.
+class Scales {
+ public:
+  Scales() = default;
+  /// Throws InputError that says what would be right if they do not fit the product or the plan.
+  Scales(const GemmPlan& plan, FormatId sums, std::size_t m, std::size_t n, std::size_t k, const GemmInputs& inputs,
+         std::string_view where);
+
+  /// One for all of k.
+  bool are_last() const { return are_there_ && blocks_ == 1; }
+  /// One for each promotion.
+  bool are_in_promotions() const { return are_there_ && blocks_ > 1; }
+
+  float scaled(float sum, std::size_t row, std::size_t column) const {
+    const Factors factors = of(sum, row, column, 0);
+    return factors.last * factors.sum;
+  }
+  /// Added to a total.
+  float added(float total, float sum, std::size_t row, std::size_t column, std::size_t block) const {
+    const Factors factors = of(sum, row, column, block);
+    return std::fma(factors.last, factors.sum, total);
+  }
+
+ private:
+  struct Factors {
+    float last, sum;
+  };
+  Factors of(float sum, std::size_t row, std::size_t column, std::size_t block) const {
+    const float a = a_(row, block), b = b_(column, block);
+    switch (order_) {
+      case ScaleOrder::a_first:
+        return {b, a * sum};
+      case ScaleOrder::b_first:
+        return {a, b * sum};
+      default:
+        return {a * b, sum};
+    }
+  }
+
+  LineScales a_, b_;
+  std::size_t blocks_ = 1;
+  ScaleOrder order_ = ScaleOrder::product;
+  bool are_there_ = false;
+};
+
+}  // namespace tcnum
