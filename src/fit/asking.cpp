@@ -26,14 +26,17 @@ std::vector<std::optional<std::uint64_t>> Asker::ask(const std::vector<Problem>&
   return answers;
 }
 
-void Asker::ask_battery(const FitOptions& options) {
-  const std::vector<CraftedProblem> crafted = battery(instruction());
+void Asker::ask_crafted(const std::vector<CraftedProblem>& crafted, const std::string& origin) {
   std::vector<Problem> problems;
   for (const CraftedProblem& each : crafted) problems.push_back(each.problem);
-  ask(problems, "battery, rows and columns of different problems");
+  ask(problems, origin);
   for (const CraftedProblem& each : crafted) {
     if (const auto number = evidence_->find(each.problem)) evidence_->set_crafted(*number, each.name, each.purpose);
   }
+}
+
+void Asker::ask_battery(const FitOptions& options) {
+  ask_crafted(battery(instruction()), "battery, rows and columns of different problems");
   if (!live()) return;
   for (std::size_t f = 0; f < kFamilies; ++f) {
     const auto family = static_cast<Family>(f);

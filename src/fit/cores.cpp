@@ -12,6 +12,10 @@ namespace {
 constexpr std::size_t kMostAlignment = 120, kMostOrdinary = 160;
 /// Ordinary answers among which the sample is taken.
 constexpr std::size_t kOrdinaryPool = 4000;
+/// Answers that judge how a block's products are aligned, apart from c, and how c is, where no more than that matters.
+constexpr std::size_t kMostOfOneBlock = 240;
+/// Answers that judge how both come together before roundings are tried.
+constexpr std::size_t kJoiningTrials = 60;
 /// Answers that an alignment is judged by before roundings are tried. Where results are short, few judge alignments
 /// apart from roundings, and trying more costs more than it saves.
 constexpr std::size_t kAlignmentTrials = 12;
@@ -71,19 +75,75 @@ CpuEmulator emulator_of(const Space& space, const Choice& choice) {
 /// The cores of one structure: every way to align, and with each that is not refuted every way to round.
 class CoreSearch::Structurewise {
  public:
-  Structurewise(const Space& space, const Evidence& evidence, int structure, Orders& orders)
-      : space_(space), evidence_(evidence), orders_(orders), c_(first(structure)), emulator_(emulator_of(space, c_)) {}
+  Structurewise(const Space& space, const Evidence& evidence, int structure, Orders& orders,
+                const std::vector<Shape>& shapes)
+      : space_(space),
+        evidence_(evidence),
+        orders_(orders),
+        shapes_(shapes),
+        c_(space.first_of(structure)),
+        emulator_(emulator_of(space, c_)) {}
 
   std::vector<Choice> find() && {
-    for_each(kAlignmentProperties, [&] { judge_alignment(); });
+    if (space_.structure(c_).sums_apart())
+      find_sums_apart();
+    else
+      for_each(kAlignmentProperties, [&] { judge_alignment(); });
     return std::move(cores_);
   }
 
  private:
-  static Choice first(int structure) {
-    Choice c{};
-    Space::set(c, Property::structure, structure);
-    return c;
+  /// Where products are summed apart, answers to problems of one block judge step by step: without c, how the block's
+  /// products are aligned, since their sum has no more bits than are kept of it; with a c that is smaller, how c is
+  /// cut.
+  void find_sums_apart() {
+    TrialOrder without_c(of_one_block(false)), with_small_c(of_one_block(true));
+    // Two sums of one block meet with the rounding of what follows.
+    const auto about_products = [&](const auto& body) {
+      for_each(kAlignmentProperties, [&] {
+        const Choice aligned = c_;
+        for_each(std::array{Property::join_rounding}, body);
+        c_ = aligned;
+      });
+    };
+    about_products([&] {
+      if (!space_.contains(c_) || refuted(without_c, without_c.size())) return;
+      const std::array about_c = {Property::c_bits, Property::c_dropped, Property::total_bits};
+      const Choice before = c_;
+      for_each(about_c, [&] {
+        if (!space_.contains(c_) || refuted(with_small_c, with_small_c.size())) return;
+        const Choice beside = c_;
+        for_each(std::array{Property::infinite_products, Property::sum_bits}, [&] {
+          if (space_.contains(c_) && !refuted(orders_.alignment, kJoiningTrials))
+            for_each(kRoundingProperties, [&] { judge_rounding(); });
+        });
+        c_ = beside;
+      });
+      c_ = before;
+    });
+  }
+
+  bool refuted(TrialOrder& order, std::size_t most) {
+    emulator_.set_numerics(space_.numerics(c_));
+    return any_refutes(space_, evidence_, order, most, emulator_, kConsultedEdges | kConsultedRounding);
+  }
+
+  /// Numbers of answers to problems whose products are all of one block, with no c, or one that is no larger than the
+  /// largest product.
+  std::vector<std::size_t> of_one_block(bool with_c) const {
+    std::vector<int> block_of(static_cast<std::size_t>(space_.structure(c_).tree.k));
+    const Blocks& blocks = space_.structure(c_).blocks;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      for (const int k : blocks[i]) block_of[static_cast<std::size_t>(k)] = static_cast<int>(i);
+    }
+    std::vector<std::size_t> numbers;
+    for (const Shape& shape : shapes_) {
+      const auto block = [&](int k) { return block_of[static_cast<std::size_t>(k)]; };
+      if (shape.c_is_zero != with_c &&
+          std::ranges::all_of(shape.products, [&](int k) { return block(k) == block(shape.products.front()); }))
+        numbers.push_back(shape.number);
+    }
+    return thinned(numbers, kMostOfOneBlock);
   }
 
   /// Calls body with c_ set to every combination of the properties' values, the first property varying slowest.
@@ -102,33 +162,74 @@ class CoreSearch::Structurewise {
     Choice coarsest = c_;
     Space::set(coarsest, Property::output_fraction_bits, space_.count(Property::output_fraction_bits) - 1);
     if (!space_.contains(coarsest)) coarsest = c_;
-    if (!space_.contains(coarsest)) return;
-    emulator_.set_numerics(space_.numerics(coarsest));
-    if (!any_refutes(space_, evidence_, orders_.alignment, kAlignmentTrials, emulator_,
-                     kConsultedEdges | kConsultedRounding)) {
+    if (!space_.contains(coarsest) || !space_.core_comes_first(coarsest)) return;
+    if (!core_refuted(coarsest, orders_.alignment, kAlignmentTrials, kConsultedEdges | kConsultedRounding)) {
       for_each(kRoundingProperties, [&] { judge_rounding(); });
     }
   }
 
   void judge_rounding() {
     if (!space_.contains(c_) || (!space_.uses_output_rounding(c_) && varies(Property::output_rounding))) return;
-    emulator_.set_numerics(space_.numerics(c_));
-    if (!any_refutes(space_, evidence_, orders_.all, orders_.all.size(), emulator_, kConsultedEdges))
-      cores_.push_back(c_);
+    if (!space_.core_comes_first(c_)) return;
+    if (!core_refuted(c_, orders_.all, orders_.all.size(), kConsultedEdges)) cores_.push_back(c_);
+  }
+
+  bool core_refuted(Choice core, TrialOrder& order, std::size_t most, unsigned inconclusive) {
+    const auto refuted = [&](unsigned unless) {
+      emulator_.set_numerics(space_.numerics(core));
+      return any_refutes(space_, evidence_, order, most, emulator_, unless);
+    };
+    if (!space_.scales()) return refuted(inconclusive);
+    // Of the short formats that have block scales, so many numbers are subnormal that the answers without one do not
+    // judge enough: a core goes if it is refuted with each of the rules for subnormal operands.
+    for (int flushed = 0; flushed < space_.count(Property::subnormal_inputs); ++flushed) {
+      Space::set(core, Property::subnormal_inputs, flushed);
+      for (int exponent = 0; exponent < (flushed != 0 ? 1 : space_.count(Property::subnormal_exponent)); ++exponent) {
+        Space::set(core, Property::subnormal_exponent, exponent);
+        if (!refuted(inconclusive & ~static_cast<unsigned>(kConsultedSubnormalInput))) return false;
+      }
+    }
+    return true;
   }
   bool varies(Property p) const { return Space::value(c_, p) != 0; }
 
   const Space& space_;
   const Evidence& evidence_;
   Orders& orders_;
+  const std::vector<Shape>& shapes_;
   Choice c_;
   CpuEmulator emulator_;
   std::vector<Choice> cores_;
 };
 
-CoreSearch::CoreSearch(const Space& space, const Evidence& evidence, unsigned threads)
-    : space_(space), evidence_(evidence), threads_(threads) {
+CoreSearch::CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, int first_structure)
+    : space_(space), evidence_(evidence), threads_(threads), first_structure_(first_structure) {
   choose_first();
+  const auto first = space.structures().begin() + first_structure;
+  if (std::any_of(first, space.structures().end(), [](const Structure& s) { return s.sums_apart(); })) find_shapes();
+}
+
+/// Of crafted problems, but for those with a c that outgrows the products, with products beyond the result's range, or
+/// with numbers that are none.
+void CoreSearch::find_shapes() {
+  const Instruction& in = evidence_.instruction();
+  for (const std::size_t number : evidence_.crafted()) {
+    const Problem p = evidence_.problem(number);
+    const Decoded c = decode(format(in.c), p.c);
+    Shape shape{number, {}, c.is_finite() && c.significand == 0};
+    bool fits = c.is_finite();
+    int top = -kUnbounded;
+    for (std::size_t k = 0; k < p.a.size() && fits; ++k) {
+      const Decoded a = decode(format(in.a), p.a[k]), b = decode(format(in.b), p.b[k]);
+      fits = a.is_finite() && b.is_finite();
+      if (!fits || a.significand == 0 || b.significand == 0) continue;
+      shape.products.push_back(static_cast<int>(k));
+      top = std::max(top, a.exponent + b.exponent);
+    }
+    fits = fits && !shape.products.empty() && top + 1 < format(in.d).max_exponent() &&
+           (shape.c_is_zero || c.exponent <= top);
+    if (fits) shapes_.push_back(std::move(shape));
+  }
 }
 
 /// Chooses the answers that are tried first: `alignment_` are likely to need no rounding, so that they judge how terms
@@ -164,10 +265,10 @@ CoreSearch::Found CoreSearch::find() {
 
 std::vector<Choice> CoreSearch::find_by(const std::vector<std::size_t>& numbers) {
   orders_.clear();
-  std::vector<std::vector<Choice>> found(space_.structures().size());
-  in_parallel(found.size(), threads_, [&](std::size_t structure) {
+  std::vector<std::vector<Choice>> found(space_.structures().size() - static_cast<std::size_t>(first_structure_));
+  in_parallel(found.size(), threads_, [&](std::size_t n) {
     Orders orders = take_orders(numbers);
-    found[structure] = Structurewise(space_, evidence_, static_cast<int>(structure), orders).find();
+    found[n] = Structurewise(space_, evidence_, first_structure_ + static_cast<int>(n), orders, shapes_).find();
     const std::lock_guard lock(mutex_);
     orders_.push_back(std::move(orders));
   });

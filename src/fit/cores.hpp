@@ -33,15 +33,17 @@ class TrialOrder {
 /// Finds the cores that no answer of the evidence, as it is now, refutes.
 class CoreSearch {
  public:
-  CoreSearch(const Space& space, const Evidence& evidence, unsigned threads);
+  /// Of structures from `first_structure` on.
+  CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, int first_structure = 0);
 
   struct Found {
     std::vector<Choice> cores;
     std::size_t judged;  ///< by so many of the answers: all, or none but a sample
   };
-  /// Cores of all structures, in the order of the space; of those that differ in what nothing uses, the first. If every
-  /// core is refuted: those that come far, which no answer of a sample refutes. Integers have few cores, which little
-  /// but overflow tells apart: they are judged by a sample alone, and by the rest when their edge rules are decided.
+  /// Cores of these structures, in the order of the space; of those that differ in what nothing uses, the first. If
+  /// every core is refuted: those that come far, which no answer of a sample refutes. Integers have few cores, which
+  /// little but overflow tells apart: they are judged by a sample alone, and by the rest when their edge rules are
+  /// decided.
   Found find();
 
  private:
@@ -50,7 +52,14 @@ class CoreSearch {
     TrialOrder alignment, all;
   };
   class Structurewise;
+  /// What an answer can judge of sums that are apart from c.
+  struct Shape {
+    std::size_t number;
+    std::vector<int> products;  ///< those that are not zero
+    bool c_is_zero;
+  };
 
+  void find_shapes();
   void choose_first();
   std::vector<Choice> find_by(const std::vector<std::size_t>& numbers);
   Orders take_orders(const std::vector<std::size_t>& numbers);
@@ -58,7 +67,9 @@ class CoreSearch {
   const Space& space_;
   const Evidence& evidence_;
   unsigned threads_;
+  int first_structure_;
   std::vector<std::size_t> alignment_, first_;  // numbers of answers: see choose_first
+  std::vector<Shape> shapes_;                   // where structures sum apart from c
   std::vector<Orders> orders_;                  // that no worker has at the moment
   std::mutex mutex_;
 };

@@ -6,6 +6,10 @@
 #include "emu/parallel.hpp"
 #include "nearest.hpp"
 #include "rejections.hpp"
+#include "src/questions/battery.hpp"
+#include "src/questions/families.hpp"
+#include "src/questions/packing.hpp"
+#include "tcnum/emulator.hpp"
 
 namespace tcnum {
 
@@ -18,10 +22,10 @@ FitResult Elimination::run() {
     space_.add_blocks(found, {ProductOrder::Kind::found});
   }
   eliminate();
-  constexpr int kMostRounds = 40;
-  for (int round = 0; live_ != nullptr && round < kMostRounds && !is_decided(); ++round) {
-    if (!separate_survivors() && !search_longer()) break;
-  }
+  separate_while_undecided();
+  doubt_adds();
+  doubt_all();
+  if (survivors_.empty()) look_among_rare();
   result_.considered = space_.size();
   if (survivors_.empty()) {
     find_nearest(space_, evidence_, cores_, live_, result_);
@@ -37,8 +41,78 @@ FitResult Elimination::run() {
   return std::move(result_);
 }
 
-void Elimination::eliminate() {
-  auto [cores, judged] = CoreSearch(space_, evidence_, options_.threads).find();
+void Elimination::separate_while_undecided() {
+  constexpr int kMostRounds = 40;
+  for (int round = 0; live_ != nullptr && round < kMostRounds && !is_decided(); ++round) {
+    if (!separate_survivors() && !search_longer()) break;
+  }
+}
+
+/// Random problems by the thousand that are not among the evidence, each family's with the oracle's answers. It is
+/// asked once.
+const std::vector<Tiles>& Elimination::further_answers() {
+  constexpr std::uint64_t kOtherSeed = 3000;
+  constexpr std::size_t kTimes = 6;
+  for (std::size_t f = further_answers_.size(); f < kFamilies; ++f) {
+    Tiles tiles = make_family_tiles(space_.instruction(), static_cast<Family>(f), options_.seed + kOtherSeed, 0,
+                                    kTimes * options_.tiles_per_family, kPackSide, kPackSide);
+    live_->answer(tiles);
+    further_answers_.push_back(std::move(tiles));
+  }
+  return further_answers_;
+}
+
+/// What explains all answers so far may still be a neighbour of what is there: of further ones, those count that it
+/// gets wrong.
+void Elimination::doubt_all() {
+  constexpr std::size_t kMostAsked = 8 * kPackSide;
+  constexpr int kMostRounds = 4;
+  for (int round = 0; live_ != nullptr && round < kMostRounds && !survivors_.empty(); ++round) {
+    const Emulator emulator(space_.datapath(survivors_[0].choice));
+    std::vector<Problem> wrong;
+    for (const Tiles& answered : further_answers()) {
+      Tiles emulated = answered;
+      emulator.run(emulated, options_.threads);
+      for (std::size_t i = 0; i < answered.size() && wrong.size() < kMostAsked; ++i) {
+        if (answered.d[i] != emulated.d[i]) wrong.push_back(problem_at(answered, i));
+      }
+    }
+    if (wrong.empty()) return;
+    ask_separating(wrong);
+    expand_cores();
+    separate_while_undecided();
+  }
+}
+
+/// Rarer datapaths are looked at where nothing else explains the answers.
+void Elimination::look_among_rare() {
+  std::vector<Choice> nearest;
+  while (survivors_.empty()) {
+    const std::optional<int> first_new = space_.widen();
+    if (!first_new) break;
+    if (nearest.empty())
+      asker_.ask_crafted(rare_battery(evidence_.instruction()), "battery, rows and columns of different problems");
+    nearest.insert(nearest.end(), cores_.begin(), cores_.end());
+    eliminate(*first_new);
+    separate_while_undecided();
+    doubt_all();
+  }
+  if (survivors_.empty()) cores_.insert(cores_.begin(), nearest.begin(), nearest.end());
+}
+
+/// Adds of sums of blocks are only just told from sums that cut, which are rare: asks about them what a search might
+/// not come upon.
+void Elimination::doubt_adds() {
+  if (live_ == nullptr || survivors_.empty()) return;
+  const Structure& left = space_.structure(survivors_[0].choice);
+  if (!left.adds_apart() || left.blocks.size() < 2 || left.block_k() < 2) return;
+  asker_.ask_crafted(battery_of_sums(evidence_.instruction(), left.blocks), "battery, sums of blocks");
+  expand_cores();
+  separate_while_undecided();
+}
+
+void Elimination::eliminate(int first_structure) {
+  auto [cores, judged] = CoreSearch(space_, evidence_, options_.threads, first_structure).find();
   cores_ = std::move(cores);
   judged_ = judged;
   thin_out();

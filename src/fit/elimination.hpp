@@ -23,7 +23,12 @@ class Elimination {
 
  private:
   // Cores, then edge rules (elimination.cpp).
-  void eliminate();
+  void eliminate(int first_structure = 0);
+  void separate_while_undecided();
+  void doubt_adds();
+  const std::vector<Tiles>& further_answers();
+  void doubt_all();
+  void look_among_rare();
   void drop_refuted_cores();
   void expand_cores();
   bool is_decided() const;
@@ -32,7 +37,7 @@ class Elimination {
   // Asking what separates what is left (separation.cpp).
   void thin_out();
   std::optional<Problem> search(const Choice& one, const Choice& other, std::size_t tiles) const;
-  std::size_t ask_separating(const std::vector<Problem>& problems);
+  void ask_separating(const std::vector<Problem>& problems);
   std::vector<Problem> separating_problems();
   bool separate_survivors();
   bool search_longer();
@@ -48,6 +53,7 @@ class Elimination {
   std::size_t judged_ = 0;     // by so many of the answers
   std::vector<Survivor> survivors_;
   std::vector<Choice> unexpanded_;                   // those of cores_ that were too many to look at
+  std::vector<Tiles> further_answers_;               // that are no evidence, as far as they have been asked
   std::set<std::pair<Choice, Choice>> inseparable_;  // as far as searches could tell
   std::uint64_t search_round_ = 0;
   std::size_t lengthened_ = 0;  // how often searches have been made longer

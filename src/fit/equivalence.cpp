@@ -43,11 +43,13 @@ class Pass {
   bool nan_operands_that_never_meet();
   bool cutting_down_then_rounding_down();
   bool products_that_need_no_rounding();
+  bool sums_of_sums_that_are_adds();
+  bool zeros_that_c_makes_positive();
 
  private:
   void reset(Property p) { Space::set(c_, p, 0); }
   bool varies(Property p) const { return Space::value(c_, p) != 0; }
-  bool positive_zeros() const { return space_.get<Property::zero_sign>(c_) == ZeroSign::positive; }
+  bool positive_zeros() const { return space_.get<Property::zero_sign>(c_) == ZeroSums::positive; }
   void make_exact();
   Choice without(Property p) const {
     Choice other = c_;
@@ -82,7 +84,7 @@ struct Rule {
   std::string_view title;
   bool (Pass::*apply)();
 };
-constexpr std::array<Rule, 11> kRules = {{
+constexpr std::array<Rule, 13> kRules = {{
     {0, "Roundings that nothing uses", &Pass::roundings_that_nothing_uses},
     {1, "Cuts below everything", &Pass::cuts_below_everything},
     {2, "Natural zeros that cut nothing", &Pass::natural_zeros_that_cut_nothing},
@@ -94,6 +96,8 @@ constexpr std::array<Rule, 11> kRules = {{
     {8, "NaN operands that never meet", &Pass::nan_operands_that_never_meet},
     {9, "Cutting down, then rounding down", &Pass::cutting_down_then_rounding_down},
     {10, "Products that need no rounding", &Pass::products_that_need_no_rounding},
+    {11, "Sums of sums that are adds", &Pass::sums_of_sums_that_are_adds},
+    {12, "Zeros that c makes positive", &Pass::zeros_that_c_makes_positive},
 }};
 
 Choice Pass::apply() {
@@ -125,8 +129,9 @@ bool Pass::underflow_shows(const Facts& of) const {
   if (s_.adds_apart() && (!inner_same_ || space_.narrows())) return true;
   if (s_.adds_apart() && of.flushes_outputs) {
     // Only c can be tiny; in a later add it is so no more.
-    const bool c_enters_last =
-        blocks_ == 1 || !(s_.combination == Combination::adds || (s_.combination == Combination::pairs && blocks_ > 2));
+    const bool pairs = s_.combination == Combination::pairs || s_.combination == Combination::fused_pairs;
+    const bool c_enters_last = blocks_ == 1 || !(s_.combination == Combination::adds || (pairs && blocks_ > 2) ||
+                                                 s_.combination == Combination::group_trees);
     return c_enters_last || !positive_zeros() || !of.large_products(of.result);
   }
   return block_sum_underflow_shows(of);
@@ -189,6 +194,8 @@ bool Pass::cuts_below_everything() {
   int top = facts_.a.max_exponent() + facts_.b.max_exponent();
   if (facts_.accumulates) {  // an accumulator is at most the sum of all products before it
     top += 1 + log2_ceil(s_.tree.k - static_cast<int>(s_.blocks.back().size()) + 1);
+  } else if (s_.fuses_sums()) {  // so is each of two
+    top += 1 + log2_ceil(s_.tree.k);
   } else if (space_.product_exponent(c_) == ProductExponent::normalised) {
     ++top;
   }
@@ -205,7 +212,8 @@ bool Pass::natural_zeros_that_cut_nothing() {
   if (top - bits_ <= facts_.term_bit) reset(Property::zero_terms);
 
   // Beside a zero, one product alone, which is cut and rounded as if it were only rounded.
-  if (varies(Property::zero_terms) && block_ == 2 && !facts_.accumulates && rounds_once(zero_product_top_ - bits_)) {
+  if (varies(Property::zero_terms) && block_ == 2 && !facts_.accumulates && !s_.fuses_sums() &&
+      rounds_once(zero_product_top_ - bits_)) {
     const int least_product = facts_.flushes_inputs ? facts_.product_exponent : facts_.product_bit;
     if (zero_product_top_ - bits_ <= least_product || zeros_alike(Facts(space_, without(Property::zero_terms))))
       reset(Property::zero_terms);
@@ -264,12 +272,14 @@ bool Pass::exponent_of_subnormals() {
   const int accumulator_bits = std::max(facts_.c_inside ? facts_.c.fraction_bits : 0, facts_.inner.fraction_bits);
   const int top = std::max(product_top, accumulator_top);
   const int harmless = std::max(floor, facts_.term_bit + bits_);
+  // Where results meet results alone, they are multiples of the smallest one.
+  const int harmless_results = s_.fuses_sums() ? std::max(facts_.term_bit, facts_.inner_quantum) + bits_ : harmless;
   // Any product that is not zero outranks a subnormal accumulator; alone, that is not cut, or no matter, since it is
   // flushed or rounded after all.
-  const bool only_alone = product_top == -kUnbounded && facts_.product_exponent >= accumulator_top;
+  const bool only_alone = !s_.fuses_sums() && product_top == -kUnbounded && facts_.product_exponent >= accumulator_top;
   const bool flushed = facts_.flushes_outputs && inner_same_ && !space_.widens() &&
                        space_.align_rounding(c_) == Rounding::toward_zero && facts_.quantum <= facts_.accumulator_bit;
-  if (facts_.exact || top == -kUnbounded || top <= harmless ||
+  if (facts_.exact || top == -kUnbounded || (product_top <= harmless && accumulator_top <= harmless_results) ||
       (only_alone &&
        (bits_ >= accumulator_bits || (zeros_alike(facts_) && (flushed || rounds_once(accumulator_top - bits_)))))) {
     reset(Property::subnormal_exponent);
@@ -394,9 +404,9 @@ bool Pass::nan_operands_that_never_meet() {
 // --- 9
 
 bool Pass::cutting_down_then_rounding_down() {
-  if (facts_.exact || block_ != 2 || facts_.accumulates || !inner_same_ || varies(Property::zero_terms) ||
-      space_.align_rounding(c_) != Rounding::down || space_.output_rounding(c_) != Rounding::down ||
-      space_.output_fraction_bits(c_) != facts_.result.fraction_bits) {
+  if (facts_.exact || block_ != 2 || facts_.accumulates || s_.fuses_sums() || !inner_same_ ||
+      varies(Property::zero_terms) || space_.align_rounding(c_) != Rounding::down ||
+      space_.output_rounding(c_) != Rounding::down || space_.output_fraction_bits(c_) != facts_.result.fraction_bits) {
     return false;
   }
   const bool true_exponents = facts_.flushes_inputs || space_.product_exponent(c_) == ProductExponent::normalised ||
@@ -439,6 +449,7 @@ void Pass::join_products() {
   const Structure& s = space_.structure(c_);
   const AddRounding add = space_.get<Property::add_rounding>(c_);
   Combination combination = s.combination;
+  int group = 0;
   Blocks blocks = s.blocks;
   switch (s.combination) {
     case Combination::adds:
@@ -452,9 +463,22 @@ void Pass::join_products() {
       combination = Combination::adds;
       blocks = in_pairs(s.blocks);
       break;
+    case Combination::group_trees:
+      if (space_.get<Property::zero_sign>(c_) == ZeroSums::ieee_but_positive_with_c) return;
+      group = s.group / 2;
+      if (group == 2) combination = Combination::pairs;
+      blocks = in_pairs(s.blocks);
+      break;
     case Combination::tree_then_c:
       blocks = in_pairs(s.blocks);
       break;
+    case Combination::fused_pairs:  // not of single products
+    case Combination::fused_then_c:
+    case Combination::fused_tree_then_c:
+    case Combination::apart:  // which have rules of their own
+    case Combination::apart_parity:
+    case Combination::apart_halves:
+      return;
     case Combination::chain_then_c:  // the first two add up either way
       if (blocks[1] < blocks[0]) std::swap(blocks[0], blocks[1]);
       break;
@@ -462,7 +486,7 @@ void Pass::join_products() {
       return;
   }
   if (blocks.empty()) return;
-  const auto joined = space_.first_with_terms_of(make_structure(combination, blocks, s.order));
+  const auto joined = space_.first_with_terms_of(make_structure(combination, blocks, s.order, group));
   if (!joined) return;
   Space::set(c_, Property::structure, *joined);
   if (s.combination == Combination::chain_then_c) return;
@@ -478,21 +502,40 @@ void Pass::join_products() {
   if (combination == Combination::chain) reset(Property::add_rounding);  // else something is still added
 }
 
-}  // namespace
+// --- 11
 
-std::vector<EquivalenceRule> floating_rules() {
-  std::vector<EquivalenceRule> rules;
-  for (const Rule& rule : kRules) rules.push_back({rule.number, rule.title});
-  return rules;
+bool Pass::sums_of_sums_that_are_adds() {
+  if (!s_.fuses_sums() || !facts_.exact || !inner_same_ || space_.add_through_fp32(c_) || space_.nan(c_).propagate ||
+      space_.output_rounding(c_) != space_.add_rounding(c_) || varies(Property::output_fraction_bits)) {
+    return false;
+  }
+  const Combination adds = s_.combination == Combination::fused_pairs    ? Combination::pairs
+                           : s_.combination == Combination::fused_then_c ? Combination::adds_then_c
+                                                                         : Combination::tree_then_c;
+  if (const auto joined = space_.first_with_terms_of(make_structure(adds, s_.blocks, s_.order)))
+    Space::set(c_, Property::structure, *joined);
+  return true;  // what is known of the structure holds no more
 }
 
-Choice canonical_floating(const Space& space, const Choice& choice) {
-  // One rule can make another apply.
-  for (Choice c = choice;;) {
-    const Choice next = Pass(space, c).apply();
-    if (next == c) return c;
-    c = next;
+// --- 12
+
+bool Pass::zeros_that_c_makes_positive() {
+  if (space_.get<Property::zero_sign>(c_) != ZeroSums::ieee_but_positive_with_c) return false;
+  const bool never_flushed =
+      !facts_.flushes_outputs || (facts_.flushes_inputs && facts_.large_products(facts_.result)) || never_tiny();
+  const bool positive = space_.get<Property::underflow_sign>(c_) == UnderflowSign::positive;
+  if (inner_same_ && !space_.narrows() && (never_flushed || positive)) {
+    space_.put<Property::zero_sign>(c_, ZeroSums::positive);
   }
+  return false;
+}
+
+}  // namespace
+
+std::vector<EquivalenceRule> floating_rules() { return rules_of(kRules); }
+
+Choice canonical_floating(const Space& space, const Choice& choice) {
+  return settled(choice, [&](const Choice& c) { return Pass(space, c).apply(); });
 }
 
 }  // namespace tcnum

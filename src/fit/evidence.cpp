@@ -16,6 +16,7 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
 std::uint64_t hash(const Problem& p) {
   std::uint64_t h = p.c;
   for (std::size_t k = 0; k < p.a.size(); ++k) h = mix(mix(h, p.a[k]), p.b[k]);
+  for (std::size_t block = 0; block < p.sa.size(); ++block) h = mix(mix(h, p.sa[block]), p.sb[block]);
   return h;
 }
 
@@ -137,6 +138,9 @@ Tiles Evidence::all() const {
     total.b.append(t.b);
     total.c.append(t.c);
     total.d.append(t.d);
+    if (t.scale_block == 0) continue;
+    total.sa.append(t.sa);
+    total.sb.append(t.sb);
   }
   return total;
 }

@@ -44,8 +44,13 @@ Facts::Facts(const Space& space, const Choice& choice)
   follow_blocks(space, choice);
 
   const int bits = space.fraction_bits(choice), block = s.block_k();
-  const int first = width(bits, {block, c_inside ? std::optional(c.fraction_bits) : std::nullopt});
-  const int later = accumulates && blocks > 1 ? width(bits, {block, inner.fraction_bits}) : first;
+  int first = width(bits, {block, c_inside ? std::optional(c.fraction_bits) : std::nullopt});
+  int later = accumulates && blocks > 1 ? width(bits, {block, inner.fraction_bits}) : first;
+  if (s.fuses_sums() && !exact) {
+    // Two results, each at most twice the power of two that they are aligned to.
+    first = std::max(first, bits + 2);
+    later = first;
+  }
   sum_width = std::max(first, later);
   last_width = later;
   inner_width = blocks == 1 || (blocks == 2 && c_inside) ? first : sum_width;
@@ -89,7 +94,10 @@ void Facts::follow_blocks(const Space& space, const Choice& choice) {
     const Format& f = c_inside && block + 1 == blocks ? result : inner;
     last_tiny = last_sum_bit < f.min_exponent() && !(large_products(f) && normal);
     tiny = tiny || last_tiny;
-    if (!accumulates) break;  // all blocks are alike
+    if (!accumulates) {  // all blocks are alike
+      if (space.structure(choice).fuses_sums() && !flushes_outputs && last_tiny) aligned_subnormals = true;
+      break;
+    }
     normal = flushes_outputs || !last_tiny;
     const int result_bit = std::max(last_sum_bit, inner_quantum);
     const bool same = block > 0 && bit == result_bit;

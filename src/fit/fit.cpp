@@ -49,6 +49,10 @@ void require_problems_of(const Instruction& in, const Tiles& tiles) {
     throw InputError(fmt::format("fit_datapath: tiles.k: is {}; right would be {}, the products of {}", tiles.k,
                                  in.products(), in.name()));
   }
+  if (const int wanted_block = in.scaled() ? in.products_per_scale() : 0; tiles.scale_block != wanted_block) {
+    throw InputError(fmt::format("fit_datapath: tiles.scale_block: is {}; right would be {}, as {} has it",
+                                 tiles.scale_block, wanted_block, in.name()));
+  }
   if (tiles.size() == 0) throw InputError("fit_datapath: tiles.count: is 0; right would be at least one answer");
 }
 
@@ -57,9 +61,11 @@ void require_problems_of(const Instruction& in, const Tiles& tiles) {
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
 
 Fit::Fit(const Instruction& instruction, Oracle* live, FitOptions options)
-    : live_(live), options_(options), space_(instruction), evidence_(instruction) {}
+    : options_(options), space_(instruction), evidence_(instruction) {
+  if (live != nullptr) live_.emplace(*live);
+}
 
-FitResult Fit::run() { return Elimination(space_, evidence_, live_, options_).run(); }
+FitResult Fit::run() { return Elimination(space_, evidence_, live_ ? &*live_ : nullptr, options_).run(); }
 
 std::optional<std::size_t> Fit::first_mismatch(const Datapath& datapath) const {
   const std::vector<std::size_t> wrong = evidence_.wrong_answers(datapath);

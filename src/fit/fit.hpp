@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "answers_alone.hpp"
 #include "evidence.hpp"
 #include "space.hpp"
 #include "tcnum/fit.hpp"
@@ -62,7 +63,7 @@ class Fit {
   std::size_t mismatches(const Datapath& datapath) const { return evidence_.wrong_answers(datapath).size(); }
 
  private:
-  Oracle* live_;
+  std::optional<AnswersAlone> live_;
   FitOptions options_;
   Space space_;
   Evidence evidence_;

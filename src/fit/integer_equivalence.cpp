@@ -60,11 +60,7 @@ int chain_that_ends_with(const Space& space, const std::vector<int>& block) {
 
 }  // namespace
 
-std::vector<EquivalenceRule> integer_rules() {
-  std::vector<EquivalenceRule> rules;
-  for (const Rule& rule : kRules) rules.push_back({rule.number, rule.title});
-  return rules;
-}
+std::vector<EquivalenceRule> integer_rules() { return rules_of(kRules); }
 
 Choice canonical_integers(const Space& space, const Choice& choice) {
   const IntegerFacts facts(space, choice);

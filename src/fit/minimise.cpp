@@ -1,21 +1,24 @@
 #include "minimise.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "src/questions/packing.hpp"
 
 namespace tcnum {
 
-Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Emulator& emulator,
+Counterexample minimise(const Instruction& instruction, const Answers& theirs, const Answers& mine,
                         Counterexample found) {
   const auto try_all = [&](std::vector<Problem> candidates) {
     if (candidates.empty()) return false;
     Tiles tiles = pack(instruction, candidates);
-    Tiles mine = tiles;
-    oracle.answer(tiles);
-    emulator.run(mine);
+    Tiles other = tiles;
+    theirs(tiles);
+    mine(other);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const std::size_t at = tiles.c_index(i / kPackSide, i % kPackSide, i % kPackSide);
-      if (tiles.d[at] == mine.d[at]) continue;
-      found = {candidates[i], mine.d[at], tiles.d[at]};
+      if (tiles.d[at] == other.d[at]) continue;
+      found = {candidates[i], other.d[at], tiles.d[at]};
       return true;
     }
     return false;
@@ -48,6 +51,19 @@ Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Em
         candidates.back().b[k] = b;
       }
     }
+    for (std::vector<std::uint64_t> Problem::*scales : {&Problem::sa, &Problem::sb}) {
+      for (std::size_t block = 0; block < (p.*scales).size(); ++block) {
+        const Format& f = format(instruction.scales.format);
+        const std::uint64_t one = static_cast<std::uint64_t>(f.bias) << f.fraction_bits;
+        const std::uint64_t code = (p.*scales)[block];
+        for (const std::uint64_t simpler : {one, fewer_bits(f, code)}) {
+          // A scale of 1 stays; a NaN without its last bit is another number, and no simpler one.
+          if (code == one || simpler == code || (simpler != one && !decode(f, code).is_finite())) continue;
+          candidates.push_back(p);
+          (candidates.back().*scales)[block] = simpler;
+        }
+      }
+    }
     if (const std::uint64_t c = fewer_bits(format(instruction.c), p.c); c != p.c) {
       candidates.push_back(p);
       candidates.back().c = c;
@@ -55,6 +71,13 @@ Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Em
     if (!try_all(std::move(candidates))) break;
   }
   return found;
+}
+
+Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Emulator& emulator,
+                        Counterexample found) {
+  return minimise(
+      instruction, [&](Tiles& tiles) { oracle.answer(tiles); }, [&](Tiles& tiles) { emulator.run(tiles); },
+      std::move(found));
 }
 
 }  // namespace tcnum

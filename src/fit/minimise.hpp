@@ -1,14 +1,21 @@
 // Counterexamples made small.
 #pragma once
 
+#include <functional>
+
 #include "tcnum/emulator.hpp"
 #include "tcnum/fit.hpp"
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
 
-/// Removes terms, then low bits of significands, as long as oracle and emulator still differ. `found` is one where they
-/// do.
+/// Fills tiles.d.
+using Answers = std::function<void(Tiles&)>;
+
+/// Removes terms, then low bits of significands, as long as those who answer still differ. `found` is one where they
+/// do: `expected` is what `mine` gives, `observed` what `theirs` does.
+Counterexample minimise(const Instruction& instruction, const Answers& theirs, const Answers& mine,
+                        Counterexample found);
 Counterexample minimise(const Instruction& instruction, Oracle& oracle, const Emulator& emulator, Counterexample found);
 
 }  // namespace tcnum

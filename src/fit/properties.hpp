@@ -20,10 +20,18 @@ enum class Property : std::uint8_t {
   align_rounding,
   product_exponent,
   zero_terms,
+  group_bits,
+  group_exponent,
   output_rounding,
   output_fraction_bits,
   inner_result,
   add_rounding,
+  c_bits,
+  join_rounding,
+  c_dropped,
+  total_bits,
+  sum_bits,
+  infinite_products,
   zero_exponent,
   subnormal_inputs,
   subnormal_exponent,
@@ -35,9 +43,9 @@ enum class Property : std::uint8_t {
 };
 inline constexpr std::size_t kProperties = static_cast<std::size_t>(Property::nan) + 1;
 
-/// Which part of a datapath a property belongs to. Every result depends on the first three, the *core*; on an edge rule
-/// only where something out of the ordinary happens.
-enum class Part : std::uint8_t { structure, alignment, rounding, edge };
+/// Which part of a datapath a property belongs to. Every result depends on all but the last, the *core*; on an edge
+/// rule only where something out of the ordinary happens.
+enum class Part : std::uint8_t { structure, alignment, joining, rounding, edge };
 
 /// A set of families of operands.
 struct Families {
@@ -90,6 +98,11 @@ inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
     {Property::zero_terms, "zero_terms",
      "Does a zero take part in the alignment with the exponent of its operands (`natural`), or is it ignored?",
      Part::alignment},
+    {Property::group_bits, "group_bits",
+     "Where products are summed before they are scaled: how many bits below their largest exponent does each keep?",
+     Part::alignment},
+    {Property::group_exponent, "group_exponent",
+     "With which exponent is such a sum aligned: its scales', or these and its products'?", Part::alignment},
     {Property::output_rounding, "output_rounding", "How is a block's sum rounded?", Part::rounding},
     {Property::output_fraction_bits, "output_fraction_bits", "How many bits does it keep?", Part::rounding},
     {Property::inner_result, "inner_result",
@@ -97,6 +110,18 @@ inline constexpr std::array<PropertyRow, kProperties> kPropertyTable = {{
      Part::alignment},
     {Property::add_rounding, "add_rounding",
      "How are floating-point adds outside the blocks rounded, where there are any?", Part::rounding},
+    {Property::c_bits, "c_bits",
+     "Where a block's sum is aligned with c, apart from its products: how many bits below the larger exponent does c "
+     "keep?",
+     Part::joining},
+    {Property::join_rounding, "join_rounding", "How are c, the sum, and what they add up to cut there?", Part::joining},
+    {Property::c_dropped, "c_dropped", "How far below the sum's exponent is c left out?", Part::joining},
+    {Property::total_bits, "total_bits", "How many bits of what they add up to are kept, before it is rounded?",
+     Part::joining},
+    {Property::sum_bits, "sum_bits", "How many bits below the larger exponent does the block's sum keep?",
+     Part::joining},
+    {Property::infinite_products, "infinite_products",
+     "Is a product beyond the range of the result infinite by itself?", Part::joining},
     {Property::zero_exponent,
      "zero_exponent",
      "Is there a floor below which the alignment exponent never falls, even if all terms are smaller?",
@@ -203,6 +228,7 @@ consteval std::array<Property, count_of(kPart)> properties_of() {
   return found;
 }
 inline constexpr auto kAlignmentProperties = properties_of<Part::alignment>();
+inline constexpr auto kJoiningProperties = properties_of<Part::joining>();
 inline constexpr auto kRoundingProperties = properties_of<Part::rounding>();
 inline constexpr auto kEdgeRules = properties_of<Part::edge>();
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <initializer_list>
 
+#include "src/questions/block_scales.hpp"
 #include "src/questions/boundaries.hpp"
 #include "src/questions/families.hpp"
 #include "src/questions/numbers.hpp"
@@ -37,8 +38,9 @@ class BoundarySearch {
       if (Space::value(*choices_[0], row.property) != Space::value(*choices_[1], row.property)) focus_on(row.property);
     }
     if (found_.focus.empty()) found_.focus = found_.exponents;
-    const int lowest = std::min(products_.lowest_subnormal(), c_.min_exponent() - c_.fraction_bits);
-    const int highest = std::max(products_.highest() + 1, c_.max_exponent());
+    const Interval scales = space_.scales() ? scale_exponents(space_.instruction()) : Interval{0, 0};
+    const int lowest = std::min(products_.lowest_subnormal() + scales.low, c_.min_exponent() - c_.fraction_bits);
+    const int highest = std::max(products_.highest() + 1 + scales.high, c_.max_exponent());
     for (auto* exponents : {&found_.exponents, &found_.focus}) {
       for (int& e : *exponents) e = std::clamp(e, lowest, highest);
     }

@@ -41,12 +41,9 @@ std::optional<Problem> Elimination::search(const Choice& one, const Choice& othe
   return separate(space_, one, other, options_.seed + kFirstSeed + search_round_, tiles);
 }
 
-/// Returns the number of the first new answer.
-std::size_t Elimination::ask_separating(const std::vector<Problem>& problems) {
+void Elimination::ask_separating(const std::vector<Problem>& problems) {
   result_.separating += problems.size();
-  const std::size_t before = evidence_.size();
   asker_.ask(problems, "separating");
-  return before;
 }
 
 /// Problems on which some of the survivors differ. Pairs for which a search has failed are not tried again.
@@ -93,18 +90,8 @@ std::vector<Problem> Elimination::separating_problems() {
 bool Elimination::separate_survivors() {
   const std::vector<Problem> problems = separating_problems();
   if (problems.empty()) return false;
-  const std::size_t before = ask_separating(problems);
-  if (!unexpanded_.empty() || std::ranges::any_of(survivors_, [](const Survivor& s) { return !s.free.empty(); })) {
-    expand_cores();
-    return true;
-  }
-  std::erase_if(survivors_, [&](const Survivor& s) {
-    const CpuEmulator emulator(space_.datapath(s.choice));
-    for (std::size_t number = before; number < evidence_.size(); ++number) {
-      if (!evidence_.explained_by(emulator, number)) return true;
-    }
-    return false;
-  });
+  ask_separating(problems);
+  expand_cores();  // other values of a rule may explain what those that are left do not
   return true;
 }
 

@@ -18,6 +18,10 @@ constexpr std::array<Combination, 6> kCombinations = {Combination::chain, Combin
                                                       Combination::adds,  Combination::adds_then_c,
                                                       Combination::pairs, Combination::tree_then_c};
 
+/// In which sums of blocks, not of single products, are summed as blocks are.
+constexpr std::array<Combination, 3> kFusedCombinations = {Combination::fused_pairs, Combination::fused_then_c,
+                                                           Combination::fused_tree_then_c};
+
 /// Published zero exponents lie a few powers of two around the smallest normal exponent of the result.
 struct FloorReach {
   int down, up;
@@ -29,9 +33,20 @@ struct WidthRange {
   int least, most;
 };
 constexpr WidthRange kWidths = {8, 32}, kWidthsFp64 = {48, 60};
+/// And of those with block scales; the widest published keeps 35.
+constexpr WidthRange kWidthsScaled = {8, 40};
+
+/// In which the products of blocks are summed apart, of fp32 results alone, as AMD's are.
+constexpr std::array<Combination, 3> kApartCombinations = {Combination::apart, Combination::apart_parity,
+                                                           Combination::apart_halves};
+/// Bits that they keep of c (all that it has, where it is alone), of a sum, and of both together, and how far below the
+/// sum c may be left out.
+constexpr WidthRange kCBits = {23, 32}, kSumBits = {24, 36}, kTotalBits = {26, 34}, kCDropped = {22, 30};
 
 constexpr std::array<Rounding, 5> kRoundings = {Rounding::toward_zero, Rounding::nearest_even, Rounding::nearest_away,
                                                 Rounding::up, Rounding::down};
+
+int smallest_bit(const Format& f) { return f.min_exponent() - f.fraction_bits; }
 
 /// Calls f with the list of a property's values.
 template <class Lists, class F>
@@ -53,6 +68,7 @@ Space::Space(const Instruction& instruction) : instruction_(&instruction) {
     for (int size = 1; size < k; size *= 2) add_blocks(blocks_of(all, size), order);
     add_blocks(blocks_of(all, k), order);
   }
+  if (scales()) add_scaled_groups(false);
   if (sums_integers())
     fill_integers();
   else
@@ -69,15 +85,22 @@ void Space::fill_integers() {
   list<align_rounding>() = {Rounding::toward_zero};
   list<product_exponent>() = {ProductExponent::sum};
   list<zero_terms>() = {ZeroTerms::ignored};
+  list<group_bits>() = {kExact};
+  list<group_exponent>() = {GroupExponent::scales_alone};
   list<output_rounding>() = {{std::nullopt, Rounding::toward_zero}};
   list<output_fraction_bits>() = {SumWidth::of_the_format};
   list<inner_result>() = {InnerResult::as_output, InnerResult::other_overflow};
   list<add_rounding>() = {{Rounding::nearest_even, false}};
+  list<c_bits>() = list<sum_bits>() = {kExact};
+  list<join_rounding>() = {Rounding::toward_zero};
+  list<c_dropped>() = {std::nullopt};
+  list<total_bits>() = {{}};
+  list<infinite_products>() = {InfiniteProducts::no};
   list<zero_exponent>() = {{ZeroExponentKind::none, 0}};
   list<subnormal_inputs>() = {Subnormals::kept};
   list<subnormal_exponent>() = {NormalisedSubnormals::none};
   list<subnormal_outputs>() = {Subnormals::kept};
-  list<zero_sign>() = {ZeroSign::positive};
+  list<zero_sign>() = {ZeroSums::positive};
   list<underflow_sign>() = {UnderflowSign::kept};
   list<overflow>() = {Overflow::wrap, Overflow::max_finite};
   list<nan>() = {{.code = 0}};
@@ -92,12 +115,15 @@ void Space::fill_floating() {
   // The storage of a tf32 operand is an fp32; whether the hardware looks at its low bits is a property like any other.
   if (instruction_->a == FormatId::tf32) list<operand_format>().push_back(FormatId::fp32);
   list<product_operation>() = {ProductOperation::multiply};
-  const WidthRange widths = fp64_result ? kWidthsFp64 : kWidths;
+  const WidthRange widths = scales() ? kWidthsScaled : fp64_result ? kWidthsFp64 : kWidths;
   for (int bits = widths.least; bits <= widths.most; ++bits) list<fraction_bits>().push_back(bits);
   list<fraction_bits>().push_back(kExact);
   list<align_rounding>() = {Rounding::toward_zero, Rounding::down, Rounding::nearest_even};
   list<product_exponent>() = {ProductExponent::sum, ProductExponent::normalised};
   list<zero_terms>() = {ZeroTerms::ignored, ZeroTerms::natural};
+  list<group_bits>() = {kExact};
+  list<group_exponent>() = {GroupExponent::scales_alone};
+  if (scales()) list<group_exponent>().push_back(GroupExponent::with_products);
 
   for (Rounding mode : kRoundings) list<output_rounding>().push_back({std::nullopt, mode});
   if (narrows()) {
@@ -113,6 +139,12 @@ void Space::fill_floating() {
     list<add_rounding>().push_back({Rounding::nearest_even, true});
   }
 
+  list<c_bits>() = list<sum_bits>() = {kExact};
+  list<join_rounding>() = {Rounding::toward_zero};
+  list<c_dropped>() = {std::nullopt};
+  list<total_bits>() = {{}};
+  list<infinite_products>() = {InfiniteProducts::no};
+
   const auto [down, up] = fp16_result ? kFloorReachFp16 : kFloorReach;
   watch_exponent_ = result.min_exponent() + up;
   list<zero_exponent>() = {{ZeroExponentKind::none, 0}};
@@ -123,7 +155,7 @@ void Space::fill_floating() {
   list<subnormal_exponent>() = {NormalisedSubnormals::none, NormalisedSubnormals::all};
   if (widens()) list<subnormal_exponent>().push_back(NormalisedSubnormals::c_alone);
   list<subnormal_outputs>() = {Subnormals::kept, Subnormals::flushed};
-  list<zero_sign>() = {ZeroSign::positive, ZeroSign::ieee};
+  list<zero_sign>() = {ZeroSums::positive, ZeroSums::ieee};
   list<underflow_sign>() = {UnderflowSign::kept, UnderflowSign::positive};
   list<overflow>() = {Overflow::infinity, Overflow::max_finite};
   if (fp64_result) list<overflow>().push_back(Overflow::ieee);  // of the ways to round of which both others are wrong
@@ -144,20 +176,131 @@ void Space::fill_floating() {
 void Space::add_blocks(const Blocks& blocks, ProductOrder order) {
   const std::span<const Combination> combinations =
       sums_integers() ? std::span<const Combination>(kIntegerCombinations) : kCombinations;
-  // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
-  const bool ordered = propagates_nans();
   if (blocks.size() == 1) order = {ProductOrder::Kind::one_block};
-  std::vector<Structure>& all = list<Property::structure>();
   for (Combination combination : combinations) {
-    Structure s = make_structure(combination, blocks, order);
-    if (!shapes_.insert(shape_of(s.tree, ordered)).second) continue;
-    first_with_terms_.try_emplace(shape_of(s.tree, false), static_cast<int>(all.size()));
-    all.push_back(std::move(s));
+    Structure structure = make_structure(combination, blocks, order);
+    // Of products that are scaled and then rounded one by one the rules of equivalence say nothing.
+    if (!scales() || !structure.products_alone()) add_structure(std::move(structure));
+  }
+  blocks_.emplace_back(blocks, order);
+}
+
+/// Products of one scale block that are summed before they are scaled; blocks are of whole such groups.
+void Space::add_scaled_groups(bool cut) {
+  const int k = instruction_->products();
+  for (int size = 2; size <= instruction_->products_per_scale(); size *= 2) {
+    if (instruction_->products_per_scale() % size != 0) continue;
+    const int groups = k / size;
+    const auto add = [&](const std::vector<int>& of_groups, int count, ProductOrder order) {
+      Blocks blocks = blocks_of(of_groups, count);
+      for (std::vector<int>& block : blocks) {
+        std::vector<int> products;
+        for (const int group : block) {
+          for (int i = 0; i < size; ++i) products.push_back(group * size + i);
+        }
+        block = std::move(products);
+      }
+      if (blocks.size() == 1) order = {ProductOrder::Kind::one_block};
+      if (order.kind == ProductOrder::Kind::interleaved) order.group *= size;
+      for (Combination combination : kCombinations)
+        add_structure(make_structure(combination, blocks, order, 0, {size, cut}));
+    };
+    for (const auto& [order, all] : product_orders(groups)) {
+      for (int count = 1; count < groups; count *= 2) add(all, count, order);
+      add(all, groups, order);
+    }
   }
 }
 
+/// If no structure has its tree yet.
+void Space::add_structure(Structure structure) {
+  // Which of two NaN operands' payloads comes back may depend on the order of the terms; nothing else does.
+  const std::string_view kind = structure.scaled.cut ? "cut " : "";
+  if (!shapes_.insert(fmt::format("{}{}", kind, shape_of(structure.tree, propagates_nans()))).second) return;
+  std::vector<Structure>& all = list<Property::structure>();
+  first_with_terms_.try_emplace(fmt::format("{}{}", kind, shape_of(structure.tree, false)),
+                                static_cast<int>(all.size()));
+  all.push_back(std::move(structure));
+}
+
+std::optional<int> Space::widen() {
+  if (sums_integers()) return std::nullopt;
+  const int first = count(Property::structure);
+  while (widened_ < kWidenings && first == count(Property::structure)) {
+    switch (++widened_) {
+      case 1:
+        if (scales())
+          add_cut_groups();
+        else
+          add_fused_sums();
+        break;
+      default:
+        if (!scales() && instruction_->d == FormatId::fp32 && instruction_->c == FormatId::fp32) add_sums_apart();
+        break;
+    }
+  }
+  return first == count(Property::structure) ? std::nullopt : std::optional(first);
+}
+
+void Space::add_cut_groups() {
+  // Cuts that are at or below the last bit of all products are none.
+  const Format &a = format(instruction_->a), &b = format(instruction_->b);
+  const int span = a.max_exponent() + b.max_exponent() + 1 - smallest_bit(a) - smallest_bit(b);
+  for (int bits = kWidthsScaled.least; bits <= std::min(kWidthsScaled.most, span - 1); ++bits)
+    list<Property::group_bits>().push_back(bits);
+  if (count(Property::group_bits) > 1) add_scaled_groups(true);
+}
+
+void Space::add_fused_sums() {
+  for (const auto& [blocks, order] : blocks_) {
+    if (blocks.front().size() > 1) {
+      for (Combination combination : kFusedCombinations) add_structure(make_structure(combination, blocks, order));
+    }
+    for (int group = 4; group < static_cast<int>(blocks.size()); group *= 2) {
+      add_structure(make_structure(Combination::group_trees, blocks, order, group));
+    }
+  }
+  list<Property::zero_sign>().push_back(ZeroSums::ieee_but_positive_with_c);
+}
+
+void Space::add_sums_apart() {
+  using enum Property;
+  for (const auto& [blocks, order] : std::vector(blocks_)) {
+    const std::size_t size = blocks.front().size();
+    if (size < 2) continue;
+    for (Combination combination : kApartCombinations) {
+      if (combination == Combination::apart || size % 4 == 0) add_structure(make_structure(combination, blocks, order));
+    }
+  }
+  for (int bits = kCBits.least; bits <= kCBits.most; ++bits) list<c_bits>().push_back(bits);
+  for (int bits = kSumBits.least; bits <= kSumBits.most; ++bits) list<sum_bits>().push_back(bits);
+  for (int bits = kCDropped.least; bits <= kCDropped.most; ++bits) list<c_dropped>().emplace_back(bits);
+  for (const TotalBits::From from : {TotalBits::From::alignment, TotalBits::From::leading_bit}) {
+    for (int bits = kTotalBits.least; bits <= kTotalBits.most; ++bits) list<total_bits>().push_back({from, bits});
+  }
+  list<join_rounding>().insert(list<join_rounding>().end(), {Rounding::down, Rounding::nearest_even});
+  if (products_overflow()) list<infinite_products>().push_back(InfiniteProducts::yes);
+}
+
+bool Space::products_overflow() const {
+  return format(instruction_->a).max_exponent() + format(instruction_->b).max_exponent() + 1 >
+         format(instruction_->d).max_exponent();
+}
+
+Choice Space::first_of(int structure) const {
+  Choice c{};
+  set(c, Property::structure, structure);
+  if (this->structure(c).sums_apart()) {
+    set(c, Property::c_bits, 1);
+    set(c, Property::sum_bits, count(Property::sum_bits) - 1);
+  }
+  if (this->structure(c).scaled.cut) set(c, Property::group_bits, 1);
+  return c;
+}
+
 std::optional<int> Space::first_with_terms_of(const Structure& structure) const {
-  const auto found = first_with_terms_.find(shape_of(structure.tree, false));
+  const auto found =
+      first_with_terms_.find(fmt::format("{}{}", structure.scaled.cut ? "cut " : "", shape_of(structure.tree, false)));
   return found == first_with_terms_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -233,24 +376,38 @@ bool Space::contains(const Choice& c) const {
   const Structure& s = structure(c);
   const bool exact = fraction_bits(c) == kExact;
   const bool only_blocks = s.combination == Combination::chain;
-  // Blocks of one product are FMAs, or products rounded by themselves: nothing is aligned and cut.
-  if (exact || s.block_k() == 1) {
-    if (!exact || varies(Property::align_rounding) || varies(Property::product_exponent) ||
-        varies(Property::zero_terms) || varies(Property::zero_exponent)) {
+  if (s.sums_apart()) {
+    if (exact || sum_bits(c) == kExact || c_bits(c) == kExact || sum_bits(c) < fraction_bits(c) ||
+        varies(Property::zero_terms) || varies(Property::output_fraction_bits)) {
       return false;
     }
+  } else if (std::ranges::any_of(kJoiningProperties, varies)) {
+    return false;
+  }
+  if ((group_bits(c) != kExact) != s.scaled.cut) return false;
+  if (s.scaled.size == 0) {
+    if (varies(Property::group_exponent)) return false;
+  } else if (varies(Property::zero_terms)) {
+    return false;
+  }
+  // Blocks of one product are FMAs, or products rounded by themselves: nothing is aligned and cut.
+  if (exact || s.block_k() == 1) {
+    if (!exact || varies(Property::zero_terms) || varies(Property::zero_exponent)) return false;
+    if (!s.scaled.cut && (varies(Property::align_rounding) || varies(Property::product_exponent))) return false;
   }
   if (varies(Property::output_fraction_bits) && fraction_bits(c) >= format(instruction_->d).fraction_bits) return false;
-  if (only_blocks && varies(Property::add_rounding)) return false;
-  if (s.tree.nodes.size() == 1 && varies(Property::inner_result)) return false;
+  if (!s.adds_apart() && varies(Property::add_rounding)) return false;
+  if (only_blocks && s.blocks.size() == 1 && varies(Property::inner_result)) return false;
   // Adding two numbers of the result's own format through fp32 rounds twice, but no differently from once: fp32 has
   // more than twice the bits and two (Figueroa). Only a wider intermediate result, or c, makes it a datapath of its
   // own.
   if (add_through_fp32(c) && !varies(Property::inner_result) && !narrows()) return false;
+  if (get<Property::zero_sign>(c) == ZeroSums::ieee_but_positive_with_c && s.combination != Combination::group_trees)
+    return false;
   if (first_rounding(c) && !only_blocks) return false;  // where c is added apart, that is add_rounding's
   // Floors under the alignment are published for sums that take in the accumulator and keep subnormals.
   if (varies(Property::zero_exponent) &&
-      (!only_blocks || varies(Property::subnormal_inputs) || varies(Property::subnormal_outputs))) {
+      (s.adds_apart() || varies(Property::subnormal_inputs) || varies(Property::subnormal_outputs))) {
     return false;
   }
   // Zeros that take part in the alignment show that it goes by exponents as they are, not by leading bits of products.
@@ -272,7 +429,7 @@ double Space::size() const {
     return n;
   };
   for (int s = 0; s < count(Property::structure); ++s) {
-    set(c, Property::structure, s);
+    c = first_of(s);
     for (int f = 0; f < count(Property::fraction_bits); ++f) {
       set(c, Property::fraction_bits, f);
       double here = allowed(Property::zero_exponent) + allowed(Property::zero_terms) - 1;
@@ -324,7 +481,8 @@ Numerics Space::numerics(const Choice& c) const {
   n.nan = nan(c);
 
   Unit add;
-  add.zero_sign = get<Property::zero_sign>(c);
+  const ZeroSums zeros = get<Property::zero_sign>(c);
+  add.zero_sign = zeros == ZeroSums::positive ? ZeroSign::positive : ZeroSign::ieee;
   add.underflow_sign = get<Property::underflow_sign>(c);
   Unit sum = add;
   sum.fraction_bits = fraction_bits(c);
@@ -342,12 +500,63 @@ Numerics Space::numerics(const Choice& c) const {
   n.units[kAdd].result = add_through_fp32(c) ? RoundSteps{to_fp32, to_result} : RoundSteps{to_result};
   n.units[kInnerAdd].result =
       get<Property::inner_result>(c) == InnerResult::as_output ? RoundSteps{to_result} : RoundSteps{to_fp32};
+  if (scales()) {
+    n.scales = ScaleRule{instruction_->scales.format, instruction_->products_per_scale()};
+    if (structure(c).scaled.size > 0) n.units[structure(c).group_role()] = group_unit(c, sum);
+    return n;
+  }
+  if (structure(c).sums_apart()) return numerics_of_sums_apart(c, n);
+  if (structure(c).combination == Combination::group_trees) {
+    n.units[kFirstAdd] = n.units[kInnerAdd];
+    if (zeros == ZeroSums::ieee_but_positive_with_c) n.units[kFirstAdd].zero_sign = ZeroSign::positive;
+  }
+  return n;
+}
+
+/// What sums a scaled group. Terms are cut as those of `sum` are.
+Unit Space::group_unit(const Choice& c, const Unit& sum) const {
+  Unit group = sum;
+  group.fraction_bits = group_bits(c);
+  group.zero_exponent = {};
+  group.underflow_sign = UnderflowSign::kept;
+  group.scaled = true;
+  group.scale_exponents_alone = get<Property::group_exponent>(c) == GroupExponent::scales_alone;
+  return group;
+}
+
+Numerics Space::numerics_of_sums_apart(const Choice& c, Numerics n) const {
+  if (get<Property::infinite_products>(c) == InfiniteProducts::yes)
+    n.product.infinite_from = format(instruction_->d).max_exponent() + 1;
+  Unit products = n.units[kBlockSum];
+  products.zero_exponent = {};
+  products.result = {};
+  Unit halves = products;
+  halves.align_rounding = join_rounding(c);
+
+  Unit total = n.units[kBlockSum];
+  total.first_fraction_bits = sum_bits(c);
+  total.fraction_bits = c_bits(c);
+  total.drop_below = get<Property::c_dropped>(c);
+  total.align_rounding = join_rounding(c);
+  if (const TotalBits& bits = get<Property::total_bits>(c); bits.from != TotalBits::From::all) {
+    RoundStep cut;
+    cut.fraction_bits = bits.bits;
+    cut.from_alignment = bits.from == TotalBits::From::alignment;
+    if (!cut.from_alignment) cut.min_exponent = format(instruction_->d).min_exponent();
+    cut.rounding = join_rounding(c);
+    total.result = {cut, total.result.step[0]};
+  }
+  n.units[kBlockSum] = n.units[kInnerSum] = total;
+  n.units[kProducts] = products;
+  n.units[kHalves] = halves;
   return n;
 }
 
 Datapath Space::datapath(const Choice& c) const {
-  static constexpr std::array<const char*, 4> kRoleNames = {"sum", "inner_sum", "add", "inner_add"};
   const Structure& s = structure(c);
+  const std::array<const char*, 4> role_names = s.sums_apart()
+                                                    ? std::array{"accumulate", "accumulate", "products", "halves"}
+                                                    : std::array{"sum", "inner_sum", "add", "inner_add"};
   const Numerics all = numerics(c);
   Datapath d;
   d.numerics = all;
@@ -365,7 +574,9 @@ Datapath Space::datapath(const Choice& c) const {
     if (number[r] < 0) {
       number[r] = static_cast<int>(d.unit_names.size());
       d.numerics.units[d.unit_names.size()] = all.units[r];
-      d.unit_names.emplace_back(kRoleNames[r]);
+      const bool first_add = r == kFirstAdd && s.combination == Combination::group_trees;
+      const bool group = all.units[r].scaled;
+      d.unit_names.emplace_back(first_add ? "first_add" : group ? "group" : role_names[r]);
     }
     role->unit = number[r];
   }
@@ -373,8 +584,12 @@ Datapath Space::datapath(const Choice& c) const {
 }
 
 Choice Space::canonical(const Choice& choice) const {
-  return sums_integers() ? canonical_integers(*this, choice) : canonical_floating(*this, choice);
+  if (sums_integers()) return canonical_integers(*this, choice);
+  if (scales()) return canonical_scaled(*this, choice);
+  return structure(choice).sums_apart() ? canonical_apart(*this, choice) : canonical_floating(*this, choice);
 }
+
+bool Space::core_comes_first(const Choice& choice) const { return !scales() || is_first_scaled_core(*this, choice); }
 
 bool Space::observable(const Choice& choice, Property property) const {
   const Choice here = canonical(choice);

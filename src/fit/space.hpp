@@ -27,6 +27,10 @@ class Space {
 
   /// Adds structures with these blocks that are not there yet, one for each way to combine them.
   void add_blocks(const Blocks& blocks, ProductOrder order);
+  /// Adds rarer structures and values, for answers that nothing else explains, each time rarer ones: sums of blocks'
+  /// sums that cut, then sums apart from c. Returns the number of the first structure that is new, or none if there is
+  /// nothing more to add.
+  std::optional<int> widen();
 
   const Instruction& instruction() const { return *instruction_; }
   const std::vector<Structure>& structures() const { return values<Property::structure>(); }
@@ -51,6 +55,10 @@ class Space {
   /// canonical form are one class. Each rule that this applies is proven in docs/space.md.
   Choice canonical(const Choice& choice) const;
 
+  /// False for a choice whose core is provably the same as another's that is in the space, whatever its edge rules: a
+  /// search need not try it. (Where there are no block scales, nothing is worth asking.)
+  bool core_comes_first(const Choice& choice) const;
+
   /// The value with a number in words or digits, as reports and JSON show it.
   std::string value_text(Property property, int value) const;
   std::vector<std::string> value_texts(Property property, const std::vector<int>& values) const;
@@ -60,6 +68,8 @@ class Space {
   /// Whether the result is an integer, so that sums are exact and few properties mean anything: the others have one
   /// value.
   bool sums_integers() const { return !format(instruction_->d).floating; }
+  /// Whether there are block scales.
+  bool scales() const { return instruction_->scaled(); }
   /// Whether c has more bits than the result, so that sums may be rounded to its format before.
   bool narrows() const { return c_bits() > format(instruction_->d).fraction_bits; }
   /// Whether c has fewer, so that it may be converted before it is added.
@@ -96,6 +106,8 @@ class Space {
   void put(Choice& c, const Setting& setting) const;
   /// The first structure of that kind whose largest block has block_k products, taken in that order; of one block the
   /// order is no matter.
+  /// The first datapath of a structure; none, if it has none.
+  Choice first_of(int structure) const;
   std::optional<int> find_structure(Combination combination, int block_k, ProductOrder order) const;
 
   FormatId operand_format(const Choice& c) const { return get<Property::operand_format>(c); }
@@ -115,6 +127,13 @@ class Space {
   std::optional<Rounding> inner_rounding(const Choice& c) const;
   Rounding add_rounding(const Choice& c) const { return get<Property::add_rounding>(c).rounding; }
   bool add_through_fp32(const Choice& c) const { return get<Property::add_rounding>(c).through_fp32; }
+  int group_bits(const Choice& c) const { return get<Property::group_bits>(c); }
+  /// Whether anything is aligned and cut: terms of sums, or products of scaled groups.
+  bool cuts(const Choice& c) const { return fraction_bits(c) != kExact || group_bits(c) != kExact; }
+  // Of sums apart from c.
+  int c_bits(const Choice& c) const { return get<Property::c_bits>(c); }
+  int sum_bits(const Choice& c) const { return get<Property::sum_bits>(c); }
+  Rounding join_rounding(const Choice& c) const { return get<Property::join_rounding>(c); }
   const ZeroExponent& zero_exponent(const Choice& c) const { return get<Property::zero_exponent>(c); }
   Overflow overflow(const Choice& c) const { return get<Property::overflow>(c); }
   /// Of intermediate results.
@@ -136,12 +155,25 @@ class Space {
 
   RoundSteps output_steps(const Choice& choice) const;
   RoundSteps inner_steps(const Choice& choice) const;
+  Numerics numerics_of_sums_apart(const Choice& choice, Numerics n) const;
+  Unit group_unit(const Choice& choice, const Unit& sum) const;
+  /// Whether a product can be too large for the result.
+  bool products_overflow() const;
   int c_bits() const { return format(instruction_->c).fraction_bits; }
 
   const Instruction* instruction_;
   ValueLists values_;
-  std::set<std::string> shapes_;                 // of the structures' trees
-  std::map<std::string, int> first_with_terms_;  // structure, by shape where the order of terms does not matter
+  void add_structure(Structure structure);
+  void add_fused_sums();
+  void add_sums_apart();
+  void add_scaled_groups(bool cut);
+  void add_cut_groups();
+
+  static constexpr int kWidenings = 2;
+  int widened_ = 0;
+  std::vector<std::pair<Blocks, ProductOrder>> blocks_;  // that structures have been made of
+  std::set<std::string> shapes_;                         // of the structures' trees
+  std::map<std::string, int> first_with_terms_;          // structure, by shape where the order of terms does not matter
   int watch_exponent_ = 0;
 };
 

@@ -10,11 +10,30 @@
 namespace tcnum {
 namespace {
 
+constexpr Term kC{Term::Kind::accumulator, 0};
+
+std::vector<Term> products_of(const std::vector<int>& block) {
+  std::vector<Term> terms;
+  for (int k : block) terms.push_back({Term::Kind::product, k});
+  return terms;
+}
+
 /// Builds a tree whose nodes have the roles of what goes on; the last one is the result.
 class TreeBuilder {
  public:
   Term sum(std::vector<Term> terms) { return node(kInnerSum, std::move(terms)); }
   Term add(Term x, Term y) { return node(kInnerAdd, {x, y}); }
+  Term first_add(Term x, Term y) { return node(kFirstAdd, {x, y}); }
+  /// A block's products, or the sums of its scaled groups.
+  std::vector<Term> terms_of(const std::vector<int>& block, const Structure& s) {
+    if (s.scaled.size == 0) return products_of(block);
+    std::vector<Term> groups;
+    for (std::vector<int>& group : blocks_of(block, s.scaled.size))
+      groups.push_back(node(s.group_role(), products_of(group)));
+    return groups;
+  }
+  Term products(const std::vector<int>& of) { return node(kProducts, products_of(of)); }
+  Term halves(Term x, Term y) { return node(kHalves, {x, y}); }
   Tree finish(int k) && {
     Node& last = tree_.nodes.back();
     last.unit = last.unit == kInnerSum ? kBlockSum : kAdd;
@@ -30,50 +49,81 @@ class TreeBuilder {
   Tree tree_;
 };
 
-constexpr Term kC{Term::Kind::accumulator, 0};
-
-std::vector<Term> products_of(const std::vector<int>& block) {
-  std::vector<Term> terms;
-  for (int k : block) terms.push_back({Term::Kind::product, k});
-  return terms;
-}
-
-void build_chain(TreeBuilder& build, const Blocks& blocks, bool c_first) {
+void build_chain(TreeBuilder& build, const Structure& s) {
+  const bool c_first = s.combination == Combination::chain;
   std::optional<Term> accumulator;
   if (c_first) accumulator = kC;
-  for (const auto& block : blocks) {
-    std::vector<Term> terms = products_of(block);
+  for (const auto& block : s.blocks) {
+    std::vector<Term> terms = build.terms_of(block, s);
     if (accumulator) terms.insert(terms.begin(), *accumulator);
     accumulator = build.sum(std::move(terms));
   }
   if (!c_first) build.add(kC, *accumulator);
 }
 
-/// Sums of neighbours; an odd one stays as it is.
-std::vector<Term> add_neighbours(TreeBuilder& build, const std::vector<Term>& sums) {
-  std::vector<Term> next;
-  for (std::size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(build.add(sums[i], sums[i + 1]));
-  if (sums.size() % 2 != 0) next.push_back(sums.back());
-  return next;
+/// Each block's products apart, then with what goes on.
+void build_apart(TreeBuilder& build, const Blocks& blocks, Combination combination) {
+  Term total = kC;
+  for (const std::vector<int>& block : blocks) {
+    if (combination == Combination::apart) {
+      total = build.sum({build.products(block), total});
+      continue;
+    }
+    std::array<std::vector<int>, 2> parts;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      parts[combination == Combination::apart_parity ? i % 2 : 2 * i / block.size()].push_back(block[i]);
+    }
+    const Term first = build.products(parts[0]), second = build.products(parts[1]);
+    total = build.sum({build.halves(first, second), total});
+  }
 }
 
-void build_adds(TreeBuilder& build, const Blocks& blocks, Combination combination) {
+/// The sum of two results: an add, or what sums a block.
+Term join(TreeBuilder& build, bool fused, Term x, Term y) { return fused ? build.sum({x, y}) : build.add(x, y); }
+
+/// Of neighbours, in a balanced tree; an odd one stays as it is until there is another.
+Term tree_of(TreeBuilder& build, bool fused, std::vector<Term> sums) {
+  while (sums.size() > 1) {
+    std::vector<Term> next;
+    for (std::size_t i = 0; i + 1 < sums.size(); i += 2) next.push_back(join(build, fused, sums[i], sums[i + 1]));
+    if (sums.size() % 2 != 0) next.push_back(sums.back());
+    sums = std::move(next);
+  }
+  return sums[0];
+}
+
+/// c, and one tree of so many neighbours after the other. What is left over at the end is a smaller one.
+void add_trees(TreeBuilder& build, bool fused, bool first_apart, const std::vector<Term>& sums, std::size_t size) {
+  Term total = kC;
+  for (std::size_t i = 0; i < sums.size(); i += size) {
+    const auto first = sums.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(size, sums.size() - i));
+    const Term sum = tree_of(build, fused, {first, last});
+    total = first_apart && i == 0 ? build.first_add(total, sum) : build.add(total, sum);
+  }
+}
+
+void build_adds(TreeBuilder& build, const Structure& s) {
   std::vector<Term> sums;
-  for (const auto& block : blocks) sums.push_back(build.sum(products_of(block)));
-  if (combination == Combination::adds) {
-    Term total = kC;
-    for (const Term& t : sums) total = build.add(total, t);
-  } else if (combination == Combination::adds_then_c) {
-    Term total = sums[0];
-    for (std::size_t i = 1; i < sums.size(); ++i) total = build.add(total, sums[i]);
-    build.add(kC, total);
-  } else if (combination == Combination::pairs) {
-    Term total = kC;
-    for (std::size_t i = 0; i + 1 < sums.size(); i += 2) total = build.add(total, build.add(sums[i], sums[i + 1]));
-    if (sums.size() % 2 != 0) build.add(total, sums.back());
-  } else {
-    while (sums.size() > 1) sums = add_neighbours(build, sums);
-    build.add(kC, sums[0]);
+  for (const auto& block : s.blocks) sums.push_back(build.sum(build.terms_of(block, s)));
+  const bool fused = s.fuses_sums();
+  switch (s.combination) {
+    case Combination::adds:
+      return add_trees(build, fused, false, sums, 1);
+    case Combination::pairs:
+    case Combination::fused_pairs:
+      return add_trees(build, fused, false, sums, 2);
+    case Combination::group_trees:
+      return add_trees(build, fused, true, sums, static_cast<std::size_t>(s.group));
+    case Combination::adds_then_c:
+    case Combination::fused_then_c: {
+      Term total = sums[0];
+      for (std::size_t i = 1; i < sums.size(); ++i) total = join(build, fused, total, sums[i]);
+      build.add(kC, total);
+      return;
+    }
+    default:
+      build.add(kC, tree_of(build, fused, sums));
   }
 }
 
@@ -103,26 +153,42 @@ int Structure::block_k() const {
   return static_cast<int>(most);
 }
 
-Structure make_structure(Combination combination, Blocks blocks, ProductOrder order) {
+Structure make_structure(Combination combination, Blocks blocks, ProductOrder order, int group, ScaledGroups scaled) {
+  Structure s{combination, std::move(blocks), {}, order, group, scaled};
   TreeBuilder build;
   if (combination == Combination::chain || combination == Combination::chain_then_c)
-    build_chain(build, blocks, combination == Combination::chain);
+    build_chain(build, s);
+  else if (s.sums_apart())
+    build_apart(build, s.blocks, combination);
   else
-    build_adds(build, blocks, combination);
+    build_adds(build, s);
   std::size_t k = 0;
-  for (const auto& block : blocks) k += block.size();
-  return {combination, std::move(blocks), std::move(build).finish(static_cast<int>(k)), order};
+  for (const auto& block : s.blocks) k += block.size();
+  s.tree = std::move(build).finish(static_cast<int>(k));
+  return s;
 }
 
 std::string text_of(const Structure& s) {
-  static constexpr std::array<const char*, 6> kWords = {"c inside, blocks in a chain",
-                                                        "blocks in a chain, c added at the end",
-                                                        "block sums added to c one by one",
-                                                        "block sums added one by one, c at the end",
-                                                        "block sums added in pairs, pairs to c one by one",
-                                                        "block sums added in a tree, c at the end"};
-  return fmt::format("{} block{} of {}, {}; {}", s.blocks.size(), s.blocks.size() == 1 ? "" : "s", s.block_k(),
-                     text_of(s.order), kWords[static_cast<std::size_t>(s.combination)]);
+  static constexpr std::array<const char*, 13> kWords = {
+      "c inside, blocks in a chain",
+      "blocks in a chain, c added at the end",
+      "block sums added to c one by one",
+      "block sums added one by one, c at the end",
+      "block sums added in pairs, pairs to c one by one",
+      "block sums added in a tree, c at the end",
+      "block sums added in trees of {}, trees to c one by one",
+      "block sums fused in pairs, pairs to c one by one",
+      "block sums fused one by one, c at the end",
+      "block sums fused in a tree, c at the end",
+      "blocks summed apart, in a chain with c",
+      "blocks' odd and even products summed apart, in a chain with c",
+      "blocks' halves summed apart, in a chain with c"};
+  std::string groups;
+  if (s.scaled.size > 0)
+    groups = fmt::format("; each {} products summed{} and then scaled", s.scaled.size, s.scaled.cut ? ", cut," : "");
+  return fmt::format("{} block{} of {}, {}; {}{}", s.blocks.size(), s.blocks.size() == 1 ? "" : "s", s.block_k(),
+                     text_of(s.order),
+                     fmt::format(fmt::runtime(kWords[static_cast<std::size_t>(s.combination)]), s.group), groups);
 }
 
 std::vector<OrderedProducts> product_orders(int k) {

@@ -17,6 +17,14 @@ enum class Combination : std::uint8_t {
   adds_then_c,   ///< likewise, but to each other first and to c at the end
   pairs,         ///< sums are added in pairs, each pair to c one after the other: (c + (T0 + T1)) + (T2 + T3)
   tree_then_c,   ///< sums are added in a balanced tree of neighbours, c at the end
+  // Rarer ones, which a space has once it is widened.
+  group_trees,        ///< sums are added in balanced trees of `group` neighbours, each tree to c one after the other
+  fused_pairs,        ///< as pairs, but what adds a pair is what sums a block: it aligns, cuts and rounds
+  fused_then_c,       ///< as adds_then_c, likewise
+  fused_tree_then_c,  ///< as tree_then_c, likewise
+  apart,         ///< a block's products are aligned and added, then that sum with the result before, the first with c
+  apart_parity,  ///< likewise, but every other product of a block first, and the two sums with each other
+  apart_halves,  ///< likewise, a block's first half and its second
 };
 
 /// Products by their k, block by block; each block ascending.
@@ -42,9 +50,24 @@ std::string text_of(const ProductOrder& order);
 /// What a node of a structure does; the numbers of the units in its tree.
 enum Role : int {
   kBlockSum = 0,  ///< a sum of products that is the result
-  kInnerSum = 1,  ///< a sum of products whose result goes on
+  kFirstAdd = 0,  ///< of group_trees, of which no such sum is the result: the add of c, where others follow
+  kInnerSum = 1,  ///< a sum of products, or of such sums, whose result goes on
   kAdd = 2,       ///< a floating-point add that is the result
   kInnerAdd = 3,  ///< a floating-point add whose result goes on
+  // Where products are summed apart, the first two are what takes in the result before, and these are:
+  kProducts = 2,  ///< a sum of products that is not rounded
+  kHalves = 3,    ///< of two of them
+  // Sums of products that are multiplied by their block scales are not rounded either. They have a number that nothing
+  // else needs: where sums are added apart, no sum of products is the result, and elsewhere nothing is added.
+  kGroupInChain = 2,
+  kGroupApart = 0,
+};
+
+/// Sums of neighbours in k that are multiplied by the block scales that they share.
+struct ScaledGroups {
+  int size = 0;      ///< 0: each product is multiplied
+  bool cut = false;  ///< their products are aligned and cut, rather than added exactly
+  friend constexpr bool operator==(const ScaledGroups&, const ScaledGroups&) = default;
 };
 
 /// The shape of a datapath's tree. Units of the tree are roles.
@@ -53,16 +76,29 @@ struct Structure {
   Blocks blocks;
   Tree tree;
   ProductOrder order;
+  int group = 0;  ///< of group_trees: how many blocks
+  ScaledGroups scaled;
 
-  bool adds_apart() const { return combination != Combination::chain; }
+  bool adds_apart() const { return combination != Combination::chain && !sums_apart(); }
+  /// Whether the products of a block are aligned among themselves, before their sum is with what goes on.
+  bool sums_apart() const { return combination >= Combination::apart; }
   /// Whether each product is rounded by itself, so that nothing is ever aligned in a block sum.
   bool products_alone() const {
     return block_k() == 1 && combination != Combination::chain && combination != Combination::chain_then_c;
   }
+  /// Whether sums of blocks are terms of a sum that aligns and cuts them.
+  bool fuses_sums() const {
+    return combination == Combination::fused_pairs || combination == Combination::fused_then_c ||
+           combination == Combination::fused_tree_then_c;
+  }
+  /// What sums of scaled groups are, of a structure that has them.
+  Role group_role() const { return adds_apart() ? kGroupApart : kGroupInChain; }
   int block_k() const;  ///< size of the largest block
 };
 
-Structure make_structure(Combination combination, Blocks blocks, ProductOrder order);
+/// `group` is of group_trees. Blocks consist of whole scaled groups.
+Structure make_structure(Combination combination, Blocks blocks, ProductOrder order, int group = 0,
+                         ScaledGroups scaled = {});
 
 /// "2 blocks of 8, ascending k; c inside, blocks in a chain".
 std::string text_of(const Structure& structure);

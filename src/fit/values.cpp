@@ -59,6 +59,26 @@ std::string text_of(const Instruction&, const AddRounding& value) {
   return fmt::format("{}{}", name(value.rounding), value.through_fp32 ? ", through fp32" : "");
 }
 
+std::string text_of(const Instruction&, std::optional<int> bits_below) {
+  return bits_below ? fmt::format("more than {} below", *bits_below) : "never";
+}
+
+std::string text_of(const Instruction&, const TotalBits& value) {
+  static constexpr std::array<std::string_view, 3> kWords = {"all", "{} below the alignment",
+                                                             "{} below the leading bit"};
+  return fmt::format(fmt::runtime(kWords[static_cast<std::size_t>(value.from)]), value.bits);
+}
+
+std::string text_of(const Instruction&, InfiniteProducts value) {
+  static constexpr std::array<std::string_view, 2> kWords = {"no", "yes"};
+  return word(kWords, value);
+}
+
+std::string text_of(const Instruction&, GroupExponent value) {
+  static constexpr std::array<std::string_view, 2> kWords = {"the scales'", "the scales' and the products'"};
+  return word(kWords, value);
+}
+
 std::string text_of(const Instruction&, const ZeroExponent& value) {
   if (value.kind == ZeroExponentKind::none) return "none";
   return fmt::format("{}{}", value.value, value.kind == ZeroExponentKind::zeros ? " (zero terms only)" : "");
@@ -74,8 +94,8 @@ std::string text_of(const Instruction&, NormalisedSubnormals value) {
   return word(kWords, value);
 }
 
-std::string text_of(const Instruction&, ZeroSign value) {
-  static constexpr std::array<std::string_view, 2> kWords = {"positive", "ieee"};
+std::string text_of(const Instruction&, ZeroSums value) {
+  static constexpr std::array<std::string_view, 3> kWords = {"positive", "ieee", "ieee, but positive with c"};
   return word(kWords, value);
 }
 

@@ -55,6 +55,29 @@ enum class NormalisedSubnormals : std::uint8_t {
   c_alone,  ///< as if c were converted to the wider format of the result before
 };
 
+/// The signs of sums that are exactly zero.
+enum class ZeroSums : std::uint8_t {
+  positive,
+  ieee,
+  ieee_but_positive_with_c,  ///< as if c had lost the sign of its zeros; only where c is added before other sums
+};
+
+/// What is kept of a block's sum and c together, before that is rounded to the result.
+struct TotalBits {
+  enum class From : std::uint8_t { all, alignment, leading_bit };
+  From from = From::all;
+  int bits = 0;  ///< below the exponent that both were aligned to, or below the leading bit
+  friend constexpr bool operator==(const TotalBits&, const TotalBits&) = default;
+};
+
+enum class InfiniteProducts : std::uint8_t { no, yes };
+
+/// By what the sum of a scaled group is aligned.
+enum class GroupExponent : std::uint8_t {
+  scales_alone,   ///< by the exponents of its scales, even if it cancels to zero
+  with_products,  ///< by these and by the largest exponent of its products
+};
+
 /// The values of every property, in the order of Property: what is in a space is a list for each.
 using ValueLists = std::tuple<std::vector<Structure>,             // structure
                               std::vector<FormatId>,              // operand_format
@@ -63,15 +86,23 @@ using ValueLists = std::tuple<std::vector<Structure>,             // structure
                               std::vector<Rounding>,              // align_rounding
                               std::vector<ProductExponent>,       // product_exponent
                               std::vector<ZeroTerms>,             // zero_terms
+                              std::vector<int>,                   // group_bits; kExact: all
+                              std::vector<GroupExponent>,         // group_exponent
                               std::vector<SumRounding>,           // output_rounding
                               std::vector<SumWidth>,              // output_fraction_bits
                               std::vector<InnerResult>,           // inner_result
                               std::vector<AddRounding>,           // add_rounding
+                              std::vector<int>,                   // c_bits; kExact: all
+                              std::vector<Rounding>,              // join_rounding
+                              std::vector<std::optional<int>>,    // c_dropped
+                              std::vector<TotalBits>,             // total_bits
+                              std::vector<int>,                   // sum_bits; kExact: all
+                              std::vector<InfiniteProducts>,      // infinite_products
                               std::vector<ZeroExponent>,          // zero_exponent
                               std::vector<Subnormals>,            // subnormal_inputs
                               std::vector<NormalisedSubnormals>,  // subnormal_exponent
                               std::vector<Subnormals>,            // subnormal_outputs
-                              std::vector<ZeroSign>,              // zero_sign
+                              std::vector<ZeroSums>,              // zero_sign
                               std::vector<UnderflowSign>,         // underflow_sign
                               std::vector<Overflow>,              // overflow
                               std::vector<NanRule>>;              // nan
@@ -81,9 +112,10 @@ template <Property P>
 using Value = typename std::tuple_element_t<static_cast<std::size_t>(P), ValueLists>::value_type;
 
 /// A value of some property but the structure.
-using AnyValue = std::variant<FormatId, ProductOperation, int, Rounding, ProductExponent, ZeroTerms, SumRounding,
-                              SumWidth, InnerResult, AddRounding, ZeroExponent, Subnormals, NormalisedSubnormals,
-                              ZeroSign, UnderflowSign, Overflow, NanRule>;
+using AnyValue =
+    std::variant<FormatId, ProductOperation, int, Rounding, ProductExponent, ZeroTerms, SumRounding, SumWidth,
+                 InnerResult, AddRounding, std::optional<int>, TotalBits, InfiniteProducts, GroupExponent, ZeroExponent,
+                 Subnormals, NormalisedSubnormals, ZeroSums, UnderflowSign, Overflow, NanRule>;
 
 /// A property and its value, in tables: setting<Property::fraction_bits>(25).
 struct Setting {
@@ -108,10 +140,14 @@ std::string text_of(const Instruction& instruction, const SumRounding& value);
 std::string text_of(const Instruction& instruction, SumWidth value);
 std::string text_of(const Instruction& instruction, InnerResult value);
 std::string text_of(const Instruction& instruction, const AddRounding& value);
+std::string text_of(const Instruction& instruction, std::optional<int> bits_below);
+std::string text_of(const Instruction& instruction, const TotalBits& value);
+std::string text_of(const Instruction& instruction, InfiniteProducts value);
+std::string text_of(const Instruction& instruction, GroupExponent value);
 std::string text_of(const Instruction& instruction, const ZeroExponent& value);
 std::string text_of(const Instruction& instruction, Subnormals value);
 std::string text_of(const Instruction& instruction, NormalisedSubnormals value);
-std::string text_of(const Instruction& instruction, ZeroSign value);
+std::string text_of(const Instruction& instruction, ZeroSums value);
 std::string text_of(const Instruction& instruction, UnderflowSign value);
 std::string text_of(const Instruction& instruction, Overflow value);
 std::string text_of(const Instruction& instruction, const NanRule& value);

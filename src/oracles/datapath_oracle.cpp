@@ -26,10 +26,22 @@ void check_datapath_fits(const Datapath& datapath, const Instruction& instructio
     throw InputError(fmt::format("{}: {}: {}; right would be {}, as {} has it", where, r.field, format(r.rule).name,
                                  format(r.operand).name, instruction.name()));
   }
-  if (n.scales) {
+  if (n.scales && !instruction.scaled()) {
     throw InputError(
         fmt::format("{}: scales: {} has none; right would be a datapath without scales", where, instruction.name()));
   }
+  const ScaleRule wanted{instruction.scales.format, instruction.products_per_scale()};
+  if (instruction.scaled() && n.scales != wanted) {
+    throw InputError(fmt::format("{}: scales: right would be {} for every {} products, as {} has them", where,
+                                 format(wanted.format).name, wanted.block_k, instruction.name()));
+  }
+}
+
+Instruction dot_of(const Datapath& datapath) {
+  const Numerics& n = datapath.numerics;
+  Instruction dot{InstructionKind::dot, 1, 1, datapath.tree.k, n.result, n.a.format, n.b.format, n.c.format, ArchSet{}};
+  if (n.scales) dot.scales = {ScaleKind::dot, n.scales->format, n.scales->block_k};
+  return dot;
 }
 
 DatapathOracle::DatapathOracle(const Datapath& datapath, const Instruction& instruction, std::string where,

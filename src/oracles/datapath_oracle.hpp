@@ -14,6 +14,9 @@ namespace tcnum {
 /// k, or other formats. (An fp32 operand rule fits a tf32 operand, whose storage is an fp32.)
 void check_datapath_fits(const Datapath& datapath, const Instruction& instruction, std::string_view where);
 
+/// The dot product that a datapath computes, as an instruction that is none: unlike make_dot(), of any k and formats.
+Instruction dot_of(const Datapath& datapath);
+
 class DatapathOracle final : public Oracle {
  public:
   /// `where` names the datapath: a file.

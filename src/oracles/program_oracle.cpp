@@ -22,6 +22,9 @@ class ProgramOracle final : public Oracle {
       : program_(std::move(program)), nans_(nans) {
     if (instruction.kind != InstructionKind::dot) about_["instruction"] = instruction.name();
     if (id) about_["arch"] = arch(*id).name;
+    if (!instruction.scaled()) return;
+    about_[kScaleFormatKey] = format(instruction.scales.format).name;
+    about_[kScaleBlockKey] = std::to_string(instruction.scales.block_k);
   }
 
   void answer(Tiles& tiles) override {

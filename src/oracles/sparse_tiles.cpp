@@ -111,9 +111,21 @@ bool rows_agree(const Tiles& tiles) {
 
 }  // namespace
 
-Tiles make_operands(const Instruction& in, std::size_t count, std::size_t m, std::size_t n) {
+Tiles make_dot_tiles(const Instruction& in, std::size_t count, std::size_t m, std::size_t n) {
   Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.products()));
+  if (!in.scaled()) return tiles;
+  const int bytes = format(in.scales.format).storage_bytes();
+  const auto blocks = static_cast<std::size_t>(in.scale_blocks());
+  tiles.sa = Codes(bytes, count * m * blocks);
+  tiles.sb = Codes(bytes, count * blocks * n);
+  tiles.scale_block = in.products_per_scale();
+  return tiles;
+}
+
+Tiles make_operands(const Instruction& in, std::size_t count, std::size_t m, std::size_t n) {
+  Tiles tiles = make_dot_tiles(in, count, m, n);
   if (!in.sparse()) return tiles;
+  tiles.scale_block = in.scales.block_k;
   const SparseGroup group = group_of(in);
   tiles.k = static_cast<std::size_t>(in.k);
   tiles.b = Codes(tiles.b.bytes_each(), count * tiles.k * n);
@@ -136,6 +148,15 @@ Tiles gather(Tiles tiles) {
       const std::size_t k = factor_row(tiles, from, row, s);
       for (std::size_t j = 0; j < n; ++j) b.set((t * products + s) * n + j, tiles.b[tiles.b_index(from, k, j)]);
     }
+  }
+  if (tiles.scale_block != 0) {  // a block of groups is one of half as many products
+    const std::size_t of_tile = tiles.k / static_cast<std::size_t>(tiles.scale_block) * n;
+    Codes sb(tiles.sb.bytes_each(), count * of_tile);
+    for (std::size_t i = 0; i < sb.size(); ++i) {
+      sb.set(i, tiles.sb[i / of_tile * rows / tiles.m * of_tile + i % of_tile]);
+    }
+    tiles.sb = std::move(sb);
+    tiles.scale_block /= 2;
   }
   tiles.b = std::move(b);
   tiles.e = Codes();
@@ -195,6 +216,8 @@ Tiles scatter(const Instruction& in, Tiles dense, const Scattering& scattering) 
       }
     }
   }
+  sparse.sa = std::move(dense.sa);
+  sparse.sb = std::move(dense.sb);
   sparse.a = std::move(dense.a);
   sparse.c = std::move(dense.c);
   sparse.d = std::move(dense.d);

@@ -1,12 +1,14 @@
 #include "battery.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "integer_battery.hpp"
 #include "numbers.hpp"
 #include "packing.hpp"
+#include "scale_battery.hpp"
 
 namespace tcnum {
 namespace {
@@ -37,6 +39,30 @@ class FloatBattery {
     overflow();
     infinities_and_nans();
     padding();
+    return std::move(problems_);
+  }
+
+  std::vector<CraftedProblem> build_rare() {
+    const int half = std::max(1, in_.products() / 2);
+    std::vector<std::array<int, 2>> pairs;
+    for (const std::array<int, 2> pair : {std::array{0, 1}, std::array{0, 2}, std::array{0, half}}) {
+      if (pair[1] <= last() && std::ranges::find(pairs, pair) == pairs.end()) pairs.push_back(pair);
+    }
+    negative_zeros();
+    for (const auto& [one, other] : pairs) {
+      sums_without_c(one, other);
+      sums_beside_c(one, other);
+      sums_below_c(one, other);
+    }
+    return std::move(problems_);
+  }
+
+  std::vector<CraftedProblem> build_of_sums(const std::vector<std::vector<int>>& blocks) {
+    // Whichever way sums come together: in a chain, in pairs, in a tree of neighbours.
+    for (std::size_t y = 1; y < blocks.size(); ++y) {
+      sums_of(blocks[0], blocks[y]);
+      if (y > 1) sums_of(blocks[y - 1], blocks[y]);
+    }
     return std::move(problems_);
   }
 
@@ -84,6 +110,126 @@ class FloatBattery {
       make_.put(p, 0, false, 0);
       p.c = encode(c_, true, (uint128{1} << n) - 1, -n, false, Rounding::toward_zero);
       ask(fmt::format("extra bits: 1 - (1 - 2^-{})", n), p);
+    }
+  }
+
+  /// Negative zeros as products of numbers: a format may have none of its own.
+  void negative_zeros() {
+    purpose_ = ProblemPurpose::edges;
+    for (int positive = 0; positive <= 2; ++positive) {
+      Problem p = zero();
+      for (int k = 0; k < in_.products(); ++k) {
+        p.a[static_cast<std::size_t>(k)] = encode(a_, k >= positive, 1, 0, false, Rounding::toward_zero);
+      }
+      p.c = encode(c_, true, 0, 0, false, Rounding::toward_zero);
+      ask(fmt::format("apart: {} zeros of -1 times zero, c = -0", in_.products() - positive), p);
+    }
+  }
+
+  /// The exponent of large products in what follows: in the middle, so that there is room above and below.
+  int middle() const { return std::clamp((make_.highest() + make_.lowest()) / 2 + 12, make_.lowest(), big_); }
+
+  void put_largest_below(Problem& p, int k, bool negative, int exponent) const {
+    // (2 − 2^−f) · 2^(exponent − 1), f the fraction bits of a.
+    make_.put(p, k, negative, exponent - 1);
+    const auto i = static_cast<std::size_t>(k);
+    p.a[i] |= (std::uint64_t{1} << a_.fraction_bits) - 1;
+  }
+
+  void sums_without_c(int one, int other) {
+    purpose_ = ProblemPurpose::alignment;
+    const int top = middle();
+    for (int n = 1; n <= 40; ++n) {
+      for (const bool negative : {false, true}) {
+        if (!can(top - n)) continue;
+        Problem p = zero();
+        make_.put(p, one, negative, top);
+        make_.put(p, other, !negative, top - n);
+        ask(fmt::format("apart: {}(2^{} - 2^{}) in slots {} and {}", negative ? "-" : "", top, top - n, one, other), p);
+        for (const int third : {last() / 2 + 1, last()}) {
+          if (third == one || third == other || third > last()) continue;
+          p = zero();
+          make_.put(p, one, negative, top);
+          make_.put(p, other, !negative, top);
+          make_.put(p, third, negative, top - n);
+          ask(fmt::format("apart: {}(2^{} - 2^{} + 2^{}) in slots {}, {} and {}", negative ? "-" : "", top, top,
+                          top - n, one, other, third),
+              p);
+        }
+      }
+    }
+  }
+
+  /// What is left of two products is far less than what they are aligned to.
+  void sums_beside_c(int one, int other) {
+    purpose_ = ProblemPurpose::alignment;
+    const int top = middle();
+    if (!can(top - 1)) return;
+    for (int n = 1; n <= 48; ++n) {
+      for (const bool negative : {false, true}) {
+        for (const bool c_negative : {false, true}) {
+          for (const std::uint64_t quarters : {4u, 5u, 7u}) {
+            Problem p = zero();
+            make_.put(p, one, negative, top);
+            put_largest_below(p, other, !negative, top);
+            p.c = encode(c_, c_negative, quarters, top - n - 2, false, Rounding::toward_zero);
+            ask(fmt::format("apart: {}(2^{} less a little) in slots {} and {}, c = {}{} * 2^{}", negative ? "-" : "",
+                            top, one, other, c_negative ? "-" : "", quarters, top - n - 2),
+                p);
+          }
+        }
+      }
+    }
+  }
+
+  /// Half of the last bit of what is about c, and something far below: c is a power of two or a little more, or a bit
+  /// less than the next, from which the sum is a carry away.
+  void sums_below_c(int one, int other) {
+    purpose_ = ProblemPurpose::rounding;
+    const int last_bit = c_.fraction_bits, top = std::clamp(middle(), make_.lowest() + last_bit + 2, big_);
+    struct Case {
+      std::uint64_t c_fraction;
+      int half;  ///< of the last bit, below c
+    };
+    const std::array<Case, 4> cases = {
+        {{0, last_bit + 1}, {1, last_bit + 1}, {(std::uint64_t{1} << last_bit) - 1, last_bit - 1}, {0, last_bit + 2}}};
+    for (int n = last_bit + 3; n <= last_bit + 20; ++n) {
+      for (int signs = 0; signs < 8; ++signs) {
+        for (const auto& [fraction, half] : cases) {
+          if (!can(top - half) || !can(top - n)) continue;
+          Problem p = zero();
+          make_.put(p, one, (signs & 1) != 0, top - half);
+          make_.put(p, other, (signs & 2) != 0, top - n);
+          p.c = make_.accumulator((signs & 4) != 0, top) | fraction;
+          ask(fmt::format("apart: c about 2^{}, {}2^{} and {}2^{} in slots {} and {}", top, (signs & 1) != 0 ? "-" : "",
+                          top - half, (signs & 2) != 0 ? "-" : "", top - n, one, other),
+              p);
+        }
+      }
+    }
+  }
+
+  /// A power of two as one block's sum, and as the other's something far below its last bit, alone and beside half of
+  /// that bit: an add that cuts nothing rounds by it.
+  void sums_of(const std::vector<int>& one, const std::vector<int>& other) {
+    purpose_ = ProblemPurpose::rounding;
+    const int half = d_.fraction_bits + 1;
+    const int lowest = std::max(make_.lowest(), d_.min_exponent());
+    const int top = std::clamp(lowest + 2 * half, lowest, big_);
+    for (int below = 2 * half - 1; below > half + 1; below -= 6) {
+      for (int signs = 0; signs < 8; ++signs) {
+        const bool tie = other.size() > 1 && (signs & 4) == 0;
+        if (!can(top - below) || !can(top - half)) continue;
+        Problem p = zero();
+        make_.put(p, one[0], (signs & 1) != 0, top);
+        make_.put(p, other[0], (signs & 2) != 0, top - below);
+        // A sum of both has as many bits as a result holds, if they are of one sign.
+        if (tie) make_.put(p, other[1], (signs & 2) != 0, top - half);
+        ask(fmt::format("sums: {}2^{} in slot {}, {}{}2^{} in slot {}", (signs & 1) != 0 ? "-" : "", top, one[0],
+                        (signs & 2) != 0 ? "-" : "", tie ? fmt::format("2^{} and ", top - half) : "", top - below,
+                        other[0]),
+            p);
+      }
     }
   }
 
@@ -452,7 +598,23 @@ class FloatBattery {
 }  // namespace
 
 std::vector<CraftedProblem> battery(const Instruction& instruction) {
-  return format(instruction.d).floating ? FloatBattery(instruction).build() : integer_battery(instruction);
+  if (!format(instruction.d).floating) return integer_battery(instruction);
+  std::vector<CraftedProblem> problems = FloatBattery(instruction).build();
+  if (instruction.scaled()) {
+    std::ranges::move(scale_battery(instruction), std::back_inserter(problems));
+  }
+  return problems;
+}
+
+std::vector<CraftedProblem> rare_battery(const Instruction& instruction) {
+  if (!format(instruction.d).floating || instruction.products() < 2) return {};
+  return FloatBattery(instruction).build_rare();
+}
+
+std::vector<CraftedProblem> battery_of_sums(const Instruction& instruction,
+                                            const std::vector<std::vector<int>>& blocks) {
+  if (!format(instruction.d).floating) return {};
+  return FloatBattery(instruction).build_of_sums(blocks);
 }
 
 }  // namespace tcnum

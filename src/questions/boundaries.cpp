@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "block_scales.hpp"
 #include "boundary_draft.hpp"
 #include "integer_families.hpp"
+#include "numbers.hpp"
 #include "packing.hpp"
 
 namespace tcnum {
@@ -15,10 +17,44 @@ constexpr std::uint32_t kBoundarySeries = 1000;  // of random numbers, apart fro
 constexpr int kFull = 10;    // that are full of terms as large as can be
 constexpr int kSolved = 40;  // of the others, in which terms are worked out from the sum so far
 
+/// Block scales bring products to any exponent. Where `base` is before they do.
+int choose_scale_exponent(BoundaryDraft& draft, int base) {
+  const ProductMaker make(draft.in);
+  const Interval possible = scale_exponents(draft.in);
+  const int product = draft.random.between(make.lowest(), make.highest());
+  draft.scale_exponent = std::clamp(base - product, possible.low, possible.high);
+  return base - draft.scale_exponent;
+}
+
+// Of those with block scales, percent:
+constexpr int kApart = 60;       // in which blocks lie at distances that matter from others
+constexpr int kOtherBlock = 50;  // of these blocks, mostly below
+constexpr int kBelow = 80;
+constexpr int kSignificands = 30;  // whose scales are no powers of two
+constexpr Interval kNudge = {-2, 2};
+
+/// Multiplies all of the problem by its scale exponent.
+void scale_problem(BoundaryDraft& draft) {
+  RandomNumbers& random = draft.random;
+  scale_accumulator(draft.in, draft.problem, draft.scale_exponent);
+  const bool apart = random.chance(kApart);
+  for (std::size_t block = 0; block < draft.problem.sa.size(); ++block) {
+    int own = 0;
+    if (apart && random.chance(kOtherBlock)) {
+      own = draft.pick(draft.boundaries.distances);
+      own += random.in(kNudge);
+      if (random.chance(kBelow)) own = -own;
+    }
+    put_scales(draft.in, draft.problem, block, draft.scale_exponent + own);
+  }
+  if (random.chance(kSignificands)) draw_scale_significands(draft.in, draft.problem, random);
+}
+
 Problem make_boundary_problem(const Instruction& in, const Boundaries& boundaries, RandomNumbers random) {
   BoundaryDraft draft(in, boundaries, random);
   put_background(draft);
-  const int base = draft.near_a_boundary();
+  int base = draft.near_a_boundary();
+  if (in.scaled()) base = choose_scale_exponent(draft, base);
   const bool negative = draft.random.coin();
   if (draft.random.chance(kFull))
     put_full_blocks(draft, negative, base);
@@ -26,6 +62,7 @@ Problem make_boundary_problem(const Instruction& in, const Boundaries& boundarie
     put_solved_terms(draft, negative, base);
   else
     put_few_terms(draft, negative, base);
+  if (in.scaled()) scale_problem(draft);
   return draft.problem;
 }
 

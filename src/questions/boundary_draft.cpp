@@ -110,7 +110,9 @@ BoundaryDraft::BoundaryDraft(const Instruction& instruction, const Boundaries& w
                : of_datapaths[static_cast<std::size_t>(random.between(0, static_cast<int>(of_datapaths.size()) - 1))];
 }
 
-int BoundaryDraft::boundary() { return pick(random.chance(kFocus) ? boundaries.focus : boundaries.exponents); }
+int BoundaryDraft::boundary() {
+  return pick(random.chance(kFocus) ? boundaries.focus : boundaries.exponents) - scale_exponent;
+}
 
 int BoundaryDraft::near_a_boundary() {
   const int exponent = boundary();

@@ -37,6 +37,8 @@ struct BoundaryDraft {
   RandomNumbers random;
   Problem problem;
   std::vector<std::vector<int>> blocks;  ///< of one of the datapaths
+  /// Of block scales: the problem will be multiplied by 2^this, so that boundaries lie so much lower until then.
+  int scale_exponent = 0;
   /// Whether significands are large: all of them, and so many percent as large as can be. 0: any significand.
   int largest_percent = 0;
 };

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "block_scales.hpp"
 #include "float_families.hpp"
 #include "integer_families.hpp"
 #include "packing.hpp"
 
 namespace tcnum {
 namespace {
+
+constexpr std::uint32_t kScaleSeries = 3000;  // of random numbers, one for each family
 
 struct FamilyRow {
   std::string_view name;
@@ -41,7 +44,12 @@ std::string_view name(Family family) { return row(family).name; }
 
 Problem make_problem(const Instruction& in, Family family, std::uint64_t seed, std::uint64_t index) {
   const auto make = format(in.d).floating ? row(family).of_floats : row(family).of_integers;
-  return make(in, random_numbers(family, seed, index));
+  Problem problem = make(in, random_numbers(family, seed, index));
+  if (in.scaled()) {
+    const RandomNumbers random(seed, kScaleSeries + static_cast<std::uint32_t>(family), index);
+    draw_scales(in, problem, random, family == Family::special_codes);
+  }
+  return problem;
 }
 
 Tiles make_family_tiles(const Instruction& in, Family family, std::uint64_t seed, std::uint64_t first,

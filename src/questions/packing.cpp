@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tcnum/sparse_tiles.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -14,19 +16,29 @@ std::size_t accumulator_owner(std::size_t i, std::size_t j, std::size_t side) {
 
 Problem zero_problem(const Instruction& instruction) {
   const auto k = static_cast<std::size_t>(instruction.products());
-  return {std::vector<std::uint64_t>(k, 0), std::vector<std::uint64_t>(k, 0), 0};
+  Problem problem{std::vector<std::uint64_t>(k, 0), std::vector<std::uint64_t>(k, 0), 0};
+  if (!instruction.scaled()) return problem;
+  const Format& f = format(instruction.scales.format);
+  const std::uint64_t one = static_cast<std::uint64_t>(f.bias) << f.fraction_bits;
+  problem.sa.assign(static_cast<std::size_t>(instruction.scale_blocks()), one);
+  problem.sb = problem.sa;
+  return problem;
 }
 
 Tiles tiles_of(const Instruction& in, std::size_t count, std::size_t m, std::size_t n,
                const std::function<Problem(std::size_t)>& problem) {
-  Tiles tiles = make_tiles(in.a, in.b, in.c, in.d, count, m, n, static_cast<std::size_t>(in.products()));
-  const std::size_t side = std::max(m, n);
+  Tiles tiles = make_dot_tiles(in, count, m, n);
+  const std::size_t side = std::max(m, n), blocks = static_cast<std::size_t>(in.scale_blocks());
   for (std::size_t t = 0; t < count; ++t) {
     for (std::size_t r = 0; r < side; ++r) {
       const Problem p = problem(t * side + r);
       for (std::size_t k = 0; k < tiles.k; ++k) {
         if (r < m) tiles.a.set(tiles.a_index(t, r, k), p.a[k]);
         if (r < n) tiles.b.set(tiles.b_index(t, k, r), p.b[k]);
+      }
+      for (std::size_t block = 0; block < blocks; ++block) {
+        if (r < m) tiles.sa.set((t * m + r) * blocks + block, p.sa[block]);
+        if (r < n) tiles.sb.set((t * blocks + block) * n + r, p.sb[block]);
       }
       for (std::size_t i = 0; i < m; ++i) {
         for (std::size_t j = 0; j < n; ++j) {

@@ -10,7 +10,7 @@
 
 namespace tcnum {
 
-/// All zeros (+0).
+/// All zeros (+0), with block scales of 1 where the instruction has them.
 Problem zero_problem(const Instruction& instruction);
 
 /// Puts problems on the diagonals of tiles of 8 × 8: problem p is element (p % 8, p % 8) of tile p / 8. The elements
