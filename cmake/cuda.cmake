@@ -1,7 +1,7 @@
 # What CUDA sources are compiled for, and with.
 
 # Machine code for exactly these; each .cu leaves out the instructions that an architecture lacks.
-set(TCNUM_CUDA_ARCHS "80-real;86-real;89-real;90a-real;100a-real;120a-real" CACHE STRING
+set(TCNUM_CUDA_ARCHS "75-real;80-real;86-real;89-real;90a-real;100a-real;120a-real" CACHE STRING
   "CUDA architectures to build the probes for, as in CMAKE_CUDA_ARCHITECTURES")
 set(CMAKE_CUDA_ARCHITECTURES ${TCNUM_CUDA_ARCHS})
 enable_language(CUDA)

@@ -99,6 +99,8 @@ std::pair<cublasComputeType_t, cudaDataType_t> compute_of(const LibraryProduct& 
       return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
     case FormatId::tf32:
       return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    case FormatId::fp32:
+      return {product.fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F};
     case FormatId::s8:
       return {CUBLAS_COMPUTE_32I, CUDA_R_32I};
     default:
@@ -125,7 +127,7 @@ class Description {
     require(library.cublasLtMatmulDescCreate(&operation, compute, scale), "cublasLtMatmulDescCreate");
     set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
     set(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
-    if (product.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    if (product.fast && format(product.a).storage_bits == 8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
     layout(a, product.a, product.k, product.m);
     layout(b, product.b, product.k, product.n);
     layout(d, product.d, product.m, product.n);

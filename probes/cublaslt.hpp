@@ -17,7 +17,7 @@ namespace tcnum {
 struct LibraryProduct {
   FormatId a = FormatId::fp16, b = FormatId::fp16, d = FormatId::fp16;
   std::size_t m = 0, n = 0, k = 0;
-  bool fast_accumulation = false;  ///< of fp8: CUBLASLT_MATMUL_DESC_FAST_ACCUM
+  bool fast = false;  ///< of fp8: CUBLASLT_MATMUL_DESC_FAST_ACCUM; of fp32: CUBLAS_COMPUTE_32F_FAST_TF32
 };
 
 /// One of the algorithms that the library offers, with its configuration's attributes as the library numbers them.

@@ -21,9 +21,10 @@ const Kernel* find_kernel(const std::string& instruction) {
   static const std::vector<std::span<const Kernel>> tables = [] {
     std::vector<std::span<const Kernel>> all = wgmma_kernels();
     all.insert(all.end(), {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(),
-                           mma_int4_kernels(), mma_b1_kernels(), mma_volta_kernels(), mma_sparse_half_kernels(),
-                           mma_sparse_fp8_kernels(), mma_sparse_int8_kernels(), mma_sparse_int4_kernels(),
-                           wmma_half_kernels(), wmma_fp64_kernels(), wmma_int8_kernels(), wmma_sub_byte_kernels()});
+                           mma_int4_kernels(), mma_b1_kernels(), mma_volta_kernels(), mma_narrow_kernels(),
+                           mma_scaled_kernels(), mma_sparse_half_kernels(), mma_sparse_fp8_kernels(),
+                           mma_sparse_int8_kernels(), mma_sparse_int4_kernels(), wmma_half_kernels(),
+                           wmma_fp64_kernels(), wmma_int8_kernels(), wmma_sub_byte_kernels()});
     return all;
   }();
   for (const std::span<const Kernel> table : tables) {
@@ -62,8 +63,10 @@ std::string driver_version() {
 
 GpuInfo find_gpu(int device) {
   int count = 0;
-  check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-  if (count == 0) throw std::runtime_error("CUDA finds no GPU");
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  if (counted == cudaErrorNoDevice || counted == cudaErrorInsufficientDriver || (counted == cudaSuccess && count == 0))
+    throw std::runtime_error("CUDA finds no GPU here, or no driver that this build can use");
+  check(counted, "cudaGetDeviceCount");
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
   int runtime = 0;
@@ -80,6 +83,9 @@ GpuInfo find_gpu(int device) {
 
 namespace {
 
+/// The architecture on whose devices these kernels have run, with answers in vectors/.
+constexpr std::string_view kProvenArch = "sm_90";
+
 class GpuOracle final : public Oracle {
  public:
   GpuOracle(const Instruction& instruction, const Kernel& kernel, GpuInfo info, bool check_positions)
@@ -89,8 +95,10 @@ class GpuOracle final : public Oracle {
     const bool fits = tiles.a_format == instruction_.a && tiles.b_format == instruction_.b &&
                       tiles.c_format == instruction_.c && tiles.d_format == instruction_.d &&
                       tiles.k == static_cast<std::size_t>(instruction_.k) &&
-                      tiles.sparse_group == (instruction_.sparse() ? group_of(instruction_).size : 0);
-    if (!fits) throw std::logic_error(instruction_.name() + ": tiles of other formats, another k or another sparsity");
+                      tiles.sparse_group == (instruction_.sparse() ? group_of(instruction_).size : 0) &&
+                      tiles.scale_block == (instruction_.scaled() ? instruction_.scales.block_k : 0);
+    if (!fits)
+      throw std::logic_error(instruction_.name() + ": tiles of other formats, another k, sparsity or blocks of scales");
     tiles.d = Codes(format(instruction_.d).storage_bytes(), tiles.size());
 
     const Placement straight(instruction_, tiles);
@@ -115,7 +123,9 @@ class GpuOracle final : public Oracle {
   OracleKind kind() const override { return OracleKind::gpu; }
   std::string device() const override { return info_.device; }
   std::map<std::string, std::string> provenance() const override {
-    return {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};
+    std::map<std::string, std::string> facts = {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};
+    if (info_.arch != kProvenArch) facts["kernel"] = fmt::format("that was never run on {} before", info_.arch);
+    return facts;
   }
 
  private:
@@ -129,9 +139,14 @@ class GpuOracle final : public Oracle {
     b_.upload(packed_.b);
     c_.upload(packed_.c);
     if (instruction_.sparse()) e_.upload(packed_.e);
+    if (instruction_.scaled()) {
+      sa_.upload(packed_.sa);
+      sb_.upload(packed_.sb);
+    }
     d_.reserve(packed_.d.size());
-    check(kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), e_.data(), count, variant}),
-          fmt::format("launch of {}", kernel_.instruction));
+    check(
+        kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), e_.data(), sa_.data(), sb_.data(), count, variant}),
+        fmt::format("launch of {}", kernel_.instruction));
     check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
     d_.download(packed_.d);
   }
@@ -140,7 +155,7 @@ class GpuOracle final : public Oracle {
   Kernel kernel_;
   GpuInfo info_;
   bool check_positions_;
-  DeviceBuffer a_, b_, c_, d_, e_;
+  DeviceBuffer a_, b_, c_, d_, e_, sa_, sb_;
   PackedTiles packed_;
 };
 

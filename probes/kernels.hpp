@@ -20,7 +20,8 @@ struct DeviceTiles {
   const void* b;
   const void* c;
   void* d;
-  const void* e;  ///< of sparse instructions
+  const void* e;        ///< of sparse instructions
+  const void *sa, *sb;  ///< block scales: of a tile of A [M][blocks], of one of B [blocks][N]
   std::size_t count;
   int variant = 0;  ///< of the kernel's
   unsigned rows = 1, columns = 1;
@@ -48,6 +49,8 @@ std::span<const Kernel> mma_int8_kernels();
 std::span<const Kernel> mma_int4_kernels();
 std::span<const Kernel> mma_b1_kernels();
 std::span<const Kernel> mma_volta_kernels();
+std::span<const Kernel> mma_narrow_kernels();
+std::span<const Kernel> mma_scaled_kernels();
 std::span<const Kernel> mma_sparse_half_kernels();
 std::span<const Kernel> mma_sparse_fp8_kernels();
 std::span<const Kernel> mma_sparse_int8_kernels();

@@ -3,29 +3,12 @@
 
 #include <algorithm>
 
-#include "device_common.cuh"
+#include "mma_operands.cuh"
+#include "mma_scales.cuh"
 #include "sparse_metadata.cuh"
 #include "time_mma_kernel.cuh"
 
 namespace tcnum {
-
-/// All of an mma but its PTX. `kFirst`: the first architecture that has it.
-template <int kFirst, int kRows, int kDepth, FormatId kOperand, FormatId kResult, bool kSparse = false>
-struct MmaShape {
-  static constexpr int kFirstArch = kFirst;
-  static constexpr int kCodeBits = format(kOperand).storage_bits;
-  static constexpr int kAccumulatorBits = format(kResult).storage_bits;
-  static constexpr bool kIsFp8 = kCodeBits == 8 && format(kOperand).floating;
-  static constexpr MmaGeometry kGeometry{kRows, kColumns, kDepth, kCodeBits < 32 ? 32 / kCodeBits : 1, kSparse};
-  using Code = Bits<kCodeBits>;
-  using Accumulator = Bits<kAccumulatorBits>;
-  using Register = Bits<std::max(32, kCodeBits)>;
-
-  static constexpr int kARegisters = kGeometry.a_registers();
-  static constexpr int kBRegisters = kGeometry.b_registers();
-  static constexpr int kAccumulatorsPerRegister = kCodesPerRegister<Register, kAccumulatorBits>;
-  static constexpr int kDRegisters = kGeometry.accumulators() / kAccumulatorsPerRegister;
-};
 
 template <class Op>
 __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) {
@@ -50,14 +33,15 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
       const std::size_t a_at = band * (kGeometry.m * kGeometry.a_columns());
       const Code* const from_a = static_cast<const Code*>(tiles.a) + a_at;
       Register a[Op::kARegisters];
-#pragma unroll
-      for (int r = 0; r < Op::kARegisters; ++r) {
-        const Element at = kGeometry.a(lane, r, 0);
-        a[r] = load_register<Op::kCodeBits, Register>(from_a + at.row * kGeometry.a_columns() + at.column);
-      }
-      [[maybe_unused]] std::uint32_t metadata = 0;
+      load_a<Op>(a, from_a, lane);
+      [[maybe_unused]] std::uint32_t metadata = 0, a_scales = 0, b_scales = 0;
       if constexpr (kGeometry.sparse) {
-        metadata = metadata_register<Op>(static_cast<const std::uint8_t*>(tiles.e) + a_at, lane, tiles.variant);
+        const int selector = Op::kScaleBlocks == 0 ? tiles.variant : 0;
+        metadata = metadata_register<Op>(static_cast<const std::uint8_t*>(tiles.e) + a_at, lane, selector);
+      }
+      if constexpr (Op::kScaleBlocks != 0) {
+        const auto* const from = static_cast<const std::uint8_t*>(tiles.sa) + band * (kGeometry.m * Op::kScaleBlocks);
+        a_scales = a_scale_register<Op>(from, lane, scale_selector<Op>(tiles.variant));
       }
 
       const std::size_t first_b = band / tiles.rows * tiles.columns;
@@ -68,18 +52,18 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
         const Accumulator* const from_c = static_cast<const Accumulator*>(tiles.c) + c_at;
         Accumulator* const to_d = static_cast<Accumulator*>(tiles.d) + c_at;
 
-        Register b[Op::kBRegisters] = {}, c[Op::kDRegisters], d[Op::kDRegisters];
-#pragma unroll
-        for (int r = 0; r < Op::kBRegisters; ++r) {
-#pragma unroll
-          for (int e = 0; e < kGeometry.register_elements; ++e) {
-            const Element at = kGeometry.b(lane, r, e);
-            insert<Op::kCodeBits>(b[r], e, from_b[at.row * kColumns + at.column]);
-          }
+        Register b[Op::kBRegisters], c[Op::kDRegisters], d[Op::kDRegisters];
+        load_b<Op>(b, from_b, lane);
+        if constexpr (Op::kScaleBlocks != 0) {
+          const auto* const from =
+              static_cast<const std::uint8_t*>(tiles.sb) + (first_b + column) * (Op::kScaleBlocks * kColumns);
+          b_scales = b_scale_register<Op>(from, lane, scale_selector<Op>(tiles.variant));
         }
         load_accumulators<Op::kAccumulatorBits, kGeometry.accumulators(), kColumns>(c, from_c, accumulator_at);
 
-        if constexpr (kGeometry.sparse)
+        if constexpr (Op::kScaleBlocks != 0)
+          issue_with_scales<Op>(d, a, b, c, metadata, a_scales, b_scales, tiles.variant);
+        else if constexpr (kGeometry.sparse)
           issue_with_selector<Op>(d, a, b, c, metadata, tiles.variant);
         else
           Op::issue(d, a, b, c);
@@ -126,7 +110,7 @@ cudaError_t launch_mma(const DeviceTiles& tiles) {
 /// Defines the type TYPE of an instruction that PTX spells with BEFORE and AFTER around its types. Not for an unnamed
 /// namespace: where an architecture lacks the instruction, nothing uses issue(), and nvcc would warn.
 #define TCNUM_MMA_TYPE(TYPE, BEFORE, AFTER, FIRST, R, ND, NA, NB, M, K, D, A, B, C)                     \
-  struct TYPE : MmaShape<FIRST, M, K, spelled(#A), spelled(#D)> {                                       \
+  struct TYPE : MmaShape<FIRST, M, K, spelled(#A), spelled(#B), spelled(#D)> {                          \
     static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                         \
     __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB],   \
                                  const Register (&c)[ND]) {                                             \

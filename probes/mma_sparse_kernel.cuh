@@ -11,7 +11,7 @@
 
 /// Defines the type TYPE of an instruction that PTX spells with SP after "mma" and BEFORE before its types.
 #define TCNUM_SPARSE_TYPE(TYPE, SP, BEFORE, FIRST, ND, NA, NB, K, D, A, B, C)                              \
-  struct TYPE : MmaShape<FIRST, 16, K, spelled(#A), spelled(#D), true> {                                   \
+  struct TYPE : MmaShape<FIRST, 16, K, spelled(#A), spelled(#B), spelled(#D), true> {                      \
     static_assert(kDRegisters == ND && kARegisters == NA && kBRegisters == NB);                            \
     template <int kSelector>                                                                               \
     __device__ static void issue(Register (&d)[ND], const Register (&a)[NA], const Register (&b)[NB],      \

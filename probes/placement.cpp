@@ -48,7 +48,9 @@ Placement::Placement(const Instruction& instruction, const Tiles& tiles, Rotatio
       a_size_(static_cast<std::size_t>(format(instruction.a).storage_bytes())),
       b_size_(static_cast<std::size_t>(format(instruction.b).storage_bytes())),
       c_size_(static_cast<std::size_t>(format(instruction.c).storage_bytes())),
-      d_size_(static_cast<std::size_t>(format(instruction.d).storage_bytes())) {}
+      d_size_(static_cast<std::size_t>(format(instruction.d).storage_bytes())),
+      scale_size_(instruction.scaled() ? static_cast<std::size_t>(format(instruction.scales.format).storage_bytes())
+                                       : 0) {}
 
 Placement::Block Placement::block(std::size_t instruction_tile) const {
   const std::size_t in_tile = instruction_tile % (row_blocks_ * column_blocks_);
@@ -75,22 +77,35 @@ void Placement::pack(const Tiles& tiles, std::size_t first, std::size_t count, P
   packed.c.assign(count * c_bytes(), std::byte{0});
   packed.d.resize(count * d_bytes());
   packed.e.resize(count * e_bytes());
+  packed.sa.assign(count * sa_bytes(), std::byte{0});
+  packed.sb.assign(count * sb_bytes(), std::byte{0});
   const std::size_t stored = static_cast<std::size_t>(group_of(instruction_).stored());
   for (std::size_t i = 0; i < packed.e.size(); ++i) packed.e[i] = static_cast<std::byte>(i % stored);
 
   const std::size_t k = static_cast<std::size_t>(instruction_.k), n = static_cast<std::size_t>(instruction_.n);
-  const std::size_t depth = a_depth();
+  const std::size_t depth = a_depth(), blocks = scale_blocks();
   const std::byte* const a = tiles.a.bytes().data();
   const std::byte* const b = tiles.b.bytes().data();
   const std::byte* const c = tiles.c.bytes().data();
   std::byte* to_a = packed.a.data();
   std::byte* to_b = packed.b.data();
   std::byte* to_c = packed.c.data();
-  std::size_t to_e = 0;
+  std::size_t to_e = 0, to_sa = 0, to_sb = 0;
   for (std::size_t x = first; x < first + count; ++x) {
     const Block from = block(x);
     for (std::size_t kk = 0; kk < k; ++kk, to_b += n * b_size_) {
       copy_columns(to_b, b + tiles.b_index(from.tile, kk, from.column) * b_size_, b_size_, n_ - from.column);
+    }
+    for (std::size_t s = 0; s < blocks; ++s, to_sb += n * scale_size_) {
+      const std::size_t at = (from.tile * blocks + s) * n_ + from.column;
+      copy_columns(packed.sb.data() + to_sb, tiles.sb.bytes().data() + at * scale_size_, scale_size_, n_ - from.column);
+    }
+    const std::size_t scales_of_row = blocks * scale_size_;
+    for (int i = 0; i < instruction_.m; ++i, to_sa += scales_of_row) {
+      const std::size_t row = from.row + source_row(i);
+      if (row >= m_ || blocks == 0) continue;
+      std::memcpy(packed.sa.data() + to_sa, tiles.sa.bytes().data() + (from.tile * m_ + row) * scales_of_row,
+                  scales_of_row);
     }
     for (int i = 0; i < instruction_.m; ++i, to_a += depth * a_size_, to_e += depth, to_c += n * c_size_) {
       const std::size_t row = from.row + source_row(i);

@@ -23,10 +23,10 @@ struct Rotation {
 };
 
 /// Operands and results of some instruction tiles: a [count, M, K], b [count, K, N], c and d [count, M, N]; of sparse
-/// instructions a and e [count, M, K/2].
+/// instructions a and e [count, M, K/2]; with block scales, sa [count, M, blocks] and sb [count, blocks, N].
 struct PackedTiles {
   std::size_t count = 0;
-  std::vector<std::byte> a, b, c, d, e;
+  std::vector<std::byte> a, b, c, d, e, sa, sb;
 };
 
 class Placement {
@@ -37,11 +37,13 @@ class Placement {
   /// How many instruction tiles all the requested tiles take.
   std::size_t tile_count() const { return count_ * row_blocks_ * column_blocks_; }
   /// Bytes of the operands and results of one instruction tile.
-  std::size_t tile_bytes() const { return a_bytes() + b_bytes() + c_bytes() + d_bytes() + e_bytes(); }
+  std::size_t tile_bytes() const {
+    return a_bytes() + b_bytes() + c_bytes() + d_bytes() + e_bytes() + sa_bytes() + sb_bytes();
+  }
   /// Whether one launch computes each problem more than once.
   bool has_copies() const { return block_rows_ < instruction_.m || block_columns_ < instruction_.n; }
 
-  /// Fills a, b, c and e of instruction tiles first … first + count − 1, and sizes d.
+  /// Fills a, b, c, e, sa and sb of instruction tiles first … first + count − 1, and sizes d.
   void pack(const Tiles& tiles, std::size_t first, std::size_t count, PackedTiles& packed) const;
   /// Takes tiles.d from the first row and column group of packed.d. The placement must not be rotated.
   void store(const PackedTiles& packed, std::size_t first, Tiles& tiles) const;
@@ -66,6 +68,9 @@ class Placement {
     return instruction_.sparse() ? static_cast<std::size_t>(instruction_.m) * a_depth() : 0;
   }
   std::size_t b_bytes() const { return static_cast<std::size_t>(instruction_.k * instruction_.n) * b_size_; }
+  std::size_t scale_blocks() const { return static_cast<std::size_t>(instruction_.scale_blocks()); }
+  std::size_t sa_bytes() const { return static_cast<std::size_t>(instruction_.m) * scale_blocks() * scale_size_; }
+  std::size_t sb_bytes() const { return static_cast<std::size_t>(instruction_.n) * scale_blocks() * scale_size_; }
   std::size_t c_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * c_size_; }
   std::size_t d_bytes() const { return static_cast<std::size_t>(instruction_.m * instruction_.n) * d_size_; }
 
@@ -74,7 +79,7 @@ class Placement {
   std::size_t count_, m_, n_;
   int block_rows_, block_columns_;
   std::size_t row_blocks_, column_blocks_;
-  std::size_t a_size_, b_size_, c_size_, d_size_;  ///< bytes of an element
+  std::size_t a_size_, b_size_, c_size_, d_size_, scale_size_;  ///< bytes of an element
 };
 
 }  // namespace tcnum
