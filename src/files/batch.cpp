@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "io/printable.hpp"
 #include "stored_codes.hpp"
@@ -28,12 +29,18 @@ struct Part {
 
 Part results_of(const Tiles& tiles) { return {"D", tiles.d_format, {tiles.count, tiles.m, tiles.n}, &Tiles::d}; }
 
-std::vector<Part> operands_of(const Tiles& tiles) {
+/// Block scales share a dtype, whatever their format.
+std::vector<Part> operands_of(const Tiles& tiles, FormatId scale_format = FormatId::ue8m0) {
   const Shape stored = {tiles.count, tiles.m, tiles.a_depth()};
   std::vector<Part> parts = {{"A", tiles.a_format, stored, &Tiles::a},
                              {"B", tiles.b_format, {tiles.count, tiles.k, tiles.n}, &Tiles::b},
                              {"C", tiles.c_format, {tiles.count, tiles.m, tiles.n}, &Tiles::c}};
   if (tiles.sparse_group != 0) parts.push_back({"E", FormatId::u8, stored, &Tiles::e});
+  if (tiles.scale_block != 0) {
+    const std::uint64_t blocks = tiles.k / static_cast<std::size_t>(tiles.scale_block);
+    parts.push_back({"SA", scale_format, {tiles.count, tiles.m, blocks}, &Tiles::sa});
+    parts.push_back({"SB", scale_format, {tiles.count, blocks, tiles.n}, &Tiles::sb});
+  }
   return parts;
 }
 
@@ -69,9 +76,41 @@ void check_shape(const Subject& subject, const TensorEntry& entry, const Shape& 
   subject.fail(tensor_field(entry.name, "shape"), "{}; right would be {}", shape_text(entry.shape), shape_text(right));
 }
 
+/// Formats that share a dtype are told apart by what the metadata says.
+void check_formats(const Subject& subject, const SafetensorsHeader& header, const QuestionForm& form) {
+  const std::array<std::pair<std::string_view, FormatId>, 4> rights = {
+      {{"format_a", form.a}, {"format_b", form.b}, {"format_c", form.c}, {"format_d", form.d}}};
+  for (const auto& [key, right] : rights) {
+    const auto found = header.metadata.find(std::string(key));
+    if (found == header.metadata.end() || find_format(found->second) == right) continue;
+    subject.fail(metadata_field(key), "{}; right would be {}, as what answers here takes it", in_quotes(found->second),
+                 format(right).name);
+  }
+  if (form.scale_block == 0) {
+    for (const std::string_view name : {"SA", "SB"}) {
+      if (header.find(name) != nullptr)
+        subject.fail(tensor_field(name), "what answers here has no block scales; right would be a question without");
+    }
+    return;
+  }
+  const auto format_name = header.metadata.find(kScaleFormatKey);
+  if (format_name != header.metadata.end() && find_format(format_name->second) != form.scale_format) {
+    subject.fail(metadata_field(kScaleFormatKey), "{}; right would be {}, as what answers here takes it",
+                 in_quotes(format_name->second), format(form.scale_format).name);
+  }
+  const auto block = header.metadata.find(kScaleBlockKey);
+  if (block != header.metadata.end() && block->second != std::to_string(form.scale_block)) {
+    subject.fail(metadata_field(kScaleBlockKey), "{}; right would be {}, as what answers here takes it",
+                 in_quotes(block->second), in_quotes(std::to_string(form.scale_block)));
+  }
+}
+
 void read_codes(const Subject& subject, const SafetensorsData& data, const TensorEntry& entry, FormatId id,
                 Codes& codes) {
   data.read(entry, 0, codes.bytes());
+  if (id == FormatId::ue4m3) {  // may come as an e4m3, whose sign the hardware ignores
+    for (std::byte& byte : codes.bytes()) byte &= static_cast<std::byte>(format(id).code_mask());
+  }
   unpack_codes(subject, tensor_field(entry.name, "data"), format(id), codes.bytes());
 }
 
@@ -91,6 +130,7 @@ std::vector<std::byte> answer_bytes(const Tiles& tiles) { return bytes_of(tiles,
 Tiles read_question(const ByteSource& source, const QuestionForm& form) {
   const Subject subject{source.path()};
   const SafetensorsHeader header = read_safetensors_header(source, {.metadata_right = {}, .rank = 3});
+  check_formats(subject, header, form);
   const TensorEntry& a = typed_entry(subject, header, "A", form.a);
   const TensorEntry& b = typed_entry(subject, header, "B", form.b);
   Tiles tiles;
@@ -100,6 +140,7 @@ Tiles read_question(const ByteSource& source, const QuestionForm& form) {
   tiles.d_format = form.d;
   tiles.k = form.k;
   tiles.sparse_group = form.sparse_group;
+  tiles.scale_block = form.scale_block;
   tiles.count = a.shape[0];
   tiles.m = a.shape[1];
   tiles.n = b.shape[2];
@@ -109,7 +150,7 @@ Tiles read_question(const ByteSource& source, const QuestionForm& form) {
   if (tiles.n == 0) {
     subject.fail(tensor_field("B", "shape"), "{}; right would be extents of 1 or more", shape_text(b.shape));
   }
-  const std::vector<Part> parts = operands_of(tiles);
+  const std::vector<Part> parts = operands_of(tiles, form.scale_format);
   for (const Part& part : parts) check_shape(subject, typed_entry(subject, header, part.name, part.format), part.shape);
   const SafetensorsData data(source, header);  // the operands are as large as the file is long
   try {

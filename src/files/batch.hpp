@@ -13,16 +13,22 @@
 namespace tcnum {
 
 /// The formats and extents of a batch, and its codes, all but those of d. `about`: what its metadata says beside the
-/// formats.
+/// formats of operands and results.
 std::vector<std::byte> question_bytes(const Tiles& tiles, const Metadata& about);
 /// The results alone.
 std::vector<std::byte> answer_bytes(const Tiles& tiles);
+
+/// What the metadata of a question with block scales says of them: their format, and how many elements along k share
+/// one.
+inline constexpr const char *kScaleFormatKey = "format_scale", *kScaleBlockKey = "scale_block";
 
 /// What a reader expects of a question.
 struct QuestionForm {
   FormatId a, b, c, d;
   std::size_t k;         ///< as in tiles
   int sparse_group = 0;  ///< as in tiles
+  int scale_block = 0;   ///< as in tiles
+  FormatId scale_format = FormatId::ue8m0;
 };
 /// Tiles whose results are all zero. Throws InputError that names the source, the tensor and what would be right,
 /// whatever the bytes are.

@@ -142,7 +142,8 @@ class DictParser {
       numbers.push_back(*each);
       comma = take(',');
     }
-    if (numbers.empty() || (numbers.size() == 1 && !comma)) fail("shape", kRight);
+    if (numbers.empty()) subject_.fail("shape", "(), a number without axes; right would be 1 to 3 axes, such as (1,)");
+    if (numbers.size() == 1 && !comma) fail("shape", kRight);
     return numbers;
   }
 

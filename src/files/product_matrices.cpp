@@ -8,16 +8,25 @@
 #include <cstdint>
 #include <deque>
 #include <stdexcept>
+#include <utility>
 
 #include "subject.hpp"
 
 namespace tcnum {
 namespace {
 
-enum class Axis : std::uint8_t { batch, m, k, n, blocks, one };
-constexpr std::array<std::string_view, 6> kAxisNames = {"batches", "M", "K", "N", "K/block", "1"};
+enum class Axis : std::uint8_t { batch, m, k, n, blocks, one, scaled_rows, scaled_columns, parts };
+constexpr std::array<std::string_view, 9> kAxisNames = {
+    "batches", "M", "K", "N", "K/block", "1", "1 or M", "1, N/128 or N", "parts of K"};
+constexpr std::size_t kColumnsOfABlock = 128;  // which may share a scale of B
 
 constexpr std::string_view name_of(Axis axis) { return kAxisNames[static_cast<std::size_t>(axis)]; }
+
+std::string axes_text(const std::vector<Axis>& axes) {
+  std::vector<std::string_view> names;
+  for (const Axis axis : axes) names.push_back(name_of(axis));
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
 
 struct OperandRule {
   std::string_view name;
@@ -44,14 +53,21 @@ struct Declared {
   const OperandRule* rule;
   Subject subject;
   std::string shape_field, type_field;
-  std::string elsewhere;  ///< where the format is said if the type does not tell
+  std::string elsewhere;  ///< where the format is said if the type does not tell; empty: nowhere
   TensorDescription description;
   std::function<StoredTensor()> read;
 
-  /// One scale for all of the tensor, or one for each block of products.
+  /// Scales of fp32 are one for all of the tensor, or some for its lines and for parts of K; others are one for each
+  /// block of products.
   std::vector<Axis> axes() const {
     if (!rule->scales || description.format != FormatId::fp32) return rule->axes;
-    return {Axis::one};
+    if (description.shape.size() < 2) return {Axis::one};
+    return scaled_axes();
+  }
+  /// Of scales of fp32 for lines and parts.
+  std::vector<Axis> scaled_axes() const {
+    if (rule->axes.front() == Axis::m) return {Axis::scaled_rows, Axis::parts};
+    return {Axis::parts, Axis::scaled_columns};
   }
 };
 
@@ -80,6 +96,7 @@ class Extents {
     if (blocks.extent != 0 && k.extent % blocks.extent != 0) {
       fail(declared, axes, fmt::format(" with a K/block that divides K = {}", k.extent));
     }
+    check_lines(declared, axes);
     if (declared.rule->name == kResults && !has_batches && extent(Axis::batch) != 0) {
       axes.insert(axes.begin(), Axis::batch);
       fail(declared, axes,
@@ -97,11 +114,19 @@ class Extents {
   };
   Known& operator[](Axis axis) { return known_[static_cast<std::size_t>(axis)]; }
 
+  /// Scales of fp32 are for lines of a matrix that A or B has told.
+  void check_lines(const Declared& declared, const std::vector<Axis>& axes) const {
+    const std::size_t m = extent(Axis::m), n = extent(Axis::n);
+    const std::size_t rows = extent(Axis::scaled_rows), columns = extent(Axis::scaled_columns);
+    if (rows > 1 && rows != m) fail(declared, axes, fmt::format(" with M = {}", m));
+    if (columns > 1 && columns != n && columns != (n + kColumnsOfABlock - 1) / kColumnsOfABlock)
+      fail(declared, axes, fmt::format(" with N = {}", n));
+  }
+
   [[noreturn]] static void fail(const Declared& declared, const std::vector<Axis>& axes, std::string_view with) {
-    std::vector<std::string_view> names;
-    for (const Axis axis : axes) names.push_back(name_of(axis));
-    declared.subject.fail(declared.shape_field, "[{}]; right would be [{}]{}{}",
-                          fmt::join(declared.description.shape, ", "), fmt::join(names, ", "),
+    const std::string others = axes.back() == Axis::one ? ", or " + axes_text(declared.scaled_axes()) : "";
+    declared.subject.fail(declared.shape_field, "[{}]; right would be {}{}{}{}",
+                          fmt::join(declared.description.shape, ", "), axes_text(axes), others,
                           with.empty() ? ", or batches of it" : "", with);
   }
 
@@ -112,9 +137,21 @@ void check_scale_format(const Declared& declared) {
   constexpr std::array kScaleFormats = {FormatId::fp32, FormatId::ue8m0, FormatId::ue4m3};
   const FormatId id = declared.description.format;
   if (!declared.rule->scales || std::ranges::find(kScaleFormats, id) != kScaleFormats.end()) return;
-  declared.subject.fail(declared.type_field,
-                        "{} is no format of scales; right would be one scale of fp32, or {}, ue8m0 or ue4m3",
-                        format(id).name, declared.elsewhere);
+  const std::string others =
+      declared.elsewhere.empty() ? "" : fmt::format(", or {}, ue8m0 or ue4m3", declared.elsewhere);
+  declared.subject.fail(declared.type_field, "{} is no format of scales; right would be fp32{}", format(id).name,
+                        others);
+}
+
+/// Vectors of several batches, [batches, N], as matrices of one row, [batches, 1, N]: else they are one matrix.
+StoredTensor as_rows(StoredTensor vectors) {
+  const std::size_t batches = vectors.shape[0], n = vectors.shape[1];
+  if (std::exchange(vectors.column_major, false)) {
+    const Codes columns = vectors.codes;
+    for (std::size_t i = 0; i < columns.size(); ++i) vectors.codes.set(i, columns[i % n * batches + i / n]);
+  }
+  vectors.shape = {batches, 1, n};
+  return vectors;
 }
 
 /// `declared` in the order of the rules.
@@ -131,7 +168,12 @@ ProductMatrices read_declared(const std::vector<Declared>& declared) {
   product.batched = extents.extent(Axis::batch) != 0;
   if (product.batched) product.batches = extents.extent(Axis::batch);
   if (extents.extent(Axis::blocks) != 0) product.scale_block = product.k / extents.extent(Axis::blocks);
-  for (const Declared& each : declared) product.tensors.emplace(each.rule->name, each.read());
+  product.scale_parts = extents.extent(Axis::parts);
+  for (const Declared& each : declared) {
+    StoredTensor tensor = each.read();
+    const bool of_vectors = each.axes().size() == 1 && tensor.shape.size() == 2;
+    product.tensors.emplace(each.rule->name, of_vectors ? as_rows(std::move(tensor)) : std::move(tensor));
+  }
   return product;
 }
 
@@ -151,9 +193,7 @@ ProductMatrices read_product(const MatrixFile& file, const ProductRequest& reque
     const bool required = is_factor(rule) || contains(request.required, name);
     if (!required && !(contains(request.optional, name) && file.has(name))) continue;
     if (!file.has(name)) {
-      std::vector<std::string_view> axes;
-      for (const Axis axis : rule.axes) axes.push_back(name_of(axis));
-      Subject{file.path()}.fail(tensor_field(name), "missing; right would be a tensor [{}]", fmt::join(axes, ", "));
+      Subject{file.path()}.fail(tensor_field(name), "missing; right would be a tensor {}", axes_text(rule.axes));
     }
     const auto asked = request.formats.find(name);
     const std::optional<FormatId> format = asked == request.formats.end() ? std::nullopt : std::optional(asked->second);
@@ -175,7 +215,7 @@ ProductMatrices read_product(std::span<const NpyOperand> operands) {
     }
     const NpyFile& file = files.emplace_back(operand->path);
     const std::optional<FormatId> format = operand->format;
-    declared.push_back({&rule, Subject{file.path()}, "shape", "descr", "what is asked for", describe_npy(file, format),
+    declared.push_back({&rule, Subject{file.path()}, "shape", "descr", "", describe_npy(file, format),
                         [&file, format] { return read_npy(file, format); }});
   }
   return read_declared(declared);

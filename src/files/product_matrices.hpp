@@ -30,11 +30,13 @@ struct NpyOperand {
   std::optional<FormatId> format;  ///< that it must have, where someone says so
 };
 
-/// A tensor may have a batch axis before the others; one without it serves all batches.
+/// A tensor may have a batch axis before the others; one without it serves all batches. Vectors that have it are
+/// matrices of one row here.
 struct ProductMatrices {
   std::size_t batches = 1, m = 0, n = 0, k = 0;
   bool batched = false;         ///< whether any has the batch axis, and so D
   std::size_t scale_block = 0;  ///< products to a block scale; 0: there are no block scales
+  std::size_t scale_parts = 0;  ///< of K, with scales of fp32 each; 0: there are none, or one for all of a matrix
   std::map<std::string, StoredTensor, std::less<>> tensors;
 
   /// Null if there is none of that name.

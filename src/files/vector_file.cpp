@@ -17,9 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "dot_vectors.hpp"
 #include "io/input_file.hpp"
+#include "io/nearest.hpp"
 #include "io/printable.hpp"
 #include "isa/sparsity.hpp"
+#include "problem_fields.hpp"
 #include "safetensors.hpp"
 #include "stored_codes.hpp"
 #include "subject.hpp"
@@ -30,8 +33,8 @@
 namespace tcnum {
 namespace {
 
-enum class Axis : std::uint8_t { t, m, k, n, half_k };
-constexpr std::array<std::string_view, 5> kAxisNames = {"T", "M", "K", "N", "K/2"};
+enum class Axis : std::uint8_t { t, m, k, n, half_k, blocks };
+constexpr std::array<std::string_view, 6> kAxisNames = {"T", "M", "K", "N", "K/2", "K/block"};
 constexpr std::size_t kRank = 3;
 using Shape = std::array<std::uint64_t, kRank>;
 
@@ -39,34 +42,34 @@ using Shape = std::array<std::uint64_t, kRank>;
 struct TensorRule {
   std::string_view name;
   std::array<Axis, kRank> axes;
-  FormatId Instruction::*operand;  ///< whose format it has; null: sparsity metadata
+  FormatId Instruction::*operand;  ///< whose format it has; null: sparsity metadata, or block scales
   FormatId Tiles::*tiles_format;
   Codes Tiles::*codes;
 
+  bool is_scales() const { return codes == &Tiles::sa || codes == &Tiles::sb; }
   FormatId format_id(const Instruction& instruction) const {
+    if (is_scales()) return instruction.scales.format;
     return operand == nullptr ? FormatId::u8 : instruction.*operand;
   }
 };
+constexpr TensorRule kA = {"A", {Axis::t, Axis::m, Axis::k}, &Instruction::a, &Tiles::a_format, &Tiles::a};
+constexpr TensorRule kStoredA = {"A", {Axis::t, Axis::m, Axis::half_k}, &Instruction::a, &Tiles::a_format, &Tiles::a};
+constexpr TensorRule kE = {"E", {Axis::t, Axis::m, Axis::half_k}, nullptr, nullptr, &Tiles::e};
+constexpr TensorRule kSa = {"SA", {Axis::t, Axis::m, Axis::blocks}, nullptr, nullptr, &Tiles::sa};
+constexpr TensorRule kSb = {"SB", {Axis::t, Axis::blocks, Axis::n}, nullptr, nullptr, &Tiles::sb};
 constexpr TensorRule kB = {"B", {Axis::t, Axis::k, Axis::n}, &Instruction::b, &Tiles::b_format, &Tiles::b};
 constexpr TensorRule kC = {"C", {Axis::t, Axis::m, Axis::n}, &Instruction::c, &Tiles::c_format, &Tiles::c};
 constexpr TensorRule kD = {"D", {Axis::t, Axis::m, Axis::n}, &Instruction::d, &Tiles::d_format, &Tiles::d};
-constexpr std::array<TensorRule, 4> kDenseTensors = {{
-    {"A", {Axis::t, Axis::m, Axis::k}, &Instruction::a, &Tiles::a_format, &Tiles::a},
-    kB,
-    kC,
-    kD,
-}};
-constexpr std::array<TensorRule, 5> kSparseTensors = {{
-    {"A", {Axis::t, Axis::m, Axis::half_k}, &Instruction::a, &Tiles::a_format, &Tiles::a},
-    {"E", {Axis::t, Axis::m, Axis::half_k}, nullptr, nullptr, &Tiles::e},
-    kB,
-    kC,
-    kD,
-}};
+constexpr std::array kDenseTensors = {kA, kB, kC, kD};
+constexpr std::array kSparseTensors = {kStoredA, kE, kB, kC, kD};
+constexpr std::array kScaledTensors = {kA, kSa, kB, kSb, kC, kD};
+constexpr std::array kScaledSparseTensors = {kStoredA, kE, kSa, kB, kSb, kC, kD};
 /// The tensors of an instruction's files, in the order in which they are written.
 std::span<const TensorRule> tensors_of(const Instruction& instruction) {
-  if (instruction.sparse()) return kSparseTensors;
-  return kDenseTensors;
+  if (instruction.scaled()) {
+    return instruction.sparse() ? std::span<const TensorRule>(kScaledSparseTensors) : kScaledTensors;
+  }
+  return instruction.sparse() ? std::span<const TensorRule>(kSparseTensors) : kDenseTensors;
 }
 constexpr std::string_view kResults = kD.name;
 constexpr std::string_view kPositions = "E";
@@ -81,7 +84,7 @@ constexpr std::array<RefusedTensor, 3> kRefusedTensors = {{
     {"SB", "block scales are not supported for an instruction without them"},
 }};
 
-/// Modifiers of wgmma: the neutral value, and the other.
+/// Modifiers of wgmma and tcgen05.mma: the neutral value, and the other.
 struct ScaleKey {
   std::string_view key, neutral, other;
   bool floating;  ///< integers have none such
@@ -120,19 +123,35 @@ std::string names_of(const ArchSet& set) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-struct Identity {
-  const Instruction* instruction;
-  ArchId arch;
-};
+void check_modifiers(const Subject& subject, const Metadata& metadata, const Instruction& instruction) {
+  for (const ScaleKey& scale : kScaleKeys) {
+    const auto found = metadata.find(std::string(scale.key));
+    if (found == metadata.end() || found->second == scale.neutral) continue;
+    const bool of_descriptors =
+        instruction.kind == InstructionKind::wgmma || instruction.kind == InstructionKind::tcgen05;
+    const bool has_it = of_descriptors && (!scale.floating || format(instruction.a).floating);
+    if (!has_it) {
+      subject.fail(metadata_field(scale.key), "{} is not what {} can have; right would be \"{}\" or no such key",
+                   in_quotes(found->second), instruction.name(), scale.neutral);
+    }
+    if (found->second != scale.other) {
+      subject.fail(metadata_field(scale.key), "{} is neither \"{}\" nor \"{}\"", in_quotes(found->second),
+                   scale.neutral, scale.other);
+    }
+  }
+}
 
 /// What the metadata says that the vectors are. Refuses what tcnum cannot take at its word.
-Identity identify(const Subject& subject, const Metadata& metadata) {
+NamedInstruction identify(const Subject& subject, const Metadata& metadata) {
   const std::string& name =
       required_metadata(subject, metadata, "instruction", "an instruction's name such as mma.m16n8k16.f32.f16.f16.f32");
   const Instruction* instruction = find_instruction(name);
   if (instruction == nullptr) {
-    subject.fail(metadata_field("instruction"), "{} is unknown; right would be a name that `tcnum list` shows",
-                 in_quotes(name));
+    std::vector<std::string> names;
+    for (const Instruction& each : instructions()) names.push_back(each.name());
+    subject.fail(metadata_field("instruction"),
+                 "{} is unknown; right would be a name that `tcnum list` shows, such as {}", in_quotes(name),
+                 nearest_names(name, names));
   }
   const std::string arch_right = fmt::format("one of {}", arch_names());
   const std::string& arch_name = required_metadata(subject, metadata, "arch", arch_right);
@@ -144,21 +163,17 @@ Identity identify(const Subject& subject, const Metadata& metadata) {
     subject.fail(metadata_field("arch"), "{} does not have {}; right would be one of {}", arch(*arch_id).name,
                  instruction->name(), names_of(instruction->archs));
   }
-  for (const ScaleKey& scale : kScaleKeys) {
-    const auto found = metadata.find(std::string(scale.key));
-    if (found == metadata.end() || found->second == scale.neutral) continue;
-    const bool has_it =
-        instruction->kind == InstructionKind::wgmma && (!scale.floating || format(instruction->a).floating);
-    if (!has_it) {
-      subject.fail(metadata_field(scale.key), "{} is not what {} can have; right would be \"{}\" or no such key",
-                   in_quotes(found->second), instruction->name(), scale.neutral);
-    }
-    if (found->second != scale.other) {
-      subject.fail(metadata_field(scale.key), "{} is neither \"{}\" nor \"{}\"", in_quotes(found->second),
-                   scale.neutral, scale.other);
-    }
-  }
+  check_modifiers(subject, metadata, *instruction);
   return {instruction, *arch_id};
+}
+
+/// Of a file that names no instruction, nothing may speak of one.
+void check_no_instruction(const Subject& subject, const Metadata& metadata, const Instruction& dot) {
+  if (const auto found = metadata.find("arch"); found != metadata.end()) {
+    subject.fail(metadata_field("arch"), "{} has no instruction beside it; right would be both or neither",
+                 in_quotes(found->second));
+  }
+  check_modifiers(subject, metadata, dot);
 }
 
 // --- Reading: the tensors ---------------------------------------------------------------------------------------
@@ -193,13 +208,16 @@ void check_dtype(const Subject& subject, const TensorRule& rule, const TensorEnt
   const Format& wanted = format(rule.format_id(instruction));
   if (tensor.dtype == wanted.safetensors) return;
   subject.fail(tensor_field(rule.name, "dtype"), "{}; right would be \"{}\" ({} of {})", in_quotes(tensor.dtype),
-               wanted.safetensors, rule.operand == nullptr ? "positions" : wanted.name, instruction.name());
+               wanted.safetensors, rule.name == kPositions ? "positions" : wanted.name, instruction.name());
 }
 
 /// Extents of the axes, by Axis.
 using Extents = std::array<std::uint64_t, kAxisNames.size()>;
 
-Extents extents_of(std::uint64_t t, std::uint64_t m, std::uint64_t k, std::uint64_t n) { return {t, m, k, n, k / 2}; }
+Extents extents_of(const Instruction& in, std::uint64_t t, std::uint64_t m, std::uint64_t n) {
+  const auto k = static_cast<std::uint64_t>(in.k);
+  return {t, m, k, n, k / 2, static_cast<std::uint64_t>(in.scale_blocks())};
+}
 
 Shape shape_of(const TensorRule& rule, const Extents& extents) {
   Shape shape = {};
@@ -214,7 +232,7 @@ Extents read_extents(const Subject& subject, const SafetensorsHeader& header, co
   if (a[0] == 0) subject.fail(tensor_field("A", "shape"), "T is 0: the file holds no tiles; right would be 1 or more");
   if (a[1] == 0) subject.fail(tensor_field("A", "shape"), "M is 0; right would be 1 or more");
   if (b[2] == 0) subject.fail(tensor_field("B", "shape"), "N is 0; right would be 1 or more");
-  return extents_of(a[0], a[1], static_cast<std::uint64_t>(instruction.k), b[2]);
+  return extents_of(instruction, a[0], a[1], b[2]);
 }
 
 void check_shape(const Subject& subject, const TensorRule& rule, const TensorEntry& tensor, const Extents& extents,
@@ -237,29 +255,13 @@ void check_tensors(const Subject& subject, const SafetensorsHeader& header, cons
 }
 
 Tiles allocate(const Subject& subject, const Instruction& instruction, const Extents& extents) {
-  const auto [t, m, k, n, half_k] = extents;
+  const auto extent = [&](Axis axis) { return extents[static_cast<std::size_t>(axis)]; };
   try {
-    return make_operands(instruction, t, m, n);
+    return make_operands(instruction, extent(Axis::t), extent(Axis::m), extent(Axis::n));
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {
   }
   subject.fail("data", "larger than the memory of this machine; right would be a smaller file");
-}
-
-/// The stored elements of each group of A stand where the instruction can take them.
-void check_positions(const Subject& subject, const Tiles& tiles, const Instruction& instruction) {
-  const std::size_t first = first_illegal_group(instruction, tiles.e);
-  if (first == tiles.e.size()) return;
-  const SparseGroup group = group_of(instruction);
-  std::vector<std::uint64_t> positions;
-  for (int s = 0; s < group.stored(); ++s) positions.push_back(tiles.e[first + static_cast<std::size_t>(s)]);
-  const std::size_t row = first / tiles.a_depth();
-  const std::string_view order = instruction.sparsity == Sparsity::ascending ? "ascending" : "different";
-  std::string right = fmt::format("{} positions from 0 to {}", order, group.size - 1);
-  if (group.stored() == 1) right = "0 or 1";
-  if (group.run() > 1) right += ", by pairs such as 2, 3";
-  subject.fail(tensor_field(kPositions, "data"), "[{}, {}, {}] on: {}; right would be {} ({})", row / tiles.m,
-               row % tiles.m, first % tiles.a_depth(), fmt::join(positions, ", "), right, instruction.name());
 }
 
 Tiles read_tiles(const InputFile& file, const SafetensorsHeader& header, const Instruction& instruction,
@@ -275,9 +277,12 @@ Tiles read_tiles(const InputFile& file, const SafetensorsHeader& header, const I
     if (tensor == nullptr) continue;
     const std::span<std::byte> bytes = (tiles.*rule.codes).bytes();
     data.read(*tensor, 0, bytes);
+    if (rule.is_scales()) {  // a ue4m3 may come as an e4m3, whose sign the hardware ignores
+      for (std::byte& byte : bytes) byte &= static_cast<std::byte>(format(rule.format_id(instruction)).code_mask());
+    }
     unpack_codes(subject, tensor_field(rule.name, "data"), format(rule.format_id(instruction)), bytes);
   }
-  if (instruction.sparse()) check_positions(subject, tiles, instruction);
+  check_positions(subject, tensor_field(kPositions, "data"), tiles, instruction);
   return tiles;
 }
 
@@ -298,7 +303,8 @@ std::uint64_t size_of(const Shape& shape) { return shape[0] * shape[1] * shape[2
 
 /// Tiles that are not the instruction's are the caller's bug, not the user's.
 void check_tiles(const Tiles& tiles, const Instruction& instruction, const Extents& extents) {
-  bool right = tiles.size() != 0 && tiles.k == static_cast<std::size_t>(instruction.k) && tiles.scale_block == 0 &&
+  bool right = tiles.size() != 0 && tiles.k == static_cast<std::size_t>(instruction.k) &&
+               tiles.scale_block == instruction.scales.block_k &&
                tiles.sparse_group == (instruction.sparse() ? group_of(instruction).size : 0);
   for (const TensorRule& rule : tensors_of(instruction)) {
     const FormatId id = rule.format_id(instruction);
@@ -311,31 +317,10 @@ void check_tiles(const Tiles& tiles, const Instruction& instruction, const Exten
   if (!right) throw std::invalid_argument("write_vectors: the tiles are not of " + instruction.name());
 }
 
-}  // namespace
-
-Vectors read_vectors(const std::string& path, bool results_required) {
-  const InputFile file(path, "a vector file");
-  const SafetensorsHeader header = read_safetensors_header(
-      file, {.metadata_right = "an object of strings with the keys instruction and arch", .rank = kRank});
-  const Identity identity = identify({file.path()}, header.metadata);
-  Vectors vectors;
-  vectors.tiles = read_tiles(file, header, *identity.instruction, results_required);
-  vectors.metadata = header.metadata;
-  for (const MetadataField& each : kMetadataFields) {
-    const auto entry = vectors.metadata.extract(std::string(each.key));
-    if (!entry.empty()) vectors.*each.field = entry.mapped();
-  }
-  vectors.instruction = identity.instruction->name();
-  vectors.arch = arch(identity.arch).name;
-  return vectors;
-}
-
-void write_vectors(const std::string& path, const Vectors& vectors) {
-  const Subject subject{path};
+void write_of(const std::string& path, const Vectors& vectors, const Metadata& metadata,
+              const Instruction& instruction) {
   const Tiles& tiles = vectors.tiles;
-  const Metadata metadata = metadata_of(vectors);
-  const Extents extents = extents_of(tiles.count, tiles.m, tiles.k, tiles.n);
-  const Instruction& instruction = *identify(subject, metadata).instruction;
+  const Extents extents = extents_of(instruction, tiles.count, tiles.m, tiles.n);
   check_tiles(tiles, instruction, extents);
   std::vector<TensorEntry> tensors;
   for (const TensorRule& rule : tensors_of(instruction)) {
@@ -349,6 +334,61 @@ void write_vectors(const std::string& path, const Vectors& vectors) {
                [&](std::span<const std::byte> bytes) { file.write(bytes); });
   }
   file.commit();
+}
+
+constexpr const char* kWhat = "a vector file";
+
+/// Its tensors, and its metadata.
+Vectors read_of(const InputFile& file, const SafetensorsHeader& header, const Instruction& instruction,
+                bool results_required) {
+  Vectors vectors;
+  vectors.tiles = read_tiles(file, header, instruction, results_required);
+  vectors.metadata = header.metadata;
+  for (const MetadataField& each : kMetadataFields) {
+    const auto entry = vectors.metadata.extract(std::string(each.key));
+    if (!entry.empty()) vectors.*each.field = entry.mapped();
+  }
+  return vectors;
+}
+
+}  // namespace
+
+Vectors read_vectors(const std::string& path, bool results_required) {
+  const InputFile file(path, kWhat);
+  const SafetensorsHeader header = read_safetensors_header(
+      file, {.metadata_right = "an object of strings with the keys instruction and arch", .rank = kRank});
+  const NamedInstruction identity = identify({file.path()}, header.metadata);
+  Vectors vectors = read_of(file, header, *identity.instruction, results_required);
+  vectors.instruction = identity.instruction->name();
+  vectors.arch = arch(identity.arch).name;
+  return vectors;
+}
+
+bool names_instruction(const std::string& path) {
+  const InputFile file(path, kWhat);
+  return read_safetensors_header(file, {.metadata_right = {}, .rank = kRank}).metadata.contains("instruction");
+}
+
+Vectors read_dot_vectors(const std::string& path, const Instruction& dot, bool results_required) {
+  const InputFile file(path, kWhat);
+  const SafetensorsHeader header = read_safetensors_header(file, {.metadata_right = {}, .rank = kRank});
+  check_no_instruction({file.path()}, header.metadata, dot);
+  return read_of(file, header, dot, results_required);
+}
+
+void write_vectors(const std::string& path, const Vectors& vectors) {
+  const Metadata metadata = metadata_of(vectors);
+  write_of(path, vectors, metadata, *identify({path}, metadata).instruction);
+}
+
+void write_dot_vectors(const std::string& path, const Vectors& vectors, const Instruction& dot) {
+  const Metadata metadata = metadata_of(vectors);
+  check_no_instruction({path}, metadata, dot);
+  write_of(path, vectors, metadata, dot);
+}
+
+NamedInstruction instruction_of_metadata(const std::string& path, const Metadata& metadata) {
+  return identify({path}, metadata);
 }
 
 }  // namespace tcnum

@@ -36,7 +36,7 @@ std::vector<AccountCheck> check_accounts(const Fit& fit, const std::vector<Catal
   std::vector<AccountCheck> checks;
   for (const CatalogueEntry& entry : accounts) {
     if (entry.fitted) continue;
-    AccountCheck check{entry.account, entry.origin, fit.mismatches(entry.datapath), std::nullopt};
+    AccountCheck check{entry.account, entry.origin_and_standing(), fit.mismatches(entry.datapath), std::nullopt};
     if (const auto first = fit.first_mismatch(entry.datapath)) {
       check.refutation = {*first, result_of(entry.datapath, fit.evidence(), *first), fit.evidence().answer(*first)};
     }

@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "explanation.hpp"
 #include "layout.hpp"
 #include "problem_text.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
 
 namespace tcnum {
 namespace {
 
+using Row = std::vector<std::string>;
+using Rows = std::vector<Row>;
+
 constexpr std::size_t kMostCutBits = 24;  // that are shown; more are counted
+constexpr std::size_t kWidestCell = 60;
 
 /// Exponents of the first and of the last bit that is set, of a finite number that is not zero.
 int first_bit(const TracedNumber& n) { return n.lsb + static_cast<int>(n.bits.size()) - 1; }
@@ -63,18 +68,6 @@ std::string cut_bits(const TracedNumber& n, int lsb) {
   return text + bits;
 }
 
-std::string term_name(const Term& t) {
-  switch (t.kind) {
-    case Term::Kind::accumulator:
-      return "c";
-    case Term::Kind::product:
-      return fmt::format("a[{0}]*b[{0}]", t.index);
-    case Term::Kind::node:
-      return fmt::format("sum {}", t.index + 1);
-  }
-  return "";
-}
-
 std::string steps_text(const Unit& unit) {
   std::string text;
   for (const RoundStep& s : unit.result) {
@@ -84,66 +77,124 @@ std::string steps_text(const Unit& unit) {
   return text.empty() ? "not rounded" : text;
 }
 
-std::string node_text(const Datapath& datapath, std::size_t number, const TracedNode& node) {
-  const auto u = static_cast<std::size_t>(datapath.tree.nodes[number].unit);
-  const Unit& unit = datapath.numerics.units[u];
-  const bool aligned = node.alignment && unit.fraction_bits != kExact;
-  const int alignment = node.alignment.value_or(0), lsb = alignment - (aligned ? unit.fraction_bits : 0);
-  std::string text = fmt::format("  sum {} ({})", number + 1, datapath.unit_names[u]);
-  if (!node.alignment)
-    text += ": infinities and NaNs decide";
-  else if (aligned)
-    text += fmt::format(": aligned to 2^{}, cut {} below 2^{}", alignment, name(unit.align_rounding), lsb);
-  else
-    text += ": exact";
-  text += "\n\n";
-  std::vector<std::vector<std::string>> rows;
-  rows.push_back(aligned ? std::vector<std::string>{"term", "exponent", "shift",
-                                                    fmt::format("kept, in units of 2^{}", alignment), "cut off"}
-                         : std::vector<std::string>{"term", "value"});
+std::string heading(const Datapath& datapath, std::size_t number, const ExplainedNode& node) {
+  const Unit& unit = datapath.numerics.units[node.unit];
+  std::string text = fmt::format("  sum {} ({})", number + 1, datapath.unit_names[node.unit]);
+  if (!node.traced.alignment) return text + ": infinities and NaNs decide\n\n";
+  if (unit.fraction_bits == kExact) return text + ": exact\n\n";
+  return text + fmt::format(": aligned to 2^{}, cut {} below 2^{}\n\n", *node.traced.alignment,
+                            name(unit.align_rounding), *node.traced.alignment - unit.fraction_bits);
+}
+
+std::string terms_text(const Datapath& datapath, const Explanation& all, std::size_t number) {
+  const ExplainedNode& node = all.nodes[number];
+  const Unit& unit = datapath.numerics.units[node.unit];
+  const bool aligned = node.traced.alignment && unit.fraction_bits != kExact;
+  const int alignment = node.traced.alignment.value_or(0), lsb = alignment - (aligned ? unit.fraction_bits : 0);
+  Rows rows = {aligned ? Row{"term", "exponent", "shift", fmt::format("kept, in units of 2^{}", alignment), "cut off"}
+                       : Row{"term", "value"}};
   std::size_t zeros = 0;
-  for (const TracedTerm& t : node.terms) {
+  for (const TracedTerm& t : node.traced.terms) {
+    const std::string term = all.term_name(number, t.term);
     const bool zero = t.value.kind == TracedNumber::Kind::finite && t.value.bits == "0";
     if (zero && t.term.kind == Term::Kind::product) {
       ++zeros;
-      continue;
-    }
-    if (!aligned) {
-      rows.push_back({term_name(t.term), scientific(t.value)});
+    } else if (!aligned) {
+      rows.push_back({term, scientific(t.value)});
     } else if (zero) {
-      rows.push_back({term_name(t.term), "", "", binary(t.value, 0, 0), ""});
+      rows.push_back({term, "", "", binary(t.value, 0, 0), ""});
     } else {
       const bool gone = t.kept.bits == "0";
-      rows.push_back({term_name(t.term), std::to_string(t.value.exponent), std::to_string(alignment - t.value.exponent),
+      rows.push_back({term, std::to_string(t.value.exponent), std::to_string(alignment - t.value.exponent),
                       gone ? "0" : binary(t.kept, alignment, lsb), cut_bits(t.value, lsb)});
     }
   }
-  text += table_text(rows, 60);
+  std::string text = table_text(rows, kWidestCell);
   if (zeros != 0)
     text += fmt::format("  ({} that {} zero)\n", zeros == 1 ? "one product" : fmt::format("{} products", zeros),
                         zeros == 1 ? "is" : "are");
-  text += "\n";
-  if (node.alignment) {
-    text += table_text({{"exact sum", aligned ? fmt::format("{} * 2^{}", binary(node.sum, alignment, lsb), alignment)
-                                              : scientific(node.sum)},
-                        {"rounded", fmt::format("{} ({})", scientific(node.result), steps_text(unit))}},
-                       60);
+  return text;
+}
+
+std::string node_text(const Datapath& datapath, const Explanation& all, std::size_t number) {
+  const ExplainedNode& node = all.nodes[number];
+  const TracedNode& traced = node.traced;
+  const Unit& unit = datapath.numerics.units[node.unit];
+  Rows rows;
+  if (traced.alignment) {
+    const int alignment = *traced.alignment;
+    rows = {{"exact sum",
+             unit.fraction_bits == kExact
+                 ? scientific(traced.sum)
+                 : fmt::format("{} * 2^{}", binary(traced.sum, alignment, alignment - unit.fraction_bits), alignment)},
+            {unit.scaled ? "scaled" : "rounded", fmt::format("{} ({})", scientific(traced.result), steps_text(unit))}};
   } else {
-    text += table_text({{"result", scientific(node.result)}});
+    rows = {{"result", scientific(traced.result)}};
   }
-  return text + "\n";
+  // Of the last one, the result's line says it.
+  if (number + 1 < all.nodes.size()) {
+    rows.push_back({"true value", fmt::format("{} ({}){}", node.exact.text(), node.of.text(),
+                                              node.ulps ? "; " + error_text(*node.ulps) : "")});
+  }
+  return heading(datapath, number, node) + terms_text(datapath, all, number) + "\n" + table_text(rows, kWidestCell) +
+         "\n";
+}
+
+/// All nodes, those that change nothing in one line.
+std::string nodes_text(const Datapath& datapath, const Explanation& all) {
+  std::string text;
+  for (std::size_t i = 0; i < all.nodes.size();) {
+    std::size_t end = i;
+    while (end < all.nodes.size() && all.nodes[end].idle) ++end;
+    if (end == all.nodes.size() && i == 0) --end;  // there is nothing but zeros: one shows them
+    if (end == i) {
+      text += node_text(datapath, all, i++);
+      continue;
+    }
+    text += end == i + 1 ? fmt::format("  sum {}: only zeros come in, and change nothing\n\n", end)
+                         : fmt::format("  sums {} to {}: only zeros come in, and change nothing\n\n", i + 1, end);
+    i = end;
+  }
+  return text;
+}
+
+/// What the products of each block are multiplied with; where the block's products are no sum of their own, their
+/// values below are with it.
+std::string scales_text(const Datapath& datapath, const Problem& problem) {
+  if (!datapath.numerics.scales) return "";
+  const auto& [id, block_k] = *datapath.numerics.scales;
+  const auto shown = [&f = format(id)](std::uint64_t code) {
+    return fmt::format("{} = {}", hex(f, code), number_text(f, code));
+  };
+  std::vector<std::vector<std::string>> rows = {{"products", "scale of a", "scale of b"}};
+  for (std::size_t i = 0; i < problem.sa.size(); ++i) {
+    const std::size_t first = i * static_cast<std::size_t>(block_k);
+    rows.push_back({fmt::format("{} to {}", first, first + static_cast<std::size_t>(block_k) - 1), shown(problem.sa[i]),
+                    shown(problem.sb[i])});
+  }
+  return table_text(rows) + "\n";
 }
 
 }  // namespace
 
+std::string error_text(double ulps) {
+  if (ulps == 0) return "no error";
+  return fmt::format("error {:+.4g} ulp{}", ulps, std::fabs(ulps) == 1 ? "" : "s");
+}
+
 std::string explain_text(const Datapath& datapath, const Problem& problem) {
-  if (datapath.numerics.scales) throw InputError("explain: datapaths with block scales are not explained");
-  std::vector<TracedNode> trace;
-  const std::uint64_t code = trace_exact(datapath, problem.a, problem.b, problem.c, trace);
-  std::string text;
-  for (std::size_t i = 0; i < trace.size(); ++i) text += node_text(datapath, i, trace[i]);
+  const Explanation all = explain(datapath, problem);
   const Format& d = format(datapath.numerics.result);
-  return text + fmt::format("  d = {} = {}\n", hex(d, code), number_text(d, code));
+  std::string text =
+      scales_text(datapath, problem) + nodes_text(datapath, all) +
+      fmt::format("  d = {} = {}\n  true value {}", hex(d, all.d), number_text(d, all.d), all.exact.text());
+  if (all.ulps) text += "; " + error_text(*all.ulps);
+  if (all.ulps && *all.ulps != 0) {
+    const std::uint64_t nearest = all.exact.nearest(d);
+    text += nearest == all.d ? ": no number of the format is nearer"
+                             : fmt::format("; the nearest is {} = {}", hex(d, nearest), number_text(d, nearest));
+  }
+  return text + "\n";
 }
 
 }  // namespace tcnum

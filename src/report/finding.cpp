@@ -47,23 +47,31 @@ std::vector<std::string> Finding::equivalent() const {
 
 std::string Finding::value() const {
   if (open_ != nullptr) return "open";
+  // Where nothing else is in the space, what the format has is known.
+  if (property_ == Property::output_fraction_bits && (!unobservable_ || has_all_bits()))
+    return std::to_string(space_.output_fraction_bits(result_.choice));
   if (unobservable_) return applies() ? "unobservable" : "does not apply";
-  if (property_ == Property::output_fraction_bits) return std::to_string(space_.output_fraction_bits(result_.choice));
   return space_.value_text(property_, chosen());
 }
 
 std::string Finding::open_values() const {
-  constexpr std::size_t kMostShown = 8;
+  constexpr std::size_t kMostShown = 8, kMostLetters = 100;  // structures take many letters each
   const std::vector<std::string> values = space_.value_texts(property_, open_->values);
-  const auto shown = static_cast<std::ptrdiff_t>(std::min(kMostShown, values.size()));
-  std::string text = fmt::format("{}", fmt::join(values.begin(), values.begin() + shown, ", or "));
-  if (values.size() > kMostShown) text += fmt::format(", and {} others", values.size() - kMostShown);
+  std::string text = in_quotes(values.front());
+  std::size_t shown = 1;
+  while (shown < std::min(kMostShown, values.size())) {
+    const std::string more = fmt::format(", or {}", in_quotes(values[shown]));
+    if (shown > 1 && text.size() + more.size() > kMostLetters) break;
+    text += more;
+    ++shown;
+  }
+  if (values.size() > shown) text += fmt::format(", or {}", others(values.size() - shown));
   return text;
 }
 
 std::string Finding::evidence(std::string_view witness) const {
   if (open_ != nullptr) return "still open: " + open_values();
-  if (unobservable_) return applies() ? "no input shows it" : "the structure leaves no choice";
+  if (unobservable_) return applies() ? "every value gives the same results" : "the structure leaves no choice";
   const Rejection* const nearest = nearest_rejection();
   if (nearest == nullptr) return "no answer refutes another value";
   const Format& d = format(space_.instruction().d);
@@ -75,6 +83,10 @@ std::string Finding::evidence(std::string_view witness) const {
   if (same > 0) text += fmt::format("; {} no input tells from it", others(same));
   if (more > 0) text += fmt::format("; {} refuted", others(more));
   return text;
+}
+
+bool Finding::has_all_bits() const {
+  return space_.output_fraction_bits(result_.choice) == format(space_.instruction().d).fraction_bits;
 }
 
 bool Finding::applies() const {

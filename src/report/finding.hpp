@@ -15,6 +15,7 @@ class Finding {
 
   /// The values among which the answers do not decide; null if they do.
   const Undetermined* open() const { return open_; }
+  /// Whether no input shows the value, be it that none can or that the structure leaves no choice.
   bool unobservable() const { return unobservable_; }
   /// Other values that give the same results for every input.
   std::vector<std::string> equivalent() const;
@@ -29,6 +30,8 @@ class Finding {
   int chosen() const { return Space::value(result_.choice, property_); }
   /// Whether the structure allows any other value.
   bool applies() const;
+  /// Whether a sum keeps all fraction bits of the result's format.
+  bool has_all_bits() const;
   const Rejection* nearest_rejection() const;
   std::string open_values() const;
 

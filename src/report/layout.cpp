@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t kIndent = 2, kGap = 2, kNarrowestLast = 24;
 
-std::size_t width_of(std::string_view text) {  // of UTF-8: continuation bytes take no place
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
+bool is_continuation(char c) { return (c & 0xc0) == 0x80; }  // of a character of UTF-8: it takes no place
 
 std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
@@ -29,10 +27,6 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
       lines.emplace_back(word);
   }
   return lines;
-}
-
-std::string padded(std::string_view text, std::size_t width) {
-  return std::string(text) + std::string(width - std::min(width, width_of(text)), ' ');
 }
 
 std::string trimmed(std::string line) {
@@ -55,9 +49,26 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string
 
 }  // namespace
 
-std::string wrapped(std::string_view text, std::size_t indent) {
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(width - std::min(width, width_of(text)), ' ');
+}
+
+std::string cut_to_width(std::string_view text, std::size_t width) {
+  if (width_of(text) <= width) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t characters = 0; end < text.size(); ++end) {
+    if (!is_continuation(text[end]) && ++characters == width) break;
+  }
+  return trimmed(std::string(text.substr(0, end))) + "…";
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
-  for (const std::string& line : lines_of(printable(text), kReportWidth - indent)) {
+  for (const std::string& line : lines_of(printable(text), width - indent)) {
     out += std::string(indent, ' ') + line + "\n";
   }
   return out;

@@ -10,6 +10,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// The members that both have, alike.
+ordered_json common(const ordered_json& one, const ordered_json& other) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [key, value] : one.items()) {
+    if (const auto found = other.find(key); found != other.end() && *found == value) out[key] = value;
+  }
+  return out;
+}
+
 /// A count that may be larger than integers are.
 ordered_json whole(double count) {
   constexpr double kMostExact = 0x1p53;
@@ -48,6 +57,7 @@ ordered_json json_value(const Space& space, const Choice& choice, Property prope
     return space.output_fraction_bits(choice);
   }
   if (property == Property::fraction_bits && space.fraction_bits(choice) != kExact) return space.fraction_bits(choice);
+  if (property == Property::group_bits && space.group_bits(choice) != kExact) return space.group_bits(choice);
   if (property == Property::zero_exponent && space.zero_exponent(choice).kind != ZeroExponentKind::none) {
     return space.zero_exponent(choice).value;
   }
@@ -65,7 +75,8 @@ class Summary {
 
   ordered_json json() {
     put("structure", Property::structure, structure_kind(space_, choice_));
-    summary_["sentence"] = structure_sentence(space_, choice_);
+    summary_["sentence"] =
+        (sentence_is_settled(space_, report_.result) ? "" : "For example: ") + structure_sentence(space_, choice_);
     put("block_k", Property::structure, structure_.block_k());
     put("blocks", Property::structure, structure_.blocks.size());
     put("order", Property::structure, text_of(structure_.order));
@@ -87,7 +98,7 @@ class Summary {
     if (finding.open() != nullptr)
       value = "undetermined";
     else if (finding.unobservable())
-      value = "unobservable";
+      value = finding.value();  // "unobservable", or "does not apply"
     summary_[std::string(key)] = std::move(value);
   }
   void put(Property property) { put(name(property), property, json_value(space_, choice_, property)); }
@@ -105,10 +116,16 @@ class Summary {
     put(Property::align_rounding);
     put("accumulator", Property::structure, takes_c_first() ? "aligned" : "after");
     put(Property::product_exponent);
+    if (space_.scales()) {
+      const int size = structure_.scaled.size;
+      put("scaled", Property::structure, size == 0 ? "each product" : fmt::format("sums of {} products", size));
+      if (size > 0) put(Property::group_bits);
+      if (size > 0) put(Property::group_exponent);
+    }
     put_output_fraction_bits();
     put(Property::output_rounding);
-    if (has_inner_results() && space_.count(Property::inner_result) > 1) put(Property::inner_result);
-    if (structure_.adds_apart()) put(Property::add_rounding);
+    if (space_.count(Property::inner_result) > 1) put(Property::inner_result);
+    if (space_.count(Property::add_rounding) > 1) put(Property::add_rounding);
     for (const Property property : {Property::zero_exponent, Property::zero_terms, Property::subnormal_inputs,
                                     Property::subnormal_exponent, Property::subnormal_outputs}) {
       put(property);
@@ -245,15 +262,18 @@ ProbeDocument::ProbeDocument(std::string_view arch, std::string_view format)
   json_["instructions"] = ordered_json::array();
 }
 
-void ProbeDocument::add(const ProbeReport& report) {
-  ordered_json one = json_report(report);
-  if (!source_) {
-    source_ = report.source;
-    json_["source"] = json_source(report.source);
-  } else if (report.source != *source_) {
-    one["source"] = json_source(report.source);
+void ProbeDocument::add(ordered_json report, const Source& source) {
+  sources_.push_back(json_source(source));
+  json_["source"] = sources_.size() == 1 ? sources_.back() : common(json_["source"], sources_.back());
+  json_["instructions"].push_back(std::move(report));
+}
+
+ordered_json ProbeDocument::json() const {
+  ordered_json out = json_;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i] != out["source"]) out["instructions"][i]["source"] = sources_[i];
   }
-  json_["instructions"].push_back(std::move(one));
+  return out;
 }
 
 }  // namespace tcnum

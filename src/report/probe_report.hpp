@@ -43,15 +43,16 @@ class ProbeDocument {
   /// `format`: the operands that are looked at.
   ProbeDocument(std::string_view arch, std::string_view format);
 
-  /// An instruction has a source of its own where it is not the first one's.
-  void add(const ProbeReport& report);
+  /// What json_report() says of an instruction, and who answered.
+  void add(nlohmann::ordered_json report, const Source& source);
 
-  bool empty() const { return !source_; }
-  const nlohmann::ordered_json& json() const { return json_; }
+  bool empty() const { return sources_.empty(); }
+  /// Its source has what those of all instructions have in common; each that has more has all of its own.
+  nlohmann::ordered_json json() const;
 
  private:
   nlohmann::ordered_json json_;
-  std::optional<Source> source_;
+  std::vector<nlohmann::ordered_json> sources_;  ///< of the instructions
 };
 
 }  // namespace tcnum

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
@@ -33,6 +34,25 @@ std::string properties_text(const ProbeReport& report) {
     }
   }
   return table_text(rows, 24);
+}
+
+/// Of what is ambiguous: what the answers decide, and what they do not.
+std::string settled_and_open(const ProbeReport& report) {
+  std::vector<std::string_view> settled, open;
+  for (std::size_t i = 0; i < kProperties; ++i) {
+    const auto property = static_cast<Property>(i);
+    const Finding finding(report.fit, report.result, property);
+    if (finding.open() != nullptr)
+      open.push_back(name(property));
+    else if (finding.interesting() && !finding.unobservable())
+      settled.push_back(name(property));
+  }
+  const bool is_example = !sentence_is_settled(report.fit.space(), report.result);
+  return fmt::format(
+      "Settled: {}. Open: {}.{}", settled.empty() ? "nothing" : fmt::format("{}", fmt::join(settled, ", ")),
+      fmt::join(open, ", "),
+      is_example ? fmt::format(" For example, of the {} datapaths that are left:", count_text(report.result.surviving))
+                 : "");
 }
 
 std::string accounts_text(const ProbeReport& report) {
@@ -110,6 +130,7 @@ std::string text_report(const ProbeReport& report) {
                             size_text(r.mismatches), size_text(report.fit.evidence().size())),
                 2);
   }
+  if (r.verdict == Verdict::ambiguous) text += wrapped(settled_and_open(report), 2) + "\n";
   text += wrapped(structure_sentence(space, r.choice), 2) + "\n" + properties_text(report);
   if (r.counterexample) {
     text += "\n  A small problem that it gets wrong:\n\n" + problem_text(space.instruction(), r.counterexample->problem,

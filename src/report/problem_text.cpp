@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "layout.hpp"
@@ -10,18 +9,6 @@
 namespace tcnum {
 
 using nlohmann::ordered_json;
-
-std::string hex(const Format& f, std::uint64_t code) {
-  return fmt::format("0x{:0{}x}", code, (f.storage_bits + 3) / 4);
-}
-
-std::string number_text(const Format& f, std::uint64_t code) {
-  const Decoded d = decode(f, code);
-  if (d.number_class == NumberClass::nan) return "nan";
-  const std::string_view sign = d.negative ? "-" : "";
-  if (d.number_class == NumberClass::infinity) return fmt::format("{}inf", sign);
-  return fmt::format("{}{}", sign, std::ldexp(static_cast<double>(d.significand), d.exponent - f.fraction_bits));
-}
 
 std::string problem_text(const Instruction& instruction, const Problem& problem, std::uint64_t expected,
                          std::uint64_t observed) {
@@ -36,6 +23,12 @@ std::string problem_text(const Instruction& instruction, const Problem& problem,
     else
       rows.push_back(
           {fmt::format("k = {}", k), shown(instruction.a, problem.a[k]), shown(instruction.b, problem.b[k])});
+  }
+  for (std::size_t block = 0; block < problem.sa.size(); ++block) {
+    const std::size_t first = block * static_cast<std::size_t>(instruction.products_per_scale());
+    const FormatId id = instruction.scales.format;
+    rows.push_back(
+        {fmt::format("scales from k = {}", first), shown(id, problem.sa[block]), shown(id, problem.sb[block])});
   }
   rows.push_back({"c", shown(instruction.c, problem.c), ""});
   rows.push_back({"expected", shown(instruction.d, expected), ""});
@@ -52,11 +45,16 @@ ordered_json json_problem(const Instruction& instruction, const Problem& problem
     for (std::uint64_t code : codes) out.push_back(hex(format(id), code));
     return out;
   };
-  return {{"a", list(instruction.a, problem.a)},
-          {"b", list(instruction.b, problem.b)},
-          {"c", hex(format(instruction.c), problem.c)},
-          {"expected", hex(format(instruction.d), expected)},
-          {"observed", hex(format(instruction.d), observed)}};
+  ordered_json json = {{"a", list(instruction.a, problem.a)},
+                       {"b", list(instruction.b, problem.b)},
+                       {"c", hex(format(instruction.c), problem.c)},
+                       {"expected", hex(format(instruction.d), expected)},
+                       {"observed", hex(format(instruction.d), observed)}};
+  if (instruction.scaled()) {
+    json["sa"] = list(instruction.scales.format, problem.sa);
+    json["sb"] = list(instruction.scales.format, problem.sb);
+  }
+  return json;
 }
 
 }  // namespace tcnum

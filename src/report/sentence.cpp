@@ -35,18 +35,35 @@ class Sentence {
   Sentence(const Space& space, const Choice& choice)
       : space_(space), choice_(choice), structure_(space.structure(choice)), instruction_(space.instruction()) {}
 
-  std::string text() const {
+  std::string text() const { return sums() + scales(); }
+
+ private:
+  /// What block scales multiply.
+  std::string scales() const {
+    if (!space_.scales()) return "";
+    const ScaledGroups& groups = structure_.scaled;
+    if (groups.size == 0) return " A product is multiplied by its block's two scales before all that.";
+    const int bits = space_.group_bits(choice_);
+    const bool alone = space_.get<Property::group_exponent>(choice_) == GroupExponent::scales_alone;
+    return fmt::format(" Of each {} products of a block, the sum{} times the block's two scales is one term{}.",
+                       groups.size,
+                       bits == kExact ? "" : fmt::format(", cut {} bits below their largest exponent,", bits),
+                       space_.fraction_bits(choice_) == kExact ? ""
+                       : alone                                 ? ", with the exponent of the scales alone"
+                               : ", with the exponents of the scales and of the products");
+  }
+  std::string sums() const {
     if (!format(instruction_.d).floating) return integer_sum();
     const bool exact = space_.fraction_bits(choice_) == kExact;
     const bool chained =
         structure_.combination == Combination::chain || structure_.combination == Combination::chain_then_c;
     if (chained && exact && structure_.block_k() == 1) return multiply_adds();
     if (structure_.combination == Combination::chain) return fused_sums();
+    if (structure_.sums_apart()) return sums_apart();
     if (chained) return chain_and_add();
     return structure_.block_k() == 1 ? adds_of_products() : adds_of_sums();
   }
 
- private:
   std::size_t blocks() const { return structure_.blocks.size(); }
   bool inner_differs() const { return space_.get<Property::inner_result>(choice_) != InnerResult::as_output; }
 
@@ -174,6 +191,18 @@ class Sentence {
         number_word(blocks()), order(), sizes(), cut(), inner_rounded(),
         inner_differs() ? fmt::format(", the last {}", rounded()) : "");
   }
+  std::string sums_apart() const {
+    const std::string_view parts = structure_.combination == Combination::apart          ? ""
+                                   : structure_.combination == Combination::apart_parity ? ", odd and even ones apart,"
+                                                                                         : ", its two halves apart,";
+    return fmt::format(
+        "{} of {}{} in a chain{}: a block's products{} are aligned among themselves: {}. Then their sum, of which {} "
+        "bits are kept below the larger exponent, and the result before, at first c, of which {} are, are added and "
+        "{}.",
+        capitalised(fmt::format("{} {}", number_word(blocks()), blocks() == 1 ? "block" : "blocks")), sizes(),
+        blocks() == 1 ? "" : " each", order(), parts, cut(), space_.sum_bits(choice_), space_.c_bits(choice_),
+        rounded());
+  }
   std::string chain_and_add() const {
     return fmt::format("Lowered: {} chained fused {} of {}{}{} {}, then c is added by a floating-point add {}.",
                        number_word(blocks()), blocks() == 1 ? "sum" : "sums", sizes(), blocks() == 1 ? "" : " each",
@@ -188,6 +217,15 @@ class Sentence {
         return fmt::format("the {} are added to each other in that order, then to c", what);
       case Combination::pairs:
         return fmt::format("the {} are added in pairs, and each pair to c in that order", what);
+      case Combination::group_trees:
+        return fmt::format("the {} are added in balanced trees of {} neighbours, and each tree to c in that order",
+                           what, structure_.group);
+      case Combination::fused_pairs:
+        return fmt::format("the {} are summed in pairs likewise, and each pair is added to c in that order", what);
+      case Combination::fused_then_c:
+        return fmt::format("the {} are summed likewise one after the other, and c is added", what);
+      case Combination::fused_tree_then_c:
+        return fmt::format("the {} are summed likewise in a balanced tree of neighbours, and c is added", what);
       default:
         return fmt::format("the {} are added in a balanced tree of neighbours, then to c", what);
     }
@@ -211,5 +249,14 @@ class Sentence {
 }  // namespace
 
 std::string structure_sentence(const Space& space, const Choice& choice) { return Sentence(space, choice).text(); }
+
+bool sentence_is_settled(const Space& space, const FitResult& result) {
+  static constexpr std::array kUnsaid = {Property::operand_format, Property::zero_terms,        Property::join_rounding,
+                                         Property::c_dropped,      Property::infinite_products, Property::total_bits};
+  return std::ranges::all_of(result.undetermined, [&](const Undetermined& each) {
+    if (space.sums_integers() && each.property == Property::overflow) return false;
+    return is_edge_rule(each.property) || std::ranges::find(kUnsaid, each.property) != kUnsaid.end();
+  });
+}
 
 }  // namespace tcnum

@@ -3,10 +3,14 @@
 
 #include <string>
 
+#include "src/fit/fit.hpp"
 #include "src/fit/space.hpp"
 
 namespace tcnum {
 
 std::string structure_sentence(const Space& space, const Choice& choice);
+
+/// Whether no property that such a sentence speaks of is open, so that it is true of all datapaths that are left.
+bool sentence_is_settled(const Space& space, const FitResult& result);
 
 }  // namespace tcnum

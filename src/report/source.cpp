@@ -14,8 +14,11 @@ using nlohmann::ordered_json;
 
 std::string source_text(const Source& source) {
   std::vector<std::string> facts;
-  for (const auto& [key, prefix] :
-       {std::pair{"driver", "driver "}, {"cuda", "CUDA "}, {"date", ""}, {"nan", "bits of a NaN: "}}) {
+  for (const auto& [key, prefix] : {std::pair{"driver", "driver "},
+                                    {"cuda", "CUDA "},
+                                    {"date", ""},
+                                    {"kernel", "a kernel "},
+                                    {"nan", "bits of a NaN: "}}) {
     if (const auto found = source.provenance.find(key); found != source.provenance.end() && !found->second.empty()) {
       facts.push_back(prefix + shown(found->second));
     }
@@ -29,7 +32,7 @@ std::string source_text(const Source& source) {
 
 ordered_json json_source(const Source& source) {
   ordered_json out = {{"kind", name(source.kind)}, {"device", source.device}};
-  for (const char* key : {"driver", "cuda", "date", "nan"}) {
+  for (const char* key : {"driver", "cuda", "date", "kernel", "nan"}) {
     if (const auto found = source.provenance.find(key); found != source.provenance.end()) out[key] = found->second;
   }
   if (!source.file.empty()) out["file"] = source.file;

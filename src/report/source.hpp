@@ -16,7 +16,7 @@ struct Source {
   OracleKind kind;
   std::string device;
   std::string file;                               ///< that holds the answers or the datapath, if any
-  std::map<std::string, std::string> provenance;  ///< of driver, cuda, date and nan, those that are known
+  std::map<std::string, std::string> provenance;  ///< of driver, cuda, date, kernel and nan, those that are known
   friend bool operator==(const Source&, const Source&) = default;
 };
 

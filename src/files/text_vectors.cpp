@@ -1,0 +1,360 @@
+#include "text_vectors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "io/printable.hpp"
+#include "problem_fields.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/sparse_tiles.hpp"
+#include "written_number.hpp"
+
+namespace tcnum {
+namespace {
+
+struct FormRow {
+  std::string_view name, comment;  ///< the latter: what a comment begins with, if there are any
+  std::array<std::string_view, 2> endings;
+};
+constexpr std::array<FormRow, kTextForms> kForms = {
+    {{"csv", "#", {".csv", ""}}, {"hex", "//", {".hex", ".mem"}}, {"testfloat", "", {".testfloat", ""}}}};
+const FormRow& row(TextForm form) { return kForms[static_cast<std::size_t>(form)]; }
+
+// --- What a problem consists of
+
+std::size_t digits_of(const ProblemField& field) {
+  return static_cast<std::size_t>((format(field.format_id).storage_bits + 3) / 4);
+}
+
+/// A field and one of its elements.
+struct Column {
+  const ProblemField* field;
+  std::size_t element;
+  std::string name() const {
+    const bool alone = field->of == ProblemField::Of::element;
+    return alone ? std::string(field->name) : fmt::format("{}{}", field->name, element);
+  }
+  std::size_t digits() const { return digits_of(*field); }
+  const Format& its_format() const { return format(field->format_id); }
+};
+std::vector<Column> columns_of(const std::vector<ProblemField>& fields) {
+  std::vector<Column> columns;
+  for (const ProblemField& field : fields) {
+    for (std::size_t s = 0; s < field.count; ++s) columns.push_back({&field, s});
+  }
+  return columns;
+}
+
+// --- Reading
+
+constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words = split(text, ' ');
+  std::erase(words, "");
+  return words;
+}
+
+/// Puts problems together as they come.
+class Collector {
+ public:
+  Collector(std::string path, const Instruction& instruction)
+      : path_(std::move(path)), in_(instruction), fields_(problem_fields(instruction)), columns_(columns_of(fields_)) {}
+
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::string& path() const { return path_; }
+
+  [[noreturn]] void fail(std::size_t line, std::string_view what) const {
+    throw InputError(fmt::format("{}: line {}: {}", path_, line, what));
+  }
+
+  /// How many elements the lines have: all, or all but the result, and all lines as many.
+  void set_width(std::size_t line, std::size_t width) {
+    if (width_ == 0 && (width == columns_.size() || width + 1 == columns_.size())) width_ = width;
+    if (width == width_) return;
+    const std::string right = width_ != 0
+                                  ? fmt::format("{}, as the lines before have", width_)
+                                  : fmt::format("{}, or {} without results", columns_.size(), columns_.size() - 1);
+    fail(line, fmt::format("has {} elements; right would be {} ({})", width, right, in_.name()));
+  }
+  bool has_results() const { return width_ == columns_.size(); }
+
+  void add(const std::vector<std::uint64_t>& codes) {
+    batch_.insert(batch_.end(), codes.begin(), codes.end());
+    batch_.resize(batch_.size() + columns_.size() - codes.size());
+    if (++batched_ == kBatch) flush();
+  }
+
+  Tiles finish(bool results_required) {
+    if (batched_ != 0) flush();
+    if (all_.count == 0) throw InputError(fmt::format("{}: no dot product; right would be one or more lines", path_));
+    if (results_required && !has_results())
+      throw InputError(fmt::format("{}: d: missing; right would be results as the last of each line", path_));
+    check_positions({path_}, "e", all_, in_);
+    return std::move(all_);
+  }
+
+ private:
+  void flush() {
+    Tiles tiles = make_operands(in_, batched_, 1, 1);
+    auto code = batch_.begin();
+    for (std::size_t t = 0; t < batched_; ++t) {
+      for (const auto& [field, s] : columns_) (tiles.*field->codes).set(field->index(tiles, t, 0, 0, s), *code++);
+    }
+    if (all_.count == 0) {
+      all_ = std::move(tiles);
+    } else {
+      for (const ProblemField& field : fields_) (all_.*field.codes).append(tiles.*field.codes);
+      all_.count += batched_;
+    }
+    batch_.clear();
+    batched_ = 0;
+  }
+
+  static constexpr std::size_t kBatch = 1024;
+  std::string path_;
+  const Instruction& in_;
+  std::vector<ProblemField> fields_;
+  std::vector<Column> columns_;
+  std::size_t width_ = 0;
+  std::vector<std::uint64_t> batch_;
+  std::size_t batched_ = 0;
+  Tiles all_ = {};
+};
+
+void take_names(const Collector& to, std::size_t line, const std::vector<std::string_view>& names) {
+  const std::vector<Column>& columns = to.columns();
+  for (std::size_t i = 0; i < std::min(names.size(), columns.size()); ++i) {
+    if (names[i] != columns[i].name())
+      to.fail(line, fmt::format("column {}: {}; right would be {}", i + 1, in_quotes(std::string(names[i])),
+                                columns[i].name()));
+  }
+}
+
+/// One code between others, of a field's width at most.
+std::uint64_t code_of_digits(const Collector& to, std::size_t line, const Column& column, std::string_view digits) {
+  const Format& f = column.its_format();
+  const std::optional<std::uint64_t> code =
+      digits.size() <= column.digits() ? parse_code(fmt::format("0x{}", digits)) : std::nullopt;
+  if (!code || (*code & ~f.code_mask()) != 0) {
+    to.fail(line, fmt::format("{}: {}; right would be {} hexadecimal digits, a code of {}", column.name(),
+                              in_quotes(std::string(digits)), column.digits(), f.name));
+  }
+  return *code;
+}
+
+void take_codes(Collector& to, std::size_t line, const std::vector<std::string_view>& words) {
+  to.set_width(line, words.size());
+  std::vector<std::uint64_t> codes;
+  for (std::size_t i = 0; i < words.size(); ++i) codes.push_back(code_of_digits(to, line, to.columns()[i], words[i]));
+  to.add(codes);
+}
+
+/// A word of all elements, with or without underscores.
+void take_word(Collector& to, std::size_t line, std::string_view word) {
+  if (word.starts_with('@')) to.fail(line, "an address; right would be words from the first address on");
+  std::string digits(word);
+  std::erase(digits, '_');
+  const std::vector<Column>& columns = to.columns();
+  std::size_t all = 0;
+  for (const Column& column : columns) all += column.digits();
+  const std::size_t without = all - columns.back().digits();
+  if (digits.size() != all && digits.size() != without) {
+    to.fail(line,
+            fmt::format("a word of {} digits; right would be {}, or {} without results", digits.size(), all, without));
+  }
+  std::vector<std::string_view> parts;
+  std::string_view left = digits;
+  for (std::size_t i = 0; !left.empty(); ++i) {
+    parts.push_back(left.substr(0, columns[i].digits()));
+    left.remove_prefix(parts.back().size());
+  }
+  take_codes(to, line, parts);
+}
+
+void take_numbers(Collector& to, std::size_t line, const std::vector<std::string_view>& numbers) {
+  to.set_width(line, numbers.size());
+  std::vector<std::uint64_t> codes;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Column& column = to.columns()[i];
+    const std::string where = fmt::format("{}: line {}: {}", to.path(), line, column.name());
+    codes.push_back(code_of_written(column.its_format(), numbers[i], where));
+  }
+  to.add(codes);
+}
+
+// --- Writing
+
+constexpr std::size_t kPiece = std::size_t{1} << 16;
+
+void append_code(std::string& line, const ProblemField& field, std::uint64_t code, TextForm form) {
+  const std::size_t digits = digits_of(field);
+  if (form == TextForm::csv)
+    fmt::format_to(std::back_inserter(line), "0x{:0{}x}", code, digits);
+  else if (form == TextForm::hex)
+    fmt::format_to(std::back_inserter(line), "{:0{}x}", code, digits);
+  else
+    fmt::format_to(std::back_inserter(line), "{:0{}X}", code, digits);
+}
+
+}  // namespace
+
+std::string_view name(TextForm form) { return row(form).name; }
+
+std::optional<TextForm> find_text_form(std::string_view name) {
+  const auto found = std::ranges::find(kForms, name, &FormRow::name);
+  if (found == kForms.end()) return std::nullopt;
+  return static_cast<TextForm>(found - kForms.begin());
+}
+
+std::optional<TextForm> text_form_of(std::string_view path) {
+  for (std::size_t i = 0; i < kForms.size(); ++i) {
+    for (const std::string_view ending : kForms[i].endings) {
+      if (!ending.empty() && path.ends_with(ending)) return static_cast<TextForm>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+TextVectors::TextVectors(std::string path, TextForm form, ReadSome read)
+    : path_(std::move(path)),
+      form_(form),
+      read_(std::move(read)),
+      lines_(path_, [this](const std::string& line) { waiting_.push_back(line); }) {
+  while (!waiting_.empty() || fill()) {
+    if (waiting_.empty()) continue;
+    const std::string_view line = trimmed(waiting_.front());
+    const std::string_view comment = row(form_).comment;
+    if (!line.empty() && (comment.empty() || !line.starts_with(comment))) break;
+    take(std::string(line.substr(line.empty() ? 0 : comment.size())));
+    waiting_.pop_front();
+    ++number_;
+  }
+}
+
+/// More lines, if there are any.
+bool TextVectors::fill() {
+  if (ended_) return false;
+  std::string piece(kPiece, '\0');
+  piece.resize(read_(piece));
+  if (piece.empty()) {
+    lines_.finish();
+    ended_ = true;
+    return !waiting_.empty();
+  }
+  lines_.add(piece);
+  return true;
+}
+
+/// Of a comment.
+void TextVectors::take(const std::string& line) {
+  const std::size_t colon = line.find(": ");
+  if (colon == line.npos) return;
+  const std::string key(trimmed(std::string_view(line).substr(0, colon)));
+  const auto of_a_key = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  if (key.empty() || !std::ranges::all_of(key, of_a_key)) return;
+  metadata_.insert_or_assign(key, std::string(trimmed(std::string_view(line).substr(colon + 2))));
+}
+
+bool TextVectors::next(std::string& line) {
+  while (waiting_.empty()) {
+    if (!fill()) return false;
+  }
+  line = std::move(waiting_.front());
+  waiting_.pop_front();
+  ++number_;
+  return true;
+}
+
+Vectors TextVectors::read(const Instruction& instruction, bool results_required) {
+  Collector to(path_, instruction);
+  bool named = form_ != TextForm::csv;
+  for (std::string whole; next(whole);) {
+    std::string_view line = whole;
+    if (const std::string_view comment = row(form_).comment; !comment.empty())
+      line = line.substr(0, line.find(comment));
+    line = trimmed(line);
+    if (line.empty()) continue;
+    if (form_ == TextForm::hex) {
+      for (const std::string_view word : words_of(line)) take_word(to, number_, word);
+    } else if (form_ == TextForm::testfloat) {
+      take_codes(to, number_, words_of(line));
+    } else if (!named) {
+      const std::vector<std::string_view> names = split(line, ',');
+      take_names(to, number_, names);
+      to.set_width(number_, names.size());
+      named = true;
+    } else {
+      take_numbers(to, number_, split(line, ','));
+    }
+  }
+  Vectors vectors;
+  vectors.tiles = to.finish(results_required);
+  vectors.metadata = metadata_;
+  for (const auto& [key, field] :
+       {std::pair{"instruction", &Vectors::instruction}, {"arch", &Vectors::arch}, {"device", &Vectors::device}}) {
+    if (auto entry = vectors.metadata.extract(key)) vectors.*field = entry.mapped();
+  }
+  return vectors;
+}
+
+void print_vectors(const Vectors& vectors, const Instruction& instruction, TextForm form,
+                   const std::function<void(std::string_view)>& write) {
+  const std::vector<ProblemField> fields = problem_fields(instruction);
+  const std::vector<Column> columns = columns_of(fields);
+  std::string text;
+  if (const std::string_view comment = row(form).comment; !comment.empty()) {
+    const auto say = [&](std::string_view key, const std::string& value) {
+      if (!value.empty()) text += fmt::format("{} {}: {}\n", comment, key, printable(value));
+    };
+    say("instruction", vectors.instruction);
+    say("arch", vectors.arch);
+    say("device", vectors.device);
+    for (const auto& [key, value] : vectors.metadata) say(key, value);
+  }
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(column.name());
+  if (form == TextForm::csv) text += fmt::format("{}\n", fmt::join(names, ","));
+  if (form == TextForm::hex) text += fmt::format("// {}\n", fmt::join(names, "_"));
+
+  const char between = form == TextForm::csv ? ',' : form == TextForm::hex ? '_' : ' ';
+  const Tiles& tiles = vectors.tiles;
+  for (std::size_t t = 0; t < tiles.count; ++t) {
+    for (std::size_t i = 0; i < tiles.m; ++i) {
+      for (std::size_t j = 0; j < tiles.n; ++j) {
+        for (const auto& [field, s] : columns) {
+          append_code(text, *field, (tiles.*field->codes)[field->index(tiles, t, i, j, s)], form);
+          text += between;
+        }
+        text.back() = '\n';
+        if (text.size() < kPiece) continue;
+        write(text);
+        text.clear();
+      }
+    }
+  }
+  write(text);
+}
+
+}  // namespace tcnum

@@ -1,0 +1,23 @@
+// Where two datapaths part, for people and for programs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+
+#include "tcnum/diff.hpp"
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+
+/// One of the two: "sm_80 mma.m16n8k16.f32.f16.f16.f32", and which account or file its datapath is.
+struct DiffSide {
+  std::string name, origin;
+  const Datapath* datapath = nullptr;
+};
+
+std::string diff_text(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other);
+/// tcnum.diff/1.
+nlohmann::ordered_json diff_document(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other);
+
+}  // namespace tcnum

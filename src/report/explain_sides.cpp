@@ -1,0 +1,206 @@
+#include "explain_sides.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "explain.hpp"
+#include "layout.hpp"
+#include "problem_text.hpp"
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+const Format& result_of(const ExplainedSide& side) { return format(side.datapath.numerics.result); }
+
+std::string operands_of(const Datapath& datapath) {
+  const std::string_view a = format(datapath.numerics.a.format).name, b = format(datapath.numerics.b.format).name;
+  return a == b ? std::string(a) : fmt::format("{} · {}", a, b);
+}
+
+bool same_formats(const ExplainedSide& x, const ExplainedSide& y) {
+  const Numerics &n = x.datapath.numerics, &m = y.datapath.numerics;
+  return n.a.format == m.a.format && n.b.format == m.b.format && n.c.format == m.c.format && n.result == m.result;
+}
+
+std::vector<const ExplainedNode*> busy_nodes(const Explanation& of) {
+  std::vector<const ExplainedNode*> nodes;
+  for (const ExplainedNode& node : of.nodes) {
+    if (!node.idle) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+bool computes_alike(const ExplainedSide& x, const ExplainedSide& y) {
+  if (result_of(x).id != result_of(y).id || x.explanation.d != y.explanation.d) return false;
+  return std::ranges::equal(
+      busy_nodes(x.explanation), busy_nodes(y.explanation),
+      [](const ExplainedNode* m, const ExplainedNode* n) { return m->exact == n->exact && m->result == n->result; });
+}
+
+/// `same`: which sides are one.
+template <class Same>
+std::vector<ExplainedSide> folded_by(std::vector<ExplainedSide> sides, Same same) {
+  std::vector<ExplainedSide> folded;
+  for (ExplainedSide& side : sides) {
+    const auto like = std::ranges::find_if(folded, [&](const ExplainedSide& x) { return same(x, side); });
+    if (like == folded.end())
+      folded.push_back(std::move(side));
+    else
+      like->of.insert(like->of.end(), side.of.begin(), side.of.end());
+  }
+  for (ExplainedSide& side : folded)
+    std::ranges::stable_sort(side.of, {}, [](const ExplainedOf& of) { return find_arch(of.arch); });
+  return folded;
+}
+
+std::string ulps_text(const std::optional<double>& ulps) {
+  if (!ulps) return "";
+  return *ulps == 0 ? "0" : fmt::format("{:+.4g}", *ulps);
+}
+
+std::vector<std::string_view> different(const ExplainedSide& side, std::string ExplainedOf::*field) {
+  std::vector<std::string_view> values;
+  for (const ExplainedOf& of : side.of) {
+    const std::string& value = of.*field;
+    if (!value.empty() && std::ranges::find(values, value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+/// "sm_80, sm_86", each once.
+std::string list_text(const ExplainedSide& side, std::string ExplainedOf::*field) {
+  return fmt::format("{}", fmt::join(different(side, field), ", "));
+}
+/// The first one's name, and how many more there are.
+std::string instructions_text(const ExplainedSide& side) {
+  const auto names = different(side, &ExplainedOf::instruction);
+  const std::string more = names.size() > 1 ? fmt::format(", {} more", names.size() - 1) : "";
+  return std::string(names.front()) + more;
+}
+
+/// Terms that are not zero, as they are in the sides' formats where these are the same, else as numbers.
+std::string operands_text(const std::vector<ExplainedSide>& sides) {
+  const ExplainedSide& first = sides.front();
+  const bool one_format =
+      std::ranges::all_of(sides, [&](const ExplainedSide& side) { return same_formats(first, side); });
+  const auto shown = [&](FormatId id, std::uint64_t code) {
+    const std::string number = number_text(format(id), code);
+    return one_format ? fmt::format("{} = {}", hex(format(id), code), number) : number;
+  };
+  const Numerics& n = first.datapath.numerics;
+  constexpr std::size_t kMostTerms = 32;
+  Rows rows = {{"term", "a", "b"}};
+  std::size_t more = 0;
+  for (std::size_t k = 0; k < first.problem.a.size(); ++k) {
+    const std::uint64_t a = first.problem.a[k], b = first.problem.b[k];
+    if (a == 0 && b == 0) continue;
+    if (rows.size() > kMostTerms)
+      ++more;
+    else
+      rows.push_back({fmt::format("k = {}", k), shown(n.a.format, a), shown(n.b.format, b)});
+  }
+  if (more > 0) rows.push_back({"...", fmt::format("{} more", more), ""});
+  rows.push_back({"c", shown(n.c.format, first.problem.c), ""});
+  return table_text(rows, 40) + fmt::format("  true value {}\n", first.explanation.exact.text());
+}
+
+std::string results_text(const std::vector<ExplainedSide>& sides) {
+  Rows rows = {{"", "architectures", "operands", "result", "ulps off", "instructions"}};
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const ExplainedSide& side = sides[i];
+    rows.push_back({std::to_string(i + 1), list_text(side, &ExplainedOf::arch), list_text(side, &ExplainedOf::operands),
+                    number_text(result_of(side), side.explanation.d), ulps_text(side.explanation.ulps),
+                    instructions_text(side)});
+  }
+  constexpr std::size_t kWidest = 20;
+  return table_text(rows, kWidest);
+}
+
+/// A code's bits, with gaps between sign, exponent and fraction, and padding after these.
+std::string spaced(const Format& f, std::uint64_t code, char one, char zero) {
+  std::string text;
+  for (int bit = f.storage_bits - 1; bit >= 0; --bit) {
+    const bool gap = f.floating && (bit == f.exponent_bits + f.fraction_bits + f.padding_bits - 1 ||
+                                    bit == f.fraction_bits + f.padding_bits - 1 || bit == f.padding_bits - 1);
+    if (gap && bit != f.storage_bits - 1) text += ' ';
+    text += ((code >> bit) & 1) != 0 ? one : zero;
+  }
+  return text;
+}
+
+/// Of each format, the results' bits below those of the true value.
+std::string bits_text(const std::vector<ExplainedSide>& sides) {
+  std::string text;
+  const std::size_t width = std::to_string(sides.size()).size();
+  const auto line = [&](const std::string& label, std::string bits) {
+    bits.erase(bits.find_last_not_of(' ') + 1);
+    if (!bits.empty()) text += fmt::format("  {:<{}}  {}\n", label, width, bits);
+  };
+  std::vector<FormatId> done;
+  for (const ExplainedSide& first : sides) {
+    const Format& f = result_of(first);
+    if (std::ranges::find(done, f.id) != done.end()) continue;
+    done.push_back(f.id);
+    if (!text.empty()) text += "\n";
+    if (first.explanation.exact.kind() == ExactValue::Kind::finite) {
+      const std::uint64_t nearest = first.explanation.exact.nearest(f);
+      line("",
+           fmt::format("{}  the true value in {}: {}", spaced(f, nearest, '1', '0'), f.name, number_text(f, nearest)));
+    }
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      if (result_of(sides[i]).id != f.id) continue;
+      line(std::to_string(i + 1),
+           fmt::format("{}  {}", spaced(f, sides[i].explanation.d, '1', '0'), hex(f, sides[i].explanation.d)));
+      line("", spaced(f, sides[i].differing_bits(), '^', ' '));
+    }
+  }
+  return text;
+}
+
+std::string steps_text(const std::vector<ExplainedSide>& sides) {
+  Rows rows = {{"", "sum of", "true value", "result", "ulps off"}};
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    std::string label = std::to_string(i + 1);
+    for (const ExplainedNode* node : busy_nodes(sides[i].explanation)) {
+      rows.push_back(
+          {std::exchange(label, ""), node->of.text(), node->exact.text(), node->result.text(), ulps_text(node->ulps)});
+    }
+  }
+  return table_text(rows, 34);
+}
+
+}  // namespace
+
+std::uint64_t ExplainedSide::differing_bits() const {
+  if (explanation.exact.kind() != ExactValue::Kind::finite) return 0;
+  return explanation.d ^ explanation.exact.nearest(format(datapath.numerics.result));
+}
+
+ExplainedSide make_side(ExplainedOf of, Datapath datapath, Problem problem) {
+  Explanation explanation = explain(datapath, problem);
+  of.operands = operands_of(datapath);
+  return {{std::move(of)}, std::move(datapath), std::move(problem), std::move(explanation)};
+}
+
+std::vector<ExplainedSide> fold(std::vector<ExplainedSide> sides) {
+  return folded_by(std::move(sides), [](const ExplainedSide& x, const ExplainedSide& y) {
+    return same_formats(x, y) && computes_alike(x, y);
+  });
+}
+
+std::string sides_text(const std::vector<ExplainedSide>& all) {
+  // The formats of operands are no part of the table.
+  const std::vector<ExplainedSide> sides = folded_by(all, computes_alike);
+  const bool steps =
+      std::ranges::any_of(sides, [](const ExplainedSide& side) { return busy_nodes(side.explanation).size() > 1; });
+  return operands_text(all) + "\n" + results_text(sides) +
+         "\nBits, with ^ below those that are not the true value's:\n\n" + bits_text(sides) +
+         (steps ? "\nAfter each sum, but those that nothing but zeros comes into:\n\n" + steps_text(sides) : "");
+}
+
+}  // namespace tcnum

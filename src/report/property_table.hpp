@@ -1,0 +1,34 @@
+// Instructions and their properties as one table, for papers and spreadsheets.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "probe_report.hpp"
+#include "tcnum/catalogue.hpp"
+
+namespace tcnum {
+
+enum class TableStyle : unsigned char { markdown, csv, latex };
+/// By what users call it: "md", "csv", "latex".
+std::optional<TableStyle> find_table_style(std::string_view text);
+inline constexpr std::string_view kTableStyles = "md, csv or latex";
+
+/// A row: what each column has for an instruction, by the column's name. An empty cell says that the property does not
+/// apply, or is not known.
+struct TableRow {
+  std::vector<std::pair<std::string, std::string>> cells;
+};
+
+/// As a probe found it: its verdict and properties.
+TableRow table_row(const ProbeReport& report);
+/// As the first account of the catalogue has it; `accounts` may be empty.
+TableRow table_row(const Instruction& instruction, const std::vector<CatalogueEntry>& accounts);
+
+/// With the columns of all rows, without those that are empty in all. Of LaTeX, a tabular.
+std::string property_table(const std::vector<TableRow>& rows, TableStyle style);
+
+}  // namespace tcnum
