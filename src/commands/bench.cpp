@@ -263,6 +263,12 @@ void merge(bench::Document& document, bench::Document more) {
   }
 }
 
+bench::Document read_with_models(const std::string& file) {
+  bench::Document document = bench::read_document(file);
+  bench::put_models(document, file);
+  return document;
+}
+
 }  // namespace
 
 int run_bench_report(const BenchReportOptions& options) {
@@ -273,16 +279,15 @@ int run_bench_report(const BenchReportOptions& options) {
   require_different({{"--markdown", options.markdown}, {"--html", options.html}}, read);
   std::optional<FileLock> lock;  // of what may be one of the files, with more added
   if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::wait);
-  bench::Document document = bench::read_document(options.files.front());
+  bench::Document document = read_with_models(options.files.front());
   for (std::size_t i = 1; i < options.files.size(); ++i) {
-    bench::Document more = bench::read_document(options.files[i]);
+    bench::Document more = read_with_models(options.files[i]);
     if (more.facts.device != document.facts.device) {
       throw InputError(fmt::format("{}: device.name: {}; right would be {}, as in {}", options.files[i],
                                    more.facts.device, document.facts.device, options.files.front()));
     }
     merge(document, std::move(more));
   }
-  bench::put_models(document);
   const auto arch = find_arch(document.facts.arch);
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
   const auto markdown = [&] { return bench::markdown_page(document, sass); };

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "command_description.hpp"
 #include "commands.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
@@ -22,8 +23,28 @@ namespace tcnum {
 namespace {
 
 constexpr const char* kJson = "Write the results as JSON (- for standard output)";
-constexpr const char* kOwnDatapath = "Datapath of your own (default: the catalogue's)";
+constexpr const char* kTable = "In place of text, a table with a row for each instruction: md, csv or latex";
+constexpr const char* kOwnDatapath =
+    "Another datapath: a file, or ARCH:INSTRUCTION[:ACCOUNT] (default: the catalogue's)";
+constexpr const char* kAccount =
+    "Whose datapath, of several that the catalogue has (default: the first that `tcnum list` shows)";
 constexpr const char* kInstruction = "Instruction, by its name or its PTX spelling";
+
+constexpr std::uint64_t kMostThreads = 4096;
+constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .hex, .testfloat, or x.{}.npy";
+constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, .testfloat, or x.{}.npy";
+constexpr const char* kForm = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
+
+/// Of what reads dot problems and writes them.
+template <class Options>
+void add_problem_files(CLI::App& command, Options& options) {
+  command.add_option("--arch", options.arch, "Architecture (default: what the file says)");
+  command.add_option("--instr", options.instruction, "Instruction (default: what the file says)");
+  command.add_option("--in", options.in, kTextIn);
+  command.add_option("--in-form", options.in_form, kForm);
+  command.add_option("--out", options.out, kTextOut);
+  command.add_option("--form", options.form, kForm);
+}
 
 std::string architecture_help() { return "Architecture: " + arch_names(); }
 
@@ -37,8 +58,9 @@ std::shared_ptr<Options> options_of(CLI::App& command, int (*run)(const Options&
 
 /// An option whose text is read by a function of numbers.hpp.
 template <class Number, class Parse>
-void add_number(CLI::App& command, const std::string& name, Number& number, const std::string& help, Parse parse) {
-  command
+CLI::Option* add_number(CLI::App& command, const std::string& name, Number& number, const std::string& help,
+                        Parse parse) {
+  return command
       .add_option_function<std::string>(
           name, [&number, name, parse](const std::string& text) { number = parse(name, text); }, help)
       ->type_name("NUMBER")
@@ -56,8 +78,8 @@ void add_program_options(CLI::App& command, ProgramCommandOptions& options) {
   command.add_option("--c", options.c, "Of c (default: --d)");
   command.add_option("--d", options.d, "Of d, such as fp32");
   command.add_option("--k", options.k, "Number of products");
-  command.add_option("--scale-block", options.scale_block, "Products to a block scale (not in the space yet)");
-  command.add_option("--scale-format", options.scale_format, "Format of block scales (likewise)");
+  command.add_option("--scale-block", options.scale_block, "Of block scales: products that share one, such as 32");
+  command.add_option("--scale-format", options.scale_format, "Of block scales: ue8m0 (default) or ue4m3");
   command.add_flag("--any-nan", options.any_nan, "With exec: of a NaN, do not look at the bits");
 }
 void add_time_limit(CLI::App& command, double& seconds) {
@@ -75,12 +97,16 @@ void add_probe(CLI::App& app, Action& action) {
   command.add_option("--instr", options->instruction, "One instruction, by its name or its PTX spelling");
   command.add_option(
       "--from", options->from,
-      "Who answers: gpu, recorded, a vector FILE, datapath:FILE, or exec:COMMAND, a program (default: the "
-      "GPU if it is of that architecture, else recorded)");
+      "Who answers: gpu, recorded, a vector FILE, datapath:FILE, a datapath of the catalogue as "
+      "ARCH:INSTRUCTION[:ACCOUNT], or exec:COMMAND, a program (default: the GPU if it is of that architecture, else "
+      "recorded)");
   add_program_options(command, options->program);
   add_time_limit(command, options->program.time_limit);
   command.add_option("--record", options->record,
                      "Keep the answers: FILE.safetensors for one instruction, else a folder");
+  command.add_flag("--fresh", options->fresh,
+                   "Fit recorded answers anew, although the fit is kept in the user's cache folder");
+  command.add_option("--table", options->table, kTable);
   command.add_option("--json", options->json, kJson);
   add_whole(command, "--seed", options->seed, "Seed of random operands");
 }
@@ -88,8 +114,6 @@ void add_probe(CLI::App& app, Action& action) {
 void add_verify(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("verify", "Compare the emulator with recorded answers or with the GPU");
   const auto options = options_of(command, run_verify, action);
-  std::vector<std::string_view> distributions;
-  for (std::size_t i = 0; i < kDistributions; ++i) distributions.push_back(name(static_cast<Distribution>(i)));
   command.add_option("--vectors", options->vectors, "Vector files with recorded answers");
   command.add_option("--count", options->count,
                      "Dot products of each instruction to compare with the GPU (1e12 will do)");
@@ -102,8 +126,10 @@ void add_verify(CLI::App& app, Action& action) {
   add_whole(command, "--seed", options->seed, "Seed of the operands");
   command.add_option(
       "--distribution", options->distributions,
-      fmt::format("What operands are like (default: all that are random): {}", fmt::join(distributions, ", ")));
-  command.add_option("--from", options->from, "What answers: gpu (default), datapath:FILE, or exec:COMMAND, a program");
+      fmt::format("What operands are like (default: all that are random): {}", fmt::join(distribution_names(), ", ")));
+  command.add_option(
+      "--from", options->from,
+      "What answers: gpu (default), datapath:FILE, ARCH:INSTRUCTION[:ACCOUNT], or exec:COMMAND, a program");
   add_program_options(command, options->program);
   add_time_limit(command, options->program.time_limit);
   command.add_option("--devices", options->devices, "GPUs, such as 0 (default), 0,1 or all");
@@ -119,27 +145,71 @@ void add_verify(CLI::App& app, Action& action) {
 void add_emulate(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("emulate", "Fill the results of a vector file without the hardware");
   const auto options = options_of(command, run_emulate, action);
-  command.add_option("--arch", options->arch, "Architecture (default: what the file says)");
-  command.add_option("--instr", options->instruction, "Instruction (default: what the file says)");
-  command.add_option("--in", options->in, "Vector file with A, B and C");
-  command.add_option("--out", options->out, "Vector file to write: the same with D");
+  add_problem_files(command, *options);
   command.add_option("--datapath", options->datapath, kOwnDatapath);
+  command.add_option("--account", options->account, kAccount);
   command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
+  add_number(command, "--threads", options->threads, "How many (default: as many as the machine has)",
+             [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostThreads); })
+      ->default_str("");
   command.add_flag("--serve", options->serve,
                    "Answer batches on standard input, as what --from exec:COMMAND starts (docs/oracles.md)");
 }
 
-void add_explain(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("explain", "Show one dot product bit by bit");
-  const auto options = options_of(command, run_explain, action);
+void add_generate(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("generate", "Write dot products with the answers of a datapath");
+  const auto options = options_of(command, run_generate, action);
   command.add_option("--arch", options->arch, architecture_help());
   command.add_option("--instr", options->instruction, kInstruction);
+  command.add_option("--datapath", options->datapath, kOwnDatapath);
+  command.add_option("--account", options->account, kAccount);
+  command
+      .add_option("--distribution", options->distribution,
+                  fmt::format("What operands are like: {}, or battery, the crafted problems that a fit asks",
+                              fmt::join(distribution_names(), ", ")))
+      ->capture_default_str();
+  command.add_option("--count", options->count, "How many (default: 1000; of the battery, all)");
+  add_whole(command, "--seed", options->seed, "Seed of the operands");
+  command.add_option("--out", options->out, kTextOut);
+  command.add_option("--form", options->form, kForm);
+  command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
+}
+
+void add_convert(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("convert", "Write dot products with their results in another form");
+  const auto options = options_of(command, run_convert, action);
+  add_problem_files(command, *options);
+  command.add_option("--datapath", options->datapath,
+                     "Of dot products of no instruction: a file, or ARCH:INSTRUCTION[:ACCOUNT]");
+}
+
+void add_explain(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("explain", "Show one dot product bit by bit, of one datapath or several");
+  const auto options = options_of(command, run_explain, action);
+  command.add_option("--arch", options->archs, "Architectures: " + arch_names());
+  command.add_option("--instr", options->instructions, "Instructions of these, by name or PTX spelling");
+  command.add_option("--format", options->format,
+                     "Or of both operands: the instruction that products of it are made of");
+  command.add_flag(
+      "--all", options->all,
+      "All architectures and instructions whose operands are of one format, or those for --format or --instr");
   command.add_option("--in", options->in, "Vector file with the problem");
   add_whole(command, "--index", options->index, "Number of the result in the file");
-  command.add_option("--a", options->a, "Codes of a[0], a[1], ...: 0x3c00,0x4000 (the others are zero)");
-  command.add_option("--b", options->b, "Codes of b[0], b[1], ...");
-  command.add_option("--c", options->c, "Code of c");
-  command.add_option("--datapath", options->datapath, kOwnDatapath);
+  command.add_option("--at", options->at, "Or its tile,row,column; with --plan its row,column")->excludes("--index");
+  command.add_option("--plan", options->plan, "--in has matrices, multiplied by this plan: a name or a file");
+  command.add_option("--a", options->a,
+                     "a[0], a[1], ...: numbers such as 1.5, -2^30, 0x1.8p3, inf, nan, or codes such as 0x3c00 (the "
+                     "others are zero)");
+  command.add_option("--b", options->b, "b[0], b[1], ..., likewise");
+  command.add_option("--c", options->c, "c, likewise");
+  command.add_option("--sa", options->sa, "a's block scales, likewise (those left out are 1)");
+  command.add_option("--sb", options->sb, "b's block scales");
+  command.add_option(
+      "--datapath", options->datapaths,
+      "Datapaths by themselves: files, or ARCH:INSTRUCTION[:ACCOUNT]; with --in, in place of the catalogue's");
+  command.add_option("--account", options->accounts, kAccount);
+  command.add_option("--json", options->json, kJson);
+  command.add_option("--latex", options->latex, "Write the tables for LaTeX (- for standard output)");
 }
 
 void add_gemm(CLI::App& app, Action& action) {
@@ -153,6 +223,8 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--c", options->c, "C, likewise");
   command.add_option("--d", options->d, "With --fit or --error: D, likewise");
   command.add_option("--bias", options->bias, "A bias of N elements, likewise");
+  command.add_option("--scale-a", options->scale_a, "Scales of A, likewise: [1], or [1 or M, parts of K] of fp32");
+  command.add_option("--scale-b", options->scale_b, "Scales of B: [1], or [parts of K, 1, N/128 or N]");
   command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
   command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
   command.add_option("--out", options->out, "File to write: --in's with D, or D as .npy");
@@ -169,8 +241,9 @@ void add_gemm(CLI::App& app, Action& action) {
       "write D to, {in} and {out} in it or appended; plan:FILE; or cublaslt, the GPU's library, with all "
       "algorithms that it offers");
   add_time_limit(command, options->time_limit);
-  command.add_option("--formats", options->formats,
-                     "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8");
+  command.add_option(
+      "--formats", options->formats,
+      "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8, or fp32 as tf32");
   command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");
   command.add_option("--arch", options->arch, "With --fit: whose instructions")->capture_default_str();
   constexpr std::uint64_t kMostAlgorithms = 100'000;
@@ -178,6 +251,24 @@ void add_gemm(CLI::App& app, Action& action) {
       command, "--algorithms", options->algorithms, "With cublaslt: so many of each product",
       [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostAlgorithms); });
   add_whole(command, "--seed", options->seed, "With --from: seed of the operands");
+  command.add_option("--json", options->json, kJson);
+}
+
+void add_diff(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("diff", "Show where two datapaths part, or two plans of whole products");
+  const auto options = options_of(command, run_diff, action);
+  command.add_option("--arch", options->archs, "Of the one and of the other; one for both");
+  command.add_option("--format", options->format, "Of both operands: the instruction that products of it are made of");
+  command.add_option("--instr", options->instructions, "Of the one and of the other; one for both");
+  command.add_option("--account", options->accounts, "Whose datapath, likewise");
+  command.add_option("--datapath", options->datapaths,
+                     "Files, or ARCH:INSTRUCTION[:ACCOUNT], in place of the first, or of both");
+  command.add_option("--plan", options->plans, "Two plans, names or files, in place of all these; names with --format");
+  command.add_option("--output", options->output, "With --plan: format of both products (default: the plans')");
+  command.add_option("--most-k", options->most_k, "With --plan: products of up to so many along k (default: 65536)");
+  command.add_flag("--all", options->all, "All architectures that have instructions for --format, each beside each");
+  command.add_option("--svg", options->svg, "With --all: draw the matrix (- for standard output)");
+  add_whole(command, "--seed", options->seed, "Of random operands");
   command.add_option("--json", options->json, kJson);
 }
 
@@ -218,10 +309,17 @@ void add_list(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("list", "Show architectures, formats, instructions and known datapaths");
   const auto options = options_of(command, run_list, action);
   command.add_option("--arch", options->arch, "One architecture: " + arch_names());
-  command.add_option("--json", options->json, "Write the list as JSON (- for standard output)");
-  command.add_flag("--evaluators", options->evaluators, "Who evaluates a datapath, and why others do not");
-  command.add_option("--datapath", options->datapath, "That datapath: a file");
-  command.add_option("--instr", options->instruction, "Or the catalogue's of that instruction of the architecture");
+  command.add_option("--instr", options->instruction, "Instruction, or a pattern such as 'mma.*'");
+  command.add_option("--format", options->format, "The instructions with this input format, such as fp16 or fp8e4m3");
+  command.add_flag("--known", options->known, "Those of which a datapath is known");
+  command.add_flag("--measured", options->measured, "Those of which it was measured here");
+  command.add_option("--table", options->table, kTable);
+  command.add_option("--json", options->json, "Write the list as JSON, and nothing else (- for standard output)");
+  command.add_flag("--evaluators", options->evaluators,
+                   "Who evaluates the datapath of --arch and --instr, or --datapath, and why others do not");
+  command.add_option("--datapath", options->datapath,
+                     "Write that datapath as JSON, or with --evaluators show theirs: a file, or "
+                     "ARCH:INSTRUCTION[:ACCOUNT]");
 }
 
 void add_sass(CLI::App& app, Action& action) {
@@ -271,6 +369,50 @@ void refuse_empty_values(const CLI::App& app) {
   }
 }
 
+// --- What else is made of the description -------------------------------------------------------------------------
+
+CommandDescription described(const CLI::App& app, const std::string& name) {
+  CommandDescription command{name, app.get_description(), {}, {}};
+  for (const CLI::Option* each : app.get_options()) {
+    OptionDescription option{
+        {}, each->get_description(), each->get_items_expected_max() == 0 ? "" : each->get_type_name()};
+    for (const std::string& shorter : each->get_snames()) option.names.push_back("-" + shorter);
+    for (const std::string& longer : each->get_lnames()) option.names.push_back("--" + longer);
+    command.options.push_back(std::move(option));
+  }
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command.commands.push_back(described(*each, (name.empty() ? "" : name + " ") + each->get_name()));
+  }
+  return command;
+}
+
+/// What CITATION.cff says, for BibTeX.
+constexpr std::string_view kBibtex = R"(@software{tcnum,
+  title   = {tcnum: what a tensor core computes, and the same bits without one},
+  author  = {{The tcnum authors}},
+  version = {)" TCNUM_VERSION R"(},
+  license = {Apache-2.0}
+}
+)";
+
+/// A flag of the program's that ends it with a text, as --version does.
+struct Told {
+  std::string text;
+};
+void add_texts(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--completion", [&app](const std::string& shell) { throw Told{completion(shell, described(app, ""))}; },
+         "Write what completes command lines in a shell: bash, zsh or fish")
+      ->type_name("SHELL")
+      ->trigger_on_parse();
+  app.add_flag_callback(
+         "--man", [&app] { throw Told{manual_page(described(app, ""), app.get_footer())}; }, "Write the manual page")
+      ->trigger_on_parse();
+  app.add_flag_callback(
+         "--bibtex", [] { throw Told{std::string(kBibtex)}; }, "Write how to cite tcnum, for BibTeX")
+      ->trigger_on_parse();
+}
+
 Action saying(std::string text) {
   return [text = std::move(text)] {
     say(text);
@@ -289,13 +431,17 @@ Action parse_command_line(int argc, char** argv) {
       "Exit status: 0 done and all agreed; 1 a disagreement was found; 2 wrong usage or input;\n"
       "3 this machine lacks what was asked for: a GPU, answers, memory, space.");
   Action action;
-  for (const auto add : {add_probe, add_verify, add_emulate, add_explain, add_gemm, add_bench, add_list, add_sass})
+  for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_diff, add_gemm,
+                         add_bench, add_list, add_sass})
     add(app, action);
+  add_texts(app);
   try {
     app.parse(argc, argv);
     refuse_empty_values(app);
   } catch (const CLI::CallForHelp&) {
     return saying(app.help());  // of the subcommand, if one was named
+  } catch (const Told& told) {
+    return saying(told.text);
   } catch (const CLI::CallForVersion& version) {
     return saying(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {

@@ -21,9 +21,10 @@ struct ProgramCommandOptions {
 };
 
 struct ProbeOptions {
-  std::string arch, format, instruction, from, record, json;
+  std::string arch, format, instruction, from, record, json, table;
   ProgramCommandOptions program;
   std::uint64_t seed = 1;
+  bool fresh = false;
 };
 int run_probe(const ProbeOptions& options);
 
@@ -39,20 +40,35 @@ struct VerifyOptions {
 };
 int run_verify(const VerifyOptions& options);
 
+struct GenerateOptions {
+  std::string arch, instruction, datapath, account, distribution = "gaussian", count, out, form;
+  std::uint64_t seed = 1;
+  bool exact = false;
+};
+int run_generate(const GenerateOptions& options);
+
+struct ConvertOptions {
+  std::string arch, instruction, datapath, in, in_form, out, form;
+};
+int run_convert(const ConvertOptions& options);
+
 struct EmulateOptions {
-  std::string arch, instruction, in, out, datapath;
+  std::string arch, instruction, in, in_form, out, form, datapath, account;
+  std::uint64_t threads = 0;  ///< 0: all
   bool exact = false, serve = false;
 };
 int run_emulate(const EmulateOptions& options);
 
 struct ExplainOptions {
-  std::string arch, instruction, in, datapath, a, b, c;
+  std::vector<std::string> archs, instructions, accounts, datapaths;
+  std::string format, in, at, plan, a, b, c, sa, sb, json, latex;
   std::uint64_t index = 0;
+  bool all = false;
 };
 int run_explain(const ExplainOptions& options);
 
 struct GemmCommandOptions {
-  std::string in, out, a, b, c, d, bias, format, plan, output;
+  std::string in, out, a, b, c, d, bias, scale_a, scale_b, format, plan, output;
   double alpha = 1, beta = 0;
   bool keep_rows = false;
   bool fit = false, error = false;
@@ -62,6 +78,14 @@ struct GemmCommandOptions {
   double time_limit = 60;  ///< of exec:
 };
 int run_gemm(const GemmCommandOptions& options);
+
+struct DiffCommandOptions {
+  std::vector<std::string> archs, instructions, accounts, datapaths, plans;  ///< one or two of each
+  std::string format, output, json, svg, most_k = "65536";
+  std::uint64_t seed = 1;
+  bool all = false;
+};
+int run_diff(const DiffCommandOptions& options);
 
 /// What `tcnum bench NAME` measures.
 struct BenchSuite {
@@ -87,8 +111,8 @@ struct BenchReportOptions {
 int run_bench_report(const BenchReportOptions& options);
 
 struct ListOptions {
-  std::string arch, json, instruction, datapath;
-  bool evaluators = false;
+  std::string arch, json, table, instruction, format, datapath;
+  bool evaluators = false, known = false, measured = false;
 };
 int run_list(const ListOptions& options);
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "io/failures.hpp"
+#include "io/printable.hpp"
+#include "src/questions/packing.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
@@ -14,6 +18,8 @@
 
 namespace tcnum {
 namespace {
+
+namespace fs = std::filesystem;
 
 Counterexample ask_again(const Disagreement& at, const Emulator& emulator, Oracle& oracle) {
   const std::uint64_t problems = stream_shape(*at.instruction).problems();
@@ -25,21 +31,38 @@ Counterexample ask_again(const Disagreement& at, const Emulator& emulator, Oracl
   return {problem_at(tiles, i), expected.d[i], tiles.d[i]};
 }
 
+/// Of a problem longer than any instruction's, fewer terms that still disagree: parts of it are left out, ever smaller
+/// ones. minimise() looks at every term that there is in each of its steps.
+Counterexample thinned(const Instruction& in, const Emulator& emulator, Oracle& oracle, Counterexample found) {
+  constexpr std::size_t kLongest = 256;
+  const std::size_t k = found.problem.a.size();
+  for (std::size_t part = k > kLongest ? k / 2 : 0; part > 0; part /= 2) {
+    for (std::size_t at = 0; at < k; at += part) {
+      Problem fewer = found.problem;
+      for (std::size_t i = at; i < std::min(at + part, k); ++i) fewer.a[i] = fewer.b[i] = 0;
+      if (fewer == found.problem) continue;
+      Tiles theirs = tiles_of(in, 1, 1, 1, [&](std::size_t) { return fewer; }), mine = theirs;
+      oracle.answer(theirs);
+      emulator.run(mine);
+      if (theirs.d[0] != mine.d[0]) found = {std::move(fewer), mine.d[0], theirs.d[0]};
+    }
+  }
+  return found;
+}
+
 /// One problem a tile, with what the hardware answered.
+Tiles observed_tiles(const Instruction& in, const std::vector<Counterexample>& all) {
+  Tiles tiles = tiles_of(in, all.size(), 1, 1, [&](std::size_t t) { return all[t].problem; });
+  for (std::size_t t = 0; t < all.size(); ++t) tiles.d.set(t, all[t].observed);
+  return scatter(in, std::move(tiles));
+}
+
 Vectors vectors_of(const std::vector<Found>& all, ArchId id, const Source& source) {
   const Instruction& in = *all.front().at.instruction;
+  std::vector<Counterexample> small;
+  for (const Found& each : all) small.push_back(each.small);
   Vectors vectors;
-  vectors.tiles = make_tiles(in.a, in.b, in.c, in.d, all.size(), 1, 1, static_cast<std::size_t>(in.products()));
-  for (std::size_t t = 0; t < all.size(); ++t) {
-    const Problem& p = all[t].small.problem;
-    for (std::size_t k = 0; k < p.a.size(); ++k) {
-      vectors.tiles.a.set(vectors.tiles.a_index(t, 0, k), p.a[k]);
-      vectors.tiles.b.set(vectors.tiles.b_index(t, k, 0), p.b[k]);
-    }
-    vectors.tiles.c.set(t, p.c);
-    vectors.tiles.d.set(t, all[t].small.observed);
-  }
-  vectors.tiles = scatter(in, std::move(vectors.tiles));
+  vectors.tiles = observed_tiles(in, small);
   vectors.instruction = in.name();
   vectors.arch = arch(id).name;
   vectors.device = source.device;
@@ -49,12 +72,25 @@ Vectors vectors_of(const std::vector<Found>& all, ArchId id, const Source& sourc
   return vectors;
 }
 
+constexpr const char* kExtension = ".safetensors";
+
+/// Of a file in the folder, which is made if it is not there.
+std::string path_in(const std::string& folder, const std::string& file) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_system(folder, "cannot be made a folder", error.value());
+  return (fs::path(folder) / file).string();
+}
+
 }  // namespace
 
 Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle) {
   const Emulator emulator(datapath);
   Found found{at, ask_again(at, emulator, oracle)};
-  if (found.repeated()) found.small = minimise(*at.instruction, oracle, emulator, found.small);
+  if (found.repeated()) {
+    found.small =
+        minimise(*at.instruction, oracle, emulator, thinned(*at.instruction, emulator, oracle, std::move(found.small)));
+  }
   return found;
 }
 
@@ -88,11 +124,28 @@ std::string found_text(const Found& found, const Datapath& datapath) {
 }
 
 void keep_disagreements(const std::string& folder, const std::vector<Found>& all, ArchId id, const Source& source) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_system(folder, "cannot be made a folder", error.value());
-  const std::string file = all.front().at.instruction->name() + ".safetensors";
-  write_vectors((std::filesystem::path(folder) / file).string(), vectors_of(all, id, source));
+  const std::string file = all.front().at.instruction->name() + kExtension;
+  write_vectors(path_in(folder, file), vectors_of(all, id, source));
+}
+
+std::string keep_recorded(const std::string& folder, const std::string& recorded_in, const VectorsInFile& recorded,
+                          const std::vector<Counterexample>& all, std::set<std::string>& taken) {
+  Vectors vectors;
+  vectors.tiles = observed_tiles(*recorded.instruction, all);
+  vectors.instruction = recorded.vectors.instruction;
+  vectors.arch = recorded.vectors.arch;
+  vectors.device = recorded.vectors.device;
+  vectors.metadata = recorded.vectors.metadata;
+  // The problems are what these made of the file's operands.
+  for (const char* key : {"scale_a", "scale_b", "scale_d"}) vectors.metadata.erase(key);
+  vectors.metadata["note"] = printable(fmt::format("disagreements of {} with the datapath that was verified",
+                                                   fs::path(recorded_in).filename().string()));
+  const std::string stem = fs::path(recorded_in).stem().string();
+  std::string file = stem + kExtension;
+  for (int number = 2; !taken.insert(file).second; ++number) file = fmt::format("{}-{}{}", stem, number, kExtension);
+  std::string path = path_in(folder, file);
+  write_vectors_of(recorded, path, vectors);
+  return path;
 }
 
 }  // namespace tcnum

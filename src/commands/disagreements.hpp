@@ -1,6 +1,7 @@
 // Disagreements that a campaign has found: asked again, made small, shown and kept.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "src/report/source.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/oracle.hpp"
+#include "vectors.hpp"
 
 namespace tcnum {
 
@@ -31,5 +33,10 @@ std::string found_text(const Found& found, const Datapath& datapath);
 
 /// A vector file in the folder, with what the hardware answered. All are of one instruction.
 void keep_disagreements(const std::string& folder, const std::vector<Found>& all, ArchId id, const Source& source);
+
+/// The same of recorded answers: some dot problems of a file, as they are there. Returns the name of the file that was
+/// written: that of the recorded one, with a number where `taken` has it already.
+std::string keep_recorded(const std::string& folder, const std::string& recorded_in, const VectorsInFile& recorded,
+                          const std::vector<Counterexample>& all, std::set<std::string>& taken);
 
 }  // namespace tcnum

@@ -10,26 +10,36 @@
 #include "tcnum/error.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/sparse_tiles.hpp"
+#include "vectors.hpp"
 
 namespace tcnum {
+
+unsigned threads_of(const EmulateOptions& options) {
+  return options.threads == 0 ? all_threads() : static_cast<unsigned>(options.threads);
+}
 
 int run_emulate(const EmulateOptions& options) {
   if (options.serve) return serve_datapath(options);
   if (options.in.empty()) throw InputError("--in: missing; right would be a vector file with A, B and C, or --serve");
   if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
+  require_vectors_writable(options.out, options.form);
   require_different({{"--out", options.out}}, {{"--datapath", options.datapath}});  // it may be the same as --in
-  Vectors vectors = read_vectors(options.in, false);
-  const auto [id, instruction] = instruction_of_file(options.in, vectors, options.arch, options.instruction);
-  const NamedDatapath chosen = choose_datapath(options.datapath, id, *instruction, options.in);
+  VectorsInFile file = read_vectors_in(options.in, {.arch = options.arch,
+                                                    .instruction = options.instruction,
+                                                    .datapath = options.datapath,
+                                                    .form = options.in_form,
+                                                    .results = false});
+  const NamedDatapath chosen = datapath_for(file, options.in, options.datapath, options.account);
+  Vectors& vectors = file.vectors;
   Tiles problems = dot_problems(vectors.tiles, vectors.metadata);
   if (options.exact)
     emulate_exact(chosen.datapath, problems);
   else
-    Emulator(chosen.datapath).run(problems, all_threads());
+    Emulator(chosen.datapath).run(problems, threads_of(options));
   vectors.tiles.d = std::move(problems.d);
 
   attribute_to_emulator(vectors, fmt::format("{}: {}", chosen.account, chosen.origin));
-  write_vectors(options.out, vectors);
+  write_vectors_of(file, options.out, vectors, options.form);
   return kAgreed;
 }
 

@@ -82,19 +82,20 @@ Served served(const EmulateOptions& options) {
   if (options.arch.empty() != options.instruction.empty() || (options.arch.empty() && options.datapath.empty()))
     throw InputError("--serve: right would be --datapath FILE, or --arch and --instr, with it");
   if (options.arch.empty()) {
-    Datapath own = read_datapath(options.datapath);
+    Datapath own = named_datapath(options.datapath).datapath;
     const Numerics& n = own.numerics;
-    if (n.scales)
-      throw InputError(
-          fmt::format("{}: scales: right would be a datapath without them, to serve it", options.datapath));
-    const QuestionForm form{n.a.format, n.b.format, n.c.format, n.result, static_cast<std::size_t>(own.tree.k)};
+    QuestionForm form{n.a.format, n.b.format, n.c.format, n.result, static_cast<std::size_t>(own.tree.k)};
+    if (n.scales) {
+      form.scale_block = n.scales->block_k;
+      form.scale_format = n.scales->format;
+    }
     return {std::move(own), form, nullptr};
   }
   const ArchId id = parse_arch(options.arch);
   const Instruction& in = parse_instruction(options.instruction, id);
   const int group = make_operands(in, 1, 1, 1).sparse_group;
-  return {choose_datapath(options.datapath, id, in, "--instr").datapath,
-          {in.a, in.b, in.c, in.d, static_cast<std::size_t>(in.k), group},
+  return {choose_datapath(options.datapath, id, in, "--instr", options.account).datapath,
+          {in.a, in.b, in.c, in.d, static_cast<std::size_t>(in.k), group, in.scales.block_k, in.scales.format},
           in.sparse() ? &in : nullptr};
 }
 
@@ -117,7 +118,7 @@ int serve_datapath(const EmulateOptions& options) {
     if (options.exact)
       emulate_exact(datapath, problems);
     else
-      emulator.run(problems, all_threads());
+      emulator.run(problems, threads_of(options));
     tiles.d = std::move(problems.d);
     if (!write_answer(tiles)) return kAgreed;
   }

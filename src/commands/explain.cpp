@@ -1,60 +1,277 @@
-// tcnum explain: one dot product, bit by bit.
+// tcnum explain: one dot product, bit by bit, as one datapath computes it or several.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "commands.hpp"
+#include "explain_matrix.hpp"
 #include "names.hpp"
+#include "operands.hpp"
 #include "output.hpp"
+#include "src/oracles/datapath_oracle.hpp"
 #include "src/report/explain.hpp"
+#include "src/report/explain_sides.hpp"
+#include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
+#include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
+#include "tcnum/tcnum.hpp"
+#include "vectors.hpp"
 
 namespace tcnum {
 namespace {
 
-/// A dot problem, of which instruction, and what a file has for its result.
-struct Question {
-  InstructionOnArch of;
+/// A dot problem as an instruction takes it, and what a file has for its result.
+struct FromFile {
+  VectorsInFile of;
   Problem problem;
-  std::optional<std::uint64_t> observed;
+  std::uint64_t observed;
+  std::string modifiers;  ///< what the file says that the instruction did with its operands; lines
 };
 
-Question question_of_file(const ExplainOptions& options) {
-  if (!options.a.empty() || !options.b.empty() || !options.c.empty()) {
-    throw InputError("explain: right would be either --in FILE or --a, --b and --c");
+/// problem_at() has the operands as dot_problems() left them; this says what it did.
+std::string modifiers_text(const Vectors& vectors, std::size_t index) {
+  const auto is = [&](const char* key, std::string_view value) {
+    const auto found = vectors.metadata.find(key);
+    return found != vectors.metadata.end() && found->second == value;
+  };
+  std::string text;
+  for (const auto& [key, operand] : {std::pair{"scale_a", "a"}, std::pair{"scale_b", "b"}}) {
+    if (is(key, "-1")) text += fmt::format("  {} is -1: each {} has the opposite sign of the file's\n", key, operand);
   }
-  const Vectors vectors = read_vectors(options.in, false);
-  const InstructionOnArch of = instruction_of_file(options.in, vectors, options.arch, options.instruction);
-  const Tiles tiles = dot_problems(vectors.tiles, vectors.metadata);
-  if (options.index >= tiles.size()) {
-    throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", options.index,
-                                 tiles.size(), options.in));
+  if (is("scale_d", "0")) {
+    const Format& f = format(vectors.tiles.c_format);
+    const std::uint64_t c = vectors.tiles.c[index];
+    text += fmt::format("  scale_d is 0: c is 0, and not the file's {} = {}\n", hex(f, c), number_text(f, c));
   }
-  return {of, problem_at(tiles, options.index), vectors.tiles.d[options.index]};
+  return text.empty() ? text : text + "\n";
 }
 
-Question question_of_codes(const ExplainOptions& options) {
-  if (options.arch.empty() || options.instruction.empty()) {
-    throw InputError("explain: --arch or --instr: missing; right would be both, or --in FILE");
+/// The only one of several, or none.
+std::string only(const std::vector<std::string>& given) { return given.size() == 1 ? given[0] : ""; }
+
+FromFile question_of_file(const ExplainOptions& options) {
+  if (!options.a.empty() || !options.b.empty() || !options.c.empty() || !options.sa.empty() || !options.sb.empty()) {
+    throw InputError("explain: right would be either --in FILE or --a, --b and --c");
   }
-  const ArchId id = parse_arch(options.arch);
-  const Instruction& in = parse_instruction(options.instruction, id);
-  return {{id, &in}, parse_problem(in, options.a, options.b, options.c), std::nullopt};
+  // Of several architectures the file's need not be one.
+  const bool several = options.archs.size() > 1;
+  VectorsInFile of =
+      read_vectors_in(options.in, {.arch = several ? "" : only(options.archs),
+                                   .instruction = several ? "" : only(options.instructions),
+                                   .datapath = options.datapaths.empty() ? "" : options.datapaths.front(),
+                                   .results = false});
+  const Vectors& vectors = of.vectors;
+  const std::size_t index =
+      options.at.empty() ? options.index : parse_place("--at", options.at, vectors.tiles, options.in);
+  if (index >= vectors.tiles.size()) {
+    throw InputError(fmt::format("--index: {}; right would be a number below {}, the results of {}", index,
+                                 vectors.tiles.size(), options.in));
+  }
+  Problem problem = problem_at(dot_problems(vectors.tiles, vectors.metadata), index);
+  const std::uint64_t observed = vectors.tiles.d[index];
+  std::string modifiers = modifiers_text(vectors, index);
+  return {std::move(of), std::move(problem), observed, std::move(modifiers)};
+}
+
+/// Whose datapaths explain the problem.
+class Sides {
+ public:
+  Sides(const ExplainOptions& options, const std::optional<FromFile>& file) : options_(options), file_(file) {}
+
+  std::vector<ExplainedSide> found() {
+    for (const std::string& name : options_.datapaths) {
+      const NamedDatapath found = named_datapath(name);
+      if (file_) check_datapath_fits(found.datapath, *file_->of.instruction, name);
+      add({"", name, "", ""}, found.datapath);
+    }
+    if (options_.all)
+      add_all();
+    else
+      add_named();
+    return std::move(sides_);
+  }
+  /// Instructions that the operands are none for.
+  std::size_t left_out() const { return left_out_; }
+
+ private:
+  void add(ExplainedOf of, const Datapath& datapath) {
+    // Most instructions have another one's datapath.
+    const auto like =
+        std::ranges::find_if(sides_, [&](const ExplainedSide& side) { return side.datapath == datapath; });
+    if (like != sides_.end()) {
+      of.operands = like->of.front().operands;
+      like->of.push_back(std::move(of));
+      return;
+    }
+    const Problem problem =
+        file_ ? file_->problem
+              : parse_problem(datapath, {options_.a, options_.b, options_.c, options_.sa, options_.sb});
+    sides_.push_back(make_side(std::move(of), datapath, problem));
+  }
+
+  void add_instruction(ArchId id, const Instruction& in) {
+    std::vector<std::string> accounts = options_.accounts;
+    if (accounts.empty()) accounts.emplace_back();
+    for (const std::string& account : accounts) {
+      NamedDatapath of = choose_datapath({}, id, in, "--instr", account);
+      if (file_) check_takes_file(id, in);
+      add({std::string(arch(id).name), in.name(), of.account, of.origin}, of.datapath);
+    }
+  }
+  void check_takes_file(ArchId id, const Instruction& in) const {
+    const Instruction& of = *file_->of.instruction;
+    if (in.products() == of.products() && in.a == of.a && in.b == of.b && in.c == of.c && in.scales == of.scales)
+      return;
+    throw InputError(
+        fmt::format("--instr: {} of {} does not take the operands of {}; right would be one of the same "
+                    "formats and k",
+                    in.name(), arch(id).name, options_.in));
+  }
+
+  void add_named() {
+    if (file_ && options_.archs.size() < 2) {
+      if (options_.datapaths.empty()) add_instruction(*file_->of.arch, *file_->of.instruction);
+      return;
+    }
+    if (options_.archs.empty() && !options_.datapaths.empty() && options_.instructions.empty() &&
+        options_.format.empty()) {
+      if (!options_.accounts.empty())
+        throw InputError(
+            "--account: is of --arch and --instr; right would be it or --datapath ARCH:INSTRUCTION:ACCOUNT");
+      return;
+    }
+    std::vector<std::string> names = options_.instructions;
+    if (names.empty() && file_ && file_->of.arch) names.push_back(file_->of.instruction->name());
+    if (options_.archs.empty() || names.empty() == options_.format.empty()) {
+      throw InputError(
+          "explain: --arch or --instr: missing; right would be both, or --arch and --format, or --datapath, or --in "
+          "FILE");
+    }
+    std::vector<bool> is_some(names.size(), false);
+    for (const std::string& arch_name : options_.archs) {
+      const ArchId id = parse_arch(arch_name);
+      if (names.empty()) {
+        const FormatId operands = parse_format(options_.format, id);
+        add_instruction(id, instruction_for(arch(id).name, operands, operands));
+      }
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        // Of several architectures, each has some of several instructions.
+        const Instruction* const known = find_instruction(names[i]);
+        if (names.size() > 1 && known != nullptr && !known->archs.contains(id)) continue;
+        add_instruction(id, parse_instruction(names[i], id));
+        is_some[i] = true;
+      }
+    }
+    if (const auto none = std::ranges::find(is_some, false); none != is_some.end()) {
+      throw InputError(fmt::format("--instr: none of the architectures has {}",
+                                   names[static_cast<std::size_t>(none - is_some.begin())]));
+    }
+  }
+
+  void add_all() {
+    if (!options_.archs.empty() || !options_.accounts.empty() || file_)
+      throw InputError("--all: takes every architecture's first account; right would be no --arch, --account or --in");
+    std::optional<FormatId> operands;
+    if (!options_.format.empty()) operands = parse_any_format("--format", options_.format);
+    std::optional<InputError> last;
+    for (const Arch& each : kArchs) {
+      for (const Instruction* in : instructions_of(each.id, operands)) {
+        if (!is_asked_for(*in) || catalogue(each.id, *in).empty()) continue;
+        try {
+          add_instruction(each.id, *in);
+        } catch (const InputError& error) {
+          ++left_out_;
+          last = error;
+        }
+      }
+    }
+    if (sides_.empty() && last) throw *last;
+    if (sides_.empty())
+      throw InputError("--all: the catalogue has no such instruction; right would be what `tcnum list` shows");
+  }
+  bool is_asked_for(const Instruction& in) const {
+    if (in.a != in.b) return false;
+    return options_.instructions.empty() ||
+           std::ranges::any_of(options_.instructions, [&](const std::string& name) { return in.name() == name; });
+  }
+
+  const ExplainOptions& options_;
+  const std::optional<FromFile>& file_;
+  std::vector<ExplainedSide> sides_;
+  std::size_t left_out_ = 0;
+};
+
+/// Of one instruction or file.
+std::string single_text(const ExplainedSide& side) {
+  const ExplainedOf& of = side.of.front();
+  const std::string title =
+      of.arch.empty() ? fmt::format("datapath {}", of.instruction)
+                      : fmt::format("{} on {}, datapath {} ({})", of.instruction, of.arch, of.account, of.origin);
+  constexpr std::size_t kMostSums = 12;  // that are shown bit by bit
+  const auto busy = static_cast<std::size_t>(
+      std::ranges::count_if(side.explanation.nodes, [](const ExplainedNode& node) { return !node.idle; }));
+  return title + "\n\n" + (busy > kMostSums ? sides_text({side}) : explain_text(side.datapath, side.problem));
+}
+
+/// `observed` is a file's result, if there is one.
+void write(const ExplainOptions& options, const std::string& text, const std::vector<ExplainedSide>& sides,
+           const std::string& observed) {
+  if (options.json != "-" && options.latex != "-") say(text);
+  if (!options.json.empty()) {
+    nlohmann::ordered_json json = sides_document(sides);
+    if (!observed.empty()) json["observed"] = observed;
+    write_json(options.json, json);
+  }
+  if (!options.latex.empty()) write_text(options.latex, sides_latex(sides));
+}
+
+int run_plan(const ExplainOptions& options) {
+  if (options.in.empty() || !options.archs.empty() || !options.instructions.empty() || !options.format.empty() ||
+      !options.accounts.empty() || !options.datapaths.empty() || options.all || !options.a.empty() ||
+      !options.b.empty() || !options.c.empty()) {
+    throw InputError("--plan: right would be --in FILE of matrices and --at beside it, and what it says is the plan's");
+  }
+  const ElementOfProduct found = element_of_product(options);
+  const Format& f = format(found.output);
+  std::string text =
+      single_text(found.side) + fmt::format("  D has {} = {}\n", hex(f, found.d), number_text(f, found.d));
+  if (found.observed) text += fmt::format("  the file has {}\n", hex(f, *found.observed));
+  write(options, text, {found.side}, found.observed ? hex(f, *found.observed) : "");
+  return kAgreed;
 }
 
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  const Question question = options.in.empty() ? question_of_codes(options) : question_of_file(options);
-  const auto& [id, instruction] = question.of;
-  const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, "--instr");
-  std::string text = fmt::format("{} on {}, datapath {} ({})\n\n", instruction->name(), arch(id).name, datapath.account,
-                                 datapath.origin);
-  text += explain_text(datapath.datapath, question.problem);
-  if (question.observed) text += fmt::format("  the file has {}\n", hex(format(instruction->d), *question.observed));
-  say(text);
+  if (!options.at.empty() && options.in.empty())
+    throw InputError("--at: is a place in a file; right would be --in FILE beside it");
+  for (const std::string& written : {options.json, options.latex}) {
+    if (!written.empty()) require_writable(written);
+  }
+  require_different({{"--json", options.json}, {"--latex", options.latex}}, {{"--in", options.in}});
+  if (!options.plan.empty()) return run_plan(options);
+  std::optional<FromFile> file;
+  if (!options.in.empty()) file = question_of_file(options);
+  Sides asked(options, file);
+  const std::vector<ExplainedSide> sides = fold(asked.found());
+
+  const bool single = sides.size() == 1 && sides.front().of.size() == 1;
+  std::string text = file ? file->modifiers : "";
+  text += single ? single_text(sides.front()) : sides_text(sides);
+  if (file) text += fmt::format("  the file has {}\n", hex(format(file->of.instruction->d), file->observed));
+  if (asked.left_out() > 0) {
+    text +=
+        "\n" + wrapped(fmt::format("Left out: {} whose formats lack one of the operands, or that cannot take so many "
+                                   "products one after the other.",
+                                   plural(asked.left_out(), "instruction")),
+                       0);
+  }
+  write(options, text, sides, file ? hex(format(file->of.instruction->d), file->observed) : "");
   return kAgreed;
 }
 

@@ -1,14 +1,18 @@
 #include "failure.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <new>
+#include <string>
 
 #include "io/printable.hpp"
 #include "tcnum/error.hpp"
+#include "terminal.hpp"
 
 namespace tcnum {
 namespace {
@@ -19,11 +23,23 @@ bool is_wrong_path(const std::filesystem::filesystem_error& error) {
   return !error.path1().empty() && std::ranges::find(kWrong, error.code().value()) != kWrong.end();
 }
 
+/// Empty if it has none.
+std::string message_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "";
+  }
+}
+
 }  // namespace
 
 void complain(std::string_view message) {
   constexpr std::size_t kMostBytes = 4000;
-  static_cast<void>(std::fprintf(stderr, "tcnum: %s\n", shortened(message, kMostBytes).c_str()));
+  const std::string who = shows_colour(STDERR_FILENO) ? painted("tcnum:", Colour::red) : "tcnum:";
+  static_cast<void>(std::fprintf(stderr, "%s %s\n", who.c_str(), shortened(message, kMostBytes).c_str()));
 }
 
 ExitStatus report_failure(const std::exception_ptr& failure) {
@@ -46,6 +62,13 @@ ExitStatus report_failure(const std::exception_ptr& failure) {
     complain("failed, and nothing says why");
   }
   return kUnavailable;
+}
+
+void Attempts::failed(const std::exception_ptr& why) {
+  const auto is_why = [&](const std::exception_ptr& other) {
+    return other == why || (!message_of(why).empty() && message_of(other) == message_of(why));
+  };
+  if (std::ranges::none_of(failures_, is_why)) failures_.push_back(why);
 }
 
 ExitStatus Attempts::finish(ExitStatus earned) const {

@@ -1,7 +1,6 @@
 // Failures: what becomes of an exception, and how the work goes on so that one failure hides and spoils nothing else.
 #pragma once
 
-#include <algorithm>
 #include <exception>
 #include <string_view>
 #include <vector>
@@ -31,10 +30,8 @@ class Attempts {
       return false;
     }
   }
-  /// What fails several steps, as a program that has ended does, is said once.
-  void failed(const std::exception_ptr& why) {
-    if (std::ranges::find(failures_, why) == failures_.end()) failures_.push_back(why);
-  }
+  /// What fails several steps, as a program that has ended or a full disk does, is said once.
+  void failed(const std::exception_ptr& why);
   /// Says what failed. The status that the work has earned, or the first failure's: that something could not be done
   /// does not hide a disagreement.
   ExitStatus finish(ExitStatus earned) const;

@@ -25,6 +25,13 @@ std::string lock_file_of(const std::string& path) {
   return (target.parent_path() / fmt::format(".{}.lock", target.filename().string())).string();
 }
 
+/// NFS remembers for a while which files a folder has not: that another machine has made one is seen when the folder is
+/// opened again.
+void look_anew(const fs::path& folder) {
+  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) close(descriptor);
+}
+
 int lock(int descriptor, int operation) {
   while (flock(descriptor, operation) != 0) {
     if (errno != EINTR) return errno;
@@ -44,7 +51,10 @@ FileLock::FileLock(const std::string& path, IfHeld if_held) {
     line.show(fmt::format("waiting for another process to write {}", path));
     error = lock(descriptor_, LOCK_EX);
   }
-  if (error == 0) return;
+  if (error == 0) {
+    look_anew(fs::path(file).parent_path());
+    return;
+  }
   if (descriptor_ >= 0) close(descriptor_);
   if (error == EWOULDBLOCK) {
     throw InputError(

@@ -8,7 +8,9 @@ namespace tcnum {
 /// While this lives, no other process has a lock of the same file, on any machine that shares the folder. The lock is
 /// the kernel's, of a file beside it (.NAME.lock): it ends with the process, whatever ends that, so the file, which
 /// stays, says nothing. (That file is never replaced, as the other is; and if it were removed, another machine could go
-/// on locking the one that it remembers.) On NFS, Linux makes of flock() a lock of the server's.
+/// on locking the one that it remembers.) On NFS, Linux makes of flock() a lock of the server's, unless
+/// the folder was mounted with local_lock=flock, local_lock=all or nolock: then nothing tells that it is this
+/// machine's.
 class FileLock {
  public:
   enum class IfHeld { wait, refuse };

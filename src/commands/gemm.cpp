@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "interrupt.hpp"
+#include "names.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -17,8 +20,7 @@ namespace {
 
 std::optional<FormatId> named_format(std::string_view option, const std::string& text) {
   if (text.empty()) return std::nullopt;
-  if (const auto id = find_format(text)) return id;
-  throw InputError(fmt::format("{}: format {} is unknown; right would be one that `tcnum list` shows", option, text));
+  return parse_any_format(option, text);
 }
 
 GemmPlan chosen_plan(const GemmCommandOptions& options, FormatId operands) {
@@ -35,6 +37,29 @@ GemmPlan chosen_plan(const GemmCommandOptions& options, FormatId operands) {
   GemmPlan plan = read_plan(options.plan);
   plan.output = output.value_or(plan.output);
   return plan;
+}
+
+constexpr std::array<std::string_view, 2> kScales = {"SA", "SB"};
+
+/// The shapes are right; what is left is whether the plan has a use for them.
+void check_scales(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan) {
+  for (const std::string_view name : kScales) {
+    const StoredTensor* const tensor = matrices.find(name);
+    if (tensor == nullptr) continue;
+    if (tensor->format != FormatId::fp32) {
+      throw InputError(
+          fmt::format("{}: scales of {}, as instructions with block scales have them, and no plan is of one; right "
+                      "would be fp32",
+                      where_is(options, name), format(tensor->format).name));
+    }
+    const std::size_t parts = std::max<std::size_t>(matrices.scale_parts, 1);
+    const std::size_t every = plan.promote_every.value_or(matrices.k), promotions = (matrices.k + every - 1) / every;
+    if (parts == 1 || parts == promotions) continue;
+    throw InputError(fmt::format("{}: {} parts of K; right would be 1{}", where_is(options, name), parts,
+                                 plan.promote_every
+                                     ? fmt::format(", or {} of {} each, as the plan promotes them", promotions, every)
+                                     : ", as the plan has no promote_every"));
+  }
 }
 
 /// All batches, one after the other, as one tensor.
@@ -65,11 +90,12 @@ class Product {
     const BatchInputs inputs(options_, matrices_, batch);
     Matrix d(plan_.output, matrices_.m, matrices_.n);
     const std::size_t before = rows_;
-    const std::size_t rows =
-        gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(), {.progress = [&](std::size_t done) {
-                    progress.show(before + done);
-                    return !interrupted.load();
-                  }});
+    const std::size_t rows = said_of_file(options_, [&] {
+      return gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(), {.progress = [&](std::size_t done) {
+                         progress.show(before + done);
+                         return !interrupted.load();
+                       }});
+    });
     rows_ += rows;
     if (matrices_.batches == 1)
       d_.codes = std::move(d).codes();
@@ -98,11 +124,14 @@ void check_options(const GemmCommandOptions& options) {
   if (!options.json.empty() && !options.error)
     throw InputError("gemm: --json: a product has no report; right would be --error or --fit beside it");
   if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; right would be a file to write");
+  require_no_stdout({"--out", options.out});
   require_different({{"--out", options.out}, {"--json", options.json}}, {{"--a", options.a},
                                                                          {"--b", options.b},
                                                                          {"--c", options.c},
                                                                          {"--d", options.d},
                                                                          {"--bias", options.bias},
+                                                                         {"--scale-a", options.scale_a},
+                                                                         {"--scale-b", options.scale_b},
                                                                          {"--plan", options.plan}});
   require_different({{"--json", options.json}}, {{"--in", options.in}});
   if (!options.out.empty()) require_writable(options.out);
@@ -139,8 +168,12 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
     throw InputError("gemm: right would be either --in FILE, or --a A.npy and --b B.npy");
   }
   if (!arrays) {
-    if (!options.c.empty() || !options.bias.empty() || !options.d.empty())
-      throw InputError("gemm: --c, --bias and --d go with --a and --b; right would be all of it in --in's file");
+    for (const std::string* const each : {&options.c, &options.bias, &options.d, &options.scale_a, &options.scale_b}) {
+      if (each->empty()) continue;
+      throw InputError(
+          "gemm: --c, --bias, --scale-a, --scale-b and --d go with --a and --b; right would be all of it in --in's "
+          "file");
+    }
     ProductRequest request;
     if (with_d) request.required = {"D"};
     if (operands) request.formats = {{"A", *operands}, {"B", *operands}};
@@ -157,16 +190,25 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
   add("B", "--b", options.b, operands, true);
   add("C", "--c", options.c, std::nullopt, false);
   add("bias", "--bias", options.bias, std::nullopt, false);
+  add("SA", "--scale-a", options.scale_a, std::nullopt, false);
+  add("SB", "--scale-b", options.scale_b, std::nullopt, false);
   if (with_d) add("D", "--d", options.d, named_format("--output", options.output), true);
   return read_product(files);
 }
 
-void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices) {
-  if (matrices.find("SA") == nullptr && matrices.find("SB") == nullptr) return;
-  throw InputError(
-      fmt::format("{}: tensor SA or SB: plans have no scales yet; right would be operands without them, and "
-                  "--alpha for the product of two scales of whole matrices",
-                  options.in));
+std::string where_is(const GemmCommandOptions& options, std::string_view tensor) {
+  if (!options.in.empty()) return fmt::format("{}: tensor {}", options.in, tensor);
+  const std::map<std::string_view, const std::string*> files = {{"A", &options.a},        {"B", &options.b},
+                                                                {"C", &options.c},        {"bias", &options.bias},
+                                                                {"SA", &options.scale_a}, {"SB", &options.scale_b}};
+  return *files.at(tensor);
+}
+
+void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices, std::string_view why) {
+  for (const std::string_view tensor : kScales) {
+    if (matrices.find(tensor) != nullptr)
+      throw InputError(fmt::format("{}: {}; right would be operands without scales", where_is(options, tensor), why));
+  }
 }
 
 void RowsProgress::show(std::size_t done) const {
@@ -187,10 +229,17 @@ BatchInputs::BatchInputs(const GemmCommandOptions& options, const ProductMatrice
   b_ = view("B");
   if (options.beta != 0) c_ = view("C");
   bias_ = view("bias");
+  a_scales_ = view("SA");
+  b_scales_ = view("SB");
 }
 
 GemmInputs BatchInputs::others() const {
-  return {.c = c_ ? &*c_ : nullptr, .bias = bias_ ? &*bias_ : nullptr, .alpha = options_.alpha, .beta = options_.beta};
+  return {.c = c_ ? &*c_ : nullptr,
+          .bias = bias_ ? &*bias_ : nullptr,
+          .alpha = options_.alpha,
+          .beta = options_.beta,
+          .a_scales = a_scales_ ? &*a_scales_ : nullptr,
+          .b_scales = b_scales_ ? &*b_scales_ : nullptr};
 }
 
 int run_gemm(const GemmCommandOptions& options) {
@@ -199,10 +248,11 @@ int run_gemm(const GemmCommandOptions& options) {
   check_options(options);
   const bool is_given = options.plan.empty();
   const ProductMatrices matrices = read_matrices(options, is_given);
-  refuse_scales(options, matrices);
+  if (options.error) refuse_scales(options, matrices, "--error compares with the exact product of A and B themselves");
   const InterruptGuard guard;
   if (is_given) return report_error(options, matrices, *matrices.find("D"), nullptr);
   const GemmPlan plan = chosen_plan(options, matrices.find("A")->format);
+  check_scales(options, matrices, plan);
   const StoredTensor d = multiply(options, matrices, plan);
   return options.error ? report_error(options, matrices, d, &plan) : kAgreed;
 }

@@ -1,6 +1,8 @@
 // What the ways of `tcnum gemm` share.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -10,6 +12,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "src/files/product_matrices.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 
 namespace tcnum {
@@ -17,8 +20,20 @@ namespace tcnum {
 /// The matrices that the options name.
 ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d);
 
-/// Throws InputError where there are scales, which no plan has.
-void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices);
+/// Where an operand comes from, and which tensor of it, for messages.
+std::string where_is(const GemmCommandOptions& options, std::string_view tensor);
+/// Throws InputError, which says why, where there are scales.
+void refuse_scales(const GemmCommandOptions& options, const ProductMatrices& matrices, std::string_view why);
+
+/// Does it; of what is wrong with the operands, says in which file they are.
+template <class Work>
+auto said_of_file(const GemmCommandOptions& options, const Work& work) {
+  try {
+    return work();
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", options.in.empty() ? options.a : options.in, error.what()));
+  }
+}
 
 /// Rows of all batches that are done, on a terminal, with their rate and how long the others will take.
 class RowsProgress {
@@ -45,7 +60,7 @@ class BatchInputs {
 
  private:
   const GemmCommandOptions& options_;
-  std::optional<MatrixView> a_, b_, c_, bias_;
+  std::optional<MatrixView> a_, b_, c_, bias_, a_scales_, b_scales_;
 };
 
 /// `tcnum gemm --fit`.

@@ -20,13 +20,15 @@ int report_error(const GemmCommandOptions& options, const ProductMatrices& matri
   for (std::size_t batch = 0; batch < matrices.batches; ++batch) {
     const BatchInputs inputs(options, matrices, batch);
     const std::size_t before = report.rows;
-    report.add(error_of(view_of(d, batch), inputs.a(), inputs.b(), inputs.others(),
-                        {.progress =
-                             [&](std::size_t done) {
-                               progress.show(before + done);
-                               return !interrupted.load();
-                             }}),
-               batch);
+    const auto show = [&](std::size_t done) {
+      progress.show(before + done);
+      return !interrupted.load();
+    };
+    report.add(
+        said_of_file(
+            options,
+            [&] { return error_of(view_of(d, batch), inputs.a(), inputs.b(), inputs.others(), {.progress = show}); }),
+        batch);
     if (interrupted)
       throw UnavailableError(fmt::format("gemm: interrupted after comparing {} of {} rows", report.rows, rows));
   }

@@ -55,13 +55,15 @@ std::array<std::size_t, 3> parse_shape(std::string_view text) {
   return shape;
 }
 
-/// "fp16:fp32" is A and B of fp16, D of fp32; "fp8e4m3:fp8e5m2:bf16" names all three; "+fast" is fp8's accumulation.
+/// "fp16:fp32" is A and B of fp16, D of fp32; "fp8e4m3:fp8e5m2:bf16" names all three; "+fast" is fp8's accumulation,
+/// and products of fp32 by way of tf32.
 struct ProductFormats {
   FormatId a, b, d;
   bool fast = false;
 };
 ProductFormats parse_formats(std::string_view text) {
-  const std::string_view right = "right would be A:D or A:B:D, such as fp16:fp32, and +fast for fast accumulation";
+  const std::string_view right =
+      "right would be A:D or A:B:D, such as fp16:fp32, and +fast for fp8's fast accumulation or fp32 as tf32";
   ProductFormats formats{};
   std::string_view left = text;
   if (left.ends_with("+fast")) {
@@ -133,13 +135,19 @@ FitOfOne fit_one(const GemmCommandOptions& options) {
   const GemmFitOptions fit_options{.seed = options.seed};
   if (options.from.empty()) {
     const ProductMatrices matrices = read_matrices(options, true);
-    if (matrices.batched) throw InputError("--fit: the matrices have a batch axis; right would be one product");
-    if (matrices.find("C") != nullptr || matrices.find("bias") != nullptr || matrices.find("SA") != nullptr)
-      throw InputError("--fit: there is C, a bias or a scale; right would be a product of A and B alone");
+    const std::string& file = options.in.empty() ? options.a : options.in;
+    if (matrices.batched)
+      throw InputError(fmt::format("{}: --fit: the matrices have a batch axis; right would be one product", file));
+    for (const std::string_view name : {"C", "bias"}) {
+      if (matrices.find(name) == nullptr) continue;
+      throw InputError(fmt::format("{}: --fit takes no {}; right would be a product of A and B alone",
+                                   where_is(options, name), name));
+    }
+    refuse_scales(options, matrices, "--fit takes no scales");
     const MatrixView a = view_of(*matrices.find("A")), b = view_of(*matrices.find("B")),
                      d = view_of(*matrices.find("D"));
     return {{options.arch, a.format(), b.format(), d.format(), a.rows(), b.columns(), a.columns()},
-            fit_gemm(options.arch, a, b, d, fit_options)};
+            said_of_file(options, [&] { return fit_gemm(options.arch, a, b, d, fit_options); })};
   }
   if (options.formats.size() != 1 || options.shapes.size() != 1)
     throw InputError(
@@ -173,6 +181,8 @@ ordered_json algorithm_json(const LibraryAlgorithm& algorithm) {
           {"cluster", algorithm.cluster}};
 }
 
+bool is_fp8(FormatId id) { return format(id).floating && format(id).storage_bits == 8; }
+
 /// A product that was asked.
 struct Answered {
   Matrix a, b, d;
@@ -188,11 +198,12 @@ std::string_view predicted(const LibraryProduct& product, const LibraryAlgorithm
                           .b = product.b,
                           .d = product.d,
                           .k = product.k,
-                          .fast_accumulation = product.fast_accumulation,
+                          .fast_accumulation = is_fp8(product.a) && product.fast,
                           .id = algorithm.id,
                           .stages = algorithm.stages,
                           .split_k = algorithm.split_k,
-                          .reduction = algorithm.reduction});
+                          .reduction = algorithm.reduction,
+                          .custom = algorithm.custom});
   } catch (const InputError&) {
     return "declined";
   }
@@ -216,14 +227,21 @@ class Survey {
                {"cuda", gpu.cuda},
                {"date", today_utc()}}},
              {"cases", ordered_json::array()}};
+    std::vector<std::pair<ProductFormats, std::array<std::size_t, 3>>> wanted;
     for (const std::string& formats : options_.formats) {
-      for (const std::string& shape : options_.shapes) survey(parse_formats(formats), parse_shape(shape));
+      for (const std::string& shape : options_.shapes) wanted.emplace_back(parse_formats(formats), parse_shape(shape));
     }
+    const InterruptGuard guard;
+    for (const auto& [formats, shape] : wanted) {
+      if (!interrupted) survey(formats, shape, wanted.size());
+    }
+    progress_.clear();
     say(fmt::format(
-        "{} algorithms of {} products: {} identified, {} ambiguous, {} unexplained, {} refused; {} elements "
+        "{} algorithms of {} products{}: {} identified, {} ambiguous, {} unexplained, {} refused; {} elements "
         "compared, {} not as the plan says; the attributes say the plan of {}, another of {}\n",
-        cases_, products_, counts_[0], counts_[1], counts_[2], refused_, elements_, mismatches_, predictions_["right"],
-        predictions_["wrong"]));
+        cases_, products_, interrupted ? " (interrupted)" : "", counts_[0], counts_[1], counts_[2], refused_, elements_,
+        mismatches_, predictions_["right"], predictions_["wrong"]));
+    json_["interrupted"] = interrupted.load();
     json_["totals"] = {{"products", products_},   {"cases", cases_},           {"identified", counts_[0]},
                        {"ambiguous", counts_[1]}, {"unexplained", counts_[2]}, {"refused", refused_},
                        {"elements", elements_},   {"mismatches", mismatches_}, {"predicted", predictions_}};
@@ -232,7 +250,13 @@ class Survey {
   }
 
  private:
-  void survey(const ProductFormats& formats, const std::array<std::size_t, 3>& shape) {
+  struct Refused {};
+  struct Fitted {
+    std::vector<Answered> answered;
+    GemmFit fit;
+  };
+
+  void survey(const ProductFormats& formats, const std::array<std::size_t, 3>& shape, std::size_t of_products) {
     const GemmSubject subject = subject_of(options_.arch, formats, shape);
     const LibraryProduct product = {formats.a, formats.b, formats.d, shape[0], shape[1], shape[2], formats.fast};
     ++products_;
@@ -240,34 +264,60 @@ class Survey {
         library_->algorithms(product, static_cast<int>(options_.algorithms));
     if (algorithms.empty()) return;
     const GemmFitter fitter(subject);
+    std::vector<Fitted> fitted;
     for (const LibraryAlgorithm& algorithm : algorithms) {
-      std::vector<Answered> answered;
-      bool refused = false;
-      const auto multiply = [&](const Matrix& a, const Matrix& b) {
-        Matrix d(subject.d, subject.m, subject.n);
-        refused = refused || !library_->multiply(product, algorithm, a.bytes(), b.bytes(), d.bytes());
-        answered.push_back({a, b, d});
-        return d;
-      };
-      const GemmFit fit = fitter.fit(multiply, {.seed = options_.seed});
-      if (refused) {
+      if (interrupted) return;
+      progress_.show(fmt::format("fitting: product {} of {}, {} algorithms fitted", products_, of_products, cases_));
+      try {
+        const Fitted& found = fit(fitter, product, algorithm, fitted);
+        count(found.fit);
+        const std::string_view prediction = predicted(product, algorithm, found.answered);
+        ++predictions_[std::string(prediction)];
+        ordered_json attributes = algorithm_json(algorithm);
+        attributes["predicted"] = prediction;
+        add(entry_of(found, subject, formats), std::move(attributes));
+      } catch (const Refused&) {
         ++refused_;
-        continue;
       }
-      ++cases_;
-      ++counts_[static_cast<std::size_t>(fit.verdict)];
-      elements_ += fit.elements;
-      mismatches_ += fit.mismatches;
-      ordered_json entry = gemm_fit_json(fit, subject);
-      entry["fast_accumulation"] = formats.fast;
-      for (std::size_t i = 0; i < answered.size(); ++i)
-        entry["asked"][i]["digest"] = fmt::format("{:#018x}", digest(answered[i].d.codes(), 0));
-      ordered_json attributes = algorithm_json(algorithm);
-      const std::string_view prediction = predicted(product, algorithm, answered);
-      attributes["predicted"] = prediction;
-      ++predictions_[std::string(prediction)];
-      add(std::move(entry), std::move(attributes));
     }
+  }
+
+  /// The fit of an algorithm, with all that it answered. One that answers as another did has its plan: a fit asks the
+  /// same again after the same answers.
+  const Fitted& fit(const GemmFitter& fitter, const LibraryProduct& product, const LibraryAlgorithm& algorithm,
+                    std::vector<Fitted>& fitted) {
+    const auto multiply = [&](const Matrix& a, const Matrix& b) {
+      Matrix d(product.d, product.m, product.n);
+      if (!library_->multiply(product, algorithm, a.bytes(), b.bytes(), d.bytes())) throw Refused();
+      return d;
+    };
+    const auto same = std::ranges::find_if(fitted, [&](const Fitted& other) {
+      return std::ranges::all_of(other.answered, [&](const Answered& x) { return multiply(x.a, x.b) == x.d; });
+    });
+    if (same != fitted.end()) return *same;
+    std::vector<Answered> answered;
+    GemmFit found = fitter.fit(
+        [&](const Matrix& a, const Matrix& b) {
+          return answered.emplace_back(Answered{a, b, multiply(a, b)}).d;
+        },
+        {.seed = options_.seed});
+    return fitted.emplace_back(Fitted{std::move(answered), std::move(found)});
+  }
+
+  void count(const GemmFit& fit) {
+    ++cases_;
+    ++counts_[static_cast<std::size_t>(fit.verdict)];
+    elements_ += fit.elements;
+    mismatches_ += fit.mismatches;
+  }
+
+  static ordered_json entry_of(const Fitted& found, const GemmSubject& subject, const ProductFormats& formats) {
+    ordered_json entry = gemm_fit_json(found.fit, subject);
+    entry["fast_accumulation"] = is_fp8(formats.a) && formats.fast;
+    if (formats.a == FormatId::fp32) entry["fast_tf32"] = formats.fast;
+    for (std::size_t i = 0; i < found.answered.size(); ++i)
+      entry["asked"][i]["digest"] = fmt::format("{:#018x}", digest(found.answered[i].d.codes(), 0));
+    return entry;
   }
 
   /// Algorithms that gave the same bits are one entry.
@@ -287,6 +337,7 @@ class Survey {
   std::size_t products_ = 0, cases_ = 0, refused_ = 0, elements_ = 0, mismatches_ = 0;
   std::array<std::size_t, 3> counts_{};
   std::map<std::string, std::size_t> predictions_;
+  ProgressLine progress_;
   std::map<std::string, std::size_t> places_;  ///< of entries among the cases, by all that they say but the algorithms
 };
 

@@ -3,22 +3,36 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
 #include "src/report/layout.hpp"
+#include "src/report/property_table.hpp"
+#include "src/report/short_datapath.hpp"
+#include "table_option.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
+#include "terminal.hpp"
 
 namespace tcnum {
 namespace {
 
 using nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
+
+/// Of an instruction without accounts.
+constexpr std::string_view kUnknown = "nobody has published one";
+constexpr std::string_view kWaysToKnow = "Where nobody has published one, `tcnum probe` with an oracle would find it.";
+constexpr std::string_view kMore =
+    "\n  `tcnum list --arch sm_90` shows the instructions of one, `tcnum list --instr 'mma.m16n8k*'` those of a name, "
+    "and\n"
+    "  `tcnum list --known` all with their datapaths.\n";
 
 std::string heading(std::string_view text) { return fmt::format("{}\n\n", text); }
 
@@ -45,32 +59,157 @@ std::string architectures_text() {
   return table_text(rows);
 }
 
-std::string instructions_text(ArchId id) {
-  Rows rows = {{"instruction", "a, b", "c", "d", "SASS", "datapath"}};
-  const SassTable sass = find_sass(id);
-  for (const Instruction* i : instructions_of(id)) {
-    std::vector<std::string> accounts;
-    for (const CatalogueEntry& entry : catalogue(id, *i)) {
-      const std::string refuted = entry.refuted_by.empty() ? "" : fmt::format(" (refuted by {})", entry.refuted_by);
-      accounts.push_back(fmt::format("{}: {}{}", entry.account, entry.origin, refuted));
+/// Which instructions the user wants to see.
+struct Filter {
+  std::string pattern, format;
+  bool known = false, measured = false;
+
+  bool wants_all() const { return pattern.empty() && format.empty() && !known && !measured; }
+  /// Those of an architecture; none, where it has neither instructions of that format nor of that name.
+  std::vector<const Instruction*> of(ArchId id) const {
+    std::vector<const Instruction*> chosen = matching_instructions(pattern, id);
+    if (!format.empty()) {
+      const FormatId input = parse_format(format, id);
+      std::erase_if(chosen, [&](const Instruction* i) { return i->a != input && i->b != input; });
     }
-    const std::string_view a = format(i->a).name, b = format(i->b).name;
-    rows.push_back({i->name(), a == b ? std::string(a) : fmt::format("{}, {}", a, b), std::string(format(i->c).name),
-                    std::string(format(i->d).name), sass.text(*i),
-                    accounts.empty() ? "unknown" : fmt::format("{}", fmt::join(accounts, "; "))});
+    return chosen;
   }
-  if (rows.size() == 1) return "  none yet\n";
-  if (sass.instructions.empty()) {
-    constexpr std::ptrdiff_t kSass = 4;
-    for (std::vector<std::string>& row : rows) row.erase(row.begin() + kSass);
+  bool wants(const std::vector<CatalogueEntry>& accounts) const {
+    if (measured) return !accounts.empty() && accounts.front().standing == Standing::measured;
+    return !known || !accounts.empty();
   }
-  return table_text(rows, 44);
+};
+
+/// An instruction and what is known of it.
+struct Listed {
+  const Instruction* instruction;
+  std::vector<CatalogueEntry> accounts;
+};
+
+struct ListedArch {
+  const Arch* arch;
+  std::vector<Listed> instructions;
+};
+
+ListedArch listed_of(const Arch& each, const Filter& filter) {
+  ListedArch listed{&each, {}};
+  for (const Instruction* i : filter.of(each.id)) {
+    std::vector<CatalogueEntry> accounts = catalogue(each.id, *i);
+    if (filter.wants(accounts)) listed.instructions.push_back({i, std::move(accounts)});
+  }
+  return listed;
 }
 
-ordered_json architecture_json(const Arch& each) {
+/// Where what is listed comes from, each once and numbered.
+class Footnotes {
+ public:
+  /// "[2]".
+  std::string mark(const std::string& source) {
+    const auto found = std::ranges::find(sources_, source);
+    const auto number = found - sources_.begin() + 1;
+    if (found == sources_.end()) sources_.push_back(source);
+    return fmt::format("[{}]", number);
+  }
+  std::string text(std::size_t width) const {
+    std::string out;
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      out += wrapped(fmt::format("[{}] {}", i + 1, sources_[i]), 2, width);
+    return out;
+  }
+
+ private:
+  std::vector<std::string> sources_;
+};
+
+std::string source_of(const CatalogueEntry& entry) {
+  if (entry.fitted) return fmt::format("fitted here to the recorded answers of vectors/{}", arch(entry.arch).name);
+  const std::string refuted = entry.refuted_by.empty() ? "" : fmt::format("; refuted by {}", entry.refuted_by);
+  return entry.origin_and_standing() + refuted;
+}
+
+/// "1×16 F=25 RZ [1]": what the first account says, and where each comes from.
+std::string datapath_text(const Listed& listed, Footnotes& footnotes) {
+  if (listed.accounts.empty()) return std::string(kUnknown);
+  std::string text = short_text(listed.accounts.front().datapath) + " ";
+  for (const CatalogueEntry& entry : listed.accounts) text += footnotes.mark(source_of(entry));
+  return text;
+}
+
+/// How many results of the hardware were compared with it.
+std::string compared_text(const Listed& listed, const ComparedResults& compared) {
+  if (listed.accounts.empty()) return "";
+  const CatalogueEntry& first = listed.accounts.front();
+  const std::uint64_t results = first.standing == Standing::measured ? compared.of(*listed.instruction) : first.answers;
+  constexpr std::uint64_t kMostDigits = 1'000'000;
+  if (results == 0) return "";
+  return results < kMostDigits ? count_text(static_cast<double>(results))
+                               : fmt::format("{:.2g}", static_cast<double>(results));
+}
+
+/// A width that most of a column's cells have.
+std::size_t usual_width(const Rows& rows, std::size_t column) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) widths.push_back(width_of(row[column]));
+  const std::size_t most = widths.size() - 1 - widths.size() / 20;
+  std::ranges::nth_element(widths, widths.begin() + static_cast<std::ptrdiff_t>(most));
+  return widths[most];
+}
+
+/// A line each. After one of the few cells that are wider than others of their column, the rest begins later; what goes
+/// beyond the width is cut.
+std::string lines_text(const Rows& rows, std::size_t width) {
+  constexpr std::size_t kIndent = 2, kGap = 2;
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < rows.front().size(); ++c) widths.push_back(usual_width(rows, c));
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) line += padded(row[c], widths[c]) + std::string(kGap, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += std::string(kIndent, ' ') + cut_to_width(line, width - kIndent) + "\n";
+  }
+  return out;
+}
+
+std::string instructions_text(const ListedArch& listed, Footnotes& footnotes, std::size_t width) {
+  const SassTable sass = find_sass(listed.arch->id);
+  const ComparedResults compared(listed.arch->id);
+  Rows rows = {{"instruction", "datapath", "compared", "SASS"}};
+  for (const Listed& each : listed.instructions) {
+    rows.push_back({each.instruction->name(), datapath_text(each, footnotes), compared_text(each, compared),
+                    sass.opcodes(*each.instruction)});
+  }
+  for (std::size_t c = rows.front().size() - 1; c > 1; --c) {  // a column that says nothing
+    if (std::ranges::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return row[c].empty(); })) {
+      for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+    }
+  }
+  return lines_text(rows, width);
+}
+
+std::string instructions_text(const std::vector<ListedArch>& all) {
+  const std::size_t width = line_width();
+  Footnotes footnotes;
+  std::string out;
+  bool any_known = false, any_unknown = false;
+  for (const ListedArch& each : all) {
+    if (each.instructions.empty()) continue;
+    out += fmt::format("{}{} ({}): {}\n\n{}", out.empty() ? "" : "\n", each.arch->name, each.arch->family,
+                       plural(each.instructions.size(), "instruction"), instructions_text(each, footnotes, width));
+    for (const Listed& one : each.instructions) (one.accounts.empty() ? any_unknown : any_known) = true;
+  }
+  out += "\n" + footnotes.text(width);
+  if (any_known) out += wrapped(kShortTextLegend, 2, width);
+  if (any_unknown) out += wrapped(kWaysToKnow, 2, width);
+  return out;
+}
+
+ordered_json architecture_json(const ListedArch& listed) {
+  const Arch& each = *listed.arch;
   const SassTable sass = find_sass(each.id);
+  const ComparedResults compared(each.id);
   ordered_json out = {{"arch", each.name}, {"family", each.family}, {"instructions", ordered_json::array()}};
-  for (const Instruction* i : instructions_of(each.id)) {
+  for (const auto& [i, accounts] : listed.instructions) {
     ordered_json one = {{"name", i->name()}, {"ptx", i->ptx()}, {"m", i->m},
                         {"n", i->n},         {"k", i->k},       {"sparse", i->sparse()}};
     for (const auto& [key, operand] :
@@ -79,8 +218,13 @@ ordered_json architecture_json(const Arch& each) {
     }
     if (const std::string text = sass.text(*i); !text.empty()) one["sass"] = text;
     one["datapaths"] = ordered_json::array();
-    for (const CatalogueEntry& entry : catalogue(each.id, *i)) {
-      ordered_json account = {{"account", entry.account}, {"origin", entry.origin}, {"fitted", entry.fitted}};
+    for (const CatalogueEntry& entry : accounts) {
+      ordered_json account = {{"account", entry.account},
+                              {"origin", entry.origin},
+                              {"fitted", entry.fitted},
+                              {"standing", name(entry.standing)}};
+      if (entry.standing == Standing::measured) account["answers"] = compared.of(*i);
+      if (entry.standing == Standing::checked) account["answers"] = entry.answers;
       if (!entry.refuted_by.empty()) account["refuted_by"] = entry.refuted_by;
       account["datapath"] = to_json(entry.datapath);
       one["datapaths"].push_back(std::move(account));
@@ -90,7 +234,7 @@ ordered_json architecture_json(const Arch& each) {
   return out;
 }
 
-ordered_json json_list(const std::vector<const Arch*>& archs_shown) {
+ordered_json json_list(const std::vector<ListedArch>& archs_shown) {
   ordered_json out = {{"schema", "tcnum.list/1"}, {"version", TCNUM_VERSION}};
   out["formats"] = ordered_json::array();
   for (const Format& f : kFormats) {
@@ -100,8 +244,28 @@ ordered_json json_list(const std::vector<const Arch*>& archs_shown) {
     out["formats"].push_back(std::move(one));
   }
   out["architectures"] = ordered_json::array();
-  for (const Arch* each : archs_shown) out["architectures"].push_back(architecture_json(*each));
+  for (const ListedArch& each : archs_shown) out["architectures"].push_back(architecture_json(each));
   return out;
+}
+
+/// Of all architectures. That some have no such instruction is no error, unless none has.
+std::vector<ListedArch> listed_anywhere(const Filter& filter) {
+  if (!filter.format.empty() && !find_format(filter.format)) {
+    throw InputError(fmt::format("--format: {} is unknown; right would be one that `tcnum list` shows", filter.format));
+  }
+  std::vector<ListedArch> listed;
+  for (const Arch& each : kArchs) {
+    try {
+      listed.push_back(listed_of(each, filter));
+    } catch (const InputError&) {  // this one has none
+    }
+  }
+  if (!listed.empty()) return listed;
+  throw InputError(
+      fmt::format("list: no architecture has an instruction {}{}; right would be names and formats that "
+                  "`tcnum list --arch sm_90` shows",
+                  filter.pattern.empty() ? "" : fmt::format("{} ", filter.pattern),
+                  filter.format.empty() ? "" : fmt::format("of {}", filter.format)));
 }
 
 // --- Who evaluates a datapath -----------------------------------------------------------------------------------
@@ -110,7 +274,7 @@ Datapath datapath_to_evaluate(const ListOptions& options) {
   if (options.arch.empty() != options.instruction.empty() || options.arch.empty() == options.datapath.empty()) {
     throw InputError("list: --evaluators: of what? right would be --datapath FILE, or --arch and --instr");
   }
-  if (!options.datapath.empty()) return read_datapath(options.datapath);
+  if (!options.datapath.empty()) return named_datapath(options.datapath).datapath;
   const ArchId id = parse_arch(options.arch);
   return choose_datapath("", id, parse_instruction(options.instruction, id), "--instr").datapath;
 }
@@ -138,29 +302,51 @@ int list_evaluators(const ListOptions& options) {
   return kAgreed;
 }
 
+/// What --datapath reads, with where it comes from.
+int list_datapath(const ListOptions& options) {
+  if (!options.arch.empty() || !options.instruction.empty())
+    throw InputError("list: --datapath: says which; right would be no --arch or --instr beside it");
+  require_writable(options.json);
+  require_different({{"--json", options.json}}, {{"--datapath", options.datapath}});
+  const NamedDatapath named = named_datapath(options.datapath);
+  const ordered_json datapath = to_json(named.datapath);
+  ordered_json out;
+  for (const auto& [key, value] : datapath.items()) {
+    out[key] = value;
+    if (key == "schema") out["source"] = fmt::format("{}; {}: {}", options.datapath, named.account, named.origin);
+  }
+  write_json(options.json.empty() ? "-" : options.json, out);
+  return kAgreed;
+}
+
 }  // namespace
 
 int run_list(const ListOptions& options) {
   if (options.evaluators) return list_evaluators(options);
-  if (!options.instruction.empty() || !options.datapath.empty()) {
-    throw InputError("list: --instr or --datapath: right would be with --evaluators");
-  }
-  std::vector<const Arch*> shown;
-  if (!options.arch.empty()) {
-    shown.push_back(&arch(parse_arch(options.arch)));
-  } else {
-    for (const Arch& each : kArchs) shown.push_back(&each);
-  }
+  if (!options.datapath.empty()) return list_datapath(options);
   require_writable(options.json);
-  if (!options.json.empty()) write_json(options.json, json_list(shown));
-  if (options.json != "-") {
-    if (options.arch.empty())
-      say(heading("Formats") + formats_text() + "\n" + heading("Architectures") + architectures_text());
-    for (const Arch* each : shown) {
-      if (options.arch.empty() && instructions_of(each->id).empty()) continue;
-      say(fmt::format("{}{} ({}): instructions\n\n{}", options.arch.empty() ? "\n" : "", each->name, each->family,
-                      instructions_text(each->id)));
-    }
+  const std::optional<TableStyle> table =
+      options.table.empty() ? std::nullopt : std::optional(parse_table_style(options.table));
+  if (table && !options.json.empty()) throw InputError("list: --table and --json; right would be one of them");
+  if (table && options.arch.empty()) {
+    throw InputError(fmt::format("--arch: missing; right would be that of the table, one of {}", arch_names()));
+  }
+  const Filter filter{options.instruction, options.format, options.known, options.measured};
+  const std::vector<ListedArch> shown =
+      options.arch.empty() ? listed_anywhere(filter) : std::vector{listed_of(arch(parse_arch(options.arch)), filter)};
+  if (!options.json.empty()) {
+    write_json(options.json, json_list(shown));
+  } else if (table) {
+    std::vector<TableRow> rows;
+    for (const auto& [instruction, accounts] : shown.front().instructions)
+      rows.push_back(table_row(*instruction, accounts));
+    say(property_table(rows, *table));
+  } else if (options.arch.empty() && filter.wants_all()) {
+    say(heading("Formats") + formats_text() + "\n" + heading("Architectures") + architectures_text() +
+        std::string(kMore));
+  } else {
+    const bool any = std::ranges::any_of(shown, [](const ListedArch& each) { return !each.instructions.empty(); });
+    say(any ? instructions_text(shown) : "no instruction is so\n");
   }
   return kAgreed;
 }

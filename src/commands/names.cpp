@@ -5,42 +5,31 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "io/nearest.hpp"
 #include "numbers.hpp"
+#include "src/catalogue/names.hpp"
 #include "src/oracles/datapath_oracle.hpp"
-#include "src/report/problem_text.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
-namespace {
-
-std::uint64_t parse_operand(const std::string& option, const std::string& text, const Format& f) {
-  const auto code = parse_code(text);
-  if (!code || (*code & ~f.code_mask()) != 0) {
-    throw InputError(fmt::format("{}: {}; right would be codes of {} such as {}", option, text, f.name, hex(f, 1)));
-  }
-  return *code;
-}
-
-/// "0x3c00,0x4000": the first of so many codes, the others zero.
-std::vector<std::uint64_t> parse_codes(const std::string& option, const std::string& text, const Format& f, int count) {
-  std::vector<std::uint64_t> codes(static_cast<std::size_t>(count), 0);
-  if (text.empty()) return codes;
-  std::size_t used = 0;
-  for (const std::string& part : split_at_commas(text)) {
-    if (used == codes.size())
-      throw InputError(fmt::format("{}: too many codes; right would be {} or fewer", option, count));
-    codes[used++] = parse_operand(option, part, f);
-  }
-  return codes;
-}
-
-}  // namespace
 
 ArchId parse_arch(std::string_view text) {
   if (const auto id = find_arch(text)) return *id;
-  throw InputError(fmt::format("--arch: {} is unknown; right would be one of {}", text, arch_names()));
+  std::vector<std::string> names;
+  for (const Arch& each : kArchs) names.emplace_back(each.name);
+  throw InputError(fmt::format("--arch: {} is unknown; right would be one of {}; nearest are {}", text, arch_names(),
+                               nearest_names(text, names)));
+}
+
+FormatId parse_any_format(std::string_view option, std::string_view text) {
+  if (const auto id = find_format(text)) return *id;
+  std::vector<std::string> names;
+  for (const Format& f : kFormats) names.emplace_back(f.name);
+  throw InputError(fmt::format("{}: {} is unknown; right would be a format that `tcnum list` shows, such as {}", option,
+                               text, nearest_names(text, names)));
 }
 
 FormatId parse_format(std::string_view text, ArchId of) {
@@ -64,11 +53,17 @@ FormatId parse_format(std::string_view text, ArchId of) {
 const Instruction& parse_instruction(std::string_view text, ArchId of) {
   const Instruction* found = find_instruction(text);
   const auto known = [&] {
-    const auto all = instructions_of(of);
-    return all.empty()
-               ? std::string("an instruction that `tcnum list` shows")
-               : fmt::format("one that `tcnum list --arch {}` shows, such as {}", arch(of).name, all.front()->name());
+    std::vector<std::string> names;
+    for (const Instruction& each : instructions()) {
+      if (each.archs.contains(of)) names.push_back(each.name());
+    }
+    return names.empty() ? std::string("an instruction that `tcnum list` shows")
+                         : fmt::format("one that `tcnum list --arch {}` shows, such as {}", arch(of).name,
+                                       nearest_names(text, names));
   };
+  if (found == nullptr && text.starts_with("tcgen05.mma") && text.find("kind::") != std::string_view::npos) {
+    throw InputError(fmt::format("--instr: {} does not say its shape and formats; right would be {}", text, known()));
+  }
   if (found == nullptr) throw InputError(fmt::format("--instr: {} is unknown; right would be {}", text, known()));
   if (!found->archs.contains(of)) {
     throw InputError(
@@ -99,13 +94,6 @@ std::vector<const Instruction*> matching_instructions(const std::string& pattern
   return matching;
 }
 
-Problem parse_problem(const Instruction& instruction, const std::string& a, const std::string& b,
-                      const std::string& c) {
-  return {parse_codes("--a", a, format(instruction.a), instruction.products()),
-          parse_codes("--b", b, format(instruction.b), instruction.products()),
-          c.empty() ? 0 : parse_operand("--c", c, format(instruction.c))};
-}
-
 InstructionOnArch instruction_of_file(const std::string& path, const Vectors& vectors, const std::string& arch_text,
                                       const std::string& instruction_text) {
   const InstructionOnArch found{*find_arch(vectors.arch),
@@ -123,19 +111,34 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
 
 std::string file_of_source(std::string_view from) {
   if (from == "gpu" || from == "recorded" || from.starts_with(kProgramPrefix)) return "";
-  if (from.starts_with(kDatapathPrefix)) from.remove_prefix(kDatapathPrefix.size());
-  return std::string(from);
+  const std::string datapath = datapath_of_source(from);
+  if (datapath.empty()) return std::string(from);
+  return catalogue_name_of(datapath) ? "" : datapath;
 }
 
-NamedDatapath own_datapath(const std::string& file, const Instruction& instruction) {
-  Datapath datapath = read_datapath(file);
-  check_datapath_fits(datapath, instruction, file);
-  return {std::move(datapath), "datapath", file};
+std::string datapath_of_source(std::string_view from) {
+  if (from.starts_with(kDatapathPrefix)) return std::string(from.substr(kDatapathPrefix.size()));
+  return catalogue_name_of(from) ? std::string(from) : std::string();
 }
 
-NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruction& instruction,
-                              std::string_view where) {
-  if (!file.empty()) return own_datapath(file, instruction);
+NamedDatapath own_datapath(const std::string& name, const Instruction& instruction) {
+  NamedDatapath named = named_datapath(name);
+  check_datapath_fits(named.datapath, instruction, name);
+  if (catalogue_name_of(name)) named.origin = fmt::format("{}: {}", name, named.origin);
+  return named;
+}
+
+NamedDatapath named_datapath(const std::string& text) {
+  const std::optional<CatalogueName> name = catalogue_name_of(text);
+  if (!name) return {read_datapath(text), "datapath", text};
+  return choose_datapath({}, name->arch, parse_instruction(name->instruction, name->arch), "--datapath", name->account);
+}
+
+NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruction& instruction,
+                              std::string_view where, const std::string& account) {
+  if (!name.empty() && !account.empty())
+    throw InputError("--account: is of --arch and --instr; right would be it or --datapath ARCH:INSTRUCTION:ACCOUNT");
+  if (!name.empty()) return own_datapath(name, instruction);
   std::vector<CatalogueEntry> accounts = catalogue(of, instruction);
   if (accounts.empty()) {
     throw InputError(
@@ -143,7 +146,14 @@ NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruct
                     "`tcnum list --arch {}` shows",
                     where, instruction.name(), arch(of).name, arch(of).name));
   }
-  return {std::move(accounts[0].datapath), std::move(accounts[0].account), std::move(accounts[0].origin)};
+  std::vector<std::string> known;
+  for (CatalogueEntry& each : accounts) {
+    if (account.empty() || each.account == account) {
+      return {std::move(each.datapath), each.account, each.origin_and_standing()};
+    }
+    known.push_back(each.account);
+  }
+  throw InputError(fmt::format("--account: {} is unknown; right would be one of: {}", account, fmt::join(known, ", ")));
 }
 
 std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,

@@ -1,4 +1,4 @@
-// What the user names on the command line: architectures, formats, instructions, codes, datapaths, GPUs. Each function
+// What the user names on the command line: architectures, formats, instructions, datapaths, GPUs. Each function
 // throws an InputError that says what would be right.
 #pragma once
 
@@ -12,7 +12,11 @@
 
 namespace tcnum {
 
+/// As find_arch() does.
 ArchId parse_arch(std::string_view text);
+
+/// Any format that there is.
+FormatId parse_any_format(std::string_view option, std::string_view text);
 
 /// A format that some instruction of the architecture takes.
 FormatId parse_format(std::string_view text, ArchId of);
@@ -22,10 +26,6 @@ const Instruction& parse_instruction(std::string_view text, ArchId of);
 
 /// The instructions of the architecture whose names match a pattern ("mma.*"); all, if it is empty.
 std::vector<const Instruction*> matching_instructions(const std::string& pattern, ArchId of);
-
-/// A dot problem of the instruction, from codes as --a, --b and --c have them: "0x3c00,0x4000" are the first of a's or
-/// b's, the others are zero; c is one, or zero if it is empty.
-Problem parse_problem(const Instruction& instruction, const std::string& a, const std::string& b, const std::string& c);
 
 /// What a vector file holds answers of.
 struct InstructionOnArch {
@@ -40,19 +40,25 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
 inline constexpr std::string_view kDatapathPrefix = "datapath:";
 /// What comes before the command where it names a program.
 inline constexpr std::string_view kProgramPrefix = "exec:";
+/// The datapath that `--from` names, for named_datapath(): after the prefix, or one of the catalogue. Empty, if none.
+std::string datapath_of_source(std::string_view from);
 /// The file that `--from` names, of answers or of a datapath; empty if it names none.
 std::string file_of_source(std::string_view from);
 
-/// A datapath and what it is called.
+/// A datapath and what it is called; `origin` says too how well it is known.
 struct NamedDatapath {
   Datapath datapath;
   std::string account, origin;
 };
-/// The user's file, of a datapath that can be the instruction's.
-NamedDatapath own_datapath(const std::string& file, const Instruction& instruction);
-/// That, or the first account of the catalogue. `where` names what asks for it, in errors.
-NamedDatapath choose_datapath(const std::string& file, ArchId of, const Instruction& instruction,
-                              std::string_view where);
+/// Wherever the user names a datapath: a file, or one of the catalogue as "sm_90:wgmma.m64n8k16.f32.f16.f16", with an
+/// account after another colon if it is not to be the first.
+NamedDatapath named_datapath(const std::string& text);
+/// One so named that can be the instruction's.
+NamedDatapath own_datapath(const std::string& name, const Instruction& instruction);
+/// One so named, or if `name` is empty an account of the instruction: that of its name, or the first. `where` names
+/// what asks for it, in errors.
+NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruction& instruction,
+                              std::string_view where, const std::string& account = {});
 
 /// Those of the instructions that the datapath can be of, at least one.
 std::vector<const Instruction*> fitting_instructions(const Datapath& datapath,

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "io/printable.hpp"
+#include "src/files/written_number.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -86,9 +88,15 @@ double parse_positive(std::string_view option, std::string_view text, double mos
 }
 
 double parse_number(std::string_view option, std::string_view text) {
-  const auto value = decimal(text);
-  if (!value) refuse(option, text, "a decimal number, such as -0.75 or 1e-3");
-  return *value;
+  if (const auto value = decimal(text)) return *value;
+  constexpr std::string_view kRight = "a number, such as -0.75, 1e-3, 2^-14 or 0x1.8p3";
+  // Nobody means a number's code here.
+  const bool is_binary =
+      text.find("0x") != std::string_view::npos && text.find_first_of(".pP") != std::string_view::npos;
+  if (!is_binary && text.find('^') == std::string_view::npos) refuse(option, text, kRight);
+  const auto value = std::bit_cast<double>(code_of_written(format(FormatId::fp64), text, option));
+  if (!std::isfinite(value)) refuse(option, text, kRight);
+  return value;
 }
 
 std::pair<std::uint64_t, std::uint64_t> parse_shard(std::string_view option, std::string_view text) {

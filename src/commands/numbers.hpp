@@ -21,7 +21,8 @@ std::uint64_t parse_count(std::string_view option, std::string_view text);
 /// A decimal number above 0, up to `most`.
 double parse_positive(std::string_view option, std::string_view text, double most);
 
-/// Any finite decimal number: "0.75", "-1e-3".
+/// Any finite number: a decimal one, which is rounded ("0.75", "-1e-3"), or of fp64 another of those that
+/// code_of_written() reads, but no code: "2^-14", "0x1.8p3".
 double parse_number(std::string_view option, std::string_view text);
 
 /// "2/5".

@@ -31,7 +31,11 @@ int stdout_error = 0;
 
 /// What cannot be replaced, a pipe or a device, takes the text as it comes.
 void write_directly(const std::string& path, std::string_view text) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0 && errno == ENXIO) {  // somebody may yet come to read what all the work was for
+    complain(fmt::format("{}: waits for a reader of this pipe", printable(path)));
+    descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  }
   if (descriptor < 0) fail_system(path, kAttempt, errno);
   int error = write_all(descriptor, std::as_bytes(std::span(text)));
   if (close(descriptor) != 0 && error == 0) error = errno;
@@ -40,9 +44,15 @@ void write_directly(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-void say(std::string_view text) {
+void say(std::string_view text) { say(text, "", Colour::red); }
+
+void say(std::string_view text, std::string_view word, Colour colour) {
   if (stdout_error != 0) return;
-  const std::string lines = printable_lines(text);
+  std::string lines = printable_lines(text);
+  if (!word.empty() && shows_colour(STDOUT_FILENO)) {
+    if (const std::size_t at = lines.find(word); at != std::string::npos)
+      lines.replace(at, word.size(), painted(word, colour));
+  }
   stdout_error = write_all(STDOUT_FILENO, std::as_bytes(std::span(lines)));
 }
 
@@ -100,6 +110,11 @@ void require_folder(const std::string& path) {
   if (error) fail_system(path, kMaking, error.value());
   if (!fs::is_directory(status)) fail_system(path, kMaking, ENOTDIR);
   if (access(there.c_str(), W_OK | X_OK) != 0) fail_system(path, kMaking, errno);
+}
+
+void require_no_stdout(const NamedFile& file) {
+  const auto& [option, path] = file;
+  if (path == "-") throw InputError(fmt::format("{}: -; right would be a file, or ./- for one of that name", option));
 }
 
 void require_different(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read) {

@@ -7,11 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "terminal.hpp"
+
 namespace tcnum {
 
 /// Writes lines to standard output at once, printable() whatever they hold. If that fails, the work goes on, and its
 /// files and its status are what they would have been: finish_stdout() says what went wrong.
 void say(std::string_view text);
+/// The same; on a terminal with colours, the first such word in that one.
+void say(std::string_view text, std::string_view word, Colour colour);
 /// Whether all that was said could be written; if not, a line on standard error says why. Where whoever read standard
 /// output is gone, nobody is left to be told, and this is no error.
 bool finish_stdout();
@@ -31,6 +35,8 @@ void require_folder(const std::string& path);
 
 /// An option, and the file that it names.
 using NamedFile = std::pair<std::string_view, std::string>;
+/// Of what is no text: throws InputError for "-", as what is shown of it elsewhere is for people and programs to read.
+void require_no_stdout(const NamedFile& file);
 /// Throws InputError if a file that is to be written is another one's too: what is written, or was there, would be
 /// lost.
 void require_different(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read);

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -13,17 +16,23 @@
 #include "commands.hpp"
 #include "emu/parallel.hpp"
 #include "failure.hpp"
+#include "in_order.hpp"
 #include "interrupt.hpp"
 #include "io/printable.hpp"
+#include "io/sha256.hpp"
+#include "kept_reports.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
 #include "records.hpp"
 #include "src/campaign/record.hpp"
+#include "src/catalogue/names.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/probe_report.hpp"
+#include "src/report/property_table.hpp"
+#include "table_option.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -35,7 +44,6 @@ using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::string_view kVectorFileExtension = ".safetensors";
-constexpr std::string_view kCampaignsFile = "campaigns.json";
 
 // --- Where answers come from ------------------------------------------------------------------------------------
 
@@ -45,6 +53,7 @@ struct Target {
   const Instruction* instruction;
   std::unique_ptr<Oracle> oracle;
   std::optional<Vectors> recorded;
+  std::string content;  ///< of the file that they were read from: its hash
   std::string file;
 
   Source source() const {
@@ -71,8 +80,11 @@ std::string record_name(const Instruction& instruction) {
 
 std::unique_ptr<Target> target_of_file(const std::string& file, const std::string& arch_text,
                                        const std::string& instruction) {
+  constexpr std::string_view kRight = "a vector file";
   auto target = std::make_unique<Target>();
+  target->content = sha256_of_file(file, kRight);
   target->recorded = read_vectors(file);
+  if (sha256_of_file(file, kRight) != target->content) target->content.clear();  // somebody writes to it
   const auto [id, found] = instruction_of_file(file, *target->recorded, arch_text, instruction);
   target->arch = id;
   target->instruction = found;
@@ -89,6 +101,7 @@ struct Plan {
   std::string arch, format;
   ProgramSubject subject;            ///< of a program
   std::shared_ptr<Program> program;  ///< that answers; else null
+  bool recorded = false;             ///< all answers are
 };
 
 std::vector<const Instruction*> chosen_instructions(const ProbeOptions& options, ArchId id) {
@@ -117,12 +130,13 @@ void plan_file(const ProbeOptions& options, Plan& plan) {
   }
   plan.arch = arch(*target->arch).name;
   plan.format = tcnum::format(i.a).name;
+  plan.recorded = true;
   plan.targets.emplace_back([target] { return std::make_unique<Target>(std::move(*target)); });
 }
 
 void plan_datapath(const std::string& file, ArchId id, const std::vector<const Instruction*>& instructions,
                    Plan& plan) {
-  const auto datapath = std::make_shared<Datapath>(read_datapath(file));
+  const auto datapath = std::make_shared<Datapath>(named_datapath(file).datapath);
   for (const Instruction* instruction : fitting_instructions(*datapath, instructions, file)) {
     plan.targets.emplace_back([=] {
       auto target = std::make_unique<Target>();
@@ -172,6 +186,7 @@ void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, co
 void plan_recorded(ArchId id, const std::vector<const Instruction*>& instructions, Plan& plan) {
   const bool one = instructions.size() == 1;
   std::string hint;
+  plan.recorded = true;
   for (const Instruction* instruction : instructions) {
     if (const auto found = find_record(id, record_name(*instruction))) {
       plan.targets.emplace_back(
@@ -194,14 +209,25 @@ std::string_view format_of(const ProbeOptions& options, ArchId id, const Instruc
   return options.instruction.empty() ? "all" : tcnum::format(first.a).name;
 }
 
-Plan make_plan(const ProbeOptions& options) {
+/// A datapath of the catalogue says whose it is, where the user does not.
+ProbeOptions with_named_instruction(ProbeOptions options) {
+  const auto name = catalogue_name_of(datapath_of_source(options.from));
+  if (!name || !options.arch.empty() || !options.instruction.empty() || !options.format.empty()) return options;
+  options.arch = arch(name->arch).name;
+  options.instruction = name->instruction;
+  return options;
+}
+
+Plan make_plan(const ProbeOptions& given) {
+  const ProbeOptions options = with_named_instruction(given);
   Plan plan;
   const std::string_view from = options.from;
   if (names_program(from, options.program)) {
     plan_program(options, plan);
     return plan;
   }
-  if (!from.empty() && from != "gpu" && from != "recorded" && !from.starts_with(kDatapathPrefix)) {
+  const std::string datapath = datapath_of_source(from);
+  if (!from.empty() && from != "gpu" && from != "recorded" && datapath.empty()) {
     plan_file(options, plan);
     return plan;
   }
@@ -211,8 +237,8 @@ Plan make_plan(const ProbeOptions& options) {
   plan.arch = arch(id).name;
   if (instructions.empty()) throw UnavailableError(fmt::format("--arch: no instruction of {} is known", plan.arch));
   plan.format = format_of(options, id, *instructions.front());
-  if (from.starts_with(kDatapathPrefix)) {
-    plan_datapath(options.from.substr(kDatapathPrefix.size()), id, instructions, plan);
+  if (!datapath.empty()) {
+    plan_datapath(datapath, id, instructions, plan);
     return plan;
   }
   const GpuInfo gpu = from == "recorded" ? GpuInfo{} : gpu_info();
@@ -239,6 +265,7 @@ void require_recordable(const ProbeOptions& options, const Plan& plan) {
         "--record: a vector file is of an instruction; right would be --arch and --instr, for which the program stands "
         "in");
   }
+  require_no_stdout({"--record", options.record});
   if (names_one_file(options.record)) {
     if (plan.targets.size() > 1) {
       throw InputError(
@@ -303,21 +330,39 @@ std::optional<Compared> compared_by(const Campaigns& campaigns, const Instructio
 
 // --- The command ------------------------------------------------------------------------------------------------
 
-/// What is known of an architecture beside its answers, read when the first target needs it.
+/// What is known of an architecture beside its answers, read when the first target needs it. Several threads may ask;
+/// all targets have the same architecture.
 class Surroundings {
  public:
   const Campaigns& campaigns(ArchId of) {
+    const std::lock_guard lock(mutex_);
     if (!campaigns_) campaigns_ = find_campaigns(of);
     return *campaigns_;
   }
   const SassTable& machine_code(ArchId of) {
+    const std::lock_guard lock(mutex_);
     if (!machine_code_) machine_code_ = find_sass(of);
     return *machine_code_;
   }
+  /// Changes with each of these, and where they are.
+  const std::string& content(ArchId of) {
+    const std::lock_guard lock(mutex_);
+    if (content_.empty()) {
+      Sha256 hash;
+      for (const std::string_view name : {kCampaignsFile, std::string_view(kSassFile)}) {
+        if (const auto file = find_record(of, name))
+          hash.add(fmt::format("{} {}\n", shown(*file), sha256_of_file(file->string(), "a file of records")));
+      }
+      content_ = hash.hex();
+    }
+    return content_;
+  }
 
  private:
+  std::mutex mutex_;
   std::optional<Campaigns> campaigns_;
   std::optional<SassTable> machine_code_;
+  std::string content_;
 };
 
 /// The report of a fit that has run.
@@ -344,23 +389,108 @@ ordered_json finished_document(const ProbeDocument& document, const Plan& plan, 
   return json;
 }
 
-/// Fits the target's datapath, keeps its answers if they are wanted, and hands on the report.
-void probe_target(const ProbeOptions& options, const std::string& arch_name, Target& target, Surroundings& surroundings,
-                  const std::function<void(const ProbeReport&)>& hand_on) {
-  if (!options.record.empty() && !target.oracle) {
-    throw InputError(
-        "--record: the answers are recorded already; right would be --from gpu, datapath:FILE or exec:COMMAND");
+/// What shows how far the work is.
+class ProbeProgress {
+ public:
+  explicit ProbeProgress(std::size_t count) : count_(count) {}
+
+  void begins(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    const double left = done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(count_ - done_);
+    constexpr double kWorthSaying = 2;
+    line_.show(fmt::format("probing {} ({} of {} done{})", name, done_, count_,
+                           left < kWorthSaying ? "" : fmt::format(", {:.0f} s left", left)));
   }
-  FitOptions fit_options;
-  fit_options.threads = all_threads();
-  fit_options.seed = options.seed;
-  Fit fit(*target.instruction, target.oracle.get(), fit_options);
-  Source source = target.source();
-  if (target.recorded) fit.add_recorded(dot_problems(std::move(target.recorded->tiles), target.recorded->metadata));
-  const FitResult result = fit.run();
-  const ProbeReport report = report_of(target, std::move(source), fit, result, arch_name, surroundings);
-  if (!options.record.empty()) record(options, target, fit);
-  hand_on(report);
+  void ends() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+  }
+  /// Says something where the line stood.
+  void interrupt(const std::function<void()>& say_it) {
+    const std::lock_guard lock(mutex_);
+    line_.clear();
+    say_it();
+  }
+
+ private:
+  std::mutex mutex_;
+  ProgressLine line_;
+  std::size_t count_, done_ = 0;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+struct ProbedTarget {
+  FinishedReport report;
+  Source source;
+};
+
+/// Fits the datapaths of targets.
+class Prober {
+ public:
+  /// So many threads for each fit.
+  Prober(const ProbeOptions& options, const Plan& plan, unsigned threads)
+      : options_(options), plan_(plan), threads_(threads), progress_(plan.targets.size()) {
+    if (plan.recorded) kept_.emplace();
+  }
+
+  ProbedTarget probe(std::size_t i) {
+    const std::unique_ptr<Target> target = plan_.targets[i]();
+    progress_.begins(target->instruction->name());
+    Source source = target->source();
+    FinishedReport report = kept_or_fitted(*target, source);
+    progress_.ends();
+    return {std::move(report), std::move(source)};
+  }
+  ProbeProgress& progress() { return progress_; }
+
+ private:
+  FinishedReport kept_or_fitted(Target& target, const Source& source) {
+    if (!options_.record.empty() && !target.oracle) {
+      throw InputError(
+          "--record: the answers are recorded already; right would be --from gpu, datapath:FILE or exec:COMMAND");
+    }
+    const std::string key = kept_ && !target.content.empty()
+                                ? kept_->key({target.content, target.file, plan_.arch, target.instruction->name(),
+                                              std::to_string(options_.seed), surroundings_.content(*target.arch)})
+                                : "";
+    if (!options_.fresh && !key.empty()) {
+      if (std::optional<FinishedReport> kept = kept_->find(key)) return std::move(*kept);
+    }
+    FinishedReport report = fitted(target, source);
+    if (!key.empty()) kept_->keep(key, report);
+    return report;
+  }
+
+  FinishedReport fitted(Target& target, const Source& source) {
+    FitOptions fit_options;
+    fit_options.threads = threads_;
+    fit_options.seed = options_.seed;
+    Fit fit(*target.instruction, target.oracle.get(), fit_options);
+    if (target.recorded) fit.add_recorded(dot_problems(std::move(target.recorded->tiles), target.recorded->metadata));
+    const FitResult result = fit.run();
+    const ProbeReport report = report_of(target, source, fit, result, plan_.arch, surroundings_);
+    if (!options_.record.empty()) record(options_, target, fit);
+    return {result.verdict, text_report(report), json_report(report), table_row(report)};
+  }
+
+  const ProbeOptions& options_;
+  const Plan& plan_;
+  unsigned threads_;
+  std::optional<KeptReports> kept_;
+  Surroundings surroundings_;
+  ProbeProgress progress_;
+};
+
+Colour colour_of(Verdict verdict) {
+  if (verdict == Verdict::identified) return Colour::green;
+  return verdict == Verdict::ambiguous ? Colour::yellow : Colour::red;
+}
+
+std::optional<TableStyle> table_style(const ProbeOptions& options) {
+  if (options.table.empty()) return std::nullopt;
+  if (options.json == "-") throw InputError("--table: --json - writes to standard output; right would be --json FILE");
+  return parse_table_style(options.table);
 }
 
 }  // namespace
@@ -368,34 +498,43 @@ void probe_target(const ProbeOptions& options, const std::string& arch_name, Tar
 int run_probe(const ProbeOptions& options) {
   std::optional<InterruptGuard> guard;
   if (names_program(options.from, options.program)) guard.emplace();  // Ctrl-C stops the program, and with it the fit
+  const std::optional<TableStyle> table = table_style(options);
   const Plan plan = make_plan(options);
   if (plan.targets.empty()) {
-    throw UnavailableError(fmt::format("{}: {}", fmt::join(plan.missing, ", "), plan.why_missing));
+    throw UnavailableError(fmt::format("{}: {}{}", fmt::join(plan.missing, ", "), plan.why_missing,
+                                       table ? "; `tcnum list --table` has what is published" : ""));
   }
   require_recordable(options, plan);
   require_writable(options.json);
   require_different({{"--json", options.json}, {"--record", options.record}},
                     {{"--from", file_of_source(options.from)}});
-  const bool text = options.json != "-";
+  const bool text = options.json != "-" && !table;
 
   ProbeDocument document(plan.arch, plan.format);
-  Surroundings surroundings;
+  std::vector<TableRow> rows;
   bool disagreed = false;
   Attempts attempts;
-  const ProgressLine progress;
+  // Who answers now is asked for one instruction at a time; of what is recorded, each thread may take one.
+  const unsigned threads =
+      plan.recorded ? static_cast<unsigned>(std::min<std::size_t>(all_threads(), plan.targets.size())) : 1;
+  Prober prober(options, plan, std::max(1u, all_threads() / threads));
   const bool finished = attempts.attempt([&] {
-    for (std::size_t i = 0; i < plan.targets.size(); ++i) {
-      const std::unique_ptr<Target> target = plan.targets[i]();
-      progress.show(fmt::format("probing {} ({} of {})", target->instruction->name(), i + 1, plan.targets.size()));
-      probe_target(options, plan.arch, *target, surroundings, [&](const ProbeReport& report) {
-        progress.clear();
-        if (text) say((i == 0 ? "" : "\n\n") + text_report(report));
-        document.add(report);
-        disagreed = disagreed || report.result.verdict == Verdict::unexplained;
-      });
-    }
+    in_order<ProbedTarget>(
+        plan.targets.size(), threads, [&](std::size_t i) { return prober.probe(i); },
+        [&](std::size_t i, ProbedTarget probed) {
+          const Verdict verdict = probed.report.verdict;
+          if (text) {
+            prober.progress().interrupt(
+                [&] { say((i == 0 ? "" : "\n\n") + probed.report.text, name(verdict), colour_of(verdict)); });
+          }
+          if (table) rows.push_back(std::move(probed.report.row));
+          document.add(std::move(probed.report.json), probed.source);
+          disagreed = disagreed || probed.report.verdict == Verdict::unexplained;
+        });
   });
-  progress.clear();
+  prober.progress().interrupt([&] {
+    if (table) say(property_table(rows, *table));
+  });
   if (finished && plan.program) attempts.attempt([&] { finish_program(*plan.program); });
   if (finished && !plan.missing.empty()) {
     attempts.failed(std::make_exception_ptr(

@@ -33,23 +33,27 @@ const DotOption* given_option(const ProgramCommandOptions& options) {
 FormatId format_of(std::string_view option, const std::string& text, const std::string& otherwise = {}) {
   const std::string& name = text.empty() ? otherwise : text;
   if (name.empty()) throw InputError(fmt::format("{}: missing; right would be a format, such as fp16", option));
-  if (const auto id = find_format(name)) return *id;
-  throw InputError(
-      fmt::format("{}: {} is unknown; right would be a format that `tcnum list` shows, such as fp16", option, name));
+  return parse_any_format(option, name);
+}
+
+/// The block scales of a and b; none without --scale-block.
+Scaling scaling_of(const ProgramCommandOptions& options, int k) {
+  if (options.scale_block.empty()) {
+    if (options.scale_format.empty()) return {};
+    throw InputError("--scale-block: missing; right would be how many products share a scale, such as 32");
+  }
+  return {ScaleKind::dot, format_of("--scale-format", options.scale_format, "ue8m0"),
+          static_cast<int>(parse_whole("--scale-block", options.scale_block, 1, static_cast<std::uint64_t>(k)))};
 }
 
 Instruction dot_of(const ProgramCommandOptions& options) {
-  if (!options.scale_block.empty() || !options.scale_format.empty()) {
-    throw InputError(
-        "--scale-block: the space has no datapath with block scales; right would be to leave it out, and to let the "
-        "program take every scale as 1");
-  }
   if (options.k.empty()) throw InputError("--k: missing; right would be the number of products, such as 16");
   const auto k = static_cast<int>(parse_whole("--k", options.k, 1, 1'000'000));
   const FormatId a = format_of("--a", options.a), d = format_of("--d", options.d);
   const FormatId b = format_of("--b", options.b, options.a), c = format_of("--c", options.c, options.d);
+  const Scaling scales = scaling_of(options, k);
   try {
-    return make_dot(d, a, b, c, k);
+    return make_dot(d, a, b, c, k, scales);
   } catch (const InputError& error) {  // it names the operand, as the option does
     throw InputError(fmt::format("--{}", error.what()));
   }

@@ -3,9 +3,19 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "src/campaign/record.hpp"
+
 namespace tcnum {
 
 namespace fs = std::filesystem;
+namespace {
+
+Instruction narrowest(Instruction in) {
+  if (in.kind == InstructionKind::wgmma) in.n = 8;
+  return in;
+}
+
+}  // namespace
 
 std::vector<fs::path> record_folders() {
   if (const char* folder = std::getenv("TCNUM_VECTORS"); folder != nullptr && *folder != '\0') return {folder};
@@ -23,8 +33,22 @@ std::optional<fs::path> find_record(ArchId of, std::string_view file) {
   return std::nullopt;
 }
 
+ComparedResults::ComparedResults(ArchId of) {
+  const auto file = find_record(of, kCampaignsFile);
+  if (!file) return;
+  for (const CampaignRecord& record : read_campaigns(file->string())) {
+    if (const Instruction* const in = find_instruction(record.instruction))
+      counts_[narrowest(*in).name()] += record.count;
+  }
+}
+
+std::uint64_t ComparedResults::of(const Instruction& instruction) const {
+  const auto found = counts_.find(narrowest(instruction).name());
+  return found == counts_.end() ? 0 : found->second;
+}
+
 SassTable find_sass(ArchId of) {
-  const auto file = find_record(of, "sass.json");
+  const auto file = find_record(of, kSassFile);
   return file ? read_sass(file->string()) : SassTable{};
 }
 

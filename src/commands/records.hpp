@@ -1,8 +1,11 @@
 // The folders of recorded answers, and what lies there beside them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,12 +14,28 @@
 
 namespace tcnum {
 
+/// The campaigns beside the recorded answers.
+inline constexpr std::string_view kCampaignsFile = "campaigns.json";
+
 /// The one to prefer first: what TCNUM_VECTORS names, alone; else an installed program's, and the source tree's.
 std::vector<std::filesystem::path> record_folders();
 
 /// A file of the architecture, in the first folder that has it.
 std::optional<std::filesystem::path> find_record(ArchId of, std::string_view file);
 
+/// How many results of an architecture's instructions the campaigns have compared.
+class ComparedResults {
+ public:
+  explicit ComparedResults(ArchId of);
+  /// Of a wgmma, at every N.
+  std::uint64_t of(const Instruction& instruction) const;
+
+ private:
+  std::map<std::string, std::uint64_t> counts_;  ///< of instructions at N = 8, if they have one
+};
+
+/// Beside the recorded answers.
+inline constexpr const char* kSassFile = "sass.json";
 /// The machine instructions that were seen, of that architecture; an empty table if none were.
 SassTable find_sass(ArchId of);
 

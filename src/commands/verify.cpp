@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "disagreements.hpp"
 #include "emu/parallel.hpp"
 #include "io/printable.hpp"
 #include "output.hpp"
@@ -15,23 +18,22 @@
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/sparse_tiles.hpp"
+#include "vectors.hpp"
 
 namespace tcnum {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostExamples = 3;
+/// That are shown, and that are kept of a file.
+constexpr std::size_t kMostExamples = 3, kMostKept = 4096;
 
 /// Answers against what the emulator says.
 struct Comparison {
+  std::size_t most_kept = kMostExamples;
   std::uint64_t count = 0, mismatches = 0;
-  struct Example {
-    std::string where;
-    Problem problem;
-    std::uint64_t expected, observed;
-  };
-  std::vector<Example> examples;  ///< the first few mismatches
+  std::vector<Counterexample> kept = {};  ///< the first mismatches
+  std::vector<std::string> places = {};   ///< of those that are shown
 
   /// `expected` holds the emulator's results, `observed` the hardware's, to the same problems.
   void add(const Tiles& expected, const Tiles& observed) {
@@ -40,21 +42,22 @@ struct Comparison {
     for (std::size_t i = 0; i < observed.size(); ++i) {
       if (expected.d[i] == observed.d[i]) continue;
       ++mismatches;
-      if (examples.size() >= kMostExamples) continue;
+      if (kept.size() < most_kept) kept.push_back({problem_at(expected, i), expected.d[i], observed.d[i]});
+      if (places.size() >= kMostExamples) continue;
       const std::size_t per_tile = observed.m * observed.n;
-      examples.push_back(
-          {fmt::format("tile {}, row {}, column {}", i / per_tile, i % per_tile / observed.n, i % observed.n),
-           problem_at(observed, i), expected.d[i], observed.d[i]});
+      places.push_back(
+          fmt::format("tile {}, row {}, column {}", i / per_tile, i % per_tile / observed.n, i % observed.n));
     }
   }
 
   std::string examples_text(const Instruction& instruction) const {
     std::string text;
-    for (const Example& e : examples) {
-      text += fmt::format("\n  {}:\n\n{}", e.where, problem_text(instruction, e.problem, e.expected, e.observed));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const Counterexample& e = kept[i];
+      text += fmt::format("\n  {}:\n\n{}", places[i], problem_text(instruction, e.problem, e.expected, e.observed));
     }
-    if (mismatches > examples.size()) {
-      text += fmt::format("\n  and {} more\n", count_text(static_cast<double>(mismatches - examples.size())));
+    if (mismatches > places.size()) {
+      text += fmt::format("\n  and {} more\n", count_text(static_cast<double>(mismatches - places.size())));
     }
     return text;
   }
@@ -62,9 +65,10 @@ struct Comparison {
     json["count"] = count;
     json["mismatches"] = mismatches;
     json["examples"] = ordered_json::array();
-    for (const Example& e : examples) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const Counterexample& e = kept[i];
       ordered_json one = json_problem(instruction, e.problem, e.expected, e.observed);
-      one["where"] = e.where;
+      one["where"] = places[i];
       json["examples"].push_back(std::move(one));
     }
   }
@@ -105,39 +109,59 @@ std::vector<Distribution> parse_distributions(const std::vector<std::string>& na
 }
 
 int verify_files(const VerifyOptions& options) {
+  Attempts attempts;
   ordered_json document = new_verify_document();
   document["files"] = ordered_json::array();
-  std::uint64_t mismatches = 0;
+  std::uint64_t mismatches = 0, count = 0;
+  std::size_t verified = 0, disagreeing = 0;
+  std::set<std::string> kept;  // names in the folder of disagreements
   const auto verify_file = [&](const std::string& file) {
-    const Vectors vectors = read_vectors(file);
-    const auto [id, instruction] = instruction_of_file(file, vectors, options.arch, options.instruction);
-    const NamedDatapath datapath = choose_datapath(options.datapath, id, *instruction, file);
+    const VectorsInFile in =
+        read_vectors_in(file, {.arch = options.arch, .instruction = options.instruction, .datapath = options.datapath});
+    const NamedDatapath datapath = datapath_for(in, file, options.datapath);
+    const Vectors& vectors = in.vectors;
+    const Instruction& instruction = *in.instruction;
     Tiles expected = dot_problems(vectors.tiles, vectors.metadata);
     Emulator(datapath.datapath).run(expected, all_threads());
-    Comparison comparison;
+    Comparison comparison{.most_kept = options.disagreements.empty() ? kMostExamples : kMostKept};
     comparison.add(expected, vectors.tiles);
     mismatches += comparison.mismatches;
+    count += comparison.count;
+    ++verified;
+    disagreeing += comparison.mismatches > 0 ? 1 : 0;
+    std::string kept_in;
+    if (!options.disagreements.empty() && comparison.mismatches > 0) {
+      attempts.attempt([&] { kept_in = keep_recorded(options.disagreements, file, in, comparison.kept, kept); });
+    }
 
     if (options.json != "-") {
       say(fmt::format("{}: {}\n", printable(file), comparison.result_text()));
-      say(table_text({{"instruction", fmt::format("{} on {}", instruction->name(), vectors.arch)},
+      say(table_text({{"instruction", in.subject()},
                       {"device", vectors.device.empty() ? "not named" : shown(vectors.device, kMostOfName)},
                       {"datapath", datapath_text(datapath)}}) +
-          comparison.examples_text(*instruction));
+          comparison.examples_text(instruction));
+      if (!kept_in.empty())
+        say(fmt::format("  {} in {}\n", plural_text(comparison.kept.size(), "disagreement"), printable(kept_in)));
     }
     ordered_json one = {{"file", file},
-                        {"instruction", instruction->name()},
-                        {"arch", vectors.arch},
+                        {"instruction", instruction.name()},
+                        {"arch", in.arch ? ordered_json(vectors.arch) : ordered_json(nullptr)},
                         {"device", vectors.device},
                         {"datapath", datapath_json(datapath)}};
-    comparison.put(one, *instruction);
+    comparison.put(one, instruction);
+    if (!kept_in.empty()) one["disagreements"] = kept_in;
     document["files"].push_back(std::move(one));
   };
   // A file that cannot be read keeps none from being verified.
-  Attempts attempts;
   bool all = true;
   for (const std::string& file : options.vectors) all = attempts.attempt([&] { verify_file(file); }) && all;
   if (!all) document["interrupted"] = true;
+  document["count"] = count;
+  if (verified > 1 && options.json != "-") {
+    say(fmt::format("\n{} files: {} dot products, {} mismatches{}\n", verified, count_text(static_cast<double>(count)),
+                    count_text(static_cast<double>(mismatches)),
+                    disagreeing == 0 ? "" : fmt::format(" in {}", plural_text(disagreeing, "file"))));
+  }
   write_document(options, document, mismatches, attempts);
   return attempts.finish(earned_by(mismatches));
 }
@@ -148,6 +172,28 @@ void write_document(const VerifyOptions& options, ordered_json& document, std::u
   if (!options.json.empty()) attempts.attempt([&] { write_json(options.json, document); });
 }
 
+namespace {
+
+/// What means nothing without streams is not left out in silence.
+void refuse_options_of_streams(const VerifyOptions& options) {
+  for (const auto& [option, value] : std::array<NamedFile, 6>{{{"--record", options.record},
+                                                               {"--checkpoint", options.checkpoint},
+                                                               {"--devices", options.devices},
+                                                               {"--shard", options.shard},
+                                                               {"--chunk", options.chunk},
+                                                               {"--from", options.from}}}) {
+    if (!value.empty())
+      throw InputError(fmt::format("{}: is of streams of dot products; right would be --count N with it", option));
+  }
+  if (!options.campaign.empty() && !options.disagreements.empty()) {
+    throw InputError(
+        "--disagreements: a digest does not tell which dot product differs; right would be --vectors FILE… or --count "
+        "N with it");
+  }
+}
+
+}  // namespace
+
 int run_verify(const VerifyOptions& options) {
   const bool streams = !options.count.empty() || (options.campaign.empty() && !options.distributions.empty());
   if ((options.vectors.empty() ? 0 : 1) + (options.campaign.empty() ? 0 : 1) + (streams ? 1 : 0) != 1) {
@@ -157,7 +203,10 @@ int run_verify(const VerifyOptions& options) {
   }
   if (names_program(options.from, options.program) && !streams)
     throw InputError("--from: exec:COMMAND answers streams; right would be --count N with it");
+  if (!streams) refuse_options_of_streams(options);
   require_writable(options.json);
+  require_no_stdout({"--disagreements", options.disagreements});
+  if (!options.disagreements.empty()) require_folder(options.disagreements);
   std::vector<NamedFile> read = {
       {"--campaign", options.campaign}, {"--datapath", options.datapath}, {"--from", file_of_source(options.from)}};
   for (const std::string& file : options.vectors) read.emplace_back("--vectors", file);

@@ -49,20 +49,23 @@ class Backend {
       command_ = options.from.substr(kProgramPrefix.size());
       return;
     }
-    if (options.from.starts_with(kDatapathPrefix)) {
-      file_ = options.from.substr(kDatapathPrefix.size());
-      other_ = read_datapath(file_);
+    if (file_ = datapath_of_source(options.from); !file_.empty()) {
+      other_ = named_datapath(file_).datapath;
       if (!options.devices.empty()) throw InputError("--devices: --from datapath:FILE takes no GPU");
       return;
     }
     if (!options.from.empty() && options.from != "gpu") {
-      throw InputError(fmt::format("--from: {}; right would be gpu, datapath:FILE or exec:COMMAND", options.from));
+      throw InputError(
+          fmt::format("--from: {}; right would be gpu, datapath:FILE, ARCH:INSTRUCTION or exec:COMMAND", options.from));
     }
     gpu_ = gpu_info();
-    if (!gpu_.present) throw UnavailableError("verify --count: " + gpu_.why_not);
+    constexpr std::string_view kInstead = "--from datapath:FILE compares with another datapath";
+    if (!gpu_.present) {
+      throw UnavailableError(fmt::format("verify --count: no GPU to compare with: {}; {}", gpu_.why_not, kInstead));
+    }
     if (gpu_.arch != arch(*id).name) {
-      throw UnavailableError(
-          fmt::format("verify --count: the GPU ({}) is {}, not {}", gpu_.device, gpu_.arch, arch(*id).name));
+      throw UnavailableError(fmt::format("verify --count: the GPU ({}) is {}, not {}; {}", gpu_.device, gpu_.arch,
+                                         arch(*id).name, kInstead));
     }
     devices_ = parse_devices(options.devices, gpu_count());
   }
@@ -112,7 +115,7 @@ class Backend {
   std::shared_ptr<Program> program_;
   std::string command_;
   NanBits nans_ = NanBits::as_they_are;
-  std::string file_;
+  std::string file_;  ///< of the datapath, or its name
   std::optional<Datapath> other_;
   GpuInfo gpu_;
   std::vector<int> devices_;
@@ -146,6 +149,16 @@ std::optional<CampaignRecord> record_of(const StreamTask& task, const Source& so
   return r;
 }
 
+/// Of a file of records with so many bytes.
+void require_readable(const std::string& path, std::size_t bytes) {
+  constexpr std::size_t kMost = JsonLimits{}.bytes;
+  if (bytes <= kMost) return;
+  throw InputError(fmt::format(
+      "--record: {}: would have more than {} MiB with this run's records, and is not read again then; right "
+      "would be another file",
+      path, kMost >> 20));
+}
+
 /// Adds records to those of a file; several processes may do so at once.
 void write_records(const std::string& path, std::vector<CampaignRecord> added) {
   if (path == "-") return write_text(path, campaigns_text(std::move(added)));
@@ -159,8 +172,7 @@ void write_records(const std::string& path, std::vector<CampaignRecord> added) {
     }
   }
   const std::string text = campaigns_text(std::move(all));
-  if (text.size() > JsonLimits{}.bytes)
-    throw InputError(fmt::format("{}: would be too large to be read again; right would be another file", path));
+  require_readable(path, text.size());
   write_text(path, text);
 }
 
@@ -171,13 +183,31 @@ struct StreamRequest {
   std::unique_ptr<const Instruction> dot;  ///< but this
   CampaignPlan plan;
   std::map<const Instruction*, NamedDatapath> datapaths;
+  std::size_t record_bytes = 0;  ///< of the records that are there, to which more are added
 };
 
-/// What is compared: a program's dot product, or instructions of an architecture.
+/// The dot product of a datapath that stands alone; streams have operands of the formats that make_dot() takes.
+Instruction dot_of_datapath(const std::string& name) {
+  const Instruction dot = dot_of(named_datapath(name).datapath);
+  try {
+    static_cast<void>(make_dot(dot.d, dot.a, dot.b, dot.c, dot.scaled() ? dot.scales.block_k : 1, dot.scales));
+  } catch (const InputError& error) {  // it names the operand
+    throw InputError(fmt::format("{}: {}", name, error.what()));
+  }
+  return dot;
+}
+
+/// What is compared: a program's dot product or a datapath's, or instructions of an architecture.
 void choose_subject(const VerifyOptions& options, StreamRequest& request) {
   std::vector<const Instruction*>& chosen = request.plan.instructions;
   const bool pattern = options.instruction.find_first_of("*?[") != std::string::npos;
-  if (names_program(options.from, options.program) && (!pattern || describes_dot(options.program))) {
+  const bool by_program = names_program(options.from, options.program);
+  const bool has_other = by_program || !datapath_of_source(options.from).empty();
+  if (has_other && options.arch.empty() && options.instruction.empty() && !options.datapath.empty() &&
+      !describes_dot(options.program)) {
+    request.dot = std::make_unique<const Instruction>(dot_of_datapath(options.datapath));
+    chosen = {request.dot.get()};
+  } else if (by_program && (!pattern || describes_dot(options.program))) {
     ProgramSubject subject = program_subject(options.program, options.arch, options.instruction);
     request.arch = subject.arch;
     request.dot = std::move(subject.dot);
@@ -188,16 +218,16 @@ void choose_subject(const VerifyOptions& options, StreamRequest& request) {
     chosen = matching_instructions(options.instruction, *request.arch);
   }
   if (!options.datapath.empty())
-    chosen = fitting_instructions(read_datapath(options.datapath), chosen, options.datapath);
+    chosen = fitting_instructions(named_datapath(options.datapath).datapath, chosen, options.datapath);
   if (!request.dot) return;
   if (options.datapath.empty())
-    throw InputError("--datapath: missing; right would be the datapath that the program should have, as a file");
+    throw InputError("--datapath: missing; right would be the datapath that the program should have");
   for (const auto& [option, value] :
        {NamedFile{"--record", options.record}, {"--disagreements", options.disagreements}}) {
     if (value.empty()) continue;
-    throw InputError(fmt::format(
-        "{}: is kept of instructions alone; right would be --arch and --instr, for which the program stands in",
-        option));
+    throw InputError(
+        fmt::format("{}: is kept of instructions alone; right would be --arch and --instr, for which {} stands in",
+                    option, by_program ? "the program" : "the datapath"));
   }
 }
 
@@ -222,8 +252,7 @@ StreamRequest checked_request(const VerifyOptions& options) {
   if (options.checkpoint == "-") throw InputError("--checkpoint: -; right would be a file, as it is read again");
   for (const std::string& path : {options.checkpoint, options.record}) require_writable(path);
   if (!options.record.empty() && options.record != "-" && is_there(options.record))
-    static_cast<void>(read_campaigns(options.record));
-  if (!options.disagreements.empty()) require_folder(options.disagreements);
+    request.record_bytes = campaigns_text(read_campaigns(options.record)).size();
   return request;
 }
 
@@ -264,6 +293,7 @@ class CampaignObserver {
     for (const StreamTask& task : campaign.tasks()) {
       total_ += task.count;
       before_ += task.done();
+      mismatches_before_ += task.mismatches();
     }
   }
 
@@ -274,7 +304,7 @@ class CampaignObserver {
     line_.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
                            count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
                            now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
-                           plural_text(campaign_.disagreements().size(), "disagreement")));
+                           plural_text(mismatches_before_ + campaign_.mismatches_now(), "disagreement")));
   }
   void finish() {
     line_.clear();
@@ -296,7 +326,7 @@ class CampaignObserver {
   ProgressLine line_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
   double save_seconds_ = 0;  ///< that the last checkpoint took
-  std::uint64_t total_ = 0, before_ = 0;
+  std::uint64_t total_ = 0, before_ = 0, mismatches_before_ = 0;
 };
 
 // --- What came of it, instruction by instruction.
@@ -387,6 +417,18 @@ std::vector<CampaignRecord> records_of(const Campaign& campaign, const Source& s
   return records;
 }
 
+/// Before the work: whether what it leaves, if all of it is done, has room among the records that are there.
+void require_room(const VerifyOptions& options, const StreamRequest& request, const Campaign& campaign,
+                  const Source& source) {
+  if (request.record_bytes == 0) return;
+  std::vector<CampaignRecord> records;
+  for (StreamTask task : campaign.tasks()) {
+    std::ranges::fill(task.chunks, ChunkResult{});
+    if (auto record = record_of(task, source)) records.push_back(*std::move(record));
+  }
+  require_readable(options.record, request.record_bytes + campaigns_text(std::move(records)).size());
+}
+
 }  // namespace
 
 int verify_streams(const VerifyOptions& options) {
@@ -400,6 +442,7 @@ int verify_streams(const VerifyOptions& options) {
   if (!options.checkpoint.empty()) lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
   Campaign campaign = planned_campaign(options, request, backend);
   const Source source = backend.source(*request.plan.instructions.front());
+  require_room(options, request, campaign, source);
 
   if (!guard) guard.emplace();
   CampaignObserver observer(campaign, options.checkpoint);

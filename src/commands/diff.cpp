@@ -1,0 +1,198 @@
+// tcnum diff: where two datapaths part.
+#include "tcnum/diff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "commands.hpp"
+#include "names.hpp"
+#include "numbers.hpp"
+#include "output.hpp"
+#include "src/report/diff_report.hpp"
+#include "src/report/diff_svg.hpp"
+#include "src/report/layout.hpp"
+#include "src/report/plan_diff_report.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/gemm.hpp"
+#include "tcnum/plan_diff.hpp"
+#include "tcnum/tcnum.hpp"
+
+namespace tcnum {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Side {
+  std::string name, origin;
+  Datapath datapath;
+  DiffSide shown() const { return {name, origin, &datapath}; }
+};
+
+Side of_name(const std::string& name) {
+  NamedDatapath found = named_datapath(name);
+  return {name, found.origin == name ? "a file" : found.origin, std::move(found.datapath)};
+}
+Side of_instruction(ArchId id, const Instruction& in, const std::string& account) {
+  NamedDatapath found = choose_datapath({}, id, in, "--instr", account);
+  return {fmt::format("{} {}", arch(id).name, in.name()), found.origin, std::move(found.datapath)};
+}
+
+/// That of two options, or the only one for both.
+std::string of_two(const std::vector<std::string>& given, std::size_t which) {
+  if (given.empty()) return {};
+  return given.size() == 1 ? given[0] : given[which];
+}
+
+/// The instruction that is named, or the one that products of the format are made of.
+const Instruction& instruction_of(ArchId id, const std::string& name, const std::string& format) {
+  if (!name.empty()) return parse_instruction(name, id);
+  const FormatId operands = parse_format(format, id);
+  return instruction_for(arch(id).name, operands, operands);
+}
+
+std::array<Side, 2> sides_of(const DiffCommandOptions& options) {
+  for (const auto& [option, given] : {std::pair{"--arch", &options.archs},
+                                      {"--instr", &options.instructions},
+                                      {"--account", &options.accounts},
+                                      {"--datapath", &options.datapaths}}) {
+    if (given->size() > 2)
+      throw InputError(fmt::format("{}: {} are given; right would be one or two", option, given->size()));
+  }
+  const std::size_t files = options.datapaths.size();
+  const bool by_catalogue = files < 2;
+  if (by_catalogue && options.archs.empty())
+    throw InputError("diff: --arch: missing; right would be two of them, or two of --datapath, or one of each");
+  if (by_catalogue && options.instructions.empty() == options.format.empty())
+    throw InputError("diff: --format or --instr: right would be one of the two, such as --format fp16");
+  std::array<Side, 2> sides;
+  for (std::size_t which = 0; which < 2; ++which) {
+    // Files stand for the first.
+    if (which < files) {
+      sides[which] = of_name(options.datapaths[which]);
+      continue;
+    }
+    const ArchId id = parse_arch(of_two(options.archs, which));
+    sides[which] = of_instruction(id, instruction_of(id, of_two(options.instructions, which), options.format),
+                                  of_two(options.accounts, which));
+  }
+  return sides;
+}
+
+/// The datapath of every architecture that has an instruction for the format.
+std::vector<Side> all_sides(FormatId format) {
+  std::vector<Side> sides;
+  for (const Arch& each : kArchs) {
+    try {
+      const Instruction& in = instruction_for(each.name, format, format);
+      if (!catalogue(each.id, in).empty()) sides.push_back(of_instruction(each.id, in, {}));
+    } catch (const InputError&) {
+      continue;  // it has none
+    }
+  }
+  return sides;
+}
+
+int run_all(const DiffCommandOptions& options) {
+  if (!options.archs.empty() || !options.datapaths.empty() || !options.instructions.empty() || options.format.empty())
+    throw InputError("diff: --all: right would be --format beside it, and no --arch, --instr or --datapath");
+  const std::vector<Side> sides = all_sides(parse_any_format("--format", options.format));
+  if (sides.size() < 2)
+    throw InputError(fmt::format("--format: fewer than two architectures have instructions for {}", options.format));
+  std::vector<std::vector<std::string>> rows = {{""}};
+  for (const Side& side : sides) rows[0].push_back(side.name.substr(0, side.name.find(' ')));
+  ordered_json json = {{"schema", "tcnum.diffs/1"}, {"version", TCNUM_VERSION}, {"format", options.format}};
+  json["pairs"] = ordered_json::array();
+  bool differ = false;
+  std::vector<std::vector<DiffCell>> cells(sides.size());
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    std::vector<std::string> row = {sides[i].name};
+    for (std::size_t j = 0; j < i; ++j) {
+      DiffCell& cell = cells[i].emplace_back();
+      try {
+        const DatapathDiff found = diff(sides[j].datapath, sides[i].datapath, {.seed = options.seed, .tiles = 32});
+        differ = differ || found.smallest;
+        cell.kind = found.equal      ? DiffCell::Kind::same
+                    : found.smallest ? DiffCell::Kind::different
+                                     : DiffCell::Kind::none_found;
+        cell.share = static_cast<double>(found.different()) / static_cast<double>(found.tried());
+        json["pairs"].push_back(diff_document(found, sides[j].shown(), sides[i].shown()));
+      } catch (const InputError&) {
+        cell.kind = DiffCell::Kind::other_formats;
+      }
+      row.push_back(cell.text());
+    }
+    row.resize(sides.size() + 1);
+    rows.push_back(std::move(row));
+  }
+  if (!options.svg.empty()) {
+    const std::vector<std::string> names(rows[0].begin() + 1, rows[0].end());
+    write_text(options.svg, diff_svg(fmt::format("Products of {}", options.format), names, cells));
+  }
+  if (options.json != "-" && options.svg != "-") {
+    say(fmt::format("Products of {}: how many of the dot products that were tried differ\n\n{}", options.format,
+                    table_text(rows, 60)));
+  }
+  if (!options.json.empty()) write_json(options.json, json);
+  return differ ? kDisagreed : kAgreed;
+}
+
+GemmPlan plan_of(const std::string& name, const std::string& operands) {
+  const auto plans = named_plans();
+  if (std::ranges::find(plans, name, &NamedPlan::name) == plans.end()) {
+    if (is_there(name)) return read_plan(name);
+    std::string names;
+    for (const NamedPlan& plan : plans) names += std::string(plan.name) + ", ";
+    throw InputError(
+        fmt::format("--plan: {} is neither a plan's name nor a file; right would be one of {}or a file", name, names));
+  }
+  if (operands.empty())
+    throw InputError(fmt::format("--format: missing; right would be the format of A and B, which {} is for", name));
+  return named_plan(name, parse_any_format("--format", operands));
+}
+
+int run_plans(const DiffCommandOptions& options) {
+  if (options.plans.size() != 2 || options.all || !options.archs.empty() || !options.instructions.empty() ||
+      !options.accounts.empty() || !options.datapaths.empty()) {
+    throw InputError("--plan: right would be two of it, and no --arch, --instr, --account, --datapath or --all");
+  }
+  constexpr std::uint64_t kMostK = 1 << 20;
+  const PlanDiffOptions how{.seed = options.seed, .most_k = parse_whole("--most-k", options.most_k, 1, kMostK)};
+  std::array<GemmPlan, 2> plans = {plan_of(options.plans[0], options.format),
+                                   plan_of(options.plans[1], options.format)};
+  if (!options.output.empty()) {
+    const FormatId output = parse_any_format("--output", options.output);
+    for (GemmPlan& plan : plans) plan.output = output;
+  } else if (plans[0].output != plans[1].output) {
+    throw InputError(fmt::format("--output: missing, as {} gives {} and {} gives {}; right would be one for both",
+                                 options.plans[0], format(plans[0].output).name, options.plans[1],
+                                 format(plans[1].output).name));
+  }
+  const PlanDiff found = diff(plans[0], plans[1], how);
+  if (options.json != "-") say(plan_diff_text(found, options.plans[0], options.plans[1]));
+  if (!options.json.empty()) write_json(options.json, plan_diff_document(found, options.plans[0], options.plans[1]));
+  return found.smallest_k ? kDisagreed : kAgreed;
+}
+
+}  // namespace
+
+int run_diff(const DiffCommandOptions& options) {
+  if (!options.svg.empty() && !options.all) throw InputError("--svg: draws a matrix; right would be --all beside it");
+  for (const std::string& written : {options.json, options.svg}) {
+    if (!written.empty()) require_writable(written);
+  }
+  require_different({{"--json", options.json}, {"--svg", options.svg}}, {});
+  if (!options.plans.empty()) return run_plans(options);
+  if (options.all) return run_all(options);
+  const std::array<Side, 2> sides = sides_of(options);
+  const DatapathDiff found = diff(sides[0].datapath, sides[1].datapath, {.seed = options.seed});
+  if (options.json != "-") say(diff_text(found, sides[0].shown(), sides[1].shown()));
+  if (!options.json.empty()) write_json(options.json, diff_document(found, sides[0].shown(), sides[1].shown()));
+  return found.smallest ? kDisagreed : kAgreed;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,131 @@
+// tcnum generate: dot problems with the answers of a datapath. tcnum convert: the same problems in another form.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "commands.hpp"
+#include "emu/parallel.hpp"
+#include "numbers.hpp"
+#include "output.hpp"
+#include "src/campaign/stream.hpp"
+#include "src/questions/battery.hpp"
+#include "src/questions/packing.hpp"
+#include "src/report/source.hpp"
+#include "tcnum/emulator.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/sparse_tiles.hpp"
+#include "vectors.hpp"
+
+namespace tcnum {
+namespace {
+
+constexpr std::string_view kBattery = "battery";
+constexpr std::uint64_t kGenerated = 1000, kMostGenerated = 10'000'000;
+
+/// What the problems are of: nothing is known of their file yet.
+VectorsInFile subject_of(const GenerateOptions& options) {
+  VectorsInFile of;
+  if (options.instruction.empty() && options.arch.empty() && !options.datapath.empty()) {
+    of.be_of(named_datapath(options.datapath).datapath);
+    return of;
+  }
+  if (options.arch.empty() || options.instruction.empty()) {
+    throw InputError(fmt::format("{}: missing; right would be an architecture and an instruction, or --datapath alone",
+                                 options.arch.empty() ? "--arch" : "--instr"));
+  }
+  const ArchId id = parse_arch(options.arch);
+  of.be_of(id, parse_instruction(options.instruction, id));
+  return of;
+}
+
+std::vector<Problem> crafted_problems(const Instruction& in, std::size_t most) {
+  std::vector<Problem> problems;
+  for (CraftedProblem& each : battery(in)) {
+    if (problems.size() == most) break;
+    problems.push_back(std::move(each.problem));
+  }
+  return problems;
+}
+
+/// Those of a sweep by their indices in it; of a stream those on the diagonals of its tiles, as others share rows and
+/// columns.
+std::vector<Problem> stream_problems(const Instruction& in, Distribution distribution, std::uint64_t seed,
+                                     std::uint64_t count) {
+  if (is_sweep(distribution)) {
+    const std::optional<std::uint64_t> size = sweep_size(in, distribution, seed);
+    if (!size)
+      throw InputError(
+          fmt::format("--distribution: {} has no sweep of {}; right would be one that is random, such as {}", in.name(),
+                      name(distribution), name(Distribution::gaussian)));
+    count = std::min(count, *size);
+  }
+  std::vector<Problem> problems;
+  const StreamShape shape = stream_shape(in);
+  const std::uint64_t step = is_sweep(distribution) ? 1 : static_cast<std::uint64_t>(shape.n) + 1;
+  for (std::uint64_t first = 0; problems.size() < count; ++first) {
+    const Tiles tiles = make_stream_tiles(in, distribution, seed, first, 1);
+    for (std::uint64_t i = 0; i < shape.problems() && problems.size() < count; i += step)
+      problems.push_back(problem_at(tiles, i));
+  }
+  return problems;
+}
+
+std::vector<Problem> problems_of(const GenerateOptions& options, const Instruction& in) {
+  const std::uint64_t count = options.count.empty() ? kGenerated : parse_count("--count", options.count);
+  if (count > kMostGenerated)
+    throw InputError(fmt::format("--count: {}; right would be at most {}", count, kMostGenerated));
+  if (options.distribution == kBattery)
+    return crafted_problems(in, options.count.empty() ? kMostGenerated : static_cast<std::size_t>(count));
+  const std::optional<Distribution> distribution = find_distribution(options.distribution);
+  if (!distribution) {
+    throw InputError(fmt::format("--distribution: {} is unknown; right would be one of {}, {}", options.distribution,
+                                 kBattery, fmt::join(distribution_names(), ", ")));
+  }
+  return stream_problems(in, *distribution, options.seed, count);
+}
+
+}  // namespace
+
+int run_generate(const GenerateOptions& options) {
+  if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
+  VectorsInFile made = subject_of(options);
+  const Instruction& in = *made.instruction;
+  const NamedDatapath chosen = datapath_for(made, options.instruction, options.datapath, options.account);
+  require_vectors_writable(options.out, options.form);
+  require_different({{"--out", options.out}}, {{"--datapath", options.datapath}});
+
+  const std::vector<Problem> problems = problems_of(options, in);
+  Tiles tiles = tiles_of(in, problems.size(), 1, 1, [&](std::size_t i) { return problems[i]; });
+  if (options.exact)
+    emulate_exact(chosen.datapath, tiles);
+  else
+    Emulator(chosen.datapath).run(tiles, all_threads());
+  Codes results = tiles.d;
+  made.vectors.tiles = scatter(in, std::move(tiles));
+  made.vectors.tiles.d = std::move(results);
+  attribute_to_emulator(made.vectors, fmt::format("{}: {}", chosen.account, chosen.origin));
+  made.vectors.metadata["distribution"] = options.distribution;
+  if (options.distribution != kBattery) made.vectors.metadata["seed"] = fmt::format("{}", options.seed);
+  write_vectors_of(made, options.out, made.vectors, options.form);
+  return kAgreed;
+}
+
+int run_convert(const ConvertOptions& options) {
+  if (options.in.empty()) throw InputError("--in: missing; right would be a file of dot problems");
+  if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
+  require_vectors_writable(options.out, options.form);
+  // Results that are missing would come out as zeros: emulate adds them.
+  const VectorsInFile file = read_vectors_in(options.in, {.arch = options.arch,
+                                                          .instruction = options.instruction,
+                                                          .datapath = options.datapath,
+                                                          .form = options.in_form,
+                                                          .results = true});
+  write_vectors_of(file, options.out, file.vectors, options.form);
+  return kAgreed;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,91 @@
+#include "operands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "numbers.hpp"
+#include "src/files/written_number.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+/// More products are a matrix, not something to type.
+constexpr std::size_t kMostProducts = 4096;
+
+std::vector<std::uint64_t> codes_of(const std::string& option, const std::string& text, FormatId id) {
+  std::vector<std::uint64_t> codes;
+  if (text.empty()) return codes;
+  for (const std::string& part : split_at_commas(text)) codes.push_back(code_of_written(format(id), part, option));
+  return codes;
+}
+
+/// How many products a chain of the datapath takes that takes so many.
+std::size_t products_of_chain(const Datapath& datapath, const std::string& option, std::size_t given) {
+  const Numerics& n = datapath.numerics;
+  const auto k = static_cast<std::size_t>(datapath.tree.k);
+  if (given > k && n.c.format != n.result) {
+    throw InputError(
+        fmt::format("{}: has {} elements; right would be {} or fewer, as no result of {} can be the next c of {}",
+                    option, given, k, format(n.result).name, format(n.c.format).name));
+  }
+  if (given > kMostProducts)
+    throw InputError(fmt::format("{}: has {} elements; right would be {} or fewer", option, given, kMostProducts));
+  return std::max(k, (given + k - 1) / k * k);
+}
+
+}  // namespace
+
+Problem parse_problem(const Datapath& datapath, const ProblemText& text) {
+  const Numerics& n = datapath.numerics;
+  Problem problem{codes_of("--a", text.a, n.a.format), codes_of("--b", text.b, n.b.format), 0};
+  const bool a_is_longer = problem.a.size() >= problem.b.size();
+  const std::size_t k =
+      products_of_chain(datapath, a_is_longer ? "--a" : "--b", a_is_longer ? problem.a.size() : problem.b.size());
+  problem.a.resize(k, zero_code(format(n.a.format), false));
+  problem.b.resize(k, zero_code(format(n.b.format), false));
+  if (!text.c.empty()) problem.c = code_of_written(format(n.c.format), text.c, "--c");
+  for (const auto& [option, scales_text, scales] :
+       {std::tuple{"--sa", &text.sa, &problem.sa}, std::tuple{"--sb", &text.sb, &problem.sb}}) {
+    if (!n.scales) {
+      if (scales_text->empty()) continue;
+      throw InputError(fmt::format("{}: the datapath has no block scales; right would be to leave it out", option));
+    }
+    *scales = codes_of(option, *scales_text, n.scales->format);
+    const std::size_t blocks = k / static_cast<std::size_t>(n.scales->block_k);
+    if (scales->size() > blocks) {
+      throw InputError(fmt::format("{}: has {} scales; right would be {} or fewer, one for every {} of {} products",
+                                   option, scales->size(), blocks, n.scales->block_k, k));
+    }
+    scales->resize(blocks, code_of_written(format(n.scales->format), "1", option));
+  }
+  return problem;
+}
+
+std::size_t parse_place(const std::string& option, const std::string& text, const Tiles& tiles,
+                        const std::string& file) {
+  const std::array<std::size_t, 3> extents = {tiles.count, tiles.m, tiles.n};
+  const std::vector<std::string> parts = split_at_commas(text);
+  const std::string right = fmt::format("{}: {}; right would be tile,row,column, below {},{},{}, as {} has them",
+                                        option, text, extents[0], extents[1], extents[2], file);
+  if (parts.size() != extents.size()) throw InputError(right);
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    std::size_t at = 0;
+    try {
+      at = parse_whole(option, parts[i]);
+    } catch (const InputError&) {
+      throw InputError(right);
+    }
+    if (at >= extents[i]) throw InputError(right);
+    index = index * extents[i] + at;
+  }
+  return index;
+}
+
+}  // namespace tcnum
