@@ -7,7 +7,7 @@
 (dtype('float32'), (64, 64))
 
 `matmul` and `scaled_mm` multiply, `Plan` says how a kernel does, `explain` shows one element bit by bit, `probe` and
-`fit_gemm` find what computes like that, `catalogue` has what is known, `testing.assert_bits_equal` is for tests.
+`fit_gemm` find what computes like that, `diff` compares datapaths, `catalogue` has what is known, `testing.assert_bits_equal` is for tests.
 Everything wrong with an argument is a `ValueError` that says what would be right.
 """
 
@@ -15,6 +15,7 @@ from . import testing
 from ._arrays import Codes, cast, decode
 from ._library import Error, InputError, InternalError, UnavailableError, library
 from ._catalogue import Arch, Datapath, Entry, Instruction, archs, catalogue, datapath, instruction, instructions
+from ._diff import Difference, diff
 from ._error import ErrorReport, error
 from ._finding import GemmReport, Report, fit_gemm, probe
 from ._formats import Format, format_of, formats
@@ -26,8 +27,8 @@ from ._tiles import Comparison, Tiles, explain, load
 __version__ = library.tcnum_version().decode()
 
 __all__ = [
-    "MFMA", "MMA", "WGMMA", "Arch", "Codes", "Comparison", "Datapath", "Entry", "Error", "ErrorReport", "Format", "GemmReport",
+    "MFMA", "MMA", "WGMMA", "Arch", "Codes", "Comparison", "Datapath", "Difference", "Entry", "Error", "ErrorReport", "Format", "GemmReport",
     "InputError", "Instruction", "InternalError", "MMABlockScale", "Plan", "Report", "TCGen05MMA",
-    "TCGen05MMABlockScale", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "error", "explain",
+    "TCGen05MMABlockScale", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "diff", "error", "explain",
     "fit_gemm", "format_of", "formats", "instruction", "instructions", "load", "matmul", "probe", "scaled_mm", "testing",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ class Codes:
 
     ``Codes(bits, format)``: ``bits`` is an array of unsigned integers of the format's size, of any shape. It can be
     given wherever an array can, and comes back where the format has no type here (ml_dtypes, where it is installed,
-    has types for most).
+    has types for most). ``==`` compares bits, element by element.
 
     >>> x = Codes(np.array([0x3f80, 0xc000], np.uint16), "bf16")
     >>> x.shape, x.to_numpy()
@@ -46,6 +46,24 @@ class Codes:
 
     def __getitem__(self, index: Any) -> "Codes":
         return Codes(self.bits[index], self.format)
+
+    # numpy would take it for a sequence of objects, and say that nothing is equal.
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise InputError("Codes: are no array of numpy's; right would be .bits, or the numbers by .to_numpy()")
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, Codes):
+            return NotImplemented
+        if other.format != self.format:
+            raise InputError(f"Codes: are of {self.format} and of {other.format}; right would be one format")
+        return self.bits == other.bits
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else np.logical_not(equal)
 
     def reshape(self, *shape: Any) -> "Codes":
         return Codes(self.bits.reshape(*shape), self.format)
@@ -113,6 +131,8 @@ def read(x: Any, name: str, format: Any = None) -> Operand:
         kind = "numpy"
         if not isinstance(x, np.ndarray) and not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
             x = np.from_dlpack(x)
+        if np.ma.is_masked(x):
+            raise InputError(f"{name}: has masked elements; right would be numbers in their place, as filled() puts them")
         array = np.asarray(x)
         if array.dtype.byteorder == (">" if sys.byteorder == "little" else "<"):
             array = array.astype(array.dtype.newbyteorder("="))
@@ -163,6 +183,18 @@ def view_of(codes: np.ndarray, f: Format) -> tuple[_library.View, np.ndarray]:
         layout=_library.COLUMN_MAJOR if is_columns else _library.ROW_MAJOR,
     )
     return view, codes
+
+
+class Views:
+    """Matrices as C sees them, for as long as this lives."""
+
+    def __init__(self) -> None:
+        self._alive: list[Any] = []
+
+    def of(self, codes: np.ndarray, f: Format) -> Any:
+        view, memory = view_of(codes, f)
+        self._alive += [view, memory]
+        return ctypes.pointer(view)
 
 
 class _MatrixMemory:
@@ -226,13 +258,16 @@ def cast(x: Any, format: Any, *, rounding: str = "nearest_even", saturate: bool 
     codes = np.empty(numbers.shape, f.codes)
     _library.call(
         "tcnum_encode", numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), numbers.size, f.name.encode(),
-        _library.encoded(rounding), b"max_finite" if saturate else b"ieee", codes.ctypes.data, codes.nbytes,
+        _library.encoded(rounding, "rounding"), b"max_finite" if saturate else b"ieee", codes.ctypes.data, codes.nbytes,
     )  # fmt: skip
     return given_back(codes, f, like)
 
 
 def _decoded(x: Operand, dtype: Any) -> np.ndarray:
-    wanted = np.dtype(dtype)
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError as error:
+        raise InputError(f"dtype: is {dtype!r}; right would be float64 or float32") from error
     if wanted not in (np.float64, np.float32):
         raise InputError(f"dtype: is {wanted}; right would be float64 or float32")
     if x.format.codes.itemsize == wanted.itemsize and x.format.name in ("fp64", "fp32"):

@@ -68,7 +68,7 @@ def archs() -> tuple[Arch, ...]:
 @functools.cache
 def instructions(arch: str = "sm_90") -> tuple[Instruction, ...]:
     """All instructions of an architecture."""
-    name = _library.encoded(arch)
+    name = _library.encoded(arch, "arch")
     count = _library.described(_library.ArchInfo, "tcnum_arch_find", name).instructions
     infos = [_library.described(_library.InstructionInfo, "tcnum_instruction_at", name, i) for i in range(count)]
     return tuple(_instruction(arch, info) for info in infos)
@@ -82,7 +82,7 @@ def instruction(arch: str, name: str) -> Instruction:
     16
     """
     info = _library.described(
-        _library.InstructionInfo, "tcnum_instruction_find", _library.encoded(arch), _library.encoded(name)
+        _library.InstructionInfo, "tcnum_instruction_find", _library.encoded(arch, "arch"), _library.encoded(name, "instr")
     )
     return _instruction(arch, info)
 
@@ -90,7 +90,7 @@ def instruction(arch: str, name: str) -> Instruction:
 class Datapath:
     """How one dot product gets its bits: `docs/datapath.md` says what the description says.
 
-    Made by `datapath()`. It never changes; threads may share one.
+    Made by `datapath()`. It never changes; threads may share one. Two are equal if their descriptions are.
     """
 
     def __init__(self, handle: _library.Handle):
@@ -104,11 +104,24 @@ class Datapath:
         self.origin: str = info.origin.decode()  #: which recorded answers, or which publication
         self.refuted_by: str = info.refuted_by.decode()  #: answers of the hardware that it does not explain
         self.is_fitted = bool(info.is_fitted)  #: to recorded answers of the hardware, by tcnum
+        #: how well it is known: "measured_here", "published_and_checked", "published_only"; "" if not of the catalogue
+        self.standing: str = info.standing.decode()
+        self.answers: int = info.answers  #: of the hardware, published by others, that it was checked against
 
     @functools.cached_property
     def json(self) -> dict[str, Any]:
         """The description, of which `datapath()` makes the same again."""
         return json.loads(_library.text_of("tcnum_datapath_to_json", self._handle.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Datapath) and self.json == other.json
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.json, sort_keys=True))
+
+    def __reduce__(self) -> Any:
+        """By its description, and with what is known of it."""
+        return datapath, (self.json,), {name: value for name, value in vars(self).items() if name != "_handle"}
 
     def __repr__(self) -> str:
         account = f" ({self.account})" if self.account else ""
@@ -125,7 +138,7 @@ def datapath(
     instr: str | None = None,
     account: str | None = None,
 ) -> Datapath:
-    """A datapath of a JSON file, a dict of such, or the catalogue.
+    """A datapath of a JSON file, a dict of such, or the catalogue, by its parts or as "ARCH:INSTRUCTION[:ACCOUNT]".
 
     >>> datapath(arch="sm_90", instr="wgmma.m64n8k32.f32.e4m3.e4m3").json["tree"]["fraction_bits"]  # doctest: +SKIP
     13
@@ -135,14 +148,15 @@ def datapath(
             raise InputError("datapath: right would be a file, a dict, or arch and instr")
         return Datapath(
             _library.Handle(
-                _FREE, "tcnum_datapath_find", _library.encoded(arch), _library.encoded(instr), _library.encoded(account)
-            )
+                _FREE, "tcnum_datapath_find", _library.encoded(arch, "arch"), _library.encoded(instr, "instr"),
+                _library.encoded(account, "account"),
+            )  # fmt: skip
         )
     if arch is not None or instr is not None or account is not None:
         raise InputError("datapath: there are a source and an instruction; right would be one of them")
     if isinstance(source, dict):
-        return Datapath(_library.Handle(_FREE, "tcnum_datapath_from_json", json.dumps(source).encode()))
-    return Datapath(_library.Handle(_FREE, "tcnum_datapath_read", _library.encoded(source)))
+        return Datapath(_library.Handle(_FREE, "tcnum_datapath_from_json", _library.json_of("datapath", source)))
+    return Datapath(_library.Handle(_FREE, "tcnum_datapath_read", _library.encoded(source, "datapath")))
 
 
 @dataclasses.dataclass(frozen=True)

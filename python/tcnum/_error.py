@@ -92,34 +92,31 @@ def error(
     True
     """
     formats = format if isinstance(format, (tuple, list)) else (format, format, format)
-    alive: list[Any] = []
+    if len(formats) != 3:
+        raise InputError(f"format: is {format!r}; right would be one, or three: of d, of a and of b")
+    views = _arrays.Views()
 
     def view(x: Any, name: str, of: Any = None, shape: tuple[int, int] | None = None) -> Any:
         operand = _arrays.read(x, name, of)
-        codes = operand.codes if shape is None else np.broadcast_to(operand.codes, shape)
+        try:
+            codes = operand.codes if shape is None else np.broadcast_to(operand.codes, shape)
+        except ValueError as wrong:
+            raise InputError(f"{name}: has the shape {operand.shape}; right would be {shape}, as d has it") from wrong
         if codes.ndim != 2 or 0 in codes.shape:
             raise InputError(f"{name}: has the shape {operand.shape}; right would be a matrix")
-        c_view, memory = _arrays.view_of(codes, operand.format)
-        alive.extend((c_view, memory))
-        return ctypes.pointer(c_view)
+        return views.of(codes, operand.format)
 
-    views = [view(x, name, of) for (x, name), of in zip(((d, "d"), (a, "a"), (b, "b")), formats)]
-    try:
-        to_c = None if c is None else view(c, "c", None, (views[0].contents.rows, views[0].contents.columns))
-        to_bias = None if bias is None else view(bias, "bias", None, (1, views[0].contents.columns))
-    except ValueError as wrong:
-        if isinstance(wrong, InputError):
-            raise
-        raise InputError("c and bias: right would be shapes that go with d") from wrong
+    product = [view(x, name, of) for (x, name), of in zip(((d, "d"), (a, "a"), (b, "b")), formats)]
+    rows, columns = product[0].contents.rows, product[0].contents.columns
     with _interrupts.guarded() as guard:
         options = _library.sized(
             _library.GemmOptions,
-            c=to_c,
-            bias=to_bias,
-            alpha=ctypes.pointer(ctypes.c_double(alpha)),
-            beta=None if beta is None else ctypes.pointer(ctypes.c_double(beta)),
+            c=None if c is None else view(c, "c", None, (rows, columns)),
+            bias=None if bias is None else view(bias, "bias", None, (1, columns)),
+            alpha=_library.real("alpha", alpha),
+            beta=_library.real("beta", beta),
             threads=threads,
-            progress=_library.Progress(lambda _, rows: int(guard.should_stop())),
+            progress=guard.progress,
         )
-        text = _library.text_of("tcnum_gemm_error", *views, ctypes.byref(options))
+        text = _library.text_of("tcnum_gemm_error", *product, ctypes.byref(options))
     return ErrorReport(json.loads(text))

@@ -76,6 +76,24 @@ def _written(answer: Any, to: Codes, name: str) -> None:
     to.bits[...] = given.codes
 
 
+_ASKED_TWICE = 16  # the first batch, and every one that is so many after it
+
+
+def _check_same(first: Codes, second: Codes, batch: int, any_nan: bool) -> None:
+    different = first != second
+    if any_nan and first.format.is_floating:
+        different &= ~(np.isnan(_arrays.decode(first)) & np.isnan(_arrays.decode(second)))
+    if not different.any():
+        return
+    t, i, j = (int(at) for at in np.argwhere(different)[0])
+    digits = 2 + 2 * first.format.bytes
+    raise InputError(
+        f"oracle: answers differently the second time: batch {batch}, tile {t}, element ({i}, {j}) is "
+        f"{int(first.bits[t, i, j]):#0{digits}x} at first and {int(second.bits[t, i, j]):#0{digits}x} then; right would "
+        "be answers that depend on the operands alone"
+    )
+
+
 class _Borrowed:
     """A handle that is somebody else's."""
 
@@ -83,8 +101,16 @@ class _Borrowed:
         self.value = ctypes.c_void_p(value)
 
 
+def _scales_of(tiles: Tiles) -> tuple[Codes, ...]:
+    """The block scales of A and of B, if there are any."""
+    try:
+        return tiles["SA"], tiles["SB"]
+    except InputError:
+        return ()
+
+
 def probe(
-    oracle: Callable[[Any, Any, Any], Any] | Tiles,
+    oracle: Callable[..., Any] | Tiles,
     *,
     a: Any = None,
     b: Any = None,
@@ -102,7 +128,8 @@ def probe(
 
     ``oracle``: a function of A [T, M, K], B [T, K, N] and C [T, M, N] that returns D [T, M, N]: T products of tiles whose
     elements are independent dot products, as arrays of numpy or ml_dtypes (or `Codes`, where there is no type for a
-    format). It is called some hundred times. Or `Tiles` with answers, such as a vector file's.
+    format). Of an ``instr`` with block scales it is a function of these and of SA [T, M, blocks] and SB [T, blocks, N]. It
+    is called some hundred times. Or `Tiles` with answers, such as a vector file's.
 
     ``a``, ``b`` (``a``'s, unless said), ``c`` (``d``'s) and ``d`` are formats, ``k`` is the number of products, 1 to 256:
     what the function computes. Or it stands in for an instruction: ``instr`` of ``arch`` ("sm_90").
@@ -116,11 +143,13 @@ def probe(
     >>> report.verdict, report.summary["structure"]
     ('identified', 'fp_add_tree')
 
+    The first batch is asked twice, and so is every 16th after it: InputError where the answers differ.
+
     ``any_nan``: of a NaN, its bits are not looked at, which software mostly leaves to chance. ``seed`` is of random
     operands; ``device`` names what answers, in the report. An exception of the oracle ends it and is raised.
     """
     options = _library.sized(
-        _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device), any_nan=int(any_nan)
+        _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device, "device"), any_nan=int(any_nan)
     )
     dot = {name: value for name, value in {"a": a, "b": b, "c": c, "d": d, "k": k}.items() if value is not None}
     if isinstance(oracle, Tiles):
@@ -137,17 +166,30 @@ def probe(
             raise InputError(f"{name}: is None; right would be {'a number of products' if name == 'k' else 'a format'}")
     if dot and arch is not None:
         raise InputError("arch: is given without `instr`; right would be None")
-    asked: Callable[[Any, Any, Any], Any] = oracle
+    asked: Callable[..., Any] = oracle
 
     text = ""
+    batches: list[tuple[int, ...]] = []
     with _interrupts.guarded() as guard:
 
         def answer(_: Any, value: int) -> int:
             def work() -> None:
                 tiles = Tiles._of(_Borrowed(value))  # type: ignore[arg-type]
                 x, y, z, to = (tiles[name] for name in "ABCD")
+                scales = _scales_of(tiles)
                 like = _arrays.Operand(x.bits, x.format, "numpy")
-                _written(asked(*(_arrays.given_back(of.bits, of.format, like) for of in (x, y, z))), to, "the oracle's D")
+
+                def ask(to: Codes) -> None:
+                    # Copies, as somebody may keep them; and what becomes of the operands here is nobody's business.
+                    operands = (_arrays.given_back(of.bits.copy(), of.format, like) for of in (x, y, z, *scales))
+                    _written(asked(*operands), to, "the oracle's D")
+
+                ask(to)
+                batches.append(to.shape)
+                if len(batches) % _ASKED_TWICE == 1:
+                    again = Codes(np.empty_like(to.bits), to.format)
+                    ask(again)
+                    _check_same(to, again, len(batches), any_nan)
 
             return guard.run(work)
 
@@ -156,7 +198,7 @@ def probe(
             what = (ctypes.byref(_library.sized(_library.Dot, k=k, **formats)),)
             text = _library.text_of("tcnum_probe_dot", *what, _library.Oracle(answer), None, ctypes.byref(options))
         else:
-            by = (_library.encoded(arch or DEFAULT_ARCH), _library.encoded(instr))
+            by = (_library.encoded(arch or DEFAULT_ARCH, "arch"), _library.encoded(instr, "instr"))
             text = _library.text_of("tcnum_probe", *by, _library.Oracle(answer), None, ctypes.byref(options))
     return Report(json.loads(text))
 
@@ -209,18 +251,16 @@ def fit_gemm(
     ('identified', None)
     """
     options = _library.sized(_library.GemmFitOptions, seed=seed, threads=threads)
-    name = _library.encoded(arch)
+    name = _library.encoded(arch, "arch")
     if isinstance(product, tuple):
         if len(product) != 3:
             raise InputError(f"product: has {len(product)} arrays; right would be A, B and D")
-        views, alive = [], []
+        views, seen = [], _arrays.Views()
         for which, array in zip("ABD", product):
             operand = _arrays.read(array, which)
             if operand.codes.ndim != 2:
                 raise InputError(f"{which}: has the shape {operand.shape}; right would be a matrix")
-            view, memory = _arrays.view_of(operand.codes, operand.format)
-            views.append(ctypes.byref(view))
-            alive += [view, memory]
+            views.append(seen.of(operand.codes, operand.format))
         return GemmReport(json.loads(_library.text_of("tcnum_fit_gemm_matrices", name, *views, ctypes.byref(options))))
     if not callable(product):
         raise InputError(f"product: is {product!r}; right would be a function of A and B, or the arrays (A, B, D)")
@@ -229,6 +269,8 @@ def fit_gemm(
             raise InputError(f"{which}: is None; right would be {'(M, N, K)' if which == 'shape' else 'a format'}")
     assert shape is not None
     multiplied: Callable[[Any, Any], Any] = product
+    if not isinstance(shape, (tuple, list)) or len(shape) != 3:
+        raise InputError(f"shape: is {shape!r}; right would be (M, N, K)")
     m, n, k = shape
     subject = _library.sized(
         _library.GemmSubject, arch=name, a=format_of(a).name.encode(), b=format_of(b).name.encode(),

@@ -74,7 +74,7 @@ def formats() -> tuple[Format, ...]:
 
 @functools.cache
 def _found(name: str) -> Format:
-    return _of_info(_library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name)))
+    return _of_info(_library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name, "format")))
 
 
 def name_of_dtype(dtype: Any) -> str:

@@ -23,6 +23,7 @@ class Guard:
         self.signals: list[tuple[int, Any]] = []
         self.error: BaseException | None = None
         self._theirs: Any = None  # who handled SIGINT before
+        self.progress = _library.Progress(lambda _, rows: int(self.should_stop()))  #: for calls that say how far they are
 
     def should_stop(self) -> bool:
         return bool(self.signals) or self.error is not None

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import json
+import operator
 import os
 import pathlib
 from ctypes import POINTER, Structure, c_char_p, c_double, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from typing import Any
+
+import numpy as np
 
 
 class Error(Exception):
@@ -59,7 +64,7 @@ class DatapathInfo(Structure):
     _fields_ = [
         ("size", c_size_t), ("k", c_size_t), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p),
         ("scale_format", c_char_p), ("scale_block", c_size_t), ("account", c_char_p), ("origin", c_char_p),
-        ("refuted_by", c_char_p), ("is_fitted", c_int),
+        ("refuted_by", c_char_p), ("is_fitted", c_int), ("standing", c_char_p), ("answers", c_size_t),
     ]  # fmt: skip
 
 
@@ -93,7 +98,7 @@ class PlanInfo(Structure):
 class CublasLtConfiguration(Structure):
     _fields_ = [
         ("size", c_size_t), ("a", c_char_p), ("b", c_char_p), ("d", c_char_p), ("k", c_size_t),
-        ("fast_accumulation", c_int), ("id", c_int), ("stages", c_int), ("split_k", c_int), ("reduction", c_int),
+        ("fast_accumulation", c_int), ("id", c_int), ("stages", c_int), ("split_k", c_int), ("reduction", c_int), ("custom", c_int),
     ]  # fmt: skip
 
 
@@ -101,6 +106,7 @@ class GemmOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("c", POINTER(View)), ("bias", POINTER(View)), ("alpha", POINTER(c_double)),
         ("beta", POINTER(c_double)), ("threads", c_uint), ("progress", Progress), ("user", c_void_p),
+        ("a_scales", POINTER(View)), ("b_scales", POINTER(View)),
     ]  # fmt: skip
 
 
@@ -149,7 +155,7 @@ _Text = POINTER(c_char_p)  # where the library puts a text of the caller's
 _Handle = POINTER(c_void_p)
 
 # Arguments of the functions that return a tcnum_status; and what the others return.
-FUNCTIONS = {
+FUNCTIONS: dict[str, list[Any]] = {
     "tcnum_format_at": [c_size_t, POINTER(FormatInfo)],
     "tcnum_format_find": [c_char_p, POINTER(FormatInfo)],
     "tcnum_encode": [POINTER(c_double), c_size_t, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t],
@@ -186,6 +192,7 @@ FUNCTIONS = {
     "tcnum_emulate": [c_void_p, c_void_p, c_uint],
     "tcnum_emulate_exact": [c_void_p, c_void_p],
     "tcnum_verify": [c_void_p, c_void_p, c_uint, POINTER(Comparison)],
+    "tcnum_diff": [c_void_p, c_char_p, c_void_p, c_char_p, c_uint64, _Text],
     "tcnum_explain": [c_void_p, c_size_t, c_void_p, _Text],
     "tcnum_probe": [c_char_p, c_char_p, Oracle, c_void_p, POINTER(ProbeOptions), _Text],
     "tcnum_probe_dot": [POINTER(Dot), Oracle, c_void_p, POINTER(ProbeOptions), _Text],
@@ -247,9 +254,37 @@ def _load() -> ctypes.CDLL:
 library = _load()
 
 
+_INTEGERS: tuple[type, ...] = (c_size_t, c_uint, c_uint64, c_int)
+
+# What callers of the package know numbers by that are arguments of functions.
+_NUMBERS = {
+    "tcnum_tiles_new": {2: "count", 3: "m", 4: "n"}, "tcnum_tiles_of_datapath": {1: "count", 2: "m", 3: "n"},
+    "tcnum_emulate": {2: "threads"}, "tcnum_verify": {2: "threads"}, "tcnum_diff": {4: "seed"},
+}  # fmt: skip
+
+
+def _fitting(name: str, value: object, kind: type) -> object:
+    """A number that the kind has room for: ctypes takes of others the bits that there is room for, and says nothing."""
+    if kind not in _INTEGERS or isinstance(value, _INTEGERS):
+        return value
+    bits = 8 * ctypes.sizeof(kind)
+    least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind is c_int else (0, (1 << bits) - 1)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise InputError(f"{name}: is {value!r}; right would be a whole number from {least} to {most}")
+    return number
+
+
 def call(name: str, *arguments: object) -> None:
     """Calls a function that returns a status, and raises what that means."""
-    status = getattr(library, name)(*arguments)
+    names = _NUMBERS.get(name, {})
+    fitting = [
+        _fitting(names.get(i, name), value, kind) for i, (value, kind) in enumerate(zip(arguments, FUNCTIONS[name]))
+    ]
+    status = getattr(library, name)(*fitting)
     if status != OK:
         message = library.tcnum_message().decode(errors="replace")
         raise _ERRORS.get(status, InternalError)(message)
@@ -257,7 +292,29 @@ def call(name: str, *arguments: object) -> None:
 
 def sized(structure: type[Structure], **fields: object) -> Structure:
     """A structure that begins with its own size."""
-    return structure(size=ctypes.sizeof(structure), **fields)
+    kinds = dict(structure._fields_)  # type: ignore[arg-type]
+    fitting = {name: _fitting(name, value, kinds[name]) for name, value in fields.items()}
+    return structure(size=ctypes.sizeof(structure), **fitting)
+
+
+def real(name: str, value: Any) -> Any:
+    """A number that may be left out, as C takes it."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return ctypes.pointer(c_double(float(value)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: is {value!r}; right would be a number") from error
+
+
+def json_of(name: str, value: object) -> bytes:
+    """A description as the library reads it."""
+    try:
+        return json.dumps(value).encode()
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}; right would be what JSON can hold") from error
 
 
 def described(structure: type[Structure], name: str, *arguments: object) -> Structure:
@@ -293,13 +350,13 @@ class Handle:
             self.value = c_void_p()
 
 
-def encoded(text: str | os.PathLike[str] | None) -> bytes | None:
-    """A name or path as C takes it."""
+def encoded(text: str | os.PathLike[str] | None, name: str) -> bytes | None:
+    """A text or path as C takes it; ``name``: of the argument that it is."""
     if text is None:
         return None
     if not isinstance(text, (str, os.PathLike)):
-        raise TypeError(f"{text!r} is no text")
+        raise InputError(f"{name}: is {text!r}; right would be a text")
     data = os.fsencode(text)
     if b"\0" in data:
-        raise InputError(f"{text!r} has a zero character; right would be a text without")
+        raise InputError(f"{name}: {text!r} has a zero character; right would be a text without")
     return data

@@ -5,7 +5,7 @@ comes after the kind in the instruction's name, and called with A, B and C.
 
 >>> import numpy as np
 >>> mma = MMA("Hopper", "m64n8k16.f32.f16.f16")
->>> mma(np.ones((64, 16), np.float16), np.ones((16, 8), np.float16), np.zeros((64, 8), np.float32))[0, 0]
+>>> float(mma(np.ones((64, 16), np.float16), np.ones((16, 8), np.float16), np.zeros((64, 8), np.float32))[0, 0])
 16.0
 """
 

@@ -25,14 +25,14 @@ class Plan:
     >>> Plan.named("nvjet").with_(split_k={"chunk": 512}).json("fp16")["split_k"]["chunk"]
     512
 
-    It never changes; `with_()` makes another.
+    It never changes; `with_()` makes another. Two are equal if they were made alike.
     """
 
     def __init__(self, source: dict[str, Any]):
         """From ``tcnum.gemm_plan/1``."""
         self._name: str | None = None
         self._output: Format | None = None
-        self._fields = copy.deepcopy(source)
+        self._fields = json.loads(_library.json_of("plan", source))
         self._bound("fp32")  # says at once what is wrong
 
     @classmethod
@@ -51,7 +51,7 @@ class Plan:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Plan":
         """From a file of JSON."""
-        handle = _library.Handle(_FREE, "tcnum_plan_read", _library.encoded(path))
+        handle = _library.Handle(_FREE, "tcnum_plan_read", _library.encoded(path, "path"))
         return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))
 
     @classmethod
@@ -60,8 +60,8 @@ class Plan:
     ) -> "Plan":
         """What an algorithm of cuBLASLt's does on Hopper, from what the library says of it.
 
-        ``config``: "id", "stages", "split_k" and "reduction", as cublasLtMatmulAlgoConfigGetAttribute() gives them (others
-        are not needed); ``a``, ``b`` (``a``'s, unless said) and ``d``: formats; ``k``: that of the product.
+        ``config``: "id", "stages", "split_k", "reduction" and "custom" (fp64 alone needs it), as
+        cublasLtMatmulAlgoConfigGetAttribute() gives them (others are not needed); ``a``, ``b`` (``a``'s, unless said) and ``d``: formats; ``k``: that of the product.
 
         >>> config = {"id": 66, "stages": 36, "split_k": 3, "reduction": 2}
         >>> plan = Plan.from_cublaslt(config, a="fp8e4m3", d="bf16", k=4096, fast_accumulation=True)
@@ -72,11 +72,12 @@ class Plan:
         """
         missing = {"id"} - config.keys()
         if missing or not all(isinstance(value, int) for value in config.values()):
-            raise InputError(f"config: is {config}; right would be numbers: id, stages, split_k, reduction")
+            raise InputError(f"config: is {config}; right would be numbers: id, stages, split_k, reduction, custom")
         configuration = _library.sized(
             _library.CublasLtConfiguration, a=format_of(a).name.encode(), b=format_of(b or a).name.encode(),
             d=format_of(d).name.encode(), k=k, fast_accumulation=int(fast_accumulation), id=config["id"],
             stages=config.get("stages", 0), split_k=config.get("split_k", 1), reduction=config.get("reduction", 0),
+            custom=config.get("custom", 0),
         )  # fmt: skip
         handle = _library.Handle(_FREE, "tcnum_plan_of_cublaslt", ctypes.byref(configuration))
         return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))
@@ -95,9 +96,9 @@ class Plan:
         """The same but for these fields of the JSON: ``plan.with_(split_k={"chunk": 1408}, output="bf16")``."""
         plan = Plan.__new__(Plan)
         plan._name, plan._output = self._name, self._output
-        plan._fields = {**copy.deepcopy(self._fields), **copy.deepcopy(fields)}
         if "output" in fields:
-            plan._fields["output"] = format_of(fields["output"]).name
+            fields["output"] = format_of(fields["output"]).name
+        plan._fields = {**copy.deepcopy(self._fields), **json.loads(_library.json_of("plan", fields))}
         plan._bound(plan._usual_operands())
         return plan
 
@@ -116,13 +117,22 @@ class Plan:
     def _bound(self, operands: str) -> _library.Handle:
         """The library's plan for operands of that format."""
         if self._name is None:
-            return _library.Handle(_FREE, "tcnum_plan_from_json", json.dumps(self._fields).encode())
+            return _library.Handle(_FREE, "tcnum_plan_from_json", _library.json_of("plan", self._fields))
         output = None if self._output is None else self._output.name.encode()
         handle = _library.Handle(_FREE, "tcnum_plan_find", self._name.encode(), operands.encode(), output)
         if not self._fields:
             return handle
         fields = {**json.loads(_library.text_of("tcnum_plan_to_json", handle.value)), **self._fields}
-        return _library.Handle(_FREE, "tcnum_plan_from_json", json.dumps(fields).encode())
+        return _library.Handle(_FREE, "tcnum_plan_from_json", _library.json_of("plan", fields))
+
+    def _made_of(self) -> str:
+        return json.dumps([self._name, str(self._output), self._fields], sort_keys=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self._made_of() == other._made_of()
+
+    def __hash__(self) -> int:
+        return hash(self._made_of())
 
     def __repr__(self) -> str:
         changed = "".join(f", {key}={value!r}" for key, value in self._fields.items()) if self._name else ""

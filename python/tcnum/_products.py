@@ -6,7 +6,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,11 @@ def recipe_of(result: Any) -> Recipe | None:
 
 def _format_for(format: Any, which: int) -> Any:
     """`format` may be one, or two: of A and of B."""
-    return format[which] if isinstance(format, (tuple, list)) else format
+    if not isinstance(format, (tuple, list)):
+        return format
+    if len(format) != 2:
+        raise InputError(f"format: is {format!r}; right would be one, or two: of a and of b")
+    return format[which]
 
 
 def check_operand(name: str, operand: Operand, right: Format) -> None:
@@ -73,26 +77,19 @@ class _Call:
     """One way to multiply, for any number of matrices."""
 
     def __init__(self, threads: int):
-        if not isinstance(threads, int) or threads < 0:
-            raise InputError(f"threads: is {threads!r}; right would be a number from 0 on; 0: all cores")
         self.threads = threads
 
     def run(self, matrices: dict[str, Matrix]) -> Matrix:
         """Of "a", "b", and what else there is."""
-        alive: list[Any] = []  # what C sees, for as long as it does
+        views = _arrays.Views()
 
         def view(name: str) -> Any:
-            if name not in matrices:
-                return None
-            c_view, memory = _arrays.view_of(*matrices[name])
-            alive.extend((c_view, memory))
-            return ctypes.pointer(c_view)
+            return views.of(*matrices[name]) if name in matrices else None
 
         handle = ctypes.c_void_p()
         with _interrupts.guarded() as guard:
-            progress = _library.Progress(lambda _, rows: int(guard.should_stop()))
             try:
-                self.call(view, progress, matrices["a"][1], ctypes.byref(handle))
+                self.call(view, guard.progress, matrices["a"][1], ctypes.byref(handle))
             except _library.Stopped:
                 _library.library.tcnum_matrix_free(handle)
                 raise
@@ -108,7 +105,8 @@ class _ByInstruction(_Call):
         super().__init__(threads)
         self.arch, self.instr, self.account = arch, instr, account
         self.datapath, self.processor = of_datapath, processor
-        _library.encoded(arch), _library.encoded(instr), _library.encoded(account)  # are texts
+        for name, text in {"arch": arch, "instr": instr, "account": account, "processor": processor}.items():
+            _library.encoded(text, name)  # is one
 
     def check(self, a: Operand, b: Operand) -> None:
         if self.datapath is not None:
@@ -122,12 +120,12 @@ class _ByInstruction(_Call):
     def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
         options = _library.sized(
             _library.MatmulOptions,
-            arch=_library.encoded(self.arch),
-            instruction=_library.encoded(self.instr),
-            account=_library.encoded(self.account),
+            arch=_library.encoded(self.arch, "arch"),
+            instruction=_library.encoded(self.instr, "instr"),
+            account=_library.encoded(self.account, "account"),
             datapath=None if self.datapath is None else self.datapath._handle.value,
             threads=self.threads,
-            processor=_library.encoded(self.processor),
+            processor=_library.encoded(self.processor, "processor"),
             a_scales=view("a_scales"),
             b_scales=view("b_scales"),
             progress=progress,
@@ -138,17 +136,19 @@ class _ByInstruction(_Call):
 class _ByPlan(_Call):
     def __init__(self, threads: int, plan: Plan, alpha: float | None, beta: float | None):
         super().__init__(threads)
-        self.plan, self.alpha, self.beta = plan, alpha, beta
+        self.plan, self.alpha, self.beta = plan, _library.real("alpha", alpha), _library.real("beta", beta)
 
     def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
         options = _library.sized(
             _library.GemmOptions,
             c=view("c"),
             bias=view("bias"),
-            alpha=None if self.alpha is None else ctypes.pointer(ctypes.c_double(self.alpha)),
-            beta=None if self.beta is None else ctypes.pointer(ctypes.c_double(self.beta)),
+            alpha=self.alpha,
+            beta=self.beta,
             threads=self.threads,
             progress=progress,
+            a_scales=view("a_scales"),
+            b_scales=view("b_scales"),
         )
         plan = self.plan._bound(operands.name).value
         _library.call("tcnum_gemm", plan, view("a"), view("b"), ctypes.byref(options), result)
@@ -188,7 +188,8 @@ def matmul(
     ``processor="gpu"`` computes the same bits on a GPU.
 
     By a plan: ``plan`` is a `Plan`, a name ("nvjet"), a dict or a file; D = alpha·A·B + beta·C + bias, where ``bias`` has
-    N elements.
+    N elements. Scales are of fp32 then: ``a_scales`` [1 or M, 1 or parts of k], ``b_scales`` [1 or parts of k, 1, N or
+    ⌈N/128⌉], where the plan's ``promote_every`` says how long a part is.
 
     The result has the format of the instruction's or plan's D, in the kind of array that ``a`` is; ``out_dtype`` is
     another, to which a plan rounds as it says and an instruction's result is rounded to nearest even.
@@ -223,8 +224,7 @@ def matmul(
 def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, out_dtype: Any, alpha: Any, beta: Any,
             bias: Any, rest: dict[str, Operand], threads: int, processor: str) -> _Call:  # fmt: skip
     if plan is not None:
-        others = {"arch": arch, "instr": instr, "datapath": of_datapath, "account": account,
-                  "a_scales": rest.get("a_scales"), "b_scales": rest.get("b_scales")}  # fmt: skip
+        others = {"arch": arch, "instr": instr, "datapath": of_datapath, "account": account}
         for name, value in others.items():
             if value is not None:
                 raise InputError(f"{name}: is given with a plan; right would be one of them")
@@ -251,7 +251,7 @@ def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: For
     arch = arch or DEFAULT_ARCH
     if instr is None:
         instr = _library.described(
-            _library.InstructionInfo, "tcnum_instruction_for", _library.encoded(arch), a.name.encode(), b.name.encode()
+            _library.InstructionInfo, "tcnum_instruction_for", _library.encoded(arch, "arch"), a.name.encode(), b.name.encode()
         ).name.decode()
     return _ByInstruction(1, arch, instr, None, None, "cpu")
 
@@ -312,31 +312,60 @@ def scaled_mm(
     arch: str = "sm_90",
     threads: int = 0,
 ) -> Any:
-    """What ``torch._scaled_mm`` gives for fp8 matrices with one scale each, with its names and its meaning.
+    """What ``torch._scaled_mm`` gives for fp8 matrices on Hopper, with its names and its meaning.
 
-    ``input`` [M, K], ``mat2`` [K, N], both of fp8; ``scale_a``, ``scale_b``: a number, or an array of one; ``bias`` [N].
-    ``out_dtype``: None is ``input``'s, as in torch. ``use_fast_accum`` chooses the plan nvjet-fp8 (one chain), otherwise
-    nvjet-fp8-slow (the sum of every 128 of k is added to a total).
+    ``input`` [M, K], ``mat2`` [K, N], both of fp8; ``bias`` [N]. ``scale_a`` and ``scale_b``, of float32, are one number
+    each; or [M, 1] and [1, N], one for each row and column; or ``scale_a`` [M, ⌈K/128⌉] and ``scale_b`` [⌈K/128⌉, N] or
+    [⌈K/128⌉, ⌈N/128⌉], one for each block. ``out_dtype``: None is ``input``'s, as in torch. ``use_fast_accum`` is one chain
+    along k, otherwise the sum of every 128 of k is added to a total; blocks have no fast accumulation.
 
-    The product of both scales is rounded to fp32 and multiplied to the sum. Where it is a power of two that is exact;
-    what the library's kernels do with others has not been measured. Scales for each row, or each block, are refused:
-    `matmul(a_scales=…)` has the block scales of instructions.
+    Measured on an H100 with torch 2.11 (vectors/products/torch_scaled_mm.safetensors): of numbers, (scale_a · scale_b) ·
+    sum; of rows and columns, scale_a · (scale_b · sum); each product is rounded to fp32, and then the bias is added. The
+    sum of each 128 of k is added to the total in a fused multiply-add: (scale_a · scale_b) times it where columns
+    share scales, else scale_b times the rounded scale_a · sum.
     """
     if arch != "sm_90":
         raise InputError(f"arch: is {arch!r}; right would be 'sm_90', whose kernels are known")
     if scale_result is not None:
         raise InputError("scale_result: is given; right would be None: how results are scaled has not been measured")
-    scales = []
-    for name, scale in {"scale_a": scale_a, "scale_b": scale_b}.items():
-        numbers = _arrays.decode(scale) if not isinstance(scale, (int, float)) else np.asarray(scale, np.float64)
-        if numbers.size != 1:
-            raise InputError(
-                f"{name}: has the shape {numbers.shape}; right would be one number: what kernels round where each row "
-                "or block has its own is not known"
-            )
-        scales.append(np.float32(numbers.reshape(())))
+    x, y = _arrays.read(input, "input"), _arrays.read(mat2, "mat2")
+    if len(x.shape) != 2 or len(y.shape) != 2:
+        raise InputError(f"input: has the shape {x.shape}, mat2 has {y.shape}; right would be two matrices")
+    scales = {name: _scales_of(scale, name) for name, scale in {"scale_a": scale_a, "scale_b": scale_b}.items()}
+    kind = _kind_of_scales(scales["scale_a"].shape, scales["scale_b"].shape, x.shape[0], x.shape[1], y.shape[1])
+    if kind.in_blocks and use_fast_accum:
+        raise InputError("use_fast_accum: is True with scales of blocks; right would be False, as in torch")
     name = "nvjet-fp8" if use_fast_accum else "nvjet-fp8-slow"
-    x = _arrays.read(input, "input")
-    output = x.format if out_dtype is None else format_of(out_dtype)
-    alpha = float(scales[0] * scales[1])
-    return matmul(input, mat2, plan=Plan.named(name, output), alpha=alpha, bias=bias, threads=threads)
+    plan = Plan.named(name, x.format if out_dtype is None else format_of(out_dtype)).with_(scales=kind.order)
+    return matmul(input, mat2, plan=plan, bias=bias, threads=threads, a_scales=scales["scale_a"], b_scales=scales["scale_b"])
+
+
+def _scales_of(scale: Any, name: str) -> np.ndarray:
+    if isinstance(scale, (int, float)):
+        return np.array([[scale]], np.float32)
+    operand = _arrays.read(scale, name)
+    if operand.format.name != "fp32":
+        raise InputError(f"{name}: is {operand.format}; right would be fp32")
+    numbers = operand.codes.view(np.float32)
+    return numbers.reshape(1, 1) if numbers.size == 1 else numbers
+
+
+class _ScaleKind(NamedTuple):
+    order: str  # a plan's "scales"
+    in_blocks: bool
+
+
+def _kind_of_scales(a: tuple[int, ...], b: tuple[int, ...], m: int, k: int, n: int) -> _ScaleKind:
+    parts, columns = -(-k // 128), -(-n // 128)
+    if (a, b) == ((1, 1), (1, 1)):
+        return _ScaleKind("product", False)
+    if (a, b) == ((m, 1), (1, n)):
+        return _ScaleKind("b_first", False)
+    if (a, b) == ((m, parts), (parts, columns)):
+        return _ScaleKind("product", True)
+    if (a, b) == ((m, parts), (parts, n)):
+        return _ScaleKind("a_first", True)
+    raise InputError(
+        f"scale_a: has the shape {a}, scale_b has {b}; right would be one number each, [{m}, 1] and [1, {n}], or "
+        f"[{m}, {parts}] and [{parts}, {n}] or [{parts}, {columns}]"
+    )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import operator
 import os
+import tempfile
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
@@ -27,17 +29,17 @@ class _Metadata(MutableMapping[str, str]):
         self._tiles = tiles
 
     def __getitem__(self, key: str) -> str:
-        text = _library.library.tcnum_tiles_text(self._tiles._value, _library.encoded(key))
+        text = _library.library.tcnum_tiles_text(self._tiles._value, _library.encoded(key, "key"))
         if text is None:
             raise KeyError(key)
         return text.decode()
 
     def __setitem__(self, key: str, value: str) -> None:
-        _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key), _library.encoded(value))
+        _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key, "key"), _library.encoded(value, "value"))
 
     def __delitem__(self, key: str) -> None:
         self[key]  # a KeyError, if there is none
-        _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key), None)
+        _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key, "key"), None)
 
     def __iter__(self) -> Iterator[str]:
         index = 0
@@ -80,12 +82,14 @@ class Tiles:
     """T products of M × N tiles by one instruction: A [T, M, K], B [T, K, N], C and D [T, M, N], and what is said of them.
 
     ``Tiles(arch, instr, count, m, n)`` has zeros; `load()` reads a vector file. The tensors are `Codes` that share their
-    memory with the library: write their ``bits``, or assign arrays (``tiles["A"] = …``).
+    memory with the library: write their ``bits``, or assign arrays (``tiles["A"] = …``). They can be copied and pickled.
     """
+
+    _datapath: Datapath | None = None  # of tiles that are no instruction's
 
     def __init__(self, arch: str, instr: str, count: int = 1, m: int = 8, n: int = 8):
         self._handle = _library.Handle(
-            _FREE, "tcnum_tiles_new", _library.encoded(arch), _library.encoded(instr), count, m, n
+            _FREE, "tcnum_tiles_new", _library.encoded(arch, "arch"), _library.encoded(instr, "instr"), count, m, n
         )
 
     @classmethod
@@ -97,14 +101,16 @@ class Tiles:
     @classmethod
     def of_datapath(cls, of: Datapath, count: int = 1, m: int = 8, n: int = 8) -> "Tiles":
         """Of a datapath alone, with its block scales "SA" and "SB" if it has them."""
-        return cls._of(_library.Handle(_FREE, "tcnum_tiles_of_datapath", of._handle.value, count, m, n))
+        tiles = cls._of(_library.Handle(_FREE, "tcnum_tiles_of_datapath", of._handle.value, count, m, n))
+        tiles._datapath = of
+        return tiles
 
     @property
     def _value(self) -> Any:
         return self._handle.value
 
     def __getitem__(self, name: str) -> Codes:
-        tensor = _library.described(_library.Tensor, "tcnum_tiles_tensor", self._value, _library.encoded(name))
+        tensor = _library.described(_library.Tensor, "tcnum_tiles_tensor", self._value, _library.encoded(name, "name"))
         f = format_of(tensor.format.decode())
         return Codes(np.asarray(_Memory(self._handle, tensor, f)), f)
 
@@ -126,10 +132,12 @@ class Tiles:
         return _Metadata(self)
 
     def emulate(self, of: Any = None, *, exact: bool = False, threads: int = 0) -> "Tiles":
-        """Fills D with a datapath's bits; None: the catalogue's first for the instruction. Returns these tiles.
+        """Fills D with a datapath's bits; None: the tiles' own, or the catalogue's first for the instruction. Returns
+        these tiles.
 
         ``exact`` uses the emulator that is slow, short, and defines the meaning.
         """
+        of = self._datapath if of is None else of
         value = None if of is None else _datapath_of(of)._handle.value
         if exact:
             _library.call("tcnum_emulate_exact", self._value, value)
@@ -150,19 +158,45 @@ class Tiles:
         """One element of D bit by bit, as ``tcnum explain`` prints it."""
         try:
             place = int(np.ravel_multi_index(index, self["D"].shape))
-        except ValueError as error:
-            raise InputError(f"index: is {index}; right would be a place in {self['D'].shape}") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(f"index: is {index!r}; right would be a place in {self['D'].shape}") from error
         value = None if of is None else _datapath_of(of)._handle.value
         return _library.text_of("tcnum_explain", self._value, place, value)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """As a vector file; the path holds all of it, or what it held before."""
-        _library.call("tcnum_tiles_write", self._value, _library.encoded(path))
+        _library.call("tcnum_tiles_write", self._value, _library.encoded(path, "path"))
+
+    def __reduce__(self) -> Any:
+        if self._datapath is None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "tiles.safetensors")
+                self.save(path)
+                with open(path, "rb") as file:
+                    return _from_file, (file.read(),)
+        names = ["A", "B", "C", "D"] + (["SA", "SB"] if self._datapath.scale_block else [])
+        return _from_tensors, (self._datapath, {name: self[name].bits.copy() for name in names}, dict(self.metadata))
 
     def __repr__(self) -> str:
         count, m, n = self["D"].shape
         what = self.metadata.get("instruction", "a datapath")
         return f"<tcnum.Tiles of {what}: {count} of {m} × {n}, k = {self['A'].shape[2]}>"
+
+
+def _from_file(content: bytes) -> Tiles:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tiles.safetensors")
+        with open(path, "wb") as file:
+            file.write(content)
+        return load(path)
+
+
+def _from_tensors(of: Datapath, tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> Tiles:
+    tiles = Tiles.of_datapath(of, *tensors["D"].shape)
+    for name, bits in tensors.items():
+        tiles[name].bits[...] = bits
+    tiles.metadata.update(metadata)
+    return tiles
 
 
 def _datapath_of(what: Any) -> Datapath:
@@ -174,7 +208,7 @@ def load(path: str | os.PathLike[str], *, without_results: bool = False) -> Tile
 
     Raises InputError that names the file and the field if it is none.
     """
-    return Tiles._of(_library.Handle(_FREE, "tcnum_tiles_read", _library.encoded(path), int(without_results)))
+    return Tiles._of(_library.Handle(_FREE, "tcnum_tiles_read", _library.encoded(path, "path"), int(without_results)))
 
 
 def explain(
@@ -188,7 +222,7 @@ def explain(
     format: Any = None,
     link: int = -1,
 ) -> str:
-    """One dot product bit by bit: each term, its shift, what was cut, the sum, the rounding.
+    """One dot product bit by bit: each term, its shift, what was cut, the sum, the rounding, the error in ulps.
 
     ``a_row`` and ``b_column`` have K elements, ``c`` one. Where K is longer than the instruction's k, ``link`` says which
     of the chain's instructions is shown (the last), with the c that the ones before it give. The rest is as in `matmul()`.
@@ -213,6 +247,10 @@ def explain(
     if tiles["A"].shape[2] != k:
         raise InputError(f"instr: is {how.instr}, which is sparse; right would be a dense one")
     links = (x.codes.size + k - 1) // k
+    try:
+        link = operator.index(link)
+    except TypeError as error:
+        raise InputError(f"link: is {link!r}; right would be a whole number from {-links} to {links - 1}") from error
     if not -links <= link < links:
         raise InputError(f"link: is {link}; right would be {-links} to {links - 1}, for K = {x.codes.size}, {k} each")
     link %= links

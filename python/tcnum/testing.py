@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._library import Error
+from ._library import Error, InputError
 from ._formats import Format
 from ._plans import plan_of
 from ._products import Recipe, recipe_of
@@ -36,8 +36,11 @@ def ulps(actual: Any, expected: Any, *, format: Any = None) -> np.ndarray:
     """
     x, y = _arrays.read(actual, "actual", format), _arrays.read(expected, "expected", format)
     if x.format != y.format:
-        raise ValueError(f"actual: is {x.format}; right would be {y.format}, as expected is")
-    return _ordinals(x.codes, x.format) - _ordinals(y.codes, y.format)
+        raise InputError(f"actual: is {x.format}; right would be {y.format}, as expected is")
+    try:
+        return _ordinals(x.codes, x.format) - _ordinals(y.codes, y.format)
+    except ValueError as error:
+        raise InputError(f"actual: has the shape {x.shape}; right would be {y.shape}, as expected has") from error
 
 
 def _is_nan(codes: np.ndarray, f: Format) -> np.ndarray:

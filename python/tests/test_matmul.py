@@ -1,5 +1,7 @@
 """Products: the same bits as the program's, from any kind of array; what is wrong is said."""
 
+import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -7,6 +9,7 @@ import unittest
 
 import numpy as np
 import tcnum
+from tcnum import _arrays
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WGMMA = "wgmma.m64n8k16.f32.f16.f16"
@@ -14,6 +17,20 @@ WGMMA = "wgmma.m64n8k16.f32.f16.f16"
 
 def halves(*shape, seed=1):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float16)
+
+
+def read_safetensors(path):
+    """Tensors as unsigned integers, and the metadata."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    about = header.pop("__metadata__")
+    sizes = {"F8_E4M3": np.uint8, "BF16": np.uint16, "F16": np.uint16, "F32": np.uint32}
+    body = data[8 + length :]
+    return {
+        name: np.frombuffer(body[slice(*entry["data_offsets"])], sizes[entry["dtype"]]).reshape(entry["shape"])
+        for name, entry in header.items()
+    }, about
 
 
 def codes(x):
@@ -69,7 +86,11 @@ class Products(unittest.TestCase):
         as_codes = tcnum.Codes(a.view(np.uint16), "fp16")
         self.assert_same(tcnum.matmul(as_codes, b, instr=WGMMA), d)
         self.assert_same(tcnum.matmul(a.view(np.uint16), b, instr=WGMMA, format=("fp16", None)), d)
-        self.assertIsInstance(tcnum.matmul(tcnum.cast(a, "bf16"), tcnum.cast(b, "bf16"), plan="nvjet"), tcnum.Codes)
+        bf16 = tcnum.matmul(tcnum.cast(a, "bf16"), tcnum.cast(b, "bf16"), plan="nvjet")
+        if importlib.util.find_spec("ml_dtypes") is None:
+            self.assertIsInstance(bf16, tcnum.Codes)
+        else:
+            self.assertEqual(bf16.dtype.name, "bfloat16")
 
     def test_fp32_stands_for_tf32_as_the_hardware_reads_it(self):
         a = np.random.default_rng(3).standard_normal((4, 8)).astype(np.float32)
@@ -93,11 +114,26 @@ class Products(unittest.TestCase):
         a, b = tcnum.cast(halves(16, 256), "fp8e4m3"), tcnum.cast(halves(256, 16, seed=2), "fp8e4m3")
         plain = tcnum.matmul(a, b, plan="nvjet-fp8-slow", out_dtype=np.float32)
         self.assert_same(tcnum.scaled_mm(a, b, 0.5, np.float32([[4]]), out_dtype=np.float32), plain * 2)
-        self.assertEqual(tcnum.scaled_mm(a, b, 1, 1).format.name, "fp8e4m3")
+        self.assertEqual(_arrays.read(tcnum.scaled_mm(a, b, 1, 1), "d").format.name, "fp8e4m3")
         fast = tcnum.matmul(a, b, plan="nvjet-fp8", out_dtype=np.float16)
         self.assert_same(tcnum.scaled_mm(a, b, 1, 1, out_dtype="fp16", use_fast_accum=True), fast)
-        with self.assertRaisesRegex(ValueError, r"scale_a: has the shape \(16, 1\); right would be one number"):
+        with self.assertRaisesRegex(ValueError, r"scale_a: has the shape \(16, 1\), scale_b has \(1, 1\); right would be"):
             tcnum.scaled_mm(a, b, np.ones((16, 1), np.float32), 1)
+        with self.assertRaisesRegex(ValueError, "use_fast_accum: is True with scales of blocks"):
+            ones = np.ones((16, 2), np.float32)
+            tcnum.scaled_mm(a, b, ones, ones.T, out_dtype="bf16", use_fast_accum=True)
+
+    def test_scaled_mm_gives_what_torch_gave_on_an_h100(self):
+        tensors, about = read_safetensors(ROOT / "vectors/products/torch_scaled_mm.safetensors")
+        a, b = (tcnum.Codes(tensors[x], "fp8e4m3") for x in "AB")
+        cases = json.loads(about["cases"])
+        self.assertGreaterEqual(len(cases), 10)
+        for case in cases:
+            with self.subTest(case["name"]):
+                scales = [tensors[case[x]].view(np.float32) for x in ("scale_a", "scale_b")]
+                bias = tcnum.Codes(tensors[case["bias"]], "bf16") if "bias" in case else None
+                d = tcnum.scaled_mm(a, b, *scales, bias, out_dtype=case["out_dtype"], use_fast_accum=case["fast"])
+                np.testing.assert_array_equal(codes(d), tensors[case["d"]])
 
     def test_block_scales_multiply_their_blocks(self):
         own = tcnum.datapath(ROOT / "docs/datapaths/blackwell-mxf8f6f4.json")

@@ -50,6 +50,35 @@ class Explanations(unittest.TestCase):
                 call()
 
 
+class Differences(unittest.TestCase):
+    def test_say_how_often_and_why(self):
+        found = tcnum.diff("sm_70", "sm_90", "fp16")
+        self.assertFalse(found.equal)
+        self.assertTrue(0 < found.different < found.tried)
+        self.assertIn("units.sum.fraction_bits", found.decisive)
+        self.assertIn(f"{found.different} of {found.tried} dot products differ", str(found))
+        small = found.smallest
+        a, b = ([int(x, 16) for x in small[which]] for which in "ab")
+        d = tcnum.matmul(
+            tcnum.Codes(np.uint16([a]), "fp16"), tcnum.Codes(np.uint16([b]).T, "fp16"),
+            tcnum.Codes(np.uint32([[int(small["c"], 16)]]), "fp32"), instr="mma.m16n8k16.f32.f16.f16.f32",
+        )  # fmt: skip
+        self.assertEqual(np.asarray(d.bits if isinstance(d, tcnum.Codes) else d).view(np.uint32)[0, 0], int(small["observed"], 16))
+
+    def test_of_the_same_are_none(self):
+        own = tcnum.datapath(ROOT / "docs/datapaths/hopper-fp16.json")
+        self.assertEqual(str(tcnum.diff(own, own)), "they never differ: the descriptions are the same")
+
+    def test_what_is_wrong_is_said(self):
+        for message, call in {
+            "format: is None; right would be the operands'": lambda: tcnum.diff("sm_80", "sm_90"),
+            "sm_91": lambda: tcnum.diff("sm_80", "sm_91", "fp16"),
+            "right would be the same formats": lambda: tcnum.diff("sm_80", "sm_90", instr=(MMA, "mma.m16n8k8.f32.bf16.bf16.f32")),
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
+                call()
+
+
 class Assertions(unittest.TestCase):
     def failure(self, actual, expected, **how):
         with self.assertRaises(AssertionError) as raised:
@@ -112,6 +141,20 @@ class Finding(unittest.TestCase):
         report = tcnum.probe(lambda a, b, c: tcnum.matmul(a, b, c, datapath=own), instr=MMA)
         self.assertEqual((report.verdict, report.summary["fraction_bits"]), ("identified", 24))
 
+    def test_block_scales_go_to_the_function(self):
+        instr = "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0"
+        known = tcnum.datapath(arch="sm_120", instr=instr)
+
+        def scaled(a, b, c, sa, sb):
+            tiles = tcnum.Tiles.of_datapath(known, a.shape[0], a.shape[1], b.shape[2])
+            for name, value in {"A": a, "B": b, "C": c, "SA": sa, "SB": sb}.items():
+                tiles[name] = value
+            return tiles.emulate()["D"]
+
+        report = tcnum.probe(scaled, arch="sm_120", instr=instr)
+        self.assertEqual(report.verdict, "identified")
+        self.assertEqual(report.summary["fraction_bits"], 25)
+
     def test_a_datapath_behind_recorded_answers(self):
         tiles = tcnum.load(ROOT / "vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors")
         self.assertEqual(tcnum.probe(tiles).verdict, "identified")
@@ -157,6 +200,30 @@ class Finding(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "oracle: is 3"):
             tcnum.probe(3, instr=MMA)
 
+    def test_operands_are_the_functions_to_keep_and_to_spoil(self):
+        kept = []
+
+        def keeps(a, b, c):
+            with np.errstate(all="ignore"):
+                d = a[:, :, 0, None] * b[:, 0, None, :] + c
+            kept.append((a, a.copy()))
+            b[...] = 0
+            return d
+
+        report = tcnum.probe(keeps, a="fp32", d="fp32", k=1, any_nan=True)
+        self.assertEqual(report.verdict, "identified")
+        for array, then in kept:
+            self.assertEqual(array.tobytes(), then.tobytes())
+
+    def test_numbers_are_taken_as_they_are_or_not_at_all(self):
+        for name, how in {"k": {"k": 2**64 + 4}, "seed": {"seed": -1}, "threads": {"threads": 2**32}}.items():
+            with self.subTest(name), self.assertRaisesRegex(tcnum.InputError, f"{name}: is -?[0-9]+; right would be"):
+                tcnum.probe(lambda a, b, c: c, **{"a": "fp16", "d": "fp32", "k": 4} | how)
+        with self.assertRaisesRegex(tcnum.InputError, "m: is -1; right would be"):
+            tcnum.fit_gemm(lambda a, b: a, a="fp16", b="fp16", d="fp16", shape=(-1, 1, 1))
+        with self.assertRaisesRegex(tcnum.InputError, "masked"):
+            tcnum.matmul(np.ma.masked_array(halves(4, 16), mask=np.eye(4, 16)), halves(16, 4))
+
     def test_a_plan_behind_a_function_and_behind_arrays(self):
         plan = tcnum.Plan.named("nvjet", "fp16").with_(split_k={"chunk": 128})
         report = tcnum.fit_gemm(
@@ -187,7 +254,7 @@ class Errors(unittest.TestCase):
         a = halves(8, 8)
         for message, call in {
             "d: has the shape": lambda: tcnum.error(a[0], a, a),
-            "c and bias: right would be": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
+            r"bias: has the shape \(3,\); right would be \(1, 8\), as d has it": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
             "right would be": lambda: tcnum.error(a[:3], a, a),
         }.items():
             with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):

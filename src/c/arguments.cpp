@@ -2,13 +2,24 @@
 
 #include <cstdlib>
 #include <new>
+#include <nlohmann/json.hpp>
 
+#include "io/nearest.hpp"
 #include "io/printable.hpp"
 
 namespace tcnum {
 
 std::string_view text_of(const char* text, std::string_view argument, std::string_view right) {
   return &required(text, argument, right);
+}
+
+bool is_utf8(std::string_view text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
 }
 
 char* new_text(std::string_view text) {
@@ -35,9 +46,16 @@ const Format& format_of(const char* name, std::string_view argument) {
 }
 
 const Instruction& instruction_of(ArchId id, const char* name) {
-  const std::string right = fmt::format("one that `tcnum list --arch {}` shows", arch(id).name);
+  std::string right = fmt::format("one that `tcnum list --arch {}` shows", arch(id).name);
   const std::string_view text = text_of(name, "instruction", right);
   const Instruction* const found = find_instruction(text);
+  if (found == nullptr || !found->archs.contains(id)) {
+    std::vector<std::string> names;
+    for (const Instruction& each : instructions()) {
+      if (each.archs.contains(id)) names.push_back(each.name());
+    }
+    right += ", such as " + nearest_names(text, names);
+  }
   if (found == nullptr)
     throw InputError(fmt::format("instruction: {} is unknown; right would be {}", in_quotes(text), right));
   if (!found->archs.contains(id)) {
@@ -48,9 +66,10 @@ const Instruction& instruction_of(ArchId id, const char* name) {
 }
 
 void check_size(std::size_t size, std::size_t least, std::string_view argument) {
-  if (size >= least) return;
+  constexpr std::size_t kMost = 4096;  // of any version; more is no size, and to look at as much would leave the memory
+  if (size >= least && size <= kMost) return;
   throw InputError(
-      fmt::format("{}->size: is {}; right would be sizeof(*{}), {} or more", argument, size, argument, least));
+      fmt::format("{}->size: is {}; right would be sizeof(*{}), {} to {}", argument, size, argument, least, kMost));
 }
 
 void check_rest(std::span<const std::byte> unknown, std::string_view argument) {

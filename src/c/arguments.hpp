@@ -38,6 +38,9 @@ std::string_view text_of(const char* text, std::string_view argument, std::strin
 /// Or need not be.
 inline std::string_view text_or_none(const char* text) { return text == nullptr ? std::string_view() : text; }
 
+/// Reports and files take no other.
+bool is_utf8(std::string_view text);
+
 /// A text as callers get it, who free it.
 char* new_text(std::string_view text);
 
@@ -58,6 +61,8 @@ template <class T>
 inline constexpr std::size_t kFirstSize = sizeof(T);
 template <>
 inline constexpr std::size_t kFirstSize<tcnum_matmul_options> = offsetof(tcnum_matmul_options, a_scales);
+template <>
+inline constexpr std::size_t kFirstSize<tcnum_datapath_info> = offsetof(tcnum_datapath_info, standing);
 template <>
 inline constexpr std::size_t kFirstSize<tcnum_probe_options> = offsetof(tcnum_probe_options, any_nan);
 

@@ -1,4 +1,6 @@
 // Architectures and instructions.
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,14 +17,14 @@ struct InstructionTexts {
   std::string name, ptx;
 };
 
-/// Of a row of instructions().
-const InstructionTexts& texts_of(const Instruction& row) {
-  static const std::vector<InstructionTexts> kTexts = [] {
-    std::vector<InstructionTexts> texts;
-    for (const Instruction& each : instructions()) texts.push_back({each.name(), each.ptx()});
-    return texts;
-  }();
-  return kTexts[static_cast<std::size_t>(&row - instructions().data())];
+/// Of what find_instruction() finds, which is there for as long.
+const InstructionTexts& texts_of(const Instruction& in) {
+  static std::mutex mutex;
+  static std::map<const Instruction*, InstructionTexts> made;
+  const std::scoped_lock lock(mutex);
+  const auto [found, is_new] = made.try_emplace(&in);
+  if (is_new) found->second = {in.name(), in.ptx()};
+  return found->second;
 }
 
 tcnum_arch_info info_of(const Arch& arch) {

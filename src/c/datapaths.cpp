@@ -8,6 +8,7 @@
 #include "handles.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
+#include "src/catalogue/names.hpp"
 #include "tcnum/catalogue.hpp"
 
 namespace tcnum {
@@ -71,7 +72,14 @@ tcnum_status tcnum_datapath_from_json(const char* json, tcnum_datapath** datapat
 tcnum_status tcnum_datapath_read(const char* path, tcnum_datapath** datapath) {
   return guarded([&] {
     tcnum_datapath*& result = result_of(datapath, "datapath");
-    result = new tcnum_datapath(read_datapath(std::string(text_of(path, "path", "a file's"))));
+    const std::string_view text = text_of(path, "path", "a file's, or ARCH:INSTRUCTION");
+    if (const auto name = catalogue_name_of(text)) {
+      result = new tcnum_datapath(
+          account_named(accounts_of(name->arch, instruction_of(name->arch, name->instruction.c_str())),
+                        name->account.empty() ? nullptr : name->account.c_str()));
+    } else {
+      result = new tcnum_datapath(read_datapath(std::string(text)));
+    }
   });
 }
 
@@ -100,6 +108,8 @@ tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datap
     info.origin = of.origin.c_str();
     info.refuted_by = of.refuted_by.c_str();
     info.is_fitted = of.is_fitted;
+    info.standing = of.standing.c_str();
+    info.answers = of.answers;
     hand_back(info, to, "info");
   });
 }

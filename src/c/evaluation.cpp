@@ -1,12 +1,14 @@
 // Tiles by a datapath: emulated, compared, explained.
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "arguments.hpp"
 #include "emu/parallel.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
+#include "src/report/diff_report.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/source.hpp"
 #include "tcnum/exact.hpp"
@@ -51,8 +53,9 @@ unsigned threads_or_all(unsigned threads) { return threads == 0 ? all_threads() 
 void put_results(const Codes& d, const Chosen& by, tcnum_tiles& tiles) {
   std::ranges::copy(d.bytes(), tiles.vectors.tiles.d.bytes().begin());
   if (tiles.instruction == nullptr) return;
-  attribute_to_emulator(tiles.vectors,
-                        by->account.empty() ? "the caller's" : fmt::format("{}: {}", by->account, by->origin));
+  attribute_to_emulator(tiles.vectors, by->account.empty()
+                                           ? "the caller's"
+                                           : fmt::format("{}: {}", by->account, by->origin_and_standing()));
 }
 
 }  // namespace
@@ -100,6 +103,19 @@ tcnum_status tcnum_verify(const tcnum_tiles* tiles, const tcnum_datapath* datapa
       found.observed = observed[i];
     }
     hand_back(found, to, "comparison");
+  });
+}
+
+tcnum_status tcnum_diff(const tcnum_datapath* one, const char* one_name, const tcnum_datapath* other,
+                        const char* other_name, uint64_t seed, char** json) {
+  return guarded([&] {
+    char*& result = result_of(json, "json");
+    const auto side = [](const tcnum_datapath* given, const char* what, const char* name) {
+      const tcnum_datapath& of = required(given, what, "a datapath");
+      return DiffSide{name == nullptr ? "" : name, of.origin, &of.datapath};
+    };
+    const DiffSide x = side(one, "one", one_name), y = side(other, "other", other_name);
+    result = new_text(diff_document(diff(*x.datapath, *y.datapath, {.seed = seed}), x, y).dump(2));
   });
 }
 

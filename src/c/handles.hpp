@@ -21,7 +21,13 @@ struct tcnum_datapath {
         account(std::move(entry.account)),
         origin(std::move(entry.origin)),
         refuted_by(std::move(entry.refuted_by)),
+        standing(tcnum::name(entry.standing)),
+        standing_text(entry.standing_text()),
+        answers(entry.answers),
         is_fitted(entry.fitted) {}
+
+  /// As tcnum::CatalogueEntry has it.
+  std::string origin_and_standing() const { return standing_text.empty() ? origin : origin + "; " + standing_text; }
 
   /// Made when it is first asked for, by whichever thread.
   const tcnum::Emulator& emulator() const {
@@ -30,7 +36,8 @@ struct tcnum_datapath {
   }
 
   const tcnum::Datapath datapath;
-  const std::string account, origin, refuted_by;
+  const std::string account, origin, refuted_by, standing, standing_text;
+  const std::size_t answers = 0;  ///< published ones, that were compared here
   const bool is_fitted = false;
 
  private:

@@ -59,6 +59,13 @@ class CallbackOracle final : public Oracle {
   NanBits nans_;
 };
 
+tcnum_probe_options probe_options_of(const tcnum_probe_options* options) {
+  const tcnum_probe_options given = options_of(options, "options");
+  if (given.device != nullptr && !is_utf8(given.device))
+    throw InputError("options->device: is no UTF-8; right would be text in it");
+  return given;
+}
+
 FitOptions fit_options_of(const tcnum_probe_options& given) {
   FitOptions options;
   if (given.seed != 0) options.seed = given.seed;
@@ -77,13 +84,13 @@ std::string document_of(Fit& fit, std::optional<ArchId> id, Source source) {
     report.relatives = check_relatives(fit, *id);
   }
   ProbeDocument document(name, format(in.a).name);
-  document.add(report);
+  document.add(json_report(report), report.source);
   return document.json().dump(2);
 }
 
 std::string probe(const Probed& probed, tcnum_oracle oracle, void* user, const tcnum_probe_options* options) {
   if (oracle == nullptr) throw InputError("oracle: is NULL; right would be a function that fills D of tiles");
-  const auto given = options_of(options, "options");
+  const auto given = probe_options_of(options);
   CallbackOracle live(probed, oracle, user, given);
   Fit fit(probed.instruction, &live, fit_options_of(given));
   return document_of(fit, probed.arch, {live.kind(), live.device(), "", live.provenance()});
@@ -125,7 +132,7 @@ tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_optio
     if (of.instruction == nullptr)
       throw InputError("tiles: are of a datapath alone; right would be tiles of an instruction");
     check_written(of);
-    const auto given = options_of(options, "options");
+    const auto given = probe_options_of(options);
     const Vectors& vectors = of.vectors;
     Source source{OracleKind::recorded, given.device == nullptr ? vectors.device : given.device, "", {}};
     for (const char* key : {"driver", "cuda", "date"}) {

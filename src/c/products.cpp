@@ -52,12 +52,16 @@ class GemmArguments {
       : given_(options_of(options, "options")),
         c_(view_or_none(given_.c, "options->c")),
         bias_(view_or_none(given_.bias, "options->bias")),
+        a_scales_(view_or_none(given_.a_scales, "options->a_scales")),
+        b_scales_(view_or_none(given_.b_scales, "options->b_scales")),
         progress_(given_.progress, given_.user) {}
 
   GemmInputs inputs() const {
     GemmInputs inputs;
     if (c_) inputs.c = &*c_;
     if (bias_) inputs.bias = &*bias_;
+    if (a_scales_) inputs.a_scales = &*a_scales_;
+    if (b_scales_) inputs.b_scales = &*b_scales_;
     if (given_.alpha != nullptr) inputs.alpha = *given_.alpha;
     inputs.beta = given_.beta != nullptr ? *given_.beta : c_ ? 1 : 0;
     return inputs;
@@ -69,7 +73,7 @@ class GemmArguments {
 
  private:
   tcnum_gemm_options given_;
-  std::optional<MatrixView> c_, bias_;
+  std::optional<MatrixView> c_, bias_, a_scales_, b_scales_;
   Progress progress_;
 };
 
@@ -164,7 +168,8 @@ tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configur
                                            .id = given.id,
                                            .stages = given.stages,
                                            .split_k = given.split_k,
-                                           .reduction = given.reduction})};
+                                           .reduction = given.reduction,
+                                           .custom = given.custom})};
   });
 }
 

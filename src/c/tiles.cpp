@@ -2,7 +2,6 @@
 #include <array>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -57,11 +56,8 @@ constexpr std::array<Field, 3> kFields = {
 constexpr std::array<std::string_view, 5> kFixed = {"instruction", "arch", "scale_a", "scale_b", "scale_d"};
 
 std::string checked_value(std::string_view key, std::string_view value) {
-  try {
-    static_cast<void>(nlohmann::json(value).dump());
-  } catch (const nlohmann::json::exception&) {
+  if (!is_utf8(value))
     throw InputError(fmt::format("value: of {} is no UTF-8; right would be text in it", in_quotes(key)));
-  }
   return std::string(value);
 }
 
@@ -98,6 +94,7 @@ tcnum_status tcnum_tiles_new(const char* arch_name, const char* instruction, siz
     auto made = std::make_unique<tcnum_tiles>();
     made->instruction = &in;
     made->vectors.tiles = make_operands(in, count, m, n);
+    made->scale_format = in.scales.format;
     made->vectors.instruction = in.name();
     made->vectors.arch = arch(id).name;
     result = made.release();
@@ -133,6 +130,7 @@ tcnum_status tcnum_tiles_read(const char* path, int without_results, tcnum_tiles
     auto made = std::make_unique<tcnum_tiles>();
     made->vectors = read_vectors(std::string(text_of(path, "path", "a vector file's")), without_results == 0);
     made->instruction = find_instruction(made->vectors.instruction);
+    made->scale_format = made->instruction->scales.format;
     result = made.release();
   });
 }
