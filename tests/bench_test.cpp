@@ -199,11 +199,11 @@ TEST(Rates, OfKnownCycles) {
 TEST(Rates, ModelsAreRenewed) {
   Document document = example_document();
   document.records[0].set("model_cycles", 1.0);
-  put_models(document);
+  put_models(document, "r.json");
   EXPECT_EQ(document.records[0].number("model_cycles"), 32);
   EXPECT_NEAR(*document.records[0].number("model_residual_percent"), 0.386, 0.001);
   document.records[0].subject = "wgmma.m64nNk15.f32.f16.f16";
-  EXPECT_THROW(put_models(document), InputError);
+  EXPECT_THROW(put_models(document, "r.json"), InputError);
 }
 
 TEST(Peaks, AbsentOnesAreBlank) {
@@ -693,7 +693,7 @@ TEST(Reports, OfStrangeRowsAreMadeOrRefused) {
     other.axes.back().value = std::int64_t{2};
     document.records.push_back(other);
     try {
-      put_models(document);
+      put_models(document, "r.json");
       return markdown_page(document, {}) + html_page(document, {});
     } catch (const InputError& error) {
       return std::string("refused: ") + error.what();

@@ -220,7 +220,8 @@ TEST(C, ListsWhatTheCatalogueHas) {
       EXPECT_EQ(info.is_sparse != 0, all[j]->sparse());
       EXPECT_EQ(info.accounts, catalogue(kArchs[i].id, *all[j]).size());
       auto found = sized<tcnum_instruction_info>();
-      expect_done(tcnum_instruction_find(of.name, info.ptx, &found));
+      const bool says_all = all[j]->kind != InstructionKind::tcgen05;  // its PTX has no shape
+      expect_done(tcnum_instruction_find(of.name, says_all ? info.ptx : info.name, &found));
       EXPECT_EQ(found.name, info.name);
     }
   }
@@ -230,7 +231,12 @@ TEST(C, ListsWhatTheCatalogueHas) {
   auto wide = sized<tcnum_instruction_info>();
   expect_done(tcnum_instruction_find("sm_90a", "wgmma.m64n136k32.f32.e4m3.e4m3", &wide));
   EXPECT_EQ(wide.n, 136);
+  expect_done(tcnum_instruction_find("sm_100a", "tcgen05.mma.m256n48k32.f32.e4m3.e2m1", &wide));
+  EXPECT_EQ(wide.m, 256);
+  EXPECT_EQ(wide.accounts, 1u);
 }
+
+std::string_view name_of_standing(const CatalogueEntry& entry) { return name(entry.standing); }
 
 TEST(C, HasTheCataloguesDatapaths) {
   constexpr const char* kVolta = "mma.m8n8k4.f32.f16.f16.f32";  // of which two groups have published
@@ -248,6 +254,8 @@ TEST(C, HasTheCataloguesDatapaths) {
       EXPECT_EQ(info.origin, accounts[i].origin);
       EXPECT_EQ(info.refuted_by, accounts[i].refuted_by);
       EXPECT_EQ(info.is_fitted != 0, accounts[i].fitted);
+      EXPECT_EQ(info.standing, name_of_standing(accounts[i]));
+      EXPECT_EQ(info.answers, accounts[i].answers);
       EXPECT_EQ(info.k, 4u);
       EXPECT_STREQ(info.a, "fp16");
       EXPECT_STREQ(info.d, "fp32");
@@ -644,6 +652,19 @@ TEST(C, FindsTheDatapathBehindAnOracle) {
   EXPECT_EQ(found.at("instructions").at(0).at("mismatches"), 0);
   EXPECT_GT(unknown.calls, 1u);
 
+  // A program may work in the memory of its operands.
+  const auto spoils = [](void* user, tcnum_tiles* tiles) {
+    const int stop = Unknown::answer(user, tiles);
+    for (const char* name : {"A", "B", "C"}) {
+      const tcnum_tensor tensor = tensor_of(tiles, name);
+      std::memset(tensor.codes, 0xff, tensor.bytes);
+    }
+    return stop;
+  };
+  const auto again =
+      made_by<OwnedText>([&](auto to) { return tcnum_probe("sm_90", kFp64, spoils, &unknown, &options, to); });
+  EXPECT_EQ(json::parse(again.get()), found);
+
   unknown = {datapath.get(), 0, 1};
   char* none = nullptr;
   EXPECT_EQ(tcnum_probe("sm_90", kFp64, Unknown::answer, &unknown, nullptr, &none), TCNUM_STOPPED);
@@ -817,7 +838,7 @@ TEST(CMisuse, NullIsRefused) {
       {[&] { return tcnum_datapath_at("sm_90", nullptr, 0, &to_datapath); }, "instruction: is NULL; …"},
       {[&] { return tcnum_datapath_from_json(nullptr, &to_datapath); },
        "json: is NULL; right would be a datapath in JSON"},
-      {[&] { return tcnum_datapath_read(nullptr, &to_datapath); }, "path: is NULL; right would be a file's"},
+      {[&] { return tcnum_datapath_read(nullptr, &to_datapath); }, "path: is NULL; right would be a file's, or ARCH:INSTRUCTION"},
       {[&] { return tcnum_datapath_to_json(nullptr, &to_text); }, "datapath: is NULL; right would be a datapath"},
       {[&] { return tcnum_datapath_to_json(datapath.get(), nullptr); }, "json: is NULL; …"},
       {[&] { return tcnum_datapath_describe(nullptr, &datapath_info); }, "datapath: is NULL; …"},
@@ -856,6 +877,7 @@ TEST(CMisuse, NullIsRefused) {
       {[&] { return tcnum_verify(nullptr, nullptr, 1, &comparison); }, "tiles: is NULL; …"},
       {[&] { return tcnum_verify(tiles.get(), nullptr, 1, nullptr); }, "comparison: is NULL; …"},
       {[&] { return tcnum_explain(nullptr, 0, nullptr, &to_text); }, "tiles: is NULL; …"},
+      {[&] { return tcnum_diff(nullptr, nullptr, nullptr, nullptr, 1, &to_text); }, "one: is NULL; …"},
       {[&] { return tcnum_explain(tiles.get(), 0, nullptr, nullptr); }, "text: is NULL; …"},
       {[&] { return tcnum_probe("sm_90", kMma, nullptr, nullptr, nullptr, &to_text); },
        "oracle: is NULL; right would be a function that fills D of tiles"},
@@ -900,16 +922,15 @@ TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
       {[&] { return tcnum_format_find("fp7", &format_info); },
        "name: \"fp7\" is unknown; right would be one of fp64, …"},
       {[&] { return tcnum_format_at(20, &format_info); }, "index: is 20; right would be a number below 20"},
-      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; right would be a number below 11"},
+      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; right would be a number below 16"},
       {[&] { return tcnum_arch_find("sm_91", &arch_info); },
        "name: \"sm_91\" is unknown; right would be one of sm_70, …"},
       {[&] { return tcnum_plan_at(99, &plan_info); }, "index: is 99; …"},
       {[&] { return tcnum_instruction_find("sm_90", "mma.m1", &instruction_info); },
-       "instruction: \"mma.m1\" is unknown; right would be one that `tcnum list --arch sm_90` shows"},
+       "instruction: \"mma.m1\" is unknown; right would be one that `tcnum list --arch sm_90` shows, such as mma.m1…"},
       {[&] { return tcnum_instruction_find("sm_80", kWgmma, &instruction_info); },
        "instruction: sm_80 does not have wgmma.m64n8k32.f32.e4m3.e4m3; right would be one that `tcnum list --arch "
-       "sm_80` "
-       "shows"},
+       "sm_80` shows, such as …"},
       {[&] { return tcnum_instruction_at("sm_90", 100000, &instruction_info); }, "index: is 100000; right would be …"},
       {[&] { return tcnum_datapath_find("sm_90", kMma, "mine", &to_datapath); },
        "account: \"mine\" is unknown; right would be one of: fitted…"},
@@ -917,6 +938,9 @@ TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
       {[&] { return tcnum_datapath_from_json("{", &to_datapath); }, "datapath: …"},
       {[&] { return tcnum_datapath_from_json("{}", &to_datapath); }, "datapath: …"},
       {[&] { return tcnum_datapath_read("/nowhere/x.json", &to_datapath); }, "/nowhere/x.json: …"},
+      {[&] { return tcnum_datapath_read("h100:mma.m1", &to_datapath); }, "instruction: \"mma.m1\" is unknown; …"},
+      {[&] { return tcnum_datapath_read("sm_90:mma.m16n8k8.f32.f16.f16.f32:mine", &to_datapath); },
+       "account: \"mine\" is unknown; …"},
       {[&] { return tcnum_plan_find("mine", "fp16", nullptr, &to_plan); },
        "plan \"mine\" is unknown; right would be …"},
       {[&] { return tcnum_plan_find("nvjet", "fp64", nullptr, &to_plan); }, "plan nvjet takes no operands of fp64; …"},
@@ -1042,13 +1066,19 @@ TEST(CMisuse, StructuresOfOtherVersions) {
   newer.unknown = 1;
   auto short_info = sized<tcnum_format_info>();
   short_info.size = 8;
-  tcnum_probe_options unset = {};
+  tcnum_probe_options unset = {}, unlikely = {}, odd = sized<tcnum_probe_options>();
+  unlikely.size = std::size_t{1} << 40;  // whatever was in that memory
+  odd.device = "\xff";
   expect_refused({
       {[&] { return tcnum_probe_tiles(tiles.get(), &newer.known, &text); },
        "options: asks for something that tcnum " + std::string(tcnum_version()) +
            " does not know; right would be zeros at its end, or a newer library"},
       {[&] { return tcnum_probe_tiles(tiles.get(), &unset, &text); },
        "options->size: is 0; right would be sizeof(*options), …"},
+      {[&] { return tcnum_probe_tiles(tiles.get(), &unlikely, &text); },
+       "options->size: is 1099511627776; right would be sizeof(*options), …"},
+      {[&] { return tcnum_probe_tiles(tiles.get(), &odd, &text); },
+       "options->device: is no UTF-8; right would be text in it"},
       {[&] { return tcnum_format_at(0, &short_info); }, "info->size: is 8; right would be sizeof(*info), …"},
   });
   struct NewerInfo {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -51,6 +52,126 @@ TEST(Catalogue, AccountsOfAnInstructionHaveNamesOfTheirOwnAndRefutedOnesComeLast
       }
     }
   }
+}
+
+TEST(Catalogue, SaysHowWellEachAccountIsKnown) {
+  std::map<Standing, std::size_t> count;
+  for (const Arch& arch : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(arch.id)) {
+      SCOPED_TRACE(fmt::format("{} {} {}", arch.name, entry.instruction->name(), entry.account));
+      ++count[entry.standing];
+      EXPECT_EQ(entry.standing == Standing::measured, entry.fitted);
+      EXPECT_EQ(entry.standing == Standing::measured, arch.id == ArchId::sm_90);
+      EXPECT_EQ(entry.standing == Standing::checked, entry.answers != 0);
+      EXPECT_EQ(entry.standing == Standing::checked, !entry.answered_by.empty());
+      EXPECT_EQ(entry.standing_text().empty(), entry.fitted);
+      EXPECT_FALSE(entry.standing == Standing::checked && !entry.refuted_by.empty());
+    }
+  }
+  EXPECT_GE(count[Standing::checked], published_answers().size());
+  EXPECT_GT(count[Standing::published], 100u);
+  EXPECT_GT(count[Standing::measured], 100u);
+}
+
+/// Table 8 of MMA-Sim's paper: c = 2^23 and products of −2^23, −0.5, −0.25 and −0.125 in the first slots, which every
+/// architecture adds to another number.
+TEST(Catalogue, GivesThePublishedSumsOfOneProblemOnEveryArchitecture) {
+  struct Case {
+    ArchId arch;
+    const char* name;
+    double sum;
+  };
+  for (const Case& each : {Case{ArchId::sm_70, "mma.m8n8k4.f32.f16.f16.f32", 0},
+                           Case{ArchId::sm_75, "mma.m16n8k8.f32.f16.f16.f32", -0.5},
+                           Case{ArchId::sm_80, "mma.m16n8k16.f32.bf16.bf16.f32", -0.5},
+                           Case{ArchId::sm_87, "mma.m16n8k4.f32.tf32.tf32.f32", -0.5},
+                           Case{ArchId::sm_89, "mma.m16n8k32.f32.e5m2.e5m2.f32", 0},
+                           Case{ArchId::sm_90, "wgmma.m64n8k16.f32.f16.f16", -0.75},
+                           Case{ArchId::sm_90, "wgmma.m64n8k32.f32.e5m2.e5m2", 0},
+                           Case{ArchId::sm_100, "tcgen05.mma.m128n64k16.f32.f16.f16", -0.75},
+                           Case{ArchId::sm_103, "tcgen05.mma.m64n8k32.f32.e5m2.e5m2", -0.75},
+                           Case{ArchId::sm_120, "mma.m16n8k32.mxf8f6f4.1x.f32.e5m2.e5m2.f32.ue8m0", -0.75},
+                           Case{ArchId::sm_80, "mma.m8n8k4.f64.f64.f64.f64", -0.875},
+                           Case{ArchId::gfx908, "v_mfma_f32_16x16x8_bf16", -0.875},
+                           Case{ArchId::gfx908, "v_mfma_f32_16x16x16_f16", -0.875},
+                           Case{ArchId::gfx90a, "v_mfma_f32_16x16x8bf16", -0.375},
+                           Case{ArchId::gfx90a, "v_mfma_f32_16x16x16bf16_1k", 0},
+                           Case{ArchId::gfx90a, "v_mfma_f32_32x32x8f16", 0},
+                           Case{ArchId::gfx942, "v_mfma_f32_32x32x8_f16", -0.5},
+                           Case{ArchId::gfx942, "v_mfma_f32_4x4x4_16b_bf16", -0.5},
+                           Case{ArchId::gfx942, "v_mfma_f32_16x16x32_bf8_bf8", -1},
+                           Case{ArchId::gfx942, "v_mfma_f32_16x16x4_f32", -0.875}}) {
+    SCOPED_TRACE(each.name);
+    const Instruction* const in = find_instruction(each.name);
+    ASSERT_NE(in, nullptr);
+    const std::vector<CatalogueEntry> entries = catalogue(each.arch, *in);
+    ASSERT_FALSE(entries.empty());
+    const auto code = [](FormatId id, int eighths) {
+      return encode(format(id), eighths < 0, static_cast<std::uint64_t>(std::abs(eighths)), -3, false,
+                    Rounding::toward_zero);
+    };
+    Problem problem{{}, {}, code(in->c, 8 << 23)};
+    for (const int factor : {-8 << 13, -4, -2, -1}) problem.a.push_back(code(in->a, factor));
+    for (const int factor : {8 << 10, 8, 8, 8}) problem.b.push_back(code(in->b, factor));
+    problem.a.resize(static_cast<std::size_t>(in->products()));
+    problem.b.resize(problem.a.size());
+    if (in->scaled()) problem.sa = problem.sb = {format(in->scales.format).code_mask() >> 1};  // 1
+    const std::uint64_t expected = code(in->d, static_cast<int>(each.sum * 8));
+    EXPECT_EQ(emulate_exact(entries[0].datapath, problem.a, problem.b, problem.c, problem.sa, problem.sb), expected);
+  }
+}
+
+/// What docs/datapath.md describes is what the catalogue has; names of units and of the order of nodes aside.
+TEST(Catalogue, HasTheDocumentedBlockScales) {
+  for (const auto& [file, name] :
+       {std::pair{"blackwell-nvfp4", "tcgen05.mma.m128n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3"},
+        {"blackwell-mxf8f6f4", "tcgen05.mma.m128n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.ue8m0"}}) {
+    const Datapath documented = read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, file)),
+                   catalogued = catalogue(ArchId::sm_100, *find_instruction(name)).at(0).datapath;
+    ASSERT_EQ(documented.tree.nodes.size(), catalogued.tree.nodes.size()) << file;
+    for (std::size_t i = 0; i < documented.tree.nodes.size(); ++i) {
+      const Node &x = documented.tree.nodes[i], &y = catalogued.tree.nodes[i];
+      EXPECT_EQ(x.terms, y.terms) << file;
+      EXPECT_EQ(documented.numerics.units[static_cast<std::size_t>(x.unit)],
+                catalogued.numerics.units[static_cast<std::size_t>(y.unit)])
+          << file;
+    }
+    const auto without_units = [](Numerics n) {
+      n.units = {};
+      return n;
+    };
+    EXPECT_EQ(without_units(documented.numerics), without_units(catalogued.numerics)) << file;
+  }
+}
+
+/// The same of nvf4, whose operands are too small: the scales bring the rest.
+TEST(Catalogue, AlignsBlocksOfFp4ByTheirScalesAlone) {
+  const Instruction& in = *find_instruction("tcgen05.mma.m128n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue8m0");
+  const Datapath datapath = catalogue(ArchId::sm_100, in).at(0).datapath;
+  constexpr std::uint64_t kHalf = 1, kOne = 2, kFour = 6, kMinus = 8;
+  Problem p{std::vector<std::uint64_t>(64), std::vector<std::uint64_t>(64), 0x4b000000};
+  p.a[0] = kMinus | kFour, p.b[0] = kFour;
+  p.a[16] = kMinus | kOne, p.b[16] = kOne;
+  p.a[17] = kMinus | kOne, p.b[17] = kHalf;
+  p.a[18] = kMinus | kHalf, p.b[18] = kHalf;
+  p.sa = {127 + 11, 127, 127, 127};
+  p.sb = {127 + 8, 127 - 1, 127, 127};
+  EXPECT_EQ(emulate_exact(datapath, p.a, p.b, p.c, p.sa, p.sb), 0xbf600000u) << "-0.875";
+
+  // A block that cancels cuts others as if it did not: 2^-35 below its scales is kept, and no less.
+  Problem q{std::vector<std::uint64_t>(64), std::vector<std::uint64_t>(64), 0};
+  q.a[0] = kOne, q.b[0] = kFour;
+  q.a[1] = kMinus | kOne, q.b[1] = kFour;
+  q.a[16] = kOne, q.b[16] = kOne;
+  for (const auto& [exponent, expected] : {std::pair{-35, 0x2e000000u}, {-36, 0u}}) {
+    q.sa = {127, static_cast<std::uint64_t>(127 + exponent), 127, 127};
+    q.sb = {127, 127, 127, 127};
+    EXPECT_EQ(emulate_exact(datapath, q.a, q.b, q.c, q.sa, q.sb), expected) << exponent;
+  }
+  // One of zero products does not, nor one with a scale of zero.
+  q.a[0] = q.a[1] = 0;
+  q.sa = {127 + 60, 127 - 36, 127, 127};
+  EXPECT_EQ(emulate_exact(datapath, q.a, q.b, q.c, q.sa, q.sb), 0x2d800000u);
 }
 
 // --- Descriptions -----------------------------------------------------------------------------------------------
@@ -109,6 +230,49 @@ RC_GTEST_PROP(Description, ALongerInstructionIsAChain, ()) {
     sum = emulate_exact(step, std::span(problem.a).subspan(i * k, k), std::span(problem.b).subspan(i * k, k), sum);
   }
   RC_ASSERT(emulate_exact(chain, problem.a, problem.b, problem.c) == sum);
+}
+
+/// What the catalogue says in short is what the documents say at length.
+RC_GTEST_PROP(Description, OfAmdInShortIsTheDocumentedOne, ()) {
+  const auto all = documented();
+  struct Pair {
+    const char* name;
+    Description in_short;
+  };
+  const Pair pair = *rc::gen::elementOf(std::vector<Pair>{
+      {"cdna3-fp16", CutSumOntoC{.block_k = 8}}, {"cdna3-fp8", CutSumOntoC{.block_k = 16, .by_parity = true}}});
+  const Datapath& step = all.at(pair.name);
+  const Datapath in_short = build(pair.in_short, instruction_of(step, step.tree.k));
+  const Problem problem = problem_at(test::random_tiles(step, 1, 1, 1), 0);
+  RC_ASSERT(emulate_exact(in_short, problem.a, problem.b, problem.c) ==
+            emulate_exact(step, problem.a, problem.b, problem.c));
+}
+
+/// But for the sign of some zeros, in which the accounts of CDNA1 and CDNA2 differ.
+RC_GTEST_PROP(Description, OfAmdInShortIsTheDocumentedOneButForZeros, ()) {
+  const auto all = documented();
+  const bool first = *rc::gen::arbitrary<bool>();
+  const Datapath& step = all.at(first ? "cdna1-fp16" : "cdna2-fp16");
+  const Instruction* const in = find_instruction("v_mfma_f32_32x32x8_f16");
+  const Datapath in_short = catalogue(first ? ArchId::gfx908 : ArchId::gfx90a, *in).at(0).datapath;
+  const Problem problem = problem_at(test::random_tiles(step, 1, 1, 1), 0);
+  const std::uint64_t one = emulate_exact(in_short, problem.a, problem.b, problem.c);
+  const std::uint64_t other = emulate_exact(step, problem.a, problem.b, problem.c);
+  RC_ASSERT(one == other || (one << 1 & 0xffff'ffff) == 0);
+}
+
+TEST(Description, OfPairsOntoCFlushesAndForgetsTheSignOfZerosOfC) {
+  const Instruction& in = *find_instruction("v_mfma_f32_32x32x4_2b_f16");
+  const Datapath datapath = catalogue(ArchId::gfx90a, in).at(0).datapath;
+  constexpr std::uint64_t kMinusZero = 0x8000'0000;
+  const auto sum = [&](const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b, std::uint64_t c) {
+    return emulate_exact(datapath, a, b, c);
+  };
+  const std::vector<std::uint64_t> zeros(4), minus_zeros(4, 0x8000), ones(4, 0x3c00);
+  EXPECT_EQ(sum(minus_zeros, ones, kMinusZero), 0u);
+  EXPECT_EQ(sum({0x03ff, 0, 0, 0}, ones, 0), 0u) << "a subnormal operand";
+  EXPECT_EQ(sum(zeros, ones, 0x0040'0000), 0u) << "a subnormal c";
+  EXPECT_EQ(sum({0x0400, 0, 0, 0}, ones, 0), 0x3880'0000u);
 }
 
 TEST(Description, OfOtherInstructionsIsRefused) {

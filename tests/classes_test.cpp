@@ -55,9 +55,9 @@ TEST_P(Classes, AreThoseThatInputsTellApart) {
 INSTANTIATE_TEST_SUITE_P(
     Instructions, Classes,
     testing::Values(SpaceOf{"mma.m8n8k4.f32.f16.f16.f32", 0}, SpaceOf{"mma.m8n8k4.f16.f16.f16.f16", 1},
-                    SpaceOf{"mma.m16n8k4.f32.tf32.tf32.f32", 0}, SpaceOf{"mma.m8n8k4.f64.f64.f64.f64", 0},
+                    SpaceOf{"mma.m16n8k4.f32.tf32.tf32.f32", 0}, SpaceOf{"mma.m8n8k4.f64.f64.f64.f64", 1},
                     SpaceOf{"mma.m16n8k8.f32.bf16.bf16.f32", 1}, SpaceOf{"mma.m8n8k4.f32.f16.f16.f16", 0},
-                    SpaceOf{"wmma.m16n16k16.f16.f16.f16.f32", 2}, SpaceOf{"mma.m16n8k16.f16.e5m2.e5m2.f16", 6},
+                    SpaceOf{"wmma.m16n16k16.f16.f16.f16.f32", 3}, SpaceOf{"mma.m16n8k16.f16.e5m2.e5m2.f16", 6},
                     SpaceOf{"mma.m16n8k16.f32.e4m3.e5m2.f32", 4}, SpaceOf{"mma.m8n8k16.s32.s8.s8.s32", 0},
                     SpaceOf{"mma.m8n8k128.s32.b1.b1.s32.and.popc", 0}),
     [](const auto& drawn) {
@@ -108,7 +108,7 @@ std::vector<AtABound> bounds() {
   const Setting rounded_away = setting<output_rounding>({std::nullopt, Rounding::nearest_away});
   const Setting rounded_down = setting<output_rounding>({std::nullopt, Rounding::down});
   const Setting as_short = setting<output_fraction_bits>(SumWidth::of_its_terms);
-  const Setting positive_zeros = setting<zero_sign>(ZeroSign::positive);
+  const Setting positive_zeros = setting<zero_sign>(ZeroSums::positive);
   const Setting exact = setting<fraction_bits>(kExact);
   return {
       // An accumulator alone is cut by the floor, and rounded: the cut shows or not.

@@ -65,10 +65,12 @@ class Cli : public testing::Test {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    const std::string folder = folder_.string(), records = (folder_ / "empty").string();
+    const std::string folder = folder_.string(), records = (folder_ / "empty").string(),
+                      cache = (folder_ / "cache").string();
     const pid_t child = fork();
     if (child != 0) return child;
     setenv("TCNUM_VECTORS", records.c_str(), 0);
+    setenv("XDG_CACHE_HOME", cache.c_str(), 1);  // not what another program has kept
     if (chdir(folder.c_str()) != 0) _exit(126);
     dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO);
     dup2(open("err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO);

@@ -1,13 +1,34 @@
 // Campaigns that share files: several at once, several shards, and checkpoints that are not what they say.
 #include <sys/file.h>
+#include <sys/resource.h>
 
+#include <iomanip>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "cli.hpp"
 
 namespace tcnum {
 namespace {
+
+/// A checkpoint's text with the checksum that docs/files.md describes, as somebody who may forge one would write it.
+std::string sealed(json checkpoint) {
+  checkpoint.erase("checksum");
+  const std::string text = checkpoint.dump();
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::uint64_t x = i * 0x9e3779b97f4a7c15u ^ static_cast<unsigned char>(text[i]);
+    x *= 0xff51afd7ed558ccdu;
+    x ^= x >> 32;
+    x *= 0xc4ceb9fe1a85ec53u;
+    sum += x ^ x >> 32;
+  }
+  std::ostringstream digits;
+  digits << "0x" << std::hex << std::setw(16) << std::setfill('0') << sum;
+  checkpoint["checksum"] = digits.str();
+  return checkpoint.dump();
+}
 
 class CliCampaigns : public CliStreams {
  protected:
@@ -39,7 +60,7 @@ TEST_F(CliCampaigns, ACheckpointIsOfOneSource) {
                  {"c.json", "run.datapaths", "another run"});
   json old = json::parse(text("c.json"));
   old["run"]["version"] = "0.0.1";
-  write("old.json", old.dump());
+  write("old.json", sealed(old));
   expect_failure(verify_from(kDatapath, {"--checkpoint", "old.json"}), 2, {"old.json", "run.version"});
   for (const std::vector<std::string>& other :
        {std::vector<std::string>{"--seed", "2"}, {"--chunk", "8192"}, {"--distribution", "wide"}, {"--shard", "1/2"}}) {
@@ -78,7 +99,7 @@ TEST_F(CliCampaigns, ACheckpointIsNotBelieved) {
 
   const auto refuse = [&](const json& checkpoint, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& parts) {
-    write("bad.json", checkpoint.dump());
+    write("bad.json", sealed(checkpoint));
     std::vector<std::string> all = arguments;
     all.back() = "bad.json";
     expect_failure(all, 2, parts);
@@ -124,6 +145,54 @@ TEST_F(CliCampaigns, ACheckpointIsNotBelieved) {
   refuse(with(good, "/streams/0/chunks/0/mismatches", 1'000'000'000), agreeing,
          {"streams[0].chunks[0].mismatches", "at most"});
   refuse(with(found, "/disagreements", json::array()), disagreeing, {"disagreements"});
+}
+
+/// Digests and counts that a run could have had say nothing of themselves.
+TEST_F(CliCampaigns, ACheckpointThatWasChangedIsRefused) {
+  ASSERT_EQ(run(verify("1e5", {"--checkpoint", "c.json"})).status, 0);
+  const std::string good = text("c.json");
+  const auto refuse = [&](const std::string& changed, const std::string& why) {
+    ASSERT_NE(changed, good);
+    write("c.json", changed);
+    expect_failure(verify("1e5", {"--checkpoint", "c.json"}), 2, {"c.json.checksum", why, "right would be"});
+    EXPECT_EQ(text("c.json"), changed);
+  };
+  // Another digest, a chunk that was not done, one fewer, two that are swapped.
+  const auto with = [&](const std::function<void(json&)>& change) {
+    json changed = json::parse(good);
+    change(changed["streams"][0]["chunks"]);
+    return changed.dump();
+  };
+  ASSERT_GE(json::parse(good)["streams"][0]["chunks"].size(), 2u);
+  refuse(with([](json& chunks) { chunks[0]["digest"] = "0x0123456789abcdef"; }), "changed");
+  refuse(with([](json& chunks) { chunks[1] = nullptr; }), "changed");
+  refuse(with([](json& chunks) { std::swap(chunks[0], chunks[1]); }), "changed");
+  std::string flipped = good;
+  const std::size_t digit = good.find("\"digest\":\"0x") + 13;
+  flipped[digit] = good[digit] == '0' ? '1' : '0';
+  refuse(flipped, "damaged");
+  json without = json::parse(good);
+  without.erase("checksum");
+  refuse(without.dump(), "is missing");
+  without["checksum"] = 12;
+  refuse(without.dump(), "0x");
+
+  write("c.json", nlohmann::ordered_json::parse(good).dump(2));
+  EXPECT_EQ(run(verify("1e5", {"--checkpoint", "c.json"})).status, 0) << "spaces change nothing";
+  write("c.json", sealed(json::parse(good)));
+  EXPECT_EQ(run(verify("1e5", {"--checkpoint", "c.json"})).status, 0) << "the checksum is as it is described";
+}
+
+/// When a chunk is done, and again at the end.
+TEST_F(CliCampaigns, ACheckpointThatCannotBeWrittenIsSaidOnce) {
+  const auto small_files = [] {
+    constexpr rlim_t kLessThanACheckpoint = 2048;  // and more than is said
+    const rlimit most = {kLessThanACheckpoint, kLessThanACheckpoint};
+    if (setrlimit(RLIMIT_FSIZE, &most) != 0) _exit(126);
+  };
+  expect_failure(verify("1e5", {"--checkpoint", "c.json"}), 3, {"c.json: cannot be written: File too large"},
+                 small_files);
+  EXPECT_FALSE(fs::exists(folder_ / "c.json"));
 }
 
 TEST_F(CliCampaigns, EightAtOnceKeepEightRecords) {
@@ -230,6 +299,24 @@ TEST_F(CliCampaigns, ChunksAreNotTooMany) {
   }
   EXPECT_FALSE(fs::exists(folder_ / "c.json"));
   EXPECT_EQ(run(verify("1e15", {"--chunk", "1", "--shard", "1/1000000000000"})).status, 0);
+}
+
+/// Whatever was found would be lost if its file turned out to be too large in the end.
+TEST_F(CliCampaigns, RecordsThatBecomeTooLargeAreRefusedBeforeTheWork) {
+  ASSERT_EQ(run(verify("1e4", {"--record", "r.json", "--distribution", "wide"})).status, 0);
+  json all = json::parse(text("r.json"));
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  all["campaigns"][0]["device"] = std::string(kMost - 2000, 'x');
+  write("large.json", all.dump());
+  const std::vector<std::string> more = {"--record", "large.json", "--distribution", "wide", "--seed", "2"};
+  EXPECT_EQ(run(verify("1e4", more)).status, 0) << "there is room for a few digests";
+  all["campaigns"][0]["device"] = std::string(kMost - 600, 'x');
+  write("large.json", all.dump());
+  expect_failure(verify("1e10", more), 2, {"--record: large.json", "64 MiB", "another file"}, [] { alarm(60); });
+  EXPECT_EQ(fs::file_size(folder_ / "large.json"), all.dump().size());
+  all["campaigns"][0]["device"] = std::string(kMost, 'x');
+  write("large.json", all.dump());
+  expect_failure(verify("1e10", more), 2, {"large.json", "larger than 64 MiB"});
 }
 
 TEST_F(CliCampaigns, AnEmptyShardHasNothingToDo) {

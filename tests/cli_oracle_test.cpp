@@ -35,9 +35,10 @@ class CliOracle : public Cli {
     return all;
   }
   static Words verify(const std::string& from, const std::string& datapath, const Words& of, const Words& more = {}) {
-    Words all = {"verify", "--count", "2e5", "--from", from, "--datapath", datapath};
+    Words all = {"verify", "--from", from, "--datapath", datapath};
     all.insert(all.end(), of.begin(), of.end());
     all.insert(all.end(), more.begin(), more.end());
+    if (std::ranges::find(all, "--count") == all.end()) all.insert(all.end(), {"--count", "2e5"});
     return all;
   }
   json probed(const std::string& from, const Words& of, int status = 0, const Words& more = {}) const {
@@ -189,6 +190,103 @@ TEST_F(CliOracle, WhatTheSpaceLacksIsUnexplained) {
   EXPECT_NE(r.out.find("A small problem that it gets wrong"), std::string::npos);
 }
 
+// --- Block scales.
+
+const Words kNvfp4Dot = {"--a", "fp4e2m1",       "--d", "fp32",           "--k",
+                         "64",  "--scale-block", "16",  "--scale-format", "ue4m3"};
+const std::string kNvfp4 = TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-nvfp4.json",
+                  kMxf8 = TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-mxf8f6f4.json";
+
+TEST_F(CliOracle, BlockScalesAreAsked) {
+  for (const auto& [arch, instruction] : std::vector<std::pair<std::string, std::string>>{
+           {"sm_120", "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e2m1.f32.ue8m0"},
+           {"sm_100", "tcgen05.mma.m128n8k64.mxf4.2x.f32.e2m1.e2m1.ue8m0"},
+           {"sm_120", "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"}}) {
+    const std::string from =
+        "exec:'" + std::string(kProgram) + "' emulate --serve --exact --arch " + arch + " --instr " + instruction;
+    const Result r = run({"verify", "--count", "4096", "--distribution", "specials", "--arch", arch, "--instr",
+                          instruction, "--from", from});
+    EXPECT_EQ(r.status, 0) << r.out << r.err;
+    EXPECT_NE(r.out.find(instruction + " on " + arch), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find(" 0 mismatches"), std::string::npos) << r.out;
+  }
+  // A scale of a sparse row is one for as many elements, half of which are stored.
+  const std::string sparse = "mma.sp::ordered_metadata.m16n8k64.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0";
+  const Words of_sparse = {"--arch", "sm_120", "--instr", sparse};
+  const Result half = run(verify(served(kMxf8) + " --arch sm_120 --instr " + sparse, kMxf8, of_sparse,
+                                 {"--count", "4096", "--distribution", "wide"}));
+  EXPECT_EQ(half.status, 0) << half.out << half.err;
+  EXPECT_NE(half.out.find(" 0 mismatches"), std::string::npos) << half.out;
+  const Result dot = run(verify(served(kNvfp4), kNvfp4, kNvfp4Dot, {"--count", "4096", "--distribution", "wide"}));
+  EXPECT_EQ(dot.status, 0) << dot.out << dot.err;
+  EXPECT_NE(dot.out.find("dot.k64.block16.f32.e2m1.e2m1.f32.ue4m3: "), std::string::npos) << dot.out;
+}
+
+TEST_F(CliOracle, ADatapathWithBlockScalesIsIdentified) {
+  const Result r = run(probe(served(kMxf8), {"--a", "fp8e4m3", "--d", "fp32", "--k", "32", "--scale-block", "32"},
+                             {"--json", "report.json"}));
+  EXPECT_EQ(r.status, 0) << r.out << r.err;
+  const json found = json::parse(text("report.json")).at("instructions").at(0);
+  EXPECT_EQ(found.at("verdict"), "identified");
+  EXPECT_EQ(found.at("datapath").at("scales"), json::parse(contents(kMxf8)).at("scales"));
+  EXPECT_EQ(found.at("summary").at("fraction_bits"), 25);
+  EXPECT_EQ(found.at("summary").at("zero_exponent"), -133);
+  EXPECT_EQ(found.at("summary").at("scaled"), "each product");
+}
+
+/// What the tensors mean is not tcnum's word alone.
+TEST_F(CliOracle, BlockScalesMeanTheSameToOthers) {
+  const std::string python = python_with_numpy();
+  if (python.empty()) GTEST_SKIP() << "no python3 with numpy (Debian's python3-numpy)";
+  json exact = json::parse(contents(kMxf8));
+  exact["k"] = 6;
+  for (const char* operand : {"a", "b"}) exact["operands"][operand]["format"] = "fp4e2m1";
+  json& unit = exact["units"]["fused"];
+  unit["fraction_bits"] = "exact";
+  unit.erase("zero_exponent");
+  unit["result"][0]["rounding"] = "nearest_even";
+  exact["tree"] = {"fused", "c", "0..5"};
+  const std::string from = "exec:" + python + " '" TCNUM_SOURCE_DIR "/tests/oracles/scaled.py'";
+  for (const std::string format : {"ue8m0", "ue4m3"}) {
+    exact["scales"] = {{"format", format}, {"block_k", 2}};
+    write("exact.json", exact.dump());
+    const Words of = {"--a", "fp4e2m1", "--d", "fp32", "--k", "6", "--scale-block", "2", "--scale-format", format};
+    for (const char* distribution : {"narrow", "gaussian"}) {
+      const Result r =
+          run(verify(from, "exact.json", of, {"--count", "8192", "--distribution", distribution, "--any-nan"}));
+      EXPECT_EQ(r.status, 0) << r.out << r.err;
+      EXPECT_NE(r.out.find("8,192 dot products, 0 mismatches"), std::string::npos) << r.out;
+    }
+  }
+}
+
+TEST_F(CliOracle, AWrongModelOfBlockScalesIsFoundAndKept) {
+  const std::string instruction = "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0";
+  json wrong = json::parse(contents(kMxf8));
+  wrong.at("units").at("fused").at("zero_exponent").at("floor") = -132;  // not -133
+  write("wrong.json", wrong.dump());
+  const std::string model = (folder_ / "wrong.json").string();
+  // One of these problems shows it.
+  const Words of = {"verify", "--arch",  "sm_120", "--instr",         instruction, "--distribution", "edges", "--seed",
+                    "37",     "--count", "4096",   "--disagreements", "kept"};
+  for (const std::string& from : {served(model), "datapath:" + model}) {
+    Words asked = of;
+    asked.insert(asked.end(), {"--from", from, "--json", "results.json"});
+    const Result r = run(asked);
+    ASSERT_EQ(r.status, 1) << r.out << r.err;
+    EXPECT_NE(r.out.find("scales from k = 0  0x"), std::string::npos) << r.out;
+    const json report = json::parse(text("results.json"));
+    const json& examples = report.at("instructions").at(0).at("examples");
+    ASSERT_EQ(examples.size(), 1u);
+    EXPECT_EQ(examples.at(0).at("sa").size(), 1u);
+    EXPECT_EQ(examples.at(0).at("sb").size(), 1u);
+    // What is kept has the scales with which it disagrees.
+    const std::string file = "kept/" + instruction + ".safetensors";
+    EXPECT_EQ(run({"verify", "--vectors", file, "--datapath", model}).status, 0);
+    EXPECT_EQ(run({"verify", "--vectors", file}).status, 1);
+  }
+}
+
 // --- Programs that do not.
 
 TEST_F(CliOracle, MisbehaviourIsSaidInOneLine) {
@@ -241,7 +339,16 @@ TEST_F(CliOracle, SaysWhatIsWrongWithTheOptions) {
   expect_failure(probe(from, kFp16Dot, {"--arch", "sm_90"}), 2, {"--arch: and --a; right would be"});
   expect_failure(probe(from, kFp16Dot, {"--format", "fp16"}), 2, {"--format: chooses instructions"});
   expect_failure(probe(from, kFp16Dot, {"--record", "r.safetensors"}), 2, {"--record: a vector file is of an instr"});
-  expect_failure(probe(from, kFp16Dot, {"--scale-block", "32"}), 2, {"--scale-block: the space has no datapath with"});
+  expect_failure(probe(from, kFp16Dot, {"--scale-block", "32"}), 2, {"--scale-block: 32; right would be"});
+  expect_failure(probe(from, kFp16Dot, {"--scale-block", "5"}), 2,
+                 {"--scale-block: 5; right would be", "divides k, 16"});
+  expect_failure(probe(from, kFp16Dot, {"--scale-format", "ue4m3"}), 2, {"--scale-block: missing; right would be"});
+  expect_failure(probe(from, kFp16Dot, {"--scale-block", "8", "--scale-format", "fp32"}), 2,
+                 {"--scale-format: fp32; right would be ue8m0 or ue4m3"});
+  expect_failure(probe(from, {"--a", "s8", "--d", "s32", "--k", "16", "--scale-block", "8"}), 2,
+                 {"--scale-block: right would be none, as integers have no scales"});
+  expect_failure(verify(from, kDatapath, kFp16Dot, {"--scale-block", "8"}), 2,
+                 {"scales: right would be ue8m0 for every 8 products"});
   expect_failure(probe(from, kFp16Dot, {"--time-limit", "0"}), 2, {"--time-limit: 0; right would be"});
   expect_failure(probe("exec:", kFp16Dot), 2, {"names no program"});
   expect_failure({"probe", "--arch", "sm_90", "--a", "fp16"}, 2, {"--a: says what a program computes"});
@@ -294,6 +401,57 @@ TEST_F(CliServe, RefusesWhatIsNoQuestion) {
   const std::string wrong = R"({"A":{"dtype":"F32","shape":[1,1,16],"data_offsets":[0,64]}})";
   refused(framed(framed(wrong) + std::string(64, '\0')),
           "question 1: tensor A: dtype: \"F32\"; right would be \"F16\"");
+}
+
+/// Formats may share a dtype, and then nothing else tells them apart.
+TEST_F(CliServe, RefusesQuestionsOfOtherFormats) {
+  constexpr const char* kServed = "mma.m16n8k32.s32.u8.u8.s32";
+  const std::string metadata = R"({"__metadata__":{"format_a":"FORMAT","format_d":"s32"},)",
+                    tensors = R"("A":{"dtype":"U8","shape":[1,1,32],"data_offsets":[0,32]},)"
+                              R"("B":{"dtype":"U8","shape":[1,32,1],"data_offsets":[32,64]},)"
+                              R"("C":{"dtype":"I32","shape":[1,1,1],"data_offsets":[64,68]}})";
+  const auto ask = [&](const std::string& format) {
+    std::string header = metadata + tensors;
+    header.replace(header.find("FORMAT"), 6, format);
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    return serve(framed(framed(header) + std::string(68, '\1')), {"--arch", "sm_90", "--instr", kServed});
+  };
+  EXPECT_EQ(ask("u8").status, 0);
+  for (const char* other : {"fp6e2m3", "b1", "nothing"}) {
+    const Result r = ask(other);
+    EXPECT_EQ(r.status, 2);
+    EXPECT_NE(r.err.find("question 1: __metadata__.format_a: \"" + std::string(other) + "\"; right would be u8"),
+              std::string::npos)
+        << r.err;
+    EXPECT_EQ(r.out, "");
+  }
+}
+
+TEST_F(CliServe, RefusesOtherBlockScales) {
+  const auto ask = [&](const std::string& metadata, const std::string& scales, const Words& of) {
+    std::string header = "{\"__metadata__\":{" + metadata + "}," +
+                         R"("A":{"dtype":"U8","shape":[1,1,64],"data_offsets":[0,64]},)"
+                         R"("B":{"dtype":"U8","shape":[1,64,1],"data_offsets":[64,128]},)"
+                         R"("C":{"dtype":"F32","shape":[1,1,1],"data_offsets":[128,132]})" +
+                         scales + "}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    return serve(framed(framed(header) + std::string(scales.empty() ? 132 : 140, '\1')), of);
+  };
+  const std::string scales = R"(,"SA":{"dtype":"U8","shape":[1,1,4],"data_offsets":[132,136]},)"
+                             R"("SB":{"dtype":"U8","shape":[1,4,1],"data_offsets":[136,140]})";
+  const Words nvfp4 = {"--datapath", kNvfp4};
+  EXPECT_EQ(ask(R"("format_scale":"ue4m3","scale_block":"16")", scales, nvfp4).status, 0);
+  const auto refused = [](const Result& r, const std::string& part) {
+    EXPECT_EQ(r.status, 2);
+    EXPECT_NE(r.err.find("question 1: " + part), std::string::npos) << r.err;
+    EXPECT_EQ(r.out, "");
+  };
+  refused(ask("", "", nvfp4), "tensor SA: missing; right would be a file that has it");
+  refused(ask(R"("format_scale":"ue8m0")", scales, nvfp4),
+          "__metadata__.format_scale: \"ue8m0\"; right would be ue4m3");
+  refused(ask(R"("scale_block":"32")", scales, nvfp4), "__metadata__.scale_block: \"32\"; right would be \"16\"");
+  refused(ask("", scales, {"--arch", "sm_120", "--instr", "mma.m16n8k32.f32.e2m1.e2m1.f32"}),
+          "tensor SA: what answers here has no block scales");
 }
 
 TEST_F(CliServe, NeedsOneDatapath) {

@@ -1,6 +1,7 @@
 // What the system refuses the program (a reader, space, memory, threads, names) spoils and hides nothing else.
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <linux/capability.h>
 
@@ -30,7 +31,9 @@ class CliOutput : public CliStreams {
   /// Recorded answers of which some are no datapath's: every fourth result of the documented one has its last bit
   /// turned.
   void write_unexplained(const std::string& name) const {
-    ASSERT_EQ(run(probe_datapath({"--record", "good.safetensors"})).status, 0);
+    // Of integers, whose space is small: the search through all of another takes a minute.
+    const std::string integers = "sm_90:mma.m16n8k32.s32.s8.s8.s32";
+    ASSERT_EQ(run({"probe", "--from", integers, "--record", "good.safetensors"}).status, 0);
     std::string record = text("good.safetensors");
     const json header = json::parse(record.substr(8, record.find("}}") - 8 + 2));
     const auto ends = header.at("D").at("data_offsets").get<std::vector<std::size_t>>();
@@ -106,6 +109,20 @@ TEST_F(CliOutput, AClosedPipeHidesNoDisagreement) {
   EXPECT_EQ(run(check, "out", close_reader).status, 1);
 }
 
+TEST_F(CliOutput, APipeWithoutAReaderIsWaitedForAndSaysSo) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const pid_t child = start({"list", "--json", "pipe"}, "out", [] { alarm(60); });
+  const auto has_ended = [child] {
+    siginfo_t what = {};
+    return waitid(P_PID, static_cast<id_t>(child), &what, WEXITED | WNOHANG | WNOWAIT) == 0 && what.si_pid == child;
+  };
+  while (contents(folder_ / "err").find("waits for a reader") == std::string::npos && !has_ended()) usleep(1000);
+  EXPECT_EQ(contents(folder_ / "err"), "tcnum: pipe: waits for a reader of this pipe\n");
+  ASSERT_FALSE(has_ended());
+  EXPECT_TRUE(json::accept(text("pipe")));
+  EXPECT_EQ(finish(child).status, 0);
+}
+
 // --- A full disk, and a standard output that is none.
 
 TEST_F(CliOutput, AFullDiskIsStatus3) {
@@ -179,7 +196,7 @@ TEST_F(CliOutput, AFileThatMayNotGrowIsStatus3) {
 /// What is meant for a standard stream that is closed goes into no file.
 TEST_F(CliOutput, AClosedStandardOutputIsStatus3) {
   const auto closed = [] { close(STDOUT_FILENO); };
-  expect_failure({"list", "--json", "l.json"}, 3, {"standard output"}, closed);
+  expect_failure({"list", "--evaluators", "--datapath", kDatapath, "--json", "l.json"}, 3, {"standard output"}, closed);
   EXPECT_TRUE(json::accept(text("l.json")));
   expect_failure(verify("1e5", {"--checkpoint", "c.json", "--record", "r.json"}), 3, {"standard output"}, closed);
   for (const char* file : {"c.json", "r.json"}) EXPECT_TRUE(json::accept(text(file))) << file;
@@ -223,6 +240,19 @@ TEST_F(CliOutput, WrongNamesAreStatus2) {
     }
   }
   EXPECT_FALSE(fs::exists(folder_ / "o.safetensors"));
+}
+
+/// Standard output is for text; a file of that name would surprise whoever meant it.
+TEST_F(CliOutput, FilesThatAreNoTextHaveNames) {
+  ASSERT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"emulate", "--in", "p.safetensors", "--out", "-"},
+        {"gemm", "--in", "p.safetensors", "--plan", "nvjet", "--out", "-"},
+        probe_datapath({"--record", "-"}),
+        verify("1e4", {"--disagreements", "-"})}) {
+    expect_failure(arguments, 2, {arguments[arguments.size() - 2] + ": -; right would be a file"});
+    EXPECT_FALSE(fs::exists(folder_ / "-"));
+  }
 }
 
 /// What is written to one file would be lost to the other.

@@ -52,7 +52,6 @@ TEST_F(Cli, WrongUsageIsOneLineThatNamesWhatIsRight) {
   expect_failure({"list", "--arch", "sm_1"}, 2, {"sm_1", "sm_90"});
   expect_failure({"list", "--evaluators"}, 2, {"--evaluators", "--datapath"});
   expect_failure({"list", "--evaluators", "--arch", "sm_90"}, 2, {"--evaluators", "--instr"});
-  expect_failure({"list", "--datapath", kDatapath}, 2, {"--datapath", "--evaluators"});
 }
 
 TEST_F(Cli, MissingRecordsAreStatus3) {
@@ -331,36 +330,6 @@ TEST_F(Cli, InterruptLeavesNoHalfWrittenFile) {
   }
 }
 
-TEST_F(Cli, ListShowsWhatIsKnown) {
-  const Result r = run({"list"});
-  EXPECT_EQ(r.status, 0);
-  for (const char* part : {"sm_70", "gfx942", "fp8e4m3", kInstruction, "wgmma.m64n8k32.f32.e4m3.e4m3"}) {
-    EXPECT_NE(r.out.find(part), std::string::npos) << part;
-  }
-  const Result volta = run({"list", "--arch", "sm_70"});
-  EXPECT_EQ(volta.out.find("e4m3"), std::string::npos);
-}
-
-TEST_F(Cli, TellsWhoEvaluatesADatapath) {
-  const Result fused = run({"list", "--evaluators", "--datapath", kDatapath, "--json", "-"});
-  EXPECT_EQ(fused.status, 0) << fused.err;
-  std::map<std::string, json> of;
-  const json list = json::parse(fused.out);
-  EXPECT_EQ(list.at("schema"), "tcnum.evaluators/1");
-  for (const json& each : list.at("evaluators")) {
-    of[each.at("processor").get<std::string>() + " " + each.at("name").get<std::string>()] = each;
-  }
-  EXPECT_GT(of.at("CPU columns").at("nodes"), 0);
-  EXPECT_GT(of.at("GPU patches").at("nodes"), 0);
-  EXPECT_EQ(of.at("CPU exact").at("nodes"), 0);
-  EXPECT_EQ(of.at("CPU fma chain").at("why_not"), "its operands are not fp64");
-
-  const Result chain = run({"list", "--evaluators", "--arch", "sm_90", "--instr", "mma.m8n8k4.f64.f64.f64.f64"});
-  EXPECT_EQ(chain.status, 0) << chain.err;
-  EXPECT_NE(chain.out.find("4 of 4 nodes"), std::string::npos) << chain.out;
-  EXPECT_NE(chain.out.find("too many bits"), std::string::npos) << chain.out;
-}
-
 TEST_F(Cli, Explains) {
   Result r = run({"explain", "--arch", "sm_90", "--instr", kInstruction, "--a", "0x3c00,0x4000", "--b", "0x3c00,0x4200",
                   "--c", "0x3f800000"});
@@ -373,6 +342,8 @@ TEST_F(Cli, Explains) {
   const auto result = r.out.find("d = 0x"), observed = r.out.find("the file has 0x");
   ASSERT_NE(observed, std::string::npos) << r.out;
   EXPECT_EQ(r.out.substr(result + 4, 10), r.out.substr(observed + 13, 10));
+  // Tiles of 8 x 8: number 700 is in row 7 and column 4 of tile 10.
+  EXPECT_EQ(run({"explain", "--in", "p.safetensors", "--at", "10,7,4", "--datapath", kDatapath}).out, r.out);
 
   const auto refuse = [&](std::vector<std::string> arguments, const std::vector<std::string>& parts) {
     arguments.insert(arguments.begin(), "explain");
@@ -381,11 +352,39 @@ TEST_F(Cli, Explains) {
   refuse({}, {"--arch", "--in"});
   refuse({"--in", "p.safetensors", "--index", "1000000000"}, {"--index", "p.safetensors"});
   refuse({"--in", "p.safetensors", "--c", "0x0"}, {"--in"});
-  refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "1.5"}, {"--a", "1.5", "fp16"});
+  refuse(
+      {"--arch", "sm_90", "--instr", kInstruction, "--a", "0.1"},
+      {"--a: 0.1; right would be a number of fp16, of which 0.0999755859375 = 0x2e66 and 0.10003662109375 = 0x2e67"});
+  refuse({"--arch", "sm_90", "--instr", kInstruction, "--at", "0,0,0"}, {"--at", "--in"});
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0x12345"}, {"--a", "0x12345", "fp16"});
-  refuse({"--arch", "sm_90", "--instr", kInstruction, "--b",
-          "0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1,0x1"},
+  refuse({"--arch", "sm_90", "--instr", "wmma.m16n16k16.f16.f16.f16.f32", "--b", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"},
          {"--b", "16"});
+  for (const char* wrong : {"0,0", "0,0,8", "0,-1,0", "1000000,0,0", "0,0,0,0", "x,0,0"})
+    refuse({"--in", "p.safetensors", "--at", wrong}, {"--at", wrong, "p.safetensors"});
+  refuse({"--in", "p.safetensors", "--at", "0,0,0", "--index", "0"}, {"--at", "--index"});
+}
+
+TEST_F(Cli, ExplainTakesOperandsAsTheyAreWritten) {
+  const auto explained = [&](const std::vector<std::string>& operands) {
+    std::vector<std::string> arguments = {"explain", "--arch", "sm_90", "--instr", kInstruction};
+    arguments.insert(arguments.end(), operands.begin(), operands.end());
+    const Result r = run(arguments);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return r.out;
+  };
+  const std::string numbers = explained({"--c", "2^23", "--a", "-2^12,-0.5,-0x1p-2,-1.25e-1", "--b", "2^11,1,1,1"});
+  EXPECT_NE(numbers.find("d = 0xbf400000 = -0.75\n  true value -0.875; error +2.097e+06 ulps; the nearest is "
+                         "0xbf600000 = -0.875\n"),
+            std::string::npos)
+      << numbers;
+  EXPECT_EQ(numbers, explained({"--c", "0x4b000000", "--a", "0xec00,0xb800,0xb400,0xb000", "--b",
+                                "0x6800,0x3c00,0x3c00,0x3c00"}));
+  // 17 products are a chain of two, of which the second begins with the first's result.
+  const std::string chain =
+      explained({"--a", "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1", "--b", "2,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,3", "--c", "5"});
+  for (const char* part : {"sum 2 (sum)", "sum 1 ", "a[16]*b[16]", "true value  7 (c, products 0 to 15); no error",
+                           "d = 0x41200000 = 10\n  true value 10; no error\n"})
+    EXPECT_NE(chain.find(part), std::string::npos) << part << "\n" << chain;
 }
 
 /// A file can say that an instruction took operands of the opposite sign, or no c.
@@ -403,6 +402,8 @@ TEST_F(Cli, ExplainTakesOperandsAsTheInstructionDid) {
   const Result r = run({"explain", "--in", "signs.safetensors", "--index", "0"});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.out.find("d = 0xc0000000 = -2\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("scale_a is -1: each a has the opposite sign of the file's\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("scale_d is 0: c is 0, and not the file's 0x42c80000 = 100\n"), std::string::npos) << r.out;
 }
 
 // --- Streams and campaigns, with a datapath in the hardware's place.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "probes/mma_operands.cuh"
 #include "probes/wgmma_operands.cuh"
 
 namespace tcnum {
@@ -110,6 +111,109 @@ TYPED_TEST(CudaOperands, RegistersOfAHoldWhatLiesSideBySide) {
         insert<Op::kCodeBits>(expected, e, a[static_cast<std::size_t>(at.row * Op::kStored + at.column)]);
       }
       ASSERT_EQ(found, expected) << "lane " << lane << ", register " << r;
+    }
+  }
+}
+
+// --- mma: what each lane has, as CUTLASS's layouts of the same instructions say it (cute/atom/mma_traits_sm80.hpp and
+// mma_traits_sm120.hpp): a column-major matrix is walked through in strides of lanes and of a lane's values.
+
+template <FormatId kA, FormatId kB, int kDepth, bool kIsSparse = false, ScaleKind kKind = ScaleKind::none,
+          int kScales = 0>
+using Mma = MmaShape<120, 16, kDepth, kA, kB, fp32, kIsSparse, kKind, kScales>;
+constexpr auto kMxf8f6f4 = ScaleKind::mxf8f6f4, kMxf4 = ScaleKind::mxf4, kNvf4 = ScaleKind::mxf4nvf4;
+using Mmas = testing::Types<Mma<fp16, fp16, 16>, Mma<fp8e4m3, fp8e5m2, 32>, Mma<s4, u4, 64>, Mma<tf32, tf32, 8>,
+                            Mma<fp8e4m3, fp4e2m1, 32>, Mma<fp6e3m2, fp6e2m3, 32>, Mma<fp4e2m1, fp8e5m2, 64, true>,
+                            Mma<fp4e2m1, fp4e2m1, 64, false, kMxf4, 2>, Mma<fp4e2m1, fp4e2m1, 128, true, kNvf4, 4>>;
+using ScaledMmas =
+    testing::Types<Mma<fp8e5m2, fp4e2m1, 32, false, kMxf8f6f4, 1>, Mma<fp6e2m3, fp4e2m1, 64, true, kMxf8f6f4, 1>,
+                   Mma<fp4e2m1, fp4e2m1, 64, false, kMxf4, 2>, Mma<fp4e2m1, fp4e2m1, 64, false, kNvf4, 4>,
+                   Mma<fp4e2m1, fp4e2m1, 128, true, kNvf4, 4>>;
+
+template <class Op>
+class MmaOperands : public testing::Test {
+ protected:
+  using Code = typename Op::Code;
+  static constexpr int kElements = Op::kCodeBits < 32 ? 32 / Op::kCodeBits : 1;
+
+  /// The codes of a matrix, of which each is another as far as the format goes.
+  static std::vector<Code> codes(int count, int shift) {
+    std::vector<Code> all(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint64_t mixed = (i + 1) * 0x9e3779b97f4a7c15;
+      all[i] = static_cast<Code>(mixed >> 17 & ~std::uint64_t{0} >> (64 - Op::kCodeBits + (shift == 0 ? 0 : 4)));
+    }
+    return all;
+  }
+  /// Value v of a lane's registers, as the hardware sees it.
+  template <class Register>
+  static Code value(const Register* registers, int v, int shift) {
+    const std::uint64_t bits = registers[v / kElements] >> (v % kElements * Op::kCodeBits);
+    return static_cast<Code>((bits & ~std::uint64_t{0} >> (64 - Op::kCodeBits)) >> shift);
+  }
+};
+TYPED_TEST_SUITE(MmaOperands, Mmas);
+
+TYPED_TEST(MmaOperands, LieInRegistersAsTheLayoutsSay) {
+  using Op = TypeParam;
+  constexpr int kE = TestFixture::kElements, kStored = Op::kGeometry.a_columns(), kK = Op::kGeometry.k;
+  const auto a = this->codes(16 * kStored, Op::kAShift), b = this->codes(kK * 8, Op::kBShift);
+  for (int lane = 0; lane < 32; ++lane) {
+    typename Op::Register in_a[Op::kARegisters], in_b[Op::kBRegisters];
+    load_a<Op>(in_a, a.data(), lane);
+    load_b<Op>(in_b, b.data(), lane);
+    for (int v = 0; v < kE * Op::kARegisters; ++v) {
+      const int at = lane % 4 * 16 * kE + lane / 4 + v % kE * 16 + v / kE % 2 * 8 + v / (2 * kE) * 16 * 4 * kE;
+      ASSERT_EQ(this->value(in_a, v, Op::kAShift), a[static_cast<std::size_t>(at % 16 * kStored + at / 16)])
+          << "lane " << lane << ", value " << v << " of A";
+    }
+    for (int v = 0; v < kE * Op::kBRegisters; ++v) {
+      const int at = lane % 4 * 8 * kE + lane / 4 + v % kE * 8 + v / kE * 8 * 4 * kE;
+      ASSERT_EQ(this->value(in_b, v, Op::kBShift), b[static_cast<std::size_t>(at / 8 * 8 + at % 8)])
+          << "lane " << lane << ", value " << v << " of B";
+    }
+  }
+}
+
+template <class Op>
+class MmaScales : public testing::Test {};
+TYPED_TEST_SUITE(MmaScales, ScaledMmas);
+
+TYPED_TEST(MmaScales, LieWhereTheSelectorSays) {
+  using Op = TypeParam;
+  constexpr int kBlocks = Op::kScaleBlocks;
+  std::vector<std::uint8_t> sa(16 * kBlocks), sb(8 * kBlocks);
+  for (std::size_t i = 0; i < sa.size(); ++i) sa[i] = static_cast<std::uint8_t>(i + 1);
+  for (std::size_t i = 0; i < sb.size(); ++i) sb[i] = static_cast<std::uint8_t>(i + 101);
+  for (int number = 0; number < kScaleSelectors; ++number) {
+    SCOPED_TRACE(number);
+    const ScaleSelector selector = scale_selector<Op>(number);
+    // What PTX takes: a byte that a vector of so many begins at, two threads for A and four for B.
+    ASSERT_TRUE(selector.byte >= 0 && selector.byte + kBlocks <= 4 && selector.byte % kBlocks == 0);
+    ASSERT_TRUE(selector.a_thread >= 0 && selector.a_thread < 2 && selector.b_thread >= 0 && selector.b_thread < 4);
+    std::uint32_t a[32], b[32];
+    for (int lane = 0; lane < 32; ++lane) {
+      a[lane] = a_scale_register<Op>(sa.data(), lane, selector);
+      b[lane] = b_scale_register<Op>(sb.data(), lane, selector);
+    }
+    int bytes_of_a = 0, bytes_of_b = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int byte = 0; byte < 4; ++byte) {
+        bytes_of_a += (a[lane] >> 8 * byte & 0xff) != 0xff ? 1 : 0;
+        bytes_of_b += (b[lane] >> 8 * byte & 0xff) != 0xff ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(bytes_of_a, 16 * kBlocks);
+    EXPECT_EQ(bytes_of_b, 8 * kBlocks);
+    for (int s = 0; s < kBlocks; ++s) {
+      const int at = 8 * (selector.byte + s);
+      for (int row = 0; row < 16; ++row) {
+        EXPECT_EQ(a[4 * (row % 8) + 2 * selector.a_thread + row / 8] >> at & 0xff,
+                  sa[static_cast<std::size_t>(row * kBlocks + s)]);
+      }
+      for (int column = 0; column < 8; ++column) {
+        EXPECT_EQ(b[4 * column + selector.b_thread] >> at & 0xff, sb[static_cast<std::size_t>(s * 8 + column)]);
+      }
     }
   }
 }

@@ -408,6 +408,21 @@ TEST(DatapathJson, NamesOfUnitsAreShort) {
   EXPECT_EQ(read_error(with_name(std::string(60, 'u'))), "");
 }
 
+TEST(DatapathJson, NamesOfUnitsAreOfLettersAndDigits) {
+  for (const char good : {'a', 'z', 'A', 'Z', '0', '9', '_', '-'}) {
+    Json json = example("ampere-fp16");
+    const std::string name = {'u', good};
+    json["units"] = {{name, json["units"].begin().value()}};
+    json["tree"] = {name, "c", "0..15"};
+    json["k"] = 16;
+    EXPECT_EQ(read_error(json), "") << name;
+    for (const char bad : {'`', '{', '@', '[', '/', ':', '.', ' '}) {
+      json["units"] = {{name + bad, json["units"].begin().value()}};
+      EXPECT_NE(read_error(json).find("is no name for a unit"), std::string::npos) << bad;
+    }
+  }
+}
+
 TEST(DatapathJson, EndlessNestingIsRefused) {
   Json json = example("ampere-fp16");
   Json tree = Json::array({"fused", "c", "0..15"});

@@ -111,6 +111,35 @@ TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
   EXPECT_LT(fewest, most);
 }
 
+/// Whose class is the user's, too.
+class CarelessOracle final : public Oracle {
+ public:
+  CarelessOracle(const Datapath& datapath, std::ptrdiff_t more) : emulator_(datapath), more_(more) {}
+  void answer(Tiles& tiles) override {
+    emulator_.run(tiles);
+    tiles.a = Codes(tiles.a.bytes_each(), tiles.a.size());
+    if (more_ != 0) tiles.d = Codes(tiles.d.bytes_each(), tiles.size() + static_cast<std::size_t>(more_));
+  }
+  OracleKind kind() const override { return OracleKind::program; }
+  std::string device() const override { return "careless"; }
+
+ private:
+  Emulator emulator_;
+  std::ptrdiff_t more_;
+};
+
+TEST(FitDatapath, TakesAnOraclesAnswersAlone) {
+  const Instruction& in = small_instruction();
+  const Space space(in);
+  const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
+  CarelessOracle careless(hidden, 0), forgetful(hidden, -1), generous(hidden, 1);
+  const FittedDatapath found = fit_datapath(in, careless, quick_options());
+  EXPECT_EQ(found.verdict, Verdict::identified);
+  EXPECT_EQ(found.datapath, hidden);
+  for (CarelessOracle* oracle : {&forgetful, &generous})
+    EXPECT_THROW(fit_datapath(in, *oracle, quick_options()), InputError);
+}
+
 TEST(FitDatapath, SaysWhatIsStillOpen) {
   // Ones alone: they add up in every order and with any number of bits.
   const Instruction& in = small_instruction();
@@ -144,17 +173,19 @@ TEST(FitDatapath, ProblemsOfAnotherInstructionAreRefused) {
 }
 
 /// Between them they have every value that a property can have.
-constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",         "mma.m16n8k4.f32.tf32.tf32.f32",
-                                      "mma.m8n8k4.f64.f64.f64.f64",         "wmma.m16n16k16.f16.f16.f16.f32",
-                                      "wmma.m16n16k16.f32.f16.f16.f16",     "mma.m8n8k16.s32.s8.s8.s32",
-                                      "mma.m8n8k128.s32.b1.b1.s32.and.popc"};
+constexpr std::array kInstructions = {
+    "mma.m8n8k4.f32.f16.f16.f32",          "mma.m16n8k4.f32.tf32.tf32.f32",
+    "mma.m8n8k4.f64.f64.f64.f64",          "wmma.m16n16k16.f16.f16.f16.f32",
+    "wmma.m16n16k16.f32.f16.f16.f16",      "mma.m8n8k16.s32.s8.s8.s32",
+    "mma.m8n8k128.s32.b1.b1.s32.and.popc", "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0"};
 
 class Properties : public testing::TestWithParam<PropertyRow> {};
 
 TEST_P(Properties, HaveValuesWithWordsOfTheirOwn) {
   const Property property = GetParam().property;
   for (const char* instruction : kInstructions) {
-    const Space space(*find_instruction(instruction));
+    Space space(*find_instruction(instruction));
+    (void)widen_fully(space);
     ASSERT_GT(space.count(property), 0) << "Space gives it no value: " << instruction;
     std::set<std::string> texts;
     for (int v = 0; v < space.count(property); ++v) texts.insert(space.value_text(property, v));
@@ -168,7 +199,8 @@ TEST_P(Properties, ChangeTheDatapath) {
   std::mt19937_64 random(1);
   bool changed = false;
   for (const char* instruction : kInstructions) {
-    const Space space(*find_instruction(instruction));
+    Space space(*find_instruction(instruction));
+    (void)widen_fully(space);
     constexpr int kDraws = 100;
     for (int n = 0; n < kDraws && !changed && space.count(property) > 1; ++n) {
       const Choice c = draw(space, random);

@@ -72,6 +72,11 @@ std::vector<Planted> planted() {
     plan.k_tile = 64;
     plan.slices = 2;
   });
+  add("seven slices, folded", subject_of(FormatId::fp64, FormatId::fp64, 16, 32, 1000), "chain", [](GemmPlan& plan) {
+    plan.k_tile = 7 * 32;
+    plan.slices = 7;
+    plan.slices_order = SliceOrder::folded;
+  });
   return all;
 }
 
@@ -164,6 +169,13 @@ TEST(GemmFit, DoesNotIdentifyWhatNoPlanOfTheSpaceIs) {
     if (++products == 5) d.set(17, 33, d(17, 33) ^ 1);
     return d;
   });
+}
+
+TEST(GemmFit, TakesMoreRowsThanOneBand) {
+  const GemmSubject subject = subject_of(FormatId::fp16, FormatId::fp16, 2049, 8, 64);
+  const GemmFit fit = fit_of(subject, named_plan("nvjet", subject.a, subject.d));
+  EXPECT_EQ(fit.verdict, Verdict::identified);
+  EXPECT_EQ(fit.mismatches, 0u);
 }
 
 TEST(GemmFit, CallsAPlanWhatIsTheSame) {

@@ -2,11 +2,13 @@
 // and written without loss, and what is wrong is named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tcnum/catalogue.hpp"
@@ -92,7 +94,7 @@ class ByHand {
     }
     for (auto& each : tiles) each.resize(tile, kZero);
 
-    float total = 0;
+    std::vector<float> sums;
     for (std::size_t slice = 0; slice < slices; ++slice) {
       std::vector<std::vector<std::size_t>> instructions;
       for (const auto& each : tiles) {
@@ -100,9 +102,15 @@ class ByHand {
           instructions.emplace_back(each.begin() + k, each.begin() + k + depth_);
       }
       if (plan_.k_order == KOrder::descending) std::reverse(instructions.begin(), instructions.end());
-      const float sum = chain(i, j, instructions);
-      total = slice == 0 ? sum : total + sum;
+      sums.push_back(chain(i, j, instructions));
     }
+    if (plan_.slices_order == SliceOrder::folded) {
+      const std::size_t folded = slices / 2, kept = slices - folded;
+      for (std::size_t f = 0; f < folded; ++f) sums[f + 1 < folded ? f : 0] += sums[kept + f];
+      sums.resize(kept);
+    }
+    float total = sums[0];
+    for (std::size_t slice = 1; slice < sums.size(); ++slice) total += sums[slice];
     return total;
   }
   float chain(std::size_t i, std::size_t j, const std::vector<std::vector<std::size_t>>& instructions) const {
@@ -167,12 +175,14 @@ GemmPlan random_plan(Random& random) {
   }
   plan.k_order = one_of(random, {KOrder::ascending, KOrder::ascending, KOrder::descending});
   plan.residue = one_of(random, {Residue::last, Residue::first});
-  plan.slices = one_of(random, {1, 1, 2});
+  plan.slices = one_of(random, {1, 1, 2, 3, 7});
+  plan.slices_order = one_of(random, {SliceOrder::ascending, SliceOrder::folded});
+  plan.scales = one_of(random, {ScaleOrder::product, ScaleOrder::a_first, ScaleOrder::b_first});
   if (plan.slices > 1 || random() % 2 == 0)
     plan.k_tile = depth * static_cast<std::size_t>(plan.slices) * up_to(random, 2);
   if (random() % 2 == 0) plan.promote_every = depth * up_to(random, 3);
   if (random() % 2 == 0) {
-    plan.split_k = SplitK{.chunk = depth * up_to(random, 4)};
+    plan.split_k = SplitK{.chunk = random() % 2 == 0 ? depth * up_to(random, 4) : up_to(random, 4 * depth)};
     plan.split_k->order = one_of(random, {KOrder::ascending, KOrder::descending});
     plan.split_k->type = one_of(random, {FormatId::fp32, FormatId::fp16, FormatId::bf16});
     plan.split_k->parts = one_of(random, {FormatId::fp32, FormatId::fp16});
@@ -281,6 +291,114 @@ TEST(Gemm, TheOrderOfTheEpilogueShows) {
   EXPECT_NE(to_float(to_float(first + scaled_c) + bias), to_float(to_float(first + beta * c) + bias));
 }
 
+Matrix part_of(const Matrix& x, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
+  Matrix part(x.format(), rows, columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) part.set(i, j, x(row + i, column + j));
+  }
+  return part;
+}
+float scaled_by_hand(ScaleOrder order, float a, float b, float sum) {
+  // volatile: each is rounded
+  volatile float first = order == ScaleOrder::product ? a * b : order == ScaleOrder::a_first ? a * sum : b * sum;
+  return first * (order == ScaleOrder::product ? sum : order == ScaleOrder::a_first ? b : a);
+}
+/// The same, and added without a rounding between.
+float added_by_hand(ScaleOrder order, float a, float b, float sum, float total) {
+  volatile float first = order == ScaleOrder::product ? a * b : order == ScaleOrder::a_first ? a * sum : b * sum;
+  return std::fma(order == ScaleOrder::product ? sum : order == ScaleOrder::a_first ? b : a, first, total);
+}
+
+TEST(Gemm, ScalesComeInThePlansOrder) {
+  Random random(11);
+  const std::size_t m = 5, n = 140, k = 300, parts = 3;
+  const FormatId fp8 = FormatId::fp8e4m3;
+  const Matrix a = random_matrix(fp8, m, k, random, false), b = random_matrix(fp8, k, n, random, false);
+  const auto scales = [&](std::size_t rows, std::size_t columns) {
+    std::vector<float> numbers(rows * columns);
+    for (float& x : numbers) x = 0.5f + static_cast<float>(random() % 10007) / 10007;
+    return Matrix::from(numbers, rows, columns, "fp32");
+  };
+  std::vector<std::vector<float>> sums;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = part * 128, count = std::min<std::size_t>(128, k - first);
+    sums.push_back(gemm(named_plan("nvjet-fp8", fp8, FormatId::fp32), part_of(a, 0, m, first, count),
+                        part_of(b, first, count, 0, n))
+                       .to_floats());
+  }
+  GemmPlan plan = named_plan("nvjet-fp8-slow", fp8, FormatId::fp32);
+  const std::vector<float> whole = gemm(plan, a, b).to_floats();
+  for (const ScaleOrder order : {ScaleOrder::product, ScaleOrder::a_first, ScaleOrder::b_first}) {
+    plan.scales = order;
+    for (const std::size_t rows : {std::size_t{1}, m}) {
+      for (const std::size_t columns : {std::size_t{1}, std::size_t{2}, n}) {
+        const auto line = [](std::size_t of, std::size_t i, std::size_t scales_of) {
+          return scales_of == 1 ? 0 : scales_of == of ? i : i / 128;
+        };
+        for (const std::size_t blocks : {std::size_t{1}, parts}) {
+          const Matrix of_a = scales(rows, blocks), of_b = scales(blocks, columns);
+          const std::vector<float> x = of_a.to_floats(), y = of_b.to_floats();
+          GemmInputs inputs;
+          const MatrixView a_view = of_a, b_view = of_b;
+          inputs.a_scales = &a_view, inputs.b_scales = &b_view;
+          const std::vector<float> d = gemm(plan, a, b, inputs).to_floats();
+          for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+              const auto at = [&](std::size_t block) {
+                return std::pair(x[line(m, i, rows) * blocks + block], y[block * columns + line(n, j, columns)]);
+              };
+              float expected = 0;
+              if (blocks == 1) {
+                expected = scaled_by_hand(order, at(0).first, at(0).second, whole[i * n + j]);
+              } else {
+                for (std::size_t block = 0; block < blocks; ++block)
+                  expected = added_by_hand(order, at(block).first, at(block).second, sums[block][i * n + j], expected);
+              }
+              ASSERT_EQ(d[i * n + j], expected) << rows << " " << columns << " " << blocks << ", " << i << " " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, ScalesThatDoNotFitAreRefused) {
+  const FormatId fp8 = FormatId::fp8e4m3;
+  const Matrix a(fp8, 4, 300), b(fp8, 300, 200);
+  const auto complaint = [&](const GemmPlan& plan, const Matrix* of_a, const Matrix* of_b) {
+    GemmInputs inputs;
+    const MatrixView a_view = of_a == nullptr ? MatrixView(a) : MatrixView(*of_a),
+                     b_view = of_b == nullptr ? MatrixView(b) : MatrixView(*of_b);
+    if (of_a != nullptr) inputs.a_scales = &a_view;
+    if (of_b != nullptr) inputs.b_scales = &b_view;
+    try {
+      (void)gemm(plan, a, b, inputs);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const GemmPlan slow = named_plan("nvjet-fp8-slow", fp8), fast = named_plan("nvjet-fp8", fp8);
+  const auto fp32 = [](std::size_t rows, std::size_t columns) { return Matrix(FormatId::fp32, rows, columns); };
+  const Matrix rows = fp32(4, 3), three = fp32(3, 1), two_blocks = fp32(2, 2), in_fp16(FormatId::fp16, 1, 1);
+  EXPECT_EQ(complaint(slow, &rows, &three), "");
+  EXPECT_EQ(complaint(fast, &rows, nullptr),
+            "gemm: a_scales has scales for 4 rows and 3 parts of k; right would be 1 part, as the plan has no "
+            "promote_every");
+  EXPECT_EQ(complaint(slow, nullptr, &two_blocks),
+            "gemm: b_scales has scales for 2 columns and 2 parts of k; right would be 1 part, or 3, of 128 each");
+  EXPECT_EQ(complaint(slow, &three, nullptr),
+            "gemm: a_scales has scales for 3 rows and 1 parts of k; right would be 1 or 4");
+  EXPECT_EQ(complaint(slow, &in_fp16, nullptr), "gemm: a_scales is of fp16; right would be fp32");
+  const Matrix one = fp32(1, 1);
+  EXPECT_EQ(complaint(slow, &one, &three),
+            "gemm: b_scales has scales for 1 columns and 3 parts of k; right would be 1 parts, as a_scales has");
+  GemmPlan descending = slow;
+  descending.k_order = KOrder::descending;
+  EXPECT_TRUE(complaint(descending, &rows, &three).starts_with("gemm: scales for 3 parts of k, and a plan that"));
+}
+
 TEST(Gemm, StopsWhenItIsTold) {
   Random random(7);
   const GemmPlan plan = named_plan("nvjet", FormatId::bf16);
@@ -344,8 +462,7 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"promote_every": 48})"),
             "p.json: promote_every: 48; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
   EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: right would be a whole number, 0 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"),
-            "p.json: split_k.chunk: 0; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json: split_k.chunk: 0; right would be 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
             "p.json.split_k.order: \"up\"; right would be one of ascending, descending");
   EXPECT_EQ(refusal(R"({"split_k": {}})"),

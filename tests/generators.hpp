@@ -172,6 +172,7 @@ inline Datapath random_scaled_datapath() {
   const int k = d.tree.k, block = n.scales->block_k;
   n.units[1] = n.units[0];
   n.units[0].scaled = true;
+  n.units[0].scale_exponents_alone = n.units[0].result.empty() && *rc::gen::arbitrary<bool>();
   d.unit_names = {"block", "total"};
   d.tree.nodes.clear();
   Node total{1, {{Term::Kind::accumulator, 0}}};
@@ -407,6 +408,7 @@ inline Datapath random_scaled_sums_datapath() {
   n.scales = ScaleRule{*rc::gen::element(ue8m0, ue4m3), block};
   Unit sum;
   sum.scaled = true;
+  sum.scale_exponents_alone = *rc::gen::arbitrary<bool>();
   n.units = {sum, last};
   d.unit_names = {"scaled", "last"};
   d.tree.nodes.clear();

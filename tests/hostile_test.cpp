@@ -126,6 +126,38 @@ TEST_F(Hostile, WhatIsNoFile) {
   }
 }
 
+/// Whoever waits for what a pipe has to say may wait for ever.
+TEST_F(Hostile, PipesAreRefusedAtOnce) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(run(probe_datapath({"--record", "v.safetensors"})).status, 0);
+  const auto silent_input = [] {
+    int ends[2];  // of which the writing one stays open
+    if (pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) < 0) _exit(126);
+    alarm(30);
+  };
+  for (const std::string name : {"pipe", "/dev/stdin"}) {
+    for (const Words& arguments : {Words{"verify", "--vectors", name},
+                                   {"verify", "--vectors", "v.safetensors", "--datapath", name},
+                                   {"verify", "--arch", "sm_90", "--campaign", name},
+                                   {"emulate", "--in", name, "--out", "o.safetensors"},
+                                   {"explain", "--in", name},
+                                   {"probe", "--arch", "sm_90", "--instr", kInstruction, "--from", name},
+                                   {"gemm", "--in", name, "--plan", "nvjet", "--out", "o.safetensors"},
+                                   {"gemm", "--a", name, "--b", name, "--plan", "nvjet", "--out", "o.npy"},
+                                   {"gemm", "--in", name, "--fit"},
+                                   {"gemm", "--in", "v.safetensors", "--plan", name, "--out", "o.safetensors"}}) {
+      expect_failure(arguments, 2, {name + ": cannot be read: not a regular file; right would be"}, silent_input);
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "o.safetensors") || fs::exists(folder_ / "o.npy"));
+
+  const auto file_as_input = [] {
+    if (dup2(open("v.safetensors", O_RDONLY), STDIN_FILENO) < 0) _exit(126);
+  };
+  const Words verify = {"verify", "--vectors", "/dev/stdin", "--datapath", kDatapath};
+  EXPECT_EQ(run(verify, "out", file_as_input).status, 0) << "a file is one by any name";
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kAddressSanitizer = true;
 #elif !defined(__has_feature)
@@ -178,6 +210,21 @@ TEST_F(Hostile, ManyMeasurements) {
   record["records"] = {row};
   write("many.json", record.dump());
   expect_failure({"bench", "report", "many.json"}, 2, {"many.json", "records[0]", "values", "200"});
+}
+
+/// Of several files, the one that is wrong is named.
+TEST_F(Hostile, MeasurementsOfNoInstruction) {
+  json record = json::parse(contents(folder_ / "good.json"));
+  json row = {{"measurement", "wgmma"}, {"subject", "wgmma.m64nNk15.f32.f16.f16"}, {"series", json::object()}};
+  row["axes"] = {{"N", 64}, {"source", "ss"}, {"data", "zeros"}, {"warpgroups", 1}};
+  row["values"] = {{"interval_cycles", 32}};
+  record["records"] = {row};
+  write("odd.json", record.dump());
+  expect_failure({"bench", "report", "good.json", "odd.json"}, 2,
+                 {"odd.json.records[0].subject: \"wgmma.m64nNk15.f32.f16.f16\"", "N \"64\"", "right would be"});
+  record["records"][0]["subject"] = "mma.m16n8k16.f32.f16.f16.f32";
+  write("odd.json", record.dump());
+  expect_failure({"bench", "report", "good.json", "odd.json"}, 2, {"odd.json.records[0].subject", "family"});
 }
 
 // --- Messages and output
@@ -291,7 +338,6 @@ TEST_F(Hostile, NumbersAreTakenAsTheyAreWrittenOrNotAtAll) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  const Words explain = {"explain", "--arch", "sm_90", "--instr", kInstruction};
   const std::vector<std::pair<Words, std::string>> options = {
       {probe_datapath({}), "--seed"},
       {with(streams, {"--count", "4096"}), "--seed"},
@@ -301,7 +347,6 @@ TEST_F(Hostile, NumbersAreTakenAsTheyAreWrittenOrNotAtAll) {
       {with(streams, {"--count", "4096"}), "--chunk"},
       {with(streams, {"--count", "4096"}), "--shard"},
       {{"bench", "tensor", "--list"}, "--seconds"},
-      {explain, "--c"},
   };
   for (const auto& [command, option] : options) {
     for (const std::string wrong : {"18446744073709551616",
@@ -342,7 +387,24 @@ TEST_F(Hostile, NumbersAreTakenAsTheyAreWrittenOrNotAtAll) {
   }
   expect_failure(with(streams, {"--count", "1e16"}), 2, {"--count", "1e15"});
   expect_failure(with(streams, {"--count", "0"}), 2, {"--count"});
-  expect_failure(with(explain, {"--a", "0x3c00,"}), 2, {"--a"});
+}
+
+TEST_F(Hostile, OperandsAreTakenAsTheyAreWrittenOrNotAtAll) {
+  const auto explained = [](const std::string& option) {
+    return Words{"explain", "--arch", "sm_90", "--instr", kInstruction, option};
+  };
+  for (const std::string wrong : {"",      " 1",    "1 ",  "x",         "1x",   "0x",       "1,5",  "NAN",
+                                  "1e400", "1e",    "e5",  ".",         "1..2", "1/0",      "0x1p", "2^",
+                                  "^3",    "2^1.5", "3^2", "2^99999",   "0x1g", "1e1e1",    "--1",  "1e-99999999999",
+                                  "*2^3",  "\xff",  "-",   "0x1p99999", "2*3",  "1*2^3*2^3"}) {
+    SCOPED_TRACE(wrong);
+    expect_failure(explained("--c=" + wrong), 2, {"--c"});
+    if (wrong != "1,5") expect_failure(explained("--a=0x3c00," + wrong), 2, {"--a"});
+  }
+  expect_failure(explained("--a=" + std::string(5000, '1')), 2, {"--a"});
+  std::string many = "1";
+  for (int i = 0; i < 5000; ++i) many += ",1";
+  expect_failure(explained("--b=" + many), 2, {"--b", "4096"});
 }
 
 TEST_F(Hostile, NumbersThatAreRightAreThose) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -74,6 +75,102 @@ TEST(Instructions, AreFoundByNameAndByPtxSpelling) {
                            "wmma.m16n16k16.f32.f16.f16"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
+}
+
+TEST(Instructions, WithBlockScalesOrNarrowOperandsAreFoundByEachSpelling) {
+  struct Spelling {
+    const char *name, *ptx, *other;
+  };
+  for (const auto& [name, ptx, other] :
+       {Spelling{"mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0",
+                 "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0",
+                 "mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0"},
+        Spelling{"mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0",
+                 "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
+                 "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"},
+        Spelling{"mma.sp::ordered_metadata.m16n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
+                 "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32."
+                 "e2m1.e2m1.f32.ue4m3",
+                 "mma.sp::ordered_metadata.m16n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"},
+        Spelling{"mma.m16n8k32.f16.e3m2.e2m1.f16", "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e3m2.e2m1.f16",
+                 "mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f16.e3m2.e2m1.f16"},
+        Spelling{"mma.m16n8k32.f32.e4m3.e5m2.f32", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32",
+                 "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e5m2.f32"},
+        Spelling{"v_mfma_f32_16x16x16_f16", "v_mfma_f32_16x16x16f16", "v_mfma_f32_16x16x16f16"},
+        Spelling{"v_mfma_f32_32x32x4_2b_bf16", "v_mfma_f32_32x32x4bf16_1k", "v_mfma_f32_32x32x4_2b_bf16_1k"},
+        Spelling{"v_mfma_f32_32x32x4_bf16", "v_mfma_f32_32x32x4bf16", "v_mfma_f32_32x32x4bf16"},
+        Spelling{"v_mfma_f64_4x4x4_4b_f64", "v_mfma_f64_4x4x4f64", "v_mfma_f64_4x4x4f64"},
+        Spelling{"v_mfma_f32_32x32x4_xf32", "v_mfma_f32_32x32x4_xf32", "v_mfma_f32_32x32x4xf32"},
+        Spelling{"v_mfma_f32_16x16x32_bf8_fp8", "v_mfma_f32_16x16x32_bf8_fp8", "v_mfma_f32_16x16x32_bf8_fp8"},
+        Spelling{"v_smfmac_i32_16x16x64_i8", "v_smfmac_i32_16x16x64_i8", "v_smfmac_i32_16x16x64_i8"},
+        Spelling{"v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_f16"}}) {
+    const Instruction* found = find_instruction(name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_EQ(found->name(), name);
+    EXPECT_EQ(found->ptx(), ptx);
+    EXPECT_EQ(find_instruction(ptx), found);
+    EXPECT_EQ(find_instruction(other), found);
+  }
+  for (const char* none :
+       {"mma.m16n8k64.mxf4.4x.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue4m3",
+        "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k32.mxf8f6f4.1x.f16.e4m3.e4m3.f16.ue8m0",
+        "mma.sp.m16n8k64.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0", "v_mfma_f32_32x32x4f16_1k", "v_mfma_f32_16x16x8_f16"}) {
+    EXPECT_EQ(find_instruction(none), nullptr) << none;
+  }
+}
+
+TEST(Instructions, OfAnyShapeThatATcgen05HasAreFound) {
+  const Instruction* const wide = find_instruction("tcgen05.mma.m256n48k32.f32.e4m3.e2m1");
+  ASSERT_NE(wide, nullptr);
+  EXPECT_EQ(wide->name(), "tcgen05.mma.m256n48k32.f32.e4m3.e2m1");
+  EXPECT_EQ(wide->ptx(), "tcgen05.mma.cta_group::2.kind::f8f6f4");
+  EXPECT_EQ(find_instruction(wide->name()), wide) << "it stays where it is";
+  EXPECT_EQ(row_of(*wide).name(), "tcgen05.mma.m64n8k32.f32.e4m3.e2m1");
+  EXPECT_EQ(&row_of(row_of(*wide)), &row_of(*wide));
+  for (const char* one :
+       {"tcgen05.mma.m64n8k16.f32.f16.f16", "tcgen05.mma.sp.m128n24k16.f32.tf32.tf32",
+        "tcgen05.mma.ws.m32n64k16.f16.f16.f16", "tcgen05.mma.ws.sp.m128n128k64.f32.e5m2.e3m2",
+        "tcgen05.mma.m256n16k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3",
+        "tcgen05.mma.m128n248k32.mxf8f6f4.1x.f32.e3m2.e5m2.ue8m0", "tcgen05.mma.m256n64k32.s32.u8.s8.satfinite",
+        "tcgen05.mma.m128n8k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3"}) {
+    const Instruction* found = find_instruction(one);
+    ASSERT_NE(found, nullptr) << one;
+    EXPECT_EQ(found->name(), one);
+  }
+  for (const char* none :
+       {"tcgen05.mma.m32n64k16.f32.f16.f16", "tcgen05.mma.m64n12k16.f32.f16.f16", "tcgen05.mma.m256n24k16.f32.f16.f16",
+        "tcgen05.mma.m64n264k16.f32.f16.f16", "tcgen05.mma.m64n0k16.f32.f16.f16", "tcgen05.mma.m64n40k32.s32.s8.s8",
+        "tcgen05.mma.ws.m32n8k16.f32.f16.f16", "tcgen05.mma.ws.sp.m32n256k32.f32.f16.f16",
+        "tcgen05.mma.m64n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.ue8m0",
+        "tcgen05.mma.sp.m128n8k192.mxf4.block64.f32.e2m1.e2m1.ue8m0", "tcgen05.mma.m99999999999n8k16.f32.f16.f16",
+        "tcgen05.mma.cta_group::1.kind::f16"}) {
+    EXPECT_EQ(find_instruction(none), nullptr) << none;
+  }
+  EXPECT_FALSE(find_instruction("tcgen05.mma.m64n8k32.s32.s8.s8")->archs.contains(ArchId::sm_103));
+  EXPECT_FALSE(
+      find_instruction("tcgen05.mma.m128n8k96.mxf4.block32.f32.e2m1.e2m1.ue8m0")->archs.contains(ArchId::sm_100));
+}
+
+TEST(Instructions, OfEachArchitectureAreAsManyAsItsSourcesHave) {
+  const auto count = [](ArchId arch, auto&& is) {
+    const std::vector<const Instruction*> all = instructions_of(arch);
+    return std::ranges::count_if(all, [&](const Instruction* i) { return is(*i); });
+  };
+  const auto any = [](const Instruction&) { return true; };
+  EXPECT_EQ(count(ArchId::sm_87, any), count(ArchId::sm_80, any));
+  EXPECT_EQ(count(ArchId::sm_86, any), count(ArchId::sm_80, any));
+  const auto scaled = [](const Instruction& i) { return i.scaled() && !i.sparse(); };
+  EXPECT_EQ(count(ArchId::sm_120, scaled), 25 + 3);
+  EXPECT_EQ(count(ArchId::sm_100, scaled), 25 + 4);
+  EXPECT_EQ(count(ArchId::sm_103, scaled), 25 + 8);
+  EXPECT_EQ(count(ArchId::sm_90, scaled), 0);
+  // LLVM's definitions that it has for these.
+  EXPECT_EQ(count(ArchId::gfx908, any), 5 + 5 + 5 + 5);
+  EXPECT_EQ(count(ArchId::gfx90a, any), 20 + 5 + 2);
+  const auto dense = [](const Instruction& i) { return !i.sparse(); };
+  EXPECT_EQ(count(ArchId::gfx942, dense), 5 + 2 + 2 + 5 + 5 + 5 + 8);
+  EXPECT_EQ(count(ArchId::gfx942, any), 32 + 14);
+  EXPECT_EQ(count(ArchId::gfx1100, any), 6);
 }
 
 TEST(Instructions, HopperHasEveryWgmmaAtItsWidths) {

@@ -342,7 +342,9 @@ std::vector<BadArray> bad_arrays() {
       {"fields", with("{'descr': [('x', '<f2')], }"), {"descr: ", "right would be one simple type"}},
       {"order is no bool", with("{'fortran_order': 0}"), {"fortran_order: ", "True or False"}},
       {"order is a string", with("{'fortran_order': 'False'}"), {"fortran_order: ", "True or False"}},
-      {"no axes", with(dict("<f2", "()")), {"shape: ", "tuple of 1 to 3 whole numbers"}},
+      {"no axes",
+       with(dict("<f2", "()")),
+       {"shape: (), a number without axes; right would be 1 to 3 axes, such as (1,)"}},
       {"four axes", with(dict("<f2", "(1, 1, 2, 3)")), {"shape: ", "tuple of 1 to 3"}},
       {"a number", with(dict("<f2", "(6)")), {"shape: ", "tuple of 1 to 3"}},
       {"a list of extents", with(dict("<f2", "[2, 3]")), {"shape: ", "tuple"}},
@@ -724,9 +726,10 @@ TEST_F(Product, HasBatchesAndScales) {
 
   const ProductMatrices whole = read_product(MatrixFile(
       file_of("q.safetensors",
-              product_file({{"A", "I8", {3, 6}}, {"B", "I8", {6, 2}}, {"SA", "F32", {1}}, {"SB", "F32", {4, 1}}}))));
+              product_file({{"A", "I8", {3, 6}}, {"B", "I8", {6, 2}}, {"SA", "F32", {1}}, {"SB", "F32", {4, 1, 2}}}))));
   EXPECT_EQ(whole.scale_block, 0u);
   EXPECT_EQ(whole.batches, 4u);
+  EXPECT_EQ(whole.scale_parts, 1u);
 }
 
 TEST_F(Product, IsViewedAsMatrices) {
@@ -766,9 +769,12 @@ TEST_F(Product, IsRefusedWhereShapesDoNotFit) {
        {{"A", "F16", {4, 3, 8}}, b, {"D", "F32", {3, 2}}},
        {"tensor D: shape: [3, 2]; right would be [batches, M, N] with batches = 4, as A has"}},
       {"three scales", {a, b, {"SA", "F32", {3}}}, {"tensor SA: shape: [3]; right would be [1]"}},
+      {"scales of other rows",
+       {a, b, {"SA", "F32", {2, 1}}},
+       {"tensor SA: shape: [2, 1]; right would be [1 or M, parts of K] with M = 3"}},
       {"format of scales",
        {a, b, {"SB", "U8", {2, 2}}},
-       {"tensor SB: dtype: u8 is no format of scales; right would be one scale of fp32, or __metadata__.format_sb, "
+       {"tensor SB: dtype: u8 is no format of scales; right would be fp32, or __metadata__.format_sb, "
         "ue8m0"}},
       {"blocks of no size",
        {a, b, {"SA", "F8_E8M0", {3, 3}}},

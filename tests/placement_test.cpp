@@ -38,7 +38,7 @@ struct Simulated {
   int wrong_row = -1, wrong_column = -1;
 
   void run(PackedTiles& p) const {
-    const auto& [kind, m, n, k, d, a, b, c, archs, modifier, sparsity] = instruction;
+    const auto& [kind, m, n, k, d, a, b, c, archs, modifier, sparsity, scales, blocks, stationary] = instruction;
     const int depth = instruction.products();
     const auto size = static_cast<std::size_t>(format(d).storage_bytes());
     for (std::size_t t = 0; t < p.count; ++t) {
@@ -57,6 +57,11 @@ struct Simulated {
           }
           const std::size_t at = (t * m + i) * n + j;
           hash.add(code_at(p.c, at, c));
+          const auto scale_blocks = static_cast<std::size_t>(instruction.scale_blocks());
+          for (std::size_t s = 0; s < scale_blocks; ++s) {
+            hash.add(code_at(p.sa, (t * m + i) * scale_blocks + s, scales.format));
+            hash.add(code_at(p.sb, (t * scale_blocks + s) * n + j, scales.format));
+          }
           const std::uint64_t code = hash.code(d) ^ (i == wrong_row && j == wrong_column ? 1u : 0u);
           std::memcpy(p.d.data() + at * size, &code, size);
         }
@@ -69,7 +74,7 @@ Tiles random_tiles(const Instruction& instruction, std::size_t count, std::size_
   Tiles tiles = make_operands(instruction, count, m, n);
   std::mt19937_64 random(1);
   if (instruction.sparse()) draw_positions(instruction, tiles, random);
-  for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c}) {
+  for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c, &tiles.sa, &tiles.sb}) {
     for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, random());
   }
   return tiles;
@@ -83,6 +88,10 @@ std::uint64_t expected(const Tiles& tiles, std::size_t index) {
     hash.add(problem.b[kk]);
   }
   hash.add(problem.c);
+  for (std::size_t s = 0; s < problem.sa.size(); ++s) {
+    hash.add(problem.sa[s]);
+    hash.add(problem.sb[s]);
+  }
   return hash.code(tiles.d_format);
 }
 
@@ -137,14 +146,19 @@ TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Instructions, PlacementTest,
-    testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k8.f32.tf32.tf32.f32",
-                    "wgmma.m64n8k32.f32.e4m3.e5m2", "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
-                    "mma.m16n8k32.s32.s4.u4.s32.satfinite", "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
-                    "mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
-                    "mma.sp.m16n8k64.s32.u4.s4.s32", "mma.m8n8k4.f32.f16.f16.f16", "wmma.m16n16k16.f16.f16.f16.f32",
-                    "wmma.m32n8k16.f32.f16.f16.f16", "wmma.m8n32k16.f16.f16.f16.f32"));
+INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
+                         testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16",
+                                         "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2",
+                                         "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
+                                         "mma.m16n8k32.s32.s4.u4.s32.satfinite", "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
+                                         "mma.sp.m16n8k32.f32.f16.f16.f32",
+                                         "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
+                                         "mma.sp.m16n8k64.s32.u4.s4.s32", "mma.m8n8k4.f32.f16.f16.f16",
+                                         "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e2m1.f32.ue8m0",
+                                         "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
+                                         "mma.sp::ordered_metadata.m16n8k128.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0",
+                                         "wmma.m16n16k16.f16.f16.f16.f32", "wmma.m32n8k16.f32.f16.f16.f16",
+                                         "wmma.m8n32k16.f16.f16.f16.f32"));
 
 TEST(Placement, RowsThatAreNotFilledHaveLegalMetadata) {
   for (const char* name : {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32",

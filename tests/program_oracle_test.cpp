@@ -21,6 +21,7 @@
 #include "io/words.hpp"
 #include "src/oracles/program.hpp"
 #include "tcnum/error.hpp"
+#include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
@@ -53,7 +54,8 @@ std::string refusal(const std::function<void()>& attempt) {
 }
 
 TEST(Words, ThatAreNoneAreRefused) {
-  for (const std::string& command : std::vector<std::string>{"", "  ", "''", "a 'b", "a \"b", "a\\", std::string("a\0b", 3)}) {
+  for (const std::string& command :
+       std::vector<std::string>{"", "  ", "''", "a 'b", "a \"b", "a\\", std::string("a\0b", 3)}) {
     const std::string message = refusal([&] { static_cast<void>(split_words(command, "f")); });
     EXPECT_TRUE(message.starts_with("f: ")) << command << ": " << message;
     EXPECT_NE(message.find("right would be"), std::string::npos) << message;
@@ -245,6 +247,23 @@ TEST_F(ProgramOracles, AreToldWhatIsAsked) {
   fs::remove(copy);
 }
 
+TEST_F(ProgramOracles, AreToldBlockScales) {
+  const Instruction& scaled = *find_instruction("mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3");
+  const fs::path copy = folder_ / "question";
+  const auto keeper = start_program("sh -c 'cp \"$1\" \"" + copy.string() + "\"; exit 1' sh {in} {out}");
+  Tiles tiles = make_dot_tiles(scaled, 1, 2, 3);
+  for (std::size_t i = 0; i < tiles.sa.size(); ++i) tiles.sa.set(i, i);
+  for (std::size_t i = 0; i < tiles.sb.size(); ++i) tiles.sb.set(i, 0x7f - i);
+  EXPECT_NE(refusal([&] { make_program_oracle(scaled, ArchId::sm_120, keeper)->answer(tiles); }), "");
+  const Vectors vectors = read_vectors(copy.string(), false);  // which a question is, but for its D
+  EXPECT_EQ(vectors.instruction, scaled.name());
+  EXPECT_EQ(vectors.metadata.at("format_scale"), "ue4m3");
+  EXPECT_EQ(vectors.metadata.at("scale_block"), "16");
+  EXPECT_EQ(vectors.tiles.sa, tiles.sa);
+  EXPECT_EQ(vectors.tiles.sb, tiles.sb);
+  fs::remove(copy);
+}
+
 // --- Dot products that are no instruction's.
 
 TEST(Dots, HaveNames) {
@@ -252,6 +271,10 @@ TEST(Dots, HaveNames) {
             "dot.k12.f32.f16.bf16.f64");
   EXPECT_EQ(make_dot(FormatId::s32, FormatId::s8, FormatId::u4, FormatId::s32, 1).products(), 1);
   EXPECT_EQ(find_instruction("dot.k16.f32.f16.f16.f32"), nullptr);
+  const Instruction scaled = make_dot(FormatId::fp32, FormatId::fp4e2m1, FormatId::fp4e2m1, FormatId::fp32, 64,
+                                      {ScaleKind::dot, FormatId::ue4m3, 16});
+  EXPECT_EQ(scaled.name(), "dot.k64.block16.f32.e2m1.e2m1.f32.ue4m3");
+  EXPECT_EQ(scaled.scale_blocks(), 4);
 }
 
 TEST(Dots, ThatAreNoneAreRefused) {
@@ -267,6 +290,14 @@ TEST(Dots, ThatAreNoneAreRefused) {
   EXPECT_TRUE(refused(s32, s32, s8, s32, 16).starts_with("a: s32; right would be"));
   EXPECT_TRUE(refused(s32, b1, s8, s32, 16).starts_with("b: "));
   EXPECT_TRUE(refused(fp32, fp16, fp16, s32, 16).starts_with("c: s32, and d is fp32"));
+  const auto refused_scales = [](FormatId d, FormatId a, const Scaling& scales) {
+    return refusal([&] { static_cast<void>(make_dot(d, a, a, d, 48, scales)); });
+  };
+  EXPECT_EQ(refused_scales(fp32, fp8e4m3, {ScaleKind::dot, ue8m0, 32}),
+            "scale-block: 32; right would be a number of products that divides k, 48");
+  EXPECT_EQ(refused_scales(fp32, fp8e4m3, {ScaleKind::dot, fp8e4m3, 16}),
+            "scale-format: fp8e4m3; right would be ue8m0 or ue4m3");
+  EXPECT_TRUE(refused_scales(s32, s8, {ScaleKind::dot, ue8m0, 16}).starts_with("scale-block: right would be none"));
 }
 
 }  // namespace

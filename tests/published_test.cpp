@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "tcnum/catalogue.hpp"
 #include "tcnum/emulator.hpp"
@@ -39,6 +42,7 @@ std::size_t mismatches(const Datapath& datapath, const Tiles& answered) {
 
 TEST(Published, AnswersRefuteWhatIsMarkedSoAndNothingElse) {
   if (files().empty()) GTEST_SKIP() << "no vector files in " << folder().string() << " (TCNUM_PUBLISHED names another)";
+  std::set<std::string> run;
   for (const fs::path& file : files()) {
     const Vectors vectors = read_vectors(file.string());
     const auto arch = find_arch(vectors.arch);
@@ -46,12 +50,21 @@ TEST(Published, AnswersRefuteWhatIsMarkedSoAndNothingElse) {
     ASSERT_TRUE(arch && instruction != nullptr) << file;
     const std::vector<CatalogueEntry> entries = catalogue(*arch, *instruction);
     EXPECT_FALSE(entries.empty()) << file;
+    const auto stated = std::ranges::find_if(published_answers(), [&](const PublishedAnswers& each) {
+      return each.arch == *arch && each.instruction == vectors.instruction;
+    });
+    ASSERT_NE(stated, published_answers().end()) << file << ": right would be a row of kPublished";
+    EXPECT_EQ(stated->count, vectors.tiles.size()) << file;
+    run.insert(vectors.instruction + " " + vectors.arch);
     for (const CatalogueEntry& entry : entries) {
       const std::size_t wrong = mismatches(entry.datapath, vectors.tiles);
       EXPECT_EQ(wrong != 0, !entry.refuted_by.empty())
           << file << ": " << wrong << " of " << vectors.tiles.size() << " answers differ from " << entry.account;
+      EXPECT_EQ(entry.standing == Standing::checked, wrong == 0) << file << ": " << entry.account;
+      EXPECT_EQ(entry.answers, wrong == 0 ? vectors.tiles.size() : 0) << file << ": " << entry.account;
     }
   }
+  EXPECT_EQ(run.size(), published_answers().size()) << "each row of kPublished is of a file";
 }
 
 }  // namespace

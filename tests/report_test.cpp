@@ -1,5 +1,7 @@
 // What reports say of a fit, and how their text is laid out.
 #include "src/report/probe_report.hpp"
+#include "src/report/property_table.hpp"
+#include "src/report/short_datapath.hpp"
 
 #include <gtest/gtest.h>
 
@@ -52,6 +54,35 @@ TEST(ProbeReport, HasNumbersWhereValuesAreNumbers) {
     refutes_24 = refutes_24 || (each.at("property") == "fraction_bits" && each.at("value") == 24);
   }
   EXPECT_TRUE(refutes_24);
+}
+
+TEST(PropertyTable, EscapesWhatItsStyleWouldRead) {
+  const std::vector<TableRow> rows = {
+      {{{"name", "v_f32"}, {"none", ""}, {"value", "a|b, \"50%\" & {2^3} ~ \\ $x × #"}}},
+      {{{"name", "b"}, {"none", ""}, {"value", "*c* <d> [e]\nf"}}}};
+  EXPECT_EQ(property_table(rows, TableStyle::markdown),
+            "| name | value |\n| --- | --- |\n"
+            "| v\\_f32 | a\\|b, \"50%\" &amp; {2^3} \\~ \\\\ \\$x × \\# |\n"
+            "| b | \\*c\\* &lt;d&gt; \\[e\\] f |\n");
+  EXPECT_EQ(property_table(rows, TableStyle::csv),
+            "name,value\nv_f32,\"a|b, \"\"50%\"\" & {2^3} ~ \\ $x × #\"\nb,\"*c* <d> [e]\nf\"\n");
+  EXPECT_EQ(property_table(rows, TableStyle::latex),
+            "\\begin{tabular}{ll}\n\\hline\nname & value \\\\\n\\hline\n"
+            "v\\_f32 & a\\textbar{}b, \\textquotedbl{}50\\%\\textquotedbl{} \\& \\{2\\textasciicircum{}3\\} "
+            "\\textasciitilde{} \\textbackslash{} \\$x $\\times$ \\# \\\\\n"
+            "b & *c* \\textless{}d\\textgreater{} [e] f \\\\\n\\hline\n\\end{tabular}\n");
+}
+
+/// Of what is published too, which may be no datapath of a space.
+TEST(ShortDatapath, SaysWhatTheExamplesAre) {
+  const std::map<std::string, std::string> expected = {{"hopper-fp16", "1×16 F=25 RZ"},
+                                                       {"hopper-fp8-lowered", "2×16 F=25 RZ, +c RN"},
+                                                       {"cdna3-fp16", "2×8 F=24, 2 adds F=24|32 cut RD RD m31→RN"},
+                                                       {"ampere-s8", "1×32 exact saturates"},
+                                                       {"blackwell-nvfp4", "4×16 exact scaled, +c F=35 RZ"}};
+  for (const auto& [name, text] : expected) {
+    EXPECT_EQ(short_text(read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/" + name + ".json")), text) << name;
+  }
 }
 
 TEST(Sentence, SaysHowProductsAndCBecomeTheResult) {

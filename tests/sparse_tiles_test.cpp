@@ -31,7 +31,11 @@ constexpr std::array kInstructions = {"mma.sp.m16n8k32.f32.f16.f16.f32",
                                       "mma.sp::ordered_metadata.m16n8k64.f32.e4m3.e5m2.f32",
                                       "mma.sp.m16n8k32.s32.s8.u8.s32.satfinite",
                                       "mma.sp.m16n8k64.s32.u4.s4.s32",
-                                      "mma.sp::ordered_metadata.m16n8k128.s32.s4.s4.s32"};
+                                      "mma.sp::ordered_metadata.m16n8k128.s32.s4.s4.s32",
+                                      "mma.sp::ordered_metadata.m16n8k64.f32.e3m2.e2m1.f32",
+                                      "mma.sp::ordered_metadata.m16n8k64.mxf8f6f4.1x.f32.e2m1.e4m3.f32.ue8m0",
+                                      "tcgen05.mma.sp.m128n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3",
+                                      "v_smfmac_f32_16x16x64_fp8_bf8"};
 
 void fill(Codes& codes, FormatId id, std::mt19937_64& random) {
   for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
@@ -44,6 +48,14 @@ Tiles random_dense(const Instruction& in, std::size_t count, std::size_t m, std:
   fill(tiles.b, in.b, random);
   fill(tiles.c, in.c, random);
   fill(tiles.d, in.d, random);
+  if (in.scaled()) {
+    const Tiles operands = make_operands(in, count, m, n);
+    tiles.sa = operands.sa;
+    tiles.sb = operands.sb;
+    tiles.scale_block = in.products_per_scale();
+    fill(tiles.sa, in.scales.format, random);
+    fill(tiles.sb, in.scales.format, random);
+  }
   return tiles;
 }
 
@@ -55,6 +67,8 @@ Tiles random_sparse(const Instruction& in, std::size_t count, std::size_t m, std
   fill(tiles.b, in.b, random);
   fill(tiles.c, in.c, random);
   fill(tiles.d, in.d, random);
+  fill(tiles.sa, in.scales.format, random);
+  fill(tiles.sb, in.scales.format, random);
   return tiles;
 }
 
@@ -69,6 +83,9 @@ void expect_same(const Tiles& x, const Tiles& y) {
   EXPECT_EQ(x.c, y.c);
   EXPECT_EQ(x.d, y.d);
   EXPECT_EQ(x.e, y.e);
+  EXPECT_EQ(x.sa, y.sa);
+  EXPECT_EQ(x.sb, y.sb);
+  EXPECT_EQ(x.scale_block, y.scale_block);
 }
 
 class SparseTiles : public testing::TestWithParam<const char*> {

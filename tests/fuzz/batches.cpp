@@ -13,8 +13,10 @@ namespace {
 
 constexpr QuestionForm kDense = {FormatId::fp16, FormatId::s4, FormatId::fp32, FormatId::fp32, 4};
 constexpr QuestionForm kSparse = {FormatId::fp8e4m3, FormatId::fp4e2m1, FormatId::fp32, FormatId::fp32, 8, 4};
+constexpr QuestionForm kScaled = {FormatId::fp4e2m1, FormatId::fp4e2m1, FormatId::fp32, FormatId::fp32, 8, 0, 4,
+                                  FormatId::ue4m3};
 /// The first byte says what the others are read as.
-constexpr char kDenseQuestion = 'd', kSparseQuestion = 's', kAnswer = 'a';
+constexpr char kDenseQuestion = 'd', kSparseQuestion = 's', kScaledQuestion = 'b', kAnswer = 'a';
 
 Tiles some_tiles(const QuestionForm& form, std::size_t count) {
   Tiles tiles = make_tiles(form.a, form.b, form.c, form.d, count, 2, 3, form.k);
@@ -22,6 +24,13 @@ Tiles some_tiles(const QuestionForm& form, std::size_t count) {
     tiles.sparse_group = form.sparse_group;
     tiles.a = Codes(1, count * 2 * form.k / 2);
     tiles.e = tiles.a;
+  }
+  if (form.scale_block != 0) {
+    const std::size_t blocks = form.k / static_cast<std::size_t>(form.scale_block);
+    tiles.scale_block = form.scale_block;
+    tiles.sa = Codes(1, count * 2 * blocks);
+    tiles.sb = Codes(1, count * blocks * 3);
+    for (std::size_t i = 0; i < tiles.sb.size(); ++i) tiles.sb.set(i, 0x38 + i);
   }
   for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, i % 16);
   for (std::size_t i = 0; i < tiles.d.size(); ++i) tiles.d.set(i, 0x3f800000 + i);
@@ -40,7 +49,7 @@ bool read_a_question(std::string_view input, const QuestionForm& form) {
   const std::vector<std::byte> written = question_bytes(*tiles, {});
   const Tiles again = read_question(MemorySource("q", written), form);
   if (again.a != tiles->a || again.b != tiles->b || again.c != tiles->c || again.e != tiles->e ||
-      question_bytes(again, {}) != written)
+      again.sa != tiles->sa || again.sb != tiles->sb || question_bytes(again, {}) != written)
     wrong("a question changes when it is written again");
   return true;
 }
@@ -65,6 +74,8 @@ bool read_a_batch(std::string_view input) {
       return read_a_question(rest, kDense);
     case kSparseQuestion:
       return read_a_question(rest, kSparse);
+    case kScaledQuestion:
+      return read_a_question(rest, kScaled);
     case kAnswer:
       return read_some_answer(rest);
     default:
@@ -76,6 +87,7 @@ std::vector<std::string> batches() {
   return {text_of(kDenseQuestion, question_bytes(some_tiles(kDense, 1), {})),
           text_of(kDenseQuestion, question_bytes(some_tiles(kDense, 2), {{"arch", "sm_90"}})),
           text_of(kSparseQuestion, question_bytes(some_tiles(kSparse, 1), {})),
+          text_of(kScaledQuestion, question_bytes(some_tiles(kScaled, 2), {{kScaleBlockKey, "4"}})),
           text_of(kAnswer, answer_bytes(some_tiles(kDense, 1)))};
 }
 

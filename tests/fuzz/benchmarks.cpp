@@ -17,7 +17,7 @@ bool read_a_benchmark(std::string_view input) {
   if (bench::to_json(bench::document_from_json(nlohmann::ordered_json::parse(text), "again")).dump() != text)
     wrong("a benchmark's record changes when it is written and read", text);
   accepted([&] {
-    bench::put_models(document);
+    bench::put_models(document, file.path());
     static_cast<void>(bench::markdown_page(document, {}));
     static_cast<void>(bench::html_page(document, {}));
   });

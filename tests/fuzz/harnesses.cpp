@@ -19,6 +19,7 @@ std::span<const Harness> harnesses() {
       {"problems", read_a_problem, problems, false},
       {"plans", read_a_plan, plan_files, true},
       {"names", read_names, names, false},
+      {"texts", read_a_text, texts, false},
   });
   return kHarnesses;
 }

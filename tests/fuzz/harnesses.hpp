@@ -22,6 +22,7 @@ bool read_a_disassembly(std::string_view input);
 bool read_a_problem(std::string_view input);
 bool read_a_plan(std::string_view input);
 bool read_names(std::string_view input);
+bool read_a_text(std::string_view input);
 
 std::vector<std::string> vector_files();
 std::vector<std::string> batches();
@@ -36,5 +37,6 @@ std::vector<std::string> disassemblies();
 std::vector<std::string> problems();
 std::vector<std::string> plan_files();
 std::vector<std::string> names();
+std::vector<std::string> texts();
 
 }  // namespace tcnum::fuzz

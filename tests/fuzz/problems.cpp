@@ -6,6 +6,7 @@
 
 #include "harnesses.hpp"
 #include "src/commands/names.hpp"
+#include "src/commands/operands.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
@@ -23,17 +24,23 @@ bool read_a_problem(std::string_view input) {
   const bool taken = accepted([&] {
     const ArchId arch = parse_arch(arch_text);
     instruction = &parse_instruction(name, arch);
-    problem = parse_problem(*instruction, a, b, c);
     named = choose_datapath("", arch, *instruction, "--instr");
+    problem = parse_problem(named.datapath, {a, b, c});
   });
   if (!taken) return false;
-  Tiles tile = make_tiles(instruction->a, instruction->b, instruction->c, instruction->d, 1, 1, 1, problem.a.size());
-  for (std::size_t k = 0; k < problem.a.size(); ++k) {
-    tile.a.set(k, problem.a[k]);
-    tile.b.set(k, problem.b[k]);
-  }
+  if (named.datapath.numerics.scales) return true;  // its scales would be 1
+  const auto k = static_cast<std::size_t>(named.datapath.tree.k);
+  const Emulator emulator(named.datapath);
+  Tiles tile = make_tiles(instruction->a, instruction->b, instruction->c, instruction->d, 1, 1, 1, k);
   tile.c.set(0, problem.c);
-  Emulator(named.datapath).run(tile);
+  for (std::size_t first = 0; first < problem.a.size(); first += k) {
+    if (first > 0) tile.c.set(0, tile.d[0]);
+    for (std::size_t i = 0; i < k; ++i) {
+      tile.a.set(i, problem.a[first + i]);
+      tile.b.set(i, problem.b[first + i]);
+    }
+    emulator.run(tile);
+  }
   const std::string text = explain_text(named.datapath, problem);
   if (text.find("d = " + hex(format(instruction->d), tile.d[0])) == std::string::npos)
     wrong("what is explained is not what is emulated", text);

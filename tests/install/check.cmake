@@ -29,6 +29,20 @@ run(${WORK}/build/uses_core)
 run(${WORK}/build/uses_emu ${SOURCE}/docs/datapaths/hopper-fp16.json)
 run(${WORK}/installed/bin/tcnum list --arch sm_90 --json ${WORK}/list.json)
 
+# What shells and man(1) look for, where they look for it.
+foreach(text bash-completion/completions/tcnum zsh/site-functions/_tcnum fish/vendor_completions.d/tcnum.fish man/man1/tcnum.1)
+  file(READ ${WORK}/installed/share/${text} content)
+  if(NOT content MATCHES "tcnum" OR NOT content MATCHES "campaign")
+    message(FATAL_ERROR "${text}: says nothing of tcnum's options")
+  endif()
+endforeach()
+
+file(GLOB installed RELATIVE ${WORK}/installed/share/tcnum/schemas ${WORK}/installed/share/tcnum/schemas/*)
+file(GLOB written RELATIVE ${SOURCE}/docs/schemas ${SOURCE}/docs/schemas/*)
+if(NOT installed STREQUAL written)
+  message(FATAL_ERROR "installed schemas: ${installed}; right would be ${written}")
+endif()
+
 # No header but the promised ones.
 file(GLOB_RECURSE installed RELATIVE ${WORK}/installed/include ${WORK}/installed/include/*)
 file(GLOB promised RELATIVE ${SOURCE}/include ${SOURCE}/include/tcnum/*)

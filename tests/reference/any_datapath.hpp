@@ -126,6 +126,10 @@ inline Datapath any_floating_datapath(bool scales) {
       d.tree = random_tree(blocks * n.scales->block_k, units);  // each product times its scales
     } else {
       n.units[0].scaled = true;
+      if (seldom(3)) {
+        n.units[0].result = {};
+        n.units[0].scale_exponents_alone = true;
+      }
       d.tree.k = blocks * n.scales->block_k;
       std::vector<Term> open;
       const int part = std::max(1, n.scales->block_k / *rc::gen::element(1, 2));
@@ -140,6 +144,7 @@ inline Datapath any_floating_datapath(bool scales) {
       join_terms(d.tree, open, 1, units);
     }
   }
+  n.units[static_cast<std::size_t>(d.tree.nodes.back().unit)].scale_exponents_alone = false;
   RoundSteps& last = n.units[static_cast<std::size_t>(d.tree.nodes.back().unit)].result;
   last.count = std::min(last.count + 1, 3);
   last.step[static_cast<std::size_t>(last.count - 1)] = any_last_step(n.result);

@@ -152,7 +152,7 @@ class Element {
     }
     for (; first < end; first += tile) tiles.push_back({first, std::min(tile, end - first)});
 
-    Value total;
+    std::vector<std::optional<Value>> sums(slices);  // none: of a slice without a product
     for (std::size_t slice = 0; slice < slices; ++slice) {
       std::vector<Step> steps;
       for (const Step& each : tiles) {
@@ -163,11 +163,19 @@ class Element {
         }
       }
       if (plan_.k_order == KOrder::descending) std::ranges::reverse(steps);
-      if (steps.empty()) continue;  // and a slice of nothing else with them
-      const Value one = accumulated(steps);
-      total = slice == 0 ? one : added(total, one);
+      if (!steps.empty()) sums[slice] = accumulated(steps);
     }
-    return total;
+    const auto add = [&](std::size_t onto, std::size_t slice) {
+      if (sums[slice]) sums[onto] = added(*sums[onto], *sums[slice]);
+    };
+    std::size_t kept = slices;
+    if (plan_.slices_order == SliceOrder::folded) {
+      kept = slices - slices / 2;
+      for (std::size_t slice = kept; slice + 1 < slices; ++slice) add(slice - kept, slice);
+      if (slices > 1) add(0, slices - 1);
+    }
+    for (std::size_t slice = 1; slice < kept; ++slice) add(0, slice);
+    return *sums[0];
   }
 
   Value accumulated(const std::vector<Step>& steps) const {

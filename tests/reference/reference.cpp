@@ -18,6 +18,7 @@ struct Quantity {
   int exponent = 0;  ///< with which it takes part in the alignment; a zero only where zeros do so naturally
   /// Of a NaN: the codes that compete in the next node, by the operand that they came with.
   std::array<std::optional<std::uint64_t>, 3> payload{};
+  bool cancelled_in_its_block = false;  ///< a zero that is aligned by its scales
 
   bool is_nan() const { return value.kind == Value::Kind::nan; }
   bool is_infinite() const { return value.kind == Value::Kind::infinite; }
@@ -172,7 +173,10 @@ class Evaluation {
         tally_.add(Event::scale_nan);
         return {scale, 0, {}};
       }
-      if (scale.number == 0) tally_.add(Event::scale_zero);
+      if (scale.number == 0) {
+        tally_.add(Event::scale_zero);
+        q.cancelled_in_its_block = false;
+      }
       if (q.is_infinite()) {
         if (scale.number == 0) return {Value{Value::Kind::nan}, 0, {}};
         continue;
@@ -194,7 +198,8 @@ class Evaluation {
 
   Quantity evaluate(const Node& node, const std::vector<Quantity>& terms) {
     Quantity result = sum_of(node, terms);
-    // "nan": a NaN that a node makes is no operand's, yet to later nodes it is a term like c, whichever way it was made.
+    // "nan": a NaN that a node makes is no operand's, yet to later nodes it is a term like c, whichever way it was
+    // made.
     auto& payload = result.payload[static_cast<std::size_t>(NanOperand::c)];
     if (result.is_nan() && !payload) payload = numerics_.nan.code;
     return result;
@@ -208,6 +213,12 @@ class Evaluation {
     Quantity sum = cut_and_add(unit, terms, alignment_exponent(unit, terms));
     if (unit.scaled) {
       tally_.add(Event::sum_scaled);
+      if (unit.scale_exponents_alone) {
+        tally_.add(Event::sum_aligned_by_scales);
+        sum.exponent = 0;
+        sum.cancelled_in_its_block =
+            sum.is_zero() && std::ranges::any_of(terms, [](const Quantity& t) { return !t.is_zero(); });
+      }
       sum = scaled(sum, node.terms.front().index);
     }
     if (unit.result.empty()) {
@@ -237,7 +248,7 @@ class Evaluation {
     const ZeroExponent& zeros = unit.zero_exponent;
     std::vector<int> of_numbers, of_zeros;
     for (const Quantity& t : terms) {
-      if (!t.is_zero())
+      if (!t.is_zero() || t.cancelled_in_its_block)
         of_numbers.push_back(t.exponent);
       else if (zeros.kind == ZeroExponentKind::natural)
         of_zeros.push_back(t.exponent);

@@ -21,7 +21,7 @@ namespace tcnum::reference {
 enum class Event : std::uint8_t {
   subnormal_operand, flushed_operand, nan_operand, infinite_operand, infinity_times_zero, infinities_cancelled,
   nan_propagated, nan_of_several, product_rounded, product_infinite, product_exclusive_or, product_scaled,
-  sum_scaled, scale_nan, scale_zero, scale_subnormal, term_cut, first_term_cut_elsewhere, term_dropped,
+  sum_scaled, sum_aligned_by_scales, scale_nan, scale_zero, scale_subnormal, term_cut, first_term_cut_elsewhere, term_dropped,
   alignment_floored, alignment_of_natural_zero, alignment_of_given_zero, subnormal_aligned_by_leading_bit,
   nothing_aligned, cancelled, cut_to_zero, zero_sum_negative, zero_sum_negative_by_rounding,
   zero_sum_made_positive, tie, carried, rounded_at_alignment, rounded_again, sum_left_exact, subnormal_result,
@@ -31,7 +31,7 @@ enum class Event : std::uint8_t {
 inline constexpr std::array kEventNames = std::to_array<std::string_view>({
     "subnormal_operand", "flushed_operand", "nan_operand", "infinite_operand", "infinity_times_zero",
     "infinities_cancelled", "nan_propagated", "nan_of_several", "product_rounded", "product_infinite",
-    "product_exclusive_or", "product_scaled", "sum_scaled", "scale_nan", "scale_zero", "scale_subnormal",
+    "product_exclusive_or", "product_scaled", "sum_scaled", "sum_aligned_by_scales", "scale_nan", "scale_zero", "scale_subnormal",
     "term_cut", "first_term_cut_elsewhere", "term_dropped", "alignment_floored", "alignment_of_natural_zero",
     "alignment_of_given_zero", "subnormal_aligned_by_leading_bit", "nothing_aligned", "cancelled", "cut_to_zero",
     "zero_sum_negative", "zero_sum_negative_by_rounding", "zero_sum_made_positive", "tie", "carried",

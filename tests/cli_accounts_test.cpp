@@ -1,0 +1,154 @@
+// Accounts of other architectures as a user meets them: block scales from end to end, and who says what.
+#include <map>
+#include <random>
+#include <set>
+
+#include "cli.hpp"
+#include "sparse_operands.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/sparse_tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+class CliAccounts : public Cli {
+ protected:
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+
+  /// Operands of any bits, and scales near each other, so that all blocks count.
+  Vectors operands(const char* instruction, const char* arch) {
+    const Instruction& in = *find_instruction(instruction);
+    Vectors vectors{
+        .tiles = make_operands(in, 3, 4, 5), .instruction = in.name(), .arch = arch, .device = "", .metadata = {}};
+    std::mt19937_64 random(1);
+    Tiles& t = vectors.tiles;
+    if (in.sparse()) draw_positions(in, t, random);
+    const auto fill = [&](Codes& codes, FormatId id) {
+      for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, random() & format(id).code_mask());
+    };
+    fill(t.a, in.a);
+    fill(t.b, in.b);
+    for (std::size_t i = 0; i < t.c.size(); ++i) t.c.set(i, 0x3f80'0000 + (random() & 0xffffff));
+    const std::uint64_t one = static_cast<std::uint64_t>(format(in.scales.format).bias)
+                              << format(in.scales.format).fraction_bits;
+    for (Codes* scales : {&t.sa, &t.sb}) {
+      for (std::size_t i = 0; i < scales->size(); ++i) scales->set(i, one + random() % 16);
+    }
+    write_vectors(path("p.safetensors"), vectors);
+    return vectors;
+  }
+};
+
+TEST_F(CliAccounts, BlockScaledInstructionsAreEmulatedFromFiles) {
+  struct Case {
+    const char *instruction, *arch;
+  };
+  for (const auto& [name, arch] : {Case{"mma.m16n8k32.mxf8f6f4.1x.f32.e3m2.e2m3.f32.ue8m0", "sm_120"},
+                                   Case{"mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0", "sm_120"},
+                                   Case{"mma.m16n8k64.mxf4nvf4.2x.f32.e2m1.e2m1.f32.ue8m0", "sm_120"},
+                                   Case{"mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3", "sm_120"},
+                                   Case{"tcgen05.mma.m128n16k32.mxf8f6f4.1x.f32.e5m2.e4m3.ue8m0", "sm_100"},
+                                   Case{"tcgen05.mma.m256n16k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", "sm_103"}}) {
+    SCOPED_TRACE(name);
+    const Vectors asked = operands(name, arch);
+    for (const char* way : {"", "--exact"}) {
+      std::vector<std::string> arguments = {"emulate", "--in", "p.safetensors", "--out", "q.safetensors"};
+      if (*way != '\0') arguments.emplace_back(way);
+      const Result r = run(arguments);
+      ASSERT_EQ(r.status, 0) << r.err;
+      const Vectors answered = read_vectors(path("q.safetensors"));
+      EXPECT_EQ(answered.tiles.sa, asked.tiles.sa);
+      EXPECT_EQ(answered.tiles.sb, asked.tiles.sb);
+      const CatalogueEntry entry = catalogue(*find_arch(arch), *find_instruction(name)).at(0);
+      for (std::size_t i = 0; i < asked.tiles.size(); ++i) {
+        const Problem p = problem_at(asked.tiles, i);
+        EXPECT_EQ(answered.tiles.d[i], emulate_exact(entry.datapath, p.a, p.b, p.c, p.sa, p.sb));
+      }
+      EXPECT_NE(answered.metadata.at("datapath").find("published only"), std::string::npos);
+    }
+    EXPECT_EQ(run({"verify", "--vectors", "q.safetensors"}).status, 0);
+    const Result r = run({"explain", "--in", "q.safetensors", "--index", "7"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_NE(r.out.find("scale of a"), std::string::npos);
+  }
+}
+
+TEST_F(CliAccounts, SparseBlocksShareTheScalesOfTheirGroups) {
+  const char* const name = "mma.sp::ordered_metadata.m16n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3";
+  const Vectors asked = operands(name, "sm_120");
+  EXPECT_EQ(asked.tiles.scale_block, 32);
+  expect_failure({"emulate", "--in", "p.safetensors", "--out", "q.safetensors"}, 2, {"p.safetensors", "no datapath"});
+  // The dense instruction's datapath, which has as many products, is one that it could have.
+  const Instruction& dense = *find_instruction("mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3");
+  const Datapath datapath = catalogue(ArchId::sm_120, dense).at(0).datapath;
+  write("own.json", to_json(datapath).dump());
+  const Result r = run({"emulate", "--in", "p.safetensors", "--out", "q.safetensors", "--datapath", "own.json"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  const Vectors answered = read_vectors(path("q.safetensors"));
+  for (std::size_t i = 0; i < asked.tiles.size(); ++i) {
+    const Problem p = problem_at(asked.tiles, i);
+    EXPECT_EQ(answered.tiles.d[i], emulate_exact(datapath, p.a, p.b, p.c, p.sa, p.sb));
+  }
+}
+
+TEST_F(CliAccounts, AnAccountIsNamed) {
+  const std::vector<std::string> explain = {"explain", "--arch", "sm_80", "--instr", "mma.m16n8k8.f16.f16.f16.f16"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = explain;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  Result r = run(explain);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("datapath Khattak & Mikaitis"), std::string::npos);
+  EXPECT_NE(r.out.find("explains 5000 published answers of the A100"), std::string::npos);
+  r = run(with({"--account", "MMA-Sim"}));
+  EXPECT_NE(r.out.find("datapath MMA-Sim"), std::string::npos) << r.err;
+  expect_failure(with({"--account", "nobody"}), 2, {"--account", "nobody", "MMA-Sim", "Khattak"});
+  expect_failure({"explain", "--account", "MMA-Sim", "--datapath", kDatapath}, 2, {"--account", "--datapath"});
+  r = run(with(
+      {"--account", "MMA-Sim", "--account", "Khattak & Mikaitis", "--a", "2^-12", "--b", "2^-9", "--json", "e.json"}));
+  ASSERT_EQ(r.status, 0) << r.err;
+  std::vector<std::string> accounts;
+  const json explained = json::parse(contents(folder_ / "e.json"));
+  for (const json& side : explained.at("explained")) {
+    for (const json& of : side.at("of")) accounts.push_back(of.at("account"));
+  }
+  EXPECT_EQ(accounts, (std::vector<std::string>{"MMA-Sim", "Khattak & Mikaitis"}));
+  r = run({"list", "--arch", "sm_80", "--json", "l.json"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  std::map<std::string, std::set<std::size_t>> standings;
+  const json listed = json::parse(contents(folder_ / "l.json"));
+  for (const json& each : listed.at("architectures").at(0).at("instructions")) {
+    for (const json& account : each.at("datapaths")) {
+      standings[account.at("standing")].insert(account.value("answers", std::size_t{0}));
+    }
+  }
+  EXPECT_EQ(standings,
+            (std::map<std::string, std::set<std::size_t>>{{"published_only", {0}}, {"published_and_checked", {5000}}}));
+  EXPECT_NE(run({"list", "--arch", "gfx950"}).out.find("nobody has published one"), std::string::npos);
+}
+
+TEST_F(CliAccounts, BlockScalesAreRefusedWhereNothingTakesThem) {
+  const std::string scaled = "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.f32.ue8m0";
+  expect_failure({"explain", "--arch", "sm_120", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--sa", "0x7f"}, 2,
+                 {"--sa", "no block scales"});
+  expect_failure({"explain", "--arch", "sm_120", "--instr", scaled, "--sa", "0x7f,0x7f"}, 2, {"--sa", "1"});
+  expect_failure({"explain", "--arch", "sm_100", "--instr", "tcgen05.mma.cta_group::1.kind::f16"}, 2,
+                 {"--instr", "shape"});
+}
+
+TEST_F(CliAccounts, InstructionsWithBlockScalesAreProbed) {
+  const std::string scaled = "mma.m16n8k32.mxf8f6f4.1x.f32.e2m3.e2m1.f32.ue8m0";
+  write("mx.json", to_json(catalogue(ArchId::sm_120, *find_instruction(scaled)).at(0).datapath).dump());
+  const Result r =
+      run({"probe", "--arch", "sm_120", "--instr", scaled, "--from", "datapath:mx.json", "--json", "r.json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  const json found = json::parse(contents(folder_ / "r.json")).at("instructions").at(0);
+  EXPECT_EQ(found.at("verdict"), "identified");
+  EXPECT_EQ(found.at("name"), scaled);
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,233 @@
+// `tcnum explain` side by side: what it shows of each datapath is what the exact emulator gives.
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "cli.hpp"
+#include "src/files/matrix_file.hpp"
+#include "src/report/problem_text.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/exact.hpp"
+
+namespace tcnum {
+namespace {
+
+class CliExplain : public Cli {
+ protected:
+  /// Arguments with spaces between them.
+  Result explain(const std::string& arguments) const {
+    std::istringstream words("explain " + arguments);
+    return run(std::vector<std::string>(std::istream_iterator<std::string>(words), {}));
+  }
+  json document(const std::string& arguments) const {
+    const Result r = explain(arguments + " --json -");
+    EXPECT_EQ(r.status, 0) << r.err;
+    return json::parse(r.out);
+  }
+};
+
+/// Products 2^23, -2^23, -0.5, -0.25, -0.125, the first of them in c.
+const std::string kClassic = " --c 2^23 --a -2^12,-0.5,-0.25,-0.125 --b 2^11,1,1,1";
+
+std::vector<std::uint64_t> codes(const json& of) {
+  std::vector<std::uint64_t> all;
+  for (const json& code : of) all.push_back(*parse_code(code.get<std::string>()));
+  return all;
+}
+
+/// Table 8 of MMA-Sim (arXiv 2511.10909).
+TEST_F(CliExplain, TheClassicProbeIsWhatWasPublished) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> results;  // of architecture and operands
+  const json found = document("--all" + kClassic);
+  for (const json& side : found.at("explained")) {
+    for (const json& of : side.at("of")) {
+      if (side.at("formats").at("d") == "fp32")
+        results[{of.at("arch"), side.at("formats").at("a")}].insert(side.at("value").get<std::string>());
+    }
+  }
+  const auto only = [&](const char* arch, const char* operands, const char* value) {
+    EXPECT_EQ((results[{arch, operands}]), std::set<std::string>{value}) << arch << " " << operands;
+  };
+  only("sm_70", "fp16", "0");
+  for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89"}) only(arch, "fp16", "-0.5");
+  only("sm_80", "bf16", "-0.5");
+  only("sm_89", "fp8e5m2", "0");
+  only("sm_90", "bf16", "-0.75");
+  only("sm_120", "fp16", "-0.75");
+  only("gfx908", "fp16", "-0.875");
+  only("gfx942", "fp8e5m2fnuz", "-1");
+  EXPECT_TRUE((results[{"gfx90a", "bf16"}].contains("-0.375")));
+}
+
+TEST_F(CliExplain, EverySideIsWhatTheEmulatorGives) {
+  const json found = document("--all --format fp16 --a 1.5,-2^-14,0x1.ffcp15,3,0.25 --b 65504,7,2^-20,-1,5 --c -2^-3");
+  EXPECT_EQ(found.at("schema"), "tcnum.explain/1");
+  std::size_t instructions = 0;
+  for (const json& side : found.at("explained")) {
+    const std::vector<std::uint64_t> a = codes(side.at("a")), b = codes(side.at("b"));
+    EXPECT_EQ(side.at("sums").back().at("of").at("products").size(), 1u);
+    for (const json& of : side.at("of")) {
+      ++instructions;
+      const ArchId id = *find_arch(of.at("arch").get<std::string>());
+      const auto entries = catalogue(id, *find_instruction(of.at("instruction").get<std::string>()));
+      const Datapath& datapath = entries.at(0).datapath;
+      const auto k = static_cast<std::size_t>(datapath.tree.k);
+      std::uint64_t d = *parse_code(side.at("c").get<std::string>());
+      // One that takes fewer or more products than the first of those alike is filled up with zeros otherwise.
+      for (std::size_t first = 0; first < 5; first += k) {
+        std::vector<std::uint64_t> x(k, 0), y(k, 0);
+        for (std::size_t i = 0; i < k && first + i < a.size(); ++i) x[i] = a[first + i], y[i] = b[first + i];
+        d = emulate_exact(datapath, x, y, d);
+      }
+      EXPECT_EQ(hex(format(datapath.numerics.result), d), side.at("d")) << of.dump();
+    }
+  }
+  EXPECT_GT(instructions, 100u);
+}
+
+TEST_F(CliExplain, ShowsSidesWithTheirBits) {
+  const Result r = explain("--arch sm_80 --arch sm_90 --arch gfx908 --format fp16" + kClassic);
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* part : {"  1  sm_80          fp16      -0.5    +6.291e+06  mma.m16n8k16.f32.f16.f16.f32\n",
+                           "     1 01111110 11000000000000000000000  the true value in fp32: -0.875\n"
+                           "  1  1 01111110 00000000000000000000000  0xbf000000\n"
+                           "                ^^\n"
+                           "  2  1 01111110 10000000000000000000000  0xbf400000\n"
+                           "                 ^\n"
+                           "  3  1 01111110 11000000000000000000000  0xbf600000\n"})
+    EXPECT_NE(r.out.find(part), std::string::npos) << part << "\n" << r.out;
+  // What is the same twice is one row.
+  const Result same = explain("--arch sm_80 --arch sm_86 --format fp16" + kClassic);
+  EXPECT_NE(same.out.find("  1  sm_80, sm_86 "), std::string::npos) << same.out;
+}
+
+TEST_F(CliExplain, ADatapathStandsAlone) {
+  const std::string name = TCNUM_SOURCE_DIR "/docs/datapaths/ampere-fp16.json";
+  const Result r = explain("--datapath " + name + kClassic);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("d = 0xbf000000 = -0.5\n"), std::string::npos) << r.out;
+  const json beside = document("--datapath " + name + " --arch sm_90 --format fp16" + kClassic);
+  ASSERT_EQ(beside.at("explained").size(), 2u);
+  EXPECT_EQ(beside.at("explained")[0].at("of")[0].at("datapath"), name);
+  EXPECT_EQ(beside.at("explained")[0].at("value"), "-0.5");
+  EXPECT_EQ(beside.at("explained")[1].at("value"), "-0.75");
+  EXPECT_EQ(beside.at("true_value"), "-0x1.cp-1");
+  const std::string other = std::string("h100:") + kInstruction;
+  EXPECT_EQ(document("--datapath " + other + kClassic).at("explained")[0].at("value"), "-0.75");
+  EXPECT_EQ(beside.at("explained")[1].at("differing_bits"), "0x00200000");
+}
+
+TEST_F(CliExplain, AFilesResultByOtherArchitectures) {
+  ASSERT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+  const json found = document("--in p.safetensors --at 3,3,3 --arch sm_80 --arch sm_90");
+  std::map<std::string, std::string> results;
+  for (const json& side : found.at("explained")) {
+    for (const json& of : side.at("of")) results[of.at("arch")] = side.at("d");
+  }
+  EXPECT_EQ(results.size(), 2u);
+  EXPECT_EQ(results.at("sm_90"), found.at("observed"));
+}
+
+/// Of a product by a plan: what the chain comes to is the D that `tcnum gemm` writes.
+TEST_F(CliExplain, AnElementOfAMatrixProduct) {
+  std::mt19937_64 random(1);
+  const auto write_product = [&](const char* name, FormatId id, std::size_t m, std::size_t n, std::size_t k) {
+    const auto tensor = [&](std::size_t rows, std::size_t columns) {
+      StoredTensor made{id, {rows, columns}, Codes(format(id).storage_bytes(), rows * columns)};
+      for (std::size_t i = 0; i < rows * columns; ++i) {
+        const std::uint64_t significand = (std::uint64_t{1} << 20) + random() % (1 << 20);
+        made.codes.set(i, encode(format(id), random() % 2 == 0, significand, -20 - static_cast<int>(random() % 6),
+                                 false, Rounding::nearest_even));
+      }
+      return made;
+    };
+    const StoredTensor a = tensor(m, k), b = tensor(k, n);
+    const std::vector<NamedTensor> both = {{"A", a}, {"B", b}};
+    write_matrices((folder_ / name).string(), both);
+  };
+  write_product("half.safetensors", FormatId::fp16, 3, 2, 40);
+  write_product("long.safetensors", FormatId::fp32, 2, 2, 300);
+  write_product("fp8.safetensors", FormatId::fp8e4m3, 2, 2, 300);
+  for (const auto& [name, plan, place] : std::vector<std::array<std::string, 3>>{{"half", "nvjet", "2,1"},
+                                                                                 {"half", "nvjet", "0,0"},
+                                                                                 {"long", "cutlass2-tf32", "1,0"},
+                                                                                 {"long", "triton", "1,1"}}) {
+    const std::string in = name + ".safetensors", out = name + "-d.safetensors";
+    ASSERT_EQ(run({"gemm", "--in", in, "--plan", plan, "--out", out}).status, 0) << plan;
+    const Result r = explain("--in " + out + " --plan " + plan + " --at " + place + " --json e.json");
+    if (name == "long" && plan == "cutlass2-tf32" && r.status == 2) {
+      EXPECT_NE(r.err.find("takes a ragged part of k first"), std::string::npos) << r.err;
+      continue;
+    }
+    ASSERT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.out.find("  ...") != std::string::npos, name == "long") << "300 products are too many to show";
+    const auto result = r.out.find("D has 0x"), observed = r.out.find("the file has 0x");
+    ASSERT_NE(observed, std::string::npos) << r.out;
+    EXPECT_EQ(r.out.substr(result + 6, r.out.find(' ', result + 6) - result - 6),
+              r.out.substr(observed + 13, r.out.size() - observed - 14));
+    const json found = json::parse(contents(folder_ / "e.json"));
+    const json& side = found.at("explained").at(0);
+    EXPECT_GT(side.at("sums").size(), 1u);
+    if (name == "long") {  // whose D is of fp32 too
+      EXPECT_EQ(side.at("d"), found.at("observed")) << plan;
+    }
+  }
+  EXPECT_NE(explain("--in fp8.safetensors --plan nvjet-fp8-slow --at 0,0").err.find("promotes every 128"),
+            std::string::npos);
+  EXPECT_NE(explain("--in half.safetensors --plan nvjet --at 3,0")
+                .err.find("--at: 3,0; right would be row,column, below 3,2"),
+            std::string::npos);
+  EXPECT_NE(explain("--in half.safetensors --plan nvjet").err.find("--at"), std::string::npos);
+  EXPECT_NE(explain("--in half.safetensors --plan none --at 0,0").err.find("--plan: none is neither"),
+            std::string::npos);
+  EXPECT_NE(explain("--plan nvjet").err.find("--plan: right would be --in"), std::string::npos);
+}
+
+TEST_F(CliExplain, WritesTablesForPapers) {
+  const Result r = explain("--arch sm_90 --format fp16 --latex t.tex" + kClassic);
+  EXPECT_EQ(r.status, 0) << r.err;
+  const std::string tex = contents(folder_ / "t.tex");
+  for (const char* part :
+       {"sm\\_90 & \\texttt{mma.m16n8k16.f32.f16.f16.f32} & $-$0.75 & \\texttt{0xbf400000} & 2.097e+06",
+        "a[2]*b[2] & $-1_2 \\cdot 2^{-2}$ & $-1_2 \\cdot 2^{-2}$ \\\\", "Result &  & $-1.1_2 \\cdot 2^{-1}$"})
+    EXPECT_NE(tex.find(part), std::string::npos) << part << "\n" << tex;
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = tex.find(what); at != std::string::npos; at = tex.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("\\begin{tabular}"), count("\\end{tabular}"));
+  EXPECT_EQ(count("\\toprule"), count("\\bottomrule"));
+}
+
+TEST_F(CliExplain, RefusesWhatIsWrong) {
+  ASSERT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+  for (const auto& [arguments, part] : std::vector<std::pair<std::string, std::string>>{
+           {"--arch sm_90", "--arch and --format"},
+           {"--format fp16", "--arch and --format"},
+           {"--arch sm_90 --format fp16 --instr mma.m16n8k16.f32.f16.f16.f32", "--arch and --format"},
+           {"--arch sm_70 --arch sm_90 --format bf16", "bf16"},
+           {"--all --arch sm_90", "--all"},
+           {"--all --format fp99", "--format: fp99 is unknown"},
+           {"--all --instr nothing", "--all: the catalogue has no such instruction"},
+           {"--all --a 0.1", "--a: 0.1"},
+           {"--arch sm_75 --arch sm_80 --instr wgmma.m64n8k16.f32.f16.f16 --instr mma.m16n8k8.f32.f16.f16.f32",
+            "none of the architectures has wgmma.m64n8k16.f32.f16.f16"},
+           {"--in p.safetensors --arch sm_80 --arch sm_90 --instr mma.m16n8k16.f32.bf16.bf16.f32", "does not take"},
+           {"--in p.safetensors --json p.safetensors", "--json"},
+           {"--datapath " + kDatapath + " --json no/x.json", "no/x.json"},
+           {"--datapath " + kDatapath + " --json x --latex x", "--latex"},
+       }) {
+    const Result done = explain(arguments);
+    EXPECT_EQ(done.status, 2) << arguments;
+    EXPECT_NE(done.err.find(part), std::string::npos) << arguments << ": " << done.err;
+    EXPECT_EQ(std::ranges::count(done.err, '\n'), 1) << done.err;
+  }
+}
+
+}  // namespace
+}  // namespace tcnum

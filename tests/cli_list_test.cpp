@@ -1,0 +1,149 @@
+// tcnum list as a user runs it.
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "cli.hpp"
+
+namespace tcnum {
+namespace {
+
+class CliList : public Cli {
+ protected:
+  /// With the recorded answers of the source tree, in lines of so many columns.
+  Result list(std::vector<std::string> arguments, const std::string& columns = "") const {
+    arguments.insert(arguments.begin(), "list");
+    return run(arguments, "out", [&] {
+      setenv("TCNUM_VECTORS", TCNUM_SOURCE_DIR "/vectors", 1);
+      if (columns.empty())
+        unsetenv("COLUMNS");
+      else
+        setenv("COLUMNS", columns.c_str(), 1);
+    });
+  }
+  json listed(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--json", "-"});
+    return json::parse(list(arguments).out).at("architectures");
+  }
+  static std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+  static std::size_t width_of(const std::string& line) {
+    return static_cast<std::size_t>(std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; }));
+  }
+  /// The line of an instruction.
+  static std::string line_of(const std::string& text, const std::string& name) {
+    for (const std::string& line : lines_of(text)) {
+      if (line.starts_with("  " + name + " ")) return line;
+    }
+    return "";
+  }
+};
+
+TEST_F(CliList, AloneShowsFormatsAndArchitectures) {
+  const Result r = list({});
+  EXPECT_EQ(r.status, 0);
+  for (const char* part : {"sm_70", "gfx942", "fp8e4m3", "list --arch sm_90"}) {
+    EXPECT_NE(r.out.find(part), std::string::npos) << part;
+  }
+  EXPECT_LT(lines_of(r.out).size(), 60u);
+}
+
+TEST_F(CliList, HasALineForEachInstruction) {
+  for (const char* arch : {"sm_70", "sm_90", "sm_120", "gfx942"}) {
+    SCOPED_TRACE(arch);
+    const json instructions = listed({"--arch", arch}).at(0).at("instructions");
+    for (const auto& [columns, width] : {std::pair{"80", 80u}, {"", 110u}, {"many", 110u}}) {
+      const Result r = list({"--arch", arch}, columns);
+      EXPECT_EQ(r.status, 0);
+      std::map<std::string, int> seen;
+      for (const std::string& line : lines_of(r.out)) {
+        EXPECT_LE(width_of(line), width) << line;
+        ++seen[line.substr(0, line.find(' ', 2))];
+      }
+      for (const json& each : instructions)
+        EXPECT_EQ(seen["  " + each.at("name").get<std::string>()], 1) << each.at("name");
+    }
+  }
+}
+
+TEST_F(CliList, SaysDatapathsShortlyAndSourcesOnce) {
+  const std::string hopper = list({"--arch", "sm_90"}, "200").out;
+  EXPECT_NE(line_of(hopper, kInstruction).find("1×16 F=25 RZ [1]"), std::string::npos) << line_of(hopper, kInstruction);
+  EXPECT_NE(line_of(hopper, kInstruction).find("HMMA.16816.F32"), std::string::npos);
+  EXPECT_NE(line_of(hopper, "mma.m16n8k32.f32.e4m3.e4m3.f32").find("2×16 F=25 RZ, +c RN [1]"), std::string::npos);
+  EXPECT_NE(line_of(hopper, "wgmma.m64n8k32.f32.e4m3.e4m3").find("1×32 F=13 RZ m13 [1]"), std::string::npos);
+  EXPECT_NE(line_of(hopper, "mma.m8n8k4.f64.f64.f64.f64").find("4×1 FMA RN [1]"), std::string::npos);
+  EXPECT_EQ(hopper.find("fitted here"), hopper.rfind("fitted here"));
+
+  const std::string volta = list({"--arch", "sm_70"}).out;
+  EXPECT_NE(volta.find("Hickmann & Bradford"), std::string::npos);
+  EXPECT_NE(volta.find("refuted by the V100's answers"), std::string::npos);
+  EXPECT_EQ(volta.find("e4m3"), std::string::npos);
+}
+
+TEST_F(CliList, Filters) {
+  const auto names = [&](const std::vector<std::string>& arguments) {
+    std::map<std::string, std::set<std::string>> found;
+    for (const json& arch : listed(arguments)) {
+      for (const json& each : arch.at("instructions"))
+        found[arch.at("arch")].insert(each.at("name").get<std::string>());
+    }
+    return found;
+  };
+  const auto everywhere = names({"--instr", kInstruction});
+  EXPECT_TRUE(everywhere.contains("sm_80") && everywhere.contains("sm_90"));
+  EXPECT_FALSE(everywhere.contains("sm_70") || everywhere.contains("gfx942"));
+  for (const auto& [arch, found] : everywhere) EXPECT_EQ(found, std::set<std::string>{kInstruction}) << arch;
+
+  const auto of_format = names({"--arch", "sm_89", "--format", "fp8e5m2"});
+  EXPECT_GT(of_format.at("sm_89").size(), 1u);
+  for (const std::string& name : of_format.at("sm_89")) EXPECT_NE(name.find("e5m2"), std::string::npos) << name;
+  const auto all = names({"--arch", "sm_120"}), known = names({"--arch", "sm_120", "--known"});
+  EXPECT_LT(known.at("sm_120").size(), all.at("sm_120").size());
+  const json sm_120 = listed({"--arch", "sm_120", "--known"}).at(0);
+  for (const json& each : sm_120.at("instructions")) {
+    EXPECT_FALSE(each.at("datapaths").empty());
+  }
+  const auto measured = names({"--measured"});
+  EXPECT_EQ(measured.size(), 1u);
+  EXPECT_TRUE(measured.contains("sm_90"));
+  EXPECT_EQ(list({"--arch", "sm_70", "--measured"}).out, "no instruction is so\n");
+
+  expect_failure({"list", "--format", "fp17"}, 2, {"fp17", "tcnum list"});
+  expect_failure({"list", "--instr", "mmma.*"}, 2, {"mmma.*", "tcnum list --arch sm_90"});
+  expect_failure({"list", "--arch", "sm_80", "--instr", "wgmma.*"}, 2, {"wgmma.*", "sm_80"});
+}
+
+TEST_F(CliList, WritesJsonInPlaceOfText) {
+  const Result r = list({"--arch", "sm_90", "--json", "l.json"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(json::parse(text("l.json")).at("schema"), "tcnum.list/1");
+}
+
+TEST_F(CliList, TellsWhoEvaluatesADatapath) {
+  const Result fused = run({"list", "--evaluators", "--datapath", kDatapath, "--json", "-"});
+  EXPECT_EQ(fused.status, 0) << fused.err;
+  std::map<std::string, json> of;
+  const json list = json::parse(fused.out);
+  EXPECT_EQ(list.at("schema"), "tcnum.evaluators/1");
+  for (const json& each : list.at("evaluators")) {
+    of[each.at("processor").get<std::string>() + " " + each.at("name").get<std::string>()] = each;
+  }
+  EXPECT_GT(of.at("CPU columns").at("nodes"), 0);
+  EXPECT_GT(of.at("GPU patches").at("nodes"), 0);
+  EXPECT_EQ(of.at("CPU exact").at("nodes"), 0);
+  EXPECT_EQ(of.at("CPU fma chain").at("why_not"), "its operands are not fp64");
+
+  const Result chain = run({"list", "--evaluators", "--arch", "sm_90", "--instr", "mma.m8n8k4.f64.f64.f64.f64"});
+  EXPECT_EQ(chain.status, 0) << chain.err;
+  EXPECT_NE(chain.out.find("4 of 4 nodes"), std::string::npos) << chain.out;
+  EXPECT_NE(chain.out.find("too many bits"), std::string::npos) << chain.out;
+}
+
+}  // namespace
+}  // namespace tcnum

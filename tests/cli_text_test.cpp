@@ -1,0 +1,133 @@
+// tcnum generate and convert, and texts wherever vector files are read and written.
+#include "cli.hpp"
+
+#include <sstream>
+
+namespace tcnum {
+namespace {
+
+class CliText : public Cli {};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(CliText, GoldenVectorsAgreeWithTheirDatapath) {
+  for (const char* name : {"golden.safetensors", "golden.csv", "golden.hex", "golden.mem"}) {
+    ASSERT_EQ(run({"generate", "--arch", "sm_90", "--instr", kInstruction, "--count", "100", "--out", name}).status, 0);
+    const Result result = run({"verify", "--vectors", name});
+    EXPECT_EQ(result.status, 0) << name << result.err;
+    EXPECT_NE(result.out.find("100"), std::string::npos) << result.out;
+  }
+  // A datapath of another architecture gives other results somewhere.
+  ASSERT_EQ(run({"generate", "--arch", "sm_90", "--instr", kInstruction, "--distribution", "cancellation", "--datapath",
+                 "sm_80:mma.m16n8k16.f32.f16.f16.f32", "--out", "ampere.csv"})
+                .status,
+            0);
+  EXPECT_EQ(run({"verify", "--vectors", "ampere.csv"}).status, 1);
+}
+
+TEST_F(CliText, OneFormBecomesAnother) {
+  ASSERT_EQ(
+      run({"generate", "--arch", "sm_90", "--instr", kInstruction, "--count", "50", "--seed", "3", "--out", "a.csv"})
+          .status,
+      0);
+  const std::vector<std::string> named = {"--arch", "sm_90", "--instr", kInstruction};
+  const auto convert = [&](const std::string& from, const std::string& to, bool says_nothing) {
+    std::vector<std::string> arguments = {"convert", "--in", from, "--out", to};
+    if (says_nothing) arguments.insert(arguments.end(), named.begin(), named.end());
+    const Result result = run(arguments);
+    EXPECT_EQ(result.status, 0) << from << " to " << to << ": " << result.err;
+  };
+  convert("a.csv", "b.hex", false);
+  convert("b.hex", "c.safetensors", false);
+  convert("c.safetensors", "d.testfloat", false);
+  convert("d.testfloat", "e.{}.npy", true);
+  convert("e.{}.npy", "f.testfloat", true);
+  EXPECT_EQ(contents(folder_ / "f.testfloat"), contents(folder_ / "d.testfloat"));
+  convert("c.safetensors", "g.csv", false);
+  EXPECT_EQ(contents(folder_ / "g.csv"), contents(folder_ / "a.csv"));
+  EXPECT_EQ(lines_of(contents(folder_ / "d.testfloat")).size(), 50u);
+  EXPECT_TRUE(fs::exists(folder_ / "e.a.npy"));
+}
+
+TEST_F(CliText, TheBatteryAndSweeps) {
+  ASSERT_EQ(
+      run({"generate", "--arch", "sm_90", "--instr", kInstruction, "--distribution", "battery", "--out", "a.testfloat"})
+          .status,
+      0);
+  EXPECT_GT(lines_of(contents(folder_ / "a.testfloat")).size(), 500u);
+  EXPECT_EQ(run({"generate", "--arch", "sm_90", "--instr", "wgmma.m64n8k32.f32.e4m3.e4m3", "--distribution",
+                 "product_pairs", "--count", "10", "--out", "b.testfloat"})
+                .status,
+            0);
+  EXPECT_EQ(lines_of(contents(folder_ / "b.testfloat")).size(), 10u);
+}
+
+TEST_F(CliText, ADatapathAlone) {
+  ASSERT_EQ(run({"generate", "--datapath", kDatapath, "--count", "20", "--exact", "--out", "a.hex"}).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", "a.hex", "--datapath", kDatapath}).status, 0);
+  EXPECT_EQ(run({"convert", "--in", "a.hex", "--datapath", kDatapath, "--out", "a.safetensors"}).status, 0);
+  EXPECT_EQ(run({"verify", "--vectors", "a.safetensors", "--datapath", kDatapath}).status, 0);
+}
+
+TEST_F(CliText, AnyNumberOfThreadsGivesTheSame) {
+  const std::vector<std::string> all = {"generate", "--datapath", kDatapath, "--count", "500", "--out", "all.hex"};
+  ASSERT_EQ(run(all).status, 0);
+  for (const char* threads : {"1", "3"}) {
+    EXPECT_EQ(
+        run({"emulate", "--in", "all.hex", "--datapath", kDatapath, "--threads", threads, "--out", "some.hex"}).status,
+        0);
+    EXPECT_EQ(contents(folder_ / "some.hex"), contents(folder_ / "all.hex"));
+  }
+  for (const char* threads : {"0", "-1", "1e9", "two"}) {
+    const Result result =
+        run({"emulate", "--in", "all.hex", "--datapath", kDatapath, "--threads", threads, "--out", "x.hex"});
+    EXPECT_EQ(result.status, 2) << threads;
+    EXPECT_NE(result.err.find("--threads"), std::string::npos);
+  }
+}
+
+TEST_F(CliText, ByHandThroughPipes) {
+  std::ofstream(folder_ / "by-hand.csv") << "a0,a1,b0,b1,c\n1.5,-2^-14,2,1,0\n";
+  const Result shown = run({"emulate", "--in", "by-hand.csv", "--datapath", kDatapath, "--out", "-", "--form", "csv"});
+  EXPECT_EQ(shown.status, 2);
+  EXPECT_NE(shown.err.find("by-hand.csv: line 1: column"), std::string::npos) << shown.err;
+}
+
+TEST_F(CliText, BadInputIsRefused) {
+  const auto expect_refused = [&](const std::vector<std::string>& arguments, const char* said) {
+    const Result result = run(arguments);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_NE(result.err.find(said), std::string::npos) << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1);
+  };
+  const std::vector<std::string> generate = {"generate", "--arch", "sm_90", "--instr", kInstruction, "--out", "x.csv"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = generate;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  expect_refused(with({"--distribution", "bell"}), "--distribution: bell is unknown; right would be one of battery");
+  expect_refused(with({"--distribution", "product_pairs"}), "--distribution");
+  expect_refused(with({"--count", "0"}), "--count");
+  expect_refused(with({"--count", "1e12"}), "--count");
+  expect_refused(with({"--form", "xml"}), "--form");
+  expect_refused({"generate", "--out", "x.csv"}, "--arch: missing");
+  expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction}, "--out: missing");
+  expect_refused({"generate", "--arch", "sm_90", "--instr", kInstruction, "--out", "nowhere/x.csv"}, "nowhere");
+  expect_refused({"convert", "--in", "x.csv", "--out", "y.hex"}, "x.csv");
+  std::ofstream(folder_ / "x.testfloat") << "0 0\n";
+  expect_refused({"convert", "--in", "x.testfloat", "--out", "y.hex"}, "--instr");
+  expect_refused({"convert", "--in", "x.testfloat", "--out", "y.hex", "--arch", "sm_90", "--instr", kInstruction},
+                 "x.testfloat: line 1: has 2 elements");
+  std::ofstream(folder_ / "x.csv") << "# instruction: mma.nothing\n# arch: sm_90\na0\n";
+  expect_refused({"convert", "--in", "x.csv", "--out", "y.hex"}, "mma.nothing");
+  EXPECT_FALSE(fs::exists(folder_ / "y.hex"));
+}
+
+}  // namespace
+}  // namespace tcnum

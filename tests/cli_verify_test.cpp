@@ -1,0 +1,196 @@
+// `tcnum verify` and `tcnum sass` where answers disagree, are several files', or are missing: nothing is left out in
+// silence.
+#include <set>
+#include <sstream>
+
+#include "cli.hpp"
+#include "src/questions/packing.hpp"
+#include "tcnum/sparse_tiles.hpp"
+#include "tcnum/tiles.hpp"
+
+namespace tcnum {
+namespace {
+
+class CliVerify : public CliStreams {
+ protected:
+  /// Answers of the documented datapath with 24 fraction bits in place of 25.
+  void record_other(const std::string& name) const {
+    write_datapath("other.json", "/units/fused/fraction_bits", 24);
+    ASSERT_EQ(run(probe_datapath({"--record", name}, "other.json")).status, 0);
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+};
+
+TEST_F(CliVerify, DisagreementsOfFilesAreKept) {
+  record_other("one.safetensors");
+  fs::create_directory(folder_ / "more");
+  fs::copy(folder_ / "one.safetensors", folder_ / "more/one.safetensors");
+  const Result r = run({"verify", "--vectors", "one.safetensors", "more/one.safetensors", "--datapath", kDatapath,
+                        "--disagreements", "kept", "--json", "v.json"});
+  EXPECT_EQ(r.status, 1) << r.err;
+  const json v = json::parse(text("v.json"));
+  const std::uint64_t each = v["files"][0]["mismatches"], all = v["mismatches"];
+  EXPECT_GT(each, 3u);
+  EXPECT_EQ(all, 2 * each);
+  EXPECT_EQ(v["files"][0]["disagreements"], "kept/one.safetensors");
+  EXPECT_EQ(v["files"][1]["disagreements"], "kept/one-2.safetensors");
+  EXPECT_EQ(v["count"], v["files"][0]["count"].get<std::uint64_t>() + v["files"][1]["count"].get<std::uint64_t>());
+  EXPECT_NE(r.out.find("2 files: "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("mismatches in 2 files"), std::string::npos) << r.out;
+  for (const char* file : {"kept/one.safetensors", "kept/one-2.safetensors"}) {
+    EXPECT_EQ(read_vectors(path(file)).tiles.size(), each);
+    EXPECT_EQ(run({"verify", "--vectors", file, "--datapath", "other.json"}).status, 0);
+    // Every one of them, and nothing else, disagrees with the other.
+    const Result again = run({"verify", "--vectors", file, "--datapath", kDatapath, "--json", "-"});
+    EXPECT_EQ(again.status, 1);
+    EXPECT_EQ(json::parse(again.out)["mismatches"], each);
+  }
+}
+
+TEST_F(CliVerify, WhereNothingDisagreesNothingIsKept) {
+  ASSERT_EQ(run(probe_datapath({"--record", "one.safetensors"})).status, 0);
+  const Result r = run({"verify", "--vectors", "one.safetensors", "--datapath", kDatapath, "--disagreements", "kept"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_FALSE(fs::exists(folder_ / "kept"));
+  EXPECT_EQ(r.out.find("files:"), std::string::npos) << "one file needs no total: " << r.out;
+}
+
+/// What is kept is what the instruction made of its operands: signs turned, and c left out.
+TEST_F(CliVerify, ModifiersAreAppliedToWhatIsKept) {
+  const Instruction& in = *find_instruction("wgmma.m64n8k16.f32.f16.f16");
+  constexpr std::uint64_t kOne = 0x3c00, kFive = 0x40a00000, kSixteen = 0x41800000;
+  Vectors vectors;
+  vectors.tiles = tiles_of(in, 1, 1, 1, [&](std::size_t) {
+    Problem problem = zero_problem(in);
+    problem.a.assign(problem.a.size(), kOne);
+    problem.b.assign(problem.b.size(), kOne);
+    problem.c = kFive;
+    return problem;
+  });
+  vectors.tiles.d.set(0, kSixteen);  // of the opposite sign, so that it disagrees
+  vectors.instruction = in.name();
+  vectors.arch = "sm_90";
+  vectors.metadata = {{"scale_a", "-1"}, {"scale_d", "0"}};
+  write_vectors(path("m.safetensors"), vectors);
+  const Result r = run({"verify", "--vectors", "m.safetensors", "--disagreements", "kept"});
+  EXPECT_EQ(r.status, 1) << r.err;
+  EXPECT_NE(r.out.find("0xbc00 = -1"), std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find("0x40a00000"), std::string::npos) << r.out;
+  const Vectors kept = read_vectors(path("kept/m.safetensors"));
+  EXPECT_FALSE(kept.metadata.contains("scale_a"));
+  EXPECT_EQ(kept.tiles.a[0], kOne | 0x8000);
+  EXPECT_EQ(kept.tiles.c[0], 0u);
+  EXPECT_EQ(kept.tiles.d[0], kSixteen);
+}
+
+TEST_F(CliVerify, OptionsThatMeanNothingAreNotLeftOutInSilence) {
+  ASSERT_EQ(run(probe_datapath({"--record", "one.safetensors"})).status, 0);
+  for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{{"--record", "r.json"},
+                                                                                      {"--checkpoint", "c.json"},
+                                                                                      {"--devices", "0"},
+                                                                                      {"--shard", "1/2"},
+                                                                                      {"--from", "gpu"}}) {
+    expect_failure({"verify", "--vectors", "one.safetensors", option, value}, 2, {option, "--count"});
+  }
+  expect_failure({"verify", "--campaign", "c.json", "--disagreements", "d"}, 2, {"--disagreements", "--vectors"});
+}
+
+TEST_F(CliVerify, WithoutAGpuItSaysWhatElseThereIs) {
+  const Result r = run({"verify", "--arch", "sm_90", "--instr", kInstruction, "--count", "1e4"});
+  if (r.status != 3) GTEST_SKIP() << "a GPU is here";
+  EXPECT_NE(r.err.find("--from datapath:"), std::string::npos) << r.err;
+}
+
+/// On a terminal: of all disagreements, not of the few that are kept.
+TEST_F(CliVerify, TheProgressLineCountsEveryDisagreement) {
+  write_datapath("other.json", "/units/fused/fraction_bits", 3);
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(grantpt(terminal) + unlockpt(terminal), 0);
+  const std::string name = ptsname(terminal);
+  std::vector<std::string> arguments = verify("1e5", {"--distribution", "wide", "--json", "v.json"});
+  arguments[8] = "datapath:other.json";
+  const Result r = run(arguments, "out", [&] { dup2(open(name.c_str(), O_RDWR | O_NOCTTY), STDERR_FILENO); });
+  EXPECT_EQ(r.status, 1);
+  ASSERT_EQ(fcntl(terminal, F_SETFL, O_NONBLOCK), 0);
+  std::string shown;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = read(terminal, buffer, sizeof buffer)) > 0;)
+    shown.append(buffer, static_cast<std::size_t>(n));
+  close(terminal);
+  const std::size_t end = shown.rfind(" disagreements");
+  ASSERT_NE(end, std::string::npos) << shown;
+  std::string digits = shown.substr(0, end);
+  digits.erase(0, digits.rfind(' ') + 1);
+  std::erase(digits, ',');
+  EXPECT_EQ(std::stoull(digits), json::parse(text("v.json"))["mismatches"]) << shown;
+  EXPECT_GT(std::stoull(digits), 16u);
+}
+
+TEST_F(CliVerify, MachineInstructionsAreThoseRecordedWhereThereIsNothingToRead) {
+  const Preparation recorded = [] {
+    setenv("TCNUM_VECTORS", TCNUM_SOURCE_DIR "/vectors", 1);
+    setenv("PATH", "", 1);  // no cuobjdump
+  };
+  const Result r = run({"sass", "--arch", "sm_90", "--json", "s.json"}, "out", recorded);
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("recorded in"), std::string::npos) << r.out;
+  EXPECT_EQ(json::parse(text("s.json")), json::parse(contents(TCNUM_SOURCE_DIR "/vectors/sm_90/sass.json")));
+  expect_failure({"sass", "--arch", "sm_80"}, 3, {"sass.json", "sm_80", "--text"}, recorded);
+}
+
+TEST_F(CliVerify, AnAmbiguousReportSaysWhatIsSettled) {
+  Vectors vectors = read_vectors(TCNUM_SOURCE_DIR "/vectors/sm_90/mma.m16n8k8.f32.f16.f16.f32.safetensors");
+  vectors.tiles.count = 2;
+  for (Codes Tiles::*codes : {&Tiles::a, &Tiles::b, &Tiles::c, &Tiles::d}) {
+    Codes few((vectors.tiles.*codes).bytes_each(), 2 * 64);
+    for (std::size_t i = 0; i < few.size(); ++i) few.set(i, (vectors.tiles.*codes)[i]);
+    vectors.tiles.*codes = few;
+  }
+  write_vectors(path("few.safetensors"), vectors);
+  const Result r = run({"probe", "--from", "few.safetensors", "--json", "p.json"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("Settled: nothing. Open: structure, fraction_bits"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("For example"), std::string::npos) << r.out;
+  const json one = json::parse(text("p.json"))["instructions"][0];
+  EXPECT_EQ(one["verdict"], "ambiguous");
+  EXPECT_TRUE(one["summary"]["sentence"].get<std::string>().starts_with("For example: ")) << one["summary"];
+  EXPECT_GT(one["undetermined"]["structure"].size(), 20u);
+  EXPECT_LT(r.out.find("fraction_bits    ") - r.out.find("structure     "), 300u) << "a few structures are enough";
+}
+
+/// Of several instructions, each has the file of its own answers.
+TEST_F(CliVerify, EveryInstructionNamesItsSource) {
+  fs::create_directories(folder_ / "v/sm_90");
+  for (const char* name : {"mma.m8n8k4.f64.f64.f64.f64", "wmma.m8n8k4.f64.f64.f64.f64"}) {
+    const std::string file = std::string("sm_90/") + name + ".safetensors";
+    fs::copy(fs::path(TCNUM_SOURCE_DIR) / "vectors" / file, folder_ / "v" / file);
+  }
+  const Result r = run({"probe", "--arch", "sm_90", "--format", "fp64", "--from", "recorded", "--json", "p.json"},
+                       "out", [] { setenv("TCNUM_VECTORS", "v", 1); });
+  const json p = json::parse(text("p.json"));
+  ASSERT_EQ(p["instructions"].size(), 2u) << r.err;
+  EXPECT_FALSE(p["source"].contains("file")) << p["source"];
+  EXPECT_EQ(p["source"]["kind"], "recorded");
+  std::set<std::string> files;
+  for (const json& each : p["instructions"]) {
+    files.insert(each["source"]["file"].get<std::string>());
+  }
+  EXPECT_EQ(files.size(), 2u);
+  // The same words in both.
+  std::istringstream lines(r.out);
+  std::size_t same = 0, instruction = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("wmma.")) instruction = 1;
+    for (const std::string word : {"does not apply", "unobservable"}) {
+      if (line.find("  " + word + "  ") == std::string::npos) continue;
+      const std::string property = line.substr(2, line.find(' ', 2) - 2);
+      EXPECT_EQ(p["instructions"][instruction]["summary"].value(property, "missing"), word) << line;
+      ++same;
+    }
+  }
+  EXPECT_GT(same, 2u);
+}
+
+}  // namespace
+}  // namespace tcnum

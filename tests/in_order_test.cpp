@@ -1,0 +1,62 @@
+// Results that several threads make and one takes.
+#include "src/commands/in_order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace tcnum {
+namespace {
+
+TEST(InOrder, TakesAllOnceInOrderOnThisThread) {
+  for (const unsigned threads : {0u, 1u, 2u, 7u}) {
+    constexpr std::size_t kCount = 200;
+    std::vector<std::atomic<int>> made(kCount);
+    std::vector<std::size_t> taken;
+    in_order<std::size_t>(
+        kCount, threads,
+        [&](std::size_t i) {
+          ++made[i];
+          return i * i;
+        },
+        [&, here = std::this_thread::get_id()](std::size_t i, std::size_t result) {
+          EXPECT_EQ(std::this_thread::get_id(), here);
+          EXPECT_EQ(result, i * i);
+          taken.push_back(i);
+        });
+    std::vector<std::size_t> all(kCount);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(taken, all);
+    for (const auto& times : made) EXPECT_EQ(times, 1);
+  }
+}
+
+TEST(InOrder, ThrowsWhatAMakerThrewAfterWhatComesBefore) {
+  for (const unsigned threads : {1u, 4u}) {
+    std::vector<std::size_t> taken;
+    const auto work = [&] {
+      in_order<int>(
+          100, threads, [](std::size_t i) { return i == 5 ? throw std::runtime_error("five") : 0; },
+          [&](std::size_t i, int) { taken.push_back(i); });
+    };
+    EXPECT_THROW(work(), std::runtime_error);
+    EXPECT_EQ(taken, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  }
+}
+
+TEST(InOrder, BeginsNothingMoreWhereTakingFails) {
+  std::atomic<int> made = 0;
+  const auto work = [&] {
+    in_order<int>(
+        100, 1, [&](std::size_t) { return ++made; }, [](std::size_t, int) { throw std::runtime_error("full"); });
+  };
+  EXPECT_THROW(work(), std::runtime_error);
+  EXPECT_EQ(made, 1);
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,110 @@
+// Products of whole matrices by long panels, which take any datapath, equal chains of the exact emulator, for every CPU
+// that Highway compiled them for.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <hwy/targets.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emu/cpu/panels/long_kernels.hpp"
+#include "generators.hpp"
+#include "product_example.hpp"
+
+namespace tcnum {
+namespace {
+
+using test::blocks_of, test::draw_example, test::Example, test::Operands;
+
+/// The first element that differs, in words; empty if none does.
+std::string difference(const Datapath& datapath, const Example& x, unsigned threads) {
+  const auto& [m, n, k] = x.shape;
+  Codes d(x.d.bytes_each(), x.d.size());
+  BlockScales scales;
+  if (datapath.numerics.scales)
+    scales = {codes_from(x.sa.bytes().data(), blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
+  panels::multiply(panels::make_long_plan(datapath.numerics, SortedTree(datapath.tree)), x.shape,
+                   codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
+                   codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads, scales);
+  return test::first_difference(datapath, x, d, panels::long_kernels()->name);
+}
+
+/// Of the CPUs that have fused multiply-adds, those that this machine can be.
+std::vector<std::int64_t> targets() {
+  std::vector<std::int64_t> found;
+  for (std::int64_t all = hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON); all != 0;
+       all &= all - 1)
+    found.push_back(all & -all);
+  return found;
+}
+
+class LongPanels : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override {
+    hwy::SetSupportedTargetsForTest(GetParam());
+    hwy::GetChosenTarget().DeInit();  // all exported functions are chosen anew
+    ASSERT_NE(panels::long_kernels(), nullptr);
+    ASSERT_STREQ(panels::long_kernels()->name, hwy::TargetName(GetParam()));
+  }
+  void TearDown() override {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+};
+
+/// Sums of scaled sums of any operands, which are rounded in any way or aligned by their scales alone.
+Datapath random_scaled_sums_of_any_operands() {
+  Datapath d = test::random_scaled_sums_datapath();
+  d.numerics.a = test::random_operand(*rc::gen::element(FormatId::fp16, FormatId::fp8e4m3, FormatId::fp32));
+  Unit& scaled = d.numerics.units[0];
+  if (!scaled.scale_exponents_alone) scaled.result = {test::random_step(FormatId::fp32)};
+  d.numerics.units[1].zero_exponent = test::random_zero_exponent(FormatId::fp32);
+  return d;
+}
+
+struct Kind {
+  const char* name;
+  Datapath (*draw)();
+};
+constexpr Kind kKinds[] = {
+    {"any", test::random_datapath},
+    {"block scales", test::random_scaled_datapath},
+    {"scaled sums", random_scaled_sums_of_any_operands},
+    {"integers", test::random_integer_datapath},
+    {"sums that go on unrounded", test::random_tree_of_sums},
+};
+
+TEST_P(LongPanels, EqualTheExactEmulatorOnRandomDatapaths) {
+  for (const Kind& kind : kKinds) {
+    EXPECT_TRUE(rc::check(kind.name, [&] {
+      const Datapath datapath = kind.draw();
+      std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+      const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 4));
+      const auto depth = static_cast<std::size_t>(datapath.tree.k);
+      const bool chained = datapath.numerics.c.format == datapath.numerics.result;
+      const std::size_t links = chained ? *rc::gen::element<std::size_t>(1, 2, 5) : 1;
+      const ProductShape shape{*rc::gen::element<std::size_t>(1, 2), *rc::gen::element<std::size_t>(1, 9, 65),
+                               depth * links - *rc::gen::inRange<std::size_t>(0, depth)};
+      const std::string found = difference(datapath, draw_example(random, datapath, shape, operands), 1);
+      if (!found.empty()) RC_FAIL(found);
+    }));
+  }
+}
+
+TEST_P(LongPanels, GiveTheSameBitsOnManyThreads) {
+  std::mt19937_64 random(2);
+  for (const char* name : {"hopper-fp16", "blackwell-nvfp4", "blackwell-mxf8f6f4", "ampere-s8", "fp64-fma-chain"}) {
+    const Datapath datapath = read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, name));
+    // More products than are packed at once, in more parts than one.
+    const Example x = draw_example(random, datapath, {34, 70, 150}, Operands::edges);
+    EXPECT_EQ(difference(datapath, x, 3), "") << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, LongPanels, testing::ValuesIn(targets()),
+                         [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,50 @@
+// The tables of probe kernels against the tables of instructions. Only where the GPU's parts are built; no GPU is asked.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "probes/kernels.hpp"
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+namespace {
+
+/// Whether CUDA 13 compiles for an architecture that has it: Volta's are the last that it left.
+bool is_compiled(const Instruction& in) {
+  for (const Arch& arch : kArchs) {
+    if (arch.id != ArchId::sm_70 && arch.name.starts_with("sm_") && in.archs.contains(arch.id)) return true;
+  }
+  return false;
+}
+
+TEST(ProbeTable, EveryMmaAndWmmaHasAKernel) {
+  int count = 0;
+  for (const Instruction& in : instructions()) {
+    if (in.kind != InstructionKind::mma && in.kind != InstructionKind::wmma) continue;
+    if (!is_compiled(in)) continue;
+    ++count;
+    const Kernel* const kernel = find_kernel(in.name());
+    ASSERT_NE(kernel, nullptr) << in.name();
+    EXPECT_EQ(kernel->instruction, in.name());
+    EXPECT_TRUE(!in.scaled() || kernel->variants.size() == 4) << in.name();
+  }
+  EXPECT_GT(count, 360);
+}
+
+TEST(ProbeTable, NothingElseIsThere) {
+  std::set<std::string, std::less<>> seen;
+  for (const auto& table :
+       {mma_half_kernels(), mma_fp8_kernels(), mma_fp64_kernels(), mma_int8_kernels(), mma_int4_kernels(),
+        mma_b1_kernels(), mma_volta_kernels(), mma_narrow_kernels(), mma_scaled_kernels(), mma_sparse_half_kernels(),
+        mma_sparse_fp8_kernels(), mma_sparse_int8_kernels(), mma_sparse_int4_kernels(), wmma_half_kernels(),
+        wmma_fp64_kernels(), wmma_int8_kernels(), wmma_sub_byte_kernels()}) {
+    for (const Kernel& kernel : table) {
+      EXPECT_NE(find_instruction(kernel.instruction), nullptr) << kernel.instruction;
+      EXPECT_TRUE(seen.emplace(kernel.instruction).second) << kernel.instruction << " twice";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tcnum

@@ -1,0 +1,43 @@
+// Blind recovery with block scales: many draws, and neighbours of nvfp4.
+#include "scaled_blind.hpp"
+
+#include <tuple>
+
+namespace tcnum {
+namespace {
+
+using namespace scaled_blind;
+
+class ScaledBlindLong : public testing::TestWithParam<std::tuple<Kind, int>> {};
+
+constexpr int kFirst = 1000, kDraws = 10, kShards = 3;
+
+TEST_P(ScaledBlindLong, TheFitReturnsTheClassOfTheHiddenDatapath) {
+  const auto& [kind, shard] = GetParam();
+  expect_recovered(kind, kFirst + kDraws * shard, kDraws);
+}
+
+INSTANTIATE_TEST_SUITE_P(Draws, ScaledBlindLong,
+                         testing::Combine(testing::ValuesIn(kKinds), testing::Range(0, kShards)), [](const auto& row) {
+                           return fmt::format("{}_{}", std::get<0>(row.param).name, std::get<1>(row.param));
+                         });
+
+const auto kNeighbours = std::to_array<Neighbour>({
+    {"nvfp4", "blackwell-nvfp4", [](Datapath&) {}},
+    {"nvfp4_of_34_bits", "blackwell-nvfp4", [](Datapath& d) { last_unit(d).fraction_bits = 34; }},
+    {"nvfp4_by_products", "blackwell-nvfp4", [](Datapath& d) { group_unit(d).scale_exponents_alone = false; }},
+    {"mxf4", "blackwell-nvfp4",
+     [](Datapath& d) {
+       d.numerics.scales = {FormatId::ue8m0, 32};
+     }},
+});
+
+class ScaledDescribedLong : public testing::TestWithParam<Neighbour> {};
+
+TEST_P(ScaledDescribedLong, IsIdentifiedAsWhatItIs) { expect_identified(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Files, ScaledDescribedLong, testing::ValuesIn(kNeighbours),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace tcnum
