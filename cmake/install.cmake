@@ -19,6 +19,9 @@ if(TCNUM_SHARED)
   install(FILES ${PROJECT_BINARY_DIR}/tcnum.pc DESTINATION ${pkgconfig})
 endif()
 install(TARGETS tcnum RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET tcnum_mpi)
+  install(TARGETS tcnum_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}) # src/ranks/launch.cpp looks for it there
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INSTALL_DIR})
 

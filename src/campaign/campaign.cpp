@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "emu/parallel.hpp"
 #include "src/campaign/stream/digest.hpp"
 #include "src/files/json_fields.hpp"
+#include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
@@ -106,6 +108,18 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
   return tasks;
 }
 
+Campaign::Campaign(std::vector<StreamTask> tasks) { set_tasks(std::move(tasks)); }
+
+void Campaign::set_tasks(std::vector<StreamTask> tasks) {
+  tasks_ = std::move(tasks);
+  examples_.assign(tasks_.size(), {});
+  left_ = 0;
+  for (const StreamTask& task : tasks_)
+    left_ += static_cast<std::size_t>(std::ranges::count_if(task.chunks, [](const auto& chunk) { return !chunk; }));
+  next_ = {};
+  given_back_.clear();
+}
+
 void Campaign::set_identity(const nlohmann::ordered_json& identity) { identity_ = identity.dump(); }
 
 std::string sealed_checkpoint(const nlohmann::ordered_json& content) {
@@ -120,7 +134,7 @@ std::string Campaign::checkpoint() const {
   json["streams"] = nlohmann::ordered_json::array();
   for (const StreamTask& task : tasks_) json["streams"].push_back(task_json(task));
   json["disagreements"] = nlohmann::ordered_json::array();
-  for (const Disagreement& each : disagreements_) {
+  for (const Disagreement& each : disagreements()) {
     json["disagreements"].push_back({{"instruction", each.instruction->name()},
                                      {"distribution", name(each.distribution)},
                                      {"seed", each.seed},
@@ -178,9 +192,6 @@ std::vector<std::optional<ChunkResult>> read_chunks(const Json& json, const Stre
   return done;
 }
 
-/// A chunk, by the numbers of its task and in it.
-using ChunkNumber = std::pair<std::size_t, std::size_t>;
-
 /// A disagreement of a checkpoint, and the chunk that it is in; throws unless one of the streams has it.
 std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields, const std::vector<StreamTask>& tasks) {
   const std::string instruction = fields.text("instruction"), distribution = fields.text("distribution");
@@ -219,21 +230,20 @@ void Campaign::resume(const std::string& path) {
     tasks[i].chunks = read_chunks(streams[i], tasks[i], file, fmt::format("streams[{}]", i));
 
   // The run keeps some disagreements of every chunk that has any, until it has enough of the instruction.
-  std::vector<Disagreement> disagreements;
+  std::vector<std::set<std::uint64_t>> examples(tasks.size());
   std::map<ChunkNumber, std::uint64_t> of_chunk;
   std::map<const Instruction*, std::size_t> of_instruction, expected;
   const auto& all = file.array("disagreements");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const JsonFields fields(all[i], fmt::format("{}: disagreements[{}]", path, i));
     const auto [each, number] = read_disagreement(fields, tasks);
-    const auto& chunk = tasks[number.first].chunks[number.second];
+    const auto& chunk = tasks[number.stream].chunks[number.chunk];
     if (!chunk || ++of_chunk[number] > chunk->mismatches) {
       fields.fail("index",
                   fmt::format("{}; right would be one of a chunk that is done and has as many mismatches", each.index));
     }
-    if (std::ranges::find(disagreements, each) != disagreements.end()) fields.fail("index", "is there twice");
+    if (!examples[number.stream].insert(each.index).second) fields.fail("index", "is there twice");
     ++of_instruction[each.instruction];
-    disagreements.push_back(each);
   }
   for (const StreamTask& task : tasks) {
     expected[task.instruction] += static_cast<std::size_t>(
@@ -246,52 +256,114 @@ void Campaign::resume(const std::string& path) {
               fmt::format("{} of {}; right would be {} to {}, as its chunks have mismatches", of_instruction[in],
                           in->name(), std::min(chunks, kMostDisagreements), kMostDisagreements));
   }
-  tasks_ = std::move(tasks);
-  disagreements_ = std::move(disagreements);
+  set_tasks(std::move(tasks));
+  examples_ = std::move(examples);
+}
+
+std::map<std::string, std::uint64_t> Campaign::fingerprints() const {
+  std::map<std::string, std::uint64_t> all;
+  const Json identity = Json::parse(identity_);
+  for (const auto& [key, value] : identity.items()) all[key] = checksum_of(value.dump());
+  std::string streams;
+  for (const StreamTask& task : tasks_) {
+    streams += fmt::format("{} {} {} {} {} {}\n", task.instruction->name(), name(task.distribution), task.seed,
+                           task.first, task.count, task.chunk);
+  }
+  all["streams"] = checksum_of(streams);
+  return all;
+}
+
+std::vector<Disagreement> Campaign::disagreements() const {
+  std::vector<Disagreement> all;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    for (const std::uint64_t index : examples_[t])
+      all.push_back({tasks_[t].instruction, tasks_[t].distribution, tasks_[t].seed, index});
+  }
+  return all;
+}
+
+void Campaign::keep_example(std::size_t stream, std::uint64_t index) {
+  examples_[stream].insert(index);
+  // An instruction's streams follow each other.
+  const Instruction* const in = tasks_[stream].instruction;
+  std::size_t first = stream, last = stream, kept = 0;
+  while (first > 0 && tasks_[first - 1].instruction == in) --first;
+  while (last + 1 < tasks_.size() && tasks_[last + 1].instruction == in) ++last;
+  for (std::size_t t = first; t <= last; ++t) kept += examples_[t].size();
+  if (kept <= kMostDisagreements) return;
+  while (examples_[last].empty()) --last;
+  examples_[last].erase(std::prev(examples_[last].end()));
+}
+
+std::optional<ChunkNumber> Campaign::take() {
+  const auto is_done = [&](const ChunkNumber& number) {
+    return tasks_[number.stream].chunks[number.chunk].has_value();
+  };
+  while (!given_back_.empty()) {
+    const ChunkNumber number = *given_back_.begin();
+    given_back_.erase(given_back_.begin());
+    if (!is_done(number)) return number;
+  }
+  while (next_.stream < tasks_.size()) {
+    if (next_.chunk >= tasks_[next_.stream].chunks.size()) {
+      next_ = {next_.stream + 1, 0};
+      continue;
+    }
+    const ChunkNumber number = next_;
+    ++next_.chunk;
+    if (!is_done(number)) return number;
+  }
+  return std::nullopt;
+}
+
+void Campaign::finish(ChunkNumber number, const StreamOutcome& outcome) {
+  StreamTask& task = tasks_[number.stream];
+  std::optional<ChunkResult>& chunk = task.chunks[number.chunk];
+  const ChunkResult result{outcome.digest, outcome.mismatches};
+  if (chunk) {
+    if (*chunk == result) return;
+    throw ContradictionError(fmt::format(
+        "{} {}, {} problems from {} on: two that did them have other results: digests {:#018x} and {:#018x}",
+        task.instruction->name(), name(task.distribution), task.count_of(number.chunk), task.first_of(number.chunk),
+        chunk->digest, result.digest));
+  }
+  chunk = result;
+  --left_;
+  const std::uint64_t count = task.count_of(number.chunk);
+  done_now_ += count;
+  mismatches_now_ += outcome.mismatches;
+  multiply_adds_now_ += static_cast<double>(count) * task.instruction->products();
+  for (const std::uint64_t index : outcome.examples) keep_example(number.stream, index);
+}
+
+StreamOutcome verify_chunk(StreamVerifier& verifier, const StreamTask& task, std::size_t chunk) {
+  const std::uint64_t tile = stream_shape(*task.instruction).problems();
+  return verifier.verify(task.distribution, task.seed, task.first_of(chunk) / tile, task.count_of(chunk) / tile);
 }
 
 void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
                    const std::function<void()>& progress) {
+  next_ = {};
   std::mutex mutex;
   std::exception_ptr failure;
-  std::size_t task_number = 0, chunk_number = 0;  // the next to look at
-  const auto next = [&]() -> std::optional<std::pair<std::size_t, std::size_t>> {
+  const auto next = [&]() -> std::optional<ChunkNumber> {
     const std::lock_guard lock(mutex);
-    while (!failure && !stop && task_number < tasks_.size()) {
-      if (chunk_number >= tasks_[task_number].chunks.size()) {
-        ++task_number;
-        chunk_number = 0;
-        continue;
-      }
-      const std::size_t chunk = chunk_number++;
-      if (!tasks_[task_number].chunks[chunk]) return std::pair(task_number, chunk);
-    }
-    return std::nullopt;
+    if (failure || stop) return std::nullopt;
+    return take();
   };
   const auto work = [&](std::size_t worker) {
     try {
       std::unique_ptr<StreamVerifier> verifier;
       const Instruction* verified = nullptr;
       while (const auto left = next()) {
-        StreamTask& task = tasks_[left->first];
+        const StreamTask& task = tasks_[left->stream];
         if (verified != task.instruction) {
           verifier = make(*task.instruction, worker);
           verified = task.instruction;
         }
-        const std::uint64_t tile = stream_shape(*task.instruction).problems(), count = task.count_of(left->second);
-        const StreamOutcome outcome =
-            verifier->verify(task.distribution, task.seed, task.first_of(left->second) / tile, count / tile);
+        const StreamOutcome outcome = verify_chunk(*verifier, task, left->chunk);
         const std::lock_guard lock(mutex);
-        task.chunks[left->second] = ChunkResult{outcome.digest, outcome.mismatches};
-        done_now_ += count;
-        mismatches_now_ += outcome.mismatches;
-        multiply_adds_now_ += static_cast<double>(count) * task.instruction->products();
-        for (const std::uint64_t index : outcome.examples) {
-          const auto so_far = std::ranges::count(disagreements_, task.instruction, &Disagreement::instruction);
-          if (so_far < static_cast<std::ptrdiff_t>(kMostDisagreements)) {
-            disagreements_.push_back({task.instruction, task.distribution, task.seed, index});
-          }
-        }
+        finish(*left, outcome);
         progress();
       }
     } catch (...) {

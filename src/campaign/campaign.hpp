@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,12 @@ struct StreamTask {
   std::uint64_t mismatches() const;  ///< of them
 };
 
+/// A chunk of a campaign: the stream's number among its tasks, and the chunk's in it.
+struct ChunkNumber {
+  std::size_t stream = 0, chunk = 0;
+  friend auto operator<=>(const ChunkNumber&, const ChunkNumber&) = default;
+};
+
 struct Disagreement {
   const Instruction* instruction;
   Distribution distribution;
@@ -59,12 +67,15 @@ std::vector<StreamTask> plan(const CampaignPlan& plan);
 /// and changes, but not those of somebody who works it out again.
 std::string sealed_checkpoint(const nlohmann::ordered_json& content);
 
+/// Does a chunk of a stream of the verifier's instruction.
+StreamOutcome verify_chunk(StreamVerifier& verifier, const StreamTask& task, std::size_t chunk);
+
 class Campaign {
  public:
   /// Makes what verifies an instruction, for worker 0, 1, …; each worker is a thread.
   using MakeVerifier = std::function<std::unique_ptr<StreamVerifier>(const Instruction&, std::size_t worker)>;
 
-  explicit Campaign(std::vector<StreamTask> tasks) : tasks_(std::move(tasks)) {}
+  explicit Campaign(std::vector<StreamTask> tasks);
 
   /// What identifies the run beside its tasks (the datapaths, the architecture), for its checkpoint.
   void set_identity(const nlohmann::ordered_json& identity);
@@ -74,13 +85,27 @@ class Campaign {
   /// The checkpoint at this moment.
   std::string checkpoint() const;
 
+  /// A checksum of the streams and one of each member of the identity: where all are those of another process's
+  /// campaign, its chunks have the results that this one's have.
+  std::map<std::string, std::uint64_t> fingerprints() const;
+
+  /// The next chunk that is neither done nor at somebody's hand; nothing if there is none. Like all below, for one
+  /// thread at a time.
+  std::optional<ChunkNumber> take();
+  /// Of one who will not do it: somebody else takes it.
+  void give_back(ChunkNumber number) { given_back_.insert(number); }
+  /// What came of a chunk. Two may have done it: throws ContradictionError if the results differ.
+  void finish(ChunkNumber number, const StreamOutcome& outcome);
+  bool is_finished() const { return left_ == 0; }
+
   /// Does what is left, until `stop`. Calls `progress` after each chunk, from one thread at a time.
   void run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
            const std::function<void()>& progress);
 
   const std::vector<StreamTask>& tasks() const { return tasks_; }
-  /// Of each instruction the first few; the chunks have how many there are.
-  const std::vector<Disagreement>& disagreements() const { return disagreements_; }
+  /// Of each instruction the first few, in the order of its streams, whoever found them and when; the chunks have how
+  /// many there are.
+  std::vector<Disagreement> disagreements() const;
   std::uint64_t done_now() const { return done_now_; }  ///< problems, since run() began
   double multiply_adds_now() const { return multiply_adds_now_; }
   std::uint64_t mismatches_now() const { return mismatches_now_; }
@@ -88,8 +113,14 @@ class Campaign {
  private:
   static constexpr std::size_t kMostDisagreements = 16;  ///< of each instruction
 
+  void set_tasks(std::vector<StreamTask> tasks);
+  void keep_example(std::size_t stream, std::uint64_t index);
+
   std::vector<StreamTask> tasks_;
-  std::vector<Disagreement> disagreements_;
+  std::vector<std::set<std::uint64_t>> examples_;  ///< of each task: indices of disagreements
+  std::size_t left_ = 0;                           ///< chunks that are not done
+  ChunkNumber next_;                               ///< the next to look at
+  std::set<ChunkNumber> given_back_;
   std::string identity_ = "{}";
   std::uint64_t done_now_ = 0, mismatches_now_ = 0;
   double multiply_adds_now_ = 0;

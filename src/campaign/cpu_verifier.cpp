@@ -25,9 +25,10 @@ class CpuStreamVerifier final : public StreamVerifier {
       const std::lock_guard lock(mutex);
       total.digest += part.digest;
       total.mismatches += part.mismatches;
-      for (const std::uint64_t index : part.examples) {
-        if (total.examples.size() < kMostExamples) total.examples.push_back(index);
-      }
+      if (part.examples.empty()) return;
+      total.examples.insert(total.examples.end(), part.examples.begin(), part.examples.end());
+      std::ranges::sort(total.examples);  // the first ones, whichever thread is the fastest
+      if (total.examples.size() > kMostExamples) total.examples.resize(kMostExamples);
     });
     return total;
   }

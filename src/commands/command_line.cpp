@@ -132,7 +132,7 @@ void add_verify(CLI::App& app, Action& action) {
       "What answers: gpu (default), datapath:FILE, ARCH:INSTRUCTION[:ACCOUNT], or exec:COMMAND, a program");
   add_program_options(command, options->program);
   add_time_limit(command, options->program.time_limit);
-  command.add_option("--devices", options->devices, "GPUs, such as 0 (default), 0,1 or all");
+  command.add_option("--devices", options->devices, "GPUs, such as 0 (default; under mpirun: all), 0,1 or all");
   command.add_option("--shard", options->shard, "i/n: the i-th of n parts of the work");
   command.add_option("--chunk", options->chunk, "Dot products to a digest (default: 16 digests for each distribution)");
   command.add_option("--checkpoint", options->checkpoint, "File to go on from, and to keep up to date");

@@ -11,6 +11,8 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "output.hpp"
+#include "src/ranks/launch.hpp"
+#include "tcnum/error.hpp"
 
 namespace {
 
@@ -29,9 +31,20 @@ void fail_at_once() {
   std::abort();
 }
 
+/// Several processes that mpirun started have one command line: the first one says what is wrong with it.
+tcnum::Action parsed(int argc, char** argv) {
+  try {
+    return tcnum::parse_command_line(argc, argv);
+  } catch (const tcnum::InputError&) {
+    const auto launched = tcnum::launch();
+    if (!launched || launched->is_first()) throw;
+    return [] { return tcnum::kWrongInput; };
+  }
+}
+
 int run(int argc, char** argv) {
   try {
-    return tcnum::parse_command_line(argc, argv)();
+    return parsed(argc, argv)();
   } catch (...) {
     return tcnum::report_failure(std::current_exception());
   }

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "disagreements.hpp"
@@ -13,6 +16,8 @@
 #include "io/printable.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
+#include "src/campaign/on_ranks.hpp"
+#include "src/ranks/launch.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "tcnum/emulator.hpp"
@@ -192,15 +197,16 @@ void refuse_options_of_streams(const VerifyOptions& options) {
   }
 }
 
-}  // namespace
-
-int run_verify(const VerifyOptions& options) {
+/// What is asked for; as rank 0 of several, if there are.
+int verify(const VerifyOptions& options, Ranks* ranks) {
   const bool streams = !options.count.empty() || (options.campaign.empty() && !options.distributions.empty());
   if ((options.vectors.empty() ? 0 : 1) + (options.campaign.empty() ? 0 : 1) + (streams ? 1 : 0) != 1) {
     throw InputError(
         "verify: right would be one of --vectors FILE… (recorded answers), --count N (the GPU) and --campaign FILE "
         "(digests of hardware's results)");
   }
+  if (ranks != nullptr && !streams)
+    throw InputError("verify: several ranks share streams alone; right would be --count N with them, or no mpirun");
   if (names_program(options.from, options.program) && !streams)
     throw InputError("--from: exec:COMMAND answers streams; right would be --count N with it");
   if (!streams) refuse_options_of_streams(options);
@@ -213,7 +219,38 @@ int run_verify(const VerifyOptions& options) {
   require_different({{"--json", options.json}, {"--record", options.record}, {"--checkpoint", options.checkpoint}},
                     read);
   if (!options.vectors.empty()) return verify_files(options);
-  return streams ? verify_streams(options) : verify_campaign(options);
+  return streams ? verify_streams(options, ranks) : verify_campaign(options);
+}
+
+/// Rank 0 keeps the files and speaks for all; the others are told what the exit status is.
+int verify_on_ranks(const VerifyOptions& options, const Launch& launched) {
+  std::unique_ptr<Ranks> ranks;
+  try {
+    ranks = join_ranks(launched);
+  } catch (const std::exception& error) {  // the same in all of them
+    if (launched.is_first()) throw;
+    return dynamic_cast<const InputError*>(&error) != nullptr ? kWrongInput : kUnavailable;
+  }
+  if (ranks->rank() > 0) {
+    VerifyOptions work = options;
+    for (std::string* file : {&work.json, &work.record, &work.checkpoint, &work.disagreements}) file->clear();
+    return work_on_streams(work, *ranks);
+  }
+  int status = kAgreed;
+  try {
+    status = verify(options, ranks.get());
+  } catch (...) {
+    status = report_failure(std::current_exception());
+  }
+  dismiss(*ranks, status);
+  return status;
+}
+
+}  // namespace
+
+int run_verify(const VerifyOptions& options) {
+  const std::optional<Launch> launched = launch();
+  return launched ? verify_on_ranks(options, *launched) : verify(options, nullptr);
 }
 
 }  // namespace tcnum

@@ -19,8 +19,10 @@
 #include "output.hpp"
 #include "program_source.hpp"
 #include "src/campaign/campaign.hpp"
+#include "src/campaign/on_ranks.hpp"
 #include "src/campaign/record.hpp"
 #include "src/oracles/datapath_oracle.hpp"
+#include "src/ranks/ranks.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
 #include "src/report/source.hpp"
@@ -41,7 +43,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// The hardware, or a datapath or a program in its place.
 class Backend {
  public:
-  Backend(const VerifyOptions& options, std::optional<ArchId> id) : arch_(id) {
+  /// Of several ranks, each takes its part of the GPUs of its host.
+  Backend(const VerifyOptions& options, std::optional<ArchId> id, const Ranks* ranks) : arch_(id) {
     if (options.from.starts_with(kProgramPrefix)) {
       if (!options.devices.empty()) throw InputError("--devices: --from exec:COMMAND takes no GPU");
       program_ = program_of(options.from, options.program);
@@ -67,7 +70,8 @@ class Backend {
       throw UnavailableError(fmt::format("verify --count: the GPU ({}) is {}, not {}; {}", gpu_.device, gpu_.arch,
                                          arch(*id).name, kInstead));
     }
-    devices_ = parse_devices(options.devices, gpu_count());
+    devices_ = parse_devices(ranks != nullptr && options.devices.empty() ? "all" : options.devices, gpu_count());
+    if (ranks != nullptr) devices_ = dealt(devices_, *ranks);
   }
 
   void check_fits(const Instruction& in) const {
@@ -105,12 +109,25 @@ class Backend {
                                  devices_[worker], made->device(), gpu_.device));
   }
 
+  /// Whether all that ask it ask one process, which answers one of them at a time.
+  bool answers_one_at_a_time() const { return program_ != nullptr; }
+
   /// When nothing more will be asked.
   void finish() const {
     if (program_) finish_program(*program_);
   }
 
  private:
+  /// A host's GPUs, dealt out to its ranks one after the other; those of which there are not enough are shared.
+  static std::vector<int> dealt(const std::vector<int>& devices, const Ranks& ranks) {
+    const auto part = static_cast<std::size_t>(ranks.local_rank()),
+               parts = static_cast<std::size_t>(ranks.local_size());
+    if (part >= devices.size()) return {devices[part % devices.size()]};
+    std::vector<int> own;
+    for (std::size_t i = part; i < devices.size(); i += parts) own.push_back(devices[i]);
+    return own;
+  }
+
   std::optional<ArchId> arch_;
   std::shared_ptr<Program> program_;
   std::string command_;
@@ -275,10 +292,9 @@ Campaign planned_campaign(const VerifyOptions& options, const StreamRequest& req
   if (options.checkpoint.empty() || !is_there(options.checkpoint)) return campaign;
   campaign.resume(options.checkpoint);
   for (const Instruction* in : request.plan.instructions) {
-    if (std::ranges::find(campaign.disagreements(), in, &Disagreement::instruction) == campaign.disagreements().end())
-      continue;
-    check_again(options.checkpoint, campaign.disagreements(), *in, request.datapaths.at(in).datapath,
-                *backend.oracle(*in));
+    const std::vector<Disagreement> found = campaign.disagreements();
+    if (std::ranges::find(found, in, &Disagreement::instruction) == found.end()) continue;
+    check_again(options.checkpoint, found, *in, request.datapaths.at(in).datapath, *backend.oracle(*in));
   }
   return campaign;
 }
@@ -305,6 +321,11 @@ class CampaignObserver {
                            count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
                            now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
                            plural_text(mismatches_before_ + campaign_.mismatches_now(), "disagreement")));
+  }
+  /// Of a rank that does no more.
+  void lost(const std::string& what) const {
+    line_.clear();
+    complain(what);
   }
   void finish() {
     line_.clear();
@@ -429,14 +450,21 @@ void require_room(const VerifyOptions& options, const StreamRequest& request, co
   require_readable(options.record, request.record_bytes + campaigns_text(std::move(records)).size());
 }
 
+/// Both live until the last one is made.
+Campaign::MakeVerifier verifiers(const Backend& backend, const StreamRequest& request) {
+  return [&](const Instruction& in, std::size_t worker) {
+    return backend.verifier(in, request.datapaths.at(&in).datapath, worker);
+  };
+}
+
 }  // namespace
 
-int verify_streams(const VerifyOptions& options) {
+int verify_streams(const VerifyOptions& options, Ranks* ranks) {
   const StreamRequest request = checked_request(options);
   interrupted = false;
   std::optional<InterruptGuard> guard;
   if (names_program(options.from, options.program)) guard.emplace();  // before there is one to stop
-  const Backend backend(options, request.arch);
+  const Backend backend(options, request.arch, ranks);
   for (const Instruction* in : request.plan.instructions) backend.check_fits(*in);
   std::optional<FileLock> lock;  // two runs with one checkpoint would each undo what the other has done
   if (!options.checkpoint.empty()) lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
@@ -447,11 +475,15 @@ int verify_streams(const VerifyOptions& options) {
   if (!guard) guard.emplace();
   CampaignObserver observer(campaign, options.checkpoint);
   Attempts attempts;
+  const Campaign::MakeVerifier make = verifiers(backend, request);
+  std::unique_ptr<CampaignOnRanks> on_ranks;
   const bool finished = attempts.attempt([&] {
-    campaign.run([&](const Instruction& in,
-                     std::size_t worker) { return backend.verifier(in, request.datapaths.at(&in).datapath, worker); },
-                 backend.workers(), interrupted, [&] { observer.after_chunk(); });
+    if (ranks == nullptr) return campaign.run(make, backend.workers(), interrupted, [&] { observer.after_chunk(); });
+    on_ranks = std::make_unique<CampaignOnRanks>(campaign, *ranks, make, backend.workers());
+    on_ranks->run(interrupted,
+                  {[&] { observer.after_chunk(); }, [&](const std::string& what) { observer.lost(what); }});
   });
+  if (backend.answers_one_at_a_time()) on_ranks.reset();  // what follows asks again
   const double seconds = observer.seconds();
   if (!finished && campaign.done_now() + observer.done_before() == 0) return attempts.finish(kAgreed);
   attempts.attempt([&] { observer.finish(); });
@@ -488,6 +520,22 @@ int verify_streams(const VerifyOptions& options) {
   write_document(options, document, mismatches, attempts);
   if (options.json != "-") say(text);
   return attempts.finish(earned_by(mismatches));
+}
+
+int work_on_streams(const VerifyOptions& options, Ranks& ranks) {
+  interrupted = false;
+  const InterruptGuard guard;  // rank 0 was told too, and says when this one may end
+  StreamRequest request;
+  std::unique_ptr<const Backend> backend;
+  std::optional<Campaign> campaign;
+  try {
+    request = checked_request(options);
+    backend = std::make_unique<const Backend>(options, request.arch, &ranks);
+    campaign.emplace(planned_campaign(options, request, *backend));
+  } catch (...) {
+    return fail_for_rank_0(ranks, std::current_exception());
+  }
+  return work_for_rank_0(*campaign, ranks, verifiers(*backend, request), backend->workers(), interrupted);
 }
 
 }  // namespace tcnum
