@@ -31,13 +31,14 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/fit", {"include", "emu", "src/questions"}},
     {"src/catalogue", {"include", "emu", "src/files"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit"}},
-    {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/files"}},
+    {"src/ranks", {"include"}},
+    {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/files", "src/ranks"}},
     {"src/bench",
      {"include", "io", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},
     {"src/c", {"include", "io", "emu", "src/catalogue", "src/fit", "src/gemm", "src/report"}},
     {"src/commands",
      {"include", "io", "emu", "probes", "src/bench", "src/campaign", "src/catalogue", "src/files", "src/fit",
-      "src/oracles", "src/questions", "src/report"}},
+      "src/oracles", "src/questions", "src/ranks", "src/report"}},
 };
 
 /// The room of a file, by its path from the root or as an #include has it: "tcnum/…" is the public headers'.
@@ -48,16 +49,21 @@ std::string room_of(const std::string& path) {
   return path.substr(0, path.find('/', first + 1));
 }
 
+/// Needs MPI, which is only where mpirun is: what includes it is a library of its own.
+constexpr const char* kMpiRoom = "src/ranks/mpi/";
+
 /// The lines of a file that include what its room may not.
 std::vector<std::string> forbidden_includes(const std::string& path, const std::string& text) {
   std::vector<std::string> found;
   const std::string room = room_of(path);
   const auto row = std::ranges::find(kRooms, room, &std::pair<std::string, Rooms>::first);
   if (row == kRooms.end()) return {path + ": no room of the table; give it one in tests/rooms_test.cpp"};
-  static const std::regex kInclude("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  static const std::regex kInclude("^\\s*#\\s*include\\s+\"([^\"]+)\""), kMpi("^\\s*#\\s*include\\s+[<\"]mpi\\.h[>\"]");
   std::istringstream lines(text);
   std::smatch match;
   for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, kMpi) && !path.starts_with(kMpiRoom))
+      found.push_back(path + ": mpi.h (which is for " + kMpiRoom + " alone)");
     if (!std::regex_search(line, match, kInclude)) continue;
     const std::string included = match[1];
     if (included.find("..") != std::string::npos) {
@@ -85,6 +91,8 @@ TEST(Rooms, AnArrowThatTurnsRoundIsFound) {
   EXPECT_EQ(forbidden_includes("probes/gpu_oracle.cpp", "#include \"emu/parallel.hpp\"\n").size(), 1u);
   EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "  # include \"src/report/layout.hpp\"\n").size(), 1u);
   EXPECT_EQ(forbidden_includes("src/attic/old.cpp", "").size(), 1u);
+  EXPECT_EQ(forbidden_includes("src/ranks/launch.cpp", "#include <mpi.h>\n").size(), 1u);
+  EXPECT_TRUE(forbidden_includes("src/ranks/mpi/mpi_ranks.cpp", "#include <mpi.h>\n").empty());
   EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "#include \"../emu/parallel.hpp\"\n").size(), 1u);
   EXPECT_TRUE(forbidden_includes("src/fit/fit.cpp", "#include \"space.hpp\"\n#include \"emu/parallel.hpp\"\n").empty());
 }

@@ -1,5 +1,5 @@
 # Installs a build, and builds and runs a project that finds it there.
-#   cmake -D BUILD=… -D WORK=… -D SOURCE=… -D SHARED=ON|OFF -P check.cmake
+#   cmake -D BUILD=… -D WORK=… -D SOURCE=… -D SHARED=ON|OFF [-D MPIRUN=…] -P check.cmake
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ERROR_IS_FATAL ANY COMMAND_ECHO STDOUT)
 endfunction()
@@ -28,6 +28,13 @@ endif()
 run(${WORK}/build/uses_core)
 run(${WORK}/build/uses_emu ${SOURCE}/docs/datapaths/hopper-fp16.json)
 run(${WORK}/installed/bin/tcnum list --arch sm_90 --json ${WORK}/list.json)
+if(MPIRUN) # finds its library
+  foreach(variable OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe)
+    set(ENV{${variable}} 1)
+  endforeach()
+  run(${MPIRUN} -n 2 ${WORK}/installed/bin/tcnum verify --arch sm_90 --instr mma.m16n8k16.f32.f16.f16.f32 --count 1e4
+    --from datapath:${SOURCE}/docs/datapaths/hopper-fp16.json)
+endif()
 
 # What shells and man(1) look for, where they look for it.
 foreach(text bash-completion/completions/tcnum zsh/site-functions/_tcnum fish/vendor_completions.d/tcnum.fish man/man1/tcnum.1)
