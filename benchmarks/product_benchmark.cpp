@@ -159,7 +159,7 @@ int run_on_gpu(const Options& options) {
   for (const Case& each : kCases) {
     if (!options.only.empty() && std::string(each.what).find(options.only) == std::string::npos) continue;
     const Datapath datapath = datapath_of(each);
-    const auto [on_gpu, why_not] = make_gpu_datapath(datapath);
+    const auto [on_gpu, why_not] = make_gpu_datapath(datapath, GpuWork::matrices);
     if (!on_gpu) {
       fmt::print("{:<28}{}\n", each.what, why_not);
       continue;
@@ -173,12 +173,20 @@ int run_on_gpu(const Options& options) {
     if (options.nan && format(n.a.format).floating && format(n.a.format).non_finite != NonFinite::none)
       a.set(side / 2, 0, format(n.a.format).code_mask() >> 1);
     Matrix d(n.result, side, side);
-    const auto codes = [&](const Matrix& x) { return codes_from(x.bytes().data(), side); };
+    const auto codes = [&](const Matrix& x) { return codes_from(x.bytes().data(), x.columns()); };
+    std::optional<Matrix> a_scales, b_scales;
+    BlockScales scales;
+    if (n.scales) {
+      const auto block_k = static_cast<std::size_t>(n.scales->block_k), blocks = (side + block_k - 1) / block_k;
+      a_scales = random_scales(n.scales->format, side, blocks, random);
+      b_scales = random_scales(n.scales->format, blocks, side, random);
+      scales = {codes(*a_scales), codes(*b_scales)};
+    }
     GpuProductTimes best{1e300, 1e300, 1e300};
     for (int i = 0; i < options.runs; ++i) {
       const GpuProductTimes times =
           multiply_on_gpu(datapath, {n.a.format, n.b.format, n.c.format, n.result}, {side, side, side}, codes(a),
-                          codes(b), {}, codes_from(d.bytes().data(), side));
+                          codes(b), {}, codes_from(d.bytes().data(), side), scales);
       best = {std::min(best.copies, times.copies), std::min(best.packing, times.packing),
               std::min(best.products, times.products)};
     }
@@ -186,7 +194,7 @@ int run_on_gpu(const Options& options) {
     Codes on_cpu(format(n.result).storage_bytes(), corner * corner);
     MatrixProduct(datapath, {n.a.format, n.b.format, n.c.format, n.result})
         .multiply({corner, corner, side}, codes(a), codes(b), {}, codes_from(on_cpu.bytes().data(), corner),
-                  all_threads());
+                  all_threads(), scales);
     for (std::size_t i = 0; i < on_cpu.size(); ++i) different += on_cpu[i] != d(i / corner, i % corner) ? 1 : 0;
     const auto size = static_cast<double>(side);
     const double rate = size * size * size / (best.products + best.packing);

@@ -50,7 +50,10 @@ constexpr std::array<Evaluator, 15> kCpuEvaluators = {{
 static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
 
 /// In the order of GpuEvaluator.
-constexpr std::array<Evaluator, 7> kGpuEvaluators = {{
+constexpr std::array<Evaluator, 9> kGpuEvaluators = {{
+    {"scaled patches", "patches of products times their block scales, of whole matrices", gpu::why_no_scaled_patches},
+    {"scaled sums", "sums of integers times their block scales, of 4 x 4 elements of whole matrices",
+     gpu::why_no_scaled_sums},
     {"fma chain", "the machine's own fp64 FMAs", gpu::why_no_fma_chain},
     {"integers", "sums of integers", gpu::why_no_integers},
     {"single precision", "the machine's own fp32 operations", gpu::why_no_single_precision},
@@ -103,11 +106,15 @@ void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector
   }
 }
 
-GpuChoice choose_on_gpu(const Numerics& numerics, const SortedTree& tree) {
+GpuChoice choose_on_gpu(const Numerics& numerics, const SortedTree& tree, GpuWork work) {
   WhyNot why_not;
   for (std::size_t e = 0; e < kGpuEvaluators.size(); ++e) {
-    why_not = kGpuEvaluators[e].why_not(numerics, tree);
-    if (why_not.empty()) return {static_cast<GpuEvaluator>(e), {}};
+    const auto evaluator = static_cast<GpuEvaluator>(e);
+    if (takes_matrices_alone(evaluator) && work != GpuWork::matrices) continue;
+    const WhyNot its = kGpuEvaluators[e].why_not(numerics, tree);
+    if (its.empty()) return {evaluator, {}};
+    // Of a datapath with block scales the others say that it has them.
+    if (!numerics.scales || why_not.empty() || takes_matrices_alone(evaluator)) why_not = its;
   }
   return {std::nullopt, why_not};
 }
@@ -130,7 +137,7 @@ std::vector<EvaluatorAnswer> evaluators_of(const Datapath& datapath) {
     }
     answers.push_back({Processor::cpu, evaluator.name, evaluator.does, nodes, why_not});
   }
-  const GpuChoice on_gpu = choose_on_gpu(numerics, tree);
+  const GpuChoice on_gpu = choose_on_gpu(numerics, tree, GpuWork::matrices);
   for (std::size_t e = 0; e < kGpuEvaluators.size(); ++e) {
     const bool used = on_gpu.evaluator == static_cast<GpuEvaluator>(e);
     const Evaluator& evaluator = kGpuEvaluators[e];

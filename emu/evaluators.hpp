@@ -38,6 +38,10 @@ constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {
+  // These take products of whole matrices alone: takes_matrices_alone().
+  scaled_patches,  ///< as patches, of products that block scales multiply
+  scaled_sums,     ///< exact sums of integers that block scales multiply, of 4 × 4 elements at once
+  // These take tiles, too.
   fma_chain,         ///< the machine's own FMAs
   integers,          ///< sums of integers, in 32 and 64 bits
   single_precision,  ///< the machine's own operations of fp32
@@ -47,17 +51,23 @@ enum class GpuEvaluator : std::uint8_t {
   terms,             ///< sums of any terms, one element at a time, of which each has 128 bits
 };
 
+constexpr bool takes_matrices_alone(GpuEvaluator e) { return e <= GpuEvaluator::scaled_sums; }
+
 /// Why an evaluator does not take a datapath: a clause of which the datapath is "it". Empty: it takes it.
 using WhyNot = std::string_view;
 
 /// Sets which evaluator evaluates each node, of tiles that are too narrow for panels.
 void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector<CpuEvaluator>& of_nodes);
 
-/// Which evaluator takes the datapath; if none does, why the last, which takes most, does not.
+/// What a GPU is to evaluate.
+enum class GpuWork : std::uint8_t { tiles, matrices };
+
+/// Which evaluator takes the datapath; if none does, why not: the last's reason, which takes most, or that of those
+/// whose block scales the datapath has.
 struct GpuChoice {
   std::optional<GpuEvaluator> evaluator;
   WhyNot why_not;
 };
-GpuChoice choose_on_gpu(const Numerics& numerics, const SortedTree& tree);
+GpuChoice choose_on_gpu(const Numerics& numerics, const SortedTree& tree, GpuWork work = GpuWork::tiles);
 
 }  // namespace tcnum

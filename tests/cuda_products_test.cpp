@@ -29,15 +29,18 @@ constexpr Operands kAllOperands[] = {Operands::numbers, Operands::edges, Operand
 std::string first_difference(const Datapath& datapath, const Example& x) {
   const auto& [m, n, k] = x.shape;
   Codes d(x.d.bytes_each(), x.d.size());
+  BlockScales scales;
+  if (datapath.numerics.scales)
+    scales = {codes_from(x.sa.bytes().data(), test::blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
   multiply_on_gpu(datapath, x.formats, x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
-                  codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n));
+                  codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), scales);
   return test::first_difference(datapath, x, d, "on the GPU");
 }
 
 TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
   std::mt19937_64 random(1);
   std::size_t which = 0;
-  const std::vector<Datapath> all = test::datapaths_on_gpu();
+  const std::vector<Datapath> all = test::datapaths_on_gpu(GpuWork::matrices);
   EXPECT_GT(all.size(), 100u);
   for (const Datapath& datapath : all) {
     const bool chained = datapath.numerics.c.format == datapath.numerics.result;
@@ -54,7 +57,7 @@ TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
 class CudaProductKernels : public testing::TestWithParam<int> {};
 
 Datapath random_datapath_of_any_kind() {
-  switch (*rc::gen::inRange(0, 8)) {
+  switch (*rc::gen::inRange(0, 10)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -72,6 +75,10 @@ Datapath random_datapath_of_any_kind() {
       std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
       return space.datapath(draw(space, random));
     }
+    case 7:
+      return test::random_scaled_patch_datapath();
+    case 8:
+      return test::random_scaled_sums_datapath();
     default:
       return test::random_patch_datapath();
   }
@@ -80,7 +87,7 @@ Datapath random_datapath_of_any_kind() {
 TEST_P(CudaProductKernels, EqualTheExactEmulator) {
   const auto kernel = static_cast<GpuChain::Kernel>(GetParam());
   const auto is_taken = [&](const Datapath& datapath) {
-    const auto made = make_gpu_datapath(datapath);
+    const auto made = make_gpu_datapath(datapath, GpuWork::matrices);
     return made.datapath && GpuChain(*made.datapath, 1).kernel == kernel;
   };
   const auto check = [&] {

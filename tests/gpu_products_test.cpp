@@ -1,6 +1,7 @@
 // Whole products on a GPU have the bits of the CPU's.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,11 +17,13 @@ namespace {
 
 using test::Operands;
 
-Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, Operands operands, std::mt19937_64& random) {
+Matrix matrix_of(FormatId id, std::size_t rows, std::size_t columns, const Codes& codes) {
   Matrix matrix(id, rows, columns);
-  const Codes codes = test::draw_codes(random, id, rows * columns, operands);
   for (std::size_t i = 0; i < codes.size(); ++i) matrix.set(i / columns, i % columns, codes[i]);
   return matrix;
+}
+Matrix random_matrix(FormatId id, std::size_t rows, std::size_t columns, Operands operands, std::mt19937_64& random) {
+  return matrix_of(id, rows, columns, test::draw_codes(random, id, rows * columns, operands));
 }
 
 /// The first element that differs, in words; empty if none does.
@@ -32,6 +35,15 @@ std::string first_difference(const Datapath& datapath, const ProductShape& shape
   const Matrix c = random_matrix(n.c.format, shape.m, shape.n, operands, random);
   MatmulOptions options;
   options.datapath = datapath;
+  std::optional<Matrix> a_scales, b_scales;
+  if (n.scales) {
+    const std::size_t blocks = test::blocks_of(datapath, shape.k);
+    const FormatId id = n.scales->format;
+    a_scales = matrix_of(id, shape.m, blocks, test::draw_scales(random, id, shape.m * blocks, operands));
+    b_scales = matrix_of(id, blocks, shape.n, test::draw_scales(random, id, blocks * shape.n, operands));
+    options.a_scales = *a_scales;
+    options.b_scales = *b_scales;
+  }
   const Matrix on_cpu = matmul(a, b, c, options);
   options.processor = Processor::gpu;
   const Matrix on_gpu = matmul(a, b, c, options);
@@ -48,7 +60,7 @@ std::string first_difference(const Datapath& datapath, const ProductShape& shape
 TEST(GpuProducts, EqualTheCpus) {
   if (const GpuInfo info = gpu_info(); !info.present) GTEST_SKIP() << info.why_not;
   std::mt19937_64 random(1);
-  for (const Datapath& datapath : test::datapaths_on_gpu()) {
+  for (const Datapath& datapath : test::datapaths_on_gpu(GpuWork::matrices)) {
     const bool chained = datapath.numerics.c.format == datapath.numerics.result;
     const auto depth = static_cast<std::size_t>(datapath.tree.k);
     const std::size_t k = chained ? 9 * depth - depth / 2 : depth;

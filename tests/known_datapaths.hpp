@@ -11,11 +11,11 @@
 
 namespace tcnum::test {
 
-/// Those of the catalogue and of docs/datapaths that a GPU evaluates.
-inline std::vector<Datapath> datapaths_on_gpu() {
+/// Those of the catalogue and of docs/datapaths that a GPU evaluates in such work.
+inline std::vector<Datapath> datapaths_on_gpu(GpuWork work = GpuWork::tiles) {
   std::vector<Datapath> all;
   const auto add = [&](const Datapath& datapath) {
-    const bool taken = make_gpu_datapath(datapath).datapath.has_value();
+    const bool taken = make_gpu_datapath(datapath, work).datapath.has_value();
     if (taken && std::ranges::find(all, datapath) == all.end()) all.push_back(datapath);
   };
   for (const Arch& of : kArchs) {

@@ -104,6 +104,35 @@ struct Side {
     return places;
   }
 
+  /// Multiplies what put() took apart by a scale, as decode() takes one apart. What it returns is to be added to the
+  /// line's. A NaN makes NaNs, and so does zero of infinities.
+  template <int kCount>
+  TCNUM_HOST_DEVICE Places scale(int line, int first, double by, int its_exponent) const {
+    Places places;
+    TCNUM_UNROLL for (int i = 0; i < kCount; ++i) {
+      const int place = first + i;
+      double& its_value = value[value_at(place, line)];
+      const bool was_special = is_special(place, line), was_zero = is_zero(place, line);
+      const std::uint32_t sign = high_word(its_value) & kSignBit, bit = 1u << place % 32;
+      if (by != by || (was_special && (was_zero || by == 0))) {
+        its_value = from_words(sign, kSpecial);
+        places.special |= bit;
+      } else if (was_special) {
+        continue;
+      } else if (by == 0) {
+        its_value = from_words(sign, kOrdinary);
+      } else if (!was_zero) {
+        const double exact = from_words(high_word(its_value), 0) * by;
+        its_value = from_words(high_word(exact), low_word(exact) | kOrdinary);
+        exponent[place * kLines + line] = copies(exponent_at(place, line) + its_exponent);
+        continue;
+      }
+      places.zero |= bit;
+      exponent[place * kLines + line] = copies(kNotAligned16);
+    }
+    return places;
+  }
+
  private:
   TCNUM_HOST_DEVICE static Exponent copies(int its_exponent) {
     return static_cast<Exponent>(kIsA ? twice(its_exponent) : its_exponent);

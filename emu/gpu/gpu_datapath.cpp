@@ -29,9 +29,11 @@ GpuNode make_node(const SortedNode& node, const Unit& unit, GpuDatapath& to, int
   made.count = static_cast<std::int16_t>(node.products.size());
   for (const int k : node.products) to.place[k] = static_cast<std::uint16_t>(place++);
   int others = 0;
-  for (const Term& t : node.others) {
-    made.others[others++] =
-        static_cast<std::int16_t>(t.kind == Term::Kind::accumulator ? GpuNode::kAccumulator : t.index);
+  if (node.others.size() <= GpuNode::kMostOthers) {  // else the sum of all scaled ones
+    for (const Term& t : node.others) {
+      made.others[others++] =
+          static_cast<std::int16_t>(t.kind == Term::Kind::accumulator ? GpuNode::kAccumulator : t.index);
+    }
   }
   made.other_is_first = !node.terms.empty() && node.terms.front().kind != Term::Kind::product;
   made.is_pair = unit.fraction_bits == kExact && node.products.empty() && others == 2;
@@ -41,7 +43,7 @@ GpuNode make_node(const SortedNode& node, const Unit& unit, GpuDatapath& to, int
 /// How many products have places side by side, wherever they are.
 int adjacent_products(const GpuDatapath& d) {
   for (const int adjacent : {4, 2}) {
-    bool all = d.k % adjacent == 0;
+    bool all = d.k % adjacent == 0 && d.scaling.block_k % adjacent == 0;  // and one scale is all of theirs
     for (int i = 0; i < d.k; ++i) {
       const int first = d.place[i - i % adjacent];
       all = all && first % adjacent == 0 && d.place[i] == first + i % adjacent;
@@ -108,6 +110,14 @@ void put_patches(GpuDatapath& d) {
   }
 }
 
+/// What is wanted of the sum of c and all scaled sums.
+void put_sum_of_scaled(GpuDatapath& d) {
+  const Unit& unit = d.units[d.node[d.nodes - 1].unit];
+  PatchNode& node = d.patch[0];
+  put_rounding(unit, gpu::rounding_of_patch(unit).value(), node);
+  put_alignment(d, unit, d.c.id, node);
+}
+
 /// What trees of patches want to know of the datapath, which is one of theirs.
 void put_tree(GpuDatapath& d) {
   for (int i = 0; i < d.nodes; ++i) {
@@ -170,6 +180,7 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
   to.k = tree.tree.k;
   to.nodes = static_cast<int>(tree.nodes.size());
   std::ranges::copy(n.units, to.units);
+  if (n.scales) to.scaling = {n.scales->block_k, format(n.scales->format)};
   int place = 0;
   for (int i = 0; i < to.nodes; ++i) {
     const SortedNode& node = tree.nodes[static_cast<std::size_t>(i)];
@@ -188,6 +199,10 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
     case GpuEvaluator::integers:
       to.integers = integer_units_of(n, tree);
       break;
+    case GpuEvaluator::scaled_sums:
+      put_sum_of_scaled(to);
+      break;
+    case GpuEvaluator::scaled_patches:
     case GpuEvaluator::patches:
       put_patches(to);
       break;
@@ -206,9 +221,9 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
 
 }  // namespace
 
-MadeGpuDatapath make_gpu_datapath(const Datapath& datapath) {
+MadeGpuDatapath make_gpu_datapath(const Datapath& datapath, GpuWork work) {
   const SortedTree tree(datapath.tree);
-  const auto [evaluator, why_not] = choose_on_gpu(datapath.numerics, tree);
+  const auto [evaluator, why_not] = choose_on_gpu(datapath.numerics, tree, work);
   if (!evaluator) return {std::nullopt, why_not};
   return {make(datapath.numerics, tree, *evaluator), {}};
 }

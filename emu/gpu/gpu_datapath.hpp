@@ -90,6 +90,13 @@ struct GpuSingles {
   bool flushes[kMaxUnits] = {};  ///< the results of a unit
 };
 
+/// Block scales, of products of whole matrices: each multiplies the operands of a block of a line, or a sum of their
+/// products.
+struct GpuScaling {
+  int block_k = 0;  ///< 0: none
+  Format format{};
+};
+
 struct GpuDatapath {
   static constexpr int kMostNodes = 32, kMostProducts = 256;
 
@@ -105,6 +112,7 @@ struct GpuDatapath {
   Rounding fma_rounding = Rounding::nearest_even;
   GpuSingles singles;
   int k = 0, nodes = 0;
+  /// Of scaled sums the last, which adds them to c, may have more terms than there is room for, and needs none.
   GpuNode node[kMostNodes];
   std::uint16_t place[kMostProducts] = {};  ///< of each product, by k: nodes have theirs side by side
   /// 4, 2 or 1: each so many products, from a multiple of it on, have places side by side, from a multiple of it on.
@@ -113,6 +121,7 @@ struct GpuDatapath {
   PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
   TreeNode tree[kMostPatchNodes];    ///< where trees of them do
   std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
+  GpuScaling scaling;
 
   TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }
 };
@@ -122,6 +131,6 @@ struct MadeGpuDatapath {
   std::optional<GpuDatapath> datapath;
   WhyNot why_not;
 };
-MadeGpuDatapath make_gpu_datapath(const Datapath& datapath);
+MadeGpuDatapath make_gpu_datapath(const Datapath& datapath, GpuWork work = GpuWork::tiles);
 
 }  // namespace tcnum

@@ -6,7 +6,8 @@ namespace tcnum {
 
 GpuProductTimes multiply_on_gpu(const Datapath&, const OperandFormats&, const ProductShape&,
                                 const MatrixCodes<const std::byte>&, const MatrixCodes<const std::byte>&,
-                                const MatrixCodes<const std::byte>&, const MatrixCodes<std::byte>&) {
+                                const MatrixCodes<const std::byte>&, const MatrixCodes<std::byte>&,
+                                const BlockScales&) {
   throw UnavailableError("tcnum was built without its GPU parts (`./run --gpu` builds them, with nvcc)");
 }
 

@@ -104,8 +104,9 @@ Slab slab_for(const GpuChain& chain, const OperandFormats& formats, const Produc
 
 class Product {
  public:
-  Product(const GpuDatapath& datapath, const OperandFormats& formats, const ProductShape& shape)
-      : datapath_(datapath), formats_(formats), shape_(shape), chain_(datapath, shape.k) {}
+  Product(const GpuDatapath& datapath, const OperandFormats& formats, const ProductShape& shape,
+          const BlockScales& scales)
+      : datapath_(datapath), formats_(formats), shape_(shape), scales_(scales), chain_(datapath, shape.k) {}
 
   GpuProductTimes compute(const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                           const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
@@ -132,8 +133,14 @@ class Product {
              DeviceBuffer& packed) {
     Clock copies(times_.copies);
     upload(part, from, codes);
-    copies.stop();
     GpuMatrices matrices;
+    if (const auto block_k = static_cast<std::size_t>(datapath_.scaling.block_k); block_k != 0) {
+      const std::size_t blocks = (shape_.k + block_k - 1) / block_k, bytes = datapath_.scaling.format.storage_bytes();
+      upload(is_a ? Part{part.row, 0, part.rows, blocks, bytes} : Part{0, part.column, blocks, part.columns, bytes},
+             is_a ? scales_.a : scales_.b, of_blocks_);
+      (is_a ? matrices.a_scales : matrices.b_scales) = of_blocks_.data();
+    }
+    copies.stop();
     matrices.k = shape_.k;
     (is_a ? matrices.a : matrices.b) = codes.data();
     (is_a ? matrices.m : matrices.n) = is_a ? part.rows : part.columns;
@@ -172,8 +179,9 @@ class Product {
   GpuDatapath datapath_;
   OperandFormats formats_;
   ProductShape shape_;
+  BlockScales scales_;
   GpuChain chain_;
-  DeviceBuffer a_, b_, c_, d_, packed_a_, packed_b_;
+  DeviceBuffer a_, b_, c_, d_, of_blocks_, packed_a_, packed_b_;
   GpuProductTimes times_;
 };
 
@@ -181,14 +189,15 @@ class Product {
 
 GpuProductTimes multiply_on_gpu(const Datapath& datapath, const OperandFormats& formats, const ProductShape& shape,
                                 const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
-                                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
-  const auto [on_gpu, why_not] = make_gpu_datapath(datapath);
+                                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d,
+                                const BlockScales& scales) {
+  const auto [on_gpu, why_not] = make_gpu_datapath(datapath, GpuWork::matrices);
   if (!on_gpu) throw UnavailableError(fmt::format("no evaluator of the GPU takes the datapath: {}", why_not));
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw UnavailableError("no GPU: CUDA finds none");
   try {
     check(cudaSetDevice(0), "cudaSetDevice");
-    return Product(*on_gpu, formats, shape).compute(a, b, c, d);
+    return Product(*on_gpu, formats, shape, scales).compute(a, b, c, d);
   } catch (const UnavailableError&) {
     throw;
   } catch (const std::runtime_error& error) {  // of check()

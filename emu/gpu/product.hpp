@@ -16,6 +16,7 @@ struct GpuProductTimes {
 /// no evaluator of the GPU takes the datapath, or if the GPU has too little memory.
 GpuProductTimes multiply_on_gpu(const Datapath& datapath, const OperandFormats& formats, const ProductShape& shape,
                                 const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
-                                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d);
+                                const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d,
+                                const BlockScales& scales = {});
 
 }  // namespace tcnum

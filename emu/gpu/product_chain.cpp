@@ -21,6 +21,9 @@ bool is_in_order(const GpuDatapath& d) {
 Kernel kernel_of(const GpuDatapath& d) {
   constexpr int kQuadBits = 8;
   switch (d.evaluator) {
+    case GpuEvaluator::scaled_sums:
+      return Kernel::scaled_sums;
+    case GpuEvaluator::scaled_patches:
     case GpuEvaluator::patches:
       return Kernel::patches;
     case GpuEvaluator::integers:
@@ -47,7 +50,25 @@ std::uint32_t sums_bytes(const GpuDatapath& d, std::size_t exponent_bytes) {
                                     (static_cast<std::size_t>(d.k) * (sizeof(double) + exponent_bytes) + kWords));
 }
 
+/// Of a unit of scaled sums, beside their words: of each sum and line the scale and its exponent, and which of the
+/// operands are not zero.
+constexpr std::uint32_t kBytesOfScale = sizeof(double) + sizeof(std::int32_t) + sizeof(std::uint32_t);
+
 }  // namespace
+
+void GpuChain::put_words(const GpuDatapath& d) {
+  std::ranges::fill(product, std::int16_t{-1});
+  for (int i = 0; i < d.nodes; ++i) {
+    const GpuNode& node = d.node[i];
+    for (int k = 0; k < d.k; ++k) {
+      const int at = d.place[k] - node.first;
+      if (at >= 0 && at < node.count) product[4 * words + at] = static_cast<std::int16_t>(k);
+    }
+    node_words[i] = static_cast<std::int16_t>((node.count + 3) / 4);
+    words += node_words[i];
+  }
+  a_bytes = b_bytes = static_cast<std::uint32_t>(words) * kStrip * sizeof(std::uint32_t);
+}
 
 GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(d)) {
   const auto depth = static_cast<std::uint64_t>(d.k);
@@ -68,17 +89,11 @@ GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(
       a_bytes = b_bytes = kStrip * sizeof(double);
       break;
     case Kernel::quads:
-      std::ranges::fill(product, std::int16_t{-1});
-      for (int i = 0; i < d.nodes; ++i) {
-        const GpuNode& node = d.node[i];
-        for (int k = 0; k < d.k; ++k) {
-          const int at = d.place[k] - node.first;
-          if (at >= 0 && at < node.count) product[4 * words + at] = static_cast<std::int16_t>(k);
-        }
-        node_words[i] = static_cast<std::int16_t>((node.count + 3) / 4);
-        words += node_words[i];
-      }
-      a_bytes = b_bytes = static_cast<std::uint32_t>(words) * kStrip * sizeof(std::uint32_t);
+      put_words(d);
+      break;
+    case Kernel::scaled_sums:
+      put_words(d);
+      a_bytes = b_bytes = a_bytes + static_cast<std::uint32_t>(d.nodes - 1) * kStrip * kBytesOfScale;
       break;
     case Kernel::single_precision:
     case Kernel::integers_alone:

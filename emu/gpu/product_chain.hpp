@@ -11,7 +11,8 @@ namespace tcnum {
 /// evaluator wants of a strip for one step along k is a *unit*, and a strip's units lie one behind the other.
 struct GpuChain {
   enum class Kernel : std::uint8_t {
-    patches,           ///< a unit is a link: numbers, exponents and signs (emu/gpu/patch.hpp)
+    scaled_sums,       ///< a unit is a link: integers of 8 bits, four to a word, and scales
+    patches,           ///< a link: numbers, maybe scaled, exponents and signs (emu/gpu/patch.hpp)
     tree_patches,      ///< a link: as for patches, and codes (emu/gpu/tree_patch.hpp)
     quads,             ///< a link: integers of 8 bits, four to a word
     single_precision,  ///< a link: fp32 numbers
@@ -26,7 +27,7 @@ struct GpuChain {
   Kernel kernel = Kernel::patches;
   std::uint64_t units = 0;
   std::uint32_t a_bytes = 0, b_bytes = 0;  ///< of a unit: multiples of 16
-  /// Of quads: those of each node, and which product each byte is; −1: none, so it is zero.
+  /// Of quads and scaled sums: those of each node, and which product each byte is; −1: none, so it is zero.
   int words = 0;
   std::int16_t node_words[GpuDatapath::kMostNodes] = {};
   std::int16_t product[4 * kMostWords] = {};
@@ -37,6 +38,9 @@ struct GpuChain {
   std::uint64_t packed_bytes(bool is_a, std::uint64_t lines) const {
     return strips(lines) * units * (is_a ? a_bytes : b_bytes);
   }
+
+ private:
+  void put_words(const GpuDatapath& datapath);
 };
 
 }  // namespace tcnum

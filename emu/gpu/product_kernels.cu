@@ -39,17 +39,39 @@ __device__ std::uint32_t* codes_of(const GpuDatapath& d, unsigned char* unit) {
   return sums_of<kIsA>(d, unit).special + kStrip;
 }
 
+/// What a code of a block scale is worth.
+struct Scale {
+  double value;  ///< NaN if it is one
+  int exponent;
+};
+
 /// The codes of a matrix by lines; beyond its ends are zeros.
 template <bool kIsA>
 struct LineCodes {
   const void* codes;
   int bytes;
   std::uint64_t lines, k;
+  const void* scales;
   __device__ LineCodes(const GpuDatapath& d, const GpuMatrices& m)
-      : codes(kIsA ? m.a : m.b), bytes((kIsA ? d.a : d.b).storage_bytes()), lines(kIsA ? m.m : m.n), k(m.k) {}
+      : codes(kIsA ? m.a : m.b),
+        bytes((kIsA ? d.a : d.b).storage_bytes()),
+        lines(kIsA ? m.m : m.n),
+        k(m.k),
+        scales(kIsA ? m.a_scales : m.b_scales) {}
   __device__ std::uint64_t at(std::uint64_t line, std::uint64_t place) const {
     if (line >= lines || place >= k) return 0;
     return load_code(codes, kIsA ? line * k + place : place * lines + line, bytes);
+  }
+  /// The scale of the block of that place; beyond the ends it is 1.
+  __device__ Scale scale(const GpuScaling& scaling, std::uint64_t line, std::uint64_t place) const {
+    const auto block_k = static_cast<unsigned>(scaling.block_k);
+    const std::uint64_t block = place / block_k, blocks = (k + block_k - 1) / block_k;
+    if (line >= lines || block >= blocks) return {1, 0};
+    const Format& f = scaling.format;
+    const Decoded d = decode(f, load_code(scales, kIsA ? line * blocks + block : block * lines + line,
+                                          f.storage_bytes()));
+    if (d.number_class == NumberClass::nan) return {gpu::from_words(0x7ff80000, 0), 0};
+    return {static_cast<double>(d.significand) * gpu::power_of_two(d.exponent - f.fraction_bits), d.exponent};
   }
 };
 
@@ -76,7 +98,14 @@ struct PackSums {
               codes.at(unit.first + static_cast<unsigned>(line),
                        unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k + e)));
         }
-        const gpu::Places places = side.put(kIsA ? d.a_fields : d.b_fields, line, d.place[k], code);
+        gpu::Places places = side.put(kIsA ? d.a_fields : d.b_fields, line, d.place[k], code);
+        if (d.scaling.block_k != 0) {
+          const Scale scale = codes.scale(d.scaling, unit.first + static_cast<unsigned>(line),
+                                          unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
+          const gpu::Places more = side.template scale<kCount>(line, d.place[k], scale.value, scale.exponent);
+          places.zero |= more.zero;
+          places.special |= more.special;
+        }
         atomicOr(&side.negative[line], places.negative);
         atomicOr(&side.zero[line], places.zero);
         if (places.special != 0) atomicOr(&side.special[line], places.special);
@@ -134,22 +163,88 @@ struct PackProducts {
   }
 };
 
+/// Integers of 8 bits, four to a word, which integer(code) gives.
+template <bool kIsA, class Integer>
+__device__ void pack_quads(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
+                           const UnitToPack& unit, std::uint32_t* to, const Integer& integer) {
+  constexpr int kBytes = 4;
+  for (int i = static_cast<int>(threadIdx.x); i < chain.words * kStrip; i += kThreads) {
+    std::uint32_t word = 0;
+    for (int byte = 0; byte < kBytes; ++byte) {
+      const int k = chain.product[i / kStrip * kBytes + byte];
+      if (k < 0) continue;
+      const std::uint64_t code = codes.at(unit.first + static_cast<unsigned>(i % kStrip),
+                                          unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
+      word |= (static_cast<std::uint32_t>(integer(code)) & 0xff) << (8 * byte);
+    }
+    to[i] = word;
+  }
+}
+
 template <bool kIsA>
 struct PackQuads {
   __device__ static void pack(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
                               const UnitToPack& unit) {
-    constexpr int kBytes = 4;
-    for (int i = static_cast<int>(threadIdx.x); i < chain.words * kStrip; i += kThreads) {
-      std::uint32_t word = 0;
-      for (int byte = 0; byte < kBytes; ++byte) {
-        const int k = chain.product[i / kStrip * kBytes + byte];
-        if (k < 0) continue;
-        const std::uint64_t code = codes.at(unit.first + static_cast<unsigned>(i % kStrip),
-                                            unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
-        word |= (static_cast<std::uint32_t>(integer_of(kIsA ? d.a : d.b, code)) & 0xff) << (8 * byte);
+    pack_quads(d, chain, codes, unit, reinterpret_cast<std::uint32_t*>(unit.to),
+               [&](std::uint64_t code) { return integer_of(kIsA ? d.a : d.b, code); });
+  }
+};
+
+/// A unit of scaled sums: [sum][line] scales, in units of products of integers; words; and of each sum its scale's
+/// exponent and which operands are not zero, as bits.
+struct ScaledSums {
+  static constexpr int kNoExponent = -0x4000;  ///< a scale of zero takes part in no alignment
+  double* scale;
+  std::uint32_t* words;
+  std::int32_t* exponent;
+  std::uint32_t* present;
+  __device__ ScaledSums(const GpuDatapath& d, const GpuChain& chain, unsigned char* unit)
+      : scale(reinterpret_cast<double*>(unit)),
+        words(reinterpret_cast<std::uint32_t*>(scale + (d.nodes - 1) * kStrip)),
+        exponent(reinterpret_cast<std::int32_t*>(words + chain.words * kStrip)),
+        present(reinterpret_cast<std::uint32_t*>(exponent + (d.nodes - 1) * kStrip)) {}
+};
+
+template <bool kIsA>
+struct PackScaledSums {
+  /// The number, in units of the format's last place.
+  __device__ static int integer(const Format& f, std::uint64_t code) {
+    const Decoded x = decode(f, code);
+    const int magnitude = static_cast<int>(x.significand << (x.exponent - f.min_exponent()));
+    return x.negative ? -magnitude : magnitude;
+  }
+  __device__ static void pack(const GpuDatapath& d, const GpuChain& chain, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    const Format& f = kIsA ? d.a : d.b;
+    const OperandRule& rule = kIsA ? d.a_rule : d.b_rule;
+    const ScaledSums to(d, chain, unit.to);
+    pack_quads(d, chain, codes, unit, to.words, [&](std::uint64_t code) {
+      return rule.subnormals == Subnormals::flushed && decode(f, code).number_class == NumberClass::subnormal
+                 ? 0
+                 : integer(f, code);
+    });
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < (d.nodes - 1) * kStrip; i += kThreads) {
+      const int line = i % kStrip, number = i / kStrip, first = first_word(chain, number);
+      std::uint32_t present = 0;
+      for (int at = 0; at < d.node[number].count; ++at) {
+        const std::uint32_t word = to.words[(first + at / 4) * kStrip + line];
+        present |= (word >> (8 * (at % 4)) & 0xff) != 0 ? 1u << at : 0;
       }
-      reinterpret_cast<std::uint32_t*>(unit.to)[i] = word;
+      const auto k = static_cast<unsigned>(chain.product[4 * first]);
+      const Scale scale = codes.scale(d.scaling, unit.first + static_cast<unsigned>(line),
+                                      unit.unit * static_cast<unsigned>(d.k) + k);
+      to.scale[i] = scale.value * gpu::power_of_two(f.min_exponent() - f.fraction_bits);
+      to.exponent[i] = scale.value == 0 ? ScaledSums::kNoExponent : scale.exponent;
+      to.present[i] = present;
     }
+  }
+
+ private:
+  __device__ static int first_word(const GpuChain& chain, int number) {
+    int first = 0;
+    for (int i = 0; i < number; ++i) first += chain.node_words[i];
+    return first;
   }
 };
 
@@ -322,6 +417,109 @@ __device__ inline std::int32_t add_quad(bool a_has_sign, bool b_has_sign, std::u
   return sum;
 #endif
 }
+
+/// Sums of products that are scaled and added to c. How they are cut, emu/gpu/patch.hpp says; here each negative one
+/// gets its unit after the addition.
+class ScaledSumsChain {
+ public:
+  static constexpr int kBlocks = 2;
+
+  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
+    codes_.code[i][j] = static_cast<std::uint32_t>(code);
+  }
+  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+    const PatchNode& node = d.patch[0];
+    const bool c_is_half = d.c.storage_bits == 16;
+#pragma unroll 1
+    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
+      const ScaledSums of_a(d, chain, a), of_b(d, chain, b);
+      float c[kPatchRows][kPatchColumns];
+      double sum[kPatchRows][kPatchColumns];
+      each_of_patch([&](int i, int j) {
+        const std::uint32_t code = codes_.code[i][j];
+        c[i][j] = c_is_half ? gpu::value_of<std::uint16_t>(code) : gpu::value_of<std::uint32_t>(code);
+      });
+      begin(d, node, of_a, of_b, at, c, sum);
+      add_scaled(d, chain, of_a, of_b, at, sum);
+
+      bool any_special = false;
+      each_of_patch([&](int i, int j) { any_special |= !gpu::finite(c[i][j]) || sum[i][j] != sum[i][j]; });
+      PatchCodes results;
+      gpu::AnyNodes::with_rounding(node, [&]<PatchRounding kRounding>() {
+        TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) gpu::round_row<kRounding>(node, sum[i], results.code[i]);
+      });
+      if (any_special) {
+        each_of_patch([&](int i, int j) {
+          if (gpu::finite(c[i][j]) && sum[i][j] == sum[i][j]) return;
+          const std::uint32_t infinity = ((1u << d.result.exponent_bits) - 1) << d.result.fraction_bits;
+          const bool is_nan = c[i][j] != c[i][j] || sum[i][j] != sum[i][j];
+          const std::uint32_t sign = c[i][j] < 0 ? 1u << (d.result.storage_bits - 1) : 0;
+          results.code[i][j] = is_nan ? static_cast<std::uint32_t>(d.nan.code) : infinity | sign;
+        });
+      }
+      codes_ = results;
+    }
+  }
+
+ private:
+  /// Sums of c alone, if it is finite, that are aligned for all.
+  __device__ static void begin(const GpuDatapath& d, const PatchNode& node, const ScaledSums& a, const ScaledSums& b,
+                               const PatchPlace& at, const float (&c)[kPatchRows][kPatchColumns],
+                               double (&sum)[kPatchRows][kPatchColumns]) {
+    std::int32_t alignment[kPatchRows][kPatchColumns];
+    each_of_patch([&](int i, int j) { alignment[i][j] = node.alignment; });
+#pragma unroll 1
+    for (int number = 0; number + 1 < d.nodes; ++number) {
+      const int place = number * kStrip;
+      const Pack<std::uint32_t, kPatchRows> x(a.present + place + at.row);
+      const Pack<std::uint32_t, kPatchColumns> y(b.present + place + at.column);
+      const Pack<std::int32_t, kPatchRows> ea(a.exponent + place + at.row);
+      const Pack<std::int32_t, kPatchColumns> eb(b.exponent + place + at.column);
+      each_of_patch([&](int i, int j) {
+        const std::int32_t exponent = ea.x[i] + eb.x[j];
+        if ((x.x[i] & y.x[j]) != 0 && exponent > alignment[i][j]) alignment[i][j] = exponent;
+      });
+    }
+    each_of_patch([&](int i, int j) {
+      const gpu::PatchTerm of_c(gpu::finite(c[i][j]) ? c[i][j] : 0.0f);
+      std::int32_t high = (alignment[i][j] + gpu::kBias) * (1 << gpu::kHighFraction);
+      of_c.raise(high, node.c_floor);
+      sum[i][j] = gpu::add_toward_zero(
+          gpu::from_words(static_cast<std::uint32_t>(high) + node.grid, of_c.negative()), of_c.to_be_cut());
+    });
+  }
+
+  __device__ static void add_scaled(const GpuDatapath& d, const GpuChain& chain, const ScaledSums& a,
+                                    const ScaledSums& b, const PatchPlace& at,
+                                    double (&sum)[kPatchRows][kPatchColumns]) {
+    const std::uint32_t *at_a = a.words + at.row, *at_b = b.words + at.column;
+#pragma unroll 1
+    for (int number = 0; number + 1 < d.nodes; ++number) {
+      std::int32_t products[kPatchRows][kPatchColumns] = {};
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+      for (int word = 0; word < chain.node_words[number]; ++word, at_a += kStrip, at_b += kStrip) {
+        const Pack<std::uint32_t, kPatchRows> x(at_a);
+        const Pack<std::uint32_t, kPatchColumns> y(at_b);
+        each_of_patch([&](int i, int j) { products[i][j] = add_quad(true, true, x.x[i], y.x[j], products[i][j]); });
+      }
+      const Pack<double, kPatchRows> of_a(a.scale + number * kStrip + at.row);
+      const Pack<double, kPatchColumns> of_b(b.scale + number * kStrip + at.column);
+      each_of_patch([&](int i, int j) {
+        const double term = static_cast<double>(products[i][j]) * (of_a.x[i] * of_b.x[j]);
+        const std::uint32_t negative = gpu::high_word(term) >> 31;
+        const double cut = gpu::add_toward_zero(
+            sum[i][j], gpu::from_words(gpu::high_word(term), gpu::low_word(term) | 1));
+        sum[i][j] = gpu::double_of(gpu::code_of(cut) + negative);
+      });
+    }
+  }
+
+  PatchCodes codes_;
+};
 
 class QuadsChain {
  public:
@@ -660,6 +858,8 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
       break;
     case GpuChain::Kernel::tree_patches:
       return packing_kernel<kIsA, PackSumsAndCodes<kIsA>>;
+    case GpuChain::Kernel::scaled_sums:
+      return packing_kernel<kIsA, PackScaledSums<kIsA>>;
     case GpuChain::Kernel::quads:
       return packing_kernel<kIsA, PackQuads<kIsA>>;
     case GpuChain::Kernel::fma_chain:
@@ -717,6 +917,8 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
     return launch_resident(kernel, kThreads, 0, blocks, d, chain, matrices, packed_a, packed_b);
   };
   switch (chain.kernel) {
+    case GpuChain::Kernel::scaled_sums:
+      return by_patches(patches_kernel<ScaledSumsChain>);
     case GpuChain::Kernel::patches:
       return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
                                                  : patches_kernel_of<std::uint32_t>(d));

@@ -9,10 +9,11 @@
 
 namespace tcnum {
 
-/// Matrices in a GPU's memory, their rows one behind the other: A (m × k), B (k × n), C and D (m × n). Without C (a
-/// null pointer) it is zero.
+/// Matrices in a GPU's memory, their rows one behind the other: A (m × k), B (k × n), C and D (m × n), and of block
+/// scales, if the datapath has any, those of A (m × blocks) and of B (blocks × n). Without C (a null pointer) it is
+/// zero.
 struct GpuMatrices {
-  const void *a = nullptr, *b = nullptr, *c = nullptr;
+  const void *a = nullptr, *b = nullptr, *c = nullptr, *a_scales = nullptr, *b_scales = nullptr;
   void* d = nullptr;
   std::uint64_t m = 0, n = 0, k = 0;
 };

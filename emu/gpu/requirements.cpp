@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "emu/cpu/panels/plan.hpp"
 #include "emu/cpu/requirements.hpp"
 #include "emu/fma_chain.hpp"
 #include "emu/integer_sums.hpp"
@@ -124,6 +125,43 @@ std::optional<RoundingOfPatch> rounding_of_patch(const Unit& unit) {
       rounds_to_nearest(steps[1], kFp16))
     return RoundingOfPatch{PatchRounding::fp16_nearest_of_fp32, FormatId::fp16};
   return std::nullopt;
+}
+
+namespace {
+
+bool scales_sums(const Numerics& numerics) {
+  return std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
+}
+
+/// Whether its numbers, in units of the last place of the smallest, are integers of a byte.
+bool is_of_bytes(const Format& f) {
+  constexpr int kBits = 7;
+  return f.max_exponent() - f.min_exponent() + f.fraction_bits + 1 <= kBits;
+}
+
+}  // namespace
+
+WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree) {
+  if (!numerics.scales) return "it has no block scales";
+  if (scales_sums(numerics)) return "it scales sums, not products";
+  if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;
+  // Where a sum on the way overflows, integers are to have the products.
+  const bool shifts = format(numerics.scales->format).fraction_bits == 0;
+  return shifts || tree.nodes.size() == 1 ? WhyNot() : "its scales are no powers of two, and it has more than one sum";
+}
+
+WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
+  if (!numerics.scales) return "it has no block scales";
+  if (!scales_sums(numerics)) return "it scales products, not sums";
+  if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;
+  const bool by_scales_alone = std::ranges::all_of(
+      numerics.units, [](const Unit& unit) { return !unit.scaled || unit.scale_exponents_alone; });
+  return first_failure({
+      {tree.tree.k <= GpuDatapath::kMostProducts, "it has too many products"},
+      {is_of_bytes(format(numerics.a.format)) && is_of_bytes(format(numerics.b.format)),
+       "its operands are no integers of a byte, in any unit"},
+      {by_scales_alone, "its scaled sums are aligned by their products, too"},
+  });
 }
 
 WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree) {

@@ -132,11 +132,11 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
     const MatrixCodes<const std::byte> a_rows = rows_from(codes_of(a), first, a.format()), b_codes = codes_of(b);
     const MatrixCodes<const std::byte> c_rows = c == nullptr ? of_c : rows_from(of_c, first, c->format());
     const MatrixCodes<std::byte> d_rows = rows_from(codes_of(d), first, d.format());
+    BlockScales of_band = scales;
+    if (options.a_scales) of_band.a = rows_from(scales.a, first, options.a_scales->format());
     if (on_gpu) {
-      multiply_on_gpu(performer.datapath, performer.formats, band, a_rows, b_codes, c_rows, d_rows);
+      multiply_on_gpu(performer.datapath, performer.formats, band, a_rows, b_codes, c_rows, d_rows, of_band);
     } else {
-      BlockScales of_band = scales;
-      if (options.a_scales) of_band.a = rows_from(scales.a, first, options.a_scales->format());
       performer.product.multiply(band, a_rows, b_codes, c_rows, d_rows, threads, of_band);
     }
   });
