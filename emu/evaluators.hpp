@@ -38,20 +38,22 @@ constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {
-  // These take products of whole matrices alone: takes_matrices_alone().
-  scaled_patches,  ///< as patches, of products that block scales multiply
-  scaled_sums,     ///< exact sums of integers that block scales multiply, of 4 × 4 elements at once
-  // These take tiles, too.
+  scaled_patches,    ///< as patches, of products that block scales multiply
+  scaled_sums,       ///< exact sums of integers that block scales multiply, of 4 × 4 elements at once
   fma_chain,         ///< the machine's own FMAs
   integers,          ///< sums of integers, in 32 and 64 bits
   single_precision,  ///< the machine's own operations of fp32
   patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
   tree_patches,      ///< the same where nodes form a tree or results go on unrounded
+  brackets,          ///< exact sums that are rounded once, of 4 × 4 elements, between bounds in the machine's fp64
   one_by_one,        ///< aligned sums and sums of two, one element at a time, in integers
   terms,             ///< sums of any terms, one element at a time, of which each has 128 bits
 };
 
-constexpr bool takes_matrices_alone(GpuEvaluator e) { return e <= GpuEvaluator::scaled_sums; }
+/// Whether it takes products of whole matrices, and no tiles.
+constexpr bool takes_matrices_alone(GpuEvaluator e) {
+  return e == GpuEvaluator::scaled_patches || e == GpuEvaluator::scaled_sums || e == GpuEvaluator::brackets;
+}
 
 /// Why an evaluator does not take a datapath: a clause of which the datapath is "it". Empty: it takes it.
 using WhyNot = std::string_view;

@@ -57,7 +57,7 @@ TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
 class CudaProductKernels : public testing::TestWithParam<int> {};
 
 Datapath random_datapath_of_any_kind() {
-  switch (*rc::gen::inRange(0, 10)) {
+  switch (*rc::gen::inRange(0, 11)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -78,6 +78,8 @@ Datapath random_datapath_of_any_kind() {
     case 7:
       return test::random_scaled_patch_datapath();
     case 8:
+      return test::random_chain_of_exact_sums();
+    case 9:
       return test::random_scaled_sums_datapath();
     default:
       return test::random_patch_datapath();

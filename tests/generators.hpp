@@ -423,6 +423,32 @@ inline Datapath random_scaled_sums_datapath() {
   return d;
 }
 
+/// Exact sums of blocks, one after the other from c on, each rounded once to fp32.
+inline Datapath random_chain_of_exact_sums() {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a = random_operand(*rc::gen::element(fp16, fp16, bf16, tf32, fp32, fp8e4m3, fp8e5m2fnuz));
+  n.b = random_operand(*rc::gen::element(fp16, fp16, bf16, tf32, fp32, fp8e4m3, fp8e5m2fnuz));
+  n.c = random_operand(fp32);
+  n.c.subnormals = Subnormals::kept;
+  n.nan.code = nan_code(format(fp32));
+  const auto overflow = *rc::gen::element(Overflow::ieee, Overflow::infinity);
+  n.units[0].result = {round_to(format(fp32), Rounding::nearest_even, overflow)};
+  n.units[0].zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::positive);
+  d.unit_names = {"sum"};
+  const int blocks = *rc::gen::element(1, 2, 4), size = *rc::gen::element(1, 2, 4, 8);
+  d.tree.k = blocks * size;
+  Term before{Term::Kind::accumulator, 0};
+  for (int block = 0; block < blocks; ++block) {
+    Node node{0, {before}};
+    for (int i = 0; i < size; ++i) node.terms.push_back({Term::Kind::product, i * blocks + block});
+    d.tree.nodes.push_back(std::move(node));
+    before = {Term::Kind::node, block};
+  }
+  return d;
+}
+
 /// Sums of integers in a chain of blocks that begins with c, which all wrap or all clamp.
 inline Datapath random_chain_of_integers() {
   using enum FormatId;

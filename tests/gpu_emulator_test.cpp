@@ -413,7 +413,16 @@ TEST_P(GpuEvaluators, EqualTheExactOne) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, GpuEvaluators, testing::Range(0, static_cast<int>(GpuEvaluator::terms) + 1));
+/// tests/cuda_products_test.cpp tries those of matrices alone.
+std::vector<int> evaluators_of_tiles() {
+  std::vector<int> all;
+  for (int e = 0; e <= static_cast<int>(GpuEvaluator::terms); ++e) {
+    if (!takes_matrices_alone(static_cast<GpuEvaluator>(e))) all.push_back(e);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, GpuEvaluators, testing::ValuesIn(evaluators_of_tiles()));
 
 }  // namespace
 }  // namespace tcnum

@@ -212,6 +212,7 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
     case GpuEvaluator::tree_patches:
       put_tree(to);
       break;
+    case GpuEvaluator::brackets:
     case GpuEvaluator::one_by_one:
     case GpuEvaluator::terms:
       break;

@@ -23,6 +23,8 @@ Kernel kernel_of(const GpuDatapath& d) {
   switch (d.evaluator) {
     case GpuEvaluator::scaled_sums:
       return Kernel::scaled_sums;
+    case GpuEvaluator::brackets:
+      return Kernel::brackets;
     case GpuEvaluator::scaled_patches:
     case GpuEvaluator::patches:
       return Kernel::patches;
@@ -82,6 +84,9 @@ GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(
     case Kernel::tree_patches:
       a_bytes = sums_bytes(d, 2 * sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t) + sizeof(std::uint32_t));
+      break;
+    case Kernel::brackets:
+      a_bytes = b_bytes = static_cast<std::uint32_t>(d.k) * kStrip * (sizeof(double) + sizeof(std::uint32_t));
       break;
     case Kernel::fma_chain:
       units *= depth;

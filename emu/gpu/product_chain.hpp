@@ -12,6 +12,7 @@ namespace tcnum {
 struct GpuChain {
   enum class Kernel : std::uint8_t {
     scaled_sums,       ///< a unit is a link: integers of 8 bits, four to a word, and scales
+    brackets,          ///< a link: fp64 numbers, and codes
     patches,           ///< a link: numbers, maybe scaled, exponents and signs (emu/gpu/patch.hpp)
     tree_patches,      ///< a link: as for patches, and codes (emu/gpu/tree_patch.hpp)
     quads,             ///< a link: integers of 8 bits, four to a word

@@ -134,6 +134,35 @@ struct PackSumsAndCodes {
   }
 };
 
+/// Numbers of fp64, and behind them the codes.
+__device__ inline std::uint32_t* codes_of_bracket(const GpuDatapath& d, unsigned char* unit) {
+  return reinterpret_cast<std::uint32_t*>(reinterpret_cast<double*>(unit) + d.k * kStrip);
+}
+template <bool kIsA>
+struct PackBrackets {
+  __device__ static double number(const Format& f, const OperandRule& rule, std::uint64_t code) {
+    const Decoded x = decode(f, code);
+    const bool is_flushed = x.number_class == NumberClass::subnormal && rule.subnormals == Subnormals::flushed;
+    double magnitude =
+        is_flushed ? 0.0 : static_cast<double>(x.significand) * gpu::power_of_two(x.exponent - f.fraction_bits);
+    if (x.number_class == NumberClass::infinity) magnitude = gpu::from_words(0x7ff00000, 0);
+    if (x.number_class == NumberClass::nan) magnitude = gpu::from_words(0x7ff80000, 0);
+    return x.negative ? -magnitude : magnitude;
+  }
+  __device__ static void pack(const GpuDatapath& d, const GpuChain&, const LineCodes<kIsA>& codes,
+                              const UnitToPack& unit) {
+    auto* const numbers = reinterpret_cast<double*>(unit.to);
+    std::uint32_t* const to = codes_of_bracket(d, unit.to);
+    for (int i = static_cast<int>(threadIdx.x); i < d.k * kStrip; i += kThreads) {
+      const int line = i % kStrip, k = i / kStrip, place = d.place[k];
+      const std::uint64_t code = codes.at(unit.first + static_cast<unsigned>(line),
+                                          unit.unit * static_cast<unsigned>(d.k) + static_cast<unsigned>(k));
+      numbers[gpu::Side<kIsA>::value_at(place, line)] = number(kIsA ? d.a : d.b, kIsA ? d.a_rule : d.b_rule, code);
+      to[place * kStrip + line] = static_cast<std::uint32_t>(code);
+    }
+  }
+};
+
 /// Numbers of one kind, place by place.
 template <bool kIsA, class Evaluator>
 struct PackNumbers {
@@ -358,13 +387,13 @@ class PatchesChain {
   PatchCodes codes_;
 };
 
-/// Those of a tree of patches that are not ordinary.
-__device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, unsigned char* a, unsigned char* b,
+/// Those that are not ordinary, term by term. Codes of a strip's lines lie at `a` and `b`, place by place.
+__device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const std::uint32_t* a, const std::uint32_t* b,
                                              const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
   for (; left != 0; left &= left - 1) {
     const int which = __ffs(static_cast<int>(left)) - 1, i = which / kPatchColumns, j = which % kPatchColumns;
-    codes.code[i][j] = static_cast<std::uint32_t>(gpu::terms_dot(
-        d, codes_of<true>(d, a) + at.row + i, kStrip, codes_of<false>(d, b) + at.column + j, kStrip, codes.code[i][j]));
+    codes.code[i][j] = static_cast<std::uint32_t>(
+        gpu::terms_dot(d, a + at.row + i, kStrip, b + at.column + j, kStrip, codes.code[i][j]));
   }
 }
 
@@ -385,13 +414,94 @@ class TreePatchesChain {
           gpu::tree_patch(d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_, kept);
       if (left != 0) {
         PatchCodes all = codes_;  // a copy, so that the codes themselves stay in registers
-        evaluate_left(d, a, b, at, left, all);
+        evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, left, all);
         codes_ = all;
       }
     }
   }
 
  private:
+  PatchCodes codes_;
+};
+
+/// Exact sums that are rounded once. Each has two sums of FMAs, all rounded down and all rounded up, and lies between
+/// them; where both round to one number of fp32, it does too, as rounding keeps order. Of sums that cancel to zero the
+/// one that is rounded up has IEEE 754's sign.
+class BracketsChain {
+ public:
+  static constexpr int kBlocks = 2;
+
+  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
+    codes_.code[i][j] = static_cast<std::uint32_t>(code);
+  }
+  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+#pragma unroll 1
+    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
+      float result[kPatchRows][kPatchColumns];
+      std::uint32_t left = 0;
+#pragma unroll 1
+      for (int number = 0; number < d.nodes; ++number) left |= add_node(d, d.node[number], a, b, at, result);
+      PatchCodes results;
+      each_of_patch([&](int i, int j) {
+        const float x = result[i][j];
+        results.code[i][j] = x == x ? gpu::code_of(x) : static_cast<std::uint32_t>(d.nan.code);
+      });
+      if (left != 0) {
+        PatchCodes all = codes_;  // a copy, so that the codes themselves stay in registers
+        evaluate_left(d, codes_of_bracket(d, a), codes_of_bracket(d, b), at, left, all);
+        each_of_patch([&](int i, int j) {
+          if ((left & PatchCodes::bit(i, j)) != 0) results.code[i][j] = all.code[i][j];
+        });
+      }
+      codes_ = results;
+    }
+  }
+
+ private:
+  /// Takes the results of the node before, and leaves its own. Which it could not settle it returns, as bits.
+  __device__ std::uint32_t add_node(const GpuDatapath& d, const GpuNode& node, const unsigned char* a,
+                                    const unsigned char* b, const PatchPlace& at,
+                                    float (&result)[kPatchRows][kPatchColumns]) const {
+    double down[kPatchRows][kPatchColumns], up[kPatchRows][kPatchColumns];
+    const auto other = [&](int which, int i, int j) {
+      const bool is_c = node.others[which] == GpuNode::kAccumulator;
+      return static_cast<double>(is_c ? gpu::float_of(codes_.code[i][j]) : result[i][j]);
+    };
+    const bool has_two = node.others[1] != GpuNode::kNone;
+    each_of_patch([&](int i, int j) {
+      down[i][j] = up[i][j] = other(0, i, j);
+      if (!has_two) return;
+      const double second = other(1, i, j);
+      down[i][j] = gpu::fused_multiply_add(second, 1, down[i][j], Rounding::down);
+      up[i][j] = gpu::fused_multiply_add(second, 1, up[i][j], Rounding::up);
+    });
+    const double* at_a = reinterpret_cast<const double*>(a) + gpu::SideA::value_at(node.first, at.row);
+    const double* at_b[2] = {reinterpret_cast<const double*>(b) + gpu::SideB::value_at(node.first, at.column),
+                             reinterpret_cast<const double*>(b) + gpu::SideB::value_at(node.first, at.column + 2)};
+#ifdef __CUDA_ARCH__
+#pragma unroll 2
+#endif
+    for (int p = 0; p < node.count; ++p) {
+      const Pack<double, kPatchRows> x(at_a + p * kStrip);
+      const Pack<double, 2> y[2] = {Pack<double, 2>(at_b[0] + p * kStrip), Pack<double, 2>(at_b[1] + p * kStrip)};
+      each_of_patch([&](int i, int j) {
+        down[i][j] = gpu::fused_multiply_add(x.x[i], y[j / 2].x[j % 2], down[i][j], Rounding::down);
+        up[i][j] = gpu::fused_multiply_add(x.x[i], y[j / 2].x[j % 2], up[i][j], Rounding::up);
+      });
+    }
+    const bool zeros_are_positive = gpu::makes_zeros_positive(d, node);
+    std::uint32_t left = 0;
+    each_of_patch([&](int i, int j) {
+      const auto least = static_cast<float>(down[i][j]), most = static_cast<float>(up[i][j]);
+      const bool has_no_sign = most == 0 && down[i][j] != up[i][j];
+      if (least < most || has_no_sign) left |= PatchCodes::bit(i, j);
+      result[i][j] = zeros_are_positive && up[i][j] == 0 ? 0.0f : most;
+    });
+    return left;
+  }
+
   PatchCodes codes_;
 };
 
@@ -860,6 +970,8 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
       return packing_kernel<kIsA, PackSumsAndCodes<kIsA>>;
     case GpuChain::Kernel::scaled_sums:
       return packing_kernel<kIsA, PackScaledSums<kIsA>>;
+    case GpuChain::Kernel::brackets:
+      return packing_kernel<kIsA, PackBrackets<kIsA>>;
     case GpuChain::Kernel::quads:
       return packing_kernel<kIsA, PackQuads<kIsA>>;
     case GpuChain::Kernel::fma_chain:
@@ -919,6 +1031,8 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
   switch (chain.kernel) {
     case GpuChain::Kernel::scaled_sums:
       return by_patches(patches_kernel<ScaledSumsChain>);
+    case GpuChain::Kernel::brackets:
+      return by_patches(patches_kernel<BracketsChain>);
     case GpuChain::Kernel::patches:
       return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
                                                  : patches_kernel_of<std::uint32_t>(d));

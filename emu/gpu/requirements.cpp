@@ -164,6 +164,41 @@ WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
   });
 }
 
+/// Exact sums one after the other, each rounded to fp32. The machine's FMAs take products of fp32 as they are, and fp64
+/// is wide enough that none of their sums overflows or underflows.
+WhyNot why_no_brackets(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  constexpr Format kFp32 = format(FormatId::fp32);
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
+  const WhyNot why_not = first_failure({
+      {a.floating && b.floating && a.storage_bits <= 32 && b.storage_bits <= 32, "its factors are no numbers of fp32"},
+      {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
+           numerics.result == FormatId::fp32,
+       "its c and result are not fp32, or subnormals of c are flushed"},
+      {numerics.product.operation == ProductOperation::multiply && numerics.product.round.empty() &&
+           !numerics.product.infinite_from,
+       "its products are rounded or limited"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
+  });
+  if (!why_not.empty()) return why_not;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const SortedNode& node = tree.nodes[i];
+    const Unit& unit = unit_of(numerics, node);
+    const Term before{Term::Kind::node, static_cast<int>(i) - 1};
+    const bool in_order = std::ranges::all_of(
+        node.others, [&](const Term& t) { return t.kind == Term::Kind::accumulator || t == before; });
+    const WhyNot of_node = first_failure({
+        {in_order && !node.others.empty(), "a sum takes another than c or the result before, or neither"},
+        {unit.fraction_bits == kExact && !unit.first_fraction_bits && !unit.drop_below, "a sum is not exact"},
+        {unit.result.count == 1 && rounds_to_nearest(unit.result.step[0], kFp32) &&
+             unit.underflow_sign == UnderflowSign::kept,
+         "a sum is not rounded as the machine converts"},
+    });
+    if (!of_node.empty()) return of_node;
+  }
+  return {};
+}
+
 WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree) {
   const WhyNot why_not = why_no_gpu_datapath(numerics, tree);
   return why_not.empty() ? tcnum::why_no_fma_chain(numerics, tree) : why_not;

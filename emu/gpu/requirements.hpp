@@ -10,6 +10,7 @@ namespace tcnum::gpu {
 
 WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree);
+WhyNot why_no_brackets(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree);

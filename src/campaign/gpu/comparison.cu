@@ -404,6 +404,9 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
     case GpuEvaluator::fma_chain:
       return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count,
                              d, tiles, result);
+    case GpuEvaluator::scaled_patches:  // of matrices alone
+    case GpuEvaluator::scaled_sums:
+    case GpuEvaluator::brackets:
     case GpuEvaluator::tree_patches:  // none of the instructions that streams are put through has one
     case GpuEvaluator::terms:
       return launch_resident(one_by_one_kernel<Terms>, kThreads, 2 * line * sizeof(Terms::Number), tiles.count, d,
