@@ -325,8 +325,8 @@ int run_list(const ListOptions& options) {
   if (options.evaluators) return list_evaluators(options);
   if (!options.datapath.empty()) return list_datapath(options);
   require_writable(options.json);
-  const std::optional<TableStyle> table =
-      options.table.empty() ? std::nullopt : std::optional(parse_table_style(options.table));
+  std::optional<TableStyle> table;
+  if (!options.table.empty()) table = parse_table_style(options.table);
   if (table && !options.json.empty()) throw InputError("list: --table and --json; right would be one of them");
   if (table && options.arch.empty()) {
     throw InputError(fmt::format("--arch: missing; right would be that of the table, one of {}", arch_names()));
