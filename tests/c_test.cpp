@@ -703,6 +703,12 @@ TEST(C, FindsTheDatapathBehindAProgramsOwnDotProduct) {
   const auto emulate = [](void*, tcnum_tiles* tiles) { return static_cast<int>(tcnum_emulate(tiles, nullptr, 1)); };
   char* none = nullptr;
   EXPECT_EQ(tcnum_probe_dot(&dot, emulate, nullptr, nullptr, &none), TCNUM_STOPPED);
+  dot.scale_block = 2;
+  EXPECT_EQ(tcnum_probe_dot(&dot, chain, nullptr, nullptr, &none), TCNUM_INVALID);
+  dot.scale_block = 0;
+  dot.scale_format = "ue8m0";
+  EXPECT_EQ(tcnum_probe_dot(&dot, chain, nullptr, nullptr, &none), TCNUM_INVALID);
+  dot.scale_format = nullptr;
   dot.k = 1000;
   EXPECT_EQ(tcnum_probe_dot(&dot, chain, nullptr, nullptr, &none), TCNUM_INVALID);
   EXPECT_EQ(tcnum_probe_dot(nullptr, chain, nullptr, nullptr, &none), TCNUM_INVALID);

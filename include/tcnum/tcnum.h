@@ -350,6 +350,10 @@ typedef struct tcnum_dot {
   size_t size;
   const char *a, *b, *c, *d; /* formats; b NULL: as a; c NULL: as d */
   size_t k;                  /* products, 1 to 256 */
+  /* Block scales of a and b: how many products share one, which divides k (0: there are none), and their format, "ue8m0"
+   * or "ue4m3" (NULL: ue8m0). The oracle's tiles then have the tensors "SA" and "SB". */
+  size_t scale_block;
+  const char* scale_format;
 } tcnum_dot;
 /* The same of such a one. Its tiles are of no instruction. */
 TCNUM_API tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* user,

@@ -117,6 +117,8 @@ def probe(
     c: Any = None,
     d: Any = None,
     k: int | None = None,
+    scale_block: int | None = None,
+    scale_format: Any = None,
     arch: str | None = None,
     instr: str | None = None,
     any_nan: bool = False,
@@ -128,11 +130,12 @@ def probe(
 
     ``oracle``: a function of A [T, M, K], B [T, K, N] and C [T, M, N] that returns D [T, M, N]: T products of tiles whose
     elements are independent dot products, as arrays of numpy or ml_dtypes (or `Codes`, where there is no type for a
-    format). Of an ``instr`` with block scales it is a function of these and of SA [T, M, blocks] and SB [T, blocks, N]. It
-    is called some hundred times. Or `Tiles` with answers, such as a vector file's.
+    format). With block scales it is a function of these and of SA [T, M, blocks] and SB [T, blocks, N]. It is called some
+    hundred times. Or `Tiles` with answers, such as a vector file's.
 
     ``a``, ``b`` (``a``'s, unless said), ``c`` (``d``'s) and ``d`` are formats, ``k`` is the number of products, 1 to 256:
-    what the function computes. Or it stands in for an instruction: ``instr`` of ``arch`` ("sm_90").
+    what the function computes. With ``scale_block`` that many of them share a scale of A's row and one of B's column, of
+    ``scale_format`` ("ue8m0", unless said, or "ue4m3"). Or it stands in for an instruction: ``instr`` of ``arch`` ("sm_90").
 
     >>> def chain(a, b, c):
     ...     with np.errstate(all="ignore"):
@@ -151,7 +154,8 @@ def probe(
     options = _library.sized(
         _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device, "device"), any_nan=int(any_nan)
     )
-    dot = {name: value for name, value in {"a": a, "b": b, "c": c, "d": d, "k": k}.items() if value is not None}
+    of_dot = {"a": a, "b": b, "c": c, "d": d, "k": k, "scale_block": scale_block, "scale_format": scale_format}
+    dot = {name: value for name, value in of_dot.items() if value is not None}
     if isinstance(oracle, Tiles):
         if dot or instr is not None or arch is not None:
             raise InputError("oracle: is Tiles, which say what they are of; right would be neither formats nor `instr`")
@@ -194,8 +198,10 @@ def probe(
             return guard.run(work)
 
         if dot:
-            formats = {name: format_of(dot[name]).name.encode() for name in "abcd" if name in dot}
-            what = (ctypes.byref(_library.sized(_library.Dot, k=k, **formats)),)
+            named = [*"abcd", "scale_format"]
+            formats = {name: format_of(dot[name]).name.encode() for name in named if name in dot}
+            sizes = {name: dot[name] for name in ("k", "scale_block") if name in dot}
+            what = (ctypes.byref(_library.sized(_library.Dot, **sizes, **formats)),)
             text = _library.text_of("tcnum_probe_dot", *what, _library.Oracle(answer), None, ctypes.byref(options))
         else:
             by = (_library.encoded(arch or DEFAULT_ARCH, "arch"), _library.encoded(instr, "instr"))

@@ -128,7 +128,10 @@ class ProbeOptions(Structure):
 
 
 class Dot(Structure):
-    _fields_ = [("size", c_size_t), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p), ("k", c_size_t)]
+    _fields_ = [
+        ("size", c_size_t), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p), ("k", c_size_t),
+        ("scale_block", c_size_t), ("scale_format", c_char_p),
+    ]  # fmt: skip
 
 
 class GemmSubject(Structure):

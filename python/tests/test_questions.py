@@ -154,6 +154,12 @@ class Finding(unittest.TestCase):
         report = tcnum.probe(scaled, arch="sm_120", instr=instr)
         self.assertEqual(report.verdict, "identified")
         self.assertEqual(report.summary["fraction_bits"], 25)
+        of_ones_own = tcnum.probe(scaled, a="fp8e4m3", d="fp32", k=32, scale_block=32)
+        self.assertEqual(of_ones_own.verdict, "identified")
+        self.assertEqual(of_ones_own.summary, report.summary)
+        for wrong, how in {"scale-block: 3": {"scale_block": 3}, "scale_block: is 0": {"scale_format": "ue4m3"}}.items():
+            with self.subTest(wrong), self.assertRaisesRegex(tcnum.InputError, wrong):
+                tcnum.probe(scaled, a="fp8e4m3", d="fp32", k=32, **how)
 
     def test_a_datapath_behind_recorded_answers(self):
         tiles = tcnum.load(ROOT / "vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors")

@@ -120,8 +120,18 @@ tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* us
     const FormatId a = id_of(given.a, "dot->a"), d = id_of(given.d, "dot->d");
     const FormatId b = given.b == nullptr ? a : id_of(given.b, "dot->b");
     const FormatId c = given.c == nullptr ? d : id_of(given.c, "dot->c");
-    const auto k = static_cast<int>(std::min<std::size_t>(given.k, std::numeric_limits<int>::max()));
-    result = new_text(probe({make_dot(d, a, b, c, k), nullptr, {}}, oracle, user, options));
+    const auto as_int = [](std::size_t n) {
+      return static_cast<int>(std::min<std::size_t>(n, std::numeric_limits<int>::max()));
+    };
+    Scaling scales;
+    if (given.scale_block != 0) {
+      const FormatId format = given.scale_format == nullptr ? FormatId::ue8m0
+                                                            : id_of(given.scale_format, "dot->scale_format");
+      scales = {ScaleKind::dot, format, as_int(given.scale_block)};
+    } else if (given.scale_format != nullptr) {
+      throw InputError("dot->scale_block: is 0; right would be how many products share a scale, such as 32");
+    }
+    result = new_text(probe({make_dot(d, a, b, c, as_int(given.k), scales), nullptr, {}}, oracle, user, options));
   });
 }
 
