@@ -98,8 +98,15 @@ std::uint32_t tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCod
     for (std::size_t j = 0; j < kColumns; ++j)
       codes.code[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
   }
-  gpu::TreeValues kept[GpuDatapath::kMostPatchNodes];
-  return gpu::tree_patch(d, a.side, kFirstRow, b.side, kFirstColumn, codes, kept);
+  gpu::PatchCodes of_one = codes;
+  gpu::AllKept all_kept;
+  const std::uint32_t left = gpu::tree_patch(d, a.side, kFirstRow, b.side, kFirstColumn, codes, all_kept);
+  if (d.keeps_one) {
+    gpu::OneKept one_kept;
+    RC_ASSERT(gpu::tree_patch(d, a.side, kFirstRow, b.side, kFirstColumn, of_one, one_kept) == left);
+    RC_ASSERT(codes.differ(of_one) == 0u);
+  }
+  return left;
 }
 
 /// What trees of patches leave over is terms_dot()'s.

@@ -161,6 +161,24 @@ GpuSingles singles_of(const Numerics& n) {
   return singles;
 }
 
+/// Which results are kept.
+void put_kept(GpuDatapath& d) {
+  std::uint32_t last_taken[GpuDatapath::kMostNodes] = {};  // by which node
+  for (int i = 0; i < d.nodes; ++i) {
+    for (const int other : d.node[i].others) {
+      if (other < 0 || other == i - 1) continue;
+      d.kept |= 1u << other;
+      last_taken[other] = static_cast<std::uint32_t>(i);
+    }
+  }
+  std::uint32_t until = 0;
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(d.nodes); ++i) {
+    if ((d.kept >> i & 1u) == 0) continue;
+    d.keeps_one = d.keeps_one && i >= until;
+    until = last_taken[i];
+  }
+}
+
 GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluator) {
   GpuDatapath to;
   to.evaluator = evaluator;
@@ -187,11 +205,7 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
     to.node[i] = make_node(node, n.units[static_cast<std::size_t>(node.unit)], to, place);
   }
   to.adjacent = adjacent_products(to);
-  for (int i = 0; i < to.nodes; ++i) {
-    for (const int other : to.node[i].others) {
-      if (other >= 0 && other != i - 1) to.kept |= 1u << other;
-    }
-  }
+  put_kept(to);
   switch (evaluator) {
     case GpuEvaluator::fma_chain:
       to.fma_rounding = fma_chain_of(n, tree).rounding;

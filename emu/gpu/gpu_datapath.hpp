@@ -121,6 +121,7 @@ struct GpuDatapath {
   PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
   TreeNode tree[kMostPatchNodes];    ///< where trees of them do
   std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
+  bool keeps_one = true;             ///< at a time: the next such node comes after its result was taken
   GpuScaling scaling;
 
   TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }

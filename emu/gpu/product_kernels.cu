@@ -397,9 +397,11 @@ __device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const std::ui
   }
 }
 
+/// Kept: as of gpu::tree_patch().
+template <class Kept>
 class TreePatchesChain {
  public:
-  static constexpr int kBlocks = 2;
+  static constexpr int kBlocks = std::is_same_v<Kept, gpu::OneKept> ? 1 : 2;
 
   __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
     codes_.code[i][j] = static_cast<std::uint32_t>(code);
@@ -407,7 +409,7 @@ class TreePatchesChain {
   __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
   __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
                        const PatchPlace& at) {
-    gpu::TreeValues kept[GpuDatapath::kMostPatchNodes];  // in memory: a tree's nodes are chosen at run time
+    Kept kept;  // all are in memory, as a tree's nodes are chosen at run time
 #pragma unroll 1
     for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
       const std::uint32_t left =
@@ -1037,7 +1039,8 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
       return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
                                                  : patches_kernel_of<std::uint32_t>(d));
     case GpuChain::Kernel::tree_patches:
-      return by_patches(patches_kernel<TreePatchesChain>);
+      return by_patches(d.keeps_one ? patches_kernel<TreePatchesChain<gpu::OneKept>>
+                                    : patches_kernel<TreePatchesChain<gpu::AllKept>>);
     case GpuChain::Kernel::quads:
       return by_patches(patches_kernel<QuadsChain>);
     case GpuChain::Kernel::single_precision:

@@ -83,12 +83,33 @@ TCNUM_HOST_DEVICE inline TreeValue tree_sum(const GpuDatapath& d, const TreeNode
   return tree_result(d, node, sum, alignment, all_negative, large);
 }
 
-/// Rows from `row` on with columns from `column` on. codes: those of c, and then of results. Returns the elements, as
-/// bits, that it left as they were: an operand is an infinity or a NaN, or a sum is nearly too large. kept[node] is
-/// room for results that are taken later.
 using TreeValues = TreeValue[kPatchRows][kPatchColumns];
-TCNUM_HOST_DEVICE inline std::uint32_t tree_patch(const GpuDatapath& d, const SideA& a, int row, const SideB& b,
-                                                  int column, PatchCodes& codes, TreeValues* kept) {
+
+/// Room for results that are taken later: of a node at a time, which may stay in registers (GpuDatapath::keeps_one),
+/// or of all.
+class OneKept {
+ public:
+  TCNUM_HOST_DEVICE void put(int, int i, int j, const TreeValue& value) { values_[i][j] = value; }
+  TCNUM_HOST_DEVICE const TreeValue& get(int, int i, int j) const { return values_[i][j]; }
+
+ private:
+  TreeValues values_;
+};
+class AllKept {
+ public:
+  TCNUM_HOST_DEVICE void put(int node, int i, int j, const TreeValue& value) { values_[node][i][j] = value; }
+  TCNUM_HOST_DEVICE const TreeValue& get(int node, int i, int j) const { return values_[node][i][j]; }
+
+ private:
+  TreeValues values_[GpuDatapath::kMostPatchNodes];
+};
+
+/// Rows from `row` on with columns from `column` on. codes: those of c, and then of results. Returns the elements, as
+/// bits, that it left as they were: an operand is an infinity or a NaN, or a sum is nearly too large. Kept: OneKept or
+/// AllKept.
+template <class Kept>
+TCNUM_HOST_DEVICE std::uint32_t tree_patch(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                           PatchCodes& codes, Kept& kept) {
   const PatchProducts products{a, row, b, column};
   std::uint32_t left = 0;
   TreeValues last;
@@ -122,7 +143,7 @@ TCNUM_HOST_DEVICE inline std::uint32_t tree_patch(const GpuDatapath& d, const Si
           const auto other = [&](int which) {
             const int from = d.node[number].others[which];
             if (from == GpuNode::kAccumulator) return tree_value(d, float_of(codes.code[i][j]));
-            return from == number - 1 ? last[i][j] : kept[from][i][j];
+            return from == number - 1 ? last[i][j] : kept.get(from, i, j);
           };
           bool large = false;
           last[i][j] = tree_sum(d, node, other(0), other(1), large);
@@ -132,7 +153,7 @@ TCNUM_HOST_DEVICE inline std::uint32_t tree_patch(const GpuDatapath& d, const Si
     }
     if ((d.kept >> number & 1u) != 0) {
       TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) kept[number][i][j] = last[i][j];
+        TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) kept.put(number, i, j, last[i][j]);
       }
     }
   }
