@@ -44,11 +44,16 @@ TCNUM_HOST_DEVICE inline double cut_to(double x, int lsb, bool down) {
   return is_negative(x) ? -magnitude : magnitude;
 }
 
+/// A node's sum that is zero.
+TCNUM_HOST_DEVICE inline TreeValue tree_zero(const TreeNode& node, bool all_negative) {
+  return {!node.positive_zeros && all_negative ? -0.0 : 0.0, TreeValue::kNone};
+}
+
 /// What becomes of a node's sum. Sets `large` if only term by term can say.
 TCNUM_HOST_DEVICE inline TreeValue tree_result(const GpuDatapath& d, const TreeNode& node, double sum, int alignment,
                                                bool all_negative, bool& large) {
   constexpr double kLarge = 0x1p127;
-  if (sum == 0) return {!node.positive_zeros && all_negative ? -0.0 : 0.0, TreeValue::kNone};
+  if (sum == 0) return tree_zero(node, all_negative);
   if (node.rounding == TreeRounding::none) return {sum, alignment};
   if (!(std::fabs(sum) < kLarge)) {
     large = true;
@@ -58,9 +63,46 @@ TCNUM_HOST_DEVICE inline TreeValue tree_result(const GpuDatapath& d, const TreeN
   return tree_value(d, x == 0 && node.positive_underflow ? 0.0f : x);
 }
 
+/// What is known of nodes of two others when they are compiled: those of a patch branch otherwise one by one.
+struct AnyForm {
+  TCNUM_HOST_DEVICE static TreeNode of(const TreeNode& node) { return node; }
+};
+/// CDNA3's sum with c.
+struct AccumulateForm {
+  TCNUM_HOST_DEVICE static TreeNode of(TreeNode node) {
+    node.kind = TreeNode::Kind::two_others;
+    node.cuts_down = node.cuts_sum = node.cuts_sum_down = true;
+    node.rounding = TreeRounding::nearest;
+    return node;
+  }
+};
+/// And that of its two sums of fp8 products.
+struct PairForm {
+  TCNUM_HOST_DEVICE static TreeNode of(TreeNode node) {
+    node.kind = TreeNode::Kind::two_others;
+    node.cuts_down = true;
+    node.cuts_sum = false;
+    node.rounding = TreeRounding::none;
+    return node;
+  }
+};
+/// Calls with the form that a node has.
+template <class With>
+TCNUM_HOST_DEVICE void with_form_of(const TreeNode& node, const With& with) {
+  const bool cuts_down = node.kind == TreeNode::Kind::two_others && node.cuts_down;
+  if (cuts_down && node.cuts_sum && node.cuts_sum_down && node.rounding == TreeRounding::nearest)
+    with(AccumulateForm());
+  else if (cuts_down && !node.cuts_sum && node.rounding == TreeRounding::none)
+    with(PairForm());
+  else
+    with(AnyForm());
+}
+
 /// The sum of two others.
-TCNUM_HOST_DEVICE inline TreeValue tree_sum(const GpuDatapath& d, const TreeNode& node, const TreeValue& x,
-                                            const TreeValue& y, bool& large) {
+template <class Form>
+TCNUM_HOST_DEVICE TreeValue tree_sum(const GpuDatapath& d, const TreeNode& of, const TreeValue& x, const TreeValue& y,
+                                     bool& large) {
+  const TreeNode node = Form::of(of);
   const bool all_negative = is_negative(x.value) && is_negative(y.value);
   if (node.kind == TreeNode::Kind::addition) {
     const float sum = static_cast<float>(x.value) + static_cast<float>(y.value);
@@ -74,7 +116,7 @@ TCNUM_HOST_DEVICE inline TreeValue tree_sum(const GpuDatapath& d, const TreeNode
                             ? 0.0
                             : cut_to(y.value, alignment - node.fraction_bits[1], node.cuts_down);
   double sum = first + second;
-  if (sum == 0) return tree_result(d, node, 0, alignment, all_negative, large);
+  if (sum == 0) return tree_zero(node, all_negative);
   if (node.cuts_sum) {
     const bool negative = sum < 0;
     sum = cut_to(sum, alignment - node.sum_bits, node.cuts_sum_down);
@@ -131,25 +173,42 @@ TCNUM_HOST_DEVICE std::uint32_t tree_patch(const GpuDatapath& d, const SideA& a,
         TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
           const std::uint32_t grid = (high_word(sum[i][j]) & PatchTerm::kTop) | 1u << (kHighFraction - 1);
           const int alignment = static_cast<std::int16_t>(alignments[i][j / 2] >> (16 * (j % 2)));
-          const bool all_negative = products.negatives(of_products, i, j) == static_cast<unsigned>(of_products.count);
-          bool large = false;
-          last[i][j] = tree_result(d, node, sum[i][j] - from_words(grid, 0), alignment, all_negative, large);
-          if (large) left |= PatchCodes::bit(i, j);
+          last[i][j] = {sum[i][j] - from_words(grid, 0), alignment};
+        }
+      }
+      const auto all_negative = [&](int i, int j) {
+        return products.negatives(of_products, i, j) == static_cast<unsigned>(of_products.count);
+      };
+      if (node.rounding == TreeRounding::none) {
+        TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+            if (last[i][j].value == 0) last[i][j] = tree_zero(node, all_negative(i, j));
+          }
+        }
+      } else {
+        TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+            bool large = false;
+            last[i][j] = tree_result(d, node, last[i][j].value, last[i][j].exponent, all_negative(i, j), large);
+            if (large) left |= PatchCodes::bit(i, j);
+          }
         }
       }
     } else {
-      TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
-        TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-          const auto other = [&](int which) {
-            const int from = d.node[number].others[which];
-            if (from == GpuNode::kAccumulator) return tree_value(d, float_of(codes.code[i][j]));
-            return from == number - 1 ? last[i][j] : kept.get(from, i, j);
-          };
-          bool large = false;
-          last[i][j] = tree_sum(d, node, other(0), other(1), large);
-          if (large) left |= PatchCodes::bit(i, j);
+      const int from[2] = {d.node[number].others[0], d.node[number].others[1]};
+      with_form_of(node, [&]<class Form>(Form) {
+        TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+          TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+            const auto other = [&](int which) {
+              if (from[which] == GpuNode::kAccumulator) return tree_value(d, float_of(codes.code[i][j]));
+              return from[which] == number - 1 ? last[i][j] : kept.get(from[which], i, j);
+            };
+            bool large = false;
+            last[i][j] = tree_sum<Form>(d, node, other(0), other(1), large);
+            if (large) left |= PatchCodes::bit(i, j);
+          }
         }
-      }
+      });
     }
     if ((d.kept >> number & 1u) != 0) {
       TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
