@@ -1,10 +1,5 @@
-// Timing plain arithmetic: each lane puts a few numbers, independent of each other, through an operation again and
-// again.
-//
-// Operands as they are given (src/bench/incore.cpp): A and B one register for each lane; C [chain][lane], what the
-// chains begin with; D [block][warp][chain][lane].
-#include "timing_common.cuh"
-#include "timing_layout.hpp"
+// Timing plain arithmetic, lane by lane (time_chains.cuh).
+#include "time_chains.cuh"
 
 namespace tcnum {
 // One row an operation: its name, first architecture, how many make a loop's body (fewer of those that are many
@@ -28,13 +23,14 @@ namespace tcnum {
 #define TCNUM_INCORE_OP(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS)                    \
   struct NAME {                                                                       \
     using Register = Bits<BITS>;                                                      \
+    using Chain = NumberChain<Register>;                                              \
     static constexpr int kFirstArch = FIRST, kBody = BODY;                            \
-    __device__ static void apply(Register& x, const Register& a, const Register& b) { \
-      asm volatile(PTX " " OPERANDS ";" : "+" R(x) : R(a), R(b));                     \
+    __device__ static void apply(Chain& c, const Register& a, const Register& b, int) { \
+      asm volatile(PTX " " OPERANDS ";" : "+" R(c.x) : R(a), R(b));                   \
     }                                                                                 \
   };
 #define TCNUM_INCORE_KERNEL(NAME, PTX, FIRST, BODY, BITS, R, OPERANDS) \
-  {"incore." PTX, {time_incore<incore::NAME>, most_warps}},
+  {"incore." PTX, {launch_chains<incore::NAME>, most_lane_warps}},
 
 /// Not in an unnamed namespace: where timing kernels are not built, nothing uses them, and nvcc would warn.
 namespace incore {
@@ -42,80 +38,6 @@ TCNUM_INCORE_ROWS(TCNUM_INCORE_OP)
 }  // namespace incore
 
 namespace {
-
-constexpr int kMostChains = 8;
-
-template <class Op, int kChains>
-__device__ void time_incore_chains(const TimedLaunch& run) {
-  using Register = typename Op::Register;
-  const unsigned lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes;
-  const Register a = static_cast<const Register*>(run.a)[lane], b = static_cast<const Register*>(run.b)[lane];
-  Register* const to_d =
-      static_cast<Register*>(run.d) + (blockIdx.x * run.warps + warp) * (kChains * kWarpLanes) + lane;
-  settle(a);
-  settle(b);
-
-  Stopwatch stopwatch(run);
-  for (unsigned round = 0; round < run.rounds; ++round) {
-    Register x[kChains];
-#pragma unroll
-    for (int c = 0; c < kChains; ++c) x[c] = static_cast<const Register*>(run.c)[c * kWarpLanes + lane];
-#pragma unroll
-    for (int c = 0; c < kChains; ++c) settle(x[c]);
-    stopwatch.start();
-    constexpr int kUnroll = unrolled_steps(Op::kBody, kChains);
-#pragma unroll 1
-    for (unsigned step = 0; step < run.steps; step += kUnroll) {
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-#pragma unroll
-        for (int c = 0; c < kChains; ++c) Op::apply(x[c], a, b);
-      }
-    }
-#pragma unroll
-    for (int c = 0; c < kChains; ++c) settle(x[c]);
-    stopwatch.stop();
-    bool same = true;
-#pragma unroll
-    for (int c = 0; c < kChains; ++c) same &= keep(to_d + c * kWarpLanes, x[c], round);
-    if (!same) stopwatch.differs();
-  }
-  stopwatch.finish();
-}
-
-template <class Op>
-__global__ void __launch_bounds__(1024) time_incore_kernel(const TimedLaunch run) {
-  if constexpr (kCompiledFor < Op::kFirstArch || !is_timed(kCompiledFor)) {
-    __trap();
-  } else {
-    switch (run.chains) {
-      case 1:
-        return time_incore_chains<Op, 1>(run);
-      case 2:
-        return time_incore_chains<Op, 2>(run);
-      case 3:
-        return time_incore_chains<Op, 3>(run);
-      case 4:
-        return time_incore_chains<Op, 4>(run);
-      case 5:
-        return time_incore_chains<Op, 5>(run);
-      case 6:
-        return time_incore_chains<Op, 6>(run);
-      case 7:
-        return time_incore_chains<Op, 7>(run);
-      default:
-        return time_incore_chains<Op, kMostChains>(run);
-    }
-  }
-}
-
-template <class Op>
-cudaError_t time_incore(const TimedLaunch& run) {
-  time_incore_kernel<Op><<<run.blocks, run.warps * kWarpLanes>>>(run);
-  return cudaGetLastError();
-}
-
-constexpr unsigned most_warps(unsigned) { return 32; }
 
 constexpr TimingKernel kKernels[] = {TCNUM_INCORE_ROWS(TCNUM_INCORE_KERNEL)};
 

@@ -36,21 +36,28 @@ struct TimedOperands {
   std::vector<std::byte> shared;  ///< image of shared memory
 };
 
-/// What one launch does: on each SM one block of `warps` warps; `rounds` times, each warp sets its accumulators and
-/// puts each of `chains` of them through `steps` instructions.
+/// What one launch does: on each SM one block of `warps` warps, or so many blocks as `blocks` says; `rounds` times,
+/// each warp sets its accumulators and puts each of `chains` of them through `steps` instructions.
 struct TimedWork {
-  std::string kernel;  ///< Instruction::name(), or "incore.…"
+  std::string kernel;  ///< Instruction::name(), "incore.…" or "dpx.…"
   TimingLoop loop = TimingLoop::back_to_back;
   bool a_in_registers = true;
   unsigned warps = 1, chains = 1, steps = 1, rounds = 1;
   std::size_t result_bytes = 0;  ///< of a block
+  unsigned blocks = 0;           ///< of the whole device, wherever they run; 0: one on each SM
 };
 
 /// Some launches behind each other.
 struct TimedBatch {
-  std::vector<double> cycles;  ///< of each launch: of all its rounds, the mean over the SMs
+  std::vector<double> cycles;  ///< of each launch: of all its rounds, the mean over the blocks
   double clock_mhz = 0;        ///< of the SMs over the batch; 0: it was too short to say
+  /// Of each launch: from the first block's begin to the last one's end, in steps of the device's timer (a microsecond,
+  /// on some less).
+  std::vector<double> seconds = {};
 };
+
+class LaunchDevice;
+class SyncDevice;
 
 class TimingDevice {
  public:
@@ -63,13 +70,18 @@ class TimingDevice {
   /// Takes operands to the device. They serve all work that follows.
   virtual void load(const TimedOperands& operands) = 0;
   /// Launches the work so many times and waits for the end. Throws std::runtime_error on a CUDA error, if two blocks
-  /// ran on one SM, or if one round of a block gave other results than its first.
+  /// ran on one SM where each was to have its own, or if one round of a block gave other results than its first.
   virtual TimedBatch run(const TimedWork& work, unsigned launches) = 0;
   /// Of the last launch: a block's results. Throws std::runtime_error if another block's differ.
   virtual std::vector<std::byte> result() = 0;
 
   /// What the device has used since some time; may be read by another thread. None: it does not say.
   virtual std::optional<double> energy_joules() const = 0;
+
+  /// What times how kernels start (probes/launch_timing.hpp); null: nothing does.
+  virtual LaunchDevice* launches() { return nullptr; }
+  /// What times atomics, barriers and clusters (probes/sync_timing.hpp); null: nothing does.
+  virtual SyncDevice* sync() { return nullptr; }
 };
 
 /// The GPU with that number. Throws UnavailableError if there is none, or if the program was built without CUDA.

@@ -10,7 +10,9 @@
 #include "cuda/device_memory.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
+#include "launch_device.hpp"
 #include "nvml.hpp"
+#include "sync_device.hpp"
 #include "tcnum/error.hpp"
 #include "timed_archs.hpp"
 #include "timing.hpp"
@@ -22,6 +24,7 @@ const Timing* find_timing(const std::string& name) {
   static const auto tables = [] {
     auto all = wgmma_timing_kernels();
     all.push_back(incore_timing_kernels());
+    all.push_back(dpx_timing_kernels());
     return all;
   }();
   for (const std::span<const TimingKernel> table : tables) {
@@ -82,7 +85,8 @@ class GpuTimingDevice final : public TimingDevice {
   TimedBatch run(const TimedWork& work, unsigned launches) override {
     const Timing* const timing = find_timing(work.kernel);
     if (timing == nullptr) throw std::logic_error(work.kernel + ": no timing kernel");
-    const auto blocks = static_cast<std::size_t>(facts_.sms);
+    const auto blocks = static_cast<std::size_t>(work.blocks == 0 ? static_cast<unsigned>(facts_.sms) : work.blocks);
+    blocks_ = blocks;
     result_bytes_ = work.result_bytes;
     d_.reserve(blocks * work.result_bytes);
     const std::size_t times_bytes = launches * blocks * sizeof(BlockTimes);
@@ -112,7 +116,7 @@ class GpuTimingDevice final : public TimingDevice {
   }
 
   std::vector<std::byte> result() override {
-    std::vector<std::byte> all(static_cast<std::size_t>(facts_.sms) * result_bytes_);
+    std::vector<std::byte> all(blocks_ * result_bytes_);
     d_.download(all);
     for (std::size_t at = result_bytes_; at < all.size(); at += result_bytes_) {
       if (std::memcmp(all.data(), all.data() + at, result_bytes_) != 0) {
@@ -125,6 +129,15 @@ class GpuTimingDevice final : public TimingDevice {
 
   std::optional<double> energy_joules() const override { return nvml_.energy_joules(); }
 
+  LaunchDevice* launches() override {
+    if (launches_ == nullptr) launches_ = make_gpu_launch_device();
+    return launches_.get();
+  }
+  SyncDevice* sync() override {
+    if (sync_ == nullptr) sync_ = make_gpu_sync_device(facts_.sms);
+    return sync_.get();
+  }
+
  private:
   TimedBatch summarise(const TimedWork& work, const std::vector<BlockTimes>& times, unsigned launches) const {
     const std::size_t blocks = times.size() / launches;
@@ -132,17 +145,21 @@ class GpuTimingDevice final : public TimingDevice {
     for (unsigned i = 0; i < launches; ++i) {
       std::vector<bool> taken(1024, false);  // more SMs than any GPU has
       double cycles = 0;
+      unsigned long long begin = times[i * blocks].first_ns, end = 0;
       for (std::size_t b = 0; b < blocks; ++b) {
         const BlockTimes& block = times[i * blocks + b];
         if (block.differences != 0) {
           throw std::runtime_error(fmt::format("{}: {} times, a thread's results of a round were others than before",
                                                work.kernel, block.differences));
         }
-        if (taken.at(block.sm))
+        if (work.blocks == 0 && taken.at(block.sm))
           throw std::runtime_error(fmt::format("{}: two blocks ran on SM {}", work.kernel, block.sm));
         taken[block.sm] = true;
         cycles += static_cast<double>(block.cycles);
+        begin = std::min(begin, block.first_ns);
+        end = std::max(end, block.last_ns);
       }
+      batch.seconds.push_back(static_cast<double>(end - begin) * 1e-9);
       batch.cycles.push_back(cycles / static_cast<double>(blocks));
     }
 
@@ -166,7 +183,9 @@ class GpuTimingDevice final : public TimingDevice {
   TimingFacts facts_;
   int arch_ = 0;
   DeviceBuffer a_, b_, c_, e_, shared_, d_, times_;
-  std::size_t result_bytes_ = 0;
+  std::unique_ptr<LaunchDevice> launches_;
+  std::unique_ptr<SyncDevice> sync_;
+  std::size_t blocks_ = 0, result_bytes_ = 0;
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ struct TimingKernel {
   Timing timing;
 };
 std::span<const TimingKernel> incore_timing_kernels();
+/// "dpx.NAME", which chains the function, and "dpx.values.NAME", which applies it to values that are given.
+std::span<const TimingKernel> dpx_timing_kernels();
 /// For each N.
 std::vector<std::span<const TimingKernel>> wgmma_timing_kernels();
 

@@ -20,4 +20,14 @@ constexpr int unrolled_steps(int instructions, int chains, int least = 4) {
   return steps;
 }
 
+/// Of an operation that a lane does by itself (probes/time_chains.cuh): most chains, and how many calls a loop's body
+/// has if one is few machine instructions.
+inline constexpr int kMostLaneChains = 8, kLaneCalls = 128;
+/// All calls in the kernel of such an operation, which has a loop for each number of chains.
+constexpr int lane_calls_of_a_kernel() {
+  int calls = 0;
+  for (int chains = 1; chains <= kMostLaneChains; ++chains) calls += chains * unrolled_steps(kLaneCalls, chains);
+  return calls;
+}
+
 }  // namespace tcnum

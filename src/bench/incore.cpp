@@ -4,20 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <optional>
-#include <stdexcept>
 
+#include "lane_sweep.hpp"
 #include "peaks.hpp"
 #include "tcnum/format.hpp"
 #include "tensor.hpp"
 
 namespace tcnum::bench {
 namespace {
-
-constexpr int kLanes = 32;
-constexpr unsigned kSteps = 512;
-constexpr int kMostChains = 8;
 
 float as_float(std::uint64_t code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code)); }
 double as_double(std::uint64_t code) { return std::bit_cast<double>(code); }
@@ -157,15 +151,10 @@ constexpr Operation kOperations[] = {
     root_of<double>("sqrt.rn.f64"),
 };
 
-template <class Function>
-std::vector<std::byte> registers(const Operation& op, int count, const Function& code_at) {
-  const auto bytes = static_cast<std::size_t>(op.bits / 8);
-  std::vector<std::byte> data(static_cast<std::size_t>(count) * bytes);
-  for (int i = 0; i < count; ++i) {
-    const std::uint64_t code = code_at(i);
-    std::memcpy(data.data() + static_cast<std::size_t>(i) * bytes, &code, bytes);
-  }
-  return data;
+std::uint64_t end_of(const Operation& op, int lane, int chain) {
+  std::uint64_t x = op.start(lane, chain);
+  for (unsigned s = 0; s < kLaneSteps; ++s) x = op.step(x, op.a(lane), op.b(lane));
+  return x;
 }
 
 class IncoreMeasurement final : public Measurement {
@@ -174,15 +163,7 @@ class IncoreMeasurement final : public Measurement {
   std::string meaning() const override {
     return "plain arithmetic: latency and reciprocal throughput over parallelism and warps";
   }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = {
-        {"ilp",
-         "independent chains of a warp",
-         {"1", "2", "3", "4", "5", "6", "7", "8"},
-         {"1", "2", "3", "4", "5", "6", "7", "8"}},
-        {"warps", "warps of an SM", {"1", "2", "4", "8", "16", "32"}, {"1", "2", "4", "8", "16", "32"}}};
-    return axes;
-  }
+  const std::vector<Axis>& axes() const override { return lane_axes(); }
   std::vector<std::string> subjects(ArchId arch) const override {
     std::vector<std::string> names;
     for (const Operation& op : kOperations) {
@@ -209,48 +190,13 @@ class IncoreMeasurement final : public Measurement {
  private:
   static void measure_one(TimingDevice& device, ArchId arch, const Operation& op, const Selection& selection,
                           Record& record) {
-    TimedOperands operands;
-    operands.a = registers(op, kLanes, op.a);
-    operands.b = registers(op, kLanes, op.b);
-    operands.c = registers(op, kMostChains * kLanes, [&](int i) { return op.start(i % kLanes, i / kLanes); });
-    device.load(operands);
-    std::vector<std::uint64_t> expected;
-    for (int i = 0; i < kMostChains * kLanes; ++i) {
-      std::uint64_t x = op.start(i % kLanes, i / kLanes);
-      for (unsigned s = 0; s < kSteps; ++s) x = op.step(x, op.a(i % kLanes), op.b(i % kLanes));
-      expected.push_back(x);
-    }
-
-    std::vector<double> ilps, all_warps, cycles;
-    const auto time = [&](unsigned warps, unsigned chains) {
-      const TimedWork work{std::string("incore.") + op.ptx,
-                           TimingLoop::back_to_back,
-                           true,
-                           warps,
-                           chains,
-                           kSteps,
-                           1,
-                           std::size_t{warps} * chains * kLanes * static_cast<std::size_t>(op.bits / 8)};
-      const double interval = median_cycles(device, work) / (static_cast<double>(kSteps) * warps * chains);
-      check(op, device.result(), chains, expected);
-      return interval;
-    };
-    const double latency = time(1, 1);
-    for (const std::string& ilp : selection.at("ilp")) {
-      for (const std::string& warps : selection.at("warps")) {
-        ilps.push_back(std::stod(ilp));
-        all_warps.push_back(std::stod(warps));
-        cycles.push_back(time(static_cast<unsigned>(std::stoi(warps)), static_cast<unsigned>(std::stoi(ilp))));
-      }
-    }
-    const auto best = static_cast<std::size_t>(std::ranges::min_element(cycles) - cycles.begin());
-    const double results_per_clock = kLanes * op.results / cycles[best];
-    record.set("latency_cycles", latency);
-    record.set("interval_cycles", cycles[best]);
+    LaneTimer timer(device, {op.ptx, std::string("incore.") + op.ptx, op.bits, op.start, op.a, op.b,
+                             [&](int lane, int chain) { return end_of(op, lane, chain); }, op.error});
+    const LanePoint best = sweep_lanes(timer, selection, record);
+    const double results_per_clock = kLanes * op.results / best.interval_cycles;
+    record.set("interval_cycles", best.interval_cycles);
     record.set("results_per_clock", results_per_clock);
     record.set("flops_per_clock", results_per_clock * op.flops);
-    record.set("best_ilp", static_cast<std::int64_t>(ilps[best]));
-    record.set("best_warps", static_cast<std::int64_t>(all_warps[best]));
     if (const auto peak = arithmetic_per_clock(arch, op.ptx)) {
       record.set("percent_of_peak", results_per_clock / *peak * 100);
     }
@@ -259,27 +205,6 @@ class IncoreMeasurement final : public Measurement {
     }
     record.set("checked", op.error == 0 ? std::string("every number against the CPU's arithmetic")
                                         : fmt::format("every number within {:.2g} a step", op.error));
-    record.series.push_back({"sweep_ilp", std::move(ilps)});
-    record.series.push_back({"sweep_warps", std::move(all_warps)});
-    record.series.push_back({"sweep_interval_cycles", std::move(cycles)});
-  }
-
-  /// Results are [warp][chain][lane].
-  static void check(const Operation& op, const std::vector<std::byte>& results, unsigned chains,
-                    const std::vector<std::uint64_t>& expected) {
-    const auto bytes = static_cast<std::size_t>(op.bits / 8);
-    for (std::size_t i = 0; i * bytes < results.size(); ++i) {
-      std::uint64_t code = 0;
-      std::memcpy(&code, results.data() + i * bytes, bytes);
-      const std::uint64_t right = expected[i % (chains * kLanes)];
-      const double tolerance = op.error * kSteps * std::abs(as_float(right));
-      const bool agrees = op.error == 0 ? code == right : std::abs(as_float(code) - as_float(right)) <= tolerance;
-      if (!agrees) {
-        throw WrongResult(
-            fmt::format("{}: a timed kernel's result is 0x{:x}, and 0x{:x} on the CPU (chain {}, lane {})", op.ptx,
-                        code, right, i / kLanes % chains, i % kLanes));
-      }
-    }
   }
 };
 

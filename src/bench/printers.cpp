@@ -67,6 +67,53 @@ const std::vector<Layout>& layouts() {
         {"flops_per_clock", "ops/clk/SM", 1},
         {"percent_of_peak", "% peak", 1},
         {"tera_ops_at_max_clock", "Tops/s at max clock", 1}}},
+      {"dpx",
+       {{"latency_cycles", "latency", 1},
+        {"interval_cycles", "interval", 3},
+        {"best_ilp", "ILP", 0},
+        {"best_warps", "warps", 0},
+        {"spread_percent", "spread %", 2},
+        {"results_per_clock", "results/clk/SM", 1},
+        {"giga_results", "G results/s", 0},
+        {"blocks_per_step", "blocks a step", 0},
+        {"clock_mhz", "MHz", 0},
+        {"power_watts", "W", 0}}},
+      {"launch",
+       {{"way", "way", 0},
+        {"round_trip_us", "round trip us", 2},
+        {"submit_us", "submit us", 3},
+        {"kernel_us", "each us", 3},
+        {"start_us", "fit: start us", 3},
+        {"giga_bytes_per_second", "GB/s", 0},
+        {"fit_off_percent", "off %", 1},
+        {"alone_start_us", "alone: start us", 2},
+        {"alone_giga_bytes_per_second", "GB/s", 0},
+        {"alone_fit_off_percent", "off %", 1}}},
+      {"atomics",
+       {{"space", "memory", 0},
+        {"address", "address", 0},
+        {"latency_cycles", "latency", 1},
+        {"interval_cycles", "interval", 2},
+        {"spread_percent", "spread %", 2},
+        {"results_per_clock", "results/clk/SM", 3},
+        {"device_results_per_clock", "results/clk", 1}}},
+      {"barriers",
+       {{"cluster", "blocks", 0},
+        {"least_cycles", "least", 1},
+        {"most_cycles", "most", 1},
+        {"spread_percent", "spread %", 2}}},
+      {"clusters",
+       {{"blocks", "blocks", 0},
+        {"latency_cycles", "latency", 1},
+        {"least_cycles", "least", 1},
+        {"most_cycles", "most", 1},
+        {"own_cycles", "own", 1},
+        {"bytes_per_clock", "B/clk/SM", 2},
+        {"tera_bytes_per_second", "TB/s", 3},
+        {"best_threads", "threads", 0},
+        {"best_parallel", "parallel", 0},
+        {"spread_percent", "spread %", 2},
+        {"clock_mhz", "MHz", 0}}},
   };
   return all;
 }
@@ -208,7 +255,7 @@ std::string tables_text(const Document& document) {
   std::string text;
   for (const Layout& layout : layouts()) text += table_of(document, layout);
   for (const Record& r : document.records) {
-    if (r.measurement == "incore" && !r.values.empty()) text += sweep_text(r);
+    if (!r.values.empty()) text += sweep_text(r);
   }
   text += ratios_text(document);
   for (const Record& r : document.records) {

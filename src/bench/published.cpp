@@ -38,10 +38,18 @@ constexpr auto kMma = std::to_array<PublishedMma>({
     {"mma.m16n8k32.s32.s8.s8.s32", 24.0, 977.9, kFp8},
 });
 
+constexpr auto kDpx = std::to_array<PublishedDpx>({
+    {"__viaddmax_s16x2", 4.0},
+    {"__vimax_s32_relu", 2.0},
+    {"__vimax3_s32", 8.0},
+    {"__viaddmax_s32", 10.0},
+});
+
 }  // namespace
 
 std::span<const PublishedRate> published_rates() { return kRates; }
 std::span<const PublishedCycles> published_cycles() { return kCycles; }
 std::span<const PublishedMma> published_mma() { return kMma; }
+std::span<const PublishedDpx> published_dpx() { return kDpx; }
 
 }  // namespace tcnum::bench

@@ -1,4 +1,4 @@
-// What others published of Hopper's tensor cores, to hold one's own figures against.
+// What others published of Hopper, to hold one's own figures against.
 #pragma once
 
 #include <span>
@@ -28,6 +28,19 @@ struct PublishedMma {
   double latency_cycles, tera_ops, datasheet_tera_ops;
 };
 std::span<const PublishedMma> published_mma();
+
+/// DPX functions on the H800 PCIe.
+struct PublishedDpx {
+  std::string_view function;
+  double latency_cycles;
+};
+std::span<const PublishedDpx> published_dpx();
+
+/// Distributed shared memory on the H800 PCIe: latency, and rings in clusters of two.
+struct PublishedClusters {
+  double latency_cycles, tera_bytes_per_second;
+};
+inline constexpr PublishedClusters kPublishedClusters = {180, 3.27};
 
 inline constexpr std::string_view kPublishedStudy =
     "Luo et al., Dissecting the NVIDIA Hopper Architecture through Microbenchmarking (arXiv:2501.12084), H800 PCIe";

@@ -9,12 +9,16 @@
 #include <optional>
 #include <tuple>
 
+#include "dpx_section.hpp"
+#include "launch_section.hpp"
 #include "model.hpp"
 #include "peaks.hpp"
 #include "plot.hpp"
 #include "printers.hpp"
 #include "published.hpp"
+#include "section_parts.hpp"
 #include "statistics.hpp"
+#include "sync_sections.hpp"
 #include "tensor.hpp"
 
 namespace tcnum::bench {
@@ -22,27 +26,12 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// "–" where there is none.
-std::string cell(const Record& record, const char* name, int digits) {
-  const auto x = record.number(name);
-  return x ? fmt::format("{:.{}f}", *x, digits) : "–";
-}
-
-bool is(const Record& r, std::string_view measurement) { return r.measurement == measurement && !r.values.empty(); }
 bool is_wgmma(const Record& r) {
   return is(r, wgmma_measurement().name()) || is(r, integer_wgmma_measurement().name());
 }
 bool is_sparse(const Record& r) { return r.subject.find(".sp") != std::string::npos; }
 bool has(const Record& r, std::string_view source, std::string_view data) {
   return r.text("source") == source && r.text("data") == data && r.number("warpgroups") == 1;
-}
-
-std::vector<const Record*> select(const Document& document, const std::function<bool(const Record&)>& wanted) {
-  std::vector<const Record*> found;
-  for (const Record& r : document.records) {
-    if (wanted(r)) found.push_back(&r);
-  }
-  return found;
 }
 
 /// Rows of wgmma by what tells them apart; of several that are alike, the first.
@@ -89,15 +78,6 @@ Line line_over_n(const Document& document, std::string_view family, std::string_
   }
   std::ranges::sort(line.points);
   return line;
-}
-
-/// Those in which there is something to see.
-std::vector<std::string> plots_of(std::vector<Plot> plots) {
-  std::vector<std::string> drawn;
-  for (Plot& plot : plots) {
-    if (std::string text = svg(std::move(plot)); !text.empty()) drawn.push_back(std::move(text));
-  }
-  return drawn;
 }
 
 /// A line of "At a glance": the smallest or largest value among some records, and whose it is.
@@ -534,10 +514,22 @@ Section header(const Document& document) {
 }  // namespace
 
 std::vector<Section> sections_of(const Document& document, const SassTable& sass) {
-  std::vector<Section> all = {header(document),          glance(document),           wgmma_rates(document),
-                              wgmma_cycles(document),    wgmma_warpgroups(document), against_published(document),
-                              mma_table(document, sass), wmma_table(document, sass), model_section(document),
-                              incore_table(document),    sass_table(document, sass)};
+  std::vector<Section> all = {header(document),
+                              glance(document),
+                              wgmma_rates(document),
+                              wgmma_cycles(document),
+                              wgmma_warpgroups(document),
+                              against_published(document),
+                              mma_table(document, sass),
+                              wmma_table(document, sass),
+                              model_section(document),
+                              incore_table(document),
+                              dpx_section(document, sass),
+                              launch_section(document),
+                              atomics_section(document),
+                              barriers_section(document),
+                              clusters_section(document),
+                              sass_table(document, sass)};
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
   return all;
 }

@@ -1,6 +1,7 @@
 #include "statistics.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -33,6 +34,16 @@ bool StopRule::enough(const std::vector<double>& samples, double seconds) const 
   // More samples do not help where half of them agree as well.
   const std::vector<double> half(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2));
   return half.size() > 1 && summarise(half).relative_deviation <= all;
+}
+
+std::vector<double> sample_until(const StopRule& stop, const std::function<double()>& take) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  std::vector<double> samples;
+  do {
+    samples.push_back(take());
+  } while (!stop.enough(samples, std::chrono::duration<double>(Clock::now() - begin).count()));
+  return samples;
 }
 
 }  // namespace tcnum::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace tcnum::bench {
@@ -27,5 +28,8 @@ struct StopRule {
 
   bool enough(const std::vector<double>& samples, double seconds) const;
 };
+
+/// Takes samples until the rule has enough.
+std::vector<double> sample_until(const StopRule& stop, const std::function<double()>& take);
 
 }  // namespace tcnum::bench

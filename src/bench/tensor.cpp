@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "dpx.hpp"
 #include "fragments.hpp"
 #include "io/printable.hpp"
+#include "launch.hpp"
 #include "model.hpp"
 #include "peaks.hpp"
+#include "sync.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 
@@ -90,6 +96,12 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 
 namespace {
 
+bool is_of_tensor_cores(const Record& record) {
+  return std::ranges::any_of(
+      std::array{&mma_measurement(), &wmma_measurement(), &wgmma_measurement(), &integer_wgmma_measurement()},
+      [&](const Measurement* m) { return m->name() == record.measurement; });
+}
+
 /// That of a row which reports may look at. Throws InputError naming the row, which stands at `where`.
 const Instruction& checked_instruction(const Record& record, const std::string& where) {
   const Instruction* const instruction = instruction_of(record);
@@ -116,15 +128,17 @@ void put_models(Document& document, const std::string& file) {
   const auto arch = find_arch(document.facts.arch);
   for (std::size_t i = 0; i < document.records.size(); ++i) {
     Record& record = document.records[i];
-    if (record.values.empty() || record.measurement == incore_measurement().name()) continue;
+    if (record.values.empty() || !is_of_tensor_cores(record)) continue;
     const Instruction& instruction = checked_instruction(record, fmt::format("{}.records[{}]", file, i));
     if (arch) put_model(record, instruction, *arch, record.text("source") != "ss");
   }
 }
 
 const std::vector<const Measurement*>& measurements() {
-  static const std::vector<const Measurement*> all = {&incore_measurement(), &mma_measurement(), &wmma_measurement(),
-                                                      &wgmma_measurement(), &integer_wgmma_measurement()};
+  static const std::vector<const Measurement*> all = {
+      &incore_measurement(),        &mma_measurement(),     &wmma_measurement(),   &wgmma_measurement(),
+      &integer_wgmma_measurement(), &dpx_measurement(),     &launch_measurement(), &atomics_measurement(),
+      &barriers_measurement(),      &clusters_measurement()};
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -26,16 +27,29 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
 }
 
+/// "28mma_m16n8k16_f32_f16_f16_f32EEEv…" → "mma_m16n8k16_f32_f16_f16_f32"; empty if it is none.
+std::string name_in(const std::string& mangled) {
+  std::istringstream rest(mangled);
+  std::size_t length = 0;
+  std::string name;
+  rest >> length >> name;
+  return name.size() > length ? name.substr(0, length) : "";
+}
+
 /// "…mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEv…" → "mma_m16n8k16_f32_f16_f16_f32"; empty if it is none.
 std::string kernel_type_in(const std::string& symbol) {
   const std::string_view before = "_kernelINS_";
   const std::size_t at = symbol.find(before);
   if (at == std::string::npos) return "";
-  std::istringstream rest(symbol.substr(at + before.size()));
-  std::size_t length = 0;
-  std::string name;
-  rest >> length >> name;
-  return name.size() > length ? name.substr(0, length) : "";
+  return name_in(symbol.substr(at + before.size()));
+}
+
+/// "…time_chains_kernelINS_10ChainedDpxINS_3dpx12viaddmax_s32EEEEEv…" → "__viaddmax_s32"; empty if it is none.
+std::string function_in(const std::string& symbol) {
+  const std::string_view before = "time_chains_kernelINS_10ChainedDpxINS_3dpx";
+  const std::size_t at = symbol.find(before);
+  const std::string name = at == std::string::npos ? "" : name_in(symbol.substr(at + before.size()));
+  return name.empty() ? "" : "__" + name;
 }
 
 /// Of a line with one: the machine instruction, without predicate, operands and encoding.
@@ -47,7 +61,8 @@ std::string opcode_in(const std::string& line) {
   if (word.starts_with("/*")) words >> word;  // the address
   if (word.starts_with('@')) words >> word;
   if (word.ends_with(';')) word.pop_back();
-  return word.starts_with("/*") ? "" : word;
+  const bool is_opcode = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';  // not the second half of an encoding
+  return is_opcode ? word : "";
 }
 
 /// HMMA, IMMA, BMMA, DMMA, QMMA, HGMMA, QGMMA, IGMMA, BGMMA; but not HFMA2.MMA, which moves constants.
@@ -75,18 +90,34 @@ std::string SassTable::text(const Instruction& instruction) const {
   return found.empty() ? "" : fmt::format("{} (nvcc {})", found, nvcc);
 }
 
+std::string SassTable::function_opcodes(const std::string& name) const {
+  const auto found = functions.find(name);
+  if (found == functions.end()) return "";
+  std::string text;
+  for (auto at = found->second.begin(); at != found->second.end();) {
+    const auto end = std::find_if(at, found->second.end(), [&](const std::string& other) { return other != *at; });
+    const std::string times = end - at > 1 ? fmt::format("{} ", end - at) : "";
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", times, *at);
+    at = end;
+  }
+  return text;
+}
+
 void ProbeSass::read(const std::string& line) {
   std::istringstream words(line);
   std::string word, second, third;
   words >> word >> second >> third;
   if (word == "Function") {
-    const std::string type = kernel_type_in(third);
-    current_ = type.empty() || third.find("time_") != std::string::npos ? nullptr : &counts_[type];
+    const std::string type = kernel_type_in(third), function = function_in(third);
+    every_ = !function.empty();
+    current_ = every_                                                     ? &functions_[function]
+               : type.empty() || third.find("time_") != std::string::npos ? nullptr
+                                                                          : &counts_[type];
     return;
   }
   if (current_ == nullptr) return;
   std::string opcode = opcode_in(line);
-  if (is_tensor_opcode(opcode) || is_arithmetic(opcode)) ++(*current_)[opcode];
+  if (!opcode.empty() && (every_ || is_tensor_opcode(opcode) || is_arithmetic(opcode))) ++(*current_)[opcode];
 }
 
 SassTable ProbeSass::table(ArchId arch, std::string nvcc) const {
@@ -98,6 +129,14 @@ SassTable ProbeSass::table(ArchId arch, std::string nvcc) const {
     std::vector<std::string>& opcodes = table.instructions[in.name()];
     for (const auto& [opcode, count] : found->second) opcodes.push_back(opcode);
     std::stable_partition(opcodes.begin(), opcodes.end(), is_tensor_opcode);
+  }
+  for (const auto& [name, counts] : functions_) {
+    std::vector<std::string>& opcodes = table.functions[name];
+    for (const auto& [opcode, count] : counts) {
+      // What the kernel does beside the calls it does far less often.
+      const auto times = static_cast<std::size_t>(std::lround(static_cast<double>(count) / calls_));
+      opcodes.insert(opcodes.end(), times, opcode);
+    }
   }
   return table;
 }
@@ -118,15 +157,19 @@ SassTable read_sass(const std::string& path) {
   const ordered_json json = read_json_file(path, kSchema);
   const JsonFields file(json, path);
   SassTable table{file.text("arch"), file.text("nvcc"), {}};
-  const ordered_json& instructions = file.array("instructions");
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    const JsonFields each(instructions[i], fmt::format("{}: instructions[{}]", path, i));
-    std::vector<std::string>& opcodes = table.instructions[each.text("name")];
-    for (const ordered_json& opcode : each.array("sass")) {
-      if (!opcode.is_string()) each.fail("sass", "right would be strings");
-      opcodes.push_back(opcode.get<std::string>());
+  const auto read_rows = [&](const char* key, std::map<std::string, std::vector<std::string>>& rows) {
+    const ordered_json& array = file.array(key);
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const JsonFields each(array[i], fmt::format("{}: {}[{}]", path, key, i));
+      std::vector<std::string>& opcodes = rows[each.text("name")];
+      for (const ordered_json& opcode : each.array("sass")) {
+        if (!opcode.is_string()) each.fail("sass", "right would be strings");
+        opcodes.push_back(opcode.get<std::string>());
+      }
     }
-  }
+  };
+  read_rows("instructions", table.instructions);
+  if (json.contains("functions")) read_rows("functions", table.functions);
   return table;
 }
 
@@ -135,13 +178,20 @@ std::string sass_text(const SassTable& table) {
   const auto text_of = [](const ordered_json& json) {
     return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   };
-  std::string rows;
+  const auto array_of = [&](const std::vector<ordered_json>& rows) {
+    std::string text;
+    for (const ordered_json& row : rows) text += (text.empty() ? "\n    " : ",\n    ") + text_of(row);
+    return fmt::format("[{}\n]", text);
+  };
+  std::vector<ordered_json> instructions, functions;
   for (const auto& [name, opcodes] : table.instructions) {
-    const ordered_json row = {{"name", name}, {"ptx", find_instruction(name)->ptx()}, {"sass", opcodes}};
-    rows += (rows.empty() ? "\n    " : ",\n    ") + text_of(row);
+    instructions.push_back({{"name", name}, {"ptx", find_instruction(name)->ptx()}, {"sass", opcodes}});
   }
-  return fmt::format("{{ \"schema\": \"{}\", \"arch\": \"{}\", \"nvcc\": {},\n  \"instructions\": [{}\n] }}\n", kSchema,
-                     table.arch, text_of(table.nvcc), rows);
+  for (const auto& [name, opcodes] : table.functions) functions.push_back({{"name", name}, {"sass", opcodes}});
+  std::string text = fmt::format("{{ \"schema\": \"{}\", \"arch\": \"{}\", \"nvcc\": {},\n  \"instructions\": {}",
+                                 kSchema, table.arch, text_of(table.nvcc), array_of(instructions));
+  if (!functions.empty()) text += fmt::format(",\n  \"functions\": {}", array_of(functions));
+  return text + " }\n";
 }
 
 }  // namespace tcnum

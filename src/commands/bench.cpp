@@ -32,9 +32,12 @@
 namespace tcnum {
 
 std::span<const BenchSuite> bench_suites() {
-  static const std::array<BenchSuite, 3> kSuites = {
+  static const std::array<BenchSuite, 6> kSuites = {
       {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
        {"incore", "Plain arithmetic", {"incore"}},
+       {"dpx", "DPX functions", {"dpx"}},
+       {"launch", "Starting kernels", {"launch"}},
+       {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
        {"all", "Everything", {}}}};
   return kSuites;
 }

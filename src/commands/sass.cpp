@@ -16,6 +16,7 @@
 #include "io/program.hpp"
 #include "names.hpp"
 #include "output.hpp"
+#include "probes/timing_layout.hpp"
 #include "records.hpp"
 #include "src/report/layout.hpp"
 #include "tcnum/error.hpp"
@@ -59,7 +60,7 @@ FoundSass recorded_sass(ArchId id, const std::string& why) {
 
 FoundSass found_sass(const SassOptions& options, ArchId id) {
   const std::string nvcc = options.nvcc.empty() ? cuda_compiler() : options.nvcc;
-  ProbeSass sass;
+  ProbeSass sass(lane_calls_of_a_kernel());
   if (!options.text.empty()) {
     if (nvcc.empty())
       throw InputError("--nvcc: missing; right would be the version of nvcc that made the text, such as 13.0");
@@ -92,6 +93,7 @@ int run_sass(const SassOptions& options) {
     std::vector<std::vector<std::string>> rows = {{"instruction", "SASS"}};
     for (const auto& [name, opcodes] : table.instructions)
       rows.push_back({name, fmt::format("{}", fmt::join(opcodes, ", "))});
+    for (const auto& [name, opcodes] : table.functions) rows.push_back({name, table.function_opcodes(name)});
     say(table_text(rows, 64) + fmt::format("\nwith nvcc {}{}\n", shown(table.nvcc),
                                            file.empty() ? "" : fmt::format(", recorded in {}", printable(file))));
   }
