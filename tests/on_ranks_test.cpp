@@ -291,6 +291,17 @@ TEST_F(OnRanks, StopWithoutTheChunksAtHand) {
   EXPECT_EQ(statuses, (std::array<int, kRanks>{0, kStatus, kStatus, kStatus}));
 }
 
+/// A verifier that can be stopped ends by an exception.
+TEST_F(OnRanks, WhatFailsAtAStopIsNoFailure) {
+  makes[0] = watched([&](const Place&) {
+    stop = true;
+    throw UnavailableError("interrupted");
+  });
+  run_job();
+  EXPECT_EQ(failure, "");
+  EXPECT_TRUE(lost.empty());
+}
+
 TEST(OnRanksAlone, ARankWithoutRank0Ends) {
   PostOffice office(2);
   office.set_silent(0);

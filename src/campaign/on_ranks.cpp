@@ -164,13 +164,18 @@ namespace {
 class Coordinator {
  public:
   Coordinator(Campaign& campaign, Ranks& ranks, ChunkWorkers& own, std::size_t own_workers,
-              const CampaignEvents& events)
-      : campaign_(campaign), ranks_(ranks), own_(own), events_(events), crew_(static_cast<std::size_t>(ranks.size())) {
+              const std::atomic<bool>& stop, const CampaignEvents& events)
+      : campaign_(campaign),
+        ranks_(ranks),
+        own_(own),
+        stop_(stop),
+        events_(events),
+        crew_(static_cast<std::size_t>(ranks.size())) {
     crew_[0].idle = own_workers;
   }
 
-  void run(const std::atomic<bool>& stop) {
-    while (!stop && !campaign_.is_finished()) {
+  void run() {
+    while (!stop_ && !campaign_.is_finished()) {
       give_up_silent_ranks();
       deal_out();
       // What has come, all of it, so that no answer waits for the look at the silent ones.
@@ -220,6 +225,7 @@ class Coordinator {
   }
 
   void fail(int from, const Failure& failure, const std::string& host) {
+    if (stop_) return;  // which ends what some verifiers are at
     if (from == 0 || failure.kind == Failure::Kind::contradiction) raise(failure);
     Rank& rank = crew_[static_cast<std::size_t>(from)];
     if (!rank.failed) events_.lost(fmt::format("rank {} on {} does no more: {}", from, host, failure.message));
@@ -275,6 +281,7 @@ class Coordinator {
   Campaign& campaign_;
   Ranks& ranks_;
   ChunkWorkers& own_;
+  const std::atomic<bool>& stop_;
   const CampaignEvents& events_;
   std::vector<Rank> crew_;
   std::map<ChunkNumber, int> losses_;
@@ -312,7 +319,7 @@ CampaignOnRanks::CampaignOnRanks(Campaign& campaign, Ranks& ranks, Campaign::Mak
 CampaignOnRanks::~CampaignOnRanks() = default;
 
 void CampaignOnRanks::run(const std::atomic<bool>& stop, const CampaignEvents& events) {
-  Coordinator(campaign_, ranks_, *workers_, count_, events).run(stop);
+  Coordinator(campaign_, ranks_, *workers_, count_, stop, events).run();
 }
 
 void dismiss(Ranks& ranks, int status) {

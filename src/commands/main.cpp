@@ -38,7 +38,7 @@ tcnum::Action parsed(int argc, char** argv) {
   } catch (const tcnum::InputError&) {
     const auto launched = tcnum::launch();
     if (!launched || launched->is_first()) throw;
-    return [] { return tcnum::kWrongInput; };
+    return [] { return tcnum::kLeftToFirst; };
   }
 }
 

@@ -483,13 +483,13 @@ int verify_streams(const VerifyOptions& options, Ranks* ranks) {
     on_ranks->run(interrupted,
                   {[&] { observer.after_chunk(); }, [&](const std::string& what) { observer.lost(what); }});
   });
-  if (backend.answers_one_at_a_time()) on_ranks.reset();  // what follows asks again
   const double seconds = observer.seconds();
   if (!finished && campaign.done_now() + observer.done_before() == 0) return attempts.finish(kAgreed);
   attempts.attempt([&] { observer.finish(); });
   if (!options.record.empty()) attempts.attempt([&] { write_records(options.record, records_of(campaign, source)); });
 
   const bool all = finished && !interrupted;
+  if (backend.answers_one_at_a_time()) on_ranks.reset();  // what follows asks again
   const std::vector<StreamResult> results = results_of(campaign, request, backend, attempts);
   if (all) attempts.attempt([&] { backend.finish(); });
   ordered_json document = new_verify_document();

@@ -17,6 +17,8 @@ struct Launch {
   /// The one that speaks for all where all have the same to say.
   bool is_first() const { return rank == 0; }
 };
+/// The exit status of the others then: with any but 0, mpirun might end the first one before it has spoken.
+inline constexpr int kLeftToFirst = 0;
 /// Nothing for a process that was started alone. Reads the environment, and nothing of MPI.
 std::optional<Launch> launch();
 
