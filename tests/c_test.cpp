@@ -699,6 +699,10 @@ TEST(C, FindsTheDatapathBehindAProgramsOwnDotProduct) {
   EXPECT_EQ(found["instructions"][0]["name"], "dot.k3.f32.f32.f32.f32");
   EXPECT_EQ(found["instructions"][0]["verdict"], "identified");
   EXPECT_EQ(found["instructions"][0]["summary"]["structure"], "fma_chain");
+  options.progress = [](void*, const char*, std::size_t, std::size_t) { return 1; };
+  char* stopped = nullptr;
+  EXPECT_EQ(tcnum_probe_dot(&dot, chain, nullptr, &options, &stopped), TCNUM_STOPPED);
+  EXPECT_EQ(stopped, nullptr);
   // The catalogue knows nothing of such tiles.
   const auto emulate = [](void*, tcnum_tiles* tiles) { return static_cast<int>(tcnum_emulate(tiles, nullptr, 1)); };
   char* none = nullptr;
@@ -759,6 +763,15 @@ TEST(C, FindsThePlanBehindAProduct) {
 
   multiplier.stop_at = multiplier.products + 2;
   char* none = nullptr;
+  auto options = sized<tcnum_gemm_fit_options>();
+  std::string phase;
+  options.progress = [](void* user, const char* at, std::size_t, std::size_t) {
+    *static_cast<std::string*>(user) = at;
+    return 1;
+  };
+  options.progress_user = &phase;
+  EXPECT_EQ(tcnum_fit_gemm_matrices("sm_90", &a_view, &b_view, &d_view, &options, &none), TCNUM_STOPPED);
+  EXPECT_EQ(phase, "comparing plans");
   EXPECT_EQ(tcnum_fit_gemm(&subject, Multiplier::call, &multiplier, nullptr, &none), TCNUM_STOPPED);
   EXPECT_EQ(none, nullptr);
   subject.k = 0;

@@ -63,6 +63,31 @@ TEST(FitDatapath, FindsAHiddenDatapathAndFindsItAgainInTheAnswers) {
   EXPECT_EQ(again.datapath, hidden);
 }
 
+TEST(FitDatapath, SaysWhatItIsAtAndStopsWhenTold) {
+  const Instruction& in = small_instruction();
+  const Space space(in);
+  const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
+  DatapathOracle oracle(hidden, in, "hidden", 1);
+  FitOptions options = quick_options();
+  std::vector<std::string> phases;
+  options.progress = [&](const FitProgress& at) {
+    if (phases.empty() || phases.back() != at.phase) phases.emplace_back(at.phase);
+    EXPECT_TRUE(at.all == 0 || at.done <= at.all) << at.phase;
+    return true;
+  };
+  const FittedDatapath found = fit_datapath(in, oracle, options);
+  EXPECT_EQ(phases.front(), "asking");
+  EXPECT_EQ(phases.back(), "judging properties");
+  for (const std::string phase : {"searching structures", "deciding edge rules", "doubting"})
+    EXPECT_GE(std::ranges::count(phases, phase), 1) << phase;
+  for (const std::string& last : std::set<std::string>(phases.begin(), phases.end())) {
+    options.progress = [&](const FitProgress& at) { return at.phase != last; };
+    EXPECT_THROW(fit_datapath(in, oracle, options), FitStopped) << last;
+  }
+  options.progress = [](const FitProgress&) { return false; };
+  EXPECT_THROW(fit_datapath(in, found.answers, options), FitStopped);
+}
+
 /// Of a datapath beyond the space: how many answers the nearest gets wrong, and a small one of them.
 TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
   const Instruction& in = small_instruction();

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,18 @@ enum class Verdict : std::uint8_t {
 /// "identified".
 std::string_view name(Verdict verdict);
 
+/// What a fit is at.
+struct FitProgress {
+  std::string_view phase;      ///< in plain words: a literal, which a NUL ends
+  std::size_t done = 0;        ///< steps of the phase
+  std::size_t all = 0;         ///< 0: nobody knows how many
+  std::size_t candidates = 0;  ///< that explain all answers so far; 0: too early to say
+};
+/// A fit that its progress has stopped.
+struct FitStopped : std::runtime_error {
+  FitStopped() : std::runtime_error("the fit was stopped") {}
+};
+
 struct FitOptions {
   std::uint64_t seed = 1;  ///< of random operands
   unsigned threads = 1;
@@ -30,6 +44,8 @@ struct FitOptions {
   std::size_t tiles_per_family = 16;
   /// Tiles of each family that the search for a separating operand tries for one pair of datapaths.
   std::size_t search_tiles = 120;
+  /// Called some times a second, by any thread but never by two at once. False: the fit ends with FitStopped.
+  std::function<bool(const FitProgress&)> progress = {};
 };
 
 /// A problem that a datapath gets wrong.

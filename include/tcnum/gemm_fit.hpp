@@ -50,6 +50,7 @@ struct GemmFitOptions {
   unsigned threads = 0;  ///< 0: as many as the machine has
   /// Of each family of operands that a search for a difference between two plans tries.
   std::size_t search_products = 16;
+  std::function<bool(const FitProgress&)> progress = {};  ///< as of FitOptions
 };
 
 /// An element that the plan does not explain.

@@ -333,12 +333,19 @@ TCNUM_API tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, con
  * their operands does not matter. */
 typedef int (*tcnum_oracle)(void* user, tcnum_tiles* tiles);
 
+/* Called some times a second while a datapath or a plan is looked for, never by two threads at once: what is done, in
+ * plain words, and how many steps of it; `all` is 0 where nobody knows how many there are. Not 0: stop, and the call
+ * returns TCNUM_STOPPED. */
+typedef int (*tcnum_fit_progress)(void* user, const char* phase, size_t done, size_t all);
+
 typedef struct tcnum_probe_options {
   size_t size;
   uint64_t seed; /* of random operands; 0: 1 */
   unsigned threads;
   const char* device; /* what answers, for the report; NULL: "a program" */
   int any_nan;        /* not 0: of a NaN, its bits are not looked at, which software mostly leaves to chance */
+  tcnum_fit_progress progress; /* may be NULL */
+  void* progress_user;         /* its first argument */
 } tcnum_probe_options;
 
 /* Finds the datapath behind an oracle, as `tcnum probe` does, and returns that command's JSON (tcnum.probe/1), with the
@@ -379,6 +386,8 @@ typedef struct tcnum_gemm_fit_options {
   size_t size;
   uint64_t seed; /* of operands; 0: 1 */
   unsigned threads;
+  tcnum_fit_progress progress; /* may be NULL */
+  void* progress_user;         /* its first argument */
 } tcnum_gemm_fit_options;
 
 /* Finds the plan behind whatever multiplies, as `tcnum gemm --fit` does, and returns that command's JSON

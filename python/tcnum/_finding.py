@@ -151,7 +151,7 @@ def probe(
     ``any_nan``: of a NaN, its bits are not looked at, which software mostly leaves to chance. ``seed`` is of random
     operands; ``device`` names what answers, in the report. An exception of the oracle ends it and is raised.
     """
-    options = _library.sized(
+    options: Any = _library.sized(
         _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device, "device"), any_nan=int(any_nan)
     )
     of_dot = {"a": a, "b": b, "c": c, "d": d, "k": k, "scale_block": scale_block, "scale_format": scale_format}
@@ -159,7 +159,9 @@ def probe(
     if isinstance(oracle, Tiles):
         if dot or instr is not None or arch is not None:
             raise InputError("oracle: is Tiles, which say what they are of; right would be neither formats nor `instr`")
-        text = _library.text_of("tcnum_probe_tiles", oracle._value, ctypes.byref(options))
+        with _interrupts.guarded() as guard:
+            options.progress = guard.fit_progress
+            text = _library.text_of("tcnum_probe_tiles", oracle._value, ctypes.byref(options))
         return Report(json.loads(text))
     if not callable(oracle):
         raise InputError(f"oracle: is {oracle!r}; right would be a function of A, B and C, or Tiles")
@@ -175,6 +177,7 @@ def probe(
     text = ""
     batches: list[tuple[int, ...]] = []
     with _interrupts.guarded() as guard:
+        options.progress = guard.fit_progress
 
         def answer(_: Any, value: int) -> int:
             def work() -> None:
@@ -256,7 +259,8 @@ def fit_gemm(
     >>> report.verdict, report.plan.json()["split_k"]  # doctest: +SKIP
     ('identified', None)
     """
-    options = _library.sized(_library.GemmFitOptions, seed=seed, threads=threads)
+    options: Any = _library.sized(_library.GemmFitOptions, seed=seed, threads=threads)
+    text = ""
     name = _library.encoded(arch, "arch")
     if isinstance(product, tuple):
         if len(product) != 3:
@@ -267,7 +271,10 @@ def fit_gemm(
             if operand.codes.ndim != 2:
                 raise InputError(f"{which}: has the shape {operand.shape}; right would be a matrix")
             views.append(seen.of(operand.codes, operand.format))
-        return GemmReport(json.loads(_library.text_of("tcnum_fit_gemm_matrices", name, *views, ctypes.byref(options))))
+        with _interrupts.guarded() as guard:
+            options.progress = guard.fit_progress
+            text = _library.text_of("tcnum_fit_gemm_matrices", name, *views, ctypes.byref(options))
+        return GemmReport(json.loads(text))
     if not callable(product):
         raise InputError(f"product: is {product!r}; right would be a function of A and B, or the arrays (A, B, D)")
     for which, value in {"a": a, "b": b, "d": d, "shape": shape}.items():
@@ -282,8 +289,8 @@ def fit_gemm(
         _library.GemmSubject, arch=name, a=format_of(a).name.encode(), b=format_of(b).name.encode(),
         d=format_of(d).name.encode(), m=m, n=n, k=k,
     )  # fmt: skip
-    text = ""
     with _interrupts.guarded() as guard:
+        options.progress = guard.fit_progress
 
         def multiply(_: Any, a_view: Any, b_view: Any, to: int, size: int) -> int:
             def work() -> None:

@@ -23,7 +23,9 @@ class Guard:
         self.signals: list[tuple[int, Any]] = []
         self.error: BaseException | None = None
         self._theirs: Any = None  # who handled SIGINT before
-        self.progress = _library.Progress(lambda _, rows: int(self.should_stop()))  #: for calls that say how far they are
+        # For calls that say how far they are, and for fits.
+        self.progress = _library.Progress(lambda _, rows: int(self.should_stop()))
+        self.fit_progress = _library.FitProgress(lambda _, phase, done, of: int(self.should_stop()))
 
     def should_stop(self) -> bool:
         return bool(self.signals) or self.error is not None

@@ -77,6 +77,7 @@ class View(Structure):
 
 Progress = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t)
 Oracle = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
+FitProgress = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t, c_size_t)
 Multiply = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(View), POINTER(View), c_void_p, c_size_t)
 
 
@@ -124,7 +125,10 @@ class Comparison(Structure):
 
 
 class ProbeOptions(Structure):
-    _fields_ = [("size", c_size_t), ("seed", c_uint64), ("threads", c_uint), ("device", c_char_p), ("any_nan", c_int)]
+    _fields_ = [
+        ("size", c_size_t), ("seed", c_uint64), ("threads", c_uint), ("device", c_char_p), ("any_nan", c_int),
+        ("progress", FitProgress), ("progress_user", c_void_p),
+    ]  # fmt: skip
 
 
 class Dot(Structure):
@@ -142,7 +146,10 @@ class GemmSubject(Structure):
 
 
 class GemmFitOptions(Structure):
-    _fields_ = [("size", c_size_t), ("seed", c_uint64), ("threads", c_uint)]
+    _fields_ = [
+        ("size", c_size_t), ("seed", c_uint64), ("threads", c_uint), ("progress", FitProgress),
+        ("progress_user", c_void_p),
+    ]  # fmt: skip
 
 
 # What each structure is called in C.

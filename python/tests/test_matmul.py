@@ -235,6 +235,20 @@ except KeyboardInterrupt:
         done = run(program)
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("interrupted\n", "", 0))
 
+    def test_ctrl_c_ends_a_search_in_recorded_answers(self):
+        program = """
+import os, signal, threading, numpy as np, tcnum
+tiles = tcnum.load("../vectors/sm_90/mma.m16n8k16.f32.f16.f16.f32.safetensors")
+tiles["D"] = tiles["D"].bits ^ np.arange(tiles["D"].bits.size, dtype=np.uint32).reshape(tiles["D"].shape) % 7
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    tcnum.probe(tiles)  # a minute, as nothing explains them
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+        done = run(program)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("interrupted\n", "", 0))
+
     def test_ctrl_c_ends_a_search(self):
         program = """
 import signal, numpy as np, tcnum

@@ -65,6 +65,10 @@ template <>
 inline constexpr std::size_t kFirstSize<tcnum_datapath_info> = offsetof(tcnum_datapath_info, standing);
 template <>
 inline constexpr std::size_t kFirstSize<tcnum_probe_options> = offsetof(tcnum_probe_options, any_nan);
+template <>
+inline constexpr std::size_t kFirstSize<tcnum_gemm_fit_options> = offsetof(tcnum_gemm_fit_options, progress);
+template <>
+inline constexpr std::size_t kFirstSize<tcnum_dot> = offsetof(tcnum_dot, scale_block);
 
 void check_size(std::size_t size, std::size_t least, std::string_view argument);
 /// Throws where a caller who knows more than this library asks for it.

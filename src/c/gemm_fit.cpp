@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "fit_progress.hpp"
 #include "guard.hpp"
 #include "src/report/gemm_fit_report.hpp"
 #include "tcnum/gemm_fit.hpp"
@@ -15,6 +16,7 @@ GemmFitOptions fit_options_of(const tcnum_gemm_fit_options* options) {
   GemmFitOptions how;
   if (given.seed != 0) how.seed = given.seed;
   how.threads = given.threads;
+  how.progress = fit_progress_of(given);
   return how;
 }
 

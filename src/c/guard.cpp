@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tcnum/error.hpp"
+#include "tcnum/fit.hpp"
 
 namespace tcnum {
 namespace {
@@ -28,6 +29,8 @@ tcnum_status keep_failure() noexcept {
   try {
     throw;
   } catch (const Stopped&) {
+    return keep(TCNUM_STOPPED, "stopped, as a callback said");
+  } catch (const FitStopped&) {
     return keep(TCNUM_STOPPED, "stopped, as a callback said");
   } catch (const InputError& error) {
     return keep(TCNUM_INVALID, error.what());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "fit_progress.hpp"
 #include "emu/parallel.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
@@ -70,6 +71,7 @@ FitOptions fit_options_of(const tcnum_probe_options& given) {
   FitOptions options;
   if (given.seed != 0) options.seed = given.seed;
   options.threads = given.threads == 0 ? all_threads() : given.threads;
+  options.progress = fit_progress_of(given);
   return options;
 }
 

@@ -394,13 +394,12 @@ class ProbeProgress {
  public:
   explicit ProbeProgress(std::size_t count) : count_(count) {}
 
-  void begins(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-    const double left = done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(count_ - done_);
-    constexpr double kWorthSaying = 2;
-    line_.show(fmt::format("probing {} ({} of {} done{})", name, done_, count_,
-                           left < kWorthSaying ? "" : fmt::format(", {:.0f} s left", left)));
+  void begins(const std::string& name) { show(name, ""); }
+  void at(const std::string& name, const FitProgress& fit) {
+    std::string text = fmt::format(": {}", fit.phase);
+    if (fit.all > 1) text += fmt::format(" {} of {}", std::min(fit.done, fit.all), fit.all);
+    if (fit.candidates > 0) text += fmt::format(", {} left", fit.candidates);
+    show(name, text);
   }
   void ends() {
     const std::lock_guard lock(mutex_);
@@ -414,6 +413,15 @@ class ProbeProgress {
   }
 
  private:
+  void show(const std::string& name, const std::string& phase) {
+    const std::lock_guard lock(mutex_);
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    const double left = done_ == 0 ? 0 : elapsed / static_cast<double>(done_) * static_cast<double>(count_ - done_);
+    constexpr double kWorthSaying = 2;
+    line_.show(fmt::format("probing {} ({} of {} done{}){}", name, done_, count_,
+                           left < kWorthSaying ? "" : fmt::format(", {:.0f} s left", left), phase));
+  }
+
   std::mutex mutex_;
   ProgressLine line_;
   std::size_t count_, done_ = 0;
@@ -466,6 +474,10 @@ class Prober {
     FitOptions fit_options;
     fit_options.threads = threads_;
     fit_options.seed = options_.seed;
+    fit_options.progress = [&](const FitProgress& at) {
+      progress_.at(target.instruction->name(), at);
+      return true;
+    };
     Fit fit(*target.instruction, target.oracle.get(), fit_options);
     if (target.recorded) fit.add_recorded(dot_problems(std::move(target.recorded->tiles), target.recorded->metadata));
     const FitResult result = fit.run();

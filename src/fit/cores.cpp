@@ -202,8 +202,9 @@ class CoreSearch::Structurewise {
   std::vector<Choice> cores_;
 };
 
-CoreSearch::CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, int first_structure)
-    : space_(space), evidence_(evidence), threads_(threads), first_structure_(first_structure) {
+CoreSearch::CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, FitWatch& watch,
+                       int first_structure)
+    : space_(space), evidence_(evidence), threads_(threads), watch_(watch), first_structure_(first_structure) {
   choose_first();
   const auto first = space.structures().begin() + first_structure;
   if (std::any_of(first, space.structures().end(), [](const Structure& s) { return s.sums_apart(); })) find_shapes();
@@ -266,9 +267,11 @@ CoreSearch::Found CoreSearch::find() {
 std::vector<Choice> CoreSearch::find_by(const std::vector<std::size_t>& numbers) {
   orders_.clear();
   std::vector<std::vector<Choice>> found(space_.structures().size() - static_cast<std::size_t>(first_structure_));
+  watch_.begin("searching structures", found.size());
   in_parallel(found.size(), threads_, [&](std::size_t n) {
     Orders orders = take_orders(numbers);
     found[n] = Structurewise(space_, evidence_, first_structure_ + static_cast<int>(n), orders, shapes_).find();
+    watch_.step();
     const std::lock_guard lock(mutex_);
     orders_.push_back(std::move(orders));
   });

@@ -8,6 +8,7 @@
 #include "emu/cpu/cpu_emulator.hpp"
 #include "evidence.hpp"
 #include "space.hpp"
+#include "watch.hpp"
 
 namespace tcnum {
 
@@ -34,7 +35,7 @@ class TrialOrder {
 class CoreSearch {
  public:
   /// Of structures from `first_structure` on.
-  CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, int first_structure = 0);
+  CoreSearch(const Space& space, const Evidence& evidence, unsigned threads, FitWatch& watch, int first_structure = 0);
 
   struct Found {
     std::vector<Choice> cores;
@@ -67,6 +68,7 @@ class CoreSearch {
   const Space& space_;
   const Evidence& evidence_;
   unsigned threads_;
+  FitWatch& watch_;
   int first_structure_;
   std::vector<std::size_t> alignment_, first_;  // numbers of answers: see choose_first
   std::vector<Shape> shapes_;                   // where structures sum apart from c

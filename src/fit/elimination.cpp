@@ -14,9 +14,10 @@
 namespace tcnum {
 
 Elimination::Elimination(Space& space, Evidence& evidence, Oracle* live, const FitOptions& options)
-    : space_(space), evidence_(evidence), live_(live), asker_(evidence, live), options_(options) {}
+    : space_(space), evidence_(evidence), live_(live), asker_(evidence, live), options_(options), watch_(options.progress) {}
 
 FitResult Elimination::run() {
+  if (live_ != nullptr) watch_.begin("asking", 0);
   asker_.ask_battery(options_);
   if (const Blocks found = find_blocks(asker_); !found.empty()) {
     space_.add_blocks(found, {ProductOrder::Kind::found});
@@ -27,6 +28,7 @@ FitResult Elimination::run() {
   doubt_all();
   if (survivors_.empty()) look_among_rare();
   result_.considered = space_.size();
+  watch_.begin(survivors_.empty() ? "looking for the nearest" : "judging properties", 0, survivors_.size());
   if (survivors_.empty()) {
     find_nearest(space_, evidence_, cores_, live_, result_);
     return std::move(result_);
@@ -70,7 +72,9 @@ void Elimination::doubt_all() {
   for (int round = 0; live_ != nullptr && round < kMostRounds && !survivors_.empty(); ++round) {
     const Emulator emulator(space_.datapath(survivors_[0].choice));
     std::vector<Problem> wrong;
+    watch_.begin("doubting", kFamilies, survivors_.size());
     for (const Tiles& answered : further_answers()) {
+      watch_.step();
       Tiles emulated = answered;
       emulator.run(emulated, options_.threads);
       for (std::size_t i = 0; i < answered.size() && wrong.size() < kMostAsked; ++i) {
@@ -112,7 +116,7 @@ void Elimination::doubt_adds() {
 }
 
 void Elimination::eliminate(int first_structure) {
-  auto [cores, judged] = CoreSearch(space_, evidence_, options_.threads, first_structure).find();
+  auto [cores, judged] = CoreSearch(space_, evidence_, options_.threads, watch_, first_structure).find();
   cores_ = std::move(cores);
   judged_ = judged;
   thin_out();
@@ -132,13 +136,17 @@ void Elimination::expand_cores() {
   if (cores_.size() > kFewCores) drop_refuted_cores();
   survivors_.clear();
   unexpanded_.clear();
+  watch_.begin("deciding edge rules", cores_.size());
   std::set<Choice> seen;
   std::vector<Choice> alive;
   for (std::size_t first = 0; first < cores_.size() && survivors_.empty(); first += kFewCores) {
     const std::size_t count = std::min(kFewCores, cores_.size() - first);
     std::vector<std::vector<Survivor>> found(count);
     in_parallel(count, options_.threads,
-                [&](std::size_t i) { found[i] = decide_edge_rules(space_, evidence_, cores_[first + i]); });
+                [&](std::size_t i) {
+                  found[i] = decide_edge_rules(space_, evidence_, cores_[first + i]);
+                  watch_.step();
+                });
     for (std::size_t i = 0; i < count; ++i) {
       if (!found[i].empty()) alive.push_back(cores_[first + i]);
       for (Survivor& survivor : found[i]) {

@@ -12,6 +12,7 @@
 #include "evidence.hpp"
 #include "fit.hpp"
 #include "space.hpp"
+#include "watch.hpp"
 
 namespace tcnum {
 
@@ -47,6 +48,7 @@ class Elimination {
   Oracle* live_;
   Asker asker_;
   FitOptions options_;
+  mutable FitWatch watch_;
   FitResult result_;
 
   std::vector<Choice> cores_;  // what the answers that consult no edge rule leave; if none is left, what came far

@@ -123,7 +123,7 @@ class BoundarySearch {
 }  // namespace
 
 std::optional<Problem> separate(const Space& space, const Choice& one, const Choice& other, std::uint64_t seed,
-                                std::size_t tiles) {
+                                std::size_t tiles, const std::function<void()>& go_on) {
   // Only families that reach the rules in which the two differ can separate them.
   Families families = Families::none();
   for (const PropertyRow& row : kPropertyTable) {
@@ -143,6 +143,7 @@ std::optional<Problem> separate(const Space& space, const Choice& one, const Cho
   };
   constexpr std::size_t kBatch = 4, kShare = 8;
   for (std::size_t done = 0; done < tiles; done += kBatch) {
+    if (go_on) go_on();
     if (auto found =
             difference(make_boundary_tiles(in, boundaries, seed, kShare * done, kShare * kBatch, kPackSide, kPackSide)))
       return found;

@@ -23,6 +23,7 @@ void Elimination::thin_out() {
     RandomNumbers random(options_.seed, kThinningSeries, static_cast<std::uint64_t>(round));
     const auto any = [&] { return static_cast<std::size_t>(random.next64() % cores_.size()); };
     std::vector<Problem> problems;
+    watch_.begin("thinning out", 0, cores_.size());
     for (std::size_t n = 0; n < kPairs; ++n) {
       // Neighbours in the list differ in little, others in much.
       const std::size_t i = any(), j = n % 2 == 0 ? any() : (i + 1) % cores_.size();
@@ -38,7 +39,7 @@ void Elimination::thin_out() {
 
 std::optional<Problem> Elimination::search(const Choice& one, const Choice& other, std::size_t tiles) const {
   constexpr std::uint64_t kFirstSeed = 1000;  // apart from the families that every fit asks
-  return separate(space_, one, other, options_.seed + kFirstSeed + search_round_, tiles);
+  return separate(space_, one, other, options_.seed + kFirstSeed + search_round_, tiles, [&] { watch_.step(); });
 }
 
 void Elimination::ask_separating(const std::vector<Problem>& problems) {
@@ -48,6 +49,7 @@ void Elimination::ask_separating(const std::vector<Problem>& problems) {
 
 /// Problems on which some of the survivors differ. Pairs for which a search has failed are not tried again.
 std::vector<Problem> Elimination::separating_problems() {
+  watch_.begin("separating", 0, survivors_.size() + unexpanded_.size());
   std::vector<Problem> problems;
   const Choice& first = survivors_[0].choice;
   const std::size_t effort = options_.search_tiles * kPackSide * kPackSide;

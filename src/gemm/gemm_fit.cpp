@@ -12,6 +12,7 @@
 #include "emu/parallel.hpp"
 #include "operands.hpp"
 #include "plan_space.hpp"
+#include "src/fit/watch.hpp"
 
 namespace tcnum {
 namespace {
@@ -90,6 +91,7 @@ class Fit {
       : subject_(subject),
         options_(options),
         threads_(options.threads == 0 ? all_threads() : options.threads),
+        watch_(options.progress),
         candidates_(candidates),
         mismatches_(candidates_.size(), 0) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);
@@ -170,10 +172,12 @@ class Fit {
     return count;
   }
   void sift(const Answered& part) {
+    watch_.begin("comparing plans", alive_.size(), alive_.size());
     KnownOfProduct known;
     in_parallel(alive_.size(), threads_, [&](std::size_t at) {
       const std::size_t i = alive_[at];
       mismatches_[i] = count_mismatches(candidates_[i], part, known);
+      watch_.step();
     });
     std::vector<std::size_t> left;
     std::ranges::copy_if(alive_, std::back_inserter(left), [&](std::size_t i) { return mismatches_[i] == 0; });
@@ -189,10 +193,12 @@ class Fit {
     const Sample sample = sample_of(subject_.m, subject_.n, kElements / std::min(subject_.n, kColumns), kColumns);
     const Matrix a = rows_of(operands.a, sample.rows), b = columns_of(operands.b, sample.columns);
     std::vector<Matrix> results(alive_.size());
+    watch_.begin("separating plans", alive_.size(), alive_.size());
     KnownOfProduct known;
     in_parallel(alive_.size(), threads_, [&](std::size_t at) {
       const Candidate& candidate = candidates_[alive_[at]];
       results[at] = product_by(candidate, a, b, 1, known.of(candidate));
+      watch_.step();
     });
     return std::ranges::any_of(results, [&](const Matrix& d) { return d != results.front(); });
   }
@@ -215,6 +221,7 @@ class Fit {
   const GemmSubject& subject_;
   GemmFitOptions options_;
   unsigned threads_;
+  mutable FitWatch watch_;
   const std::vector<Candidate>& candidates_;
   std::vector<std::size_t> mismatches_;  ///< of each candidate in the last sample that it was tried on
   std::vector<std::size_t> alive_, last_;
