@@ -239,7 +239,8 @@ except KeyboardInterrupt:
         program = """
 import os, signal, threading, numpy as np, tcnum
 tiles = tcnum.load("../vectors/sm_90/mma.m16n8k16.f32.f16.f16.f32.safetensors")
-tiles["D"] = tiles["D"].bits ^ np.arange(tiles["D"].bits.size, dtype=np.uint32).reshape(tiles["D"].shape) % 7
+bits = tiles["D"].bits
+tiles["D"] = tcnum.Codes(bits ^ np.arange(bits.size, dtype=bits.dtype).reshape(bits.shape) % 7, "fp32")
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     tcnum.probe(tiles)  # a minute, as nothing explains them
