@@ -46,6 +46,11 @@ __device__ std::uint32_t load_cluster(std::uint32_t address) {
   return word;
 }
 
+}  // namespace
+
+/// Not in an unnamed namespace: where timing kernels are not built, nothing uses them, and nvcc would warn.
+namespace sync {
+
 // The atomics of a space: the PTX of its name, and the constraint of its addresses.
 #define TCNUM_ATOMICS(NAME, FIRST, SPACE, ADDRESS, R)                                                                 \
   struct NAME {                                                                                                       \
@@ -78,6 +83,43 @@ __device__ std::uint32_t load_cluster(std::uint32_t address) {
 TCNUM_ATOMICS(SharedAtomics, 50, "shared", std::uint32_t, "r")
 TCNUM_ATOMICS(ClusterAtomics, 90, "shared::cluster", std::uint32_t, "r")
 TCNUM_ATOMICS(GlobalAtomics, 50, "global", std::uint32_t*, "l")
+
+struct BlockBarrier {
+  static constexpr int kFirstArch = 50;
+  __device__ void meet() { __syncthreads(); }
+};
+struct MemoryBarrier {
+  static constexpr int kFirstArch = 90;
+  std::uint32_t address;
+  __device__ void meet() {
+    if constexpr (kCompiledFor >= kFirstArch) {
+      asm volatile(
+          "{\n.reg .b64 state;\n.reg .pred done;\n"
+          "mbarrier.arrive.shared::cta.b64 state, [%0];\n"
+          "again:\nmbarrier.try_wait.shared::cta.b64 done, [%0], state;\n@!done bra again;\n}" ::"r"(address)
+          : "memory");
+    }
+  }
+};
+struct ClusterBarrier {
+  static constexpr int kFirstArch = 90;
+  __device__ void meet() { meet_cluster(); }
+};
+/// Memory is none of its business: who wants to read what others wrote before needs a fence.
+struct RelaxedClusterBarrier {
+  static constexpr int kFirstArch = 90;
+  __device__ void meet() {
+    if constexpr (kCompiledFor >= kFirstArch) {
+      asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    }
+  }
+};
+
+}  // namespace sync
+
+namespace {
+
+using namespace sync;
 
 /// One thread's way through the steps: what the results add up to, and what a compare-and-swap expects.
 struct AtomicThread {
@@ -196,36 +238,6 @@ __global__ void __launch_bounds__(kMostThreads) atomics_kernel(const AtomicLaunc
   }
 }
 
-struct BlockBarrier {
-  static constexpr int kFirstArch = 50;
-  __device__ void meet() { __syncthreads(); }
-};
-struct MemoryBarrier {
-  static constexpr int kFirstArch = 90;
-  std::uint32_t address;
-  __device__ void meet() {
-    if constexpr (kCompiledFor >= kFirstArch) {
-      asm volatile(
-          "{\n.reg .b64 state;\n.reg .pred done;\n"
-          "mbarrier.arrive.shared::cta.b64 state, [%0];\n"
-          "again:\nmbarrier.try_wait.shared::cta.b64 done, [%0], state;\n@!done bra again;\n}" ::"r"(address)
-          : "memory");
-    }
-  }
-};
-struct ClusterBarrier {
-  static constexpr int kFirstArch = 90;
-  __device__ void meet() { meet_cluster(); }
-};
-/// Memory is none of its business: who wants to read what others wrote before needs a fence.
-struct RelaxedClusterBarrier {
-  static constexpr int kFirstArch = 90;
-  __device__ void meet() {
-    if constexpr (kCompiledFor >= kFirstArch) {
-      asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-    }
-  }
-};
 template <class Kind>
 inline constexpr bool kOfClusters = std::is_same_v<Kind, ClusterBarrier> || std::is_same_v<Kind, RelaxedClusterBarrier>;
 /// Around a barrier that orders no memory.
