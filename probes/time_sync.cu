@@ -1,14 +1,15 @@
 // Timing how threads and blocks meet: atomics, barriers, and the shared memory of a cluster's other blocks.
+#include <algorithm>
+
 #include "sync_kernels.hpp"
 #include "timing_common.cuh"
 
 namespace tcnum {
-namespace {
+
+/// Not an unnamed namespace: where timing kernels are not built, nothing uses these, and nvcc would warn.
+namespace sync {
 
 constexpr unsigned kMostThreads = 1024;
-/// Of a block, with which no second one fits on an SM: beside what a kernel's own arrays take, more than half of the
-/// 227 KiB that Hopper's SMs have for blocks.
-constexpr std::size_t kSpoilerBytes = kRingBytes;
 
 extern __shared__ uint4 dynamic_shared[];
 
@@ -46,11 +47,6 @@ __device__ std::uint32_t load_cluster(std::uint32_t address) {
   return word;
 }
 
-}  // namespace
-
-/// Not in an unnamed namespace: where timing kernels are not built, nothing uses them, and nvcc would warn.
-namespace sync {
-
 // The atomics of a space: the PTX of its name, and the constraint of its addresses.
 #define TCNUM_ATOMICS(NAME, FIRST, SPACE, ADDRESS, R)                                                                 \
   struct NAME {                                                                                                       \
@@ -83,43 +79,6 @@ namespace sync {
 TCNUM_ATOMICS(SharedAtomics, 50, "shared", std::uint32_t, "r")
 TCNUM_ATOMICS(ClusterAtomics, 90, "shared::cluster", std::uint32_t, "r")
 TCNUM_ATOMICS(GlobalAtomics, 50, "global", std::uint32_t*, "l")
-
-struct BlockBarrier {
-  static constexpr int kFirstArch = 50;
-  __device__ void meet() { __syncthreads(); }
-};
-struct MemoryBarrier {
-  static constexpr int kFirstArch = 90;
-  std::uint32_t address;
-  __device__ void meet() {
-    if constexpr (kCompiledFor >= kFirstArch) {
-      asm volatile(
-          "{\n.reg .b64 state;\n.reg .pred done;\n"
-          "mbarrier.arrive.shared::cta.b64 state, [%0];\n"
-          "again:\nmbarrier.try_wait.shared::cta.b64 done, [%0], state;\n@!done bra again;\n}" ::"r"(address)
-          : "memory");
-    }
-  }
-};
-struct ClusterBarrier {
-  static constexpr int kFirstArch = 90;
-  __device__ void meet() { meet_cluster(); }
-};
-/// Memory is none of its business: who wants to read what others wrote before needs a fence.
-struct RelaxedClusterBarrier {
-  static constexpr int kFirstArch = 90;
-  __device__ void meet() {
-    if constexpr (kCompiledFor >= kFirstArch) {
-      asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-    }
-  }
-};
-
-}  // namespace sync
-
-namespace {
-
-using namespace sync;
 
 /// One thread's way through the steps: what the results add up to, and what a compare-and-swap expects.
 struct AtomicThread {
@@ -238,6 +197,36 @@ __global__ void __launch_bounds__(kMostThreads) atomics_kernel(const AtomicLaunc
   }
 }
 
+struct BlockBarrier {
+  static constexpr int kFirstArch = 50;
+  __device__ void meet() { __syncthreads(); }
+};
+struct MemoryBarrier {
+  static constexpr int kFirstArch = 90;
+  std::uint32_t address;
+  __device__ void meet() {
+    if constexpr (kCompiledFor >= kFirstArch) {
+      asm volatile(
+          "{\n.reg .b64 state;\n.reg .pred done;\n"
+          "mbarrier.arrive.shared::cta.b64 state, [%0];\n"
+          "again:\nmbarrier.try_wait.shared::cta.b64 done, [%0], state;\n@!done bra again;\n}" ::"r"(address)
+          : "memory");
+    }
+  }
+};
+struct ClusterBarrier {
+  static constexpr int kFirstArch = 90;
+  __device__ void meet() { meet_cluster(); }
+};
+/// Memory is none of its business: who wants to read what others wrote before needs a fence.
+struct RelaxedClusterBarrier {
+  static constexpr int kFirstArch = 90;
+  __device__ void meet() {
+    if constexpr (kCompiledFor >= kFirstArch) {
+      asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+    }
+  }
+};
 template <class Kind>
 inline constexpr bool kOfClusters = std::is_same_v<Kind, ClusterBarrier> || std::is_same_v<Kind, RelaxedClusterBarrier>;
 /// Around a barrier that orders no memory.
@@ -387,22 +376,42 @@ __global__ void __launch_bounds__(kMostThreads) ring_kernel(const RingLaunch run
   }
 }
 
+}  // namespace sync
+
+namespace {
+
+using namespace sync;
+
+/// Shared memory with which no second block of a kernel fits on an SM, beside the kernel's own arrays: kRingBytes, more
+/// than half of what Hopper's SMs have, or all that a block can have where that is less.
+template <class Kernel>
+cudaError_t find_spoiler(Kernel* kernel, std::size_t* bytes) {
+  int device = 0, most = 0;
+  cudaFuncAttributes own{};
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&own, kernel);
+  if (error == cudaSuccess) *bytes = std::min(kRingBytes, static_cast<std::size_t>(most) - own.sharedSizeBytes);
+  return error;
+}
+
 /// Lets a kernel have the spoiler, and clusters of more blocks than every device has.
 template <class Kernel>
-cudaError_t allow(Kernel* kernel) {
+cudaError_t allow(Kernel* kernel, const SyncGrid& grid, std::size_t spoiler) {
+  constexpr unsigned kPortableBlocks = 8;
   const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSpoilerBytes));
-  if (error != cudaSuccess) return error;
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(spoiler));
+  if (error != cudaSuccess || grid.cluster <= kPortableBlocks) return error;
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
-cudaLaunchConfig_t config_of(const SyncGrid& grid, cudaLaunchAttribute& attribute) {
+cudaLaunchConfig_t config_of(const SyncGrid& grid, std::size_t spoiler, cudaLaunchAttribute& attribute) {
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {grid.cluster, 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = grid.blocks;
   config.blockDim = grid.threads;
-  config.dynamicSmemBytes = kSpoilerBytes;
+  config.dynamicSmemBytes = spoiler;
   config.attrs = &attribute;
   config.numAttrs = grid.cluster > 1 ? 1 : 0;
   return config;
@@ -410,9 +419,11 @@ cudaLaunchConfig_t config_of(const SyncGrid& grid, cudaLaunchAttribute& attribut
 
 template <class Launch>
 cudaError_t start(void (*kernel)(Launch), const SyncGrid& grid, const Launch& run) {
-  if (const cudaError_t error = allow(kernel); error != cudaSuccess) return error;
+  std::size_t spoiler = 0;
+  if (const cudaError_t error = find_spoiler(kernel, &spoiler); error != cudaSuccess) return error;
+  if (const cudaError_t error = allow(kernel, grid, spoiler); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
-  const cudaLaunchConfig_t config = config_of(grid, attribute);
+  const cudaLaunchConfig_t config = config_of(grid, spoiler, attribute);
   return cudaLaunchKernelEx(&config, kernel, Launch(run));
 }
 
@@ -461,10 +472,14 @@ cudaError_t launch_latencies(const SyncGrid& grid, LatencyLaunch run) { return s
 cudaError_t launch_ring(const SyncGrid& grid, RingLaunch run) { return start(ring_kernel, grid, run); }
 
 cudaError_t count_clusters(unsigned cluster, int* clusters) {
-  if (const cudaError_t error = allow(ring_kernel); error != cudaSuccess) return error;
-  cudaLaunchAttribute attribute{};
+  *clusters = 0;
   const SyncGrid grid{cluster, kMostThreads, cluster};
-  const cudaLaunchConfig_t config = config_of(grid, attribute);
+  std::size_t spoiler = 0;
+  if (const cudaError_t error = find_spoiler(ring_kernel, &spoiler); error != cudaSuccess) return error;
+  if (spoiler < kRingBytes) return cudaSuccess;  // no room for a ring
+  if (const cudaError_t error = allow(ring_kernel, grid, spoiler); error != cudaSuccess) return error;
+  cudaLaunchAttribute attribute{};
+  const cudaLaunchConfig_t config = config_of(grid, spoiler, attribute);
   return cudaOccupancyMaxActiveClusters(clusters, ring_kernel, &config);
 }
 

@@ -134,6 +134,7 @@ class GpuTimingDevice final : public TimingDevice {
     return launches_.get();
   }
   SyncDevice* sync() override {
+    if (!is_timed(arch_)) return nullptr;
     if (sync_ == nullptr) sync_ = make_gpu_sync_device(facts_.sms);
     return sync_.get();
   }

@@ -183,7 +183,7 @@ class AtomicsMeasurement final : public Measurement {
           Record record{name(), subject, {{"space", space}, {"address", address}}, {}, {}, "", ""};
           SyncDevice* const sync = device.sync();
           if (sync == nullptr) {
-            record.waived = "this device does not time atomics";
+            record.waived = "this device or build does not time atomics";
           } else if (space == "cluster" && sync->most_cluster_blocks() < 2) {
             record.waived = "this device has no clusters";
           } else {

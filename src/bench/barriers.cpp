@@ -52,7 +52,7 @@ class BarriersMeasurement final : public Measurement {
         Record record{name(), subject, {{"cluster", std::int64_t{blocks}}}, {}, {}, "", ""};
         SyncDevice* const sync = device.sync();
         if (sync == nullptr) {
-          record.waived = "this device does not time barriers";
+          record.waived = "this device or build does not time barriers";
         } else if (blocks > sync->most_cluster_blocks()) {
           record.waived = fmt::format("clusters of this device have at most {} blocks", sync->most_cluster_blocks());
         } else if (kind.barrier == Barrier::mbarrier && arch < ArchId::sm_90) {

@@ -84,7 +84,7 @@ class ClustersMeasurement final : public Measurement {
         Record record{name(), subject, {{"blocks", std::int64_t{cluster}}}, {}, {}, "", ""};
         SyncDevice* const sync = device.sync();
         if (sync == nullptr) {
-          record.waived = "this device does not time clusters";
+          record.waived = "this device or build does not time clusters";
         } else if (cluster > sync->most_cluster_blocks()) {
           record.waived = fmt::format("clusters of this device have at most {} blocks", sync->most_cluster_blocks());
         } else {
