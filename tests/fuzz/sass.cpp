@@ -22,7 +22,8 @@ bool read_machine_instructions(std::string_view input) {
 bool read_a_disassembly(std::string_view input) {
   Bytes bytes(input);
   const std::string nvcc(bytes.until('\n'));
-  ProbeSass sass;
+  constexpr int kCalls = 2;
+  ProbeSass sass(kCalls);
   while (!bytes.empty()) sass.read(std::string(bytes.until('\n')));
   const SassTable table = sass.table(ArchId::sm_90, nvcc);
   const std::string text = sass_text(table);
