@@ -16,7 +16,7 @@ inline void check(cudaError_t error, std::string_view call) {
   throw std::runtime_error(fmt::format("{} failed: {}: {}", call, cudaGetErrorName(error), cudaGetErrorString(error)));
 }
 
-/// Device memory that grows and never shrinks.
+/// Device memory that grows, and never shrinks but to nothing.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -25,11 +25,14 @@ class DeviceBuffer {
   ~DeviceBuffer() { cudaFree(data_); }
 
   void* data() { return data_; }
-  void reserve(std::size_t bytes) {
-    if (bytes <= size_) return;
+  void release() {
     check(cudaFree(data_), "cudaFree");
     data_ = nullptr;
     size_ = 0;
+  }
+  void reserve(std::size_t bytes) {
+    if (bytes <= size_) return;
+    release();
     check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({} bytes)", bytes));
     size_ = bytes;
   }

@@ -57,6 +57,7 @@ struct TimedBatch {
 };
 
 class LaunchDevice;
+class MemoryDevice;
 class SyncDevice;
 
 class TimingDevice {
@@ -82,6 +83,8 @@ class TimingDevice {
   virtual LaunchDevice* launches() { return nullptr; }
   /// What times atomics, barriers and clusters (probes/sync_timing.hpp); null: nothing does.
   virtual SyncDevice* sync() { return nullptr; }
+  /// What times its memories (probes/memory_timing.hpp); null: nothing does.
+  virtual MemoryDevice* memory() { return nullptr; }
 };
 
 /// The GPU with that number. Throws UnavailableError if there is none, or if the program was built without CUDA.

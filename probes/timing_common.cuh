@@ -25,7 +25,9 @@ __device__ inline unsigned current_sm() {
 /// there until the slowest is done.
 class Stopwatch {
  public:
-  __device__ explicit Stopwatch(const TimedLaunch& run) : times_(run.times + blockIdx.x) {
+  __device__ explicit Stopwatch(const TimedLaunch& run) : Stopwatch(run.times) {}
+  /// Of a block of which there are these.
+  __device__ explicit Stopwatch(BlockTimes* blocks) : times_(blocks + blockIdx.x) {
     if (threadIdx.x != 0) return;
     times_->sm = current_sm();
     times_->first_ns = nanoseconds();

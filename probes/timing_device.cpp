@@ -7,10 +7,12 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "block_times.hpp"
 #include "cuda/device_memory.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
 #include "launch_device.hpp"
+#include "memory_device.hpp"
 #include "nvml.hpp"
 #include "sync_device.hpp"
 #include "tcnum/error.hpp"
@@ -35,12 +37,6 @@ const Timing* find_timing(const std::string& name) {
   return kernel == nullptr || kernel->timing.launch == nullptr ? nullptr : &kernel->timing;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 std::string pci_bus(int device) {
   std::array<char, 32> text{};
   check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
@@ -49,7 +45,7 @@ std::string pci_bus(int device) {
 
 class GpuTimingDevice final : public TimingDevice {
  public:
-  explicit GpuTimingDevice(int device) : info_(find_gpu(device)), nvml_(pci_bus(device)) {
+  explicit GpuTimingDevice(int device) : index_(device), info_(find_gpu(device)), nvml_(pci_bus(device)) {
     check(cudaSetDevice(device), "cudaSetDevice");
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
@@ -112,7 +108,7 @@ class GpuTimingDevice final : public TimingDevice {
     std::vector<BlockTimes> times(launches * blocks);
     check(cudaDeviceSynchronize(), fmt::format("timing of {} (cudaDeviceSynchronize)", work.kernel));
     check(cudaMemcpy(times.data(), times_.data(), times_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
-    return summarise(work, times, launches);
+    return summarise(times, launches, work.kernel, work.blocks == 0 ? BlocksRun::one_an_sm : BlocksRun::anywhere);
   }
 
   std::vector<std::byte> result() override {
@@ -138,47 +134,13 @@ class GpuTimingDevice final : public TimingDevice {
     if (sync_ == nullptr) sync_ = make_gpu_sync_device(facts_.sms);
     return sync_.get();
   }
-
- private:
-  TimedBatch summarise(const TimedWork& work, const std::vector<BlockTimes>& times, unsigned launches) const {
-    const std::size_t blocks = times.size() / launches;
-    TimedBatch batch;
-    for (unsigned i = 0; i < launches; ++i) {
-      std::vector<bool> taken(1024, false);  // more SMs than any GPU has
-      double cycles = 0;
-      unsigned long long begin = times[i * blocks].first_ns, end = 0;
-      for (std::size_t b = 0; b < blocks; ++b) {
-        const BlockTimes& block = times[i * blocks + b];
-        if (block.differences != 0) {
-          throw std::runtime_error(fmt::format("{}: {} times, a thread's results of a round were others than before",
-                                               work.kernel, block.differences));
-        }
-        if (work.blocks == 0 && taken.at(block.sm))
-          throw std::runtime_error(fmt::format("{}: two blocks ran on SM {}", work.kernel, block.sm));
-        taken[block.sm] = true;
-        cycles += static_cast<double>(block.cycles);
-        begin = std::min(begin, block.first_ns);
-        end = std::max(end, block.last_ns);
-      }
-      batch.seconds.push_back(static_cast<double>(end - begin) * 1e-9);
-      batch.cycles.push_back(cycles / static_cast<double>(blocks));
-    }
-
-    // From a block's begin in the first launch to the end of that on the same SM in the last.
-    constexpr double kShortestNs = 100e3;  // the timer may step by a microsecond
-    std::vector<double> clocks;
-    for (std::size_t b = 0; b < blocks; ++b) {
-      const BlockTimes& first = times[b];
-      const auto last = std::find_if(times.end() - static_cast<std::ptrdiff_t>(blocks), times.end(),
-                                     [&](const BlockTimes& other) { return other.sm == first.sm; });
-      if (last == times.end()) continue;
-      const auto ns = static_cast<double>(last->last_ns - first.first_ns);
-      if (ns >= kShortestNs) clocks.push_back(static_cast<double>(last->last_clock - first.first_clock) / ns * 1e3);
-    }
-    if (!clocks.empty()) batch.clock_mhz = median(std::move(clocks));
-    return batch;
+  MemoryDevice* memory() override {
+    if (memory_ == nullptr) memory_ = make_memory_device(index_);
+    return memory_.get();
   }
 
+ private:
+  int index_;
   GpuInfo info_;
   Nvml nvml_;
   TimingFacts facts_;
@@ -187,6 +149,7 @@ class GpuTimingDevice final : public TimingDevice {
   std::unique_ptr<LaunchDevice> launches_;
   std::unique_ptr<SyncDevice> sync_;
   std::size_t blocks_ = 0, result_bytes_ = 0;
+  std::unique_ptr<MemoryDevice> memory_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Settings {
   std::uint64_t seed = 1;
   unsigned threads = 1;                ///< for the emulator
   mutable double warm_up_seconds = 3;  ///< before the first steady load, for the clock to settle
+  bool oversubscribe = false;          ///< managed memory beyond the device's own, too
   /// Called before each row with what comes next; false: end here.
   std::function<bool(const std::string& next)> go_on = [](const std::string&) { return true; };
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "peaks.hpp"
+#include "src/bench/memory/sections.hpp"
 #include "src/report/layout.hpp"
 
 namespace tcnum::bench {
@@ -114,6 +115,42 @@ const std::vector<Layout>& layouts() {
         {"best_parallel", "parallel", 0},
         {"spread_percent", "spread %", 2},
         {"clock_mhz", "MHz", 0}}},
+      {"latency",
+       {{"address", "address", 0},
+        {"shared_latency_cycles", "shared", 1},
+        {"l1_latency_cycles", "L1", 1},
+        {"l1_fits_bytes", "up to bytes", 0},
+        {"l2_latency_cycles", "L2", 1},
+        {"l2_fits_bytes", "up to bytes", 0},
+        {"l2_far_latency_cycles", "L2 far", 1},
+        {"l2_far_fits_bytes", "up to bytes", 0},
+        {"dram_latency_cycles", "DRAM", 1},
+        {"pages_1_latency_cycles", "pages", 1},
+        {"pages_1_fits_bytes", "up to bytes", 0},
+        {"pages_2_latency_cycles", "beyond", 1},
+        {"clock_mhz", "MHz", 0}}},
+      {"strides",
+       {{"width", "width", 0},
+        {"bytes_per_clock", "bytes/clk/SM at 1", 1},
+        {"bytes_per_clock_min", "at least", 1},
+        {"spread_percent", "spread %", 2}}},
+      {"streams",
+       {{"giga_bytes_per_second", "GB/s", 0},
+        {"spread_percent", "spread %", 2},
+        {"percent_of_highest", "% highest", 1},
+        {"percent_of_pins", "% pins", 1},
+        {"best_occupancy_percent", "at occupancy %", 0},
+        {"saturated_occupancy_percent", "saturated from %", 0},
+        {"power_watts", "W", 0},
+        {"giga_bytes_per_joule", "GB/J", 1}}},
+      {"host",
+       {{"least_us", "1 KiB us", 2},
+        {"giga_bytes_per_second", "GB/s", 1},
+        {"fit_start_us", "fit: start us", 2},
+        {"fit_giga_bytes_per_second", "GB/s", 1},
+        {"first_giga_bytes_per_second", "first GB/s", 1},
+        {"oversubscribed_giga_bytes_per_second", "beyond GB/s", 2},
+        {"spread_percent", "spread %", 1}}},
   };
   return all;
 }
@@ -256,6 +293,10 @@ std::string tables_text(const Document& document) {
   for (const Layout& layout : layouts()) text += table_of(document, layout);
   for (const Record& r : document.records) {
     if (!r.values.empty()) text += sweep_text(r);
+    if (r.measurement == "strides" && !r.values.empty()) {
+      text += fmt::format("\n{} width={}: bytes of an SM in a clock\n\n{}", r.subject, r.text("width"),
+                          table_text(strides_table(r)));
+    }
   }
   text += ratios_text(document);
   for (const Record& r : document.records) {

@@ -45,11 +45,15 @@ constexpr auto kDpx = std::to_array<PublishedDpx>({
     {"__viaddmax_s32", 10.0},
 });
 
+constexpr auto kLatencies =
+    std::to_array<PublishedLatency>({{"l1", 40.7}, {"shared", 29.0}, {"l2", 263}, {"dram", 478.8}});
+
 }  // namespace
 
 std::span<const PublishedRate> published_rates() { return kRates; }
 std::span<const PublishedCycles> published_cycles() { return kCycles; }
 std::span<const PublishedMma> published_mma() { return kMma; }
 std::span<const PublishedDpx> published_dpx() { return kDpx; }
+std::span<const PublishedLatency> published_latencies() { return kLatencies; }
 
 }  // namespace tcnum::bench

@@ -42,6 +42,15 @@ struct PublishedClusters {
 };
 inline constexpr PublishedClusters kPublishedClusters = {180, 3.27};
 
+/// Latency of a load on the H800 PCIe, by the level that answers it.
+struct PublishedLatency {
+  std::string_view level;
+  double cycles;
+};
+std::span<const PublishedLatency> published_latencies();
+/// What the H800 PCIe's memory gave, in 10^9 bytes a second.
+inline constexpr double kPublishedDramGigaBytes = 1861.5;
+
 inline constexpr std::string_view kPublishedStudy =
     "Luo et al., Dissecting the NVIDIA Hopper Architecture through Microbenchmarking (arXiv:2501.12084), H800 PCIe";
 

@@ -78,13 +78,24 @@ Steady run_steadily(TimingDevice& device, TimedWork work, const Settings& settin
   settle(device, work, launches, settings.warm_up_seconds);
   settings.warm_up_seconds = 0;  // once
 
+  return sample_steadily(
+      device,
+      [&] {
+        const TimedBatch batch = device.run(work, launches);
+        return TimedSample{mean(batch.cycles) / work.rounds, batch.clock_mhz};
+      },
+      settings);
+}
+
+Steady sample_steadily(const TimingDevice& device, const std::function<TimedSample()>& sample,
+                       const Settings& settings) {
   Steady steady;
   EnergyLog energy(device);
   const auto start = Clock::now();
   do {
-    const TimedBatch batch = device.run(work, launches);
-    steady.cycles.push_back(mean(batch.cycles) / work.rounds);
-    if (batch.clock_mhz > 0) steady.clock_mhz.push_back(batch.clock_mhz);
+    const TimedSample one = sample();
+    steady.cycles.push_back(one.cycles);
+    if (one.clock_mhz > 0) steady.clock_mhz.push_back(one.clock_mhz);
     steady.seconds = seconds_since(start);
   } while (!settings.stop.enough(steady.cycles, steady.seconds));
   steady.power_watts = power_of(energy.finish());
@@ -110,6 +121,12 @@ void put_steady(Record& record, const Steady& steady, double per_round) {
   record.set("interval_p5_cycles", s.p5);
   record.set("interval_p95_cycles", s.p95);
   record.set("interval_max_cycles", s.max);
+  put_conditions(record, s, steady);
+  record.series.push_back({"sample_interval_cycles", std::move(cycles)});
+  record.series.push_back({"sample_clock_mhz", steady.clock_mhz});
+}
+
+void put_conditions(Record& record, const Summary& s, const Steady& steady) {
   record.set("spread_percent", s.spread_percent());
   record.set("samples", static_cast<std::int64_t>(s.count));
   record.set("seconds", steady.seconds);
@@ -120,8 +137,6 @@ void put_steady(Record& record, const Steady& steady, double per_round) {
     record.set("clock_moved", (clock.max - clock.min) / clock.median > kMoved);
   }
   if (steady.power_watts) record.set("power_watts", *steady.power_watts);
-  record.series.push_back({"sample_interval_cycles", std::move(cycles)});
-  record.series.push_back({"sample_clock_mhz", steady.clock_mhz});
 }
 
 }  // namespace tcnum::bench

@@ -1,6 +1,7 @@
 // Steady load: the same work again and again, while cycles, clock and energy are read.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,14 @@ struct Steady {
 /// Runs the work (its rounds are chosen here) until settings.stop has enough. The device's clock settles before.
 Steady run_steadily(TimingDevice& device, TimedWork work, const Settings& settings);
 
+/// What a sample of steady load says; a clock of 0: it was too short to say.
+struct TimedSample {
+  double cycles, clock_mhz;
+};
+/// Takes samples until settings.stop has enough.
+Steady sample_steadily(const TimingDevice& device, const std::function<TimedSample()>& sample,
+                       const Settings& settings);
+
 /// Cycles of a round of the work, from a few launches: for points of a sweep.
 double median_cycles(TimingDevice& device, TimedWork work);
 
@@ -30,5 +39,7 @@ std::optional<double> power_of(const std::vector<EnergyReading>& readings);
 /// Adds to a record what all measurements say of steady load: cycles and their spread, clock, whether it moved, power.
 /// `per_round`: instructions of an SM in a round.
 void put_steady(Record& record, const Steady& steady, double per_round);
+/// The part of it that is not of cycles; the spread is of those samples.
+void put_conditions(Record& record, const Summary& samples, const Steady& steady);
 
 }  // namespace tcnum::bench

@@ -21,6 +21,7 @@
 #include "probes/timing.hpp"
 #include "records.hpp"
 #include "src/bench/measurement.hpp"
+#include "src/bench/memory/memory.hpp"
 #include "src/bench/pages.hpp"
 #include "src/bench/printers.hpp"
 #include "src/bench/tensor.hpp"
@@ -32,12 +33,13 @@
 namespace tcnum {
 
 std::span<const BenchSuite> bench_suites() {
-  static const std::array<BenchSuite, 6> kSuites = {
+  static const std::array<BenchSuite, 7> kSuites = {
       {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
        {"incore", "Plain arithmetic", {"incore"}},
        {"dpx", "DPX functions", {"dpx"}},
        {"launch", "Starting kernels", {"launch"}},
        {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
+       {"memory", "Latency and rates of memories", {"latency", "strides", "streams", "host"}},
        {"all", "Everything", {}}}};
   return kSuites;
 }
@@ -118,7 +120,7 @@ int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const 
       if (axis.defaults != axis.values) values += fmt::format(" ({})", fmt::join(axis.defaults, ", "));
       rows.push_back({axis.name, axis.meaning, values});
     }
-    say(table_text(rows) + "\n");
+    if (rows.size() > 1) say(table_text(rows) + "\n");
     for (const std::string& subject : part.subjects) {
       say(fmt::format("  {}{}\n", subject, part.measurement->by_default(subject) ? "" : " (only if asked for)"));
     }
@@ -152,6 +154,7 @@ class RunDocument {
   void finish(Attempts& attempts) {
     const double all_seconds = seconds();
     document_.settings.push_back({"suite_seconds", all_seconds});
+    bench::put_shares(document_);
     if (!options_.json.empty()) attempts.attempt([&] { write_text(options_.json, bench::json_text(document_)); });
     if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document_)); });
     if (options_.json == "-" || options_.csv == "-") return;
@@ -177,6 +180,7 @@ bench::Settings settings_of(const BenchOptions& options) {
   settings.stop.most_seconds = 4 * options.seconds;
   settings.seed = options.seed;
   settings.threads = all_threads();
+  settings.oversubscribe = options.oversubscribe;
   return settings;
 }
 
@@ -294,6 +298,7 @@ int run_bench_report(const BenchReportOptions& options) {
   const auto arch = find_arch(document.facts.arch);
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
   const auto markdown = [&] { return bench::markdown_page(document, sass); };
+  bench::put_shares(document);
   Attempts attempts;
   if (!options.json.empty()) attempts.attempt([&] { write_text(options.json, bench::json_text(document)); });
   if (!options.html.empty()) attempts.attempt([&] { write_text(options.html, bench::html_page(document, sass)); });

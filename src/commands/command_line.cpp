@@ -290,6 +290,9 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   command.add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
   command.add_option("--json", options->json, "Write the records as JSON (- for standard output)");
   command.add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
+  if (std::string_view(suite.name) != "memory") return;
+  command.add_flag("--oversubscribe", options->oversubscribe,
+                   "Managed memory beyond the device's own too, which moves to and fro and may take very long");
 }
 
 void add_bench(CLI::App& app, Action& action) {

@@ -98,7 +98,7 @@ std::span<const BenchSuite> bench_suites();
 struct BenchOptions {
   std::vector<std::string> globs, axes;
   std::string arch, json, csv, devices = "0";
-  bool list = false;
+  bool list = false, oversubscribe = false;
   double seconds = 0.25;
   std::uint64_t seed = 1;
 };

@@ -1,0 +1,55 @@
+// What the kernels that time memories are given. Pointers are the device's; each function starts a kernel on the
+// default CUDA stream, and returns what cudaGetLastError() says of the launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "memory_timing.hpp"
+#include "timing_kernels.hpp"
+
+namespace tcnum {
+
+struct ChaseLaunch {
+  std::byte* buffer;
+  const std::uint64_t* order;
+  std::size_t pointers;
+  std::size_t shared_bytes;  ///< of the buffer, if it is in shared memory
+  bool touch;
+  unsigned warm_hops, hops;
+  BlockTimes* times;
+  std::uint64_t* end;
+};
+/// Writes the pointers into global memory.
+cudaError_t write_pointers(const ChaseLaunch& run, bool by_index);
+cudaError_t time_chase(const ChaseLaunch& run, Memory memory, bool by_index);
+
+struct GatherLaunch {
+  const std::byte* buffer;
+  std::size_t bytes;
+  const std::uint32_t* offsets;
+  unsigned blocks, rounds;
+  unsigned zero;             ///< 0, which the compiler does not know
+  BlockTimes* times;         ///< of all blocks
+  std::uint32_t* checksums;  ///< [block][thread]
+};
+cudaError_t fill_words(std::uint32_t* to, std::size_t words, std::uint32_t seed);
+cudaError_t time_gathers(const GatherLaunch& run, Memory memory, unsigned width);
+
+struct StreamLaunch {
+  double* result;
+  const double* sources[2];  ///< with kStreamHalo elements more than there are results
+  std::size_t elements;
+};
+inline constexpr std::size_t kStreamHalo = 4;
+cudaError_t fill_stream(double* to, std::size_t elements, int array);
+/// A stream's kernel; null: there is none of that name.
+const void* find_stream(const std::string& kernel);
+cudaError_t launch_stream(const void* kernel, const StreamLaunch& run, std::size_t spoiler_bytes);
+/// Adds r[i] · (2i + 1) of all bits r to *sum.
+cudaError_t add_checksum(const double* results, std::size_t elements, unsigned long long* sum);
+
+}  // namespace tcnum

@@ -1,0 +1,144 @@
+// The memories of a timing device: whatever follows pointers through them, reads, streams and copies, and says how long
+// it took. A GPU is one; tests have one that makes its answers up. What came out is checked elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "timing.hpp"
+
+namespace tcnum {
+
+struct MemoryFacts {
+  std::size_t global_bytes = 0;  ///< of the device's memory, free at the beginning
+  std::size_t l2_bytes = 0;
+  std::size_t shared_bytes = 0;  ///< of a block, at most
+  std::size_t host_bytes = 0;    ///< of the host's memory, available at the beginning
+  /// Memory clock × 2 × width of the bus; none: the driver does not say.
+  std::optional<double> dram_bytes_per_second;
+};
+
+/// What a load goes to.
+enum class Memory : std::uint8_t {
+  l1,      ///< global memory, kept in every cache
+  l2,      ///< global memory, kept in the L2 alone
+  shared,  ///< shared memory of a block
+};
+
+/// The 4-byte words that a timing device fills memory with: word i. The multipliers are those of Wellons' `lowbias32`
+/// (hash-prospector).
+constexpr std::uint32_t memory_word(std::uint32_t seed, std::uint64_t i) {
+  std::uint32_t x = static_cast<std::uint32_t>(i) ^ seed;
+  x = (x ^ x >> 16) * 0x7feb352dU;
+  x = (x ^ x >> 15) * 0x846ca68bU;
+  return x ^ x >> 16;
+}
+
+/// What a thread makes of the words of a round, xored: another number after each round, so that rounds do not cancel.
+constexpr std::uint32_t next_checksum(std::uint32_t checksum, std::uint32_t words) {
+  return (checksum ^ words) * 0x9e3779b1U;
+}
+
+/// One lane goes from pointer to pointer, each of which leads to the next.
+struct Chase {
+  Memory memory = Memory::l1;
+  bool by_index = false;             ///< a[i] is the next i; otherwise *p the next p
+  std::size_t bytes = 0;             ///< of the buffer
+  std::vector<std::uint64_t> order;  ///< offsets of the pointers, which take 8 bytes each; the last leads to the first
+  /// What fills the caches before: all threads of the block read the pointers in this order.
+  bool touch = false;
+  /// Nothing of the buffer is in a cache at the beginning.
+  bool flush = false;
+  unsigned warm_hops = 0, hops = 0;  ///< not timed, and timed; multiples of kChaseHops
+};
+inline constexpr unsigned kChaseHops = 32;  ///< in the body of a loop
+
+struct ChaseTimes {
+  TimedBatch batch;       ///< of one launch: of all timed hops
+  std::uint64_t end = 0;  ///< the offset of the pointer that it ended at
+};
+
+/// On each SM each thread of a block loads from kGathered places of a buffer that fill() left, again and again.
+inline constexpr unsigned kGatherThreads = 1024, kGathered = 8;
+struct GatherWork {
+  Memory memory = Memory::l1;  ///< or shared
+  unsigned width = 4;          ///< bytes of a load: 4 or 8
+  std::size_t bytes = 0;       ///< of the buffer; in shared memory each block has its beginning
+  /// Offsets, [place][thread].
+  std::vector<std::uint32_t> offsets;
+  unsigned rounds = 1;  ///< timed, after one that is not
+};
+
+struct GatherTimes {
+  TimedBatch batch;                      ///< of one launch
+  std::vector<std::uint32_t> checksums;  ///< [block][thread]
+};
+
+/// A kernel that goes once over arrays of doubles, with blocks of kStreamThreads that have kStreamElements each.
+struct StreamWork {
+  std::string kernel;        ///< "init", "read", "scale", "triad", "3pt", "5pt"
+  std::size_t elements = 0;  ///< a multiple of kStreamElements
+  unsigned blocks = 1;       ///< of an SM at a time: shared memory that nothing uses keeps others away
+};
+inline constexpr unsigned kStreamThreads = 64, kStreamElements = 16 * kStreamThreads;
+inline constexpr unsigned kMostStreamBlocks = 32;
+/// Element i of source array 0 or 1: whole numbers, so that nothing is rounded.
+constexpr double stream_element(int array, std::uint64_t i) {
+  return static_cast<double>(memory_word(static_cast<std::uint32_t>(array + 1), i) >> 8);
+}
+inline constexpr double kStreamFactor = 3;
+
+struct StreamTimes {
+  std::vector<double> seconds;  ///< of each launch
+  /// Of the results' bits r: the sum of r[i] · (2i + 1), which is another if two of them are exchanged.
+  std::uint64_t checksum = 0;
+};
+
+/// Copies between the host's memory and the device's, each on a CUDA stream and by a thread of its own.
+struct HostCopy {
+  bool pinned = true;  ///< the host's memory: locked, or as a program gets it
+  bool to_device = true, from_device = false;
+  std::size_t bytes = 0;  ///< of each; a multiple of 8
+  unsigned copies = 1;    ///< of a sample: one behind the other, each waited for
+  unsigned samples = 1;
+};
+struct HostCopyTimes {
+  std::vector<double> seconds;  ///< of each sample's copies, until both directions are done
+  /// Of what arrived, 8-byte words w: the sum of w[i] · (2i + 1). There are memory_word(kToDeviceSeed, …) on the way to
+  /// the device, memory_word(kFromDeviceSeed, …) on the way back. 0 of a direction that is not copied.
+  std::uint64_t to_sum = 0, from_sum = 0;
+};
+inline constexpr std::uint32_t kToDeviceSeed = 11, kFromDeviceSeed = 12;
+
+/// The stream "triad" over managed memory: the host writes the sources, then the device goes over them several times.
+struct ManagedTimes {
+  std::vector<double> seconds;  ///< of each time; the first finds nothing on the device
+  std::uint64_t checksum = 0;   ///< as StreamTimes', of what the host reads at the end
+};
+
+class MemoryDevice {
+ public:
+  virtual ~MemoryDevice() = default;
+
+  virtual const MemoryFacts& memory_facts() const = 0;
+
+  /// Makes a buffer of so many bytes, and fills it with memory_word(seed, …).
+  virtual void fill(std::size_t bytes, std::uint32_t seed) = 0;
+
+  // Each throws std::runtime_error on a CUDA error, or if two blocks that each want an SM shared one.
+
+  /// Overwrites what fill() left.
+  virtual ChaseTimes chase(const Chase& work) = 0;
+  virtual GatherTimes gather(const GatherWork& work) = 0;
+  /// Needs no fill().
+  virtual StreamTimes stream(const StreamWork& work, unsigned launches) = 0;
+  virtual HostCopyTimes copy(const HostCopy& work) = 0;
+  /// Of a multiple of kStreamElements. More elements than the device has memory for make it move pages to and fro,
+  /// which may take very long.
+  virtual ManagedTimes managed_triad(std::size_t elements, unsigned times) = 0;
+};
+
+}  // namespace tcnum

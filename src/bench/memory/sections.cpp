@@ -1,0 +1,181 @@
+#include "sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "memory.hpp"
+#include "src/bench/plot.hpp"
+#include "src/bench/published.hpp"
+#include "src/bench/section_parts.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+/// What two series of a record have for each point of a sweep.
+std::vector<std::pair<double, double>> points_of(const Record& record, std::string_view x, std::string_view y) {
+  const std::vector<double>*const xs = record.numbers(x), *const ys = record.numbers(y);
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; xs != nullptr && ys != nullptr && i < std::min(xs->size(), ys->size()); ++i) {
+    points.emplace_back((*xs)[i], (*ys)[i]);
+  }
+  return points;
+}
+
+/// "192 KiB"; "–" where there is none.
+std::string size_text(const std::optional<double>& bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  if (!bytes || !(*bytes >= 0)) return "–";
+  double number = *bytes;
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
+  return fmt::format("{:.4g} {}", number, kUnits[unit]);
+}
+
+constexpr double kMebi = 1 << 20;
+std::vector<std::pair<double, double>> in_mebi(std::vector<std::pair<double, double>> points) {
+  for (auto& [x, y] : points) x /= kMebi;
+  return points;
+}
+
+/// A value that a record's levels have, by the beginning of its name, and what it is called.
+struct LevelRow {
+  const char* key;
+  const char* text;
+};
+constexpr auto kLevelRows = std::to_array<LevelRow>({
+    {"shared", "shared memory"},
+    {"l1", "L1"},
+    {"l2", "L2"},
+    {"l2_far", "L2, a second level"},
+    {"l2_3", "L2, a third level"},
+    {"dram", "DRAM"},
+    {"dram_2", "DRAM, beyond the reach of a TLB"},
+    {"dram_3", "DRAM, beyond the reach of a further TLB"},
+    {"pages_1", "L2, a line of each page of 2 MiB"},
+    {"pages_2", "the same, beyond the reach of a TLB"},
+    {"pages_3", "the same, beyond the reach of a second TLB"},
+    {"pages_4", "the same, beyond the reach of a third TLB"},
+});
+
+Section latency_section(const Document& document) {
+  Section section{
+      "Memory: latency",
+      "Cycles from a load to the next, which needs its result: one lane goes round a random cycle of pointers "
+      "(address: pointer), or of indices in an array, where an instruction makes an address of each (index). A level "
+      "is "
+      "a range of buffer sizes over which the latency stays the same (docs/benchmarks.md has the rule), and fits up to "
+      "the largest of them. Published: the H800 PCIe of the study below.",
+      {{"where", "address", "cycles", "ns", "fits up to", "published cycles"}},
+      {}};
+  const auto rows = select(document, [](const Record& r) { return is(r, latency_measurement().name()); });
+  for (const LevelRow& level : kLevelRows) {
+    const std::string key = level.key;
+    const auto published = std::ranges::find(published_latencies(), level.key, &PublishedLatency::level);
+    for (const Record* r : rows) {
+      const std::string cycles = key + "_latency_cycles", ns = key + "_latency_ns";
+      if (!r->number(cycles)) continue;
+      section.table.push_back(
+          {level.text, r->text("address"), cell(*r, cycles.c_str(), 1), cell(*r, ns.c_str(), 1),
+           size_text(r->number(key + "_fits_bytes")),
+           published == published_latencies().end() ? "–" : fmt::format("{:.1f}", published->cycles)});
+    }
+  }
+  Plot curves{"Latency over the size of the buffer", "MiB", "cycles", {}, true, true};
+  for (const Record* r : rows) {
+    const std::string name = fmt::format("{}, {}", r->subject.substr(r->subject.find('.') + 1), r->text("address"));
+    curves.lines.push_back({name, in_mebi(points_of(*r, "sweep_bytes", "sweep_latency_cycles"))});
+  }
+  section.plots = plots_of({std::move(curves)});
+  return section;
+}
+
+Section streams_section(const Document& document) {
+  Section section{
+      "Memory: streams",
+      fmt::format(
+          "Kernels that go once over arrays of doubles, eight times the L2 each, 16 elements a thread. Shared memory "
+          "that nothing uses lets an SM have few blocks at a time: 3 % of its threads are one of 64. Saturated: the "
+          "least occupancy with 97 % of the highest rate. % highest: of the highest rate of these kernels. % pins: of "
+          "memory clock and bus. The study's H800 PCIe: {} GB/s.",
+          kPublishedDramGigaBytes),
+      {{"stream", "GB/s", "% highest", "% pins", "at occupancy %", "saturated from %", "spread %", "W", "GB/J"}},
+      {}};
+  Plot plot{"Streams over occupancy", "% of the threads that an SM can have", "GB/s", {}};
+  for (const Record* r : select(document, [](const Record& r) { return is(r, streams_measurement().name()); })) {
+    section.table.push_back({r->subject, cell(*r, "giga_bytes_per_second", 0), cell(*r, "percent_of_highest", 1),
+                             cell(*r, "percent_of_pins", 1), cell(*r, "best_occupancy_percent", 0),
+                             cell(*r, "saturated_occupancy_percent", 0), cell(*r, "spread_percent", 2),
+                             cell(*r, "power_watts", 0), cell(*r, "giga_bytes_per_joule", 1)});
+    plot.lines.push_back({r->subject, points_of(*r, "sweep_occupancy_percent", "sweep_giga_bytes_per_second")});
+  }
+  section.plots = plots_of({std::move(plot)});
+  return section;
+}
+
+Section host_section(const Document& document) {
+  Section section{
+      "Memory: the host's",
+      "Copies with cudaMemcpyAsync, each waited for, of 1 KiB to 1 GiB: locked memory (pinned) or as a program gets it "
+      "(pageable), to the device, from it, and both at once by two threads (then bytes of both count). Fit: time is "
+      "start + bytes / rate. Managed: a triad over arrays that the host wrote last (first), and again (GB/s).",
+      {{"what", "1 KiB takes µs", "GB/s", "fit: start µs", "fit: GB/s", "first GB/s", "spread %"}},
+      {}};
+  Plot plot{"Copies over their size", "MiB", "GB/s", {}, true, true};
+  for (const Record* r : select(document, [](const Record& r) { return is(r, host_measurement().name()); })) {
+    section.table.push_back({r->subject, cell(*r, "least_us", 2), cell(*r, "giga_bytes_per_second", 1),
+                             cell(*r, "fit_start_us", 2), cell(*r, "fit_giga_bytes_per_second", 1),
+                             cell(*r, "first_giga_bytes_per_second", 1), cell(*r, "spread_percent", 1)});
+    plot.lines.push_back({r->subject, in_mebi(points_of(*r, "sweep_bytes", "sweep_giga_bytes_per_second"))});
+  }
+  section.plots = plots_of({std::move(plot)});
+  return section;
+}
+
+Section strides_section(const Record& record) {
+  return {fmt::format("Memory: {}, elements of {} bytes", record.subject, record.text("width")),
+          "Bytes that an SM gets in a clock of loads whose lanes lie so many elements apart: the stride is the row's "
+          "number and the column's together.",
+          strides_table(record),
+          plots_of({{fmt::format("Bytes of an SM in a clock over the stride, {}, {} bytes", record.subject,
+                                 record.text("width")),
+                     "stride",
+                     "bytes of an SM in a clock",
+                     {{record.subject, points_of(record, "sweep_stride", "sweep_bytes_per_clock")}}}}),
+          true};
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> strides_table(const Record& record) {
+  constexpr int kRows = 16, kColumns = 8;
+  const auto points = points_of(record, "sweep_stride", "sweep_bytes_per_clock");
+  std::vector<std::vector<std::string>> rows = {{"stride"}};
+  for (int column = 1; column <= kColumns; ++column) rows[0].push_back(fmt::format("+ {}", column));
+  for (int row = 0; row < kRows; ++row) {
+    rows.push_back({std::to_string(row * kColumns)});
+    for (int column = 1; column <= kColumns; ++column) {
+      const auto point = std::ranges::find(points, row * kColumns + column, &std::pair<double, double>::first);
+      rows.back().push_back(point == points.end() ? "–" : fmt::format("{:.1f}", point->second));
+    }
+  }
+  return rows;
+}
+
+bool is_of_memory(const Record& record) {
+  return std::ranges::any_of(
+      std::array{&latency_measurement(), &strides_measurement(), &streams_measurement(), &host_measurement()},
+      [&](const Measurement* m) { return is(record, m->name()); });
+}
+
+std::vector<Section> memory_sections(const Document& document) {
+  std::vector<Section> all = {latency_section(document), streams_section(document), host_section(document)};
+  for (const Record* r : select(document, [](const Record& r) { return is(r, strides_measurement().name()); })) {
+    all.push_back(strides_section(*r));
+  }
+  return all;
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,461 @@
+// Measurements of memories on a device that makes its answers up: what it is asked, what is checked, and what records,
+// tables and pages say of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "probes/memory_timing.hpp"
+#include "src/bench/memory/buffers.hpp"
+#include "src/bench/memory/levels.hpp"
+#include "src/bench/memory/memory.hpp"
+#include "src/bench/memory/sections.hpp"
+#include "src/bench/pages.hpp"
+#include "src/bench/printers.hpp"
+#include "src/questions/random_numbers.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+constexpr double kKibi = 1024, kMebi = 1024 * kKibi;
+
+// --- Levels
+
+/// Latencies of a hierarchy: each level up to its size, then the next one's share grows with what does not fit.
+double latency_of(const std::vector<std::pair<double, double>>& levels, double bytes) {
+  double cycles = levels.front().second;
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+    const double fits = levels[i].first;
+    if (bytes > fits) cycles += (levels[i + 1].second - levels[i].second) * std::min(1.0, 2 * (1 - fits / bytes));
+  }
+  return cycles;
+}
+
+std::vector<LatencyPoint> curve(const std::vector<std::pair<double, double>>& levels, double least, double most,
+                                double noise, std::uint64_t seed) {
+  RandomNumbers random(seed, 0, 0);
+  std::vector<LatencyPoint> points;
+  for (double bytes = least; bytes <= most; bytes *= 1.189207115) {  // four to an octave
+    const double off = noise * random.between(-1000, 1000) / 1000;
+    points.push_back({bytes, latency_of(levels, bytes) * (1 + off)});
+  }
+  return points;
+}
+
+TEST(Levels, AreFoundUnderNoise) {
+  const std::vector<std::pair<double, double>> hierarchy = {
+      {200 * kKibi, 33}, {25 * kMebi, 210}, {50 * kMebi, 270}, {1e12, 600}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    // The second half of the L2 is too small a range of sizes to be a level of its own here.
+    const auto levels = find_levels(curve(hierarchy, kKibi, 8192 * kMebi, seed == 0 ? 0 : 0.015, seed));
+    ASSERT_EQ(levels.size(), 3u) << seed;
+    EXPECT_NEAR(levels[0].cycles, 33, 0.7);
+    EXPECT_NEAR(levels[1].cycles, 210, 5);
+    EXPECT_NEAR(levels[2].cycles, 600, 25);
+    EXPECT_NEAR(std::log2(levels[0].fits_bytes / (200 * kKibi)), 0, 0.5) << "within two sizes of the true one";
+    EXPECT_NEAR(std::log2(levels[1].fits_bytes / (25 * kMebi)), 0, 0.5);
+    EXPECT_EQ(names_of(levels, 50 * kMebi), (std::vector<std::string>{"l1", "l2", "dram"}));
+  }
+}
+
+TEST(Levels, OfALongSecondHalfOfTheL2) {
+  const auto levels = find_levels(
+      curve({{200 * kKibi, 33}, {4 * kMebi, 210}, {64 * kMebi, 290}, {1e12, 600}}, kKibi, 4096 * kMebi, 0.01, 1));
+  EXPECT_EQ(names_of(levels, 64 * kMebi), (std::vector<std::string>{"l1", "l2", "l2_far", "dram"}));
+}
+
+TEST(Levels, OfOneLatencyAndOfNone) {
+  const auto one = find_levels(curve({{1e12, 23}}, kKibi, 228 * kKibi, 0.01, 1));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_NEAR(one[0].cycles, 23, 0.3);
+  EXPECT_TRUE(find_levels({}).empty());
+  EXPECT_TRUE(find_levels({{1, 10}, {2, 20}, {4, 40}, {8, 80}}).empty()) << "no three sizes are alike";
+  EXPECT_TRUE(find_levels({{1, 0}, {2, 0}, {4, 0}}).empty()) << "no load takes no time";
+}
+
+// --- Buffers
+
+TEST(Cycles, VisitEachPieceOnce) {
+  for (const auto& [bytes, piece] : {std::pair<std::size_t, std::size_t>{64 * 128, 128}, {1 << 20, 4096}, {128, 128}}) {
+    const auto order = random_cycle(bytes, piece, 7, 0);
+    std::set<std::uint64_t> pieces;
+    for (std::uint64_t offset : order) {
+      EXPECT_EQ(offset % kLineBytes, 0u);
+      EXPECT_LT(offset, bytes);
+      EXPECT_TRUE(pieces.insert(offset / piece).second);
+    }
+    EXPECT_EQ(pieces.size(), bytes / piece);
+  }
+  EXPECT_EQ(random_cycle(1 << 16, 128, 7, 0), random_cycle(1 << 16, 128, 7, 0));
+  EXPECT_NE(random_cycle(1 << 16, 128, 7, 0), random_cycle(1 << 16, 128, 7, 1));
+  EXPECT_NE(random_cycle(1 << 16, 128, 7, 0), random_cycle(1 << 16, 128, 8, 0));
+}
+
+/// Each other place follows the first about as often.
+TEST(Cycles, AreAllAsLikely) {
+  std::vector<int> times(8);
+  for (std::uint64_t n = 0; n < 7000; ++n) {
+    const auto order = random_cycle(8 * 128, 128, 1, n);
+    ++times[order[1] / 128];
+  }
+  EXPECT_EQ(times[0], 0) << "no node leads to itself";
+  for (std::size_t i = 1; i < 8; ++i) EXPECT_NEAR(times[i], 1000, 150) << i;
+}
+
+// --- The device
+
+/// Does what the kernels do, in the order of their threads, and takes as many cycles as it is told.
+class FakeMemory final : public MemoryDevice {
+ public:
+  FakeMemory() {
+    facts_.global_bytes = std::size_t{256} << 20;
+    facts_.l2_bytes = std::size_t{1} << 20;
+    facts_.shared_bytes = 96 << 10;
+    facts_.host_bytes = std::size_t{16} << 20;
+    facts_.dram_bytes_per_second = 1e12;
+  }
+  const MemoryFacts& memory_facts() const override { return facts_; }
+
+  void fill(std::size_t bytes, std::uint32_t seed) override {
+    words_.resize(bytes / 4);
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
+  }
+
+  ChaseTimes chase(const Chase& work) override {
+    EXPECT_EQ(work.warm_hops % kChaseHops, 0u);
+    EXPECT_EQ(work.hops % kChaseHops, 0u);
+    EXPECT_LE(work.order.size() * 8, work.bytes);
+    const std::size_t end = (work.warm_hops + work.hops) % work.order.size();
+    return {{{cycles(work) * work.hops}, 1500}, work.order[end] + (spoil ? 8 : 0)};
+  }
+
+  GatherTimes gather(const GatherWork& work) override {
+    EXPECT_EQ(work.offsets.size(), std::size_t{kGathered} * kGatherThreads);
+    GatherTimes times{{{gather_cycles(work) * work.rounds}, 1500}, {}};
+    for (std::size_t block = 0; block < kSms; ++block) {
+      for (std::size_t thread = 0; thread < kGatherThreads; ++thread) {
+        std::uint32_t x = 0, checksum = 0;
+        for (std::size_t place = 0; place < kGathered; ++place) {
+          const std::size_t word = work.offsets[place * kGatherThreads + thread] / 4;
+          for (std::size_t w = 0; w < work.width / 4; ++w) x ^= words_.at(word + w);
+        }
+        for (unsigned round = 0; round <= work.rounds; ++round) checksum = (checksum ^ x) * 0x9e3779b1U;
+        times.checksums.push_back(checksum);
+      }
+    }
+    if (spoil) times.checksums[77] ^= 1;
+    return times;
+  }
+
+  StreamTimes stream(const StreamWork& work, unsigned launches) override {
+    EXPECT_EQ(work.elements % kStreamElements, 0u);
+    const auto [known, is_new] = sums_.try_emplace(work.kernel, 0);
+    if (is_new) {
+      const std::vector<double> result = results(work);
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        known->second += std::bit_cast<std::uint64_t>(result[i]) * (2 * i + 1);
+      }
+    }
+    return {std::vector<double>(launches, 1e-3 / std::min(work.blocks, 16u)), known->second + (spoil ? 1 : 0)};
+  }
+
+  HostCopyTimes copy(const HostCopy& work) override {
+    const auto sum = [&](std::uint32_t seed) {
+      std::uint64_t all = 0;
+      for (std::uint64_t i = 0; i < work.bytes / 4; ++i) {
+        all += (std::uint64_t{memory_word(seed, i)} << (i % 2 * 32)) * (i / 2 * 2 + 1);
+      }
+      return all;
+    };
+    const double rate = work.pinned ? 50e9 : 10e9;
+    return {std::vector<double>(work.samples, work.copies * (5e-6 + static_cast<double>(work.bytes) / rate)),
+            work.to_device ? sum(kToDeviceSeed) + (spoil ? 1 : 0) : 0,
+            work.from_device ? sum(kFromDeviceSeed) + (spoil ? 1 : 0) : 0};
+  }
+
+  ManagedTimes managed_triad(std::size_t elements, unsigned times) override {
+    ManagedTimes managed{std::vector<double>(times, 1e-3), spoil ? 1U : 0U};
+    managed.seconds[0] = 1;
+    managed_elements.push_back(elements);
+    const std::vector<double> result = results({"triad", elements, 1});
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      managed.checksum += std::bit_cast<std::uint64_t>(result[i]) * (2 * i + 1);
+    }
+    return managed;
+  }
+
+  std::vector<std::size_t> managed_elements;
+
+  static constexpr std::size_t kSms = 3;
+
+  bool spoil = false;
+  std::function<double(const Chase&)> cycles = [](const Chase& work) {
+    return work.memory == Memory::shared
+               ? 23
+               : latency_of({{64 * kKibi, 33}, {1 * kMebi, 250}, {1e12, 600}}, static_cast<double>(work.bytes));
+  };
+  std::function<double(const GatherWork&)> gather_cycles = [](const GatherWork& work) {
+    const double stride = (work.offsets[1] - work.offsets[0]) / work.width;
+    return kGathered * kGatherThreads * work.width / 128.0 * stride;
+  };
+
+ private:
+  static std::vector<double> results(const StreamWork& work) {
+    std::vector<double> x, y, result;
+    for (std::size_t i = 0; i < work.elements + 4; ++i) {
+      x.push_back(stream_element(0, i));
+      y.push_back(stream_element(1, i));
+    }
+    for (std::size_t i = 0; i < work.elements; ++i) {
+      if (work.kernel == "init") result.push_back(3);
+      if (work.kernel == "scale") result.push_back(3 * x[i]);
+      if (work.kernel == "triad") result.push_back(x[i] + 3 * y[i]);
+      if (work.kernel == "3pt") result.push_back(x[i] + x[i + 1] + x[i + 2]);
+      if (work.kernel == "5pt") result.push_back(x[i] + x[i + 1] + x[i + 2] + x[i + 3] + x[i + 4]);
+    }
+    for (std::size_t i = 0; work.kernel == "read" && i < work.elements; i += 32) {
+      std::uint64_t bits = 0;
+      for (std::size_t lane = 0; lane < 32; ++lane) bits ^= std::bit_cast<std::uint64_t>(x[i + lane]);
+      result.push_back(std::bit_cast<double>(bits));
+    }
+    return result;
+  }
+  MemoryFacts facts_;
+  std::vector<std::uint32_t> words_;
+  std::map<std::string, std::uint64_t> sums_;  ///< of a stream's results
+};
+
+class FakeDevice final : public TimingDevice {
+ public:
+  FakeDevice() {
+    facts_.arch = "sm_90";
+    facts_.device = "NVIDIA H200";
+    facts_.sms = FakeMemory::kSms;
+  }
+  const TimingFacts& facts() const override { return facts_; }
+  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
+  void load(const TimedOperands&) override {}
+  TimedBatch run(const TimedWork&, unsigned) override { return {}; }
+  std::vector<std::byte> result() override { return {}; }
+  std::optional<double> energy_joules() const override { return std::nullopt; }
+  MemoryDevice* memory() override { return has_memory ? &fake : nullptr; }
+
+  FakeMemory fake;
+  bool has_memory = true;
+
+ private:
+  TimingFacts facts_;
+};
+
+Settings quick() {
+  Settings settings;
+  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
+  settings.warm_up_seconds = 0;
+  settings.threads = 2;
+  return settings;
+}
+
+std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                            const std::vector<std::string>& axes = {}, const Settings& settings = quick()) {
+  std::vector<Record> records;
+  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
+                      [&](Record r) { records.push_back(std::move(r)); });
+  return records;
+}
+
+Record measure_one(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                   const std::vector<std::string>& axes = {}) {
+  auto records = measure(measurement, device, subject, axes);
+  EXPECT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.at(0).error, "");
+  return records.at(0);
+}
+
+TEST(MemoryLatency, FindsTheLevelsAndNamesThem) {
+  FakeDevice device;
+  for (const char* address : {"pointer", "index"}) {
+    const Record r = measure_one(latency_measurement(), device, "latency.global", {std::string("address=") + address});
+    EXPECT_EQ(r.waived, "");
+    EXPECT_EQ(r.text("address"), address);
+    EXPECT_EQ(r.number("l1_latency_cycles"), 33);
+    EXPECT_EQ(r.number("l1_fits_bytes"), 65536);
+    EXPECT_EQ(r.number("l2_latency_cycles"), 250);
+    EXPECT_EQ(r.number("l2_fits_bytes"), 1 << 20);
+    EXPECT_NEAR(*r.number("dram_latency_cycles"), 600, 1);
+    EXPECT_EQ(r.number("l1_latency_ns"), 22);
+    EXPECT_EQ(r.numbers("sweep_bytes")->front(), 1024);
+    EXPECT_EQ(r.numbers("sweep_bytes")->back(), 128 << 20) << "beyond four times the L2 in octaves";
+    EXPECT_EQ(r.numbers("sample_latency_cycles")->size(), 3 * r.numbers("sweep_bytes")->size());
+    EXPECT_EQ(r.number("spread_percent"), 0);
+  }
+}
+
+/// No buffer of pages is in the L1, and few cycles are long enough to be cold.
+TEST(MemoryLatency, OfPages) {
+  FakeDevice device;
+  device.fake.cycles = [](const Chase& work) {
+    EXPECT_EQ(work.memory, Memory::l2);
+    EXPECT_EQ(work.order.size(), work.bytes / kPageBytes);
+    return work.bytes <= (32u << 20) ? 250.0 : 400.0;
+  };
+  const Record r = measure_one(latency_measurement(), device, "latency.global.pages", {"address=pointer"});
+  EXPECT_EQ(r.number("pages_1_latency_cycles"), 250);
+  EXPECT_EQ(r.number("pages_1_fits_bytes"), 32 << 20);
+}
+
+TEST(MemoryLatency, OfSharedMemory) {
+  FakeDevice device;
+  device.fake.cycles = [](const Chase& work) { return work.by_index ? 29 : 23; };
+  const auto records = measure(latency_measurement(), device, "latency.shared");
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].number("shared_latency_cycles"), 23);
+  EXPECT_EQ(records[1].number("shared_latency_cycles"), 29);
+  EXPECT_EQ(records[0].numbers("sweep_bytes")->back(), 96 << 10);
+}
+
+TEST(MemoryStrides, HaveAllOfThem) {
+  FakeDevice device;
+  const auto records = measure(strides_measurement(), device, "strides.l1");
+  ASSERT_EQ(records.size(), 2u);
+  for (const Record& r : records) {
+    EXPECT_EQ(r.error + r.waived, "");
+    EXPECT_EQ(r.number("bytes_per_clock"), 128);
+    EXPECT_EQ(r.number("bytes_per_clock_min"), 1);
+    const auto table = strides_table(r);
+    ASSERT_EQ(table.size(), 17u);
+    EXPECT_EQ(table[1][1], "128.0");
+    EXPECT_EQ(table[1][2], "64.0");
+    EXPECT_EQ(table[2][0], "8");
+    EXPECT_EQ(table[16][8], "1.0");
+  }
+}
+
+TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
+  FakeDevice device;
+  Document document;
+  document.facts = device.facts();
+  for (const std::string& subject : streams_measurement().subjects(ArchId::sm_90)) {
+    document.records.push_back(measure_one(streams_measurement(), device, subject, {"blocks=1,8,16,32"}));
+    const Record& r = document.records.back();
+    EXPECT_EQ(r.error + r.waived, "") << subject;
+    EXPECT_EQ(*r.numbers("sweep_occupancy_percent"), (std::vector<double>{3.125, 25, 50, 100}));
+    EXPECT_EQ(r.number("best_occupancy_percent"), 50);
+    EXPECT_EQ(r.number("saturated_occupancy_percent"), 50);
+  }
+  put_shares(document);
+  const auto share = [&](const char* subject) {
+    return std::ranges::find(document.records, subject, &Record::subject)->number("percent_of_highest");
+  };
+  EXPECT_EQ(share("stream.triad"), 100);
+  EXPECT_NEAR(*share("stream.scale"), 200.0 / 3, 1e-3);
+  EXPECT_NEAR(*share("stream.read"), 8.25 / 24 * 100, 1e-3);
+}
+
+TEST(MemoryOfTheHost, CopiesAreAStartAndARate) {
+  FakeDevice device;
+  for (const auto& [subject, rate] : {std::pair("host.pinned.to_device", 50.0),
+                                      {"host.pageable.from_device", 10.0},
+                                      {"host.pinned.both_ways", 100.0}}) {
+    const Record r = measure_one(host_measurement(), device, subject);
+    EXPECT_NEAR(*r.number("fit_giga_bytes_per_second"), rate, rate * 1e-3) << subject;
+    EXPECT_NEAR(*r.number("fit_start_us"), 5, 0.01) << subject;
+    EXPECT_NEAR(*r.number("least_us"), 5, 0.2) << subject;
+    EXPECT_EQ(r.numbers("sweep_bytes")->front(), 1024);
+    EXPECT_EQ(r.numbers("sweep_bytes")->back(), 4 << 20) << "a quarter of the host's memory";
+  }
+}
+
+TEST(MemoryOfTheHost, ManagedMemoryGoesBeyondTheDevicesOnlyWhenAsked) {
+  FakeDevice device;
+  const Record r = measure_one(host_measurement(), device, "host.managed.triad");
+  EXPECT_EQ(device.fake.managed_elements,
+            (std::vector<std::size_t>{(4 << 20) / 24 / kStreamElements * kStreamElements}));
+  EXPECT_NEAR(*r.number("giga_bytes_per_second") / *r.number("first_giga_bytes_per_second"), 1000, 0.1);
+  EXPECT_FALSE(r.find("oversubscribed_giga_bytes_per_second"));
+
+  Settings settings = quick();
+  settings.oversubscribe = true;
+  EXPECT_THROW(measure(host_measurement(), device, "host.managed.triad", {}, settings), UnavailableError);
+  EXPECT_EQ(device.fake.managed_elements.size(), 1u) << "nothing ran";
+  EXPECT_NO_THROW(measure(host_measurement(), device, "host.pinned.to_device", {}, settings));
+}
+
+TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  device.fake.spoil = true;
+  for (const Measurement* m :
+       {&latency_measurement(), &strides_measurement(), &streams_measurement(), &host_measurement()}) {
+    for (const std::string& subject : m->subjects(ArchId::sm_90)) {
+      for (const Record& r : measure(*m, device, subject)) {
+        EXPECT_NE(r.error, "") << subject;
+        EXPECT_TRUE(r.values.empty() && r.series.empty());
+      }
+    }
+  }
+}
+
+TEST(Memory, IsWaivedWhereNothingTimesIt) {
+  FakeDevice device;
+  device.has_memory = false;
+  for (const Record& r : measure(strides_measurement(), device, "strides.l1")) {
+    EXPECT_NE(r.waived.find("nothing that times memories"), std::string::npos);
+  }
+}
+
+TEST(Memory, EndsWhenItIsTold) {
+  FakeDevice device;
+  Settings settings = quick();
+  int asked = 0;
+  settings.go_on = [&](const std::string&) { return ++asked < 4; };
+  const auto records = measure(latency_measurement(), device, "latency.global", {}, settings);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].numbers("sweep_bytes")->size(), 2u) << "what was measured is kept";
+}
+
+TEST(Memory, TablesAndPagesShowIt) {
+  FakeDevice device;
+  Document document;
+  document.facts = device.facts();
+  for (const auto& [m, subject] : {std::pair(&latency_measurement(), "latency.global"),
+                                   {&strides_measurement(), "strides.shared"},
+                                   {&streams_measurement(), "stream.triad"},
+                                   {&host_measurement(), "host.pinned.both_ways"}}) {
+    for (Record& r : measure(*m, device, subject)) document.records.push_back(std::move(r));
+  }
+  put_shares(document);
+  const std::string text = tables_text(document);
+  for (const char* part : {"latency.global", "65536", "strides.shared width=8", "stream.triad"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
+  }
+  const std::string page = markdown_page(document, {}), html = html_page(document, {});
+  for (const char* part : {"Memory: latency", "64 KiB", "40.7", "Memory: streams", "1861.5", "host.pinned.both_ways",
+                           "Memory: strides.shared, elements of 8 bytes"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(html.find("Latency over the size of the buffer"), std::string::npos);
+  EXPECT_EQ(page.find("spread of the samples"), std::string::npos) << "sweeps have points that lie between levels";
+}
+
+/// Rows that are not what the measurements write, but whose fields all have their types.
+TEST(Memory, PagesOfStrangeRowsAreMade) {
+  for (const char* measurement : {"latency", "strides", "streams", "host"}) {
+    Document document;
+    Record r{measurement, "", {}, {{"l1_latency_cycles", std::string("x")}, {"l2_latency_cycles", -1e300}}, {}, "", ""};
+    r.values.push_back({"l2_fits_bytes", -1.0});
+    r.series = {{"sweep_bytes", {1, -5, 1e300}}, {"sweep_latency_cycles", {1}}, {"sweep_stride", {}}};
+    document.records = {r};
+    put_shares(document);
+    EXPECT_EQ((markdown_page(document, {}) + html_page(document, {}) + tables_text(document)).find("nan"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tcnum::bench
