@@ -82,7 +82,7 @@ std::string document_of(Fit& fit, std::optional<ArchId> id, Source source) {
   const std::string name(id ? arch(*id).name : "");
   ProbeReport report{fit, result, name, std::move(source), {}, {}, {}, {}};
   if (id) {
-    report.accounts = check_accounts(fit, catalogue(*id, in));
+    report.accounts = check_accounts(fit.evidence(), catalogue(*id, in));
     report.relatives = check_relatives(fit, *id);
   }
   ProbeDocument document(name, format(in.a).name);

@@ -43,8 +43,6 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVectorFileExtension = ".safetensors";
-
 // --- Where answers come from ------------------------------------------------------------------------------------
 
 /// One instruction and who answers for it: a live oracle, or answers that were recorded.
@@ -66,17 +64,6 @@ struct Target {
     return s;
   }
 };
-
-/// As a user would write it from here.
-std::string shown(const fs::path& file) {
-  std::error_code failed;
-  const fs::path relative = fs::proximate(file, failed);
-  return failed || *relative.begin() == ".." ? file.string() : relative.string();
-}
-
-std::string record_name(const Instruction& instruction) {
-  return instruction.name() + std::string(kVectorFileExtension);
-}
 
 std::unique_ptr<Target> target_of_file(const std::string& file, const std::string& arch_text,
                                        const std::string& instruction) {
@@ -189,8 +176,9 @@ void plan_recorded(ArchId id, const std::vector<const Instruction*>& instruction
   plan.recorded = true;
   for (const Instruction* instruction : instructions) {
     if (const auto found = find_record(id, record_name(*instruction))) {
-      plan.targets.emplace_back(
-          [=, file = shown(*found)] { return target_of_file(file, std::string(arch(id).name), instruction->name()); });
+      plan.targets.emplace_back([=, file = shown_path(*found)] {
+        return target_of_file(file, std::string(arch(id).name), instruction->name());
+      });
     } else if (const std::string other = recorded_as(*instruction); other != instruction->name() && !one) {
       plan.by_digest.push_back(instruction->name());
     } else {
@@ -303,7 +291,7 @@ struct Campaigns {
 };
 Campaigns find_campaigns(ArchId of) {
   const auto file = find_record(of, kCampaignsFile);
-  return file ? Campaigns{shown(*file), read_campaigns(file->string())} : Campaigns{};
+  return file ? Campaigns{shown_path(*file), read_campaigns(file->string())} : Campaigns{};
 }
 
 /// What they have compared of an instruction.
@@ -351,7 +339,7 @@ class Surroundings {
       Sha256 hash;
       for (const std::string_view name : {kCampaignsFile, std::string_view(kSassFile)}) {
         if (const auto file = find_record(of, name))
-          hash.add(fmt::format("{} {}\n", shown(*file), sha256_of_file(file->string(), "a file of records")));
+          hash.add(fmt::format("{} {}\n", shown_path(*file), sha256_of_file(file->string(), "a file of records")));
       }
       content_ = hash.hex();
     }
@@ -372,7 +360,7 @@ ProbeReport report_of(const Target& target, Source source, const Fit& fit, const
   if (report.source.kind == OracleKind::datapath)
     return report;  // published accounts and campaigns are of the hardware
   if (!target.arch) return report;
-  report.accounts = check_accounts(fit, catalogue(*target.arch, *target.instruction));
+  report.accounts = check_accounts(fit.evidence(), catalogue(*target.arch, *target.instruction));
   report.relatives = check_relatives(fit, *target.arch);
   if (report.source.kind == OracleKind::program) return report;  // which may be nothing like the hardware
   report.compared = compared_by(surroundings.campaigns(*target.arch), *target.instruction);

@@ -33,6 +33,16 @@ std::optional<fs::path> find_record(ArchId of, std::string_view file) {
   return std::nullopt;
 }
 
+std::string record_name(const Instruction& instruction) {
+  return instruction.name() + std::string(kVectorFileExtension);
+}
+
+std::string shown_path(const fs::path& file) {
+  std::error_code failed;
+  const fs::path relative = fs::proximate(file, failed);
+  return failed || *relative.begin() == ".." ? file.string() : relative.string();
+}
+
 ComparedResults::ComparedResults(ArchId of) {
   const auto file = find_record(of, kCampaignsFile);
   if (!file) return;

@@ -23,6 +23,14 @@ std::vector<std::filesystem::path> record_folders();
 /// A file of the architecture, in the first folder that has it.
 std::optional<std::filesystem::path> find_record(ArchId of, std::string_view file);
 
+/// Of vector files.
+inline constexpr std::string_view kVectorFileExtension = ".safetensors";
+/// The file of an instruction's recorded answers.
+std::string record_name(const Instruction& instruction);
+
+/// A path as a user would write it from here.
+std::string shown_path(const std::filesystem::path& file);
+
 /// How many results of an architecture's instructions the campaigns have compared.
 class ComparedResults {
  public:

@@ -30,9 +30,7 @@ void Asker::ask_crafted(const std::vector<CraftedProblem>& crafted, const std::s
   std::vector<Problem> problems;
   for (const CraftedProblem& each : crafted) problems.push_back(each.problem);
   ask(problems, origin);
-  for (const CraftedProblem& each : crafted) {
-    if (const auto number = evidence_->find(each.problem)) evidence_->set_crafted(*number, each.name, each.purpose);
-  }
+  evidence_->set_crafted(crafted);
 }
 
 void Asker::ask_battery(const FitOptions& options) {

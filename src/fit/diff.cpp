@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
+#include "description_diff.hpp"
 #include "dot_of.hpp"
 #include "emu/parallel.hpp"
 #include "emu/rank.hpp"
@@ -23,8 +23,6 @@
 
 namespace tcnum {
 namespace {
-
-using nlohmann::ordered_json;
 
 /// A datapath that is run again and again along k, from c on.
 class Chain {
@@ -84,64 +82,6 @@ class Chain {
   const Format& result_;
 };
 
-/// What the description says, beside what it is called.
-ordered_json said(const Datapath& datapath) {
-  ordered_json json = to_json(datapath);
-  for (const char* key : {"schema", "name", "note", "source"}) json.erase(key);
-  return json;
-}
-
-/// Names of units in the order in which the tree has them.
-void names_in(const ordered_json& tree, std::vector<std::string>& names) {
-  if (!tree.is_array()) return;
-  const std::string name = tree.at(0);
-  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  for (const ordered_json& term : tree) names_in(term, names);
-}
-void rename_in(ordered_json& tree, const std::vector<std::string>& from, const std::vector<std::string>& to) {
-  if (!tree.is_array()) return;
-  const auto at = std::ranges::find(from, tree.at(0).get<std::string>()) - from.begin();
-  tree[0] = to[static_cast<std::size_t>(at)];
-  for (std::size_t i = 1; i < tree.size(); ++i) rename_in(tree[i], from, to);
-}
-/// The other with the names of the one's units, if it has as many: what units are called says nothing.
-ordered_json with_names_of(const ordered_json& one, ordered_json other) {
-  std::vector<std::string> to, from;
-  names_in(one.at("tree"), to);
-  names_in(other.at("tree"), from);
-  if (to.size() != from.size() || from.size() != other.at("units").size()) return other;
-  ordered_json units;
-  for (std::size_t i = 0; i < to.size(); ++i) units[to[i]] = other.at("units").at(from[i]);
-  other["units"] = units;
-  rename_in(other["tree"], from, to);
-  return other;
-}
-
-/// Fields that are not the same, as paths; the tree with its k is one.
-std::vector<std::string> fields_of(const ordered_json& one, const ordered_json& other) {
-  std::vector<std::string> fields;
-  if (one.at("k") != other.at("k") || one.at("tree") != other.at("tree")) fields.emplace_back("/tree");
-  const auto add = [&](const auto& self, const ordered_json& x, const ordered_json& y,
-                       const std::string& path) -> void {
-    if (x == y || path == "/tree" || path == "/k") return;
-    if (!x.is_object() || !y.is_object()) {
-      fields.push_back(path);
-      return;
-    }
-    for (const auto& [key, value] : x.items()) {
-      if (y.contains(key))
-        self(self, value, y.at(key), path + "/" + key);
-      else
-        fields.push_back(path + "/" + key);
-    }
-    for (const auto& [key, value] : y.items()) {
-      if (!x.contains(key)) fields.push_back(path + "/" + key);
-    }
-  };
-  add(add, one, other, "");
-  return fields;
-}
-
 void check(const Datapath& one, const Datapath& other) {
   const auto formats = [](const Datapath& x) {
     const Numerics& n = x.numerics;
@@ -178,8 +118,8 @@ class Search {
   DatapathDiff run() {
     DatapathDiff found;
     found.k = k_;
-    const ordered_json mine = said(one_), theirs = with_names_of(mine, said(other_));
-    found.equal = fields_of(mine, theirs).empty();  // in whatever order the units stand
+    std::vector<DescriptionDiff> fields = description_diff(one_, other_);
+    found.equal = fields.empty();
     std::vector<Problem> crafted;
     for (CraftedProblem& each : battery(dot_)) crafted.push_back(std::move(each.problem));
     std::vector<Tiles> crafted_tiles = {pack(dot_, crafted)};
@@ -194,8 +134,10 @@ class Search {
       found.smallest = small;
       fewest = terms;
     }
-    for (const std::string& field : fields_of(mine, theirs))
-      found.fields.push_back(field_diff(field, mine, theirs, found));
+    for (DescriptionDiff& each : fields) {
+      const bool does = found.smallest && each.exchanged && decides(*each.exchanged, *found.smallest);
+      found.fields.push_back({std::move(each.field), std::move(each.one), std::move(each.other), does});
+    }
     return found;
   }
 
@@ -248,38 +190,11 @@ class Search {
     return terms;
   }
 
-  FieldDiff field_diff(const std::string& field, const ordered_json& mine, const ordered_json& theirs,
-                       const DatapathDiff& found) const {
-    const ordered_json::json_pointer at(field);
-    const auto text = [&](const ordered_json& of) {
-      if (!of.contains(at)) return std::string("none");
-      return of.at(at).is_string() ? of.at(at).get<std::string>() : of.at(at).dump();
-    };
-    FieldDiff diff{field.substr(1), text(mine), text(theirs), false};
-    std::ranges::replace(diff.field, '/', '.');
-    diff.decides = found.smallest && decides(field, mine, theirs, *found.smallest);
-    return diff;
-  }
-  /// Whether the first, with that field as the second has it, gives the second's result.
-  bool decides(const std::string& field, ordered_json mine, const ordered_json& theirs,
-               const Counterexample& smallest) const {
-    const auto take = [&](const std::string& path) {
-      const ordered_json::json_pointer at(path);
-      if (theirs.contains(at))
-        mine[at] = theirs.at(at);
-      else
-        mine[at.parent_pointer()].erase(at.back());
-    };
-    take(field);
-    if (field == "/tree") take("/k");
-    mine["schema"] = to_json(one_).at("schema");
-    try {
-      Tiles tiles = pack(dot_, std::span(&smallest.problem, 1));
-      Chain(datapath_from_json(mine)).run(tiles);
-      return tiles.d[0] == smallest.observed;
-    } catch (const InputError&) {
-      return false;  // the two do not go together
-    }
+  /// Whether a datapath gives the second's result for the smallest operands.
+  bool decides(const Datapath& exchanged, const Counterexample& smallest) const {
+    Tiles tiles = pack(dot_, std::span(&smallest.problem, 1));
+    Chain(exchanged).run(tiles);
+    return tiles.d[0] == smallest.observed;
   }
 
   const Datapath &one_, &other_;

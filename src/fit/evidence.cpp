@@ -108,6 +108,12 @@ void Evidence::set_crafted(std::size_t number, std::string name, ProblemPurpose 
   crafted_.try_emplace(number, Crafted{std::move(name), purpose});
 }
 
+void Evidence::set_crafted(const std::vector<CraftedProblem>& crafted) {
+  for (const CraftedProblem& each : crafted) {
+    if (const auto number = find(each.problem)) set_crafted(*number, each.name, each.purpose);
+  }
+}
+
 std::string Evidence::name_of(std::size_t number) const {
   const auto it = crafted_.find(number);
   return it != crafted_.end() ? it->second.name : place(number).block.origin;

@@ -44,6 +44,10 @@ class Evidence {
 
   /// Says that an answer is a crafted problem's; of several that ask the same, the first counts.
   void set_crafted(std::size_t number, std::string name, ProblemPurpose purpose);
+  /// The same of all of these that were asked.
+  void set_crafted(const std::vector<CraftedProblem>& crafted);
+  /// The same of the instruction's battery.
+  void name_battery() { set_crafted(battery(*instruction_)); }
   /// Where the answer came from: the name of its problem, or its origin ("recorded", a family).
   std::string name_of(std::size_t number) const;
   /// What it was crafted for, if it was.

@@ -67,11 +67,6 @@ Fit::Fit(const Instruction& instruction, Oracle* live, FitOptions options)
 
 FitResult Fit::run() { return Elimination(space_, evidence_, live_ ? &*live_ : nullptr, options_).run(); }
 
-std::optional<std::size_t> Fit::first_mismatch(const Datapath& datapath) const {
-  const std::vector<std::size_t> wrong = evidence_.wrong_answers(datapath);
-  return wrong.empty() ? std::nullopt : std::optional(wrong.front());
-}
-
 FittedDatapath fit_datapath(const Instruction& instruction, Oracle& oracle, const FitOptions& options) {
   Fit fit(instruction, &oracle, options);
   FitResult result = fit.run();

@@ -58,8 +58,6 @@ class Fit {
   const Evidence& evidence() const { return evidence_; }
   const Space& space() const { return space_; }
 
-  /// Whether a datapath gives every answer; else the number of the first that it does not.
-  std::optional<std::size_t> first_mismatch(const Datapath& datapath) const;
   std::size_t mismatches(const Datapath& datapath) const { return evidence_.wrong_answers(datapath).size(); }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <compare>
 #include <utility>
 
 #include "tcnum/emulator.hpp"
@@ -9,18 +11,19 @@
 namespace tcnum {
 namespace {
 
-/// What a datapath gives for the problem of an answer.
-std::uint64_t result_of(const Datapath& datapath, const Evidence& evidence, std::size_t number) {
-  const Instruction& in = evidence.instruction();
-  const Problem problem = evidence.problem(number);
-  Tiles one = make_tiles(in.a, in.b, in.c, in.d, 1, 1, 1, problem.a.size());
+/// How much there is to look at.
+struct Size {
+  int terms = 0, bits = 0;
+  friend auto operator<=>(const Size&, const Size&) = default;
+};
+
+Size size_of(const Problem& problem) {
+  Size size{problem.c != 0 ? 1 : 0, std::popcount(problem.c)};
   for (std::size_t k = 0; k < problem.a.size(); ++k) {
-    one.a.set(k, problem.a[k]);
-    one.b.set(k, problem.b[k]);
+    size.terms += problem.a[k] != 0 || problem.b[k] != 0 ? 1 : 0;
+    size.bits += std::popcount(problem.a[k]) + std::popcount(problem.b[k]);
   }
-  one.c.set(0, problem.c);
-  Emulator(datapath).run(one);
-  return one.d[0];
+  return size;
 }
 
 /// Whether two instructions differ in no more than how their operands come in.
@@ -32,15 +35,26 @@ bool computes_the_same(const Instruction& one, const Instruction& other) {
 
 }  // namespace
 
-std::vector<AccountCheck> check_accounts(const Fit& fit, const std::vector<CatalogueEntry>& accounts) {
+Judgement judge(const Datapath& datapath, const Evidence& evidence) {
+  Tiles tiles = evidence.all();
+  Emulator(datapath).run(tiles);
+  Judgement judgement;
+  Size smallest;
+  for (std::size_t number = 0; number < evidence.size(); ++number) {
+    if (tiles.d[number] == evidence.answer(number)) continue;
+    ++judgement.mismatches;
+    const Size size = size_of(evidence.problem(number));
+    if (judgement.refutation && size >= smallest) continue;
+    smallest = size;
+    judgement.refutation = {number, tiles.d[number], evidence.answer(number)};
+  }
+  return judgement;
+}
+
+std::vector<AccountCheck> check_accounts(const Evidence& evidence, const std::vector<CatalogueEntry>& accounts) {
   std::vector<AccountCheck> checks;
   for (const CatalogueEntry& entry : accounts) {
-    if (entry.fitted) continue;
-    AccountCheck check{entry.account, entry.origin_and_standing(), fit.mismatches(entry.datapath), std::nullopt};
-    if (const auto first = fit.first_mismatch(entry.datapath)) {
-      check.refutation = {*first, result_of(entry.datapath, fit.evidence(), *first), fit.evidence().answer(*first)};
-    }
-    checks.push_back(std::move(check));
+    if (!entry.fitted) checks.push_back({judge(entry.datapath, evidence), entry.account, entry.origin_and_standing()});
   }
   return checks;
 }
