@@ -61,9 +61,12 @@ TEST(Catalogue, SaysHowWellEachAccountIsKnown) {
       SCOPED_TRACE(fmt::format("{} {} {}", arch.name, entry.instruction->name(), entry.account));
       ++count[entry.standing];
       EXPECT_EQ(entry.standing == Standing::measured, entry.fitted);
-      EXPECT_EQ(entry.standing == Standing::measured, arch.id == ArchId::sm_90);
-      EXPECT_EQ(entry.standing == Standing::checked, entry.answers != 0);
-      EXPECT_EQ(entry.standing == Standing::checked, !entry.answered_by.empty());
+      // Of sm_90 the recorded answers are those to explain, which works_test has, and others than what was measured.
+      const bool recorded = arch.id == ArchId::sm_90;
+      EXPECT_TRUE(recorded || entry.standing != Standing::measured);
+      EXPECT_EQ(entry.answers != 0, entry.standing == Standing::checked && !recorded);
+      EXPECT_EQ(entry.answers != 0, !entry.answered_by.empty());
+      EXPECT_TRUE(!recorded || (entry.standing == Standing::published) == !entry.refuted_by.empty());
       EXPECT_EQ(entry.standing_text().empty(), entry.fitted);
       EXPECT_FALSE(entry.standing == Standing::checked && !entry.refuted_by.empty());
     }

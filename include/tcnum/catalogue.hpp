@@ -16,7 +16,7 @@ namespace tcnum {
 /// How well an account is known to be right.
 enum class Standing : std::uint8_t {
   measured,   ///< fitted here to answers of the hardware
-  checked,    ///< published, and compared here with answers of the hardware that others published
+  checked,    ///< published, and explains the answers of the hardware that others published, or that are recorded here
   published,  ///< published, and no more
 };
 /// "measured_here", "published_and_checked", "published_only".
@@ -32,7 +32,8 @@ struct CatalogueEntry {
   std::string origin;      ///< fitted: which vectors; published: which source
   std::string refuted_by;  ///< the hardware answers that a published account does not explain; empty if none are known
   Standing standing = Standing::published;
-  /// Of a checked account: the published answers to this instruction on this architecture, which it explains all.
+  /// Of a checked account: the published answers to this instruction on this architecture, which it explains all; 0 if
+  /// these are the recorded ones.
   std::size_t answers = 0;
   std::string_view answered_by = {};  ///< the device that gave them
 

@@ -46,8 +46,9 @@ struct Match {
   VoltaShape volta = VoltaShape::no;
   std::optional<FormatId> c = {};  ///< if it is not the result's
   ScaleKind scales = ScaleKind::none;
-  std::optional<int> k = {};         ///< of them with that k
-  std::optional<int> per_lane = {};  ///< of AMD's, those of which a lane has so many elements of A
+  std::optional<int> k = {};          ///< of them with that k
+  std::optional<int> per_lane = {};   ///< of AMD's, those of which a lane has so many elements of A
+  std::optional<FormatId> some = {};  ///< of them, those with a or b of that
 };
 constexpr Match scaled(ScaleKind scales, Match match) {
   match.scales = scales;
@@ -55,6 +56,10 @@ constexpr Match scaled(ScaleKind scales, Match match) {
 }
 constexpr Match of_k(int k, Match match) {
   match.k = k;
+  return match;
+}
+constexpr Match with_some(FormatId id, Match match) {
+  match.some = id;
   return match;
 }
 constexpr Match per_lane(int elements, Match match) {
@@ -78,6 +83,7 @@ constexpr Account kMmaSim{"MMA-Sim", "Xie et al., MMA-Sim (arXiv 2511.10909)"};
 /// What the code does that goes with the paper, where it is not what the paper's algorithms say: the code is what its
 /// authors compared with hardware.
 constexpr Account kMmaSimCode{"MMA-Sim's code", "the code of Xie et al., MMA-Sim (arXiv 2511.10909)"};
+constexpr Account kHawkeye{"Hawkeye", "Badash et al., Hawkeye (arXiv 2603.20421), and its code"};
 /// What the instruction set alone decides: sums of integers are exact, and rounding has one meaning.
 constexpr Account kPtx{"PTX ISA", "PTX ISA 9.0: integers wrap, or are clamped with .satfinite; how fp64 is rounded"};
 constexpr Account kLlvm{"LLVM", "LLVM's instruction tables: v_mfma_i32 has no clamp, so that its sums wrap"};
@@ -142,6 +148,7 @@ constexpr ArchSet kWithFp64 = archs({sm_80, sm_86, sm_87, sm_89, sm_100, sm_103,
 constexpr ArchSet kCdna1 = archs({gfx908}), kCdna2 = archs({gfx90a}), kCdna3 = archs({gfx942});
 constexpr ArchSet kCdna = archs({gfx908, gfx90a, gfx942});
 
+constexpr std::string_view kRecorded = "the answers recorded in vectors/sm_90";
 constexpr std::string_view kV100 = "the V100's answers to mma.m8n8k4 in Khattak & Mikaitis, MATLAB-tensor-core";
 constexpr std::string_view kB200 =
     "the B200's answers to mma.m16n8k32 with e5m2 in Khattak & Mikaitis, MATLAB-tensor-core";
@@ -174,6 +181,31 @@ constexpr auto kRows = std::to_array<Row>({
     {{kHopper,         kAny,      kIntegers,    s32, Modifier::satfinite},            kFitted,   integers(Overflow::max_finite)},
     {{kHopper,         kAny,      {b1},         s32, Modifier::and_popc},             kFitted,   integers(Overflow::wrap)},
     {{kHopper,         kAny,      {b1},         s32, Modifier::xor_popc},             kFitted,   integers(Overflow::wrap, ProductOperation::exclusive_or)},
+
+    // --- sm_90, published: what `tcnum list --works` holds against vectors/sm_90. Khattak and Mikaitis publish a model of
+    // an H100, whose fp8 is wgmma's: of mma's it says that fp16 is interleaved, and no more. Hawkeye asked with wmma, and
+    // with wgmma of e4m3. A floor stands for the exponent of MMA-Sim's zero terms, too: only where c is zero are all
+    // terms below it. A negative sum that is rounded to zero has the sign that their code gives it. Of NaNs and
+    // infinities, which Hawkeye leaves out, and payloads, which MMA-Sim does, the rows say what was measured.
+    {{kHopper,         kWmma,     {fp16},       fp32},                                kHawkeye,  fused(16, 25, toward_zero, {.zero_floor = -133, .underflow_sign = positive})},
+    {{kHopper,         kWmma,     {bf16},       fp32},                                kHawkeye,  fused(16, 25, toward_zero, {.zero_floor = -133, .underflow_sign = positive})},
+    {{kHopper,         kWgmma,    {fp8e4m3},    fp32},                                kHawkeye,  fused(32, 13, toward_zero, {.zero_floor = -139, .result_fraction_bits = 13, .underflow_sign = positive})},
+    {{kHopper,         kMmaWgmma, {fp16},       fp32},                                kKhattak,  fused(16, 25, toward_zero, {.zero_floor = -133})},
+    {{kHopper,         kWgmma,    kFp8,         fp32},                                kKhattak,  fused(32, 13, toward_zero, {.zero_floor = -133, .result_fraction_bits = 13})},
+    {{kHopper,         kWgmma,    {fp8e4m3},    fp16},                                kKhattak,  fused(32, 13, nearest_even, {.zero_floor = -133})},
+    {{kHopper,         kMmaWgmma, {fp16},       fp32},                                kMmaSim,   fused(16, 25, toward_zero, {.zero_floor = -133})},
+    {{kHopper,         kWgmma,    kFp8,         fp32},                                kMmaSim,   fused(32, 13, toward_zero, {.zero_floor = -133, .result_fraction_bits = 13})},
+    {{kHopper,         kWgmma,    {fp8e4m3},    fp16},                                kMmaSim,   fused(32, 13, nearest_even, {.zero_floor = -133})},
+    {{kHopper,         kMma,      {fp64},       fp64},                                kMmaSim,   fmas(nearest_even, payload_of_b_c_a(Overflow::infinity))},
+    {{kHopper,         kMmaWgmma, {bf16},       fp32},                                kKhattak,  fused(16, 25, toward_zero, {.zero_floor = -133}), kRecorded},
+    {{kHopper,         kMmaWgmma, {tf32},       fp32},                                kKhattak,  fused(8, 25, toward_zero, {.zero_floor = -133}), kRecorded},
+    {{kHopper,         kMmaWgmma, {fp16},       fp16},                                kKhattak,  fused(16, 25, nearest_even, {.zero_floor = -21}), kRecorded},
+    {with_some(fp8e5m2, {kHopper, kWgmma, kFp8, fp16}),                               kKhattak,  fused(32, 13, nearest_even, {.zero_floor = -133}), kRecorded},
+    {{kHopper,         kMmaWgmma, {bf16},       fp32},                                kMmaSim,   fused(16, 25, toward_zero, {.zero_floor = -133}), kRecorded},
+    {{kHopper,         kMmaWgmma, {tf32},       fp32},                                kMmaSim,   fused(8, 25, toward_zero, {.zero_floor = -133}), kRecorded},
+    {{kHopper,         kMma,      {fp16},       fp16},                                kMmaSim,   fused(16, 25, nearest_even, {.zero_floor = -22}), kRecorded},
+    {{kHopper,         kWgmma,    {fp16},       fp16},                                kMmaSim,   fused(16, 25, nearest_even, {.zero_floor = -133}), kRecorded},
+    {with_some(fp8e5m2, {kHopper, kWgmma, kFp8, fp16}),                               kMmaSim,   fused(32, 13, nearest_even, {.zero_floor = -133}), kRecorded},
 
     // --- Published. Khattak and Mikaitis asked with wmma. Where accounts differ in the floor of fp16 results, theirs
     // comes first: on sm_90, where all such accounts were measured, their kind was right by one.
@@ -251,7 +283,8 @@ bool applies(const Row& row, ArchId arch, const Instruction& in) {
   const Match& match = row.match;
   const bool has_shape = match.volta == VoltaShape::too || (match.volta == VoltaShape::only) == in.is_volta();
   return match.archs.contains(arch) && in.archs.contains(arch) && match.kinds.contains(in.kind) &&
-         match.inputs.contains(in.a) && match.inputs.contains(in.b) && match.scales == in.scales.kind &&
+         match.inputs.contains(in.a) && match.inputs.contains(in.b) &&
+         (!match.some || in.a == *match.some || in.b == *match.some) && match.scales == in.scales.kind &&
          match.k.value_or(in.k) == in.k && match.per_lane.value_or(elements_per_lane(in)) == elements_per_lane(in) &&
          match.result == in.d && match.c.value_or(match.result) == in.c && match.modifier == in.modifier && has_shape &&
          (row.account.fitted || !in.sparse());
@@ -275,6 +308,8 @@ std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instructio
       entry.origin =
           fmt::format("fitted to vectors/{}/{}.safetensors", tcnum::arch(arch).name, recorded_as(instruction));
       entry.standing = Standing::measured;
+    } else if (entries.front().fitted) {
+      if (row.refuted_by.empty()) entry.standing = Standing::checked;
     } else if (const PublishedAnswers* answers = answers_of(arch, instruction);
                answers != nullptr && row.refuted_by.empty()) {
       entry.standing = Standing::checked;

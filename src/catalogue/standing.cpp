@@ -43,6 +43,8 @@ std::string_view name(Standing standing) {
 std::string CatalogueEntry::standing_text() const {
   if (standing == Standing::measured) return "";
   if (standing == Standing::published) return "published only";
+  if (answers == 0)
+    return fmt::format("published, and explains the answers recorded in vectors/{}", tcnum::arch(arch).name);
   return fmt::format("published, and explains {} published answers of the {}", answers, answered_by);
 }
 

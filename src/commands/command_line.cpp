@@ -316,6 +316,7 @@ void add_list(CLI::App& app, Action& action) {
   command.add_option("--format", options->format, "The instructions with this input format, such as fp16 or fp8e4m3");
   command.add_flag("--known", options->known, "Those of which a datapath is known");
   command.add_flag("--measured", options->measured, "Those of which it was measured here");
+  command.add_flag("--works", options->works, "What others have published of them, held against the recorded answers");
   command.add_option("--table", options->table, kTable);
   command.add_option("--json", options->json, "Write the list as JSON, and nothing else (- for standard output)");
   command.add_flag("--evaluators", options->evaluators,

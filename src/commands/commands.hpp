@@ -112,7 +112,7 @@ int run_bench_report(const BenchReportOptions& options);
 
 struct ListOptions {
   std::string arch, json, table, instruction, format, datapath;
-  bool evaluators = false, known = false, measured = false;
+  bool evaluators = false, known = false, measured = false, works = false;
 };
 int run_list(const ListOptions& options);
 

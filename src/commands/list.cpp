@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "list_works.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
@@ -224,7 +225,7 @@ ordered_json architecture_json(const ListedArch& listed) {
                               {"fitted", entry.fitted},
                               {"standing", name(entry.standing)}};
       if (entry.standing == Standing::measured) account["answers"] = compared.of(*i);
-      if (entry.standing == Standing::checked) account["answers"] = entry.answers;
+      if (entry.answers != 0) account["answers"] = entry.answers;
       if (!entry.refuted_by.empty()) account["refuted_by"] = entry.refuted_by;
       account["datapath"] = to_json(entry.datapath);
       one["datapaths"].push_back(std::move(account));
@@ -322,8 +323,22 @@ int list_datapath(const ListOptions& options) {
 }  // namespace
 
 int run_list(const ListOptions& options) {
+  if (options.works && (options.evaluators || options.known || options.measured || !options.datapath.empty())) {
+    throw InputError(
+        "list: --works: is of what is published; right would be --arch, --instr, --format, --table or --json beside "
+        "it");
+  }
   if (options.evaluators) return list_evaluators(options);
   if (!options.datapath.empty()) return list_datapath(options);
+  const Filter filter{options.instruction, options.format, options.known, options.measured};
+  if (options.works) {
+    if (options.arch.empty())
+      throw InputError(fmt::format("--arch: missing; right would be whose works, one of {}", arch_names()));
+    if (!options.table.empty() && !options.json.empty())
+      throw InputError("list: --table and --json; right would be one of them");
+    const ArchId id = parse_arch(options.arch);
+    return list_works(options, id, filter.of(id));
+  }
   require_writable(options.json);
   std::optional<TableStyle> table;
   if (!options.table.empty()) table = parse_table_style(options.table);
@@ -331,7 +346,6 @@ int run_list(const ListOptions& options) {
   if (table && options.arch.empty()) {
     throw InputError(fmt::format("--arch: missing; right would be that of the table, one of {}", arch_names()));
   }
-  const Filter filter{options.instruction, options.format, options.known, options.measured};
   const std::vector<ListedArch> shown =
       options.arch.empty() ? listed_anywhere(filter) : std::vector{listed_of(arch(parse_arch(options.arch)), filter)};
   if (!options.json.empty()) {

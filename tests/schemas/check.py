@@ -92,6 +92,7 @@ COMMANDS = {
     "probe integers": ["probe", "--from", str(SOURCE / "vectors/sm_90/mma.m16n8k32.s32.s8.s8.s32.safetensors")],
     "list": ["list", "--known", "--format", "fp8e5m2"],
     "list measured": ["list", "--arch", "sm_90", "--instr", "wgmma.*"],
+    "works": ["list", "--works", "--arch", "sm_90", "--format", "fp8e4m3"],
     "evaluators": ["list", "--evaluators", "--datapath", HOPPER],
     "datapath": ["list", "--datapath", "sm_90:" + FP16],
     "diff": ["diff", "--arch", "sm_80", "--arch", "sm_90", "--format", "fp16"],

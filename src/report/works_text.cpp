@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "layout.hpp"
+#include "src/files/written_number.hpp"
+#include "works.hpp"
+
+namespace tcnum {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
+
+/// The operands, if they are few: "0x8400·0x0001, c 0x0200".
+std::string operands_text(const Instruction& in, const Problem& problem) {
+  constexpr std::size_t kMost = 2;
+  std::vector<std::string> terms;
+  for (std::size_t k = 0; k < problem.a.size(); ++k) {
+    if (problem.a[k] != 0 || problem.b[k] != 0)
+      terms.push_back(fmt::format("{}·{}", hex(format(in.a), problem.a[k]), hex(format(in.b), problem.b[k])));
+  }
+  if (problem.c != 0) terms.push_back(fmt::format("c {}", hex(format(in.c), problem.c)));
+  return terms.size() > kMost ? plural(terms.size(), "term") : fmt::format("{}", fmt::join(terms, ", "));
+}
+
+/// "#393 (width: …): would give 0x40800000, the hardware gave 0x00000000".
+std::string answer_text(const Instruction& in, const Refuting& by) {
+  const Format& d = format(in.d);
+  return fmt::format("#{} ({}): would give {}, the hardware gave {}", by.refutation->probe,
+                     by.name.empty() ? operands_text(in, by.problem) : by.name, hex(d, by.refutation->expected),
+                     hex(d, by.refutation->observed));
+}
+
+// --- What is refuted --------------------------------------------------------------------------------------------
+
+/// Something that works have otherwise than it was measured, of an instruction.
+struct Refuted {
+  std::string what;  ///< "units.sum.underflow_sign kept; measured: positive"
+  const PublishedFindings* of;
+  const Refuting* by;
+  std::vector<std::string> works;
+};
+
+std::vector<Refuted> refuted_of(const PublishedFindings& of) {
+  std::vector<Refuted> all;
+  const auto add = [&](std::string what, const Refuting& by, const std::string& work) {
+    const auto found = std::ranges::find(all, what, &Refuted::what);
+    if (found == all.end())
+      all.push_back({std::move(what), &of, &by, {work}});
+    else
+      found->works.push_back(work);
+  };
+  for (const AccountFinding& account : of.accounts) {
+    for (const RefutedField& each : account.fields)
+      add(fmt::format("{} {}; measured: {}", each.field, each.says, each.measured), each.by, account.work);
+    if (account.by.refutation && account.fields.empty()) {
+      const std::string measured = account.measured.empty() ? "" : fmt::format("; measured: {}", account.measured);
+      add(account.says + measured, account.by, account.work);
+    }
+  }
+  return all;
+}
+
+/// What is the same for several instructions, numbered from 1.
+class RefutedGroups {
+ public:
+  explicit RefutedGroups(const std::vector<PublishedFindings>& all) {
+    for (const PublishedFindings& of : all) {
+      for (Refuted& each : refuted_of(of)) {
+        const auto same = [&](const std::vector<Refuted>& group) {
+          return group.front().what == each.what && group.front().works == each.works;
+        };
+        auto found = std::ranges::find_if(groups_, same);
+        if (found == groups_.end()) found = groups_.insert(groups_.end(), std::vector<Refuted>{});
+        found->push_back(std::move(each));
+      }
+    }
+  }
+
+  bool empty() const { return groups_.empty(); }
+
+  /// " [1] [3]": what of the work is refuted for the instruction.
+  std::string marks(const PublishedFindings& of, const std::string& work) const {
+    std::string text;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const bool is = std::ranges::any_of(groups_[i], [&](const Refuted& each) {
+        return each.of == &of && std::ranges::find(each.works, work) != each.works.end();
+      });
+      if (is) text += fmt::format(" [{}]", i + 1);
+    }
+    return text;
+  }
+
+  std::string text() const {
+    std::string out;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const std::vector<Refuted>& group = groups_[i];
+      Rows rows = {{"instruction", "refuted by", "the smallest of these answers"}};
+      for (const Refuted& each : group) {
+        rows.push_back({each.of->instruction->name(),
+                        fmt::format("{} of {}", size_text(each.by->mismatches), size_text(each.of->answers)),
+                        answer_text(*each.of->instruction, *each.by)});
+      }
+      out += "\n" +
+             wrapped(fmt::format("[{}] {}: {}", i + 1, fmt::join(group.front().works, ", "), group.front().what), 0) +
+             table_text(rows, 40);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<Refuted>> groups_;
+};
+
+std::string matrix_cell(const PublishedFindings& of, const std::string& work, const RefutedGroups& refuted) {
+  for (const AccountFinding& each : of.accounts) {
+    if (each.work != work) continue;
+    if (!each.by.refutation) return "all " + size_text(of.answers);
+    return (each.fields.empty() ? "refuted" : "all but") + refuted.marks(of, work);
+  }
+  return works_cell(of, work);
+}
+
+// --- Single properties ------------------------------------------------------------------------------------------
+
+std::string evidence_text(const Instruction& in, const StatementFinding& of) {
+  std::vector<std::string> parts;
+  if (of.verdict == StatementVerdict::refuted)
+    parts.push_back(
+        fmt::format("refuted by {} answers, the smallest {}", size_text(of.by.mismatches), answer_text(in, of.by)));
+  for (const StatementFinding::Alternative& each : of.alternatives) {
+    if (of.verdict == StatementVerdict::refuted) break;
+    parts.push_back(each.by.refutation ? fmt::format("{} is refuted by {} answers, the smallest {}", each.value.text(),
+                                                     size_text(each.by.mismatches), answer_text(in, each.by))
+                                       : fmt::format("{} explains all answers, too", each.value.text()));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string statements_text(const PublishedFindings& of) {
+  Rows said = {{"work", "where", "says", "read as", "verdict"}}, evidence = {{"read as", "evidence"}};
+  for (const StatementFinding& each : of.statements) {
+    const Statement& statement = *each.statement;
+    std::string read_as = fmt::format("{} {}", name(statement.read_as.property), statement.read_as.text());
+    said.push_back({std::string(statement.work), std::string(statement.where), fmt::format("\"{}\"", statement.says),
+                    read_as, std::string(name(each.verdict))});
+    if (std::ranges::find(evidence, read_as, [](const auto& row) { return row[0]; }) == evidence.end())
+      evidence.push_back({std::move(read_as), evidence_text(*of.instruction, each)});
+  }
+  return fmt::format("\n{}\n{}\n{}", of.instruction->name(), table_text(said, 44), table_text(evidence));
+}
+
+}  // namespace
+
+std::string works_text(const std::vector<PublishedFindings>& all, std::string_view arch) {
+  const std::vector<Work> works = works_of(all);
+  const RefutedGroups refuted(all);
+  Rows rows = {{"instruction"}};
+  for (const Work& work : works) rows[0].push_back(work.name);
+  for (const PublishedFindings& each : all) {
+    rows.push_back({each.instruction->name()});
+    for (const Work& work : works) rows.back().push_back(matrix_cell(each, work.name, refuted));
+  }
+  std::string text =
+      fmt::format("What is published of {}, against the recorded answers\n\n{}\n", arch, table_text(rows, 40));
+  text += wrapped(
+      "all N: the account explains all N answers. all but: it does with that as it was measured. hold: of "
+      "statements about single properties. Empty: the work says nothing of the instruction.",
+      2);
+  for (const Work& work : works) text += wrapped(fmt::format("{}: {}", work.name, work.origin), 2);
+  if (!refuted.empty()) {
+    text += "\n" +
+            wrapped(
+                "What is refuted: the measured datapath with that alone as the works have it, or where these describe "
+                "another one altogether, that.",
+                0) +
+            refuted.text();
+  }
+  bool first = true;
+  for (const PublishedFindings& each : all) {
+    if (each.statements.empty()) continue;
+    if (std::exchange(first, false)) {
+      text += "\n" + wrapped(
+                         "What is said of single properties: it holds if the measured datapath with it explains every "
+                         "answer, and with the nearest other values does not.",
+                         0);
+    }
+    text += statements_text(each);
+  }
+  return text;
+}
+
+}  // namespace tcnum
