@@ -78,7 +78,7 @@ TEST(Works, APlantedAccountIsRefutedByTheSmallestAnswer) {
   EXPECT_EQ(account.by.refutation->probe, 2u) << "the fewest terms";
   EXPECT_EQ(account.by.refutation->observed, 0u);
   EXPECT_EQ(account.by.refutation->expected, 0x3b000000u) << "2^-9";
-  EXPECT_EQ(account.by.problem, problems(in)[2]);
+  EXPECT_EQ(account.by.refutation->problem, problems(in)[2]);
   ASSERT_EQ(account.fields.size(), 1u);
   EXPECT_TRUE(account.fields[0].field.ends_with(".fraction_bits")) << account.fields[0].field;
   EXPECT_EQ(account.fields[0].says, "17");
@@ -190,7 +190,7 @@ TEST(Works, RecordedAnswersRefuteWhatIsMarkedSoAndNothingElse) {
       ++checked;
       refuted += found.accounts[i].by.refutation ? 1 : 0;
       EXPECT_EQ(found.accounts[i].by.refutation.has_value(), !accounts[i + 1].refuted_by.empty())
-          << in->name() << ": " << found.accounts[i].work;
+          << in->name() << ": " << found.accounts[i].account;
     }
   }
   EXPECT_GT(checked, 35u);

@@ -37,7 +37,8 @@ struct CatalogueEntry {
   std::size_t answers = 0;
   std::string_view answered_by = {};  ///< the device that gave them
 
-  /// "published, and explains 5000 published answers of an A100"; empty of a measured account, whose origin says it.
+  /// "published, and explains 5000 published answers of an A100", or which answers refute it; empty of a measured
+  /// account, whose origin says it.
   std::string standing_text() const;
   /// The origin, with that.
   std::string origin_and_standing() const;

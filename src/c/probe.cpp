@@ -82,7 +82,8 @@ std::string document_of(Fit& fit, std::optional<ArchId> id, Source source) {
   const std::string name(id ? arch(*id).name : "");
   ProbeReport report{fit, result, name, std::move(source), {}, {}, {}, {}};
   if (id) {
-    report.accounts = check_accounts(fit.evidence(), catalogue(*id, in));
+    report.accounts = judge_accounts(fit.evidence(), catalogue(*id, in),
+                                     result.verdict == Verdict::identified ? &result.datapath : nullptr);
     report.relatives = check_relatives(fit, *id);
   }
   ProbeDocument document(name, format(in.a).name);

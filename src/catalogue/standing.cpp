@@ -42,6 +42,7 @@ std::string_view name(Standing standing) {
 
 std::string CatalogueEntry::standing_text() const {
   if (standing == Standing::measured) return "";
+  if (!refuted_by.empty()) return fmt::format("refuted by {}", refuted_by);
   if (standing == Standing::published) return "published only";
   if (answers == 0)
     return fmt::format("published, and explains the answers recorded in vectors/{}", tcnum::arch(arch).name);

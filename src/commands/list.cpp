@@ -124,8 +124,7 @@ class Footnotes {
 
 std::string source_of(const CatalogueEntry& entry) {
   if (entry.fitted) return fmt::format("fitted here to the recorded answers of vectors/{}", arch(entry.arch).name);
-  const std::string refuted = entry.refuted_by.empty() ? "" : fmt::format("; refuted by {}", entry.refuted_by);
-  return entry.origin_and_standing() + refuted;
+  return entry.origin_and_standing();
 }
 
 /// "1×16 F=25 RZ [1]": what the first account says, and where each comes from.

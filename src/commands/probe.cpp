@@ -360,7 +360,8 @@ ProbeReport report_of(const Target& target, Source source, const Fit& fit, const
   if (report.source.kind == OracleKind::datapath)
     return report;  // published accounts and campaigns are of the hardware
   if (!target.arch) return report;
-  report.accounts = check_accounts(fit.evidence(), catalogue(*target.arch, *target.instruction));
+  report.accounts = judge_accounts(fit.evidence(), catalogue(*target.arch, *target.instruction),
+                                   result.verdict == Verdict::identified ? &result.datapath : nullptr);
   report.relatives = check_relatives(fit, *target.arch);
   if (report.source.kind == OracleKind::program) return report;  // which may be nothing like the hardware
   report.compared = compared_by(surroundings.campaigns(*target.arch), *target.instruction);

@@ -1,11 +1,18 @@
 #include "accounts.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <compare>
 #include <utility>
 
+#include "layout.hpp"
+#include "short_datapath.hpp"
+#include "src/files/written_number.hpp"
+#include "src/fit/description_diff.hpp"
 #include "tcnum/emulator.hpp"
 
 namespace tcnum {
@@ -33,6 +40,41 @@ bool computes_the_same(const Instruction& one, const Instruction& other) {
          one.modifier == other.modifier;
 }
 
+/// The account with these fields as they were measured.
+Datapath mended(Datapath account, const Datapath& measured, const std::vector<RefutedField>& fields) {
+  for (const RefutedField& field : fields) {
+    std::vector<DescriptionDiff> differences = description_diff(account, measured);
+    const auto found = std::ranges::find(differences, field.field, &DescriptionDiff::field);
+    if (found != differences.end() && found->exchanged) account = std::move(*found->exchanged);
+  }
+  return account;
+}
+
+/// The fields of an account that are refuted by themselves, if it explains every answer without them.
+std::vector<RefutedField> refuted_fields(const Datapath& account, const Datapath& measured, const Evidence& evidence) {
+  std::vector<RefutedField> fields;
+  for (DescriptionDiff& each : description_diff(measured, account)) {
+    if (!each.exchanged) return {};  // it goes with another part alone
+    Judgement by = judge(*each.exchanged, evidence);
+    if (by.refutation)
+      fields.push_back({std::move(each.field), std::move(each.other), std::move(each.one), std::move(by)});
+  }
+  if (judge(mended(account, measured, fields), evidence).refutation) return {};
+  return fields;
+}
+
+/// The operands, if they are few: "0x8400·0x0001, c 0x0200".
+std::string operands_text(const Instruction& in, const Problem& problem) {
+  constexpr std::size_t kMost = 2;
+  std::vector<std::string> terms;
+  for (std::size_t k = 0; k < problem.a.size(); ++k) {
+    if (problem.a[k] != 0 || problem.b[k] != 0)
+      terms.push_back(fmt::format("{}·{}", hex(format(in.a), problem.a[k]), hex(format(in.b), problem.b[k])));
+  }
+  if (problem.c != 0) terms.push_back(fmt::format("c {}", hex(format(in.c), problem.c)));
+  return terms.size() > kMost ? plural(terms.size(), "term") : fmt::format("{}", fmt::join(terms, ", "));
+}
+
 }  // namespace
 
 Judgement judge(const Datapath& datapath, const Evidence& evidence) {
@@ -46,17 +88,38 @@ Judgement judge(const Datapath& datapath, const Evidence& evidence) {
     const Size size = size_of(evidence.problem(number));
     if (judgement.refutation && size >= smallest) continue;
     smallest = size;
-    judgement.refutation = {number, tiles.d[number], evidence.answer(number)};
+    judgement.refutation = {number, {}, {}, tiles.d[number], evidence.answer(number)};
+  }
+  if (judgement.refutation) {
+    Judgement::Refutation& refutation = *judgement.refutation;
+    refutation.problem = evidence.problem(refutation.probe);
+    if (evidence.purpose_of(refutation.probe)) refutation.name = evidence.name_of(refutation.probe);
   }
   return judgement;
 }
 
-std::vector<AccountCheck> check_accounts(const Evidence& evidence, const std::vector<CatalogueEntry>& accounts) {
-  std::vector<AccountCheck> checks;
+std::string answer_text(const Instruction& instruction, const Judgement::Refutation& refutation,
+                        std::string_view witness) {
+  const Format& d = format(instruction.d);
+  return fmt::format("#{} ({}): would give {}, {} gave {}", refutation.probe,
+                     refutation.name.empty() ? operands_text(instruction, refutation.problem) : refutation.name,
+                     hex(d, refutation.expected), witness, hex(d, refutation.observed));
+}
+
+std::vector<AccountFinding> judge_accounts(const Evidence& evidence, const std::vector<CatalogueEntry>& accounts,
+                                           const Datapath* measured) {
+  std::vector<AccountFinding> findings;
   for (const CatalogueEntry& entry : accounts) {
-    if (!entry.fitted) checks.push_back({judge(entry.datapath, evidence), entry.account, entry.origin_and_standing()});
+    if (entry.fitted) continue;
+    AccountFinding& found = findings.emplace_back();
+    found.account = entry.account;
+    found.origin = entry.origin;
+    found.standing = entry.standing_text();
+    found.says = short_text(entry.datapath);
+    found.by = judge(entry.datapath, evidence);
+    if (found.by.refutation && measured != nullptr) found.fields = refuted_fields(entry.datapath, *measured, evidence);
   }
-  return checks;
+  return findings;
 }
 
 std::vector<Relative> check_relatives(const Fit& fit, ArchId arch) {

@@ -188,15 +188,18 @@ ordered_json json_equivalents(const ProbeReport& report) {
 ordered_json json_accounts(const ProbeReport& report) {
   const Format& d = format(report.fit.space().instruction().d);
   ordered_json out = ordered_json::array();
-  for (const AccountCheck& each : report.accounts) {
+  for (const AccountFinding& each : report.accounts) {
     ordered_json account = {{"account", each.account},
-                            {"origin", each.origin},
-                            {"survives", !each.refutation.has_value()},
-                            {"mismatches", each.mismatches}};
-    if (each.refutation) {
-      account["probe"] = each.refutation->probe;
-      account["expected"] = hex(d, each.refutation->expected);
-      account["observed"] = hex(d, each.refutation->observed);
+                            {"origin", fmt::format("{}; {}", each.origin, each.standing)},
+                            {"survives", !each.by.refutation.has_value()},
+                            {"mismatches", each.by.mismatches}};
+    if (each.by.refutation) {
+      account["probe"] = each.by.refutation->probe;
+      account["expected"] = hex(d, each.by.refutation->expected);
+      account["observed"] = hex(d, each.by.refutation->observed);
+      account["but_for"] = ordered_json::array();
+      for (const RefutedField& field : each.fields)
+        account["but_for"].push_back({{"field", field.field}, {"says", field.says}, {"measured", field.measured}});
     }
     out.push_back(std::move(account));
   }

@@ -27,7 +27,7 @@ struct ProbeReport {
   const FitResult& result;
   std::string arch;  ///< empty: what was probed is no instruction
   Source source;
-  std::vector<AccountCheck> accounts;
+  std::vector<AccountFinding> accounts;
   std::vector<Relative> relatives;
   std::optional<Compared> compared;
   std::string sass;  ///< the machine instructions that it becomes, if they are known

@@ -57,18 +57,22 @@ std::string settled_and_open(const ProbeReport& report) {
 
 std::string accounts_text(const ProbeReport& report) {
   if (report.accounts.empty()) return "";
-  const Format& d = format(report.fit.evidence().instruction().d);
+  const Evidence& answers = report.fit.evidence();
   Rows rows = {{"published account", "verdict", "evidence"}};
-  for (const AccountCheck& a : report.accounts) {
-    if (!a.refutation) {
-      rows.push_back({a.account, "survives",
-                      fmt::format("gives all {} answers ({})", size_text(report.fit.evidence().size()), a.origin)});
+  for (const AccountFinding& each : report.accounts) {
+    if (!each.by.refutation) {
+      rows.push_back(
+          {each.account, "survives",
+           fmt::format("gives all {} answers ({}; {})", size_text(answers.size()), each.origin, each.standing)});
       continue;
     }
-    rows.push_back({a.account, "refuted",
-                    fmt::format("by answer #{} ({}): expected {}, observed {}; {} mismatches ({})", a.refutation->probe,
-                                report.fit.evidence().name_of(a.refutation->probe), hex(d, a.refutation->expected),
-                                hex(d, a.refutation->observed), size_text(a.mismatches), a.origin)});
+    std::string fields;
+    for (const RefutedField& field : each.fields)
+      fields += fmt::format("{} {} {}", fields.empty() ? "; right but for" : ",", field.field, field.says);
+    rows.push_back({each.account, "refuted",
+                    fmt::format("by {} answers, the smallest {}{} ({}; {})", size_text(each.by.mismatches),
+                                answer_text(answers.instruction(), *each.by.refutation, witness_of(report.source)),
+                                fields, each.origin, each.standing)});
   }
   return "\n" + table_text(rows);
 }

@@ -9,57 +9,12 @@
 #include <utility>
 
 #include "short_datapath.hpp"
-#include "src/fit/description_diff.hpp"
 
 namespace tcnum {
 namespace {
 
-Refuting refuting(const Datapath& datapath, const Evidence& evidence) {
-  Refuting by{judge(datapath, evidence), {}, {}};
-  if (by.refutation) {
-    if (evidence.purpose_of(by.refutation->probe)) by.name = evidence.name_of(by.refutation->probe);
-    by.problem = evidence.problem(by.refutation->probe);
-  }
-  return by;
-}
-
-/// The account with these fields as they were measured.
-Datapath mended(Datapath account, const Datapath& measured, const std::vector<RefutedField>& fields) {
-  for (const RefutedField& field : fields) {
-    std::vector<DescriptionDiff> differences = description_diff(account, measured);
-    const auto found = std::ranges::find(differences, field.field, &DescriptionDiff::field);
-    if (found != differences.end() && found->exchanged) account = std::move(*found->exchanged);
-  }
-  return account;
-}
-
-/// The fields of an account that are refuted by themselves, if it explains every answer without them.
-std::vector<RefutedField> refuted_fields(const Datapath& account, const Datapath& measured, const Evidence& evidence) {
-  std::vector<RefutedField> fields;
-  for (DescriptionDiff& each : description_diff(measured, account)) {
-    if (!each.exchanged) return {};  // it goes with another part alone
-    Refuting by = refuting(*each.exchanged, evidence);
-    if (by.refutation)
-      fields.push_back({std::move(each.field), std::move(each.other), std::move(each.one), std::move(by)});
-  }
-  if (judge(mended(account, measured, fields), evidence).refutation) return {};
-  return fields;
-}
-
-/// `measured` may be null.
-AccountFinding account_finding(const CatalogueEntry& account, const Datapath* measured, const Evidence& evidence) {
-  AccountFinding found{.work = account.account,
-                       .origin = account.origin,
-                       .by = refuting(account.datapath, evidence),
-                       .fields = {},
-                       .says = short_text(account.datapath),
-                       .measured = measured == nullptr ? "" : short_text(*measured)};
-  if (found.by.refutation && measured != nullptr) found.fields = refuted_fields(account.datapath, *measured, evidence);
-  return found;
-}
-
 StatementFinding statement_finding(const Statement& statement, const Datapath& measured, const Evidence& evidence) {
-  const auto judged = [&](const StatedValue& value) { return refuting(with(measured, value).value(), evidence); };
+  const auto judged = [&](const StatedValue& value) { return judge(with(measured, value).value(), evidence); };
   const auto own = stated_value(measured, statement.read_as.property);
   if (!own) {
     throw std::logic_error(
@@ -90,15 +45,17 @@ PublishedFindings judge_published(const Instruction& instruction, const std::vec
   Evidence evidence(instruction);
   evidence.add(std::move(answered), "recorded");
   evidence.name_battery();
-  PublishedFindings found{&instruction, std::move(file), evidence.size(), {}, {}};
-  const bool measured = !accounts.empty() && accounts.front().fitted;
-  for (const CatalogueEntry& each : accounts) {
-    if (!each.fitted)
-      found.accounts.push_back(account_finding(each, measured ? &accounts.front().datapath : nullptr, evidence));
-  }
+  const Datapath* const measured = !accounts.empty() && accounts.front().fitted ? &accounts.front().datapath : nullptr;
+  PublishedFindings found{&instruction,
+                          std::move(file),
+                          evidence.size(),
+                          measured == nullptr ? "" : short_text(*measured),
+                          judge_accounts(evidence, accounts, measured),
+                          {}};
   for (const Statement* each : statements) {
-    if (!measured) throw std::logic_error(fmt::format("{}: {} was not measured", each->work, each->instruction));
-    found.statements.push_back(statement_finding(*each, accounts.front().datapath, evidence));
+    if (measured == nullptr)
+      throw std::logic_error(fmt::format("{}: {} was not measured", each->work, each->instruction));
+    found.statements.push_back(statement_finding(*each, *measured, evidence));
   }
   return found;
 }
@@ -110,7 +67,7 @@ std::vector<Work> works_of(const std::vector<PublishedFindings>& all) {
       works.push_back({std::string(name), std::string(origin)});
   };
   for (const PublishedFindings& each : all) {
-    for (const AccountFinding& account : each.accounts) add(account.work, account.origin);
+    for (const AccountFinding& account : each.accounts) add(account.account, account.origin);
   }
   for (const PublishedFindings& each : all) {
     for (const StatementFinding& one : each.statements) add(one.statement->work, one.statement->origin);
@@ -120,7 +77,7 @@ std::vector<Work> works_of(const std::vector<PublishedFindings>& all) {
 
 std::string works_cell(const PublishedFindings& of, std::string_view work) {
   for (const AccountFinding& each : of.accounts) {
-    if (each.work != work) continue;
+    if (each.account != work) continue;
     if (!each.by.refutation) return "explains all";
     std::vector<std::string_view> fields;
     for (const RefutedField& field : each.fields) fields.push_back(field.field);

@@ -18,27 +18,6 @@
 
 namespace tcnum {
 
-/// A judgement with what the answer that it names was to.
-struct Refuting : Judgement {
-  std::string name;  ///< of the smallest answer that refutes, if it is a crafted problem's
-  Problem problem;   ///< that it answers
-};
-
-/// One field of an account that is not as measured: the measured datapath with it, which answers refute.
-struct RefutedField {
-  std::string field, says, measured;
-  Refuting by;
-};
-
-struct AccountFinding {
-  std::string work, origin;
-  Refuting by;  ///< the whole account
-  /// Fields that are refuted by themselves, if the account with them as measured explains every answer. None of a
-  /// refuted account: it is refuted as a whole.
-  std::vector<RefutedField> fields;
-  std::string says, measured;  ///< either in short; `measured` is empty if nothing was fitted here
-};
-
 enum class StatementVerdict : std::uint8_t {
   holds,    ///< it explains every answer, and no alternative does
   open,     ///< an alternative does, too
@@ -50,20 +29,21 @@ std::string_view name(StatementVerdict verdict);
 struct StatementFinding {
   struct Alternative {
     StatedValue value;
-    Refuting by;
+    Judgement by;
   };
   const Statement* statement;
   StatementVerdict verdict;
   StatedValue measured;
-  Refuting by;                            ///< the measured datapath with the stated value
+  Judgement by;                           ///< the measured datapath with the stated value
   std::vector<Alternative> alternatives;  ///< the same with these
 };
 
 /// What is published of an instruction.
 struct PublishedFindings {
   const Instruction* instruction;
-  std::string file;     ///< of the answers
-  std::size_t answers;  ///< that it has
+  std::string file;      ///< of the answers
+  std::size_t answers;   ///< that it has
+  std::string measured;  ///< the measured datapath in short; empty if nothing was fitted here
   std::vector<AccountFinding> accounts;
   std::vector<StatementFinding> statements;
 };

@@ -8,18 +8,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void put(ordered_json& json, const Instruction& in, const Refuting& by) {
+void put(ordered_json& json, const Instruction& in, const Judgement& by) {
   json["mismatches"] = by.mismatches;
   if (!by.refutation) return;
   ordered_json answer = {{"probe", by.refutation->probe}};
-  if (!by.name.empty()) answer["probe_name"] = by.name;
-  answer.update(json_problem(in, by.problem, by.refutation->expected, by.refutation->observed));
+  if (!by.refutation->name.empty()) answer["probe_name"] = by.refutation->name;
+  answer.update(json_problem(in, by.refutation->problem, by.refutation->expected, by.refutation->observed));
   json["refuted_by"] = std::move(answer);
 }
 
 ordered_json account_json(const Instruction& in, const AccountFinding& of) {
   ordered_json json = {
-      {"work", of.work}, {"datapath", of.says}, {"verdict", of.by.refutation ? "refuted" : "explains_all"}};
+      {"work", of.account}, {"datapath", of.says}, {"verdict", of.by.refutation ? "refuted" : "explains_all"}};
   put(json, in, of.by);
   json["fields"] = ordered_json::array();
   for (const RefutedField& each : of.fields) {

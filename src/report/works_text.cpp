@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "layout.hpp"
-#include "src/files/written_number.hpp"
 #include "works.hpp"
 
 namespace tcnum {
@@ -15,24 +14,9 @@ using Rows = std::vector<std::vector<std::string>>;
 
 std::string size_text(std::size_t count) { return count_text(static_cast<double>(count)); }
 
-/// The operands, if they are few: "0x8400·0x0001, c 0x0200".
-std::string operands_text(const Instruction& in, const Problem& problem) {
-  constexpr std::size_t kMost = 2;
-  std::vector<std::string> terms;
-  for (std::size_t k = 0; k < problem.a.size(); ++k) {
-    if (problem.a[k] != 0 || problem.b[k] != 0)
-      terms.push_back(fmt::format("{}·{}", hex(format(in.a), problem.a[k]), hex(format(in.b), problem.b[k])));
-  }
-  if (problem.c != 0) terms.push_back(fmt::format("c {}", hex(format(in.c), problem.c)));
-  return terms.size() > kMost ? plural(terms.size(), "term") : fmt::format("{}", fmt::join(terms, ", "));
-}
-
-/// "#393 (width: …): would give 0x40800000, the hardware gave 0x00000000".
-std::string answer_text(const Instruction& in, const Refuting& by) {
-  const Format& d = format(in.d);
-  return fmt::format("#{} ({}): would give {}, the hardware gave {}", by.refutation->probe,
-                     by.name.empty() ? operands_text(in, by.problem) : by.name, hex(d, by.refutation->expected),
-                     hex(d, by.refutation->observed));
+/// Answers that are recorded are the hardware's.
+std::string answer_text(const Instruction& in, const Judgement& by) {
+  return tcnum::answer_text(in, *by.refutation, "the hardware");
 }
 
 // --- What is refuted --------------------------------------------------------------------------------------------
@@ -41,13 +25,13 @@ std::string answer_text(const Instruction& in, const Refuting& by) {
 struct Refuted {
   std::string what;  ///< "units.sum.underflow_sign kept; measured: positive"
   const PublishedFindings* of;
-  const Refuting* by;
+  const Judgement* by;
   std::vector<std::string> works;
 };
 
 std::vector<Refuted> refuted_of(const PublishedFindings& of) {
   std::vector<Refuted> all;
-  const auto add = [&](std::string what, const Refuting& by, const std::string& work) {
+  const auto add = [&](std::string what, const Judgement& by, const std::string& work) {
     const auto found = std::ranges::find(all, what, &Refuted::what);
     if (found == all.end())
       all.push_back({std::move(what), &of, &by, {work}});
@@ -56,10 +40,10 @@ std::vector<Refuted> refuted_of(const PublishedFindings& of) {
   };
   for (const AccountFinding& account : of.accounts) {
     for (const RefutedField& each : account.fields)
-      add(fmt::format("{} {}; measured: {}", each.field, each.says, each.measured), each.by, account.work);
+      add(fmt::format("{} {}; measured: {}", each.field, each.says, each.measured), each.by, account.account);
     if (account.by.refutation && account.fields.empty()) {
-      const std::string measured = account.measured.empty() ? "" : fmt::format("; measured: {}", account.measured);
-      add(account.says + measured, account.by, account.work);
+      const std::string measured = of.measured.empty() ? "" : fmt::format("; measured: {}", of.measured);
+      add(account.says + measured, account.by, account.account);
     }
   }
   return all;
@@ -118,7 +102,7 @@ class RefutedGroups {
 
 std::string matrix_cell(const PublishedFindings& of, const std::string& work, const RefutedGroups& refuted) {
   for (const AccountFinding& each : of.accounts) {
-    if (each.work != work) continue;
+    if (each.account != work) continue;
     if (!each.by.refutation) return "all " + size_text(of.answers);
     return (each.fields.empty() ? "refuted" : "all but") + refuted.marks(of, work);
   }

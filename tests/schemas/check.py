@@ -89,6 +89,7 @@ COMMANDS = {
     "gemm --error --plan": ["gemm", "--error", "--a", "a.npy", "--b", "b.npy", "--plan", "plan.json"],
     "probe": ["probe", *LIVE, "--record", "p.safetensors"],
     "probe recorded": ["probe", "--from", RECORDED],
+    "probe refuted": ["probe", "--from", str(SOURCE / "vectors/sm_90/wgmma.m64n8k8.f32.tf32.tf32.safetensors")],
     "probe integers": ["probe", "--from", str(SOURCE / "vectors/sm_90/mma.m16n8k32.s32.s8.s8.s32.safetensors")],
     "list": ["list", "--known", "--format", "fp8e5m2"],
     "list measured": ["list", "--arch", "sm_90", "--instr", "wgmma.*"],
