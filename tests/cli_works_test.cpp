@@ -93,6 +93,20 @@ TEST_F(CliWorks, AreATable) {
   EXPECT_NE(r.out.find(",,,explains all\n"), std::string::npos) << r.out;
 }
 
+/// Answers that a user has recorded, of an architecture that was not measured here.
+TEST_F(CliWorks, AreHeldAgainstOnesOwnAnswers) {
+  const std::string name = "mma.m8n8k4.f32.f16.f16.f32";
+  fs::create_directories(folder_ / "own/sm_70");
+  const Result generated = run({"generate", "--arch", "sm_70", "--instr", name, "--account", "Khattak & Mikaitis",
+                                "--count", "4096", "--out", "own/sm_70/" + name + ".safetensors"});
+  ASSERT_EQ(generated.status, 0) << generated.err;
+  const Result r = run({"list", "--works", "--arch", "sm_70", "--instr", name}, "out",
+                       [&] { setenv("TCNUM_VECTORS", (folder_ / "own").c_str(), 1); });
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find(name + "  all 4,096           refuted [1]\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("[1] Hickmann & Bradford: 1×4 F=23 RZ, +c RN\n"), std::string::npos) << r.out;
+}
+
 TEST_F(CliWorks, WrongUseAndMissingAnswersAreSaid) {
   expect_failure({"list", "--works"}, 2, {"--arch", "sm_90"});
   expect_failure({"list", "--works", "--arch", "sm_91"}, 2, {"--arch", "sm_91"});
