@@ -185,8 +185,8 @@ constexpr auto kRows = std::to_array<Row>({
     // --- sm_90, published: what `tcnum list --works` holds against vectors/sm_90. Khattak and Mikaitis publish a model of
     // an H100 that names no instruction; its fp8 is wgmma's. Hawkeye asked with wmma, and with wgmma of e4m3. A floor
     // stands for the exponent of MMA-Sim's zero terms, too: only where c is zero are all terms below it. A negative sum
-    // that is rounded to zero has the sign that their code gives it. Of NaNs and infinities, which Hawkeye leaves out,
-    // and payloads, which MMA-Sim does, the rows say what was measured.
+    // that is rounded to zero has the sign that their code gives it. What a work leaves out is as measured: the bits
+    // of NaNs, Hawkeye's infinities, the payloads of MMA-Sim's fp64.
     {{kHopper,         kWmma,     {fp16},       fp32},                                kHawkeye,  fused(16, 25, toward_zero, {.zero_floor = -133, .underflow_sign = positive})},
     {{kHopper,         kWmma,     {bf16},       fp32},                                kHawkeye,  fused(16, 25, toward_zero, {.zero_floor = -133, .underflow_sign = positive})},
     {{kHopper,         kWgmma,    {fp8e4m3},    fp32},                                kHawkeye,  fused(32, 13, toward_zero, {.zero_floor = -139, .result_fraction_bits = 13, .underflow_sign = positive})},
