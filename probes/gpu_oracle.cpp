@@ -1,4 +1,4 @@
-// The GPU oracle, host side: which GPU there is, memory, launches, and the comparison of positions.
+// The GPU oracle of CUDA, host side: which GPU there is, memory and launches.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -8,12 +8,10 @@
 
 #include "cuda/device_memory.hpp"
 #include "gpu.hpp"
-#include "isa/sparsity.hpp"
 #include "kernels.hpp"
 #include "nvml.hpp"
-#include "placement.hpp"
 #include "tcnum/error.hpp"
-#include "tcnum/oracle.hpp"
+#include "tile_oracle.hpp"
 
 namespace tcnum {
 
@@ -86,77 +84,39 @@ namespace {
 /// The architecture on whose devices these kernels have run, with answers in vectors/.
 constexpr std::string_view kProvenArch = "sm_90";
 
-class GpuOracle final : public Oracle {
+class GpuOracle final : public TileOracle {
  public:
   GpuOracle(const Instruction& instruction, const Kernel& kernel, GpuInfo info, bool check_positions)
-      : instruction_(instruction), kernel_(kernel), info_(std::move(info)), check_positions_(check_positions) {}
+      : TileOracle(instruction, kernel.variants, check_positions), kernel_(kernel), info_(std::move(info)) {}
 
-  void answer(Tiles& tiles) override {
-    const bool fits = tiles.a_format == instruction_.a && tiles.b_format == instruction_.b &&
-                      tiles.c_format == instruction_.c && tiles.d_format == instruction_.d &&
-                      tiles.k == static_cast<std::size_t>(instruction_.k) &&
-                      tiles.sparse_group == (instruction_.sparse() ? group_of(instruction_).size : 0) &&
-                      tiles.scale_block == (instruction_.scaled() ? instruction_.scales.block_k : 0);
-    if (!fits)
-      throw std::logic_error(instruction_.name() + ": tiles of other formats, another k, sparsity or blocks of scales");
-    tiles.d = Codes(format(instruction_.d).storage_bytes(), tiles.size());
-
-    const Placement straight(instruction_, tiles);
-    // Odd and different: no row or column stays where it was, in tiles of 8, 16 or 64 rows.
-    const Placement rotated(instruction_, tiles, Rotation{.rows = 5, .columns = 3});
-    const std::size_t step = std::max<std::size_t>(1, kChunkBytes / straight.tile_bytes());
-    for (std::size_t first = 0; first < straight.tile_count(); first += step) {
-      const std::size_t count = std::min(step, straight.tile_count() - first);
-      run(straight, tiles, first, count);
-      straight.store(packed_, first, tiles);
-      if (straight.has_copies()) straight.compare(packed_, first, tiles);
-      if (!check_positions_) continue;
-      run(rotated, tiles, first, count);
-      rotated.compare(packed_, first, tiles);
-      for (std::size_t v = 1; v < kernel_.variants.size(); ++v) {
-        run(straight, tiles, first, count, static_cast<int>(v));
-        straight.compare(packed_, first, tiles, fmt::format("how operands are given ({})", kernel_.variants[v]));
-      }
-    }
-  }
-
-  OracleKind kind() const override { return OracleKind::gpu; }
   std::string device() const override { return info_.device; }
   std::map<std::string, std::string> provenance() const override {
     std::map<std::string, std::string> facts = {{"driver", info_.driver}, {"cuda", info_.cuda}, {"date", today_utc()}};
-    if (info_.arch != kProvenArch) facts["kernel"] = fmt::format("that was never run on {} before", info_.arch);
+    if (info_.arch != kProvenArch) facts["kernel"] = never_run_on(info_.arch);
     return facts;
   }
 
  private:
-  /// Of operands and results at once on the device: small enough for any GPU, large enough to fill one.
-  static constexpr std::size_t kChunkBytes = std::size_t{64} << 20;
-
-  /// Leaves the results in packed_.d.
-  void run(const Placement& placement, const Tiles& tiles, std::size_t first, std::size_t count, int variant = 0) {
-    placement.pack(tiles, first, count, packed_);
-    a_.upload(packed_.a);
-    b_.upload(packed_.b);
-    c_.upload(packed_.c);
-    if (instruction_.sparse()) e_.upload(packed_.e);
-    if (instruction_.scaled()) {
-      sa_.upload(packed_.sa);
-      sb_.upload(packed_.sb);
+  void run(PackedTiles& packed, int variant) override {
+    a_.upload(packed.a);
+    b_.upload(packed.b);
+    c_.upload(packed.c);
+    if (instruction().sparse()) e_.upload(packed.e);
+    if (instruction().scaled()) {
+      sa_.upload(packed.sa);
+      sb_.upload(packed.sb);
     }
-    d_.reserve(packed_.d.size());
-    check(
-        kernel_.launch({a_.data(), b_.data(), c_.data(), d_.data(), e_.data(), sa_.data(), sb_.data(), count, variant}),
-        fmt::format("launch of {}", kernel_.instruction));
+    d_.reserve(packed.d.size());
+    check(kernel_.launch(
+              {a_.data(), b_.data(), c_.data(), d_.data(), e_.data(), sa_.data(), sb_.data(), packed.count, variant}),
+          fmt::format("launch of {}", kernel_.instruction));
     check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
-    d_.download(packed_.d);
+    d_.download(packed.d);
   }
 
-  Instruction instruction_;
   Kernel kernel_;
   GpuInfo info_;
-  bool check_positions_;
   DeviceBuffer a_, b_, c_, d_, e_, sa_, sb_;
-  PackedTiles packed_;
 };
 
 }  // namespace

@@ -3,32 +3,15 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device_tiles.hpp"
 #include "timing_kernels.hpp"
 
 namespace tcnum {
-
-/// Device pointers to `count` instruction tiles, packed as in PackedTiles. They lie in grids of `rows` × `columns`, row
-/// by row and grid after grid; the tiles of a grid's row share one tile of A, those of its column one of B.
-struct DeviceTiles {
-  const void* a;
-  const void* b;
-  const void* c;
-  void* d;
-  const void* e;        ///< of sparse instructions
-  const void *sa, *sb;  ///< block scales: of a tile of A [M][blocks], of one of B [blocks][N]
-  std::size_t count;
-  int variant = 0;  ///< of the kernel's
-  unsigned rows = 1, columns = 1;
-
-  constexpr std::size_t a_tile(std::size_t tile) const { return tile / columns; }
-  constexpr std::size_t b_tile(std::size_t tile) const { return tile / (rows * columns) * columns + tile % columns; }
-};
 
 struct Kernel {
   std::string_view instruction;  ///< Instruction::name()

@@ -1,8 +1,6 @@
-// The GPU oracle of a program built without CUDA.
-#include "cublaslt.hpp"
+// The GPU oracle of a program built without CUDA and without HIP.
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
-#include "timing.hpp"
 
 namespace tcnum {
 
@@ -18,12 +16,6 @@ GpuInfo gpu_info() {
 
 int gpu_count() { return 0; }
 
-std::string cuda_compiler() { return ""; }
-
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction&, bool) { throw UnavailableError(kWhyNot); }
-
-std::unique_ptr<CublasLt> load_cublaslt() { throw UnavailableError(kWhyNot); }
-
-std::unique_ptr<TimingDevice> make_timing_device(int) { throw UnavailableError(kWhyNot); }
 
 }  // namespace tcnum

@@ -5,25 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <stdexcept>
 #include <string>
 
-#include "sparse_operands.hpp"
+#include "hashed_problems.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
-
-/// Stands for a dot product: any difference in any operand's bits, or in their order, shows.
-class Hash {
- public:
-  void add(std::uint64_t code) { state_ = (state_ ^ code) * 0x100000001b3 + (state_ >> 40); }
-  std::uint64_t code(FormatId id) const { return (state_ ^ state_ >> 32) & format(id).code_mask(); }
-
- private:
-  std::uint64_t state_ = 0xcbf29ce484222325;
-};
 
 std::uint64_t code_at(const std::vector<std::byte>& from, std::size_t index, FormatId id) {
   const auto size = static_cast<std::size_t>(format(id).storage_bytes());
@@ -69,31 +58,6 @@ struct Simulated {
     }
   }
 };
-
-Tiles random_tiles(const Instruction& instruction, std::size_t count, std::size_t m, std::size_t n) {
-  Tiles tiles = make_operands(instruction, count, m, n);
-  std::mt19937_64 random(1);
-  if (instruction.sparse()) draw_positions(instruction, tiles, random);
-  for (Codes* codes : {&tiles.a, &tiles.b, &tiles.c, &tiles.sa, &tiles.sb}) {
-    for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, random());
-  }
-  return tiles;
-}
-
-std::uint64_t expected(const Tiles& tiles, std::size_t index) {
-  const Problem problem = problem_at(tiles, index);
-  Hash hash;
-  for (std::size_t kk = 0; kk < problem.a.size(); ++kk) {
-    hash.add(problem.a[kk]);
-    hash.add(problem.b[kk]);
-  }
-  hash.add(problem.c);
-  for (std::size_t s = 0; s < problem.sa.size(); ++s) {
-    hash.add(problem.sa[s]);
-    hash.add(problem.sb[s]);
-  }
-  return hash.code(tiles.d_format);
-}
 
 /// Fills tiles.d as the GPU oracle does, in pieces of `step` instruction tiles.
 void answer(const Simulated& gpu, Tiles& tiles, std::size_t step) {
@@ -146,19 +110,18 @@ TEST_P(PlacementTest, AnyPositionThatComputesOtherwiseIsFound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Instructions, PlacementTest,
-                         testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16",
-                                         "mma.m16n8k8.f32.tf32.tf32.f32", "wgmma.m64n8k32.f32.e4m3.e5m2",
-                                         "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
-                                         "mma.m16n8k32.s32.s4.u4.s32.satfinite", "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
-                                         "mma.sp.m16n8k32.f32.f16.f16.f32",
-                                         "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
-                                         "mma.sp.m16n8k64.s32.u4.s4.s32", "mma.m8n8k4.f32.f16.f16.f16",
-                                         "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e2m1.f32.ue8m0",
-                                         "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
-                                         "mma.sp::ordered_metadata.m16n8k128.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0",
-                                         "wmma.m16n16k16.f16.f16.f16.f32", "wmma.m32n8k16.f32.f16.f16.f16",
-                                         "wmma.m8n32k16.f16.f16.f16.f32"));
+INSTANTIATE_TEST_SUITE_P(
+    Instructions, PlacementTest,
+    testing::Values("mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k8.f32.tf32.tf32.f32",
+                    "wgmma.m64n8k32.f32.e4m3.e5m2", "wgmma.m64n24k8.f32.tf32.tf32", "mma.m8n8k16.s32.s8.u8.s32",
+                    "mma.m16n8k32.s32.s4.u4.s32.satfinite", "mma.m8n8k128.s32.b1.b1.s32.xor.popc",
+                    "mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k8.f32.tf32.tf32.f32",
+                    "mma.sp.m16n8k64.s32.u4.s4.s32", "mma.m8n8k4.f32.f16.f16.f16",
+                    "mma.m16n8k32.mxf8f6f4.1x.f32.e4m3.e2m1.f32.ue8m0",
+                    "mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
+                    "mma.sp::ordered_metadata.m16n8k128.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0", "v_mfma_f32_4x4x4_16b_f16",
+                    "v_mfma_f32_32x32x2_f32", "v_smfmac_f32_16x16x64_fp8_bf8", "wmma.m16n16k16.f16.f16.f16.f32",
+                    "wmma.m32n8k16.f32.f16.f16.f16", "wmma.m8n32k16.f16.f16.f16.f32"));
 
 TEST(Placement, RowsThatAreNotFilledHaveLegalMetadata) {
   for (const char* name : {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32",

@@ -99,7 +99,7 @@ TEST(Rooms, AnArrowThatTurnsRoundIsFound) {
 
 TEST(Rooms, ArrowsPointOneWay) {
   const fs::path root = TCNUM_SOURCE_DIR;
-  const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".h", ".in"};
+  const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".hip", ".h", ".in"};
   std::size_t files = 0;
   for (const std::string top : {"include", "io", "cuda", "emu", "isa", "probes", "src"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {

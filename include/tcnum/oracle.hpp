@@ -53,8 +53,8 @@ std::string cuda_compiler();
 /// most 8 rows are computed once in each group of 8 rows of the instruction, and the results compared. With
 /// `check_positions` everything is computed a second time with rows and columns rotated, and compared again; without,
 /// for bulk work, it takes half the time. answer() throws std::runtime_error if a result depends on its position, or on
-/// a CUDA error. Throws UnavailableError if there is no GPU that has the instruction, or if the program was built
-/// without CUDA, or without a probe for that N of wgmma (TCNUM_WGMMA_N in CMake).
+/// an error of CUDA or HIP. Throws UnavailableError if there is no GPU that has the instruction, or if the program
+/// was built without CUDA (of AMD's instructions, HIP), or without a probe for that N of wgmma (TCNUM_WGMMA_N in CMake).
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions = true);
 
 /// The same for dense problems alone: those of a sparse instruction are put as scatter() does. With `check_positions`
