@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli.hpp"
+#include "sanitizers.hpp"
 
 namespace tcnum {
 namespace {
@@ -365,16 +366,8 @@ TEST_F(CliOutput, AFileIsNoFolder) {
 
 // --- Memory and threads.
 
-#if defined(__SANITIZE_ADDRESS__)  // it takes terabytes of addresses
-constexpr bool kAddressesAreFew = true;
-#elif defined(__has_feature)
-constexpr bool kAddressesAreFew = __has_feature(address_sanitizer);
-#else
-constexpr bool kAddressesAreFew = false;
-#endif
-
 TEST_F(CliOutput, FewerThreadsAreEnough) {
-  if (kAddressesAreFew) GTEST_SKIP() << "the address sanitizer needs all addresses";
+  if (test::kAddressesAreWatched) GTEST_SKIP() << "the address sanitizer needs all addresses";
   const auto no_threads = [] {  // as a stack is of this size, and there is no room for two
     limit(RLIMIT_STACK, rlim_t{1} << 32);
     limit(RLIMIT_AS, rlim_t{1} << 32);
@@ -386,7 +379,7 @@ TEST_F(CliOutput, FewerThreadsAreEnough) {
 }
 
 TEST_F(CliOutput, TooLittleMemoryIsStatus3) {
-  if (kAddressesAreFew) GTEST_SKIP() << "the address sanitizer needs all addresses";
+  if (test::kAddressesAreWatched) GTEST_SKIP() << "the address sanitizer needs all addresses";
   constexpr rlim_t kMiB = 1 << 20;
   rlim_t least = 8 * kMiB;  // in which the program can be loaded
   const auto of_memory = [](rlim_t most) { return [most] { limit(RLIMIT_AS, most); }; };

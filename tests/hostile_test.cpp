@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli.hpp"
+#include "sanitizers.hpp"
 
 namespace tcnum {
 namespace {
@@ -158,21 +159,11 @@ TEST_F(Hostile, PipesAreRefusedAtOnce) {
   EXPECT_EQ(run(verify, "out", file_as_input).status, 0) << "a file is one by any name";
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kAddressSanitizer = true;
-#elif !defined(__has_feature)
-constexpr bool kAddressSanitizer = false;
-#elif __has_feature(address_sanitizer)
-constexpr bool kAddressSanitizer = true;
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
-
 /// So that a run ends if the program does not.
 void limit_time_and_memory() {
   const rlimit seconds = {30, 30}, bytes = {rlim_t{4} << 30, rlim_t{4} << 30};
   setrlimit(RLIMIT_CPU, &seconds);
-  if (!kAddressSanitizer) setrlimit(RLIMIT_AS, &bytes);  // it reserves far more addresses
+  if (!test::kAddressesAreWatched) setrlimit(RLIMIT_AS, &bytes);  // it reserves far more addresses
 }
 
 /// Marks between zero and zero are endlessly many.
@@ -181,7 +172,7 @@ TEST_F(Hostile, AMeasurementOfNothing) {
   json row = {{"measurement", "wgmma"}, {"subject", "wgmma.m64nNk16.f32.f16.f16"}, {"series", json::object()}};
   row["axes"] = {{"N", 64}, {"source", "ss"}, {"data", "zeros"}, {"warpgroups", 1}};
   for (const char* value : {"latency_cycles", "interval_cycles", "tera_ops", "power_watts"}) row["values"][value] = 0;
-  record["records"] = {row};
+  record["records"] = json::array({row});
   write("zeros.json", record.dump());
   const Result r = run({"bench", "report", "zeros.json", "--html", "page.html"}, "out", limit_time_and_memory);
   EXPECT_EQ(r.status, 0) << r.err;
@@ -207,7 +198,7 @@ TEST_F(Hostile, ManyMeasurements) {
   expect_failure({"bench", "report", "many.json"}, 2, {"many.json", "records", "20000"}, limit_time_and_memory);
 
   for (int i = 0; i < 201; ++i) row["values"][std::to_string(i)] = i;
-  record["records"] = {row};
+  record["records"] = json::array({row});
   write("many.json", record.dump());
   expect_failure({"bench", "report", "many.json"}, 2, {"many.json", "records[0]", "values", "200"});
 }
@@ -218,7 +209,7 @@ TEST_F(Hostile, MeasurementsOfNoInstruction) {
   json row = {{"measurement", "wgmma"}, {"subject", "wgmma.m64nNk15.f32.f16.f16"}, {"series", json::object()}};
   row["axes"] = {{"N", 64}, {"source", "ss"}, {"data", "zeros"}, {"warpgroups", 1}};
   row["values"] = {{"interval_cycles", 32}};
-  record["records"] = {row};
+  record["records"] = json::array({row});
   write("odd.json", record.dump());
   expect_failure({"bench", "report", "good.json", "odd.json"}, 2,
                  {"odd.json.records[0].subject: \"wgmma.m64nNk15.f32.f16.f16\"", "N \"64\"", "right would be"});
