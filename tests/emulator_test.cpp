@@ -239,6 +239,36 @@ TEST(Evaluators, PairsHaveRoomForTheirProducts) {
   }
 }
 
+/// Where zeros do not take part in the alignment, a product that is rounded to zero does not either.
+TEST(Emulators, ProductsThatBecomeZeroDoNotAlign) {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a.format = n.b.format = n.c.format = n.result = fp32;
+  n.product.round = {round_to(format(fp16), Rounding::nearest_even)};
+  n.units[0].fraction_bits = 25;
+  n.units[0].result = {round_to(format(fp32), Rounding::toward_zero)};
+  n.nan.code = nan_code(format(fp32));
+  d.unit_names = {"sum"};
+  d.tree.k = 2;
+  d.tree.nodes = {{0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}, {Term::Kind::product, 1}}}};
+  const auto code = [](std::uint64_t significand, int exponent) {
+    return encode(format(fp32), true, significand, exponent, false, Rounding::toward_zero);
+  };
+  for (const std::size_t columns : {1, 9, 40}) {
+    Tiles tiles = make_tiles(fp32, fp32, fp32, fp32, 1, 8, columns, 2);
+    for (Codes* codes : {&tiles.a, &tiles.b}) {
+      for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, code(3, -20));  // of which products are below fp16's
+    }
+    for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, code(0x800001, -100));  // and far below its least
+    Tiles exact = tiles;
+    Emulator(d).run(tiles);
+    emulate_exact(d, exact);
+    EXPECT_EQ(exact.d, tiles.c) << columns;
+    EXPECT_EQ(tiles.d, tiles.c) << columns;
+  }
+}
+
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
 /// though products take part with their own leading bits.
 TEST(Emulators, NormalisedProductsOfZeroKeepTheirExponent) {

@@ -241,6 +241,9 @@ class Terms {
     Aligned rows[kTreeRows];
     for (Aligned& row : rows) row = {x, zero()};
     round_rows(plan_, plan_.product, wants_power, rows);
+    // Where zeros do not align, a product that became one does not either.
+    if (wants_power && !plan_.zeros_align)
+      rows[0].power = hn::IfThenElseZero(hn::Ne(rows[0].x, zero()), rows[0].power);
     return rows[0];
   }
 
