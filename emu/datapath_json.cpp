@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -20,19 +21,20 @@ using Json = nlohmann::ordered_json;
 using std::string_view_literals::operator""sv;
 
 constexpr std::string_view kSchema = "tcnum.datapath/1";
-constexpr int kMaxK = 1024;
+constexpr int kMaxK = 4096;
 /// The widest published datapath keeps 35 bits, the product of two fp64 has 105; more than this is as good as exact,
 /// and the limit lets an emulator size its integers.
 constexpr int kMaxFractionBits = 200;
 /// Far outside any format's exponents and those of its products, and far inside an int.
 constexpr int kMaxExponent = 20000;
-/// Levels of nested nodes: a chain of kMaxK nodes, and room for some around it. Bounds the recursion.
-constexpr int kMaxNesting = 1100;
+/// Levels of nested nodes: a chain of kMaxK nodes, and room for some around it.
+constexpr int kMaxNesting = kMaxK + 76;
 /// In a file there are levels around the tree: instructions, its entry, datapath.
 static_assert(JsonLimits{}.levels >= kMaxNesting + 4);
 
 constexpr std::size_t kMaxNameLength = 60;
 
+constexpr std::array kNonFiniteNames = {"ieee"sv, "nan_all_ones"sv, "nan_negative_zero"sv, "none"sv};
 constexpr std::array kSubnormalsNames = {"kept"sv, "flushed"sv};
 constexpr std::array kSubnormalExponentNames = {"minimum"sv, "normalised"sv};
 constexpr std::array kProductOperationNames = {"multiply"sv, "xor"sv};
@@ -390,7 +392,8 @@ void check_scales(std::string_view where, const Datapath& datapath) {
   if (!scales) return;
   const Format& f = format(scales->format);
   if (!f.floating || f.has_sign) {
-    fail(where, "scales.format", fmt::format("is {}; expected a format for scales: ue8m0 or ue4m3", f.name));
+    fail(where, "scales.format",
+         fmt::format("is {}; expected a format for scales: ue8m0, ue4m3, or one of your own without a sign", f.name));
   }
   check_range(where, "scales.block_k", scales->block_k, 1, datapath.tree.k);
   if (datapath.tree.k % scales->block_k != 0) {
@@ -414,8 +417,31 @@ void check_nan(std::string_view where, const NanRule& nan, const Format& result)
   }
 }
 
+/// The formats in use that are nobody's but the datapath's own.
+std::vector<FormatId> own_formats_of(const Numerics& n) {
+  std::vector<FormatId> all = {n.a.format, n.b.format, n.c.format, n.result};
+  if (n.scales) all.push_back(n.scales->format);
+  std::vector<FormatId> own;
+  for (const FormatId id : all) {
+    if (is_own(id) && std::find(own.begin(), own.end(), id) == own.end()) own.push_back(id);
+  }
+  return own;
+}
+
+void check_own_formats(std::string_view where, const Numerics& n) {
+  const std::vector<FormatId> own = own_formats_of(n);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (format(own[i]).name == format(own[j]).name) {
+        fail(where, "formats", fmt::format("two formats have the name {}", format(own[i]).name));
+      }
+    }
+  }
+}
+
 void check(std::string_view where, const Datapath& datapath, const Places& places) {
   const Numerics& n = datapath.numerics;
+  check_own_formats(where, n);
   check_range(where, "k", datapath.tree.k, 1, kMaxK);
   check_steps(where, "product.round", n.product.round, nullptr);
   if (n.product.infinite_from) {
@@ -435,13 +461,24 @@ void check(std::string_view where, const Datapath& datapath, const Places& place
 
 // --- Writing --------------------------------------------------------------------------------------------------------
 
-/// A format whose numbers are exactly those that the step leaves.
+/// Whether a step can leave exactly the format's numbers: of its largest exponent all are.
+bool is_of_steps(const Format& f) { return f.has_sign && f.non_finite != NonFinite::nan_all_ones; }
+
+/// A format of the table whose numbers are exactly those that the step leaves.
 const Format* format_of(const RoundStep& s) {
   for (const Format& f : kFormats) {
-    const bool rounded_to = f.has_sign && f.non_finite != NonFinite::nan_all_ones;
-    if (rounded_to && s == round_to(f, s.rounding, s.overflow, s.subnormals)) return &f;
+    if (is_of_steps(f) && s == round_to(f, s.rounding, s.overflow, s.subnormals)) return &f;
   }
   return nullptr;
+}
+
+Json write_own_format(const Format& f) {
+  Json json = {{"exponent_bits", f.exponent_bits},
+               {"fraction_bits", f.fraction_bits},
+               {"bias", f.bias},
+               {"non_finite", name_of(kNonFiniteNames, f.non_finite)}};
+  if (!f.has_sign) json["sign"] = false;
+  return json;
 }
 
 Json write_steps(const RoundSteps& steps) {
@@ -540,11 +577,14 @@ Json write_nan(const NanRule& nan, const Format& result) {
 
 // --- Reading --------------------------------------------------------------------------------------------------------
 
+/// The formats that the description itself has, by its names for them.
+using OwnNames = std::map<std::string, FormatId, std::less<>>;
+
 /// A JSON value and its name in errors.
 class Field {
  public:
-  Field(const Json& json, std::string_view where, std::string path)
-      : json_(&json), where_(where), path_(std::move(path)) {}
+  Field(const Json& json, std::string_view where, std::string path, const OwnNames* own = nullptr)
+      : json_(&json), where_(where), path_(std::move(path)), own_(own) {}
 
   const Json& json() const { return *json_; }
   [[noreturn]] void fail(std::string_view message) const { tcnum::fail(where_, path_, message); }
@@ -567,13 +607,13 @@ class Field {
   std::optional<Field> find(std::string_view key) const {
     const auto at = json_->find(key);
     if (at == json_->end()) return std::nullopt;
-    return Field(*at, where_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+    return Field(*at, where_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key), own_);
   }
   Field member(std::string_view key) const {
     if (auto field = find(key)) return *field;
     tcnum::fail(where_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key), "is missing");
   }
-  Field element(std::size_t i) const { return {(*json_)[i], where_, fmt::format("{}[{}]", path_, i)}; }
+  Field element(std::size_t i) const { return {(*json_)[i], where_, fmt::format("{}[{}]", path_, i), own_}; }
 
   const std::string& text() const {
     if (!json_->is_string()) fail(fmt::format("is {}; expected a string", describe(*json_)));
@@ -602,6 +642,10 @@ class Field {
     if (const auto id = find_format(text())) return *id;
     std::vector<std::string_view> names;
     for (const Format& f : kFormats) names.push_back(f.name);
+    if (own_ != nullptr) {
+      if (const auto found = own_->find(text()); found != own_->end()) return found->second;
+      for (const auto& [name, id] : *own_) names.push_back(name);
+    }
     fail(fmt::format("unknown format {}; expected one of {}", in_quotes(text()), fmt::join(names, ", ")));
   }
   int fraction_bits() const {
@@ -618,6 +662,7 @@ class Field {
   const Json* json_;
   std::string_view where_;
   std::string path_;
+  const OwnNames* own_;
 };
 
 /// Replaces `target` by what `read` makes of the member, if there is one.
@@ -639,7 +684,7 @@ RoundStep read_step(const Field& field) {
     const Format& f = format(format_field->format_id());
     if (!f.has_sign) format_field->fail(fmt::format("{} is no format to round a sum to", f.name));
     step = round_to(f, step.rounding);
-    if (format_of(step) == nullptr) {
+    if (!is_of_steps(f)) {
       format_field->fail(
           fmt::format("the largest number of a step cannot be that of {}; give fraction_bits, "
                       "min_exponent and max_exponent",
@@ -670,6 +715,35 @@ RoundSteps read_steps(const Field& field) {
   for (std::size_t i = 0; i < field.json().size(); ++i) steps.step[i] = read_step(field.element(i));
   steps.count = static_cast<int>(field.json().size());
   return steps;
+}
+
+FormatId read_own_format(const Field& field, const std::string& name, std::string_view where) {
+  constexpr std::array kKeys = {"exponent_bits"sv, "fraction_bits"sv, "bias"sv, "non_finite"sv, "sign"sv};
+  constexpr int kMost = 1 << 20;  // own_format() says what would be right
+  field.expect_object(kKeys);
+  OwnFormat own{name, field.member("exponent_bits").integer(-kMost, kMost),
+                field.member("fraction_bits").integer(-kMost, kMost)};
+  own.bias = usual_bias(own.exponent_bits);
+  read_optional(field, "bias", own.bias, [](const Field& x) { return x.integer(-kMost, kMost); });
+  read_optional(field, "non_finite", own.non_finite,
+                [](const Field& x) { return x.one_of<NonFinite>(kNonFiniteNames); });
+  read_optional(field, "sign", own.has_sign, [](const Field& x) { return x.boolean(); });
+  try {
+    return own_format(own);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", where, error.what()));
+  }
+}
+
+OwnNames read_own_formats(const Field& root, std::string_view where) {
+  OwnNames own;
+  if (const auto formats = root.find("formats")) {
+    formats->expect_object();
+    for (const auto& item : formats->json().items()) {
+      own.emplace(item.key(), read_own_format(formats->member(item.key()), item.key(), where));
+    }
+  }
+  return own;
 }
 
 OperandRule read_operand(const Field& field) {
@@ -764,8 +838,26 @@ class TreeReader {
     tree_.k = k;
   }
 
-  /// Fills tree() and places().
-  void read(const Json& json) { read_node(json); }
+  /// Fills tree() and places(). Nodes get their numbers in the order in which they are complete: children before
+  /// parents.
+  void read(const Json& json) {
+    open(json);
+    while (!open_.empty()) {
+      Open& top = open_.back();
+      if (top.next == top.json->size()) {
+        close();
+        continue;
+      }
+      const Json& element = (*top.json)[top.next];
+      trail_.push_back(static_cast<int>(top.next++));
+      if (element.is_array()) {
+        open(element);  // whose element of the trail goes when it is closed
+      } else {
+        read_term(element, top.node);
+        trail_.pop_back();
+      }
+    }
+  }
   Tree& tree() { return tree_; }
   Places& places() { return places_; }
 
@@ -791,27 +883,29 @@ class TreeReader {
     return static_cast<int>(at - units_.begin());
   }
 
-  /// Nodes get their numbers in the order in which they are complete: children before parents.
-  int read_node(const Json& json) {
+  void open(const Json& json) {
     if (trail_.size() >= static_cast<std::size_t>(kMaxNesting)) {
       throw InputError(fmt::format("{}: tree: is nested deeper than {} levels", where_, kMaxNesting));
     }
     if (!json.is_array()) fail(fmt::format("is {}; expected an array [unit, terms...]", describe(json)));
     if (json.empty()) fail("is empty; expected an array [unit, terms...]");
-    Node node{read_unit_name(json[0]), {}};
+    const int unit = read_unit_name(json[0]);
     if (json.size() == 1) fail("a node needs at least one term");
-    for (std::size_t i = 1; i < json.size(); ++i) {
-      trail_.push_back(static_cast<int>(i));
-      read_term(json[i], node);
-      trail_.pop_back();
-    }
+    open_.push_back({&json, {unit, {}}, 1});
+  }
+
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
     const auto number = static_cast<int>(tree_.nodes.size());
-    for (const auto& [child, element] : children_of(node, json)) {
+    for (const auto& [child, element] : children_of(done.node, *done.json)) {
       places_.of[static_cast<std::size_t>(child)] = {number, element};
     }
-    tree_.nodes.push_back(std::move(node));
+    tree_.nodes.push_back(std::move(done.node));
     places_.of.emplace_back();
-    return number;
+    if (open_.empty()) return;
+    open_.back().node.terms.push_back({Term::Kind::node, number});
+    trail_.pop_back();
   }
 
   /// The nested arrays of a node, in order, are its terms that are nodes.
@@ -828,9 +922,7 @@ class TreeReader {
   }
 
   void read_term(const Json& json, Node& node) {
-    if (json.is_array()) {
-      node.terms.push_back({Term::Kind::node, read_node(json)});
-    } else if (const auto index = integer_of(json)) {
+    if (const auto index = integer_of(json)) {
       read_product(*index, node);
     } else if (json == "c") {
       expect(ledger_.accumulator());
@@ -868,6 +960,13 @@ class TreeReader {
   Ledger ledger_;
   Tree tree_;
   Places places_;
+  /// Nodes that are not complete, each inside the one before.
+  struct Open {
+    const Json* json;
+    Node node;
+    std::size_t next;  ///< of its elements
+  };
+  std::vector<Open> open_;
   std::vector<int> trail_;
 };
 
@@ -883,6 +982,8 @@ Json to_json(const Datapath& datapath) {
   Json json;
   json["schema"] = kSchema;
   json["k"] = datapath.tree.k;
+  for (const FormatId id : own_formats_of(n))
+    json["formats"][std::string(format(id).name)] = write_own_format(format(id));
   json["operands"] = {{"a", write_operand(n.a)}, {"b", write_operand(n.b)}, {"c", write_operand(n.c)}};
   json["result"] = format(n.result).name;
   Json& product = json["product"];
@@ -903,11 +1004,13 @@ Json to_json(const Datapath& datapath) {
 }
 
 Datapath datapath_from_json(const Json& json, std::string_view where) {
-  constexpr std::array kKeys = {"schema"sv,  "note"sv,   "source"sv, "k"sv,    "operands"sv, "result"sv,
-                                "product"sv, "scales"sv, "units"sv,  "tree"sv, "nan"sv};
+  constexpr std::array kKeys = {"schema"sv, "note"sv,    "source"sv, "k"sv,     "formats"sv, "operands"sv,
+                                "result"sv, "product"sv, "scales"sv, "units"sv, "tree"sv,    "nan"sv};
   constexpr std::array kOperandKeys = {"a"sv, "b"sv, "c"sv};
-  const Field root(json, where, "");
-  root.expect_object(kKeys);
+  const Field described(json, where, "");
+  described.expect_object(kKeys);
+  const OwnNames own = read_own_formats(described, where);
+  const Field root(json, where, "", &own);
   if (const auto schema = root.find("schema"); schema && schema->text() != kSchema) {
     schema->fail(fmt::format("is {}; expected \"{}\"", in_quotes(schema->text()), kSchema));
   }

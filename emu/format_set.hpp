@@ -13,7 +13,9 @@ struct FormatSet {
   constexpr FormatSet(std::initializer_list<FormatId> ids) {
     for (const FormatId id : ids) bits |= 1u << static_cast<unsigned>(id);
   }
-  constexpr bool contains(FormatId id) const { return (bits >> static_cast<unsigned>(id) & 1u) != 0; }
+  constexpr bool contains(FormatId id) const {
+    return !is_own(id) && (bits >> static_cast<unsigned>(id) & 1u) != 0;
+  }
 };
 static_assert(kFormats.size() <= 32);
 

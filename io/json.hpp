@@ -10,8 +10,8 @@ namespace tcnum {
 
 struct JsonLimits {
   std::size_t bytes = std::size_t{64} << 20;
-  /// Levels of arrays and objects inside each other. A datapath's chain of 1024 nodes has as many.
-  std::size_t levels = 1108;
+  /// Levels of arrays and objects inside each other. A datapath's chain of 4096 nodes has as many.
+  std::size_t levels = 4180;
   /// Members of one object.
   std::size_t members = 10'000;
   /// Of all: an empty array takes two bytes of text, and far more of memory.

@@ -142,6 +142,34 @@ TEST(C, KnowsTheFormats) {
   }
 }
 
+TEST(C, KnowsFormatsOfOnesOwn) {
+  auto info = sized<tcnum_format_info>(), found = info;
+  expect_done(tcnum_format_define("c-e5m6", 5, 6, TCNUM_USUAL_BIAS, nullptr, 1, &info));
+  EXPECT_STREQ(info.name, "c-e5m6");
+  EXPECT_EQ(info.bits, 12);
+  EXPECT_EQ(info.bytes, 2);
+  EXPECT_EQ(info.bias, 15);
+  expect_done(tcnum_format_find("c-e5m6", &found));
+  EXPECT_EQ(std::memcmp(&info, &found, sizeof info), 0);
+  const double numbers[] = {1.0, -1.015625, 1e9};
+  std::uint16_t codes[3] = {};
+  expect_done(tcnum_encode(numbers, 3, "c-e5m6", nullptr, nullptr, codes, sizeof codes));
+  EXPECT_EQ(codes[0], 15 << 6);
+  EXPECT_EQ(codes[1], 1 << 11 | 15 << 6 | 1);
+  EXPECT_EQ(codes[2], 31 << 6) << "infinity";
+  double back[3] = {};
+  expect_done(tcnum_decode(codes, sizeof codes, "c-e5m6", back, 3));
+  EXPECT_EQ(back[1], numbers[1]);
+  codes[0] |= 1 << 12;
+  EXPECT_EQ(tcnum_decode(codes, sizeof codes, "c-e5m6", back, 3), TCNUM_INVALID);
+  EXPECT_STREQ(tcnum_message(), "codes: code 0 is 0x13c0, which is no c-e5m6; right would be 12 bits, the rest zero");
+  EXPECT_EQ(tcnum_format_define("c-e5m6", 5, 60, 15, nullptr, 1, nullptr), TCNUM_INVALID);
+  EXPECT_STREQ(tcnum_message(), "formats.c-e5m6.fraction_bits: is 60; expected 1..52");
+  EXPECT_EQ(tcnum_format_define("c-x", 5, 6, 15, "all", 1, nullptr), TCNUM_INVALID);
+  EXPECT_STREQ(tcnum_message(),
+               "non_finite: \"all\" is unknown; right would be ieee, nan_all_ones, nan_negative_zero or none");
+}
+
 /// Of formats with at most 16 bits.
 TEST(C, TurnsEveryCodeIntoItsNumberAndBack) {
   for (const Format& f : kFormats) {
@@ -858,7 +886,8 @@ TEST(CMisuse, NullIsRefused) {
       {[&] { return tcnum_datapath_at("sm_90", nullptr, 0, &to_datapath); }, "instruction: is NULL; …"},
       {[&] { return tcnum_datapath_from_json(nullptr, &to_datapath); },
        "json: is NULL; right would be a datapath in JSON"},
-      {[&] { return tcnum_datapath_read(nullptr, &to_datapath); }, "path: is NULL; right would be a file's, or ARCH:INSTRUCTION"},
+      {[&] { return tcnum_datapath_read(nullptr, &to_datapath); },
+       "path: is NULL; right would be a file's, or ARCH:INSTRUCTION"},
       {[&] { return tcnum_datapath_to_json(nullptr, &to_text); }, "datapath: is NULL; right would be a datapath"},
       {[&] { return tcnum_datapath_to_json(datapath.get(), nullptr); }, "json: is NULL; …"},
       {[&] { return tcnum_datapath_describe(nullptr, &datapath_info); }, "datapath: is NULL; …"},

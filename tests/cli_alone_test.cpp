@@ -79,6 +79,47 @@ TEST_F(CliAlone, FilesWithoutAnInstructionAreOfTheDatapath) {
   }
 }
 
+/// Formats of 12 and 20 bits, in sums of 4096.
+TEST_F(CliAlone, FormatsOfOnesOwnAndLongSums) {
+  json datapath = json::parse(contents(kDatapath));
+  datapath["k"] = 4096;
+  datapath["tree"] = {"fused", "c", "0..4095"};
+  datapath["formats"] = {{"e5m6", {{"exponent_bits", 5}, {"fraction_bits", 6}}},
+                         {"e7m12", {{"exponent_bits", 7}, {"fraction_bits", 12}, {"bias", 70}}}};
+  datapath["operands"]["a"]["format"] = datapath["operands"]["b"]["format"] = "e5m6";
+  datapath["operands"]["c"]["format"] = datapath["result"] = "e7m12";
+  datapath["units"]["fused"]["result"][0]["format"] = "e7m12";
+  datapath["nan"]["code"] = "0x7ffff";
+  write("own.json", datapath.dump());
+  const Datapath own = read_datapath(path("own.json"));
+  const Instruction dot = dot_of(own);
+  const Result made =
+      run({"generate", "--datapath", "own.json", "--distribution", "wide", "--count", "200", "--out", "g.safetensors"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  Tiles right = read_dot_vectors(path("g.safetensors"), dot).tiles;
+  const Codes given = right.d;
+  emulate_exact(own, right);
+  EXPECT_EQ(given, right.d);
+  EXPECT_NE(text("g.safetensors").find("\"U16\""), std::string::npos);
+  const Result verified = run({"verify", "--vectors", "g.safetensors", "--datapath", "own.json"});
+  EXPECT_EQ(verified.status, 0) << verified.err;
+  const Result explained =
+      run({"explain", "--in", "g.safetensors", "--datapath", "own.json", "--at", "0,0,0", "--json", "-"});
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  EXPECT_EQ(json::parse(explained.out)["explained"][0]["formats"]["a"], "e5m6");
+  datapath["k"] = 2;
+  datapath["tree"] = {"fused", "c", "0..1"};
+  write("two.json", datapath.dump());
+  const Result two = run({"explain", "--datapath", "two.json", "--a", "1.5,2^-3", "--b", "1,-1", "--c", "0x1.8p3"});
+  EXPECT_EQ(two.status, 0) << two.err;
+  expect_failure({"explain", "--datapath", "two.json", "--a", "1.01,1", "--b", "1,1", "--c", "0"}, 2, {"1.01", "e5m6"});
+  EXPECT_EQ(run({"verify", "--count", "1e4", "--datapath", "two.json", "--from", "datapath:two.json"}).status, 0);
+  datapath["formats"]["e5m6"]["fraction_bits"] = 99;
+  write("bad.json", datapath.dump());
+  expect_failure({"explain", "--datapath", "bad.json", "--a", "1,1", "--b", "1,1", "--c", "0"}, 2,
+                 {"bad.json: formats.e5m6.fraction_bits: is 99; expected 1..52"});
+}
+
 TEST_F(CliAlone, DisagreementsNameNoInstructionEither) {
   const Instruction dot = dot_of(make("own.json", 48, "fp16", "fp16", "fp32"));
   write_dot_vectors(path("q.safetensors"), questions(dot), dot);

@@ -106,7 +106,7 @@ TEST(ReadingJson, HasLimits) {
   EXPECT_EQ(json_refusal("[[[]]]", limits), "");
   EXPECT_EQ(json_refusal("[[[[]]]]", limits), "f: is nested deeper than 3 levels");
   EXPECT_EQ(json_refusal("{\"a\":{\"b\":{\"c\":{}}}}", limits), "f: is nested deeper than 3 levels");
-  EXPECT_EQ(json_refusal(repeated("[", 80'000)), "f: is nested deeper than 1108 levels");
+  EXPECT_EQ(json_refusal(repeated("[", 80'000)), "f: is nested deeper than 4180 levels");
   EXPECT_EQ(json_refusal(R"({"a":1,"b":2,"c":3,"d":4})", limits), "");
   EXPECT_EQ(json_refusal(R"({"x":{"a":1,"b":2,"c":3,"d":4,"e":5}})", limits),
             "f: \"x\": an object has more than 4 members");

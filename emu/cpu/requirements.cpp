@@ -1,6 +1,7 @@
 #include "requirements.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "emu/rounding_steps.hpp"
 
@@ -8,9 +9,10 @@ namespace tcnum::cpu {
 namespace {
 
 /// Most fraction bits of a sum whose 1024 terms of up to 4 · 2^fraction_bits add up in 64 bits, with room for a sign
-/// and for what a step rounds.
+/// and for what a step rounds. Of more terms it is less.
 constexpr int kSum64FractionBits = 44;
-/// Most fraction bits of a sum whose 1025 terms of up to 4 · 2^fraction_bits add up in 126 bits.
+constexpr int kSum64CountBits = 10;
+/// Most fraction bits of a sum whose 4097 terms of up to 4 · 2^fraction_bits add up in 126 bits.
 constexpr int kSum128FractionBits = 110;
 /// Most fraction bits that a step may keep in 128 bits, and in 64.
 constexpr int kStep128FractionBits = kSum128FractionBits - 2, kStep64FractionBits = 60;
@@ -74,7 +76,8 @@ WhyNot why_not_pairs(const NodeToTake& x, int bits) {
 
 /// Scales are factors of products, or of sums of a block's products, which take part with all of their bits.
 WhyNot why_not_scaled(const Numerics& numerics, const SortedTree& tree) {
-  constexpr int kCarries = 11;  // of a sum of 1024 products of up to 4 each
+  // Of a sum of so many products of up to 4 each.
+  const int carries = std::max(kSum64CountBits + 1, static_cast<int>(std::bit_width(static_cast<unsigned>(tree.tree.k))));
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   const int scale_bits = 2 * (format(numerics.scales->format).fraction_bits + 1);
   const int top = a.max_exponent() + b.max_exponent();
@@ -86,9 +89,9 @@ WhyNot why_not_scaled(const Numerics& numerics, const SortedTree& tree) {
     if (aligned_steps || widest_cut(unit) > kScaledFractionBits || (unit.result.empty() && !node.others.empty()))
       return "beside block scales, a sum keeps too many bits, or is cut below its alignment";
     if (!unit.scaled) continue;
-    if (unit.fraction_bits == kExact && top - last + kCarries + scale_bits > kScaledSumBits)
+    if (unit.fraction_bits == kExact && top - last + carries + scale_bits > kScaledSumBits)
       return "the exact sum of a block has too many bits";
-    if (unit.scale_exponents_alone && top + kCarries + scale_bits > kScaledBitsAbove)
+    if (unit.scale_exponents_alone && top + carries + scale_bits > kScaledBitsAbove)
       return "the sum of a block may be far above the exponent of its scales";
   }
   return {};
@@ -108,6 +111,8 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
   if (numerics.scales) {
     if (const WhyNot why_not = why_not_scaled(numerics, tree); !why_not.empty()) return why_not;
   }
+  const int more_count_bits =
+      std::max(0, static_cast<int>(std::bit_width(static_cast<unsigned>(tree.tree.k - 1))) - kSum64CountBits);
   const auto keeps_many = [](const RoundStep& s) { return s.fraction_bits > kStep128FractionBits; };
   if (std::ranges::any_of(numerics.product.round, keeps_many)) return "a product keeps more bits than 128 can hold";
   for (std::size_t u = 0; u < kMaxUnits; ++u) {
@@ -115,7 +120,7 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
     const Unit& unit = numerics.units[u];
     const int widest = widest_cut(unit);
     if (widest > kSum128FractionBits) return "a sum keeps more bits than 128 can hold";
-    if (unit.result.empty() && !unit.scaled && (unit.fraction_bits == kExact || widest > kSum64FractionBits))
+    if (unit.result.empty() && !unit.scaled && (unit.fraction_bits == kExact || widest > kSum64FractionBits - more_count_bits))
       return "a sum that may have any number of bits is not rounded";
     if (std::ranges::any_of(unit.result, keeps_many)) return "a result keeps more bits than 128 can hold";
     if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";

@@ -8,6 +8,7 @@
 #include "emu/cpu/requirements.hpp"
 #include "emu/fma_chain.hpp"
 #include "emu/integer_sums.hpp"
+#include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "terms.hpp"
 
@@ -45,6 +46,7 @@ const Unit& unit_of(const Numerics& numerics, const SortedNode& node) {
 
 /// What a GpuDatapath has room for.
 WhyNot why_no_gpu_datapath(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   const bool few_others = std::ranges::all_of(
       tree.nodes, [](const SortedNode& node) { return node.others.size() <= GpuNode::kMostOthers; });
   return first_failure({
@@ -142,6 +144,7 @@ bool is_of_bytes(const Format& f) {
 }  // namespace
 
 WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return "it has no block scales";
   if (scales_sums(numerics)) return "it scales sums, not products";
   if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;
@@ -151,6 +154,7 @@ WhyNot why_no_scaled_patches(const Numerics& numerics, const SortedTree& tree) {
 }
 
 WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return "it has no block scales";
   if (!scales_sums(numerics)) return "it scales products, not sums";
   if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;

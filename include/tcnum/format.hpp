@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "tcnum/rounding.hpp"
@@ -17,7 +18,8 @@ namespace tcnum {
 using uint128 = unsigned __int128;
 using int128 = __int128;
 
-enum class FormatId : std::uint8_t {
+/// A row of the table below, or beyond it one of own_format().
+enum class FormatId : std::uint16_t {
   fp64, fp32, tf32, bf16, fp16, fp8e5m2, fp8e4m3, fp6e3m2, fp6e2m3, fp4e2m1, ue8m0, ue4m3, fp8e5m2fnuz,
   fp8e4m3fnuz, s32, s8, u8, s4, u4, b1
 };
@@ -63,7 +65,10 @@ struct Format {
     if (non_finite == NonFinite::ieee) return end - (std::uint64_t{1} << fraction_bits);
     return non_finite == NonFinite::nan_all_ones ? end - 1 : end;
   }
-  constexpr int storage_bytes() const { return (storage_bits + 7) / 8; }
+  /// Of a code: 1, 2, 4 or 8.
+  constexpr int storage_bytes() const {
+    return storage_bits <= 8 ? 1 : storage_bits <= 16 ? 2 : storage_bits <= 32 ? 4 : 8;
+  }
   constexpr std::uint64_t code_mask() const {
     return storage_bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << storage_bits) - 1;
   }
@@ -93,7 +98,37 @@ inline constexpr std::array<Format, 20> kFormats = {{
     {FormatId::b1,         "b1",          "b1",     false, false, 1,  0,  1,  0,  0,    NonFinite::none,              "U8"},
 }};
 
+constexpr bool is_own(FormatId id) { return static_cast<std::size_t>(id) >= kFormats.size(); }
+
+/// What somebody's own number format is: as a row of the table, with a sign or without, but never an integer format, nor
+/// one with padding.
+struct OwnFormat {
+  std::string name;  ///< up to 60 letters, digits, _ and -; no name of the table's
+  int exponent_bits = 0, fraction_bits = 0;
+  int bias = 0;
+  NonFinite non_finite = NonFinite::ieee;
+  bool has_sign = true;
+};
+/// The FormatId by which everything knows it from now on, for as long as the program runs; the same one whenever it is
+/// asked for. May be called by several threads at once. Throws InputError naming the field and what would be right, such
+/// as that every number is a double; or if there are kMostOwnFormats others already.
+FormatId own_format(const OwnFormat& own);
+/// 2^(exponent_bits − 1) − 1, as IEEE 754 has it; 0 where that is no number.
+constexpr int usual_bias(int exponent_bits) {
+  return exponent_bits >= 1 && exponent_bits <= 16 ? (1 << (exponent_bits - 1)) - 1 : 0;
+}
+inline constexpr std::size_t kMostOwnFormats = 4096;
+
+namespace detail {
+const Format& find_own_format(FormatId id);
+}
+#ifdef __CUDA_ARCH__  // no kernel asks for any other
 constexpr const Format& format(FormatId id) { return kFormats[static_cast<std::size_t>(id)]; }
+#else
+constexpr const Format& format(FormatId id) {
+  return is_own(id) ? detail::find_own_format(id) : kFormats[static_cast<std::size_t>(id)];
+}
+#endif
 
 namespace detail {
 constexpr std::uint64_t low_mask(int bits) {
@@ -110,8 +145,17 @@ constexpr bool formats_are_consistent() {
 }  // namespace detail
 static_assert(detail::formats_are_consistent());
 
-/// Finds a format by tcnum's name or PTX's spelling.
+/// Whether `f` has every finite number that `operand` has, which has a sign.
+constexpr bool holds(const Format& f, const Format& operand) {
+  return f.floating && operand.floating && operand.has_sign && operand.fraction_bits <= f.fraction_bits &&
+         operand.max_exponent() <= f.max_exponent() &&
+         operand.min_exponent() - operand.fraction_bits >= f.min_exponent() - f.fraction_bits;
+}
+
+/// Finds a format of the table by tcnum's name or PTX's spelling.
 std::optional<FormatId> find_format(std::string_view text);
+/// The same, or by its name one that own_format() was given; of several of one name the last.
+std::optional<FormatId> find_format_or_own(std::string_view text);
 
 /// A code as text, "0x" and at least one hexadecimal digit; nothing if it is none, or of more than 64 bits.
 std::optional<std::uint64_t> parse_code(std::string_view text);

@@ -19,6 +19,7 @@
 #ifndef TCNUM_TCNUM_H
 #define TCNUM_TCNUM_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,6 +72,13 @@ typedef struct tcnum_format_info {
 TCNUM_API size_t tcnum_format_count(void);
 TCNUM_API tcnum_status tcnum_format_at(size_t index, tcnum_format_info* info);
 TCNUM_API tcnum_status tcnum_format_find(const char* name, tcnum_format_info* info);
+/* A floating-point format of your own, as "formats" in a datapath's JSON describes it (docs/datapath.md): from now on all
+ * functions know it by that name, as they do those of datapaths that were read; of several of one name the last. With a
+ * `bias` of TCNUM_USUAL_BIAS it is 2^(exponent_bits - 1) - 1. `non_finite`: "ieee" (NULL), "nan_all_ones",
+ * "nan_negative_zero" or "none". The same description twice is one format; there may be 4096. `info` may be NULL. */
+#define TCNUM_USUAL_BIAS INT_MIN
+TCNUM_API tcnum_status tcnum_format_define(const char* name, int exponent_bits, int fraction_bits, int bias,
+                                           const char* non_finite, int is_signed, tcnum_format_info* info);
 
 /* `count` numbers into `bytes` bytes of codes. `rounding`: "nearest_even" (NULL), "nearest_away", "toward_zero", "up"
  * or "down". `overflow`, what becomes of numbers beyond the largest: "ieee" (NULL), as IEEE 754 has it; "infinity",

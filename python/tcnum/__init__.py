@@ -18,7 +18,7 @@ from ._catalogue import Arch, Datapath, Entry, Instruction, archs, catalogue, da
 from ._diff import Difference, diff
 from ._error import ErrorReport, error
 from ._finding import GemmReport, Report, fit_gemm, probe
-from ._formats import Format, format_of, formats
+from ._formats import Format, format_of, formats, own_format
 from ._mmasim import MFMA, MMA, WGMMA, MMABlockScale, TCGen05MMA, TCGen05MMABlockScale
 from ._plans import Plan
 from ._products import matmul, scaled_mm
@@ -30,5 +30,5 @@ __all__ = [
     "MFMA", "MMA", "WGMMA", "Arch", "Codes", "Comparison", "Datapath", "Difference", "Entry", "Error", "ErrorReport", "Format", "GemmReport",
     "InputError", "Instruction", "InternalError", "MMABlockScale", "Plan", "Report", "TCGen05MMA",
     "TCGen05MMABlockScale", "Tiles", "UnavailableError", "archs", "cast", "catalogue", "datapath", "decode", "diff", "error", "explain",
-    "fit_gemm", "format_of", "formats", "instruction", "instructions", "load", "matmul", "probe", "scaled_mm", "testing",
+    "fit_gemm", "format_of", "formats", "instruction", "instructions", "load", "matmul", "own_format", "probe", "scaled_mm", "testing",
 ]  # fmt: skip

@@ -73,8 +73,49 @@ def formats() -> tuple[Format, ...]:
 
 
 @functools.cache
+def _of_table(name: str) -> Format | None:
+    return next((f for f in formats() if name in (f.name, f.ptx)), None)
+
+
 def _found(name: str) -> Format:
-    return _of_info(_library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name, "format")))
+    # One's own are asked for each time: of several of one name the last counts.
+    return _of_table(name) or _of_info(
+        _library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name, "format"))
+    )
+
+
+def own_format(
+    name: str,
+    exponent_bits: int,
+    fraction_bits: int,
+    bias: int | None = None,
+    *,
+    non_finite: str = "ieee",
+    signed: bool = True,
+) -> Format:
+    """A floating-point format of your own, which everything then knows by that name.
+
+    ``bias`` is 2^(exponent_bits - 1) - 1 unless you say otherwise. ``non_finite`` says which codes are no finite
+    numbers: "ieee" (those of the largest exponent), "nan_all_ones", "nan_negative_zero" or "none". A datapath's JSON has the same as
+    "formats". Its codes are unsigned integers, as those of all formats that numpy has no type for:
+
+    >>> import tcnum
+    >>> f = own_format("e5m8", 5, 8)
+    >>> f.bits, f.codes.name, f.bias
+    (14, 'uint16', 15)
+    >>> codes = tcnum.cast(np.array([1.0, 1.00390625]), f)
+    >>> [hex(c) for c in codes.bits]
+    ['0xf00', '0xf01']
+
+    Raises InputError that names what is wrong, such as numbers that no double holds.
+    """
+    usual = -(2**31)
+    return _of_info(
+        _library.described(
+            _library.FormatInfo, "tcnum_format_define", _library.encoded(name, "name"), exponent_bits, fraction_bits,
+            usual if bias is None else bias, _library.encoded(non_finite, "non_finite"), int(signed),
+        )
+    )  # fmt: skip
 
 
 def name_of_dtype(dtype: Any) -> str:

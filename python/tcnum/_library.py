@@ -168,6 +168,7 @@ _Handle = POINTER(c_void_p)
 FUNCTIONS: dict[str, list[Any]] = {
     "tcnum_format_at": [c_size_t, POINTER(FormatInfo)],
     "tcnum_format_find": [c_char_p, POINTER(FormatInfo)],
+    "tcnum_format_define": [c_char_p, c_int, c_int, c_int, c_char_p, c_int, POINTER(FormatInfo)],
     "tcnum_encode": [POINTER(c_double), c_size_t, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t],
     "tcnum_encode_floats": [POINTER(c_float), c_size_t, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t],
     "tcnum_decode": [c_void_p, c_size_t, c_char_p, POINTER(c_double), c_size_t],

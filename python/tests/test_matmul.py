@@ -144,6 +144,22 @@ class Products(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "b_scales is missing; right would be 2 × 3 of ue8m0"):
             tcnum.matmul(a, b, a_scales=one, datapath=own)
 
+    def test_formats_of_ones_own(self):
+        described = json.loads((ROOT / "docs/datapaths/hopper-fp16.json").read_text())
+        described["formats"] = {"py-e5m8": {"exponent_bits": 5, "fraction_bits": 8}}
+        for operand in "ab":
+            described["operands"][operand]["format"] = "py-e5m8"
+        own = tcnum.datapath(described)
+        numbers = np.round(halves(4, 40) * 16) / 16
+        a, b = tcnum.cast(numbers, "py-e5m8"), tcnum.cast(numbers.T, tcnum.format_of("py-e5m8"))
+        self.assertEqual(a.bits.dtype, np.uint16)
+        d = tcnum.matmul(a, b, datapath=own)
+        self.assert_same(d, tcnum.matmul(numbers.astype(np.float16), numbers.T.astype(np.float16), arch="sm_90"))
+        with self.assertRaisesRegex(tcnum.InputError, "py-e5m8"):
+            tcnum.matmul(numbers.astype(np.float16), b, datapath=own)
+        with self.assertRaisesRegex(tcnum.InputError, r"formats.py-x.bias: is 99; expected 1\.\.30"):
+            tcnum.own_format("py-x", 5, 8, 99)
+
     def test_integers(self):
         a = np.random.default_rng(1).integers(-128, 128, (9, 100), np.int8)
         self.assert_same(tcnum.matmul(a, a.T), a.astype(np.int32) @ a.T.astype(np.int32))

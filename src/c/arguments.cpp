@@ -41,7 +41,7 @@ const Format& format_of(const char* name, std::string_view argument) {
   std::string right;
   for (const Format& f : kFormats) right += (right.empty() ? "one of " : ", ") + std::string(f.name);
   const std::string_view text = text_of(name, argument, right);
-  if (const auto id = find_format(text)) return format(*id);
+  if (const auto id = find_format_or_own(text)) return format(*id);
   throw InputError(fmt::format("{}: {} is unknown; right would be {}", argument, in_quotes(text), right));
 }
 
@@ -81,12 +81,15 @@ void check_rest(std::span<const std::byte> unknown, std::string_view argument) {
 }
 
 void check_codes(std::span<const std::byte> codes, const Format& f, std::string_view argument) {
-  if (f.storage_bits >= 8) return;
-  const auto mask = static_cast<std::byte>(f.code_mask());
-  const auto wrong = std::ranges::find_if(codes, [mask](std::byte code) { return (code & ~mask) != std::byte{}; });
-  if (wrong == codes.end()) return;
-  throw InputError(fmt::format("{}: code {} is {:#04x}, which is no {}; right would be {} bits, the rest zero",
-                               argument, wrong - codes.begin(), std::to_integer<int>(*wrong), f.name, f.storage_bits));
+  const auto each = static_cast<std::size_t>(f.storage_bytes());
+  if (f.storage_bits == static_cast<int>(8 * each)) return;
+  for (std::size_t i = 0; i < codes.size() / each; ++i) {
+    std::uint64_t code = 0;
+    std::memcpy(&code, &codes[i * each], each);
+    if ((code & ~f.code_mask()) == 0) continue;
+    throw InputError(fmt::format("{}: code {} is 0x{:0{}x}, which is no {}; right would be {} bits, the rest zero",
+                                 argument, i, code, 2 * each, f.name, f.storage_bits));
+  }
 }
 
 std::span<const std::byte> bytes_at(const void* codes, std::size_t bytes, std::string_view argument) {

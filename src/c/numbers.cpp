@@ -49,6 +49,21 @@ Overflow overflow_of(const char* name) {
       fmt::format("overflow: {} is unknown; right would be ieee, infinity or max_finite", in_quotes(name)));
 }
 
+constexpr std::array<std::pair<std::string_view, NonFinite>, 4> kNonFinite = {
+    {{"ieee", NonFinite::ieee},
+     {"nan_all_ones", NonFinite::nan_all_ones},
+     {"nan_negative_zero", NonFinite::nan_negative_zero},
+     {"none", NonFinite::none}}};
+
+NonFinite non_finite_of(const char* name) {
+  if (name == nullptr) return NonFinite::ieee;
+  for (const auto& [text, kind] : kNonFinite) {
+    if (text == name) return kind;
+  }
+  throw InputError(fmt::format(
+      "non_finite: {} is unknown; right would be ieee, nan_all_ones, nan_negative_zero or none", in_quotes(name)));
+}
+
 void check_bytes(std::size_t bytes, std::size_t count, const Format& f) {
   std::size_t right = 0;
   const bool too_many = __builtin_mul_overflow(count, static_cast<std::size_t>(f.storage_bytes()), &right);
@@ -115,6 +130,21 @@ tcnum_status tcnum_format_at(size_t index, tcnum_format_info* info) {
 
 tcnum_status tcnum_format_find(const char* name, tcnum_format_info* info) {
   return guarded([&] { hand_back(info_of(format_of(name, "name")), info, "info"); });
+}
+
+tcnum_status tcnum_format_define(const char* name, int exponent_bits, int fraction_bits, int bias,
+                                 const char* non_finite, int is_signed, tcnum_format_info* info) {
+  return guarded([&] {
+    OwnFormat own{std::string(text_of(name, "name", "a name of one's own")),
+                  exponent_bits,
+                  fraction_bits,
+                  bias,
+                  non_finite_of(non_finite),
+                  is_signed != 0};
+    if (bias == TCNUM_USUAL_BIAS) own.bias = usual_bias(exponent_bits);
+    const FormatId id = own_format(own);
+    if (info != nullptr) hand_back(info_of(format(id)), info, "info");
+  });
 }
 
 tcnum_status tcnum_encode(const double* numbers, size_t count, const char* format, const char* rounding,

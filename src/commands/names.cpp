@@ -25,7 +25,7 @@ ArchId parse_arch(std::string_view text) {
 }
 
 FormatId parse_any_format(std::string_view option, std::string_view text) {
-  if (const auto id = find_format(text)) return *id;
+  if (const auto id = find_format_or_own(text)) return *id;
   std::vector<std::string> names;
   for (const Format& f : kFormats) names.emplace_back(f.name);
   throw InputError(fmt::format("{}: {} is unknown; right would be a format that `tcnum list` shows, such as {}", option,

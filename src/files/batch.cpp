@@ -82,7 +82,7 @@ void check_formats(const Subject& subject, const SafetensorsHeader& header, cons
       {{"format_a", form.a}, {"format_b", form.b}, {"format_c", form.c}, {"format_d", form.d}}};
   for (const auto& [key, right] : rights) {
     const auto found = header.metadata.find(std::string(key));
-    if (found == header.metadata.end() || find_format(found->second) == right) continue;
+    if (found == header.metadata.end() || find_format_or_own(found->second) == right) continue;
     subject.fail(metadata_field(key), "{}; right would be {}, as what answers here takes it", in_quotes(found->second),
                  format(right).name);
   }
@@ -94,7 +94,7 @@ void check_formats(const Subject& subject, const SafetensorsHeader& header, cons
     return;
   }
   const auto format_name = header.metadata.find(kScaleFormatKey);
-  if (format_name != header.metadata.end() && find_format(format_name->second) != form.scale_format) {
+  if (format_name != header.metadata.end() && find_format_or_own(format_name->second) != form.scale_format) {
     subject.fail(metadata_field(kScaleFormatKey), "{}; right would be {}, as what answers here takes it",
                  in_quotes(format_name->second), format(form.scale_format).name);
   }

@@ -154,7 +154,7 @@ TensorDescription MatrixFile::describe(std::string_view name, std::optional<Form
   std::optional<FormatId> said = asked;
   std::string who = "was asked for";
   if (const auto found = header_.metadata.find(key); found != header_.metadata.end()) {
-    said = find_format(found->second);
+    said = find_format_or_own(found->second);
     who = format_field(name) + " says";
     if (!said) {
       subject.fail(format_field(name), "{} is unknown; right would be a format that `tcnum list` shows",

@@ -270,7 +270,16 @@ constexpr std::array<WrittenType, 7> kWritten = {{
 std::string_view descr_of(FormatId id) {
   const auto found = std::ranges::find(kWritten, id, &WrittenType::format);
   if (found != kWritten.end()) return found->descr;
-  return format(id).storage_bytes() == 1 ? "|u1" : "<u2";
+  switch (format(id).storage_bytes()) {
+    case 1:
+      return "|u1";
+    case 2:
+      return "<u2";
+    case 4:
+      return "<u4";
+    default:
+      return "<u8";
+  }
 }
 
 /// All before the data.

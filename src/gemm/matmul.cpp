@@ -22,10 +22,10 @@ constexpr std::string_view kWhere = "matmul";
 std::string_view name_of(FormatId id) { return format(id).name; }
 
 /// Of the instructions that take the formats and have a datapath in the catalogue, the one to prefer.
-const Instruction& fitting_instruction(FormatId a, FormatId b, std::optional<FormatId> c, std::size_t k, ArchId id) {
+const Instruction& fitting_instruction(FormatId a, FormatId b, const MatrixView* c, std::size_t k, ArchId id) {
   const Instruction* best = nullptr;
   for (const Instruction* in : instructions_of(id)) {
-    const bool takes = can_be(a, in->a) && can_be(b, in->b) && (!c || *c == in->c);
+    const bool takes = can_be(a, in->a) && can_be(b, in->b) && (c == nullptr || c->format() == in->c);
     if (!takes || in->sparse() || catalogue(id, *in).empty()) continue;
     if (k > static_cast<std::size_t>(in->k) && in->c != in->d) continue;  // it cannot be chained
     const auto rank = [](const Instruction& i) { return std::pair(format(i.d).storage_bits, i.k); };
@@ -35,7 +35,7 @@ const Instruction& fitting_instruction(FormatId a, FormatId b, std::optional<For
   throw InputError(fmt::format(
       "matmul: no instruction of {} takes {} and {}{}; right would be formats that `tcnum list --arch {}` "
       "shows together",
-      arch(id).name, name_of(a), name_of(b), c ? fmt::format(" with a C of {}", name_of(*c)) : "", arch(id).name));
+      arch(id).name, name_of(a), name_of(b), c == nullptr ? "" : fmt::format(" with a C of {}", name_of(c->format())), arch(id).name));
 }
 
 Performer choose_performer(const MatrixView& a, const MatrixView& b, const MatrixView* c,
@@ -45,9 +45,8 @@ Performer choose_performer(const MatrixView& a, const MatrixView& b, const Matri
     return own_performer(*options.datapath, options.arch, options.instruction, kWhere);
   }
   const ArchId id = named_arch(options.arch, kWhere);
-  const auto of_c = c == nullptr ? std::nullopt : std::optional(c->format());
   const Instruction& in = options.instruction.empty()
-                              ? fitting_instruction(a.format(), b.format(), of_c, a.columns(), id)
+                              ? fitting_instruction(a.format(), b.format(), c, a.columns(), id)
                               : named_instruction(options.instruction, id, kWhere);
   return catalogued(id, in, options.account, kWhere);
 }

@@ -14,7 +14,7 @@ namespace tcnum {
 namespace {
 
 FormatId format_named(std::string_view name) {
-  if (const auto id = find_format(name)) return *id;
+  if (const auto id = find_format_or_own(name)) return *id;
   std::string known;
   for (const Format& f : kFormats) known += (known.empty() ? "" : ", ") + std::string(f.name);
   throw InputError(fmt::format("matrix: format {} is unknown; right would be one of {}", name, known));

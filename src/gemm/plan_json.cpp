@@ -74,7 +74,7 @@ class Members {
   void format_of(const char* key, FormatId& to) const {
     if (find(key) == nullptr) return;
     const std::string text = fields_.text(key);
-    const auto found = find_format(text);
+    const auto found = find_format_or_own(text);
     if (!found)
       fields_.fail(key,
                    fmt::format("format {} is unknown; right would be one that `tcnum list` shows", in_quotes(text)));

@@ -192,12 +192,6 @@ class FmaPart {
   BitsOf<T> new_nan_ = 0;  // that comes of none
 };
 
-/// Whether a T holds every number of a format.
-bool holds(FormatId number, FormatId operand) {
-  const Format &n = format(number), &f = format(operand);
-  return f.floating && f.has_sign && f.fraction_bits <= n.fraction_bits && f.exponent_bits <= n.exponent_bits;
-}
-
 }  // namespace
 
 WhyNot why_no_fma_panels(const Numerics& numerics, const SortedTree& tree) {
@@ -205,7 +199,7 @@ WhyNot why_no_fma_panels(const Numerics& numerics, const SortedTree& tree) {
   if (number != FormatId::fp64 && number != FormatId::fp32) return "its results are neither fp64 nor fp32";
   if (numerics.c.format != number || numerics.c.subnormals != Subnormals::kept)
     return "c is not of the result's format, or its subnormals are flushed";
-  if (!holds(number, numerics.a.format) || !holds(number, numerics.b.format))
+  if (!holds(format(number), format(numerics.a.format)) || !holds(format(number), format(numerics.b.format)))
     return "its operands are no floating-point numbers of the result's format";
   return why_no_fma_chain_in(number, numerics, tree);
 }

@@ -6,12 +6,6 @@
 namespace tcnum::panels {
 namespace {
 
-/// Whether a T of a format holds every number of an operand's.
-bool holds(const Format& number, const Format& operand) {
-  return operand.floating && operand.has_sign && operand.fraction_bits <= number.fraction_bits &&
-         operand.exponent_bits <= number.exponent_bits;
-}
-
 /// The rounding of a machine's operation that a step is, if it is one, whatever it does to subnormal numbers.
 std::optional<Rounding> machine_rounding(const RoundSteps& steps, const Format& number) {
   if (steps.count != 1) return std::nullopt;

@@ -6,6 +6,7 @@
 #include "emu/bit_width.hpp"
 #include "emu/gpu/gpu_datapath.hpp"
 #include "emu/gpu/requirements.hpp"
+#include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
 
 namespace tcnum::panels {
@@ -65,6 +66,14 @@ bool floats_hold(const NodePlan& node, int product_bits) {
   const bool short_result = r.fraction_bits <= (r.to_nearest ? kMostFractionBits : node.fraction_bits);
   return !node.is_pair && node.roundings == 1 && node.fraction_bits <= kMostFractionBits && short_result &&
          product_bits <= kMostProductBits && node.count <= kMostCount;
+}
+
+/// Whether products are far from where floats end, as those of fp8 are.
+bool floats_hold_products(const Numerics& n) {
+  constexpr int kMostExponent = 60;
+  const Format &a = format(n.a.format), &b = format(n.b.format);
+  const int least = a.min_exponent() - a.fraction_bits + b.min_exponent() - b.fraction_bits;
+  return a.max_exponent() + b.max_exponent() <= kMostExponent && least >= -kMostExponent;
 }
 
 // --- Block scales.
@@ -196,6 +205,7 @@ std::vector<Place> places_of(const Plan& plan, std::size_t links) {
 }
 
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return gpu::why_no_patches(numerics, tree);
   if (!are_scalable(numerics.a.format) || !are_scalable(numerics.b.format)) return "its scaled operands are wide";
   if (scales_sums(numerics)) return why_no_scaled_sums(numerics, tree);
@@ -247,7 +257,7 @@ Plan make_plan(const Datapath& datapath) {
   const int product_bits = format(plan.a).fraction_bits + format(plan.b).fraction_bits;
   plan.has_ordinary_sums = std::ranges::all_of(plan.nodes, is_ordinary_sum);
   plan.fits_floats =
-      plan.has_ordinary_sums && !plan.scales && plan.nodes.front().takes_c &&
+      plan.has_ordinary_sums && !plan.scales && plan.nodes.front().takes_c && floats_hold_products(n) &&
       std::ranges::all_of(plan.nodes, [&](const NodePlan& node) { return floats_hold(node, product_bits); });
   return plan;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "trees.hpp"
 
@@ -319,6 +320,7 @@ class Planner {
 }  // namespace
 
 WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
   return Planner(numerics, tree).why_not();
 }
 
