@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what tcnum writes, and the JSON of vectors/, against docs/schemas: check.py TCNUM SOURCE.
+"""Holds what tcnum writes, and the JSON of vectors/, against docs/schemas: check.py TCNUM SOURCE PRODUCT_BENCHMARK.
 
 The validator is python3-jsonschema, Debian's and the specification's own; 77 where it is missing."""
 import copy
@@ -20,7 +20,7 @@ except ImportError:
     sys.exit(SKIPPED)
 warnings.simplefilter("ignore", DeprecationWarning)  # RefResolver: Debian's version has no registry yet
 
-PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+PROGRAM, SOURCE, BENCHMARK = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 SCHEMAS = {}
 for path in sorted((SOURCE / "docs/schemas").glob("*.json")):
     schema = json.loads(path.read_text())
@@ -140,7 +140,9 @@ with tempfile.TemporaryDirectory() as folder:
         seen.add(document["schema"])
         require(document, name)
         refuses_changes(document, name)
-    for name in ("campaigns.json", "c.json"):
+    subprocess.run([BENCHMARK, "--size", "16", "--runs", "1", "--only", "fp8", "--json", "b.json"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    for name in ("campaigns.json", "c.json", "b.json"):
         document = json.loads(pathlib.Path(folder, name).read_text())
         seen.add(document["schema"])
         require(document, name)
