@@ -157,9 +157,18 @@ TEST_F(CliAlone, StreamsNeedNoInstruction) {
                  {"k: 16; right would be 300"});
   expect_failure({"verify", "--count", "1e4", "--datapath", "own.json", "--from", "datapath:own.json", "--record", "r"},
                  2, {"--record: is kept of instructions"});
-  make("odd.json", 4, "fp16", "fp16", "fp4e2m1");
+  make("odd.json", 4, "fp16", "fp16", "ue8m0");
   expect_failure({"verify", "--count", "1e4", "--datapath", "odd.json", "--from", "datapath:odd.json"}, 2,
-                 {"odd.json: c: fp4e2m1; right would be"});
+                 {"odd.json: c: ue8m0; right would be"});
+  for (const char* c : {"fp4e2m1", "fp6e3m2", "fp8e4m3", "fp8e5m2fnuz", "tf32"}) {
+    make("narrow.json", 4, "fp16", "fp8e4m3fnuz", c);
+    for (const char* distribution :
+         {"narrow", "wide", "cancellation", "edges", "specials", "tiny", "huge", "gaussian"}) {
+      const Result narrow = run({"verify", "--count", "2e3", "--distribution", distribution, "--datapath",
+                                 "narrow.json", "--from", "datapath:narrow.json"});
+      EXPECT_EQ(narrow.status, 0) << c << ' ' << distribution << ": " << narrow.err;
+    }
+  }
 }
 
 TEST_F(CliAlone, WhatIsWrongIsNamed) {

@@ -203,11 +203,14 @@ struct StreamRequest {
   std::size_t record_bytes = 0;  ///< of the records that are there, to which more are added
 };
 
-/// The dot product of a datapath that stands alone; streams have operands of the formats that make_dot() takes, or of
-/// the datapath's own.
+/// The dot product of a datapath that stands alone. Streams have operands of all floating-point formats with a sign,
+/// and of the integers that make_dot() takes.
 Instruction dot_of_datapath(const std::string& name) {
   const Instruction dot = dot_of(named_datapath(name).datapath);
-  const auto known = [](FormatId id) { return is_own(id) ? FormatId::fp32 : id; };
+  const auto known = [](FormatId id) {
+    const Format& f = format(id);
+    return f.floating && f.has_sign ? FormatId::fp32 : id;
+  };
   try {
     static_cast<void>(make_dot(known(dot.d), known(dot.a), known(dot.b), known(dot.c),
                                dot.scaled() ? dot.scales.block_k : 1, dot.scales));
