@@ -25,6 +25,7 @@ class DeviceBuffer {
   ~DeviceBuffer() { cudaFree(data_); }
 
   void* data() { return data_; }
+  const void* data() const { return data_; }
   void release() {
     check(cudaFree(data_), "cudaFree");
     data_ = nullptr;

@@ -56,6 +56,7 @@ struct TimedBatch {
   std::vector<double> seconds = {};
 };
 
+class CopyDevice;
 class LaunchDevice;
 class MemoryDevice;
 class SyncDevice;
@@ -85,6 +86,8 @@ class TimingDevice {
   virtual SyncDevice* sync() { return nullptr; }
   /// What times its memories (probes/memory_timing.hpp); null: nothing does.
   virtual MemoryDevice* memory() { return nullptr; }
+  /// What times copies to shared memory (probes/copy_timing.hpp); null: nothing does.
+  virtual CopyDevice* copies() { return nullptr; }
 };
 
 /// The GPU with that number. Throws UnavailableError if there is none, or if the program was built without CUDA.

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "block_times.hpp"
+#include "copy_device.hpp"
 #include "cuda/device_memory.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
@@ -138,6 +139,11 @@ class GpuTimingDevice final : public TimingDevice {
     if (memory_ == nullptr) memory_ = make_memory_device(index_);
     return memory_.get();
   }
+  CopyDevice* copies() override {
+    if (!is_timed(arch_)) return nullptr;
+    if (copies_ == nullptr) copies_ = make_gpu_copy_device(index_, memory()->memory_facts());
+    return copies_.get();
+  }
 
  private:
   int index_;
@@ -150,6 +156,7 @@ class GpuTimingDevice final : public TimingDevice {
   std::unique_ptr<SyncDevice> sync_;
   std::size_t blocks_ = 0, result_bytes_ = 0;
   std::unique_ptr<MemoryDevice> memory_;
+  std::unique_ptr<CopyDevice> copies_;
 };
 
 }  // namespace

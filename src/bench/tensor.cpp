@@ -11,6 +11,7 @@
 #include "launch.hpp"
 #include "model.hpp"
 #include "peaks.hpp"
+#include "src/bench/copy/copies.hpp"
 #include "src/bench/memory/memory.hpp"
 #include "sync.hpp"
 #include "tcnum/catalogue.hpp"
@@ -137,10 +138,11 @@ void put_models(Document& document, const std::string& file) {
 
 const std::vector<const Measurement*>& measurements() {
   static const std::vector<const Measurement*> all = {
-      &incore_measurement(),        &mma_measurement(),      &wmma_measurement(),    &wgmma_measurement(),
-      &integer_wgmma_measurement(), &dpx_measurement(),      &launch_measurement(),  &atomics_measurement(),
-      &barriers_measurement(),      &clusters_measurement(), &latency_measurement(), &strides_measurement(),
-      &streams_measurement(),       &host_measurement()};
+      &incore_measurement(),        &mma_measurement(),      &wmma_measurement(),         &wgmma_measurement(),
+      &integer_wgmma_measurement(), &dpx_measurement(),      &launch_measurement(),       &atomics_measurement(),
+      &barriers_measurement(),      &clusters_measurement(), &latency_measurement(),      &strides_measurement(),
+      &streams_measurement(),       &host_measurement(),     &copy_latency_measurement(), &copies_measurement(),
+      &tiled_product_measurement()};
   return all;
 }
 

@@ -33,13 +33,14 @@
 namespace tcnum {
 
 std::span<const BenchSuite> bench_suites() {
-  static const std::array<BenchSuite, 7> kSuites = {
+  static const std::array<BenchSuite, 8> kSuites = {
       {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
        {"incore", "Plain arithmetic", {"incore"}},
        {"dpx", "DPX functions", {"dpx"}},
        {"launch", "Starting kernels", {"launch"}},
        {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
        {"memory", "Latency and rates of memories", {"latency", "strides", "streams", "host"}},
+       {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
        {"all", "Everything", {}}}};
   return kSuites;
 }
