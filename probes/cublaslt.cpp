@@ -160,6 +160,38 @@ class Description {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
+/// One algorithm, called with matrices on the device.
+class Call final : public LibraryLaunch {
+ public:
+  Call(const Library& library, cublasLtHandle_t handle, void* workspace, const LibraryProduct& product,
+       const LibraryAlgorithm& algorithm)
+      : library_(library), handle_(handle), workspace_(workspace), operands_(product.a), description_(library, product) {
+    std::memcpy(algorithm_.data, algorithm.data.data(), sizeof(algorithm_.data));
+  }
+
+  cublasStatus_t operator()(const void* a, const void* b, void* d) {
+    // One and zero of whatever type alpha and beta have.
+    const double one = 1;
+    const float one_float = 1;
+    const std::int32_t one_integer = 1;
+    const std::int64_t zero = 0;
+    const void* alpha = &one_float;
+    if (operands_ == FormatId::fp64) alpha = &one;
+    if (operands_ == FormatId::s8) alpha = &one_integer;
+    return library_.cublasLtMatmul(handle_, description_.operation, alpha, a, description_.a, b, description_.b, &zero, d,
+                                   description_.d, d, description_.d, &algorithm_, workspace_, kWorkspaceBytes, nullptr);
+  }
+  void enqueue(const void* a, const void* b, void* d) override { require((*this)(a, b, d), "cublasLtMatmul"); }
+
+ private:
+  const Library& library_;
+  cublasLtHandle_t handle_;
+  void* workspace_;
+  FormatId operands_;
+  Description description_;
+  cublasLtMatmulAlgo_t algorithm_{};
+};
+
 class LoadedCublasLt final : public CublasLt {
  public:
   LoadedCublasLt() {
@@ -201,23 +233,11 @@ class LoadedCublasLt final : public CublasLt {
 
   bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
                 std::span<const std::byte> b, std::span<std::byte> d) override {
-    const Description description(library_, product);
     a_.upload({a.begin(), a.end()});
     b_.upload(turned(b, product.k, product.n, bytes_of(product.b)));
     d_.reserve(d.size());
-    cublasLtMatmulAlgo_t algo;
-    std::memcpy(algo.data, algorithm.data.data(), sizeof(algo.data));
-    // One and zero of whatever type alpha and beta have.
-    const double one = 1;
-    const float one_float = 1;
-    const std::int32_t one_integer = 1;
-    const std::int64_t zero = 0;
-    const void* alpha = &one_float;
-    if (product.a == FormatId::fp64) alpha = &one;
-    if (product.a == FormatId::s8) alpha = &one_integer;
-    const cublasStatus_t status = library_.cublasLtMatmul(
-        handle_, description.operation, alpha, a_.data(), description.a, b_.data(), description.b, &zero, d_.data(),
-        description.d, d_.data(), description.d, &algo, workspace_.data(), kWorkspaceBytes, nullptr);
+    Call call(library_, handle_, workspace_.data(), product, algorithm);
+    const cublasStatus_t status = call(a_.data(), b_.data(), d_.data());
     if (status != CUBLAS_STATUS_SUCCESS) return false;
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<std::byte> by_columns(d.size());
@@ -225,6 +245,10 @@ class LoadedCublasLt final : public CublasLt {
     const std::vector<std::byte> by_rows = turned(by_columns, product.n, product.m, bytes_of(product.d));
     std::memcpy(d.data(), by_rows.data(), d.size());
     return true;
+  }
+
+  std::unique_ptr<LibraryLaunch> prepare(const LibraryProduct& product, const LibraryAlgorithm& algorithm) override {
+    return std::make_unique<Call>(library_, handle_, workspace_.data(), product, algorithm);
   }
 
  private:

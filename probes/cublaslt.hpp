@@ -28,6 +28,15 @@ struct LibraryAlgorithm {
   friend bool operator==(const LibraryAlgorithm&, const LibraryAlgorithm&) = default;
 };
 
+/// An algorithm made ready for matrices on the device.
+class LibraryLaunch {
+ public:
+  virtual ~LibraryLaunch() = default;
+  /// Starts it on the default CUDA stream, with k innermost in A and B, and D by columns. Throws std::runtime_error if the
+  /// library refuses.
+  virtual void enqueue(const void* a, const void* b, void* d) = 0;
+};
+
 class CublasLt {
  public:
   virtual ~CublasLt() = default;
@@ -40,6 +49,7 @@ class CublasLt {
   /// std::runtime_error on other errors of CUDA or the library.
   virtual bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
                         std::span<const std::byte> b, std::span<std::byte> d) = 0;
+  virtual std::unique_ptr<LibraryLaunch> prepare(const LibraryProduct& product, const LibraryAlgorithm& algorithm) = 0;
 };
 
 /// Loads libcublasLt.so. Throws UnavailableError if there is none, or no GPU, or the program was built without CUDA or

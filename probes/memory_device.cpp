@@ -10,6 +10,7 @@
 
 #include "block_times.hpp"
 #include "cuda/device_memory.hpp"
+#include "cuda/event.hpp"
 #include "host_memory.hpp"
 #include "memory_kernels.hpp"
 
@@ -36,24 +37,6 @@ MemoryFacts facts_of(int device) {
   if (rate > 0) facts.dram_bytes_per_second = rate;
   return facts;
 }
-
-/// An event of CUDA's.
-class Event {
- public:
-  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { cudaEventDestroy(event_); }
-  void record() { check(cudaEventRecord(event_), "cudaEventRecord"); }
-  double seconds_since(const Event& earlier) const {
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");
-    return milliseconds * 1e-3;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 template <class T>
 std::vector<T> download(void* from, std::size_t count) {

@@ -57,6 +57,7 @@ struct TimedBatch {
 };
 
 class CopyDevice;
+class GemmDevice;
 class LaunchDevice;
 class MemoryDevice;
 class SyncDevice;
@@ -84,6 +85,8 @@ class TimingDevice {
   virtual LaunchDevice* launches() { return nullptr; }
   /// What times atomics, barriers and clusters (probes/sync_timing.hpp); null: nothing does.
   virtual SyncDevice* sync() { return nullptr; }
+  /// What times matrix products (probes/gemm_timing.hpp); null: nothing does.
+  virtual GemmDevice* products() { return nullptr; }
   /// What times its memories (probes/memory_timing.hpp); null: nothing does.
   virtual MemoryDevice* memory() { return nullptr; }
   /// What times copies to shared memory (probes/copy_timing.hpp); null: nothing does.

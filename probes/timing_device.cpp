@@ -10,6 +10,7 @@
 #include "block_times.hpp"
 #include "copy_device.hpp"
 #include "cuda/device_memory.hpp"
+#include "gemm_device.hpp"
 #include "gpu.hpp"
 #include "kernels.hpp"
 #include "launch_device.hpp"
@@ -135,6 +136,10 @@ class GpuTimingDevice final : public TimingDevice {
     if (sync_ == nullptr) sync_ = make_gpu_sync_device(facts_.sms);
     return sync_.get();
   }
+  GemmDevice* products() override {
+    if (products_ == nullptr) products_ = make_gpu_gemm_device(arch_, facts_.sms);
+    return products_.get();
+  }
   MemoryDevice* memory() override {
     if (memory_ == nullptr) memory_ = make_memory_device(index_);
     return memory_.get();
@@ -154,6 +159,7 @@ class GpuTimingDevice final : public TimingDevice {
   DeviceBuffer a_, b_, c_, e_, shared_, d_, times_;
   std::unique_ptr<LaunchDevice> launches_;
   std::unique_ptr<SyncDevice> sync_;
+  std::unique_ptr<GemmDevice> products_;
   std::size_t blocks_ = 0, result_bytes_ = 0;
   std::unique_ptr<MemoryDevice> memory_;
   std::unique_ptr<CopyDevice> copies_;

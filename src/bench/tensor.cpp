@@ -12,6 +12,7 @@
 #include "model.hpp"
 #include "peaks.hpp"
 #include "src/bench/copy/copies.hpp"
+#include "src/bench/gemm/gemm.hpp"
 #include "src/bench/memory/memory.hpp"
 #include "sync.hpp"
 #include "tcnum/catalogue.hpp"
@@ -142,7 +143,7 @@ const std::vector<const Measurement*>& measurements() {
       &integer_wgmma_measurement(), &dpx_measurement(),      &launch_measurement(),       &atomics_measurement(),
       &barriers_measurement(),      &clusters_measurement(), &latency_measurement(),      &strides_measurement(),
       &streams_measurement(),       &host_measurement(),     &copy_latency_measurement(), &copies_measurement(),
-      &tiled_product_measurement()};
+      &tiled_product_measurement(), &gemm_measurement()};
   return all;
 }
 

@@ -33,15 +33,17 @@
 namespace tcnum {
 
 std::span<const BenchSuite> bench_suites() {
-  static const std::array<BenchSuite, 8> kSuites = {
-      {{"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
-       {"incore", "Plain arithmetic", {"incore"}},
-       {"dpx", "DPX functions", {"dpx"}},
-       {"launch", "Starting kernels", {"launch"}},
-       {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
-       {"memory", "Latency and rates of memories", {"latency", "strides", "streams", "host"}},
-       {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
-       {"all", "Everything", {}}}};
+  static const auto kSuites = std::to_array<BenchSuite>({
+      {"tensor", "Tensor-core instructions", {"mma", "wmma", "wgmma", "integer wgmma"}},
+      {"incore", "Plain arithmetic", {"incore"}},
+      {"dpx", "DPX functions", {"dpx"}},
+      {"launch", "Starting kernels", {"launch"}},
+      {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
+      {"memory", "Latency and rates of memories", {"latency", "strides", "streams", "host"}},
+      {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
+      {"gemm", "Matrix products", {"gemm"}},
+      {"all", "Everything", {}},
+  });
   return kSuites;
 }
 

@@ -1,0 +1,32 @@
+// Matrix products, by a kernel of ours and by NVIDIA's library.
+#pragma once
+
+#include <string>
+
+#include "probes/gemm_timing.hpp"
+#include "src/bench/measurement.hpp"
+
+namespace tcnum::bench {
+
+/// Times of products over sets of shapes; the results of each are compared with the emulator's.
+const Measurement& gemm_measurement();
+
+/// "128x256" or, of clusters, "128x256/2x1"; and back.
+std::string tile_name(const GemmTile& tile);
+const GemmTile* find_tile(std::string_view name);
+inline constexpr std::string_view kLibraryName = "cublaslt";
+
+/// "gemm.fp16.fp16"
+std::string gemm_subject(const GemmFormats& formats);
+const GemmFormats* find_gemm_formats(std::string_view subject);
+
+/// The codes that matrices are made of: element i of the device's memory is codes[i mod kGemmCodes], a prime, so that
+/// no two rows are alike.
+inline constexpr std::size_t kGemmCodes = 4194301;
+std::vector<std::byte> gemm_codes(FormatId format, std::uint64_t seed);
+
+/// Compares some rows and columns of what came out with what the emulator says: WrongResult.
+void check_product(GemmDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
+                   std::uint64_t seed, unsigned threads);
+
+}  // namespace tcnum::bench

@@ -1,0 +1,19 @@
+// Shapes of the matrix products that are timed, in sets.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "probes/gemm_timing.hpp"
+
+namespace tcnum::bench {
+
+/// "fit": random ones, that the model of products takes its parameters from; "deepseek": the layers of DeepSeek-V3 with
+/// 4096 tokens, forward and backward; "random": others, that the model never saw; "small": a
+/// few that no tile divides, whose starting takes most of the time.
+inline constexpr std::string_view kFitShapes = "fit", kDeepSeekShapes = "deepseek", kRandomShapes = "random",
+                                  kSmallShapes = "small";
+/// Throws std::logic_error if there is no such set.
+std::vector<GemmShape> gemm_shapes(std::string_view set);
+
+}  // namespace tcnum::bench
