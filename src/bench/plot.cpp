@@ -44,6 +44,19 @@ std::vector<double> ticks(double largest) {
   return at;
 }
 
+/// 1, 2 and 5 times the powers of ten between two numbers that are not zero.
+std::set<double> round_numbers(double least, double most) {
+  std::set<double> numbers;
+  const int last = static_cast<int>(std::floor(std::log10(most)));
+  for (int e = static_cast<int>(std::floor(std::log10(least))); e <= last; ++e) {
+    for (double factor : {1.0, 2.0, 5.0}) {
+      const double x = e < 0 ? factor / std::pow(10, -e) : factor * std::pow(10, e);
+      if (x >= least && x <= most) numbers.insert(x);
+    }
+  }
+  return numbers;
+}
+
 std::string begin(double height, const std::string& title) {
   return fmt::format(
              "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" font-family=\"sans-serif\" "
@@ -115,7 +128,8 @@ std::string svg(Plot plot) {
     out += text_at(kLeft - 6, py(y) + 4, fmt::format("{:g}", y), "end");
   }
   const std::vector<double> even = ticks(x1);
-  const std::set<double> x_ticks = plot.logarithmic_x ? xs : std::set<double>(even.begin(), even.end());
+  std::set<double> x_ticks(even.begin(), even.end());
+  if (plot.logarithmic_x) x_ticks = plot.round_x ? round_numbers(*xs.begin(), *xs.rbegin()) : xs;
   double last = -1e9;
   for (double x : x_ticks) {
     if (px(x) - last < 26) continue;  // numbers would touch

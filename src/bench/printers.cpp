@@ -180,6 +180,14 @@ const std::vector<Layout>& layouts() {
         {"spread_percent", "spread %", 2},
         {"async_spread_percent", "spread %", 2},
         {"clock_mhz", "MHz", 0}}},
+      {"gemm",
+       {{"shapes", "shapes", 0},
+        {"kernel", "kernel", 0},
+        {"products", "products", 0},
+        {"tera_ops_median", "Tops/s (median)", 1},
+        {"tera_ops_max", "highest", 1},
+        {"spread_percent", "spread %", 2},
+        {"clock_mhz", "MHz", 0}}},
   };
   return all;
 }

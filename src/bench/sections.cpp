@@ -18,6 +18,7 @@
 #include "published.hpp"
 #include "section_parts.hpp"
 #include "src/bench/copy/sections.hpp"
+#include "src/bench/gemm/gemm_section.hpp"
 #include "src/bench/memory/sections.hpp"
 #include "statistics.hpp"
 #include "sync_sections.hpp"
@@ -120,7 +121,7 @@ std::vector<Extreme> extremes() {
         largest_share(fmt::format("{}: the highest rate", name), [name](const Record& r) { return is(r, name); }));
   }
   all.push_back({"spread of the samples' cycles, at most (but of memories)", "spread_percent", false, 2, "%",
-                 [](const Record& r) { return !is_of_memory(r) && !is_of_copies(r); }});
+                 [](const Record& r) { return !is_of_memory(r) && !is_of_copies(r) && !is_of_products(r); }});
   for (const bool sparse : {false, true}) {
     all.push_back({fmt::format("the highest rate of {} with random operands", sparse ? "wgmma.sp" : "wgmma"),
                    "tera_ops", false, 0, "10¹² operations a second", [sparse](const Record& r) {
@@ -532,7 +533,7 @@ std::vector<Section> sections_of(const Document& document, const SassTable& sass
                               barriers_section(document),
                               clusters_section(document),
                               sass_table(document, sass)};
-  for (const auto& sections : {memory_sections(document), copy_sections(document)}) {
+  for (const auto& sections : {memory_sections(document), copy_sections(document), gemm_sections(document)}) {
     all.insert(all.end() - 1, sections.begin(), sections.end());
   }
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
