@@ -748,6 +748,18 @@ TEST(Plots, PutPointsWhereTheyBelong) {
   EXPECT_EQ(svg({"T", "x", "y", {}}), "");
 }
 
+TEST(Plots, HaveRoundTicksWhereTheyAreAskedFor) {
+  Plot plot{"T", "x", "y", {{"a", {{0.0203, 10}, {0.0511, 20}, {2, 30}}}}, true};
+  const auto has = [](const std::string& svg, const char* tick) { return svg.find(tick) != std::string::npos; };
+  EXPECT_TRUE(has(svg(plot), ">0.0203<") && has(svg(plot), ">0.0511<"));
+  plot.round_x = true;
+  const std::string round = svg(plot);
+  EXPECT_FALSE(has(round, ">0.0203<") || has(round, ">0.02<"));
+  for (const char* tick : {">0.05<", ">0.1<", ">0.2<", ">0.5<", ">1<", ">2<"}) EXPECT_TRUE(has(round, tick)) << tick;
+  plot.lines[0].points = {{1.1, 1}, {1.5, 2}};
+  EXPECT_TRUE(has(svg(plot), ">1.1<") && has(svg(plot), ">1.5<")) << "there is no round number between them";
+}
+
 /// A record may hold any numbers. Steps of zero would never reach an end, nor would those from minus infinity.
 TEST(Plots, EndWhateverTheNumbers) {
   const std::vector<double> numbers = {0, -0.0, 1, -1, 5e-324, 1e-200, 1e99, 1e200, 1.7e308, -1.7e308, INFINITY, NAN};
@@ -755,14 +767,17 @@ TEST(Plots, EndWhateverTheNumbers) {
     for (const bool logarithmic_y : {false, true}) {
       for (const double x : numbers) {
         for (const double y : numbers) {
-          const std::string plot = svg({"T", "x", "y", {{"a", {{x, y}}}}, logarithmic_x, logarithmic_y});
+          const std::string plot =
+              svg({"T", "x", "y", {{"a", {{x, y}}}}, logarithmic_x, logarithmic_y, logarithmic_x && y > 0});
           SCOPED_TRACE(fmt::format("{} {} {} {}", x, y, logarithmic_x, logarithmic_y));
           EXPECT_EQ(plot.find("nan"), std::string::npos) << plot;
           EXPECT_EQ(plot.find("inf"), std::string::npos) << plot;
           EXPECT_LT(plot.size(), 1'000'000u);
         }
-        EXPECT_LT(svg({"T", "x", "y", {{"a", {{x, 1}, {1, x}, {2, 3}}}}, logarithmic_x, logarithmic_y}).size(),
-                  1'000'000u);
+        for (const bool round_x : {false, true}) {
+          const Plot plot{"T", "x", "y", {{"a", {{x, 1}, {1, x}, {2, 3}}}}, logarithmic_x, logarithmic_y, round_x};
+          EXPECT_LT(svg(plot).size(), 1'000'000u);
+        }
       }
     }
   }

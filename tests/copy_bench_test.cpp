@@ -430,6 +430,7 @@ TEST(CopySections, HaveTheRecords) {
   };
   add(measure(copy_latency_measurement(), device, "latency of cp.async", {"latency_bytes=128,4096"}));
   add(measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d", {"latency_bytes=128"}));
+  add(measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.5d", {"latency_bytes=4096"}));
   add(measure(copies_measurement(), device, "cp.async", kFewPoints));
   add(measure(copies_measurement(), device, "ld.global + st.shared", kFewPoints));
   add(measure(tiled_product_measurement(), device, "product of 8x8 threads", {"product_blocks=1"}));
@@ -438,6 +439,10 @@ TEST(CopySections, HaveTheRecords) {
   EXPECT_EQ(sections[0].table[0], (std::vector<std::string>{"copy", "from", "128 B", "4 KiB", "spread %"}));
   EXPECT_EQ(sections[0].table[1], (std::vector<std::string>{"cp.async", "l2", "502", "564", "0.0"}));
   EXPECT_EQ(sections[0].table[3][3], "–");
+  ASSERT_EQ(sections[0].plots.size(), 2u) << "from DRAM, and from the L2";
+  EXPECT_NE(sections[0].plots[1].find("<title>cp.async: 4, 564.5</title>"), std::string::npos);
+  EXPECT_NE(sections[0].plots[1].find("<title>tensor.1d: 0.125, "), std::string::npos);
+  EXPECT_EQ(sections[0].plots[1].find("tensor.5d"), std::string::npos);
   EXPECT_EQ(sections[1].table.size(), 3u);
   EXPECT_EQ(sections[2].table[0],
             (std::vector<std::string>{"copy", "from", "512 B", "2 KiB", "1 stage", "2 stages", "4 stages"}));

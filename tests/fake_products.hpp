@@ -101,7 +101,7 @@ class FakeProductsDevice final : public TimingDevice {
   bool has_products = true;
 
  private:
-  TimingFacts facts_{.arch = "sm_90", .device = "fake"};
+  TimingFacts facts_;
   FakeProducts products_;
 };
 

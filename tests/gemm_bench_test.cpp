@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "fake_products.hpp"
@@ -162,14 +163,23 @@ TEST(GemmShapes, OfTheSmallSetAreDividedByNoTile) {
 
 // --- Checks
 
-/// A product of the fake's, with an element that may be wrong; the error says which and what is right.
+constexpr std::uint64_t kSeed = 1;
+
 class CheckProduct : public testing::Test {
  protected:
-  std::string complaint(std::string_view subject, const GemmShape& shape, std::optional<FakeProducts::Spoiled> spoiled,
-                        unsigned launches = 3) {
-    constexpr std::uint64_t kSeed = 1;
+  /// These are many.
+  static const std::vector<std::byte>& codes_of(FormatId format) {
+    static std::map<FormatId, std::vector<std::byte>> made;
+    std::vector<std::byte>& codes = made[format];
+    if (codes.empty()) codes = gemm_codes(format, kSeed);
+    return codes;
+  }
+
+  /// Of a product of the fake's, in which an element may be wrong.
+  static std::string complaint(std::string_view subject, const GemmShape& shape,
+                               std::optional<FakeProducts::Spoiled> spoiled, unsigned launches = 3) {
     const GemmFormats& formats = *find_gemm_formats(subject);
-    const std::vector<std::byte> codes = gemm_codes(formats.operands, kSeed);
+    const std::vector<std::byte>& codes = codes_of(formats.operands);
     FakeProducts device;
     device.spoiled = spoiled;
     device.load(codes);
@@ -205,9 +215,8 @@ TEST_F(CheckProduct, FindsAWrongElement) {
 }
 
 TEST_F(CheckProduct, FindsOperandsThatAreNotTheLaunchs) {
-  constexpr std::uint64_t kSeed = 1;
   const GemmFormats& formats = kGemmFormats[0];
-  const std::vector<std::byte> codes = gemm_codes(formats.operands, kSeed);
+  const std::vector<std::byte>& codes = codes_of(formats.operands);
   FakeProducts device;
   device.load(codes);
   const GemmWork work{formats, {64, 64, 64}, gemm_tiles().front(), 2};
@@ -228,6 +237,8 @@ TEST(GemmCodes, DependOnTheSeedAndAreBetweenMinusOneAndOne) {
 
 // --- The measurement
 
+/// Of values, which have six digits.
+constexpr double kRounding = 1e-5;
 const std::vector<std::string> kSmallOnly = {"shapes=small", "kernel=128x64"};
 
 TEST(Gemm, HasARecordOfEachKernelAndItsProductsAsSeries) {
@@ -249,11 +260,11 @@ TEST(Gemm, HasARecordOfEachKernelAndItsProductsAsSeries) {
       EXPECT_EQ(r.numbers("k")->at(i), static_cast<double>(shapes[i].k));
       const double seconds =
           FakeProducts::seconds_of(shapes[i], tile == nullptr ? std::nullopt : std::optional(*tile));
-      EXPECT_NEAR(r.numbers("microseconds")->at(i), seconds * 1e6, 1e-9);
+      EXPECT_NEAR(r.numbers("microseconds")->at(i), seconds * 1e6, seconds * 1e6 * kRounding);
       EXPECT_EQ(r.numbers("spread_percent")->at(i), 0);
       most = std::max(most, 2e-12 * static_cast<double>(shapes[i].m * shapes[i].n * shapes[i].k) / seconds);
     }
-    EXPECT_NEAR(*r.number("tera_ops_max"), most, 1e-9);
+    EXPECT_NEAR(*r.number("tera_ops_max"), most, most * kRounding);
     EXPECT_LT(*r.number("tera_ops_median"), most);
   }
   EXPECT_EQ(records[0].number("clock_mhz"), FakeProducts::kClockMhz);
@@ -367,11 +378,11 @@ TEST(GemmSections, CompareTheBestTileOfEachProductWithTheLibrarys) {
 
   const Section& summary = sections.front();
   ASSERT_EQ(summary.table.size(), 2u);
-  // Best: 5, 20, 8 µs of 2, 4, 2 · 10⁹ operations.
+  // The best tiles take 5, 20 and 8 µs for 2, 4 and 2 · 10⁹ operations.
   EXPECT_EQ(summary.table[1], (Cells{"deepseek", kHalf, "3", "250", "400", "250", "500", "100.0", "80.0", "110.0",
                                      "1 of 3"}));
   ASSERT_EQ(summary.plots.size(), 1u);
-  for (const char* text : {"best tile", "cublaslt", "0.002, 400", "0.004, 200", ">0.002<"}) {
+  for (const char* text : {"best tile", "cuBLASLt", "0.002, 400", "0.004, 200"}) {
     EXPECT_NE(summary.plots[0].find(text), std::string::npos) << text;
   }
 

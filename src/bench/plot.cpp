@@ -44,14 +44,15 @@ std::vector<double> ticks(double largest) {
   return at;
 }
 
-/// 1, 2 and 5 times the powers of ten between two numbers that are not zero.
+/// 1, 2 and 5 times the powers of ten between two numbers that are not zero, ends included.
 std::set<double> round_numbers(double least, double most) {
+  constexpr double kRounding = 1e-9;
   std::set<double> numbers;
-  const int last = static_cast<int>(std::floor(std::log10(most)));
+  const int last = static_cast<int>(std::ceil(std::log10(most)));
   for (int e = static_cast<int>(std::floor(std::log10(least))); e <= last; ++e) {
     for (double factor : {1.0, 2.0, 5.0}) {
       const double x = e < 0 ? factor / std::pow(10, -e) : factor * std::pow(10, e);
-      if (x >= least && x <= most) numbers.insert(x);
+      if (x >= least * (1 - kRounding) && x <= most * (1 + kRounding)) numbers.insert(x);
     }
   }
   return numbers;
@@ -129,7 +130,10 @@ std::string svg(Plot plot) {
   }
   const std::vector<double> even = ticks(x1);
   std::set<double> x_ticks(even.begin(), even.end());
-  if (plot.logarithmic_x) x_ticks = plot.round_x ? round_numbers(*xs.begin(), *xs.rbegin()) : xs;
+  if (plot.logarithmic_x) {
+    x_ticks = plot.round_x ? round_numbers(*xs.begin(), *xs.rbegin()) : std::set<double>();
+    if (x_ticks.size() < 2) x_ticks = xs;
+  }
   double last = -1e9;
   for (double x : x_ticks) {
     if (px(x) - last < 26) continue;  // numbers would touch

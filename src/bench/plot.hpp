@@ -21,7 +21,7 @@ struct Plot {
   std::vector<Line> lines;
   bool logarithmic_x = false;  ///< with a tick at each x that a line has
   bool logarithmic_y = false;
-  bool round_x = false;  ///< of a logarithmic x: ticks at round numbers instead
+  bool round_x = false;  ///< of a logarithmic x: ticks at round numbers instead, if there are two
 };
 
 /// Leaves out points that the axes have no place for, such as zero where they are logarithmic, and lines without

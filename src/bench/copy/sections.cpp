@@ -48,7 +48,26 @@ std::string method_name(const Record& record) {
   const std::size_t of = record.subject.find(kLatencyOf);
   return of == 0 ? record.subject.substr(kLatencyOf.size()) : record.subject;
 }
-std::string line_name(const Record& record) { return fmt::format("{}, {}", method_name(record), record.text("from")); }
+/// As a plot's legend has room for.
+std::string line_name(const Record& record) {
+  constexpr std::string_view kLong = "cp.async.bulk.tensor", kShort = "tensor";
+  std::string name = method_name(record);
+  if (name.starts_with(kLong)) name.replace(0, kLong.size(), kShort);
+  return name;
+}
+
+/// Plots leave out tensor copies of three dimensions and more: there are no colours for so many lines.
+bool is_drawn(const Record& record) {
+  constexpr unsigned kMostDimensions = 2;
+  const auto method = std::ranges::find(copy_methods(), method_name(record), &NamedMethod::name);
+  return method == copy_methods().end() || method->method.dimensions <= kMostDimensions;
+}
+
+std::vector<Plot> values_of(std::map<std::string, Plot> plots) {
+  std::vector<Plot> values;
+  for (auto& [name, plot] : plots) values.push_back(std::move(plot));
+  return values;
+}
 
 Section latency_section(const Document& document) {
   Section section{
@@ -67,21 +86,27 @@ Section latency_section(const Document& document) {
   }
   for (double size : sizes) section.table[0].push_back(size_text(size));
   section.table[0].push_back("spread %");
-  Plot plot{"Latency of a copy over its size", "bytes", "cycles", {}, true, true};
+  std::map<std::string, Plot> plots;
   for (const Record* r : rows) {
     std::vector<std::string> row = {method_name(*r), r->text("from")};
     std::map<double, double> cycles;
     Line line{line_name(*r), {}};
     for (const auto& point : columns_of(*r, {"latency_bytes", "latency_cycles"})) {
       cycles[point[0]] = point[1];
-      line.points.emplace_back(point[0], point[1]);
+      line.points.emplace_back(point[0] / kKibi, point[1]);
     }
     for (double size : sizes) row.push_back(cycles.contains(size) ? fmt::format("{:.0f}", cycles[size]) : "–");
     row.push_back(cell(*r, "spread_percent", 1));
     section.table.push_back(std::move(row));
+    if (!is_drawn(*r)) continue;
+    Plot& plot = plots[r->text("from")];
+    plot.title = fmt::format("Latency of a copy from {} over its size", r->text("from"));
+    plot.x_name = "KiB";
+    plot.y_name = "cycles";
+    plot.logarithmic_x = plot.logarithmic_y = true;
     plot.lines.push_back(std::move(line));
   }
-  section.plots = plots_of({std::move(plot)});
+  section.plots = plots_of(values_of(std::move(plots)));
   return section;
 }
 
@@ -123,11 +148,9 @@ Section rates_section(const Document& document) {
     plot.x_name = "KiB under way";
     plot.y_name = "TB/s that arrive";
     plot.logarithmic_x = true;
-    plot.lines.push_back(best_over_flight(*r));
+    if (is_drawn(*r)) plot.lines.push_back(best_over_flight(*r));
   }
-  std::vector<Plot> drawn;
-  for (auto& [from, plot] : plots) drawn.push_back(std::move(plot));
-  section.plots = plots_of(std::move(drawn));
+  section.plots = plots_of(values_of(std::move(plots)));
   return section;
 }
 

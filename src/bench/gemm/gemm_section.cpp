@@ -158,7 +158,7 @@ std::vector<Plot> rate_plots(const std::vector<Group>& groups) {
     if (plot == plots.end()) {
       plot = plots.insert(plots.end(), {title, "10¹² operations, 2mnk", "Tops/s", {}, true});
       plot->round_x = true;
-      plot->lines = {{"best tile", {}, false, true}, {std::string(kLibraryName), {}, false, true}};
+      plot->lines = {{"best tile", {}, false, true}, {"cuBLASLt", {}, false, true}};
     }
     add(plot->lines[0], best_of(group.tiles).products);
     if (group.library) add(plot->lines[1], group.library->products);
