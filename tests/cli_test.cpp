@@ -581,6 +581,7 @@ TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
   expect_failure({"bench", "incore", "-a", "N=8"}, 2, {"-a", "N=8", "ilp, warps"});
   expect_failure({"bench", "sync", "-a", "cluster=3"}, 2, {"-a", "cluster=3", "1, 2, 4"});
   expect_failure({"bench", "copy", "-a", "stages=5"}, 2, {"-a", "stages=5", "2, 3, 4"});
+  expect_failure({"bench", "gemm", "-a", "kernel=64x64"}, 2, {"-a", "kernel=64x64", "128x64", "cublaslt"});
   expect_failure({"bench", "launch", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "launch"});
   expect_failure({"bench", "incore", "--seconds", "0"}, 2, {"--seconds"});
   expect_failure({"bench"}, 2, {"--help"});

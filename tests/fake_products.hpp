@@ -34,7 +34,7 @@ class FakeProducts final : public GemmDevice {
     if (codes_.empty() || work.launches == 0) throw std::logic_error("nothing to multiply");
     calls.push_back(work);
     GemmTimes times;
-    times.seconds = seconds_of(work.shape, work.tile);
+    times.seconds = seconds_of(work.shape, work.tile) * slower;
     times.clock_mhz = work.tile ? kClockMhz : 0;
     times.a_first = (work.launches - 1) * kBetweenLaunches;
     times.b_first = times.a_first + work.shape.m * work.shape.k;
@@ -71,6 +71,7 @@ class FakeProducts final : public GemmDevice {
   }
 
   bool has_library = true;
+  double slower = 1;
   std::optional<Spoiled> spoiled;
   std::vector<GemmWork> calls;
 

@@ -155,8 +155,7 @@ TEST(GemmShapes, OfDeepSeekAreForwardAndBackward) {
 TEST(GemmShapes, OfTheSmallSetAreDividedByNoTile) {
   for (const GemmShape& s : gemm_shapes(kSmallShapes)) {
     for (const GemmTile& tile : gemm_tiles()) {
-      EXPECT_TRUE(s.m % tile.rows != 0 && s.n % tile.columns != 0)
-          << s.m << " × " << s.n << " by " << tile_name(tile);
+      EXPECT_TRUE(s.m % tile.rows != 0 && s.n % tile.columns != 0) << s.m << " × " << s.n << " by " << tile_name(tile);
     }
   }
 }
@@ -258,8 +257,7 @@ TEST(Gemm, HasARecordOfEachKernelAndItsProductsAsSeries) {
       EXPECT_EQ(r.numbers("m")->at(i), static_cast<double>(shapes[i].m));
       EXPECT_EQ(r.numbers("n")->at(i), static_cast<double>(shapes[i].n));
       EXPECT_EQ(r.numbers("k")->at(i), static_cast<double>(shapes[i].k));
-      const double seconds =
-          FakeProducts::seconds_of(shapes[i], tile == nullptr ? std::nullopt : std::optional(*tile));
+      const double seconds = FakeProducts::seconds_of(shapes[i], tile == nullptr ? std::nullopt : std::optional(*tile));
       EXPECT_NEAR(r.numbers("microseconds")->at(i), seconds * 1e6, seconds * 1e6 * kRounding);
       EXPECT_EQ(r.numbers("spread_percent")->at(i), 0);
       most = std::max(most, 2e-12 * static_cast<double>(shapes[i].m * shapes[i].n * shapes[i].k) / seconds);
@@ -273,11 +271,11 @@ TEST(Gemm, HasARecordOfEachKernelAndItsProductsAsSeries) {
   EXPECT_NE(records[0].text("checked"), "no");
   EXPECT_FALSE(records[1].number("clock_mhz"));
   EXPECT_EQ(records[1].text("checked"), "no");
-  for (const auto& [name, value] : std::vector<std::pair<const char*, int>>{
-           {"algorithm_id", FakeProducts::kAlgorithm.id},
-           {"tile_id", FakeProducts::kAlgorithm.tile},
-           {"cluster_id", FakeProducts::kAlgorithm.cluster},
-           {"split_k", FakeProducts::kAlgorithm.split_k}}) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, int>>{{"algorithm_id", FakeProducts::kAlgorithm.id},
+                                                {"tile_id", FakeProducts::kAlgorithm.tile},
+                                                {"cluster_id", FakeProducts::kAlgorithm.cluster},
+                                                {"split_k", FakeProducts::kAlgorithm.split_k}}) {
     EXPECT_EQ(*records[1].numbers(name), std::vector<double>(shapes.size(), value)) << name;
   }
 }
@@ -295,6 +293,16 @@ TEST(Gemm, LaunchesAsOftenAsTakesABurst) {
     most = std::max(most, work.launches);
   }
   EXPECT_EQ(most, 64u) << "all of these products are short";
+
+  FakeProductsDevice slow;
+  slow.fake().slower = 100;  // the smallest takes 100 µs, the largest 13 ms
+  measure(slow, {kFp8}, {"shapes=small", "kernel=128x128"});
+  std::vector<unsigned> bursts;
+  for (const GemmWork& work : slow.fake().calls) {
+    if (bursts.empty() || bursts.back() != work.launches) bursts.push_back(work.launches);
+  }
+  EXPECT_EQ(bursts[2], 20u) << "2 ms of 16 × 16 × 16";
+  EXPECT_EQ(bursts.back(), 2u) << "no less than two, one behind the other";
 }
 
 TEST(Gemm, AWrongResultIsTheRowsError) {
@@ -379,8 +387,8 @@ TEST(GemmSections, CompareTheBestTileOfEachProductWithTheLibrarys) {
   const Section& summary = sections.front();
   ASSERT_EQ(summary.table.size(), 2u);
   // The best tiles take 5, 20 and 8 µs for 2, 4 and 2 · 10⁹ operations.
-  EXPECT_EQ(summary.table[1], (Cells{"deepseek", kHalf, "3", "250", "400", "250", "500", "100.0", "80.0", "110.0",
-                                     "1 of 3"}));
+  EXPECT_EQ(summary.table[1],
+            (Cells{"deepseek", kHalf, "3", "250", "400", "250", "500", "100.0", "80.0", "110.0", "1 of 3"}));
   ASSERT_EQ(summary.plots.size(), 1u);
   for (const char* text : {"best tile", "cuBLASLt", "0.002, 400", "0.004, 200"}) {
     EXPECT_NE(summary.plots[0].find(text), std::string::npos) << text;
@@ -397,11 +405,10 @@ TEST(GemmSections, CompareTheBestTileOfEachProductWithTheLibrarys) {
 
   const Section* const products = find_section(sections, "Matrix products: one by one, shapes deepseek");
   ASSERT_NE(products, nullptr);
-  EXPECT_EQ(products->table,
-            (std::vector<Cells>{{"m", "n", "k", kHalf + " µs", "tile", "cuBLASLt µs"},
-                                {"1000", "1000", "1000", "5.0", "128x128", "4.0"},
-                                {"2000", "1000", "1000", "20.0", "128x64", "22.0"},
-                                {"1000", "1000", "1000", "8.0", "128x64", "8.0"}}));
+  EXPECT_EQ(products->table, (std::vector<Cells>{{"m", "n", "k", kHalf + " µs", "tile", "cuBLASLt µs"},
+                                                 {"1000", "1000", "1000", "5.0", "128x128", "4.0"},
+                                                 {"2000", "1000", "1000", "20.0", "128x64", "22.0"},
+                                                 {"1000", "1000", "1000", "8.0", "128x64", "8.0"}}));
 }
 
 /// A run that was interrupted has fewer products in one row than in another.
@@ -414,8 +421,7 @@ TEST(GemmSections, CompareOnlyWhatBothHave) {
   EXPECT_EQ(find_section(sections, "Matrix products: one by one, shapes small")->table[2].back(), "–");
   document.records.pop_back();
   sections = gemm_sections(document);
-  EXPECT_EQ(sections[0].table[1],
-            (Cells{"small", kHalf, "3", "200", "250", "–", "–", "–", "–", "–", "–"}));
+  EXPECT_EQ(sections[0].table[1], (Cells{"small", kHalf, "3", "200", "250", "–", "–", "–", "–", "–", "–"}));
   document.records[0] = row("small", "cublaslt", {5});
   sections = gemm_sections(document);
   EXPECT_EQ(sections[0].table[1][2], "0");

@@ -75,9 +75,9 @@ Section latency_section(const Document& document) {
       "Cycles from a copy's first instruction until a thread has read its last word in shared memory; nothing else "
       "goes on on the device. Up to 256 threads load and store, or copy with cp.async, 16 bytes each at a time, and "
       "meet at a barrier before that; cp.async.bulk is one thread's, and its mbarrier is waited for. Multicast: each "
-      "block of the cluster copies its part of the bytes to all. From l2: read before, past the L1; from dram: not in "
-      "the L2. Medians over the copies; what arrives is summed and compared with the CPU's. Plots have tensor copies of "
-      "one and two dimensions alone.",
+      "block of the cluster copies its part of the bytes to all. From l2: read before, past the L1; from dram: not "
+      "in the L2. Medians over the copies; what arrives is summed and compared with the CPU's. Plots have tensor "
+      "copies of one and two dimensions alone.",
       {{"copy", "from"}},
       {}};
   const auto rows = rows_of(document, copy_latency_measurement());

@@ -170,14 +170,14 @@ Section summary_section(const std::vector<Group>& groups) {
   Section section{
       "Matrix products",
       fmt::format(
-          "D = A · B with fp32 sums, k innermost in A and in B; gemm.fp8e4m3.bf16 has operands of fp8e4m3 and results of "
-          "bf16. Best tile: a persistent kernel of wgmma and tensor copies, of whose {} tiles (the part of D that a block "
-          "computes at a time) each product has the fastest. cuBLASLt: the algorithm that its heuristic offers first. "
-          "Tops/s: 10¹² operations a second, 2mnk over the time of a launch, which is the median of five bursts; a burst "
-          "is about 2 ms of launches behind each other, each with operands of its own, and the device rests before "
-          "the next one, so that this is not steady load. %: of cuBLASLt's speed, its time over ours; faster: products "
-          "that take ours less time. Up to 256 elements of each product of ours are compared with the emulator's, bit "
-          "by bit; the library's are not.",
+          "D = A · B with fp32 sums, k innermost in A and in B; gemm.fp8e4m3.bf16 has operands of fp8e4m3 and "
+          "results of bf16. Best tile: a persistent kernel of wgmma and tensor copies, of whose {} tiles (the part "
+          "of D that a block computes at a time) each product has the fastest. cuBLASLt: the algorithm that its "
+          "heuristic offers first. Tops/s: 10¹² operations a second, 2mnk over the time of a launch, which is the "
+          "median of five bursts; a burst is about 2 ms of launches behind each other, each with operands of its "
+          "own, and the device rests before the next one, so that this is not steady load. %: of cuBLASLt's speed, "
+          "its time over ours; faster: products that take ours less time. Up to 256 elements of each product of ours "
+          "are compared with the emulator's, bit by bit; the library's are not.",
           gemm_tiles().size()),
       {{"shapes", "formats", "products", "best tile Tops/s (median)", "highest", "cuBLASLt Tops/s (median)", "highest",
         "% (median)", "least", "most", "faster"}},
