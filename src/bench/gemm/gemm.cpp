@@ -154,9 +154,12 @@ class GemmMeasurement final : public Measurement {
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
       const GemmFormats& formats = *find_gemm_formats(subject);
-      const std::vector<std::byte> codes = gemm_codes(formats.operands, settings.seed);
       GemmDevice* const products = device.products();
-      if (products != nullptr) products->load(codes);
+      std::vector<std::byte> codes;
+      if (products != nullptr) {
+        codes = gemm_codes(formats.operands, settings.seed);
+        products->load(codes);
+      }
       for (const std::string& set : selection.at("shapes")) {
         for (const std::string& kernel : selection.at("kernel")) {
           if (!settings.go_on(fmt::format("{} {} {}", subject, set, kernel))) return;
