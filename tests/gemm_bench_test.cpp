@@ -428,6 +428,21 @@ TEST(GemmSections, CompareOnlyWhatBothHave) {
   EXPECT_EQ(sections[0].table[1][5], "400");
 }
 
+/// Records of two versions, of which one has other shapes in a set.
+TEST(GemmSections, CompareNoDifferentShapes) {
+  Document document;
+  document.records = {row("small", "128x64", {10, 20}), row("small", "128x128", {5, 25}),
+                      row("small", "cublaslt", {4, 22})};
+  document.records[1].series[0].numbers[0] = 64;  // m of the first product
+  document.records[2].series[0].numbers[1] = 64;  // of the second
+  const std::vector<Section> sections = gemm_sections(document);
+  EXPECT_EQ(sections[0].table[1][7], "40.0") << "4 of 10 µs, as the 5 are another product's";
+  EXPECT_EQ(sections[0].table[1].back(), "0 of 1");
+  const Section* const products = find_section(sections, "Matrix products: one by one, shapes small");
+  ASSERT_NE(products, nullptr);
+  EXPECT_EQ(products->table[2], (Cells{"2000", "1000", "1000", "20.0", "128x64", "–"}));
+}
+
 /// Of random products there are too many.
 TEST(GemmSections, ShowNoRandomProductsOneByOne) {
   Document document;
