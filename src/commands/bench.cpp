@@ -21,6 +21,7 @@
 #include "probes/timing.hpp"
 #include "records.hpp"
 #include "src/bench/measurement.hpp"
+#include "src/bench/gemm/product_model.hpp"
 #include "src/bench/memory/memory.hpp"
 #include "src/bench/pages.hpp"
 #include "src/bench/printers.hpp"
@@ -158,6 +159,7 @@ class RunDocument {
     const double all_seconds = seconds();
     document_.settings.push_back({"suite_seconds", all_seconds});
     bench::put_shares(document_);
+    bench::put_product_model(document_);
     if (!options_.json.empty()) attempts.attempt([&] { write_text(options_.json, bench::json_text(document_)); });
     if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document_)); });
     if (options_.json == "-" || options_.csv == "-") return;
@@ -302,6 +304,7 @@ int run_bench_report(const BenchReportOptions& options) {
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
   const auto markdown = [&] { return bench::markdown_page(document, sass); };
   bench::put_shares(document);
+  bench::put_product_model(document);
   Attempts attempts;
   if (!options.json.empty()) attempts.attempt([&] { write_text(options.json, bench::json_text(document)); });
   if (!options.html.empty()) attempts.attempt([&] { write_text(options.html, bench::html_page(document, sass)); });

@@ -1,0 +1,346 @@
+#include "product_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "gemm.hpp"
+#include "library_tiles.hpp"
+#include "shapes.hpp"
+#include "src/bench/least_squares.hpp"
+#include "src/bench/memory/memory.hpp"
+#include "src/bench/statistics.hpp"
+#include "src/bench/tensor.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+constexpr double kTera = 1e12, kGiga = 1e9, kNsOfUs = 1e3, kMicro = 1e6;
+/// Tiles' epilogues are counted in these.
+constexpr double kUnitArea = 128 * 128;
+constexpr double kWgmmaTileRows = 64;
+/// Instructions along k in a step.
+constexpr double kStepInstructions = 4;
+
+/// (Σ xᵖ)^(1/p) with p = 12: the largest, and where several are nearly as large, up to 1.2 times that.
+double soft_max(std::span<const double> values) {
+  const double largest = std::ranges::max(values);
+  if (!(largest > 0)) return 0;
+  double sum = 0;
+  for (double value : values) {
+    const double x = value / largest, x2 = x * x, x4 = x2 * x2;
+    sum += x4 * x4 * x4;
+  }
+  constexpr double kPower = 12;
+  return largest * std::pow(sum, 1 / kPower);
+}
+
+enum Part : std::size_t { kMath, kL2, kRequests, kDram, kEpilogue, kStart };
+using Parts = std::array<double, kProductLimits.size()>;
+
+/// Microseconds at that clock, and of each part.
+double time_of(const ProductDevice& device, std::size_t formats, const ProductWork& work, double ghz, Parts& parts) {
+  const ProductLaw& law = device.law;
+  const double us_of_cycle = 1 / (ghz * kNsOfUs);
+  const double instructions = work.tile_area / kWgmmaTileRows * device.column_cycles[formats] * kStepInstructions;
+  const double math = work.steps * (instructions + law.step_cycles) * us_of_cycle;
+  const double line_bytes = work.sectors_per_line * 32, requests = work.steps * work.lines * work.requests_per_line;
+  const double own_requests = requests * law.request_cycles * us_of_cycle;
+  const double epilogue = law.tile_cycles * work.tile_area / kUnitArea * us_of_cycle;
+  parts.fill(0);
+  parts[kStart] = law.start_us;
+  double all = law.start_us;
+  for (const Wave& wave : work.waves) {
+    const double l2 = (work.steps * work.lines * line_bytes * wave.blocks + law.l2_bytes_of_fresh * wave.fresh_bytes) /
+                      (law.l2_tera_bytes_per_second * kMicro);
+    const double all_requests = requests * wave.blocks / (law.requests_per_ns * kNsOfUs);
+    const double dram = (wave.fresh_bytes + law.dram_share_of_results * wave.blocks * work.result_bytes) /
+                        (law.dram_tera_bytes_per_second * kMicro);
+    const auto count = static_cast<double>(wave.count);
+    all += count * (soft_max(std::array{math, l2, own_requests, all_requests, dram}) + epilogue);
+    parts[kMath] += count * math;
+    parts[kL2] += count * l2;
+    parts[kRequests] += count * std::max(own_requests, all_requests);
+    parts[kDram] += count * dram;
+    parts[kEpilogue] += count * epilogue;
+  }
+  return all;
+}
+
+/// The clock of a product that takes so long.
+double clock_of(const ProductDevice& device, std::size_t formats, const ProductWork& work, double microseconds,
+                double at_ghz) {
+  double tiles = 0, fresh = 0;
+  for (const Wave& wave : work.waves) {
+    tiles += static_cast<double>(wave.count) * wave.blocks;
+    fresh += static_cast<double>(wave.count) * wave.fresh_bytes;
+  }
+  const double cycles = work.steps * work.tile_area / kWgmmaTileRows * device.column_cycles[formats] *
+                        kStepInstructions * tiles / device.sms;
+  const double busy = cycles / (at_ghz * kNsOfUs) / microseconds;
+  const double l2 = work.steps * work.lines * kGemmStepBytes * tiles / microseconds / kMicro;
+  const double dram = fresh / microseconds / kMicro;
+  const ProductLaw& law = device.law;
+  return std::min(law.most_mhz, law.base_mhz - law.math_mhz[formats] * busy - law.l2_mhz * l2 - law.dram_mhz * dram);
+}
+
+/// The clock depends on how fast the product is, and that on the clock.
+Prediction predict(const ProductDevice& device, std::size_t formats, const ProductWork& work) {
+  constexpr int kTurns = 8;
+  constexpr double kLeastMhz = 300;
+  Prediction p;
+  p.clock_mhz = device.law.most_mhz;
+  for (int i = 0; i < kTurns; ++i) {
+    p.microseconds = time_of(device, formats, work, p.clock_mhz / kNsOfUs, p.part_us);
+    const double next = clock_of(device, formats, work, p.microseconds, p.clock_mhz / kNsOfUs);
+    p.clock_mhz = std::max(kLeastMhz, (p.clock_mhz + next) / 2);
+  }
+  p.microseconds = time_of(device, formats, work, p.clock_mhz / kNsOfUs, p.part_us);
+  p.limit = static_cast<std::size_t>(std::ranges::max_element(p.part_us) - p.part_us.begin());
+  p.sol_microseconds =
+      std::max(work.operations / (device.tera_ops[formats] * kTera), work.bytes / device.dram_bytes_per_second) *
+      kMicro;
+  for (const Wave& wave : work.waves) p.waves += wave.count;
+  return p;
+}
+
+ProductWork work_on(const ProductDevice& device, std::size_t formats, const GemmShape& shape, const ProductCut& cut) {
+  const unsigned blocks = device.sms / cut.tile.cluster() * cut.tile.cluster();
+  return work_of(shape, kGemmFormats[formats], cut, std::max(blocks, cut.tile.cluster()), device.l2_bytes);
+}
+
+constexpr auto kInstructions = std::to_array<const char*>(
+    {"wgmma.m64nNk16.f32.f16.f16", "wgmma.m64nNk16.f32.bf16.bf16", "wgmma.m64nNk32.f32.e4m3.e4m3"});
+static_assert(kInstructions.size() == kGemmFormats.size());
+
+/// The law's parameters that say how long; the others are the clock's.
+constexpr std::size_t kSpeedParameters = 9;
+
+}  // namespace
+
+std::vector<LawParameter> parameters_of(ProductLaw& law) {
+  std::vector<LawParameter> all = {{"start_us", &law.start_us},
+                                   {"step_cycles", &law.step_cycles},
+                                   {"tile_cycles", &law.tile_cycles},
+                                   {"l2_tera_bytes_per_second", &law.l2_tera_bytes_per_second},
+                                   {"l2_bytes_of_fresh", &law.l2_bytes_of_fresh},
+                                   {"requests_per_ns", &law.requests_per_ns},
+                                   {"request_cycles", &law.request_cycles},
+                                   {"dram_tera_bytes_per_second", &law.dram_tera_bytes_per_second},
+                                   {"dram_share_of_results", &law.dram_share_of_results},
+                                   {"most_mhz", &law.most_mhz},
+                                   {"base_mhz", &law.base_mhz},
+                                   {"l2_mhz", &law.l2_mhz},
+                                   {"dram_mhz", &law.dram_mhz}};
+  for (std::size_t i = 0; i < kGemmFormats.size(); ++i) {
+    all.push_back({fmt::format("{}_mhz", format(kGemmFormats[i].operands).name), &law.math_mhz[i]});
+  }
+  return all;
+}
+
+Prediction predict(const ProductDevice& device, std::size_t formats, const GemmShape& shape, const ProductCut& cut) {
+  return predict(device, formats, work_on(device, formats, shape, cut));
+}
+
+BestCut best_cut(const ProductDevice& device, std::size_t formats, const GemmShape& shape) {
+  constexpr auto kRows = std::to_array<unsigned>({64, 128, 192, 256});
+  constexpr unsigned kLeastColumns = 64, kMostColumns = 256, kColumnStep = 32, kMostArea = 40'000, kMostSplit = 4;
+  struct Cluster {
+    unsigned rows, columns;
+  };
+  constexpr auto kClusters = std::to_array<Cluster>({{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}});
+  BestCut best;
+  best.prediction.microseconds = std::numeric_limits<double>::infinity();
+  const auto try_cut = [&](const ProductCut& cut) {
+    // Not worth a closer look if the tensor cores alone take longer than all of the best.
+    const GemmTile& t = cut.tile;
+    const std::size_t tiles = ((shape.m + t.rows - 1) / t.rows) * ((shape.n + t.columns - 1) / t.columns);
+    if (cut.split_k > 1 && tiles * cut.split_k > device.sms) return;
+    const double waves = std::ceil(static_cast<double>(tiles * cut.split_k) / device.sms);
+    const double step_elements =
+        static_cast<double>(kGemmStepBytes) / format(kGemmFormats[formats].operands).storage_bytes();
+    const double least = waves * static_cast<double>(shape.k) / cut.split_k / step_elements * t.rows * t.columns /
+                         kWgmmaTileRows * device.column_cycles[formats] * kStepInstructions / device.law.most_mhz;
+    if (least >= best.prediction.microseconds) return;
+    const Prediction found = predict(device, formats, shape, cut);
+    if (found.microseconds < best.prediction.microseconds) best = {cut, found};
+  };
+  for (const GemmTile& tile : gemm_tiles()) try_cut({tile, 1});
+  for (unsigned rows : kRows) {
+    for (unsigned columns = kLeastColumns; columns <= kMostColumns; columns += kColumnStep) {
+      if (rows * columns > kMostArea) continue;
+      for (const Cluster& cluster : kClusters) {
+        for (unsigned split = 1; split <= kMostSplit; ++split) {
+          try_cut({{rows, columns, cluster.rows, cluster.columns}, split});
+        }
+      }
+    }
+  }
+  return best;
+}
+
+std::vector<MeasuredProduct> measured_products(const Document& document, std::string_view set, bool by_library) {
+  std::vector<MeasuredProduct> all;
+  for (const Record& record : document.records) {
+    if (record.measurement != gemm_measurement().name() || record.text("shapes") != set) continue;
+    const std::string kernel = record.text("kernel");
+    const GemmFormats* const formats = find_gemm_formats(record.subject);
+    const GemmTile* const tile = find_tile(kernel);
+    if (formats == nullptr || (kernel == kLibraryName) != by_library || (tile == nullptr) != by_library) continue;
+    const auto series = [&](const char* name, std::size_t i) -> std::optional<double> {
+      const std::vector<double>* const numbers = record.numbers(name);
+      if (numbers == nullptr || i >= numbers->size()) return std::nullopt;
+      return (*numbers)[i];
+    };
+    for (std::size_t i = 0;; ++i) {
+      const auto m = series("m", i), n = series("n", i), k = series("k", i), us = series("microseconds", i);
+      if (!m || !n || !k || !us) break;
+      MeasuredProduct product;
+      product.formats = static_cast<std::size_t>(formats - kGemmFormats.data());
+      product.shape = {static_cast<std::size_t>(*m), static_cast<std::size_t>(*n), static_cast<std::size_t>(*k)};
+      product.microseconds = *us;
+      product.clock_mhz = series("clock_mhz", i).value_or(0);
+      if (tile != nullptr) {
+        product.cut = {*tile, 1};
+      } else {
+        const auto cut = library_cut(static_cast<int>(series("tile_id", i).value_or(0)),
+                                     static_cast<int>(series("cluster_id", i).value_or(0)),
+                                     static_cast<int>(series("split_k", i).value_or(1)));
+        if (!cut) continue;
+        product.cut = *cut;
+      }
+      all.push_back(product);
+    }
+  }
+  return all;
+}
+
+ProductDevice measured_device(const Document& document, const std::string& file) {
+  const auto missing = [&](const std::string& row, const char* suite) {
+    return InputError(
+        fmt::format("{}: records: there is no {}; right would be a file that also has what `tcnum bench {} "
+                    "--json` writes",
+                    file, row, suite));
+  };
+  ProductDevice device;
+  device.name = document.facts.device;
+  device.sms = static_cast<unsigned>(std::max(0, document.facts.sms));
+  if (device.sms == 0) throw InputError(fmt::format("{}: device.sms: right would be at least 1", file));
+  constexpr double kWidest = 256;
+  for (std::size_t i = 0; i < kInstructions.size(); ++i) {
+    double cycles = std::numeric_limits<double>::infinity();
+    for (const Record& r : document.records) {
+      if (r.measurement != wgmma_measurement().name() || r.subject != kInstructions[i] || r.number("N") != kWidest)
+        continue;
+      if (r.text("source") != "ss") continue;
+      cycles = std::min(cycles, r.number("interval_cycles").value_or(cycles));
+      device.tera_ops[i] = std::max(device.tera_ops[i], r.number("tera_ops").value_or(0));
+    }
+    if (!std::isfinite(cycles) || !(cycles > 0) || !(device.tera_ops[i] > 0)) {
+      throw missing(fmt::format("row of {} with N 256 and source ss", kInstructions[i]), "tensor");
+    }
+    device.column_cycles[i] = cycles / kWidest;
+  }
+  for (const Record& r : document.records) {
+    if (r.measurement == streams_measurement().name()) {
+      device.dram_bytes_per_second =
+          std::max(device.dram_bytes_per_second, r.number("giga_bytes_per_second").value_or(0) * kGiga);
+    }
+    if (r.measurement != latency_measurement().name()) continue;
+    for (const Field& value : r.values) {
+      if (value.name.starts_with("l2") && value.name.ends_with("_fits_bytes")) {
+        device.l2_bytes = std::max(device.l2_bytes, r.number(value.name).value_or(0));
+      }
+    }
+  }
+  if (!(device.dram_bytes_per_second > 0)) throw missing("row of a stream", "memory");
+  if (!(device.l2_bytes > 0)) throw missing("latency of the L2", "memory");
+  return device;
+}
+
+ProductLaw fit_law(const ProductDevice& measured, std::span<const MeasuredProduct> products) {
+  constexpr double kSpeedOutlier = 0.1, kClockOutlier = 0.02;
+  /// Of shorter ones the clock is that of a start.
+  constexpr double kLongEnoughUs = 40;
+  ProductDevice device = measured;
+  struct Point {
+    const MeasuredProduct* product;
+    ProductWork work;
+  };
+  std::vector<Point> points, of_clock;
+  for (const MeasuredProduct& p : products) {
+    if (!(p.microseconds > 0) || !(p.clock_mhz > 0)) continue;
+    points.push_back({&p, work_on(device, p.formats, p.shape, p.cut)});
+    if (p.microseconds >= kLongEnoughUs) of_clock.push_back(points.back());
+  }
+  std::vector<LawParameter> all = parameters_of(device.law);
+  const auto fit = [&](std::size_t first, std::size_t last, double outlier, const std::vector<Point>& of,
+                       const auto& residual) {
+    std::vector<double> start;
+    for (std::size_t i = first; i < last; ++i) start.push_back(*all[i].value);
+    const auto put = [&](std::span<const double> parameters) {
+      for (std::size_t i = first; i < last; ++i) *all[i].value = parameters[i - first];
+    };
+    put(fit_least_squares(
+        std::move(start),
+        [&](std::span<const double> parameters, std::vector<double>& residuals) {
+          put(parameters);
+          residuals.clear();
+          for (const Point& point : of) residuals.push_back(residual(point));
+        },
+        outlier));
+  };
+  fit(0, kSpeedParameters, kSpeedOutlier, points, [&](const Point& point) {
+    Parts parts;
+    const MeasuredProduct& p = *point.product;
+    return std::log(time_of(device, p.formats, point.work, p.clock_mhz / kNsOfUs, parts) / p.microseconds);
+  });
+  fit(kSpeedParameters, all.size(), kClockOutlier, of_clock, [&](const Point& point) {
+    const MeasuredProduct& p = *point.product;
+    return clock_of(device, p.formats, point.work, p.microseconds, p.clock_mhz / kNsOfUs) / p.clock_mhz - 1;
+  });
+  return device.law;
+}
+
+void put_product_model(Document& document) {
+  const std::vector<MeasuredProduct> products = measured_products(document, kFitShapes, false);
+  if (products.empty()) return;
+  std::optional<ProductDevice> device;
+  try {
+    device = measured_device(document, "");
+  } catch (const InputError&) {
+    return;  // a file of products alone: their report has no model
+  }
+  device->law = fit_law(*device, products);
+  Record record{std::string(kProductModel), "gemm", {}, {}, {}, "", ""};
+  for (const LawParameter& parameter : parameters_of(device->law)) record.set(parameter.name, *parameter.value);
+  record.set("products", static_cast<std::int64_t>(products.size()));
+  std::erase_if(document.records, [](const Record& r) { return r.measurement == kProductModel; });
+  document.records.push_back(std::move(record));
+}
+
+ProductDevice product_device(const Document& document, const std::string& file) {
+  ProductDevice device = measured_device(document, file);
+  const auto found = std::ranges::find(document.records, kProductModel, &Record::measurement);
+  if (found == document.records.end()) {
+    throw InputError(
+        fmt::format("{}: records: there is no {}; right would be a file of `tcnum bench report … --json` with "
+                    "what `tcnum bench gemm -a shapes=fit --json` wrote",
+                    file, kProductModel));
+  }
+  for (const LawParameter& parameter : parameters_of(device.law)) {
+    const auto value = found->number(parameter.name);
+    if (!value || !(*value > 0)) {
+      throw InputError(fmt::format("{}: records[{}].values.{}: right would be a number above zero", file,
+                                   found - document.records.begin(), parameter.name));
+    }
+    *parameter.value = *value;
+  }
+  return device;
+}
+
+}  // namespace tcnum::bench

@@ -1,0 +1,119 @@
+#include "product_work.hpp"
+
+#include <algorithm>
+#include <list>
+#include <numeric>
+#include <optional>
+
+namespace tcnum::bench {
+namespace {
+
+constexpr std::size_t kLineBytes = 128, kSectorBytes = 32;
+/// What ncu counted of lines that begin at odd multiples of 16 bytes (H200, lts__t_requests_srcunit_tex).
+constexpr double kRequestsOfMisaligned = 3.4;
+
+/// Means over lines of so many bytes behind each other.
+void put_requests(ProductWork& work, std::size_t pitch) {
+  const std::size_t period = kLineBytes / std::gcd(pitch, kLineBytes);
+  double requests = 0, sectors = 0;
+  for (std::size_t i = 0; i < period; ++i) {
+    const std::size_t begin = i * pitch % kLineBytes;
+    const bool misaligned = begin % kSectorBytes != 0;
+    requests += begin == 0 ? 1 : misaligned ? kRequestsOfMisaligned : 2;
+    sectors += kLineBytes / kSectorBytes + (misaligned ? 1 : 0);
+  }
+  work.requests_per_line = requests / static_cast<double>(period);
+  work.sectors_per_line = sectors / static_cast<double>(period);
+}
+
+/// Panels of operands in the L2, by their numbers: the one that was read last is in front.
+class KeptPanels {
+ public:
+  KeptPanels(std::size_t panels, double most) : places_(panels), most_(most) {}
+
+  /// Bytes that are not there yet.
+  double read(std::size_t panel, double bytes) {
+    auto& place = places_[panel];
+    if (place) {
+      order_.splice(order_.begin(), order_, *place);
+      return 0;
+    }
+    order_.push_front({panel, bytes});
+    place = order_.begin();
+    kept_ += bytes;
+    return bytes;
+  }
+  void shrink() {
+    while (kept_ > most_ && !order_.empty()) {
+      kept_ -= order_.back().bytes;
+      places_[order_.back().panel].reset();
+      order_.pop_back();
+    }
+  }
+
+ private:
+  struct Panel {
+    std::size_t panel;
+    double bytes;
+  };
+  std::list<Panel> order_;
+  std::vector<std::optional<std::list<Panel>::iterator>> places_;
+  double most_, kept_ = 0;
+};
+
+/// Of `all` lines in pieces of `each`: those of piece i.
+double lines_of(std::size_t i, std::size_t each, std::size_t all) {
+  return static_cast<double>(std::min(each, all - std::min(all, i * each)));
+}
+
+}  // namespace
+
+ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
+                    double kept_bytes) {
+  const GemmTile& tile = cut.tile;
+  const std::size_t operand_bytes = format(formats.operands).storage_bytes(),
+                    result_bytes = format(formats.results).storage_bytes();
+  const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  ProductWork work;
+  work.operations = 2 * m * n * k;
+  work.bytes = (m * k + n * k) * static_cast<double>(operand_bytes) + m * n * static_cast<double>(result_bytes);
+  const std::size_t part_bytes = (shape.k + cut.split_k - 1) / cut.split_k * operand_bytes;
+  work.steps = static_cast<double>((part_bytes + kGemmStepBytes - 1) / kGemmStepBytes);
+  work.tile_area = static_cast<double>(tile.rows) * tile.columns;
+  put_requests(work, shape.k * operand_bytes);
+
+  const GemmRaster raster = raster_of(shape, tile, blocks);
+  const std::size_t rows = std::size_t{tile.rows} * tile.cluster_rows,
+                    columns = std::size_t{tile.columns} * tile.cluster_columns;
+  // Blocks beyond the last line ask for nothing.
+  const double mean_rows = m / static_cast<double>(raster.rows * tile.cluster_rows),
+               mean_columns = n / static_cast<double>(raster.columns * tile.cluster_columns);
+  work.tile_lines = mean_rows + mean_columns;
+  work.lines = mean_rows / tile.cluster_columns + mean_columns / tile.cluster_rows;
+  work.result_bytes = mean_rows * mean_columns * static_cast<double>(result_bytes);
+
+  const std::size_t parts = cut.split_k, items = raster.count() * parts;
+  const std::size_t clusters = std::max<std::size_t>(1, blocks / tile.cluster());
+  KeptPanels panels((raster.rows + raster.columns) * parts, kept_bytes);
+  for (std::size_t first = 0; first < items; first += clusters) {
+    const std::size_t last = std::min(items, first + clusters);
+    Wave wave{static_cast<double>((last - first) * tile.cluster()), 0, 1};
+    for (std::size_t i = first; i < last; ++i) {
+      const GemmRaster::Place place = raster.place(i / parts);
+      const std::size_t part = i % parts;
+      const auto bytes = static_cast<double>(part_bytes);
+      wave.fresh_bytes += panels.read(place.row * parts + part, lines_of(place.row, rows, shape.m) * bytes);
+      wave.fresh_bytes +=
+          panels.read((raster.rows + place.column) * parts + part, lines_of(place.column, columns, shape.n) * bytes);
+    }
+    panels.shrink();
+    if (!work.waves.empty() && work.waves.back().alike(wave)) {
+      ++work.waves.back().count;
+    } else {
+      work.waves.push_back(wave);
+    }
+  }
+  return work;
+}
+
+}  // namespace tcnum::bench

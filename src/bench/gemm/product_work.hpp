@@ -1,0 +1,44 @@
+// What a matrix product that is cut into tiles asks of a device: of its tensor cores, its L2 and its DRAM.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "probes/gemm_timing.hpp"
+
+namespace tcnum::bench {
+
+/// How a kernel cuts a product: into tiles, and k into so many parts, of which the sums are added afterwards.
+struct ProductCut {
+  GemmTile tile;
+  unsigned split_k = 1;
+};
+
+/// Tiles that are computed at the same time, one by each block.
+struct Wave {
+  double blocks = 0;
+  double fresh_bytes = 0;  ///< of operands, that are not in the L2 yet
+  std::size_t count = 1;   ///< so many that are alike follow each other
+  bool alike(const Wave& other) const { return blocks == other.blocks && fresh_bytes == other.fresh_bytes; }
+};
+
+/// A line is a row of A, or a column of B, for one step of kGemmStepBytes along k.
+struct ProductWork {
+  double operations = 0;  ///< 2 · m · n · k
+  double bytes = 0;       ///< of A, B and D
+  double steps = 0;       ///< of a tile
+  double tile_lines = 0;  ///< that arrive at a block in a step, on average
+  double lines = 0;       ///< that a block asks for in a step, on average: those of a cluster share
+  /// Requests that a line becomes in the L2, and its sectors of 32 bytes. Lines that do not begin at a multiple of 128
+  /// bytes are two requests; those that do not begin at a multiple of 32 bytes are more, and of five sectors.
+  double requests_per_line = 1, sectors_per_line = 4;
+  double tile_area = 0;     ///< rows × columns of a tile
+  double result_bytes = 0;  ///< of a tile, on average
+  std::vector<Wave> waves;
+};
+
+/// `blocks` at most are at work together; the L2 keeps so many bytes, and gives up first what was longest not read.
+ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
+                    double kept_bytes);
+
+}  // namespace tcnum::bench
