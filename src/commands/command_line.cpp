@@ -308,6 +308,36 @@ void add_bench(CLI::App& app, Action& action) {
   report.add_option("--json", options->json, "Write the records of all files as one (- for standard output)");
 }
 
+void add_model(CLI::App& app, Action& action) {
+  CLI::App& all = *app.add_subcommand("model", "Predict how long work takes, from recorded measurements");
+  all.require_subcommand(1);
+  CLI::App& command =
+      *all.add_subcommand("gemm", "A matrix product: its time, what limits it, and which tile is fastest");
+  const auto options = options_of(command, run_model_gemm, action);
+  command
+      .add_option("--device", options->device,
+                  "What `tcnum bench report --json` wrote, or part of the name of a recorded device")
+      ->capture_default_str();
+  constexpr std::uint64_t kMostLines = 1 << 20, kMostK = 1 << 24;
+  const auto add_size = [&](const char* name, std::uint64_t& size, const char* help, std::uint64_t most) {
+    command
+        .add_option_function<std::string>(
+            name, [&size, name, most](const std::string& text) { size = parse_whole(name, text, 1, most); }, help)
+        ->type_name("NUMBER");
+  };
+  add_size("--m", options->m, "Rows of A and D", kMostLines);
+  add_size("--n", options->n, "Columns of B and D", kMostLines);
+  add_size("--k", options->k, "Columns of A, rows of B", kMostK);
+  command.add_option("--format", options->format, "Of A and B: fp16, bf16 or fp8e4m3")->capture_default_str();
+  command.add_option("--tile", options->tile, "One tile of our kernel, such as 128x256/2x1 (default: all)");
+  command.add_option("--shapes", options->shapes,
+                     "In place of --m, --n, --k: a file with a product a line below the heading m,n,k or m,n,k,format "
+                     "(- for standard input)");
+  command.add_option("--csv", options->csv, "Write a line for each product and tile (- for standard output)");
+  command.add_option("--svg", options->svg,
+                     "Draw the fastest tile's rates by what limits them (- for standard output)");
+}
+
 void add_list(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("list", "Show architectures, formats, instructions and known datapaths");
   const auto options = options_of(command, run_list, action);
@@ -436,7 +466,7 @@ Action parse_command_line(int argc, char** argv) {
       "3 this machine lacks what was asked for: a GPU, answers, memory, space.");
   Action action;
   for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_diff, add_gemm,
-                         add_bench, add_list, add_sass})
+                         add_bench, add_model, add_list, add_sass})
     add(app, action);
   add_texts(app);
   try {

@@ -110,6 +110,12 @@ struct BenchReportOptions {
 };
 int run_bench_report(const BenchReportOptions& options);
 
+struct ModelGemmOptions {
+  std::string device = "h200", format = "fp16", tile, shapes, csv, svg;
+  std::uint64_t m = 0, n = 0, k = 0;  ///< 0: not said
+};
+int run_model_gemm(const ModelGemmOptions& options);
+
 struct ListOptions {
   std::string arch, json, table, instruction, format, datapath;
   bool evaluators = false, known = false, measured = false, works = false;

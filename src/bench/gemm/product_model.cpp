@@ -108,9 +108,12 @@ Prediction predict(const ProductDevice& device, std::size_t formats, const Produ
   return p;
 }
 
+unsigned blocks_of(const ProductDevice& device, const ProductCut& cut) {
+  const unsigned cluster = cut.tile.cluster();
+  return std::max(device.sms / cluster, 1U) * cluster;
+}
 ProductWork work_on(const ProductDevice& device, std::size_t formats, const GemmShape& shape, const ProductCut& cut) {
-  const unsigned blocks = device.sms / cut.tile.cluster() * cut.tile.cluster();
-  return work_of(shape, kGemmFormats[formats], cut, std::max(blocks, cut.tile.cluster()), device.l2_bytes);
+  return work_of(shape, kGemmFormats[formats], cut, blocks_of(device, cut), device.l2_bytes);
 }
 
 constexpr auto kInstructions = std::to_array<const char*>(
@@ -119,6 +122,37 @@ static_assert(kInstructions.size() == kGemmFormats.size());
 
 /// The law's parameters that say how long; the others are the clock's.
 constexpr std::size_t kSpeedParameters = 9;
+
+/// If all operands were in the L2, at the highest clock: microseconds.
+double fastest_possible(const ProductDevice& device, std::size_t formats, const GemmShape& shape,
+                        const ProductCut& cut) {
+  const ProductWork work = work_in_l2(shape, kGemmFormats[formats], cut, blocks_of(device, cut));
+  Parts parts;
+  return time_of(device, formats, work, device.law.most_mhz / kNsOfUs, parts);
+}
+
+/// Cuts such as the library has.
+std::vector<ProductCut> cuts_of(const ProductDevice& device, const GemmShape& shape) {
+  constexpr auto kRows = std::to_array<unsigned>({64, 128, 192, 256});
+  constexpr unsigned kLeastColumns = 64, kMostColumns = 256, kColumnStep = 32, kMostArea = 40'000, kMostSplit = 4;
+  struct Cluster {
+    unsigned rows, columns;
+  };
+  constexpr auto kClusters = std::to_array<Cluster>({{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}});
+  std::vector<ProductCut> cuts;
+  for (unsigned rows : kRows) {
+    for (unsigned columns = kLeastColumns; columns <= kMostColumns; columns += kColumnStep) {
+      if (rows * columns > kMostArea) continue;
+      const std::size_t tiles = ((shape.m + rows - 1) / rows) * ((shape.n + columns - 1) / columns);
+      for (const Cluster& cluster : kClusters) {
+        for (unsigned split = 1; split <= kMostSplit && (split == 1 || tiles * split <= device.sms); ++split) {
+          cuts.push_back({{rows, columns, cluster.rows, cluster.columns}, split});
+        }
+      }
+    }
+  }
+  return cuts;
+}
 
 }  // namespace
 
@@ -147,38 +181,21 @@ Prediction predict(const ProductDevice& device, std::size_t formats, const GemmS
 }
 
 BestCut best_cut(const ProductDevice& device, std::size_t formats, const GemmShape& shape) {
-  constexpr auto kRows = std::to_array<unsigned>({64, 128, 192, 256});
-  constexpr unsigned kLeastColumns = 64, kMostColumns = 256, kColumnStep = 32, kMostArea = 40'000, kMostSplit = 4;
-  struct Cluster {
-    unsigned rows, columns;
+  struct Candidate {
+    ProductCut cut;
+    double least_us;
   };
-  constexpr auto kClusters = std::to_array<Cluster>({{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}});
+  std::vector<Candidate> candidates;
+  for (const ProductCut& cut : cuts_of(device, shape)) {
+    candidates.push_back({cut, fastest_possible(device, formats, shape, cut)});
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::least_us);
   BestCut best;
   best.prediction.microseconds = std::numeric_limits<double>::infinity();
-  const auto try_cut = [&](const ProductCut& cut) {
-    // Not worth a closer look if the tensor cores alone take longer than all of the best.
-    const GemmTile& t = cut.tile;
-    const std::size_t tiles = ((shape.m + t.rows - 1) / t.rows) * ((shape.n + t.columns - 1) / t.columns);
-    if (cut.split_k > 1 && tiles * cut.split_k > device.sms) return;
-    const double waves = std::ceil(static_cast<double>(tiles * cut.split_k) / device.sms);
-    const double step_elements =
-        static_cast<double>(kGemmStepBytes) / format(kGemmFormats[formats].operands).storage_bytes();
-    const double least = waves * static_cast<double>(shape.k) / cut.split_k / step_elements * t.rows * t.columns /
-                         kWgmmaTileRows * device.column_cycles[formats] * kStepInstructions / device.law.most_mhz;
-    if (least >= best.prediction.microseconds) return;
-    const Prediction found = predict(device, formats, shape, cut);
-    if (found.microseconds < best.prediction.microseconds) best = {cut, found};
-  };
-  for (const GemmTile& tile : gemm_tiles()) try_cut({tile, 1});
-  for (unsigned rows : kRows) {
-    for (unsigned columns = kLeastColumns; columns <= kMostColumns; columns += kColumnStep) {
-      if (rows * columns > kMostArea) continue;
-      for (const Cluster& cluster : kClusters) {
-        for (unsigned split = 1; split <= kMostSplit; ++split) {
-          try_cut({{rows, columns, cluster.rows, cluster.columns}, split});
-        }
-      }
-    }
+  for (const Candidate& candidate : candidates) {
+    if (candidate.least_us >= best.prediction.microseconds) break;  // nor is any behind it faster
+    const Prediction found = predict(device, formats, shape, candidate.cut);
+    if (found.microseconds < best.prediction.microseconds) best = {candidate.cut, found};
   }
   return best;
 }

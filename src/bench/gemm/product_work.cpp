@@ -61,15 +61,33 @@ class KeptPanels {
   double most_, kept_ = 0;
 };
 
+/// Of more waves the others are as the later half of these, on average.
+constexpr std::size_t kFollowedWaves = 1024;
+
+void add(std::vector<Wave>& waves, const Wave& wave) {
+  if (!waves.empty() && waves.back().alike(wave)) {
+    ++waves.back().count;
+  } else {
+    waves.push_back(wave);
+  }
+}
+
 /// Of `all` lines in pieces of `each`: those of piece i.
 double lines_of(std::size_t i, std::size_t each, std::size_t all) {
   return static_cast<double>(std::min(each, all - std::min(all, i * each)));
 }
 
-}  // namespace
+/// Clusters that are at work together.
+std::size_t clusters_of(const GemmTile& tile, unsigned blocks) {
+  return std::max<std::size_t>(1, blocks / tile.cluster());
+}
+std::size_t part_bytes_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut) {
+  return (shape.k + cut.split_k - 1) / cut.split_k * static_cast<std::size_t>(format(formats.operands).storage_bytes());
+}
 
-ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
-                    double kept_bytes) {
+/// All but the waves.
+ProductWork outline_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut,
+                       const GemmRaster& raster) {
   const GemmTile& tile = cut.tile;
   const std::size_t operand_bytes = format(formats.operands).storage_bytes(),
                     result_bytes = format(formats.results).storage_bytes();
@@ -77,14 +95,11 @@ ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const Pr
   ProductWork work;
   work.operations = 2 * m * n * k;
   work.bytes = (m * k + n * k) * static_cast<double>(operand_bytes) + m * n * static_cast<double>(result_bytes);
-  const std::size_t part_bytes = (shape.k + cut.split_k - 1) / cut.split_k * operand_bytes;
+  const std::size_t part_bytes = part_bytes_of(shape, formats, cut);
   work.steps = static_cast<double>((part_bytes + kGemmStepBytes - 1) / kGemmStepBytes);
   work.tile_area = static_cast<double>(tile.rows) * tile.columns;
   put_requests(work, shape.k * operand_bytes);
 
-  const GemmRaster raster = raster_of(shape, tile, blocks);
-  const std::size_t rows = std::size_t{tile.rows} * tile.cluster_rows,
-                    columns = std::size_t{tile.columns} * tile.cluster_columns;
   // Blocks beyond the last line ask for nothing.
   const double mean_rows = m / static_cast<double>(raster.rows * tile.cluster_rows),
                mean_columns = n / static_cast<double>(raster.columns * tile.cluster_columns);
@@ -92,26 +107,55 @@ ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const Pr
   work.lines = mean_rows / tile.cluster_columns + mean_columns / tile.cluster_rows;
   work.result_bytes = mean_rows * mean_columns * static_cast<double>(result_bytes);
 
+  return work;
+}
+
+/// So many tiles, of which each wave but the last has one for each cluster, all with as many fresh bytes.
+void put_waves(ProductWork& work, std::size_t items, std::size_t clusters, unsigned cluster, double fresh_bytes) {
+  const auto blocks_of = [&](std::size_t tiles) { return static_cast<double>(tiles * cluster); };
+  if (items / clusters > 0) work.waves.push_back({blocks_of(clusters), fresh_bytes, items / clusters});
+  if (items % clusters > 0) work.waves.push_back({blocks_of(items % clusters), fresh_bytes, 1});
+}
+
+}  // namespace
+
+ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks) {
+  const GemmRaster raster = raster_of(shape, cut.tile, blocks);
+  ProductWork work = outline_of(shape, formats, cut, raster);
+  put_waves(work, raster.count() * cut.split_k, clusters_of(cut.tile, blocks), cut.tile.cluster(), 0);
+  return work;
+}
+
+ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
+                    double kept_bytes) {
+  const GemmTile& tile = cut.tile;
+  const GemmRaster raster = raster_of(shape, tile, blocks);
+  ProductWork work = outline_of(shape, formats, cut, raster);
+  const auto part_bytes = static_cast<double>(part_bytes_of(shape, formats, cut));
+  const std::size_t rows = std::size_t{tile.rows} * tile.cluster_rows,
+                    columns = std::size_t{tile.columns} * tile.cluster_columns;
   const std::size_t parts = cut.split_k, items = raster.count() * parts;
-  const std::size_t clusters = std::max<std::size_t>(1, blocks / tile.cluster());
+  const std::size_t clusters = clusters_of(tile, blocks);
+  const std::size_t waves = (items + clusters - 1) / clusters, followed = std::min(waves, kFollowedWaves);
   KeptPanels panels((raster.rows + raster.columns) * parts, kept_bytes);
-  for (std::size_t first = 0; first < items; first += clusters) {
-    const std::size_t last = std::min(items, first + clusters);
+  double later_bytes = 0;
+  for (std::size_t w = 0; w < followed; ++w) {
+    const std::size_t first = w * clusters, last = std::min(items, first + clusters);
     Wave wave{static_cast<double>((last - first) * tile.cluster()), 0, 1};
     for (std::size_t i = first; i < last; ++i) {
       const GemmRaster::Place place = raster.place(i / parts);
       const std::size_t part = i % parts;
-      const auto bytes = static_cast<double>(part_bytes);
-      wave.fresh_bytes += panels.read(place.row * parts + part, lines_of(place.row, rows, shape.m) * bytes);
-      wave.fresh_bytes +=
-          panels.read((raster.rows + place.column) * parts + part, lines_of(place.column, columns, shape.n) * bytes);
+      wave.fresh_bytes += panels.read(place.row * parts + part, lines_of(place.row, rows, shape.m) * part_bytes);
+      wave.fresh_bytes += panels.read((raster.rows + place.column) * parts + part,
+                                      lines_of(place.column, columns, shape.n) * part_bytes);
     }
     panels.shrink();
-    if (!work.waves.empty() && work.waves.back().alike(wave)) {
-      ++work.waves.back().count;
-    } else {
-      work.waves.push_back(wave);
-    }
+    if (w >= kFollowedWaves / 2) later_bytes += wave.fresh_bytes;
+    add(work.waves, wave);
+  }
+  if (waves > followed) {
+    put_waves(work, items - followed * clusters, clusters, tile.cluster(),
+              later_bytes / static_cast<double>(kFollowedWaves - kFollowedWaves / 2));
   }
   return work;
 }

@@ -40,5 +40,7 @@ struct ProductWork {
 /// `blocks` at most are at work together; the L2 keeps so many bytes, and gives up first what was longest not read.
 ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
                     double kept_bytes);
+/// The same as if all operands were in the L2, which needs no look at every tile.
+ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks);
 
 }  // namespace tcnum::bench
