@@ -154,6 +154,17 @@ std::vector<ProductCut> cuts_of(const ProductDevice& device, const GemmShape& sh
   return cuts;
 }
 
+/// Of a matrix that somebody could have timed; a record may be a stranger's.
+bool is_size(double number) {
+  constexpr double kMost = 1 << 18;
+  return number >= 1 && number <= kMost && number == std::floor(number);
+}
+/// 0 of what is none.
+int small_number(double number) {
+  constexpr double kMost = 1 << 15;
+  return number >= 0 && number <= kMost ? static_cast<int>(number) : 0;
+}
+
 }  // namespace
 
 std::vector<LawParameter> parameters_of(ProductLaw& law) {
@@ -216,6 +227,7 @@ std::vector<MeasuredProduct> measured_products(const Document& document, std::st
     for (std::size_t i = 0;; ++i) {
       const auto m = series("m", i), n = series("n", i), k = series("k", i), us = series("microseconds", i);
       if (!m || !n || !k || !us) break;
+      if (!is_size(*m) || !is_size(*n) || !is_size(*k) || !(*us > 0)) continue;
       MeasuredProduct product;
       product.formats = static_cast<std::size_t>(formats - kGemmFormats.data());
       product.shape = {static_cast<std::size_t>(*m), static_cast<std::size_t>(*n), static_cast<std::size_t>(*k)};
@@ -224,9 +236,8 @@ std::vector<MeasuredProduct> measured_products(const Document& document, std::st
       if (tile != nullptr) {
         product.cut = {*tile, 1};
       } else {
-        const auto cut = library_cut(static_cast<int>(series("tile_id", i).value_or(0)),
-                                     static_cast<int>(series("cluster_id", i).value_or(0)),
-                                     static_cast<int>(series("split_k", i).value_or(1)));
+        const auto number_of = [&](const char* name) { return small_number(series(name, i).value_or(0)); };
+        const auto cut = library_cut(number_of("tile_id"), number_of("cluster_id"), number_of("split_k"));
         if (!cut) continue;
         product.cut = *cut;
       }
@@ -245,8 +256,11 @@ ProductDevice measured_device(const Document& document, const std::string& file)
   };
   ProductDevice device;
   device.name = document.facts.device;
-  device.sms = static_cast<unsigned>(std::max(0, document.facts.sms));
-  if (device.sms == 0) throw InputError(fmt::format("{}: device.sms: right would be at least 1", file));
+  constexpr int kMostSms = 1024;
+  if (document.facts.sms < 1 || document.facts.sms > kMostSms) {
+    throw InputError(fmt::format("{}: device.sms: {}; right would be 1 to {}", file, document.facts.sms, kMostSms));
+  }
+  device.sms = static_cast<unsigned>(document.facts.sms);
   constexpr double kWidest = 256;
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
     double cycles = std::numeric_limits<double>::infinity();
@@ -324,8 +338,12 @@ ProductLaw fit_law(const ProductDevice& measured, std::span<const MeasuredProduc
 }
 
 void put_product_model(Document& document) {
+  // Fewer say too little of so many parameters.
+  constexpr std::ptrdiff_t kLeastProducts = 100;
   const std::vector<MeasuredProduct> products = measured_products(document, kFitShapes, false);
-  if (products.empty()) return;
+  for (std::size_t i = 0; i < kGemmFormats.size(); ++i) {
+    if (std::ranges::count(products, i, &MeasuredProduct::formats) < kLeastProducts) return;
+  }
   std::optional<ProductDevice> device;
   try {
     device = measured_device(document, "");
