@@ -53,7 +53,7 @@ TEST_F(CliModel, TakesATableAndWritesOne) {
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, "");
   const auto lines = lines_of(text("times.csv"));
-  ASSERT_EQ(lines.size(), 1U + 2 * 8);  // seven tiles, and the fastest cut of any
+  ASSERT_EQ(lines.size(), 1U + 2 * 8);  // seven tiles, and the fastest tiling of any
   EXPECT_EQ(lines[0], "m,n,k,format,kernel,tile,microseconds,tera_ops,clock_mhz,waves,limit,light_microseconds");
   EXPECT_TRUE(lines[1].starts_with("4096,4096,4096,bf16,tcnum,"));
   EXPECT_TRUE(lines.back().starts_with("1,1,1,fp8e4m3,any,"));

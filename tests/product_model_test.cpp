@@ -106,16 +106,16 @@ TEST(ProductWork, OfManyWavesTheOthersAreAsTheLaterOnes) {
 }
 
 TEST(LibraryTiles, AreOurColumnsByOurRows) {
-  const auto cut = library_cut(470, 3, 0);  // 192 × 208, clusters of 2 × 1
-  ASSERT_TRUE(cut);
-  EXPECT_EQ(cut->tile, (GemmTile{208, 192, 1, 2}));
-  EXPECT_EQ(cut->split_k, 1U);
-  EXPECT_EQ(library_cut(24, 2, 3)->tile, (GemmTile{128, 256, 1, 1}));
-  EXPECT_EQ(library_cut(24, 2, 3)->split_k, 3U);
-  EXPECT_EQ(library_cut(634, 2, 1)->tile, (GemmTile{1024, 512, 1, 1}));
-  for (int id : {-1, 0, 635, 1 << 20}) EXPECT_FALSE(library_cut(id, 2, 1)) << id;
-  for (int id : {-1, 0, 1, 999}) EXPECT_FALSE(library_cut(24, id, 1)) << id;
-  EXPECT_FALSE(library_cut(24, 2, 1000));
+  const auto tiling = library_tiling(470, 3, 0);  // 192 × 208, clusters of 2 × 1
+  ASSERT_TRUE(tiling);
+  EXPECT_EQ(tiling->tile, (GemmTile{208, 192, 1, 2}));
+  EXPECT_EQ(tiling->split_k, 1U);
+  EXPECT_EQ(library_tiling(24, 2, 3)->tile, (GemmTile{128, 256, 1, 1}));
+  EXPECT_EQ(library_tiling(24, 2, 3)->split_k, 3U);
+  EXPECT_EQ(library_tiling(634, 2, 1)->tile, (GemmTile{1024, 512, 1, 1}));
+  for (int id : {-1, 0, 635, 1 << 20}) EXPECT_FALSE(library_tiling(id, 2, 1)) << id;
+  for (int id : {-1, 0, 1, 999}) EXPECT_FALSE(library_tiling(24, id, 1)) << id;
+  EXPECT_FALSE(library_tiling(24, 2, 1000));
 }
 
 ProductDevice recorded_device() { return measured_device(read_document(kRecorded), kRecorded); }
@@ -128,17 +128,17 @@ TEST(ProductModel, FindsTheLawOfProductsThatItMadeUp) {
   for (std::size_t formats = 0; formats < kGemmFormats.size(); ++formats) {
     for (const GemmShape& shape : gemm_shapes(kFitShapes)) {
       for (const GemmTile& tile : gemm_tiles()) {
-        const ProductCut cut{tile, 1};
-        const Prediction p = predict(device, formats, shape, cut);
-        products.push_back({formats, shape, cut, p.microseconds, p.clock_mhz});
+        const ProductTiling tiling{tile, 1};
+        const Prediction p = predict(device, formats, shape, tiling);
+        products.push_back({formats, shape, tiling, p.microseconds, p.clock_mhz});
       }
     }
   }
   ProductDevice found = recorded_device();
   found.law = fit_law(found, products);
   for (const MeasuredProduct& p : products) {
-    EXPECT_NEAR(predict(found, p.formats, p.shape, p.cut).microseconds / p.microseconds, 1, 0.01)
-        << p.shape.m << " " << p.shape.n << " " << p.shape.k << " " << tile_name(p.cut.tile);
+    EXPECT_NEAR(predict(found, p.formats, p.shape, p.tiling).microseconds / p.microseconds, 1, 0.01)
+        << p.shape.m << " " << p.shape.n << " " << p.shape.k << " " << tile_name(p.tiling.tile);
   }
   EXPECT_NEAR(found.law.l2_tera_bytes_per_second, 9, 0.2);
   EXPECT_NEAR(found.law.start_us, 8, 0.2);
@@ -155,7 +155,8 @@ TEST(ProductModel, MoreOfAnythingTakesLonger) {
         EXPECT_GE(p.microseconds, p.sol_microseconds);
         EXPECT_GE(p.microseconds, *std::ranges::max_element(p.part_us));
         before = p.microseconds;
-        EXPECT_LE(best_cut(device, formats, {size, size, size}).prediction.microseconds, p.microseconds * (1 + 1e-9));
+        EXPECT_LE(best_tiling(device, formats, {size, size, size}).prediction.microseconds,
+                  p.microseconds * (1 + 1e-9));
       }
     }
   }
@@ -165,14 +166,14 @@ struct Errors {
   std::size_t products = 0;
   double mean_percent = 0, worst_factor = 0;
 };
-Errors errors_of(const Document& document, std::string_view set, bool by_library, bool cut_known) {
+Errors errors_of(const Document& document, std::string_view set, bool by_library, bool tiling_known) {
   const ProductDevice device = product_device(document, kRecorded);
   constexpr double kShortestUs = 20;
   Errors errors;
   for (const MeasuredProduct& p : measured_products(document, set, by_library)) {
     if (p.microseconds < kShortestUs) continue;
-    const Prediction predicted =
-        cut_known ? predict(device, p.formats, p.shape, p.cut) : best_cut(device, p.formats, p.shape).prediction;
+    const Prediction predicted = tiling_known ? predict(device, p.formats, p.shape, p.tiling)
+                                              : best_tiling(device, p.formats, p.shape).prediction;
     const double ratio = predicted.microseconds / p.microseconds;
     ++errors.products;
     errors.mean_percent += std::abs(ratio - 1) * 100;
@@ -248,7 +249,7 @@ TEST(ProductModel, TakesNothingStrangeFromARecord) {
       EXPECT_NO_THROW({
         for (const MeasuredProduct& p : measured_products(changed, kDeepSeekShapes, true)) {
           EXPECT_GE(p.shape.m, 1U);
-          EXPECT_LE(p.cut.split_k, 64U);
+          EXPECT_LE(p.tiling.split_k, 64U);
         }
       });
     }

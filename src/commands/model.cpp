@@ -26,10 +26,10 @@ namespace tcnum {
 namespace {
 
 namespace fs = std::filesystem;
-using bench::Prediction, bench::ProductCut, bench::ProductDevice;
+using bench::Prediction, bench::ProductTiling, bench::ProductDevice;
 
 constexpr std::string_view kBenchFile = "bench.json";
-/// Of our kernel, or of any cut into tiles, which stands for a library's.
+/// Of our kernel, or of any tiling, which stands for a library's.
 constexpr const char *kOurs = "tcnum", *kAny = "any";
 
 std::string lower(std::string_view text) {
@@ -111,12 +111,12 @@ std::vector<Wanted> read_shapes(const std::string& path, std::size_t formats) {
 struct Row {
   Wanted wanted;
   const char* kernel;
-  ProductCut cut;
+  ProductTiling tiling;
   Prediction prediction;
 };
 
-std::string cut_name(const ProductCut& cut) {
-  return bench::tile_name(cut.tile) + (cut.split_k > 1 ? fmt::format(" split {}", cut.split_k) : "");
+std::string tiling_name(const ProductTiling& tiling) {
+  return bench::tile_name(tiling.tile) + (tiling.split_k > 1 ? fmt::format(" split {}", tiling.split_k) : "");
 }
 double tera_ops(const Row& row) {
   const GemmShape& s = row.wanted.shape;
@@ -125,18 +125,18 @@ double tera_ops(const Row& row) {
 }
 const char* format_name(const Wanted& wanted) { return format(kGemmFormats[wanted.formats].operands).name.data(); }
 
-/// Our kernel with that tile or with each, the fastest first; and what any cut could do.
+/// Our kernel with that tile or with each, the fastest first; and what any tiling could do.
 std::vector<Row> rows_of(const ProductDevice& device, const Wanted& wanted, const GemmTile* tile) {
   std::vector<Row> rows;
   for (const GemmTile& each : gemm_tiles()) {
     if (tile != nullptr && each != *tile) continue;
-    const ProductCut cut{each, 1};
-    rows.push_back({wanted, kOurs, cut, predict(device, wanted.formats, wanted.shape, cut)});
+    const ProductTiling tiling{each, 1};
+    rows.push_back({wanted, kOurs, tiling, predict(device, wanted.formats, wanted.shape, tiling)});
   }
   std::ranges::sort(rows, {}, [](const Row& row) { return row.prediction.microseconds; });
   if (tile == nullptr) {
-    const bench::BestCut best = best_cut(device, wanted.formats, wanted.shape);
-    rows.push_back({wanted, kAny, best.cut, best.prediction});
+    const bench::BestTiling best = best_tiling(device, wanted.formats, wanted.shape);
+    rows.push_back({wanted, kAny, best.tiling, best.prediction});
   }
   return rows;
 }
@@ -148,7 +148,7 @@ std::string text_of(const ProductDevice& device, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> table = {{"kernel", "tile", "µs", "Tops/s", "MHz", "waves", "limit"}};
   for (const Row& row : rows) {
     const Prediction& p = row.prediction;
-    table.push_back({row.kernel, cut_name(row.cut), fmt::format("{:.1f}", p.microseconds),
+    table.push_back({row.kernel, tiling_name(row.tiling), fmt::format("{:.1f}", p.microseconds),
                      fmt::format("{:.0f}", tera_ops(row)), fmt::format("{:.0f}", p.clock_mhz),
                      fmt::format("{}", p.waves), bench::kProductLimits.at(p.limit)});
   }
@@ -161,7 +161,7 @@ std::string text_of(const ProductDevice& device, const std::vector<Row>& rows) {
   text += fmt::format("\nWhat the first would wait for, each alone, in µs: {}.\n", fmt::join(parts, ", "));
   text +=
       fmt::format("The highest rate of the tensor cores, or of DRAM, alone: {:.1f} µs.\n", fastest.sol_microseconds);
-  if (rows.back().kernel == kAny) text += "any: the fastest of cuts such as cuBLASLt has.\n";
+  if (rows.back().kernel == kAny) text += "any: the fastest of tilings such as cuBLASLt has.\n";
   return text;
 }
 
@@ -171,7 +171,7 @@ std::string csv_of(const std::vector<Row>& rows) {
     const GemmShape& s = row.wanted.shape;
     const Prediction& p = row.prediction;
     csv += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{},{},{:.6g}\n", s.m, s.n, s.k, format_name(row.wanted),
-                       row.kernel, cut_name(row.cut), p.microseconds, tera_ops(row), p.clock_mhz, p.waves,
+                       row.kernel, tiling_name(row.tiling), p.microseconds, tera_ops(row), p.clock_mhz, p.waves,
                        bench::kProductLimits.at(p.limit), p.sol_microseconds);
   }
   return csv;

@@ -67,13 +67,13 @@ constexpr int kMostSplit = 64;
 
 }  // namespace
 
-std::optional<ProductCut> library_cut(int tile_id, int cluster_id, int split_k) {
+std::optional<ProductTiling> library_tiling(int tile_id, int cluster_id, int split_k) {
   const auto run = std::ranges::find_if(
       kTileRuns, [&](const TileRun& r) { return tile_id >= r.first && tile_id - r.first < r.count; });
   const auto cluster = std::ranges::find(kClusterShapes, cluster_id, &ClusterShape::id);
   if (run == kTileRuns.end() || cluster == kClusterShapes.end() || split_k > kMostSplit) return std::nullopt;
   const unsigned columns = run->columns + static_cast<unsigned>(tile_id - run->first) * run->step;
-  return ProductCut{{columns, run->rows, cluster->columns, cluster->rows},
+  return ProductTiling{{columns, run->rows, cluster->columns, cluster->rows},
                     static_cast<unsigned>(std::max(1, split_k))};
 }
 

@@ -7,9 +7,9 @@
 
 namespace tcnum::bench {
 
-/// How an algorithm with these attributes cuts a product of ours: its matrices are by columns, so that its rows are our
-/// columns. None where the numbers are unknown. Source: cublasLt.h of CUDA 13.0, cublasLtMatmulTile_t and
+/// How an algorithm with these attributes divides a product of ours: its matrices are by columns, so that its rows are
+/// our columns. None where the numbers are unknown. Source: cublasLt.h of CUDA 13.0, cublasLtMatmulTile_t and
 /// cublasLtClusterShape_t.
-std::optional<ProductCut> library_cut(int tile_id, int cluster_id, int split_k);
+std::optional<ProductTiling> library_tiling(int tile_id, int cluster_id, int split_k);
 
 }  // namespace tcnum::bench

@@ -20,7 +20,7 @@ namespace tcnum::bench {
 namespace {
 
 constexpr const char* kChosen = "the model's choice";
-constexpr const char* kUnknown = "cut unknown";
+constexpr const char* kUnknown = "tiling unknown";
 /// Shorter products are mostly their start.
 constexpr double kShortestUs = 20;
 
@@ -33,7 +33,7 @@ std::vector<Compared> compared(const ProductDevice& device, const Document& docu
                                bool by_library) {
   std::vector<Compared> all;
   for (const MeasuredProduct& p : measured_products(document, set, by_library)) {
-    if (p.microseconds >= kShortestUs) all.push_back({p, predict(device, p.formats, p.shape, p.cut)});
+    if (p.microseconds >= kShortestUs) all.push_back({p, predict(device, p.formats, p.shape, p.tiling)});
   }
   return all;
 }
@@ -122,7 +122,7 @@ std::vector<Section> model_sections(const Document& document) {
           "times of the set {} alone; the library's products, and those of the other sets, were not used. Error: "
           "|predicted / measured − 1|. Worst: the larger of predicted / measured and its inverse. Light: the error of "
           "the highest rate of the tensor cores, or of DRAM, alone. {}: with the tile, cluster and split that the "
-          "library says of its algorithm; {}: of all such cuts the fastest.",
+          "library says of its algorithm; {}: of all such tilings the fastest.",
           kShortestUs, kFitShapes, kLibraryName, kUnknown),
       {{"shapes", "kernel", "products", "mean error %", "p95 %", "worst ×", "light: mean error %"}},
       {}};
@@ -132,7 +132,7 @@ std::vector<Section> model_sections(const Document& document) {
     for (const GemmTile& tile : gemm_tiles()) {
       std::vector<Compared> of_tile;
       std::ranges::copy_if(all, std::back_inserter(of_tile),
-                           [&](const Compared& c) { return c.measured.cut.tile == tile; });
+                           [&](const Compared& c) { return c.measured.tiling.tile == tile; });
       if (!of_tile.empty()) section.table.push_back(row_of(set, tile_name(tile), of_tile));
     }
     if (!all.empty()) {
@@ -149,7 +149,7 @@ std::vector<Section> model_sections(const Document& document) {
     if (by_library.empty()) continue;
     section.table.push_back(row_of(set, std::string(kLibraryName), by_library));
     if (set != kFitShapes) library.insert(library.end(), by_library.begin(), by_library.end());
-    for (Compared& c : by_library) c.predicted = best_cut(device, c.measured.formats, c.measured.shape).prediction;
+    for (Compared& c : by_library) c.predicted = best_tiling(device, c.measured.formats, c.measured.shape).prediction;
     section.table.push_back(row_of(set, fmt::format("{}, {}", kLibraryName, kUnknown), by_library));
   }
   if (!ours.empty())

@@ -26,7 +26,7 @@ constexpr double kWgmmaTileRows = 64;
 /// Instructions along k in a step.
 constexpr double kStepInstructions = 4;
 
-/// (Σ xᵖ)^(1/p) with p = 12: the largest, and where several are nearly as large, up to 1.2 times that.
+/// (Σ xᵖ)^(1/p) with p = 12: the largest, and where several are nearly as large, up to a seventh more.
 double soft_max(std::span<const double> values) {
   const double largest = std::ranges::max(values);
   if (!(largest > 0)) return 0;
@@ -108,12 +108,13 @@ Prediction predict(const ProductDevice& device, std::size_t formats, const Produ
   return p;
 }
 
-unsigned blocks_of(const ProductDevice& device, const ProductCut& cut) {
-  const unsigned cluster = cut.tile.cluster();
+unsigned blocks_of(const ProductDevice& device, const ProductTiling& tiling) {
+  const unsigned cluster = tiling.tile.cluster();
   return std::max(device.sms / cluster, 1U) * cluster;
 }
-ProductWork work_on(const ProductDevice& device, std::size_t formats, const GemmShape& shape, const ProductCut& cut) {
-  return work_of(shape, kGemmFormats[formats], cut, blocks_of(device, cut), device.l2_bytes);
+ProductWork work_on(const ProductDevice& device, std::size_t formats, const GemmShape& shape,
+                    const ProductTiling& tiling) {
+  return work_of(shape, kGemmFormats[formats], tiling, blocks_of(device, tiling), device.l2_bytes);
 }
 
 constexpr auto kInstructions = std::to_array<const char*>(
@@ -125,33 +126,33 @@ constexpr std::size_t kSpeedParameters = 9;
 
 /// If all operands were in the L2, at the highest clock: microseconds.
 double fastest_possible(const ProductDevice& device, std::size_t formats, const GemmShape& shape,
-                        const ProductCut& cut) {
-  const ProductWork work = work_in_l2(shape, kGemmFormats[formats], cut, blocks_of(device, cut));
+                        const ProductTiling& tiling) {
+  const ProductWork work = work_in_l2(shape, kGemmFormats[formats], tiling, blocks_of(device, tiling));
   Parts parts;
   return time_of(device, formats, work, device.law.most_mhz / kNsOfUs, parts);
 }
 
-/// Cuts such as the library has.
-std::vector<ProductCut> cuts_of(const ProductDevice& device, const GemmShape& shape) {
+/// Tilings such as the library has.
+std::vector<ProductTiling> tilings_of(const ProductDevice& device, const GemmShape& shape) {
   constexpr auto kRows = std::to_array<unsigned>({64, 128, 192, 256});
   constexpr unsigned kLeastColumns = 64, kMostColumns = 256, kColumnStep = 32, kMostArea = 40'000, kMostSplit = 4;
   struct Cluster {
     unsigned rows, columns;
   };
   constexpr auto kClusters = std::to_array<Cluster>({{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}});
-  std::vector<ProductCut> cuts;
+  std::vector<ProductTiling> tilings;
   for (unsigned rows : kRows) {
     for (unsigned columns = kLeastColumns; columns <= kMostColumns; columns += kColumnStep) {
       if (rows * columns > kMostArea) continue;
       const std::size_t tiles = ((shape.m + rows - 1) / rows) * ((shape.n + columns - 1) / columns);
       for (const Cluster& cluster : kClusters) {
         for (unsigned split = 1; split <= kMostSplit && (split == 1 || tiles * split <= device.sms); ++split) {
-          cuts.push_back({{rows, columns, cluster.rows, cluster.columns}, split});
+          tilings.push_back({{rows, columns, cluster.rows, cluster.columns}, split});
         }
       }
     }
   }
-  return cuts;
+  return tilings;
 }
 
 /// Of a matrix that somebody could have timed; a record may be a stranger's.
@@ -187,26 +188,27 @@ std::vector<LawParameter> parameters_of(ProductLaw& law) {
   return all;
 }
 
-Prediction predict(const ProductDevice& device, std::size_t formats, const GemmShape& shape, const ProductCut& cut) {
-  return predict(device, formats, work_on(device, formats, shape, cut));
+Prediction predict(const ProductDevice& device, std::size_t formats, const GemmShape& shape,
+                   const ProductTiling& tiling) {
+  return predict(device, formats, work_on(device, formats, shape, tiling));
 }
 
-BestCut best_cut(const ProductDevice& device, std::size_t formats, const GemmShape& shape) {
+BestTiling best_tiling(const ProductDevice& device, std::size_t formats, const GemmShape& shape) {
   struct Candidate {
-    ProductCut cut;
+    ProductTiling tiling;
     double least_us;
   };
   std::vector<Candidate> candidates;
-  for (const ProductCut& cut : cuts_of(device, shape)) {
-    candidates.push_back({cut, fastest_possible(device, formats, shape, cut)});
+  for (const ProductTiling& tiling : tilings_of(device, shape)) {
+    candidates.push_back({tiling, fastest_possible(device, formats, shape, tiling)});
   }
   std::ranges::stable_sort(candidates, {}, &Candidate::least_us);
-  BestCut best;
+  BestTiling best;
   best.prediction.microseconds = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates) {
     if (candidate.least_us >= best.prediction.microseconds) break;  // nor is any behind it faster
-    const Prediction found = predict(device, formats, shape, candidate.cut);
-    if (found.microseconds < best.prediction.microseconds) best = {candidate.cut, found};
+    const Prediction found = predict(device, formats, shape, candidate.tiling);
+    if (found.microseconds < best.prediction.microseconds) best = {candidate.tiling, found};
   }
   return best;
 }
@@ -234,12 +236,12 @@ std::vector<MeasuredProduct> measured_products(const Document& document, std::st
       product.microseconds = *us;
       product.clock_mhz = series("clock_mhz", i).value_or(0);
       if (tile != nullptr) {
-        product.cut = {*tile, 1};
+        product.tiling = {*tile, 1};
       } else {
         const auto number_of = [&](const char* name) { return small_number(series(name, i).value_or(0)); };
-        const auto cut = library_cut(number_of("tile_id"), number_of("cluster_id"), number_of("split_k"));
-        if (!cut) continue;
-        product.cut = *cut;
+        const auto tiling = library_tiling(number_of("tile_id"), number_of("cluster_id"), number_of("split_k"));
+        if (!tiling) continue;
+        product.tiling = *tiling;
       }
       all.push_back(product);
     }
@@ -305,7 +307,7 @@ ProductLaw fit_law(const ProductDevice& measured, std::span<const MeasuredProduc
   std::vector<Point> points, of_clock;
   for (const MeasuredProduct& p : products) {
     if (!(p.microseconds > 0) || !(p.clock_mhz > 0)) continue;
-    points.push_back({&p, work_on(device, p.formats, p.shape, p.cut)});
+    points.push_back({&p, work_on(device, p.formats, p.shape, p.tiling)});
     if (p.microseconds >= kLongEnoughUs) of_clock.push_back(points.back());
   }
   std::vector<LawParameter> all = parameters_of(device.law);

@@ -65,21 +65,22 @@ struct Prediction {
 };
 
 /// `formats` is its place in kGemmFormats.
-Prediction predict(const ProductDevice& device, std::size_t formats, const GemmShape& shape, const ProductCut& cut);
+Prediction predict(const ProductDevice& device, std::size_t formats, const GemmShape& shape,
+                   const ProductTiling& tiling);
 
-/// The fastest of cuts such as cuBLASLt has: tiles of 64 to 256 rows and columns, clusters of up to 4 blocks, k in up
-/// to 4 parts, where it leaves SMs without a tile.
-struct BestCut {
-  ProductCut cut;
+/// The fastest of tilings such as cuBLASLt has: tiles of 64 to 256 rows and columns, clusters of up to 4 blocks, k in
+/// up to 4 parts, where it leaves SMs without a tile.
+struct BestTiling {
+  ProductTiling tiling;
   Prediction prediction;
 };
-BestCut best_cut(const ProductDevice& device, std::size_t formats, const GemmShape& shape);
+BestTiling best_tiling(const ProductDevice& device, std::size_t formats, const GemmShape& shape);
 
 /// Times that were measured, of one kernel.
 struct MeasuredProduct {
   std::size_t formats = 0;
   GemmShape shape;
-  ProductCut cut;
+  ProductTiling tiling;
   double microseconds = 0, clock_mhz = 0;  ///< 0: not known
 };
 /// Those of records of `bench gemm` over that set of shapes, by our kernel or by the library. None of algorithms whose

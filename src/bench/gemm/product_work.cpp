@@ -81,21 +81,22 @@ double lines_of(std::size_t i, std::size_t each, std::size_t all) {
 std::size_t clusters_of(const GemmTile& tile, unsigned blocks) {
   return std::max<std::size_t>(1, blocks / tile.cluster());
 }
-std::size_t part_bytes_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut) {
-  return (shape.k + cut.split_k - 1) / cut.split_k * static_cast<std::size_t>(format(formats.operands).storage_bytes());
+std::size_t part_bytes_of(const GemmShape& shape, const GemmFormats& formats, const ProductTiling& tiling) {
+  return (shape.k + tiling.split_k - 1) / tiling.split_k *
+         static_cast<std::size_t>(format(formats.operands).storage_bytes());
 }
 
 /// All but the waves.
-ProductWork outline_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut,
+ProductWork outline_of(const GemmShape& shape, const GemmFormats& formats, const ProductTiling& tiling,
                        const GemmRaster& raster) {
-  const GemmTile& tile = cut.tile;
+  const GemmTile& tile = tiling.tile;
   const std::size_t operand_bytes = format(formats.operands).storage_bytes(),
                     result_bytes = format(formats.results).storage_bytes();
   const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   ProductWork work;
   work.operations = 2 * m * n * k;
   work.bytes = (m * k + n * k) * static_cast<double>(operand_bytes) + m * n * static_cast<double>(result_bytes);
-  const std::size_t part_bytes = part_bytes_of(shape, formats, cut);
+  const std::size_t part_bytes = part_bytes_of(shape, formats, tiling);
   work.steps = static_cast<double>((part_bytes + kGemmStepBytes - 1) / kGemmStepBytes);
   work.tile_area = static_cast<double>(tile.rows) * tile.columns;
   put_requests(work, shape.k * operand_bytes);
@@ -119,22 +120,23 @@ void put_waves(ProductWork& work, std::size_t items, std::size_t clusters, unsig
 
 }  // namespace
 
-ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks) {
-  const GemmRaster raster = raster_of(shape, cut.tile, blocks);
-  ProductWork work = outline_of(shape, formats, cut, raster);
-  put_waves(work, raster.count() * cut.split_k, clusters_of(cut.tile, blocks), cut.tile.cluster(), 0);
+ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const ProductTiling& tiling,
+                       unsigned blocks) {
+  const GemmRaster raster = raster_of(shape, tiling.tile, blocks);
+  ProductWork work = outline_of(shape, formats, tiling, raster);
+  put_waves(work, raster.count() * tiling.split_k, clusters_of(tiling.tile, blocks), tiling.tile.cluster(), 0);
   return work;
 }
 
-ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
+ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductTiling& tiling, unsigned blocks,
                     double kept_bytes) {
-  const GemmTile& tile = cut.tile;
+  const GemmTile& tile = tiling.tile;
   const GemmRaster raster = raster_of(shape, tile, blocks);
-  ProductWork work = outline_of(shape, formats, cut, raster);
-  const auto part_bytes = static_cast<double>(part_bytes_of(shape, formats, cut));
+  ProductWork work = outline_of(shape, formats, tiling, raster);
+  const auto part_bytes = static_cast<double>(part_bytes_of(shape, formats, tiling));
   const std::size_t rows = std::size_t{tile.rows} * tile.cluster_rows,
                     columns = std::size_t{tile.columns} * tile.cluster_columns;
-  const std::size_t parts = cut.split_k, items = raster.count() * parts;
+  const std::size_t parts = tiling.split_k, items = raster.count() * parts;
   const std::size_t clusters = clusters_of(tile, blocks);
   const std::size_t waves = (items + clusters - 1) / clusters, followed = std::min(waves, kFollowedWaves);
   KeptPanels panels((raster.rows + raster.columns) * parts, kept_bytes);

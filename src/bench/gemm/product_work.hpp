@@ -1,4 +1,4 @@
-// What a matrix product that is cut into tiles asks of a device: of its tensor cores, its L2 and its DRAM.
+// What a matrix product by tiles asks of a device: of its tensor cores, its L2 and its DRAM.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tcnum::bench {
 
-/// How a kernel cuts a product: into tiles, and k into so many parts, of which the sums are added afterwards.
-struct ProductCut {
+/// How a kernel divides a product: into tiles, and k into so many parts, of which the sums are added afterwards.
+struct ProductTiling {
   GemmTile tile;
   unsigned split_k = 1;
 };
@@ -38,9 +38,10 @@ struct ProductWork {
 };
 
 /// `blocks` at most are at work together; the L2 keeps so many bytes, and gives up first what was longest not read.
-ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks,
+ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const ProductTiling& tiling, unsigned blocks,
                     double kept_bytes);
 /// The same as if all operands were in the L2, which needs no look at every tile.
-ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const ProductCut& cut, unsigned blocks);
+ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const ProductTiling& tiling,
+                       unsigned blocks);
 
 }  // namespace tcnum::bench
