@@ -138,7 +138,7 @@ std::string svg(Plot plot) {
   for (double x : x_ticks) {
     if (px(x) - last < 26) continue;  // numbers would touch
     last = px(x);
-    out += text_at(px(x), kHeight - kBottom + 16, fmt::format("{:.3g}", x));
+    out += text_at(px(x), kHeight - kBottom + 16, plot.round_x ? fmt::format("{:g}", x) : fmt::format("{:.3g}", x));
   }
   out += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, plot.x_name);
   out += text_at(14, kHeight / 2, plot.y_name, "middle",

@@ -183,6 +183,8 @@ std::string svg_of(const ProductDevice& device, const std::vector<std::vector<Ro
                    "operations / 1e9",
                    "Tops/s",
                    {},
+                   true,
+                   false,
                    true};
   std::map<std::size_t, bench::Line> lines;
   for (const std::vector<Row>& rows : products) {

@@ -92,7 +92,7 @@ Chosen chosen_of(const std::vector<Compared>& all) {
 
 /// Measured against predicted, by what limits.
 std::string plot_of(const char* title, const std::vector<Compared>& all) {
-  Plot plot{title, "predicted µs", "measured / predicted", {}, true, true};
+  Plot plot{title, "predicted µs", "measured / predicted", {}, true, true, true};
   std::map<std::size_t, Line> lines;
   for (const Compared& c : all) {
     Line& line = lines[c.predicted.limit];
