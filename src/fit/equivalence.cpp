@@ -64,6 +64,8 @@ class Pass {
   bool rounds_once(int bit) const;
   bool vanishes_below(int floor) const;
   bool fits(int width, int fraction_bits) const;
+  bool short_product(int fraction_bits) const;
+  bool rounds_up_to_normal(int width, int fraction_bits) const;
   bool needs_no_rounding(int width, int fraction_bits, bool tiny_is_exact) const;
   void round_sums_that_fit();
   bool overflow_reachable() const;
@@ -168,13 +170,23 @@ bool Pass::rounds_once(int bit) const {
 
 /// Whether a sum of that width is a number of so many bits. A product alone has its own.
 bool Pass::fits(int width, int fraction_bits) const {
-  const bool short_product =
-      s_.products_alone() && facts_.a.fraction_bits + facts_.b.fraction_bits + 1 <= fraction_bits;
-  return width <= fraction_bits + 1 || short_product;
+  return width <= fraction_bits + 1 || short_product(fraction_bits);
+}
+bool Pass::short_product(int fraction_bits) const {
+  return s_.products_alone() && facts_.a.fraction_bits + facts_.b.fraction_bits + 1 <= fraction_bits;
+}
+
+/// Whether a tiny sum of that width may be rounded to the smallest normal number: all its bits are ones, one more than
+/// a subnormal number has.
+bool Pass::rounds_up_to_normal(int width, int fraction_bits) const {
+  if (width <= fraction_bits || short_product(fraction_bits)) return false;
+  const int128 all_ones = (static_cast<int128>(2) << fraction_bits) - 1;
+  return !facts_.most_units || *facts_.most_units >= all_ones;
 }
 
 bool Pass::needs_no_rounding(int width, int fraction_bits, bool tiny_is_exact) const {
-  return fits(width, fraction_bits) && (tiny_is_exact || facts_.flushes_outputs);
+  return fits(width, fraction_bits) &&
+         (tiny_is_exact || (facts_.flushes_outputs && !rounds_up_to_normal(width, fraction_bits)));
 }
 
 // --- 0

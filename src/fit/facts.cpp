@@ -44,12 +44,22 @@ Facts::Facts(const Space& space, const Choice& choice)
   follow_blocks(space, choice);
 
   const int bits = space.fraction_bits(choice), block = s.block_k();
-  int first = width(bits, {block, c_inside ? std::optional(c.fraction_bits) : std::nullopt});
-  int later = accumulates && blocks > 1 ? width(bits, {block, inner.fraction_bits}) : first;
-  if (s.fuses_sums() && !exact) {
-    // Two results, each at most twice the power of two that they are aligned to.
-    first = std::max(first, bits + 2);
-    later = first;
+  const Terms first_terms{block, c_inside ? std::optional(c.fraction_bits) : std::nullopt};
+  const Terms later_terms = accumulates && blocks > 1 ? Terms{block, std::optional(inner.fraction_bits)} : first_terms;
+  int first = width(bits, first_terms), later = width(bits, later_terms);
+  if (!exact) {
+    // Terms are less than their bounds. Cut toward zero they are so in whole units; else they may become as large.
+    const bool less = space.align_rounding(choice) == Rounding::toward_zero;
+    const auto most_of = [&](const Terms& terms) {
+      return largest_sum(bits, terms) - (less ? terms.products + (terms.accumulator_bits ? 1 : 0) : 0);
+    };
+    most_units = std::max(most_of(first_terms), most_of(later_terms));
+    if (s.fuses_sums()) {
+      // Two results, each at most twice the power of two that they are aligned to.
+      first = std::max(first, bits + 2);
+      later = first;
+      most_units = std::max(*most_units, (static_cast<int128>(4) << bits) - (less ? 2 : 0));
+    }
   }
   sum_width = std::max(first, later);
   last_width = later;

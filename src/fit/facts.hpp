@@ -34,6 +34,8 @@ struct Facts {
   bool normalised_products;  ///< aligned by their leading bits
   /// Bits that the significand of a block sum can have, or kUnbounded: of any, of those that go on, of the last one.
   int sum_width, inner_width, last_width;
+  /// What no block sum exceeds, in units of the last bit that the cut keeps; none where nothing is cut.
+  std::optional<int128> most_units;
   bool aligned_subnormals;  ///< an intermediate result that is aligned may be subnormal
   bool tiny;                ///< a block sum that is not zero may be less than the smallest normal number
   bool last_tiny;           ///< the last one may
