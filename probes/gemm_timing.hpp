@@ -17,6 +17,8 @@ namespace tcnum {
 /// D = A · B with A m × k, B k × n; every dimension is a multiple of kGemmGranule.
 struct GemmShape {
   std::size_t m = 0, n = 0, k = 0;
+  /// Multiplications and additions.
+  double operations() const { return 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 inline constexpr std::size_t kGemmGranule = 16;

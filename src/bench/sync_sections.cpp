@@ -13,20 +13,6 @@
 namespace tcnum::bench {
 namespace {
 
-std::vector<const Record*> rows_of(const Document& document, const Measurement& measurement) {
-  return select(document, [&](const Record& r) { return is(r, measurement.name()); });
-}
-
-/// Of two series of a record, as long as the shorter.
-std::vector<std::pair<double, double>> points_of(const Record& r, const char* xs, const char* ys) {
-  const auto *const x = r.numbers(xs), *const y = r.numbers(ys);
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t i = 0; x != nullptr && y != nullptr && i < std::min(x->size(), y->size()); ++i) {
-    points.emplace_back((*x)[i], (*y)[i]);
-  }
-  return points;
-}
-
 /// The rates of a ring's threads over its loads in flight.
 Line ring_line(const Record& r, double threads) {
   const std::vector<double>* const all = r.numbers("ring_threads");

@@ -318,16 +318,15 @@ void add_model(CLI::App& app, Action& action) {
       .add_option("--device", options->device,
                   "What `tcnum bench report --json` wrote, or part of the name of a recorded device")
       ->capture_default_str();
-  constexpr std::uint64_t kMostLines = 1 << 20, kMostK = 1 << 24;
   const auto add_size = [&](const char* name, std::uint64_t& size, const char* help, std::uint64_t most) {
     command
         .add_option_function<std::string>(
             name, [&size, name, most](const std::string& text) { size = parse_whole(name, text, 1, most); }, help)
         ->type_name("NUMBER");
   };
-  add_size("--m", options->m, "Rows of A and D", kMostLines);
-  add_size("--n", options->n, "Columns of B and D", kMostLines);
-  add_size("--k", options->k, "Columns of A, rows of B", kMostK);
+  add_size("--m", options->m, "Rows of A and D", ModelGemmOptions::kMostLines);
+  add_size("--n", options->n, "Columns of B and D", ModelGemmOptions::kMostLines);
+  add_size("--k", options->k, "Columns of A, rows of B", ModelGemmOptions::kMostK);
   command.add_option("--format", options->format, "Of A and B: fp16, bf16 or fp8e4m3")->capture_default_str();
   command.add_option("--tile", options->tile, "One tile of our kernel, such as 128x256/2x1 (default: all)");
   command.add_option("--shapes", options->shapes,

@@ -111,6 +111,7 @@ struct BenchReportOptions {
 int run_bench_report(const BenchReportOptions& options);
 
 struct ModelGemmOptions {
+  static constexpr std::uint64_t kMostLines = 1 << 20, kMostK = 1 << 24;  ///< of m and n, and of k
   std::string device = "h200", format = "fp16", tile, shapes, csv, svg;
   std::uint64_t m = 0, n = 0, k = 0;  ///< 0: not said
 };

@@ -71,8 +71,6 @@ struct Wanted {
   std::size_t formats;
 };
 
-constexpr std::uint64_t kMostLines = 1 << 20, kMostK = 1 << 24;
-
 /// Lines of m,n,k or m,n,k,format below a heading that says so.
 std::vector<Wanted> read_shapes(const std::string& path, std::size_t formats) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 28;
@@ -97,8 +95,9 @@ std::vector<Wanted> read_shapes(const std::string& path, std::size_t formats) {
       throw InputError(fmt::format("{}: {} values; right would be {}, as the heading has", where, parts.size(),
                                    with_formats ? 4 : 3));
     }
-    all.push_back({{parse_whole(where, parts[0], 1, kMostLines), parse_whole(where, parts[1], 1, kMostLines),
-                    parse_whole(where, parts[2], 1, kMostK)},
+    all.push_back({{parse_whole(where, parts[0], 1, ModelGemmOptions::kMostLines),
+                    parse_whole(where, parts[1], 1, ModelGemmOptions::kMostLines),
+                    parse_whole(where, parts[2], 1, ModelGemmOptions::kMostK)},
                    with_formats ? formats_of(where, parts[3]) : formats});
   });
   lines.add(text);
@@ -118,11 +117,7 @@ struct Row {
 std::string tiling_name(const ProductTiling& tiling) {
   return bench::tile_name(tiling.tile) + (tiling.split_k > 1 ? fmt::format(" split {}", tiling.split_k) : "");
 }
-double tera_ops(const Row& row) {
-  const GemmShape& s = row.wanted.shape;
-  return 2e-6 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) /
-         row.prediction.microseconds;
-}
+double tera_ops(const Row& row) { return row.wanted.shape.operations() * 1e-6 / row.prediction.microseconds; }
 const char* format_name(const Wanted& wanted) { return format(kGemmFormats[wanted.formats].operands).name.data(); }
 
 /// Our kernel with that tile or with each, the fastest first; and what any tiling could do.
@@ -189,12 +184,10 @@ std::string svg_of(const ProductDevice& device, const std::vector<std::vector<Ro
   std::map<std::size_t, bench::Line> lines;
   for (const std::vector<Row>& rows : products) {
     const Row& row = rows.front();
-    const GemmShape& s = row.wanted.shape;
     bench::Line& line = lines[row.prediction.limit];
     line.name = bench::kProductLimits.at(row.prediction.limit);
     line.only_points = true;
-    line.points.emplace_back(2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k),
-                             tera_ops(row));
+    line.points.emplace_back(row.wanted.shape.operations() * 1e-9, tera_ops(row));
   }
   for (auto& [limit, line] : lines) plot.lines.push_back(std::move(line));
   return svg(std::move(plot));

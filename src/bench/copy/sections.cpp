@@ -16,19 +16,6 @@ namespace {
 
 constexpr double kKibi = 1024, kGigaOfTera = 1e3;
 
-std::vector<const Record*> rows_of(const Document& document, const Measurement& measurement) {
-  return select(document, [&](const Record& r) { return is(r, measurement.name()); });
-}
-
-std::string size_text(double bytes) {
-  return bytes < kKibi ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.4g} KiB", bytes / kKibi);
-}
-
-std::string kibi_cell(const Record& record, const char* name) {
-  const auto bytes = record.number(name);
-  return bytes ? size_text(*bytes) : "–";
-}
-
 /// The series of a record side by side, as long as the shortest; none if one is missing.
 std::vector<std::vector<double>> columns_of(const Record& record, const std::vector<const char*>& names) {
   std::vector<std::vector<double>> points;
@@ -138,12 +125,13 @@ Section rates_section(const Document& document) {
   std::map<std::string, Plot> plots;
   for (const Record* r : rows_of(document, copies_measurement())) {
     const std::string stages = r->text("best_stages");
-    section.table.push_back(
-        {r->subject, r->text("from"), cell(*r, "tera_bytes_per_second", 2), cell(*r, "bytes_per_clock", 1),
-         cell(*r, "fetched_tera_bytes_per_second", 2), cell(*r, "percent_of_pins", 1), kibi_cell(*r, "best_copy_bytes"),
-         stages.empty() ? "–" : stages + " × " + r->text("best_warps"), kibi_cell(*r, "best_in_flight_bytes"),
-         kibi_cell(*r, "saturated_in_flight_bytes"), cell(*r, "device_blocks", 0), cell(*r, "spread_percent", 2),
-         cell(*r, "clock_mhz", 0), cell(*r, "power_watts", 0)});
+    section.table.push_back({r->subject, r->text("from"), cell(*r, "tera_bytes_per_second", 2),
+                             cell(*r, "bytes_per_clock", 1), cell(*r, "fetched_tera_bytes_per_second", 2),
+                             cell(*r, "percent_of_pins", 1), size_text(r->number("best_copy_bytes")),
+                             stages.empty() ? "–" : stages + " × " + r->text("best_warps"),
+                             size_text(r->number("best_in_flight_bytes")),
+                             size_text(r->number("saturated_in_flight_bytes")), cell(*r, "device_blocks", 0),
+                             cell(*r, "spread_percent", 2), cell(*r, "clock_mhz", 0), cell(*r, "power_watts", 0)});
     Plot& plot = plots[r->text("from")];
     plot.title = fmt::format("Copies from {} over the bytes under way in an SM", r->text("from"));
     plot.x_name = "KiB under way";

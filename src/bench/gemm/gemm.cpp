@@ -204,8 +204,7 @@ class GemmMeasurement final : public Measurement {
       for (std::size_t i = 0; point.algorithm && i < attributes.size(); ++i) {
         attributes[i].numbers.push_back((*point.algorithm).*kAlgorithmSeries[i].attribute);
       }
-      tera.push_back(2e-6 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k) /
-                     point.microseconds);
+      tera.push_back(shape.operations() * 1e-6 / point.microseconds);
     }
     if (times.numbers.empty()) {
       record.waived = "interrupted";

@@ -46,19 +46,14 @@ std::vector<std::string> row_of(std::string_view set, const std::string& kernel,
     factors.push_back(std::max(ratio, 1 / ratio));
     sol_off.push_back(std::abs(c.predicted.sol_microseconds / c.measured.microseconds - 1) * 100);
   }
-  const auto mean = [](const std::vector<double>& numbers) {
-    double sum = 0;
-    for (double x : numbers) sum += x;
-    return sum / static_cast<double>(numbers.size());
-  };
   const Summary s = summarise(off);
   return {std::string(set),
           kernel,
           fmt::format("{}", all.size()),
-          fmt::format("{:.1f}", mean(off)),
+          fmt::format("{:.1f}", s.mean),
           fmt::format("{:.1f}", s.p95),
           fmt::format("{:.2f}", std::ranges::max(factors)),
-          fmt::format("{:.1f}", mean(sol_off))};
+          fmt::format("{:.1f}", summarise(sol_off).mean)};
 }
 
 /// Of each product, the tile that the model finds fastest, and how much longer than the fastest measured one it took.
@@ -107,13 +102,11 @@ std::string plot_of(const char* title, const std::vector<Compared>& all) {
 }  // namespace
 
 std::vector<Section> model_sections(const Document& document) {
-  const bool there = std::ranges::any_of(document.records, [](const Record& r) { return is(r, kProductModel); });
-  if (!there) return {};
   ProductDevice device;
   try {
     device = product_device(document, "");
   } catch (const InputError&) {
-    return {};  // rows that it needs were left out
+    return {};  // it, or rows that it needs, are not there
   }
   Section section{
       "Matrix products: the model",
@@ -159,7 +152,7 @@ std::vector<Section> model_sections(const Document& document) {
 
   ProductLaw law = device.law;
   Section parameters{"Matrix products: the model's parameters",
-                     "Fitted to our kernel's times; what each is: docs/benchmarks.md.",
+                     "Fitted to our kernel's times; what each is: docs/model.md.",
                      {{"parameter", "value"}},
                      {},
                      true};

@@ -12,7 +12,6 @@
 #include "shapes.hpp"
 #include "src/bench/least_squares.hpp"
 #include "src/bench/memory/memory.hpp"
-#include "src/bench/statistics.hpp"
 #include "src/bench/tensor.hpp"
 #include "tcnum/error.hpp"
 
@@ -42,12 +41,16 @@ double soft_max(std::span<const double> values) {
 enum Part : std::size_t { kMath, kL2, kRequests, kDram, kEpilogue, kStart };
 using Parts = std::array<double, kProductLimits.size()>;
 
+/// Cycles of a tile's instructions in a step.
+double step_instructions(const ProductDevice& device, std::size_t formats, const ProductWork& work) {
+  return work.tile_area / kWgmmaTileRows * device.column_cycles[formats] * kStepInstructions;
+}
+
 /// Microseconds at that clock, and of each part.
 double time_of(const ProductDevice& device, std::size_t formats, const ProductWork& work, double ghz, Parts& parts) {
   const ProductLaw& law = device.law;
   const double us_of_cycle = 1 / (ghz * kNsOfUs);
-  const double instructions = work.tile_area / kWgmmaTileRows * device.column_cycles[formats] * kStepInstructions;
-  const double math = work.steps * (instructions + law.step_cycles) * us_of_cycle;
+  const double math = work.steps * (step_instructions(device, formats, work) + law.step_cycles) * us_of_cycle;
   const double line_bytes = work.sectors_per_line * 32, requests = work.steps * work.lines * work.requests_per_line;
   const double own_requests = requests * law.request_cycles * us_of_cycle;
   const double epilogue = law.tile_cycles * work.tile_area / kUnitArea * us_of_cycle;
@@ -79,8 +82,7 @@ double clock_of(const ProductDevice& device, std::size_t formats, const ProductW
     tiles += static_cast<double>(wave.count) * wave.blocks;
     fresh += static_cast<double>(wave.count) * wave.fresh_bytes;
   }
-  const double cycles = work.steps * work.tile_area / kWgmmaTileRows * device.column_cycles[formats] *
-                        kStepInstructions * tiles / device.sms;
+  const double cycles = work.steps * step_instructions(device, formats, work) * tiles / device.sms;
   const double busy = cycles / (at_ghz * kNsOfUs) / microseconds;
   const double l2 = work.steps * work.lines * kGemmStepBytes * tiles / microseconds / kMicro;
   const double dram = fresh / microseconds / kMicro;

@@ -94,7 +94,7 @@ ProductWork outline_of(const GemmShape& shape, const GemmFormats& formats, const
                     result_bytes = format(formats.results).storage_bytes();
   const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   ProductWork work;
-  work.operations = 2 * m * n * k;
+  work.operations = shape.operations();
   work.bytes = (m * k + n * k) * static_cast<double>(operand_bytes) + m * n * static_cast<double>(result_bytes);
   const std::size_t part_bytes = part_bytes_of(shape, formats, tiling);
   work.steps = static_cast<double>((part_bytes + kGemmStepBytes - 1) / kGemmStepBytes);

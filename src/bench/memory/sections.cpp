@@ -14,26 +14,6 @@
 namespace tcnum::bench {
 namespace {
 
-/// What two series of a record have for each point of a sweep.
-std::vector<std::pair<double, double>> points_of(const Record& record, std::string_view x, std::string_view y) {
-  const std::vector<double>*const xs = record.numbers(x), *const ys = record.numbers(y);
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t i = 0; xs != nullptr && ys != nullptr && i < std::min(xs->size(), ys->size()); ++i) {
-    points.emplace_back((*xs)[i], (*ys)[i]);
-  }
-  return points;
-}
-
-/// "192 KiB"; "–" where there is none.
-std::string size_text(const std::optional<double>& bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  if (!bytes || !(*bytes >= 0)) return "–";
-  double number = *bytes;
-  std::size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
-  return fmt::format("{:.4g} {}", number, kUnits[unit]);
-}
-
 constexpr double kMebi = 1 << 20;
 std::vector<std::pair<double, double>> in_mebi(std::vector<std::pair<double, double>> points) {
   for (auto& [x, y] : points) x /= kMebi;
