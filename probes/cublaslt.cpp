@@ -1,12 +1,20 @@
 // cuBLASLt, loaded when it is asked for: the program needs its header to be built, and the library to ask it.
 #include "cublaslt.hpp"
 
+#include <fmt/format.h>
+
 #include "tcnum/error.hpp"
+
+namespace tcnum {
+std::string described(const LibraryAlgorithm& algorithm) {
+  return fmt::format("id {} tile {} stages {} split {} cluster {} custom {}", algorithm.id, algorithm.tile,
+                     algorithm.stages, algorithm.split_k, algorithm.cluster, algorithm.custom);
+}
+}  // namespace tcnum
 
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <cstring>
 #include <stdexcept>
@@ -119,17 +127,19 @@ std::vector<std::byte> turned(std::span<const std::byte> from, std::size_t rows,
   return to;
 }
 
-/// The library's descriptions of one product: A and B with k innermost, which all its kernels take, and D by columns.
+/// The library's descriptions of one product, D by columns.
 class Description {
  public:
   Description(const Library& library, const LibraryProduct& product) : library_(library) {
     const auto [compute, scale] = compute_of(product);
     require(library.cublasLtMatmulDescCreate(&operation, compute, scale), "cublasLtMatmulDescCreate");
-    set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, product.k_outermost ? CUBLAS_OP_N : CUBLAS_OP_T);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, product.k_outermost ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (product.fast && format(product.a).storage_bits == 8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
-    layout(a, product.a, product.k, product.m);
-    layout(b, product.b, product.k, product.n);
+    if (product.a_scale != nullptr) set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product.a_scale);
+    if (product.b_scale != nullptr) set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product.b_scale);
+    operand(a, product.a, product.m, product);
+    operand(b, product.b, product.n, product);
     layout(d, product.d, product.m, product.n);
   }
   Description(const Description&) = delete;
@@ -149,6 +159,13 @@ class Description {
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
     require(library_.cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
             "cublasLtMatmulDescSetAttribute");
+  }
+  void operand(cublasLtMatrixLayout_t& to, FormatId id, std::size_t lines, const LibraryProduct& product) {
+    if (product.k_outermost) {
+      layout(to, id, lines, product.k);
+    } else {
+      layout(to, id, product.k, lines);
+    }
   }
   void layout(cublasLtMatrixLayout_t& to, FormatId id, std::size_t rows, std::size_t columns) {
     require(library_.cublasLtMatrixLayoutCreate(&to, type_of(id), rows, columns, static_cast<std::int64_t>(rows)),
@@ -226,7 +243,7 @@ class LoadedCublasLt final : public CublasLt {
     std::vector<LibraryAlgorithm> algorithms;
     for (int i = 0; i < found; ++i) {
       const cublasLtMatmulHeuristicResult_t& result = results[static_cast<std::size_t>(i)];
-      if (result.state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(described(result));
+      if (result.state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(algorithm_of(result));
     }
     return algorithms;
   }
@@ -252,7 +269,7 @@ class LoadedCublasLt final : public CublasLt {
   }
 
  private:
-  LibraryAlgorithm described(const cublasLtMatmulHeuristicResult_t& result) const {
+  LibraryAlgorithm algorithm_of(const cublasLtMatmulHeuristicResult_t& result) const {
     LibraryAlgorithm algorithm;
     static_assert(sizeof(algorithm.data) == sizeof(result.algo.data));
     std::memcpy(algorithm.data.data(), result.algo.data, sizeof(algorithm.data));

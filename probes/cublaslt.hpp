@@ -18,6 +18,9 @@ struct LibraryProduct {
   FormatId a = FormatId::fp16, b = FormatId::fp16, d = FormatId::fp16;
   std::size_t m = 0, n = 0, k = 0;
   bool fast = false;  ///< of fp8: CUBLASLT_MATMUL_DESC_FAST_ACCUM; of fp32: CUBLAS_COMPUTE_32F_FAST_TF32
+  bool k_outermost = false;  ///< of A and B on the device: k rows of m and of n numbers; else k is innermost
+  /// Of fp8: what the sums are multiplied with, on the device; null: nothing.
+  const float *a_scale = nullptr, *b_scale = nullptr;
 };
 
 /// One of the algorithms that the library offers, with its configuration's attributes as the library numbers them.
@@ -28,11 +31,14 @@ struct LibraryAlgorithm {
   friend bool operator==(const LibraryAlgorithm&, const LibraryAlgorithm&) = default;
 };
 
+/// "id 66 tile 20 …"
+std::string described(const LibraryAlgorithm& algorithm);
+
 /// An algorithm made ready for matrices on the device.
 class LibraryLaunch {
  public:
   virtual ~LibraryLaunch() = default;
-  /// Starts it on the default CUDA stream, with k innermost in A and B, and D by columns. Throws std::runtime_error if the
+  /// Starts it on the default CUDA stream, with A and B as the product says, and D by columns. Throws std::runtime_error if the
   /// library refuses.
   virtual void enqueue(const void* a, const void* b, void* d) = 0;
 };

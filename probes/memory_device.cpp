@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <stdexcept>
 
 #include "block_times.hpp"
@@ -114,6 +115,53 @@ class GpuMemoryDevice final : public MemoryDevice {
     finish("gathers");
     return {summarise(download<BlockTimes>(times_.data(), sms_), 1, "gathers"),
             download<std::uint32_t>(checksums_.data(), std::size_t{sms_} * kGatherThreads)};
+  }
+
+  ReadTimes read(const ReadWork& work) override {
+    times_.reserve(sms_ * sizeof(BlockTimes));
+    checksums_.reserve(std::size_t{sms_} * kReadThreads * sizeof(std::uint32_t));
+    const ReadLaunch run{.buffer = static_cast<const std::byte*>(buffer_.data()),
+                         .work = work,
+                         .blocks = sms_,
+                         .zero = 0,
+                         .times = static_cast<BlockTimes*>(times_.data()),
+                         .checksums = static_cast<std::uint32_t*>(checksums_.data())};
+    check(cudaMemset(times_.data(), 0, sms_ * sizeof(BlockTimes)), "cudaMemset");
+    check(time_reads(run), "launch of reads");
+    finish("reads");
+    const auto blocks = download<BlockTimes>(times_.data(), sms_);
+    ReadTimes times{summarise(blocks, 1, "reads"), {}, {}};
+    for (const BlockTimes& block : blocks) times.cycles.push_back(static_cast<double>(block.cycles));
+    times.checksums = download<std::uint32_t>(checksums_.data(), std::size_t{sms_} * kReadThreads);
+    return times;
+  }
+
+  RooflineTimes roofline(const RooflineWork& work, unsigned launches) override {
+    int fit = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, roofline_kernel_of(work.unit),
+                                                        static_cast<int>(kRooflineThreads), 0),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    const std::size_t blocks = std::size_t{sms_} * static_cast<unsigned>(fit);
+    times_.reserve(launches * blocks * sizeof(BlockTimes));
+    checksums_.reserve(blocks * kRooflineThreads * sizeof(std::uint64_t));
+    check(cudaMemset(times_.data(), 0, launches * blocks * sizeof(BlockTimes)), "cudaMemset");
+    for (unsigned i = 0; i < launches; ++i) {
+      const RooflineLaunch run{.buffer = static_cast<const std::byte*>(buffer_.data()),
+                               .steps = work.bytes / kRooflineTileBytes / work.reads,
+                               .reads = work.reads,
+                               .turns = work.turns,
+                               .plus = 1,
+                               .minus = -1,
+                               .blocks = static_cast<unsigned>(blocks),
+                               .times = static_cast<BlockTimes*>(times_.data()) + i * blocks,
+                               .sums = static_cast<std::uint64_t*>(checksums_.data())};
+      check(time_roofline(run, work.unit), "launch of a roofline");
+    }
+    finish("a roofline");
+    const auto times = download<BlockTimes>(times_.data(), launches * blocks);
+    const auto sums = download<std::uint64_t>(checksums_.data(), blocks * kRooflineThreads);
+    return {summarise(times, launches, "roofline", BlocksRun::anywhere),
+            std::accumulate(sums.begin(), sums.end(), std::uint64_t{0})};
   }
 
   StreamTimes stream(const StreamWork& work, unsigned launches) override {

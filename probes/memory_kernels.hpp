@@ -39,6 +39,29 @@ struct GatherLaunch {
 cudaError_t fill_words(std::uint32_t* to, std::size_t words, std::uint32_t seed);
 cudaError_t time_gathers(const GatherLaunch& run, Memory memory, unsigned width);
 
+struct ReadLaunch {
+  const std::byte* buffer;
+  ReadWork work;
+  unsigned blocks;
+  unsigned zero;             ///< 0, which the compiler does not know
+  BlockTimes* times;         ///< of all blocks
+  std::uint32_t* checksums;  ///< [block][thread]
+};
+cudaError_t time_reads(const ReadLaunch& run);
+
+struct RooflineLaunch {
+  const std::byte* buffer;
+  std::size_t steps;  ///< of all warps
+  unsigned reads, turns;
+  float plus, minus;  ///< 1 and −1, which the compiler does not know
+  unsigned blocks;
+  BlockTimes* times;    ///< of all blocks
+  std::uint64_t* sums;  ///< of all threads
+};
+inline constexpr unsigned kRooflineThreads = 256;
+const void* roofline_kernel_of(RooflineUnit unit);
+cudaError_t time_roofline(const RooflineLaunch& run, RooflineUnit unit);
+
 struct StreamLaunch {
   double* result;
   const double* sources[2];  ///< with kStreamHalo elements more than there are results

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "roofline_timing.hpp"
 #include "timing.hpp"
 
 namespace tcnum {
@@ -77,6 +78,44 @@ struct GatherTimes {
   std::vector<std::uint32_t> checksums;  ///< [block][thread]
 };
 
+/// On each SM a block reads a region of a buffer that fill() left, again and again. A region is some pieces of
+/// kReadPiece bytes, of which each round reads the next one; or it is a smaller power of two from kLeastRead on, and a
+/// round reads as many bytes as a piece has, each several times. The blocks begin at once.
+inline constexpr unsigned kReadThreads = 1024;
+inline constexpr std::size_t kReadPiece = 32768, kLeastRead = 1024;
+struct ReadWork {
+  Memory memory = Memory::l1;
+  unsigned width = 4;     ///< bytes of a load: 4, 8 or 16
+  std::size_t bytes = 0;  ///< of a region
+  /// All blocks read the same region, each from a place of its own on: what one reads, another has read as many bytes
+  /// ago as the region has, all SMs' together. Otherwise block b has region b to itself.
+  bool common = false;
+  bool alone = false;                    ///< block 0 alone takes the timed rounds
+  unsigned warm_rounds = 1, rounds = 1;  ///< not timed, and timed
+
+  constexpr unsigned timed_rounds(std::size_t block) const { return alone && block != 0 ? 0 : rounds; }
+  constexpr std::size_t pieces() const { return bytes < kReadPiece ? 1 : bytes / kReadPiece; }
+  /// Of all regions.
+  constexpr std::size_t buffer_bytes(std::size_t blocks) const { return (common ? 1 : blocks) * pieces() * kReadPiece; }
+  constexpr std::size_t first_piece(std::size_t block) const { return common ? 0 : block * pieces(); }
+  /// Where in its region a block begins, in pieces.
+  constexpr std::size_t start(std::size_t block, std::size_t blocks) const {
+    return common ? pieces() * block / blocks : 0;
+  }
+  /// Loads of a thread in a round.
+  constexpr unsigned loads() const { return static_cast<unsigned>(kReadPiece / kReadThreads / width); }
+  /// Where in its piece a thread's load goes.
+  constexpr std::size_t offset(unsigned load, unsigned thread) const {
+    return (std::size_t{load} * kReadThreads + thread) * width % (bytes < kReadPiece ? bytes : kReadPiece);
+  }
+};
+
+struct ReadTimes {
+  TimedBatch batch;                      ///< of one launch; its seconds are those of the timed rounds
+  std::vector<double> cycles;            ///< of each block: of all its timed rounds, by its own SM's clock
+  std::vector<std::uint32_t> checksums;  ///< [block][thread]
+};
+
 /// A kernel that goes once over arrays of doubles, with blocks of kStreamThreads that have kStreamElements each.
 struct StreamWork {
   std::string kernel;        ///< "init", "read", "scale", "triad", "3pt", "5pt"
@@ -133,6 +172,8 @@ class MemoryDevice {
   /// Overwrites what fill() left.
   virtual ChaseTimes chase(const Chase& work) = 0;
   virtual GatherTimes gather(const GatherWork& work) = 0;
+  virtual ReadTimes read(const ReadWork& work) = 0;
+  virtual RooflineTimes roofline(const RooflineWork& work, unsigned launches) = 0;
   /// Needs no fill().
   virtual StreamTimes stream(const StreamWork& work, unsigned launches) = 0;
   virtual HostCopyTimes copy(const HostCopy& work) = 0;

@@ -1,80 +1,20 @@
 // Timing loads that do not wait for each other. Each thread xors the words that it gets: an instruction for two words,
 // which shares no unit with loads.
 #include "memory_kernels.hpp"
+#include "memory_loads.cuh"
 #include "timing_common.cuh"
 
 namespace tcnum {
 namespace {
 
-extern __shared__ __align__(16) std::byte shared_bytes[];
-
-template <unsigned kWidth>
-struct Words {
-  std::uint32_t of[kWidth / 4];
-};
-
-/// Instructions that differ in where they go and how wide they are.
-#define TCNUM_LOADS(SPACE, ADDRESS)                                                                            \
-  if constexpr (kWidth == 4) {                                                                                 \
-    asm volatile("ld." SPACE ".u32 %0, [%1];" : "=r"(to.of[0]) : ADDRESS : "memory");                          \
-  } else {                                                                                                     \
-    asm volatile("ld." SPACE ".v2.u32 {%0, %1}, [%2];" : "=r"(to.of[0]), "=r"(to.of[1]) : ADDRESS : "memory"); \
-  }
-
-/// An address as the loads want it. It moves on by little: the upper half of it stays, and an instruction is enough.
-template <Memory kMemory>
-struct Address;
-template <>
-struct Address<Memory::l1> {
-  const std::byte* at;
-
-  __device__ void move(unsigned bytes) {
-    asm volatile("{\n.reg .u32 low, high;\nmov.b64 {low, high}, %0;\nadd.u32 low, low, %1;\nmov.b64 %0, {low, high};\n}"
-                 : "+l"(at)
-                 : "r"(bytes));
-  }
-  template <unsigned kWidth>
-  __device__ Words<kWidth> load() const {
-    Words<kWidth> to;
-    TCNUM_LOADS("global.ca", "l"(at))
-    return to;
-  }
-};
-template <>
-struct Address<Memory::shared> {
-  unsigned at;
-
-  __device__ void move(unsigned bytes) { at += bytes; }
-  template <unsigned kWidth>
-  __device__ Words<kWidth> load() const {
-    Words<kWidth> to;
-    TCNUM_LOADS("shared", "r"(at))
-    return to;
-  }
-};
-
-/// Where the block's buffer begins: what is in shared memory is a copy.
-template <Memory kMemory>
-__device__ Address<kMemory> buffer_of(const GatherLaunch& run) {
-  if constexpr (kMemory == Memory::shared) {
-    for (std::size_t at = threadIdx.x * sizeof(uint4); at < run.bytes; at += kGatherThreads * sizeof(uint4)) {
-      *reinterpret_cast<uint4*>(shared_bytes + at) = *reinterpret_cast<const uint4*>(run.buffer + at);
-    }
-    __syncthreads();
-    return {static_cast<unsigned>(__cvta_generic_to_shared(shared_bytes))};
-  } else {
-    return {run.buffer};
-  }
-}
-
 /// A round is everything once. The first is not timed. As far as the compiler knows, addresses differ from round to
 /// round: otherwise it loads once what several rounds need.
 template <Memory kMemory, unsigned kWidth>
 __global__ void __launch_bounds__(kGatherThreads) gathers_kernel(const GatherLaunch run) {
-  const Address<kMemory> buffer = buffer_of<kMemory>(run);
+  const Address<kMemory> buffer = address_of<kMemory>(run.buffer, run.bytes);
   Address<kMemory> from[kGathered];
 #pragma unroll
-  for (unsigned i = 0; i < kGathered; ++i) from[i] = {buffer.at + run.offsets[i * kGatherThreads + threadIdx.x]};
+  for (unsigned i = 0; i < kGathered; ++i) from[i] = buffer + run.offsets[i * kGatherThreads + threadIdx.x];
   const auto xored = [&] {
     Words<kWidth> words[kGathered];
 #pragma unroll
@@ -84,10 +24,7 @@ __global__ void __launch_bounds__(kGatherThreads) gathers_kernel(const GatherLau
     }
     std::uint32_t x = 0;
 #pragma unroll
-    for (unsigned i = 0; i < kGathered; ++i) {
-#pragma unroll
-      for (unsigned w = 0; w < kWidth / 4; ++w) x ^= words[i].of[w];
-    }
+    for (const Words<kWidth>& word : words) x ^= word.xored();
     return x;
   };
 
@@ -128,12 +65,7 @@ cudaError_t time_gathers(const GatherLaunch& run, Memory memory, unsigned width)
   const bool in_shared = memory == Memory::shared;
   const GatherKernel kernel = in_shared ? kernel_of<Memory::shared>(width) : kernel_of<Memory::l1>(width);
   const std::size_t shared = in_shared ? run.bytes : 0;
-  cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
-  const int carveout = in_shared ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutMaxL1;
-  if (error == cudaSuccess) {
-    error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carveout);
-  }
+  const cudaError_t error = prefer_memory(reinterpret_cast<const void*>(kernel), memory, shared);
   if (error != cudaSuccess) return error;
   kernel<<<run.blocks, kGatherThreads, shared>>>(run);
   return cudaGetLastError();

@@ -59,7 +59,9 @@ struct TimedBatch {
 class CopyDevice;
 class GemmDevice;
 class LaunchDevice;
+class LinearDevice;
 class MemoryDevice;
+class SkinnyDevice;
 class SyncDevice;
 
 class TimingDevice {
@@ -80,6 +82,8 @@ class TimingDevice {
 
   /// What the device has used since some time; may be read by another thread. None: it does not say.
   virtual std::optional<double> energy_joules() const = 0;
+  /// Now. None: it does not say.
+  virtual std::optional<double> temperature_celsius() const { return std::nullopt; }
 
   /// What times how kernels start (probes/launch_timing.hpp); null: nothing does.
   virtual LaunchDevice* launches() { return nullptr; }
@@ -87,6 +91,10 @@ class TimingDevice {
   virtual SyncDevice* sync() { return nullptr; }
   /// What times matrix products (probes/gemm_timing.hpp); null: nothing does.
   virtual GemmDevice* products() { return nullptr; }
+  /// What times linear layers (probes/linear_timing.hpp); null: nothing does.
+  virtual LinearDevice* linear_layers() { return nullptr; }
+  /// What times tall and skinny products (probes/skinny_timing.hpp); null: nothing does.
+  virtual SkinnyDevice* skinny_products() { return nullptr; }
   /// What times its memories (probes/memory_timing.hpp); null: nothing does.
   virtual MemoryDevice* memory() { return nullptr; }
   /// What times copies to shared memory (probes/copy_timing.hpp); null: nothing does.

@@ -14,8 +14,10 @@
 #include "gpu.hpp"
 #include "kernels.hpp"
 #include "launch_device.hpp"
+#include "linear_device.hpp"
 #include "memory_device.hpp"
 #include "nvml.hpp"
+#include "skinny_device.hpp"
 #include "sync_device.hpp"
 #include "tcnum/error.hpp"
 #include "timed_archs.hpp"
@@ -126,6 +128,7 @@ class GpuTimingDevice final : public TimingDevice {
   }
 
   std::optional<double> energy_joules() const override { return nvml_.energy_joules(); }
+  std::optional<double> temperature_celsius() const override { return nvml_.temperature_celsius(); }
 
   LaunchDevice* launches() override {
     if (launches_ == nullptr) launches_ = make_gpu_launch_device();
@@ -139,6 +142,14 @@ class GpuTimingDevice final : public TimingDevice {
   GemmDevice* products() override {
     if (products_ == nullptr) products_ = make_gpu_gemm_device(arch_, facts_.sms);
     return products_.get();
+  }
+  LinearDevice* linear_layers() override {
+    if (linear_layers_ == nullptr) linear_layers_ = make_gpu_linear_device(arch_, facts_.sms);
+    return linear_layers_.get();
+  }
+  SkinnyDevice* skinny_products() override {
+    if (skinny_products_ == nullptr) skinny_products_ = make_gpu_skinny_device(arch_, facts_.sms);
+    return skinny_products_.get();
   }
   MemoryDevice* memory() override {
     if (memory_ == nullptr) memory_ = make_memory_device(index_);
@@ -160,6 +171,8 @@ class GpuTimingDevice final : public TimingDevice {
   std::unique_ptr<LaunchDevice> launches_;
   std::unique_ptr<SyncDevice> sync_;
   std::unique_ptr<GemmDevice> products_;
+  std::unique_ptr<LinearDevice> linear_layers_;
+  std::unique_ptr<SkinnyDevice> skinny_products_;
   std::size_t blocks_ = 0, result_bytes_ = 0;
   std::unique_ptr<MemoryDevice> memory_;
   std::unique_ptr<CopyDevice> copies_;

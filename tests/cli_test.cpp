@@ -582,6 +582,8 @@ TEST_F(Cli, BenchRefusesWrongAxesAndFiles) {
   expect_failure({"bench", "sync", "-a", "cluster=3"}, 2, {"-a", "cluster=3", "1, 2, 4"});
   expect_failure({"bench", "copy", "-a", "stages=5"}, 2, {"-a", "stages=5", "2, 3, 4"});
   expect_failure({"bench", "gemm", "-a", "kernel=64x64"}, 2, {"-a", "kernel=64x64", "128x64", "cublaslt"});
+  expect_failure({"bench", "memory", "-a", "read_bytes=2"}, 2, {"-a", "read_bytes=2", "4, 8, 16"});
+  expect_failure({"bench", "roofline", "-a", "intensity=3"}, 2, {"-a", "intensity=3", "0.125, 0.25"});
   expect_failure({"bench", "launch", "--list", "--arch", "sm_90", "--instr", "__vimax*"}, 2, {"--instr", "launch"});
   expect_failure({"bench", "incore", "--seconds", "0"}, 2, {"--seconds"});
   expect_failure({"bench"}, 2, {"--help"});

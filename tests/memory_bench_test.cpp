@@ -3,17 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "probes/memory_timing.hpp"
 #include "src/bench/memory/buffers.hpp"
 #include "src/bench/memory/levels.hpp"
 #include "src/bench/memory/memory.hpp"
+#include "src/bench/memory/roofline_words.hpp"
 #include "src/bench/memory/sections.hpp"
 #include "src/bench/pages.hpp"
 #include "src/bench/printers.hpp"
@@ -114,13 +117,13 @@ TEST(Cycles, AreAllAsLikely) {
 class FakeMemory final : public MemoryDevice {
  public:
   FakeMemory() {
-    facts_.global_bytes = std::size_t{256} << 20;
-    facts_.l2_bytes = std::size_t{1} << 20;
-    facts_.shared_bytes = 96 << 10;
-    facts_.host_bytes = std::size_t{16} << 20;
-    facts_.dram_bytes_per_second = 1e12;
+    facts.global_bytes = std::size_t{256} << 20;
+    facts.l2_bytes = std::size_t{1} << 20;
+    facts.shared_bytes = 96 << 10;
+    facts.host_bytes = std::size_t{16} << 20;
+    facts.dram_bytes_per_second = 1e12;
   }
-  const MemoryFacts& memory_facts() const override { return facts_; }
+  const MemoryFacts& memory_facts() const override { return facts; }
 
   void fill(std::size_t bytes, std::uint32_t seed) override {
     words_.resize(bytes / 4);
@@ -151,6 +154,44 @@ class FakeMemory final : public MemoryDevice {
     }
     if (spoil) times.checksums[77] ^= 1;
     return times;
+  }
+
+  ReadTimes read(const ReadWork& work) override {
+    works.push_back(work);
+    const std::size_t pieces = work.pieces(), span = std::min(work.bytes, kReadPiece);
+    ReadTimes times{{{0}, 1500, {1}}, {}, {}};
+    for (std::size_t block = 0; block < kSms; ++block) {
+      // The last SM is slower by half.
+      const unsigned rounds = work.alone && block != 0 ? 0 : work.rounds;
+      times.cycles.push_back(read_cycles(work) * rounds * (block + 1 == kSms ? 1.5 : 1));
+      const std::size_t region = work.common ? 0 : block * pieces * kReadPiece;
+      for (std::size_t thread = 0; thread < kReadThreads; ++thread) {
+        std::uint32_t checksum = 0;
+        std::size_t piece = work.common ? block * pieces / kSms : 0;
+        for (unsigned round = 0; round < work.warm_rounds + rounds; ++round) {
+          std::uint32_t x = 0;
+          for (std::size_t at = thread * work.width; at < kReadPiece; at += kReadThreads * work.width) {
+            const std::size_t word = (region + piece * kReadPiece + at % span) / 4;
+            for (std::size_t w = 0; w < work.width / 4; ++w) x ^= words_.at(word + w);
+          }
+          checksum = (checksum ^ x) * 0x9e3779b1U;
+          piece = piece + 1 == pieces ? 0 : piece + 1;
+        }
+        times.checksums.push_back(checksum);
+      }
+    }
+    times.batch.cycles = {times.cycles.front()};
+    times.batch.seconds = {std::ranges::max(times.cycles) / 1500e6};
+    if (spoil) times.checksums[77] ^= 1;
+    return times;
+  }
+
+  RooflineTimes roofline(const RooflineWork& work, unsigned launches) override {
+    const double flops = roofline_intensity(work) * static_cast<double>(work.bytes);
+    const double seconds = std::max(static_cast<double>(work.bytes) / 500e9, flops / 8e12);
+    const auto [known, is_new] = rooflines_.try_emplace({work.unit, work.reads, work.turns}, 0);
+    if (is_new) known->second = roofline_sum(work);
+    return {{{1}, 1500, std::vector<double>(launches, seconds)}, known->second + (spoil ? 1 : 0)};
   }
 
   StreamTimes stream(const StreamWork& work, unsigned launches) override {
@@ -191,9 +232,11 @@ class FakeMemory final : public MemoryDevice {
   }
 
   std::vector<std::size_t> managed_elements;
+  std::vector<ReadWork> works;  ///< of reads
 
   static constexpr std::size_t kSms = 3;
 
+  MemoryFacts facts;
   bool spoil = false;
   std::function<double(const Chase&)> cycles = [](const Chase& work) {
     return work.memory == Memory::shared
@@ -203,6 +246,12 @@ class FakeMemory final : public MemoryDevice {
   std::function<double(const GatherWork&)> gather_cycles = [](const GatherWork& work) {
     const double stride = (work.offsets[1] - work.offsets[0]) / work.width;
     return kGathered * kGatherThreads * work.width / 128.0 * stride;
+  };
+  /// Of a round. So many that few rounds are enough.
+  std::function<double(const ReadWork&)> read_cycles = [](const ReadWork& work) {
+    const double clock = work.memory == Memory::shared ? 4 : static_cast<double>(work.bytes) <= 48 * kKibi ? 2 : 1;
+    const double share = work.common && static_cast<double>(work.bytes) > kMebi ? 0.25 : 1;
+    return static_cast<double>(kReadPiece) / (clock * share * work.width / 16);
   };
 
  private:
@@ -226,10 +275,90 @@ class FakeMemory final : public MemoryDevice {
     }
     return result;
   }
-  MemoryFacts facts_;
+  std::uint64_t roofline_sum(const RooflineWork& work) const;
+
   std::vector<std::uint32_t> words_;
+  std::map<std::tuple<RooflineUnit, unsigned, unsigned>, std::uint64_t> rooflines_;
   std::map<std::string, std::uint64_t> sums_;  ///< of a stream's results
 };
+
+std::uint32_t bits_of(RooflineUnit unit, double value) {
+  if (unit == RooflineUnit::fp64) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    return static_cast<std::uint32_t>(bits >> 32) ^ static_cast<std::uint32_t>(bits);
+  }
+  return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+}
+
+/// An fp16 code's number and, of whole numbers other than zero, the other way round.
+double of_half(std::uint32_t code) {
+  return std::ldexp(1024 + (code & 0x3ff), static_cast<int>(code >> 10 & 0x1f) - 25) * (code >> 15 == 0 ? 1 : -1);
+}
+std::uint32_t to_half(double value) {
+  const int exponent = std::ilogb(value);
+  const auto fraction = static_cast<std::uint32_t>(std::ldexp(std::abs(value), 10 - exponent)) - 1024;
+  return fraction | static_cast<std::uint32_t>(exponent + 15) << 10 | (value < 0 ? 0x8000U : 0U);
+}
+
+using Lanes = std::array<std::uint32_t, 32>;
+
+/// A lane's accumulators after an mma.m16n8k16 for each turn; fragments are those of PTX's pictures.
+std::vector<std::uint32_t> mma_results(const Lanes& words, std::size_t lane, unsigned turns) {
+  double a[16][16], b[16][8];
+  for (std::size_t each = 0; each < words.size(); ++each) {
+    const std::size_t group = each / 4, pair = each % 4 * 2;
+    for (unsigned half = 0; half < 2; ++half) {
+      for (unsigned i = 0; i < 4; ++i) {
+        a[group + i % 2 * 8][pair + half + i / 2 * 8] = of_half(roofline_a(words[each], i) >> 16 * half & 0xffff);
+      }
+      for (unsigned i = 0; i < 2; ++i) {
+        b[pair + half + i * 8][group] = of_half(roofline_b(words[each], i) >> 16 * half & 0xffff);
+      }
+    }
+  }
+  std::vector<std::uint32_t> results;
+  for (std::size_t i = 0; i < 4; ++i) {
+    double product = 0, d = 0;
+    for (std::size_t k = 0; k < 16; ++k) product += a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2];
+    for (unsigned t = 0; t < turns; ++t) d += product;
+    results.push_back(bits_of(RooflineUnit::fp32, d));
+  }
+  return results;
+}
+
+std::vector<std::uint32_t> pair_results(RooflineUnit unit, std::uint32_t words, unsigned turns) {
+  double x[2], y[2];
+  for (unsigned p = 0; p < 2; ++p) {
+    x[p] = 256 + (words >> 16 * p & 0xff);
+    y[p] = 256 + (words >> (16 * p + 8) & 0xff);
+    for (unsigned t = 0; t < turns; ++t) {
+      x[p] = std::fma(y[p], 1, x[p]);
+      y[p] = std::fma(x[p], -1, y[p]);
+    }
+  }
+  if (unit == RooflineUnit::fp16) return {to_half(x[0]) | to_half(x[1]) << 16, to_half(y[0]) | to_half(y[1]) << 16};
+  return {bits_of(unit, x[0]), bits_of(unit, y[0]), bits_of(unit, x[1]), bits_of(unit, y[1])};
+}
+
+/// Every turn is taken.
+std::uint64_t FakeMemory::roofline_sum(const RooflineWork& work) const {
+  std::uint64_t sum = 0;
+  const std::size_t words_of_step = work.reads * kRooflineTileBytes / 4;
+  for (std::size_t step = 0; step < work.bytes / 4 / words_of_step; ++step) {
+    Lanes words{};
+    for (std::size_t i = 0; i < words_of_step; ++i) words[i / 4 % 32] ^= words_.at(step * words_of_step + i);
+    for (std::size_t lane = 0; lane < words.size(); ++lane) {
+      std::uint32_t checksum = 0;
+      for (std::uint32_t result : work.unit == RooflineUnit::tensor
+                                      ? mma_results(words, lane, work.turns)
+                                      : pair_results(work.unit, words[lane], work.turns)) {
+        checksum = (checksum ^ (result << 7 | result >> 25)) * 0x9e3779b1U;
+      }
+      sum += checksum * (2 * (std::uint64_t{step} * 32 + lane) + 1);
+    }
+  }
+  return sum;
+}
 
 class FakeDevice final : public TimingDevice {
  public:
@@ -244,10 +373,12 @@ class FakeDevice final : public TimingDevice {
   TimedBatch run(const TimedWork&, unsigned) override { return {}; }
   std::vector<std::byte> result() override { return {}; }
   std::optional<double> energy_joules() const override { return std::nullopt; }
+  std::optional<double> temperature_celsius() const override { return celsius; }
   MemoryDevice* memory() override { return has_memory ? &fake : nullptr; }
 
   FakeMemory fake;
   bool has_memory = true;
+  std::optional<double> celsius = 40;
 
  private:
   TimingFacts facts_;
@@ -336,6 +467,83 @@ TEST(MemoryStrides, HaveAllOfThem) {
   }
 }
 
+TEST(MemoryBandwidth, TakesTheBestSizeOfEachLevel) {
+  FakeDevice device;
+  struct Expected {
+    const char* subject;
+    double least, most;  ///< bytes of a region
+    double rate;         ///< bytes a clock of an SM but the slowest
+  };
+  for (const auto& [subject, least, most, rate] :
+       {Expected{"bandwidth.shared", 1 * kKibi, 96 * kKibi, 4}, Expected{"bandwidth.l1", 1 * kKibi, 1280 * kKibi, 2},
+        Expected{"bandwidth.l2", 288 * kKibi, 4032 * kKibi, 1},
+        Expected{"bandwidth.dram", 8 * kMebi, 16 * kMebi, 0.25}}) {
+    const Record r = measure_one(bandwidth_measurement(), device, subject, {"read_bytes=16"});
+    EXPECT_EQ(r.waived, "") << subject;
+    EXPECT_EQ(r.numbers("sweep_bytes")->front(), least) << subject;
+    EXPECT_EQ(r.numbers("sweep_bytes")->back(), most) << subject;
+    EXPECT_NEAR(*r.number("fastest_bytes_per_clock"), rate, 1e-5) << subject;
+    EXPECT_NEAR(*r.number("slowest_bytes_per_clock"), rate / 1.5, 1e-5) << subject;
+    const double sum = rate * (2 + 1 / 1.5);
+    EXPECT_NEAR(*r.number("bytes_per_clock"), sum / 3, 1e-5) << subject;
+    EXPECT_NEAR(*r.number("tera_bytes_per_second"), sum * 1500e6 / 1e12, 1e-6) << "each SM by its own clocks";
+    EXPECT_NEAR(*r.number("launch_tera_bytes_per_second"), 3 * rate / 1.5 * 1500e6 / 1e12, 1e-6)
+        << "until the slowest is done";
+    EXPECT_EQ(r.number("clock_mhz"), 1500);
+    EXPECT_EQ(r.find("percent_of_pins") != nullptr, std::string(subject) == "bandwidth.dram");
+  }
+}
+
+TEST(MemoryBandwidth, OfOneSmIsItsOwn) {
+  FakeDevice device;
+  const Record r = measure_one(bandwidth_measurement(), device, "bandwidth.l2.one_sm", {"read_bytes=16"});
+  for (const char* name : {"bytes_per_clock", "slowest_bytes_per_clock", "fastest_bytes_per_clock"}) {
+    EXPECT_NEAR(*r.number(name), 1, 1e-5) << name;
+  }
+  EXPECT_NEAR(*r.number("tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
+  EXPECT_NEAR(*r.number("launch_tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
+}
+
+/// Where each of a launch's loads goes: as much of a region as a round has bytes, the same bytes as often as another.
+TEST(MemoryBandwidth, ReadsAllOfARegionEvenly) {
+  for (const std::size_t bytes : {std::size_t{1024}, std::size_t{4096}, std::size_t{16384}, 3 * kReadPiece}) {
+    for (const unsigned width : {4U, 8U, 16U}) {
+      ReadWork work{.width = width, .bytes = bytes};
+      std::map<std::size_t, std::size_t> times;
+      for (unsigned load = 0; load < work.loads(); ++load) {
+        for (unsigned thread = 0; thread < kReadThreads; ++thread) ++times[work.offset(load, thread)];
+      }
+      const std::size_t span = std::min(bytes, kReadPiece);
+      EXPECT_EQ(times.size(), span / width);
+      EXPECT_EQ(times.rbegin()->first, span - width);
+      for (const auto& [offset, count] : times) EXPECT_EQ(count, kReadPiece / span);
+    }
+  }
+}
+
+/// No two SMs are at one place of a buffer that all read, and none meets its own words in an L1.
+TEST(MemoryBandwidth, KeepsSmsApartAndOutOfTheirL1) {
+  FakeDevice device;
+  measure_one(bandwidth_measurement(), device, "bandwidth.l2", {"read_bytes=8"});
+  ASSERT_FALSE(device.fake.works.empty());
+  for (const ReadWork& work : device.fake.works) {
+    EXPECT_EQ(work.memory, Memory::l2);
+    EXPECT_TRUE(work.common);
+    EXPECT_GT(work.bytes, 2 * device.fake.memory_facts().shared_bytes);
+    std::set<std::size_t> starts;
+    for (std::size_t block = 0; block < FakeMemory::kSms; ++block) starts.insert(work.start(block, FakeMemory::kSms));
+    EXPECT_EQ(starts.size(), FakeMemory::kSms);
+    EXPECT_GE(work.warm_rounds * FakeMemory::kSms, work.pieces()) << "all of it was read before";
+  }
+}
+
+TEST(MemoryBandwidth, NeedsRoom) {
+  FakeDevice device;
+  device.fake.facts.global_bytes = 16 << 20;
+  EXPECT_EQ(measure(bandwidth_measurement(), device, "bandwidth.dram")[0].waived,
+            "its buffer does not fit in the device's memory");
+}
+
 TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
   FakeDevice device;
   Document document;
@@ -355,6 +563,85 @@ TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
   EXPECT_EQ(share("stream.triad"), 100);
   EXPECT_NEAR(*share("stream.scale"), 200.0 / 3, 1e-3);
   EXPECT_NEAR(*share("stream.read"), 8.25 / 24 * 100, 1e-3);
+}
+
+/// 500 GB/s and 8 TFLOP/s meet at 16 operations a byte.
+TEST(Roofline, HasTwoRoofsAndWhereTheyMeet) {
+  FakeDevice device;
+  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  for (const std::string& subject : roofline_measurement().subjects(ArchId::sm_90)) {
+    const Record r = measure_one(roofline_measurement(), device, subject, {"intensity=0.125,0.5,2,8,16,32"});
+    EXPECT_EQ(r.waived, "") << subject;
+    EXPECT_NEAR(*r.number("tera_flops"), 8, 1e-5) << subject;
+    EXPECT_NEAR(*r.number("giga_bytes_per_second"), 500, 1e-3);
+    EXPECT_NEAR(*r.number("ridge_flops_per_byte"), 16, 1e-4);
+    EXPECT_NEAR(*r.number("percent_of_pins"), 50, 1e-4);
+    EXPECT_EQ(r.number("temperature_celsius"), 40);
+    ASSERT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.125, 0.5, 2, 8, 16, 32}));
+    EXPECT_EQ(r.numbers("sweep_power_watts"), nullptr) << "a device without a meter";
+    for (std::size_t i = 0; i < 6; ++i) {
+      const double intensity = r.numbers("sweep_intensity")->at(i);
+      EXPECT_NEAR(r.numbers("sweep_tera_flops")->at(i), std::min(8.0, 0.5 * intensity), 1e-4) << subject << intensity;
+      EXPECT_NEAR(r.numbers("sweep_percent_of_roof")->at(i), 100, 1e-3);
+    }
+  }
+  // 256 results of an SM in a clock, two operations each, on 3 SMs at 1500 MHz.
+  const Record r = measure_one(roofline_measurement(), device, "roofline.fp16", {"intensity=16"});
+  EXPECT_NEAR(*r.number("percent_of_peak"), 8e12 / (512 * 3 * 1500e6) * 100, 1e-2);
+}
+
+TEST(Roofline, IsByIntensityInWhateverOrder) {
+  FakeDevice device;
+  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  device.celsius = std::nullopt;
+  const Record r = measure_one(roofline_measurement(), device, "roofline.fp32", {"intensity=4,0.5"});
+  EXPECT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.5, 4}));
+  EXPECT_FALSE(r.find("temperature_celsius"));
+  EXPECT_EQ(r.numbers("sweep_temperature_celsius"), nullptr);
+}
+
+/// A turn that is missing, or one too many, gives another sum, and so does another buffer.
+TEST(Roofline, SumsTellTurnsAndWordsApart) {
+  for (RooflineUnit unit : {RooflineUnit::fp16, RooflineUnit::fp32, RooflineUnit::fp64, RooflineUnit::tensor}) {
+    RooflineWork work{.unit = unit, .bytes = 8 * kRooflineTileBytes};
+    const RooflineWords words(work.bytes, 1, 2), others(work.bytes, 1 << 20, 2);
+    std::set<std::uint64_t> sums = {others.checksum(work, 1)};
+    for (unsigned turns = 1; turns <= 6; ++turns) {
+      work.turns = turns;
+      EXPECT_TRUE(sums.insert(words.checksum(work, 2)).second) << turns;
+    }
+    work.turns = 1;
+    work.reads = 2;
+    EXPECT_TRUE(sums.insert(words.checksum(work, 2)).second);
+  }
+}
+
+/// The most turns that are taken, against each of them.
+TEST(Roofline, SumsOfManyTurns) {
+  FakeDevice device;
+  const std::size_t bytes = kRooflineTileBytes;
+  device.fake.fill(bytes, 1);
+  const RooflineWords words(bytes, 1, 1);
+  for (const auto& [unit, turns] : {std::pair{RooflineUnit::fp16, 2048U},
+                                    {RooflineUnit::fp32, 2048U},
+                                    {RooflineUnit::fp64, 2048U},
+                                    {RooflineUnit::tensor, 128U}}) {
+    const RooflineWork work{.unit = unit, .bytes = bytes, .turns = turns};
+    EXPECT_EQ(roofline_intensity(work), 256);
+    EXPECT_EQ(device.fake.roofline(work, 1).checksum, words.checksum(work, 1));
+  }
+}
+
+TEST(Roofline, TensorCoresNeedTheirInstruction) {
+  FakeDevice device;
+  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  std::vector<Record> records;
+  roofline_measurement().measure(device, ArchId::sm_75, roofline_measurement().subjects(ArchId::sm_75),
+                                 parse_axes({"intensity=1"}, roofline_measurement().axes()), quick(),
+                                 [&](Record r) { records.push_back(std::move(r)); });
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[2].waived, "");
+  EXPECT_NE(records[3].waived.find("sm_80"), std::string::npos);
 }
 
 TEST(MemoryOfTheHost, CopiesAreAStartAndARate) {
@@ -389,8 +676,8 @@ TEST(MemoryOfTheHost, ManagedMemoryGoesBeyondTheDevicesOnlyWhenAsked) {
 TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
   FakeDevice device;
   device.fake.spoil = true;
-  for (const Measurement* m :
-       {&latency_measurement(), &strides_measurement(), &streams_measurement(), &host_measurement()}) {
+  for (const Measurement* m : {&latency_measurement(), &strides_measurement(), &bandwidth_measurement(),
+                               &streams_measurement(), &host_measurement(), &roofline_measurement()}) {
     for (const std::string& subject : m->subjects(ArchId::sm_90)) {
       for (const Record& r : measure(*m, device, subject)) {
         EXPECT_NE(r.error, "") << subject;
@@ -424,28 +711,35 @@ TEST(Memory, TablesAndPagesShowIt) {
   document.facts = device.facts();
   for (const auto& [m, subject] : {std::pair(&latency_measurement(), "latency.global"),
                                    {&strides_measurement(), "strides.shared"},
+                                   {&bandwidth_measurement(), "bandwidth.dram"},
                                    {&streams_measurement(), "stream.triad"},
                                    {&host_measurement(), "host.pinned.both_ways"}}) {
     for (Record& r : measure(*m, device, subject)) document.records.push_back(std::move(r));
   }
+  device.fake.facts.l2_bytes = 1 << 16;
+  document.records.push_back(measure_one(roofline_measurement(), device, "roofline.fp64"));
   put_shares(document);
   const std::string text = tables_text(document);
-  for (const char* part : {"latency.global", "65536", "strides.shared width=8", "stream.triad"}) {
+  for (const char* part :
+       {"latency.global", "65536", "strides.shared width=8", "bandwidth.dram          16      0.22", "stream.triad"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
   }
   const std::string page = markdown_page(document, {}), html = html_page(document, {});
-  for (const char* part : {"Memory: latency", "64 KiB", "40.7", "Memory: streams", "1861.5", "host.pinned.both_ways",
-                           "Memory: strides.shared, elements of 8 bytes"}) {
+  for (const char* part : {"Memory: latency", "64 KiB", "40.7", "Memory: bandwidth", "Memory: streams", "1861.5",
+                           "host.pinned.both_ways", "Memory: strides.shared, elements of 8 bytes"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
     EXPECT_NE(html.find(part), std::string::npos) << part;
   }
   EXPECT_NE(html.find("Latency over the size of the buffer"), std::string::npos);
+  for (const char* part : {"Roofline", "Roofline: all points", "DRAM, 500 GB/s", "% of the roof"}) {
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
   EXPECT_EQ(page.find("spread of the samples"), std::string::npos) << "sweeps have points that lie between levels";
 }
 
 /// Rows that are not what the measurements write, but whose fields all have their types.
 TEST(Memory, PagesOfStrangeRowsAreMade) {
-  for (const char* measurement : {"latency", "strides", "streams", "host"}) {
+  for (const char* measurement : {"latency", "strides", "bandwidth", "streams", "host", "roofline"}) {
     Document document;
     Record r{measurement, "", {}, {{"l1_latency_cycles", std::string("x")}, {"l2_latency_cycles", -1e300}}, {}, "", ""};
     r.values.push_back({"l2_fits_bytes", -1.0});

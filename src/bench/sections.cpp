@@ -18,8 +18,8 @@
 #include "published.hpp"
 #include "section_parts.hpp"
 #include "src/bench/copy/sections.hpp"
-#include "src/bench/gemm/gemm_section.hpp"
-#include "src/bench/gemm/model_section.hpp"
+#include "src/bench/gemm/sections.hpp"
+#include "src/bench/memory/roofline_section.hpp"
 #include "src/bench/memory/sections.hpp"
 #include "statistics.hpp"
 #include "sync_sections.hpp"
@@ -534,8 +534,8 @@ std::vector<Section> sections_of(const Document& document, const SassTable& sass
                               barriers_section(document),
                               clusters_section(document),
                               sass_table(document, sass)};
-  for (const auto& sections : {memory_sections(document), copy_sections(document), gemm_sections(document),
-                               model_sections(document)}) {
+  for (const auto& sections :
+       {memory_sections(document), roofline_sections(document), copy_sections(document), product_sections(document)}) {
     all.insert(all.end() - 1, sections.begin(), sections.end());
   }
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });

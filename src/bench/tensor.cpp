@@ -13,6 +13,8 @@
 #include "peaks.hpp"
 #include "src/bench/copy/copies.hpp"
 #include "src/bench/gemm/gemm.hpp"
+#include "src/bench/gemm/linear.hpp"
+#include "src/bench/gemm/skinny.hpp"
 #include "src/bench/memory/memory.hpp"
 #include "sync.hpp"
 #include "tcnum/catalogue.hpp"
@@ -139,11 +141,12 @@ void put_models(Document& document, const std::string& file) {
 
 const std::vector<const Measurement*>& measurements() {
   static const std::vector<const Measurement*> all = {
-      &incore_measurement(),        &mma_measurement(),      &wmma_measurement(),         &wgmma_measurement(),
-      &integer_wgmma_measurement(), &dpx_measurement(),      &launch_measurement(),       &atomics_measurement(),
-      &barriers_measurement(),      &clusters_measurement(), &latency_measurement(),      &strides_measurement(),
-      &streams_measurement(),       &host_measurement(),     &copy_latency_measurement(), &copies_measurement(),
-      &tiled_product_measurement(), &gemm_measurement()};
+      &incore_measurement(),        &mma_measurement(),      &wmma_measurement(),          &wgmma_measurement(),
+      &integer_wgmma_measurement(), &dpx_measurement(),      &launch_measurement(),        &atomics_measurement(),
+      &barriers_measurement(),      &clusters_measurement(), &latency_measurement(),       &strides_measurement(),
+      &bandwidth_measurement(),     &streams_measurement(),  &host_measurement(),          &roofline_measurement(),
+      &copy_latency_measurement(),  &copies_measurement(),   &tiled_product_measurement(), &gemm_measurement(),
+      &skinny_measurement(),        &linear_measurement(),   &transformer_measurement()};
   return all;
 }
 

@@ -40,9 +40,11 @@ std::span<const BenchSuite> bench_suites() {
       {"dpx", "DPX functions", {"dpx"}},
       {"launch", "Starting kernels", {"launch"}},
       {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
-      {"memory", "Latency and rates of memories", {"latency", "strides", "streams", "host"}},
+      {"memory", "Latency and rates of memories", {"latency", "strides", "bandwidth", "streams", "host"}},
       {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
-      {"gemm", "Matrix products", {"gemm"}},
+      {"gemm", "Matrix products", {"gemm", "skinny"}},
+      {"linear", "Linear layers, of fp8 with casts", {"linear", "transformer"}},
+      {"roofline", "Arithmetic whose operands come from DRAM", {"roofline"}},
       {"all", "Everything", {}},
   });
   return kSuites;

@@ -47,9 +47,6 @@ std::vector<std::byte> gemm_codes(FormatId id, std::uint64_t seed) {
   return {bytes.begin(), bytes.end()};
 }
 
-namespace {
-
-/// So many of `all` lines, the first and the last among them, in ascending order, none twice.
 std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random) {
   constexpr std::size_t kLines = 16;
   std::vector<std::size_t> lines = {0, all - 1};
@@ -58,6 +55,8 @@ std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random) {
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
 }
+
+namespace {
 
 /// These lines of a matrix whose elements along k lie beside each other.
 Matrix gathered(std::span<const std::byte> codes, FormatId id, std::size_t first, std::span<const std::size_t> lines,

@@ -5,6 +5,7 @@
 
 #include "probes/gemm_timing.hpp"
 #include "src/bench/measurement.hpp"
+#include "src/questions/random_numbers.hpp"
 
 namespace tcnum::bench {
 
@@ -24,6 +25,9 @@ const GemmFormats* find_gemm_formats(std::string_view subject);
 /// no two rows are alike.
 inline constexpr std::size_t kGemmCodes = 4194301;
 std::vector<std::byte> gemm_codes(FormatId format, std::uint64_t seed);
+
+/// So many of `all` rows or columns, the first and the last among them, in ascending order, none twice.
+std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random);
 
 /// Compares some rows and columns of what came out with what the emulator says: WrongResult.
 void check_product(GemmDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,

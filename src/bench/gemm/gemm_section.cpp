@@ -72,7 +72,7 @@ struct Group {
 
 std::vector<Group> groups_of(const Document& document) {
   std::vector<Group> groups;
-  for (const Record* r : select(document, is_of_products)) {
+  for (const Record* r : select(document, [](const Record& r) { return is(r, gemm_measurement().name()); })) {
     const std::string set = r->text("shapes"), kernel = r->text("kernel");
     auto group = std::ranges::find_if(groups, [&](const Group& g) { return g.set == set && g.subject == r->subject; });
     if (group == groups.end()) group = groups.insert(groups.end(), {set, r->subject, {}, {}});
@@ -272,8 +272,6 @@ Section products_section(const std::vector<Group>& groups, const ShapeSet& set) 
 }
 
 }  // namespace
-
-bool is_of_products(const Record& record) { return is(record, gemm_measurement().name()); }
 
 std::vector<Section> gemm_sections(const Document& document) {
   const std::vector<Group> groups = groups_of(document);

@@ -7,9 +7,6 @@
 
 namespace tcnum::bench {
 
-/// Whether the measurement of matrix products wrote it.
-bool is_of_products(const Record& record);
-
 /// The best tile against the library, with plots; every kernel, for each set of shapes; and single products of the sets
 /// that are of somebody's.
 std::vector<Section> gemm_sections(const Document& document);

@@ -15,8 +15,13 @@ namespace tcnum::bench {
 const Measurement& latency_measurement();
 /// Loads that do not wait for each other, and whose lanes lie apart.
 const Measurement& strides_measurement();
+/// How fast all SMs read from each level.
+const Measurement& bandwidth_measurement();
 /// Kernels that go once over large arrays.
 const Measurement& streams_measurement();
+
+/// Arithmetic whose operands come from DRAM, by operations for each byte.
+const Measurement& roofline_measurement();
 
 /// Copies from and to the host's memory.
 const Measurement& host_measurement();

@@ -14,7 +14,7 @@
 namespace tcnum::bench {
 namespace {
 
-constexpr double kMebi = 1 << 20;
+constexpr double kKibi = 1024, kMebi = kKibi * kKibi;
 std::vector<std::pair<double, double>> in_mebi(std::vector<std::pair<double, double>> points) {
   for (auto& [x, y] : points) x /= kMebi;
   return points;
@@ -69,6 +69,41 @@ Section latency_section(const Document& document) {
     curves.lines.push_back({name, in_mebi(points_of(*r, "sweep_bytes", "sweep_latency_cycles"))});
   }
   section.plots = plots_of({std::move(curves)});
+  return section;
+}
+
+Section bandwidth_section(const Document& document) {
+  Section section{
+      "Memory: bandwidth",
+      "All SMs read at once, 1024 threads each, loads of so many bytes. B/clk/SM: each SM's bytes by its own clocks, "
+      "the mean over the SMs, with the slowest and the fastest; TB/s: the sum of these rates at the measured clock; of "
+      "launch: all bytes from the first block's begin to the last one's end. Shared memory and L1: each SM reads a "
+      "buffer of its own. L2 and DRAM: all read the same buffer, each from a place of its own on, past the L1; "
+      "one_sm: one of them, while the others are idle. The best size of those that are the level's alone. % pins: of "
+      "memory clock × 2 × bus.",
+      {{"where", "load bytes", "B/clk/SM", "slowest SM", "fastest SM", "TB/s", "of launch", "% pins", "buffer",
+        "spread %", "MHz", "W"}},
+      {}};
+  Plot own{"Bandwidth over the size of each SM's buffer", "KiB of an SM", "bytes of an SM in a clock", {}, true, true};
+  Plot common{"Bandwidth over the size of the buffer that all read", "MiB", "TB/s", {}, true, true};
+  for (const Record* r : select(document, [](const Record& r) { return is(r, bandwidth_measurement().name()); })) {
+    section.table.push_back({r->subject, r->text("read_bytes"), cell(*r, "bytes_per_clock", 1),
+                             cell(*r, "slowest_bytes_per_clock", 1), cell(*r, "fastest_bytes_per_clock", 1),
+                             cell(*r, "tera_bytes_per_second", 2), cell(*r, "launch_tera_bytes_per_second", 2),
+                             cell(*r, "percent_of_pins", 1), size_text(r->number("best_bytes")),
+                             cell(*r, "spread_percent", 2), cell(*r, "clock_mhz", 0), cell(*r, "power_watts", 0)});
+    const std::string name =
+        fmt::format("{}, {} bytes", r->subject.substr(r->subject.find('.') + 1), r->text("read_bytes"));
+    if (r->subject == "bandwidth.l2.one_sm") continue;  // too little to be seen beside all SMs
+    if (r->subject == "bandwidth.shared" || r->subject == "bandwidth.l1") {
+      auto points = points_of(*r, "sweep_bytes", "sweep_bytes_per_clock");
+      for (auto& point : points) point.first /= kKibi;
+      own.lines.push_back({name, std::move(points)});
+    } else {
+      common.lines.push_back({name, in_mebi(points_of(*r, "sweep_bytes", "sweep_tera_bytes_per_second"))});
+    }
+  }
+  section.plots = plots_of({std::move(own), std::move(common)});
   return section;
 }
 
@@ -145,13 +180,14 @@ std::vector<std::vector<std::string>> strides_table(const Record& record) {
 }
 
 bool is_of_memory(const Record& record) {
-  return std::ranges::any_of(
-      std::array{&latency_measurement(), &strides_measurement(), &streams_measurement(), &host_measurement()},
-      [&](const Measurement* m) { return is(record, m->name()); });
+  return std::ranges::any_of(std::array{&latency_measurement(), &strides_measurement(), &bandwidth_measurement(),
+                                        &streams_measurement(), &host_measurement(), &roofline_measurement()},
+                             [&](const Measurement* m) { return is(record, m->name()); });
 }
 
 std::vector<Section> memory_sections(const Document& document) {
-  std::vector<Section> all = {latency_section(document), streams_section(document), host_section(document)};
+  std::vector<Section> all = {latency_section(document), bandwidth_section(document), streams_section(document),
+                              host_section(document)};
   for (const Record* r : select(document, [](const Record& r) { return is(r, strides_measurement().name()); })) {
     all.push_back(strides_section(*r));
   }

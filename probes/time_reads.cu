@@ -1,0 +1,124 @@
+// Timing how fast all SMs read at once. Each thread xors the words that it gets and makes a checksum of each round's:
+// no unit that loads share, and few instructions for each load.
+#include <cooperative_groups.h>
+
+#include <utility>
+
+#include "memory_kernels.hpp"
+#include "memory_loads.cuh"
+#include "timing_common.cuh"
+
+namespace tcnum {
+namespace {
+
+/// A round's loads, at offsets that are parts of the instructions.
+template <Memory kMemory, unsigned kWidth, unsigned... kLoad>
+__device__ std::uint32_t xored_piece(Address<kMemory> at, std::integer_sequence<unsigned, kLoad...>) {
+  const Words<kWidth> words[] = {at.template load<kWidth, kLoad * kReadThreads * kWidth>()...};
+  std::uint32_t x = 0;
+#pragma unroll
+  for (const Words<kWidth>& word : words) x ^= word.xored();
+  return x;
+}
+
+/// Goes over a region of whole pieces.
+template <Memory kMemory, unsigned kWidth>
+struct Walk {
+  static constexpr unsigned kLoads = kReadPiece / kReadThreads / kWidth;
+
+  Address<kMemory> first;
+  std::size_t at, end;
+
+  __device__ Walk(const ReadLaunch& run, Address<kMemory> region)
+      : first(region + threadIdx.x * kWidth),
+        at(run.work.start(blockIdx.x, gridDim.x) * kReadPiece),
+        end(run.work.bytes) {}
+  __device__ std::uint32_t xored() {
+    const std::uint32_t x = xored_piece<kMemory, kWidth>(first + at, std::make_integer_sequence<unsigned, kLoads>());
+    at += kReadPiece;
+    if (at == end) at = 0;
+    return x;
+  }
+};
+
+/// Reads a region of less than a piece. As far as the compiler knows, addresses differ from round to round and from
+/// load to load: otherwise it loads once what several need.
+template <Memory kMemory, unsigned kWidth>
+struct Stay {
+  static constexpr unsigned kLoads = kReadPiece / kReadThreads / kWidth;
+
+  Address<kMemory> from[kLoads];
+  unsigned zero;
+
+  __device__ Stay(const ReadLaunch& run, Address<kMemory> region) : zero(run.zero) {
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) from[i] = region + run.work.offset(i, threadIdx.x);
+  }
+  __device__ std::uint32_t xored() {
+    Words<kWidth> words[kLoads];
+#pragma unroll
+    for (unsigned i = 0; i < kLoads; ++i) {
+      words[i] = from[i].template load<kWidth>();
+      from[i].move(zero);
+    }
+    std::uint32_t x = 0;
+#pragma unroll
+    for (const Words<kWidth>& word : words) x ^= word.xored();
+    return x;
+  }
+};
+
+/// Blocks wait for each other after the rounds that are not timed. The stopwatch of a block runs from its own first
+/// load until its own last word is there.
+template <class Way, Memory kMemory>
+__global__ void __launch_bounds__(kReadThreads, 1) reads_kernel(const ReadLaunch run) {
+  const std::byte* const mine = run.buffer + run.work.first_piece(blockIdx.x) * kReadPiece;
+  Way way(run, address_of<kMemory>(mine, run.work.bytes));
+  std::uint32_t checksum = 0;
+#pragma unroll 1
+  for (unsigned round = 0; round < run.work.warm_rounds; ++round) checksum = next_checksum(checksum, way.xored());
+  settle(checksum);
+  cooperative_groups::this_grid().sync();
+
+  const unsigned rounds = run.work.timed_rounds(blockIdx.x);
+  Stopwatch stopwatch(run.times);
+  stopwatch.start();
+  constexpr unsigned kUnrolled = 2;
+#pragma unroll kUnrolled
+  for (unsigned round = 0; round < rounds; ++round) checksum = next_checksum(checksum, way.xored());
+  settle(checksum);
+  stopwatch.stop();
+  stopwatch.finish();
+  run.checksums[blockIdx.x * kReadThreads + threadIdx.x] = checksum;
+}
+
+using ReadKernel = void (*)(ReadLaunch);
+template <Memory kMemory, unsigned kWidth>
+ReadKernel kernel_of(std::size_t bytes) {
+  return bytes < kReadPiece ? reads_kernel<Stay<kMemory, kWidth>, kMemory>
+                            : reads_kernel<Walk<kMemory, kWidth>, kMemory>;
+}
+template <Memory kMemory>
+ReadKernel kernel_of(const ReadWork& work) {
+  return work.width == 4   ? kernel_of<kMemory, 4>(work.bytes)
+         : work.width == 8 ? kernel_of<kMemory, 8>(work.bytes)
+                           : kernel_of<kMemory, 16>(work.bytes);
+}
+ReadKernel kernel_of(const ReadWork& work) {
+  return work.memory == Memory::shared ? kernel_of<Memory::shared>(work)
+         : work.memory == Memory::l1   ? kernel_of<Memory::l1>(work)
+                                       : kernel_of<Memory::l2>(work);
+}
+
+}  // namespace
+
+cudaError_t time_reads(const ReadLaunch& run) {
+  const auto* const kernel = reinterpret_cast<const void*>(kernel_of(run.work));
+  const std::size_t shared = run.work.memory == Memory::shared ? run.work.bytes : 0;
+  const cudaError_t error = prefer_memory(kernel, run.work.memory, shared);
+  if (error != cudaSuccess) return error;
+  void* arguments[] = {const_cast<ReadLaunch*>(&run)};
+  return cudaLaunchCooperativeKernel(kernel, dim3(run.blocks), dim3(kReadThreads), arguments, shared, nullptr);
+}
+
+}  // namespace tcnum
