@@ -28,6 +28,9 @@ constexpr std::size_t kLoadedCode = 2;                      ///< bytes of a code
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
+/// The library refuses products whose scales are not aligned to 16 bytes.
+constexpr std::size_t kScaleFloats = 16 / sizeof(float);
+
 /// What the host takes for the calls of a layer, with room to spare.
 constexpr unsigned kHoldNanoseconds = 60'000;
 
@@ -150,7 +153,9 @@ class GpuLinearDevice final : public LinearDevice {
   /// Scales, then what undoes those of the product's operands.
   void put_scales(const LinearWork& work) {
     const CastNumbers& s = work.scales;
-    const std::array<float, kCasts + 2> scales = {s.input, s.weight, s.output, 1 / s.input, 1 / s.weight};
+    const std::array numbers = {s.input, s.weight, s.output, 1 / s.input, 1 / s.weight};
+    std::array<float, numbers.size() * kScaleFloats> scales{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) scales[i * kScaleFloats] = numbers[i];
     scales_.reserve(sizeof(scales));
     check(cudaMemcpy(scales_.data(), scales.data(), sizeof(scales), cudaMemcpyHostToDevice),
           "cudaMemcpy to the device");
@@ -158,7 +163,7 @@ class GpuLinearDevice final : public LinearDevice {
     amax_.reserve(bytes);
     check(cudaMemset(amax_.data(), 0, bytes), "cudaMemset");
   }
-  const float* scale(std::size_t i) const { return static_cast<const float*>(scales_.data()) + i; }
+  const float* scale(std::size_t i) const { return static_cast<const float*>(scales_.data()) + i * kScaleFloats; }
 
   CastNumbers amax_of(unsigned launch) const {
     std::array<unsigned, kCasts> bits{};

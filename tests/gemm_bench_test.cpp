@@ -101,7 +101,7 @@ TEST(GemmNames, AreOfOneTileOrFormatsEach) {
 TEST(GemmShapes, AreMultiplesOfTheGranuleAndTheSameEachTime) {
   for (const Axis& axis : gemm_measurement().axes()) {
     if (axis.name != "shapes") continue;
-    EXPECT_EQ(axis.values.size(), 4u);
+    EXPECT_EQ(axis.values.size(), 5u);
     for (const std::string& set : axis.values) {
       const std::vector<GemmShape> shapes = gemm_shapes(set);
       EXPECT_FALSE(shapes.empty());
@@ -119,11 +119,17 @@ TEST(GemmShapes, AreMultiplesOfTheGranuleAndTheSameEachTime) {
 
 /// The model is judged by products that it was not fitted to.
 TEST(GemmShapes, OfRandomSetsAreOthers) {
-  const std::vector<GemmShape> fit = gemm_shapes(kFitShapes), random = gemm_shapes(kRandomShapes);
+  const std::vector<GemmShape> fit = gemm_shapes(kFitShapes), random = gemm_shapes(kRandomShapes),
+                               unseen = gemm_shapes(kUnseenShapes);
   EXPECT_EQ(fit.size(), 60u);
   EXPECT_EQ(random.size(), 200u);
+  EXPECT_EQ(unseen.size(), 60u);
   for (const GemmShape& s : random) EXPECT_EQ(std::ranges::find(fit, s), fit.end());
-  for (const auto& shapes : {fit, random}) {
+  for (const GemmShape& s : unseen) {
+    EXPECT_EQ(std::ranges::find(fit, s), fit.end());
+    EXPECT_EQ(std::ranges::find(random, s), random.end());
+  }
+  for (const auto& shapes : {fit, random, unseen}) {
     std::size_t below = 0;
     for (const GemmShape& s : shapes) {
       for (const std::size_t size : {s.m, s.n, s.k}) {

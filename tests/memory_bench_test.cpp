@@ -491,7 +491,19 @@ TEST(MemoryBandwidth, TakesTheBestSizeOfEachLevel) {
         << "until the slowest is done";
     EXPECT_EQ(r.number("clock_mhz"), 1500);
     EXPECT_EQ(r.find("percent_of_pins") != nullptr, std::string(subject) == "bandwidth.dram");
+    EXPECT_EQ(r.find("coalesced_bytes_per_clock") != nullptr, std::string(subject) == "bandwidth.l2");
+    EXPECT_EQ(r.find("holds_bytes"), nullptr);
   }
+}
+
+TEST(MemoryBandwidth, OfTheL2IsThatOfTheLargestBufferThatItSurelyAnswers) {
+  FakeDevice device;
+  const Record r = measure_one(bandwidth_measurement(), device, "bandwidth.l2", {"read_bytes=16"});
+  const double half = static_cast<double>(device.memory()->memory_facts().l2_bytes) / 2;
+  const std::vector<double>& bytes = *r.numbers("sweep_bytes");
+  const auto beyond = std::ranges::upper_bound(bytes, half);
+  ASSERT_NE(beyond, bytes.begin());
+  EXPECT_EQ(r.number("best_bytes"), *std::prev(beyond));
 }
 
 TEST(MemoryBandwidth, OfOneSmIsItsOwn) {
@@ -502,6 +514,9 @@ TEST(MemoryBandwidth, OfOneSmIsItsOwn) {
   }
   EXPECT_NEAR(*r.number("tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
   EXPECT_NEAR(*r.number("launch_tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
+  // The fake's L2 is as fast to its end.
+  EXPECT_LE(*r.number("holds_bytes"), static_cast<double>(device.memory()->memory_facts().l2_bytes));
+  EXPECT_GT(*r.number("holds_bytes"), static_cast<double>(device.memory()->memory_facts().l2_bytes) / 2);
 }
 
 /// Where each of a launch's loads goes: as much of a region as a round has bytes, the same bytes as often as another.

@@ -123,7 +123,7 @@ ProductDevice recorded_device() { return measured_device(read_document(kRecorded
 /// A law of which the products' times are made up is found again.
 TEST(ProductModel, FindsTheLawOfProductsThatItMadeUp) {
   ProductDevice device = recorded_device();
-  device.law = {8, 20, 1000, 9, 2, 110, 1.6, 2.8, 0.7, 1750, 2050, {300, 250, 350}, 12, 9};
+  device.law = {8, 20, 1000, 9, 0.3, 5, 110, 1.6, 2.2, 2.8, 0.7, 1750, 2050, {300, 250, 350}, 12, 9};
   std::vector<MeasuredProduct> products;
   for (std::size_t formats = 0; formats < kGemmFormats.size(); ++formats) {
     for (const GemmShape& shape : gemm_shapes(kFitShapes)) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "axes.hpp"
+#include "probes/gemm_timing.hpp"
 #include "probes/timing.hpp"
 #include "record.hpp"
 #include "statistics.hpp"
@@ -21,6 +22,7 @@ struct Settings {
   unsigned threads = 1;                ///< for the emulator
   mutable double warm_up_seconds = 3;  ///< before the first steady load, for the clock to settle
   bool oversubscribe = false;          ///< managed memory beyond the device's own, too
+  std::vector<GemmShape> shapes;       ///< of matrix products that are timed in place of the sets
   /// Called before each row with what comes next; false: end here.
   std::function<bool(const std::string& next)> go_on = [](const std::string&) { return true; };
 };

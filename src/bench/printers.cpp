@@ -143,6 +143,7 @@ const std::vector<Layout>& layouts() {
         {"launch_tera_bytes_per_second", "of launch", 3},
         {"percent_of_pins", "% pins", 1},
         {"best_bytes", "of bytes", 0},
+        {"coalesced_bytes_per_clock", "coalesced", 2},
         {"spread_percent", "spread %", 2},
         {"clock_mhz", "MHz", 0},
         {"power_watts", "W", 0}}},

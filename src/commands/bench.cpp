@@ -19,6 +19,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "probes/timing.hpp"
+#include "product_shapes.hpp"
 #include "records.hpp"
 #include "src/bench/measurement.hpp"
 #include "src/bench/gemm/product_model.hpp"
@@ -181,6 +182,26 @@ class RunDocument {
   Clock::time_point start_ = Clock::now(), saved_ = start_;
 };
 
+/// Those of the user's own table, in place of the sets.
+std::vector<GemmShape> own_shapes(const BenchOptions& options) {
+  const std::string& file = options.shapes;
+  std::vector<GemmShape> shapes;
+  if (file.empty()) return shapes;
+  if (std::ranges::any_of(options.axes, [](const std::string& axis) { return axis.starts_with("shapes="); })) {
+    throw InputError("-a shapes: right would be either that or --shapes");
+  }
+  for (const ShapeRow& row : read_shapes(file, false)) {
+    const GemmShape& s = row.shape;
+    for (const std::size_t size : {s.m, s.n, s.k}) {
+      if (size % kGemmGranule == 0) continue;
+      throw InputError(fmt::format("{}: {} × {} × {}: right would be multiples of {}", file, s.m, s.n, s.k,
+                                   kGemmGranule));
+    }
+    shapes.push_back(s);
+  }
+  return shapes;
+}
+
 bench::Settings settings_of(const BenchOptions& options) {
   bench::Settings settings;
   settings.stop.least_seconds = options.seconds;
@@ -211,12 +232,15 @@ void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, Ar
 
 }  // namespace
 
-int run_bench(const BenchSuite& suite, const BenchOptions& options) {
+int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
+  BenchOptions options = asked;
+  if (!options.shapes.empty() && options.globs.empty()) options.globs = {"gemm.*"};
   std::vector<SuitePart> parts = parts_of(suite, options);
   if (options.list) return list_parts(std::move(parts), options, suite);
   require_writable(options.json);
   require_writable(options.csv);
-  require_different({{"--json", options.json}, {"--csv", options.csv}}, {});
+  require_different({{"--json", options.json}, {"--csv", options.csv}}, {{"--shapes", options.shapes}});
+  std::vector<GemmShape> shapes = own_shapes(options);
   const GpuInfo gpu = gpu_info();
   if (!gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
   const std::vector<int> devices = parse_devices(options.devices, gpu_count());
@@ -228,6 +252,7 @@ int run_bench(const BenchSuite& suite, const BenchOptions& options) {
   const ProgressLine progress;
   RunDocument document(options);
   bench::Settings settings = settings_of(options);
+  settings.shapes = std::move(shapes);
   settings.go_on = [&](const std::string& next) {
     progress.show(fmt::format("{:.0f} s, {} rows: {}", document.seconds(), document.rows(), next));
     return !interrupted;

@@ -13,6 +13,7 @@
 #include "command_description.hpp"
 #include "commands.hpp"
 #include "numbers.hpp"
+#include "product_shapes.hpp"
 #include "output.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
@@ -290,6 +291,11 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   command.add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
   command.add_option("--json", options->json, "Write the records as JSON (- for standard output)");
   command.add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
+  if (std::string_view(suite.name) == "gemm") {
+    command.add_option("--shapes", options->shapes,
+                       "Products of your own in place of the sets: a file with one a line below the heading m,n,k (- for "
+                       "standard input)");
+  }
   if (std::string_view(suite.name) != "memory") return;
   command.add_flag("--oversubscribe", options->oversubscribe,
                    "Managed memory beyond the device's own too, which moves to and fro and may take very long");
@@ -324,9 +330,9 @@ void add_model(CLI::App& app, Action& action) {
             name, [&size, name, most](const std::string& text) { size = parse_whole(name, text, 1, most); }, help)
         ->type_name("NUMBER");
   };
-  add_size("--m", options->m, "Rows of A and D", ModelGemmOptions::kMostLines);
-  add_size("--n", options->n, "Columns of B and D", ModelGemmOptions::kMostLines);
-  add_size("--k", options->k, "Columns of A, rows of B", ModelGemmOptions::kMostK);
+  add_size("--m", options->m, "Rows of A and D", kMostProductLines);
+  add_size("--n", options->n, "Columns of B and D", kMostProductLines);
+  add_size("--k", options->k, "Columns of A, rows of B", kMostProductDepth);
   command.add_option("--format", options->format, "Of A and B: fp16, bf16 or fp8e4m3")->capture_default_str();
   command.add_option("--tile", options->tile, "One tile of our kernel, such as 128x256/2x1 (default: all)");
   command.add_option("--shapes", options->shapes,

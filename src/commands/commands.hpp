@@ -97,7 +97,7 @@ std::span<const BenchSuite> bench_suites();
 
 struct BenchOptions {
   std::vector<std::string> globs, axes;
-  std::string arch, json, csv, devices = "0";
+  std::string arch, json, csv, devices = "0", shapes;
   bool list = false, oversubscribe = false;
   double seconds = 0.25;
   std::uint64_t seed = 1;
@@ -111,7 +111,6 @@ struct BenchReportOptions {
 int run_bench_report(const BenchReportOptions& options);
 
 struct ModelGemmOptions {
-  static constexpr std::uint64_t kMostLines = 1 << 20, kMostK = 1 << 24;  ///< of m and n, and of k
   std::string device = "h200", format = "fp16", tile, shapes, csv, svg;
   std::uint64_t m = 0, n = 0, k = 0;  ///< 0: not said
 };

@@ -4,17 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iostream>
-#include <iterator>
 #include <map>
 
 #include "commands.hpp"
 #include "failure.hpp"
-#include "io/input_file.hpp"
-#include "io/lines.hpp"
 #include "names.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
+#include "product_shapes.hpp"
 #include "records.hpp"
 #include "src/bench/gemm/gemm.hpp"
 #include "src/bench/gemm/product_model.hpp"
@@ -57,55 +53,10 @@ ProductDevice find_device(const std::string& text) {
                   text, fmt::join(names, ", ")));
 }
 
-std::size_t formats_of(std::string_view option, const std::string& text) {
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < kGemmFormats.size(); ++i) {
-    names.push_back(format(kGemmFormats[i].operands).name);
-    if (names.back() == text) return i;
-  }
-  throw InputError(fmt::format("{}: {}; right would be one of {}", option, text, fmt::join(names, ", ")));
-}
-
 struct Wanted {
   GemmShape shape;
   std::size_t formats;
 };
-
-/// Lines of m,n,k or m,n,k,format below a heading that says so.
-std::vector<Wanted> read_shapes(const std::string& path, std::size_t formats) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 28;
-  const std::string text = path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                       : read_text(path, "a table of m,n,k with commas", kMostBytes);
-  std::vector<Wanted> all;
-  bool with_formats = false;
-  std::size_t number = 0;
-  Lines lines(path, [&](const std::string& line) {
-    const std::string where = fmt::format("{}: line {}", path, ++number);
-    const std::string row = line.substr(0, line.find('\r'));
-    if (number == 1) {
-      with_formats = row == "m,n,k,format";
-      if (!with_formats && row != "m,n,k") {
-        throw InputError(fmt::format("{}: right would be m,n,k or m,n,k,format", where));
-      }
-      return;
-    }
-    if (row.empty()) return;
-    const std::vector<std::string> parts = split_at_commas(row);
-    if (parts.size() != (with_formats ? 4U : 3U)) {
-      throw InputError(fmt::format("{}: {} values; right would be {}, as the heading has", where, parts.size(),
-                                   with_formats ? 4 : 3));
-    }
-    all.push_back({{parse_whole(where, parts[0], 1, ModelGemmOptions::kMostLines),
-                    parse_whole(where, parts[1], 1, ModelGemmOptions::kMostLines),
-                    parse_whole(where, parts[2], 1, ModelGemmOptions::kMostK)},
-                   with_formats ? formats_of(where, parts[3]) : formats});
-  });
-  lines.add(text);
-  lines.finish();
-  if (all.empty())
-    throw InputError(fmt::format("{}: has no product; right would be lines of m,n,k below a heading", path));
-  return all;
-}
 
 struct Row {
   Wanted wanted;
@@ -196,7 +147,7 @@ std::string svg_of(const ProductDevice& device, const std::vector<std::vector<Ro
 }  // namespace
 
 int run_model_gemm(const ModelGemmOptions& options) {
-  const std::size_t formats = formats_of("--format", options.format);
+  const std::size_t formats = product_formats_of("--format", options.format);
   const GemmTile* tile = nullptr;
   if (!options.tile.empty()) {
     tile = bench::find_tile(options.tile);
@@ -215,8 +166,13 @@ int run_model_gemm(const ModelGemmOptions& options) {
   require_different({{"--csv", options.csv}, {"--svg", options.svg}},
                     {{"--shapes", options.shapes}, {"--device", options.device}});
   const ProductDevice device = find_device(options.device);
-  const std::vector<Wanted> wanted =
-      one ? std::vector<Wanted>{{{options.m, options.n, options.k}, formats}} : read_shapes(options.shapes, formats);
+  std::vector<Wanted> wanted;
+  if (one) wanted.push_back({{options.m, options.n, options.k}, formats});
+  if (!one) {
+    for (const ShapeRow& row : read_shapes(options.shapes, true)) {
+      wanted.push_back({row.shape, row.formats.value_or(formats)});
+    }
+  }
   std::vector<std::vector<Row>> products;
   std::vector<Row> all;
   for (const Wanted& each : wanted) {

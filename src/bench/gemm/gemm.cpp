@@ -132,7 +132,8 @@ class GemmMeasurement final : public Measurement {
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = [] {
       const std::vector<std::string> sets = {std::string(kFitShapes), std::string(kDeepSeekShapes),
-                                             std::string(kRandomShapes), std::string(kSmallShapes)};
+                                             std::string(kRandomShapes), std::string(kUnseenShapes),
+                                             std::string(kSmallShapes)};
       std::vector<std::string> kernels;
       for (const GemmTile& tile : gemm_tiles()) kernels.push_back(tile_name(tile));
       kernels.emplace_back(kLibraryName);
@@ -159,7 +160,9 @@ class GemmMeasurement final : public Measurement {
         codes = gemm_codes(formats.operands, settings.seed);
         products->load(codes);
       }
-      for (const std::string& set : selection.at("shapes")) {
+      const std::vector<std::string> sets =
+          settings.shapes.empty() ? selection.at("shapes") : std::vector{std::string(kOwnShapes)};
+      for (const std::string& set : sets) {
         for (const std::string& kernel : selection.at("kernel")) {
           if (!settings.go_on(fmt::format("{} {} {}", subject, set, kernel))) return;
           Record record{name(), subject, {{"shapes", set}, {"kernel", kernel}}, {}, {}, "", ""};
@@ -183,7 +186,7 @@ class GemmMeasurement final : public Measurement {
     std::vector<Record::Series> attributes;
     for (const AlgorithmSeries& each : kAlgorithmSeries) attributes.push_back({each.name, {}});
     std::vector<double> tera, known_clocks;
-    for (const GemmShape& shape : gemm_shapes(set)) {
+    for (const GemmShape& shape : set == kOwnShapes ? settings.shapes : gemm_shapes(set)) {
       if (!settings.go_on(fmt::format("{} {} {}", record.subject, set, kernel))) break;
       GemmWork work{formats, shape, tile == nullptr ? std::nullopt : std::optional(*tile), 1};
       Point point;

@@ -27,7 +27,9 @@ constexpr auto kShapeSets = std::to_array<ShapeSet>(
       "Dimensions are drawn between 64 and 16384, uniform in their logarithms, with m · n · k of 4 · 10⁹ to 10¹²."},
      {kDeepSeekShapes, "The layers of DeepSeek-V3 that are one product, with 4096 tokens, forward and backward.", true},
      {kRandomShapes, "Others, drawn as those of fit are."},
-     {kSmallShapes, "A few small ones that no tile divides.", true}});
+     {kUnseenShapes, "Others again, drawn when the model's law had been written."},
+     {kSmallShapes, "A few small ones that no tile divides.", true},
+     {kOwnShapes, "Somebody's own.", true}});
 
 /// D = A · B, and how long it took.
 struct Product {

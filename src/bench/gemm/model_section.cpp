@@ -120,7 +120,7 @@ std::vector<Section> model_sections(const Document& document) {
       {{"shapes", "kernel", "products", "mean error %", "p95 %", "worst ×", "light: mean error %"}},
       {}};
   std::vector<Compared> ours, library;
-  for (const std::string_view set : {kFitShapes, kDeepSeekShapes, kRandomShapes}) {
+  for (const std::string_view set : {kFitShapes, kDeepSeekShapes, kRandomShapes, kUnseenShapes, kOwnShapes}) {
     const std::vector<Compared> all = compared(device, document, set, false);
     for (const GemmTile& tile : gemm_tiles()) {
       std::vector<Compared> of_tile;

@@ -52,13 +52,16 @@ double time_of(const ProductDevice& device, std::size_t formats, const ProductWo
   const double us_of_cycle = 1 / (ghz * kNsOfUs);
   const double math = work.steps * (step_instructions(device, formats, work) + law.step_cycles) * us_of_cycle;
   const double line_bytes = work.sectors_per_line * 32, requests = work.steps * work.lines * work.requests_per_line;
-  const double own_requests = requests * law.request_cycles * us_of_cycle;
+  const double own_requests = work.steps * work.most_lines * us_of_cycle *
+                              std::max(work.requests_per_line * law.request_cycles, law.line_cycles);
   const double epilogue = law.tile_cycles * work.tile_area / kUnitArea * us_of_cycle;
   parts.fill(0);
   parts[kStart] = law.start_us;
   double all = law.start_us;
   for (const Wave& wave : work.waves) {
-    const double l2 = (work.steps * work.lines * line_bytes * wave.blocks + law.l2_bytes_of_fresh * wave.fresh_bytes) /
+    const double coalesced =
+        std::min(law.coalesced_share, 1.0) / (1 + wave.panel_bytes / (law.coalesced_mega_bytes * kMicro));
+    const double l2 = work.steps * work.lines * line_bytes * wave.blocks * (1 - coalesced) /
                       (law.l2_tera_bytes_per_second * kMicro);
     const double all_requests = requests * wave.blocks / (law.requests_per_ns * kNsOfUs);
     const double dram = (wave.fresh_bytes + law.dram_share_of_results * wave.blocks * work.result_bytes) /
@@ -124,7 +127,7 @@ constexpr auto kInstructions = std::to_array<const char*>(
 static_assert(kInstructions.size() == kGemmFormats.size());
 
 /// The law's parameters that say how long; the others are the clock's.
-constexpr std::size_t kSpeedParameters = 9;
+constexpr std::size_t kSpeedParameters = 11;
 
 /// If all operands were in the L2, at the highest clock: microseconds.
 double fastest_possible(const ProductDevice& device, std::size_t formats, const GemmShape& shape,
@@ -175,9 +178,11 @@ std::vector<LawParameter> parameters_of(ProductLaw& law) {
                                    {"step_cycles", &law.step_cycles},
                                    {"tile_cycles", &law.tile_cycles},
                                    {"l2_tera_bytes_per_second", &law.l2_tera_bytes_per_second},
-                                   {"l2_bytes_of_fresh", &law.l2_bytes_of_fresh},
+                                   {"coalesced_share", &law.coalesced_share},
+                                   {"coalesced_mega_bytes", &law.coalesced_mega_bytes},
                                    {"requests_per_ns", &law.requests_per_ns},
                                    {"request_cycles", &law.request_cycles},
+                                   {"line_cycles", &law.line_cycles},
                                    {"dram_tera_bytes_per_second", &law.dram_tera_bytes_per_second},
                                    {"dram_share_of_results", &law.dram_share_of_results},
                                    {"most_mhz", &law.most_mhz},

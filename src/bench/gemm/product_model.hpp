@@ -19,13 +19,16 @@ namespace tcnum::bench {
 
 /// What is fitted.
 struct ProductLaw {
-  double start_us = 6;                      ///< of a launch: until the first operands are there, and after the last
-  double step_cycles = 12;                  ///< of each step along k, beside its instructions
-  double tile_cycles = 1200;                ///< of a tile of 128 × 128 results, to write them
-  double l2_tera_bytes_per_second = 11;     ///< out of the L2, all SMs together; its clock does not follow the SMs'
-  double l2_bytes_of_fresh = 1.3;           ///< that each byte out of DRAM costs the L2 beside its reading
-  double requests_per_ns = 135;             ///< of lines, all SMs together
-  double request_cycles = 1.3;              ///< that an SM takes for one
+  double start_us = 6;                   ///< of a launch: until the first operands are there, and after the last
+  double step_cycles = 12;               ///< of each step along k, beside its instructions
+  double tile_cycles = 1200;             ///< of a tile of 128 × 128 results, to write them
+  double l2_tera_bytes_per_second = 10;  ///< out of the L2, all SMs together; its clock does not follow the SMs'
+  double coalesced_share = 0.4;          ///< of lines that come to an SM because another has just asked for them,
+                                         ///< where tiles at work read little, and half of it where they read
+  double coalesced_mega_bytes = 6;       ///< so much
+  double requests_per_ns = 135;          ///< of lines, all SMs together
+  double request_cycles = 1.2;           ///< that an SM takes for one
+  double line_cycles = 2;                ///< and for a line at least
   double dram_tera_bytes_per_second = 3.5;  ///< of 128 bytes here and there
   double dram_share_of_results = 0.5;       ///< of what is written, that its time shows
   // The SMs' clock gives way to the power that a product takes.

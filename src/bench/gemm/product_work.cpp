@@ -9,8 +9,9 @@ namespace tcnum::bench {
 namespace {
 
 constexpr std::size_t kLineBytes = 128, kSectorBytes = 32;
-/// What ncu counted of lines that begin at odd multiples of 16 bytes (H200, lts__t_requests_srcunit_tex).
-constexpr double kRequestsOfMisaligned = 3.4;
+/// What ncu counted of lines that begin at odd multiples of 16 bytes (H200, lts__t_requests_srcunit_tex); and how many
+/// times as many of rows that are shorter than a line and begin so (of 80 bytes).
+constexpr double kRequestsOfMisaligned = 3.4, kTimesOfShort = 1.5;
 
 /// Means over lines of so many bytes behind each other.
 void put_requests(ProductWork& work, std::size_t pitch) {
@@ -23,6 +24,7 @@ void put_requests(ProductWork& work, std::size_t pitch) {
     sectors += kLineBytes / kSectorBytes + (misaligned ? 1 : 0);
   }
   work.requests_per_line = requests / static_cast<double>(period);
+  if (pitch < kLineBytes && pitch % kSectorBytes != 0) work.requests_per_line *= kTimesOfShort;
   work.sectors_per_line = sectors / static_cast<double>(period);
 }
 
@@ -106,16 +108,22 @@ ProductWork outline_of(const GemmShape& shape, const GemmFormats& formats, const
                mean_columns = n / static_cast<double>(raster.columns * tile.cluster_columns);
   work.tile_lines = mean_rows + mean_columns;
   work.lines = mean_rows / tile.cluster_columns + mean_columns / tile.cluster_rows;
+  work.most_lines = std::min<double>(tile.rows, m) / tile.cluster_columns +
+                    std::min<double>(tile.columns, n) / tile.cluster_rows;
   work.result_bytes = mean_rows * mean_columns * static_cast<double>(result_bytes);
 
   return work;
 }
 
-/// So many tiles, of which each wave but the last has one for each cluster, all with as many fresh bytes.
-void put_waves(ProductWork& work, std::size_t items, std::size_t clusters, unsigned cluster, double fresh_bytes) {
-  const auto blocks_of = [&](std::size_t tiles) { return static_cast<double>(tiles * cluster); };
-  if (items / clusters > 0) work.waves.push_back({blocks_of(clusters), fresh_bytes, items / clusters});
-  if (items % clusters > 0) work.waves.push_back({blocks_of(items % clusters), fresh_bytes, 1});
+/// So many tiles, of which each wave but the last has one for each cluster, and all else as this one has.
+void put_waves(ProductWork& work, std::size_t items, std::size_t clusters, unsigned cluster, Wave wave) {
+  const auto put = [&](std::size_t tiles, std::size_t count) {
+    wave.blocks = static_cast<double>(tiles * cluster);
+    wave.count = count;
+    if (tiles * count > 0) work.waves.push_back(wave);
+  };
+  put(clusters, items / clusters);
+  put(items % clusters, 1);
 }
 
 }  // namespace
@@ -124,7 +132,7 @@ ProductWork work_in_l2(const GemmShape& shape, const GemmFormats& formats, const
                        unsigned blocks) {
   const GemmRaster raster = raster_of(shape, tiling.tile, blocks);
   ProductWork work = outline_of(shape, formats, tiling, raster);
-  put_waves(work, raster.count() * tiling.split_k, clusters_of(tiling.tile, blocks), tiling.tile.cluster(), 0);
+  put_waves(work, raster.count() * tiling.split_k, clusters_of(tiling.tile, blocks), tiling.tile.cluster(), {});
   return work;
 }
 
@@ -139,25 +147,36 @@ ProductWork work_of(const GemmShape& shape, const GemmFormats& formats, const Pr
   const std::size_t parts = tiling.split_k, items = raster.count() * parts;
   const std::size_t clusters = clusters_of(tile, blocks);
   const std::size_t waves = (items + clusters - 1) / clusters, followed = std::min(waves, kFollowedWaves);
-  KeptPanels panels((raster.rows + raster.columns) * parts, kept_bytes);
-  double later_bytes = 0;
+  const std::size_t all_panels = (raster.rows + raster.columns) * parts;
+  KeptPanels panels(all_panels, kept_bytes);
+  std::vector<std::size_t> last_wave(all_panels, waves);  ///< that read a panel; none yet
+  Wave later;                                             ///< sums
   for (std::size_t w = 0; w < followed; ++w) {
     const std::size_t first = w * clusters, last = std::min(items, first + clusters);
-    Wave wave{static_cast<double>((last - first) * tile.cluster()), 0, 1};
+    Wave wave;
+    wave.blocks = static_cast<double>((last - first) * tile.cluster());
+    const auto read = [&](std::size_t panel, double bytes) {
+      if (last_wave[panel] != w) wave.panel_bytes += bytes;
+      last_wave[panel] = w;
+      wave.fresh_bytes += panels.read(panel, bytes);
+    };
     for (std::size_t i = first; i < last; ++i) {
       const GemmRaster::Place place = raster.place(i / parts);
       const std::size_t part = i % parts;
-      wave.fresh_bytes += panels.read(place.row * parts + part, lines_of(place.row, rows, shape.m) * part_bytes);
-      wave.fresh_bytes += panels.read((raster.rows + place.column) * parts + part,
-                                      lines_of(place.column, columns, shape.n) * part_bytes);
+      read(place.row * parts + part, lines_of(place.row, rows, shape.m) * part_bytes);
+      read((raster.rows + place.column) * parts + part, lines_of(place.column, columns, shape.n) * part_bytes);
     }
     panels.shrink();
-    if (w >= kFollowedWaves / 2) later_bytes += wave.fresh_bytes;
+    if (w >= kFollowedWaves / 2) {
+      later.panel_bytes += wave.panel_bytes;
+      later.fresh_bytes += wave.fresh_bytes;
+    }
     add(work.waves, wave);
   }
   if (waves > followed) {
+    constexpr auto kLater = static_cast<double>(kFollowedWaves - kFollowedWaves / 2);
     put_waves(work, items - followed * clusters, clusters, tile.cluster(),
-              later_bytes / static_cast<double>(kFollowedWaves - kFollowedWaves / 2));
+              {.panel_bytes = later.panel_bytes / kLater, .fresh_bytes = later.fresh_bytes / kLater});
   }
   return work;
 }

@@ -56,11 +56,12 @@ std::vector<GemmShape> random_shapes(std::size_t count, std::uint64_t seed) {
 }  // namespace
 
 std::vector<GemmShape> gemm_shapes(std::string_view set) {
-  constexpr std::size_t kFitted = 60, kUnseen = 200;
-  constexpr std::uint64_t kSeedOfFitted = 1, kSeedOfUnseen = 2;
+  constexpr std::size_t kFitted = 60, kOthers = 200, kUnseen = 60;
+  constexpr std::uint64_t kSeedOfFitted = 1, kSeedOfOthers = 2, kSeedOfUnseen = 3;
   if (set == kFitShapes) return random_shapes(kFitted, kSeedOfFitted);
   if (set == kDeepSeekShapes) return deepseek_shapes();
-  if (set == kRandomShapes) return random_shapes(kUnseen, kSeedOfUnseen);
+  if (set == kRandomShapes) return random_shapes(kOthers, kSeedOfOthers);
+  if (set == kUnseenShapes) return random_shapes(kUnseen, kSeedOfUnseen);
   if (set == kSmallShapes) {
     return {{16, 16, 16}, {64, 272, 80}, {272, 144, 1040}, {400, 1040, 144}, {1040, 400, 2064}, {1296, 1552, 528}};
   }

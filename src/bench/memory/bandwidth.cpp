@@ -67,11 +67,13 @@ struct Subject {
   bool common = false;    ///< all SMs read the same buffer
   bool alone = false;     ///< one SM reads, and the others are idle
   bool off_chip = false;  ///< what is read comes over the memory's pins
+  /// SMs that follow each other closely get what another one has just asked for; those of the largest buffer do not.
+  bool coalesced = false;
 };
 const std::vector<Subject>& subject_table() {
   static const std::vector<Subject> table = {{"bandwidth.shared", Memory::shared, of_shared},
                                              {"bandwidth.l1", Memory::l1, of_l1},
-                                             {"bandwidth.l2", Memory::l2, of_l2, true},
+                                             {"bandwidth.l2", Memory::l2, of_l2, true, false, false, true},
                                              {"bandwidth.l2.one_sm", Memory::l2, of_l2, true, true},
                                              {"bandwidth.dram", Memory::l2, of_dram, true, false, true}};
   return table;
@@ -180,8 +182,18 @@ std::vector<Point> sweep(const MemoryRow& row, Reader& reader, const std::vector
   return points;
 }
 
+/// The largest of these buffers with nearly that rate.
+std::size_t held(const std::vector<Point>& points, double bytes_per_clock) {
+  constexpr double kNearly = 0.97;
+  std::size_t most = 0;
+  for (const Point& p : points) {
+    if (p.bytes_per_clock >= kNearly * bytes_per_clock) most = std::max(most, p.bytes);
+  }
+  return most;
+}
+
 /// The level's size again, under steady load.
-void put_best(const MemoryRow& row, Reader& reader, std::size_t bytes) {
+void put_steady(const MemoryRow& row, Reader& reader, std::size_t bytes) {
   reader.set_size(bytes);
   std::vector<Rate> rates;
   std::vector<double> per_clock;
@@ -235,13 +247,16 @@ std::string measure_subject(const MemoryRow& row, const Subject& subject) {
   if (2 * blocks * sizes.bytes.back() > facts.global_bytes) return "its buffer does not fit in the device's memory";
   Reader reader(row, subject, static_cast<unsigned>(*row.record.number("read_bytes")), sizes.bytes.back());
   const std::vector<Point> points = sweep(row, reader, sizes.bytes);
-  const Point* best = nullptr;
+  const Point *best = nullptr, *largest = nullptr;
   for (const Point& p : points) {
-    const bool better = best == nullptr || p.bytes_per_clock > best->bytes_per_clock;
-    if (p.bytes <= sizes.most_of_level && better) best = &p;
+    if (p.bytes > sizes.most_of_level) continue;
+    if (best == nullptr || p.bytes_per_clock > best->bytes_per_clock) best = &p;
+    largest = &p;
   }
   if (best == nullptr) return points.empty() ? "interrupted" : "no size of buffers is this level's alone";
-  put_best(row, reader, best->bytes);
+  put_steady(row, reader, subject.coalesced ? largest->bytes : best->bytes);
+  if (subject.coalesced) row.record.set("coalesced_bytes_per_clock", best->bytes_per_clock);
+  if (subject.alone) row.record.set("holds_bytes", static_cast<std::int64_t>(held(points, best->bytes_per_clock)));
   if (const auto pins = facts.dram_bytes_per_second; pins && subject.off_chip) {
     if (const auto rate = row.record.number("tera_bytes_per_second")) {
       row.record.set("percent_of_pins", *rate * kTera / *pins * 100);

@@ -79,10 +79,11 @@ Section bandwidth_section(const Document& document) {
       "the mean over the SMs, with the slowest and the fastest; TB/s: the sum of these rates at the measured clock; of "
       "launch: all bytes from the first block's begin to the last one's end. Shared memory and L1: each SM reads a "
       "buffer of its own. L2 and DRAM: all read the same buffer, each from a place of its own on, past the L1; "
-      "one_sm: one of them, while the others are idle. The best size of those that are the level's alone. % pins: of "
-      "memory clock × 2 × bus.",
+      "one_sm: one of them, while the others are idle. The best size of those that are the level's alone; of the L2 "
+      "the largest, as in smaller ones SMs are near enough to get what another one has just asked for: coalesced, the "
+      "highest B/clk/SM of these. Holds: the largest buffer with 97 % of the rate. % pins: of memory clock × 2 × bus.",
       {{"where", "load bytes", "B/clk/SM", "slowest SM", "fastest SM", "TB/s", "of launch", "% pins", "buffer",
-        "spread %", "MHz", "W"}},
+        "coalesced", "holds", "spread %", "MHz", "W"}},
       {}};
   Plot own{"Bandwidth over the size of each SM's buffer", "KiB of an SM", "bytes of an SM in a clock", {}, true, true};
   Plot common{"Bandwidth over the size of the buffer that all read", "MiB", "TB/s", {}, true, true};
@@ -91,6 +92,7 @@ Section bandwidth_section(const Document& document) {
                              cell(*r, "slowest_bytes_per_clock", 1), cell(*r, "fastest_bytes_per_clock", 1),
                              cell(*r, "tera_bytes_per_second", 2), cell(*r, "launch_tera_bytes_per_second", 2),
                              cell(*r, "percent_of_pins", 1), size_text(r->number("best_bytes")),
+                             cell(*r, "coalesced_bytes_per_clock", 1), size_text(r->number("holds_bytes")),
                              cell(*r, "spread_percent", 2), cell(*r, "clock_mhz", 0), cell(*r, "power_watts", 0)});
     const std::string name =
         fmt::format("{}, {} bytes", r->subject.substr(r->subject.find('.') + 1), r->text("read_bytes"));
