@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -44,6 +45,12 @@ double clock_mhz(const std::vector<BlockTimes>& times) {
   const auto middle = clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2);
   std::ranges::nth_element(clocks, middle);
   return *middle;
+}
+
+double span_seconds(const std::vector<BlockTimes>& times) {
+  const auto first = std::ranges::min_element(times, {}, &BlockTimes::first_ns);
+  const auto last = std::ranges::max_element(times, {}, &BlockTimes::last_ns);
+  return static_cast<double>(last->last_ns - first->first_ns) * 1e-9;
 }
 
 class GpuSyncDevice final : public SyncDevice {
@@ -140,7 +147,40 @@ class GpuSyncDevice final : public SyncDevice {
     return times;
   }
 
+  bool has_room(const HistogramWork& work) override { return histogram_blocks(work) > 0; }
+
+  HistogramTimes histogram(const HistogramWork& work, unsigned launches) override {
+    const unsigned blocks = histogram_blocks(work);
+    if (blocks == 0)
+      throw std::runtime_error(fmt::format("no cluster of {} blocks has {} bins", work.cluster, work.bins));
+    const std::size_t bytes = work.bins * sizeof(std::uint32_t);
+    words_.reserve(bytes);
+    HistogramTimes times;
+    times.blocks = blocks;
+    for (unsigned i = 0; i < launches; ++i) {
+      check(cudaMemset(words_.data(), 0, bytes), "cudaMemset");
+      constexpr unsigned kElementBits = 32;
+      const HistogramLaunch run{.counts = static_cast<std::uint32_t*>(words_.data()),
+                                .times = clear_times(blocks),
+                                .stretches = work.rounds * kHistogramStretches,
+                                .block_bits = static_cast<unsigned>(std::countr_zero(work.bins / work.cluster)),
+                                .element_shift = kElementBits - static_cast<unsigned>(std::countr_zero(work.bins))};
+      check(launch_histogram(work, blocks, run), "launch of a histogram");
+      const std::vector<BlockTimes> of_blocks = finish(blocks);
+      times.seconds.push_back(span_seconds(of_blocks));
+      times.clock_mhz = clock_mhz(of_blocks);
+    }
+    times.counts = download<std::uint32_t>(words_, work.bins);
+    return times;
+  }
+
  private:
+  unsigned histogram_blocks(const HistogramWork& work) const {
+    int blocks = 0;
+    check(count_histogram_blocks(work, static_cast<int>(sms_), &blocks), "how many blocks of a histogram fit");
+    return static_cast<unsigned>(blocks);
+  }
+
   SyncGrid grid_of(unsigned threads, unsigned cluster) const {
     if (cluster == 1) return {sms_, threads, 1};
     int clusters = 0;

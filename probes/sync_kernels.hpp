@@ -38,6 +38,14 @@ struct RingLaunch {
   unsigned parallel, rounds;
 };
 
+struct HistogramLaunch {
+  std::uint32_t* counts;  ///< of each bin, to which blocks add theirs
+  BlockTimes* times;
+  unsigned stretches;      ///< of all threads; after kHistogramStretches they come again
+  unsigned block_bits;     ///< a block has 2^block_bits bins
+  unsigned element_shift;  ///< what is left of an element is its bin
+};
+
 /// How a kernel is started: so many blocks, in clusters of so many, with so much shared memory that no two fit on an
 /// SM.
 struct SyncGrid {
@@ -49,6 +57,12 @@ cudaError_t launch_atomics(std::string_view operation, AtomicSpace space, const 
 cudaError_t launch_barriers(Barrier barrier, const SyncGrid& grid, BarrierLaunch run);
 cudaError_t launch_latencies(const SyncGrid& grid, LatencyLaunch run);
 cudaError_t launch_ring(const SyncGrid& grid, RingLaunch run);
+
+/// So many blocks at the same time, several on an SM where there is room; each has as much shared memory as its bins
+/// take.
+cudaError_t launch_histogram(const HistogramWork& work, unsigned blocks, HistogramLaunch run);
+/// How many blocks of it run at the same time, whole clusters, on a device of so many SMs; 0: its bins do not fit.
+cudaError_t count_histogram_blocks(const HistogramWork& work, int sms, int* blocks);
 
 /// How many clusters of so many blocks run at the same time, each block on an SM of its own; 0 where there are none.
 cudaError_t count_clusters(unsigned cluster, int* clusters);

@@ -1,44 +1,14 @@
 // Timing how threads and blocks meet: atomics, barriers, and the shared memory of a cluster's other blocks.
 #include <algorithm>
 
+#include "clusters.cuh"
 #include "sync_kernels.hpp"
-#include "timing_common.cuh"
 
 namespace tcnum {
 
 /// Not an unnamed namespace: where timing kernels are not built, nothing uses these, and nvcc would warn.
 namespace sync {
 
-constexpr unsigned kMostThreads = 1024;
-
-extern __shared__ uint4 dynamic_shared[];
-
-__device__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
-/// That address in the shared memory of a block of the cluster.
-__device__ std::uint32_t cluster_address(std::uint32_t address, unsigned rank) {
-  std::uint32_t mapped = 0;
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
-  }
-  return mapped;
-}
-__device__ unsigned cluster_rank() {
-  unsigned rank = 0;
-  if constexpr (kCompiledFor >= 90) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-__device__ unsigned cluster_size() {
-  unsigned size = 1;
-  if constexpr (kCompiledFor >= 90) asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  return size;
-}
-__device__ void meet_cluster() {
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-  }
-}
 __device__ std::uint32_t load_cluster(std::uint32_t address) {
   std::uint32_t word = 0;
   if constexpr (kCompiledFor >= 90) {
@@ -139,13 +109,6 @@ struct CompareAndSwap {
   }
 };
 
-/// The stopwatch of a block that is not one of TimedLaunch's.
-__device__ Stopwatch stopwatch_of(BlockTimes* times) {
-  TimedLaunch run{};
-  run.times = times;
-  return Stopwatch(run);
-}
-
 template <class Op, class Space>
 __device__ std::uint32_t do_atomics(const AtomicLaunch& run, typename Space::Address at, std::uint32_t first_tag) {
   if (run.chained) {
@@ -185,7 +148,7 @@ __global__ void __launch_bounds__(kMostThreads) atomics_kernel(const AtomicLaunc
       at = shared_address(words + place);
       if constexpr (kIsCluster) at = cluster_address(at, cluster_rank() ^ 1);
     }
-    Stopwatch stopwatch = stopwatch_of(run.times);
+    Stopwatch stopwatch(run.times);
     stopwatch.start();
     const std::uint32_t given = do_atomics<Op, Space>(run, at, thread * run.steps + 1);
     settle(given);
@@ -250,7 +213,7 @@ __global__ void __launch_bounds__(kMostThreads) barriers_kernel(const BarrierLau
       }
     }
     __syncthreads();
-    Stopwatch stopwatch = stopwatch_of(run.times);
+    Stopwatch stopwatch(run.times);
     barrier.meet();
     const long long begin = clock64();
 #pragma unroll 1
@@ -350,7 +313,7 @@ __global__ void __launch_bounds__(kMostThreads) ring_kernel(const RingLaunch run
     meet_cluster();
     const std::uint32_t from = cluster_address(shared_address(own), (rank + 1) % cluster_size());
     std::uint32_t checksum = 0;
-    Stopwatch stopwatch = stopwatch_of(run.times);
+    Stopwatch stopwatch(run.times);
     stopwatch.start();
 #pragma unroll 1
     for (unsigned round = 0; round < run.rounds; ++round) {
@@ -393,28 +356,6 @@ cudaError_t find_spoiler(Kernel* kernel, std::size_t* bytes) {
   if (error == cudaSuccess) error = cudaFuncGetAttributes(&own, kernel);
   if (error == cudaSuccess) *bytes = std::min(kRingBytes, static_cast<std::size_t>(most) - own.sharedSizeBytes);
   return error;
-}
-
-/// Lets a kernel have the spoiler, and clusters of more blocks than every device has.
-template <class Kernel>
-cudaError_t allow(Kernel* kernel, const SyncGrid& grid, std::size_t spoiler) {
-  constexpr unsigned kPortableBlocks = 8;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(spoiler));
-  if (error != cudaSuccess || grid.cluster <= kPortableBlocks) return error;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-}
-
-cudaLaunchConfig_t config_of(const SyncGrid& grid, std::size_t spoiler, cudaLaunchAttribute& attribute) {
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {grid.cluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid.blocks;
-  config.blockDim = grid.threads;
-  config.dynamicSmemBytes = spoiler;
-  config.attrs = &attribute;
-  config.numAttrs = grid.cluster > 1 ? 1 : 0;
-  return config;
 }
 
 template <class Launch>

@@ -533,6 +533,7 @@ std::vector<Section> sections_of(const Document& document, const SassTable& sass
                               atomics_section(document),
                               barriers_section(document),
                               clusters_section(document),
+                              histogram_section(document),
                               sass_table(document, sass)};
   for (const auto& sections :
        {memory_sections(document), roofline_sections(document), copy_sections(document), product_sections(document)}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "published.hpp"
@@ -22,6 +23,15 @@ Line ring_line(const Record& r, double threads) {
     if ((*all)[i] == threads) line.points.push_back(points[i]);
   }
   return line;
+}
+
+/// For each number of bins, the highest rate that any number of threads gave.
+std::vector<std::pair<double, double>> best_of_bins(const Record& r) {
+  std::map<double, double> best;
+  for (const auto& [bins, rate] : points_of(r, "sweep_bins", "sweep_giga_elements_per_second")) {
+    best[bins] = std::max(best[bins], rate);
+  }
+  return {best.begin(), best.end()};
 }
 
 HeatMap heat_map(const Record& r) {
@@ -117,6 +127,48 @@ Section clusters_section(const Document& document) {
   }
   section.plots = plots_of(std::move(plots));
   std::ranges::move(maps, std::back_inserter(section.plots));
+  return section;
+}
+
+Section histogram_section(const Document& document) {
+  Section section{
+      "Clusters: histogram",
+      "The programming guide's histogram with distributed shared memory: its bins are divided over the blocks of a "
+      "cluster, and each thread adds 1 to the bin of each element, in whichever block's shared memory it is "
+      "(red.shared "
+      "where there are no clusters). Elements are made in registers, so that no other memory counts. As many clusters "
+      "as "
+      "run at the same time, several blocks on an SM where their bins leave room. Columns of bins: 10^9 elements a "
+      "second of the whole device, with the best number of threads; – where a cluster has no room for so many. Every "
+      "bin's count is compared with the CPU's.",
+      {{"blocks of a cluster", "best", "elements/clk/SM", "bins × threads", "spread %", "MHz"}},
+      {}};
+  Plot plot{"Histogram over bins", "bins", "10^9 elements a second", {}, true};
+  std::set<double> all_bins;
+  const auto rows = rows_of(document, histogram_measurement());
+  for (const Record* r : rows) {
+    Line line{r->text("cluster") == "1" ? "no clusters" : fmt::format("clusters of {}", r->text("cluster")),
+              best_of_bins(*r)};
+    for (const auto& [bins, rate] : line.points) all_bins.insert(bins);
+    plot.lines.push_back(std::move(line));
+  }
+  for (double bins : all_bins) section.table[0].push_back(fmt::format("{:.0f}", bins));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Record& r = *rows[i];
+    std::vector<std::string> row = {r.text("cluster"),
+                                    cell(r, "giga_elements_per_second", 0),
+                                    cell(r, "elements_per_clock", 2),
+                                    fmt::format("{} × {}", r.text("best_bins"), r.text("best_threads")),
+                                    cell(r, "spread_percent", 2),
+                                    cell(r, "clock_mhz", 0)};
+    for (double bins : all_bins) {
+      const auto& points = plot.lines[i].points;
+      const auto found = std::ranges::find(points, bins, &std::pair<double, double>::first);
+      row.push_back(found == points.end() ? "–" : fmt::format("{:.0f}", found->second));
+    }
+    section.table.push_back(std::move(row));
+  }
+  section.plots = plots_of({std::move(plot)});
   return section;
 }
 

@@ -40,7 +40,7 @@ std::span<const BenchSuite> bench_suites() {
       {"incore", "Plain arithmetic", {"incore"}},
       {"dpx", "DPX functions", {"dpx"}},
       {"launch", "Starting kernels", {"launch"}},
-      {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters"}},
+      {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters", "histogram"}},
       {"memory", "Latency and rates of memories", {"latency", "strides", "bandwidth", "streams", "host"}},
       {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
       {"gemm", "Matrix products", {"gemm", "skinny"}},
