@@ -76,6 +76,13 @@ using namespace histogram;
 using HistogramKernel = void (*)(HistogramLaunch);
 HistogramKernel kernel_of(unsigned cluster) { return cluster > 1 ? histogram_kernel<true> : histogram_kernel<false>; }
 
+/// What the kernel needs for such blocks, with all of an SM's shared memory, so that as many run as fit.
+cudaError_t prepare(HistogramKernel kernel, const SyncGrid& grid, std::size_t shared_bytes) {
+  const cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  return error == cudaSuccess ? allow(kernel, grid, shared_bytes) : error;
+}
+
 std::size_t shared_bytes_of(const HistogramWork& work) { return work.bins / work.cluster * sizeof(std::uint32_t); }
 
 }  // namespace
@@ -83,7 +90,7 @@ std::size_t shared_bytes_of(const HistogramWork& work) { return work.bins / work
 cudaError_t launch_histogram(const HistogramWork& work, unsigned blocks, HistogramLaunch run) {
   const SyncGrid grid{blocks, work.threads, work.cluster};
   const HistogramKernel kernel = kernel_of(work.cluster);
-  if (const cudaError_t error = allow(kernel, grid, shared_bytes_of(work)); error != cudaSuccess) return error;
+  if (const cudaError_t error = prepare(kernel, grid, shared_bytes_of(work)); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
   const cudaLaunchConfig_t config = config_of(grid, shared_bytes_of(work), attribute);
   return cudaLaunchKernelEx(&config, kernel, HistogramLaunch(run));
@@ -98,7 +105,7 @@ cudaError_t count_histogram_blocks(const HistogramWork& work, int sms, int* bloc
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (error != cudaSuccess || shared_bytes > static_cast<std::size_t>(most)) return error;
   const SyncGrid grid{work.cluster, work.threads, work.cluster};
-  if (error = allow(kernel, grid, shared_bytes); error != cudaSuccess) return error;
+  if (error = prepare(kernel, grid, shared_bytes); error != cudaSuccess) return error;
   if (work.cluster == 1) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found, kernel, static_cast<int>(work.threads), shared_bytes);
     *blocks = found * sms;
