@@ -179,8 +179,9 @@ class AtomicsMeasurement final : public Measurement {
     for (const std::string& subject : subjects) {
       for (const std::string& space : selection.at("space")) {
         for (const std::string& address : selection.at("address")) {
-          if (!settings.go_on(fmt::format("{}, {}, {}", subject, space, address))) return;
           Record record{name(), subject, {{"space", space}, {"address", address}}, {}, {}, "", ""};
+          if (settings.has(record)) continue;
+          if (!settings.go_on(fmt::format("{}, {}, {}", subject, space, address))) return;
           SyncDevice* const sync = device.sync();
           if (sync == nullptr) {
             record.waived = "this device or build does not time atomics";

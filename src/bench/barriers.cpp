@@ -48,8 +48,9 @@ class BarriersMeasurement final : public Measurement {
       for (const std::string& cluster : selection.at("cluster")) {
         const auto blocks = static_cast<unsigned>(std::stoi(cluster));
         if (kind.of_clusters != (blocks > 1)) continue;
-        if (!settings.go_on(fmt::format("{}, {} blocks", subject, cluster))) return;
         Record record{name(), subject, {{"cluster", std::int64_t{blocks}}}, {}, {}, "", ""};
+        if (settings.has(record)) continue;
+        if (!settings.go_on(fmt::format("{}, {} blocks", subject, cluster))) return;
         SyncDevice* const sync = device.sync();
         if (sync == nullptr) {
           record.waived = "this device or build does not time barriers";

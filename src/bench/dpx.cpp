@@ -149,9 +149,10 @@ class DpxMeasurement final : public Measurement {
   void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
-      if (!settings.go_on(subject)) return;
       const DpxFunction& f = *std::ranges::find(dpx_functions(), subject, &DpxFunction::name);
       Record record{name(), subject, {}, {}, {}, "", ""};
+      if (settings.has(record)) continue;
+      if (!settings.go_on(subject)) return;
       if (device.most_warps(kKernels + subject) == 0) {
         record.waived = "this build has no timing kernel for it";
       } else {

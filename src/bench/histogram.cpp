@@ -80,9 +80,10 @@ class HistogramMeasurement final : public Measurement {
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
       for (const std::string& blocks : selection.at("cluster")) {
-        if (!settings.go_on(fmt::format("{}, {} blocks", subject, blocks))) return;
         const auto cluster = static_cast<unsigned>(std::stoi(blocks));
         Record record{name(), subject, {{"cluster", std::int64_t{cluster}}}, {}, {}, "", ""};
+        if (settings.has(record)) continue;
+        if (!settings.go_on(fmt::format("{}, {} blocks", subject, blocks))) return;
         SyncDevice* const sync = device.sync();
         if (sync == nullptr) {
           record.waived = "this device or build does not time histograms";

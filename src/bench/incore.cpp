@@ -175,9 +175,10 @@ class IncoreMeasurement final : public Measurement {
   void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
-      if (!settings.go_on(subject)) return;
       const Operation& op = *std::ranges::find_if(kOperations, [&](const Operation& o) { return o.ptx == subject; });
       Record record{name(), subject, {}, {}, {}, "", ""};
+      if (settings.has(record)) continue;
+      if (!settings.go_on(subject)) return;
       if (device.most_warps("incore." + subject) == 0) {
         record.waived = "this build has no timing kernel for it";
       } else {

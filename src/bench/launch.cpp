@@ -83,8 +83,9 @@ class LaunchMeasurement final : public Measurement {
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
       for (const std::string& way : selection.at("way")) {
-        if (!settings.go_on(fmt::format("{} kernels, {}", subject, way))) return;
         Record record{name(), subject, {{"way", way}}, {}, {}, "", ""};
+        if (settings.has(record)) continue;
+        if (!settings.go_on(fmt::format("{} kernels, {}", subject, way))) return;
         LaunchDevice* const launches = device.launches();
         if (launches == nullptr) {
           record.waived = "this device does not time launches";

@@ -54,8 +54,9 @@ class WarpMeasurement final : public Measurement {
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
       for (const std::string& data : selection.at("data")) {
-        if (!settings.go_on(subject)) return;
         Record record{name(), subject, {{"data", data}}, {}, {}, "", ""};
+        if (settings.has(record)) continue;
+        if (!settings.go_on(subject)) return;
         const Instruction& instruction = *find_instruction(subject);
         const auto datapaths = datapaths_of(arch, instruction);
         if (device.most_warps(subject) == 0) {

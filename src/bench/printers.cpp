@@ -434,19 +434,28 @@ std::string csv_text(const Document& document) {
   return text;
 }
 
-std::string json_text(const Document& document) {
+std::string json_line(const Record& record, const TimingFacts& facts) {
+  return to_json(record, facts).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string json_text(const Document& document, const std::vector<std::string>& lines) {
   using nlohmann::ordered_json;
-  ordered_json json = to_json(document);
-  const ordered_json records = std::move(json["records"]);
+  ordered_json json = to_json(Document{document.version, document.facts, document.settings, {}});
   json.erase("records");
   std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
   text.erase(text.rfind("\n}"));  // the end of the object comes behind the records
   text += ",\n  \"records\": [";
-  for (std::size_t i = 0; i < records.size(); ++i) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
     text += i == 0 ? "\n    " : ",\n    ";
-    text += records[i].dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    text += lines[i];
   }
   return text + "\n  ]\n}\n";
+}
+
+std::string json_text(const Document& document) {
+  std::vector<std::string> lines;
+  for (const Record& r : document.records) lines.push_back(json_line(r, document.facts));
+  return json_text(document, lines);
 }
 
 }  // namespace tcnum::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "record.hpp"
 
@@ -15,6 +16,9 @@ std::string tables_text(const Document& document);
 std::string csv_text(const Document& document);
 /// tcnum.bench/1, one line a record.
 std::string json_text(const Document& document);
+/// A record's line, and a document of such lines.
+std::string json_line(const Record& record, const TimingFacts& facts);
+std::string json_text(const Document& document, const std::vector<std::string>& lines);
 
 /// Rows where the model is off by more than so many percent.
 inline constexpr double kModelTolerancePercent = 5;

@@ -117,19 +117,23 @@ ordered_json to_json(const Document& document) {
                        {"device", std::move(device)},
                        {"settings", json_of(document.settings)},
                        {"records", ordered_json::array()}};
-  for (const Record& r : document.records) {
-    ordered_json one = {{"measurement", r.measurement}, {"subject", r.subject}, {"axes", json_of(r.axes)}};
-    if (!r.waived.empty()) one["waived"] = r.waived;
-    if (!r.error.empty()) one["error"] = r.error;
-    one["values"] = json_of(r.values);
-    ordered_json series = ordered_json::object();
-    for (const Record::Series& s : r.series) {
-      series[s.name] = ordered_json::array();
-      for (double x : s.numbers) series[s.name].push_back(rounded(x));
-    }
-    one["series"] = std::move(series);
-    json["records"].push_back(std::move(one));
+  for (const Record& r : document.records) json["records"].push_back(to_json(r, f));
+  return json;
+}
+
+ordered_json to_json(const Record& r, const TimingFacts& facts) {
+  ordered_json json = {{"measurement", r.measurement}, {"subject", r.subject}, {"axes", json_of(r.axes)}};
+  if (!r.settings.empty()) json["settings"] = json_of(r.settings);
+  if (!r.date.empty() && r.date != facts.date) json["date"] = r.date;
+  if (!r.waived.empty()) json["waived"] = r.waived;
+  if (!r.error.empty()) json["error"] = r.error;
+  json["values"] = json_of(r.values);
+  ordered_json series = ordered_json::object();
+  for (const Record::Series& s : r.series) {
+    series[s.name] = ordered_json::array();
+    for (double x : s.numbers) series[s.name].push_back(rounded(x));
   }
+  json["series"] = std::move(series);
   return json;
 }
 
@@ -168,6 +172,8 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
     r.subject = from.text("subject");
     r.axes = fields_of(from, "axes");
     r.values = fields_of(from, "values");
+    if (one.contains("settings")) r.settings = fields_of(from, "settings");
+    if (one.contains("date")) r.date = from.text("date");
     if (one.contains("waived")) r.waived = from.text("waived");
     if (one.contains("error")) r.error = from.text("error");
     for (const auto& [name, numbers] : object_of(from, "series").items()) {

@@ -35,6 +35,9 @@ struct Record {
   std::vector<Series> series;
   std::string waived;  ///< why it was not measured; empty: it was
   std::string error;   ///< what was wrong with its results; empty: they were right. Then there are no values.
+  /// Of axes that are not the row's own, and of which it was to have only some values: those, as "8,16".
+  std::vector<Field> settings = {};
+  std::string date = {};  ///< when it was measured, if not when its document was begun
 
   /// A value or an axis.
   const Value* find(std::string_view name) const;
@@ -58,6 +61,8 @@ struct Document {
 inline constexpr std::string_view kSchema = "tcnum.bench/1";
 
 nlohmann::ordered_json to_json(const Document& document);
+/// One of its records.
+nlohmann::ordered_json to_json(const Record& record, const TimingFacts& facts);
 /// Throws InputError naming the file and the field.
 Document document_from_json(const nlohmann::ordered_json& json, const std::string& path);
 Document read_document(const std::string& path);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <optional>
 #include <tuple>
 
@@ -498,13 +499,21 @@ Section model_section(const Document& document) {
   return section;
 }
 
+/// Of its records: one, or the first and the last one.
+std::string dates_of(const Document& document) {
+  std::set<std::string> dates;
+  for (const Record& r : document.records) dates.insert(r.date.empty() ? document.facts.date : r.date);
+  if (dates.empty()) return document.facts.date;
+  return dates.size() == 1 ? *dates.begin() : fmt::format("{} to {}", *dates.begin(), *dates.rbegin());
+}
+
 Section header(const Document& document) {
   const TimingFacts& f = document.facts;
   Section section{"", "", {{"", ""}}, {}};
   Rows& rows = section.table;
   rows.push_back({"device", fmt::format("{} ({}), {} SMs", f.device, f.arch, f.sms)});
   rows.push_back({"software", fmt::format("driver {}, CUDA {}, tcnum {}", f.driver, f.cuda, document.version)});
-  rows.push_back({"date", f.date});
+  rows.push_back({"date", dates_of(document)});
   if (f.max_sm_clock_mhz) rows.push_back({"highest SM clock", fmt::format("{:.0f} MHz", *f.max_sm_clock_mhz)});
   if (f.power_limit_watts) rows.push_back({"power limit", fmt::format("{:.0f} W", *f.power_limit_watts)});
   for (const Field& s : document.settings) {

@@ -75,9 +75,33 @@ class WgmmaMeasurement final : public Measurement {
     struct Job {
       std::string family, data;
     };
+    const auto row_of = [&](const Job& job, const std::string& source, int n, const std::string& warpgroups) {
+      return Record{name(),
+                    job.family,
+                    {{"N", std::int64_t{n}},
+                     {"source", source},
+                     {"data", job.data},
+                     {"warpgroups", std::int64_t{std::stoi(warpgroups)}}},
+                    {},
+                    {},
+                    "",
+                    ""};
+    };
+    const auto is_done = [&](const Job& job) {
+      for (const std::string& source : selection.at("source")) {
+        for (int n : widths) {
+          for (const std::string& warpgroups : selection.at("warpgroups")) {
+            if (!settings.has(row_of(job, source, n, warpgroups))) return false;
+          }
+        }
+      }
+      return true;
+    };
     std::vector<Job> jobs;
     for (const std::string& family : subjects) {
-      for (const std::string& data : selection.at("data")) jobs.push_back({family, data});
+      for (const std::string& data : selection.at("data")) {
+        if (Job job{family, data}; !is_done(job)) jobs.push_back(std::move(job));
+      }
     }
     const auto begin = [&](std::size_t job) -> std::future<Expected> {
       if (job >= jobs.size()) return {};
@@ -104,17 +128,9 @@ class WgmmaMeasurement final : public Measurement {
         for (int n : widths) {
           const Instruction* const instruction = find_in_family(jobs[job].family, n);
           for (const std::string& warpgroups : selection.at("warpgroups")) {
+            Record record = row_of(jobs[job], source, n, warpgroups);
+            if (settings.has(record)) continue;
             if (!settings.go_on(fmt::format("{} N={} {} {}", jobs[job].family, n, source, jobs[job].data))) return;
-            Record record{name(),
-                          jobs[job].family,
-                          {{"N", std::int64_t{n}},
-                           {"source", source},
-                           {"data", jobs[job].data},
-                           {"warpgroups", std::int64_t{std::stoi(warpgroups)}}},
-                          {},
-                          {},
-                          "",
-                          ""};
             const unsigned warps = kWarpgroup * static_cast<unsigned>(std::stoi(warpgroups));
             const unsigned most = instruction == nullptr ? 0 : device.most_warps(instruction->name());
             if (instruction == nullptr) {

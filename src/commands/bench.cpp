@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "commands.hpp"
@@ -21,11 +19,12 @@
 #include "probes/timing.hpp"
 #include "product_shapes.hpp"
 #include "records.hpp"
-#include "src/bench/measurement.hpp"
 #include "src/bench/gemm/product_model.hpp"
+#include "src/bench/measurement.hpp"
 #include "src/bench/memory/memory.hpp"
 #include "src/bench/pages.hpp"
 #include "src/bench/printers.hpp"
+#include "src/bench/run_records.hpp"
 #include "src/bench/tensor.hpp"
 #include "src/campaign/record.hpp"
 #include "src/report/layout.hpp"
@@ -136,50 +135,83 @@ int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const 
   return kAgreed;
 }
 
-/// The records of a run as they come in. What is written to a file is written now and then too, so that a program that
-/// is killed keeps most of it.
+/// The records of a run as they come in. What is written to a file is written after each, so that a program that is
+/// killed loses the row at hand.
 class RunDocument {
  public:
-  explicit RunDocument(const BenchOptions& options) : options_(options) {
-    document_.version = TCNUM_VERSION;
-    document_.settings = {{"seconds", options.seconds}, {"seed", static_cast<std::int64_t>(options.seed)}};
+  /// Reads what there is to go on from.
+  explicit RunDocument(const BenchOptions& options)
+      : options_(options), records_(TCNUM_VERSION, recorded_settings(options)) {
+    for (const std::string& path : {options.json, options.checkpoint}) {
+      if (!path.empty() && path != "-") kept_up_to_date_.push_back(path);
+    }
+    if (!options.checkpoint.empty() && is_there(options.checkpoint)) before_ = bench::read_document(options.checkpoint);
   }
 
-  void set_facts(const TimingFacts& facts) { document_.facts = facts; }
+  void set_facts(const TimingFacts& facts) {
+    records_.set_facts(facts);
+    if (!before_) return;
+    const std::string difference = records_.go_on_from(std::move(*before_), options_.checkpoint);
+    before_.reset();
+    if (!difference.empty()) {
+      complain(fmt::format("{}: {}: all rows are measured again", options_.checkpoint, difference));
+    }
+  }
+  bool has(const bench::Record& row) const { return records_.has(row); }
   void add(bench::Record record) {
-    document_.records.push_back(std::move(record));
-    constexpr auto kInterval = std::chrono::seconds(10);
-    const auto now = Clock::now();
-    if (options_.json.empty() || options_.json == "-" || now - saved_ < kInterval) return;
-    write_text(options_.json, bench::json_text(document_));
-    saved_ = now;
+    // Who measures ends early then, and may leave points out.
+    if (interrupted && !record.values.empty()) record.set(bench::kInterrupted, true);
+    records_.add(std::move(record));
+    ++measured_;
+    if (kept_up_to_date_.empty()) return;
+    const std::string text = records_.text(seconds());
+    for (const std::string& path : kept_up_to_date_) write_text(path, text);
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  std::size_t rows() const { return document_.records.size(); }
+  std::size_t rows() const { return measured_; }
+  /// Whether there is anything to show.
+  bool any() const { return !records_.document().records.empty(); }
 
   /// Writes and shows all that there is.
   void finish(Attempts& attempts) {
     const double all_seconds = seconds();
-    document_.settings.push_back({"suite_seconds", all_seconds});
-    bench::put_shares(document_);
-    bench::put_product_model(document_);
-    if (!options_.json.empty()) attempts.attempt([&] { write_text(options_.json, bench::json_text(document_)); });
-    if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document_)); });
+    bench::Document document = std::move(records_).finish(all_seconds);
+    const std::size_t taken_over = document.records.size() - measured_;
+    bench::put_shares(document);
+    bench::put_product_model(document);
+    for (const std::string& path : kept_up_to_date_) {
+      if (path == options_.checkpoint && document.records.empty()) continue;  // what it has is worth more than nothing
+      attempts.attempt([&] { write_text(path, bench::json_text(document)); });
+    }
+    if (options_.json == "-") attempts.attempt([&] { write_text(options_.json, bench::json_text(document)); });
+    if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document)); });
+    wrong_rows_ = static_cast<std::size_t>(
+        std::ranges::count_if(document.records, [](const bench::Record& r) { return !r.error.empty(); }));
     if (options_.json == "-" || options_.csv == "-") return;
-    say(bench::header_text(document_.facts) + bench::tables_text(document_));
-    say(fmt::format("\n{} rows in {:.0f} s{}\n", rows(), all_seconds, interrupted ? " (interrupted)" : ""));
+    say(bench::header_text(document.facts) + bench::tables_text(document));
+    say(fmt::format("\n{} rows in {:.0f} s{}{}\n", measured_, all_seconds,
+                    taken_over == 0 ? "" : fmt::format(", and {} of {}", taken_over, options_.checkpoint),
+                    interrupted ? " (interrupted)" : ""));
   }
-  std::size_t wrong_rows() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(document_.records, [](const bench::Record& r) { return !r.error.empty(); }));
-  }
+  /// After finish().
+  std::size_t wrong_rows() const { return wrong_rows_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  static std::vector<bench::Field> recorded_settings(const BenchOptions& options) {
+    std::vector<bench::Field> settings = {{"seconds", options.seconds},
+                                          {"seed", static_cast<std::int64_t>(options.seed)}};
+    if (options.oversubscribe) settings.push_back({"oversubscribe", true});
+    return settings;
+  }
+
   const BenchOptions& options_;
-  bench::Document document_;
-  Clock::time_point start_ = Clock::now(), saved_ = start_;
+  bench::RunRecords records_;
+  std::optional<bench::Document> before_;
+  std::vector<std::string> kept_up_to_date_;
+  Clock::time_point start_ = Clock::now();
+  std::size_t measured_ = 0, wrong_rows_ = 0;
 };
 
 /// Those of the user's own table, in place of the sets.
@@ -218,15 +250,31 @@ ArchId arch_of(const TimingFacts& facts) {
       fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
 }
 
+/// Of the axes that a row goes over, those of which the user wants some values only.
+std::vector<bench::Field> settings_of_row(const SuitePart& part, const bench::Record& row) {
+  std::vector<bench::Field> settings;
+  for (const bench::Axis& axis : part.measurement->axes()) {
+    const std::vector<std::string>& wanted = part.selection.at(axis.name);
+    const bool is_own = std::ranges::find(row.axes, axis.name, &bench::Field::name) != row.axes.end();
+    if (is_own || wanted == axis.defaults) continue;
+    settings.push_back({axis.name, fmt::format("{}", fmt::join(wanted, ","))});
+  }
+  return settings;
+}
+
 /// Measures the parts on one GPU, until interrupted. Records carry its number if there are others.
 void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, ArchId id, std::optional<int> device,
-                   const bench::Settings& settings, RunDocument& document) {
+                   bench::Settings settings, RunDocument& document) {
   for (const SuitePart& part : parts) {
     if (part.subjects.empty() || interrupted) continue;
-    part.measurement->measure(timing, id, part.subjects, part.selection, settings, [&](bench::Record record) {
+    const auto complete = [&](bench::Record record) {
+      record.settings = settings_of_row(part, record);
       if (device) record.axes.insert(record.axes.begin(), {"device", std::int64_t{*device}});
-      document.add(std::move(record));
-    });
+      return record;
+    };
+    settings.has = [&](const bench::Record& row) { return document.has(complete(row)); };
+    part.measurement->measure(timing, id, part.subjects, part.selection, settings,
+                              [&](bench::Record record) { document.add(complete(std::move(record))); });
   }
 }
 
@@ -239,14 +287,18 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
   if (options.list) return list_parts(std::move(parts), options, suite);
   require_writable(options.json);
   require_writable(options.csv);
-  require_different({{"--json", options.json}, {"--csv", options.csv}}, {{"--shapes", options.shapes}});
+  require_no_stdout({"--checkpoint", options.checkpoint});
+  require_writable(options.checkpoint);
+  require_different({{"--json", options.json}, {"--checkpoint", options.checkpoint}, {"--csv", options.csv}},
+                    {{"--shapes", options.shapes}});
   std::vector<GemmShape> shapes = own_shapes(options);
   const GpuInfo gpu = gpu_info();
   if (!gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
   const std::vector<int> devices = parse_devices(options.devices, gpu_count());
 
-  std::optional<FileLock> lock;  // of what is written now and then
-  if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::refuse);
+  std::optional<FileLock> json_lock, checkpoint_lock;  // of what is written after each row
+  if (!options.json.empty() && options.json != "-") json_lock.emplace(options.json, FileLock::IfHeld::refuse);
+  if (!options.checkpoint.empty()) checkpoint_lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
   const InterruptGuard guard;
   interrupted = false;
   const ProgressLine progress;
@@ -272,7 +324,7 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
     });
   }
   progress.clear();
-  if (going_on || document.rows() > 0) document.finish(attempts);  // what was finished is kept
+  if (going_on || document.any()) document.finish(attempts);  // what was finished is kept
   if (document.wrong_rows() > 0) complain(fmt::format("{} rows had wrong results", document.wrong_rows()));
   return attempts.finish(document.wrong_rows() > 0 ? kDisagreed : kAgreed);
 }
@@ -281,24 +333,12 @@ namespace {
 
 /// Adds another file's records, in place of those of the same rows, and keeps the settings that both have.
 void merge(bench::Document& document, bench::Document more) {
-  using Axes = std::vector<std::pair<std::string, bench::Value>>;
-  using Row = std::tuple<std::string, std::string, Axes>;
-  const auto row_of = [](const bench::Record& r) {
-    Axes axes;
-    for (const bench::Field& axis : r.axes) axes.emplace_back(axis.name, axis.value);
-    return Row(r.measurement, r.subject, std::move(axes));
-  };
   std::erase_if(document.settings,
                 [&](const bench::Field& f) { return std::ranges::find(more.settings, f) == more.settings.end(); });
-  std::map<Row, std::size_t> places;
-  for (std::size_t i = 0; i < document.records.size(); ++i) places.emplace(row_of(document.records[i]), i);
+  bench::RowPlaces places(document);
   for (bench::Record& record : more.records) {
-    const auto [place, is_new] = places.try_emplace(row_of(record), document.records.size());
-    if (is_new) {
-      document.records.push_back(std::move(record));
-    } else {
-      document.records[place->second] = std::move(record);
-    }
+    if (record.date.empty()) record.date = more.facts.date;
+    places.put(document, std::move(record));
   }
 }
 

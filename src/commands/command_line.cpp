@@ -290,6 +290,9 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   add_whole(command, "--seed", options->seed, "Seed of the operands");
   command.add_option("--devices", options->devices, "GPUs, such as 0, 0,1 or all")->capture_default_str();
   command.add_option("--json", options->json, "Write the records as JSON (- for standard output)");
+  command.add_option("--checkpoint", options->checkpoint,
+                     "What --json or this wrote before: go on from it, without the rows that it has, and keep it up to "
+                     "date");
   command.add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
   if (std::string_view(suite.name) == "gemm") {
     command.add_option("--shapes", options->shapes,

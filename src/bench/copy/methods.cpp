@@ -50,8 +50,9 @@ void measure_methods(const std::string& measurement, std::string_view prefix, Ti
     const std::string subject = std::string(prefix) + method.name;
     if (std::ranges::find(subjects, subject) == subjects.end()) continue;
     for (const std::string& from : selection.at(from_axis().name)) {
-      if (!settings.go_on(fmt::format("{} {}={}", subject, from_axis().name, from))) return;
       Record record{measurement, subject, {{from_axis().name, from}}, {}, {}, waived_on(method, arch), ""};
+      if (settings.has(record)) continue;
+      if (!settings.go_on(fmt::format("{} {}={}", subject, from_axis().name, from))) return;
       if (CopyDevice* const copies = record.waived.empty() ? device.copies() : nullptr; copies != nullptr) {
         measure_into(record, [&] {
           settle_clock(*copies, settings);

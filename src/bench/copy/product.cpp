@@ -72,9 +72,10 @@ class TiledProductMeasurement final : public Measurement {
       const std::string subject = subject_of(side);
       if (std::ranges::find(subjects, subject) == subjects.end()) continue;
       for (const std::string& text : selection.at("product_blocks")) {
-        if (!settings.go_on(fmt::format("{} product_blocks={}", subject, text))) return;
         const auto blocks = static_cast<unsigned>(std::stoul(text));
         Record record{name(), subject, {{"product_blocks", std::int64_t{blocks}}}, {}, {}, "", ""};
+        if (settings.has(record)) continue;
+        if (!settings.go_on(fmt::format("{} product_blocks={}", subject, text))) return;
         CopyDevice* const copies = device.copies();
         if (arch < ArchId::sm_80) {
           record.waived = "cp.async needs sm_80";

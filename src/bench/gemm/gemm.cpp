@@ -156,19 +156,20 @@ class GemmMeasurement final : public Measurement {
       const GemmFormats& formats = *find_gemm_formats(subject);
       GemmDevice* const products = device.products();
       std::vector<std::byte> codes;
-      if (products != nullptr) {
-        codes = gemm_codes(formats.operands, settings.seed);
-        products->load(codes);
-      }
       const std::vector<std::string> sets =
           settings.shapes.empty() ? selection.at("shapes") : std::vector{std::string(kOwnShapes)};
       for (const std::string& set : sets) {
         for (const std::string& kernel : selection.at("kernel")) {
-          if (!settings.go_on(fmt::format("{} {} {}", subject, set, kernel))) return;
           Record record{name(), subject, {{"shapes", set}, {"kernel", kernel}}, {}, {}, "", ""};
+          if (set != kOwnShapes && settings.has(record)) continue;  // a record does not say which those were
+          if (!settings.go_on(fmt::format("{} {} {}", subject, set, kernel))) return;
           if (products == nullptr) {
             record.waived = "this device or build does not time matrix products";
           } else {
+            if (codes.empty()) {
+              codes = gemm_codes(formats.operands, settings.seed);
+              products->load(codes);
+            }
             measure_into(record, [&] { measure_set(*products, formats, codes, set, kernel, settings, record); });
           }
           add(std::move(record));

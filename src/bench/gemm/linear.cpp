@@ -54,9 +54,10 @@ class LinearRows : public Measurement {
           *std::ranges::find(kLinearFormats, subject, [&](const LinearFormat& each) { return subject_of(each); });
       Preparation done;
       for (const std::string& size : selection.at(size_name)) {
-        if (!settings.go_on(fmt::format("{} {}={}", subject, size_name, size))) return;
         const std::int64_t number = std::stoll(size);
         Record record{name(), subject, {{size_name, number}}, {}, {}, "", ""};
+        if (settings.has(record)) continue;
+        if (!settings.go_on(fmt::format("{} {}={}", subject, size_name, size))) return;
         if (layers == nullptr) {
           record.waived = "this device or build does not time linear layers";
         } else {

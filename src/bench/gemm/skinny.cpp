@@ -64,8 +64,9 @@ class SkinnyMeasurement final : public Measurement {
       for (const std::string& size : selection.at("n")) {
         const SkinnySums sums(id, std::stoul(size));
         for (const std::string& by : selection.at("by")) {
-          if (!settings.go_on(fmt::format("{} n={} {}", subject, size, by))) return;
           Record record{name(), subject, {{"n", std::int64_t{std::stol(size)}}, {"by", by}}, {}, {}, "", ""};
+          if (settings.has(record)) continue;
+          if (!settings.go_on(fmt::format("{} n={} {}", subject, size, by))) return;
           if (device.skinny_products() == nullptr) {
             record.waived = "this device or build does not time tall and skinny products";
           } else {

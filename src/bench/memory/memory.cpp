@@ -26,6 +26,7 @@ void measure_rows(const std::string& measurement, const std::vector<Axis>& axes,
         const bool whole = value.find_first_not_of("0123456789") == std::string::npos;
         record.axes.push_back({axis.name, whole ? Value(static_cast<std::int64_t>(std::stoi(value))) : Value(value)});
       }
+      if (settings.has(record)) continue;
       if (!settings.go_on(next)) return;
       if (MemoryDevice* const memory = device.memory(); memory == nullptr) {
         record.waived = "this build has nothing that times memories";

@@ -1,0 +1,164 @@
+// `tcnum bench` as a user runs it, on GPUs that are not there (fake_gpus/).
+#include <csignal>
+#include <set>
+
+#include "cli.hpp"
+
+namespace tcnum {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class CliBench : public Cli {
+ protected:
+  /// Variables of the environment, for the fake GPUs.
+  using Wanted = std::vector<std::pair<const char*, std::string>>;
+
+  static Preparation preparation(const Wanted& wanted) {
+    return [wanted] {
+      for (const auto& [variable, value] : wanted) setenv(variable, value.c_str(), 1);
+    };
+  }
+  Result bench(Words arguments, const Wanted& wanted = {}) const {
+    arguments.insert(arguments.begin(), "bench");
+    return finish(start_program(TCNUM_FAKE_GPUS, arguments, "out", preparation(wanted)));
+  }
+  /// Ten rows, quickly.
+  Result barriers(Words more, const Wanted& wanted = {}) const {
+    Words arguments = {"sync",      "--instr", "*barrier*", "--instr",      "__sync*",
+                       "--seconds", "0.001",   "-a",        "threads=32,64"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return bench(arguments, wanted);
+  }
+  json document(const std::string& file) const { return json::parse(text(file)); }
+
+  /// The rows of a file, and when each was measured.
+  std::multimap<std::string, std::string> dates(const std::string& file) const {
+    const json all = document(file);
+    std::multimap<std::string, std::string> found;
+    for (const json& r : all["records"]) {
+      found.emplace(r["subject"].get<std::string>() + " " + r["axes"]["cluster"].dump(),
+                    r.value("date", all["device"]["date"].get<std::string>()));
+    }
+    return found;
+  }
+  static std::size_t count(const std::multimap<std::string, std::string>& dates, const std::string& date) {
+    return static_cast<std::size_t>(
+        std::ranges::count(dates, date, &std::multimap<std::string, std::string>::value_type::second));
+  }
+};
+
+constexpr std::size_t kRows = 10;
+const std::string kFirstDay = "2026-01-01", kSecondDay = "2026-01-02";
+
+TEST_F(CliBench, ARunThatIsKilledGoesOn) {
+  const Result killed = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGKILL)}});
+  EXPECT_EQ(killed.status, -SIGKILL);
+  EXPECT_EQ(dates("c.json").size(), 3u) << "two barriers of blocks, and one of clusters of two";
+
+  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  EXPECT_NE(r.out.find("7 rows in "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("and 3 of c.json"), std::string::npos) << r.out;
+  const auto days = dates("c.json");
+  EXPECT_EQ(days.size(), kRows);
+  EXPECT_EQ(count(days, kFirstDay), 3u);
+  EXPECT_EQ(count(days, kSecondDay), 7u);
+  EXPECT_EQ(document("c.json")["device"]["date"], kSecondDay);
+
+  // The same rows in the same order as of an unbroken run.
+  EXPECT_EQ(barriers({"--json", "whole.json"}).status, 0);
+  const json whole = document("whole.json")["records"], both = document("c.json")["records"];
+  ASSERT_EQ(whole.size(), both.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(whole[i]["subject"], both[i]["subject"]) << i;
+    EXPECT_EQ(whole[i]["axes"], both[i]["axes"]) << i;
+  }
+
+  const Result page = bench({"report", "c.json"});
+  EXPECT_NE(page.out.find(kFirstDay + " to " + kSecondDay), std::string::npos) << page.out;
+}
+
+/// But what could not be measured is asked again.
+TEST_F(CliBench, ACompleteFileIsNotMeasuredAgain) {
+  EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+  const json before = document("c.json")["records"];
+  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}});
+  EXPECT_NE(r.out.find("2 rows in "), std::string::npos) << r.out;
+  json after = document("c.json")["records"];
+  for (json& record : after) {
+    const bool waived = record.contains("waived");
+    EXPECT_EQ(record.value("date", kSecondDay), waived ? kSecondDay : kFirstDay);
+    record.erase("date");
+  }
+  EXPECT_EQ(before, after);
+}
+
+/// The row at hand may lack points: it is measured again.
+TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
+  const Result first = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGINT)}});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_NE(first.out.find("(interrupted)"), std::string::npos) << first.out;
+  const json records = document("c.json")["records"];
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[3]["values"]["interrupted"], true);
+  EXPECT_EQ(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}}).status, 0);
+  EXPECT_EQ(count(dates("c.json"), kFirstDay), 3u);
+  EXPECT_FALSE(document("c.json")["records"][3]["values"].contains("interrupted"));
+}
+
+/// Values of an axis along which a row goes are the row's settings; those of other axes make other rows.
+TEST_F(CliBench, RowsOfOtherSettingsAreMeasuredAgain) {
+  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=1,2"}).status, 0);
+  EXPECT_EQ(document("c.json")["records"][0]["settings"]["threads"], "32,64");
+  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=2,4"}, {{"FAKE_GPUS_DATE", kSecondDay}}).status, 0);
+  auto days = dates("c.json");
+  EXPECT_EQ(days.size(), 6u) << "clusters of one, of two, and of four";
+  EXPECT_EQ(count(days, kSecondDay), 2u);
+  EXPECT_EQ(
+      barriers({"--checkpoint", "c.json", "-a", "cluster=2", "-a", "threads=128"}, {{"FAKE_GPUS_DATE", "2026-01-03"}})
+          .status,
+      0);
+  days = dates("c.json");
+  EXPECT_EQ(days.size(), 6u);
+  EXPECT_EQ(count(days, "2026-01-03"), 2u);
+}
+
+TEST_F(CliBench, NothingIsTakenOverFromOtherConditions) {
+  const auto expect_all_anew = [&](const Words& more, Wanted wanted, const std::string& why) {
+    EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+    Words arguments = {"--checkpoint", "c.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    wanted.emplace_back("FAKE_GPUS_DATE", kSecondDay);
+    const Result r = barriers(arguments, wanted);
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_NE(r.err.find("c.json: " + why), std::string::npos) << r.err;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
+    const auto days = dates("c.json");
+    EXPECT_EQ(days.size(), kRows);
+    EXPECT_EQ(count(days, kSecondDay), kRows);
+  };
+  expect_all_anew({}, {{"FAKE_GPUS_DRIVER", "2.0"}}, "driver 1.0; here 2.0: all rows are measured again");
+  expect_all_anew({"--seed", "2"}, {}, "settings seconds 0.001, seed 1; here seconds 0.001, seed 2");
+}
+
+TEST_F(CliBench, WhatCannotBeGoneOnFromIsRefused) {
+  EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+  const std::string before = text("c.json");
+  const auto expect_refusal = [&](const Result& r, const Words& parts) {
+    EXPECT_EQ(r.status, 2) << r.err;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+    for (const std::string& part : parts) EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
+  };
+  expect_refusal(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_NAME", "Fake H100"}}),
+                 {"c.json: device: Fake H200 (sm_90, 4 SMs)", "Fake H100", "another file"});
+  EXPECT_EQ(text("c.json"), before);
+  expect_refusal(barriers({"--checkpoint", "-"}), {"--checkpoint: -", "a file"});
+  expect_refusal(barriers({"--checkpoint", "c.json", "--json", "c.json"}), {"c.json", "another file"});
+  write("bad.json", "{}");
+  expect_refusal(barriers({"--checkpoint", "bad.json"}), {"bad.json", "schema"});
+}
+
+}  // namespace
+}  // namespace tcnum
