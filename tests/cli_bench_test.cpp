@@ -1,6 +1,7 @@
 // `tcnum bench` as a user runs it, on GPUs that are not there (fake_gpus/).
 #include <csignal>
-#include <set>
+#include <map>
+#include <sstream>
 
 #include "cli.hpp"
 
@@ -158,6 +159,155 @@ TEST_F(CliBench, WhatCannotBeGoneOnFromIsRefused) {
   expect_refusal(barriers({"--checkpoint", "c.json", "--json", "c.json"}), {"c.json", "another file"});
   write("bad.json", "{}");
   expect_refusal(barriers({"--checkpoint", "bad.json"}), {"bad.json", "schema"});
+}
+
+class CliRoofline : public CliBench {
+ protected:
+  static inline const Words kTwoPoints = {"roofline", "--instr",      "roofline.fp32",
+                                          "--instr",  "roofline.mma", "--seconds",
+                                          "0.001",    "-a",           "intensity=0.125,256"};
+  Result roofline(Words more, const Wanted& wanted) const {
+    more.insert(more.begin(), kTwoPoints.begin(), kTwoPoints.end());
+    return bench(more, wanted);
+  }
+
+  /// The rows of a unit, by what tells them apart.
+  static std::map<std::string, json> rows_of(const json& document, const std::string& subject,
+                                             const std::string& axis = "device") {
+    std::map<std::string, json> rows;
+    for (const json& r : document["records"]) {
+      if (r["subject"] != subject) continue;
+      const json& value = r["axes"][axis];
+      rows.emplace(value.is_string() ? value.get<std::string>() : value.dump(), r);
+    }
+    return rows;
+  }
+  static double value(const json& record, const char* name) { return record["values"][name].get<double>(); }
+};
+
+/// GPU d is slower by a quarter d times: 500 GB/s and 8 TFLOP/s over 1 + d / 4.
+TEST_F(CliRoofline, OfAllGpusAtTheSameTimeAddsUp) {
+  const Result r = roofline({"--devices", "all", "--json", "r.json"}, {{"FAKE_GPUS", "3"}, {"FAKE_GPUS_METERED", "1"}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* subject : {"roofline.fp32", "roofline.mma"}) {
+    const auto rows = rows_of(document("r.json"), subject);
+    ASSERT_EQ(rows.size(), 4u) << subject;
+    double bytes = 0, flops = 0, watts = 0;
+    for (int d = 0; d < 3; ++d) {
+      const json& row = rows.at(std::to_string(d));
+      EXPECT_NEAR(value(row, "giga_bytes_per_second"), 500 / (1 + d / 4.0), 0.01);
+      EXPECT_NEAR(value(row, "tera_flops"), 8 / (1 + d / 4.0), 1e-3);
+      EXPECT_EQ(row["settings"]["devices"], "0,1,2");
+      bytes += value(row, "giga_bytes_per_second");
+      flops += value(row, "tera_flops");
+      watts += row["series"]["sweep_power_watts"][0].get<double>();
+    }
+    const json& all = rows.at("all");
+    EXPECT_NEAR(value(all, "giga_bytes_per_second"), bytes, 0.01);
+    EXPECT_NEAR(value(all, "tera_flops"), flops, 1e-3);
+    EXPECT_NEAR(all["series"]["sweep_power_watts"][0].get<double>(), watts, 0.01);
+    EXPECT_EQ(value(all, "devices"), 3);
+    EXPECT_EQ(all["series"]["sweep_intensity"], (json{0.125, 256.0}));
+  }
+  EXPECT_NE(r.out.find("roofline.mma device=all"), std::string::npos) << r.out;
+  const Result page = bench({"report", "r.json"});
+  EXPECT_NE(page.out.find("| mma, 3 GPUs |"), std::string::npos) << page.out;
+  EXPECT_NE(page.out.find("| mma, GPU 2 |"), std::string::npos);
+}
+
+TEST_F(CliRoofline, OfOneGpuHasNoOthers) {
+  EXPECT_EQ(roofline({"--json", "r.json"}, {{"FAKE_GPUS", "3"}}).status, 0);
+  const json records = document("r.json")["records"];
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(records[0]["axes"].empty());
+}
+
+/// The others go on without it, and nothing is added up.
+TEST_F(CliRoofline, AGpuWithWrongResultsHoldsNobodyUp) {
+  const Result r = roofline({"--devices", "0,1", "--json", "r.json"}, {{"FAKE_GPUS", "2"}, {"FAKE_GPUS_WRONG", "1"}});
+  EXPECT_EQ(r.status, 1) << r.err;
+  const auto rows = rows_of(document("r.json"), "roofline.fp32");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows.at("0")["values"].contains("tera_flops"));
+  EXPECT_TRUE(rows.at("1").contains("error"));
+}
+
+/// A row that one of them lacks is measured on all: it would not be at the same time.
+TEST_F(CliRoofline, RowsOfGpusThatMeasureTogetherAreTakenOverTogether) {
+  const Wanted two = {{"FAKE_GPUS", "2"}};
+  EXPECT_EQ(roofline({"--devices", "all", "--json", "r.json"}, two).status, 0);
+  json lacking = document("r.json");
+  json& records = lacking["records"];
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i]["subject"] == "roofline.mma" && records[i]["axes"]["device"] == 1) records.erase(i--);
+  }
+  write("c.json", lacking.dump());
+  const Result r =
+      roofline({"--devices", "all", "--checkpoint", "c.json"}, {{"FAKE_GPUS", "2"}, {"FAKE_GPUS_DATE", kSecondDay}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* device : {"0", "1"}) {
+    EXPECT_EQ(rows_of(document("c.json"), "roofline.fp32").at(device).value("date", kSecondDay), kFirstDay);
+    EXPECT_EQ(rows_of(document("c.json"), "roofline.mma").at(device).value("date", kSecondDay), kSecondDay);
+  }
+}
+
+class CliRooflineOnRanks : public CliRoofline {
+ protected:
+  void SetUp() override {
+    if (std::string_view(TCNUM_MPIRUN).empty()) GTEST_SKIP() << "no MPI (libopenmpi-dev, openmpi-bin)";
+  }
+  /// More ranks than cores, and root, are what Open MPI wants to be asked for.
+  Result on_ranks(const char* ranks, Words arguments, Wanted wanted) const {
+    for (const char* variable :
+         {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"}) {
+      wanted.emplace_back(variable, "1");
+    }
+    arguments.insert(arguments.begin(), {"-n", ranks, TCNUM_FAKE_GPUS, "bench"});
+    return finish(start_program(TCNUM_MPIRUN, arguments, "out", preparation(wanted)));
+  }
+  Words two_points(const Words& more) const {
+    Words arguments = kTwoPoints;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+TEST_F(CliRooflineOnRanks, EachRankTakesItsGpusAndRank0HasAll) {
+  const Result r = on_ranks("2", two_points({"--json", "r.json"}), {{"FAKE_GPUS", "3"}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* subject : {"roofline.fp32", "roofline.mma"}) {
+    const auto rows = rows_of(document("r.json"), subject);
+    ASSERT_EQ(rows.size(), 4u) << "three GPUs and all of them";
+    double flops = 0;
+    for (const char* device : {"0", "1", "2"}) {
+      EXPECT_TRUE(rows.at(device)["axes"]["host"].is_string());
+      flops += value(rows.at(device), "tera_flops");
+    }
+    EXPECT_EQ(rows.at("all")["axes"]["host"], "all");
+    EXPECT_NEAR(value(rows.at("all"), "tera_flops"), flops, 1e-3);
+  }
+}
+
+TEST_F(CliRooflineOnRanks, WhatIsWrongIsSaidOnce) {
+  const auto expect_one_line = [&](const Words& arguments, int status, const std::string& part) {
+    const Result r = on_ranks("2", arguments, {});
+    EXPECT_EQ(r.status, status) << r.err;
+    std::size_t lines = 0;
+    std::istringstream text(r.err);
+    for (std::string line; std::getline(text, line);) lines += line.starts_with("tcnum: ") ? 1 : 0;
+    EXPECT_EQ(lines, 1u) << r.err;
+    EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
+  };
+  expect_one_line({"sync"}, 2, "bench roofline");
+  expect_one_line(two_points({"--checkpoint", "c.json"}), 2, "--checkpoint");
+  expect_one_line({"roofline", "-a", "intensity=3"}, 2, "intensity=3");
+}
+
+/// One GPU for two ranks: rank 0 says so, and the others are sent home.
+TEST_F(CliRooflineOnRanks, RanksDoNotShareGpus) {
+  const Result r = on_ranks("2", two_points({"--json", "r.json"}), {{"FAKE_GPUS", "1"}});
+  EXPECT_EQ(r.status, 3) << r.err;
+  EXPECT_NE(r.err.find("2 ranks and 1 GPUs"), std::string::npos) << r.err;
 }
 
 }  // namespace

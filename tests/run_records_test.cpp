@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "src/bench/printers.hpp"
@@ -41,7 +42,7 @@ TEST(RunRecords, TakeOverWhatIsThere) {
   wrong.waived.clear();
   wrong.error = "wrong";
   interrupted.set(kInterrupted, true);
-  limited.settings = {{"threads", "32"}};
+  limited.settings = {{"threads", "32"}, {"bins", "256"}};
   EXPECT_EQ(records.go_on_from(document({row("a", 8, 1), waived, wrong, interrupted, limited}), "file"), "");
   EXPECT_TRUE(records.has(row("a", 8, 0)));
   EXPECT_FALSE(records.has(row("a", 16, 0)));
@@ -50,6 +51,9 @@ TEST(RunRecords, TakeOverWhatIsThere) {
   EXPECT_FALSE(records.has(row("c", 8, 0)));
   EXPECT_FALSE(records.has(row("d", 8, 0))) << "of fewer values of an axis";
   EXPECT_TRUE(records.has(limited));
+  Record turned = limited;
+  std::ranges::reverse(turned.settings);
+  EXPECT_TRUE(records.has(turned)) << "members of a JSON object have no order";
 
   records.add(row("c", 8, 2));
   records.add(row("e", 8, 3));

@@ -338,6 +338,9 @@ std::string peaks_text(const TimingFacts& f) {
 
 std::vector<std::string> row_of(const Record& r, const Layout& layout) {
   std::vector<std::string> row = {r.subject};
+  for (const char* label : {"host", "device"}) {  // of several
+    if (const std::string text = r.text(label); !text.empty()) row[0] += fmt::format(" {}={}", label, text);
+  }
   for (const Column& c : layout.columns) row.push_back(cell(r, c));
   const Value* const moved = r.find("clock_moved");
   if (moved != nullptr && std::get_if<bool>(moved) != nullptr && std::get<bool>(*moved)) row[0] += " (clock moved)";

@@ -16,10 +16,15 @@ namespace {
 /// A setting that says nothing of how a row was measured.
 constexpr const char* kSeconds = "suite_seconds";
 
+/// The members of a JSON object have no order.
+std::vector<Field> sorted(std::vector<Field> fields) {
+  std::ranges::sort(fields, {}, &Field::name);
+  return fields;
+}
+
 std::vector<Field> without_seconds(std::vector<Field> settings) {
   std::erase_if(settings, [](const Field& f) { return f.name == kSeconds; });
-  std::ranges::sort(settings, {}, &Field::name);
-  return settings;
+  return sorted(std::move(settings));
 }
 
 std::string listed(const std::vector<Field>& settings) {
@@ -36,7 +41,7 @@ std::string listed(const std::vector<Field>& settings) {
 
 RowPlaces::Row RowPlaces::row_of(const Record& record) {
   Axes axes;
-  for (const Field& axis : record.axes) axes.emplace_back(axis.name, axis.value);
+  for (const Field& axis : sorted(record.axes)) axes.emplace_back(axis.name, axis.value);
   return {record.measurement, record.subject, std::move(axes)};
 }
 
@@ -97,7 +102,7 @@ std::string RunRecords::go_on_from(Document before, const std::string& path) {
 bool RunRecords::has(const Record& row) const {
   const Record* const found = places_.find(document_, row);
   return found != nullptr && found->waived.empty() && found->error.empty() && found->find(kInterrupted) == nullptr &&
-         found->settings == row.settings;
+         sorted(found->settings) == sorted(row.settings);
 }
 
 void RunRecords::add(Record record) {

@@ -32,6 +32,9 @@ class RowPlaces {
 /// What makes a record of a run that was interrupted meanwhile one that may lack points: it is measured again.
 inline constexpr const char* kInterrupted = "interrupted";
 
+/// In the place of a device's number: of a row that says what all devices reach together.
+inline constexpr const char* kAllDevices = "all";
+
 class RunRecords {
  public:
   RunRecords(std::string version, std::vector<Field> settings);

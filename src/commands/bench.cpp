@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "bench_document.hpp"
+#include "bench_parts.hpp"
+#include "bench_together.hpp"
 #include "commands.hpp"
 #include "emu/parallel.hpp"
 #include "failure.hpp"
@@ -27,6 +31,7 @@
 #include "src/bench/run_records.hpp"
 #include "src/bench/tensor.hpp"
 #include "src/campaign/record.hpp"
+#include "src/ranks/launch.hpp"
 #include "src/report/layout.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
@@ -51,64 +56,6 @@ std::span<const BenchSuite> bench_suites() {
 }
 
 namespace {
-
-using bench::Measurement;
-
-std::vector<const Measurement*> measurements_of(const BenchSuite& suite) {
-  std::vector<const Measurement*> chosen;
-  for (const Measurement* m : bench::measurements()) {
-    if (suite.measurements.empty() || std::ranges::find(suite.measurements, m->name()) != suite.measurements.end()) {
-      chosen.push_back(m);
-    }
-  }
-  return chosen;
-}
-
-/// A measurement, and what of it the user wants.
-struct SuitePart {
-  const Measurement* measurement;
-  bench::Selection selection;
-  std::vector<std::string> subjects;
-};
-
-/// An axis counts for the measurements that have it; one that none has is an error.
-std::vector<SuitePart> parts_of(const BenchSuite& suite, const BenchOptions& options) {
-  std::vector<SuitePart> parts;
-  std::vector<bench::Axis> all;
-  for (const Measurement* m : measurements_of(suite)) {
-    for (const bench::Axis& axis : m->axes()) {
-      if (std::ranges::find(all, axis.name, &bench::Axis::name) == all.end()) all.push_back(axis);
-    }
-  }
-  bench::parse_axes(options.axes, all);
-  for (const Measurement* m : measurements_of(suite)) {
-    std::vector<std::string> mine;
-    for (const std::string& text : options.axes) {
-      const std::string name = text.substr(0, text.find('='));
-      if (std::ranges::find(m->axes(), name, &bench::Axis::name) != m->axes().end()) mine.push_back(text);
-    }
-    parts.push_back({m, bench::parse_axes(mine, m->axes()), {}});
-  }
-  return parts;
-}
-
-void choose_subjects(std::vector<SuitePart>& parts, const BenchOptions& options, const BenchSuite& suite, ArchId id) {
-  bool any = false;
-  for (SuitePart& part : parts) {
-    for (std::string& name : part.measurement->subjects(id)) {
-      const bool wanted =
-          options.globs.empty() ? part.measurement->by_default(name) : bench::matches(options.globs, name);
-      if (wanted) part.subjects.push_back(std::move(name));
-    }
-    any = any || !part.subjects.empty();
-  }
-  if (!any) {
-    throw InputError(
-        fmt::format("--instr: {} matches nothing of {}; right would be a name or a glob of those that `tcnum "
-                    "bench {} --list` shows, such as 'wgmma.*'",
-                    fmt::join(options.globs, ", "), arch(id).name, suite.name));
-  }
-}
 
 int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const BenchSuite& suite) {
   const GpuInfo gpu = options.arch.empty() ? gpu_info() : GpuInfo{};
@@ -135,85 +82,6 @@ int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const 
   return kAgreed;
 }
 
-/// The records of a run as they come in. What is written to a file is written after each, so that a program that is
-/// killed loses the row at hand.
-class RunDocument {
- public:
-  /// Reads what there is to go on from.
-  explicit RunDocument(const BenchOptions& options)
-      : options_(options), records_(TCNUM_VERSION, recorded_settings(options)) {
-    for (const std::string& path : {options.json, options.checkpoint}) {
-      if (!path.empty() && path != "-") kept_up_to_date_.push_back(path);
-    }
-    if (!options.checkpoint.empty() && is_there(options.checkpoint)) before_ = bench::read_document(options.checkpoint);
-  }
-
-  void set_facts(const TimingFacts& facts) {
-    records_.set_facts(facts);
-    if (!before_) return;
-    const std::string difference = records_.go_on_from(std::move(*before_), options_.checkpoint);
-    before_.reset();
-    if (!difference.empty()) {
-      complain(fmt::format("{}: {}: all rows are measured again", options_.checkpoint, difference));
-    }
-  }
-  bool has(const bench::Record& row) const { return records_.has(row); }
-  void add(bench::Record record) {
-    // Who measures ends early then, and may leave points out.
-    if (interrupted && !record.values.empty()) record.set(bench::kInterrupted, true);
-    records_.add(std::move(record));
-    ++measured_;
-    if (kept_up_to_date_.empty()) return;
-    const std::string text = records_.text(seconds());
-    for (const std::string& path : kept_up_to_date_) write_text(path, text);
-  }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-  std::size_t rows() const { return measured_; }
-  /// Whether there is anything to show.
-  bool any() const { return !records_.document().records.empty(); }
-
-  /// Writes and shows all that there is.
-  void finish(Attempts& attempts) {
-    const double all_seconds = seconds();
-    bench::Document document = std::move(records_).finish(all_seconds);
-    const std::size_t taken_over = document.records.size() - measured_;
-    bench::put_shares(document);
-    bench::put_product_model(document);
-    for (const std::string& path : kept_up_to_date_) {
-      if (path == options_.checkpoint && document.records.empty()) continue;  // what it has is worth more than nothing
-      attempts.attempt([&] { write_text(path, bench::json_text(document)); });
-    }
-    if (options_.json == "-") attempts.attempt([&] { write_text(options_.json, bench::json_text(document)); });
-    if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document)); });
-    wrong_rows_ = static_cast<std::size_t>(
-        std::ranges::count_if(document.records, [](const bench::Record& r) { return !r.error.empty(); }));
-    if (options_.json == "-" || options_.csv == "-") return;
-    say(bench::header_text(document.facts) + bench::tables_text(document));
-    say(fmt::format("\n{} rows in {:.0f} s{}{}\n", measured_, all_seconds,
-                    taken_over == 0 ? "" : fmt::format(", and {} of {}", taken_over, options_.checkpoint),
-                    interrupted ? " (interrupted)" : ""));
-  }
-  /// After finish().
-  std::size_t wrong_rows() const { return wrong_rows_; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  static std::vector<bench::Field> recorded_settings(const BenchOptions& options) {
-    std::vector<bench::Field> settings = {{"seconds", options.seconds},
-                                          {"seed", static_cast<std::int64_t>(options.seed)}};
-    if (options.oversubscribe) settings.push_back({"oversubscribe", true});
-    return settings;
-  }
-
-  const BenchOptions& options_;
-  bench::RunRecords records_;
-  std::optional<bench::Document> before_;
-  std::vector<std::string> kept_up_to_date_;
-  Clock::time_point start_ = Clock::now();
-  std::size_t measured_ = 0, wrong_rows_ = 0;
-};
-
 /// Those of the user's own table, in place of the sets.
 std::vector<GemmShape> own_shapes(const BenchOptions& options) {
   const std::string& file = options.shapes;
@@ -226,8 +94,8 @@ std::vector<GemmShape> own_shapes(const BenchOptions& options) {
     const GemmShape& s = row.shape;
     for (const std::size_t size : {s.m, s.n, s.k}) {
       if (size % kGemmGranule == 0) continue;
-      throw InputError(fmt::format("{}: {} × {} × {}: right would be multiples of {}", file, s.m, s.n, s.k,
-                                   kGemmGranule));
+      throw InputError(
+          fmt::format("{}: {} × {} × {}: right would be multiples of {}", file, s.m, s.n, s.k, kGemmGranule));
     }
     shapes.push_back(s);
   }
@@ -238,64 +106,97 @@ bench::Settings settings_of(const BenchOptions& options) {
   bench::Settings settings;
   settings.stop.least_seconds = options.seconds;
   settings.stop.most_seconds = 4 * options.seconds;
+  settings.warm_up_seconds *= std::min(1.0, options.seconds / BenchOptions{}.seconds);
   settings.seed = options.seed;
   settings.threads = all_threads();
   settings.oversubscribe = options.oversubscribe;
   return settings;
 }
 
-ArchId arch_of(const TimingFacts& facts) {
-  if (const auto id = find_arch(facts.arch)) return *id;
-  throw UnavailableError(
-      fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
-}
-
-/// Of the axes that a row goes over, those of which the user wants some values only.
-std::vector<bench::Field> settings_of_row(const SuitePart& part, const bench::Record& row) {
-  std::vector<bench::Field> settings;
-  for (const bench::Axis& axis : part.measurement->axes()) {
-    const std::vector<std::string>& wanted = part.selection.at(axis.name);
-    const bool is_own = std::ranges::find(row.axes, axis.name, &bench::Field::name) != row.axes.end();
-    if (is_own || wanted == axis.defaults) continue;
-    settings.push_back({axis.name, fmt::format("{}", fmt::join(wanted, ","))});
-  }
-  return settings;
-}
-
-/// Measures the parts on one GPU, until interrupted. Records carry its number if there are others.
-void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, ArchId id, std::optional<int> device,
-                   bench::Settings settings, RunDocument& document) {
-  for (const SuitePart& part : parts) {
-    if (part.subjects.empty() || interrupted) continue;
-    const auto complete = [&](bench::Record record) {
-      record.settings = settings_of_row(part, record);
-      if (device) record.axes.insert(record.axes.begin(), {"device", std::int64_t{*device}});
-      return record;
-    };
-    settings.has = [&](const bench::Record& row) { return document.has(complete(row)); };
-    part.measurement->measure(timing, id, part.subjects, part.selection, settings,
-                              [&](bench::Record record) { document.add(complete(std::move(record))); });
-  }
-}
-
-}  // namespace
-
-int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
-  BenchOptions options = asked;
-  if (!options.shapes.empty() && options.globs.empty()) options.globs = {"gemm.*"};
-  std::vector<SuitePart> parts = parts_of(suite, options);
-  if (options.list) return list_parts(std::move(parts), options, suite);
+void require_good_files(const BenchOptions& options) {
   require_writable(options.json);
   require_writable(options.csv);
   require_no_stdout({"--checkpoint", options.checkpoint});
   require_writable(options.checkpoint);
   require_different({{"--json", options.json}, {"--checkpoint", options.checkpoint}, {"--csv", options.csv}},
                     {{"--shapes", options.shapes}});
-  std::vector<GemmShape> shapes = own_shapes(options);
-  const GpuInfo gpu = gpu_info();
-  if (!gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
-  const std::vector<int> devices = parse_devices(options.devices, gpu_count());
+}
 
+void require_gpu() {
+  if (const GpuInfo gpu = gpu_info(); !gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
+}
+
+/// What of the parts is measured on one GPU after the other, or on all at the same time.
+std::vector<SuitePart> parts_that_are(bool together, const std::vector<SuitePart>& parts) {
+  std::vector<SuitePart> found;
+  std::ranges::copy_if(parts, std::back_inserter(found),
+                       [&](const SuitePart& part) { return part.measurement->is_together() == together; });
+  return found;
+}
+
+/// The work of several GPUs at the same time.
+TogetherWork together_work(const BenchSuite& suite, const BenchOptions& options, std::vector<SuitePart> parts,
+                           std::vector<int> devices, bench::Settings settings) {
+  return {std::move(devices), std::move(settings),
+          [&suite, &options, parts = std::move(parts)](TimingDevice& timing, const Labels& labels,
+                                                       const bench::Settings& own, const RecordSink& sink) {
+            std::vector<SuitePart> here = parts;
+            choose_subjects(here, options, suite, arch_of(timing.facts()));
+            measure_parts(timing, parts_that_are(true, here), labels, own, sink);
+          }};
+}
+
+/// One GPU after the other, then those that measure at the same time.
+void measure_all(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
+                 const bench::Settings& settings, RunDocument& document, Attempts& attempts) {
+  const std::vector<int> devices = parse_devices(options.devices, gpu_count());
+  const bool several = devices.size() > 1;
+  const RecordSink sink = {[&](const bench::Record& row) { return document.has(row); },
+                           [&](bench::Record record) { document.add(std::move(record)); }};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::unique_ptr<TimingDevice> timing = make_timing_device(devices[i]);
+    if (i == 0) document.set_facts(timing->facts());
+    std::vector<SuitePart> here = parts;
+    choose_subjects(here, options, suite, arch_of(timing->facts()));
+    if (several) here = parts_that_are(false, here);
+    Labels labels;
+    if (several) labels.axes = {{kDeviceAxis, std::int64_t{devices[i]}}};
+    measure_parts(*timing, here, labels, settings, sink);
+  }
+  const std::vector<SuitePart> together = parts_that_are(true, parts);
+  if (!several || together.empty()) return;
+  measure_together(together_work(suite, options, parts, devices, settings), document, attempts);
+  for (const SuitePart& part : together) {
+    document.add_sums(*part.measurement, {kDeviceAxis}, together_settings(devices));
+  }
+}
+
+/// Rank 0's part where there are others, with their GPUs.
+void measure_on_ranks(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
+                      const bench::Settings& settings, Ranks& ranks, RunDocument& document, Attempts& attempts) {
+  const std::vector<int> devices =
+      own_devices(parse_devices(options.devices.empty() ? "all" : options.devices, gpu_count()), ranks);
+  document.set_facts(make_timing_device(devices.front())->facts());
+  measure_with_ranks(together_work(suite, options, parts, devices, settings), ranks, document, attempts);
+  for (const SuitePart& part : parts) document.add_sums(*part.measurement, {kHostAxis, kDeviceAxis}, {});
+}
+
+/// Measures what is asked for, and keeps it; as rank 0 of several, if there are.
+int measure_suite(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
+                  Ranks* ranks) {
+  require_good_files(options);
+  if (ranks != nullptr) {
+    if (!parts_that_are(false, parts).empty()) {
+      throw InputError(
+          "bench: several ranks measure at the same time, which rooflines alone are for; right would be `bench "
+          "roofline` with them, or no mpirun");
+    }
+    if (!options.checkpoint.empty()) {
+      throw InputError("--checkpoint: is of one process; right would be --json with several ranks, or no mpirun");
+    }
+  }
+  std::vector<GemmShape> shapes = own_shapes(options);
+  require_gpu();
   std::optional<FileLock> json_lock, checkpoint_lock;  // of what is written after each row
   if (!options.json.empty() && options.json != "-") json_lock.emplace(options.json, FileLock::IfHeld::refuse);
   if (!options.checkpoint.empty()) checkpoint_lock.emplace(options.checkpoint, FileLock::IfHeld::refuse);
@@ -305,28 +206,73 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
   RunDocument document(options);
   bench::Settings settings = settings_of(options);
   settings.shapes = std::move(shapes);
+  std::mutex showing;
   settings.go_on = [&](const std::string& next) {
+    const std::lock_guard lock(showing);
     progress.show(fmt::format("{:.0f} s, {} rows: {}", document.seconds(), document.rows(), next));
     return !interrupted;
   };
   Attempts attempts;
-  bool going_on = true;
-  for (std::size_t i = 0; i < devices.size() && going_on; ++i) {
-    going_on = attempts.attempt([&] {
-      const std::unique_ptr<TimingDevice> timing = make_timing_device(devices[i]);
-      if (i == 0) document.set_facts(timing->facts());
-      const ArchId id = arch_of(timing->facts());
-      std::vector<SuitePart> here = parts;
-      choose_subjects(here, options, suite, id);
-      settings.warm_up_seconds = bench::Settings{}.warm_up_seconds;
-      measure_parts(*timing, here, id, devices.size() > 1 ? std::optional(devices[i]) : std::nullopt, settings,
-                    document);
-    });
-  }
+  const bool measured = attempts.attempt([&] {
+    if (ranks == nullptr) {
+      measure_all(suite, options, parts, settings, document, attempts);
+    } else {
+      measure_on_ranks(suite, options, parts, settings, *ranks, document, attempts);
+    }
+  });
   progress.clear();
-  if (going_on || document.any()) document.finish(attempts);  // what was finished is kept
+  if (measured || document.any()) document.finish(attempts);  // what was finished is kept
   if (document.wrong_rows() > 0) complain(fmt::format("{} rows had wrong results", document.wrong_rows()));
   return attempts.finish(document.wrong_rows() > 0 ? kDisagreed : kAgreed);
+}
+
+/// Rank 0 keeps the files and speaks for all; the others are told what the exit status is.
+int measure_suite_on_ranks(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
+                           const Launch& launched) {
+  std::unique_ptr<Ranks> ranks;
+  try {
+    ranks = join_ranks(launched);
+  } catch (...) {  // the same in all of them
+    if (launched.is_first()) throw;
+    return kLeftToFirst;
+  }
+  if (ranks->rank() > 0) {
+    const InterruptGuard guard;
+    return measure_for_rank_0(*ranks, [&] {
+      require_gpu();
+      const auto devices = parse_devices(options.devices.empty() ? "all" : options.devices, gpu_count());
+      bench::Settings settings = settings_of(options);
+      settings.go_on = [](const std::string&) { return !interrupted; };
+      return together_work(suite, options, parts, own_devices(devices, *ranks), settings);
+    });
+  }
+  int status = kAgreed;
+  try {
+    status = measure_suite(suite, options, parts, ranks.get());
+  } catch (...) {
+    status = report_failure(std::current_exception());
+  }
+  end_ranks(*ranks, status);
+  return status;
+}
+
+}  // namespace
+
+int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
+  BenchOptions options = asked;
+  if (!options.shapes.empty() && options.globs.empty()) options.globs = {"gemm.*"};
+  const std::optional<Launch> launched = launch();
+  const bool speaks = !launched || launched->is_first();
+  std::vector<SuitePart> parts;
+  try {
+    parts = parts_of(suite, options);
+  } catch (const InputError&) {
+    if (speaks) throw;
+    return kLeftToFirst;
+  }
+  if (options.list) return speaks ? list_parts(std::move(parts), options, suite) : kLeftToFirst;
+  return launched ? measure_suite_on_ranks(suite, options, parts, *launched)
+                  : measure_suite(suite, options, parts, nullptr);
 }
 
 namespace {

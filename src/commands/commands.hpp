@@ -97,7 +97,7 @@ std::span<const BenchSuite> bench_suites();
 
 struct BenchOptions {
   std::vector<std::string> globs, axes;
-  std::string arch, json, checkpoint, csv, devices = "0", shapes;
+  std::string arch, json, checkpoint, csv, devices, shapes;
   bool list = false, oversubscribe = false;
   double seconds = 0.25;
   std::uint64_t seed = 1;

@@ -71,7 +71,7 @@ class Backend {
                                          arch(*id).name, kInstead));
     }
     devices_ = parse_devices(ranks != nullptr && options.devices.empty() ? "all" : options.devices, gpu_count());
-    if (ranks != nullptr) devices_ = dealt(devices_, *ranks);
+    if (ranks != nullptr) devices_ = share_of(devices_, *ranks);
   }
 
   void check_fits(const Instruction& in) const {
@@ -118,16 +118,6 @@ class Backend {
   }
 
  private:
-  /// A host's GPUs, dealt out to its ranks one after the other; those of which there are not enough are shared.
-  static std::vector<int> dealt(const std::vector<int>& devices, const Ranks& ranks) {
-    const auto part = static_cast<std::size_t>(ranks.local_rank()),
-               parts = static_cast<std::size_t>(ranks.local_size());
-    if (part >= devices.size()) return {devices[part % devices.size()]};
-    std::vector<int> own;
-    for (std::size_t i = part; i < devices.size(); i += parts) own.push_back(devices[i]);
-    return own;
-  }
-
   std::optional<ArchId> arch_;
   std::shared_ptr<Program> program_;
   std::string command_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tcnum {
 
@@ -40,5 +41,9 @@ class Ranks {
   /// The last thing that is called: sends what is still to be sent, and if `together` waits until all ranks are here.
   virtual void leave(bool together) = 0;
 };
+
+/// Of what a host has, this rank's part: dealt out to its ranks one after the other. Where there is not enough, ranks
+/// share.
+std::vector<int> share_of(const std::vector<int>& all, const Ranks& ranks);
 
 }  // namespace tcnum

@@ -1,7 +1,8 @@
 // GPUs that are not there, for the program as a user runs it: what stands in place of probes/no_cuda.cpp and no_gpu.cpp
 // in a program of its own. They time barriers and rooflines alone, and each says what the environment wants it to:
 // FAKE_GPUS (how many there are), FAKE_GPUS_DRIVER, FAKE_GPUS_DATE, FAKE_GPUS_NAME; FAKE_GPUS_SIGNAL, which the program
-// gets when the cluster's barrier is timed with four blocks; FAKE_GPUS_WRONG, a GPU whose rooflines are wrong.
+// gets when the cluster's barrier is timed with four blocks; FAKE_GPUS_WRONG, a GPU whose rooflines are wrong;
+// FAKE_GPUS_METERED, for them to say what they draw.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -75,7 +76,11 @@ class FakeMemory final : public MemoryDevice {
     return {{{1}, 1500, std::vector<double>(launches, seconds)}, sum->second + (wrong ? 1 : 0)};
   }
   ChaseTimes chase(const Chase&) override { refuse(); }
-  GatherTimes gather(const GatherWork&) override { refuse(); }
+  /// What warms a GPU up: nobody looks at it.
+  GatherTimes gather(const GatherWork&) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return {};
+  }
   ReadTimes read(const ReadWork&) override { refuse(); }
   StreamTimes stream(const StreamWork&, unsigned) override { refuse(); }
   HostCopyTimes copy(const HostCopy&) override { refuse(); }
@@ -106,6 +111,7 @@ class FakeGpu final : public TimingDevice {
   std::vector<std::byte> result() override { refuse(); }
   /// 100 W, in steps of 10 ms.
   std::optional<double> energy_joules() const override {
+    if (wanted("FAKE_GPUS_METERED", "").empty()) return std::nullopt;
     using Steps = std::chrono::duration<std::int64_t, std::centi>;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<double>(std::chrono::duration_cast<Steps>(now).count());

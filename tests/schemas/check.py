@@ -77,7 +77,17 @@ def npy(descr, shape, values, code):
         f"<{len(values)}{code}", *values)
 
 
+def bench_of(date, subject):
+    """A row that goes over fewer values of an axis than it could."""
+    return json.dumps({"schema": "tcnum.bench/1", "version": "1", "settings": {},
+                       "device": {"name": "G", "arch": "sm_90", "sms": 1, "driver": "1", "cuda": "1", "date": date},
+                       "records": [{"measurement": "barriers", "subject": subject, "axes": {"cluster": 1},
+                                    "settings": {"threads": "32,64"}, "values": {}, "series": {}}]}).encode()
+
+
 INPUTS = {
+    "monday.json": bench_of("2026-11-23", "mbarrier"),
+    "tuesday.json": bench_of("2026-11-24", "__syncthreads"),
     "plan.json": json.dumps(PLAN).encode(),
     "a.npy": npy("<f2", (8, 16), [1 + i / 64 for i in range(128)], "e"),
     "b.npy": npy("<f2", (16, 8), [3 - i / 32 for i in range(128)], "e"),
@@ -104,6 +114,7 @@ COMMANDS = {
     "explain all": ["explain", "--all", "--c", "2^23", "--a", "-2^12,-0.5,-0.25,-0.125", "--b", "2^11,1,1,1"],
     "explain a file's": ["explain", "--in", RECORDED, "--index", "4000", "--datapath", HOPPER],
     "bench report": ["bench", "report", str(SOURCE / "vectors/sm_90/bench.json")],
+    "bench report of two days": ["bench", "report", "monday.json", "tuesday.json"],
     "verify": ["verify", "--vectors", "p.safetensors", RECORDED],
     "verify alone": ["verify", "--vectors", "alone.safetensors", "--datapath", HOPPER],
     "verify another": ["verify", "--vectors", "p.safetensors", "--datapath", "sm_80:" + FP16],

@@ -12,6 +12,7 @@
 #include "memory.hpp"
 #include "roofline_words.hpp"
 #include "src/bench/peaks.hpp"
+#include "src/bench/run_records.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -64,7 +65,8 @@ StopRule stop_of_point(const MemoryRow& row) {
   return stop;
 }
 
-Point measure_point(const MemoryRow& row, const RooflineWork& work, const RooflineWords& words) {
+/// The n-th point of all, at the same time as on other devices.
+Point measure_point(const MemoryRow& row, const RooflineWork& work, const RooflineWords& words, std::size_t n) {
   constexpr double kBatchSeconds = 0.02;
   constexpr unsigned kMostLaunches = 64;
   const std::uint64_t expected = words.checksum(work, row.settings.threads);
@@ -84,6 +86,7 @@ Point measure_point(const MemoryRow& row, const RooflineWork& work, const Roofli
   Settings settings = row.settings;
   settings.stop = stop_of_point(row);
   std::vector<double> rates;
+  row.settings.meet(n);
   // The rate stands for the cycles of a sample.
   const Steady steady = sample_steadily(
       row.device,
@@ -118,23 +121,28 @@ double highest(const std::vector<Point>& points, Value Point::*value) {
   return most;
 }
 
-void put_roofs(const MemoryRow& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
-  Record& record = row.record;
-  const Point& fastest = *std::ranges::max_element(points, {}, &Point::flops);
-  const double flops = fastest.flops, bytes = highest(points, &Point::bytes);
+void put_highest(Record& record, const std::vector<Point>& points) {
+  const double flops = highest(points, &Point::flops), bytes = highest(points, &Point::bytes);
   record.set("tera_flops", flops / kTera);
   record.set("giga_bytes_per_second", bytes / kGiga);
   record.set("ridge_flops_per_byte", flops / bytes);
+  record.set("spread_percent", highest(points, &Point::spread_percent));
+  if (const double watts = highest(points, &Point::watts); watts > 0) record.set("power_watts", watts);
+  if (const double celsius = highest(points, &Point::celsius); celsius > 0) record.set("temperature_celsius", celsius);
+}
+
+void put_roofs(const MemoryRow& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
+  Record& record = row.record;
+  put_highest(record, points);
+  const Point& fastest = *std::ranges::max_element(points, {}, &Point::flops);
+  const double flops = fastest.flops, bytes = highest(points, &Point::bytes);
   if (peak_per_clock && fastest.clock_mhz > 0) {
     record.set("percent_of_peak", flops / (*peak_per_clock * row.device.facts().sms * fastest.clock_mhz * 1e6) * 100);
   }
   if (const auto pins = row.memory.memory_facts().dram_bytes_per_second) {
     record.set("percent_of_pins", bytes / *pins * 100);
   }
-  record.set("spread_percent", highest(points, &Point::spread_percent));
   if (fastest.clock_mhz > 0) record.set("clock_mhz", fastest.clock_mhz);
-  if (const double watts = highest(points, &Point::watts); watts > 0) record.set("power_watts", watts);
-  if (const double celsius = highest(points, &Point::celsius); celsius > 0) record.set("temperature_celsius", celsius);
 }
 
 /// A series of what each point has; none if one has it not.
@@ -158,9 +166,44 @@ void put_points(Record& record, const std::vector<Point>& points) {
   put("sweep_tera_flops", [](const Point& p) { return p.flops / kTera; });
   put("sweep_giga_bytes_per_second", [](const Point& p) { return p.bytes / kGiga; });
   put("sweep_percent_of_roof", [&](const Point& p) { return p.flops / std::min(flops, p.intensity * bytes) * 100; });
-  put("sweep_clock_mhz", [](const Point& p) { return p.clock_mhz; });
+  put("sweep_clock_mhz", [](const Point& p) { return p.clock_mhz > 0 ? std::optional(p.clock_mhz) : std::nullopt; });
   put("sweep_power_watts", [](const Point& p) { return p.watts; });
   put("sweep_temperature_celsius", [](const Point& p) { return p.celsius; });
+}
+
+/// What put_points() left, as far as sums need it. Nothing, if not all of it is there.
+std::optional<std::vector<Point>> points_in(const Record& record) {
+  const auto *const intensities = record.numbers("sweep_intensity"), *const flops = record.numbers("sweep_tera_flops"),
+                    *const bytes = record.numbers("sweep_giga_bytes_per_second");
+  const auto *const watts = record.numbers("sweep_power_watts"), *const celsius =
+                                                                     record.numbers("sweep_temperature_celsius");
+  if (intensities == nullptr || intensities->empty() || record.find(kInterrupted) != nullptr) return std::nullopt;
+  for (const std::vector<double>* const needed : {flops, bytes}) {
+    if (needed == nullptr || needed->size() != intensities->size()) return std::nullopt;
+  }
+  const auto at = [&](const std::vector<double>* numbers, std::size_t i) {
+    return numbers != nullptr && i < numbers->size() ? std::optional((*numbers)[i]) : std::nullopt;
+  };
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < intensities->size(); ++i) {
+    points.push_back({(*intensities)[i], (*flops)[i] * kTera, (*bytes)[i] * kGiga, 0,
+                      record.number("spread_percent").value_or(0), at(watts, i), at(celsius, i)});
+  }
+  return points;
+}
+
+/// Rates and power of two devices together; the higher one of what cannot be added.
+Point operator+(const Point& a, const Point& b) {
+  const auto both = [](const std::optional<double>& x, const std::optional<double>& y, const auto& join) {
+    return x && y ? std::optional(join(*x, *y)) : std::nullopt;
+  };
+  return {a.intensity,
+          a.flops + b.flops,
+          a.bytes + b.bytes,
+          0,
+          std::max(a.spread_percent, b.spread_percent),
+          both(a.watts, b.watts, [](double x, double y) { return x + y; }),
+          both(a.celsius, b.celsius, [](double x, double y) { return std::max(x, y); })};
 }
 
 /// Why there is nothing to measure; empty: it was measured.
@@ -175,9 +218,10 @@ std::string measure_unit(const MemoryRow& row, ArchId arch, const std::vector<st
   row.memory.fill(bytes, fill_seed(row.settings));
   const RooflineWords words(bytes, fill_seed(row.settings), row.settings.threads);
   std::vector<Point> points;
-  for (const std::string& text : intensities) {
-    if (!row.settings.go_on(fmt::format("{} {} a byte", row.record.subject, text))) break;
-    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(text)), words));
+  const auto first = static_cast<std::size_t>(&unit - unit_table().data()) * intensities.size() + 1;
+  for (std::size_t i = 0; i < intensities.size(); ++i) {
+    if (!row.settings.go_on(fmt::format("{} {} a byte", row.record.subject, intensities[i]))) break;
+    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(intensities[i])), words, first + i));
   }
   if (points.empty()) return "interrupted";
   std::ranges::sort(points, {}, &Point::intensity);
@@ -203,6 +247,25 @@ class RooflineMeasurement final : public Measurement {
     std::vector<std::string> names;
     for (const Unit& unit : unit_table()) names.push_back(unit.name);
     return if_nvidia(arch, std::move(names));
+  }
+  bool is_together() const override { return true; }
+  std::optional<Record> add_up(const std::vector<const Record*>& records) const override {
+    std::vector<Point> sums;
+    for (const Record* r : records) {
+      const auto points = points_in(*r);
+      if (!points) return std::nullopt;
+      if (sums.empty()) {
+        sums = *points;
+        continue;
+      }
+      if (!std::ranges::equal(sums, *points, {}, &Point::intensity, &Point::intensity)) return std::nullopt;
+      std::ranges::transform(sums, *points, sums.begin(), std::plus());
+    }
+    Record sum{name(), records.front()->subject, {}, {}, {}, "", ""};
+    put_highest(sum, sums);
+    sum.set("devices", static_cast<std::int64_t>(records.size()));
+    put_points(sum, sums);
+    return sum;
   }
   void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
                const Settings& settings, const std::function<void(Record)>& add) const override {

@@ -7,6 +7,7 @@
 
 #include "memory.hpp"
 #include "src/bench/plot.hpp"
+#include "src/bench/run_records.hpp"
 #include "src/bench/section_parts.hpp"
 
 namespace tcnum::bench {
@@ -14,8 +15,14 @@ namespace {
 
 constexpr double kGigaOfTera = 1e3;
 
-/// The subject without what is measured.
-std::string unit_of(const Record& record) { return record.subject.substr(record.subject.find('.') + 1); }
+/// The subject without what is measured, and of which GPU it is where there are several.
+std::string unit_of(const Record& record) {
+  std::string unit = record.subject.substr(record.subject.find('.') + 1);
+  const std::string device = record.text("device"), host = record.text("host");
+  if (device == kAllDevices) return fmt::format("{}, {} GPUs", unit, record.text("devices"));
+  if (!device.empty()) unit += fmt::format(", GPU {}", device);
+  return host.empty() ? unit : fmt::format("{} of {}", unit, host);
+}
 
 /// The memory's roof over these points, by the highest rate of any unit, as far up as one of them comes.
 Line memory_roof(const std::vector<const Record*>& rows, const std::vector<Line>& measured) {
@@ -42,7 +49,9 @@ Section roofs_section(const Document& document) {
       "Each unit multiplies and adds so many times for each byte that comes from DRAM, from 1/8 to 256 operations: two "
       "for each product. The roofs are the highest rates of the unit and of the memory that were measured, and where "
       "they meet is the ridge. % peak: of the architecture's operations in a clock, at the measured clock; % pins: of "
-      "memory clock × 2 × bus. Power and temperature: the highest of all points. Every result is compared with the "
+      "memory clock × 2 × bus. Power and temperature: the highest of all points. Several GPUs measure each point at "
+      "the same time, and a row of all of "
+      "them has the sums of their rates and powers. Every result is compared with the "
       "CPU's, by a sum.",
       {{"unit", "TFLOP/s", "% peak", "GB/s", "% pins", "ridge, FLOP/B", "spread %", "MHz", "W", "°C"}},
       {}};
