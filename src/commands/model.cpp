@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 
@@ -24,7 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using bench::Prediction, bench::ProductTiling, bench::ProductDevice;
 
-constexpr std::string_view kBenchFile = "bench.json";
+/// What was measured of the devices of an architecture.
+constexpr auto kBenchFiles = std::to_array<std::string_view>({"bench.json", "bench_h100.json"});
 /// Of our kernel, or of any tiling, which stands for a library's.
 constexpr const char *kOurs = "tcnum", *kAny = "any";
 
@@ -39,13 +41,15 @@ ProductDevice find_device(const std::string& text) {
   if (is_there(text)) return product_device(bench::read_document(text), text);
   std::vector<std::string> names;
   for (const Arch& each : kArchs) {
-    const auto file = find_record(each.id, kBenchFile);
-    if (!file) continue;
-    const bench::Document document = bench::read_document(file->string());
-    if (lower(document.facts.device).find(lower(text)) != std::string::npos) {
-      return product_device(document, file->string());
+    for (const std::string_view name : kBenchFiles) {
+      const auto file = find_record(each.id, name);
+      if (!file) continue;
+      const bench::Document document = bench::read_document(file->string());
+      if (lower(document.facts.device).find(lower(text)) != std::string::npos) {
+        return product_device(document, file->string());
+      }
+      names.push_back(document.facts.device);
     }
-    names.push_back(document.facts.device);
   }
   throw InputError(
       fmt::format("--device: {}: right would be a file of `tcnum bench report --json`, or part of the name of "
