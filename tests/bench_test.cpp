@@ -589,7 +589,7 @@ TEST(Measurements, EndWhenTheyAreTold) {
 TEST(Measurements, HaveSubjectsAndDefaults) {
   for (const Measurement* m : measurements()) {
     const auto subjects = m->subjects(ArchId::sm_90);
-    EXPECT_GT(std::ranges::count_if(subjects, [&](const std::string& s) { return m->by_default(s); }), 1) << m->name();
+    EXPECT_GT(std::ranges::count_if(subjects, [&](const std::string& s) { return m->by_default(s); }), 0) << m->name();
     for (const Axis& axis : m->axes()) {
       for (const std::string& value : axis.defaults)
         EXPECT_NE(std::ranges::find(axis.values, value), axis.values.end());

@@ -128,6 +128,11 @@ class FirstRank {
     }
   }
 
+  /// Whatever becomes of them.
+  void wait_for_no_rank() {
+    for (int r = 1; r < ranks_.size(); ++r) rendezvous.leave(party(r));
+  }
+
   Rendezvous rendezvous;
 
  private:
@@ -184,14 +189,12 @@ class OtherRank {
       const auto message = ranks_.receive(kPatience);
       if (!message) {
         if (!ranks_.is_silent(0)) continue;
-        end();
         throw UnavailableError("nothing is heard of rank 0 any more; what it had kept is there");
       }
       const Json json = Json::parse(message->text);
       if (json.contains(kGo)) {
         rendezvous.arrive(own_, json.at(kGo).get<std::size_t>());
       } else if (json.contains(kGoHome)) {
-        end();
         const Json& order = json.at(kGoHome);
         together_ = order.at("together").get<bool>();
         return order.at("status").get<int>();
@@ -199,16 +202,15 @@ class OtherRank {
     }
   }
   bool leaves_together() const { return together_; }
-
-  Rendezvous rendezvous;
-
- private:
   /// Whoever measures still need not go on.
   void end() {
     interrupted = true;
     rendezvous.leave(own_);
   }
 
+  Rendezvous rendezvous;
+
+ private:
   Ranks& ranks_;
   std::size_t own_, told_ = 0;
   bool together_ = false;
@@ -242,6 +244,10 @@ void measure_with_ranks(const TogetherWork& work, Ranks& ranks, RunDocument& doc
   {
     const DevicesTogether devices(work, host.rendezvous, labels_on_host(work.devices), sink,
                                   [&](const std::exception_ptr& why) { failures.push_back(why); });
+    const struct AtEnd {
+      FirstRank& host;
+      ~AtEnd() { host.wait_for_no_rank(); }
+    } before_the_devices{host};
     host.serve();
   }
   for (const std::exception_ptr& failure : failures) attempts.failed(failure);
@@ -268,6 +274,7 @@ int measure_for_rank_0(Ranks& ranks, const std::function<TogetherWork()>& prepar
   OtherRank host(ranks, work.devices.size());
   const RecordSink sink = {[](const bench::Record&) { return false; },
                            [&](bench::Record record) {
+                             if (interrupted && !record.values.empty()) record.set(bench::kInterrupted, true);
                              bench::Document document;
                              document.records.push_back(std::move(record));
                              ranks.send(0, text_of(kRecord, bench::to_json(document)));
@@ -275,6 +282,10 @@ int measure_for_rank_0(Ranks& ranks, const std::function<TogetherWork()>& prepar
   int status = 0;
   {
     const DevicesTogether devices(work, host.rendezvous, labels_on_host(work.devices), sink, tell);
+    const struct AtEnd {
+      OtherRank& host;
+      ~AtEnd() { host.end(); }
+    } before_the_devices{host};
     status = host.serve();
   }
   ranks.leave(host.leaves_together());

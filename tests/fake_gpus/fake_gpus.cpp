@@ -4,11 +4,11 @@
 // gets when the cluster's barrier is timed with four blocks; FAKE_GPUS_WRONG, a GPU whose rooflines are wrong;
 // FAKE_GPUS_METERED, for them to say what they draw.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -109,18 +109,17 @@ class FakeGpu final : public TimingDevice {
   void load(const TimedOperands&) override {}
   TimedBatch run(const TimedWork&, unsigned) override { refuse(); }
   std::vector<std::byte> result() override { refuse(); }
-  /// 100 W, in steps of 10 ms.
+  /// A step whenever it is read.
   std::optional<double> energy_joules() const override {
     if (wanted("FAKE_GPUS_METERED", "").empty()) return std::nullopt;
-    using Steps = std::chrono::duration<std::int64_t, std::centi>;
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<double>(std::chrono::duration_cast<Steps>(now).count());
+    return static_cast<double>(++readings_);
   }
   SyncDevice* sync() override { return &sync_; }
   MemoryDevice* memory() override { return &memory_; }
 
  private:
   TimingFacts facts_;
+  mutable std::atomic<int> readings_ = 0;
   FakeSync sync_;
   FakeMemory memory_;
 };
