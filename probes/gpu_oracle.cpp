@@ -29,7 +29,11 @@ const Kernel* find_kernel(const std::string& instruction) {
     const auto found = std::ranges::find(table, instruction, &Kernel::instruction);
     if (found != table.end()) return &*found;
   }
+#ifdef TCNUM_HAS_TCGEN05
+  return tcgen05_kernel(instruction);
+#else
   return nullptr;
+#endif
 }
 
 namespace {
@@ -107,9 +111,9 @@ class GpuOracle final : public TileOracle {
       sb_.upload(packed.sb);
     }
     d_.reserve(packed.d.size());
-    check(kernel_.launch(
-              {a_.data(), b_.data(), c_.data(), d_.data(), e_.data(), sa_.data(), sb_.data(), packed.count, variant}),
-          fmt::format("launch of {}", kernel_.instruction));
+    const DeviceTiles tiles{a_.data(), b_.data(),  c_.data(),  d_.data(),    e_.data(),
+                            sa_.data(), sb_.data(), packed.count, variant};
+    check(kernel_.launch(instruction(), tiles), fmt::format("launch of {}", kernel_.instruction));
     check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
     d_.download(packed.d);
   }
@@ -152,7 +156,7 @@ std::pair<GpuInfo, const Kernel*> require_kernel(const Instruction& instruction,
   }
   const Kernel* const kernel = find_kernel(name);
   if (kernel == nullptr)
-    throw UnavailableError(name + ": this build has no probe for it (wgmma: see TCNUM_WGMMA_N in CMake)");
+    throw UnavailableError(name + ": there is no probe for it, or not in this build (TCNUM_CUDA_ARCHS in CMake; of wgmma, TCNUM_WGMMA_N)");
   return {std::move(info), kernel};
 }
 

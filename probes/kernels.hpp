@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "device_tiles.hpp"
+#include "tcnum/instruction.hpp"
 #include "timing_kernels.hpp"
 
 namespace tcnum {
 
 struct Kernel {
   std::string_view instruction;  ///< Instruction::name()
-  /// Starts the kernel on the default CUDA stream; what cudaGetLastError() says of the launch.
-  cudaError_t (*launch)(const DeviceTiles& tiles);
+  /// Starts the kernel on the default CUDA stream; what cudaGetLastError() says of the launch. Those that are one
+  /// instruction's alone do not look at it.
+  cudaError_t (*launch)(const Instruction& instruction, const DeviceTiles& tiles);
   /// The ways in which operands reach the instruction, if there are several. None may change a bit.
   std::span<const std::string_view> variants = {};
   Timing timing = {};  ///< wgmma has its own table, wgmma_timing_kernels()
@@ -42,6 +44,8 @@ std::span<const Kernel> wmma_half_kernels();
 std::span<const Kernel> wmma_fp64_kernels();
 std::span<const Kernel> wmma_int8_kernels();
 std::span<const Kernel> wmma_sub_byte_kernels();
+/// That of a tcgen05.mma of any M and N; null if there is none.
+const Kernel* tcgen05_kernel(std::string_view name);
 /// For each N.
 std::vector<std::span<const Kernel>> wgmma_kernels();
 

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) mma_kernel(const DeviceTiles tiles) 
 }
 
 template <class Op>
-cudaError_t launch_mma(const DeviceTiles& tiles) {
+cudaError_t launch_mma(const Instruction&, const DeviceTiles& tiles) {
   constexpr std::size_t kBandsPerBlock = kThreads / 32;
   const std::size_t bands = tiles.count / tiles.columns;
   const std::size_t blocks = std::min(kMaxBlocks, (bands + kBandsPerBlock - 1) / kBandsPerBlock);

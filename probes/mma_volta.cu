@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads) volta_kernel(const DeviceTiles tiles
 }
 
 template <class Op>
-cudaError_t launch_volta(const DeviceTiles& tiles) {
+cudaError_t launch_volta(const Instruction&, const DeviceTiles& tiles) {
   constexpr std::size_t kTilesPerBlock = kThreads / 32 * VoltaFragments::kQuadPairs;
   const std::size_t blocks = std::min(kMaxBlocks, (tiles.count + kTilesPerBlock - 1) / kTilesPerBlock);
   volta_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);

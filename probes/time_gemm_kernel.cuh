@@ -245,7 +245,7 @@ __device__ void write_rows(const Block& block, const float (&d)[Op::kDRegisters]
 template <class Op, class Block>
 __device__ void multiply_tiles(const Block& block, unsigned multiplier) {
   constexpr unsigned kParts = Block::kTile.rows / (kGemmMultipliers * kWgmmaRows);  // of 64 rows
-  const SharedLayout layout = SharedLayout::of(kSwizzle128, kRowBytes, Op::kBytes);
+  const SharedLayout layout = wgmma_layout(kSwizzle128, kRowBytes, Op::kBytes);
   const unsigned thread = threadIdx.x % kGemmWarpgroup, cluster = block.cluster_rows * block.cluster_columns;
   RingPlace place;
   unsigned next_panel = 0;
@@ -254,12 +254,12 @@ __device__ void multiply_tiles(const Block& block, unsigned multiplier) {
     unsigned before = 0;
     for (unsigned step = 0; step < block.run.steps; ++step) {
       block.full(place.stage).wait(place.parity);
-      const std::uint64_t b = layout.descriptor(block.b(place.stage));
+      const std::uint64_t b = wgmma_descriptor(layout, block.b(place.stage));
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
       for (unsigned part = 0; part < kParts; ++part) {
-        const std::uint64_t a = layout.descriptor(block.a(place.stage) +
-                                                  (multiplier * kParts + part) * kWgmmaRows * kGemmStepBytes);
+        const std::uint64_t a = wgmma_descriptor(
+            layout, block.a(place.stage) + (multiplier * kParts + part) * kWgmmaRows * kGemmStepBytes);
         Op::multiply_step(d[part], a, b, step > 0);
       }
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");

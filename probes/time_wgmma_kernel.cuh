@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(most_warps_of_wgmma<Op>() * kWarpLanes, 1) tim
   // The tensor core reads shared memory through the asynchronous proxy.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
-  const SharedLayout layout = SharedLayout::of(kSwizzle128, kRowBytes, sizeof(typename Op::Code));
-  const std::uint64_t from_a = layout.descriptor(shared), from_b = layout.descriptor(shared + kRowsBytes);
+  const SharedLayout layout = wgmma_layout(kSwizzle128, kRowBytes, sizeof(typename Op::Code));
+  const std::uint64_t from_a = wgmma_descriptor(layout, shared), from_b = wgmma_descriptor(layout, shared + kRowsBytes);
 
   Stopwatch stopwatch(run);
   for (unsigned round = 0; round < run.rounds; ++round) {

@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
   alignas(kSwizzlePeriod) __shared__ std::uint8_t shared_b[kBBytes];
 
   const int variant = tiles.variant;
-  const SharedLayout a_layout = SharedLayout::of(variant, kRowBytes, sizeof(Code));
-  const SharedLayout b_layout = SharedLayout::of(variant, Op::kBRowBytes, sizeof(Code));
+  const SharedLayout a_layout = wgmma_layout(variant, kRowBytes, sizeof(Code));
+  const SharedLayout b_layout = wgmma_layout(variant, Op::kBRowBytes, sizeof(Code));
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const Element first = wgmma_accumulator(thread, 0);
   for (std::size_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
@@ -98,8 +98,8 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(const DeviceTiles tiles
             from_a + (warp * 16 + from.row) * Op::kStored + from.column);
       }
     }
-    issue_wgmma<Op>(d, a_layout.descriptor(shared_a), b_layout.descriptor(shared_b), a_registers, metadata,
-                    has_c ? 1 : 0, variant);
+    issue_wgmma<Op>(d, wgmma_descriptor(a_layout, shared_a), wgmma_descriptor(b_layout, shared_b), a_registers,
+                    metadata, has_c ? 1 : 0, variant);
 
     store_accumulators<Op::kAccumulatorBits, Op::kAccumulators, Op::kN>(d, to_d, accumulator_at);
     __syncthreads();  // all warps have read shared memory before it is filled again
@@ -132,7 +132,7 @@ std::span<const std::string_view> wgmma_variant_names() {
 }
 
 template <class Op>
-cudaError_t launch_wgmma(const DeviceTiles& tiles) {
+cudaError_t launch_wgmma(const Instruction&, const DeviceTiles& tiles) {
   DeviceTiles given = tiles;
   given.variant = wgmma_variants<Op>()[static_cast<std::size_t>(tiles.variant)].variant;
   wgmma_kernel<Op><<<static_cast<unsigned>(std::min(kMaxBlocks, tiles.count)), kThreads>>>(given);

@@ -1,22 +1,18 @@
 // Where the operands of a wgmma lie in shared memory, for each variant of its kernel.
 //
-// A row of A has 32 bytes along K whatever its type, and so has a column of B, or 64 if A is sparse. K-major without
-// swizzle: core matrices of 8 rows × 16 bytes, 128 bytes in one piece, side by side along K. K-major with a swizzle of
-// P bytes: rows of P bytes, of which the first 32 (or 64) are used, 8 of them in one piece. MN-major: pieces of 64
-// elements along M or N (128 bytes) × 8 along K, behind each other along K, then the next 64 elements. A swizzle
-// exclusive-ors the address's bits from 4 on with those from 7 on. Sources: PTX ISA, "Shared Memory Matrix Layout",
-// "Strides" and "Matrix-descriptor"; CUTLASS, make_gmma_desc and the canonical layouts beside it.
+// A row of A has 32 bytes along K whatever its type, and so has a column of B, or 64 if A is sparse. Sources: PTX ISA,
+// "Matrix-descriptor"; shared_layout.hpp has those of the layouts.
 #pragma once
 
 #include <algorithm>
 
 #include "device_common.cuh"
+#include "shared_layout.hpp"
 
 namespace tcnum {
 
 constexpr int kWgmmaRows = 64;
 constexpr int kRowBytes = 32;    // of A
-constexpr int kChunkBytes = 16;  // what a swizzle moves as a whole
 
 enum WgmmaVariant : int {
   kPlain,
@@ -47,57 +43,30 @@ inline constexpr WgmmaVariantName kWgmmaVariants[] = {
     {kSelector1, "sparsity selector 1"},
 };
 
-/// Where the bytes of an operand lie in shared memory, and how the matrix descriptor says so.
-struct SharedLayout {
-  int pitch;  ///< bytes of a swizzled row; 0: no swizzle
-  bool mn_major;
-  int leading_bytes;    ///< between pieces: along K without swizzle, along M or N if MN-major; else it is not looked at
-  int stride_bytes;     ///< between groups of 8 rows, or along K if MN-major
-  int descriptor_mode;  ///< bits 62 and 63
-
-  /// Of rows of so many bytes, 32 or 64. Rows of 64 have no swizzle of 32.
-  __device__ static SharedLayout of(int variant, int row_bytes, int element_bytes) {
-    constexpr int kCoreBytes = 8 * kChunkBytes;
-    switch (variant) {
-      case kSwizzle32:
-        if (row_bytes == 32) return {32, false, kChunkBytes, 8 * 32, 3};
-        [[fallthrough]];
-      case kSwizzle64:
-        return {64, false, kChunkBytes, 8 * 64, 2};
-      case kSwizzle128:
-        return {128, false, kChunkBytes, 8 * 128, 1};
-      case kMnMajor:
-        return {128, true, mn_major_bytes(row_bytes / element_bytes), 8 * 128, 1};
-      default:
-        return {0, false, kCoreBytes, row_bytes / kChunkBytes * kCoreBytes, 0};
-    }
+/// The layout of rows of so many bytes, 32 or 64. Rows of 64 have no swizzle of 32.
+constexpr SharedLayout wgmma_layout(int variant, int row_bytes, int element_bytes) {
+  switch (variant) {
+    case kSwizzle32:
+      return SharedLayout::swizzled(row_bytes == 32 ? 32 : 64);
+    case kSwizzle64:
+      return SharedLayout::swizzled(64);
+    case kSwizzle128:
+      return SharedLayout::swizzled(128);
+    case kMnMajor:
+      return SharedLayout::mn_major(row_bytes / element_bytes);
+    default:
+      return SharedLayout::plain(row_bytes);
   }
-  /// Of 64 rows with k elements.
-  static constexpr int mn_major_bytes(int k) { return k * 128; }
+}
 
-  /// Byte `byte` along K of a row. `element_bytes` matters only if MN-major.
-  __device__ int offset(int row, int byte, int element_bytes) const {
-    if (pitch == 0) {
-      return row / 8 * stride_bytes + byte / kChunkBytes * leading_bytes + row % 8 * kChunkBytes + byte % kChunkBytes;
-    }
-    int at = row * pitch + byte;  // eight rows take stride_bytes
-    if (mn_major) {
-      const int k = byte / element_bytes, row_bytes = row * element_bytes;
-      at = row_bytes / pitch * leading_bytes + k / 8 * stride_bytes + k % 8 * pitch + row_bytes % pitch;
-    }
-    return at ^ ((at >> 7) & (pitch / kChunkBytes - 1)) << 4;
-  }
-
-  /// Address in bits 0–13, leading offset in 16–29, stride offset in 32–45, each without its lowest four bits; base
-  /// offset 0, so the address is a multiple of the swizzle's period.
-  __device__ std::uint64_t descriptor(const std::uint8_t* shared) const {
-    const auto field = [](std::uint64_t bytes) { return (bytes & 0x3ffff) >> 4; };
-    return field(__cvta_generic_to_shared(shared)) | field(static_cast<std::uint64_t>(leading_bytes)) << 16 |
-           field(static_cast<std::uint64_t>(stride_bytes)) << 32 | static_cast<std::uint64_t>(descriptor_mode) << 62;
-  }
-};
-inline constexpr int kLongestRowBytes = 128;
-inline constexpr int kSwizzlePeriod = 1024;
+/// Address in bits 0–13, leading offset in 16–29, stride offset in 32–45, the swizzle in 62 and 63; base offset 0, so
+/// the address is a multiple of the swizzle's period.
+__device__ inline std::uint64_t wgmma_descriptor(const SharedLayout& layout, const std::uint8_t* shared) {
+  const std::uint64_t swizzle = layout.pitch == 0 ? 0 : layout.pitch == 128 ? 1 : layout.pitch == 64 ? 2 : 3;
+  return descriptor_field(__cvta_generic_to_shared(shared)) |
+         descriptor_field(static_cast<std::uint64_t>(layout.leading_bytes)) << 16 |
+         descriptor_field(static_cast<std::uint64_t>(layout.stride_bytes)) << 32 | swizzle << 62;
+}
 
 /// All of a wgmma but its PTX.
 template <int kWidth, int kDepth, FormatId kOperand, FormatId kResult, bool kIsSparse>
@@ -157,7 +126,7 @@ template <class Op, class CodeAt>
 __device__ void fill_shared(std::uint8_t* shared, const SharedLayout& layout, int rows, int depth,
                             typename Op::Code flip, const CodeAt& code_at) {
   if constexpr (Op::has(kMnMajor)) {  // its rows lie across
-    if (layout.mn_major) return fill_cells<Op, typename Op::Code>(shared, layout, rows, depth, flip, code_at);
+    if (layout.is_mn_major) return fill_cells<Op, typename Op::Code>(shared, layout, rows, depth, flip, code_at);
   }
   fill_cells<Op, std::uint32_t>(shared, layout, rows, depth, flip, code_at);
 }

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads) wmma_kernel(const DeviceTiles tiles)
 }
 
 template <class Op>
-cudaError_t launch_wmma(const DeviceTiles& tiles) {
+cudaError_t launch_wmma(const Instruction&, const DeviceTiles& tiles) {
   constexpr std::size_t kTilesPerBlock = kThreads / 32;
   const std::size_t blocks = std::min(kMaxBlocks, (tiles.count + kTilesPerBlock - 1) / kTilesPerBlock);
   wmma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);

@@ -51,7 +51,7 @@ TYPED_TEST(CudaOperands, LieInSharedMemoryAsTheLayoutSays) {
     SCOPED_TRACE(each.name);
     for (const bool is_a : {true, false}) {
       const int rows = is_a ? kWgmmaRows : Op::kN, depth = is_a ? Op::kStored : Op::kK;
-      const SharedLayout layout = SharedLayout::of(each.variant, is_a ? kRowBytes : Op::kBRowBytes, sizeof(Code));
+      const SharedLayout layout = wgmma_layout(each.variant, is_a ? kRowBytes : Op::kBRowBytes, sizeof(Code));
       const auto flip = static_cast<Code>(each.variant == kNegatedB ? Code{1} << (Op::kCodeBits - 1) : 0);
       const auto shared = this->filled(layout, rows, depth, flip, 0),
                  other = this->filled(layout, rows, depth, flip, 0xff);

@@ -60,7 +60,7 @@ class GpuStreamVerifier final : public StreamVerifier {
       grids.count = tiles.count * rows * columns;
       grids.rows = rows;
       grids.columns = columns;
-      check(kernel_.launch(grids), fmt::format("launch of {}", kernel_.instruction));
+      check(kernel_.launch(in_, grids), fmt::format("launch of {}", kernel_.instruction));
       check(launch_comparison(datapath_, tiles, static_cast<StreamResult*>(result_.data())),
             "launch of the emulator's kernel");
     }
