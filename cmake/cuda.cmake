@@ -1,15 +1,28 @@
 # What CUDA sources are compiled for, and with.
 
-# Machine code for exactly these; each .cu leaves out the instructions that an architecture lacks.
-set(TCNUM_CUDA_ARCHS "75-real;80-real;86-real;89-real;90a-real;100a-real;120a-real" CACHE STRING
-  "CUDA architectures to build the probes for, as in CMAKE_CUDA_ARCHITECTURES")
+# Machine code for exactly these; each .cu leaves out the instructions that an architecture lacks. 100f and 120f are
+# families: sm_100 and sm_103, sm_120 and sm_121.
+set(TCNUM_CUDA_ARCHS "75-real;80-real;86-real;89-real;90a-real;100f-real;120f-real" CACHE STRING
+  "CUDA architectures to build the probes for, as in CMAKE_CUDA_ARCHITECTURES; families such as 100f-real too")
+# CMake 3.25 does not know families: nvcc is told of them by an option.
 set(CMAKE_CUDA_ARCHITECTURES ${TCNUM_CUDA_ARCHS})
+list(FILTER CMAKE_CUDA_ARCHITECTURES EXCLUDE REGEX "f-real$")
+set(TCNUM_CUDA_FAMILIES "")
+foreach(arch ${TCNUM_CUDA_ARCHS})
+  if(arch MATCHES "^([0-9]+f)-real$")
+    list(APPEND TCNUM_CUDA_FAMILIES
+      "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${CMAKE_MATCH_1},code=[sm_${CMAKE_MATCH_1}]>")
+  endif()
+endforeach()
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES OFF)
+endif()
 enable_language(CUDA)
 # Kernels that know no architecture's own instructions: built for several, they are machine code for Hopper alone, and
 # PTX that the driver compiles for the others.
 set(TCNUM_ORDINARY_CUDA_ARCHS "${TCNUM_CUDA_ARCHS}")
 list(LENGTH TCNUM_CUDA_ARCHS arch_count)
-if(arch_count GREATER 1)
+if(arch_count GREATER 1 OR TCNUM_CUDA_FAMILIES)
   set(TCNUM_ORDINARY_CUDA_ARCHS "80-virtual;90a-real")
 endif()
 find_package(CUDAToolkit REQUIRED)
