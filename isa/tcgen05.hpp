@@ -56,9 +56,7 @@ constexpr unsigned tcgen05_operand_type(ScaleKind scales, FormatId id) {
       return 0;
   }
 }
-constexpr unsigned tcgen05_result_type(FormatId id) {
-  return id == FormatId::fp16 ? 0 : id == FormatId::fp32 ? 1 : 2;
-}
+constexpr unsigned tcgen05_result_type(FormatId id) { return id == FormatId::fp16 ? 0 : id == FormatId::fp32 ? 1 : 2; }
 constexpr unsigned tcgen05_scale_type(FormatId id) { return id == FormatId::ue8m0 ? 1 : 0; }
 
 /// Of operands that are K-major and not negated, with scales from the first byte on.

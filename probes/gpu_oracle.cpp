@@ -111,7 +111,7 @@ class GpuOracle final : public TileOracle {
       sb_.upload(packed.sb);
     }
     d_.reserve(packed.d.size());
-    const DeviceTiles tiles{a_.data(), b_.data(),  c_.data(),  d_.data(),    e_.data(),
+    const DeviceTiles tiles{a_.data(),  b_.data(),  c_.data(),    d_.data(), e_.data(),
                             sa_.data(), sb_.data(), packed.count, variant};
     check(kernel_.launch(instruction(), tiles), fmt::format("launch of {}", kernel_.instruction));
     check(cudaDeviceSynchronize(), fmt::format("{} (cudaDeviceSynchronize)", kernel_.instruction));
@@ -156,7 +156,8 @@ std::pair<GpuInfo, const Kernel*> require_kernel(const Instruction& instruction,
   }
   const Kernel* const kernel = find_kernel(name);
   if (kernel == nullptr)
-    throw UnavailableError(name + ": there is no probe for it, or not in this build (TCNUM_CUDA_ARCHS in CMake; of wgmma, TCNUM_WGMMA_N)");
+    throw UnavailableError(
+        name + ": there is no probe for it, or not in this build (TCNUM_CUDA_ARCHS in CMake; of wgmma, TCNUM_WGMMA_N)");
   return {std::move(info), kernel};
 }
 

@@ -31,10 +31,10 @@ struct Tcgen05Core {
   /// Allocates columns of tensor memory, perhaps waiting until another block gives some back.
   __device__ static std::uint32_t begin(int columns) {
     if (threadIdx.x < TensorMemory::kWarpLanes) {
-      asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(
-                       shared_address(&state().memory)),
-                   "r"(columns)
-                   : "memory");
+      asm volatile(
+          "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(&state().memory)),
+          "r"(columns)
+          : "memory");
       asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
     }
     if (threadIdx.x == 0) {
@@ -118,14 +118,14 @@ struct Tcgen05Core {
 
 // One statement for each way in which the instruction's text differs: A's place, the metadata of sparse ones, the block
 // scales of kinds that have them.
-#define TCNUM_TCGEN05_ISSUE(TEXT, A_TEXT, METADATA, SCALES, A)                                               \
-  asm volatile("{\n.reg .pred has_c;\n"                                                                      \
-               "setp.ne.u32 has_c, %0, 0;\n"                                                                 \
-               "tcgen05.mma" TEXT " [%1], " A_TEXT ", %3, " METADATA "%4" SCALES ", has_c;\n}" ::            \
-                   "r"(operands.has_c ? 1u : 0u),                                                            \
-               "r"(operands.d), A, "l"(operands.b), "r"(operands.descriptor), "r"(operands.metadata),        \
-               "r"(operands.a_scales), "r"(operands.b_scales)                                                \
-               : "memory")
+#define TCNUM_TCGEN05_ISSUE(TEXT, A_TEXT, METADATA, SCALES, A)                                                         \
+  asm volatile(                                                                                                        \
+      "{\n.reg .pred has_c;\n"                                                                                         \
+      "setp.ne.u32 has_c, %0, 0;\n"                                                                                    \
+      "tcgen05.mma" TEXT " [%1], " A_TEXT ", %3, " METADATA "%4" SCALES ", has_c;\n}" ::"r"(operands.has_c ? 1u : 0u), \
+      "r"(operands.d), A, "l"(operands.b), "r"(operands.descriptor), "r"(operands.metadata), "r"(operands.a_scales),   \
+      "r"(operands.b_scales)                                                                                           \
+      : "memory")
 #define TCNUM_TCGEN05_A_SHARED(TEXT, METADATA, SCALES) \
   TCNUM_TCGEN05_ISSUE(TEXT, "%2", METADATA, SCALES, "l"(operands.a))
 #define TCNUM_TCGEN05_A_TENSOR(TEXT, METADATA, SCALES) \
@@ -134,32 +134,32 @@ struct Tcgen05Core {
 #define TCNUM_TCGEN05_SCALES ", [%6], [%7]"
 
 /// Defines the type of a kind: KIND is what PTX has after ".kind::", SCALES what it has for block scales.
-#define TCNUM_TCGEN05_KIND(TYPE, KIND, SCALES)                                                         \
-  struct TYPE {                                                                                        \
-    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {                  \
-      if (form.sparse && form.a_from_tensor_memory) {                                                  \
-        TCNUM_TCGEN05_A_TENSOR(".sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES);        \
-      } else if (form.sparse) {                                                                        \
-        TCNUM_TCGEN05_A_SHARED(".sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES);        \
-      } else if (form.a_from_tensor_memory) {                                                          \
-        TCNUM_TCGEN05_A_TENSOR(".cta_group::1.kind::" KIND, "", SCALES);                               \
-      } else {                                                                                         \
-        TCNUM_TCGEN05_A_SHARED(".cta_group::1.kind::" KIND, "", SCALES);                               \
-      }                                                                                                \
-    }                                                                                                  \
+#define TCNUM_TCGEN05_KIND(TYPE, KIND, SCALES)                                                  \
+  struct TYPE {                                                                                 \
+    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {           \
+      if (form.sparse && form.a_from_tensor_memory) {                                           \
+        TCNUM_TCGEN05_A_TENSOR(".sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES); \
+      } else if (form.sparse) {                                                                 \
+        TCNUM_TCGEN05_A_SHARED(".sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES); \
+      } else if (form.a_from_tensor_memory) {                                                   \
+        TCNUM_TCGEN05_A_TENSOR(".cta_group::1.kind::" KIND, "", SCALES);                        \
+      } else {                                                                                  \
+        TCNUM_TCGEN05_A_SHARED(".cta_group::1.kind::" KIND, "", SCALES);                        \
+      }                                                                                         \
+    }                                                                                           \
   };
 /// The same of one that has .ws too; not without A in shared memory (tcgen05_has_way).
-#define TCNUM_TCGEN05_KIND_WITH_WS(TYPE, KIND)                                                         \
-  TCNUM_TCGEN05_KIND(TYPE##Alone, KIND, "")                                                            \
-  struct TYPE {                                                                                        \
-    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {                  \
-      if (!form.weight_stationary) return TYPE##Alone::issue(operands, form);                          \
-      if (form.sparse) {                                                                               \
-        TCNUM_TCGEN05_A_SHARED(".ws.sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, "");         \
-      } else {                                                                                         \
-        TCNUM_TCGEN05_A_SHARED(".ws.cta_group::1.kind::" KIND, "", "");                                \
-      }                                                                                                \
-    }                                                                                                  \
+#define TCNUM_TCGEN05_KIND_WITH_WS(TYPE, KIND)                                                 \
+  TCNUM_TCGEN05_KIND(TYPE##Alone, KIND, "")                                                    \
+  struct TYPE {                                                                                \
+    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {          \
+      if (!form.weight_stationary) return TYPE##Alone::issue(operands, form);                  \
+      if (form.sparse) {                                                                       \
+        TCNUM_TCGEN05_A_SHARED(".ws.sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, ""); \
+      } else {                                                                                 \
+        TCNUM_TCGEN05_A_SHARED(".ws.cta_group::1.kind::" KIND, "", "");                        \
+      }                                                                                        \
+    }                                                                                          \
   };
 
 TCNUM_TCGEN05_KIND_WITH_WS(F16, "f16")
@@ -201,18 +201,9 @@ __global__ void __launch_bounds__(kThreads) tcgen05_kernel(const DeviceTiles til
 #endif
 }
 
-/// Those that the instruction has: a kernel's variants are numbers in this list.
-std::vector<Tcgen05WayName> ways_of(const Instruction& in) {
-  std::vector<Tcgen05WayName> ways;
-  for (const Tcgen05WayName& each : kTcgen05Ways) {
-    if (tcgen05_has_way(in, each.way)) ways.push_back(each);
-  }
-  return ways;
-}
-
 template <class Kind, class Code>
 cudaError_t launch_tcgen05(const Instruction& in, const DeviceTiles& tiles) {
-  const Tcgen05Work work = tcgen05_work(in, ways_of(in)[static_cast<std::size_t>(tiles.variant)].way);
+  const Tcgen05Work work = tcgen05_work(in, tcgen05_ways(in)[static_cast<std::size_t>(tiles.variant)].way);
   const int bytes = work.shared_bytes() + kSwizzlePeriod;  // to begin where a swizzle's pattern does
   const cudaError_t allowed =
       cudaFuncSetAttribute(tcgen05_kernel<Kind, Code>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
@@ -224,10 +215,10 @@ cudaError_t launch_tcgen05(const Instruction& in, const DeviceTiles& tiles) {
 
 /// By the number of Tcgen05Kind.
 constexpr std::array kLaunches = {
-    launch_tcgen05<F16, std::uint16_t>,         launch_tcgen05<Tf32, std::uint32_t>,
-    launch_tcgen05<F8f6f4, std::uint8_t>,       launch_tcgen05<I8, std::uint8_t>,
-    launch_tcgen05<Mxf8f6f4, std::uint8_t>,     launch_tcgen05<Mxf4, std::uint8_t>,
-    launch_tcgen05<Mxf4nvf4Of2, std::uint8_t>,  launch_tcgen05<Mxf4nvf4Of4, std::uint8_t>,
+    launch_tcgen05<F16, std::uint16_t>,        launch_tcgen05<Tf32, std::uint32_t>,
+    launch_tcgen05<F8f6f4, std::uint8_t>,      launch_tcgen05<I8, std::uint8_t>,
+    launch_tcgen05<Mxf8f6f4, std::uint8_t>,    launch_tcgen05<Mxf4, std::uint8_t>,
+    launch_tcgen05<Mxf4nvf4Of2, std::uint8_t>, launch_tcgen05<Mxf4nvf4Of4, std::uint8_t>,
 };
 
 /// A kernel and the names that it points to.
@@ -247,7 +238,7 @@ const Kernel* tcgen05_kernel(std::string_view name) {
   if (in == nullptr || !tcgen05_has_kernel(*in)) return nullptr;
   const auto at = made.try_emplace(std::string(name)).first;
   Made& entry = at->second;
-  for (const Tcgen05WayName& each : ways_of(*in)) entry.ways.push_back(each.name);
+  for (const Tcgen05WayName& each : tcgen05_ways(*in)) entry.ways.push_back(each.name);
   entry.kernel = {at->first, kLaunches[static_cast<std::size_t>(tcgen05_kind(*in))], entry.ways};
   return &entry.kernel;
 }

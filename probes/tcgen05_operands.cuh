@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <vector>
 
 #include "device_common.cuh"
 #include "isa/tcgen05.hpp"
@@ -56,13 +57,15 @@ constexpr bool tcgen05_has_way(const Instruction& in, Tcgen05Way way) {
   const auto is_whole = [&in](FormatId id) { return format(id).storage_bits == element_bits(in, id); };
   switch (way) {
     case Tcgen05Way::a_from_tensor_memory:
-      // What fp4 and fp6 look like there is described in figures alone; .ws has A's rows several times.
-      return is_whole(in.a) && format(in.a).storage_bits >= 8 && !in.weight_stationary;
+      // What fp4 and fp6 look like there is described in figures alone; of .ws it is not said how often A is there.
+      // With M = 128 CUTLASS has it for every other N.
+      return is_whole(in.a) && format(in.a).storage_bits >= 8 && !in.weight_stationary &&
+             (in.m < TensorMemory::kLanes || in.n % 16 == 0);
     case Tcgen05Way::negated_a:
     case Tcgen05Way::negated_b:
       return format(in.a).floating;
-    case Tcgen05Way::mn_major:
-      return element_bits(in, in.a) == 16;
+    case Tcgen05Way::mn_major:  // in whole pieces of 128 bytes
+      return element_bits(in, in.a) == 16 && in.m % 64 == 0 && in.n % 64 == 0;
     case Tcgen05Way::later_scales:
       return in.scaled() && in.scale_blocks() < Tcgen05Scales::kBytes;
     default:
@@ -70,9 +73,18 @@ constexpr bool tcgen05_has_way(const Instruction& in, Tcgen05Way way) {
   }
 }
 
+/// Those that the instruction has: a kernel's variants are numbers in this list.
+inline std::vector<Tcgen05WayName> tcgen05_ways(const Instruction& in) {
+  std::vector<Tcgen05WayName> ways;
+  for (const Tcgen05WayName& each : kTcgen05Ways) {
+    if (tcgen05_has_way(in, each.way)) ways.push_back(each);
+  }
+  return ways;
+}
+
 /// An operand in shared memory, a row for each row of A or column of B. It is cut into chunks of 16 bytes along K, each
 /// of which has so many elements from its lowest bit on: less than it could hold, if they are of fp4 or fp6 in kinds
-/// that take fp8 too.
+/// that take fp8 too. (Copies that fill such memory call it b4x16_p64 and b6x16_p32 in the PTX ISA.)
 struct Tcgen05Operand {
   int rows, depth;
   int bits, chunk_elements;
@@ -175,7 +187,7 @@ constexpr std::uint64_t tcgen05_descriptor(const SharedLayout& layout, std::uint
   const Tcgen05Shared descriptor{.address = address,
                                  .leading = static_cast<std::uint64_t>(layout.leading_bytes),
                                  .stride = static_cast<std::uint64_t>(layout.stride_bytes),
-                                 .swizzle = layout.pitch == 0     ? none
+                                 .swizzle = layout.pitch == 0    ? none
                                             : layout.pitch == 32 ? bytes_32
                                             : layout.pitch == 64 ? bytes_64
                                                                  : bytes_128};
@@ -188,9 +200,9 @@ using TensorWords = std::uint32_t[kTensorWords];
 
 /// The word that begins with an element of a row, whose codes follow each other in memory.
 template <class Code>
-__device__ std::uint32_t packed_word(const Code* row, int element, int bits, std::uint32_t flip) {
+__device__ std::uint32_t packed_word(const Code* row, int element, int bits) {
   std::uint32_t word = 0;
-  for (int e = 0; e < 32 / bits; ++e) word |= (std::uint32_t{row[element + e]} ^ flip) << (e * bits);
+  for (int e = 0; e < 32 / bits; ++e) word |= std::uint32_t{row[element + e]} << (e * bits);
   return word;
 }
 
@@ -234,7 +246,8 @@ __device__ inline std::uint32_t accumulator_at(const void* from, std::size_t at,
 
 /// C of one tile to tensor memory. A lane that has none of it stores what must not matter.
 template <class Core>
-__device__ void store_c(std::uint32_t memory, const void* c, std::size_t first, const Tcgen05Work& work, bool left_out) {
+__device__ void store_c(std::uint32_t memory, const void* c, std::size_t first, const Tcgen05Work& work,
+                        bool left_out) {
   const int thread = static_cast<int>(threadIdx.x);
   const Tcgen05Lane lane = Tcgen05Lane::of(work.m, work.n, work.form.weight_stationary, thread);
   for (int column = 0; column < work.a_column(); column += kTensorWords) {
@@ -300,7 +313,7 @@ __device__ void store_a(std::uint32_t memory, const Code* a, const Tcgen05Work& 
   TensorWords words;  // a row
 #pragma unroll
   for (int i = 0; i < kTensorWords; ++i) {
-    words[i] = lane.columns == 0 ? ~0u : packed_word(a + lane.row * work.a.depth, i * per_word, work.a.bits, 0);
+    words[i] = lane.columns == 0 ? ~0u : packed_word(a + lane.row * work.a.depth, i * per_word, work.a.bits);
   }
   Core::store(memory + TensorMemory::address(thread / 32 * 32, work.a_column()), words);
 }

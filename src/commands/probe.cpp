@@ -154,12 +154,26 @@ void plan_program(const ProbeOptions& options, Plan& plan) {
   });
 }
 
+bool has_kernel(const Instruction& instruction) {
+  try {
+    make_gpu_oracle(instruction);
+    return true;
+  } catch (const UnavailableError&) {
+    return false;
+  }
+}
+
 void plan_gpu(ArchId id, const std::vector<const Instruction*>& instructions, const GpuInfo& gpu, Plan& plan) {
   if (!gpu.present) throw UnavailableError("--from gpu: " + gpu.why_not);
   if (gpu.arch != arch(id).name) {
     throw UnavailableError(fmt::format("--from gpu: the GPU ({}) is {}, not {}", gpu.device, gpu.arch, arch(id).name));
   }
   for (const Instruction* instruction : instructions) {
+    if (instructions.size() > 1 && !has_kernel(*instruction)) {  // one by itself says why there is none
+      plan.missing.push_back(instruction->name());
+      plan.why_missing = "this build has no kernel for them";
+      continue;
+    }
     plan.targets.emplace_back([=] {
       auto target = std::make_unique<Target>();
       target->arch = id;
