@@ -2,6 +2,8 @@
 // each rule; here each is a function of that name, in a table.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 
 #include "equivalence.hpp"
 #include "facts.hpp"
@@ -45,7 +47,10 @@ class Pass {
   int carries() const { return log2_ceil(2 * block_ + 1) - 2; }
   int quantum() const { return quantum_of(r_); }
   int least_product_exponent() const;
+  bool zeros_are_negative_where_rounded_down() const;
+  bool total_cuts_as_much(int exponent) const;
   bool aligning_to_cuts_nothing(int exponent) const;
+  bool floor_acts_on_nothing_that_shows(int floor) const;
 
   const Space& space_;
   Choice c_;
@@ -82,12 +87,24 @@ int Pass::least_product_exponent() const {
   return leading && !flushes_inputs_ ? product_bit_ : a_.min_exponent() + b_.min_exponent();
 }
 
+/// Of sums that are zero, by IEEE 754's rule; not of small positive ones that are cut to zero.
+bool Pass::zeros_are_negative_where_rounded_down() const {
+  return space_.get<Property::zero_sign>(c_) != ZeroSums::positive && space_.output_rounding(c_) == Rounding::down;
+}
+
+/// Whether what a block's sum loses where it is aligned to that exponent or less, the total would lose all the same.
+bool Pass::total_cuts_as_much(int exponent) const {
+  return cut() == Rounding::down && total().from == TotalBits::From::leading_bit &&
+         !zeros_are_negative_where_rounded_down() && exponent - space_.sum_bits(c_) <= r_.min_exponent() - total().bits;
+}
+
 /// Whether all that is added to c, and c, keep every bit where they are aligned to that exponent or less, and c stays.
 bool Pass::aligning_to_cuts_nothing(int exponent) const {
   const int lowest = std::min(product_bit_, quantum());
   const bool leading = space_.get<Property::subnormal_exponent>(c_) != NormalisedSubnormals::none;
   const auto dropped = space_.get<Property::c_dropped>(c_);
-  return exponent - space_.c_bits(c_) <= quantum() && exponent - space_.sum_bits(c_) <= product_bit_ &&
+  return exponent - space_.c_bits(c_) <= quantum() &&
+         (exponent - space_.sum_bits(c_) <= product_bit_ || total_cuts_as_much(exponent)) &&
          (total().from != TotalBits::From::alignment || exponent - total().bits <= lowest) &&
          (!dropped || exponent - *dropped <= (leading ? quantum() : r_.min_exponent()));
 }
@@ -108,8 +125,7 @@ void Pass::products_that_are_not_cut() {
 
 void Pass::sums_kept_below_the_total() {
   if (cut() != Rounding::down || total().from == TotalBits::From::all) return;
-  const bool zeros_are_negative = space_.get<Property::zero_sign>(c_) != ZeroSums::positive;
-  if (zeros_are_negative && space_.output_rounding(c_) == Rounding::down) return;
+  if (zeros_are_negative_where_rounded_down()) return;
   const bool below_leading = total().from == TotalBits::From::leading_bit;
   const int least = space_.values<Property::sum_bits>()[1];
   int sum = std::max({total().bits, space_.c_bits(c_), space_.fraction_bits(c_), least});
@@ -139,9 +155,34 @@ void Pass::c_that_is_cut_to_nothing() {
   if (*dropped >= space_.c_bits(c_) + (cut() == Rounding::nearest_even ? 1 : 0)) reset(Property::c_dropped);
 }
 
+/// Whether a floor is below c, and sums without c that it cuts are rounded to zero with it and without.
+bool Pass::floor_acts_on_nothing_that_shows(int floor) const {
+  if (floor > r_.min_exponent() || space_.get<Property::subnormal_exponent>(c_) != NormalisedSubnormals::none)
+    return false;
+  const Rounding rounding = space_.output_rounding(c_);
+  if (rounding != Rounding::nearest_even && rounding != Rounding::toward_zero) return false;
+  const bool zeros_are_positive = space_.get<Property::zero_sign>(c_) == ZeroSums::positive &&
+                                  space_.get<Property::underflow_sign>(c_) == UnderflowSign::positive;
+  if (cut() != Rounding::down && !zeros_are_positive) return false;
+  const bool total_is_aligned = total().from == TotalBits::From::alignment;
+  const int last_bit = floor - (total_is_aligned ? std::min(space_.sum_bits(c_), total().bits) : space_.sum_bits(c_));
+  const int half = quantum() - 1;  // of the smallest result
+  if (last_bit > half) return false;
+  // The largest exponent of products of which a bit is cut, and how far half of the smallest result is above it.
+  const int room = half - (last_bit + space_.fraction_bits(c_) - 1);
+  if (room < 0) return false;
+  if (space_.product_exponent(c_) == ProductExponent::normalised) return log2_ceil(2 * block_) <= room;
+  // A product is at most 4 − 2^(1 − shorter), where the cut leaves that as it is.
+  const int shorter = std::min(a_.fraction_bits, b_.fraction_bits);
+  if (space_.fraction_bits(c_) < shorter - 1) return log2_ceil(4 * block_) <= room;
+  const std::int64_t most = block_ * ((std::int64_t{4} << shorter) - 2);
+  return shorter + room >= std::numeric_limits<std::int64_t>::digits || most <= std::int64_t{1} << (shorter + room);
+}
+
 void Pass::floors_below_everything() {
-  if (varies(Property::zero_exponent) && aligning_to_cuts_nothing(space_.zero_exponent(c_).value))
-    reset(Property::zero_exponent);
+  if (!varies(Property::zero_exponent)) return;
+  const int floor = space_.zero_exponent(c_).value;
+  if (aligning_to_cuts_nothing(floor) || floor_acts_on_nothing_that_shows(floor)) reset(Property::zero_exponent);
 }
 
 void Pass::exponents_of_subnormals() {

@@ -1,6 +1,7 @@
 #include "battery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -54,6 +55,8 @@ class FloatBattery {
       sums_beside_c(one, other);
       sums_below_c(one, other);
     }
+    ties_of_small_products(1);
+    if (in_.products() >= 8) ties_of_small_products(in_.products() / 4);
     return std::move(problems_);
   }
 
@@ -207,6 +210,45 @@ class FloatBattery {
         }
       }
     }
+  }
+
+  /// Half of the smallest result, made of products that are as small as that many can be, and another far below: what
+  /// a floor cuts of it decides where it is rounded.
+  void ties_of_small_products(int stride) {
+    purpose_ = ProblemPurpose::edges;
+    struct Sum {
+      int products, exponent;  ///< of what so many products of about 2^0 add up to
+    };
+    static constexpr std::array<Sum, 4> kSums = {{{1, 0}, {2, 1}, {3, 3}, {6, 4}}};
+    // 1.75 · 1.75 + 1.75 · 1.75 + 1.25 · 1.5 = 8: of three products none is larger than 4.
+    static constexpr std::array<std::array<unsigned, 2>, 3> kEighths = {{{14, 14}, {14, 14}, {10, 12}}};
+    const int half = d_.min_exponent() - d_.fraction_bits - 1;
+    if (a_.fraction_bits < 3 || b_.fraction_bits < 3) return;
+    for (const auto& [products, exponent] : kSums) {
+      const int top = half - exponent;
+      if (products * stride > last() || top < make_.lowest()) continue;
+      for (int n = 1; n <= 40; ++n) {
+        for (const bool negative : {false, true}) {
+          if (!can(top - n)) continue;
+          Problem p = zero();
+          for (int i = 0; i < products; ++i) {
+            make_.put(p, i * stride, negative, top);
+            if (products >= 3) multiply_by_eighths(p, i * stride, kEighths[static_cast<std::size_t>(i % 3)]);
+          }
+          make_.put(p, products * stride, negative, top - n);
+          ask(fmt::format("apart: {}(2^{} as {} products, and 2^{}), slots {} apart", negative ? "-" : "", half,
+                          products, top - n, stride),
+              p);
+        }
+      }
+    }
+  }
+
+  /// The factors of a product, which are normal powers of two, by so many eighths, 8 to 15.
+  void multiply_by_eighths(Problem& p, int k, const std::array<unsigned, 2>& eighths) const {
+    const auto i = static_cast<std::size_t>(k);
+    p.a[i] |= static_cast<std::uint64_t>(eighths[0] - 8) << (a_.fraction_bits - 3 + a_.padding_bits);
+    p.b[i] |= static_cast<std::uint64_t>(eighths[1] - 8) << (b_.fraction_bits - 3 + b_.padding_bits);
   }
 
   /// A power of two as one block's sum, and as the other's something far below its last bit, alone and beside half of
