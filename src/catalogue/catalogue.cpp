@@ -87,9 +87,10 @@ constexpr Account kHawkeye{"Hawkeye", "Badash et al., Hawkeye (arXiv 2603.20421)
 /// What the instruction set alone decides: sums of integers are exact, and rounding has one meaning.
 constexpr Account kPtx{"PTX ISA", "PTX ISA 9.0: integers wrap, or are clamped with .satfinite; how fp64 is rounded"};
 constexpr Account kLlvm{"LLVM", "LLVM's instruction tables: v_mfma_i32 has no clamp, so that its sums wrap"};
-/// Khattak and Mikaitis publish answers of a B200 to mma with e5m2 operands, which this explains and their own account
-/// does not. ptxas 13.0 makes the same two HMMA of an mma with e4m3 operands.
-constexpr Account kLowered{"lowered", "the B200's answers in Khattak & Mikaitis, MATLAB-tensor-core"};
+/// ptxas 13.0 makes the same of an mma with 8-bit operands, of any of their formats, for sm_100 and sm_103 as for sm_90:
+/// conversions to fp16, two HMMA and an add. Khattak and Mikaitis publish answers of a B200 with e5m2 operands, which
+/// this explains and their own account does not.
+constexpr Account kLowered{"lowered", "ptxas 13.0, which makes two HMMA of fp16 and an add of it, as for sm_90"};
 
 struct Row {
   Match match;

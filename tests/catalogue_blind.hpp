@@ -1,0 +1,75 @@
+// Blind recovery of what is known: datapaths of the catalogue, hidden behind an oracle. (Those of docs/datapaths are
+// hidden by wide_blind_test and scaled_blind_test.)
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "blind.hpp"
+#include "tcnum/catalogue.hpp"
+
+namespace tcnum::catalogue_blind {
+
+struct Known {
+  std::string name;  ///< of the first account that is this
+  Datapath datapath;
+  friend void PrintTo(const Known& known, std::ostream* out) { *out << known.name; }
+};
+
+/// Of the datapaths of a kind, which differ only in how many products they take and, if their operands have at most
+/// eight bits, in the formats of these: the one with the fewest products and the one with the most. Formats are the
+/// first in the catalogue.
+struct Kind {
+  Known shortest, longest;
+};
+
+inline std::vector<Kind> kinds() {
+  const auto alike = [](const Datapath& one, const Datapath& other) {
+    constexpr int kNarrow = 8;
+    Numerics mine = one.numerics;
+    const Numerics& others = other.numerics;
+    const auto narrow = [](const Numerics& n) {
+      return std::max(format(n.a.format).storage_bits, format(n.b.format).storage_bits) <= kNarrow;
+    };
+    if (narrow(mine) && narrow(others)) {
+      mine.a.format = others.a.format;
+      mine.b.format = others.b.format;
+    }
+    return mine == others;
+  };
+  std::vector<Kind> all;
+  for (const Arch& arch : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(arch.id)) {
+      std::string name = fmt::format("{} {} {}", arch.name, entry.instruction->name(), entry.account);
+      std::ranges::replace_if(
+          name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+      const Known known{std::move(name), entry.datapath};
+      const auto kind =
+          std::ranges::find_if(all, [&](const Kind& each) { return alike(each.shortest.datapath, entry.datapath); });
+      if (kind == all.end()) {
+        all.push_back({known, known});
+      } else if (entry.datapath.tree.k < kind->shortest.datapath.tree.k) {
+        kind->shortest = known;
+      } else if (entry.datapath.tree.k > kind->longest.datapath.tree.k) {
+        kind->longest = known;
+      }
+    }
+  }
+  return all;
+}
+
+/// Those that a fit finds in a second or so, or in five, where sums are apart from c.
+inline bool takes_seconds(const Datapath& datapath) {
+  constexpr int kMost = 8, kMostApart = 4;
+  const bool apart = std::ranges::any_of(datapath.numerics.units,
+                                         [](const Unit& unit) { return unit.first_fraction_bits.has_value(); });
+  return datapath.tree.k <= (apart ? kMostApart : kMost);
+}
+
+}  // namespace tcnum::catalogue_blind
