@@ -63,6 +63,7 @@ LONG_TESTS = {
     "recorded_test": "emu",
     "integer_fit_test": "src/fit",
     "equivalence_test": "src/fit",
+    "catalogue_blind_test": "src/fit",
     "wide_blind_test": "src/fit",
 }
 MEMORY = 6 << 30  # of addresses; more than any test needs
