@@ -63,6 +63,14 @@ bool any_refutes(const Space& space, const Evidence& evidence, TrialOrder& order
   return false;
 }
 
+/// Whether so many numbers of an operand's format are subnormal that few dot problems have none: those of fp6 and fp4,
+/// and of all that block scales come with.
+bool has_often_subnormal_operands(const Instruction& instruction) {
+  constexpr int kFewExponentBits = 3;
+  const Format &a = format(instruction.a), &b = format(instruction.b);
+  return instruction.scaled() || (a.floating && std::min(a.exponent_bits, b.exponent_bits) <= kFewExponentBits);
+}
+
 }  // namespace
 
 CpuEmulator emulator_of(const Space& space, const Choice& choice) {
@@ -82,7 +90,8 @@ class CoreSearch::Structurewise {
         orders_(orders),
         shapes_(shapes),
         c_(space.first_of(structure)),
-        emulator_(emulator_of(space, c_)) {}
+        emulator_(emulator_of(space, c_)),
+        often_subnormal_(has_often_subnormal_operands(space.instruction())) {}
 
   std::vector<Choice> find() && {
     if (space_.structure(c_).sums_apart())
@@ -179,9 +188,9 @@ class CoreSearch::Structurewise {
       emulator_.set_numerics(space_.numerics(core));
       return any_refutes(space_, evidence_, order, most, emulator_, unless);
     };
-    if (!space_.scales()) return refuted(inconclusive);
-    // Of the short formats that have block scales, so many numbers are subnormal that the answers without one do not
-    // judge enough: a core goes if it is refuted with each of the rules for subnormal operands.
+    if (!often_subnormal_) return refuted(inconclusive);
+    // The answers without subnormal operands do not judge enough: a core goes if it is refuted with each of the rules
+    // for these.
     for (int flushed = 0; flushed < space_.count(Property::subnormal_inputs); ++flushed) {
       Space::set(core, Property::subnormal_inputs, flushed);
       for (int exponent = 0; exponent < (flushed != 0 ? 1 : space_.count(Property::subnormal_exponent)); ++exponent) {
@@ -199,6 +208,7 @@ class CoreSearch::Structurewise {
   const std::vector<Shape>& shapes_;
   Choice c_;
   CpuEmulator emulator_;
+  bool often_subnormal_;
   std::vector<Choice> cores_;
 };
 
