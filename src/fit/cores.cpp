@@ -1,6 +1,7 @@
 #include "cores.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "emu/parallel.hpp"
@@ -62,6 +63,12 @@ bool any_refutes(const Space& space, const Evidence& evidence, TrialOrder& order
   }
   return false;
 }
+
+/// The rules that a result depends on if an operand is subnormal, then the others that it does if a sum is tiny or
+/// zero.
+constexpr std::array kSmallNumberRules = {Property::subnormal_inputs, Property::subnormal_exponent,
+                                          Property::subnormal_outputs, Property::zero_sign, Property::underflow_sign};
+constexpr std::size_t kOfOperands = 2;  ///< the first of them
 
 /// Whether so many numbers of an operand's format are subnormal that few dot problems have none: those of fp6 and fp4,
 /// and of all that block scales come with.
@@ -190,14 +197,24 @@ class CoreSearch::Structurewise {
     };
     if (!often_subnormal_) return refuted(inconclusive);
     // The answers without subnormal operands do not judge enough: a core goes if it is refuted with each of the rules
-    // for these.
-    for (int flushed = 0; flushed < space_.count(Property::subnormal_inputs); ++flushed) {
-      Space::set(core, Property::subnormal_inputs, flushed);
-      for (int exponent = 0; exponent < (flushed != 0 ? 1 : space_.count(Property::subnormal_exponent)); ++exponent) {
-        Space::set(core, Property::subnormal_exponent, exponent);
-        if (!refuted(inconclusive & ~static_cast<unsigned>(kConsultedSubnormalInput))) return false;
-      }
+    // for these. Nor do, where there are no scales that take sums elsewhere, the answers without small sums.
+    unsigned decided = kConsultedSubnormalInput;
+    if (!space_.scales()) decided |= kConsultedTinyResult | kConsultedZeroSum;
+    const auto rules = std::span(kSmallNumberRules).first(space_.scales() ? kOfOperands : kSmallNumberRules.size());
+    return with_each(core, rules, [&] { return refuted(inconclusive & ~decided); });
+  }
+
+  /// Whether body is true with every combination of these rules that the space has.
+  template <class Body>
+  bool with_each(Choice& core, std::span<const Property> rules, const Body& body) const {
+    if (rules.empty()) return !space_.contains(core) || body();
+    for (int v = 0; v < space_.count(rules.front()); ++v) {
+      Space::set(core, rules.front(), v);
+      if (!with_each(core, rules.subspan(1), body)) return false;
+      // Of operands that are flushed none is aligned.
+      if (rules.front() == Property::subnormal_exponent && Space::value(core, Property::subnormal_inputs) != 0) break;
     }
+    Space::set(core, rules.front(), 0);
     return true;
   }
   bool varies(Property p) const { return Space::value(c_, p) != 0; }
