@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,25 +24,27 @@ struct Known {
 };
 
 /// Of the datapaths of a kind, which differ only in how many products they take and, if their operands have at most
-/// eight bits, in the formats of these: the one with the fewest products and the one with the most. Formats are the
-/// first in the catalogue.
+/// eight bits, in the formats of these: the one with the fewest products, and the one with the most and of these with
+/// the fewest bits; else the first in the catalogue.
 struct Kind {
   Known shortest, longest;
 };
 
 inline std::vector<Kind> kinds() {
-  const auto alike = [](const Datapath& one, const Datapath& other) {
-    constexpr int kNarrow = 8;
+  constexpr int kNarrow = 8;
+  const auto operand_bits = [](const Datapath& d) {
+    return std::max(format(d.numerics.a.format).storage_bits, format(d.numerics.b.format).storage_bits);
+  };
+  const auto alike = [&](const Datapath& one, const Datapath& other) {
     Numerics mine = one.numerics;
-    const Numerics& others = other.numerics;
-    const auto narrow = [](const Numerics& n) {
-      return std::max(format(n.a.format).storage_bits, format(n.b.format).storage_bits) <= kNarrow;
-    };
-    if (narrow(mine) && narrow(others)) {
-      mine.a.format = others.a.format;
-      mine.b.format = others.b.format;
+    if (operand_bits(one) <= kNarrow && operand_bits(other) <= kNarrow) {
+      mine.a.format = other.numerics.a.format;
+      mine.b.format = other.numerics.b.format;
     }
-    return mine == others;
+    return mine == other.numerics;
+  };
+  const auto longer = [&](const Datapath& one, const Datapath& other) {
+    return std::pair(one.tree.k, -operand_bits(one)) > std::pair(other.tree.k, -operand_bits(other));
   };
   std::vector<Kind> all;
   for (const Arch& arch : kArchs) {
@@ -54,10 +57,9 @@ inline std::vector<Kind> kinds() {
           std::ranges::find_if(all, [&](const Kind& each) { return alike(each.shortest.datapath, entry.datapath); });
       if (kind == all.end()) {
         all.push_back({known, known});
-      } else if (entry.datapath.tree.k < kind->shortest.datapath.tree.k) {
-        kind->shortest = known;
-      } else if (entry.datapath.tree.k > kind->longest.datapath.tree.k) {
-        kind->longest = known;
+      } else {
+        if (entry.datapath.tree.k < kind->shortest.datapath.tree.k) kind->shortest = known;
+        if (longer(entry.datapath, kind->longest.datapath)) kind->longest = known;
       }
     }
   }
