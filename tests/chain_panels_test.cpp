@@ -27,7 +27,7 @@ using test::Operands;
 
 using Multiply = std::function<void(const ProductShape&, const MatrixCodes<const std::byte>& a,
                                     const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
-                                    const MatrixCodes<std::byte>& d, unsigned threads)>;
+                                    const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales)>;
 
 /// Products by whichever panels are the datapath's.
 Multiply multiply_of(const Datapath& datapath) {
@@ -39,8 +39,11 @@ Multiply multiply_of(const Datapath& datapath) {
 std::string difference(const Datapath& datapath, const Example& x, unsigned threads, const Multiply& multiply) {
   const auto& [m, n, k] = x.shape;
   Codes d(x.d.bytes_each(), x.d.size());
+  BlockScales scales;
+  if (datapath.numerics.scales)
+    scales = {codes_from(x.sa.bytes().data(), test::blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
   multiply(x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
-           codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads);
+           codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads, scales);
   return test::first_difference(datapath, x, d, panels::fma_kernels<double>()->name);
 }
 std::string difference(const Datapath& datapath, const Example& x, unsigned threads) {
@@ -58,7 +61,13 @@ struct Kind {
 template <auto make_plan>
 Multiply multiply_by(const Datapath& datapath) {
   const auto plan = make_plan(datapath.numerics, SortedTree(datapath.tree));
-  return [plan](const auto&... arguments) { panels::multiply(plan, arguments...); };
+  return [plan](const auto& shape, const auto& a, const auto& b, const auto& c, const auto& d, unsigned threads,
+                const BlockScales& scales) {
+    if constexpr (requires { panels::multiply(plan, shape, a, b, c, d, threads, scales); })
+      panels::multiply(plan, shape, a, b, c, d, threads, scales);
+    else
+      panels::multiply(plan, shape, a, b, c, d, threads);
+  };
 }
 
 /// Chains of FMAs in fp64, or in fp32 of narrower operands.
@@ -105,12 +114,21 @@ Datapath random_sums_cut_twice() {
   return d;
 }
 
+/// Any datapath with scales of products.
+Datapath random_scaled_products() {
+  Datapath d = *rc::gen::arbitrary<bool>() ? test::random_patch_datapath() : random_tree_of_sums();
+  d.numerics.scales = test::random_scale_rule(d.tree.k);
+  return d;
+}
+
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
     {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
      test::random_operations},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
+    {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
+     random_scaled_products},
 };
 
 /// Of the CPUs that have fused multiply-adds, those that this machine can be.

@@ -43,7 +43,7 @@ class WideProduct {
                 const BlockScales& scales = {}) const {
     std::visit(
         [&]<class Plan>(const Plan& plan) {
-          if constexpr (std::is_same_v<Plan, panels::Plan> || std::is_same_v<Plan, panels::LongPlan>)
+          if constexpr (kTakesScales<Plan>)
             panels::multiply(plan, shape, a, b, c, d, threads, scales);
           else if constexpr (!std::is_same_v<Plan, std::monostate>)
             panels::multiply(plan, shape, a, b, c, d, threads);
@@ -52,6 +52,9 @@ class WideProduct {
   }
 
  private:
+  template <class Plan>
+  static constexpr bool kTakesScales = std::is_same_v<Plan, panels::Plan> || std::is_same_v<Plan, panels::TreePlan> ||
+                                       std::is_same_v<Plan, panels::LongPlan>;
   std::variant<std::monostate, panels::Plan, panels::IntegerPlan, panels::FmaChainPlan, panels::OperationPlan,
                panels::TreePlan, panels::LongPlan>
       plan_;

@@ -134,6 +134,41 @@ HWY_INLINE Long<N> long_shifted(const Long<N>& x, LVI by, LV& lost) {
   return y;
 }
 
+/// x · 2^bits of `kParts` words, 0 ≤ bits < 64.
+template <int kParts, int N>
+HWY_INLINE Long<kParts + 1> moved_up(const Long<N>& x, LV bits) {
+  Long<kParts + 1> moved;
+  moved.at[0] = hn::Shl(x.at[0], bits);
+#if HWY_TARGET == HWY_AVX3_DL  // which shifts two words as one
+  for (int j = 1; j < kParts; ++j) moved.at[j] = LV{_mm512_shldv_epi64(x.at[j].raw, x.at[j - 1].raw, bits.raw)};
+  moved.at[kParts] = LV{_mm512_shldv_epi64(_mm512_setzero_si512(), x.at[kParts - 1].raw, bits.raw)};
+#else
+  const LV rest = hn::Sub(word(kWordBits - 1), bits);
+  for (int j = 1; j <= kParts; ++j) {
+    const LV below = hn::ShiftRight<1>(hn::Shr(x.at[j - 1], rest));
+    moved.at[j] = j < kParts ? hn::Or(hn::Shl(x.at[j], bits), below) : below;
+  }
+#endif
+  return moved;
+}
+/// x · 2^by of `kParts` words, of which bits beyond N words are lost. kUp: by ≥ 0.
+template <int N, int kParts, bool kUp>
+HWY_INLINE Long<N> long_placed(const Long<N>& x, LVI by) {
+  const Long<kParts + 1> moved = moved_up<kParts>(x, hn::And(as_words(by), word(kWordBits - 1)));
+  const LVI words = hn::ShiftRight<6>(by);
+  Long<N> y;
+  for (int i = 0; i < N; ++i) y.at[i] = word(0);
+#pragma GCC unroll 8
+  for (int up = kUp ? 0 : -kParts; up < N; ++up) {
+    const LMask here = hn::RebindMask(LD(), hn::Eq(words, count(up)));
+#pragma GCC unroll 8
+    for (int j = 0; j <= kParts; ++j) {
+      if (const int i = up + j; i >= 0 && i < N) y.at[i] = hn::IfThenElse(here, moved.at[j], y.at[i]);
+    }
+  }
+  return y;
+}
+
 /// The lowest word of x · 2^by.
 template <int N>
 HWY_INLINE LV low_word_shifted(const Long<N>& x, LVI by) {
@@ -187,6 +222,31 @@ template <int N>
 HWY_INLINE void add(const Long<N>& x, LV negative, Long<N>& sum) {
   add(x, negative, word(0), sum);
 }
+/// A sum in two's complement whose words wait for their carries: nothing waits for the addition before.
+template <int N>
+struct LongSum {
+  Long<N> words, carries;
+
+  LongSum() {
+    for (int i = 0; i < N; ++i) words.at[i] = carries.at[i] = word(0);
+  }
+  /// sum + x, or sum − x where `negative` is all ones.
+  HWY_INLINE void add(const Long<N>& x, LV negative) {
+    carries.at[0] = hn::Sub(carries.at[0], negative);
+    for (int i = 0; i < N; ++i) {
+      const LV of_x = hn::Xor(x.at[i], negative);
+      words.at[i] = hn::Add(words.at[i], of_x);
+      if (i + 1 == N) break;
+      const LV more = hn::Add(carries.at[i + 1], word(1));
+      carries.at[i + 1] = hn::IfThenElse(hn::Lt(words.at[i], of_x), more, carries.at[i + 1]);
+    }
+  }
+  HWY_INLINE Long<N> total() const {
+    Long<N> sum = words;
+    HWY_NAMESPACE::add(carries, word(0), sum);
+    return sum;
+  }
+};
 /// x + 1 where `which`.
 template <int N>
 HWY_INLINE Long<N> incremented(LMask which, Long<N> x) {

@@ -31,6 +31,12 @@ struct LongNumber {
 template <int N>
 inline constexpr std::size_t kWordsOfNumber = (N + 3) * kLongLanes;
 
+/// Of a number that has one word.
+template <int N>
+HWY_INLINE LongNumber<1> word_of(const LongNumber<N>& x) {
+  return {cut_to<1>(x.magnitude), x.last, x.exponent, x.negative};
+}
+
 template <int N>
 HWY_INLINE void store(const LongNumber<N>& x, std::uint64_t* to) {
   const LD d;
@@ -137,24 +143,37 @@ HWY_INLINE LMask are_lowest(const RoundStep& s, LVI leading, const LongNumber<N>
   return hn::AndNot(differ(power, x.magnitude), hn::And(at_end, mask_of(x.negative)));
 }
 
-/// The 64 bits from the leading one on, of which the last is set too if any below them is.
+/// A magnitude's bits, and the 64 from the leading one on, of which the last is set too if any below them is.
+struct Leading {
+  LVI bits;
+  LV word;
+};
 template <int N>
-HWY_INLINE LV leading_word(const Long<N>& x, LVI bits) {
-  LV below = word(0);
-  for (int i = 0; i + 1 < N; ++i) {
-    const LVI dropped = hn::Min(hn::Max(hn::Sub(bits, count((i + 1) * kWordBits)), count(0)), count(kWordBits));
-    below = hn::Or(below, word_shifted(x.at[i], hn::Sub(count(kWordBits), dropped)));
+HWY_INLINE Leading leading_of(const Long<N>& x) {
+  LV top = x.at[0], next = word(0), rest = word(0), all_before = word(0);
+  LVI below = count(0);
+  for (int i = 1; i < N; ++i) {
+    const LMask is_there = hn::Ne(x.at[i], word(0));
+    top = hn::IfThenElse(is_there, x.at[i], top);
+    next = hn::IfThenElse(is_there, x.at[i - 1], next);
+    rest = hn::IfThenElse(is_there, all_before, rest);
+    below = chosen(is_there, count(i * kWordBits), below);
+    all_before = hn::Or(all_before, x.at[i - 1]);
   }
-  const LV top = low_word_shifted(x, hn::Sub(count(kWordBits), bits));
-  return hn::Or(top, hn::And(ones(hn::Ne(below, word(0))), word(1)));
+  const LVI bits_of_top = width_of_word(top);
+  // Of zero the width is negative, and all that is shifted is.
+  const LV up = as_words(hn::Min(hn::Sub(count(kWordBits), bits_of_top), count(kWordBits - 1)));
+  const Long<2> both = long_of<2>(next, top), moved = cut_to<2>(moved_up<2>(both, up));
+  const LMask any = hn::Ne(hn::Or(moved.at[0], rest), word(0));
+  return {hn::Add(below, bits_of_top), hn::Or(moved.at[1], hn::And(ones(any), word(1)))};
 }
 
 /// Applies rounding steps that words are enough for (LongNode), and tells what becomes infinite.
 template <int N>
 HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
                               LongNumber<N>& x) {
-  const LVI bits = width(x.magnitude);
-  LV kept = leading_word(x.magnitude, bits);
+  const auto [bits, leading_bits] = leading_of(x.magnitude);
+  LV kept = leading_bits;
   LVI leading = hn::Add(x.last, hn::Sub(bits, count(1))), last = x.last;
   LMask infinite = none();
   for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
@@ -354,7 +373,9 @@ class LongColumns {
   bool put_result() {
     const LD d;
     const LongNumber<N> x = load<N>(results_ + (plan_.nodes.size() - 1) * kWordsOfNumber<N>);
-    const LV code = code_of(format(n_.result), x, infinite_);
+    const bool is_word = plan_.nodes.back().rounds_words;
+    const Format& result = format(n_.result);
+    const LV code = is_word ? code_of(result, word_of(x), infinite_) : code_of(result, x, infinite_);
     hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.codes + column_), code), d, w_.codes + column_);
     hn::Store(ones(left_), d, w_.left + column_);
     return !hn::AllFalse(d, left_);
@@ -500,42 +521,97 @@ class LongColumns {
   /// A sum in two's complement, and what it is aligned with, of products that are added as they are.
   LVI add_plain(const LongNode& of, const Unit& unit, LongNumber<N>& total) {
     const SortedNode& node = of.node;
+    const bool is_exact = unit.fraction_bits == kExact;
     LVI alignment = least_alignment(unit);
+    LV lowest = word(kNoLowest);
     if (of.wants_alignment) {
       for (const int k : node.products) {
         const auto kk = static_cast<std::size_t>(k);
         const LVI b = hn::Load(LI(), w_.b.exponent + kk * kColumns + column_);
-        alignment = hn::Max(alignment, hn::Add(count(w_.a.exponent[kk]), b));
+        const LVI exponent = hn::Add(count(w_.a.exponent[kk]), b);
+        alignment = hn::Max(alignment, exponent);
+        if (is_exact) lowest = hn::Min(lowest, as_words(hn::Add(exponent, count(kToCount))));
       }
       for (const Term& t : node.others)
         alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
     }
     // Where nothing is cut, all that fits below the largest is kept.
-    const bool is_exact = unit.fraction_bits == kExact;
     const int room = room_of(node.terms.size()), bits = is_exact ? room - kHeadroom : unit.fraction_bits;
     total.last = of.last ? count(*of.last) : hn::Sub(alignment, count(bits));
     total.magnitude = long_of<N>(word(0));
-    LV any_flags = word(0);
-    for (const int k : node.products) {
+    Below below = of.last ? Below::nothing : Below::looked_at;
+    if (!of.last && is_exact) {
+      const LVI last_of_lowest = hn::Sub(as_counts(lowest), count(kToCount + plan_.product_fraction_bits));
+      LMask loses = less(last_of_lowest, total.last);
+      for (const Term& t : node.others) {
+        const LongNumber<N> x = term(t);
+        loses = hn::Or(loses, hn::AndNot(is_zero(x.magnitude), less(x.last, total.last)));
+      }
+      if (hn::AllFalse(LD(), loses)) below = Below::nothing;
+    } else if (!of.last && unit.align_rounding == Rounding::toward_zero) {
+      below = Below::cut;
+    }
+    for (const Term& t : node.others) {
+      if (!of.last && of.others_may_be_large) leave_large(total.last, room, term(t));
+    }
+    if (below == Below::nothing)
+      add_terms<Below::nothing>(of, unit, total);
+    else if (below == Below::cut)
+      add_terms<Below::cut>(of, unit, total);
+    else
+      add_terms<Below::looked_at>(of, unit, total);
+    if (w_.any_special) leave_special_products(node);
+    return alignment;
+  }
+
+  /// Exponents of products become counts by this, but those of zeros huge words.
+  static constexpr std::int64_t kToCount = std::int64_t{1} << 24;
+  static constexpr std::uint64_t kNoLowest = std::uint64_t{1} << 32;
+  static_assert(kLongNone + kToCount < 0);
+
+  /// What terms of a plain sum have below its last bit.
+  enum class Below : std::uint8_t { nothing, cut, looked_at };
+  template <Below kBelow>
+  HWY_INLINE void add_terms(const LongNode& of, const Unit& unit, LongNumber<N>& total) {
+    const LVI to_last = hn::Neg(total.last);
+    LongSum<N> sum;
+    const auto add_one = [&]<int kParts, bool kUp>(const Long<N>& x, LV negative, LVI last) HWY_ATTR {
+      const LVI up = hn::Add(last, to_last);
+      if constexpr (kBelow == Below::looked_at)
+        add_shifted<kParts>(of, unit, x, negative, up, total.magnitude);
+      else
+        sum.add(long_placed<N, kParts, kUp>(x, up), negative);
+    };
+    for (const int k : of.node.products) {
       const auto kk = static_cast<std::size_t>(k);
       const std::size_t at = kk * kColumns + column_;
       const LV a = word(w_.a.significand[kk]), b = hn::Load(LD(), w_.b.significand + at);
       const LVI last = hn::Add(count(w_.a.last[kk]), hn::Load(LI(), w_.b.last + at));
       const LV negative = as_words(hn::BroadcastSignBit(as_counts(hn::Xor(a, b))));
-      any_flags = hn::Or(any_flags, b);
       const Long<N> x = multiplied(significand(a), significand(b));
-      add_shifted<N / 2>(of, unit, x, negative, hn::Sub(last, total.last), total.magnitude);
+      add_one.template operator()<N / 2, kBelow == Below::nothing>(x, negative, last);
     }
-    if (w_.any_special) {
-      for (const int k : node.products) any_flags = hn::Or(any_flags, word(w_.a.significand[k]));
-      leave_special(any_flags);
-    }
-    for (const Term& t : node.others) {
+    // The others' last bits may be far below what they are multiples of.
+    for (const Term& t : of.node.others) {
       const LongNumber<N> x = term(t);
-      if (!of.last && of.others_may_be_large) leave_large(total.last, room, x);
-      add_shifted<N>(of, unit, x.magnitude, x.negative, hn::Sub(x.last, total.last), total.magnitude);
+      if (is_word(t))
+        add_one.template operator()<1, false>(x.magnitude, x.negative, x.last);
+      else
+        add_one.template operator()<N, false>(x.magnitude, x.negative, x.last);
     }
-    return alignment;
+    if constexpr (kBelow != Below::looked_at) total.magnitude = sum.total();
+  }
+  /// Whether a term that is no product has one word.
+  bool is_word(const Term& t) const {
+    return t.kind == Term::Kind::accumulator || plan_.nodes[static_cast<std::size_t>(t.index)].rounds_words;
+  }
+  void leave_special_products(const SortedNode& node) {
+    LV any = word(0);
+    for (const int k : node.products) {
+      const auto kk = static_cast<std::size_t>(k);
+      any = hn::Or(any, hn::Or(word(w_.a.significand[kk]), hn::Load(LD(), w_.b.significand + kk * kColumns + column_)));
+    }
+    leave_special(any);
   }
 
   /// The same of any terms.

@@ -348,6 +348,8 @@ LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree) {
   plan.scales_sums =
       numerics.scales && std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
   plan.is_wide = is_wide(numerics, tree);
+  plan.product_fraction_bits = format(numerics.a.format).fraction_bits + format(numerics.b.format).fraction_bits;
+  if (numerics.scales) plan.product_fraction_bits += 2 * format(numerics.scales->format).fraction_bits;
   const auto takes_zeros = [](const Unit& unit) {
     const ZeroExponentKind kind = unit.zero_exponent.kind;
     return kind == ZeroExponentKind::natural || kind == ZeroExponentKind::zeros;

@@ -33,6 +33,7 @@ struct LongPlan {
   bool zeros_align = false;           ///< in some unit, or products of zeros are none, so that zeros have exponents too
   bool scales_sums = false;           ///< of blocks; else products, if the datapath has scales
   bool product_rounds_words = false;  ///< as LongNode's
+  int product_fraction_bits = 0;      ///< a product is a multiple of 2^(its exponent − this)
   bool is_wide = false;               ///< four words, and operands of more than 32 bits
 };
 

@@ -17,6 +17,12 @@ constexpr int kDoubleBits = 53, kMostExponent = 800;
 constexpr int kGridBits = 51;
 /// Signs of a node's products go into one word.
 constexpr std::size_t kMostCutProducts = 64;
+/// Operands that are cut as products are below 2^this: times one, what a grown zero stands for is below every unit.
+constexpr int kMostGrownTop = 148;
+/// A product of grown operands is right if they have so many bits together.
+constexpr int kMostGrownBits = 51;
+/// Alignments of numbers that are not zero, as grids go.
+constexpr int kLeastAlignment = -500;
 /// Bits that the first of two sums keeps of the largest term, besides those that carries take.
 constexpr int kFirstSumBits = 50;
 
@@ -36,8 +42,17 @@ Bounds bounds_of(const OperandRule& rule) {
   return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1};
 }
 
+/// Of an operand times a scale, aligned with both their exponents.
+Bounds scaled_bounds(const Bounds& x, FormatId scale) {
+  const Bounds by = bounds_of({scale, Subnormals::kept, SubnormalExponent::minimum});
+  const bool is_power = by.width == 1;  // which neither makes a significand longer nor larger
+  const int smallest = by.lowest - (is_power ? 1 : 0);  // as all codes are powers
+  return {x.lowest + smallest, x.top + by.top, x.width + (is_power ? 0 : by.width), x.headroom + (is_power ? 0 : 1)};
+}
+
 Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
-  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, exponent == ProductExponent::sum ? 2 : 1};
+  const int headroom = exponent == ProductExponent::sum ? a.headroom + b.headroom : 1;
+  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom};
 }
 
 bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
@@ -73,7 +88,9 @@ class Planner {
 
  private:
   WhyNot plan() {
-    if (n_.scales) return "it has block scales";
+    const bool scales_sums = std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scaled; });
+    if (n_.scales && scales_sums) return "it scales sums";
+    plan_.scales = n_.scales;
     if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
     for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
       const Format& f = format(rule->format);
@@ -112,8 +129,14 @@ class Planner {
   }
 
   WhyNot plan_product() {
-    product_ = bounds_of_product(bounds_of(n_.a), bounds_of(n_.b), n_.product.exponent);
-    if (product_.width > kDoubleBits || product_.lowest < -kMostExponent) return "its products are no doubles";
+    Bounds a = bounds_of(n_.a), b = bounds_of(n_.b);
+    if (n_.scales) {
+      a = scaled_bounds(a, n_.scales->format);
+      b = scaled_bounds(b, n_.scales->format);
+    }
+    product_ = bounds_of_product(a, b, n_.product.exponent);
+    if (product_.width > kDoubleBits || product_.lowest < kLeastAlignment) return "its products are no doubles";
+    grows_products_ = std::max(a.top, b.top) <= kMostGrownTop && product_.width <= kMostGrownBits;
     if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
       if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
@@ -302,7 +325,7 @@ class Planner {
 
   bool cuts_products_alone(const Unit& unit) const {
     const ZeroExponentKind zero = unit.zero_exponent.kind;
-    return n_.product.exponent == ProductExponent::sum && n_.product.round.empty() && plan_.infinite_from == HUGE_VAL &&
+    return grows_products_ && n_.product.exponent == ProductExponent::sum && n_.product.round.empty() && plan_.infinite_from == HUGE_VAL &&
            !plan_.zeros_align && (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
   }
@@ -314,6 +337,7 @@ class Planner {
   std::vector<Bounds> results_;
   std::vector<bool> wanted_;
   std::vector<int> places_, free_;
+  bool grows_products_ = false;
   WhyNot why_not_;
 };
 

@@ -46,12 +46,22 @@ struct PackedTree {
     exponents.resize(count);
     grown.resize(count);
   }
+
+  /// Multiplies a number by a block's scale.
+  void scale(std::size_t at, const Scale& by, const TreePlan& plan) {
+    // Of zeros that take part in no alignment, below all others with any scale of the other operand too.
+    constexpr auto kNoExponent = static_cast<std::int16_t>(kNoExponent16 - 400);
+    numbers[at] *= by.value;
+    if (!plan.wants_exponents) return;
+    const bool takes_none = exponents[at] <= kNoExponent16 || (numbers[at] == 0 && !plan.zeros_align);
+    exponents[at] = takes_none ? kNoExponent : static_cast<std::int16_t>(exponents[at] + by.exponent);
+  }
 };
 
 class TreePart {
  public:
   TreePart(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
-           const MatrixCodes<const std::byte>& b, const Part& part)
+           const MatrixCodes<const std::byte>& b, const BlockScales& scales, const Part& part)
       : plan_(plan),
         kernels_(*tree_kernels()),
         shape_(shape),
@@ -62,7 +72,9 @@ class TreePart {
         panels_(rounded_up(part.n, kColumns) / kColumns),
         a_reader_(plan.a, operand_nan()),
         b_reader_(plan.b, operand_nan()),
-        left_over_(plan.datapath, shape, a, b) {
+        scales_(scales),
+        left_over_(plan.datapath, shape, a, b, scales) {
+    if (plan.scales) scale_of_code_ = scales_of(plan.scales->format);
     results_.resize(rows_ * panels_ * kColumns);
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
@@ -130,7 +142,16 @@ class TreePart {
       const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
     }
-    finish_packing(plan_.a, packed_a_);
+    find_exponents(plan_.a, packed_a_);
+    for (std::size_t i = 0; plan_.scales && i < part_.m; ++i) {
+      for (std::size_t k = 0; k < there; k += block()) {
+        const std::size_t at = (part_.i + i) * scales_.a.row_stride + (first + k) / block() * scales_.a.column_stride;
+        const Scale& scale = scale_at(scales_.a, at);
+        for (std::size_t of = k; of < std::min(k + block(), products); ++of)
+          packed_a_.scale(i * a_length_ + of, scale, plan_);
+      }
+    }
+    finish_packing(packed_a_);
     find_signs(packed_a_, rows_, a_length_, 1, links);
     finite_rows_.resize(rows_ / kTreeRows);
     reach_of_rows_.resize(rows_ / kTreeRows);
@@ -146,7 +167,16 @@ class TreePart {
         const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
         b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
       }
-      finish_packing(plan_.b, packed_b_);
+      find_exponents(plan_.b, packed_b_);
+      for (std::size_t k = 0; plan_.scales && k < there; k += block()) {
+        const std::size_t at = (first + k) / block() * scales_.b.row_stride + column * scales_.b.column_stride;
+        for (std::size_t j = 0; j < columns; ++j) {
+          const Scale& scale = scale_at(scales_.b, at + j * scales_.b.column_stride);
+          for (std::size_t of = k; of < std::min(k + block(), products); ++of)
+            packed_b_.scale(of * kColumns + j, scale, plan_);
+        }
+      }
+      finish_packing(packed_b_);
       find_signs(packed_b_, kColumns, 1, kColumns, links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
       const Reach reach = reach_of(plan_.b, packed_b_.numbers.data(), packed_b_.numbers.size());
@@ -172,6 +202,11 @@ class TreePart {
     const auto [least, most] = kernels_.extremes(numbers, count);
     if (!std::isfinite(most)) return {};
     const Format& f = format(rule.format);
+    // A significand times a scale's has all bits of both.
+    if (plan_.scales) {
+      const int below = f.fraction_bits + format(plan_.scales->format).fraction_bits + 1;
+      return {std::ilogb(least) - below, std::ilogb(most) + 1};
+    }
     return {std::max(std::ilogb(least), f.min_exponent()) - f.fraction_bits, std::ilogb(most) + 1};
   }
   /// Links that the kernels are given at once.
@@ -180,11 +215,18 @@ class TreePart {
     const std::size_t products = kPanelBytes / (read * kColumns);
     return plan_.leaves_some ? 1 : std::max<std::size_t>(1, products / plan_.depth);
   }
-  void finish_packing(const OperandRule& rule, PackedTree& packed) const {
-    const std::size_t count = packed.numbers.size();
-    const double* const numbers = packed.numbers.data();
-    if (plan_.wants_exponents) kernels_.exponents(rule, plan_.zeros_align, numbers, count, packed.exponents.data());
-    if (plan_.cuts_products) kernels_.grow(numbers, count, packed.grown.data());
+  /// Of operands as they are, before they are scaled.
+  void find_exponents(const OperandRule& rule, PackedTree& packed) const {
+    if (!plan_.wants_exponents) return;
+    kernels_.exponents(rule, plan_.zeros_align, packed.numbers.data(), packed.numbers.size(), packed.exponents.data());
+  }
+  void finish_packing(PackedTree& packed) const {
+    if (plan_.cuts_products) kernels_.grow(packed.numbers.data(), packed.numbers.size(), packed.grown.data());
+  }
+  std::size_t block() const { return static_cast<std::size_t>(plan_.scales->block_k); }
+  const Scale& scale_at(const MatrixCodes<const std::byte>& scales, std::size_t at) const {
+    const auto code = std::to_integer<std::uint64_t>(scales.codes[at]) & format(plan_.scales->format).code_mask();
+    return scale_of_code_[static_cast<std::size_t>(code)];
   }
   /// Words of signs of nodes that cut products: [lines][links][nodes] of A, [links][nodes][lines] of B.
   void find_signs(PackedTree& packed, std::size_t lines, std::size_t line_stride, std::size_t k_stride,
@@ -266,6 +308,8 @@ class TreePart {
   Part part_;
   std::size_t rows_, panels_, a_length_ = 0;
   NumberReader<double> a_reader_, b_reader_;
+  BlockScales scales_;
+  std::vector<Scale> scale_of_code_;
   LeftOver left_over_;
   PackedTree packed_a_, packed_b_;
   Buffer<double> results_, values_, powers_, sums_, alignments_;
@@ -283,10 +327,8 @@ bool tree_panels_are_here() { return tree_kernels() != nullptr; }
 
 void multiply(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
-              const MatrixCodes<std::byte>& d, unsigned threads) {
-  const std::vector<Part> parts = parts_of(shape, threads);
-  in_parallel(parts.size(), std::min(threads, static_cast<unsigned>(parts.size())),
-              [&](std::size_t at) { TreePart(plan, shape, a, b, parts[at]).run(c, d); });
+              const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales) {
+  each_part(shape, threads, [&](const Part& part) { TreePart(plan, shape, a, b, scales, part).run(c, d); });
 }
 
 }  // namespace tcnum::panels

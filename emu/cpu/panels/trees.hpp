@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "emu/evaluators.hpp"
@@ -70,6 +71,7 @@ struct TreeNode {
 
 struct TreePlan {
   OperandRule a, b, c;
+  std::optional<ScaleRule> scales;  ///< of products, which come to the operands
   double least_c = 0;  ///< normal number
   FormatId result = FormatId::fp32;
   ProductExponent product_exponent = ProductExponent::sum;
@@ -101,6 +103,6 @@ bool tree_panels_are_here();
 /// As multiply() of aligned sums.
 void multiply(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
-              const MatrixCodes<std::byte>& d, unsigned threads);
+              const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales = {});
 
 }  // namespace tcnum::panels
