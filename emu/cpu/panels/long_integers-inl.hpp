@@ -208,6 +208,36 @@ HWY_INLINE Long<N> shifted_down(Long<N> x, LVI by) {
   return x;
 }
 
+/// The same, and whether any bit of those is set.
+template <int N>
+HWY_INLINE Long<N> shifted_down(Long<N> x, LVI by, LMask& any_lost) {
+  LV lost = word(0);
+  for (int step = N; step >= 1; step /= 2) {
+    const LMask moves = hn::Ne(hn::And(as_words(by), word(static_cast<std::uint64_t>(step) * kWordBits)), word(0));
+    LV below = word(0);
+    for (int i = 0; i < step; ++i) below = hn::Or(below, x.at[i]);
+    lost = hn::Or(lost, hn::IfThenElseZero(moves, below));
+    for (int i = 0; i < N; ++i) x.at[i] = hn::IfThenElse(moves, i + step < N ? x.at[i + step] : word(0), x.at[i]);
+  }
+  const LV bits = hn::And(as_words(by), word(kWordBits - 1)), rest = hn::Sub(word(kWordBits - 1), bits);
+  lost = hn::Or(lost, hn::ShiftLeft<1>(hn::Shl(x.at[0], rest)));
+  for (int i = 0; i < N; ++i) {
+    const LV down = hn::Shr(x.at[i], bits);
+    x.at[i] = i + 1 == N ? down : hn::Or(down, hn::ShiftLeft<1>(hn::Shl(x.at[i + 1], rest)));
+  }
+  any_lost = hn::Ne(lost, word(0));
+  return x;
+}
+/// A magnitude / 2, of which the last bit is lost.
+template <int N>
+HWY_INLINE Long<N> halved(Long<N> x) {
+  for (int i = 0; i < N; ++i) {
+    const LV down = hn::ShiftRight<1>(x.at[i]);
+    x.at[i] = i + 1 == N ? down : hn::Or(down, hn::ShiftLeft<kWordBits - 1>(x.at[i + 1]));
+  }
+  return x;
+}
+
 /// sum + x, or sum − x where `negative` is all ones. Where `away` is, x is one more.
 template <int N>
 HWY_INLINE void add(const Long<N>& x, LV negative, LV away, Long<N>& sum) {

@@ -106,12 +106,18 @@ HWY_INLINE Dropped dropped_below(const Long<N>& x, LVI bits) {
 template <int N>
 HWY_INLINE void round_to_last(LVI last, Rounding mode, LongNumber<N>& x) {
   const LVI bits = hn::Max(hn::Sub(last, x.last), count(0));
-  const Long<N> kept = shifted_down(x.magnitude, within_words(N, bits));
   x.last = hn::Max(x.last, last);
-  if (mode == Rounding::toward_zero)
-    x.magnitude = kept;
-  else
-    x.magnitude = incremented(rounds_away(mode, x.negative, kept.at[0], dropped_below<N>(x.magnitude, bits)), kept);
+  if (mode == Rounding::toward_zero) {
+    x.magnitude = shifted_down(x.magnitude, within_words(N, bits));
+    return;
+  }
+  // With half of the last place as the last bit; where nothing is dropped there is none.
+  const LMask drops = less(count(0), bits);
+  Dropped dropped;
+  const Long<N> doubled = shifted_down(x.magnitude, within_words(N, hn::Sub(bits, count(1))), dropped.other);
+  dropped.half = hn::And(drops, hn::Ne(hn::And(doubled.at[0], word(1)), word(0)));
+  const Long<N> kept = chosen(drops, halved(doubled), x.magnitude);
+  x.magnitude = incremented(rounds_away(mode, x.negative, kept.at[0], dropped), kept);
 }
 
 /// Numbers beyond a step's largest, which do not become infinite.
