@@ -350,6 +350,15 @@ TEST(C, MultipliesOnAGpu) {
     EXPECT_NE(std::string(tcnum_message()).find("GPU"), std::string::npos) << tcnum_message();
     EXPECT_EQ(made, nullptr);
   }
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", nullptr, to); });
+  auto of_plan = sized<tcnum_gemm_options>();
+  of_plan.processor = "gpu";
+  EXPECT_EQ(tcnum_gemm(plan.get(), &a_view, &b_view, &of_plan, &made), status);
+  if (status == TCNUM_OK) {
+    EXPECT_EQ(copy_of(OwnedMatrix(made).get()), gemm(named_plan("nvjet", FormatId::fp16), a, b));
+  }
+  of_plan.processor = "tpu";
+  EXPECT_EQ(tcnum_gemm(plan.get(), &a_view, &b_view, &of_plan, &made), TCNUM_INVALID);
   options.processor = "tpu";
   EXPECT_EQ(tcnum_matmul(&a_view, &b_view, nullptr, &options, &made), TCNUM_INVALID);
   EXPECT_STREQ(tcnum_message(), "options->processor: \"tpu\" is unknown; right would be cpu or gpu");

@@ -59,6 +59,27 @@ TEST_F(CliGemm, MultipliesByAPlanAndFindsItAgain) {
   EXPECT_EQ(text("again.safetensors"), text("abd.safetensors"));
 }
 
+/// Where there is a GPU for it; else it says so, and writes nothing.
+TEST_F(CliGemm, MultipliesOnAGpu) {
+  write_ab("ab.safetensors", a_, b_);
+  const std::vector<std::string> of_plan = {"gemm", "--in", "ab.safetensors", "--plan", "nvjet"};
+  const auto by = [&](const char* processor, const char* out) {
+    std::vector<std::string> all = of_plan;
+    all.insert(all.end(), {"--processor", processor, "--out", out});
+    return run(all);
+  };
+  ASSERT_EQ(by("cpu", "cpu.safetensors").status, 0);
+  const Result result = by("gpu", "gpu.safetensors");
+  if (result.status == 0) {
+    EXPECT_EQ(text("gpu.safetensors"), text("cpu.safetensors"));
+    return;
+  }
+  EXPECT_EQ(result.status, 3);
+  EXPECT_NE(result.err.find("gemm: --processor gpu: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("GPU"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(path("gpu.safetensors")));
+}
+
 TEST_F(CliGemm, TakesArraysOfNumPy) {
   write_npy(path("a.npy"), stored(a_));
   write_npy(path("b.npy"), stored(b_));
@@ -459,6 +480,12 @@ TEST_F(CliGemm, SaysWhatIsWrong) {
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--out", "no/where"}), 2, {"no/where"});
   expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--beta", "1", "--out", "d"}), 2,
                  {"ab.safetensors: gemm: beta is 1 and there is no C"});
+  expect_failure(with({"--in", "ab.safetensors", "--plan", "nvjet", "--processor", "tpu", "--out", "d"}), 2,
+                 {"gemm: --processor: tpu is unknown; right would be cpu or gpu"});
+  expect_failure(with({"--in", "ab.safetensors", "--error", "--processor", "gpu"}), 2,
+                 {"--processor: without --plan nothing is multiplied"});
+  expect_failure(with({"--in", "ab.safetensors", "--fit", "--processor", "gpu"}), 2,
+                 {"--processor: --fit multiplies on the CPU"});
   expect_failure(with({"--in", "ab.safetensors", "--fit"}), 2, {"ab.safetensors: tensor D: missing"});
   expect_failure(with({"--fit", "--from", "cublaslt2"}), 2, {"--formats and --shape"});
   expect_failure(with({"--fit", "--from", "x", "--formats", "fp16:fp16", "--shape", "1x2x3"}), 2,

@@ -15,6 +15,7 @@
 #include "emu/gpu/product_chain.hpp"
 #include "generators.hpp"
 #include "known_datapaths.hpp"
+#include "plans_on_gpu.hpp"
 #include "product_example.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -135,6 +136,28 @@ TEST(CudaProducts, AreTheSameInAnyNumberOfParts) {
   cuda_on_cpu::free_memory = 100000;
   EXPECT_THROW(first_difference(datapath, x), UnavailableError);
   cuda_on_cpu::free_memory = before;
+}
+
+TEST(CudaProducts, ByPlansEqualTheCpus) {
+  std::mt19937_64 random(4);
+  std::size_t which = 0;
+  for (const test::PlanOfOperands& plan : test::plans_for_gpu()) {
+    const Operands operands = kAllOperands[which++ % std::size(kAllOperands)];
+    EXPECT_EQ(test::difference_of_processors(plan, {5, 9, 149}, operands, random), "");
+  }
+}
+
+TEST(CudaProducts, ByPlansSayThatNoEvaluatorTakesTheDatapath) {
+  const Matrix a(FormatId::fp16, 1, 1);
+  GemmPlan plan;
+  plan.datapath = read_datapath(TCNUM_SOURCE_DIR "/benchmarks/datapaths/fp16-cut-up-and-down.json");
+  ASSERT_FALSE(make_gpu_datapath(*plan.datapath, GpuWork::matrices).datapath);
+  try {
+    gemm(plan, a, a, {}, {.processor = Processor::gpu});
+    FAIL() << "there is no evaluator";
+  } catch (const UnavailableError& error) {
+    EXPECT_NE(std::string(error.what()).find("no evaluator of the GPU takes the datapath: "), std::string::npos);
+  }
 }
 
 TEST(CudaProducts, TakeMatricesWithStrides) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "known_datapaths.hpp"
+#include "plans_on_gpu.hpp"
 #include "product_example.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
@@ -69,6 +70,23 @@ TEST(GpuProducts, EqualTheCpus) {
   }
 }
 
+TEST(GpuProducts, ByPlansEqualTheCpus) {
+  if (const GpuInfo info = gpu_info(); !info.present) GTEST_SKIP() << info.why_not;
+  std::mt19937_64 random(2);
+  for (const test::PlanOfOperands& plan : test::plans_for_gpu()) {
+    for (const Operands operands : {Operands::numbers, Operands::edges, Operands::codes, Operands::one_nan})
+      EXPECT_EQ(test::difference_of_processors(plan, {131, 203, 613}, operands, random), "");
+  }
+}
+
+/// Of more rows than a band has.
+TEST(GpuProducts, ByPlansGoOnFromBandToBand) {
+  if (const GpuInfo info = gpu_info(); !info.present) GTEST_SKIP() << info.why_not;
+  std::mt19937_64 random(3);
+  const test::PlanOfOperands plan{named_plan("nvjet", FormatId::fp16), FormatId::fp16};
+  EXPECT_EQ(test::difference_of_processors(plan, {20000, 8, 70}, Operands::numbers, random), "");
+}
+
 TEST(GpuProducts, AreUnavailableWhereNoGpuIs) {
   const GpuInfo info = gpu_info();
   if (info.present) GTEST_SKIP() << "there is one: " << info.device;
@@ -77,6 +95,8 @@ TEST(GpuProducts, AreUnavailableWhereNoGpuIs) {
   options.processor = Processor::gpu;
   const Matrix one(FormatId::fp16, 1, 1);
   EXPECT_THROW(matmul(one, one, options), UnavailableError);
+  const GemmPlan plan = named_plan("nvjet", FormatId::fp16);
+  EXPECT_THROW(gemm(plan, one, one, {}, {.processor = Processor::gpu}), UnavailableError);
 }
 
 }  // namespace

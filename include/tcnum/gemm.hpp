@@ -13,6 +13,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "tcnum/datapath.hpp"
+#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/matrix.hpp"
 
@@ -140,7 +141,11 @@ struct GemmInputs {
 };
 
 struct GemmOptions {
-  unsigned threads = 0;  ///< 0: as many as the machine has
+  unsigned threads = 0;  ///< of the CPU. 0: as many as the machine has
+  /// Whose are the chains of instructions; all that comes after them (promotions, slices, parts of k, the epilogue) is
+  /// the CPU's. The bits are the same. As matmul(), throws UnavailableError where the GPU is not there or does not take
+  /// the instruction's datapath.
+  Processor processor = Processor::cpu;
   /// Called now and then with the number of rows of D that are finished; false: stop.
   std::function<bool(std::size_t rows)> progress = {};
 };

@@ -251,10 +251,12 @@ typedef struct tcnum_gemm_options {
   /* Scales, of fp32: along k one, or one for each promotion of the plan; NULL: none (tcnum/gemm.hpp, GemmInputs). */
   const tcnum_view* a_scales; /* 1 or M, x along k */
   const tcnum_view* b_scales; /* along k x 1, N, or one for every 128 of N */
+  const char* processor;      /* of the instructions: "cpu" (NULL) or "gpu", which gives the same bits */
 } tcnum_gemm_options;
 
-/* D = alpha A B + beta C + bias with the bits of the plan, in its output format. `options` may be NULL. If `progress`
- * stops it, the call returns TCNUM_STOPPED and D has the rows that are finished; the others are zero. */
+/* D = alpha A B + beta C + bias with the bits of the plan, in its output format. `options` may be NULL. By the GPU,
+ * it is TCNUM_UNAVAILABLE where tcnum_matmul() would be. If `progress` stops it, the call returns TCNUM_STOPPED and D
+ * has the rows that are finished; the others are zero. */
 TCNUM_API tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum_view* b,
                                   const tcnum_gemm_options* options, tcnum_matrix** d);
 

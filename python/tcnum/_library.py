@@ -107,7 +107,7 @@ class GemmOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("c", POINTER(View)), ("bias", POINTER(View)), ("alpha", POINTER(c_double)),
         ("beta", POINTER(c_double)), ("threads", c_uint), ("progress", Progress), ("user", c_void_p),
-        ("a_scales", POINTER(View)), ("b_scales", POINTER(View)),
+        ("a_scales", POINTER(View)), ("b_scales", POINTER(View)), ("processor", c_char_p),
     ]  # fmt: skip
 
 

@@ -134,8 +134,9 @@ class _ByInstruction(_Call):
 
 
 class _ByPlan(_Call):
-    def __init__(self, threads: int, plan: Plan, alpha: float | None, beta: float | None):
+    def __init__(self, threads: int, plan: Plan, alpha: float | None, beta: float | None, processor: str = "cpu"):
         super().__init__(threads)
+        self.processor = _library.encoded(processor, "processor")
         self.plan, self.alpha, self.beta = plan, _library.real("alpha", alpha), _library.real("beta", beta)
 
     def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
@@ -149,6 +150,7 @@ class _ByPlan(_Call):
             progress=progress,
             a_scales=view("a_scales"),
             b_scales=view("b_scales"),
+            processor=self.processor,
         )
         plan = self.plan._bound(operands.name).value
         _library.call("tcnum_gemm", plan, view("a"), view("b"), ctypes.byref(options), result)
@@ -185,11 +187,12 @@ def matmul(
     it that with the widest result of those that take the formats. Each element is a chain of the instruction along k,
     which begins with ``c``. ``account`` chooses whose datapath, ``datapath`` is one of your own (`datapath()`, a dict,
     a file). ``a_scales`` [M, K/block] and ``b_scales`` [K/block, N] are block scales where the datapath has them.
-    ``processor="gpu"`` computes the same bits on a GPU.
 
     By a plan: ``plan`` is a `Plan`, a name ("nvjet"), a dict or a file; D = alpha·A·B + beta·C + bias, where ``bias`` has
     N elements. Scales are of fp32 then: ``a_scales`` [1 or M, 1 or parts of k], ``b_scales`` [1 or parts of k, 1, N or
     ⌈N/128⌉], where the plan's ``promote_every`` says how long a part is.
+
+    ``processor="gpu"`` computes the same bits on a GPU; of a plan, what comes after the instructions is the CPU's.
 
     The result has the format of the instruction's or plan's D, in the kind of array that ``a`` is; ``out_dtype`` is
     another, to which a plan rounds as it says and an instruction's result is rounded to nearest even.
@@ -228,12 +231,10 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
         for name, value in others.items():
             if value is not None:
                 raise InputError(f"{name}: is given with a plan; right would be one of them")
-        if processor != "cpu":
-            raise InputError(f"processor: is {processor!r}; right would be 'cpu': plans are followed there")
         chosen = plan_of(plan)
         if out_dtype is not None:
             chosen = chosen.with_(output=format_of(out_dtype).name)
-        return _ByPlan(threads, chosen, alpha, beta)
+        return _ByPlan(threads, chosen, alpha, beta, processor)
     for name, value in {"alpha": alpha, "beta": beta, "bias": bias}.items():
         if value is not None:
             raise InputError(f"{name}: is given without a plan; right would be a plan, such as plan='nvjet'")

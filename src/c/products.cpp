@@ -66,7 +66,11 @@ class GemmArguments {
     inputs.beta = given_.beta != nullptr ? *given_.beta : c_ ? 1 : 0;
     return inputs;
   }
-  GemmOptions options() { return {.threads = given_.threads, .progress = progress_.callback()}; }
+  GemmOptions options() {
+    return {.threads = given_.threads,
+            .processor = processor_of(given_.processor),
+            .progress = progress_.callback()};
+  }
   void throw_if_stopped() const {
     if (progress_.stopped()) throw Stopped();
   }

@@ -68,7 +68,7 @@ struct ExplainOptions {
 int run_explain(const ExplainOptions& options);
 
 struct GemmCommandOptions {
-  std::string in, out, a, b, c, d, bias, scale_a, scale_b, format, plan, output;
+  std::string in, out, a, b, c, d, bias, scale_a, scale_b, format, plan, output, processor;
   double alpha = 1, beta = 0;
   bool keep_rows = false;
   bool fit = false, error = false;

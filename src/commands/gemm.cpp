@@ -39,6 +39,12 @@ GemmPlan chosen_plan(const GemmCommandOptions& options, FormatId operands) {
   return plan;
 }
 
+Processor chosen_processor(const GemmCommandOptions& options) {
+  if (options.processor.empty() || options.processor == "cpu") return Processor::cpu;
+  if (options.processor == "gpu") return Processor::gpu;
+  throw InputError(fmt::format("gemm: --processor: {} is unknown; right would be cpu or gpu", options.processor));
+}
+
 constexpr std::array<std::string_view, 2> kScales = {"SA", "SB"};
 
 /// The shapes are right; what is left is whether the plan has a use for them.
@@ -66,7 +72,7 @@ void check_scales(const GemmCommandOptions& options, const ProductMatrices& matr
 class Product {
  public:
   Product(const GemmCommandOptions& options, const ProductMatrices& matrices, const GemmPlan& plan)
-      : options_(options), matrices_(matrices), plan_(plan) {
+      : options_(options), matrices_(matrices), plan_(plan), processor_(chosen_processor(options)) {
     d_.format = plan.output;
     d_.shape = {matrices.m, matrices.n};
     if (matrices.batched) d_.shape.insert(d_.shape.begin(), matrices.batches);
@@ -90,11 +96,17 @@ class Product {
     const BatchInputs inputs(options_, matrices_, batch);
     Matrix d(plan_.output, matrices_.m, matrices_.n);
     const std::size_t before = rows_;
+    const auto show = [&](std::size_t done) {
+      progress.show(before + done);
+      return !interrupted.load();
+    };
     const std::size_t rows = said_of_file(options_, [&] {
-      return gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(), {.progress = [&](std::size_t done) {
-                         progress.show(before + done);
-                         return !interrupted.load();
-                       }});
+      try {
+        return gemm_into(d, plan_, inputs.a(), inputs.b(), inputs.others(),
+                         {.processor = processor_, .progress = show});
+      } catch (const UnavailableError& error) {  // nothing but a GPU's
+        throw UnavailableError(fmt::format("gemm: --processor {}: {}", options_.processor, error.what()));
+      }
     });
     rows_ += rows;
     if (matrices_.batches == 1)
@@ -107,6 +119,7 @@ class Product {
   const GemmCommandOptions& options_;
   const ProductMatrices& matrices_;
   const GemmPlan& plan_;
+  Processor processor_;
   StoredTensor d_;
   std::size_t rows_ = 0;
 };
@@ -121,6 +134,9 @@ void check_options(const GemmCommandOptions& options) {
     throw InputError("gemm: --out: without --plan there is nothing to write; right would be both, or neither");
   if (!options.plan.empty() && !options.d.empty())
     throw InputError("gemm: --d: --plan makes a D of its own; right would be one of the two");
+  if (options.plan.empty() && !options.processor.empty())
+    throw InputError("gemm: --processor: without --plan nothing is multiplied; right would be both, or neither");
+  chosen_processor(options);  // is one
   if (!options.json.empty() && !options.error)
     throw InputError("gemm: --json: a product has no report; right would be --error or --fit beside it");
   if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; right would be a file to write");
@@ -244,6 +260,8 @@ GemmInputs BatchInputs::others() const {
 
 int run_gemm(const GemmCommandOptions& options) {
   if (options.fit && options.error) throw InputError("gemm: --fit and --error: right would be one of the two");
+  if (options.fit && !options.processor.empty())
+    throw InputError("gemm: --processor: --fit multiplies on the CPU; right would be --plan beside it, or neither");
   if (options.fit) return run_gemm_fit(options);
   check_options(options);
   const bool is_given = options.plan.empty();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "emu/cpu/matrix_product.hpp"
+#include "emu/gpu/product.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
 #include "performer.hpp"
@@ -99,6 +100,7 @@ struct Product {
   double alpha = 1, beta = 0;
   OutputRule output;
   unsigned threads = 1;
+  Processor processor = Processor::cpu;
   KnownAccumulations* known = nullptr;
 
   bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there() || scales.are_last(); }
@@ -169,7 +171,11 @@ class Band {
     const MatrixCodes<std::byte> d = codes_from(codes_.bytes().data(), columns_);
     const auto multiply = [&](std::size_t k, const MatrixCodes<const std::byte>& a,
                               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c) {
-      product_.performer.product.multiply({rows_, columns_, k}, a, b, c, d, product_.threads);
+      const ProductShape shape{rows_, columns_, k};
+      if (product_.processor == Processor::gpu)
+        multiply_on_gpu(product_.performer.datapath, formats, shape, a, b, c, d);
+      else
+        product_.performer.product.multiply(shape, a, b, c, d, product_.threads);
     };
     constexpr std::size_t kFew = 2;
     if (accumulation.size() > kFew) {
@@ -354,10 +360,15 @@ void compute_band(const Product& product, std::size_t first, std::size_t rows, M
   }
 }
 
-/// Rows of a band: so many that packing B for each costs little, and that what is kept of one is small beside B.
-std::size_t band_rows(const ProductShape& shape) {
+/// Rows of a band: so many that packing B for each costs little, and that what is kept of one is small beside B. A GPU
+/// is given B anew for each, and so more rows, but not more products than a person may wait for.
+std::size_t band_rows(const ProductShape& shape, Processor processor) {
   constexpr std::size_t kLeast = 128, kMost = 1024, kElements = std::size_t{1} << 22;
-  return std::clamp(kElements / shape.n / kLeast * kLeast, kLeast, kMost);
+  constexpr std::size_t kMostOnGpu = 16384, kElementsOnGpu = std::size_t{1} << 24;
+  constexpr double kProductsOnGpu = 0x1p38;
+  if (processor == Processor::cpu) return std::clamp(kElements / shape.n / kLeast * kLeast, kLeast, kMost);
+  const auto by_products = static_cast<std::size_t>(kProductsOnGpu / static_cast<double>(shape.k));
+  return std::clamp(std::min(kElementsOnGpu, by_products) / shape.n / kLeast * kLeast, kLeast, kMostOnGpu);
 }
 
 void check_addend(std::string_view name, const MatrixView& view, std::size_t rows, std::size_t columns, FormatId sums) {
@@ -395,10 +406,11 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                   inputs.beta,
                   {},
                   threads,
+                  options.processor,
                   known};
   product.output = {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)};
 
-  const std::size_t rows = band_rows(shape);
+  const std::size_t rows = band_rows(shape, options.processor);
   for (std::size_t first = 0; first < shape.m; first += rows) {
     const std::size_t here = std::min(rows, shape.m - first);
     compute_band(product, first, here, d);

@@ -27,6 +27,9 @@
 #define launch_packing launch_packing_on_cpu
 #define launch_product launch_product_on_cpu
 #define multiply_on_gpu multiply_on_gpu_on_cpu
+#define multiply_by multiply_by_on_cpu
+#define gemm_into gemm_into_on_cpu
+#define gemm gemm_on_cpu
 #define DeviceBuffer DeviceBufferOnCpu
 
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation };

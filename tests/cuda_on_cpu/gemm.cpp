@@ -1,0 +1,3 @@
+#include <cuda_runtime_api.h>
+
+#include "src/gemm/gemm.cpp"
