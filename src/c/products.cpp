@@ -67,9 +67,7 @@ class GemmArguments {
     return inputs;
   }
   GemmOptions options() {
-    return {.threads = given_.threads,
-            .processor = processor_of(given_.processor),
-            .progress = progress_.callback()};
+    return {.threads = given_.threads, .processor = processor_of(given_.processor), .progress = progress_.callback()};
   }
   void throw_if_stopped() const {
     if (progress_.stopped()) throw Stopped();

@@ -232,7 +232,8 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--output", options->output, "Format of D (default: the plan's)");
   add_number(command, "--alpha", options->alpha, "D = alpha · A · B + beta · C + bias", parse_number);
   add_number(command, "--beta", options->beta, "Of C", parse_number);
-  command.add_option("--processor", options->processor, "With --plan: cpu (default), or gpu, which gives the same bits");
+  command.add_option("--processor", options->processor,
+                     "With --plan: cpu (default), or gpu, which gives the same bits");
   command.add_flag("--keep-rows", options->keep_rows, "Where it is interrupted, write the rows that are finished");
   command.add_flag("--error", options->error,
                    "Compare D with the exact product: that of --plan, or without one the D that is given");

@@ -45,8 +45,9 @@ Bounds bounds_of(const OperandRule& rule) {
 /// Of an operand times a scale, aligned with both their exponents.
 Bounds scaled_bounds(const Bounds& x, FormatId scale) {
   const Bounds by = bounds_of({scale, Subnormals::kept, SubnormalExponent::minimum});
-  const bool is_power = by.width == 1;  // which neither makes a significand longer nor larger
-  const int smallest = by.lowest - (is_power ? 1 : 0);  // as all codes are powers
+  // A power of two makes a significand neither longer nor larger; the smallest is below the format's normal numbers.
+  const bool is_power = by.width == 1;
+  const int smallest = is_power ? by.lowest - 1 : by.lowest;
   return {x.lowest + smallest, x.top + by.top, x.width + (is_power ? 0 : by.width), x.headroom + (is_power ? 0 : 1)};
 }
 
@@ -325,8 +326,9 @@ class Planner {
 
   bool cuts_products_alone(const Unit& unit) const {
     const ZeroExponentKind zero = unit.zero_exponent.kind;
-    return grows_products_ && n_.product.exponent == ProductExponent::sum && n_.product.round.empty() && plan_.infinite_from == HUGE_VAL &&
-           !plan_.zeros_align && (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
+    return grows_products_ && n_.product.exponent == ProductExponent::sum && n_.product.round.empty() &&
+           plan_.infinite_from == HUGE_VAL && !plan_.zeros_align &&
+           (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
   }
 

@@ -72,7 +72,7 @@ struct TreeNode {
 struct TreePlan {
   OperandRule a, b, c;
   std::optional<ScaleRule> scales;  ///< of products, which come to the operands
-  double least_c = 0;  ///< normal number
+  double least_c = 0;               ///< normal number
   FormatId result = FormatId::fp32;
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
