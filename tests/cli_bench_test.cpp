@@ -100,7 +100,7 @@ TEST_F(CliBench, ACompleteFileIsNotMeasuredAgain) {
 TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
   const Result first = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGINT)}});
   EXPECT_EQ(first.status, 0) << first.err;
-  EXPECT_NE(first.out.find("(interrupted)"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find("barrier.cluster (interrupted)"), std::string::npos) << first.out;
   const json records = document("c.json")["records"];
   ASSERT_EQ(records.size(), 4u);
   EXPECT_EQ(records[3]["values"]["interrupted"], true);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "peaks.hpp"
+#include "run_records.hpp"
 #include "src/bench/memory/sections.hpp"
 #include "src/report/layout.hpp"
 
@@ -344,6 +345,7 @@ std::vector<std::string> row_of(const Record& r, const Layout& layout) {
   for (const Column& c : layout.columns) row.push_back(cell(r, c));
   const Value* const moved = r.find("clock_moved");
   if (moved != nullptr && std::get_if<bool>(moved) != nullptr && std::get<bool>(*moved)) row[0] += " (clock moved)";
+  if (r.find(kInterrupted) != nullptr) row[0] += " (interrupted)";
   return row;
 }
 
