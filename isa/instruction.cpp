@@ -6,8 +6,8 @@
 // word). Not legal, so not here: an accumulator format that differs between C and D, but for wmma's and Volta's fp16,
 // and integer operands of a wmma that differ in sign. The sparse rows are those of "mma.sp" that ptxas 13.0 assembles
 // for sm_90a: other K of these formats, and fp8 with fp16 results (which sm_120a has), it refuses. It takes each for
-// all architectures listed, in either spelling, and refuses it for the one before. Those of sm_120 alone it takes for
-// sm_120a, and of mma.sp in one spelling.
+// all architectures listed, in either spelling, and refuses it for the one before. Those of sm_120 and sm_121 alone it
+// takes for sm_120a and sm_121a, and of mma.sp in one spelling.
 //
 // The kinds of tcgen05.mma are those that it takes for sm_100a and sm_103a (which has no i8). Shapes and formats of
 // these are not in the instruction: they are the PTX ISA's, "Matrix Shape" and "Instruction descriptor".
@@ -328,11 +328,11 @@ constexpr void each_f8f6f4(Instruction row, const Visit& visit) {
   }
 }
 
-/// What mma has on sm_120 alone: fp6 and fp4, which is PTX's .kind::f8f6f4 (two fp8 operands need no kind), and block
-/// scales.
+/// What mma has on sm_120 and sm_121 alone: fp6 and fp4, which is PTX's .kind::f8f6f4 (two fp8 operands need no kind),
+/// and block scales.
 template <class Visit>
 constexpr void each_mma_of_sm_120(const Visit& visit) {
-  constexpr ArchSet kOnly = archs({sm_120});
+  constexpr ArchSet kOnly = archs({sm_120, sm_121});
   for (const FormatId d : {fp32, fp16}) {
     each_f8f6f4({kMma, 16, 8, 32, d, fp8e4m3, fp8e4m3, d, kOnly}, [&](const Instruction& row) {
       const bool known = is_fp8(row.a) && is_fp8(row.b);  // from sm_89 on
@@ -1122,13 +1122,13 @@ struct ArchAlias {
   std::string_view name;
   ArchId arch;
 };
-constexpr std::array<ArchAlias, 22> kArchAliases = {{
-    {"v100", ArchId::sm_70},     {"t4", ArchId::sm_75},      {"a100", ArchId::sm_80},   {"a30", ArchId::sm_80},
-    {"a2", ArchId::sm_86},       {"a10", ArchId::sm_86},     {"a40", ArchId::sm_86},    {"orin", ArchId::sm_87},
-    {"l4", ArchId::sm_89},       {"l40", ArchId::sm_89},     {"l40s", ArchId::sm_89},   {"h100", ArchId::sm_90},
-    {"h200", ArchId::sm_90},     {"gh200", ArchId::sm_90},   {"b200", ArchId::sm_100},  {"b300", ArchId::sm_103},
-    {"rtx5090", ArchId::sm_120}, {"mi100", ArchId::gfx908},  {"mi210", ArchId::gfx90a}, {"mi250", ArchId::gfx90a},
-    {"mi300a", ArchId::gfx942},  {"mi300x", ArchId::gfx942},
+constexpr std::array<ArchAlias, 23> kArchAliases = {{
+    {"v100", ArchId::sm_70},     {"t4", ArchId::sm_75},      {"a100", ArchId::sm_80},    {"a30", ArchId::sm_80},
+    {"a2", ArchId::sm_86},       {"a10", ArchId::sm_86},     {"a40", ArchId::sm_86},     {"orin", ArchId::sm_87},
+    {"l4", ArchId::sm_89},       {"l40", ArchId::sm_89},     {"l40s", ArchId::sm_89},    {"h100", ArchId::sm_90},
+    {"h200", ArchId::sm_90},     {"gh200", ArchId::sm_90},   {"b200", ArchId::sm_100},   {"b300", ArchId::sm_103},
+    {"rtx5090", ArchId::sm_120}, {"gb10", ArchId::sm_121},   {"mi100", ArchId::gfx908},  {"mi210", ArchId::gfx90a},
+    {"mi250", ArchId::gfx90a},   {"mi300a", ArchId::gfx942}, {"mi300x", ArchId::gfx942},
 }};
 
 }  // namespace

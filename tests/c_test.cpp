@@ -980,7 +980,7 @@ TEST(CMisuse, WrongNamesAndNumbersAreRefused) {
       {[&] { return tcnum_format_find("fp7", &format_info); },
        "name: \"fp7\" is unknown; right would be one of fp64, …"},
       {[&] { return tcnum_format_at(20, &format_info); }, "index: is 20; right would be a number below 20"},
-      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; right would be a number below 16"},
+      {[&] { return tcnum_arch_at(99, &arch_info); }, "index: is 99; right would be a number below 17"},
       {[&] { return tcnum_arch_find("sm_91", &arch_info); },
        "name: \"sm_91\" is unknown; right would be one of sm_70, …"},
       {[&] { return tcnum_plan_at(99, &plan_info); }, "index: is 99; …"},

@@ -161,6 +161,7 @@ TEST(Instructions, OfEachArchitectureAreAsManyAsItsSourcesHave) {
   EXPECT_EQ(count(ArchId::sm_86, any), count(ArchId::sm_80, any));
   const auto scaled = [](const Instruction& i) { return i.scaled() && !i.sparse(); };
   EXPECT_EQ(count(ArchId::sm_120, scaled), 25 + 3);
+  EXPECT_EQ(count(ArchId::sm_121, any), count(ArchId::sm_120, any));
   EXPECT_EQ(count(ArchId::sm_100, scaled), 25 + 4);
   EXPECT_EQ(count(ArchId::sm_103, scaled), 25 + 8);
   EXPECT_EQ(count(ArchId::sm_90, scaled), 0);
@@ -239,6 +240,7 @@ TEST(Instructions, HopperHasEveryWmma) {
   EXPECT_TRUE(has("wmma.m16n16k8.f32.tf32.tf32.f32", ArchId::sm_120));
   EXPECT_FALSE(has("wmma.m16n16k8.f32.tf32.tf32.f32", ArchId::gfx908));
   EXPECT_TRUE(has("mma.m8n8k4.f32.f16.f16.f16", ArchId::sm_120));
+  EXPECT_TRUE(has("mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3", ArchId::sm_121));
 }
 
 TEST(Instructions, HopperHasEverySparseMmaInBothSpellings) {

@@ -30,6 +30,7 @@ enum class ArchId : std::uint8_t {
   sm_100,
   sm_103,
   sm_120,
+  sm_121,
   gfx908,
   gfx90a,
   gfx942,
@@ -44,7 +45,7 @@ struct Arch {
   std::string_view family;  ///< the vendor's name of the generation
 };
 
-inline constexpr std::array<Arch, 16> kArchs = {{
+inline constexpr std::array<Arch, 17> kArchs = {{
     {ArchId::sm_70, "sm_70", "NVIDIA Volta"},
     {ArchId::sm_75, "sm_75", "NVIDIA Turing"},
     {ArchId::sm_80, "sm_80", "NVIDIA Ampere (A100)"},
@@ -55,6 +56,7 @@ inline constexpr std::array<Arch, 16> kArchs = {{
     {ArchId::sm_100, "sm_100", "NVIDIA Blackwell (B200)"},
     {ArchId::sm_103, "sm_103", "NVIDIA Blackwell (B300)"},
     {ArchId::sm_120, "sm_120", "NVIDIA Blackwell (GB20x)"},
+    {ArchId::sm_121, "sm_121", "NVIDIA Blackwell (GB10)"},
     {ArchId::gfx908, "gfx908", "AMD CDNA1"},
     {ArchId::gfx90a, "gfx90a", "AMD CDNA2"},
     {ArchId::gfx942, "gfx942", "AMD CDNA3"},

@@ -144,7 +144,7 @@ constexpr ArchSet kTuringToAda = archs({sm_75, sm_80, sm_86, sm_87, sm_89});
 constexpr ArchSet kAmpereToAda = archs({sm_80, sm_86, sm_87, sm_89});
 constexpr ArchSet kBlackwell = archs({sm_100, sm_103, sm_120}), kSm100 = archs({sm_100, sm_103}),
                   kSm120 = archs({sm_120});
-constexpr ArchSet kNotHopper = archs({sm_75, sm_80, sm_86, sm_87, sm_89, sm_100, sm_103, sm_120});
+constexpr ArchSet kNotHopper = archs({sm_75, sm_80, sm_86, sm_87, sm_89, sm_100, sm_103, sm_120, sm_121});
 constexpr ArchSet kWithFp64 = archs({sm_80, sm_86, sm_87, sm_89, sm_100, sm_103, sm_120});
 constexpr ArchSet kCdna1 = archs({gfx908}), kCdna2 = archs({gfx90a}), kCdna3 = archs({gfx942});
 constexpr ArchSet kCdna = archs({gfx908, gfx90a, gfx942});

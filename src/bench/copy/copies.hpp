@@ -23,7 +23,7 @@ struct NamedMethod {
   std::string name;
   CopyMethod method;
   ArchId first;                  ///< the architecture that brought it
-  ArchId last = ArchId::sm_120;  ///< the last one that this build has it for
+  ArchId last = ArchId::sm_121;  ///< the last one that this build has it for
 };
 const std::vector<NamedMethod>& copy_methods();
 /// Why an architecture has it not; empty: it has.
