@@ -54,7 +54,8 @@ std::string cuda_compiler();
 /// `check_positions` everything is computed a second time with rows and columns rotated, and compared again; without,
 /// for bulk work, it takes half the time. answer() throws std::runtime_error if a result depends on its position, or on
 /// an error of CUDA or HIP. Throws UnavailableError if there is no GPU that has the instruction, or if the program
-/// was built without CUDA (of AMD's instructions, HIP), or without a probe for that N of wgmma (TCNUM_WGMMA_N in CMake).
+/// was built without CUDA (of AMD's instructions, HIP), or without a probe for it: for that N of wgmma (TCNUM_WGMMA_N in
+/// CMake), for that architecture's tcgen05.mma (TCNUM_CUDA_ARCHS), or for a tcgen05.mma that has none.
 std::unique_ptr<Oracle> make_gpu_oracle(const Instruction& instruction, bool check_positions = true);
 
 /// The same for dense problems alone: those of a sparse instruction are put as scatter() does. With `check_positions`
