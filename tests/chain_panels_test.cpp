@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "capped_products.hpp"
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
 #include "generators.hpp"
 #include "product_example.hpp"
@@ -171,6 +172,13 @@ TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
       if (!found.empty()) RC_FAIL(found);
     }));
   }
+}
+
+TEST_P(ChainPanels, KeepProductsThatAreSmallerThanTheirOperandsSay) {
+  const Datapath datapath = test::datapath_of_capped_products();
+  std::mt19937_64 random(5);
+  for (const Operands operands : {Operands::numbers, Operands::edges})
+    EXPECT_EQ(difference(datapath, test::draw_example(random, datapath, {5, 67, 4}, operands), 1), "");
 }
 
 TEST_P(ChainPanels, KeepTheSignOfAnUnderflowWhereZerosArePositive) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "capped_products.hpp"
 #include "emu/cpu/panels/long_kernels.hpp"
 #include "generators.hpp"
 #include "product_example.hpp"
@@ -91,6 +92,13 @@ TEST_P(LongPanels, EqualTheExactEmulatorOnRandomDatapaths) {
       if (!found.empty()) RC_FAIL(found);
     }));
   }
+}
+
+TEST_P(LongPanels, KeepProductsThatAreSmallerThanTheirOperandsSay) {
+  const Datapath datapath = test::datapath_of_capped_products();
+  std::mt19937_64 random(5);
+  for (const Operands operands : {Operands::numbers, Operands::edges})
+    EXPECT_EQ(difference(datapath, draw_example(random, datapath, {5, 67, 4}, operands), 1), "");
 }
 
 TEST_P(LongPanels, GiveTheSameBitsOnManyThreads) {

@@ -273,6 +273,7 @@ class NodePlanner {
     product_ = {a.lowest + b.lowest, a.top + b.top};
     if (n_.scales && !plan.scales_sums) scale(product_);
     const ProductRule& product = n_.product;
+    product_ = rounded(product.round, product_);
     is_plain_ = product.exponent == ProductExponent::sum && product.round.empty() && !product.infinite_from;
   }
 

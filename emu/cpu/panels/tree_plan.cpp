@@ -168,7 +168,9 @@ class Planner {
         if (is_bounded(s.min_exponent)) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
       }
       ++x.top;
-      if (is_bounded(s.max_exponent)) x.top = std::min(x.top, s.max_exponent + 1);
+      if (!is_bounded(s.max_exponent)) continue;
+      x.top = std::min(x.top, s.max_exponent + 1);
+      x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
     }
     return {};
   }
