@@ -143,7 +143,7 @@ Section histogram_section(const Document& document) {
       "bin's count is compared with the CPU's.",
       {{"blocks of a cluster", "best", "elements/clk/SM", "bins × threads", "spread %", "MHz"}},
       {}};
-  Plot plot{"Histogram over bins", "bins", "10^9 elements a second", {}, true};
+  Plot plot{"Histogram over bins", "bins", "10^9 elements a second", {}, true, true, true};
   std::set<double> all_bins;
   const auto rows = rows_of(document, histogram_measurement());
   for (const Record* r : rows) {
