@@ -189,7 +189,11 @@ TEST(ProductModel, IsAsNearToTheRecordAsItIsSaidToBe) {
   const Errors ours = errors_of(document, kRandomShapes, false, true);
   EXPECT_GT(ours.products, 4000U);
   EXPECT_LT(ours.mean_percent, 4);
-  EXPECT_LT(ours.worst_factor, 1.6);
+  EXPECT_LT(ours.worst_factor, 1.3);
+  const Errors unseen = errors_of(document, kUnseenShapes, false, true);
+  EXPECT_GT(unseen.products, 1200U);
+  EXPECT_LT(unseen.mean_percent, 4);
+  EXPECT_LT(unseen.worst_factor, 1.2);
   const Errors library = errors_of(document, kRandomShapes, true, true);
   EXPECT_GT(library.products, 500U);
   EXPECT_LT(library.mean_percent, 6);

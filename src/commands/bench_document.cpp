@@ -104,8 +104,7 @@ void RunDocument::add_sums(const bench::Measurement& measurement, const std::vec
   for (bench::Record& sum : sums) add(std::move(sum));
 }
 
-void RunDocument::show(const bench::Document& document, double all_seconds) const {
-  const std::size_t taken_over = document.records.size() - measured_;
+void RunDocument::show(const bench::Document& document, std::size_t taken_over, double all_seconds) const {
   say(bench::header_text(document.facts) + bench::tables_text(document));
   say(fmt::format("\n{} rows in {:.0f} s{}{}\n", measured_, all_seconds,
                   taken_over == 0 ? "" : fmt::format(", and {} of {}", taken_over, options_.checkpoint),
@@ -115,6 +114,7 @@ void RunDocument::show(const bench::Document& document, double all_seconds) cons
 void RunDocument::finish(Attempts& attempts) {
   const double all_seconds = seconds();
   bench::Document document = std::move(records_).finish(all_seconds);
+  const std::size_t taken_over = document.records.size() - measured_;
   bench::put_shares(document);
   bench::put_product_model(document);
   std::vector<std::string> json = kept_up_to_date_;
@@ -125,7 +125,7 @@ void RunDocument::finish(Attempts& attempts) {
   if (!options_.csv.empty()) attempts.attempt([&] { write_text(options_.csv, bench::csv_text(document)); });
   wrong_rows_ = static_cast<std::size_t>(
       std::ranges::count_if(document.records, [](const bench::Record& r) { return !r.error.empty(); }));
-  if (options_.json != "-" && options_.csv != "-") show(document, all_seconds);
+  if (options_.json != "-" && options_.csv != "-") show(document, taken_over, all_seconds);
 }
 
 }  // namespace tcnum

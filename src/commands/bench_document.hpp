@@ -44,7 +44,7 @@ class RunDocument {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void show(const bench::Document& document, double all_seconds) const;
+  void show(const bench::Document& document, std::size_t taken_over, double all_seconds) const;
 
   const BenchOptions& options_;
   mutable std::mutex mutex_;
