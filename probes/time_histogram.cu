@@ -9,8 +9,10 @@ namespace histogram {
 
 using namespace sync;
 
-/// Of each SM; with them, a thread has no more registers than leave room for all threads that an SM can have.
-constexpr unsigned kBlocksOfMostThreads = 2;
+/// Of each SM; with them, a thread has no more registers than leave room for all threads that an SM can have: 2048, or
+/// fewer than two blocks have (PTX ISA, .minnctapersm; CUDA C++ Programming Guide, "Compute Capabilities").
+constexpr bool kHas2048Threads = kCompiledFor == 80 || kCompiledFor == 90 || kCompiledFor == 100;
+constexpr unsigned kBlocksOfMostThreads = kHas2048Threads ? 2 : 1;
 
 template <bool kOfClusters>
 __device__ void count_one(std::uint32_t own_bins, unsigned bin, const HistogramLaunch& run) {
