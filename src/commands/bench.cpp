@@ -22,6 +22,7 @@
 #include "output.hpp"
 #include "probes/timing.hpp"
 #include "product_shapes.hpp"
+#include "rank_roles.hpp"
 #include "records.hpp"
 #include "src/bench/gemm/product_model.hpp"
 #include "src/bench/measurement.hpp"
@@ -226,34 +227,21 @@ int measure_suite(const BenchSuite& suite, const BenchOptions& options, const st
   return attempts.finish(document.wrong_rows() > 0 ? kDisagreed : kAgreed);
 }
 
-/// Rank 0 keeps the files and speaks for all; the others are told what the exit status is.
 int measure_suite_on_ranks(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
                            const Launch& launched) {
-  std::unique_ptr<Ranks> ranks;
-  try {
-    ranks = join_ranks(launched);
-  } catch (...) {  // the same in all of them
-    if (launched.is_first()) throw;
-    return kLeftToFirst;
-  }
-  if (ranks->rank() > 0) {
-    const InterruptGuard guard;
-    return measure_for_rank_0(*ranks, [&] {
-      require_gpu();
-      const auto devices = parse_devices(options.devices.empty() ? "all" : options.devices, gpu_count());
-      bench::Settings settings = settings_of(options);
-      settings.go_on = [](const std::string&) { return !interrupted; };
-      return together_work(suite, options, parts, own_devices(devices, *ranks), settings);
-    });
-  }
-  int status = kAgreed;
-  try {
-    status = measure_suite(suite, options, parts, ranks.get());
-  } catch (...) {
-    status = report_failure(std::current_exception());
-  }
-  end_ranks(*ranks, status);
-  return status;
+  return in_roles(
+      launched,
+      [&](Ranks& ranks) {
+        const InterruptGuard guard;
+        return measure_for_rank_0(ranks, [&] {
+          require_gpu();
+          const auto devices = parse_devices(options.devices.empty() ? "all" : options.devices, gpu_count());
+          bench::Settings settings = settings_of(options);
+          settings.go_on = [](const std::string&) { return !interrupted; };
+          return together_work(suite, options, parts, own_devices(devices, ranks), settings);
+        });
+      },
+      [&](Ranks& ranks) { return measure_suite(suite, options, parts, &ranks); }, end_ranks);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "io/printable.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
+#include "rank_roles.hpp"
 #include "src/campaign/on_ranks.hpp"
 #include "src/ranks/launch.hpp"
 #include "src/report/layout.hpp"
@@ -222,28 +223,15 @@ int verify(const VerifyOptions& options, Ranks* ranks) {
   return streams ? verify_streams(options, ranks) : verify_campaign(options);
 }
 
-/// Rank 0 keeps the files and speaks for all; the others are told what the exit status is.
 int verify_on_ranks(const VerifyOptions& options, const Launch& launched) {
-  std::unique_ptr<Ranks> ranks;
-  try {
-    ranks = join_ranks(launched);
-  } catch (...) {  // the same in all of them
-    if (launched.is_first()) throw;
-    return kLeftToFirst;
-  }
-  if (ranks->rank() > 0) {
-    VerifyOptions work = options;
-    for (std::string* file : {&work.json, &work.record, &work.checkpoint, &work.disagreements}) file->clear();
-    return work_on_streams(work, *ranks);
-  }
-  int status = kAgreed;
-  try {
-    status = verify(options, ranks.get());
-  } catch (...) {
-    status = report_failure(std::current_exception());
-  }
-  dismiss(*ranks, status);
-  return status;
+  return in_roles(
+      launched,
+      [&](Ranks& ranks) {
+        VerifyOptions work = options;
+        for (std::string* file : {&work.json, &work.record, &work.checkpoint, &work.disagreements}) file->clear();
+        return work_on_streams(work, ranks);
+      },
+      [&](Ranks& ranks) { return verify(options, &ranks); }, dismiss);
 }
 
 }  // namespace
