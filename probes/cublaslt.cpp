@@ -3,12 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tcnum/error.hpp"
 
 namespace tcnum {
 std::string described(const LibraryAlgorithm& algorithm) {
   return fmt::format("id {} tile {} stages {} split {} cluster {} custom {}", algorithm.id, algorithm.tile,
                      algorithm.stages, algorithm.split_k, algorithm.cluster, algorithm.custom);
+}
+
+LibraryAlgorithm first_algorithm(CublasLt& library, const LibraryProduct& product) {
+  std::vector<LibraryAlgorithm> algorithms = library.algorithms(product, 1);
+  if (algorithms.empty()) throw UnavailableError("cuBLASLt offers no algorithm for this product");
+  return std::move(algorithms.front());
 }
 }  // namespace tcnum
 
@@ -18,7 +26,6 @@ std::string described(const LibraryAlgorithm& algorithm) {
 
 #include <cstring>
 #include <stdexcept>
-#include <utility>
 
 #include "cuda/device_memory.hpp"
 #include "tcnum/matrix.hpp"

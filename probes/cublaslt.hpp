@@ -58,6 +58,9 @@ class CublasLt {
   virtual std::unique_ptr<LibraryLaunch> prepare(const LibraryProduct& product, const LibraryAlgorithm& algorithm) = 0;
 };
 
+/// The best that its heuristic offers. Throws UnavailableError if it offers none.
+LibraryAlgorithm first_algorithm(CublasLt& library, const LibraryProduct& product);
+
 /// Loads libcublasLt.so. Throws UnavailableError if there is none, or no GPU, or the program was built without CUDA or
 /// without the library's header.
 std::unique_ptr<CublasLt> load_cublaslt();

@@ -216,10 +216,8 @@ class GpuGemmDevice final : public GemmDevice {
     const GemmShape& s = work.shape;
     const FormatId operands = work.formats.operands;
     const LibraryProduct product{operands, operands, work.formats.results, s.n, s.m, s.k, bytes_of(operands) == 1};
-    const std::vector<LibraryAlgorithm> algorithms = library_->algorithms(product, 1);
-    if (algorithms.empty()) throw UnavailableError("cuBLASLt offers no algorithm for this product");
-    times.algorithm = algorithms.front();
-    const std::unique_ptr<LibraryLaunch> launch = library_->prepare(product, algorithms.front());
+    times.algorithm = first_algorithm(*library_, product);
+    const std::unique_ptr<LibraryLaunch> launch = library_->prepare(product, *times.algorithm);
     times.seconds =
         seconds_of(work.launches, [&](std::size_t i) { launch->enqueue(placed_[i].b, placed_[i].a, placed_[i].d); });
   }

@@ -188,10 +188,9 @@ class GpuLinearDevice final : public LinearDevice {
       product.a_scale = scale(kCasts + kWeight);
       product.b_scale = scale(kCasts + kInput);
     }
-    const std::vector<LibraryAlgorithm> algorithms = library_->algorithms(product, 1);
-    if (algorithms.empty()) throw UnavailableError("cuBLASLt offers no algorithm for this product");
-    algorithm = described(algorithms.front());
-    return library_->prepare(product, algorithms.front());
+    const LibraryAlgorithm first = first_algorithm(*library_, product);
+    algorithm = described(first);
+    return library_->prepare(product, first);
   }
 
   void do_step(const LinearWork& work, LinearStep step, LibraryLaunch& product, unsigned launch) {

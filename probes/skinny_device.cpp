@@ -96,10 +96,9 @@ class GpuSkinnyDevice final : public SkinnyDevice {
     product.m = product.n = work.n;
     product.k = work.k;
     product.k_outermost = true;
-    const std::vector<LibraryAlgorithm> algorithms = library_->algorithms(product, 1);
-    if (algorithms.empty()) throw UnavailableError("cuBLASLt offers no algorithm for this product");
-    algorithm = described(algorithms.front());
-    return library_->prepare(product, algorithms.front());
+    const LibraryAlgorithm first = first_algorithm(*library_, product);
+    algorithm = described(first);
+    return library_->prepare(product, first);
   }
 
   template <class Launch>
