@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "gathers.hpp"
 #include "memory.hpp"
 #include "reads.hpp"
+#include "sizes.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -23,16 +25,10 @@ struct Sizes {
 
 /// From `least` to `most` with four to an octave, in whole pieces; below one, powers of two.
 std::vector<std::size_t> sizes_between(std::size_t least, std::size_t most) {
-  constexpr std::size_t kParts = 4;
   std::vector<std::size_t> sizes;
-  for (std::size_t octave = least; octave <= most; octave *= 2) {
-    for (std::size_t part = 0; part < kParts; ++part) {
-      std::size_t size = octave / kParts * (kParts + part);
-      if (size > kReadPiece) size = size / kReadPiece * kReadPiece;
-      const bool whole = size >= kReadPiece || part == 0;
-      if (whole && size <= most && (sizes.empty() || size > sizes.back())) sizes.push_back(size);
-    }
-  }
+  append_octaves(sizes, least, std::min(most, kReadPiece - 1));
+  const std::size_t first_whole = sizes.empty() ? least : 2 * sizes.back();
+  std::ranges::copy(quarter_octaves(first_whole, most, kReadPiece), std::back_inserter(sizes));
   return sizes;
 }
 

@@ -6,6 +6,7 @@
 #include "buffers.hpp"
 #include "levels.hpp"
 #include "memory.hpp"
+#include "sizes.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -43,23 +44,6 @@ void check_end(const Chase& chase, const ChaseTimes& times) {
     throw WrongResult(fmt::format("a chase through {} bytes ended at offset {}, and its cycle leads to {}", chase.bytes,
                                   times.end, chase.order[end]));
   }
-}
-
-/// Sizes from `least` to `most` with four to an octave, multiples of a piece.
-std::vector<std::size_t> quarter_octaves(std::size_t least, std::size_t most, std::size_t piece) {
-  constexpr std::size_t kParts = 4;
-  std::vector<std::size_t> sizes;
-  for (std::size_t octave = least; octave <= most; octave *= 2) {
-    for (std::size_t part = 0; part < kParts; ++part) {
-      const std::size_t size = octave / kParts * (kParts + part) / piece * piece;
-      if (size <= most && (sizes.empty() || size > sizes.back())) sizes.push_back(size);
-    }
-  }
-  return sizes;
-}
-
-void append_octaves(std::vector<std::size_t>& sizes, std::size_t least, std::size_t most) {
-  for (std::size_t size = least; size <= most; size *= 2) sizes.push_back(size);
 }
 
 /// Most that a chase may take of the device's memory.
