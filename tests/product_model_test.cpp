@@ -105,6 +105,25 @@ TEST(ProductWork, OfManyWavesTheOthersAreAsTheLaterOnes) {
   EXPECT_LT(work.waves.size(), 2000U);
 }
 
+TEST(ProductWork, PartsOfKAreAddedByAnotherLaunch) {
+  const GemmShape shape{368, 1440, 10256};
+  const GemmTile tile{128, 112, 1, 2};
+  EXPECT_EQ(work_of(shape, kHalf, {tile, 1}, kBlocks, INFINITY).sum_bytes, 0);
+  EXPECT_EQ(work_of(shape, kHalf, {tile, 3}, kBlocks, INFINITY).sum_bytes, 368 * 1440 * 4 * 3);
+}
+
+TEST(ProductWork, TilesThatTwoWarpgroupsHalveUnevenlyAreWrittenSlowly) {
+  const auto slower = [](unsigned rows, unsigned columns) {
+    const ProductWork work = work_of({7680, 7680, 224}, kHalf, {{rows, columns, 1, 1}, 1}, kBlocks, INFINITY);
+    return work.written_area / work.tile_area;
+  };
+  for (unsigned columns : {208U, 176U, 144U}) EXPECT_GT(slower(192, columns), 1.5) << columns;
+  for (unsigned columns : {192U, 160U, 128U}) EXPECT_EQ(slower(192, columns), 1) << columns;
+  EXPECT_EQ(slower(256, 144), 1);
+  EXPECT_EQ(slower(128, 208), 1);
+  EXPECT_EQ(slower(64, 176), 1);
+}
+
 TEST(LibraryTiles, AreOurColumnsByOurRows) {
   const auto tiling = library_tiling(470, 3, 0);  // 192 × 208, clusters of 2 × 1
   ASSERT_TRUE(tiling);
@@ -197,6 +216,10 @@ TEST(ProductModel, IsAsNearToTheRecordAsItIsSaidToBe) {
   const Errors library = errors_of(document, kRandomShapes, true, true);
   EXPECT_GT(library.products, 500U);
   EXPECT_LT(library.mean_percent, 6);
+  EXPECT_LT(library.worst_factor, 1.3);
+  const Errors unseen_library = errors_of(document, kUnseenShapes, true, true);
+  EXPECT_GT(unseen_library.products, 150U);
+  EXPECT_LT(unseen_library.worst_factor, 1.3);
   const Errors unknown = errors_of(document, kRandomShapes, true, false);
   EXPECT_LT(unknown.mean_percent, 8);
   const Errors layers = errors_of(document, kDeepSeekShapes, true, false);

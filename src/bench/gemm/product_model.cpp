@@ -54,10 +54,15 @@ double time_of(const ProductDevice& device, std::size_t formats, const ProductWo
   const double line_bytes = work.sectors_per_line * 32, requests = work.steps * work.lines * work.requests_per_line;
   const double own_requests = work.steps * work.most_lines * us_of_cycle *
                               std::max(work.requests_per_line * law.request_cycles, law.line_cycles);
-  const double epilogue = law.tile_cycles * work.tile_area / kUnitArea * us_of_cycle;
+  const double epilogue = law.tile_cycles * work.written_area / kUnitArea * us_of_cycle;
   parts.fill(0);
-  parts[kStart] = law.start_us;
   double all = law.start_us;
+  if (work.sum_bytes > 0) {
+    // Written, and read by a second launch, which does not wait for operands from DRAM.
+    constexpr double kShareOfStart = 0.5;
+    all += kShareOfStart * law.start_us + 2 * work.sum_bytes / (law.l2_tera_bytes_per_second * kMicro);
+  }
+  parts[kStart] = all;
   for (const Wave& wave : work.waves) {
     const double coalesced =
         std::min(law.coalesced_share, 1.0) / (1 + wave.panel_bytes / (law.coalesced_mega_bytes * kMicro));

@@ -37,7 +37,9 @@ struct ProductWork {
   /// bytes are two requests; those that do not begin at a multiple of 32 bytes are more, and of five sectors.
   double requests_per_line = 1, sectors_per_line = 4;
   double tile_area = 0;     ///< rows × columns of a tile
+  double written_area = 0;  ///< the same, more where it is written slowly
   double result_bytes = 0;  ///< of a tile, on average
+  double sum_bytes = 0;     ///< of the sums of k's parts, which a second launch adds; 0: k is whole
   std::vector<Wave> waves;
 };
 
