@@ -152,6 +152,8 @@ class GpuMemoryDevice final : public MemoryDevice {
                                .turns = work.turns,
                                .plus = 1,
                                .minus = -1,
+                               .half_plus = 0x3c003c00,
+                               .half_minus = 0xbc00bc00,
                                .blocks = static_cast<unsigned>(blocks),
                                .times = static_cast<BlockTimes*>(times_.data()) + i * blocks,
                                .sums = static_cast<std::uint64_t*>(checksums_.data())};

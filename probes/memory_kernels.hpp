@@ -54,6 +54,9 @@ struct RooflineLaunch {
   std::size_t steps;  ///< of all warps
   unsigned reads, turns;
   float plus, minus;  ///< 1 and −1, which the compiler does not know
+  /// The same in fp16, twice. Were they made of the floats, it would know that both halves are the same, name one of
+  /// them in its instructions, and have no use for HFMA2.MMA, with which every second one goes by another way.
+  std::uint32_t half_plus, half_minus;
   unsigned blocks;
   BlockTimes* times;    ///< of all blocks
   std::uint64_t* sums;  ///< of all threads

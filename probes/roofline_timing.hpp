@@ -22,10 +22,11 @@ enum class RooflineUnit : std::uint8_t {
 /// with what it makes of them; a launch takes all steps that the buffer has tiles for, once.
 ///
 /// A tile has kRooflineTileBytes: four 16-byte loads of each lane, of which a warp makes 512 contiguous bytes each
-/// time. A lane xors all words of a step, and takes the bytes b[0] … b[3] of the result, lowest first, as whole
-/// numbers:
-///  - fp16, fp32, fp64: x[p] = 256 + b[2 p] and y[p] = 256 + b[2 p + 1] of the pairs p = 0, 1; a turn is x += y,
-///    and then y −= x, of both pairs: four fused multiply-adds, which come round after six turns.
+/// time. A lane xors all words of a step:
+///  - fp16, fp32, fp64: it has the registers x[r] and y[r], of which roofline_registers() says how many. With b[0] … b[3]
+///    the bytes, lowest first and as whole numbers, of the xored words rotated left by 4 r bits, x[r] = 256 + b[0] and
+///    y[r] = 256 + b[1]; of fp16 that is in the lower halves, and the upper ones are made of b[2] and b[3]. A turn is
+///    x += y, and then y −= x, by fused multiply-adds in all registers, and comes round after six.
 ///  - tensor cores: roofline_a() and roofline_b() are the lane's registers of A and B, and its accumulators begin at
 ///    zero; a turn adds A · B.
 /// All these are whole numbers that every format here holds: nothing is rounded.
@@ -36,9 +37,13 @@ struct RooflineWork {
 };
 inline constexpr std::size_t kRooflineLaneBytes = 64, kRooflineTileBytes = 32 * kRooflineLaneBytes;
 
+/// As many as `bench incore` needs independent instructions for, to have a unit busy.
+constexpr unsigned roofline_registers(RooflineUnit unit) { return unit == RooflineUnit::fp16 ? 8 : 4; }
 /// Operations of a lane in a turn: two for each product.
 constexpr double roofline_operations(RooflineUnit unit) {
-  return unit == RooflineUnit::tensor ? 2.0 * 16 * 8 * 16 / 32 : 8;
+  if (unit == RooflineUnit::tensor) return 2.0 * 16 * 8 * 16 / 32;
+  const unsigned numbers = roofline_registers(unit) * (unit == RooflineUnit::fp16 ? 2 : 1);
+  return 2.0 * 2 * numbers;
 }
 /// For each byte that is read.
 constexpr double roofline_intensity(const RooflineWork& work) {
@@ -60,9 +65,8 @@ constexpr std::uint32_t roofline_checksum(std::uint32_t checksum, std::uint32_t 
   return (checksum ^ std::rotl(result, 7)) * 0x9e3779b1U;
 }
 
-/// A lane's results of a step, as 32-bit words, one after the other through roofline_checksum(), from zero on: fp16 x
-/// and y (pair 1 in the upper half), otherwise x[0], y[0], x[1], y[1] or the four accumulators; of fp64 the upper word
-/// xor the lower. `checksum` is the sum of these, that of lane i % 32 of step i / 32 multiplied by 2 i + 1.
+/// A lane's results of a step, as 32-bit words, one after the other through roofline_checksum(), from zero on: x[0],
+/// y[0], x[1], y[1], … or the four accumulators; of fp64 the upper word xor the lower. `checksum` is the sum of these, that of lane i % 32 of step i / 32 multiplied by 2 i + 1.
 struct RooflineTimes {
   TimedBatch batch;            ///< of all launches
   std::uint64_t checksum = 0;  ///< of the last one

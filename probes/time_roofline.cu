@@ -11,51 +11,33 @@ namespace {
 template <RooflineUnit kUnit>
 struct Step;
 
-template <>
-struct Step<RooflineUnit::fp16> {
-  __half2 x, y;
-
-  /// 256 in fp16, and the byte in units of its last bits.
-  static constexpr std::uint32_t kBase = 0x5c005c00, kBytes = 0x00ff00ff, kShift = 2;
-
-  __device__ explicit Step(std::uint32_t words)
-      : x(of_bits(kBase | (words & kBytes) << kShift)), y(of_bits(kBase | (words >> 8 & kBytes) << kShift)) {}
-  __device__ void turn(__half2 plus, __half2 minus) {
-    x = __hfma2(y, plus, x);
-    y = __hfma2(x, minus, y);
-  }
-  __device__ static __half2 factor(float f) { return __float2half2_rn(f); }
-  __device__ std::uint32_t checksum() const { return roofline_checksum(roofline_checksum(0, bits(x)), bits(y)); }
+/// Two halves of fp16.
+struct Halves {
+  using Value = __half2;
+  __device__ static Value x(std::uint32_t words) { return of_bits(kBase | (words & kBytes) << kShift); }
+  __device__ static Value y(std::uint32_t words) { return x(words >> 8); }
+  __device__ static Value fused(Value a, Value b, Value c) { return __hfma2(a, b, c); }
+  __device__ static Value plus(const RooflineLaunch& run) { return of_bits(run.half_plus); }
+  __device__ static Value minus(const RooflineLaunch& run) { return of_bits(run.half_minus); }
+  __device__ static std::uint32_t bits(const Value& value) { return *reinterpret_cast<const std::uint32_t*>(&value); }
 
  private:
-  __device__ static __half2 of_bits(std::uint32_t bits) { return *reinterpret_cast<const __half2*>(&bits); }
-  __device__ static std::uint32_t bits(const __half2& value) { return *reinterpret_cast<const std::uint32_t*>(&value); }
+  /// 256 in fp16, and the byte in units of its last bits.
+  static constexpr std::uint32_t kBase = 0x5c005c00, kBytes = 0x00ff00ff, kShift = 2;
+  __device__ static Value of_bits(std::uint32_t bits) { return *reinterpret_cast<const Value*>(&bits); }
 };
-
-/// Two pairs in registers of their own.
 template <class Float>
-struct PairsStep {
-  Float x[2], y[2];
-
-  __device__ explicit PairsStep(std::uint32_t words) {
-#pragma unroll
-    for (unsigned p = 0; p < 2; ++p) {
-      x[p] = of_byte(words >> 16 * p & 0xff);
-      y[p] = of_byte(words >> (16 * p + 8) & 0xff);
-    }
-  }
-  __device__ void turn(Float plus, Float minus) {
-#pragma unroll
-    for (unsigned p = 0; p < 2; ++p) x[p] = fused(y[p], plus, x[p]);
-#pragma unroll
-    for (unsigned p = 0; p < 2; ++p) y[p] = fused(x[p], minus, y[p]);
-  }
-  __device__ static Float factor(float f) { return f; }
-  __device__ std::uint32_t checksum() const {
-    std::uint32_t checksum = 0;
-#pragma unroll
-    for (unsigned p = 0; p < 2; ++p) checksum = roofline_checksum(roofline_checksum(checksum, bits(x[p])), bits(y[p]));
-    return checksum;
+struct Whole {
+  using Value = Float;
+  __device__ static Value x(std::uint32_t words) { return of_byte(words & 0xff); }
+  __device__ static Value y(std::uint32_t words) { return of_byte(words >> 8 & 0xff); }
+  __device__ static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+  __device__ static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+  __device__ static Value plus(const RooflineLaunch& run) { return run.plus; }
+  __device__ static Value minus(const RooflineLaunch& run) { return run.minus; }
+  __device__ static std::uint32_t bits(float value) { return __float_as_uint(value); }
+  __device__ static std::uint32_t bits(double value) {
+    return static_cast<std::uint32_t>(__double2hiint(value) ^ __double2loint(value));
   }
 
  private:
@@ -67,20 +49,50 @@ struct PairsStep {
       return __hiloint2double(static_cast<int>(0x40700000 | byte << 12), 0);
     }
   }
-  __device__ static float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-  __device__ static double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
-  __device__ static std::uint32_t bits(float value) { return __float_as_uint(value); }
-  __device__ static std::uint32_t bits(double value) {
-    return static_cast<std::uint32_t>(__double2hiint(value) ^ __double2loint(value));
+};
+
+template <RooflineUnit kUnit, class Number>
+struct NumbersStep {
+  using Value = typename Number::Value;
+  static constexpr unsigned kRegisters = roofline_registers(kUnit);
+  Value x[kRegisters], y[kRegisters];
+
+  __device__ explicit NumbersStep(std::uint32_t words) {
+#pragma unroll
+    for (unsigned r = 0; r < kRegisters; ++r) {
+      const std::uint32_t rotated = __funnelshift_l(words, words, 4 * r);
+      x[r] = Number::x(rotated);
+      y[r] = Number::y(rotated);
+    }
+  }
+  __device__ void turn(Value plus, Value minus) {
+#pragma unroll
+    for (unsigned r = 0; r < kRegisters; ++r) x[r] = Number::fused(y[r], plus, x[r]);
+#pragma unroll
+    for (unsigned r = 0; r < kRegisters; ++r) y[r] = Number::fused(x[r], minus, y[r]);
+  }
+  __device__ static Value plus(const RooflineLaunch& run) { return Number::plus(run); }
+  __device__ static Value minus(const RooflineLaunch& run) { return Number::minus(run); }
+  __device__ std::uint32_t checksum() const {
+    std::uint32_t checksum = 0;
+#pragma unroll
+    for (unsigned r = 0; r < kRegisters; ++r) {
+      checksum = roofline_checksum(roofline_checksum(checksum, Number::bits(x[r])), Number::bits(y[r]));
+    }
+    return checksum;
   }
 };
 template <>
-struct Step<RooflineUnit::fp32> : PairsStep<float> {
-  using PairsStep::PairsStep;
+struct Step<RooflineUnit::fp16> : NumbersStep<RooflineUnit::fp16, Halves> {
+  using NumbersStep::NumbersStep;
 };
 template <>
-struct Step<RooflineUnit::fp64> : PairsStep<double> {
-  using PairsStep::PairsStep;
+struct Step<RooflineUnit::fp32> : NumbersStep<RooflineUnit::fp32, Whole<float>> {
+  using NumbersStep::NumbersStep;
+};
+template <>
+struct Step<RooflineUnit::fp64> : NumbersStep<RooflineUnit::fp64, Whole<double>> {
+  using NumbersStep::NumbersStep;
 };
 
 template <>
@@ -103,7 +115,8 @@ struct Step<RooflineUnit::tensor> {
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #endif
   }
-  __device__ static float factor(float f) { return f; }
+  __device__ static float plus(const RooflineLaunch& run) { return run.plus; }
+  __device__ static float minus(const RooflineLaunch& run) { return run.minus; }
   __device__ std::uint32_t checksum() const {
     std::uint32_t checksum = 0;
 #pragma unroll
@@ -115,16 +128,16 @@ struct Step<RooflineUnit::tensor> {
 /// What comes from memory goes by: nothing reads it again.
 __device__ inline uint4 load_once(const uint4* from) { return __ldcs(from); }
 
-/// A loop over turns has so many in its body that its counter does not show.
+/// A loop over turns has so many instructions in its body that its counter does not show.
 template <RooflineUnit kUnit>
-constexpr unsigned kUnrolledTurns = kUnit == RooflineUnit::tensor ? 8 : 32;
+constexpr unsigned kUnrolledTurns = kUnit == RooflineUnit::tensor ? 8 : 64 / roofline_registers(kUnit);
 
 template <RooflineUnit kUnit>
 __global__ void __launch_bounds__(kRooflineThreads) roofline_kernel(const RooflineLaunch run) {
   constexpr unsigned kLoads = kRooflineLaneBytes / sizeof(uint4);
   const unsigned thread = blockIdx.x * kRooflineThreads + threadIdx.x, lane = threadIdx.x % kWarpLanes;
   const unsigned warps = gridDim.x * kRooflineThreads / kWarpLanes;
-  const auto plus = Step<kUnit>::factor(run.plus), minus = Step<kUnit>::factor(run.minus);
+  const auto plus = Step<kUnit>::plus(run), minus = Step<kUnit>::minus(run);
 
   Stopwatch stopwatch(run.times);
   stopwatch.start();

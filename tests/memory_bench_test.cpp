@@ -326,18 +326,24 @@ std::vector<std::uint32_t> mma_results(const Lanes& words, std::size_t lane, uns
   return results;
 }
 
-std::vector<std::uint32_t> pair_results(RooflineUnit unit, std::uint32_t words, unsigned turns) {
-  double x[2], y[2];
-  for (unsigned p = 0; p < 2; ++p) {
-    x[p] = 256 + (words >> 16 * p & 0xff);
-    y[p] = 256 + (words >> (16 * p + 8) & 0xff);
-    for (unsigned t = 0; t < turns; ++t) {
-      x[p] = std::fma(y[p], 1, x[p]);
-      y[p] = std::fma(x[p], -1, y[p]);
+std::vector<std::uint32_t> number_results(RooflineUnit unit, std::uint32_t words, unsigned turns) {
+  const bool is_half = unit == RooflineUnit::fp16;
+  std::vector<std::uint32_t> results;
+  for (unsigned r = 0; r < (is_half ? 8U : 4U); ++r) {
+    const std::uint32_t rotated = r == 0 ? words : words << 4 * r | words >> (32 - 4 * r);
+    double x[2], y[2];
+    for (unsigned p = 0; p < 2; ++p) {
+      x[p] = 256 + (rotated >> 16 * p & 0xff);
+      y[p] = 256 + (rotated >> (16 * p + 8) & 0xff);
+      for (unsigned t = 0; t < turns; ++t) {
+        x[p] = std::fma(y[p], 1, x[p]);
+        y[p] = std::fma(x[p], -1, y[p]);
+      }
     }
+    results.push_back(is_half ? to_half(x[0]) | to_half(x[1]) << 16 : bits_of(unit, x[0]));
+    results.push_back(is_half ? to_half(y[0]) | to_half(y[1]) << 16 : bits_of(unit, y[0]));
   }
-  if (unit == RooflineUnit::fp16) return {to_half(x[0]) | to_half(x[1]) << 16, to_half(y[0]) | to_half(y[1]) << 16};
-  return {bits_of(unit, x[0]), bits_of(unit, y[0]), bits_of(unit, x[1]), bits_of(unit, y[1])};
+  return results;
 }
 
 /// Every turn is taken.
@@ -351,7 +357,7 @@ std::uint64_t FakeMemory::roofline_sum(const RooflineWork& work) const {
       std::uint32_t checksum = 0;
       for (std::uint32_t result : work.unit == RooflineUnit::tensor
                                       ? mma_results(words, lane, work.turns)
-                                      : pair_results(work.unit, words[lane], work.turns)) {
+                                      : number_results(work.unit, words[lane], work.turns)) {
         checksum = (checksum ^ (result << 7 | result >> 25)) * 0x9e3779b1U;
       }
       sum += checksum * (2 * (std::uint64_t{step} * 32 + lane) + 1);
@@ -637,9 +643,9 @@ TEST(Roofline, SumsOfManyTurns) {
   const std::size_t bytes = kRooflineTileBytes;
   device.fake.fill(bytes, 1);
   const RooflineWords words(bytes, 1, 1);
-  for (const auto& [unit, turns] : {std::pair{RooflineUnit::fp16, 2048U},
-                                    {RooflineUnit::fp32, 2048U},
-                                    {RooflineUnit::fp64, 2048U},
+  for (const auto& [unit, turns] : {std::pair{RooflineUnit::fp16, 256U},
+                                    {RooflineUnit::fp32, 1024U},
+                                    {RooflineUnit::fp64, 1024U},
                                     {RooflineUnit::tensor, 128U}}) {
     const RooflineWork work{.unit = unit, .bytes = bytes, .turns = turns};
     EXPECT_EQ(roofline_intensity(work), 256);

@@ -55,15 +55,21 @@ class HalfCodes {
 };
 
 /// A lane's words of a step, after its turns.
-std::uint32_t pairs_checksum(RooflineUnit unit, std::uint32_t words, unsigned turns) {
+std::uint32_t numbers_checksum(RooflineUnit unit, std::uint32_t words, unsigned turns) {
   static const HalfCodes half;
-  const Pair low = after_turns(words, turns), high = after_turns(words >> 16, turns);
-  if (unit == RooflineUnit::fp16) {
-    return roofline_checksum(roofline_checksum(0, half(low.x) | half(high.x) << 16), half(low.y) | half(high.y) << 16);
-  }
   const auto bits = unit == RooflineUnit::fp32 ? fp32_bits : fp64_halves;
   std::uint32_t checksum = 0;
-  for (int value : {low.x, low.y, high.x, high.y}) checksum = roofline_checksum(checksum, bits(value));
+  for (unsigned r = 0; r < roofline_registers(unit); ++r) {
+    const std::uint32_t rotated = std::rotl(words, static_cast<int>(4 * r));
+    const Pair low = after_turns(rotated, turns);
+    if (unit == RooflineUnit::fp16) {
+      const Pair high = after_turns(rotated >> 16, turns);
+      checksum = roofline_checksum(checksum, half(low.x) | half(high.x) << 16);
+      checksum = roofline_checksum(checksum, half(low.y) | half(high.y) << 16);
+    } else {
+      checksum = roofline_checksum(roofline_checksum(checksum, bits(low.x)), bits(low.y));
+    }
+  }
   return checksum;
 }
 
@@ -136,7 +142,7 @@ std::uint64_t RooflineWords::checksum(const RooflineWork& work, unsigned threads
         results = mma_checksums(words, work.turns);
       } else {
         std::ranges::transform(words, results.begin(),
-                               [&](std::uint32_t w) { return pairs_checksum(work.unit, w, work.turns); });
+                               [&](std::uint32_t w) { return numbers_checksum(work.unit, w, work.turns); });
       }
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         sums[part] += std::uint64_t{results[lane]} * (2 * (step * kLanes + lane) + 1);
