@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 
+#include "no_timed_kernels.hpp"
 #include "src/bench/copy/copies.hpp"
 #include "src/bench/copy/sections.hpp"
 #include "src/bench/copy/sums.hpp"
@@ -33,14 +34,8 @@ enum class Spoiled : std::uint8_t {
   later_product,  ///< all products but the first are wrong in an element
 };
 
-class FakeDevice final : public TimingDevice, public CopyDevice {
+class FakeDevice final : public NoTimedKernels, public CopyDevice {
  public:
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { throw std::logic_error("nothing to run"); }
-  std::vector<std::byte> result() override { return {}; }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
   CopyDevice* copies() override { return has_copies ? this : nullptr; }
 
   const MemoryFacts& memory_facts() const override { return sizes; }
@@ -153,7 +148,6 @@ class FakeDevice final : public TimingDevice, public CopyDevice {
     return result;
   }
 
-  TimingFacts facts_;
   std::vector<std::uint32_t> words_;
   std::map<std::pair<unsigned, unsigned>, std::vector<float>> results_;
   unsigned products_ = 0;

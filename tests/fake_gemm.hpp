@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "no_timed_kernels.hpp"
 #include "probes/linear_timing.hpp"
 #include "probes/skinny_timing.hpp"
-#include "probes/timing.hpp"
 #include "src/bench/gemm/casts.hpp"
 #include "src/bench/gemm/skinny.hpp"
 #include "tcnum/gemm.hpp"
@@ -30,14 +30,11 @@ enum class Spoiled : std::uint8_t {
   not_a_number,
 };
 
-class FakeGemmDevice final : public TimingDevice, public LinearDevice, public SkinnyDevice {
+class FakeGemmDevice final : public NoTimedKernels, public LinearDevice, public SkinnyDevice {
  public:
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { throw std::logic_error("nothing to run"); }
-  std::vector<std::byte> result() override { return {}; }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
+  FakeGemmDevice() { facts_ = {"sm_90", "fake", "1", "1", "2026-01-01", 4, {}, {}}; }
+  using NoTimedKernels::load;
+  using NoTimedKernels::run;
   LinearDevice* linear_layers() override { return has_products ? this : nullptr; }
   SkinnyDevice* skinny_products() override { return has_products ? this : nullptr; }
 
@@ -174,7 +171,6 @@ class FakeGemmDevice final : public TimingDevice, public LinearDevice, public Sk
     if (spoiled == Spoiled::not_a_number) codes.front() = 0x7fff;
   }
 
-  TimingFacts facts_{"sm_90", "fake", "1", "1", "2026-01-01", 4, {}, {}};
   FormatId format_ = FormatId::bf16;
   std::vector<std::uint16_t> loaded_;
   LinearWork work_;

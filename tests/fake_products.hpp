@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "no_timed_kernels.hpp"
 #include "probes/gemm_timing.hpp"
-#include "probes/timing.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 
@@ -88,21 +88,14 @@ class FakeProducts final : public GemmDevice {
 };
 
 /// A device that times nothing else.
-class FakeProductsDevice final : public TimingDevice {
+class FakeProductsDevice final : public NoTimedKernels {
  public:
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { throw std::logic_error("nothing to run"); }
-  std::vector<std::byte> result() override { return {}; }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
   GemmDevice* products() override { return has_products ? &products_ : nullptr; }
 
   FakeProducts& fake() { return products_; }
   bool has_products = true;
 
  private:
-  TimingFacts facts_;
   FakeProducts products_;
 };
 

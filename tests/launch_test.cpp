@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "no_timed_kernels.hpp"
 #include "probes/launch_timing.hpp"
 #include "src/bench/launch.hpp"
 #include "src/bench/launch_section.hpp"
@@ -48,14 +49,8 @@ TEST(LineFit, RefusesWhatHasNoLine) {
 
 /// A start takes 2 µs, in a graph 1, and the host 1.9 µs to submit a kernel, or a graph; a copy reads and writes 4
 /// bytes a nanosecond. Buffers are copied to and fro.
-class FakeDevice final : public TimingDevice, public LaunchDevice {
+class FakeDevice final : public NoTimedKernels, public LaunchDevice {
  public:
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { throw std::logic_error("nothing to run"); }
-  std::vector<std::byte> result() override { return {}; }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
   LaunchDevice* launches() override { return has_launches ? this : nullptr; }
 
   std::vector<LaunchTimes> launch(const LaunchWork& work, unsigned times) override {
@@ -81,7 +76,6 @@ class FakeDevice final : public TimingDevice, public LaunchDevice {
   bool has_launches = true, spoil = false, slow_host = false;
 
  private:
-  TimingFacts facts_;
   std::vector<std::uint32_t> words_;
 };
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "no_timed_kernels.hpp"
 #include "probes/memory_timing.hpp"
 #include "src/bench/memory/buffers.hpp"
 #include "src/bench/memory/levels.hpp"
@@ -366,19 +367,13 @@ std::uint64_t FakeMemory::roofline_sum(const RooflineWork& work) const {
   return sum;
 }
 
-class FakeDevice final : public TimingDevice {
+class FakeDevice final : public NoTimedKernels {
  public:
   FakeDevice() {
     facts_.arch = "sm_90";
     facts_.device = "NVIDIA H200";
     facts_.sms = FakeMemory::kSms;
   }
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { return {}; }
-  std::vector<std::byte> result() override { return {}; }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
   std::optional<double> temperature_celsius() const override { return celsius; }
   MemoryDevice* memory() override { return has_memory ? &fake : nullptr; }
 
@@ -386,8 +381,6 @@ class FakeDevice final : public TimingDevice {
   bool has_memory = true;
   std::optional<double> celsius = 40;
 
- private:
-  TimingFacts facts_;
 };
 
 Settings quick() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 
+#include "no_timed_kernels.hpp"
 #include "src/bench/plot.hpp"
 #include "src/bench/sync.hpp"
 #include "src/bench/sync_sections.hpp"
@@ -16,15 +17,9 @@ namespace tcnum::bench {
 namespace {
 
 /// Four SMs. Threads take turns, step by step, in an order that is not theirs by number.
-class FakeDevice final : public TimingDevice, public SyncDevice {
+class FakeDevice final : public NoTimedKernels, public SyncDevice {
  public:
   FakeDevice() { facts_.sms = kBlocks; }
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { throw std::logic_error("nothing to run"); }
-  std::vector<std::byte> result() override { return {}; }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
   SyncDevice* sync() override { return has_sync ? this : nullptr; }
 
   unsigned most_cluster_blocks() const override { return 4; }
@@ -158,7 +153,6 @@ class FakeDevice final : public TimingDevice, public SyncDevice {
     x = old;  // cas.b32 leaves the word as it is
   }
 
-  TimingFacts facts_;
 };
 
 std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,

@@ -17,10 +17,10 @@
 #include "probes/cublaslt.hpp"
 #include "probes/memory_timing.hpp"
 #include "probes/sync_timing.hpp"
-#include "probes/timing.hpp"
 #include "src/bench/memory/roofline_words.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
+#include "tests/no_timed_kernels.hpp"
 
 namespace tcnum {
 namespace {
@@ -94,7 +94,7 @@ class FakeMemory final : public MemoryDevice {
   std::map<std::tuple<RooflineUnit, unsigned, unsigned>, std::uint64_t> sums_;
 };
 
-class FakeGpu final : public TimingDevice {
+class FakeGpu final : public NoTimedKernels {
  public:
   explicit FakeGpu(int device) : memory_(device) {
     facts_.arch = "sm_90";
@@ -104,11 +104,6 @@ class FakeGpu final : public TimingDevice {
     facts_.date = wanted("FAKE_GPUS_DATE", "2026-01-01");
     facts_.sms = kSms;
   }
-  const TimingFacts& facts() const override { return facts_; }
-  unsigned most_warps(const std::string&, unsigned) const override { return 0; }
-  void load(const TimedOperands&) override {}
-  TimedBatch run(const TimedWork&, unsigned) override { refuse(); }
-  std::vector<std::byte> result() override { refuse(); }
   /// A step whenever it is read.
   std::optional<double> energy_joules() const override {
     if (wanted("FAKE_GPUS_METERED", "").empty()) return std::nullopt;
@@ -118,7 +113,6 @@ class FakeGpu final : public TimingDevice {
   MemoryDevice* memory() override { return &memory_; }
 
  private:
-  TimingFacts facts_;
   mutable std::atomic<int> readings_ = 0;
   FakeSync sync_;
   FakeMemory memory_;
