@@ -220,6 +220,14 @@ TEST(ProductModel, IsAsNearToTheRecordAsItIsSaidToBe) {
   const Errors unseen_library = errors_of(document, kUnseenShapes, true, true);
   EXPECT_GT(unseen_library.products, 150U);
   EXPECT_LT(unseen_library.worst_factor, 1.3);
+  const Errors last = errors_of(document, kOwnShapes, false, true);
+  EXPECT_GT(last.products, 700U);
+  EXPECT_LT(last.mean_percent, 4);
+  EXPECT_LT(last.worst_factor, 1.2);
+  const Errors last_library = errors_of(document, kOwnShapes, true, true);
+  EXPECT_GT(last_library.products, 600U);
+  EXPECT_LT(last_library.mean_percent, 5);
+  EXPECT_LT(last_library.worst_factor, 1.4);
   const Errors unknown = errors_of(document, kRandomShapes, true, false);
   EXPECT_LT(unknown.mean_percent, 8);
   const Errors layers = errors_of(document, kDeepSeekShapes, true, false);
