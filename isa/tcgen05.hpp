@@ -1,10 +1,12 @@
 // What tcgen05.mma is told in descriptors, and where its operands and results lie in tensor memory.
 //
 // Tensor memory has 128 lanes of 512 columns of 32 bits; a warp reaches the 32 lanes that its number within its
-// warpgroup says. Sources: PTX ISA, "TensorCore 5th Generation Family Instructions": "Instruction descriptor",
-// "Shared memory descriptor", "Data Path Layout Organization", "Packing formats of elements in Tensor and Shared
-// memory", "Block Scaling" and "Sparse Matrices". What its figures show and its words do not is as CUTLASS has it:
-// cute/atom/mma_traits_sm100_frag.hpp.
+// warpgroup says. With cta_group::2, two thread blocks on two SMs share the work: each has half of A's rows, with their
+// scales, their metadata and their rows of D, and half of B's columns, but the scales of all of them. Sources: PTX ISA,
+// "TensorCore 5th Generation Family Instructions": "Instruction descriptor", "Shared memory descriptor", "Data Path
+// Layout Organization", "Packing formats of elements in Tensor and Shared memory", "Block Scaling" and "Sparse
+// Matrices". What its figures show and its words do not is as CUTLASS has it: cute/atom/mma_traits_sm100_frag.hpp and,
+// of halves, mma_traits_sm100.hpp.
 #pragma once
 
 #include "fragment.hpp"
@@ -99,15 +101,16 @@ struct TensorMemory {
 };
 
 /// The part of D that a lane of tensor memory has: so many columns of one row, from `first_column` on, side by side in
-/// columns of tensor memory, of which fp16 takes the low half. Of cta_group::1. A row of A has its row of D's lane, and
-/// its bytes along K side by side.
+/// columns of tensor memory, of which fp16 takes the low half. A row of A has its row of D's lanes, and its bytes along
+/// K side by side, in each of them.
 struct Tcgen05Lane {
   int row, first_column, columns;
 
-  /// With M = 64, half of each warp's lanes have nothing (`columns` is 0); but .ws uses all, for columns far apart.
-  static constexpr Tcgen05Lane of(int m, int n, bool weight_stationary, int lane) {
+  /// Of an SM that has m rows. With 64, half of each warp's lanes have nothing (`columns` is 0); but .ws and a dense A
+  /// on two SMs use all of them, for columns far apart.
+  static constexpr Tcgen05Lane of(int m, int n, bool uses_all, int lane) {
     constexpr int kHalf = TensorMemory::kWarpLanes / 2;
-    if (weight_stationary) {
+    if (uses_all) {
       const int columns = n / (TensorMemory::kLanes / m);
       return {lane % m, lane / m * columns, columns};
     }
@@ -128,9 +131,9 @@ struct Tcgen05Scales {
   }
 };
 
-/// The metadata of a sparse A of 128 rows, for sparsity selector 0: words of eight groups. Of 8 and 4 bits, a lane has
-/// the groups of its row; of more, of each 16 rows the first eight lanes have the first half of the groups along k, for
-/// the first eight rows in the word's low half, and the others the second half.
+/// The metadata of a sparse A of 128 rows on an SM, for sparsity selector 0: words of eight groups. Of 8 and 4 bits, a
+/// lane has the groups of its row; of more, of each 16 rows the first eight lanes have the first half of the groups
+/// along k, for the first eight rows in the word's low half, and the others the second half.
 struct Tcgen05Metadata {
   static constexpr int kGroups = 8;  ///< of a word
 

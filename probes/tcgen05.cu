@@ -1,8 +1,9 @@
-// tcgen05.mma of one SM: a kernel for each of its kinds, and of each number of block scales.
+// tcgen05.mma: kernels of one SM and of two for each of its kinds, and of each number of block scales.
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "clusters.cuh"
 #include "tcgen05_operands.cuh"
 
 namespace tcnum {
@@ -10,8 +11,9 @@ namespace {
 
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
 
-/// What a kernel has of the device beside the instruction itself.
-template <class Kind>
+/// What a kernel has of the device beside the instruction itself. All of its instructions must be of one cta_group. Of
+/// two SMs, blocks 2i and 2i + 1 are a cluster, and so a CTA pair.
+template <class Kind, int kSms>
 struct Tcgen05Core {
   struct State {
     std::uint64_t barrier;  ///< that the instruction arrives at when it is done
@@ -28,14 +30,26 @@ struct Tcgen05Core {
   /// Before what a whole warp does at once.
   __device__ static void converge() { __syncwarp(); }
 
-  /// Allocates columns of tensor memory, perhaps waiting until another block gives some back.
+  /// All threads of all SMs that share tiles.
+  __device__ static void meet() {
+    if constexpr (kSms == 1) {
+      __syncthreads();
+    } else {
+      converge();
+      sync::meet_cluster();
+    }
+  }
+
+  /// Allocates columns of tensor memory, perhaps waiting until another block gives some back. Two SMs do it together,
+  /// when both blocks have been launched, and are given the same columns.
   __device__ static std::uint32_t begin(int columns) {
+    if constexpr (kSms == 2) meet();
     if (threadIdx.x < TensorMemory::kWarpLanes) {
       asm volatile(
-          "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(&state().memory)),
-          "r"(columns)
+          "tcgen05.alloc.cta_group::%2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared_address(&state().memory)),
+          "r"(columns), "n"(kSms)
           : "memory");
-      asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+      asm volatile("tcgen05.relinquish_alloc_permit.cta_group::%0.sync.aligned;" ::"n"(kSms) : "memory");
     }
     if (threadIdx.x == 0) {
       asm volatile(
@@ -44,7 +58,7 @@ struct Tcgen05Core {
           : "memory");
     }
     settle();
-    __syncthreads();
+    meet();
     asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
     return state().memory;
   }
@@ -52,8 +66,8 @@ struct Tcgen05Core {
     if (threadIdx.x < TensorMemory::kWarpLanes) {
       asm volatile(
           "tcgen05.fence::after_thread_sync;\n"
-          "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(memory),
-          "r"(columns)
+          "tcgen05.dealloc.cta_group::%2.sync.aligned.b32 %0, %1;" ::"r"(memory),
+          "r"(columns), "n"(kSms)
           : "memory");
     }
   }
@@ -95,13 +109,22 @@ struct Tcgen05Core {
   }
   __device__ static void settle() { asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory"); }
 
-  /// By one thread, after a barrier.
+  /// By one thread, after a barrier. The instruction arrives at each SM's own barrier.
   __device__ static void multiply(const Tcgen05Operands& operands, Tcgen05Form form) {
     asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
-    Kind::issue(operands, form);
-    asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(
-                     shared_address(&state().barrier))
-                 : "memory");
+    Kind::template issue<kSms>(operands, form);
+    const std::uint32_t barrier = shared_address(&state().barrier);
+    if constexpr (kSms == 1) {
+      asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier)
+                   : "memory");
+    } else {
+      constexpr std::uint16_t kBoth = 0b11;
+      asm volatile(
+          "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
+              barrier),
+          "h"(kBoth)
+          : "memory");
+    }
   }
   /// For the multiplication of that number, modulo 2.
   __device__ static void wait(unsigned number) {
@@ -124,42 +147,50 @@ struct Tcgen05Core {
       "setp.ne.u32 has_c, %0, 0;\n"                                                                                    \
       "tcgen05.mma" TEXT " [%1], " A_TEXT ", %3, " METADATA "%4" SCALES ", has_c;\n}" ::"r"(operands.has_c ? 1u : 0u), \
       "r"(operands.d), A, "l"(operands.b), "r"(operands.descriptor), "r"(operands.metadata), "r"(operands.a_scales),   \
-      "r"(operands.b_scales)                                                                                           \
+      "r"(operands.b_scales), "n"(kSms)                                                                                \
       : "memory")
 #define TCNUM_TCGEN05_A_SHARED(TEXT, METADATA, SCALES) \
   TCNUM_TCGEN05_ISSUE(TEXT, "%2", METADATA, SCALES, "l"(operands.a))
 #define TCNUM_TCGEN05_A_TENSOR(TEXT, METADATA, SCALES) \
   TCNUM_TCGEN05_ISSUE(TEXT, "[%2]", METADATA, SCALES, "r"(operands.a_in_tensor_memory))
+#define TCNUM_TCGEN05_SMS ".cta_group::%8"
 #define TCNUM_TCGEN05_METADATA "[%5], "
 #define TCNUM_TCGEN05_SCALES ", [%6], [%7]"
 
 /// Defines the type of a kind: KIND is what PTX has after ".kind::", SCALES what it has for block scales.
-#define TCNUM_TCGEN05_KIND(TYPE, KIND, SCALES)                                                  \
-  struct TYPE {                                                                                 \
-    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {           \
-      if (form.sparse && form.a_from_tensor_memory) {                                           \
-        TCNUM_TCGEN05_A_TENSOR(".sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES); \
-      } else if (form.sparse) {                                                                 \
-        TCNUM_TCGEN05_A_SHARED(".sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES); \
-      } else if (form.a_from_tensor_memory) {                                                   \
-        TCNUM_TCGEN05_A_TENSOR(".cta_group::1.kind::" KIND, "", SCALES);                        \
-      } else {                                                                                  \
-        TCNUM_TCGEN05_A_SHARED(".cta_group::1.kind::" KIND, "", SCALES);                        \
-      }                                                                                         \
-    }                                                                                           \
+#define TCNUM_TCGEN05_KIND(TYPE, KIND, SCALES)                                                          \
+  struct TYPE {                                                                                         \
+    template <int kSms>                                                                                 \
+    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {                   \
+      if (form.sparse && form.a_from_tensor_memory) {                                                   \
+        TCNUM_TCGEN05_A_TENSOR(".sp" TCNUM_TCGEN05_SMS ".kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES); \
+      } else if (form.sparse) {                                                                         \
+        TCNUM_TCGEN05_A_SHARED(".sp" TCNUM_TCGEN05_SMS ".kind::" KIND, TCNUM_TCGEN05_METADATA, SCALES); \
+      } else if (form.a_from_tensor_memory) {                                                           \
+        TCNUM_TCGEN05_A_TENSOR(TCNUM_TCGEN05_SMS ".kind::" KIND, "", SCALES);                           \
+      } else {                                                                                          \
+        TCNUM_TCGEN05_A_SHARED(TCNUM_TCGEN05_SMS ".kind::" KIND, "", SCALES);                           \
+      }                                                                                                 \
+    }                                                                                                   \
   };
-/// The same of one that has .ws too; not without A in shared memory (tcgen05_has_way).
-#define TCNUM_TCGEN05_KIND_WITH_WS(TYPE, KIND)                                                 \
-  TCNUM_TCGEN05_KIND(TYPE##Alone, KIND, "")                                                    \
-  struct TYPE {                                                                                \
-    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {          \
-      if (!form.weight_stationary) return TYPE##Alone::issue(operands, form);                  \
-      if (form.sparse) {                                                                       \
-        TCNUM_TCGEN05_A_SHARED(".ws.sp.cta_group::1.kind::" KIND, TCNUM_TCGEN05_METADATA, ""); \
-      } else {                                                                                 \
-        TCNUM_TCGEN05_A_SHARED(".ws.cta_group::1.kind::" KIND, "", "");                        \
-      }                                                                                        \
-    }                                                                                          \
+/// The same of one that has .ws too; not on two SMs, and not without A in shared memory (tcgen05_has_way).
+#define TCNUM_TCGEN05_KIND_WITH_WS(TYPE, KIND)                                                           \
+  TCNUM_TCGEN05_KIND(TYPE##Alone, KIND, "")                                                              \
+  struct TYPE {                                                                                          \
+    template <int kSms>                                                                                  \
+    __device__ static void issue(const Tcgen05Operands& operands, Tcgen05Form form) {                    \
+      if constexpr (kSms == 1) {                                                                         \
+        if (form.weight_stationary && form.sparse) {                                                     \
+          TCNUM_TCGEN05_A_SHARED(".ws.sp" TCNUM_TCGEN05_SMS ".kind::" KIND, TCNUM_TCGEN05_METADATA, ""); \
+          return;                                                                                        \
+        }                                                                                                \
+        if (form.weight_stationary) {                                                                    \
+          TCNUM_TCGEN05_A_SHARED(".ws" TCNUM_TCGEN05_SMS ".kind::" KIND, "", "");                        \
+          return;                                                                                        \
+        }                                                                                                \
+      }                                                                                                  \
+      TYPE##Alone::issue<kSms>(operands, form);                                                          \
+    }                                                                                                    \
   };
 
 TCNUM_TCGEN05_KIND_WITH_WS(F16, "f16")
@@ -173,7 +204,10 @@ TCNUM_TCGEN05_KIND(Mxf4nvf4Of4, "mxf4nvf4.block_scale.scale_vec::4X", TCNUM_TCGE
 TCNUM_TCGEN05_KIND_WITH_WS(I8, "i8")
 #else
 struct I8 {  // sm_103 has none
-  __device__ static void issue(const Tcgen05Operands&, Tcgen05Form) { __trap(); }
+  template <int kSms>
+  __device__ static void issue(const Tcgen05Operands&, Tcgen05Form) {
+    __trap();
+  }
 };
 #endif
 
@@ -190,27 +224,36 @@ struct Mxf4nvf4Of4;
 
 #endif
 
-template <class Kind, class Code>
+template <class Kind, class Code, int kSms>
 __global__ void __launch_bounds__(kThreads) tcgen05_kernel(const DeviceTiles tiles, const Tcgen05Work work) {
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
   extern __shared__ std::uint8_t shared[];
   const auto misplaced = static_cast<unsigned>(__cvta_generic_to_shared(shared)) % kSwizzlePeriod;
-  multiply_tiles<Tcgen05Core<Kind>, Code>(tiles, work, shared + (misplaced == 0 ? 0 : kSwizzlePeriod - misplaced));
+  multiply_tiles<Tcgen05Core<Kind, kSms>, Code>(tiles, work,
+                                                shared + (misplaced == 0 ? 0 : kSwizzlePeriod - misplaced));
 #else
   __trap();
 #endif
 }
 
+template <class Kind, class Code, int kSms>
+cudaError_t launch_on(const Tcgen05Work& work, const DeviceTiles& tiles) {
+  constexpr auto kKernel = tcgen05_kernel<Kind, Code, kSms>;
+  const std::size_t bytes =
+      static_cast<std::size_t>(work.shared_bytes() + kSwizzlePeriod);  // to begin where a swizzle's pattern does
+  const SyncGrid grid{.blocks = kSms * static_cast<unsigned>(std::min(kMaxBlocks / kSms, tiles.count)),
+                      .threads = kThreads,
+                      .cluster = kSms};
+  if (const cudaError_t error = sync::allow(kKernel, grid, bytes); error != cudaSuccess) return error;
+  cudaLaunchAttribute attribute{};
+  const cudaLaunchConfig_t config = sync::config_of(grid, bytes, attribute);
+  return cudaLaunchKernelEx(&config, kKernel, DeviceTiles(tiles), Tcgen05Work(work));
+}
+
 template <class Kind, class Code>
 cudaError_t launch_tcgen05(const Instruction& in, const DeviceTiles& tiles) {
   const Tcgen05Work work = tcgen05_work(in, tcgen05_ways(in)[static_cast<std::size_t>(tiles.variant)].way);
-  const int bytes = work.shared_bytes() + kSwizzlePeriod;  // to begin where a swizzle's pattern does
-  const cudaError_t allowed =
-      cudaFuncSetAttribute(tcgen05_kernel<Kind, Code>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  if (allowed != cudaSuccess) return allowed;
-  const auto blocks = static_cast<unsigned>(std::min(kMaxBlocks, tiles.count));
-  tcgen05_kernel<Kind, Code><<<blocks, kThreads, static_cast<std::size_t>(bytes)>>>(tiles, work);
-  return cudaGetLastError();
+  return work.sms == 1 ? launch_on<Kind, Code, 1>(work, tiles) : launch_on<Kind, Code, 2>(work, tiles);
 }
 
 /// By the number of Tcgen05Kind.

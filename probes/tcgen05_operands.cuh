@@ -28,6 +28,8 @@ enum class Tcgen05Way : std::uint8_t {
   negated_b,
   mn_major,
   later_scales,
+  two_sms,
+  two_sms_a_from_tensor_memory,
 };
 struct Tcgen05WayName {
   Tcgen05Way way;
@@ -44,30 +46,47 @@ inline constexpr std::array kTcgen05Ways = std::to_array<Tcgen05WayName>({
     {Tcgen05Way::negated_b, "B of opposite sign, negated by the instruction"},
     {Tcgen05Way::mn_major, "MN-major with 128-byte swizzle"},
     {Tcgen05Way::later_scales, "scales in the last bytes of words"},
+    {Tcgen05Way::two_sms, "two SMs"},
+    {Tcgen05Way::two_sms_a_from_tensor_memory, "two SMs, A from tensor memory"},
 });
 
-/// Whether there are kernels for it: those of two SMs have none, and of sparse ones those with M = 128 alone, as the
-/// metadata of others are described nowhere but in figures; K = 96 has operands of 48 bytes, and scales of its own.
+/// Whether there are kernels for it: of sparse ones with M = 128 and 256 alone, as the metadata of others are described
+/// nowhere but in figures; K = 96 has operands of 48 bytes, and scales of its own.
 constexpr bool tcgen05_has_kernel(const Instruction& in) {
-  return in.kind == InstructionKind::tcgen05 && in.m <= TensorMemory::kLanes && in.k != 96 &&
-         (!in.sparse() || in.m == TensorMemory::kLanes);
+  return in.kind == InstructionKind::tcgen05 && in.k != 96 && (!in.sparse() || in.m >= TensorMemory::kLanes);
+}
+
+/// By how many SMs, as in cta_group: M = 256 takes two.
+constexpr int tcgen05_sms(const Instruction& in, Tcgen05Way way) {
+  const bool by_two = way == Tcgen05Way::two_sms || way == Tcgen05Way::two_sms_a_from_tensor_memory;
+  return by_two || in.m > TensorMemory::kLanes ? 2 : 1;
 }
 
 constexpr bool tcgen05_has_way(const Instruction& in, Tcgen05Way way) {
   const auto is_whole = [&in](FormatId id) { return format(id).storage_bits == element_bits(in, id); };
+  const int sms = tcgen05_sms(in, way);
+  // What fp4 and fp6 look like there is described in figures alone; of .ws it is not said how often A is there. From M
+  // = 128 on CUTLASS has it for every other N.
+  const bool a_fits_tensor_memory = is_whole(in.a) && format(in.a).storage_bits >= 8 && !in.weight_stationary &&
+                                    (in.m < TensorMemory::kLanes || in.n % (16 * sms) == 0);
+  // Two SMs have M = 128 too. What tensor memory looks like then is described for D and a dense A, but in figures alone
+  // for metadata, and of block scales not which rows an SM has them of.
+  const bool fits_two_sms = in.m == TensorMemory::kLanes && !in.weight_stationary && !in.sparse() && !in.scaled() &&
+                            in.n % (format(in.a).floating ? 16 : 32) == 0;
   switch (way) {
     case Tcgen05Way::a_from_tensor_memory:
-      // What fp4 and fp6 look like there is described in figures alone; of .ws it is not said how often A is there.
-      // With M = 128 CUTLASS has it for every other N.
-      return is_whole(in.a) && format(in.a).storage_bits >= 8 && !in.weight_stationary &&
-             (in.m < TensorMemory::kLanes || in.n % 16 == 0);
+      return a_fits_tensor_memory;
     case Tcgen05Way::negated_a:
     case Tcgen05Way::negated_b:
       return format(in.a).floating;
     case Tcgen05Way::mn_major:  // in whole pieces of 128 bytes
-      return element_bits(in, in.a) == 16 && in.m % 64 == 0 && in.n % 64 == 0;
+      return element_bits(in, in.a) == 16 && in.m / sms % 64 == 0 && in.n / sms % 64 == 0;
     case Tcgen05Way::later_scales:
       return in.scaled() && in.scale_blocks() < Tcgen05Scales::kBytes;
+    case Tcgen05Way::two_sms:
+      return fits_two_sms;
+    case Tcgen05Way::two_sms_a_from_tensor_memory:
+      return fits_two_sms && a_fits_tensor_memory;
     default:
       return true;
   }
@@ -107,16 +126,21 @@ struct Tcgen05Form {
 
 /// All that a kernel has to know of an instruction and of the way in which its operands reach it.
 struct Tcgen05Work {
-  Tcgen05Operand a, b;
-  int m, n, accumulator_bytes, scale_blocks, element_bits;
+  int sms;              ///< with a thread block on each
+  Tcgen05Operand a, b;  ///< what one SM has of them: a half each, if there are two
+  int m, n;             ///< of D, what one SM has of it: its rows of A, but all columns
+  int accumulator_bytes, scale_blocks, element_bits;
   int scale_byte;  ///< the first of a word that has scales
   Tcgen05Form form;
   bool zero_c_left_out;
   std::uint32_t descriptor;
   std::uint32_t unused;  ///< of bits that must not matter: all 0 or all 1
 
+  constexpr Tcgen05Lane lane(int number) const {
+    return Tcgen05Lane::of(m, n, form.weight_stationary || sms == 2, number);
+  }
   // Columns of tensor memory. C and D are the first.
-  constexpr int a_column() const { return Tcgen05Lane::of(m, n, form.weight_stationary, 0).columns; }
+  constexpr int a_column() const { return lane(0).columns; }
   constexpr int a_scale_column() const { return a_column() + a.row_bytes() / 4; }
   constexpr int b_scale_column() const { return a_scale_column() + Tcgen05Scales::words(TensorMemory::kLanes); }
   constexpr int metadata_column() const { return b_scale_column() + (Tcgen05Scales::words(n) + 3) / 4 * 4; }
@@ -143,21 +167,25 @@ constexpr Tcgen05Work tcgen05_work(const Instruction& in, Tcgen05Way way) {
     return Tcgen05Operand{rows, depth, bits, chunk_elements, negated ? 1u << (bits - 1) : 0, layout};
   };
   const bool negates_a = way == Tcgen05Way::negated_a, negates_b = way == Tcgen05Way::negated_b;
+  const bool a_in_tensor_memory =
+      way == Tcgen05Way::a_from_tensor_memory || way == Tcgen05Way::two_sms_a_from_tensor_memory;
+  const int sms = tcgen05_sms(in, way);
   const int scale_byte = way == Tcgen05Way::later_scales ? Tcgen05Scales::kBytes - in.scale_blocks() : 0;
   Tcgen05Instruction descriptor = tcgen05_instruction(in);
   descriptor.negates_a = negates_a;
   descriptor.negates_b = negates_b;
   descriptor.a_is_m_major = descriptor.b_is_n_major = way == Tcgen05Way::mn_major;
   descriptor.a_scale_id = descriptor.b_scale_id = static_cast<unsigned>(scale_byte);
-  return {.a = operand(in.a, in.m, in.products(), negates_a),
-          .b = operand(in.b, in.n, in.k, negates_b),
-          .m = in.m,
+  return {.sms = sms,
+          .a = operand(in.a, in.m / sms, in.products(), negates_a),
+          .b = operand(in.b, in.n / sms, in.k, negates_b),
+          .m = in.m / sms,
           .n = in.n,
           .accumulator_bytes = format(in.d).storage_bytes(),
           .scale_blocks = in.scale_blocks(),
           .element_bits = element_bits(in, in.a),
           .scale_byte = scale_byte,
-          .form = {in.weight_stationary, in.sparse(), way == Tcgen05Way::a_from_tensor_memory},
+          .form = {in.weight_stationary, in.sparse(), a_in_tensor_memory},
           .zero_c_left_out = way == Tcgen05Way::zero_c_left_out,
           .descriptor = descriptor.bits(),
           .unused = way == Tcgen05Way::plain ? 0 : ~std::uint32_t{0}};
@@ -249,7 +277,7 @@ template <class Core>
 __device__ void store_c(std::uint32_t memory, const void* c, std::size_t first, const Tcgen05Work& work,
                         bool left_out) {
   const int thread = static_cast<int>(threadIdx.x);
-  const Tcgen05Lane lane = Tcgen05Lane::of(work.m, work.n, work.form.weight_stationary, thread);
+  const Tcgen05Lane lane = work.lane(thread);
   for (int column = 0; column < work.a_column(); column += kTensorWords) {
     TensorWords words;
 #pragma unroll
@@ -263,7 +291,7 @@ __device__ void store_c(std::uint32_t memory, const void* c, std::size_t first, 
 template <class Core>
 __device__ void load_d(std::uint32_t memory, void* d, std::size_t first, const Tcgen05Work& work) {
   const int thread = static_cast<int>(threadIdx.x);
-  const Tcgen05Lane lane = Tcgen05Lane::of(work.m, work.n, work.form.weight_stationary, thread);
+  const Tcgen05Lane lane = work.lane(thread);
   for (int column = 0; column < work.a_column(); column += kTensorWords) {
     TensorWords words;
     Core::load(words, memory + TensorMemory::address(thread / 32 * 32, column));
@@ -309,7 +337,7 @@ __device__ void store_scales(std::uint32_t memory, int column, const std::uint8_
 template <class Core, class Code>
 __device__ void store_a(std::uint32_t memory, const Code* a, const Tcgen05Work& work) {
   const int thread = static_cast<int>(threadIdx.x), per_word = 32 / work.a.bits;
-  const Tcgen05Lane lane = Tcgen05Lane::of(work.m, work.n, work.form.weight_stationary, thread);
+  const Tcgen05Lane lane = work.lane(thread);
   TensorWords words;  // a row
 #pragma unroll
   for (int i = 0; i < kTensorWords; ++i) {
@@ -346,30 +374,36 @@ struct Tcgen05Operands {
 };
 
 /// Puts one tile after the other through the instruction, exactly once, with C as the accumulator. `Core` issues it and
-/// what else only a device has. By a thread block of four warps, which reach all lanes of tensor memory.
+/// what else only a device has. By a thread block of four warps, which reach all lanes of tensor memory, on each SM: if
+/// there are two, blocks of even numbers share tiles with the next ones, and issue what both need once.
 template <class Core, class Code>
 __device__ void multiply_tiles(const DeviceTiles& tiles, const Tcgen05Work& work, std::uint8_t* shared) {
-  const bool is_first = threadIdx.x == 0;
+  const unsigned sms = static_cast<unsigned>(work.sms), rank = blockIdx.x % sms;
+  const bool issues = threadIdx.x == 0 && rank == 0;
   const std::uint32_t memory = Core::begin(work.columns());
+  // What one SM has of a tile.
   const std::size_t a_elements = static_cast<std::size_t>(work.m * work.a.depth),
-                    b_elements = static_cast<std::size_t>(work.n * work.b.depth),
                     c_elements = static_cast<std::size_t>(work.m * work.n);
+  const int first_b = static_cast<int>(rank) * work.b.rows;
   unsigned phase = 0;
-  for (std::size_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x, phase ^= 1) {
-    const std::size_t a_tile = tiles.a_tile(tile), b_tile = tiles.b_tile(tile), c_first = tile * c_elements;
-    const Code* const from_a = static_cast<const Code*>(tiles.a) + a_tile * a_elements;
-    const Code* const from_b = static_cast<const Code*>(tiles.b) + b_tile * b_elements;
+  for (std::size_t tile = blockIdx.x / sms; tile < tiles.count; tile += gridDim.x / sms, phase ^= 1) {
+    const std::size_t b_tile = tiles.b_tile(tile), a_part = tiles.a_tile(tile) * sms + rank,
+                      c_first = (tile * sms + rank) * c_elements;
+    const Code* const from_a = static_cast<const Code*>(tiles.a) + a_part * a_elements;
+    const Code* const from_b =
+        static_cast<const Code*>(tiles.b) + b_tile * static_cast<std::size_t>(work.n * work.b.depth);
     fill_operand<Code>(shared, work.a, work.unused, [&](int row, int k) { return from_a[row * work.a.depth + k]; });
     // B is K × N in global memory; its columns are the rows here.
     fill_operand<Code>(shared + work.b_offset(), work.b, work.unused,
-                       [&](int row, int k) { return from_b[k * work.n + row]; });
+                       [&](int row, int k) { return from_b[k * work.n + first_b + row]; });
 
     bool has_c = true;
-    if (work.zero_c_left_out) {
+    if (work.zero_c_left_out) {  // of the other SM's part, too
       bool any = false;
-      for (std::size_t i = threadIdx.x; i < c_elements; i += kThreads) {
-        any = any || (work.accumulator_bytes == 4 ? static_cast<const std::uint32_t*>(tiles.c)[c_first + i]
-                                                  : static_cast<const std::uint16_t*>(tiles.c)[c_first + i]) != 0;
+      for (std::size_t i = threadIdx.x; i < sms * c_elements; i += kThreads) {
+        const std::size_t at = tile * sms * c_elements + i;
+        any = any || (work.accumulator_bytes == 4 ? static_cast<const std::uint32_t*>(tiles.c)[at]
+                                                  : static_cast<const std::uint16_t*>(tiles.c)[at]) != 0;
       }
       has_c = __syncthreads_or(any) != 0;
     }
@@ -378,19 +412,19 @@ __device__ void multiply_tiles(const DeviceTiles& tiles, const Tcgen05Work& work
     if (work.scale_blocks != 0) {
       const std::size_t blocks = static_cast<std::size_t>(work.scale_blocks);
       store_scales<Core>(memory, work.a_scale_column(),
-                         static_cast<const std::uint8_t*>(tiles.sa) + a_tile * (blocks * static_cast<unsigned>(work.m)),
+                         static_cast<const std::uint8_t*>(tiles.sa) + a_part * (blocks * static_cast<unsigned>(work.m)),
                          work.m, work.scale_blocks, 1, work);
       store_scales<Core>(memory, work.b_scale_column(),
                          static_cast<const std::uint8_t*>(tiles.sb) + b_tile * (blocks * static_cast<unsigned>(work.n)),
                          work.n, 1, work.n, work);
     }
     if (work.form.sparse) {
-      store_metadata<Core>(memory, static_cast<const std::uint8_t*>(tiles.e) + a_tile * a_elements, work);
+      store_metadata<Core>(memory, static_cast<const std::uint8_t*>(tiles.e) + a_part * a_elements, work);
     }
     Core::publish();
-    __syncthreads();
+    Core::meet();
 
-    if (is_first) {
+    if (issues) {  // what lies at these places on both SMs
       const std::uint64_t address = __cvta_generic_to_shared(shared);
       const auto column = [memory](int at) { return memory + TensorMemory::address(0, at); };
       Core::multiply({.d = memory,
@@ -407,7 +441,7 @@ __device__ void multiply_tiles(const DeviceTiles& tiles, const Tcgen05Work& work
     Core::wait(phase);
     load_d<Core>(memory, tiles.d, c_first, work);
     Core::settle();
-    __syncthreads();  // all warps have read tensor memory before it is filled again
+    Core::meet();  // all warps have read tensor memory before it is filled again, or given back
   }
   Core::end(memory, work.columns());
 }

@@ -2,7 +2,7 @@
 //
 // The tensor core here reads descriptors, shared memory and tensor memory by rules of its own: of descriptors, those of
 // the PTX ISA's tables; of memories, CUTLASS's layouts, as shapes and strides (mma_sm100_desc.hpp, make_umma_desc;
-// mma_traits_sm100_frag.hpp).
+// mma_traits_sm100_frag.hpp; of two SMs, ALayout, BLayout and CLayout in mma_traits_sm100.hpp).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -47,6 +47,7 @@ TEST(Tcgen05Descriptor, OfInstructionsIsAsTheTablesHaveIt) {
            Case{"tcgen05.mma.m128n8k64.mxf4.2x.f32.e2m1.e2m1.ue8m0", 0x0882'0480},
            Case{"tcgen05.mma.m128n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", 0x0802'0480},
            Case{"tcgen05.mma.sp.m128n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", 0x0802'0484},
+           Case{"tcgen05.mma.m256n16k64.mxf4.2x.f32.e2m1.e2m1.ue8m0", 0x1084'0480},
            Case{"tcgen05.mma.m128n8k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3", 0x8802'0480},
        }) {
     ASSERT_NE(find_instruction(name), nullptr) << name;
@@ -138,9 +139,10 @@ struct Decoded {
   }
 };
 
-/// The shared memory of a thread block, aligned as a GPU's is.
+/// The shared memory of a thread block on each of two SMs, aligned as a GPU's is. Addresses are those in the first:
+/// descriptors mean the same place on each.
 constexpr std::size_t kSharedBytes = std::size_t{96} << 10;
-alignas(1024) std::uint8_t shared_memory[kSharedBytes];
+alignas(1024) std::uint8_t shared_memory[2][kSharedBytes];
 
 /// An operand as its descriptor says that it lies.
 class SharedReader {
@@ -157,7 +159,7 @@ class SharedReader {
     EXPECT_EQ(field(descriptor, 14, 2) + field(descriptor, 30, 2) + field(descriptor, 49, 12), 0u);
   }
 
-  std::uint64_t code(int row, int k) const {
+  std::uint64_t code(int sm, int row, int k) const {
     const int elements = 128 / container_;  // in 16 bytes
     std::int64_t units = 0;                 // of 16 bytes
     int element = 0;
@@ -173,7 +175,7 @@ class SharedReader {
       units = row % 8 * pitch + row / 8 * stride_ + unit * (mode_ == 0 ? leading_ : 1);
     }
     // Descriptors have the low bits of addresses.
-    const auto base = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(shared_memory) >> 4);
+    const auto base = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(shared_memory[0]) >> 4);
     std::int64_t at = units + ((start_ - base) & 0x3fff);
     const std::int64_t swizzled_bits = mode_ == 0 ? 0 : mode_ == 6 ? 1 : mode_ == 4 ? 3 : 7;
     at ^= at >> 3 & swizzled_bits;
@@ -182,7 +184,7 @@ class SharedReader {
       const int in_unit = element * width_ + bit;
       const auto byte = static_cast<std::size_t>(at * 16 + in_unit / 8);
       if (byte >= kSharedBytes) return ~std::uint64_t{0};
-      code |= static_cast<std::uint64_t>(shared_memory[byte] >> in_unit % 8 & 1) << bit;
+      code |= static_cast<std::uint64_t>(shared_memory[sm][byte] >> in_unit % 8 & 1) << bit;
     }
     return code;
   }
@@ -199,19 +201,25 @@ struct SoftwareCore {
   static constexpr int kLanes = 128, kColumns = 512, kBase = 64;
 
   static inline Tcgen05Kind kind;
-  static inline std::array<std::array<std::uint32_t, kColumns>, kLanes> memory;
+  static inline unsigned sms;  ///< one, or two whose blocks are side by side
+  using Memory = std::array<std::array<std::uint32_t, kColumns>, kLanes>;
+  static inline std::array<Memory, 2> memories;  ///< of each
   static inline int allocated;
   static inline unsigned multiplications;
   static inline std::atomic<int> faults;  ///< accesses that a device would not take
 
+  static unsigned this_sm() { return blockIdx.x % sms; }
+  static void meet() { cuda_on_cpu::meet_cluster(); }
   static std::uint32_t begin(int columns) {
     if (threadIdx.x == 0) {
-      for (auto& lane : memory) lane.fill(0xbadc0de5);
+      for (auto& lane : memories[this_sm()]) lane.fill(0xbadc0de5);
       faults += columns >= 32 && (columns & (columns - 1)) == 0 && kBase + columns <= kColumns + kBase ? 0 : 1;
+    }
+    if (threadIdx.x == 0 && this_sm() == 0) {
       allocated = columns;
       multiplications = 0;
     }
-    __syncthreads();
+    meet();
     return kBase;
   }
   static void end(std::uint32_t at, int columns) { faults += at == kBase && columns == allocated ? 0 : 1; }
@@ -224,7 +232,7 @@ struct SoftwareCore {
       ++faults;
       return nullptr;
     }
-    return &memory[threadIdx.x][static_cast<std::size_t>(column)];
+    return &memories[this_sm()][threadIdx.x][static_cast<std::size_t>(column)];
   }
   template <std::size_t kCount>
   static void store(std::uint32_t at, const std::uint32_t (&from)[kCount]) {
@@ -236,31 +244,34 @@ struct SoftwareCore {
   static void publish() {}
   static void settle() {}
   static void wait(unsigned number) {
-    __syncthreads();
+    meet();
     if (threadIdx.x == 0) faults += number == (multiplications - 1) % 2 ? 0 : 1;
   }
 
   /// Bits of tensor memory from a lane's column on; columns that are not allocated are nobody's.
-  static std::uint64_t bits(int lane, std::uint32_t column, int first, int count) {
+  static std::uint64_t bits(int sm, int lane, std::uint32_t column, int first, int count) {
     const int at = static_cast<int>(column & 0xffff) - kBase + first / 32;
     if (column >> 16 != 0 || at < 0 || at >= allocated) {
       ++faults;
       return 0;
     }
-    return field(memory[static_cast<std::size_t>(lane)][static_cast<std::size_t>(at)], first % 32, count);
+    return field(
+        memories.at(static_cast<std::size_t>(sm)).at(static_cast<std::size_t>(lane)).at(static_cast<std::size_t>(at)),
+        first % 32, count);
   }
-  /// Where D's element is: "1x4", "2x2" and "4x1" of CUTLASS's tmem_frg_ws and tmem_frg_1sm.
+  /// Where D's element is, of an SM's rows: "1x4", "2x2" and "4x1" of CUTLASS's tmem_frg_ws, tmem_frg_1sm and
+  /// tmem_frg_2sm.
   struct Place {
     int lane, column;
   };
-  static Place place(const Decoded& in, bool ws, int row, int column) {
-    if (in.m == 128) return {row, column};
-    if (ws && in.m == 64) return {row + column / (in.n / 2) * 64, column % (in.n / 2)};
-    if (ws && in.m == 32) return {row + column / (in.n / 4) * 32, column % (in.n / 4)};
+  static Place place(int rows, int n, bool spread, int row, int column) {
+    if (rows == 128) return {row, column};
+    if (spread && rows == 64) return {row + column / (n / 2) * 64, column % (n / 2)};
+    if (spread && rows == 32) return {row + column / (n / 4) * 32, column % (n / 4)};
     return {row % 16 + row / 16 * 32, column};
   }
   /// Which element of a group of A's logical elements each of its stored ones is.
-  static int position(const Decoded& in, std::uint32_t metadata, int row, int stored) {
+  static int position(const Decoded& in, std::uint32_t metadata, int sm, int row, int stored) {
     const int size = in.container == 32 ? 2 : in.container == 4 ? 8 : 4, group = stored / (size / 2);
     const int in_group = stored % (size / 2);
     int lane = row, bit = 4 * group;
@@ -270,7 +281,7 @@ struct SoftwareCore {
       lane = virtual_address % 128;
       bit = virtual_address / 128;
     }
-    const auto nibble = static_cast<int>(bits(lane, metadata, bit, 4));
+    const auto nibble = static_cast<int>(bits(sm, lane, metadata, bit, 4));
     if (size == 2) return nibble == 0b1110 ? 1 : nibble == 0b0100 ? 0 : -1000;
     const int unit = size / 4, which = in_group / unit;
     return (nibble >> 2 * which & 3) * unit + in_group % unit;
@@ -283,48 +294,58 @@ struct SoftwareCore {
     const SharedReader a(operands.a, in.a_m_major, in.a_width, in.container),
         b(operands.b, in.b_n_major, in.b_width, in.container);
     const auto sign = [](int width) { return std::uint64_t{1} << (width - 1); };
+    // Each SM has an equal part of A's rows and of B's columns. (v,(m,k)):(M/2,(1,M)), and the same of N.
+    const int rows = in.m / static_cast<int>(sms), columns = in.n / static_cast<int>(sms);
     std::vector<std::uint64_t> b_codes(static_cast<std::size_t>(in.n * in.k));
     for (int j = 0; j < in.n; ++j) {
       for (int k = 0; k < in.k; ++k) {
-        b_codes[static_cast<std::size_t>(j * in.k + k)] = b.code(j, k) ^ (in.negates_b ? sign(in.b_width) : 0);
+        b_codes[static_cast<std::size_t>(j * in.k + k)] =
+            b.code(j / columns, j % columns, k) ^ (in.negates_b ? sign(in.b_width) : 0);
       }
     }
     for (int i = 0; i < in.m; ++i) {
-      std::vector<std::uint64_t> row;
+      const int sm = i / rows, row = i % rows;
       std::vector<int> where;
       for (int s = 0; s < in.stored; ++s) {
-        const int lane = place(in, form.weight_stationary, i, 0).lane, bit = s * in.container;
-        const std::uint64_t code =
-            form.a_from_tensor_memory ? bits(lane, operands.a_in_tensor_memory, bit, in.container) : a.code(i, s);
-        row.push_back(code ^ (in.negates_a ? sign(in.a_width) : 0));
         const int size = in.container == 32 ? 2 : in.container == 4 ? 8 : 4;
-        where.push_back(in.sparse ? s / (size / 2) * size + position(in, operands.metadata, i, s) : s);
+        where.push_back(in.sparse ? s / (size / 2) * size + position(in, operands.metadata, sm, row, s) : s);
         if (where.back() < 0 || where.back() >= in.k) {
           ++faults;
           where.back() = 0;
         }
       }
+      std::vector<std::uint64_t> a_codes;
+      int of_lane = -1;  // whose a_codes are: with two parts of D's row, tensor memory has a row of A for each
       for (int j = 0; j < in.n; ++j) {
+        const auto [lane, column] = place(rows, in.n, form.weight_stationary || sms == 2, row, j);
+        for (int s = 0; s < in.stored && lane != of_lane; ++s) {
+          if (s == 0) a_codes.clear();
+          const std::uint64_t code = form.a_from_tensor_memory
+                                         ? bits(sm, lane, operands.a_in_tensor_memory, s * in.container, in.container)
+                                         : a.code(sm, row, s);
+          a_codes.push_back(code ^ (in.negates_a ? sign(in.a_width) : 0));
+        }
+        of_lane = lane;
         Hash hash;
-        for (std::size_t s = 0; s < row.size(); ++s) {
-          hash.add(row[s]);
+        for (std::size_t s = 0; s < a_codes.size(); ++s) {
+          hash.add(a_codes[s]);
           hash.add(b_codes[static_cast<std::size_t>(j * in.k + where[s])]);
         }
-        const auto [lane, column] = place(in, form.weight_stationary, i, j);
         const int d_bits = in.d == FormatId::fp16 ? 16 : 32;
-        hash.add(operands.has_c ? bits(lane, operands.d + static_cast<unsigned>(column), 0, d_bits) : 0);
+        hash.add(operands.has_c ? bits(sm, lane, operands.d + static_cast<unsigned>(column), 0, d_bits) : 0);
         // Each of the four warps' lanes has all scales: the one that computes these results takes its own.
         const int of_warp = lane / 32 * 32;
         for (int s = 0; s < in.scales; ++s) {
-          hash.add(
-              bits(of_warp + i % 32, operands.a_scales + static_cast<unsigned>(i / 32), 8 * (in.a_scale_id + s), 8));
-          hash.add(
-              bits(of_warp + j % 32, operands.b_scales + static_cast<unsigned>(j / 32), 8 * (in.b_scale_id + s), 8));
+          hash.add(bits(sm, of_warp + row % 32, operands.a_scales + static_cast<unsigned>(row / 32),
+                        8 * (in.a_scale_id + s), 8));
+          hash.add(bits(sm, of_warp + j % 32, operands.b_scales + static_cast<unsigned>(j / 32),
+                        8 * (in.b_scale_id + s), 8));
         }
         // What else the word has is nobody's business.
         const std::uint64_t garbage = d_bits == 16 ? 0xdead'0000 : 0;
-        memory[static_cast<std::size_t>(lane)][(operands.d & 0xffff) - kBase + static_cast<unsigned>(column)] =
-            static_cast<std::uint32_t>(hash.code(in.d) | garbage);
+        memories[static_cast<std::size_t>(sm)][static_cast<std::size_t>(lane)]
+                [(operands.d & 0xffff) - kBase + static_cast<unsigned>(column)] =
+                    static_cast<std::uint32_t>(hash.code(in.d) | garbage);
       }
     }
   }
@@ -332,7 +353,7 @@ struct SoftwareCore {
 
 template <class Code>
 void run_kernel(const DeviceTiles tiles, const Tcgen05Work work) {
-  multiply_tiles<SoftwareCore, Code>(tiles, work, shared_memory);
+  multiply_tiles<SoftwareCore, Code>(tiles, work, shared_memory[SoftwareCore::this_sm()]);
 }
 
 std::vector<std::string_view> names(const std::vector<Tcgen05WayName>& ways) {
@@ -360,6 +381,7 @@ class SoftwareOracle final : public TileOracle {
     const Tcgen05Work work = tcgen05_work(instruction(), ways_[static_cast<std::size_t>(variant)].way);
     ASSERT_LE(static_cast<std::size_t>(work.shared_bytes()), kSharedBytes);
     SoftwareCore::kind = tcgen05_kind(instruction());
+    SoftwareCore::sms = static_cast<unsigned>(work.sms);
     SoftwareCore::faults = 0;
     std::memset(shared_memory, 0x5a, sizeof(shared_memory));
     const int bytes = format(instruction().a).storage_bytes();
@@ -367,7 +389,8 @@ class SoftwareOracle final : public TileOracle {
                          : bytes == 2 ? run_kernel<std::uint16_t>
                                       : run_kernel<std::uint8_t>;
     const unsigned blocks = variant == 0 ? 2 : 1;  // threads take longer to begin than all that they do
-    cuda_on_cpu::launch(kernel, blocks, static_cast<unsigned>(kThreads), tiles, work);
+    cuda_on_cpu::launch_clusters(kernel, SoftwareCore::sms, SoftwareCore::sms * blocks, static_cast<unsigned>(kThreads),
+                                 tiles, work);
     EXPECT_EQ(SoftwareCore::faults, 0) << ways_[static_cast<std::size_t>(variant)].name;
   }
 
@@ -382,17 +405,32 @@ class Tcgen05Kernel : public testing::TestWithParam<const char*> {
     for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, codes[i] & format(id).code_mask());
   }
   const Instruction& instruction() const { return find(GetParam()); }
+  Tiles random(std::size_t count, int m, int n) const {
+    Tiles tiles = random_tiles(instruction(), count, static_cast<std::size_t>(m), static_cast<std::size_t>(n));
+    keep_to_format(tiles.a, instruction().a);
+    keep_to_format(tiles.b, instruction().b);
+    return tiles;
+  }
+  void expect_carried(Tiles& tiles) const {
+    SoftwareOracle oracle(instruction());
+    ASSERT_NO_THROW(oracle.answer(tiles));
+    for (std::size_t i = 0; i < tiles.size(); ++i) ASSERT_EQ(tiles.d[i], expected(tiles, i)) << "element " << i;
+  }
 };
 
 TEST_P(Tcgen05Kernel, CarriesEveryProblemThroughInEveryWay) {
   ASSERT_TRUE(tcgen05_has_kernel(instruction()));
-  Tiles tiles = random_tiles(instruction(), 3, 8, 8);
-  keep_to_format(tiles.a, instruction().a);
-  keep_to_format(tiles.b, instruction().b);
+  Tiles tiles = random(3, 8, 8);
   for (std::size_t i = 0; i < 64; ++i) tiles.c.set(i, 0);  // of the first tile, which may leave it out
-  SoftwareOracle oracle(instruction());
-  ASSERT_NO_THROW(oracle.answer(tiles));
-  for (std::size_t i = 0; i < tiles.size(); ++i) ASSERT_EQ(tiles.d[i], expected(tiles, i)) << "element " << i;
+  expect_carried(tiles);
+}
+
+/// Those of small tiles come again every 64 rows and columns, in each half of an instruction's.
+TEST_P(Tcgen05Kernel, CarriesATileOfWhichNoTwoRowsOrColumnsAreTheSame) {
+  Tiles tiles = random(1, instruction().m, instruction().n);
+  // C is left out where all of it is zero, but not where half of it is.
+  for (std::size_t i = tiles.size() / 2; i < tiles.size(); ++i) tiles.c.set(i, 0);
+  expect_carried(tiles);
 }
 
 std::string test_name(const testing::TestParamInfo<const char*>& info) {
@@ -405,25 +443,29 @@ std::string test_name(const testing::TestParamInfo<const char*>& info) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, Tcgen05Kernel,
-    testing::Values("tcgen05.mma.m64n8k16.f32.f16.f16", "tcgen05.mma.m128n24k16.f16.f16.f16",
-                    "tcgen05.mma.m128n256k16.f32.bf16.bf16", "tcgen05.mma.m64n16k8.f32.tf32.tf32",
-                    "tcgen05.mma.m64n8k32.f32.e4m3.e5m2", "tcgen05.mma.m128n8k32.f16.e3m2.e2m1",
-                    "tcgen05.mma.m64n40k32.f32.e2m1.e2m3", "tcgen05.mma.m128n32k32.s32.s8.u8.satfinite",
-                    "tcgen05.mma.m64n8k32.s32.u8.u8", "tcgen05.mma.m128n8k32.mxf8f6f4.1x.f32.e4m3.e5m2.ue8m0",
-                    "tcgen05.mma.m128n72k32.mxf8f6f4.1x.f32.e2m1.e3m2.ue8m0",
-                    "tcgen05.mma.m128n8k64.mxf4.2x.f32.e2m1.e2m1.ue8m0",
-                    "tcgen05.mma.m128n136k64.mxf4nvf4.2x.f32.e2m1.e2m1.ue8m0",
-                    "tcgen05.mma.m128n256k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", "tcgen05.mma.ws.m32n64k16.f32.f16.f16",
-                    "tcgen05.mma.ws.m64n128k8.f32.tf32.tf32", "tcgen05.mma.ws.m128n64k32.f16.e4m3.e2m3",
-                    "tcgen05.mma.ws.m32n256k32.s32.s8.s8", "tcgen05.mma.sp.m128n8k32.f32.f16.f16",
-                    "tcgen05.mma.sp.m128n16k16.f32.tf32.tf32", "tcgen05.mma.sp.m128n8k64.f32.e5m2.e2m1",
-                    "tcgen05.mma.sp.m128n24k64.s32.u8.s8", "tcgen05.mma.sp.m128n8k64.mxf8f6f4.1x.f32.e4m3.e2m3.ue8m0",
-                    "tcgen05.mma.sp.m128n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3",
-                    "tcgen05.mma.ws.sp.m128n64k32.f16.f16.f16"),
+    testing::Values(
+        "tcgen05.mma.m64n8k16.f32.f16.f16", "tcgen05.mma.m128n24k16.f16.f16.f16",
+        "tcgen05.mma.m128n256k16.f32.bf16.bf16", "tcgen05.mma.m64n16k8.f32.tf32.tf32",
+        "tcgen05.mma.m64n8k32.f32.e4m3.e5m2", "tcgen05.mma.m128n8k32.f16.e3m2.e2m1",
+        "tcgen05.mma.m64n40k32.f32.e2m1.e2m3", "tcgen05.mma.m128n32k32.s32.s8.u8.satfinite",
+        "tcgen05.mma.m64n8k32.s32.u8.u8", "tcgen05.mma.m128n8k32.mxf8f6f4.1x.f32.e4m3.e5m2.ue8m0",
+        "tcgen05.mma.m128n72k32.mxf8f6f4.1x.f32.e2m1.e3m2.ue8m0", "tcgen05.mma.m128n8k64.mxf4.2x.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.m128n136k64.mxf4nvf4.2x.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.m128n256k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", "tcgen05.mma.ws.m32n64k16.f32.f16.f16",
+        "tcgen05.mma.ws.m64n128k8.f32.tf32.tf32", "tcgen05.mma.ws.m128n64k32.f16.e4m3.e2m3",
+        "tcgen05.mma.ws.m32n256k32.s32.s8.s8", "tcgen05.mma.sp.m128n8k32.f32.f16.f16",
+        "tcgen05.mma.sp.m128n16k16.f32.tf32.tf32", "tcgen05.mma.sp.m128n8k64.f32.e5m2.e2m1",
+        "tcgen05.mma.sp.m128n24k64.s32.u8.s8", "tcgen05.mma.sp.m128n8k64.mxf8f6f4.1x.f32.e4m3.e2m3.ue8m0",
+        "tcgen05.mma.sp.m128n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", "tcgen05.mma.ws.sp.m128n64k32.f16.f16.f16",
+        "tcgen05.mma.m256n128k16.f32.f16.f16", "tcgen05.mma.m256n16k16.f16.f16.f16",
+        "tcgen05.mma.m256n64k8.f32.tf32.tf32", "tcgen05.mma.m256n48k32.f32.e4m3.e2m3",
+        "tcgen05.mma.m256n32k32.s32.s8.u8", "tcgen05.mma.m256n48k32.mxf8f6f4.1x.f32.e2m3.e5m2.ue8m0",
+        "tcgen05.mma.m256n256k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", "tcgen05.mma.m256n16k64.mxf4.2x.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.sp.m256n32k32.f32.bf16.bf16", "tcgen05.mma.sp.m256n16k16.f32.tf32.tf32",
+        "tcgen05.mma.sp.m256n32k64.s32.s8.s8", "tcgen05.mma.sp.m256n16k128.mxf4nvf4.2x.f32.e2m1.e2m1.ue8m0"),
     test_name);
 
-TEST(Tcgen05Kernel, AreOfOneSmAndOfWhatIsDescribedInWords) {
-  EXPECT_FALSE(tcgen05_has_kernel(find("tcgen05.mma.m256n16k16.f32.f16.f16")));
+TEST(Tcgen05Kernel, AreOfWhatIsDescribedInWords) {
   EXPECT_FALSE(tcgen05_has_kernel(find("tcgen05.mma.sp.m64n8k32.f32.f16.f16")));
   EXPECT_FALSE(tcgen05_has_kernel(find("tcgen05.mma.m128n8k96.mxf4.block32.f32.e2m1.e2m1.ue8m0")));
   EXPECT_FALSE(tcgen05_has_kernel(find("wgmma.m64n8k16.f32.f16.f16")));

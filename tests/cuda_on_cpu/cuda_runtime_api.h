@@ -1,6 +1,6 @@
 // As much of CUDA as the kernels of streams want, and what those of mma and wgmma do around their instructions, on a
 // CPU: they are tested, also with sanitizers, where no GPU is. Each thread of a block is a thread; the blocks of a grid
-// run one after the other, so that a block's shared memory can be static.
+// run one after the other, so that a block's shared memory can be static. Only those of a cluster run side by side.
 #pragma once
 
 #include <atomic>
@@ -46,33 +46,42 @@ inline constexpr unsigned kWarp = 32;
 
 /// What a block's threads meet in.
 struct Block {
-  explicit Block(unsigned threads) : all(threads), exchanged(threads) {
+  Block(unsigned threads, std::barrier<>& of_cluster) : all(threads), cluster(of_cluster), exchanged(threads) {
     for (unsigned at = 0; at < threads; at += kWarp) warps.push_back(std::make_unique<std::barrier<>>(kWarp));
   }
   std::barrier<> all;
+  std::barrier<>& cluster;
   std::vector<std::unique_ptr<std::barrier<>>> warps;
   std::vector<std::uint64_t> exchanged;
   std::atomic<int> any = 0;
 };
-inline Block* block = nullptr;
+inline thread_local Block* block = nullptr;
 
-/// Calls the kernel in every thread of every block.
+/// Calls the kernel in every thread of every block, of which so many are a cluster.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, const Arguments&... arguments) {
-  for (unsigned b = 0; b < blocks; ++b) {
-    Block own(threads);
-    block = &own;
+void launch_clusters(void (*kernel)(Parameters...), unsigned cluster, unsigned blocks, unsigned threads,
+                     const Arguments&... arguments) {
+  for (unsigned first = 0; first < blocks; first += cluster) {
+    std::barrier<> all(cluster * threads);
+    std::vector<std::unique_ptr<Block>> own;
+    for (unsigned b = 0; b < cluster; ++b) own.push_back(std::make_unique<Block>(threads, all));
     std::vector<std::jthread> running;
-    for (unsigned t = 0; t < threads; ++t) {
-      running.emplace_back([&, t] {
-        threadIdx.x = t;
-        blockIdx.x = b;
+    for (unsigned i = 0; i < cluster * threads; ++i) {
+      running.emplace_back([&, i] {
+        threadIdx.x = i % threads;
+        blockIdx.x = first + i / threads;
         gridDim.x = blocks;
+        block = own[i / threads].get();
         kernel(arguments...);
       });
     }
   }
 }
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, const Arguments&... arguments) {
+  launch_clusters(kernel, 1, blocks, threads, arguments...);
+}
+inline void meet_cluster() { block->cluster.arrive_and_wait(); }
 
 }  // namespace cuda_on_cpu
 
@@ -125,7 +134,8 @@ inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
 }
 inline cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
-  if (bytes > cuda_on_cpu::free_memory || posix_memalign(data, kAlignment, bytes) != 0) return cudaErrorMemoryAllocation;
+  if (bytes > cuda_on_cpu::free_memory || posix_memalign(data, kAlignment, bytes) != 0)
+    return cudaErrorMemoryAllocation;
   std::memset(*data, 0xa5, bytes);
   return cudaSuccess;
 }
