@@ -358,7 +358,8 @@ constexpr std::array kTcgen05Bases = std::to_array<Instruction>({
     {kTcgen05, 64, 8, 16, fp32, bf16, bf16, fp32, kTcgen05Archs},
     {kTcgen05, 64, 8, 8, fp32, tf32, tf32, fp32, kTcgen05Archs},
 });
-/// Those with block scales and operands of fp4. Only sm_103 has K = 96, which has no sparse form.
+/// Those with block scales and operands of fp4. Only sm_103 has K = 96, which has no sparse form, and N in steps
+/// of 16 (CUTLASS, SM103_MXF4_ULTRA_SS_VS in cute/arch/mma_sm100_umma.hpp).
 struct ScaledFp4 {
   int k;
   Scaling scales;
@@ -380,7 +381,7 @@ constexpr bool tcgen05_has_shape(const Instruction& row, int m, int n) {
     return (m == 32 || m == 64 || m == 128) && (n == 64 || n == 128 || (n == 256 && !row.sparse()));
   if (n < 8 || n > 256) return false;
   const bool wide = n % 16 == 0;
-  if (row.scaled()) return m == 128 ? n % 8 == 0 : m == 256 && wide;
+  if (row.scaled()) return m == 128 ? wide || (n % 8 == 0 && row.k != 96) : m == 256 && wide;
   if (m == 256) return format(row.a).floating ? wide : n % 32 == 0;
   return (m == 64 || m == 128) && n % 8 == 0 && (format(row.a).floating || n <= 32 || wide);
 }
@@ -408,7 +409,7 @@ constexpr void each_tcgen05(const Visit& visit) {
   scaled.scales = kMxf8f6f4;
   each_f8f6f4(scaled, [&](const Instruction& row) { both_forms(row, visit); });
   for (const ScaledFp4& each : kScaledFp4) {
-    Instruction row{kTcgen05, 128, 8, each.k, fp32, fp4e2m1, fp4e2m1, fp32, each.archs};
+    Instruction row{kTcgen05, 128, each.k == 96 ? 16 : 8, each.k, fp32, fp4e2m1, fp4e2m1, fp32, each.archs};
     row.scales = each.scales;
     if (each.k == 96)
       visit(row);

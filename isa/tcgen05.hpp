@@ -5,8 +5,8 @@
 // scales, their metadata and their rows of D, and half of B's columns, but the scales of all of them. Sources: PTX ISA,
 // "TensorCore 5th Generation Family Instructions": "Instruction descriptor", "Shared memory descriptor", "Data Path
 // Layout Organization", "Packing formats of elements in Tensor and Shared memory", "Block Scaling" and "Sparse
-// Matrices". What its figures show and its words do not is as CUTLASS has it: cute/atom/mma_traits_sm100_frag.hpp and,
-// of halves, mma_traits_sm100.hpp.
+// Matrices". What its figures show and its words do not is as CUTLASS has it: cute/atom/mma_traits_sm100_frag.hpp; of
+// halves, mma_traits_sm100.hpp; of K = 96, cutlass/gemm/collective/sm103_blockscaled_mma_warpspecialized.hpp.
 #pragma once
 
 #include "fragment.hpp"
@@ -80,15 +80,17 @@ struct Tcgen05Shared {
   /// The numbers of bits 61 to 63.
   enum class Swizzle : std::uint8_t { none = 0, bytes_128 = 2, bytes_64 = 4, bytes_32 = 6 };
 
-  std::uint64_t address = 0;  ///< a multiple of 16, and of the pattern that the swizzle repeats: the base offset is 0
+  std::uint64_t address =
+      0;  ///< a multiple of 16, in rows that begin where the swizzle's pattern does: the base offset is 0
   std::uint64_t leading = 0, stride = 0;  ///< relative offsets
+  bool leading_is_address = false;        ///< of rows that these go on in after 128 bytes: with K = 96
   Swizzle swizzle = Swizzle::none;
 
   constexpr std::uint64_t bits() const {
     const auto encoded = [](std::uint64_t bytes) { return (bytes & 0x3ffff) >> 4; };
     constexpr std::uint64_t kConstant = 0b001;  // of bits 46 to 48
     return encoded(address) | encoded(leading) << 16 | encoded(stride) << 32 | kConstant << 46 |
-           static_cast<std::uint64_t>(swizzle) << 61;
+           std::uint64_t{leading_is_address} << 52 | static_cast<std::uint64_t>(swizzle) << 61;
   }
 };
 
@@ -121,11 +123,20 @@ struct Tcgen05Lane {
 };
 
 /// Block scales of A's rows, or of B's columns: each 32 have a word in the lanes of a warp, and all four warps have the
-/// same. A word has the scales along k one after the other, from the byte on that the instruction descriptor says.
+/// same. A word has the scales along k one after the other, from the byte on that the instruction descriptor says. What
+/// it has no room for is in another word, as many columns on as 128 or 256 rows take.
 struct Tcgen05Scales {
   static constexpr int kBytes = 4;  ///< of a word
   /// For so many rows.
   static constexpr int words(int rows) { return (rows + TensorMemory::kWarpLanes - 1) / TensorMemory::kWarpLanes; }
+  /// Columns from a row's word to its next one.
+  static constexpr int stride(int rows) {
+    return words(rows <= TensorMemory::kLanes ? TensorMemory::kLanes : 2 * TensorMemory::kLanes);
+  }
+  /// Columns for so many rows, of each of which words have so many bytes; in fours, as they are stored.
+  static constexpr int columns(int rows, int bytes) {
+    return (bytes - 1) / kBytes * stride(rows) + (words(rows) + 3) / 4 * 4;
+  }
   static constexpr int row(int lane, int word) {
     return word * TensorMemory::kWarpLanes + lane % TensorMemory::kWarpLanes;
   }

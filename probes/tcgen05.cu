@@ -196,10 +196,12 @@ struct Tcgen05Core {
 TCNUM_TCGEN05_KIND_WITH_WS(F16, "f16")
 TCNUM_TCGEN05_KIND_WITH_WS(Tf32, "tf32")
 TCNUM_TCGEN05_KIND_WITH_WS(F8f6f4, "f8f6f4")
-TCNUM_TCGEN05_KIND(Mxf8f6f4, "mxf8f6f4.block_scale.scale_vec::1X", TCNUM_TCGEN05_SCALES)
-TCNUM_TCGEN05_KIND(Mxf4, "mxf4.block_scale.scale_vec::2X", TCNUM_TCGEN05_SCALES)
-TCNUM_TCGEN05_KIND(Mxf4nvf4Of2, "mxf4nvf4.block_scale.scale_vec::2X", TCNUM_TCGEN05_SCALES)
-TCNUM_TCGEN05_KIND(Mxf4nvf4Of4, "mxf4nvf4.block_scale.scale_vec::4X", TCNUM_TCGEN05_SCALES)
+// ".block16" says what ".scale_vec::4X" does, and ".block32" what those of fewer do. K = 96, which the descriptor alone
+// tells from K = 64, has no other words.
+TCNUM_TCGEN05_KIND(Mxf8f6f4, "mxf8f6f4.block_scale.block32", TCNUM_TCGEN05_SCALES)
+TCNUM_TCGEN05_KIND(Mxf4, "mxf4.block_scale.block32", TCNUM_TCGEN05_SCALES)
+TCNUM_TCGEN05_KIND(Mxf4nvf4Block32, "mxf4nvf4.block_scale.block32", TCNUM_TCGEN05_SCALES)
+TCNUM_TCGEN05_KIND(Mxf4nvf4Block16, "mxf4nvf4.block_scale.block16", TCNUM_TCGEN05_SCALES)
 #ifdef __CUDA_ARCH_FEAT_SM100_ALL
 TCNUM_TCGEN05_KIND_WITH_WS(I8, "i8")
 #else
@@ -219,8 +221,8 @@ struct F8f6f4;
 struct I8;
 struct Mxf8f6f4;
 struct Mxf4;
-struct Mxf4nvf4Of2;
-struct Mxf4nvf4Of4;
+struct Mxf4nvf4Block32;
+struct Mxf4nvf4Block16;
 
 #endif
 
@@ -258,10 +260,14 @@ cudaError_t launch_tcgen05(const Instruction& in, const DeviceTiles& tiles) {
 
 /// By the number of Tcgen05Kind.
 constexpr std::array kLaunches = {
-    launch_tcgen05<F16, std::uint16_t>,        launch_tcgen05<Tf32, std::uint32_t>,
-    launch_tcgen05<F8f6f4, std::uint8_t>,      launch_tcgen05<I8, std::uint8_t>,
-    launch_tcgen05<Mxf8f6f4, std::uint8_t>,    launch_tcgen05<Mxf4, std::uint8_t>,
-    launch_tcgen05<Mxf4nvf4Of2, std::uint8_t>, launch_tcgen05<Mxf4nvf4Of4, std::uint8_t>,
+    launch_tcgen05<F16, std::uint16_t>,
+    launch_tcgen05<Tf32, std::uint32_t>,
+    launch_tcgen05<F8f6f4, std::uint8_t>,
+    launch_tcgen05<I8, std::uint8_t>,
+    launch_tcgen05<Mxf8f6f4, std::uint8_t>,
+    launch_tcgen05<Mxf4, std::uint8_t>,
+    launch_tcgen05<Mxf4nvf4Block32, std::uint8_t>,
+    launch_tcgen05<Mxf4nvf4Block16, std::uint8_t>,
 };
 
 /// A kernel and the names that it points to.

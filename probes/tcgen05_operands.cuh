@@ -22,6 +22,8 @@ enum class Tcgen05Way : std::uint8_t {
   swizzle_32,
   swizzle_64,
   swizzle_128,
+  from_byte_48,
+  into_next_rows,
   a_from_tensor_memory,
   zero_c_left_out,
   negated_a,
@@ -40,20 +42,22 @@ inline constexpr std::array kTcgen05Ways = std::to_array<Tcgen05WayName>({
     {Tcgen05Way::swizzle_32, "K-major with 32-byte swizzle"},
     {Tcgen05Way::swizzle_64, "K-major with 64-byte swizzle"},
     {Tcgen05Way::swizzle_128, "K-major with 128-byte swizzle"},
+    {Tcgen05Way::from_byte_48, "K-major with 128-byte swizzle, from byte 48 on"},
+    {Tcgen05Way::into_next_rows, "K-major with 128-byte swizzle, from byte 96 on and in the next rows"},
     {Tcgen05Way::a_from_tensor_memory, "A from tensor memory"},
     {Tcgen05Way::zero_c_left_out, "enable-input-d false where all of C is zero"},
     {Tcgen05Way::negated_a, "A of opposite sign, negated by the instruction"},
     {Tcgen05Way::negated_b, "B of opposite sign, negated by the instruction"},
     {Tcgen05Way::mn_major, "MN-major with 128-byte swizzle"},
-    {Tcgen05Way::later_scales, "scales in the last bytes of words"},
+    {Tcgen05Way::later_scales, "scales in later bytes of words"},
     {Tcgen05Way::two_sms, "two SMs"},
     {Tcgen05Way::two_sms_a_from_tensor_memory, "two SMs, A from tensor memory"},
 });
 
 /// Whether there are kernels for it: of sparse ones with M = 128 and 256 alone, as the metadata of others are described
-/// nowhere but in figures; K = 96 has operands of 48 bytes, and scales of its own.
+/// nowhere but in figures.
 constexpr bool tcgen05_has_kernel(const Instruction& in) {
-  return in.kind == InstructionKind::tcgen05 && in.k != 96 && (!in.sparse() || in.m >= TensorMemory::kLanes);
+  return in.kind == InstructionKind::tcgen05 && (!in.sparse() || in.m >= TensorMemory::kLanes);
 }
 
 /// By how many SMs, as in cta_group: M = 256 takes two.
@@ -65,6 +69,8 @@ constexpr int tcgen05_sms(const Instruction& in, Tcgen05Way way) {
 constexpr bool tcgen05_has_way(const Instruction& in, Tcgen05Way way) {
   const auto is_whole = [&in](FormatId id) { return format(id).storage_bits == element_bits(in, id); };
   const int sms = tcgen05_sms(in, way);
+  // Rows of 48 bytes. CUTLASS has them in rows with the 128-byte swizzle alone, one after the other along K.
+  const bool has_k96 = in.k == 96;
   // What fp4 and fp6 look like there is described in figures alone; of .ws it is not said how often A is there. From M
   // = 128 on CUTLASS has it for every other N.
   const bool a_fits_tensor_memory = is_whole(in.a) && format(in.a).storage_bits >= 8 && !in.weight_stationary &&
@@ -74,6 +80,13 @@ constexpr bool tcgen05_has_way(const Instruction& in, Tcgen05Way way) {
   const bool fits_two_sms = in.m == TensorMemory::kLanes && !in.weight_stationary && !in.sparse() && !in.scaled() &&
                             in.n % (format(in.a).floating ? 16 : 32) == 0;
   switch (way) {
+    case Tcgen05Way::plain:
+    case Tcgen05Way::swizzle_32:
+    case Tcgen05Way::swizzle_64:
+      return !has_k96;
+    case Tcgen05Way::from_byte_48:
+    case Tcgen05Way::into_next_rows:
+      return has_k96;
     case Tcgen05Way::a_from_tensor_memory:
       return a_fits_tensor_memory;
     case Tcgen05Way::negated_a:
@@ -82,7 +95,7 @@ constexpr bool tcgen05_has_way(const Instruction& in, Tcgen05Way way) {
     case Tcgen05Way::mn_major:  // in whole pieces of 128 bytes
       return element_bits(in, in.a) == 16 && in.m / sms % 64 == 0 && in.n / sms % 64 == 0;
     case Tcgen05Way::later_scales:
-      return in.scaled() && in.scale_blocks() < Tcgen05Scales::kBytes;
+      return in.scaled() && (has_k96 || in.scale_blocks() < Tcgen05Scales::kBytes);
     case Tcgen05Way::two_sms:
       return fits_two_sms;
     case Tcgen05Way::two_sms_a_from_tensor_memory:
@@ -109,12 +122,20 @@ struct Tcgen05Operand {
   int bits, chunk_elements;
   std::uint32_t flip;  ///< what codes are exclusive-ored with
   SharedLayout layout;
+  int first_byte = 0;  ///< of a swizzled row that has elements. After its last one they go on in other rows
 
   constexpr int row_bytes() const { return depth / chunk_elements * kChunkBytes; }
+  constexpr bool goes_on() const { return first_byte + row_bytes() > kLongestRowBytes; }
+  /// From the first rows to those in which they go on.
+  constexpr int next_rows() const { return goes_on() ? rows * layout.pitch : 0; }
+  constexpr int offset(int row, int chunk) const {
+    const int byte = first_byte + chunk * kChunkBytes;
+    return byte / kLongestRowBytes * next_rows() + layout.offset(row, byte % kLongestRowBytes, 1);
+  }
   /// Of shared memory. MN-major, each 128 bytes along M or N have memory, filled or not.
   constexpr int bytes() const {
     constexpr int kHalfBytes = 2;
-    if (!layout.is_mn_major) return rows * std::max(layout.pitch, row_bytes());
+    if (!layout.is_mn_major) return next_rows() + rows * std::max(layout.pitch, row_bytes());
     return (rows * kHalfBytes + 127) / 128 * SharedLayout::mn_major_bytes(depth);
   }
 };
@@ -142,8 +163,11 @@ struct Tcgen05Work {
   // Columns of tensor memory. C and D are the first.
   constexpr int a_column() const { return lane(0).columns; }
   constexpr int a_scale_column() const { return a_column() + a.row_bytes() / 4; }
-  constexpr int b_scale_column() const { return a_scale_column() + Tcgen05Scales::words(TensorMemory::kLanes); }
-  constexpr int metadata_column() const { return b_scale_column() + (Tcgen05Scales::words(n) + 3) / 4 * 4; }
+  constexpr int scale_bytes() const { return std::max(1, scale_byte + scale_blocks); }
+  constexpr int b_scale_column() const {
+    return a_scale_column() + Tcgen05Scales::columns(TensorMemory::kLanes, scale_bytes());
+  }
+  constexpr int metadata_column() const { return b_scale_column() + Tcgen05Scales::columns(n, scale_bytes()); }
   /// As many as can be allocated: a power of two.
   constexpr int columns() const {
     constexpr unsigned kLeast = 32;
@@ -162,15 +186,18 @@ constexpr Tcgen05Work tcgen05_work(const Instruction& in, Tcgen05Way way) {
     SharedLayout layout = SharedLayout::plain(row_bytes);
     if (way == Tcgen05Way::swizzle_32) layout = SharedLayout::swizzled(std::max(32, row_bytes));
     if (way == Tcgen05Way::swizzle_64) layout = SharedLayout::swizzled(64);
-    if (way == Tcgen05Way::swizzle_128) layout = SharedLayout::swizzled(128);
+    if (way == Tcgen05Way::swizzle_128 || in.k == 96) layout = SharedLayout::swizzled(128);
     if (way == Tcgen05Way::mn_major) layout = SharedLayout::mn_major(depth);
-    return Tcgen05Operand{rows, depth, bits, chunk_elements, negated ? 1u << (bits - 1) : 0, layout};
+    const int first_byte = way == Tcgen05Way::from_byte_48 ? 48 : way == Tcgen05Way::into_next_rows ? 96 : 0;
+    return Tcgen05Operand{rows, depth, bits, chunk_elements, negated ? 1u << (bits - 1) : 0, layout, first_byte};
   };
   const bool negates_a = way == Tcgen05Way::negated_a, negates_b = way == Tcgen05Way::negated_b;
   const bool a_in_tensor_memory =
       way == Tcgen05Way::a_from_tensor_memory || way == Tcgen05Way::two_sms_a_from_tensor_memory;
   const int sms = tcgen05_sms(in, way);
-  const int scale_byte = way == Tcgen05Way::later_scales ? Tcgen05Scales::kBytes - in.scale_blocks() : 0;
+  // With K = 96, the last byte that three or six scales may begin at, so that some are in the next word.
+  const int later_byte = in.k != 96 ? Tcgen05Scales::kBytes - in.scale_blocks() : in.scale_blocks() == 3 ? 3 : 2;
+  const int scale_byte = way == Tcgen05Way::later_scales ? later_byte : 0;
   Tcgen05Instruction descriptor = tcgen05_instruction(in);
   descriptor.negates_a = negates_a;
   descriptor.negates_b = negates_b;
@@ -191,8 +218,8 @@ constexpr Tcgen05Work tcgen05_work(const Instruction& in, Tcgen05Way way) {
           .unused = way == Tcgen05Way::plain ? 0 : ~std::uint32_t{0}};
 }
 
-/// The kinds, each of which is a text of its own, as are those with one, two or four scales for a row of A.
-enum class Tcgen05Kind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4_2x, mxf4nvf4_4x };
+/// The kinds, each of which is a text of its own, as are those with a scale for 32 and for 16 elements of A.
+enum class Tcgen05Kind : std::uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4_block32, mxf4nvf4_block16 };
 constexpr Tcgen05Kind tcgen05_kind(const Instruction& in) {
   using enum Tcgen05Kind;
   switch (in.scales.kind) {
@@ -201,7 +228,7 @@ constexpr Tcgen05Kind tcgen05_kind(const Instruction& in) {
     case ScaleKind::mxf4:
       return mxf4;
     case ScaleKind::mxf4nvf4:
-      return in.scale_blocks() == 2 ? mxf4nvf4_2x : mxf4nvf4_4x;
+      return in.products_per_scale() == 16 ? mxf4nvf4_block16 : mxf4nvf4_block32;
     default:
       break;
   }
@@ -209,12 +236,16 @@ constexpr Tcgen05Kind tcgen05_kind(const Instruction& in) {
   return !a.floating ? i8 : a.storage_bits == 32 ? tf32 : a.storage_bits == 16 ? f16 : f8f6f4;
 }
 
-/// The descriptor of an operand that begins at an address of shared memory.
-constexpr std::uint64_t tcgen05_descriptor(const SharedLayout& layout, std::uint64_t address) {
+/// The descriptor of an operand whose memory begins at an address of shared memory.
+constexpr std::uint64_t tcgen05_descriptor(const Tcgen05Operand& operand, std::uint64_t address) {
   using enum Tcgen05Shared::Swizzle;
-  const Tcgen05Shared descriptor{.address = address,
-                                 .leading = static_cast<std::uint64_t>(layout.leading_bytes),
+  const SharedLayout& layout = operand.layout;
+  const bool may_go_on = layout.pitch == kLongestRowBytes && kLongestRowBytes % operand.row_bytes() != 0;
+  const std::uint64_t next = address + static_cast<unsigned>(operand.next_rows());
+  const Tcgen05Shared descriptor{.address = address + static_cast<unsigned>(operand.first_byte),
+                                 .leading = may_go_on ? next : static_cast<std::uint64_t>(layout.leading_bytes),
                                  .stride = static_cast<std::uint64_t>(layout.stride_bytes),
+                                 .leading_is_address = may_go_on,
                                  .swizzle = layout.pitch == 0    ? none
                                             : layout.pitch == 32 ? bytes_32
                                             : layout.pitch == 64 ? bytes_64
@@ -260,7 +291,7 @@ __device__ void fill_operand(std::uint8_t* shared, const Tcgen05Operand& operand
     const std::uint64_t padding = unused == 0 ? 0 : ~std::uint64_t{0};
     if (bit <= 64) halves[1] = padding;
     if (bit > 64 && bit < 128) halves[1] |= padding << (bit - 64);
-    auto* const to = reinterpret_cast<std::uint64_t*>(shared + operand.layout.offset(row, chunk * kChunkBytes, 1));
+    auto* const to = reinterpret_cast<std::uint64_t*>(shared + operand.offset(row, chunk));
     to[0] = halves[0];
     to[1] = halves[1];
   }
@@ -308,11 +339,12 @@ __device__ void load_d(std::uint32_t memory, void* d, std::size_t first, const T
   }
 }
 
-/// The word with a row's scales, `stride` after the other in memory.
-__device__ inline std::uint32_t scale_word(const std::uint8_t* from, int stride, const Tcgen05Work& work) {
+/// The part-th word with a row's scales, `stride` after the other in memory.
+__device__ inline std::uint32_t scale_word(const std::uint8_t* from, int stride, int part, const Tcgen05Work& work) {
   std::uint32_t word = work.unused;
   for (int s = 0; s < work.scale_blocks; ++s) {
-    const int bit = 8 * (work.scale_byte + s);
+    const int byte = work.scale_byte + s - part * Tcgen05Scales::kBytes, bit = 8 * byte;
+    if (byte < 0 || byte >= Tcgen05Scales::kBytes) continue;
     word = (word & ~(std::uint32_t{0xff} << bit)) | std::uint32_t{from[s * stride]} << bit;
   }
   return word;
@@ -322,14 +354,17 @@ template <class Core>
 __device__ void store_scales(std::uint32_t memory, int column, const std::uint8_t* from, int rows, int row_stride,
                              int stride, const Tcgen05Work& work) {
   const int thread = static_cast<int>(threadIdx.x);
-  for (int first = 0; first < Tcgen05Scales::words(rows); first += 4) {
-    std::uint32_t words[4];
+  for (int part = 0; part * Tcgen05Scales::kBytes < work.scale_bytes(); ++part) {
+    for (int first = 0; first < Tcgen05Scales::words(rows); first += 4) {
+      std::uint32_t words[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int row = Tcgen05Scales::row(thread, first + i);
-      words[i] = row < rows ? scale_word(from + row * row_stride, stride, work) : work.unused;
+      for (int i = 0; i < 4; ++i) {
+        const int row = Tcgen05Scales::row(thread, first + i);
+        words[i] = row < rows ? scale_word(from + row * row_stride, stride, part, work) : work.unused;
+      }
+      const int at = column + part * Tcgen05Scales::stride(rows) + first;
+      Core::store(memory + TensorMemory::address(thread / 32 * 32, at), words);
     }
-    Core::store(memory + TensorMemory::address(thread / 32 * 32, column + first), words);
   }
 }
 
@@ -432,8 +467,8 @@ __device__ void multiply_tiles(const DeviceTiles& tiles, const Tcgen05Work& work
                       .a_scales = column(work.a_scale_column()),
                       .b_scales = column(work.b_scale_column()),
                       .metadata = column(work.metadata_column()),
-                      .a = tcgen05_descriptor(work.a.layout, address),
-                      .b = tcgen05_descriptor(work.b.layout, address + static_cast<unsigned>(work.b_offset())),
+                      .a = tcgen05_descriptor(work.a, address),
+                      .b = tcgen05_descriptor(work.b, address + static_cast<unsigned>(work.b_offset())),
                       .descriptor = work.descriptor,
                       .has_c = has_c},
                      work.form);

@@ -2,7 +2,8 @@
 //
 // The tensor core here reads descriptors, shared memory and tensor memory by rules of its own: of descriptors, those of
 // the PTX ISA's tables; of memories, CUTLASS's layouts, as shapes and strides (mma_sm100_desc.hpp, make_umma_desc;
-// mma_traits_sm100_frag.hpp; of two SMs, ALayout, BLayout and CLayout in mma_traits_sm100.hpp).
+// mma_traits_sm100_frag.hpp; of two SMs, ALayout, BLayout and CLayout in mma_traits_sm100.hpp; of K = 96, mma_unpack
+// there and sm103_blockscaled_mma_warpspecialized.hpp).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -48,7 +49,7 @@ TEST(Tcgen05Descriptor, OfInstructionsIsAsTheTablesHaveIt) {
            Case{"tcgen05.mma.m128n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", 0x0802'0480},
            Case{"tcgen05.mma.sp.m128n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", 0x0802'0484},
            Case{"tcgen05.mma.m256n16k64.mxf4.2x.f32.e2m1.e2m1.ue8m0", 0x1084'0480},
-           Case{"tcgen05.mma.m128n8k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3", 0x8802'0480},
+           Case{"tcgen05.mma.m128n16k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3", 0x8804'0480},
        }) {
     ASSERT_NE(find_instruction(name), nullptr) << name;
     EXPECT_EQ(tcgen05_instruction(find(name)).bits(), bits) << name;
@@ -64,19 +65,29 @@ TEST(Tcgen05Descriptor, OfInstructionsSaysHowOperandsAreGiven) {
   EXPECT_EQ(bits(kHalf, Tcgen05Way::swizzle_128), 0x0840'0490u);
   EXPECT_EQ(bits("tcgen05.mma.m128n16k32.mxf8f6f4.1x.f32.e5m2.e3m2.ue8m0", Tcgen05Way::later_scales), 0x6884'10b0u);
   EXPECT_EQ(bits("tcgen05.mma.m128n8k64.mxf4.2x.f32.e2m1.e2m1.ue8m0", Tcgen05Way::later_scales), 0x4882'04a0u);
+  EXPECT_EQ(bits("tcgen05.mma.m128n16k96.mxf4.block32.f32.e2m1.e2m1.ue8m0", Tcgen05Way::later_scales), 0xe884'04b0u);
 }
 
 TEST(Tcgen05Descriptor, OfSharedMemoryIsAsTheTableHasIt) {
+  const auto descriptor = [](const SharedLayout& layout, std::uint64_t address) {
+    return tcgen05_descriptor({.rows = 128, .depth = 16, .bits = 16, .chunk_elements = 8, .flip = 0, .layout = layout},
+                              address);
+  };
   // 0x1400 >> 4, 128 >> 4 in bit 16, 256 >> 4 in bit 32, 0b001 in bit 46.
-  EXPECT_EQ(tcgen05_descriptor(SharedLayout::plain(32), 0x1400), 0x0000'4010'0008'0140u);
+  EXPECT_EQ(descriptor(SharedLayout::plain(32), 0x1400), 0x0000'4010'0008'0140u);
   // 1024 >> 4 in bit 32, 2 in bit 61; 512 >> 4 and 4; 256 >> 4 and 6.
-  EXPECT_EQ(tcgen05_descriptor(SharedLayout::swizzled(128), 0x400), 0x4000'4040'0001'0040u);
-  EXPECT_EQ(tcgen05_descriptor(SharedLayout::swizzled(64), 0), 0x8000'4020'0001'0000u);
-  EXPECT_EQ(tcgen05_descriptor(SharedLayout::swizzled(32), 0), 0xc000'4010'0001'0000u);
+  EXPECT_EQ(descriptor(SharedLayout::swizzled(128), 0x400), 0x4000'4040'0001'0040u);
+  EXPECT_EQ(descriptor(SharedLayout::swizzled(64), 0), 0x8000'4020'0001'0000u);
+  EXPECT_EQ(descriptor(SharedLayout::swizzled(32), 0), 0xc000'4010'0001'0000u);
   // 16 elements along K: 2 KiB from 64 elements along M or N to the next.
-  EXPECT_EQ(tcgen05_descriptor(SharedLayout::mn_major(16), 0), 0x4000'4040'0080'0000u);
+  EXPECT_EQ(descriptor(SharedLayout::mn_major(16), 0), 0x4000'4040'0080'0000u);
   // Addresses have 18 bits.
-  EXPECT_EQ(tcgen05_descriptor(SharedLayout::plain(32), 0x7f00'0003'fff0), 0x0000'4010'0008'3fffu);
+  EXPECT_EQ(descriptor(SharedLayout::plain(32), 0x7f00'0003'fff0), 0x0000'4010'0008'3fffu);
+  // K = 96: 0x430 >> 4, and, with bit 52, 0x400 >> 4; then 0x460 >> 4 and, 16 rows of 128 bytes on, 0xc00 >> 4.
+  const Tcgen05Operand fp4{16, 96, 4, 32, 0, SharedLayout::swizzled(128), 48};
+  EXPECT_EQ(tcgen05_descriptor(fp4, 0x400), 0x4010'4040'0040'0043u);
+  const Tcgen05Operand further{16, 96, 4, 32, 0, SharedLayout::swizzled(128), 96};
+  EXPECT_EQ(tcgen05_descriptor(further, 0x400), 0x4010'4040'00c0'0046u);
 }
 
 // --- A tensor core.
@@ -118,6 +129,7 @@ struct Decoded {
     x.container = kind == Tcgen05Kind::f16 ? 16 : kind == Tcgen05Kind::tf32 ? 32 : fp4 ? 4 : 8;
     x.stored = 256 / x.container;
     x.sparse = field(bits, 2, 1) != 0;
+    if (fp4 && field(bits, 31, 1) != 0) x.stored = 96;
     x.k = x.sparse ? 2 * x.stored : x.stored;
     x.negates_a = field(bits, 13, 1) != 0;
     x.negates_b = field(bits, 14, 1) != 0;
@@ -127,7 +139,8 @@ struct Decoded {
     if (scaled) {
       x.m = static_cast<int>(field(bits, 27, 2)) << 7;
       x.d = FormatId::fp32;
-      x.scales = kind == Tcgen05Kind::mxf8f6f4 ? 1 : kind == Tcgen05Kind::mxf4nvf4_4x ? 4 : 2;
+      x.scales = kind == Tcgen05Kind::mxf8f6f4 ? 1 : kind == Tcgen05Kind::mxf4nvf4_block16 ? 4 : 2;
+      if (x.stored == 96) x.scales = kind == Tcgen05Kind::mxf4nvf4_block16 ? 6 : 3;
       x.a_scale_id = static_cast<int>(field(bits, 29, 2));
       x.b_scale_id = static_cast<int>(field(bits, 4, 2));
     } else {
@@ -154,9 +167,12 @@ class SharedReader {
         start_(static_cast<std::int64_t>(field(descriptor, 0, 14))),
         leading_(static_cast<std::int64_t>(field(descriptor, 16, 14))),
         stride_(static_cast<std::int64_t>(field(descriptor, 32, 14))),
-        mode_(field(descriptor, 61, 3)) {
+        mode_(field(descriptor, 61, 3)),
+        leads_to_address_(field(descriptor, 52, 1) != 0) {
     EXPECT_EQ(field(descriptor, 46, 3), 1u);
-    EXPECT_EQ(field(descriptor, 14, 2) + field(descriptor, 30, 2) + field(descriptor, 49, 12), 0u);
+    EXPECT_EQ(field(descriptor, 14, 2) + field(descriptor, 30, 2) + field(descriptor, 49, 3) + field(descriptor, 53, 8),
+              0u);
+    EXPECT_TRUE(!leads_to_address_ || (mode_ == 2 && !mn_major && leading_ % 8 == 0));
   }
 
   std::uint64_t code(int sm, int row, int k) const {
@@ -174,9 +190,14 @@ class SharedReader {
       const int pitch = mode_ == 0 ? 1 : mode_ == 6 ? 2 : mode_ == 4 ? 4 : 8;
       units = row % 8 * pitch + row / 8 * stride_ + unit * (mode_ == 0 ? leading_ : 1);
     }
+    std::int64_t start = start_;
+    if (leads_to_address_ && start_ % 8 + k / elements >= 8) {  // after 128 bytes, at the beginning of other rows
+      start = leading_;
+      units -= 8 - start_ % 8;
+    }
     // Descriptors have the low bits of addresses.
     const auto base = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(shared_memory[0]) >> 4);
-    std::int64_t at = units + ((start_ - base) & 0x3fff);
+    std::int64_t at = units + ((start - base) & 0x3fff);
     const std::int64_t swizzled_bits = mode_ == 0 ? 0 : mode_ == 6 ? 1 : mode_ == 4 ? 3 : 7;
     at ^= at >> 3 & swizzled_bits;
     std::uint64_t code = 0;
@@ -194,6 +215,7 @@ class SharedReader {
   int width_, container_;
   std::int64_t start_, leading_, stride_;
   std::uint64_t mode_;
+  bool leads_to_address_;  ///< where an operand goes on; else `leading_` is an offset
 };
 
 /// What a kernel is compiled with in place of a device's tensor core: the results are hashes of the operands.
@@ -291,6 +313,7 @@ struct SoftwareCore {
     ++multiplications;
     const Decoded in = Decoded::of(kind, operands.descriptor);
     EXPECT_EQ(in.sparse, form.sparse);
+    if (in.sparse) faults += operands.metadata % 4 == 0 ? 0 : 1;  // as CUTLASS aligns its columns
     const SharedReader a(operands.a, in.a_m_major, in.a_width, in.container),
         b(operands.b, in.b_n_major, in.b_width, in.container);
     const auto sign = [](int width) { return std::uint64_t{1} << (width - 1); };
@@ -336,10 +359,12 @@ struct SoftwareCore {
         // Each of the four warps' lanes has all scales: the one that computes these results takes its own.
         const int of_warp = lane / 32 * 32;
         for (int s = 0; s < in.scales; ++s) {
-          hash.add(bits(sm, of_warp + row % 32, operands.a_scales + static_cast<unsigned>(row / 32),
-                        8 * (in.a_scale_id + s), 8));
-          hash.add(bits(sm, of_warp + j % 32, operands.b_scales + static_cast<unsigned>(j / 32),
-                        8 * (in.b_scale_id + s), 8));
+          // ((32,rows/32),4):((1,512),128) for each four scales, one after the other, of 128 or 256 rows.
+          const int a_byte = in.a_scale_id + s, b_byte = in.b_scale_id + s, b_rows = (in.n + 127) / 128 * 128;
+          const int a_column = row / 32 + a_byte / 4 * 4, b_column = j / 32 + b_byte / 4 * (b_rows / 32);
+          hash.add(
+              bits(sm, of_warp + row % 32, operands.a_scales + static_cast<unsigned>(a_column), a_byte % 4 * 8, 8));
+          hash.add(bits(sm, of_warp + j % 32, operands.b_scales + static_cast<unsigned>(b_column), b_byte % 4 * 8, 8));
         }
         // What else the word has is nobody's business.
         const std::uint64_t garbage = d_bits == 16 ? 0xdead'0000 : 0;
@@ -462,12 +487,15 @@ INSTANTIATE_TEST_SUITE_P(
         "tcgen05.mma.m256n32k32.s32.s8.u8", "tcgen05.mma.m256n48k32.mxf8f6f4.1x.f32.e2m3.e5m2.ue8m0",
         "tcgen05.mma.m256n256k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3", "tcgen05.mma.m256n16k64.mxf4.2x.f32.e2m1.e2m1.ue8m0",
         "tcgen05.mma.sp.m256n32k32.f32.bf16.bf16", "tcgen05.mma.sp.m256n16k16.f32.tf32.tf32",
-        "tcgen05.mma.sp.m256n32k64.s32.s8.s8", "tcgen05.mma.sp.m256n16k128.mxf4nvf4.2x.f32.e2m1.e2m1.ue8m0"),
+        "tcgen05.mma.sp.m256n32k64.s32.s8.s8", "tcgen05.mma.sp.m256n16k128.mxf4nvf4.2x.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.m128n16k96.mxf4.block32.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.m128n144k96.mxf4nvf4.block32.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.m128n48k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue8m0",
+        "tcgen05.mma.m256n192k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3"),
     test_name);
 
 TEST(Tcgen05Kernel, AreOfWhatIsDescribedInWords) {
   EXPECT_FALSE(tcgen05_has_kernel(find("tcgen05.mma.sp.m64n8k32.f32.f16.f16")));
-  EXPECT_FALSE(tcgen05_has_kernel(find("tcgen05.mma.m128n8k96.mxf4.block32.f32.e2m1.e2m1.ue8m0")));
   EXPECT_FALSE(tcgen05_has_kernel(find("wgmma.m64n8k16.f32.f16.f16")));
   int count = 0;
   for (const Instruction& in : instructions()) count += tcgen05_has_kernel(in) ? 1 : 0;

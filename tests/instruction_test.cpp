@@ -132,7 +132,8 @@ TEST(Instructions, OfAnyShapeThatATcgen05HasAreFound) {
         "tcgen05.mma.ws.m32n64k16.f16.f16.f16", "tcgen05.mma.ws.sp.m128n128k64.f32.e5m2.e3m2",
         "tcgen05.mma.m256n16k64.mxf4nvf4.4x.f32.e2m1.e2m1.ue4m3",
         "tcgen05.mma.m128n248k32.mxf8f6f4.1x.f32.e3m2.e5m2.ue8m0", "tcgen05.mma.m256n64k32.s32.u8.s8.satfinite",
-        "tcgen05.mma.m128n8k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3"}) {
+        "tcgen05.mma.m128n16k96.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3",
+        "tcgen05.mma.m256n48k96.mxf4.block32.f32.e2m1.e2m1.ue8m0"}) {
     const Instruction* found = find_instruction(one);
     ASSERT_NE(found, nullptr) << one;
     EXPECT_EQ(found->name(), one);
@@ -142,13 +143,14 @@ TEST(Instructions, OfAnyShapeThatATcgen05HasAreFound) {
         "tcgen05.mma.m64n264k16.f32.f16.f16", "tcgen05.mma.m64n0k16.f32.f16.f16", "tcgen05.mma.m64n40k32.s32.s8.s8",
         "tcgen05.mma.ws.m32n8k16.f32.f16.f16", "tcgen05.mma.ws.sp.m32n256k32.f32.f16.f16",
         "tcgen05.mma.m64n8k32.mxf8f6f4.1x.f32.e4m3.e4m3.ue8m0",
+        "tcgen05.mma.m128n8k96.mxf4.block32.f32.e2m1.e2m1.ue8m0",
         "tcgen05.mma.sp.m128n8k192.mxf4.block64.f32.e2m1.e2m1.ue8m0", "tcgen05.mma.m99999999999n8k16.f32.f16.f16",
         "tcgen05.mma.cta_group::1.kind::f16"}) {
     EXPECT_EQ(find_instruction(none), nullptr) << none;
   }
   EXPECT_FALSE(find_instruction("tcgen05.mma.m64n8k32.s32.s8.s8")->archs.contains(ArchId::sm_103));
   EXPECT_FALSE(
-      find_instruction("tcgen05.mma.m128n8k96.mxf4.block32.f32.e2m1.e2m1.ue8m0")->archs.contains(ArchId::sm_100));
+      find_instruction("tcgen05.mma.m128n16k96.mxf4.block32.f32.e2m1.e2m1.ue8m0")->archs.contains(ArchId::sm_100));
 }
 
 TEST(Instructions, OfEachArchitectureAreAsManyAsItsSourcesHave) {
