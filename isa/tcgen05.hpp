@@ -80,10 +80,10 @@ struct Tcgen05Shared {
   /// The numbers of bits 61 to 63.
   enum class Swizzle : std::uint8_t { none = 0, bytes_128 = 2, bytes_64 = 4, bytes_32 = 6 };
 
-  std::uint64_t address =
-      0;  ///< a multiple of 16, in rows that begin where the swizzle's pattern does: the base offset is 0
+  /// A multiple of 16, in rows that begin where the swizzle's pattern does: the base offset is 0.
+  std::uint64_t address = 0;
   std::uint64_t leading = 0, stride = 0;  ///< relative offsets
-  bool leading_is_address = false;        ///< of rows that these go on in after 128 bytes: with K = 96
+  bool leading_is_address = false;        ///< of the rows in which they go on after 128 bytes; only of K = 96
   Swizzle swizzle = Swizzle::none;
 
   constexpr std::uint64_t bits() const {
