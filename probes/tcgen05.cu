@@ -12,7 +12,9 @@ namespace {
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
 
 /// What a kernel has of the device beside the instruction itself. All of its instructions must be of one cta_group. Of
-/// two SMs, blocks 2i and 2i + 1 are a cluster, and so a CTA pair.
+/// two SMs, blocks 2i and 2i + 1 are a cluster, and so a CTA pair. Sources: PTX ISA, "Issue Granularity", "Tensor
+/// Memory Allocation and Management Instructions" and tcgen05.commit; CUTLASS, Allocator2Sm and
+/// umma_arrive_multicast_2x1SM.
 template <class Kind, int kSms>
 struct Tcgen05Core {
   struct State {
