@@ -36,37 +36,6 @@ struct Request {
 };
 Request request;
 
-/// Trees over any number of products, of which the generators know powers of two.
-Datapath with_any_k(Datapath d) {
-  if (d.numerics.scales) return d;
-  const int units = static_cast<int>(d.unit_names.size());
-  const Unit root = d.numerics.units[static_cast<std::size_t>(d.tree.nodes.back().unit)];
-  d.tree = test::random_tree(
-      *rc::gen::weightedOneOf<int>({{3, rc::gen::inRange(1, 40)}, {1, rc::gen::inRange(40, 300)}}), units);
-  d.numerics.units[static_cast<std::size_t>(d.tree.nodes.back().unit)] = root;  // it rounds to the result's format
-  test::drop_unused_units(d, units);
-  return d;
-}
-
-Datapath draw_datapath() {
-  switch (test::between(0, 9)) {
-    case 0:
-      return test::random_scaled_datapath();
-    case 1:
-      return test::random_single_precision_datapath();
-    case 2:
-      return with_any_k(*test::any_datapath());
-    case 3:
-      return test::random_patch_datapath();
-    case 4:
-      return test::random_chain_of_integers();
-    case 5:
-      return test::random_operations();
-    default:
-      return *test::any_datapath();
-  }
-}
-
 /// Nodes that the fast emulator leaves to the exact one; then the two have little to disagree about.
 std::size_t left_to_exact(const Datapath& datapath) {
   std::size_t nodes = 0;
@@ -85,8 +54,8 @@ struct Batch {
 Batch draw_batch(std::uint64_t number) {
   const auto draw = rc::gen::exec([] {
     const bool any = test::seldom(8);
-    Datapath drawn = draw_datapath();
-    while (!any && left_to_exact(drawn) > 0) drawn = draw_datapath();
+    Datapath drawn = test::datapath_of_any_kind();
+    while (!any && left_to_exact(drawn) > 0) drawn = test::datapath_of_any_kind();
     Batch batch{datapath_from_json(to_json(drawn)), {}};
     const int k = batch.datapath.tree.k;
     // About as much work for each datapath, in tiles that are evaluated in panels, side by side, and one by one.

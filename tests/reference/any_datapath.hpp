@@ -181,4 +181,37 @@ inline rc::Gen<Datapath> any_datapath() {
   return rc::gen::resize(100, rc::gen::exec(draw));
 }
 
+/// Trees over any number of products, of which the generators know powers of two.
+inline Datapath with_any_k(Datapath d) {
+  if (d.numerics.scales) return d;
+  const int units = static_cast<int>(d.unit_names.size());
+  const Unit root = d.numerics.units[static_cast<std::size_t>(d.tree.nodes.back().unit)];
+  d.tree = random_tree(
+      *rc::gen::weightedOneOf<int>({{3, rc::gen::inRange(1, 40)}, {1, rc::gen::inRange(40, 300)}}), units);
+  d.numerics.units[static_cast<std::size_t>(d.tree.nodes.back().unit)] = root;  // it rounds to the result's format
+  drop_unused_units(d, units);
+  return d;
+}
+
+/// Of the ranges that the emulators are tuned for and of all that the description allows, as the emulators are compared
+/// and timed on.
+inline Datapath datapath_of_any_kind() {
+  switch (between(0, 9)) {
+    case 0:
+      return random_scaled_datapath();
+    case 1:
+      return random_single_precision_datapath();
+    case 2:
+      return with_any_k(*any_datapath());
+    case 3:
+      return random_patch_datapath();
+    case 4:
+      return random_chain_of_integers();
+    case 5:
+      return random_operations();
+    default:
+      return *any_datapath();
+  }
+}
+
 }  // namespace tcnum::test
