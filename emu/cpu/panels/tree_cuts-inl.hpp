@@ -7,6 +7,9 @@
 #define TCNUM_TREE_CUTS_INL
 #endif
 
+#include <algorithm>
+#include <span>
+
 #include "emu/machine_rounding.hpp"
 #include "tree_numbers-inl.hpp"
 
@@ -117,9 +120,10 @@ HWY_INLINE TV rounded_fma(TV x, TV y, TV z) {
 }
 
 /// Sums, and what they are aligned to: rounded at once where the machine rounds to nearest, or else kept until it does.
+template <Finish kFinish>
 HWY_INLINE void put_sums(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
   if constexpr (TCNUM_ROUNDS_EACH) {
-    finish(w, node, column, sums);
+    finish<kFinish>(w, node, column, sums);
   } else {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
@@ -145,28 +149,35 @@ void finish_sums(const TreeWork& w, const TreeNode& node) {
 /// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
 /// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
 /// later.
-template <Rounding kMode, bool kOfMagnitudes, bool kDrops>
+template <Rounding kMode, bool kOfMagnitudes, bool kDrops, std::size_t kTerms = 0, Finish kFinish = Finish::any>
 HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
   const TV down = number(node.drop_power);
+  // A copy, of two the compiler knows that no result is written into.
+  TreeTerm two[kTerms > 0 ? kTerms : 1];
+  if (kTerms > 0) std::copy_n(node.terms.begin(), kTerms, two);
+  const std::span<const TreeTerm> terms = kTerms > 0 ? std::span<const TreeTerm>(two, kTerms) : node.terms;
+  const bool zeros_align = w.plan->zeros_align;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    TV alignment[kTreeRows], grid[kTreeRows];
+    TV alignment[kTreeRows], power[kTreeRows];
     Aligned sums[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
-    for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 2
+    for (const TreeTerm& t : terms) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
-        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, v));
+        alignment[r] = hn::Max(alignment[r], zeros_align ? aligning_power(*w.plan, node, v) : v.power);
       }
     }
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       alignment[r] = with_floor(node, alignment[r]);
-      grid[r] = grid_of(with_grid(alignment[r]));
+      power[r] = with_grid(alignment[r]);
       sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
     }
-    for (const TreeTerm& t : node.terms) {
+#pragma GCC unroll 2
+    for (const TreeTerm& t : terms) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
@@ -175,14 +186,14 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
           const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(x));
           x = hn::IfThenZeroElse(is_far, x);
         }
-        const TV sign = sign_of(x), here = scaled(grid[r], -t.fraction_bits);
+        const TV sign = sign_of(x), grid = grid_of(power[r], t.fraction_bits);
         if (kOfMagnitudes) x = hn::Abs(x);
-        TV kept = hn::Sub(rounded_sum<kMode>(x, here), here);
+        TV kept = hn::Sub(rounded_sum<kMode>(x, grid), grid);
         if (kOfMagnitudes) kept = hn::Xor(kept, sign);
-        sums[r].x = hn::Add(sums[r].x, kept);
+        sums[r].x = kTerms > 0 && &t == terms.data() ? kept : hn::Add(sums[r].x, kept);
       }
     }
-    put_sums(w, node, column, sums);
+    put_sums<kFinish>(w, node, column, sums);
   }
 }
 
@@ -194,6 +205,10 @@ void cut_results(const TreeWork& w, const TreeNode& node) {
       constexpr bool kDrops = decltype(drops)::value;
       if (mode == Rounding::toward_zero)
         sum_cut_results<Rounding::down, true, kDrops>(w, node);
+      else if (mode == Rounding::down && !kDrops && node.terms.size() == 2 && node.is_single)
+        sum_cut_results<Rounding::down, false, false, 2, Finish::single>(w, node);
+      else if (mode == Rounding::down && !kDrops && node.terms.size() == 2 && node.result.steps.empty())
+        sum_cut_results<Rounding::down, false, false, 2, Finish::none>(w, node);
       else if (mode == Rounding::down)
         sum_cut_results<Rounding::down, false, kDrops>(w, node);
       else
@@ -256,6 +271,7 @@ HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) {
 /// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
 /// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite. What else is done
 /// is exact.
+template <Finish kFinish>
 HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
   constexpr std::size_t kVectors = 2;  // with those of all rows, sums enough that none waits for itself
   static_assert(kColumns % (kVectors * kTreeLanes) == 0);
@@ -265,7 +281,7 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
   const std::size_t count = node.products.size();
   const int* const HWY_RESTRICT products = node.products.data();
   for (std::size_t first = 0; first < kColumns; first += kVectors * kTreeLanes) {
-    TV alignment[kVectors][kTreeRows], sum[kVectors][kTreeRows];
+    TV alignment[kVectors][kTreeRows], grid[kVectors][kTreeRows], sum[kVectors][kTreeRows];
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) {
       const std::size_t column = first + v * kTreeLanes;
@@ -274,8 +290,8 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         alignment[v][r] = alignment_of_cut(w, node, r, column);
         const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
-        const TVI begin = bits_of(grid_of(unit_of_cut(node, alignment[v][r])));
-        sum[v][r] = as_numbers(hn::Add(begin, hn::BitCast(di, hn::PopulationCount(signs))));
+        grid[v][r] = grid_of(with_grid(alignment[v][r]), node.unit.fraction_bits);
+        sum[v][r] = as_numbers(hn::Add(bits_of(grid[v][r]), hn::BitCast(di, hn::PopulationCount(signs))));
       }
     }
     const double* const HWY_RESTRICT b_grown = w.b_grown + first;
@@ -292,22 +308,18 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) {
       const std::size_t column = first + v * kTreeLanes;
-      TV grid[kTreeRows];
       Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        grid[r] = grid_of(unit_of_cut(node, alignment[v][r]));
-        sums[r] = {hn::Sub(sum[v][r], grid[r]), alignment[v][r]};
-      }
+      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {hn::Sub(sum[v][r], grid[v][r]), alignment[v][r]};
       for (const TreeTerm& t : node.others) {
 #pragma GCC unroll 4
         for (std::size_t r = 0; r < kTreeRows; ++r) {
           const TV x = Terms(w, r, column).value_of_place(t);
-          const TV kept = hn::Sub(rounded_sum<Rounding::toward_zero>(hn::Abs(x), grid[r]), grid[r]);
+          const TV kept = hn::Sub(rounded_sum<Rounding::toward_zero>(hn::Abs(x), grid[v][r]), grid[v][r]);
           sums[r].x = hn::Add(sums[r].x, hn::Or(kept, sign_of(x)));
         }
       }
-      put_sums(w, node, column, sums);
+      put_sums<kFinish>(w, node, column, sums);
     }
   }
 }

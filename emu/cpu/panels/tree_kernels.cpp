@@ -35,7 +35,10 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
   if (node.sum == TreeSum::cut_products && w.are_finite) {
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
-      sum_cut_products(w, node, number);
+      if (node.result.steps.empty())
+        sum_cut_products<Finish::none>(w, node, number);
+      else
+        sum_cut_products<Finish::any>(w, node, number);
     }
     finish_sums(w, node);
     return;
@@ -129,11 +132,11 @@ std::pair<double, double> extremes(const double* numbers, std::size_t count) {
 }
 
 /// Makes c ready for a link; whether all of it is below kOrdinary.
-bool prepare_c(const TreeWork& w) {
+bool prepare_c(const TreeWork& w, bool wants_powers) {
   const TreePlan& plan = *w.plan;
   const TD d;
   const OperandRule rule = plan.c;
-  const bool wants_powers = plan.wants_exponents, zeros_align = plan.zeros_align;
+  const bool zeros_align = plan.zeros_align;
   const TV least = number(plan.least_c);
   double *const HWY_RESTRICT values = w.values, *const HWY_RESTRICT powers = w.powers;
   TMask are_ordinary = hn::Eq(zero(), zero());
@@ -156,8 +159,9 @@ void run(const TreeWork& w) {
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
   TreeWork at = w;
   for (std::size_t link = 0; link < w.links; ++link) {
-    const bool needs_c = plan.wants_exponents || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
-    const bool stays_finite = (!needs_c || prepare_c(at)) && plan.stays_finite && w.are_finite;
+    const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
+    const bool needs_c = wants_powers || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
+    const bool stays_finite = (!needs_c || prepare_c(at, wants_powers)) && plan.stays_finite && w.are_finite;
     for (std::size_t number = 0; number < plan.nodes.size(); ++number)
       run_node(at, plan.nodes[number], number, stays_finite);
     for (std::size_t r = 0; r < kTreeRows; ++r) {

@@ -63,17 +63,23 @@ HWY_INLINE TV scaled(TV power_of_two, int more) {
 }
 /// 2^e, or 0 where e is too small for a double; of one, e is biased as a double's exponent.
 HWY_INLINE TV power_of_field(hn::Vec<TFew> biased) {
+#if TCNUM_ROUNDS_EACH
+  return as_numbers(hn::ShiftLeft<kFraction>(TVI{_mm512_cvtepi16_epi64(biased.raw)}));
+#else
   const hn::Rebind<std::int32_t, TI> wider;
   return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, biased))));
+#endif
 }
 HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
   return power_of_field(hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew())));
 }
 HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
-/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact.
-HWY_INLINE TV grid_of(TV unit) {
-  constexpr std::int64_t kUp = (std::int64_t{kFraction} << kFraction) + (std::int64_t{1} << (kFraction - 1));
-  return as_numbers(hn::Add(bits_of(unit), integer(kUp)));
+/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact. The unit is the last
+/// of so many fraction bits below a power of two.
+HWY_INLINE TV grid_of(TV power_of_two, int fraction_bits = 0) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << (kFraction - 1);
+  const std::int64_t up = static_cast<std::int64_t>(kFraction - fraction_bits) << kFraction;
+  return as_numbers(hn::Add(bits_of(power_of_two), integer(up + kHalf)));
 }
 
 /// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds. A zero may have any
@@ -260,7 +266,9 @@ HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const A
   return hn::IfThenElse(hn::Eq(v.x, zero()), of_zero, v.power);
 }
 
-HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) { return hn::Max(alignment, number(node.floor_power)); }
+HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) {
+  return node.has_floor ? hn::Max(alignment, number(node.floor_power)) : alignment;
+}
 
 /// What a sum is aligned to, of which nothing may have taken part: 2^0 if anybody asks.
 HWY_INLINE TV alignment_or_one(const TreePlan& plan, TV alignment) {
@@ -336,10 +344,19 @@ HWY_INLINE bool cut_bits(const TreeStep& s, Aligned (&v)[kTreeRows]) {
   return true;
 }
 
+/// What is done to a node's sums, as far as the compiler knows: it then need not keep registers for the rest.
+enum class Finish : std::uint8_t {
+  any,
+  none,    ///< nothing
+  single,  ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
+};
+
 /// Rounds a node's sums in some lanes of all rows, side by side as one would wait for itself, and puts them where they
 /// belong.
+template <Finish kFinish = Finish::any>
 HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&v)[kTreeRows]) {
   const TD d;
+  bool may_be_zero = true;  // some of the results
   if (node.unit.zero_sign == ZeroSign::positive) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = hn::Add(v[r].x, zero());
@@ -347,21 +364,25 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     TMask any_zero = hn::Eq(v[0].x, zero());
 #pragma GCC unroll 4
     for (std::size_t r = 1; r < kTreeRows; ++r) any_zero = hn::Or(any_zero, hn::Eq(v[r].x, zero()));
-    if (!hn::AllFalse(d, any_zero)) {
+    may_be_zero = !hn::AllFalse(d, any_zero);
+    if (may_be_zero) {
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = with_sign_of_zero(node, Terms(w, r, column), v[r].x);
     }
   }
-  if (node.is_single) {
+  if (kFinish == Finish::single || (kFinish == Finish::any && !node.result.steps.empty())) {
+    may_be_zero = true;
+    if (kFinish == Finish::single || node.is_single) {
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
-    if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
-  } else if (node.is_cut && cut_bits(node.result.steps.front(), v)) {
-    if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
-  } else if (!node.result.steps.empty()) {
-    Aligned rows[kTreeRows];  // a copy, as what is handed to a call is in memory, and v else in registers
-    std::copy_n(v, kTreeRows, rows);
-    round_rows(*w.plan, node.result, node.wants_exponent, rows);
-    std::copy_n(rows, kTreeRows, v);
+      for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+    } else if (node.is_cut && cut_bits(node.result.steps.front(), v)) {
+      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+    } else {
+      Aligned rows[kTreeRows];  // a copy, as what is handed to a call is in memory, and v else in registers
+      std::copy_n(v, kTreeRows, rows);
+      round_rows(*w.plan, node.result, node.wants_exponent, rows);
+      std::copy_n(rows, kTreeRows, v);
+    }
   }
   const std::size_t at = Terms(w, 0, column).at(node.place);
   double* const HWY_RESTRICT values = w.values + at;
@@ -369,7 +390,7 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].x, d, values + r * kColumns);
   if (!node.wants_exponent) return;
   double* const HWY_RESTRICT powers = w.powers + at;
-  if (!w.plan->zeros_align) {
+  if (!w.plan->zeros_align && may_be_zero) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = hn::IfThenZeroElse(hn::Eq(v[r].x, zero()), v[r].power);
   }

@@ -214,7 +214,8 @@ class Planner {
         std::abs(zero.value) > kMostExponent)
       return "an alignment is beyond what doubles hold";
     if (zero.kind == ZeroExponentKind::zeros) node.zero_power = std::ldexp(1.0, zero.value);
-    if (zero.kind == ZeroExponentKind::floor) node.floor_power = std::ldexp(1.0, zero.value);
+    node.has_floor = zero.kind == ZeroExponentKind::floor;
+    if (node.has_floor) node.floor_power = std::ldexp(1.0, zero.value);
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";
@@ -247,6 +248,10 @@ class Planner {
     }
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
     node.place = places_[number] = is_root ? kPlaceOfC : new_place();
+    // As prepare_c() would, but that zeros may take part in an alignment otherwise.
+    plan_.puts_exponents = is_root && plan_.wants_exponents && !plan_.zeros_align && !node.result.steps.empty() &&
+                           !node.result.from_alignment && node.result.steps.back().least == plan_.least_c;
+    node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
     plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
     plan_.cuts_products = plan_.cuts_products || node.sum == TreeSum::cut_products;
     plan_.nodes.push_back(std::move(node));

@@ -20,9 +20,9 @@ namespace {
 /// Products along k that are packed at once: with the results of a panel, those of a panel stay in the second-level
 /// cache.
 constexpr std::size_t kProducts = 128;
-/// What the inner loops read of a panel at once is so much: most of it stays in the first-level cache, and results come
-/// and go seldom.
-constexpr std::size_t kPanelBytes = 40960;
+/// What the inner loops read of a panel at once is so much at most: less would stay in a first-level cache, but results
+/// would come and go more often, which costs more.
+constexpr std::size_t kPanelBytes = 98304;
 /// Lines of A are whole vectors, of whatever machine.
 constexpr std::size_t kMostLanes = 8;
 

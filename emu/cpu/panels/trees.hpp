@@ -58,6 +58,7 @@ struct TreeNode {
   std::vector<TreeTerm> others;  ///< the other terms
   Unit unit;
   double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
+  bool has_floor = false;
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
@@ -81,6 +82,7 @@ struct TreePlan {
   bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
   bool wants_exponents = false;  ///< of operands
   bool cuts_products = false;    ///< some node does that alone
+  bool puts_exponents = false;   ///< the last node, of the next link's c
   bool leaves_some = false;      ///< there may be results that panels cannot tell
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
