@@ -229,7 +229,8 @@ bool cuts_as_the_machine(const TreeNode& node) {
          mode != Rounding::nearest_away;
 }
 
-/// The largest exponents of a node's products, biased as a double's, into `fields`.
+/// The largest exponents of a node's products, biased as a double's, into `fields`. None is below that of the least
+/// grid: where no product takes part the sum is zero, or other terms tell what it is aligned with.
 void align_products(const TreeWork& w, const TreeNode& node) {
   constexpr std::size_t kVectors = 2;
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
@@ -237,7 +238,7 @@ void align_products(const TreeWork& w, const TreeNode& node) {
   for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
     hn::Vec<TS> most[kVectors][kTreeRows];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, -kBias);
+    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, kLeastGridExponent);
     for (const int k : node.products) {
       const std::int16_t* const b = w.b_exponents + static_cast<std::size_t>(k) * kColumns + column;
       const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kShortLanes);
@@ -264,9 +265,7 @@ HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::siz
     alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
   return with_floor(node, alignment);
 }
-HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) {
-  return scaled(with_grid(alignment), -node.unit.fraction_bits);
-}
+HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) { return scaled(alignment, -node.unit.fraction_bits); }
 
 /// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
 /// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite. What else is done
@@ -290,7 +289,7 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         alignment[v][r] = alignment_of_cut(w, node, r, column);
         const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
-        grid[v][r] = grid_of(with_grid(alignment[v][r]), node.unit.fraction_bits);
+        grid[v][r] = grid_of(alignment[v][r], node.unit.fraction_bits);
         sum[v][r] = as_numbers(hn::Add(bits_of(grid[v][r]), hn::BitCast(di, hn::PopulationCount(signs))));
       }
     }

@@ -30,6 +30,15 @@ HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t co
   finish(w, node, column, sums);
 }
 
+/// Where all is finite, and so are all sums.
+template <Finish kFinish>
+HWY_INLINE void finite_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  if (w.products_top + node.carry_bits - w.products_lowest < std::numeric_limits<double>::digits)
+    one_sums<kFinish>(w, node, column);
+  else
+    near_sums<true, kFinish>(w, node, column);
+}
+
 void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
   if (node.sum == TreeSum::cut_products) align_products(w, node);
   if (node.sum == TreeSum::cut_products && w.are_finite) {
@@ -50,12 +59,12 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
         cut_products(w, node, column);
         break;
       case TreeSum::near:
-        if (stays_finite && w.products_top + node.carry_bits - w.products_lowest < std::numeric_limits<double>::digits)
-          one_sums(w, node, column);
-        else if (stays_finite)
-          near_sums<true>(w, node, column);
-        else
+        if (!stays_finite)
           near_sums<false>(w, node, column);
+        else if (node.is_single)
+          finite_sums<Finish::single>(w, node, column);
+        else
+          finite_sums<Finish::any>(w, node, column);
         break;
       case TreeSum::cut:
         with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {

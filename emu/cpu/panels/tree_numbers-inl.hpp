@@ -43,6 +43,7 @@ inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
 inline constexpr double kNoPart = 0x1p-820;
 /// Powers that grids come from stay within these; beyond are those of zeros and infinities alone, where grids do not
 /// matter.
+inline constexpr int kLeastGridExponent = -500;
 inline constexpr double kLeastGrid = 0x1p-500, kMostGrid = 0x1p900;
 /// What a zero is as a grown operand: with any other one it is below every unit.
 inline constexpr double kGrownZero = 0x1p-700;
@@ -313,11 +314,24 @@ HWY_INLINE TV to_odd(const TwoSum& s) {
   return as_numbers(hn::IfThenElse(inexact, odd, sum));
 }
 
+/// x + y to odd, both finite.
+HWY_INLINE TV sum_to_odd(TV x, TV y) {
+#if TCNUM_ROUNDS_EACH
+  // Exact where it is the same rounded down and up; elsewhere the last bit of what is rounded toward zero is set.
+  const TV down{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_NEG_INF)},
+      up{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_POS_INF)},
+      shorter{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_ZERO)};
+  return hn::IfThenElse(hn::Ne(down, up), as_numbers(hn::Or(bits_of(shorter), integer(1))), shorter);
+#else
+  return to_odd(two_sum(x, y));
+#endif
+}
+
 /// The same of three numbers: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
 /// algorithms using rounding to odd", IEEE Trans. Computers 57 (2008).
 HWY_INLINE TV sum_of_three_to_odd(TV x, TV y, TV z) {
   const TwoSum low = two_sum(y, z), high = two_sum(x, low.sum);
-  return to_odd(two_sum(high.sum, to_odd(two_sum(high.rest, low.rest))));
+  return sum_to_odd(high.sum, sum_to_odd(high.rest, low.rest));
 }
 
 /// x + y + z, of which z is what is left of finite terms; if x + y is not finite, that.

@@ -118,7 +118,9 @@ class Planner {
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
       if (const WhyNot why_not = plan_node(i); !why_not.empty()) return why_not;
     }
-    plan_.stays_finite = product_.top <= std::ilogb(kOrdinary) && plan_.infinite_from == HUGE_VAL &&
+    // Nobody else asks.
+    const bool has_near = std::ranges::any_of(plan_.nodes, [](const TreeNode& n) { return n.sum == TreeSum::near; });
+    plan_.stays_finite = has_near && product_.top <= std::ilogb(kOrdinary) && plan_.infinite_from == HUGE_VAL &&
                          std::ranges::all_of(plan_.nodes, overflows_late);
     return {};
   }

@@ -62,10 +62,11 @@ TV far_sum(const TreeNode& node, const Terms& terms, std::int64_t* left) {
 /// high + low + last, rounded to odd: docs/panels.md says why this suffices where the three are those of near_sums().
 HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
   const TwoSum products = fast_two_sum(high, low), all = two_sum(products.sum, last);
-  return to_odd(fast_two_sum(all.sum, hn::Add(all.rest, products.rest)));
+  return sum_to_odd(all.sum, hn::Add(all.rest, products.rest));
 }
 
 /// Where one double holds the products' sum, as their ranges say; all is finite.
+template <Finish kFinish>
 void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const TD d;
   TV sum[kTreeRows];
@@ -80,13 +81,13 @@ void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     if (!node.others.empty())
-      sum[r] = to_odd(two_sum(sum[r], hn::Load(d, w.values + Terms(w, r, column).at(node.others[0].at))));
+      sum[r] = sum_to_odd(sum[r], hn::Load(d, w.values + Terms(w, r, column).at(node.others[0].at)));
     sums[r] = {sum[r], zero()};
   }
-  finish(w, node, column, sums);
+  finish<kFinish>(w, node, column, sums);
 }
 
-template <bool kFinite>
+template <bool kFinite, Finish kFinish = Finish::any>
 void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const TD d;
   const TV grid = number(node.grid);
@@ -118,7 +119,7 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     const TV sum = near_sum_to_odd(high, second[r], last);
     sums[r] = {kFinite ? sum : finite_or(high, last, sum), zero()};
   }
-  finish(w, node, column, sums);
+  finish<kFinish>(w, node, column, sums);
 }
 
 void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
@@ -127,7 +128,7 @@ void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const Terms terms(w, r, column);
     const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
-    sums[r] = {finite_or(x, y, to_odd(two_sum(x, y))), zero()};
+    sums[r] = {finite_or(x, y, sum_to_odd(x, y)), zero()};
   }
   finish(w, node, column, sums);
 }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include <hwy/cache_control.h>
+
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
 #include "left_over.hpp"
@@ -184,6 +186,7 @@ class TreePart {
       for (std::size_t link = 0; link < links; link += together) {
         const std::size_t here = std::min(together, links - link);
         for (std::size_t row = 0; row < rows_; row += kTreeRows) {
+          if (row + kTreeRows < rows_) prefetch(results(row + kTreeRows, panel));
           TreeWork work = work_of(links, link, row, panel);
           work.links = here;
           work.are_finite = finite_panel && finite_rows_[row / kTreeRows];
@@ -208,6 +211,11 @@ class TreePart {
       return {std::ilogb(least) - below, std::ilogb(most) + 1};
     }
     return {std::max(std::ilogb(least), f.min_exponent()) - f.fraction_bits, std::ilogb(most) + 1};
+  }
+  /// Has results so far of some rows brought into the cache while others are worked on.
+  static void prefetch(const double* of_rows) {
+    constexpr std::size_t kLine = 64 / sizeof(double);
+    for (std::size_t i = 0; i < kTreeRows * kColumns; i += kLine) hwy::Prefetch(of_rows + i);
   }
   /// Links that the kernels are given at once.
   std::size_t links_together() const {
