@@ -122,6 +122,12 @@ Datapath random_scaled_products() {
   return d;
 }
 
+/// Sums that their blocks' scales multiply.
+Datapath random_scaled_sums() {
+  if (*rc::gen::arbitrary<bool>()) return test::random_scaled_sums_datapath();
+  return test::draw_until(test::random_scaled_datapath, [](const Datapath& d) { return d.numerics.units[0].scaled; });
+}
+
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
     {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
@@ -130,6 +136,7 @@ const Kind kKinds[] = {
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
     {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_scaled_products},
+    {"tree_panels, scaled sums", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_scaled_sums},
 };
 
 /// Of the CPUs that have fused multiply-adds, those that this machine can be.

@@ -203,11 +203,12 @@ void cut_results(const TreeWork& w, const TreeNode& node) {
     const MachineRoundingHere rounding(mode == Rounding::up ? Rounding::up : Rounding::down);
     const auto sum = [&](auto drops) {
       constexpr bool kDrops = decltype(drops)::value;
+      const bool is_pair = mode == Rounding::down && !kDrops && node.terms.size() == 2;
       if (mode == Rounding::toward_zero)
         sum_cut_results<Rounding::down, true, kDrops>(w, node);
-      else if (mode == Rounding::down && !kDrops && node.terms.size() == 2 && node.is_single)
+      else if (is_pair && finish_of(node) == Finish::single)
         sum_cut_results<Rounding::down, false, false, 2, Finish::single>(w, node);
-      else if (mode == Rounding::down && !kDrops && node.terms.size() == 2 && node.result.steps.empty())
+      else if (is_pair && finish_of(node) == Finish::none)
         sum_cut_results<Rounding::down, false, false, 2, Finish::none>(w, node);
       else if (mode == Rounding::down)
         sum_cut_results<Rounding::down, false, kDrops>(w, node);

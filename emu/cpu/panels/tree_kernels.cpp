@@ -44,7 +44,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
   if (node.sum == TreeSum::cut_products && w.are_finite) {
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
-      if (node.result.steps.empty())
+      if (finish_of(node) == Finish::none)
         sum_cut_products<Finish::none>(w, node, number);
       else
         sum_cut_products<Finish::any>(w, node, number);
@@ -61,7 +61,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
       case TreeSum::near:
         if (!stays_finite)
           near_sums<false>(w, node, column);
-        else if (node.is_single)
+        else if (finish_of(node) == Finish::single)
           finite_sums<Finish::single>(w, node, column);
         else
           finite_sums<Finish::any>(w, node, column);
@@ -167,6 +167,7 @@ void run(const TreeWork& w) {
   for (std::size_t r = 0; r < kTreeRows; ++r)
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
   TreeWork at = w;
+  const std::size_t blocks = plan.scales_sums ? plan.depth / static_cast<std::size_t>(plan.scales->block_k) : 0;
   for (std::size_t link = 0; link < w.links; ++link) {
     const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
     const bool needs_c = wants_powers || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
@@ -178,6 +179,14 @@ void run(const TreeWork& w) {
       at.a_exponents[r] += plan.depth;
       at.a_grown[r] += plan.depth;
       at.a_negative[r] += plan.nodes.size();
+      if (plan.scales_sums) {
+        at.a_scales[r] += blocks;
+        at.a_scale_powers[r] += blocks;
+      }
+    }
+    if (plan.scales_sums) {
+      at.b_scales += blocks * kColumns;
+      at.b_scale_powers += blocks * kColumns;
     }
     at.b += plan.depth * kColumns;
     at.b_exponents += plan.depth * kColumns;

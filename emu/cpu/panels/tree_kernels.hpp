@@ -32,6 +32,9 @@ struct TreeWork {
   const double* b_grown = nullptr;
   const std::int64_t* a_negative[kTreeRows] = {};  ///< [nodes]
   const std::int64_t* b_negative = nullptr;        ///< [nodes][kColumns]
+  /// Where the plan scales sums: values of scales and the powers of two that these are aligned with, for each block.
+  const double *a_scales[kTreeRows] = {}, *a_scale_powers[kTreeRows] = {};
+  const double *b_scales = nullptr, *b_scale_powers = nullptr;  ///< [blocks][kColumns]
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
   std::int16_t* fields = nullptr;

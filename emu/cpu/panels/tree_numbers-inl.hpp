@@ -364,6 +364,23 @@ enum class Finish : std::uint8_t {
   none,    ///< nothing
   single,  ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
 };
+inline Finish finish_of(const TreeNode& node) {
+  if (node.scale_block) return Finish::any;
+  if (node.result.steps.empty()) return Finish::none;
+  return node.is_single ? Finish::single : Finish::any;
+}
+
+/// Multiplies a node's sums, and what they are aligned with, by their block's scales. All of it is exact.
+HWY_INLINE void multiply_by_scales(const TreeWork& w, std::size_t block, std::size_t column, Aligned (&v)[kTreeRows]) {
+  const TD d;
+  const std::size_t at = block * kColumns + column;
+  const TV b = hn::Load(d, w.b_scales + at), b_power = hn::Load(d, w.b_scale_powers + at);
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    v[r].x = hn::Mul(hn::Mul(v[r].x, hn::Set(d, w.a_scales[r][block])), b);
+    v[r].power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
+  }
+}
 
 /// Rounds a node's sums in some lanes of all rows, side by side as one would wait for itself, and puts them where they
 /// belong.
@@ -382,6 +399,10 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     if (may_be_zero) {
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = with_sign_of_zero(node, Terms(w, r, column), v[r].x);
     }
+  }
+  if (kFinish == Finish::any && node.scale_block) {
+    multiply_by_scales(w, *node.scale_block, column, v);
+    may_be_zero = true;
   }
   if (kFinish == Finish::single || (kFinish == Finish::any && !node.result.steps.empty())) {
     may_be_zero = true;

@@ -89,9 +89,10 @@ class Planner {
 
  private:
   WhyNot plan() {
-    const bool scales_sums = std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scaled; });
-    if (n_.scales && scales_sums) return "it scales sums";
     plan_.scales = n_.scales;
+    plan_.scales_sums = n_.scales && std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scaled; });
+    if (std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scale_exponents_alone; }))
+      return "it aligns sums by their scales alone";
     if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
     for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
       const Format& f = format(rule->format);
@@ -120,8 +121,8 @@ class Planner {
     }
     // Nobody else asks.
     const bool has_near = std::ranges::any_of(plan_.nodes, [](const TreeNode& n) { return n.sum == TreeSum::near; });
-    plan_.stays_finite = has_near && product_.top <= std::ilogb(kOrdinary) && plan_.infinite_from == HUGE_VAL &&
-                         std::ranges::all_of(plan_.nodes, overflows_late);
+    plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
+                         plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
     return {};
   }
   /// Whether no sum of ordinary numbers is too large for a node's results.
@@ -133,7 +134,7 @@ class Planner {
 
   WhyNot plan_product() {
     Bounds a = bounds_of(n_.a), b = bounds_of(n_.b);
-    if (n_.scales) {
+    if (n_.scales && !plan_.scales_sums) {
       a = scaled_bounds(a, n_.scales->format);
       b = scaled_bounds(b, n_.scales->format);
     }
@@ -241,6 +242,10 @@ class Planner {
     std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
     if (const WhyNot why_not = choose_sum(from, std::max(first_bits, unit.fraction_bits), all, node); !why_not.empty())
       return why_not;
+    if (unit.scaled) {
+      if (const WhyNot why_not = scale(node, all); !why_not.empty()) return why_not;
+      node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
+    }
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
     cut_once(node);
     if (unit.result.empty()) all.headroom += node.carry_bits;
@@ -250,13 +255,32 @@ class Planner {
     }
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
     node.place = places_[number] = is_root ? kPlaceOfC : new_place();
-    // As prepare_c() would, but that zeros may take part in an alignment otherwise.
-    plan_.puts_exponents = is_root && plan_.wants_exponents && !plan_.zeros_align && !node.result.steps.empty() &&
-                           !node.result.from_alignment && node.result.steps.back().least == plan_.least_c;
+    plan_.puts_exponents = is_root && plan_.wants_exponents && is_aligned_as_c(node);
     node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
     plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
     plan_.cuts_products = plan_.cuts_products || node.sum == TreeSum::cut_products;
     plan_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  /// Whether what the last node's result is aligned with, as a result, is what it is aligned with as the next link's c.
+  bool is_aligned_as_c(const TreeNode& last) const {
+    return !plan_.zeros_align && n_.c.subnormals == Subnormals::kept && n_.c.format == n_.result &&
+           !last.result.steps.empty() && !last.result.from_alignment &&
+           last.result.steps.back().least == plan_.least_c;
+  }
+
+  /// What a sum that its block's scales multiply is then.
+  WhyNot scale(const TreeNode& node, Bounds& sum) const {
+    const FormatId id = n_.scales->format;
+    const bool by_powers = format(id).fraction_bits == 0;
+    const bool is_whole = node.sum == TreeSum::cut_products || node.sum == TreeSum::cut || node.sum == TreeSum::exact;
+    // Sums that are rounded to odd stay so times a power of two alone.
+    if (!by_powers && !is_whole) return "a sum that its scales multiply is no double";
+    sum = scaled_bounds(scaled_bounds(sum, id), id);
+    if (is_whole && sum.width > kDoubleBits) return "a sum times its scales is no double";
+    if (sum.lowest < kLeastAlignment || sum.top > kMostExponent)
+      return "a sum times its scales is beyond what doubles hold";
     return {};
   }
 
@@ -265,7 +289,7 @@ class Planner {
   static void cut_once(TreeNode& node) {
     std::vector<TreeStep>& steps = node.result.steps;
     if (node.sum == TreeSum::cut && node.unit.align_rounding == Rounding::down && steps.size() > 1 &&
-        !node.rounds_down) {
+        !node.rounds_down && !node.scale_block) {
       const RoundStep& again = steps.front().step;
       const RoundStep cut_alone{again.fraction_bits, true,          -kUnbounded, kUnbounded, false, Rounding::down,
                                 Subnormals::kept,    again.overflow};
@@ -316,7 +340,7 @@ class Planner {
       const bool to_single = unit.result.count == 1 && node.result.steps.front().is_single;
       const bool of_singles =
           all.width <= fp32.fraction_bits + 1 && all.lowest >= fp32.min_exponent() - fp32.fraction_bits;
-      node.sum = to_single && of_singles ? TreeSum::exact : TreeSum::pair;
+      node.sum = to_single && of_singles && !unit.scaled ? TreeSum::exact : TreeSum::pair;
       all.width = kDoubleBits;
       return {};
     }

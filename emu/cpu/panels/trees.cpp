@@ -60,6 +60,22 @@ struct PackedTree {
   }
 };
 
+/// Scales of sums.
+struct PackedScales {
+  Buffer<double> values, powers;
+
+  void put_ones(std::size_t count) {
+    for (Buffer<double>* all : {&values, &powers}) {
+      all->resize(count);
+      std::fill_n(all->data(), count, 1.0);
+    }
+  }
+  void put(std::size_t at, const Scale& scale) {
+    values[at] = scale.value;
+    powers[at] = std::ldexp(1.0, scale.exponent);
+  }
+};
+
 class TreePart {
  public:
   TreePart(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
@@ -145,7 +161,17 @@ class TreePart {
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
     }
     find_exponents(plan_.a, packed_a_);
-    for (std::size_t i = 0; plan_.scales && i < part_.m; ++i) {
+    if (plan_.scales_sums) {
+      const std::size_t blocks = products / block();
+      a_scales_.put_ones(rows_ * blocks);
+      for (std::size_t i = 0; i < part_.m; ++i) {
+        for (std::size_t k = 0; k < there; k += block()) {
+          const std::size_t at = (part_.i + i) * scales_.a.row_stride + (first + k) / block() * scales_.a.column_stride;
+          a_scales_.put(i * blocks + k / block(), scale_at(scales_.a, at));
+        }
+      }
+    }
+    for (std::size_t i = 0; scales_products() && i < part_.m; ++i) {
       for (std::size_t k = 0; k < there; k += block()) {
         const std::size_t at = (part_.i + i) * scales_.a.row_stride + (first + k) / block() * scales_.a.column_stride;
         const Scale& scale = scale_at(scales_.a, at);
@@ -170,7 +196,15 @@ class TreePart {
         b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
       }
       find_exponents(plan_.b, packed_b_);
-      for (std::size_t k = 0; plan_.scales && k < there; k += block()) {
+      if (plan_.scales_sums) {
+        b_scales_.put_ones(products / block() * kColumns);
+        for (std::size_t k = 0; k < there; k += block()) {
+          const std::size_t at = (first + k) / block() * scales_.b.row_stride + column * scales_.b.column_stride;
+          for (std::size_t j = 0; j < columns; ++j)
+            b_scales_.put(k / block() * kColumns + j, scale_at(scales_.b, at + j * scales_.b.column_stride));
+        }
+      }
+      for (std::size_t k = 0; scales_products() && k < there; k += block()) {
         const std::size_t at = (first + k) / block() * scales_.b.row_stride + column * scales_.b.column_stride;
         for (std::size_t j = 0; j < columns; ++j) {
           const Scale& scale = scale_at(scales_.b, at + j * scales_.b.column_stride);
@@ -206,7 +240,7 @@ class TreePart {
     if (!std::isfinite(most)) return {};
     const Format& f = format(rule.format);
     // A significand times a scale's has all bits of both.
-    if (plan_.scales) {
+    if (scales_products()) {
       const int below = f.fraction_bits + format(plan_.scales->format).fraction_bits + 1;
       return {std::ilogb(least) - below, std::ilogb(most) + 1};
     }
@@ -231,6 +265,7 @@ class TreePart {
   void finish_packing(PackedTree& packed) const {
     if (plan_.cuts_products) kernels_.grow(packed.numbers.data(), packed.numbers.size(), packed.grown.data());
   }
+  bool scales_products() const { return plan_.scales && !plan_.scales_sums; }
   std::size_t block() const { return static_cast<std::size_t>(plan_.scales->block_k); }
   const Scale& scale_at(const MatrixCodes<const std::byte>& scales, std::size_t at) const {
     const auto code = std::to_integer<std::uint64_t>(scales.codes[at]) & format(plan_.scales->format).code_mask();
@@ -274,6 +309,15 @@ class TreePart {
       work.a_negative[r] = packed_a_.negative.data() + (row + r) * words + word;
       work.results[r] = results(row + r, panel);
       work.left[r] = &left_[r * kColumns];
+    }
+    if (plan_.scales_sums) {
+      const std::size_t blocks = links * plan_.depth / block(), at_block = k / block();
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        work.a_scales[r] = a_scales_.values.data() + (row + r) * blocks + at_block;
+        work.a_scale_powers[r] = a_scales_.powers.data() + (row + r) * blocks + at_block;
+      }
+      work.b_scales = b_scales_.values.data() + at_block * kColumns;
+      work.b_scale_powers = b_scales_.powers.data() + at_block * kColumns;
     }
     work.values = values_.data();
     work.powers = powers_.data();
@@ -320,6 +364,7 @@ class TreePart {
   std::vector<Scale> scale_of_code_;
   LeftOver left_over_;
   PackedTree packed_a_, packed_b_;
+  PackedScales a_scales_, b_scales_;
   Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> fields_;

@@ -68,11 +68,13 @@ struct TreeNode {
   bool wants_exponent = false;  ///< that it takes into the sum it is a term of
   int carry_bits = 0;           ///< terms below 2^(alignment + their own bits) add up to less than so many bits more
   double grid = 0;              ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
+  std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
 };
 
 struct TreePlan {
   OperandRule a, b, c;
-  std::optional<ScaleRule> scales;  ///< of products, which come to the operands
+  std::optional<ScaleRule> scales;  ///< of products, which come to the operands; or of sums
+  bool scales_sums = false;
   double least_c = 0;               ///< normal number
   FormatId result = FormatId::fp32;
   ProductExponent product_exponent = ProductExponent::sum;
