@@ -223,6 +223,29 @@ TEST_P(ChainPanels, EqualTheExactEmulatorAlongManyLinks) {
   }
 }
 
+/// A result that is a subnormal number is a zero as the next link's c, which is aligned with nothing.
+TEST_P(ChainPanels, AlignNothingWithAResultThatTheNextLinkFlushes) {
+  Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/cdna3-fp16.json");
+  Numerics& n = datapath.numerics;
+  n.a.format = n.b.format = FormatId::bf16;
+  n.c.subnormals = Subnormals::flushed;
+  for (Unit& unit : n.units) {
+    unit.fraction_bits = 9;  // so few that an alignment with c would show
+    unit.first_fraction_bits.reset();
+  }
+  std::mt19937_64 random(4);
+  Example x = test::draw_example(random, datapath, {8, 64, 64}, Operands::numbers);
+  const auto tiny = [&](Codes& codes) {  // products of 2^−141 to 2^−127
+    constexpr std::uint64_t kExponents = 0x7f80, kUnit = 0x80, kLeast = 127 - 71;
+    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, (codes[i] & ~kExponents) | (kLeast + random() % 8) * kUnit);
+  };
+  tiny(x.a);
+  tiny(x.b);
+  for (std::size_t i = 0; i < x.c.size(); ++i) x.c.set(i, 0);
+  test::compute_exactly(datapath, x);
+  EXPECT_EQ(difference(datapath, x, 1), "");
+}
+
 TEST_P(ChainPanels, GiveTheSameBitsOnManyThreads) {
   std::mt19937_64 random(2);
   for (const Datapath& datapath : some_of_each_kind()) {
