@@ -52,6 +52,8 @@ constexpr Case kCases[] = {
     {"CDNA2 fp16", "", "cdna2-fp16"},
     {"CDNA3 fp16", "", "cdna3-fp16"},
     {"CDNA3 fp8", "", "cdna3-fp8"},
+    {"CDNA3 bf16", "gfx942", "v_mfma_f32_16x16x16_bf16"},
+    {"CDNA3 xf32", "gfx942", "v_mfma_f32_16x16x8_xf32"},
     {"tree of fp32 additions", "", "fp-add-tree"},
     {"fp64, cut sums", "", "fp64-cut-sums"},
     {"fp64, exact sums", "", "fp64-exact-sums"},
@@ -67,7 +69,7 @@ struct Options {
   std::size_t size = 1024;
   int runs = 5;
   std::string only, json;
-  bool nan = false, gpu = false;
+  bool nan = false, gpu = false, catalogue = false;
 };
 
 /// Of some thousand numbers that come again and again: there may be many to make.
@@ -150,15 +152,50 @@ void write(const Options& options, const nlohmann::ordered_json& rows) {
   }
 }
 
+/// What is multiplied on the GPU.
+struct GpuCase {
+  std::string what, where;
+  Datapath datapath;
+};
+std::vector<GpuCase> cases_of_gpu(const Options& options) {
+  std::vector<GpuCase> cases;
+  const auto add = [&](GpuCase each) {
+    if (each.what.find(options.only) == std::string::npos) return;
+    const bool is_new = std::ranges::none_of(cases, [&](const GpuCase& other) {  // whatever its units are called
+      return other.datapath.numerics == each.datapath.numerics && other.datapath.tree == each.datapath.tree;
+    });
+    if (is_new || !options.catalogue) cases.push_back(std::move(each));
+  };
+  if (!options.catalogue) {
+    for (const Case& each : kCases)
+      add({each.what, fmt::format("{}{}{}", each.arch, *each.arch != 0 ? " " : "", each.name), datapath_of(each)});
+    return cases;
+  }
+  for (const Arch& arch : kArchs) {
+    for (const CatalogueEntry& entry : catalogue(arch.id)) {
+      add({fmt::format("{} {}", arch.name, entry.account), entry.instruction->name(), entry.datapath});
+    }
+  }
+  return cases;
+}
+
+/// The name of the evaluator that the GPU has for the datapath.
+std::string_view evaluator_on_gpu(const Datapath& datapath) {
+  for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
+    if (answer.processor == Processor::gpu && answer.nodes > 0) return answer.name;
+  }
+  return "";
+}
+
 /// On the GPU; some elements are compared with the CPU's.
 int run_on_gpu(const Options& options) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   fmt::print("{0} x {0} x {0} on the GPU; seconds of the whole product\n\n", options.size);
-  fmt::print("{:<28}{:>14}{:>10}{:>10}{:>10}  {}\n", "", "10^9 MAC/s", "product", "packing", "copies", "instruction");
+  fmt::print("{:<28}{:>14}{:>10}{:>10}{:>10}  {:<18}{}\n", "", "10^9 MAC/s", "product", "packing", "copies",
+             "evaluator", "instruction");
   int different = 0;
-  for (const Case& each : kCases) {
-    if (!options.only.empty() && std::string(each.what).find(options.only) == std::string::npos) continue;
-    const Datapath datapath = datapath_of(each);
+  for (const GpuCase& each : cases_of_gpu(options)) {
+    const Datapath& datapath = each.datapath;
     const auto [on_gpu, why_not] = make_gpu_datapath(datapath, GpuWork::matrices);
     if (!on_gpu) {
       fmt::print("{:<28}{}\n", each.what, why_not);
@@ -198,10 +235,10 @@ int run_on_gpu(const Options& options) {
     for (std::size_t i = 0; i < on_cpu.size(); ++i) different += on_cpu[i] != d(i / corner, i % corner) ? 1 : 0;
     const auto size = static_cast<double>(side);
     const double rate = size * size * size / (best.products + best.packing);
-    fmt::print("{:<28}{:>14.1f}{:>10.4f}{:>10.4f}{:>10.4f}  {} {}\n", each.what, rate * 1e-9, best.products,
-               best.packing, best.copies, each.arch, each.name);
+    fmt::print("{:<28}{:>14.1f}{:>10.4f}{:>10.4f}{:>10.4f}  {:<18}{}\n", each.what, rate * 1e-9, best.products,
+               best.packing, best.copies, evaluator_on_gpu(datapath), each.where);
     rows.push_back({{"name", fmt::format("GPU product {}", each.what)},
-                    {"datapath", std::string(each.arch) + (*each.arch != 0 ? " " : "") + each.name},
+                    {"datapath", each.where},
                     {"size", side},
                     {"macs_per_second", rate}});
   }
@@ -275,7 +312,9 @@ int main(int argc, char** argv) {
   app.add_option("--only", options.only, "cases whose name holds this");
   app.add_option("--json", options.json, "write the table there");
   app.add_flag("--nan", options.nan, "with one NaN in A");
-  app.add_flag("--gpu", options.gpu, "on the GPU, with its rates alone");
+  CLI::Option* const gpu = app.add_flag("--gpu", options.gpu, "on the GPU, with its rates alone");
+  app.add_flag("--catalogue", options.catalogue, "each datapath of the catalogue, of all accounts, once")
+      ->needs(gpu);
   CLI11_PARSE(app, argc, argv);
   return options.gpu ? tcnum::run_on_gpu(options) : tcnum::run(options);
 }

@@ -50,7 +50,7 @@ constexpr std::array<Evaluator, 15> kCpuEvaluators = {{
 static_assert(kCpuEvaluators.size() == static_cast<std::size_t>(CpuEvaluator::exact) + 1);
 
 /// In the order of GpuEvaluator.
-constexpr std::array<Evaluator, 10> kGpuEvaluators = {{
+constexpr std::array<Evaluator, 11> kGpuEvaluators = {{
     {"scaled patches", "patches of products times their block scales, of whole matrices", gpu::why_no_scaled_patches},
     {"scaled sums", "sums of integers times their block scales, of 4 x 4 elements of whole matrices",
      gpu::why_no_scaled_sums},
@@ -58,6 +58,8 @@ constexpr std::array<Evaluator, 10> kGpuEvaluators = {{
     {"integers", "sums of integers", gpu::why_no_integers},
     {"single precision", "the machine's own fp32 operations", gpu::why_no_single_precision},
     {"patches", "aligned sums of 4 x 4 elements at once, in the machine's fp64", gpu::why_no_patches},
+    {"accumulations", "the same where sums of products go on unrounded to their sum with c, which is cut down",
+     gpu::why_no_accumulations},
     {"tree patches", "the same in trees, and where sums go on unrounded", gpu::why_no_tree_patches},
     {"brackets", "exact sums rounded once, of 4 x 4 elements of whole matrices, between bounds in fp64",
      gpu::why_no_brackets},

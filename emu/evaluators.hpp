@@ -44,6 +44,7 @@ enum class GpuEvaluator : std::uint8_t {
   integers,          ///< sums of integers, in 32 and 64 bits
   single_precision,  ///< the machine's own operations of fp32
   patches,           ///< aligned sums of 4 × 4 elements at once, in the machine's fp64
+  accumulations,     ///< sums of products, or of two such sums, that are added to c one after the other, in patches
   tree_patches,      ///< the same where nodes form a tree or results go on unrounded
   brackets,          ///< exact sums that are rounded once, of 4 × 4 elements, between bounds in the machine's fp64
   one_by_one,        ///< aligned sums and sums of two, one element at a time, in integers

@@ -58,7 +58,7 @@ TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
 class CudaProductKernels : public testing::TestWithParam<int> {};
 
 Datapath random_datapath_of_any_kind() {
-  switch (*rc::gen::inRange(0, 11)) {
+  switch (*rc::gen::inRange(0, 12)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -80,6 +80,8 @@ Datapath random_datapath_of_any_kind() {
       return test::random_scaled_patch_datapath();
     case 8:
       return test::random_chain_of_exact_sums();
+    case 10:
+      return test::random_chain_of_accumulations();
     case 9:
       return test::random_scaled_sums_datapath();
     default:

@@ -315,6 +315,65 @@ inline Datapath random_tree_of_sums() {
   return d;
 }
 
+/// Sums of products, or of two such sums, that are added to c one after the other, mostly as the GPU's accumulations take
+/// them. CDNA3's are of this kind.
+inline Datapath random_chain_of_accumulations() {
+  using enum FormatId;
+  Datapath d;
+  Numerics& n = d.numerics;
+  n.a = random_operand(*rc::gen::element(fp16, bf16, tf32, fp8e4m3, fp8e5m2, fp8e4m3fnuz, fp8e5m2fnuz, fp4e2m1));
+  n.b = random_operand(*rc::gen::element(fp16, bf16, tf32, fp8e4m3, fp8e5m2, fp8e4m3fnuz, fp8e5m2fnuz, fp4e2m1));
+  n.c = {fp32, Subnormals::kept, SubnormalExponent::minimum};
+  n.nan.code = nan_code(format(fp32));
+  if (*rc::gen::arbitrary<bool>()) n.product.infinite_from = *rc::gen::element(102, 128);
+  enum { sum, products, pair };
+  const int most_bits = *rc::gen::element(8, 24, 26);
+  for (Unit& unit : n.units) {
+    unit.fraction_bits = most_bits;
+    unit.align_rounding = Rounding::down;
+    unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::ieee, ZeroSign::positive);
+    if (*rc::gen::inRange(0, 3) == 0)
+      unit.zero_exponent = {ZeroExponentKind::floor, *rc::gen::element(-160, -126, -20, 5, 100)};
+  }
+  n.units[products].align_rounding = Rounding::toward_zero;
+  Unit& last = n.units[sum];
+  last.fraction_bits = *rc::gen::inRange(8, 33);
+  if (*rc::gen::arbitrary<bool>()) last.first_fraction_bits = *rc::gen::inRange(last.fraction_bits, 41);
+  if (*rc::gen::inRange(0, 3) == 0) last.drop_below = *rc::gen::inRange(0, 40);
+  const RoundStep to_single = round_to(format(fp32), Rounding::nearest_even);
+  last.result = {to_single};
+  RoundStep cut;
+  cut.fraction_bits = *rc::gen::inRange(12, 41);
+  cut.rounding = Rounding::down;
+  cut.from_alignment = *rc::gen::arbitrary<bool>();
+  if (!cut.from_alignment && *rc::gen::arbitrary<bool>()) cut.min_exponent = *rc::gen::element(-126, -10);
+  if (*rc::gen::inRange(0, 4) != 0) last.result = {cut, to_single};
+  d.unit_names = {"sum", "products", "pair"};
+
+  const int steps = *rc::gen::element(1, 2, 3), size = *rc::gen::element(1, 2, 4, 8);
+  const bool in_pairs = steps < 3 && *rc::gen::arbitrary<bool>();
+  std::vector<Node>& nodes = d.tree.nodes;
+  const auto result_of_last = [&] { return Term{Term::Kind::node, static_cast<int>(nodes.size()) - 1}; };
+  const auto add_products = [&] {
+    Node node{products, {}};
+    for (int i = 0; i < size; ++i) node.terms.push_back({Term::Kind::product, d.tree.k++});
+    nodes.push_back(std::move(node));
+    return result_of_last();
+  };
+  Term before{Term::Kind::accumulator, 0};
+  for (int step = 0; step < steps; ++step) {
+    Term of_products = add_products();
+    if (in_pairs) {
+      nodes.push_back({pair, {of_products, add_products()}});
+      of_products = result_of_last();
+    }
+    nodes.push_back({sum, {of_products, before}});
+    before = result_of_last();
+  }
+  drop_unused_units(d, 3);
+  return d;
+}
+
 /// Sums that patches and panels evaluate, mostly: cut toward zero, and rounded as the machine converts.
 inline Datapath random_patch_datapath() {
   using enum FormatId;

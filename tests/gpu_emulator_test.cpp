@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "draw.hpp"
+#include "emu/gpu/accumulation_patch.hpp"
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/requirements.hpp"
 #include "emu/gpu/terms.hpp"
@@ -90,14 +91,17 @@ float as_single(const Format& f, const GpuFields& fields, std::uint64_t code) {
   return gpu::single_of(f, fields, static_cast<std::uint32_t>(code));
 }
 
-/// A tile by a tree of patches: the elements, as bits, that it leaves over; the results of the others.
-std::uint32_t tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
-  const SideArrays<true> a(d, tiles);
-  const SideArrays<false> b(d, tiles);
+void put_c(const Tiles& tiles, gpu::PatchCodes& codes) {
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j)
       codes.code[i][j] = static_cast<std::uint32_t>(tiles.c[tiles.c_index(0, i, j)]);
   }
+}
+/// A tile by a tree of patches: the elements, as bits, that it leaves over; the results of the others.
+std::uint32_t tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
+  const SideArrays<true> a(d, tiles);
+  const SideArrays<false> b(d, tiles);
+  put_c(tiles, codes);
   gpu::PatchCodes of_one = codes;
   gpu::AllKept all_kept;
   const std::uint32_t left = gpu::tree_patch(d, a.side, kFirstRow, b.side, kFirstColumn, codes, all_kept);
@@ -109,17 +113,32 @@ std::uint32_t tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCod
   return left;
 }
 
-/// What trees of patches leave over is terms_dot()'s.
+/// The same by a chain of accumulations.
+std::uint32_t accumulation_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
+  const SideArrays<true> a(d, tiles);
+  const SideArrays<false> b(d, tiles);
+  put_c(tiles, codes);
+  return gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
+    return gpu::accumulation_patch<kInPairs, kBelowLeading>(d, a.side, kFirstRow, b.side, kFirstColumn, codes);
+  });
+}
+
+bool is_of_trees(GpuEvaluator e) { return e == GpuEvaluator::accumulations || e == GpuEvaluator::tree_patches; }
+std::uint32_t patch_of_trees(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
+  return d.evaluator == GpuEvaluator::accumulations ? accumulation_patch(d, tiles, codes) : tree_patch(d, tiles, codes);
+}
+
+/// What patches of trees and accumulations leave over is terms_dot()'s.
 template <class Expect>
-void expect_tree_patch_equals_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
+void expect_patch_of_trees_equals_exact(const GpuDatapath& d, const Tiles& tiles, const Expect& expect) {
   gpu::PatchCodes codes;
-  const std::uint32_t left = tree_patch(d, tiles, codes);
+  const std::uint32_t left = patch_of_trees(d, tiles, codes);
   const bool may_be_nan =
       d.a.non_finite == NonFinite::nan_negative_zero || d.b.non_finite == NonFinite::nan_negative_zero;
   for (std::size_t i = 0; i < kRows && !may_be_nan; ++i) {
     for (std::size_t j = 0; j < kColumns; ++j) {
       if ((left & gpu::PatchCodes::bit(static_cast<int>(i), static_cast<int>(j))) == 0)
-        expect(i, j, codes.code[i][j], "in a tree of patches");
+        expect(i, j, codes.code[i][j], "in a patch of a tree");
     }
   }
   RC_CLASSIFY(left == 0 && !may_be_nan, "nothing left over");
@@ -147,7 +166,7 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
         d, tiles, code_itself, [](const auto&... operands) { return gpu::terms_dot(operands...); }, "term by term",
         expect);
   if (d.evaluator == GpuEvaluator::terms) return;
-  if (d.evaluator == GpuEvaluator::tree_patches) return expect_tree_patch_equals_exact(d, tiles, expect);
+  if (is_of_trees(d.evaluator)) return expect_patch_of_trees_equals_exact(d, tiles, expect);
   if (d.evaluator == GpuEvaluator::single_precision)
     return expect_dots_equal_exact(d, tiles, as_single, gpu::single_precision_dot, "in single precision", expect);
   if (d.evaluator == GpuEvaluator::integers)
@@ -342,14 +361,17 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactWhereRowsOrColumnsHaveASpecialOperand, (bo
 }
 
 /// Of ones, of which one operand is an infinity or a NaN: the elements that it is an operand of, and no others.
-RC_GTEST_PROP(GpuEmulator, LeavesOverOfATreeOfPatchesWhatHasASpecialOperand, ()) {
+RC_GTEST_PROP(GpuEmulator, LeavesOverOfAPatchOfATreeWhatHasASpecialOperand, ()) {
   const auto takes = [](const Datapath& datapath) {
     const Numerics& n = datapath.numerics;
     const auto is_ieee = [](FormatId id) { return format(id).has_infinity(); };
     return is_ieee(n.a.format) && is_ieee(n.b.format) &&
-           choose_on_gpu(n, SortedTree(datapath.tree)).evaluator == GpuEvaluator::tree_patches;
+           is_of_trees(choose_on_gpu(n, SortedTree(datapath.tree)).evaluator.value_or(GpuEvaluator::terms));
   };
-  const Datapath datapath = test::draw_until(test::random_tree_of_sums, takes);
+  const auto random_tree = [] {
+    return *rc::gen::arbitrary<bool>() ? test::random_tree_of_sums() : test::random_chain_of_accumulations();
+  };
+  const Datapath datapath = test::draw_until(random_tree, takes);
   const GpuDatapath d = make_gpu_datapath(datapath).datapath.value();
   const Numerics& n = datapath.numerics;
   Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kRows, kColumns,
@@ -380,12 +402,12 @@ RC_GTEST_PROP(GpuEmulator, LeavesOverOfATreeOfPatchesWhatHasASpecialOperand, ())
     }
   }
   gpu::PatchCodes codes;
-  RC_ASSERT(tree_patch(d, tiles, codes) == expected);
+  RC_ASSERT(patch_of_trees(d, tiles, codes) == expected);
 }
 
 Datapath random_datapath_of_any_kind() {
   static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
-  switch (*rc::gen::inRange(0, 7)) {
+  switch (*rc::gen::inRange(0, 8)) {
     case 0:
       return test::random_fma_chain();
     case 1:
@@ -394,6 +416,8 @@ Datapath random_datapath_of_any_kind() {
       return test::random_single_precision_datapath();
     case 5:
       return test::random_tree_of_sums();
+    case 6:
+      return test::random_chain_of_accumulations();
     case 3:
       return test::random_datapath();
     case 4:

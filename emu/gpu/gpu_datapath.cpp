@@ -67,9 +67,15 @@ void put_rounding(const Unit& unit, gpu::RoundingOfPatch how, PatchNode& node) {
   node.beyond = s.overflow == Overflow::infinity ? infinity : infinity - (1u << cut);
 }
 
+/// An exponent, or a distance of two, as the high word of doubles has it.
+std::uint32_t as_high_word(int exponent) { return static_cast<std::uint32_t>(exponent) << gpu::kHighFraction; }
+/// From an alignment, as high words, to 1.5 · 2^52 units of so many bits below it.
+std::uint32_t grid_below_alignment(int fraction_bits) {
+  return as_high_word(52 - fraction_bits) + (1u << (gpu::kHighFraction - 1));
+}
 /// How the node aligns its terms, of which the one before has that format.
 void put_alignment(const GpuDatapath& d, const Unit& unit, FormatId before, PatchNode& node) {
-  using gpu::high_word, gpu::kHighFraction, gpu::power_of_two;
+  using gpu::high_word, gpu::power_of_two;
   if (unit.zero_exponent.kind == ZeroExponentKind::floor) {
     node.alignment = std::max(node.alignment, unit.zero_exponent.value);
   }
@@ -77,8 +83,7 @@ void put_alignment(const GpuDatapath& d, const Unit& unit, FormatId before, Patc
     node.c_floor = high_word(power_of_two(d.c.min_exponent()));
     node.before_floor = high_word(power_of_two(format(before).min_exponent()));
   }
-  // 2^52 + 2^51, where 2^0 is.
-  node.grid = (static_cast<std::uint32_t>(52 - unit.fraction_bits) << kHighFraction) + (1u << (kHighFraction - 1));
+  node.grid = grid_below_alignment(unit.fraction_bits);
 }
 
 /// Which products are the node's.
@@ -116,6 +121,59 @@ void put_sum_of_scaled(GpuDatapath& d) {
   PatchNode& node = d.patch[0];
   put_rounding(unit, gpu::rounding_of_patch(unit).value(), node);
   put_alignment(d, unit, d.c.id, node);
+}
+
+/// The floor under an alignment.
+std::uint32_t floor_of(const Unit& unit) {
+  const bool has_one = unit.zero_exponent.kind == ZeroExponentKind::floor;
+  return as_high_word(std::max(PatchNode::kLowest, has_one ? unit.zero_exponent.value : PatchNode::kLowest) +
+                      gpu::kBias);
+}
+
+/// What accumulations want to know of the datapath, which is one of theirs.
+void put_accumulations(const SortedTree& tree, GpuDatapath& d) {
+  Accumulations& to = d.accumulations;
+  const std::vector<gpu::Accumulation> all = gpu::accumulations_of(tree);
+  const auto unit_at = [&](int node) -> const Unit& { return d.units[d.node[node].unit]; };
+  for (const gpu::Accumulation& from : all) {
+    Accumulations::Step& step = to.step[to.steps++];
+    for (const std::size_t i : {0, 1}) {
+      const int number = from.products[i];
+      step.products[i] = number;
+      if (number < 0) continue;
+      PatchNode& products = d.patch[number];
+      put_products(d.node[number], products);
+      put_alignment(d, unit_at(number), d.c.id, products);
+      step.places |= products.places;
+      step.count += products.count;
+    }
+  }
+  const Unit &of_products = unit_at(all[0].products[0]), &of_sum = unit_at(all[0].sum);
+  const auto is_ieee = [](const Unit& unit) { return unit.zero_sign == ZeroSign::ieee; };
+  to.in_pairs = all[0].pair >= 0;
+  to.negative_zeros = is_ieee(of_products) && is_ieee(of_sum);
+  to.grid = grid_below_alignment(of_products.fraction_bits);
+  if (to.in_pairs) {
+    const Unit& pair = unit_at(all[0].pair);
+    to.negative_zeros = to.negative_zeros && is_ieee(pair);
+    to.pair_floor = floor_of(pair);
+  }
+  to.floor = floor_of(of_sum);
+  const int first = of_sum.first_fraction_bits.value_or(of_sum.fraction_bits);
+  to.first_grid = grid_below_alignment(first);
+  to.second_grid = grid_below_alignment(of_sum.fraction_bits);
+  // Nothing is further below than doubles go.
+  constexpr int kFar = 2000;
+  to.drop_below = as_high_word(std::min(of_sum.drop_below.value_or(kFar), kFar));
+  const RoundStep& cut = of_sum.result.step[0];
+  if (of_sum.result.count < 2) return;
+  if (cut.from_alignment) {
+    if (first > cut.fraction_bits) to.kept_bits = ~0u << (first - cut.fraction_bits);
+  } else {
+    to.cuts_below_leading = true;
+    to.least = as_high_word(std::max(PatchNode::kLowest, cut.min_exponent) + gpu::kBias);
+    to.cut_grid = grid_below_alignment(cut.fraction_bits);
+  }
 }
 
 /// What trees of patches want to know of the datapath, which is one of theirs.
@@ -222,6 +280,9 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
       break;
     case GpuEvaluator::single_precision:
       to.singles = singles_of(n);
+      break;
+    case GpuEvaluator::accumulations:
+      put_accumulations(tree, to);
       break;
     case GpuEvaluator::tree_patches:
       put_tree(to);

@@ -83,6 +83,32 @@ struct TreeNode {
   int sum_bits = 0;
 };
 
+/// What accumulations (emu/gpu/accumulation_patch.hpp) want to know besides their sums' PatchNodes. All steps have the same
+/// rules, and high words are those of doubles.
+struct Accumulations {
+  struct Step {
+    int products[2] = {-1, -1};  ///< nodes of products alone; no second one where they are not in pairs
+    std::uint32_t places = 0;    ///< of all their products, as bits
+    int count = 0;
+  };
+  static constexpr int kMostSteps = 8;
+  static constexpr int kMostExponent = 100;  ///< above it, of c or of a product, a sum is left over
+
+  int steps = 0;
+  Step step[kMostSteps];
+  bool in_pairs = false;
+  bool negative_zeros = false;  ///< zero sums of negative terms alone are negative
+  std::uint32_t grid = 0;       ///< from an alignment of products, as high words, to the grid of their sum
+  // Floors under alignments, and what leads from one to a grid: of a pair, and of a sum with c.
+  std::uint32_t pair_floor = 0, floor = 0;
+  std::uint32_t first_grid = 0, second_grid = 0;
+  std::uint32_t drop_below = 0;  ///< the second term is left out whose exponent is further below the alignment
+  // The sum is cut down before it is rounded:
+  std::uint32_t kept_bits = ~0u;  ///< of its first term's grid, below the alignment
+  bool cuts_below_leading = false;
+  std::uint32_t least = 0, cut_grid = 0;  ///< or below its leading bit, whose exponent counts as at least this
+};
+
 /// What single precision does besides the machine's additions.
 struct GpuSingles {
   bool rounds_products = false;  ///< before they are added; else a product and another term are an FMA
@@ -122,6 +148,7 @@ struct GpuDatapath {
   TreeNode tree[kMostPatchNodes];    ///< where trees of them do
   std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
   bool keeps_one = true;             ///< at a time: the next such node comes after its result was taken
+  Accumulations accumulations;
   GpuScaling scaling;
 
   TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }

@@ -35,6 +35,8 @@ Kernel kernel_of(const GpuDatapath& d) {
       return Kernel::single_precision;
     case GpuEvaluator::fma_chain:
       return Kernel::fma_chain;
+    case GpuEvaluator::accumulations:
+      return Kernel::accumulations;
     case GpuEvaluator::tree_patches:
       return Kernel::tree_patches;
     case GpuEvaluator::one_by_one:
@@ -81,6 +83,7 @@ GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(
       a_bytes = sums_bytes(d, sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t));
       break;
+    case Kernel::accumulations:
     case Kernel::tree_patches:
       a_bytes = sums_bytes(d, 2 * sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t) + sizeof(std::uint32_t));

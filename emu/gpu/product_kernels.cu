@@ -1,6 +1,7 @@
 // Products of whole matrices on a GPU. Operands are taken apart once, strip by strip; then a block evaluates 64 × 64
 // elements of D, link after link along k, and its threads 4 × 4 of them each. The meaning is emu/gpu/dot_product.hpp's
 // and emu/gpu/patch.hpp's; here is where operands lie, and what is done for many elements at once.
+#include "accumulation_patch.hpp"
 #include "cuda/codes.cuh"
 #include "cuda/copy.cuh"
 #include "cuda/launch.cuh"
@@ -396,6 +397,37 @@ __device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const std::ui
         gpu::terms_dot(d, a + at.row + i, kStrip, b + at.column + j, kStrip, codes.code[i][j]));
   }
 }
+
+/// The parameters are gpu::accumulation_patch()'s.
+template <bool kInPairs, bool kBelowLeading>
+class AccumulationsChain {
+ public:
+  static constexpr int kBlocks = 2;
+
+  __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
+    codes_.code[i][j] = static_cast<std::uint32_t>(code);
+  }
+  __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return codes_.code[i][j]; }
+  __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
+                       const PatchPlace& at) {
+#pragma unroll 1
+    for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
+      const PatchCodes c = codes_;
+      const std::uint32_t left = gpu::accumulation_patch<kInPairs, kBelowLeading>(
+          d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_);
+      if (left != 0) {
+        PatchCodes all = c;  // a copy, so that the codes themselves stay in registers
+        evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, left, all);
+        each_of_patch([&](int i, int j) {
+          if ((left & PatchCodes::bit(i, j)) != 0) codes_.code[i][j] = all.code[i][j];
+        });
+      }
+    }
+  }
+
+ private:
+  PatchCodes codes_;
+};
 
 /// Kept: as of gpu::tree_patch().
 template <class Kept>
@@ -968,6 +1000,7 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
     case GpuChain::Kernel::patches:
     case GpuChain::Kernel::sums_alone:
       break;
+    case GpuChain::Kernel::accumulations:
     case GpuChain::Kernel::tree_patches:
       return packing_kernel<kIsA, PackSumsAndCodes<kIsA>>;
     case GpuChain::Kernel::scaled_sums:
@@ -1038,6 +1071,10 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
     case GpuChain::Kernel::patches:
       return by_patches(d.c.storage_bytes() == 2 ? patches_kernel_of<std::uint16_t>(d)
                                                  : patches_kernel_of<std::uint32_t>(d));
+    case GpuChain::Kernel::accumulations:
+      return by_patches(gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
+        return patches_kernel<AccumulationsChain<kInPairs, kBelowLeading>>;
+      }));
     case GpuChain::Kernel::tree_patches:
       return by_patches(d.keeps_one ? patches_kernel<TreePatchesChain<gpu::OneKept>>
                                     : patches_kernel<TreePatchesChain<gpu::AllKept>>);

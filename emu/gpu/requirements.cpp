@@ -1,6 +1,7 @@
 #include "requirements.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <initializer_list>
 
@@ -298,7 +299,69 @@ WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree) {
   return are_near(numerics.product.round) ? WhyNot() : "a product has exponents further off than fp64's";
 }
 
+/// Chains of accumulations: all steps with the same rules.
+std::vector<Accumulation> accumulations_of(const SortedTree& tree) {
+  const auto at = [&](int node) -> const SortedNode& { return tree.nodes[static_cast<std::size_t>(node)]; };
+  const auto is_of_products = [&](const Term& t) {
+    return t.kind == Term::Kind::node && at(t.index).others.empty() && !at(t.index).products.empty();
+  };
+  const auto is_of_two = [&](const Term& t) {
+    return t.kind == Term::Kind::node && at(t.index).products.empty() && at(t.index).others.size() == 2;
+  };
+  std::vector<Accumulation> all;
+  for (Term sum{Term::Kind::node, static_cast<int>(tree.nodes.size()) - 1}; sum.kind != Term::Kind::accumulator;) {
+    if (!is_of_two(sum)) return {};
+    Accumulation each;
+    each.sum = sum.index;
+    const Term &first = at(sum.index).others[0], &before = at(sum.index).others[1];
+    if (is_of_products(first)) {
+      each.products[0] = first.index;
+    } else {
+      if (!is_of_two(first)) return {};
+      const SortedNode& pair = at(first.index);
+      if (!is_of_products(pair.others[0]) || !is_of_products(pair.others[1])) return {};
+      each.pair = first.index;
+      each.products = {pair.others[0].index, pair.others[1].index};
+    }
+    all.insert(all.begin(), each);
+    sum = before;
+  }
+  const auto unit = [&](int node) { return node < 0 ? -1 : at(node).unit; };
+  const bool alike = std::ranges::all_of(all, [&](const Accumulation& x) {
+    return unit(x.sum) == unit(all[0].sum) && unit(x.pair) == unit(all[0].pair) &&
+           unit(x.products[0]) == unit(all[0].products[0]) &&
+           (x.pair < 0 || unit(x.products[1]) == unit(x.products[0]));
+  });
+  return alike ? all : std::vector<Accumulation>();
+}
+
 namespace {
+
+/// What accumulations ask of the unit that adds c.
+WhyNot why_no_sum_with_c(const Unit& unit) {
+  const int first = unit.first_fraction_bits.value_or(unit.fraction_bits), steps = unit.result.count;
+  const RoundStep& cut = unit.result.step[0];
+  const bool is_cut = steps == 2;
+  const bool to_fp32 = (steps == 1 || is_cut) &&
+                       rounds_to_nearest(unit.result.step[is_cut ? 1 : 0], format(FormatId::fp32));
+  constexpr int kWordBits = 32;
+  const bool is_below_alignment = cut.from_alignment && first - cut.fraction_bits < kWordBits;
+  const bool is_below_leading = !cut.from_alignment && cut.min_exponent <= Accumulations::kMostExponent;
+  return first_failure({
+      {unit.align_rounding == Rounding::down && unit.fraction_bits <= first && first <= kPatchFractionBits,
+       "c or a sum of products is not cut down, or c is cut at more bits, or they keep too many"},
+      {to_fp32, "a sum with c is not rounded to nearest fp32"},
+      {!is_cut || (cut.rounding == Rounding::down && cut.subnormals == Subnormals::kept &&
+                   cut.max_exponent == kUnbounded && cut.fraction_bits <= kPatchFractionBits && (is_below_alignment || is_below_leading)),
+       "a sum with c is cut first, but not down"},
+      {unit.underflow_sign == UnderflowSign::kept, "a sum that becomes zero loses its sign"},
+  });
+}
+
+bool has_low_floor(const Unit& unit, int most) {
+  const ZeroExponent& zero = unit.zero_exponent;
+  return zero.kind == ZeroExponentKind::none || (zero.kind == ZeroExponentKind::floor && zero.value <= most);
+}
 
 /// What trees of patches ask of a node of products.
 WhyNot why_no_products_of_tree(const SortedNode& node, const Unit& unit) {
@@ -337,6 +400,61 @@ WhyNot why_no_others_of_tree(const Numerics& numerics, const SortedTree& tree, c
 }
 
 }  // namespace
+
+/// Sums of products alone, or of two such sums, that go on unrounded to the sum with c, one after the other.
+WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
+  if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
+  const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
+  const std::vector<Accumulation> all = accumulations_of(tree);
+  if (all.empty()) return "its sums are not added to c one after the other, by the same rules";
+  const ProductRule& product = numerics.product;
+  const WhyNot why_not = first_failure({
+      {tree.tree.k <= kPatchProducts, "it has too many products"},
+      {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
+      {a.floating && b.floating && a.fraction_bits <= kOperandBits && b.fraction_bits <= kOperandBits &&
+           a.fraction_bits + b.fraction_bits + 2 <= kProductBits,
+       "its operands have too many bits"},
+      {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
+           product.round.empty() &&
+           product.infinite_from.value_or(kUnbounded) >= Accumulations::kMostExponent + 2,
+       "its products are rounded, limited or aligned by their leading bits"},
+      {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
+           numerics.c.subnormal_exponent == SubnormalExponent::minimum && numerics.result == FormatId::fp32,
+       "its c and result are not fp32, or subnormals of c are flushed or aligned by their leading bits"},
+      {!numerics.nan.propagate, "its NaNs keep their operands' payloads"},
+  });
+  if (!why_not.empty()) return why_not;
+  const auto unit_at = [&](int node) -> const Unit& {
+    return unit_of(numerics, tree.nodes[static_cast<std::size_t>(node)]);
+  };
+  const Unit &of_products = unit_at(all[0].products[0]), &of_sum = unit_at(all[0].sum);
+  constexpr int kSumBits = 31;  // of a magnitude that an int has
+  std::size_t most = 0;
+  for (const Accumulation& x : all) {
+    std::size_t count = 0;
+    for (const int node : x.products) {
+      if (node >= 0) count += tree.nodes[static_cast<std::size_t>(node)].products.size();
+    }
+    most = std::max(most, count);
+  }
+  const WhyNot of_units = first_failure({
+      {of_products.align_rounding == Rounding::toward_zero && !of_products.first_fraction_bits &&
+           !of_products.drop_below && of_products.result.empty(),
+       "products are not cut toward zero, or some unlike others, or their sum is rounded"},
+      {of_products.fraction_bits + 2 + std::bit_width(most - 1) <= kSumBits, "a sum of products keeps too many bits"},
+      {has_low_floor(of_products, Accumulations::kMostExponent) && has_low_floor(of_sum, Accumulations::kMostExponent),
+       "its zeros take part in alignment, or the floor under one is too high"},
+  });
+  if (!of_units.empty()) return of_units;
+  if (all[0].pair >= 0) {
+    const Unit& pair = unit_at(all[0].pair);
+    const bool fits = pair.align_rounding == Rounding::down && pair.fraction_bits == of_products.fraction_bits &&
+                      !pair.first_fraction_bits && !pair.drop_below && pair.result.empty() &&
+                      has_low_floor(pair, Accumulations::kMostExponent);
+    if (!fits) return "two sums of products are not cut down where they were, or their sum is rounded";
+  }
+  return why_no_sum_with_c(of_sum);
+}
 
 /// Trees of sums of products alone and of two others, whose results are fp32 numbers or go on as they are.
 WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {

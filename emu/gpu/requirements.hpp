@@ -1,7 +1,9 @@
 // What each of the GPU's evaluators asks of a datapath.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <vector>
 
 #include "emu/evaluators.hpp"
 #include "gpu_datapath.hpp"
@@ -15,6 +17,7 @@ WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_integers(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree);
+WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree);
 WhyNot why_no_terms(const Numerics& numerics, const SortedTree& tree);
@@ -25,5 +28,14 @@ struct RoundingOfPatch {
   FormatId result;
 };
 std::optional<RoundingOfPatch> rounding_of_patch(const Unit& unit);
+
+/// A sum of products, or of two such sums, that is added to c or to the result of the accumulation before.
+struct Accumulation {
+  std::array<int, 2> products = {-1, -1};  ///< nodes; no second one without a pair
+  int pair = -1;                           ///< the node that adds both up
+  int sum = -1;                            ///< and the one that adds the result before
+};
+/// If a tree is nothing but those, in the order of evaluation; else empty.
+std::vector<Accumulation> accumulations_of(const SortedTree& tree);
 
 }  // namespace tcnum::gpu

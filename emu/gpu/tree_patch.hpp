@@ -1,21 +1,12 @@
-// A patch of dot problems by a tree of sums whose results are fp32 numbers or go on as they are: those of CDNA3, and of
-// blocks that are added up in other orders than one after the other. Products are cut and added as in patch.hpp;
+// A patch of dot problems by a tree of sums whose results are fp32 numbers or go on as they are, such as blocks that are
+// added up in other orders than one after the other. Products are cut and added as in patch.hpp;
 // results are doubles, each with the exponent that it takes part in an alignment with. What is not ordinary is left to
 // terms.hpp.
 #pragma once
 
-#include "patch.hpp"
+#include "accumulation_patch.hpp"
 
 namespace tcnum::gpu {
-
-/// x + y, rounded down.
-TCNUM_HOST_DEVICE inline double add_down(double x, double y) {
-#ifdef __CUDA_ARCH__
-  return __dadd_rd(x, y);
-#else
-  return fused_multiply_add(x, 1, y, Rounding::down);
-#endif
-}
 
 /// A node's result, or c.
 struct TreeValue {
@@ -63,46 +54,9 @@ TCNUM_HOST_DEVICE inline TreeValue tree_result(const GpuDatapath& d, const TreeN
   return tree_value(d, x == 0 && node.positive_underflow ? 0.0f : x);
 }
 
-/// What is known of nodes of two others when they are compiled: those of a patch branch otherwise one by one.
-struct AnyForm {
-  TCNUM_HOST_DEVICE static TreeNode of(const TreeNode& node) { return node; }
-};
-/// CDNA3's sum with c.
-struct AccumulateForm {
-  TCNUM_HOST_DEVICE static TreeNode of(TreeNode node) {
-    node.kind = TreeNode::Kind::two_others;
-    node.cuts_down = node.cuts_sum = node.cuts_sum_down = true;
-    node.rounding = TreeRounding::nearest;
-    return node;
-  }
-};
-/// And that of its two sums of fp8 products.
-struct PairForm {
-  TCNUM_HOST_DEVICE static TreeNode of(TreeNode node) {
-    node.kind = TreeNode::Kind::two_others;
-    node.cuts_down = true;
-    node.cuts_sum = false;
-    node.rounding = TreeRounding::none;
-    return node;
-  }
-};
-/// Calls with the form that a node has.
-template <class With>
-TCNUM_HOST_DEVICE void with_form_of(const TreeNode& node, const With& with) {
-  const bool cuts_down = node.kind == TreeNode::Kind::two_others && node.cuts_down;
-  if (cuts_down && node.cuts_sum && node.cuts_sum_down && node.rounding == TreeRounding::nearest)
-    with(AccumulateForm());
-  else if (cuts_down && !node.cuts_sum && node.rounding == TreeRounding::none)
-    with(PairForm());
-  else
-    with(AnyForm());
-}
-
 /// The sum of two others.
-template <class Form>
-TCNUM_HOST_DEVICE TreeValue tree_sum(const GpuDatapath& d, const TreeNode& of, const TreeValue& x, const TreeValue& y,
-                                     bool& large) {
-  const TreeNode node = Form::of(of);
+TCNUM_HOST_DEVICE inline TreeValue tree_sum(const GpuDatapath& d, const TreeNode& node, const TreeValue& x,
+                                            const TreeValue& y, bool& large) {
   const bool all_negative = is_negative(x.value) && is_negative(y.value);
   if (node.kind == TreeNode::Kind::addition) {
     const float sum = static_cast<float>(x.value) + static_cast<float>(y.value);
@@ -196,19 +150,17 @@ TCNUM_HOST_DEVICE std::uint32_t tree_patch(const GpuDatapath& d, const SideA& a,
       }
     } else {
       const int from[2] = {d.node[number].others[0], d.node[number].others[1]};
-      with_form_of(node, [&]<class Form>(Form) {
-        TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
-          TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-            const auto other = [&](int which) {
-              if (from[which] == GpuNode::kAccumulator) return tree_value(d, float_of(codes.code[i][j]));
-              return from[which] == number - 1 ? last[i][j] : kept.get(from[which], i, j);
-            };
-            bool large = false;
-            last[i][j] = tree_sum<Form>(d, node, other(0), other(1), large);
-            if (large) left |= PatchCodes::bit(i, j);
-          }
+      TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {
+        TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
+          const auto other = [&](int which) {
+            if (from[which] == GpuNode::kAccumulator) return tree_value(d, float_of(codes.code[i][j]));
+            return from[which] == number - 1 ? last[i][j] : kept.get(from[which], i, j);
+          };
+          bool large = false;
+          last[i][j] = tree_sum(d, node, other(0), other(1), large);
+          if (large) left |= PatchCodes::bit(i, j);
         }
-      });
+      }
     }
     if ((d.kept >> number & 1u) != 0) {
       TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) {

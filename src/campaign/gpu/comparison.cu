@@ -407,7 +407,8 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
     case GpuEvaluator::scaled_patches:  // of matrices alone
     case GpuEvaluator::scaled_sums:
     case GpuEvaluator::brackets:
-    case GpuEvaluator::tree_patches:  // none of the instructions that streams are put through has one
+    case GpuEvaluator::accumulations:
+    case GpuEvaluator::tree_patches:  // none of the instructions that streams are put through has one of these
     case GpuEvaluator::terms:
       return launch_resident(one_by_one_kernel<Terms>, kThreads, 2 * line * sizeof(Terms::Number), tiles.count, d,
                              tiles, result);
