@@ -403,7 +403,7 @@ inline Datapath random_patch_datapath() {
     if (*rc::gen::arbitrary<bool>())
       unit.zero_exponent = {ZeroExponentKind::floor,
                             *rc::gen::element(*rc::gen::inRange(low - 30, low + 20), *rc::gen::inRange(-60, 20))};
-    unit.zero_sign = ZeroSign::positive;
+    unit.zero_sign = *rc::gen::element(ZeroSign::positive, ZeroSign::positive, ZeroSign::ieee);
     unit.underflow_sign = *rc::gen::element(UnderflowSign::positive, UnderflowSign::kept);
     RoundStep single = toward_zero();
     if (n.result == fp32) {
@@ -433,7 +433,7 @@ inline Datapath random_patch_datapath() {
   }
   if (c_last) {
     n.units[2] = {};
-    n.units[2].zero_sign = ZeroSign::positive;
+    n.units[2].zero_sign = *rc::gen::element(ZeroSign::positive, ZeroSign::ieee);
     n.units[2].result = {round_to(format(n.result), Rounding::nearest_even)};
     const bool nearest = n.result == fp16 || *rc::gen::arbitrary<bool>();
     for (int u = 0; nearest && u < 2; ++u)

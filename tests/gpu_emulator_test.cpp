@@ -405,6 +405,45 @@ RC_GTEST_PROP(GpuEmulator, LeavesOverOfAPatchOfATreeWhatHasASpecialOperand, ()) 
   RC_ASSERT(patch_of_trees(d, tiles, codes) == expected);
 }
 
+/// Of zeros and few of the smallest numbers, of which mostly all products of an element have one sign.
+RC_GTEST_PROP(GpuEmulator, GivesZerosTheirSigns, ()) {
+  const auto random_sums = [] {
+    switch (*rc::gen::inRange(0, 3)) {
+      case 0:
+        return test::random_tree_of_sums();
+      case 1:
+        return test::random_chain_of_accumulations();
+      default:
+        return test::random_patch_datapath();
+    }
+  };
+  const auto takes = [](const Datapath& datapath) {
+    const auto evaluator = choose_on_gpu(datapath.numerics, SortedTree(datapath.tree)).evaluator;
+    return evaluator && (is_of_trees(*evaluator) || *evaluator == GpuEvaluator::patches);
+  };
+  const Datapath datapath = test::draw_until(random_sums, takes);
+  const Numerics& n = datapath.numerics;
+  Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, kRows, kColumns,
+                           static_cast<std::size_t>(datapath.tree.k));
+  std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+  const auto code = [&](FormatId id, bool negative) {
+    const Format& f = format(id);
+    const bool is_other = random() % 32 == 0, is_smallest = random() % 16 == 0;
+    const std::uint64_t sign = std::uint64_t{1} << (f.storage_bits - 1);
+    const std::uint64_t magnitude = is_smallest ? std::uint64_t{1} << f.padding_bits : 0;
+    return negative != is_other ? magnitude | sign : magnitude;
+  };
+  bool of_rows[kRows], of_columns[kColumns];
+  for (bool& negative : of_rows) negative = random() % 2 != 0;
+  for (bool& negative : of_columns) negative = random() % 2 != 0;
+  for (std::size_t k = 0; k < tiles.k; ++k) {
+    for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, k), code(n.a.format, of_rows[i]));
+    for (std::size_t j = 0; j < kColumns; ++j) tiles.b.set(tiles.b_index(0, k, j), code(n.b.format, of_columns[j]));
+  }
+  for (std::size_t i = 0; i < kRows * kColumns; ++i) tiles.c.set(i, code(n.c.format, random() % 2 != 0));
+  expect_gpu_equals_exact(datapath, tiles);
+}
+
 Datapath random_datapath_of_any_kind() {
   static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
   switch (*rc::gen::inRange(0, 8)) {

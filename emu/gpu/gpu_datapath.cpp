@@ -97,6 +97,8 @@ void put_products(const GpuNode& from, PatchNode& node) {
 /// What patches want to know of the datapath, which is one of theirs.
 void put_patches(GpuDatapath& d) {
   FormatId before = d.c.id;
+  // Of a zero on the way, the sign counts only where that of the last can be negative.
+  const bool zeros_have_signs = d.units[d.node[d.nodes - 1].unit].zero_sign == ZeroSign::ieee;
   for (int i = 0; i < d.nodes; ++i) {
     const GpuNode& from = d.node[i];
     const Unit& unit = d.units[from.unit];
@@ -111,6 +113,7 @@ void put_patches(GpuDatapath& d) {
     }
     put_rounding(unit, rounding, node);
     if (!from.is_pair) put_alignment(d, unit, before, node);
+    node.negative_zeros = zeros_have_signs && unit.zero_sign == ZeroSign::ieee;
     before = rounding.result;
   }
 }

@@ -57,7 +57,8 @@ struct PatchNode {
   std::uint32_t kept_bits = ~0u;  ///< of the code of a number that is rounded toward zero
   double overflow = 0;            ///< the least magnitude whose rounding toward zero overflows, to `beyond`
   std::uint32_t beyond = 0;
-  std::uint32_t dropped = 0;  ///< −0, if a number that becomes zero loses its sign
+  std::uint32_t dropped = 0;    ///< −0, if a number that becomes zero loses its sign
+  bool negative_zeros = false;  ///< a zero sum of negative terms alone is −0, and that counts
 };
 
 /// How a node of a tree of patches (emu/gpu/tree_patch.hpp) rounds its sum to fp32, if it does.

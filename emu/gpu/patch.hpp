@@ -127,7 +127,7 @@ struct OneNode {
 /// Calls with what suits the datapath best.
 template <class With>
 auto with_nodes_of(const GpuDatapath& d, const With& with) {
-  if (!d.takes_patches() || d.nodes > 1) return with.template operator()<AnyNodes>();
+  if (!d.takes_patches() || d.nodes > 1 || d.patch[0].negative_zeros) return with.template operator()<AnyNodes>();
   switch (d.patch[0].rounding) {
     case PatchRounding::fp32_toward_zero:
       return with.template operator()<OneNode<PatchRounding::fp32_toward_zero>>();
@@ -176,11 +176,12 @@ TCNUM_HOST_DEVICE void round_row(const PatchNode& node, const double (&sum)[kPat
 
 /// The code of c + before, both of the format that the sum is rounded to.
 template <PatchRounding kRounding>
-TCNUM_HOST_DEVICE std::uint32_t pair_code(float c, float before) {
+TCNUM_HOST_DEVICE std::uint32_t pair_code(const PatchNode& node, float c, float before) {
+  const float zero = node.negative_zeros ? -0.0f : 0.0f;  // with which −0 stays as it is, or becomes +0
   if constexpr (kRounding == PatchRounding::fp32_nearest) {
-    return code_of(c + before + 0.0f);  // −0 becomes +0
+    return code_of(c + before + zero);
   } else {
-    return to_half(static_cast<double>(c) + static_cast<double>(before) + 0.0);  // exact until then
+    return to_half(static_cast<double>(c) + static_cast<double>(before) + static_cast<double>(zero));  // exact until then
   }
 }
 
@@ -370,10 +371,23 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
           TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
             const float of_c = value_of<Code>(c.code[i][j]);
             any_special |= !finite(of_c);
-            codes[j] = pair_code<kRounding>(of_c, before(i, j));
+            codes[j] = pair_code<kRounding>(node, of_c, before(i, j));
           }
         } else {
+          bool negative[kColumns] = {};
+          if (kSeveral && node.negative_zeros) {
+            TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+              negative[j] = products.negatives(node, i, j) == static_cast<unsigned>(node.count) &&
+                            (!node.takes_c || std::signbit(value_of<Code>(c.code[i][j]))) &&
+                            (!node.takes_before || std::signbit(before(i, j)));
+            }
+          }
           round_row<kRounding>(node, sum[i], codes);
+          if (kSeveral && node.negative_zeros) {
+            TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
+              if (negative[j] && codes[j] == 0) codes[j] = 1u << (8 * sizeof(CodeOf<kRounding>) - 1);
+            }
+          }
         }
         if constexpr (kSeveral) {
           TCNUM_UNROLL for (int j = 0; j < kColumns && !last; ++j) {

@@ -1021,11 +1021,12 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
   return packing_kernel<kIsA, PackSums<kIsA>>;
 }
 
-/// The kernel of patches that suits the datapath: those of one sum that rounds to the width of c have their own.
+/// The kernel of patches that suits the datapath: those of one sum that rounds to the width of
+/// c, with positive zeros, have their own.
 template <class Code>
 auto patches_kernel_of(const GpuDatapath& d) {
   using gpu::AnyNodes, gpu::OneNode;
-  if (d.nodes == 1) {
+  if (d.nodes == 1 && !d.patch[0].negative_zeros) {
     if constexpr (sizeof(Code) == sizeof(float)) {
       if (d.patch[0].rounding == PatchRounding::fp32_toward_zero)
         return patches_kernel<PatchesChain<Code, OneNode<PatchRounding::fp32_toward_zero>>>;

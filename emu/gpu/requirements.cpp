@@ -505,10 +505,10 @@ WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
       {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
       {c == FormatId::fp32 || c == FormatId::fp16, "its c is neither fp32 nor fp16"},
       {numerics.c.subnormals == Subnormals::kept, "subnormals of c are flushed"},
-      {unit_of(numerics, tree.nodes.back()).zero_sign == ZeroSign::positive, "its zeros may be negative"},
   });
   if (!why_not.empty()) return why_not;
   FormatId before = c;
+  const bool zeros_have_signs = unit_of(numerics, tree.nodes.back()).zero_sign == ZeroSign::ieee;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const SortedNode& node = tree.nodes[i];
     const Unit& unit = unit_of(numerics, node);
@@ -521,6 +521,7 @@ WhyNot why_no_patches(const Numerics& numerics, const SortedTree& tree) {
     if (!rounding) return "a sum is not rounded as the machine converts";
     const bool takes_both = takes(accumulator) && takes(result_before);
     if (const WhyNot of_node = why_no_patch(unit, *rounding, c, before, takes_both); !of_node.empty()) return of_node;
+    if (zeros_have_signs && unit.underflow_sign != UnderflowSign::kept) return "its zeros' signs are of two rules";
     before = rounding->result;
   }
   return before == numerics.result ? WhyNot() : "its result is of another format than its last sum";
