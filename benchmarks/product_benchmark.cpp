@@ -202,6 +202,10 @@ int run_on_gpu(const Options& options) {
       continue;
     }
     const Numerics& n = datapath.numerics;
+    if (n.c.format != n.result) {
+      fmt::print("{:<28}its results are no c of the next link: {}\n", each.what, each.where);
+      continue;
+    }
     const bool is_slow = on_gpu->evaluator == GpuEvaluator::one_by_one || on_gpu->evaluator == GpuEvaluator::terms;
     const std::size_t side = is_slow ? std::max<std::size_t>(1, options.size / 4) : options.size;
     std::mt19937_64 random(1);
@@ -313,8 +317,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "write the table there");
   app.add_flag("--nan", options.nan, "with one NaN in A");
   CLI::Option* const gpu = app.add_flag("--gpu", options.gpu, "on the GPU, with its rates alone");
-  app.add_flag("--catalogue", options.catalogue, "each datapath of the catalogue, of all accounts, once")
-      ->needs(gpu);
+  app.add_flag("--catalogue", options.catalogue, "each datapath of the catalogue, of all accounts, once")->needs(gpu);
   CLI11_PARSE(app, argc, argv);
   return options.gpu ? tcnum::run_on_gpu(options) : tcnum::run(options);
 }

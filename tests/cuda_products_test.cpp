@@ -117,6 +117,24 @@ TEST_P(CudaProductKernels, EqualTheExactEmulator) {
 INSTANTIATE_TEST_SUITE_P(Kernels, CudaProductKernels,
                          testing::Range(0, static_cast<int>(GpuChain::Kernel::terms_alone) + 1));
 
+TEST(CudaProducts, GoAlongKInShortestLinks) {
+  const auto shortest_of = [](ArchId arch, const char* name) {
+    return in_shortest_links(catalogue(arch, *find_instruction(name)).at(0).datapath).tree;
+  };
+  const Tree of_tf32 = shortest_of(ArchId::sm_90, "wmma.m16n16k8.f32.tf32.tf32.f32");  // two sums of four
+  EXPECT_EQ(of_tf32.k, 4);
+  EXPECT_EQ(of_tf32.nodes.size(), 1u);
+  // The rest of a link is there, too: zeros are added to the last sum, which cuts it to fewer bits.
+  Datapath cutting = catalogue(ArchId::sm_90, *find_instruction("wmma.m16n16k8.f32.tf32.tf32.f32")).at(0).datapath;
+  cutting.numerics.units[0].zero_exponent.value = -20;
+  std::mt19937_64 random(5);
+  for (const std::size_t k : {3u, 4u, 5u, 11u, 12u, 17u})
+    EXPECT_EQ(first_difference(cutting, test::draw_example(random, cutting, {5, 7, k}, Operands::edges)), "") << k;
+  // Sums that do not take c, and one that is added to them.
+  const Tree apart = shortest_of(ArchId::sm_90, "mma.m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_GT(apart.nodes.size(), 1u);
+}
+
 TEST(CudaProducts, KeepTheSignOfAnUnderflowWhereZerosArePositive) {
   for (const test::UnderflowExample& example : test::underflow_examples()) {
     const test::Example x = test::example_of(example.datapath, example.tile(5, 7));

@@ -315,8 +315,8 @@ inline Datapath random_tree_of_sums() {
   return d;
 }
 
-/// Sums of products, or of two such sums, that are added to c one after the other, mostly as the GPU's accumulations take
-/// them. CDNA3's are of this kind.
+/// Sums of products, or of two such sums, that are added to c one after the other, mostly as the GPU's accumulations
+/// take them. CDNA3's are of this kind.
 inline Datapath random_chain_of_accumulations() {
   using enum FormatId;
   Datapath d;

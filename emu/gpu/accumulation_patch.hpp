@@ -74,8 +74,8 @@ TCNUM_HOST_DEVICE float accumulated(const Accumulations& of, SumOnGrid products,
   if constexpr (!kBelowLeading)
     return static_cast<float>(from_words(high_word(sum), low_word(sum) & of.kept_bits) - first_grid);
   const double exact = sum - first_grid;
-  const std::int32_t leading = larger(static_cast<std::int32_t>(high_word(exact) & PatchTerm::kTop),
-                                      static_cast<std::int32_t>(of.least));
+  const std::int32_t leading =
+      larger(static_cast<std::int32_t>(high_word(exact) & PatchTerm::kTop), static_cast<std::int32_t>(of.least));
   const double cut_grid = from_words(static_cast<std::uint32_t>(leading) + of.cut_grid, 0);
   return static_cast<float>(add_down(cut_grid, exact) - cut_grid);
 }
@@ -94,8 +94,19 @@ TCNUM_HOST_DEVICE inline void sum_on_grids(const PatchProducts& products, const 
   products.add_to(node, sum);
 }
 
+/// Whether c or a product of an element, infinities apart, is too large for accumulations.
+TCNUM_HOST_DEVICE inline bool has_large_term(const GpuDatapath& d, const SideA& a, int row, const SideB& b, int column,
+                                             std::uint32_t c) {
+  const float own = float_of(c);
+  bool any = finite(own) && std::fabs(own) >= std::ldexp(1.0f, Accumulations::kMostExponent + 1);
+  for (int place = 0; place < d.k; ++place)
+    any |= a.exponent_at(place, row) + b.exponent_at(place, column) > Accumulations::kMostExponent;
+  return any;
+}
+
 /// Rows from `row` on with columns from `column` on. codes: those of c, and then of results. Returns the elements, as
-/// bits, whose results mean nothing: an operand is an infinity or a NaN, or c or a product is too large.
+/// bits, whose results mean nothing: an operand is an infinity or a NaN, or c or a product is too large. (Of the
+/// former that have no large term, special_code() is the result.)
 template <bool kInPairs, bool kBelowLeading>
 TCNUM_HOST_DEVICE std::uint32_t accumulation_patch(const GpuDatapath& d, const SideA& a, int row, const SideB& b,
                                                    int column, PatchCodes& codes) {
@@ -132,9 +143,9 @@ TCNUM_HOST_DEVICE std::uint32_t accumulation_patch(const GpuDatapath& d, const S
       }
       if (any_negative_zero && of.negative_zeros) {
         TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) {
-          const std::uint32_t negatives =
-              count_bits((a.negative[row + i] ^ b.negative[column + j]) & step.places);
-          const bool all_negative = (codes.code[i][j] & kSignBit) != 0 && negatives == static_cast<unsigned>(step.count);
+          const std::uint32_t negatives = count_bits((a.negative[row + i] ^ b.negative[column + j]) & step.places);
+          const bool all_negative =
+              (codes.code[i][j] & kSignBit) != 0 && negatives == static_cast<unsigned>(step.count);
           if (result[j] == 0 && all_negative) result[j] = kSignBit;
         }
       }

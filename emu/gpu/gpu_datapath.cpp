@@ -300,6 +300,30 @@ GpuDatapath make(const Numerics& n, const SortedTree& tree, GpuEvaluator evaluat
 
 }  // namespace
 
+Datapath in_shortest_links(const Datapath& datapath) {
+  const std::vector<Node>& nodes = datapath.tree.nodes;
+  const auto count = static_cast<int>(nodes.size()), k = datapath.tree.k / count;
+  const Numerics& n = datapath.numerics;
+  const Unit& unit = n.units[static_cast<std::size_t>(nodes[0].unit)];
+  const bool has_zero_of_c = unit.zero_exponent.kind == ZeroExponentKind::natural;  // which is not that of a result
+  if (datapath.tree.k != count * k || n.c.format != n.result || n.c.subnormals != Subnormals::kept || n.nan.propagate ||
+      n.scales || has_zero_of_c)
+    return datapath;
+  for (int i = 0; i < count; ++i) {
+    std::vector<Term> as_first = nodes[static_cast<std::size_t>(i)].terms;
+    for (Term& t : as_first) {
+      if (t.kind == Term::Kind::product) t.index -= i * k;
+      if (t == Term{Term::Kind::node, i - 1}) t = {Term::Kind::accumulator, 0};
+    }
+    const bool takes_c = std::ranges::count(as_first, Term{Term::Kind::accumulator, 0}) == 1;
+    if (nodes[static_cast<std::size_t>(i)].unit != nodes[0].unit || as_first != nodes[0].terms || !takes_c)
+      return datapath;
+  }
+  Datapath shortest = datapath;
+  shortest.tree = {k, {nodes[0]}};
+  return shortest;
+}
+
 MadeGpuDatapath make_gpu_datapath(const Datapath& datapath, GpuWork work) {
   const SortedTree tree(datapath.tree);
   const auto [evaluator, why_not] = choose_on_gpu(datapath.numerics, tree, work);

@@ -84,8 +84,8 @@ struct TreeNode {
   int sum_bits = 0;
 };
 
-/// What accumulations (emu/gpu/accumulation_patch.hpp) want to know besides their sums' PatchNodes. All steps have the same
-/// rules, and high words are those of doubles.
+/// What accumulations (emu/gpu/accumulation_patch.hpp) want to know besides their sums' PatchNodes. All steps have the
+/// same rules, and high words are those of doubles.
 struct Accumulations {
   struct Step {
     int products[2] = {-1, -1};  ///< nodes of products alone; no second one where they are not in pairs
@@ -154,6 +154,11 @@ struct GpuDatapath {
 
   TCNUM_HOST_DEVICE constexpr bool takes_patches() const { return evaluator == GpuEvaluator::patches; }
 };
+
+/// A datapath that gives the same along k, link after link, in shorter links: one for each sum, if they are alike and
+/// each takes the result before as the first takes c. Else the datapath itself. All links of a longer one must be
+/// there.
+Datapath in_shortest_links(const Datapath& datapath);
 
 /// The datapath as plain data; if no evaluator takes it, none, and why the one that takes most does not.
 struct MadeGpuDatapath {

@@ -98,11 +98,16 @@ using CodeOf =
     std::conditional_t<kRounding == PatchRounding::fp32_toward_zero || kRounding == PatchRounding::fp32_nearest,
                        std::uint32_t, std::uint16_t>;
 
-/// What a patch is compiled for: datapaths of any nodes, or of one that rounds so.
+/// What a patch is compiled for: datapaths of any nodes, of one that rounds so, or of a sum of products alone that
+/// rounds so and is added to c.
 struct AnyNodes {
   static constexpr bool kSeveral = true;
+  static constexpr int kNodes = 0;  ///< how many, if that is known
+  TCNUM_HOST_DEVICE static bool is_pair(const PatchNode& node, int) { return node.is_pair; }
+  TCNUM_HOST_DEVICE static bool takes_c(const PatchNode& node, int) { return node.takes_c; }
+  TCNUM_HOST_DEVICE static bool takes_before(const PatchNode& node, int) { return node.takes_before; }
   template <class With>
-  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode& node, const With& with) {
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode& node, int, const With& with) {
     switch (node.rounding) {
       case PatchRounding::fp32_toward_zero:
         return with.template operator()<PatchRounding::fp32_toward_zero>();
@@ -118,10 +123,36 @@ struct AnyNodes {
 template <PatchRounding kRounding>
 struct OneNode {
   static constexpr bool kSeveral = false;
+  static constexpr int kNodes = 1;
   using Code = CodeOf<kRounding>;
+  TCNUM_HOST_DEVICE static constexpr bool is_pair(const PatchNode&, int) { return false; }
+  TCNUM_HOST_DEVICE static constexpr bool takes_c(const PatchNode&, int) { return true; }
+  TCNUM_HOST_DEVICE static constexpr bool takes_before(const PatchNode&, int) { return false; }
   template <class With>
-  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode&, const With& with) {
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode&, int, const With& with) {
     with.template operator()<kRounding>();
+  }
+};
+template <PatchRounding kRounding>
+struct SumAddedToC {
+  static constexpr bool kSeveral = true;
+  static constexpr int kNodes = 2;
+  static constexpr PatchRounding kOfPair =
+      sizeof(CodeOf<kRounding>) == sizeof(float) ? PatchRounding::fp32_nearest : PatchRounding::fp16_nearest;
+  static bool is_of(const GpuDatapath& d) {
+    const PatchNode &sum = d.patch[0], &added = d.patch[1];
+    return d.nodes == kNodes && !sum.is_pair && !sum.takes_c && sum.rounding == kRounding && added.is_pair &&
+           added.rounding == kOfPair;
+  }
+  TCNUM_HOST_DEVICE static constexpr bool is_pair(const PatchNode&, int number) { return number == 1; }
+  TCNUM_HOST_DEVICE static constexpr bool takes_c(const PatchNode&, int number) { return number == 1; }
+  TCNUM_HOST_DEVICE static constexpr bool takes_before(const PatchNode&, int number) { return number == 1; }
+  template <class With>
+  TCNUM_HOST_DEVICE static void with_rounding(const PatchNode&, int number, const With& with) {
+    if (number == 0)
+      with.template operator()<kRounding>();
+    else
+      with.template operator()<kOfPair>();
   }
 };
 /// Calls with what suits the datapath best.
@@ -181,7 +212,8 @@ TCNUM_HOST_DEVICE std::uint32_t pair_code(const PatchNode& node, float c, float 
   if constexpr (kRounding == PatchRounding::fp32_nearest) {
     return code_of(c + before + zero);
   } else {
-    return to_half(static_cast<double>(c) + static_cast<double>(before) + static_cast<double>(zero));  // exact until then
+    // Exact until then.
+    return to_half(static_cast<double>(c) + static_cast<double>(before) + static_cast<double>(zero));
   }
 }
 
@@ -302,10 +334,10 @@ struct PatchProducts {
 
 /// What one sum of a node begins with: its grid, a unit for each negative term, and its terms that are no products.
 template <class Code, class Nodes>
-TCNUM_HOST_DEVICE double patch_beginning(const PatchNode& node, std::int32_t alignment, std::uint32_t negatives,
-                                         std::uint32_t c, float before, bool& any_special) {
+TCNUM_HOST_DEVICE double patch_beginning(const PatchNode& node, int number, std::int32_t alignment,
+                                         std::uint32_t negatives, std::uint32_t c, float before, bool& any_special) {
   constexpr bool kSeveral = Nodes::kSeveral;
-  const bool takes_c = !kSeveral || node.takes_c, takes_before = kSeveral && node.takes_before;
+  const bool takes_c = Nodes::takes_c(node, number), takes_before = Nodes::takes_before(node, number);
   const float own_c = takes_c ? value_of<Code>(c) : 0.0f;
   // No number must not look like an overflow of a sum on the way.
   const bool c_is_left_out = kSeveral && takes_c && !finite(own_c);
@@ -337,12 +369,16 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
   const PatchProducts products{a, row, b, column};
   PatchRest rest;
   bool any_special = products.any_special();
-  const int nodes = kSeveral ? d.nodes : 1;
+  const int nodes = Nodes::kNodes != 0 ? Nodes::kNodes : d.nodes;
+#ifdef __CUDA_ARCH__
+#pragma unroll(Nodes::kNodes == 0 ? 1 : Nodes::kNodes)
+#endif
   for (int number = 0; number < nodes; ++number) {
     const PatchNode& node = d.patch[number];
-    const bool last = !kSeveral || number + 1 == nodes, is_pair = kSeveral && node.is_pair;
+    const bool last = number + 1 == nodes, is_pair = Nodes::is_pair(node, number);
+    const bool takes_c = Nodes::takes_c(node, number), takes_before = Nodes::takes_before(node, number);
     PatchCodes c;
-    if (!kSeveral || node.takes_c) c = read_c();
+    if (takes_c) c = read_c();
     // Until a node has its own, `results` are those of the node before.
     const auto before = [&](int i, int j) {
       if constexpr (!kSeveral) return 0.0f;
@@ -357,14 +393,14 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
         TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
           sum[i][j] =
-              patch_beginning<Code, Nodes>(node, high_word_of(alignments[i][j / 2], j % 2),
+              patch_beginning<Code, Nodes>(node, number, high_word_of(alignments[i][j / 2], j % 2),
                                            products.negatives(node, i, j), c.code[i][j], before(i, j), any_special);
         }
       }
       products.add_to(node, sum);
     }
 
-    Nodes::with_rounding(node, [&]<PatchRounding kRounding>() {
+    Nodes::with_rounding(node, number, [&]<PatchRounding kRounding>() {
       TCNUM_UNROLL for (int i = 0; i < kRows; ++i) {
         std::uint32_t(&codes)[kColumns] = results.code[i];
         if (is_pair) {
@@ -378,8 +414,8 @@ TCNUM_HOST_DEVICE PatchRest patch(const GpuDatapath& d, const SideA& a, int row,
           if (kSeveral && node.negative_zeros) {
             TCNUM_UNROLL for (int j = 0; j < kColumns; ++j) {
               negative[j] = products.negatives(node, i, j) == static_cast<unsigned>(node.count) &&
-                            (!node.takes_c || std::signbit(value_of<Code>(c.code[i][j]))) &&
-                            (!node.takes_before || std::signbit(before(i, j)));
+                            (!takes_c || std::signbit(value_of<Code>(c.code[i][j]))) &&
+                            (!takes_before || std::signbit(before(i, j)));
             }
           }
           round_row<kRounding>(node, sum[i], codes);

@@ -104,9 +104,10 @@ Slab slab_for(const GpuChain& chain, const OperandFormats& formats, const Produc
 
 class Product {
  public:
-  Product(const GpuDatapath& datapath, const OperandFormats& formats, const ProductShape& shape,
+  /// depth: of the chain along k, which begins with the product's.
+  Product(const GpuDatapath& datapath, const OperandFormats& formats, const ProductShape& shape, std::size_t depth,
           const BlockScales& scales)
-      : datapath_(datapath), formats_(formats), shape_(shape), scales_(scales), chain_(datapath, shape.k) {}
+      : datapath_(datapath), formats_(formats), shape_(shape), scales_(scales), chain_(datapath, depth) {}
 
   GpuProductTimes compute(const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                           const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
@@ -191,13 +192,20 @@ GpuProductTimes multiply_on_gpu(const Datapath& datapath, const OperandFormats& 
                                 const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                                 const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d,
                                 const BlockScales& scales) {
-  const auto [on_gpu, why_not] = make_gpu_datapath(datapath, GpuWork::matrices);
+  auto [on_gpu, why_not] = make_gpu_datapath(datapath, GpuWork::matrices);
   if (!on_gpu) throw UnavailableError(fmt::format("no evaluator of the GPU takes the datapath: {}", why_not));
+  // Patches of a single sum are faster.
+  if (on_gpu->evaluator == GpuEvaluator::patches) {
+    const auto shortest = make_gpu_datapath(in_shortest_links(datapath), GpuWork::matrices).datapath;
+    if (shortest && shortest->evaluator == on_gpu->evaluator) on_gpu = shortest;
+  }
+  const auto link = static_cast<std::size_t>(datapath.tree.k);
+  const std::size_t depth = (shape.k + link - 1) / link * link;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw UnavailableError("no GPU: CUDA finds none");
   try {
     check(cudaSetDevice(0), "cudaSetDevice");
-    return Product(*on_gpu, formats, shape, scales).compute(a, b, c, d);
+    return Product(*on_gpu, formats, shape, depth, scales).compute(a, b, c, d);
   } catch (const UnavailableError&) {
     throw;
   } catch (const std::runtime_error& error) {  // of check()

@@ -358,7 +358,7 @@ __device__ TCNUM_NOINLINE void evaluate_rest(const GpuDatapath& d, const gpu::Si
 template <class Code, class Nodes>
 class PatchesChain {
  public:
-  static constexpr int kBlocks = Nodes::kSeveral ? 2 : 3;  ///< of an SM, for which a thread has registers enough
+  static constexpr int kBlocks = Nodes::kNodes == 1 ? 3 : 2;  ///< of an SM, for which a thread has registers enough
 
   __device__ void put(const GpuDatapath&, int i, int j, std::uint64_t code) {
     codes_.code[i][j] = static_cast<std::uint32_t>(code);
@@ -398,6 +398,26 @@ __device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const std::ui
   }
 }
 
+/// The same, but of infinities and NaNs by what is among an element's operands.
+__device__ TCNUM_NOINLINE void evaluate_left_of_accumulations(const GpuDatapath& d, unsigned char* a, unsigned char* b,
+                                                              const PatchPlace& at, std::uint32_t left,
+                                                              PatchCodes& codes) {
+  const gpu::SideA side_a = sums_of<true>(d, a);
+  const gpu::SideB side_b = sums_of<false>(d, b);
+  std::uint32_t term_by_term = 0;
+  for (; left != 0; left &= left - 1) {
+    const int which = __ffs(static_cast<int>(left)) - 1, i = which / kPatchColumns, j = which % kPatchColumns;
+    const int row = at.row + i, column = at.column + j;
+    std::uint32_t& code = codes.code[i][j];
+    if (gpu::is_special<std::uint32_t>(side_a, row, side_b, column, code) &&
+        !gpu::has_large_term(d, side_a, row, side_b, column, code))
+      code = gpu::special_code<std::uint32_t>(d, side_a, row, side_b, column, code);
+    else
+      term_by_term |= PatchCodes::bit(i, j);
+  }
+  if (term_by_term != 0) evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, term_by_term, codes);
+}
+
 /// The parameters are gpu::accumulation_patch()'s.
 template <bool kInPairs, bool kBelowLeading>
 class AccumulationsChain {
@@ -417,7 +437,7 @@ class AccumulationsChain {
           d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_);
       if (left != 0) {
         PatchCodes all = c;  // a copy, so that the codes themselves stay in registers
-        evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, left, all);
+        evaluate_left_of_accumulations(d, a, b, at, left, all);
         each_of_patch([&](int i, int j) {
           if ((left & PatchCodes::bit(i, j)) != 0) codes_.code[i][j] = all.code[i][j];
         });
@@ -591,7 +611,7 @@ class ScaledSumsChain {
       bool any_special = false;
       each_of_patch([&](int i, int j) { any_special |= !gpu::finite(c[i][j]) || sum[i][j] != sum[i][j]; });
       PatchCodes results;
-      gpu::AnyNodes::with_rounding(node, [&]<PatchRounding kRounding>() {
+      gpu::AnyNodes::with_rounding(node, 0, [&]<PatchRounding kRounding>() {
         TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) gpu::round_row<kRounding>(node, sum[i], results.code[i]);
       });
       if (any_special) {
@@ -786,8 +806,9 @@ class SinglesChain {
         if (d.singles.flushes[node.unit]) each_of_patch([&](int i, int j) { d_[i][j] = gpu::flushed(d_[i][j]); });
         if ((d.kept >> number & 1u) != 0) each_of_patch([&](int i, int j) { kept[number][i][j] = d_[i][j]; });
       }
-      // The result is the next link's c, and a NaN only a NaN.
-      if (d.result.id == FormatId::fp32 && d.c_rule.subnormals == Subnormals::kept) {
+      // The result is the next link's c, and a NaN only a NaN. Subnormal ones are flushed once.
+      const bool is_flushed = d.singles.flushes[d.node[d.nodes - 1].unit];
+      if (d.result.id == FormatId::fp32 && (d.c_rule.subnormals == Subnormals::kept || is_flushed)) {
         each_of_patch([&](int i, int j) { c_[i][j] = d_[i][j]; });
       } else {
         each_of_patch([&](int i, int j) { put(d, i, j, gpu::code_of_single(d, d_[i][j])); });
@@ -1021,11 +1042,14 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
   return packing_kernel<kIsA, PackSums<kIsA>>;
 }
 
-/// The kernel of patches that suits the datapath: those of one sum that rounds to the width of
-/// c, with positive zeros, have their own.
+/// The kernel of patches that suits the datapath: those of a sum that is added to c, and those of one sum that rounds
+/// to the width of c, with positive zeros, have their own.
 template <class Code>
 auto patches_kernel_of(const GpuDatapath& d) {
   using gpu::AnyNodes, gpu::OneNode;
+  using SumAddedToC = gpu::SumAddedToC<sizeof(Code) == sizeof(float) ? PatchRounding::fp32_toward_zero
+                                                                     : PatchRounding::fp16_nearest>;
+  if (SumAddedToC::is_of(d)) return patches_kernel<PatchesChain<Code, SumAddedToC>>;
   if (d.nodes == 1 && !d.patch[0].negative_zeros) {
     if constexpr (sizeof(Code) == sizeof(float)) {
       if (d.patch[0].rounding == PatchRounding::fp32_toward_zero)

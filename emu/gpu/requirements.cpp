@@ -159,8 +159,8 @@ WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
   if (!numerics.scales) return "it has no block scales";
   if (!scales_sums(numerics)) return "it scales products, not sums";
   if (const WhyNot why_not = panels::why_no_panels(numerics, tree); !why_not.empty()) return why_not;
-  const bool by_scales_alone = std::ranges::all_of(
-      numerics.units, [](const Unit& unit) { return !unit.scaled || unit.scale_exponents_alone; });
+  const bool by_scales_alone =
+      std::ranges::all_of(numerics.units, [](const Unit& unit) { return !unit.scaled || unit.scale_exponents_alone; });
   return first_failure({
       {tree.tree.k <= GpuDatapath::kMostProducts, "it has too many products"},
       {is_of_bytes(format(numerics.a.format)) && is_of_bytes(format(numerics.b.format)),
@@ -342,8 +342,8 @@ WhyNot why_no_sum_with_c(const Unit& unit) {
   const int first = unit.first_fraction_bits.value_or(unit.fraction_bits), steps = unit.result.count;
   const RoundStep& cut = unit.result.step[0];
   const bool is_cut = steps == 2;
-  const bool to_fp32 = (steps == 1 || is_cut) &&
-                       rounds_to_nearest(unit.result.step[is_cut ? 1 : 0], format(FormatId::fp32));
+  const bool to_fp32 =
+      (steps == 1 || is_cut) && rounds_to_nearest(unit.result.step[is_cut ? 1 : 0], format(FormatId::fp32));
   constexpr int kWordBits = 32;
   const bool is_below_alignment = cut.from_alignment && first - cut.fraction_bits < kWordBits;
   const bool is_below_leading = !cut.from_alignment && cut.min_exponent <= Accumulations::kMostExponent;
@@ -351,8 +351,9 @@ WhyNot why_no_sum_with_c(const Unit& unit) {
       {unit.align_rounding == Rounding::down && unit.fraction_bits <= first && first <= kPatchFractionBits,
        "c or a sum of products is not cut down, or c is cut at more bits, or they keep too many"},
       {to_fp32, "a sum with c is not rounded to nearest fp32"},
-      {!is_cut || (cut.rounding == Rounding::down && cut.subnormals == Subnormals::kept &&
-                   cut.max_exponent == kUnbounded && cut.fraction_bits <= kPatchFractionBits && (is_below_alignment || is_below_leading)),
+      {!is_cut ||
+           (cut.rounding == Rounding::down && cut.subnormals == Subnormals::kept && cut.max_exponent == kUnbounded &&
+            cut.fraction_bits <= kPatchFractionBits && (is_below_alignment || is_below_leading)),
        "a sum with c is cut first, but not down"},
       {unit.underflow_sign == UnderflowSign::kept, "a sum that becomes zero loses its sign"},
   });
@@ -415,8 +416,7 @@ WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
            a.fraction_bits + b.fraction_bits + 2 <= kProductBits,
        "its operands have too many bits"},
       {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
-           product.round.empty() &&
-           product.infinite_from.value_or(kUnbounded) >= Accumulations::kMostExponent + 2,
+           product.round.empty() && product.infinite_from.value_or(kUnbounded) >= Accumulations::kMostExponent + 2,
        "its products are rounded, limited or aligned by their leading bits"},
       {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
            numerics.c.subnormal_exponent == SubnormalExponent::minimum && numerics.result == FormatId::fp32,

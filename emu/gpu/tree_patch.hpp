@@ -1,7 +1,6 @@
-// A patch of dot problems by a tree of sums whose results are fp32 numbers or go on as they are, such as blocks that are
-// added up in other orders than one after the other. Products are cut and added as in patch.hpp;
-// results are doubles, each with the exponent that it takes part in an alignment with. What is not ordinary is left to
-// terms.hpp.
+// A patch of dot problems by a tree of sums whose results are fp32 numbers or go on as they are, such as blocks that
+// are added up in other orders than one after the other. Products are cut and added as in patch.hpp; results are
+// doubles, each with the exponent that it takes part in an alignment with. What is not ordinary is left to terms.hpp.
 #pragma once
 
 #include "accumulation_patch.hpp"
