@@ -184,6 +184,13 @@ void put_scaled_sums(const Datapath& datapath, Plan& plan) {
   last.c_floor = n.c.subnormal_exponent == SubnormalExponent::minimum ? format(n.c.format).min_exponent() : kNoFloor;
 }
 
+/// Panels are patches whose zeros are positive.
+WhyNot why_no_patches(const Numerics& n, const SortedTree& tree) {
+  const Unit& last = n.units[static_cast<std::size_t>(tree.nodes.back().unit)];
+  if (last.zero_sign != ZeroSign::positive) return "its zeros may be negative";
+  return gpu::why_no_patches(n, tree);
+}
+
 }  // namespace
 
 std::vector<Place> places_of(const Plan& plan, std::size_t links) {
@@ -206,12 +213,12 @@ std::vector<Place> places_of(const Plan& plan, std::size_t links) {
 
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
-  if (!numerics.scales) return gpu::why_no_patches(numerics, tree);
+  if (!numerics.scales) return why_no_patches(numerics, tree);
   if (!are_scalable(numerics.a.format) || !are_scalable(numerics.b.format)) return "its scaled operands are wide";
   if (scales_sums(numerics)) return why_no_scaled_sums(numerics, tree);
   Numerics unscaled = numerics;
   unscaled.scales.reset();
-  return gpu::why_no_patches(unscaled, tree);
+  return why_no_patches(unscaled, tree);
 }
 
 Plan make_plan(const Datapath& datapath) {
