@@ -39,9 +39,12 @@ HWY_INLINE void finite_sums(const TreeWork& w, const TreeNode& node, std::size_t
     near_sums<true, kFinish>(w, node, column);
 }
 
-void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
-  if (node.sum == TreeSum::cut_products) align_products(w, node);
-  if (node.sum == TreeSum::cut_products && w.are_finite) {
+/// All columns of a node that cuts products toward zero.
+void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  const double infinite_from = w.plan->infinite_from;
+  const bool none_too_large = infinite_from == HUGE_VAL || w.products_top <= std::ilogb(infinite_from);
+  if (w.are_finite && none_too_large) {
+    align_products(w, node);
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
       if (finish_of(node) == Finish::none)
@@ -50,13 +53,21 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool 
         sum_cut_products<Finish::any>(w, node, number);
     }
     finish_sums(w, node);
-    return;
+  } else if (infinite_from == HUGE_VAL) {
+    align_products(w, node);
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) cut_products(w, node, column);
+  } else {
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
+      cut_sums<Rounding::toward_zero, true>(w, node, column);
   }
+}
+
+void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
+  if (node.sum == TreeSum::cut_products) return run_cut_products(w, node, number);
   if (cuts_as_the_machine(node)) return cut_results(w, node);
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     switch (node.sum) {
-      case TreeSum::cut_products:
-        cut_products(w, node, column);
+      case TreeSum::cut_products:  // above
         break;
       case TreeSum::near:
         if (!stays_finite)

@@ -360,7 +360,7 @@ class Planner {
   bool cuts_products_alone(const Unit& unit) const {
     const ZeroExponentKind zero = unit.zero_exponent.kind;
     return grows_products_ && n_.product.exponent == ProductExponent::sum && n_.product.round.empty() &&
-           plan_.infinite_from == HUGE_VAL && !plan_.zeros_align &&
+           (plan_.infinite_from == HUGE_VAL || !plan_.scales) && !plan_.zeros_align &&
            (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
   }
