@@ -148,14 +148,14 @@ void finish_sums(const TreeWork& w, const TreeNode& node) {
 
 /// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
 /// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
-/// later.
+/// later. kTerms: how many there are, or 0.
 template <Rounding kMode, bool kOfMagnitudes, bool kDrops, std::size_t kTerms = 0, Finish kFinish = Finish::any>
 HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
   const TV down = number(node.drop_power);
-  // A copy, of two the compiler knows that no result is written into.
-  TreeTerm two[kTerms > 0 ? kTerms : 1];
-  if (kTerms > 0) std::copy_n(node.terms.begin(), kTerms, two);
-  const std::span<const TreeTerm> terms = kTerms > 0 ? std::span<const TreeTerm>(two, kTerms) : node.terms;
+  // Of so many, if they are known, a copy: the compiler then knows that no result overwrites them.
+  TreeTerm known[kTerms > 0 ? kTerms : 1];
+  if (kTerms > 0) std::copy_n(node.terms.begin(), kTerms, known);
+  const std::span<const TreeTerm> terms = kTerms > 0 ? std::span<const TreeTerm>(known, kTerms) : node.terms;
   const bool zeros_align = w.plan->zeros_align;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     TV alignment[kTreeRows], power[kTreeRows];
