@@ -156,7 +156,6 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
   TreeTerm known[kTerms > 0 ? kTerms : 1];
   if (kTerms > 0) std::copy_n(node.terms.begin(), kTerms, known);
   const std::span<const TreeTerm> terms = kTerms > 0 ? std::span<const TreeTerm>(known, kTerms) : node.terms;
-  const bool zeros_align = w.plan->zeros_align;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     TV alignment[kTreeRows], power[kTreeRows];
     Aligned sums[kTreeRows];
@@ -167,7 +166,7 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
-        alignment[r] = hn::Max(alignment[r], zeros_align ? aligning_power(*w.plan, node, v) : v.power);
+        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, v));
       }
     }
 #pragma GCC unroll 4
@@ -266,7 +265,6 @@ HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::siz
     alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
   return with_floor(node, alignment);
 }
-HWY_INLINE TV unit_of_cut(const TreeNode& node, TV alignment) { return scaled(alignment, -node.unit.fraction_bits); }
 
 /// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
 /// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite. What else is done
@@ -332,7 +330,7 @@ void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV alignment = alignment_of_cut(w, node, r, column);
-    unit[r] = unit_of_cut(node, alignment);
+    unit[r] = scaled(alignment, -node.unit.fraction_bits);
     grid[r] = grid_of(unit[r]);
     sums[r] = {zero(), alignment};
   }

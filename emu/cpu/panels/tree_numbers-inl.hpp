@@ -268,7 +268,7 @@ HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const A
 }
 
 HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) {
-  return node.has_floor ? hn::Max(alignment, number(node.floor_power)) : alignment;
+  return node.floor_power > 0 ? hn::Max(alignment, number(node.floor_power)) : alignment;
 }
 
 /// What a sum is aligned to, of which nothing may have taken part: 2^0 if anybody asks.

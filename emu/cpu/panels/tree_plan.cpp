@@ -217,8 +217,7 @@ class Planner {
         std::abs(zero.value) > kMostExponent)
       return "an alignment is beyond what doubles hold";
     if (zero.kind == ZeroExponentKind::zeros) node.zero_power = std::ldexp(1.0, zero.value);
-    node.has_floor = zero.kind == ZeroExponentKind::floor;
-    if (node.has_floor) node.floor_power = std::ldexp(1.0, zero.value);
+    if (zero.kind == ZeroExponentKind::floor) node.floor_power = std::ldexp(1.0, zero.value);
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";

@@ -58,7 +58,6 @@ struct TreeNode {
   std::vector<TreeTerm> others;  ///< the other terms
   Unit unit;
   double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
-  bool has_floor = false;
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
