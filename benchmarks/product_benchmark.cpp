@@ -14,6 +14,7 @@
 #include "emu/gpu/gpu_datapath.hpp"
 #include "emu/gpu/product.hpp"
 #include "emu/parallel.hpp"
+#include "evaluator_name.hpp"
 #include "fma_rate.hpp"
 #include "io/replacement_file.hpp"
 #include "tcnum/catalogue.hpp"
@@ -179,14 +180,6 @@ std::vector<GpuCase> cases_of_gpu(const Options& options) {
   return cases;
 }
 
-/// The name of the evaluator that the GPU has for the datapath.
-std::string_view evaluator_on_gpu(const Datapath& datapath) {
-  for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
-    if (answer.processor == Processor::gpu && answer.nodes > 0) return answer.name;
-  }
-  return "";
-}
-
 /// On the GPU; some elements are compared with the CPU's.
 int run_on_gpu(const Options& options) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -240,7 +233,7 @@ int run_on_gpu(const Options& options) {
     const auto size = static_cast<double>(side);
     const double rate = size * size * size / (best.products + best.packing);
     fmt::print("{:<28}{:>14.1f}{:>10.4f}{:>10.4f}{:>10.4f}  {:<18}{}\n", each.what, rate * 1e-9, best.products,
-               best.packing, best.copies, evaluator_on_gpu(datapath), each.where);
+               best.packing, best.copies, evaluator_of(datapath, Processor::gpu), each.where);
     rows.push_back({{"name", fmt::format("GPU product {}", each.what)},
                     {"datapath", each.where},
                     {"size", side},

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "emu/cpu/matrix_product.hpp"
+#include "evaluator_name.hpp"
 #include "fma_rate.hpp"
 #include "io/replacement_file.hpp"
 #include "tcnum/emulator.hpp"
@@ -136,13 +137,6 @@ struct Timed {
   double ratio() const { return rate / exact_rate; }
 };
 
-std::string_view evaluator_of(const Datapath& datapath) {
-  for (const EvaluatorAnswer& answer : evaluators_of(datapath)) {
-    if (answer.processor == Processor::cpu && answer.nodes > 0) return answer.name;
-  }
-  return "none";
-}
-
 Timed time_one(std::uint64_t number, Datapath datapath) {
   constexpr int kLeastRuns = 3;
   constexpr double kSeconds = 0.03;  // of runs of the fast one, at least
@@ -169,7 +163,7 @@ Timed time_one(std::uint64_t number, Datapath datapath) {
   }
   const auto macs = [&](std::size_t side) { return static_cast<double>(side * side * k); };
   Timed timed{number, std::move(datapath), {}, m, macs(m) / best, macs(kExactSide) / best_exact, true};
-  timed.evaluator = evaluator_of(timed.datapath);
+  timed.evaluator = evaluator_of(timed.datapath, Processor::cpu);
   for (std::size_t i = 0; i < exact.size(); ++i)
     timed.agrees = timed.agrees && exact[i] == d[i / kExactSide * columns + i % kExactSide];
   return timed;
