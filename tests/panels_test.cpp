@@ -109,6 +109,43 @@ TEST_P(Panels, EqualTheExactEmulatorOnTheCatalogue) {
   EXPECT_GT(seen.size(), 20u);
 }
 
+/// Numbers whose exponents are spread over so many below a highest one, mostly at its ends, with zeros between them.
+Codes spread_codes(std::mt19937_64& random, const Format& f, std::size_t count, int highest, int span) {
+  Codes codes(f.storage_bytes(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int inside = static_cast<int>(random() % static_cast<std::uint64_t>(span + 1));
+    const int below = random() % 3 == 0 ? inside : random() % 4 == 0 ? 0 : span;
+    const std::uint64_t sign = random() % 2 << (f.storage_bits - 1);
+    const std::uint64_t fraction = random() & ((std::uint64_t{1} << f.fraction_bits) - 1);
+    const auto field = static_cast<std::uint64_t>(highest - below + f.bias);
+    const std::uint64_t number = (field << f.fraction_bits | fraction) << f.padding_bits;
+    codes.set(i, random() % 4 != 0 ? sign : sign | number);
+  }
+  return codes;
+}
+
+/// Exponents in 8 bits (docs/panels.md) at and beyond the ends of what these hold.
+TEST_P(Panels, EqualTheExactEmulatorWhereExponentsAreFarApart) {
+  std::mt19937_64 random(5);
+  for (const char* name : {"wgmma.m64n8k16.f32.bf16.bf16", "wgmma.m64n8k8.f32.tf32.tf32"}) {
+    const Datapath datapath = catalogue(ArchId::sm_90, *find_instruction(name)).at(0).datapath;
+    const Numerics& n = datapath.numerics;
+    for (const int span : {31, 62, 63, 64, 70}) {
+      for (const int highest : {-60, -10, 0, 20, 21, 60}) {
+        Example x;
+        x.shape = {4, 64, 3 * static_cast<std::size_t>(datapath.tree.k)};
+        x.formats = {n.a.format, n.b.format, n.c.format, n.result};
+        x.a =
+            spread_codes(random, format(n.a.format), x.shape.m * x.shape.k, std::min(highest, 20), std::min(span, 63));
+        x.b = spread_codes(random, format(n.b.format), x.shape.k * x.shape.n, highest, span);
+        x.c = spread_codes(random, format(n.c.format), x.shape.m * x.shape.n, highest, span);
+        compute_exactly(datapath, x);
+        EXPECT_EQ(first_difference(datapath, x, 1), "") << name << ", " << span << " below " << highest;
+      }
+    }
+  }
+}
+
 TEST_P(Panels, EqualTheExactEmulatorOnBlockScales) {
   std::mt19937_64 random(4);
   for (const char* name : {"blackwell-mxf8f6f4", "blackwell-nvfp4"}) {

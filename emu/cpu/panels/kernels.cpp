@@ -159,14 +159,9 @@ Kinds take_apart(const Fields& fields, const std::byte* codes, std::size_t strid
   return take_apart<T, std::uint32_t>(fields, codes, stride, count, value, exponent);
 }
 
-HWY_INLINE std::int8_t in_8_bits(int exponent) {
-  return static_cast<std::int8_t>(exponent < -128 ? -128 : exponent > 127 ? 127 : exponent);
-}
-
-/// Clamps the exponents of kRun operands to 8 bits, and tells their range.
-Range narrow_exponents(const std::int16_t* exponent, std::int8_t* to) {
+/// The range of the exponents of kRun operands.
+Range range_of(const std::int16_t* exponent) {
   const hn::CappedTag<std::int16_t, kRun> d;
-  const hn::Rebind<std::int8_t, decltype(d)> narrow;
   constexpr std::int16_t kNone = std::numeric_limits<std::int16_t>::max(), kNoneEither = -kNone - 1;
   const auto none = hn::Set(d, kNoExponent16);
   auto lowest = hn::Set(d, kNone), highest = hn::Set(d, kNoneEither);
@@ -175,7 +170,6 @@ Range narrow_exponents(const std::int16_t* exponent, std::int8_t* to) {
     const auto is_none = hn::Eq(e, none);
     lowest = hn::Min(lowest, hn::IfThenElse(is_none, hn::Set(d, kNone), e));
     highest = hn::Max(highest, hn::IfThenElse(is_none, hn::Set(d, kNoneEither), e));
-    hn::StoreU(hn::DemoteTo(narrow, e), narrow, to + i);
   }
   HWY_ALIGN std::int16_t low[kRun], high[kRun];
   hn::Store(lowest, d, low);
@@ -183,6 +177,30 @@ Range narrow_exponents(const std::int16_t* exponent, std::int8_t* to) {
   Range range;
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) range.add({low[i], high[i], false});
   return range;
+}
+
+/// Exponents as they are in 8 bits, of operands of that range.
+template <class Exponents>
+HWY_INLINE Exponents in_8_bits(Exponents e, const Range& range) {
+  const hn::DFromV<Exponents> d;
+  const auto below = static_cast<std::int16_t>(range.top() - kHighest8);
+  return hn::Max(hn::Sub(e, hn::Set(d, below)), hn::Zero(d));
+}
+/// A panel's.
+void narrow_exponents(const std::int16_t* exponents, std::size_t count, const Range& range, std::uint8_t* to) {
+  const hn::CappedTag<std::int16_t, kRun> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> narrow;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d))
+    hn::StoreU(hn::DemoteTo(narrow, in_8_bits(hn::Load(d, exponents + i), range)), narrow, to + i);
+}
+/// Those of lines of A, each four times.
+void spread_exponents(const std::int16_t* exponents, std::size_t count, const Range& range, Word* to) {
+  const DSW d;
+  const hn::Rebind<std::int16_t, DSW> narrow;
+  for (std::size_t i = 0; i < count; i += kWords) {
+    const auto e = hn::PromoteTo(d, in_8_bits(hn::Load(narrow, exponents + i), range));
+    hn::Store(hn::Mul(hn::BitCast(DW(), e), hn::Set(DW(), 0x01010101u)), DW(), to + i);
+  }
 }
 
 /// Scales of a run of operands, of which each may have another.
@@ -262,66 +280,92 @@ void clear_words(Packed<T>& packed) {
     std::memset(words->data(), 0, words->size() * sizeof(Word));
 }
 
-/// Takes a run of operands of A apart, and puts them where they belong.
+/// Takes a line of A apart: into kRows lines, of which it is number `r`, and its words and its range.
 template <class T>
-struct RunOfA {
-  HWY_ALIGN T value[kRun];
-  HWY_ALIGN std::int16_t exponent[kRun];
-  HWY_ALIGN std::int8_t exponent8[kRun];
-};
+void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
+                     std::size_t line, Packed<T>& to) {
+  const CodesToPack& from = to_pack.codes;
+  const std::size_t places = place_of.size(), room = rounded_up(places, kRun), r = line % kRows;
+  const std::size_t words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
+  const std::size_t bytes = static_cast<std::size_t>(fields.bytes);
+  // The last row stands for those that the last kRows lack.
+  const std::size_t source = std::min(line, from.lines - 1);
+  const std::byte* const codes = from.codes + source * from.line_stride * bytes;
+  T* const values = &to.lines_value[r * room];
+  std::int16_t* const exponents = &to.lines_exponent[r * room];
+  HWY_ALIGN T run_value[kRun];
+  HWY_ALIGN std::int16_t run_exponent[kRun];
+  RunOfScales scales;
+  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
+  Range range;
+  for (std::size_t first = 0; first < places; first += kRun) {
+    const std::size_t here = std::min(kRun, places - first);
+    const std::size_t count = from.products > first ? std::min(here, from.products - first) : 0;
+    T* const value = plan.in_order ? values + first : run_value;
+    std::int16_t* const exponent = plan.in_order ? exponents + first : run_exponent;
+    Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count, value, exponent);
+    if (plan.scales) {
+      for (std::size_t i = 0; i < kRun; ++i) scales.set(i, to_pack.scales(source, (first + i) / block));
+      heed_scales(plan, scales, value, exponent, kinds);
+    }
+    range.add(range_of(exponent));
+    range.any_special |= kinds.special != 0;
+    for (std::size_t i = 0, together = 0; i < here; i += together) {
+      const Place& place = place_of[first + i];
+      together = std::min(place.side_by_side, here - i);
+      if (!plan.in_order) {
+        std::copy_n(run_value + i, together, values + place.place);
+        std::copy_n(run_exponent + i, together, exponents + place.place);
+      }
+      const auto put = [&](std::uint64_t those, Buffer<Word>& bits) {
+        const std::uint64_t mine = those >> i & ~std::uint64_t{0} >> (kRun - together);
+        bits[line * words + place.word] |= static_cast<Word>(mine << place.bit);
+      };
+      put(kinds.negative, to.negative);
+      put(kinds.zero, to.zero);
+      put(kinds.special, to.special);
+    }
+  }
+  to.range[line] = range;
+}
+
+/// Lays kRows lines, so far apart, side by side.
+template <class Number>
+void lay_side_by_side(const Number* lines, std::size_t apart, std::size_t places, Number* to) {
+  static_assert(kRows == 4);
+  const hn::CappedTag<Number, kColumns> d;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= places; i += hn::Lanes(d)) {
+    const auto line = [&](std::size_t r) HWY_ATTR { return hn::LoadU(d, lines + r * apart + i); };
+    hn::StoreInterleaved4(line(0), line(1), line(2), line(3), d, to + i * kRows);
+  }
+  for (; i < places; ++i) {
+    for (std::size_t r = 0; r < kRows; ++r) to[i * kRows + r] = lines[r * apart + i];
+  }
+}
 
 template <class T>
 void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
             Packed<T>& to) {
-  const CodesToPack& from = to_pack.codes;
-  const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
-  // The last row stands for those that the last kRows lack.
-  const std::size_t lines = rounded_up(from.lines, kRows), bytes = static_cast<std::size_t>(fields.bytes);
-  to.resize(lines, places, words, lines);
+  const std::size_t places = place_of.size(), room = rounded_up(places, kRun);
+  const std::size_t lines = rounded_up(to_pack.codes.lines, kRows);
+  to.resize(lines, places, places / static_cast<std::size_t>(plan.depth) * plan.nodes.size(), lines);
+  if (plan.has_ordinary_sums) {
+    to.exponent8_words.resize(lines * places);
+    to.lines_exponent8.resize(kRows * room);
+  }
+  to.lines_value.resize(kRows * room);
+  to.lines_exponent.resize(kRows * room);
   clear_words(to);
-  RunOfA<T> run;
-  RunOfScales scales;
   const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
   pack_scales(plan, to_pack.scales, lines, places / block, places / block, 1, to);
-  for (std::size_t line = 0; line < lines; ++line) {
-    Range range;
-    const std::byte* codes = from.codes + std::min(line, from.lines - 1) * from.line_stride * bytes;
-    T* const values = &to.value[line * places];
-    std::int16_t* const exponents = &to.exponent[line * places];
-    std::int8_t* const exponents8 = &to.exponent8[line * places];
-    for (std::size_t first = 0; first < places; first += kRun) {
-      const std::size_t here = std::min(kRun, places - first);
-      const std::size_t count = from.products > first ? std::min(here, from.products - first) : 0;
-      const bool in_place = plan.in_order && here == kRun;
-      std::int16_t* const exponent = in_place ? exponents + first : run.exponent;
-      std::int8_t* const exponent8 = in_place ? exponents8 + first : run.exponent8;
-      T* const value = in_place ? values + first : run.value;
-      Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count, value, exponent);
-      if (plan.scales) {
-        for (std::size_t i = 0; i < kRun; ++i)
-          scales.set(i, to_pack.scales(std::min(line, from.lines - 1), (first + i) / block));
-        heed_scales(plan, scales, value, exponent, kinds);
-      }
-      range.add(narrow_exponents(exponent, exponent8));
-      range.any_special |= kinds.special != 0;
-      for (std::size_t i = 0, together = 0; i < here; i += together) {
-        const Place& place = place_of[first + i];
-        together = std::min(place.side_by_side, here - i);
-        if (!in_place) {
-          std::copy_n(run.value + i, together, values + place.place);
-          std::copy_n(run.exponent + i, together, exponents + place.place);
-          std::copy_n(run.exponent8 + i, together, exponents8 + place.place);
-        }
-        const auto put = [&](std::uint64_t those, Buffer<Word>& bits) {
-          const std::uint64_t mine = those >> i & ~std::uint64_t{0} >> (kRun - together);
-          bits[line * words + place.word] |= static_cast<Word>(mine << place.bit);
-        };
-        put(kinds.negative, to.negative);
-        put(kinds.zero, to.zero);
-        put(kinds.special, to.special);
-      }
-    }
-    to.range[line] = range;
+  for (std::size_t line = 0; line < lines; line += kRows) {
+    for (std::size_t r = 0; r < kRows; ++r) take_line_apart(plan, fields, to_pack, place_of, line + r, to);
+    lay_side_by_side(to.lines_value.data(), room, places, &to.value[line * places]);
+    lay_side_by_side(to.lines_exponent.data(), room, places, &to.exponent[line * places]);
+    if (!plan.has_ordinary_sums) continue;
+    spread_exponents(to.lines_exponent.data(), kRows * room, to.range_of_rows(line), to.lines_exponent8.data());
+    lay_side_by_side(to.lines_exponent8.data(), room, places, &to.exponent8_words[line * places]);
   }
 }
 
@@ -343,6 +387,7 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   static_assert(kRun == kColumns);
   const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   to.resize(kColumns, places, words, 1);
+  if (plan.has_ordinary_sums) to.exponent8.resize(kColumns * places);
   clear_words(to);
   Range range;
   RunOfScales scales;
@@ -364,7 +409,7 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
       }
       heed_scales(plan, scales, &to.value[at], &to.exponent[at], kinds);
     }
-    range.add(narrow_exponents(&to.exponent[at], &to.exponent8[at]));
+    range.add(range_of(&to.exponent[at]));
     range.any_special |= kinds.special != 0;
     add_bits(kinds.negative, bit, &to.negative[at_word]);
     if ((kinds.zero | kinds.special) == 0) continue;
@@ -372,6 +417,7 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
     add_bits(kinds.special, bit, &to.special[at_word]);
   }
   to.range[0] = range;
+  if (plan.has_ordinary_sums) narrow_exponents(to.exponent.data(), kColumns * places, range, to.exponent8.data());
 }
 
 // --- Codes of c and of results.
@@ -451,9 +497,10 @@ inline constexpr std::size_t kToWords = sizeof(T) / sizeof(Word);
 /// Where a node's operands are.
 template <class T>
 struct NodeOperands {
-  const T *a[kRows], *b;
-  const std::int8_t *a8[kRows], *b8;
-  const std::int16_t *a16[kRows], *b16;
+  const T *a, *b;  ///< [count][kRows], and [count][kColumns]
+  const Word* a8;
+  const std::uint8_t* b8;
+  const std::int16_t *a16, *b16;
   Word a_negative[kRows];
   const Word* b_negative;
 };
@@ -465,13 +512,11 @@ HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::
       link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
   const std::size_t word = link * plan.nodes.size() + number;
   NodeOperands<T> x;
-  for (std::size_t r = 0; r < kRows; ++r) {
-    const std::size_t at = (w.row + r) * w.a_places + place;
-    x.a[r] = w.a->value.data() + at;
-    x.a8[r] = w.a->exponent8.data() + at;
-    x.a16[r] = w.a->exponent.data() + at;
-    x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
-  }
+  const std::size_t at = w.row * w.a_places + place * kRows;
+  x.a = w.a->value.data() + at;
+  x.a8 = w.a->exponent8_words.data() + at;
+  x.a16 = w.a->exponent.data() + at;
+  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
   x.b = w.b->value.data() + place * kColumns;
   x.b8 = w.b->exponent8.data() + place * kColumns;
   x.b16 = w.b->exponent.data() + place * kColumns;
@@ -490,10 +535,10 @@ template <class T>
 HWY_INLINE void add_products(const NodeOperands<T>& x, std::size_t column, int count, V<T> (&sum)[kRows][kVectors]) {
   static_assert(kRows == 4);
   const D<T> d;
-  const T *a0 = x.a[0], *a1 = x.a[1], *a2 = x.a[2], *a3 = x.a[3], *b = x.b + column;
-  for (int p = 0; p < count; ++p, b += kColumns) {
-    const V<T> of_a0 = hn::Set(d, a0[p]), of_a1 = hn::Set(d, a1[p]);
-    const V<T> of_a2 = hn::Set(d, a2[p]), of_a3 = hn::Set(d, a3[p]);
+  const T *a = x.a, *b = x.b + column;
+  for (int p = 0; p < count; ++p, a += kRows, b += kColumns) {
+    const V<T> of_a0 = hn::Set(d, a[0]), of_a1 = hn::Set(d, a[1]);
+    const V<T> of_a2 = hn::Set(d, a[2]), of_a3 = hn::Set(d, a[3]);
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) {
       const V<T> of_b = hn::Load(d, b + v * kLanes<T>);
@@ -505,27 +550,33 @@ HWY_INLINE void add_products(const NodeOperands<T>& x, std::size_t column, int c
   }
 }
 
-/// The largest exponents of a node's products.
-template <class Exponent>
-HWY_INLINE void align(const Exponent* const (&a)[kRows], const Exponent* b, int count, Exponent lowest,
+/// The largest exponents of a node's products, or of A's operands, which `spread` has as vectors, and B's.
+template <class Exponent, class OfA, class Spread>
+HWY_INLINE void align(const OfA* a, const Exponent* b, int count, Exponent lowest, const Spread& spread,
                       Rows<Exponent>& to) {
   static_assert(kRows == 4);
   const hn::CappedTag<Exponent, kColumns> d;
-  const Exponent *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];
   for (std::size_t column = 0; column < kColumns; column += hn::Lanes(d)) {
     auto most0 = hn::Set(d, lowest), most1 = most0, most2 = most0, most3 = most0;
-    for (int p = 0; p < count; ++p) {
-      const auto of_b = hn::Load(d, b + static_cast<std::size_t>(p) * kColumns + column);
-      most0 = hn::Max(most0, hn::SaturatedAdd(hn::Set(d, a0[p]), of_b));
-      most1 = hn::Max(most1, hn::SaturatedAdd(hn::Set(d, a1[p]), of_b));
-      most2 = hn::Max(most2, hn::SaturatedAdd(hn::Set(d, a2[p]), of_b));
-      most3 = hn::Max(most3, hn::SaturatedAdd(hn::Set(d, a3[p]), of_b));
+    const OfA* of_a = a;
+    const Exponent* at = b + column;
+    for (int p = 0; p < count; ++p, of_a += kRows, at += kColumns) {
+      const auto of_b = hn::Load(d, at);
+      most0 = hn::Max(most0, hn::Add(spread(of_a[0]), of_b));
+      most1 = hn::Max(most1, hn::Add(spread(of_a[1]), of_b));
+      most2 = hn::Max(most2, hn::Add(spread(of_a[2]), of_b));
+      most3 = hn::Max(most3, hn::Add(spread(of_a[3]), of_b));
     }
     hn::Store(most0, d, to.of[0] + column);
     hn::Store(most1, d, to.of[1] + column);
     hn::Store(most2, d, to.of[2] + column);
     hn::Store(most3, d, to.of[3] + column);
   }
+}
+void align_in_16_bits(const NodeOperands<double>& x, int count, int lowest, Rows<std::int16_t>& to) {
+  const hn::CappedTag<std::int16_t, kColumns> d;
+  const auto spread = [&](std::int16_t e) HWY_ATTR { return hn::Set(d, e); };
+  align(x.a16, x.b16, count, static_cast<std::int16_t>(lowest), spread, to);
 }
 
 /// What a sum is, without the 1.5 · 2^kFraction units that it began with.
@@ -537,7 +588,7 @@ HWY_INLINE V<T> without_beginning(V<T> sum) {
 
 /// Grows results so far, which stay zero if they are.
 template <class T>
-inline constexpr T kGrowth = sizeof(T) == 8 ? T(1 + 0x1p-40) : T(1 + 0x1p-20);
+inline constexpr T kGrowth = sizeof(T) == 8 ? T(1 + 0x1p-40) : T(1 + 0x1p-22);
 
 // --- Roundings.
 
@@ -642,21 +693,22 @@ HWY_INLINE void put_words(VW high, VW units, V<double> (&x)[2]) {
 /// What a sum takes beside its products.
 enum class Other : std::uint8_t { none, single, half };
 
-/// One node's sums for a panel's columns: from results so far to the next.
-template <class T, Other kOther>
-HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, const Rows<std::int8_t>& alignments,
-                             const Rows<T>& from, Rows<T>& to) {
+/// One node's sums for a panel's columns: from results so far to the next. kSpareBit: its products leave the top bit of
+/// a word. kCuts: results are cut toward zero, if that is how they are rounded.
+template <class T, Other kOther, bool kSpareBit, bool kCuts>
+HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, int offset8,
+                             const Rows<std::uint8_t>& alignments, const Rows<T>& from, Rows<T>& to) {
   constexpr int kWordBits = 8 * sizeof(Word), kHighFraction = Lane<T>::kFraction - 8 * (sizeof(T) - sizeof(Word));
   constexpr int kToHighWord = 8 * (sizeof(T) - sizeof(Word)), kLowestFloor = -100;
   constexpr std::size_t kWide = kToWords<T>;
   const D<T> d;
   const DW dw;
-  const DSW ds;
-  const hn::Rebind<std::int8_t, DSW> d8;
+  const hn::Rebind<std::uint8_t, DW> d8;
   const V<T> growth = hn::Set(d, kGrowth<T>);
   const auto high_of = [&](typename Lane<T>::Bits bits)
                            HWY_ATTR { return hn::Set(dw, static_cast<Word>(bits >> kToHighWord)); };
-  const VW bias = high_of(Lane<T>::power_of_two(0)), grid = high_of(Lane<T>::grid(node.fraction_bits));
+  const VW offset = hn::Set(dw, static_cast<Word>(offset8 + Lane<T>::kBias) << kHighFraction);
+  const VW grid = high_of(Lane<T>::grid(node.fraction_bits));
   const VW exponent_bits = high_of(Lane<T>::kExponent);
   const VW floor =
       high_of(Lane<T>::power_of_two(std::max(kLowestFloor, node.takes_c ? node.c_floor : node.before_floor)));
@@ -672,9 +724,9 @@ HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, con
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; v += kWide) {
         const std::size_t at = column + v * kLanes<T>;
-        const auto exponents = hn::PromoteTo(ds, hn::LoadU(d8, alignments.of[r] + at));
-        VW alignment = hn::Add(hn::BitCast(dw, hn::ShiftLeft<kHighFraction>(exponents)), bias);
-        VW negatives = hn::PopulationCount(hn::Xor(a_negative, hn::Load(dw, x.b_negative + at)));
+        const VW exponents = hn::PromoteTo(dw, hn::LoadU(d8, alignments.of[r] + at));
+        VW alignment = hn::Add(hn::ShiftLeft<kHighFraction>(exponents), offset);
+        VW signs = hn::Xor(a_negative, hn::Load(dw, x.b_negative + at)), negatives = hn::Zero(dw);
         V<T> before[kWide], start[kWide];
         if constexpr (kOther != Other::none) {
           for (std::size_t i = 0; i < kWide; ++i) {
@@ -685,9 +737,12 @@ HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, con
           VW own = hn::And(high, exponent_bits);
           if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dw)), hn::Max(own, floor));
           alignment = hn::Max(alignment, own);
-          negatives = hn::Add(negatives, hn::ShiftRight<kWordBits - 1>(high));
+          if constexpr (kSpareBit)
+            signs = hn::OrAnd(signs, high, hn::Set(dw, Word{1} << (kWordBits - 1)));
+          else
+            negatives = hn::ShiftRight<kWordBits - 1>(high);
         }
-        put_words(hn::Add(alignment, grid), negatives, start);
+        put_words(hn::Add(alignment, grid), hn::Add(negatives, hn::PopulationCount(signs)), start);
         for (std::size_t i = 0; i < kWide; ++i)
           sum[r][v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
       }
@@ -696,8 +751,10 @@ HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, con
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v)
-        hn::Store(hn::And(without_beginning<T>(sum[r][v]), kept), d, to.of[r] + column + v * kLanes<T>);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const V<T> result = without_beginning<T>(sum[r][v]);
+        hn::Store(kCuts ? hn::And(result, kept) : result, d, to.of[r] + column + v * kLanes<T>);
+      }
     }
   }
 }
@@ -769,20 +826,81 @@ void put_results(const Rows<T>& from, double* const (&to)[kRows]) {
   }
 }
 
-/// The largest exponents of a node's products, where these are ordinary.
+/// The alignment of ordinary sums with no products but zeros, unless a node's least is higher: it is above no result's
+/// exponent.
 template <class T>
-void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, Rows<std::int8_t>& to) {
-  // Exponents of products lie above kBetween, those of zeros, with any other operand's, below.
-  constexpr std::int8_t kBetween = -104, kOfZeros = sizeof(T) == 8 ? -128 : -90;
-  const hn::CappedTag<std::int8_t, kColumns> d;
-  align(x.a8, x.b8, node.count, std::int8_t{-128}, to);
-  const auto lowest = hn::Set(d, in_8_bits(node.lowest_alignment));
+inline constexpr int kOfZeros = sizeof(T) == 8 ? -128 : -90;
+
+/// A node's least alignment, in 8 bits.
+template <class T>
+int lowest_in_8_bits(const NodePlan& node, int offset) {
+  return std::max(0, std::max(node.lowest_alignment, kOfZeros<T>) - offset);
+}
+
+/// The alignments of a node's sums, in 8 bits, where all is ordinary.
+template <class T>
+void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, int offset, Rows<std::uint8_t>& to) {
+  const hn::CappedTag<std::uint8_t, kColumns> d;
+  const hn::RebindToSigned<decltype(d)> ds;
+  const hn::Repartition<Word, decltype(d)> dw;
+  const auto spread = [&](Word e) HWY_ATTR { return hn::BitCast(d, hn::Set(dw, e)); };
+  align(x.a8, x.b8, node.count, std::uint8_t{0}, spread, to);
+  const auto lowest = hn::Set(d, static_cast<std::uint8_t>(lowest_in_8_bits<T>(node, offset)));
   for (std::size_t r = 0; r < kRows; ++r) {
     for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d)) {
       const auto e = hn::Load(d, to.of[r] + j);
-      const auto own = hn::IfThenElse(hn::Lt(e, hn::Set(d, kBetween)), hn::Set(d, kOfZeros), e);
-      hn::Store(hn::Max(own, lowest), d, to.of[r] + j);
+      static_assert(kLeastSum8 == 1 << 7);  // which is the sign
+      const auto is_one = hn::RebindMask(d, hn::Lt(hn::BitCast(ds, e), hn::Zero(ds)));
+      hn::Store(hn::Max(hn::IfThenElseZero(is_one, e), lowest), d, to.of[r] + j);
     }
+  }
+}
+
+/// Whether 8 bits hold the least alignments of all nodes.
+template <class T>
+bool are_in_8_bits(const Plan& plan, int offset) {
+  return std::ranges::all_of(plan.nodes,
+                             [&](const NodePlan& node) { return lowest_in_8_bits<T>(node, offset) <= 0xff; });
+}
+
+/// A node's sums, whatever it takes.
+template <class T>
+void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, int offset8, const Rows<std::uint8_t>& alignments,
+                  const Rows<T>& from, Rows<T>& to, bool cuts) {
+  const auto sum = [&](auto other, auto has_spare_bit, auto with_cut) HWY_ATTR {
+    ordinary_sum<T, decltype(other)::value, decltype(has_spare_bit)::value, decltype(with_cut)::value>(
+        node, x, offset8, alignments, from, to);
+  };
+  using None = std::integral_constant<Other, Other::none>;
+  using Half = std::integral_constant<Other, Other::half>;
+  using Single = std::integral_constant<Other, Other::single>;
+  const std::true_type yes;
+  const std::false_type no;
+  const bool has_spare_bit = node.count < static_cast<int>(8 * sizeof(Word));
+  if (!node.takes_c && !node.takes_before) return sum(None(), yes, yes);
+  if (node.takes_half) return has_spare_bit ? sum(Half(), yes, yes) : sum(Half(), no, yes);
+  if (cuts) return has_spare_bit ? sum(Single(), yes, yes) : sum(Single(), no, yes);
+  return has_spare_bit ? sum(Single(), yes, no) : sum(Single(), no, no);
+}
+
+/// Whether each result is a term of the next sum which is cut there to as many bits as its rounding leaves, or less: it
+/// need not be cut before.
+bool cuts_at_end(const Plan& plan) {
+  return std::ranges::all_of(plan.nodes, [](const NodePlan& node) {
+    const NumberRounding& last = node.rounding[static_cast<std::size_t>(node.roundings) - 1];
+    return !node.is_pair && (node.takes_c || node.takes_before) && !last.to_nearest &&
+           node.fraction_bits <= last.fraction_bits;
+  });
+}
+
+/// Cuts results toward zero.
+template <class T>
+void cut_rows(int fraction_bits, Rows<T>& rows) {
+  const D<T> d;
+  const V<T> kept = from_bits<T>(~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - fraction_bits));
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<T>)
+      hn::Store(hn::And(hn::Load(d, rows.of[r] + j), kept), d, rows.of[r] + j);
   }
 }
 
@@ -790,9 +908,10 @@ template <class T>
 bool ordinary(const Work<T>& w) {
   const Plan& plan = *w.plan;
   Rows<T> c, before;
-  Rows<std::int8_t> alignments;
-  if (!take_results(w, c)) return false;
+  Rows<std::uint8_t> alignments;
+  if (!are_in_8_bits<T>(plan, w.offset8) || !take_results(w, c)) return false;
   bool overflows = false;
+  const bool at_end = cuts_at_end(plan);
   for (std::size_t link = 0; link < w.links; ++link) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
@@ -805,18 +924,14 @@ bool ordinary(const Work<T>& w) {
         if constexpr (sizeof(T) == 8) add_rows(c, before, to);
       } else {
         const NodeOperands<T> x = operands_of(w, link, number);
-        align_ordinary(node, x, alignments);
-        if (!node.takes_c && !node.takes_before)
-          ordinary_sum<T, Other::none>(node, x, alignments, from, to);
-        else if (node.takes_half)
-          ordinary_sum<T, Other::half>(node, x, alignments, from, to);
-        else
-          ordinary_sum<T, Other::single>(node, x, alignments, from, to);
+        align_ordinary(node, x, w.offset8, alignments);
+        ordinary_sum<T>(node, x, w.offset8, alignments, from, to, !at_end);
       }
       overflows |= !round_ordinary(node, to);
     }
   }
   if (overflows) return false;
+  if (at_end) cut_rows(plan.nodes.back().rounding[0].fraction_bits, c);
   put_results(c, w.sums);
   return true;
 }
@@ -903,7 +1018,7 @@ void sum_of_products(const NodePlan& node, const NodeOperands<double>& x, const 
   const Double growth = hn::Set(d, kGrowth<double>), zero = hn::Zero(d);
   const VU<double> grid = hn::Set(du, Lane<double>::grid(node.fraction_bits));
   Rows<std::int16_t> alignments;
-  align(x.a16, x.b16, node.count, static_cast<std::int16_t>(node.lowest_alignment), alignments);
+  align_in_16_bits(x, node.count, node.lowest_alignment, alignments);
   for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
     Double sum[kRows][kVectors];
 #pragma GCC unroll 4
@@ -994,7 +1109,7 @@ void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number,
   const auto bias = hn::Set(du, Lane<double>::power_of_two(0));
   const Double least = from_bits<double>(Lane<double>::power_of_two(kNoExponent16 / 2));
   Rows<std::int16_t> exponents;
-  align(x.a16, x.b16, node.count, kNoExponent16, exponents);
+  align_in_16_bits(x, node.count, kNoExponent16, exponents);
   for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
     Double sum[kRows][kVectors];
 #pragma GCC unroll 4

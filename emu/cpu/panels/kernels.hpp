@@ -47,6 +47,7 @@ struct Work {
   const Packed<T>* a = nullptr;
   std::size_t row = 0;  ///< the first of the rows
   std::size_t a_places = 0, a_words = 0;
+  int offset8 = 0;  ///< by which exponents of products that are not zero are more than the sums of those in 8 bits
   const Packed<T>* b = nullptr;
   double* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the links
 };
@@ -82,7 +83,8 @@ template <class T>
 bool is_ordinary(const Range& a, const Range& b) {
   constexpr int kMostOperand = 20, kMostProduct = 60, kLeastProduct = sizeof(T) == 8 ? -96 : -64;
   if (a.any_special || b.any_special || a.highest > kMostOperand || b.highest > kMostOperand) return false;
-  if (a.lowest > a.highest || b.lowest > b.highest) return true;
+  if (a.is_empty() || b.is_empty()) return true;
+  if (a.highest - a.lowest > kMostSpan8 || b.highest - b.lowest > kMostSpan8) return false;
   return a.highest + b.highest <= kMostProduct && a.lowest + b.lowest >= kLeastProduct;
 }
 

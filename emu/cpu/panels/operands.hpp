@@ -34,6 +34,8 @@ struct Range {
   int highest = std::numeric_limits<std::int16_t>::min();  ///< likewise; below `lowest` if all are zeros
   bool any_special = false;                                ///< infinities or NaNs
 
+  bool is_empty() const { return lowest > highest; }
+  int top() const { return is_empty() ? 0 : highest; }
   void add(const Range& other) {
     lowest = lowest < other.lowest ? lowest : other.lowest;
     highest = highest > other.highest ? highest : other.highest;
@@ -85,26 +87,42 @@ inline std::vector<Scale> scales_of(FormatId id) {
   return scales;
 }
 
-/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. Element (line,
-/// place) is number line · places + place of A, and place · lines + line of B; the words of a line's node in a link are
-/// number line · words + word of A, and word · lines + line of B.
+/// Exponents of ordinary operands, as bytes of which two add up to a byte: the highest of kRows lines of A, or of a
+/// panel, is kHighest8, and a zero, an infinity or a NaN is 0. Where none is more than kMostSpan8 lower, the sum of two
+/// of numbers that are not zero is at least kLeastSum8, and any other sum is less.
+inline constexpr int kHighest8 = 127, kLeastSum8 = 128, kMostSpan8 = kHighest8 - kLeastSum8 / 2;
+
+/// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. kRows lines of A
+/// lie side by side: element (line, place) is number (line / kRows · places + place) · kRows + line % kRows of A, and
+/// place · lines + line of B; the words of a line's node in a link are number line · words + word of A, and word ·
+/// lines
+/// + line of B.
 template <class T>
 struct Packed {
   Buffer<T> value;
-  Buffer<std::int8_t> exponent8;  ///< clamped to what 8 bits hold
   Buffer<std::int16_t> exponent;
+  Buffer<std::uint8_t> exponent8;        ///< of B
+  Buffer<Word> exponent8_words;          ///< of A, four times, which a machine spreads over a vector as it loads them
   Buffer<Word> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
   std::vector<Range> range;              ///< of each line of A; of B's panel
+  Buffer<T> lines_value;                 ///< room for kRows lines of A until they lie side by side
+  Buffer<std::int16_t> lines_exponent;
+  Buffer<Word> lines_exponent8;
   /// If sums are scaled: number line · blocks + block of A, and block · lines + line of B.
   Buffer<double> scale;
   Buffer<std::int16_t> scale_exponent;
 
   void resize(std::size_t lines, std::size_t places, std::size_t words, std::size_t ranges) {
     value.resize(lines * places);
-    exponent8.resize(lines * places);
     exponent.resize(lines * places);
     for (Buffer<Word>* of_kind : {&negative, &zero, &special}) of_kind->resize(lines * words);
     range.resize(ranges);
+  }
+  /// Of kRows lines of A.
+  Range range_of_rows(std::size_t line) const {
+    Range all;
+    for (std::size_t r = 0; r < kRows; ++r) all.add(range[line + r]);
+    return all;
   }
 };
 

@@ -174,9 +174,11 @@ class PartProduct {
   /// Takes them along if they and all that becomes of them is ordinary.
   template <class T>
   bool advance_ordinary(PackedPart<T>& packed, std::size_t row, std::size_t panel, bool (*kernel)(const Work<T>&)) {
-    Range range;
-    for (std::size_t r = 0; r < kRows; ++r) range.add(packed.a().range[row + r]);
-    return is_ordinary<T>(range, packed.b(panel).range[0]) && kernel(work(packed, row, panel));
+    const Range rows = packed.a().range_of_rows(row), &columns = packed.b(panel).range[0];
+    if (!is_ordinary<T>(rows, columns)) return false;
+    Work<T> ordinary = work(packed, row, panel);
+    ordinary.offset8 = rows.top() + columns.top() - 2 * kHighest8;
+    return kernel(ordinary);
   }
   void advance(std::size_t row, std::size_t panel) {
     const Plan& plan = problem_.plan;
