@@ -207,6 +207,8 @@ void cut_results(const TreeWork& w, const TreeNode& node) {
         sum_cut_results<Rounding::down, true, kDrops>(w, node);
       else if (is_pair && finish_of(node) == Finish::single)
         sum_cut_results<Rounding::down, false, false, 2, Finish::single>(w, node);
+      else if (is_pair && finish_of(node) == Finish::down_single)
+        sum_cut_results<Rounding::down, false, false, 2, Finish::down_single>(w, node);
       else if (is_pair && finish_of(node) == Finish::none)
         sum_cut_results<Rounding::down, false, false, 2, Finish::none>(w, node);
       else if (mode == Rounding::down)

@@ -138,27 +138,56 @@ struct Aligned {
   TV x, power;
 };
 
+/// Whether numbers are zero, infinite, NaN, or at least the least normal number: their bits are those of what a step
+/// below the leading bit rounds.
+HWY_INLINE bool are_normal(const TreeStep& how, const Aligned* v) {
+  const TV least = number(how.least > 0 ? how.least : 0x1p-850);
+  const auto is_small = [&](TV x) HWY_ATTR {
+    return hn::AndNot(hn::Eq(x, zero()), hn::Lt(hn::Abs(x), least));
+  };
+  TMask any_small = is_small(v[0].x);
+#pragma GCC unroll 4
+  for (std::size_t r = 1; r < kTreeRows; ++r) any_small = hn::Or(any_small, is_small(v[r].x));
+  return hn::AllFalse(TD(), any_small);
+}
+
+/// A normal number, a zero, an infinity or a NaN rounded to so many bits below its leading one: a double's bits are
+/// evenly spaced within a binade, and go on with the next.
+template <Rounding kMode>
+HWY_INLINE TV rounded_bits(int fraction_bits, TV x) {
+  const int dropped = kFraction - fraction_bits;
+  const std::int64_t unit = std::int64_t{1} << dropped;
+  const TVI bits = bits_of(x), kept = integer(-unit), rest = integer(unit - 1), half = integer(unit / 2);
+  switch (kMode) {
+    case Rounding::toward_zero:
+      return as_numbers(hn::And(bits, kept));
+    case Rounding::down:
+      return as_numbers(hn::And(hn::Add(bits, hn::And(hn::BroadcastSignBit(bits), rest)), kept));
+    case Rounding::up:
+      return as_numbers(hn::And(hn::Add(bits, hn::AndNot(hn::BroadcastSignBit(bits), rest)), kept));
+    case Rounding::nearest_away:
+      return as_numbers(hn::And(hn::Add(bits, half), kept));
+    case Rounding::nearest_even: {
+      const TVI last = hn::And(hn::ShiftRightSame(bits, dropped), integer(1));
+      return as_numbers(hn::And(hn::Add(bits, hn::Add(last, integer(unit / 2 - 1))), kept));
+    }
+  }
+  return x;
+}
+
 /// One rounding step of all rows; of each sum, the alignment is a power of two.
 template <Rounding kMode>
 void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignment, Aligned* v) {
   const RoundStep& s = how.step;
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
   const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
-  // Bits of a normal number that are cut off are bits of the double.
-  const TV kept = as_numbers(integer(-(std::int64_t{1} << std::max(0, kFraction - s.fraction_bits))));
-  bool are_bits = kMode == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0;
-  if (are_bits) {
-    TMask any_small = hn::Lt(hn::Abs(v[0].x), least);
-#pragma GCC unroll 4
-    for (std::size_t r = 1; r < kTreeRows; ++r) any_small = hn::Or(any_small, hn::Lt(hn::Abs(v[r].x), least));
-    are_bits = hn::AllFalse(TD(), any_small);
-  }
+  const bool are_bits = !s.from_alignment && s.fraction_bits > 0 && are_normal(how, v);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV x = v[r].x;
     TV t;
     if (are_bits) {
-      t = hn::And(x, kept);
+      t = rounded_bits<kMode>(s.fraction_bits, x);
     } else {
       const TV binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
       t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
@@ -361,13 +390,14 @@ HWY_INLINE bool cut_bits(const TreeStep& s, Aligned (&v)[kTreeRows]) {
 /// What is done to a node's sums, as far as the compiler knows: it then need not keep registers for the rest.
 enum class Finish : std::uint8_t {
   any,
-  none,    ///< nothing
-  single,  ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
+  none,         ///< nothing
+  single,       ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
+  down_single,  ///< the same, after rounding down (TreeNode::is_down_single)
 };
 inline Finish finish_of(const TreeNode& node) {
   if (node.scale_block) return Finish::any;
   if (node.result.steps.empty()) return Finish::none;
-  return node.is_single ? Finish::single : Finish::any;
+  return node.is_single ? Finish::single : node.is_down_single ? Finish::down_single : Finish::any;
 }
 
 /// Multiplies a node's sums, and what they are aligned with, by their block's scales. All of it is exact.
@@ -404,11 +434,17 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     multiply_by_scales(w, *node.scale_block, column, v);
     may_be_zero = true;
   }
-  if (kFinish == Finish::single || (kFinish == Finish::any && !node.result.steps.empty())) {
+  const bool is_known = kFinish == Finish::single || kFinish == Finish::down_single;
+  if (is_known || (kFinish == Finish::any && !node.result.steps.empty())) {
     may_be_zero = true;
     if (kFinish == Finish::single || node.is_single) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
+      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+    } else if (kFinish == Finish::down_single && are_normal(node.result.steps.front(), v)) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        v[r].x = to_single(rounded_bits<Rounding::down>(node.result.steps.front().step.fraction_bits, v[r].x));
       if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
     } else if (node.is_cut && cut_bits(node.result.steps.front(), v)) {
       if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);

@@ -299,6 +299,12 @@ class Planner {
       }
     }
     node.is_single = steps.size() == 1 && steps.front().is_single && !node.result.drops_sign_of_zero;
+    if (steps.size() == 2 && steps.back().is_single && !node.result.drops_sign_of_zero) {
+      const TreeStep& first = steps.front();
+      node.is_down_single = first.step.rounding == Rounding::down && !first.step.from_alignment &&
+                            first.step.fraction_bits > 0 && first.step.subnormals == Subnormals::kept &&
+                            first.overflow == HUGE_VAL;
+    }
     if (steps.size() == 1) {
       const RoundStep& s = steps.front().step;
       node.is_cut = s.rounding == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0;

@@ -61,6 +61,7 @@ struct TreeNode {
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
+  bool is_down_single = false;  ///< all is that after rounding down from the leading bit, to more bits
   bool is_cut = false;          ///< all that is done to it is a cut toward zero below its leading bit
   bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
   int place = 0;                ///< of the result
