@@ -27,9 +27,17 @@ struct LongNumber {
   LVI last, exponent;
   LV negative;  // all ones
 };
-/// Of one in memory, each of which has a vector.
+/// What is none: its number is a zero then, and of an infinity has the sign.
+struct Specials {
+  LMask infinite, nan;
+  LMask any() const { return hn::Or(infinite, nan); }
+};
+/// Of a number in memory, each of which has a vector.
 template <int N>
 inline constexpr std::size_t kWordsOfNumber = (N + 3) * kLongLanes;
+/// The same with its specials.
+template <int N>
+inline constexpr std::size_t kWordsOfResult = kWordsOfNumber<N> + 2 * kLongLanes;
 
 /// Of a number that has one word.
 template <int N>
@@ -54,6 +62,14 @@ HWY_INLINE LongNumber<N> load(const std::uint64_t* from) {
   x.exponent = as_counts(hn::Load(d, from + (N + 1) * kLongLanes));
   x.negative = hn::Load(d, from + (N + 2) * kLongLanes);
   return x;
+}
+
+HWY_INLINE void store(const Specials& x, std::uint64_t* to) {
+  hn::Store(ones(x.infinite), LD(), to);
+  hn::Store(ones(x.nan), LD(), to + kLongLanes);
+}
+HWY_INLINE Specials load_specials(const std::uint64_t* from) {
+  return {mask_of(hn::Load(LD(), from)), mask_of(hn::Load(LD(), from + kLongLanes))};
 }
 
 /// Of numbers that are not zero.
@@ -273,7 +289,7 @@ HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, 
 struct LongOperand {
   LV significand, negative;
   LVI last, exponent;
-  LMask special;
+  LMask special, infinite;  ///< special: or NaN
 };
 
 HWY_INLINE LongOperand take_apart(const OperandRule& rule, LV code) {
@@ -287,7 +303,7 @@ HWY_INLINE LongOperand take_apart(const OperandRule& rule, LV code) {
     x.significand = hn::IfThenElse(is_negative, hn::And(hn::Sub(word(0), code), word(f.code_mask())), code);
     x.last = count(0);
     x.exponent = count(f.fraction_bits);
-    x.special = none();
+    x.special = x.infinite = none();
     return x;
   }
   const LV magnitude = hn::ShiftRightSame(hn::AndNot(word(sign), code), f.padding_bits);
@@ -295,6 +311,7 @@ HWY_INLINE LongOperand take_apart(const OperandRule& rule, LV code) {
   const LV field = hn::ShiftRightSame(magnitude, f.fraction_bits), fraction = hn::And(magnitude, word(hidden - 1));
   x.special = hn::Not(hn::Lt(magnitude, word(f.first_non_finite())));
   if (f.non_finite == NonFinite::nan_negative_zero) x.special = hn::Eq(code, word(sign));
+  x.infinite = f.has_infinity() ? hn::Eq(magnitude, word(f.first_non_finite())) : none();
   if (f.id == FormatId::ue8m0) {
     x.significand = word(1);
     x.last = x.exponent = hn::Sub(as_counts(field), count(f.bias));
@@ -361,27 +378,37 @@ class LongColumns {
         n_(w.plan->datapath.numerics),
         column_(column),
         results_(results),
-        left_(none()),
-        infinite_(none()) {
+        left_(none()) {
     const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.codes + column_));
-    c_ = {long_of<N>(of_c.significand), of_c.last, of_c.exponent, of_c.negative};
-    c_special_ = of_c.special;
+    c_ = {long_of<N>(hn::IfThenZeroElse(of_c.special, of_c.significand)), of_c.last, of_c.exponent, of_c.negative};
+    c_specials_ = {of_c.infinite, hn::AndNot(of_c.infinite, of_c.special)};
+    any_special_ = !hn::AllFalse(LD(), of_c.special);
   }
 
   void add_node(std::size_t number) {
-    left_ = hn::Or(left_, infinite_);  // only the last may be
     LongNumber<N> x;
-    infinite_ = sum(plan_.nodes[number], x);
-    store(x, results_ + number * kWordsOfNumber<N>);
+    const Specials specials = sum(plan_.nodes[number], x);
+    if (!hn::AllFalse(LD(), specials.any())) {
+      any_special_ = true;
+      x.magnitude = zero_where(specials.any(), x.magnitude);
+    }
+    std::uint64_t* const to = results_ + number * kWordsOfResult<N>;
+    store(x, to);
+    store(specials, to + kWordsOfNumber<N>);
   }
 
   /// After all nodes; whether some were left.
   bool put_result() {
     const LD d;
-    const LongNumber<N> x = load<N>(results_ + (plan_.nodes.size() - 1) * kWordsOfNumber<N>);
+    const std::uint64_t* const last = result_of(plan_.nodes.size() - 1);
+    const LongNumber<N> x = load<N>(last);
+    const Specials specials = load_specials(last + kWordsOfNumber<N>);
     const bool is_word = plan_.nodes.back().rounds_words;
     const Format& result = format(n_.result);
-    const LV code = is_word ? code_of(result, word_of(x), infinite_) : code_of(result, x, infinite_);
+    LV code = is_word ? code_of(result, word_of(x), specials.infinite) : code_of(result, x, specials.infinite);
+    code = hn::IfThenElse(specials.nan, word(n_.nan.code), code);
+    if (n_.nan.propagate) left_ = hn::Or(left_, specials.nan);
+    if (!result.floating) left_ = hn::Or(left_, specials.any());
     hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.codes + column_), code), d, w_.codes + column_);
     hn::Store(ones(left_), d, w_.left + column_);
     return !hn::AllFalse(d, left_);
@@ -394,6 +421,7 @@ class LongColumns {
   /// two.
   static constexpr int kHeadroom = 4;
   SubnormalExponent subnormals() const { return n_.c.subnormal_exponent; }
+  const std::uint64_t* result_of(std::size_t node) const { return results_ + node * kWordsOfResult<N>; }
   static LV significand(LV x) { return hn::And(x, word(kLongSpecial - 1)); }
   void leave_special(LV x) { left_ = hn::Or(left_, hn::Ne(hn::And(x, word(kLongSpecial)), word(0))); }
 
@@ -417,23 +445,50 @@ class LongColumns {
     const LMask vanishes = is_zero(x.magnitude);
     if (n_.product.exponent == ProductExponent::normalised) x.exponent = chosen(vanishes, x.exponent, leading);
     if (n_.product.infinite_from) {
-      const LMask large = less(count(*n_.product.infinite_from - 1), leading);
-      left_ = hn::Or(left_, hn::AndNot(vanishes, large));
+      const LMask large = hn::AndNot(vanishes, less(count(*n_.product.infinite_from - 1), leading));
+      add_infinities(large, x.negative);
+      x.magnitude = zero_where(large, x.magnitude);
     }
     if (!n_.product.round.empty()) {
       const LMask infinite = plan_.product_rounds_words
                                  ? round_word(n_.product.round, UnderflowSign::kept, subnormals(), x)
                                  : round(n_.product.round, UnderflowSign::kept, subnormals(), count(0), x);
-      left_ = hn::Or(left_, infinite);
+      add_infinities(infinite, x.negative);
+      x.magnitude = zero_where(infinite, x.magnitude);
     }
     return x;
   }
 
   LongNumber<N> term(const Term& t) {
     if (t.kind == Term::Kind::product) return product(t.index);
-    if (t.kind == Term::Kind::node) return load<N>(results_ + static_cast<std::size_t>(t.index) * kWordsOfNumber<N>);
-    left_ = hn::Or(left_, c_special_);
-    return c_;
+    return t.kind == Term::Kind::node ? load<N>(result_of(static_cast<std::size_t>(t.index))) : c_;
+  }
+
+  /// Terms of the sum that is being added which are infinite.
+  void add_infinities(LMask infinite, LV negative) {
+    plus_ = hn::Or(plus_, hn::AndNot(mask_of(negative), infinite));
+    minus_ = hn::Or(minus_, hn::And(mask_of(negative), infinite));
+  }
+  /// Those that are no products, and its NaNs.
+  void add_specials(const SortedNode& node) {
+    for (const Term& t : node.others) {
+      const bool is_node = t.kind == Term::Kind::node;
+      const Specials x =
+          is_node ? load_specials(result_of(static_cast<std::size_t>(t.index)) + kWordsOfNumber<N>) : c_specials_;
+      add_infinities(x.infinite, term(t).negative);
+      nan_ = hn::Or(nan_, x.nan);
+    }
+  }
+  /// What a sum becomes, whose finite terms became infinite where `overflows`.
+  Specials specials_of_sum(const Unit& unit, LMask overflows, LMask of_zero_scales, LongNumber<N>& total) {
+    Specials x{hn::Or(plus_, minus_), hn::Or(nan_, hn::And(plus_, minus_))};
+    const LMask finite = hn::Not(x.any());
+    if (hn::AllTrue(LD(), finite)) return {overflows, none()};
+    if (unit.scaled) x.nan = hn::Or(x.nan, hn::And(x.infinite, of_zero_scales));
+    x.infinite = hn::AndNot(x.nan, x.infinite);
+    total.negative = hn::IfThenElse(x.infinite, ones(minus_), total.negative);
+    x.infinite = hn::Or(x.infinite, hn::And(finite, overflows));
+    return x;
   }
 
   const Unit& unit_of(const Term& node) const {
@@ -460,10 +515,12 @@ class LongColumns {
     left_ = hn::Or(left_, hn::AndNot(is_zero(x.magnitude), less(hn::Sub(beyond, count(1)), leading_exponent(x))));
   }
 
-  /// The sum of a node's terms, and whether it is infinite.
-  LMask sum(const LongNode& of, LongNumber<N>& total) {
+  /// The sum of a node's terms, and what of it is none.
+  Specials sum(const LongNode& of, LongNumber<N>& total) {
     const SortedNode& node = of.node;
     const Unit& unit = n_.units[static_cast<std::size_t>(node.unit)];
+    plus_ = minus_ = nan_ = none();
+    if (any_special_) add_specials(node);
     const LVI alignment = of.is_plain ? add_plain(of, unit, total) : add_any(node, unit, total);
     total.negative = ones(top_bit(total.magnitude.at[N - 1]));
     total.magnitude = negated(total.negative, total.magnitude);
@@ -478,8 +535,10 @@ class LongColumns {
       const LMask takes_no_part = hn::Or(all_are_zero(node), of_zero_scales);
       total.exponent = chosen(takes_no_part, hn::Add(total.exponent, count(kLongNone)), total.exponent);
     }
-    if (of.rounds_words) return round_word(unit.result, unit.underflow_sign, subnormals(), total);
-    return round(unit.result, unit.underflow_sign, subnormals(), total.exponent, total);
+    const LMask overflows = of.rounds_words
+                                ? round_word(unit.result, unit.underflow_sign, subnormals(), total)
+                                : round(unit.result, unit.underflow_sign, subnormals(), total.exponent, total);
+    return specials_of_sum(unit, overflows, of_zero_scales, total);
   }
 
   /// Of a sum that is zero.
@@ -695,7 +754,9 @@ class LongColumns {
   std::size_t column_;
   std::uint64_t* results_;
   LongNumber<N> c_;
-  LMask left_, infinite_, c_special_ = none();
+  Specials c_specials_;
+  LMask left_, plus_, minus_, nan_;
+  bool any_special_;  ///< c, or a result so far
 };
 
 /// Vectors that go through the nodes side by side, one's sums while another's wait for theirs.
@@ -704,7 +765,7 @@ constexpr std::size_t kAtOnce = 4;
 template <int N>
 bool run_columns(const LongWork& w) {
   bool any_left = false;
-  const std::size_t nodes = w.plan->nodes.size(), of_vector = nodes * kWordsOfNumber<N>;
+  const std::size_t nodes = w.plan->nodes.size(), of_vector = nodes * kWordsOfResult<N>;
   for (std::size_t column = 0; column < kColumns; column += kAtOnce * kLongLanes) {
     const auto of = [&](std::size_t i)
                         HWY_ATTR { return LongColumns<N>(w, column + i * kLongLanes, w.results + i * of_vector); };
@@ -720,7 +781,7 @@ static_assert(kColumns % (kAtOnce * kLongLanes) == 0);
 
 bool run(const LongWork& w) { return w.plan->is_wide ? run_columns<4>(w) : run_columns<2>(w); }
 
-std::size_t room(std::size_t numbers) { return numbers * kAtOnce * kWordsOfNumber<4>; }
+std::size_t room(std::size_t numbers) { return numbers * kAtOnce * kWordsOfResult<4>; }
 
 const LongKernels* long_kernels_of_target() {
   static const LongKernels kKernels = {hwy::TargetName(HWY_TARGET), decode, run, room};
