@@ -18,6 +18,8 @@
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
 #include "generators.hpp"
 #include "product_example.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/instruction.hpp"
 #include "underflow_examples.hpp"
 
 namespace tcnum {
@@ -134,6 +136,8 @@ const Kind kKinds[] = {
      test::random_operations},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
+    {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
+     test::random_chain_of_accumulations},
     {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_scaled_products},
     {"tree_panels, scaled sums", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_scaled_sums},
@@ -237,13 +241,57 @@ TEST_P(ChainPanels, AlignNothingWithAResultThatTheNextLinkFlushes) {
   Example x = test::draw_example(random, datapath, {8, 64, 64}, Operands::numbers);
   const auto tiny = [&](Codes& codes) {  // products of 2^−141 to 2^−127
     constexpr std::uint64_t kExponents = 0x7f80, kUnit = 0x80, kLeast = 127 - 71;
-    for (std::size_t i = 0; i < codes.size(); ++i) codes.set(i, (codes[i] & ~kExponents) | (kLeast + random() % 8) * kUnit);
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      codes.set(i, (codes[i] & ~kExponents) | (kLeast + random() % 8) * kUnit);
   };
   tiny(x.a);
   tiny(x.b);
   for (std::size_t i = 0; i < x.c.size(); ++i) x.c.set(i, 0);
   test::compute_exactly(datapath, x);
   EXPECT_EQ(difference(datapath, x, 1), "");
+}
+
+/// Numbers at and beyond the ends of what accumulations are evaluated for at once (docs/panels.md): c, and products,
+/// which are tiny or huge.
+TEST_P(ChainPanels, AccumulateWhatIsOrdinaryAndWhatIsNot) {
+  std::mt19937_64 random(6);
+  constexpr std::uint32_t kSign = 0x80000000, kUnit = 1u << 23;
+  const auto power = [](int exponent) { return static_cast<std::uint32_t>(exponent + 127) << 23; };
+  Datapath of_fp8 = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/cdna3-fp8.json");
+  of_fp8.numerics.a.format = of_fp8.numerics.b.format = FormatId::bf16;  // whose products reach further
+  const std::vector<CatalogueEntry> accounts = catalogue(ArchId::gfx942, *find_instruction("v_mfma_f32_16x16x16_bf16"));
+  Datapath of_few_bits = accounts.at(0).datapath;  // which are the fewer, the smaller a sum is
+  for (Unit& unit : of_few_bits.numerics.units) {
+    if (unit.result.empty()) continue;
+    unit.zero_exponent = {};
+    unit.result.step[0].fraction_bits = 12;
+    unit.result.step[0].min_exponent = -10;
+  }
+  for (const Datapath& datapath : {accounts.at(0).datapath, accounts.at(1).datapath, of_fp8, of_few_bits}) {
+    for (const int exponent : {-100, -63, -62, -8, 0, 49, 50, 63}) {  // of operands: half of products'
+      for (const std::uint32_t least : {0u, 1u, power(-126), power(-103), power(-102), power(99), power(126)}) {
+        Example x = test::draw_example(random, datapath, {4, 64, 32}, Operands::numbers);
+        for (Codes* codes : {&x.a, &x.b}) {
+          for (std::size_t i = 0; i < codes->size(); ++i) {
+            const auto field = static_cast<std::uint64_t>(exponent + 127) + random() % 2;
+            if (random() % 2 == 0) codes->set(i, (random() & 0x807f) | field << 7);
+          }
+        }
+        // The first result is the sum of negative zeros alone.
+        for (std::size_t k = 0; k < x.shape.k; ++k) {
+          x.a.set(k, 0x8000);
+          x.b.set(k * x.shape.n, x.b[k * x.shape.n] & 0x7fff);
+        }
+        for (std::size_t i = 0; i < x.c.size(); ++i) {
+          const auto sign = static_cast<std::uint32_t>(random()) & kSign;
+          const auto above = static_cast<std::uint32_t>(random() % (4 * kUnit));
+          x.c.set(i, random() % 4 == 0 ? 0 : least == 0 ? (i == 0 ? kSign : sign) : sign | (least + above));
+        }
+        test::compute_exactly(datapath, x);
+        EXPECT_EQ(difference(datapath, x, 1), "") << exponent << ", c from " << least;
+      }
+    }
+  }
 }
 
 TEST_P(ChainPanels, GiveTheSameBitsOnManyThreads) {

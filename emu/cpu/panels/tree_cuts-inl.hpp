@@ -231,6 +231,30 @@ bool cuts_as_the_machine(const TreeNode& node) {
          mode != Rounding::nearest_away;
 }
 
+/// Moves on along k.
+HWY_INLINE void next_link(TreeWork& at) {
+  const TreePlan& plan = *at.plan;
+  const std::size_t blocks = plan.scales_sums ? plan.depth / static_cast<std::size_t>(plan.scales->block_k) : 0;
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    at.a[r] += plan.depth;
+    at.a_exponents[r] += plan.depth;
+    at.a_grown[r] += plan.depth;
+    at.a_negative[r] += plan.nodes.size();
+    if (plan.scales_sums) {
+      at.a_scales[r] += blocks;
+      at.a_scale_powers[r] += blocks;
+    }
+  }
+  if (plan.scales_sums) {
+    at.b_scales += blocks * kColumns;
+    at.b_scale_powers += blocks * kColumns;
+  }
+  at.b += plan.depth * kColumns;
+  at.b_exponents += plan.depth * kColumns;
+  at.b_grown += plan.depth * kColumns;
+  at.b_negative += plan.nodes.size() * kColumns;
+}
+
 /// The largest exponents of a node's products, biased as a double's, into `fields`. None is below that of the least
 /// grid: where no product takes part the sum is zero, or other terms tell what it is aligned with.
 void align_products(const TreeWork& w, const TreeNode& node) {
@@ -268,54 +292,67 @@ HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::siz
   return with_floor(node, alignment);
 }
 
-/// Sums of a node's products, cut toward zero, by one FMA for each while the machine rounds toward zero:
-/// docs/patches.md has the proof, and docs/panels.md what is different here. All operands are finite. What else is done
-/// is exact.
-template <Finish kFinish>
-HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
-  constexpr std::size_t kVectors = 2;  // with those of all rows, sums enough that none waits for itself
-  static_assert(kColumns % (kVectors * kTreeLanes) == 0);
+/// Some vectors' sums of a node's products that are cut toward zero, above a grid of their units, and what they are
+/// aligned to.
+inline constexpr std::size_t kCutVectors = 2;  // with those of all rows, sums enough that none waits for itself
+static_assert(kColumns % (kCutVectors * kTreeLanes) == 0);
+struct CutProducts {
+  TV alignment[kCutVectors][kTreeRows], grid[kCutVectors][kTreeRows], sum[kCutVectors][kTreeRows];
+};
+
+/// Adds them from column `first` on, by one FMA for each while the machine rounds toward zero: docs/patches.md has the
+/// proof, and docs/panels.md what is different here. All operands are finite.
+HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number, std::size_t first,
+                                 CutProducts& to) {
   const TD d;
   const TI di;
   const std::int64_t* const b_negative = w.b_negative + number * kColumns;
   const std::size_t count = node.products.size();
   const int* const HWY_RESTRICT products = node.products.data();
-  for (std::size_t first = 0; first < kColumns; first += kVectors * kTreeLanes) {
-    TV alignment[kVectors][kTreeRows], grid[kVectors][kTreeRows], sum[kVectors][kTreeRows];
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      const std::size_t column = first + v * kTreeLanes;
-      const TVI of_b = hn::Load(di, b_negative + column);
+  for (std::size_t v = 0; v < kCutVectors; ++v) {
+    const std::size_t column = first + v * kTreeLanes;
+    const TVI of_b = hn::Load(di, b_negative + column);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        alignment[v][r] = alignment_of_cut(w, node, r, column);
-        const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
-        grid[v][r] = grid_of(alignment[v][r], node.unit.fraction_bits);
-        sum[v][r] = as_numbers(hn::Add(bits_of(grid[v][r]), hn::BitCast(di, hn::PopulationCount(signs))));
-      }
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      to.alignment[v][r] = alignment_of_cut(w, node, r, column);
+      const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
+      to.grid[v][r] = grid_of(to.alignment[v][r], node.unit.fraction_bits);
+      to.sum[v][r] = as_numbers(hn::Add(bits_of(to.grid[v][r]), hn::BitCast(di, hn::PopulationCount(signs))));
     }
-    const double* const HWY_RESTRICT b_grown = w.b_grown + first;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto k = static_cast<std::size_t>(products[i]);
-      const TV b0 = hn::Load(d, b_grown + k * kColumns), b1 = hn::Load(d, b_grown + k * kColumns + kTreeLanes);
+  }
+  const double* const HWY_RESTRICT b_grown = w.b_grown + first;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto k = static_cast<std::size_t>(products[i]);
+    const TV b0 = hn::Load(d, b_grown + k * kColumns), b1 = hn::Load(d, b_grown + k * kColumns + kTreeLanes);
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV a = hn::Set(d, w.a_grown[r][k]);
-        sum[0][r] = rounded_fma<Rounding::toward_zero>(a, b0, sum[0][r]);
-        sum[1][r] = rounded_fma<Rounding::toward_zero>(a, b1, sum[1][r]);
-      }
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV a = hn::Set(d, w.a_grown[r][k]);
+      to.sum[0][r] = rounded_fma<Rounding::toward_zero>(a, b0, to.sum[0][r]);
+      to.sum[1][r] = rounded_fma<Rounding::toward_zero>(a, b1, to.sum[1][r]);
     }
+  }
+}
+
+/// All of a node's sums of products, and other terms. What else is done is exact.
+template <Finish kFinish>
+HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
+    CutProducts products;
+    add_cut_products(w, node, number, first, products);
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < kVectors; ++v) {
+    for (std::size_t v = 0; v < kCutVectors; ++v) {
       const std::size_t column = first + v * kTreeLanes;
+      const TV(&grid)[kTreeRows] = products.grid[v];
       Aligned sums[kTreeRows];
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {hn::Sub(sum[v][r], grid[v][r]), alignment[v][r]};
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        sums[r] = {hn::Sub(products.sum[v][r], grid[r]), products.alignment[v][r]};
       for (const TreeTerm& t : node.others) {
 #pragma GCC unroll 4
         for (std::size_t r = 0; r < kTreeRows; ++r) {
           const TV x = Terms(w, r, column).value_of_place(t);
-          const TV kept = hn::Sub(rounded_sum<Rounding::toward_zero>(hn::Abs(x), grid[v][r]), grid[v][r]);
+          const TV kept = hn::Sub(rounded_sum<Rounding::toward_zero>(hn::Abs(x), grid[r]), grid[r]);
           sums[r].x = hn::Add(sums[r].x, hn::Or(kept, sign_of(x)));
         }
       }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tree_accumulations-inl.hpp"
 #include "tree_cuts-inl.hpp"
 #include "tree_kernels.hpp"
 #include "tree_sums-inl.hpp"
@@ -175,34 +176,17 @@ bool prepare_c(const TreeWork& w, bool wants_powers) {
 void run(const TreeWork& w) {
   static_assert(kPlaceOfC == 0);
   const TreePlan& plan = *w.plan;
+  if (!plan.accumulations.empty() && run_accumulations(w)) return;
   for (std::size_t r = 0; r < kTreeRows; ++r)
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
   TreeWork at = w;
-  const std::size_t blocks = plan.scales_sums ? plan.depth / static_cast<std::size_t>(plan.scales->block_k) : 0;
   for (std::size_t link = 0; link < w.links; ++link) {
     const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
     const bool needs_c = wants_powers || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
     const bool stays_finite = (!needs_c || prepare_c(at, wants_powers)) && plan.stays_finite && w.are_finite;
     for (std::size_t number = 0; number < plan.nodes.size(); ++number)
       run_node(at, plan.nodes[number], number, stays_finite);
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      at.a[r] += plan.depth;
-      at.a_exponents[r] += plan.depth;
-      at.a_grown[r] += plan.depth;
-      at.a_negative[r] += plan.nodes.size();
-      if (plan.scales_sums) {
-        at.a_scales[r] += blocks;
-        at.a_scale_powers[r] += blocks;
-      }
-    }
-    if (plan.scales_sums) {
-      at.b_scales += blocks * kColumns;
-      at.b_scale_powers += blocks * kColumns;
-    }
-    at.b += plan.depth * kColumns;
-    at.b_exponents += plan.depth * kColumns;
-    at.b_grown += plan.depth * kColumns;
-    at.b_negative += plan.nodes.size() * kColumns;
+    next_link(at);
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)
     std::memcpy(w.results[r], w.values + r * kColumns, kColumns * sizeof(double));

@@ -75,8 +75,8 @@ HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
   return power_of_field(hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew())));
 }
 HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
-/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact. The unit is the last
-/// of so many fraction bits below a power of two.
+/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact. The unit is the
+/// last of so many fraction bits below a power of two.
 HWY_INLINE TV grid_of(TV power_of_two, int fraction_bits = 0) {
   constexpr std::int64_t kHalf = std::int64_t{1} << (kFraction - 1);
   const std::int64_t up = static_cast<std::int64_t>(kFraction - fraction_bits) << kFraction;
@@ -142,9 +142,7 @@ struct Aligned {
 /// below the leading bit rounds.
 HWY_INLINE bool are_normal(const TreeStep& how, const Aligned* v) {
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
-  const auto is_small = [&](TV x) HWY_ATTR {
-    return hn::AndNot(hn::Eq(x, zero()), hn::Lt(hn::Abs(x), least));
-  };
+  const auto is_small = [&](TV x) HWY_ATTR { return hn::AndNot(hn::Eq(x, zero()), hn::Lt(hn::Abs(x), least)); };
   TMask any_small = is_small(v[0].x);
 #pragma GCC unroll 4
   for (std::size_t r = 1; r < kTreeRows; ++r) any_small = hn::Or(any_small, is_small(v[r].x));
@@ -278,8 +276,7 @@ class Terms {
     for (Aligned& row : rows) row = {x, zero()};
     round_rows(plan_, plan_.product, wants_power, rows);
     // Where zeros do not align, a product that became one does not either.
-    if (wants_power && !plan_.zeros_align)
-      rows[0].power = hn::IfThenElseZero(hn::Ne(rows[0].x, zero()), rows[0].power);
+    if (wants_power && !plan_.zeros_align) rows[0].power = hn::IfThenElseZero(hn::Ne(rows[0].x, zero()), rows[0].power);
     return rows[0];
   }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "emu/gpu/requirements.hpp"
 #include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "trees.hpp"
@@ -121,10 +122,35 @@ class Planner {
     }
     // Nobody else asks.
     const bool has_near = std::ranges::any_of(plan_.nodes, [](const TreeNode& n) { return n.sum == TreeSum::near; });
+    find_accumulations();
     plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
                          plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
     return {};
   }
+  /// Accumulations, if the tree is built of nothing else, and its nodes add as those do.
+  void find_accumulations() {
+    if (plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
+    std::vector<TreeAccumulation> all;
+    for (const gpu::Accumulation& from : gpu::accumulations_of(tree_)) {
+      TreeAccumulation to;
+      to.in_pairs = from.pair >= 0;
+      to.sum = static_cast<std::size_t>(from.sum);
+      to.pair = static_cast<std::size_t>(std::max(from.pair, 0));
+      for (std::size_t i = 0; i < (to.in_pairs ? 2 : 1); ++i) {
+        to.products[i] = static_cast<std::size_t>(from.products[i]);
+        if (plan_.nodes[to.products[i]].sum != TreeSum::cut_products) return;
+      }
+      const TreeNode& sum = plan_.nodes[to.sum];
+      // Of what is ordinary nothing is below that.
+      const double least = std::ldexp(1.0, kLeastOrdinaryProduct);
+      if (std::max(sum.floor_power, plan_.nodes[to.pair].floor_power) > least) return;
+      if (sum.is_down_single && sum.result.steps.front().least > least) return;
+      if (sum.sum != TreeSum::cut || !(sum.is_single || sum.is_down_single)) return;
+      all.push_back(to);
+    }
+    plan_.accumulations = std::move(all);
+  }
+
   /// Whether no sum of ordinary numbers is too large for a node's results.
   static bool overflows_late(const TreeNode& node) {
     constexpr int kSpareBits = 20;  // more than 1,025 terms and 3 roundings need, from 2^100 on
@@ -265,8 +291,7 @@ class Planner {
   /// Whether what the last node's result is aligned with, as a result, is what it is aligned with as the next link's c.
   bool is_aligned_as_c(const TreeNode& last) const {
     return !plan_.zeros_align && n_.c.subnormals == Subnormals::kept && n_.c.format == n_.result &&
-           !last.result.steps.empty() && !last.result.from_alignment &&
-           last.result.steps.back().least == plan_.least_c;
+           !last.result.steps.empty() && !last.result.from_alignment && last.result.steps.back().least == plan_.least_c;
   }
 
   /// What a sum that its block's scales multiply is then.

@@ -71,11 +71,19 @@ struct TreeNode {
   std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
 };
 
+/// A sum of products, or of two such sums, that goes on unrounded to its sum with c or with the result before: numbers
+/// of nodes.
+struct TreeAccumulation {
+  std::size_t products[2] = {};
+  bool in_pairs = false;  ///< both, and `pair` adds them up
+  std::size_t pair = 0, sum = 0;
+};
+
 struct TreePlan {
   OperandRule a, b, c;
   std::optional<ScaleRule> scales;  ///< of products, which come to the operands; or of sums
   bool scales_sums = false;
-  double least_c = 0;               ///< normal number
+  double least_c = 0;  ///< normal number
   FormatId result = FormatId::fp32;
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
@@ -90,11 +98,17 @@ struct TreePlan {
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
   std::vector<TreeNode> nodes;
+  /// All of it, in order, if that is how it is built and all of them are alike.
+  std::vector<TreeAccumulation> accumulations;
   Datapath datapath;  ///< for those who evaluate what panels leave
 };
 
 /// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
 inline constexpr double kOrdinary = 0x1p100;
+/// Where products are multiples of 2^kLeastOrdinaryProduct, and c is zero or no less, and so another such multiple, all
+/// sums that are cut and rounded to fp32 are zero or normal numbers of it.
+inline constexpr int kLeastOrdinaryProduct = -125;
+inline constexpr double kLeastOrdinaryC = 0x1p-102;
 
 /// Why tree panels cannot evaluate a datapath; empty if they can.
 WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree);
