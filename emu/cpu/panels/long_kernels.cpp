@@ -373,12 +373,7 @@ class LongColumns {
  public:
   /// `results`: room for a number for each node.
   LongColumns(const LongWork& w, std::size_t column, std::uint64_t* results)
-      : w_(w),
-        plan_(*w.plan),
-        n_(w.plan->datapath.numerics),
-        column_(column),
-        results_(results),
-        left_(none()) {
+      : w_(w), plan_(*w.plan), n_(w.plan->datapath.numerics), column_(column), results_(results), left_(none()) {
     const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.codes + column_));
     c_ = {long_of<N>(hn::IfThenZeroElse(of_c.special, of_c.significand)), of_c.last, of_c.exponent, of_c.negative};
     c_specials_ = {of_c.infinite, hn::AndNot(of_c.infinite, of_c.special)};
@@ -567,20 +562,38 @@ class LongColumns {
     return count(unit.zero_exponent.kind == ZeroExponentKind::floor ? unit.zero_exponent.value : kLongNone);
   }
 
-  /// Adds a number of `kParts` words, of which bits below the sum's last are cut as the unit says, or else left.
+  /// Adds a number of `kParts` words, of which bits below the sum's last are cut as the unit says.
   template <int kParts>
-  HWY_INLINE void add_shifted(const LongNode& of, const Unit& unit, const Long<N>& x, LV negative, LVI up,
-                              Long<N>& sum) {
-    const bool is_exact = unit.fraction_bits == kExact;
-    LV lost, away = word(0);
-    const Long<N> kept = long_shifted<N, kParts>(x, up, lost);
-    if (!of.last && is_exact) {
-      left_ = hn::Or(left_, hn::Ne(lost, word(0)));
-    } else if (!of.last && unit.align_rounding != Rounding::toward_zero) {
+  static HWY_INLINE void add_cut(const Unit& unit, const Long<N>& x, LV negative, LVI up, Long<N>& sum) {
+    const Long<N> kept = long_placed<N, kParts, false>(x, up);
+    LV away = word(0);
+    if (unit.align_rounding != Rounding::toward_zero) {
       const Dropped dropped = dropped_below<kParts>(x, hn::Max(hn::Neg(up), count(0)));
       away = ones(rounds_away(unit.align_rounding, negative, kept.at[0], dropped));
     }
     add(kept, negative, away, sum);
+  }
+  /// The same of a sum that is exact: where bits would be cut, it is left.
+  template <int kParts>
+  HWY_INLINE void add_or_leave(const Long<N>& x, LV negative, LVI up, Long<N>& sum) {
+    LV lost;
+    const Long<N> kept = long_shifted<N, kParts>(x, up, lost);
+    left_ = hn::Or(left_, hn::Ne(lost, word(0)));
+    add(kept, negative, sum);
+  }
+
+  /// The exponent that a product takes into its sum's alignment, which has that one by its operands.
+  LVI looked_at(const ZeroExponent& zero, std::size_t k, LVI exponent) const {
+    const LV a = word(w_.a.significand[k]), b = hn::Load(LD(), w_.b.significand + k * kColumns + column_);
+    const Long<N / 2> x = cut_to<N / 2>(multiplied(significand(a), significand(b)));
+    const LMask vanishes = is_zero(x);
+    LVI own = exponent;
+    if (n_.product.exponent == ProductExponent::normalised) {
+      const LVI last = hn::Add(count(w_.a.last[k]), hn::Load(LI(), w_.b.last + k * kColumns + column_));
+      own = chosen(vanishes, exponent, hn::Add(last, hn::Sub(width(x), count(1))));
+    }
+    if (zero.kind == ZeroExponentKind::natural) return own;
+    return chosen(vanishes, count(zero.kind == ZeroExponentKind::zeros ? zero.value : kLongNone), own);
   }
 
   /// A sum in two's complement, and what it is aligned with, of products that are added as they are.
@@ -594,8 +607,9 @@ class LongColumns {
         const auto kk = static_cast<std::size_t>(k);
         const LVI b = hn::Load(LI(), w_.b.exponent + kk * kColumns + column_);
         const LVI exponent = hn::Add(count(w_.a.exponent[kk]), b);
-        alignment = hn::Max(alignment, exponent);
         if (is_exact) lowest = hn::Min(lowest, as_words(hn::Add(exponent, count(kToCount))));
+        alignment =
+            hn::Max(alignment, plan_.looks_at_products ? looked_at(unit.zero_exponent, kk, exponent) : exponent);
       }
       for (const Term& t : node.others)
         alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
@@ -604,7 +618,7 @@ class LongColumns {
     const int room = room_of(node.terms.size()), bits = is_exact ? room - kHeadroom : unit.fraction_bits;
     total.last = of.last ? count(*of.last) : hn::Sub(alignment, count(bits));
     total.magnitude = long_of<N>(word(0));
-    Below below = of.last ? Below::nothing : Below::looked_at;
+    Below below = of.last ? Below::nothing : is_exact ? Below::left : Below::rounded;
     if (!of.last && is_exact) {
       const LVI last_of_lowest = hn::Sub(as_counts(lowest), count(kToCount + plan_.product_fraction_bits));
       LMask loses = less(last_of_lowest, total.last);
@@ -623,8 +637,10 @@ class LongColumns {
       add_terms<Below::nothing>(of, unit, total);
     else if (below == Below::cut)
       add_terms<Below::cut>(of, unit, total);
+    else if (below == Below::rounded)
+      add_terms<Below::rounded>(of, unit, total);
     else
-      add_terms<Below::looked_at>(of, unit, total);
+      add_terms<Below::left>(of, unit, total);
     if (w_.any_special) leave_special_products(node);
     return alignment;
   }
@@ -635,15 +651,17 @@ class LongColumns {
   static_assert(kLongNone + kToCount < 0);
 
   /// What terms of a plain sum have below its last bit.
-  enum class Below : std::uint8_t { nothing, cut, looked_at };
+  enum class Below : std::uint8_t { nothing, cut, rounded, left };
   template <Below kBelow>
   HWY_INLINE void add_terms(const LongNode& of, const Unit& unit, LongNumber<N>& total) {
     const LVI to_last = hn::Neg(total.last);
     LongSum<N> sum;
     const auto add_one = [&]<int kParts, bool kUp>(const Long<N>& x, LV negative, LVI last) HWY_ATTR {
       const LVI up = hn::Add(last, to_last);
-      if constexpr (kBelow == Below::looked_at)
-        add_shifted<kParts>(of, unit, x, negative, up, total.magnitude);
+      if constexpr (kBelow == Below::left)
+        add_or_leave<kParts>(x, negative, up, total.magnitude);
+      else if constexpr (kBelow == Below::rounded)
+        add_cut<kParts>(unit, x, negative, up, total.magnitude);
       else
         sum.add(long_placed<N, kParts, kUp>(x, up), negative);
     };
@@ -664,7 +682,7 @@ class LongColumns {
       else
         add_one.template operator()<N, false>(x.magnitude, x.negative, x.last);
     }
-    if constexpr (kBelow != Below::looked_at) total.magnitude = sum.total();
+    if constexpr (kBelow == Below::nothing || kBelow == Below::cut) total.magnitude = sum.total();
   }
   /// Whether a term that is no product has one word.
   bool is_word(const Term& t) const {
@@ -695,25 +713,55 @@ class LongColumns {
     else
       total.last = last_of_all(unit, first_bits, terms, alignment, room);
     total.magnitude = long_of<N>(word(0));
+    const int most_bits = std::max(unit.fraction_bits, first_bits);
     for (std::size_t i = 0; i < terms; ++i) {
+      const Term& t = node.terms[i];
       LongNumber<N> x = load<N>(w_.terms + i * kWordsOfNumber<N>);
+      const int bits = i == 0 ? first_bits : unit.fraction_bits;
       if (cuts_all) {
         // Products' bits are known (is_wide()).
-        const bool is_known = node.terms[i].kind == Term::Kind::product && n_.product.round.empty();
+        const bool is_known = t.kind == Term::Kind::product && n_.product.round.empty();
         if (!is_known) leave_large(total.last, room, x);
-        cut(unit, i == 0 ? first_bits : unit.fraction_bits, i > 0, alignment, x);
+        if (bits == most_bits)
+          drop_far(unit, i > 0, alignment, x);
+        else
+          cut(unit, bits, i > 0, alignment, x);
       }
-      add(shifted_up(x.magnitude, within_words(N, hn::Sub(x.last, total.last))), x.negative, total.magnitude);
+      const LVI up = hn::Sub(x.last, total.last);
+      with_words_of(t, [&]<int kParts>() HWY_ATTR {
+        if (cuts_all && bits == most_bits)
+          add_cut<kParts>(unit, x.magnitude, x.negative, up, total.magnitude);
+        else
+          add(long_placed<N, kParts, true>(x.magnitude, hn::Max(up, count(0))), x.negative, total.magnitude);
+      });
     }
     return alignment;
   }
 
+  /// Calls with how many words the magnitude of a term may have.
+  template <class With>
+  void with_words_of(const Term& t, const With& with) const {
+    bool is_word = t.kind == Term::Kind::accumulator, is_half = false;
+    if (t.kind == Term::Kind::product) {
+      is_word = plan_.product_rounds_words;
+      is_half = n_.product.round.empty();
+    } else if (t.kind == Term::Kind::node) {
+      is_word = plan_.nodes[static_cast<std::size_t>(t.index)].rounds_words;
+    }
+    if (is_word) return with.template operator()<1>();
+    if (is_half) return with.template operator()<N / 2>();
+    with.template operator()<N>();
+  }
+
+  /// Leaves a term out that is not the first, if it is so far below the alignment that the unit drops it.
+  static void drop_far(const Unit& unit, bool may_drop, LVI alignment, LongNumber<N>& x) {
+    if (!may_drop || !unit.drop_below) return;
+    const LMask is_far = less(x.exponent, hn::Sub(alignment, count(*unit.drop_below)));
+    x.magnitude = zero_where(is_far, x.magnitude);
+  }
   /// What a unit leaves of a term, which may be dropped if it is not the first.
   static void cut(const Unit& unit, int bits, bool may_drop, LVI alignment, LongNumber<N>& x) {
-    if (may_drop && unit.drop_below) {
-      const LMask is_far = less(x.exponent, hn::Sub(alignment, count(*unit.drop_below)));
-      x.magnitude = zero_where(is_far, x.magnitude);
-    }
+    drop_far(unit, may_drop, alignment, x);
     if (bits != kExact) round_to_last(hn::Sub(alignment, count(bits)), unit.align_rounding, x);
   }
 

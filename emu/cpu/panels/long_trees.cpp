@@ -274,7 +274,7 @@ class NodePlanner {
     if (n_.scales && !plan.scales_sums) scale(product_);
     const ProductRule& product = n_.product;
     product_ = rounded(product.round, product_);
-    is_plain_ = product.exponent == ProductExponent::sum && product.round.empty() && !product.infinite_from;
+    only_multiplies_ = product.round.empty() && !product.infinite_from;
   }
 
   LongNode operator()(const SortedNode& from) {
@@ -301,10 +301,9 @@ class NodePlanner {
     // The kernels' words have room for a sign and for scales.
     if (is_exact && sum.top - sum.lowest <= (plan_.is_wide ? kMostWideSumBits : kMostSumBits) - kScaleBits)
       node.last = sum.lowest;
-    const bool only_multiplies = is_plain_ || from.products.empty();
+    const bool only_multiplies = only_multiplies_ || from.products.empty();
     node.wants_alignment = !node.last || unit.result.empty();
-    node.is_plain =
-        only_multiplies && (is_exact || cuts_all) && !unit.drop_below && !(plan_.zeros_align && node.wants_alignment);
+    node.is_plain = only_multiplies && (is_exact || cuts_all) && !unit.drop_below;
     if (unit.scaled) scale(sum);
     results_.push_back(rounded(unit.result, sum));
     return node;
@@ -337,7 +336,7 @@ class NodePlanner {
   const Numerics& n_;
   const LongPlan& plan_;
   Reach c_, product_;
-  bool is_plain_ = false;
+  bool only_multiplies_ = false;
   std::vector<Reach> results_;
 };
 
@@ -358,6 +357,7 @@ LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree) {
   plan.product_rounds_words = round_words(numerics.product.round);
   plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
                      std::ranges::any_of(numerics.units, takes_zeros);
+  plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised;
   NodePlanner plan_node(numerics, plan);
   for (const SortedNode& node : tree.nodes) plan.nodes.push_back(plan_node(node));
   return plan;

@@ -31,6 +31,7 @@ struct LongPlan {
   Datapath datapath;
   std::vector<LongNode> nodes;
   bool zeros_align = false;           ///< in some unit, or products of zeros are none, so that zeros have exponents too
+  bool looks_at_products = false;     ///< to know what they are aligned with: their operands' exponents do not tell
   bool scales_sums = false;           ///< of blocks; else products, if the datapath has scales
   bool product_rounds_words = false;  ///< as LongNode's
   int product_fraction_bits = 0;      ///< a product is a multiple of 2^(its exponent − this)
