@@ -118,22 +118,24 @@ HWY_INLINE Dropped dropped_below(const Long<N>& x, LVI bits) {
   return {hn::AndNot(is_far, top), hn::Or(hn::Ne(other, word(0)), hn::And(is_far, top))};
 }
 
-/// Leaves bits below 2^last out.
+/// Leaves bits below 2^last out; whether there are any.
 template <int N>
-HWY_INLINE void round_to_last(LVI last, Rounding mode, LongNumber<N>& x) {
+HWY_INLINE bool round_to_last(LVI last, Rounding mode, LongNumber<N>& x) {
   const LVI bits = hn::Max(hn::Sub(last, x.last), count(0));
+  const LMask drops = less(count(0), bits);
   x.last = hn::Max(x.last, last);
+  if (hn::AllFalse(LD(), drops)) return false;
   if (mode == Rounding::toward_zero) {
     x.magnitude = shifted_down(x.magnitude, within_words(N, bits));
-    return;
+    return true;
   }
   // With half of the last place as the last bit; where nothing is dropped there is none.
-  const LMask drops = less(count(0), bits);
   Dropped dropped;
   const Long<N> doubled = shifted_down(x.magnitude, within_words(N, hn::Sub(bits, count(1))), dropped.other);
   dropped.half = hn::And(drops, hn::Ne(hn::And(doubled.at[0], word(1)), word(0)));
   const Long<N> kept = chosen(drops, halved(doubled), x.magnitude);
   x.magnitude = incremented(rounds_away(mode, x.negative, kept.at[0], dropped), kept);
+  return true;
 }
 
 /// Numbers beyond a step's largest, which do not become infinite.
@@ -190,10 +192,11 @@ HWY_INLINE Leading leading_of(const Long<N>& x) {
   return {hn::Add(below, bits_of_top), hn::Or(moved.at[1], hn::And(ones(any), word(1)))};
 }
 
-/// Applies rounding steps that words are enough for (LongNode), and tells what becomes infinite.
+/// Applies rounding steps that words are enough for (LongNode), and tells what becomes infinite; and in `left` where a
+/// sum is so far above its alignment that they are not.
 template <int N>
 HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
-                              LongNumber<N>& x) {
+                              LVI alignment, LongNumber<N>& x, LMask& left) {
   const auto [bits, leading_bits] = leading_of(x.magnitude);
   LV kept = leading_bits;
   LVI leading = hn::Add(x.last, hn::Sub(bits, count(1))), last = x.last;
@@ -204,8 +207,11 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
     const LMask is_over = hn::Or(infinite, hn::Eq(kept, word(0)));  // nothing more is done to them
     const LVI least = count(s.min_exponent), most = count(s.max_exponent);
     // Of numbers beyond the largest it does not matter where they are cut.
-    last = hn::Sub(hn::Max(leading, least), count(s.fraction_bits));
-    const LVI dropped = hn::Min(hn::Sub(last, hn::Sub(leading, count(kWordBits - 1))), count(2 * kWordBits));
+    const LVI first = s.from_alignment ? alignment : hn::Max(leading, least);
+    const LVI last_of_word = hn::Sub(leading, count(kWordBits - 1));
+    last = hn::Sub(first, count(s.fraction_bits));
+    if (s.from_alignment) left = hn::Or(left, hn::AndNot(is_over, less(last, hn::Add(last_of_word, count(2)))));
+    const LVI dropped = hn::Min(hn::Max(hn::Sub(last, last_of_word), count(0)), count(2 * kWordBits));
     const LV whole = kept, half = word_shifted(word(1), hn::Sub(dropped, count(1)));
     kept = word_shifted(kept, hn::Neg(dropped));
     if (s.rounding != Rounding::toward_zero) {
@@ -231,6 +237,7 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
       last = chosen(large, hn::Sub(most, count(s.fraction_bits)), last);
       leading = chosen(large, most, leading);
     }
+    if (s.from_alignment) continue;
     LVI own = chosen(hn::Eq(kept, word(0)), least, leading);
     if (subnormals == SubnormalExponent::minimum) own = hn::Max(own, least);
     x.exponent = chosen(is_over, x.exponent, own);
@@ -238,7 +245,7 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
   x.magnitude = long_of<N>(kept);
   x.last = last;
   const RoundStep& s = steps.step[static_cast<std::size_t>(steps.count - 1)];
-  x.exponent = chosen(hn::Eq(kept, word(0)), count(s.min_exponent), x.exponent);
+  if (!s.from_alignment) x.exponent = chosen(hn::Eq(kept, word(0)), count(s.min_exponent), x.exponent);
   return infinite;
 }
 
@@ -247,13 +254,13 @@ template <int N>
 HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
                          LVI alignment, LongNumber<N>& x) {
   LMask infinite = none();
+  LVI leading = leading_exponent(x);
   for (const RoundStep& s : steps) {
     const LMask is_over = hn::Or(infinite, is_zero(x.magnitude));  // nothing more is done to them
     const LVI least = count(s.min_exponent), most = count(s.max_exponent);
     LVI first = alignment;
-    if (!s.from_alignment) first = hn::Max(hn::Min(leading_exponent(x), most), least);
-    round_to_last(hn::Sub(first, count(s.fraction_bits)), s.rounding, x);
-    LVI leading = leading_exponent(x);
+    if (!s.from_alignment) first = hn::Max(hn::Min(leading, most), least);
+    if (round_to_last(hn::Sub(first, count(s.fraction_bits)), s.rounding, x)) leading = leading_exponent(x);
     LMask vanish = is_zero(x.magnitude);
     if (s.subnormals == Subnormals::flushed) vanish = hn::Or(vanish, less(leading, least));
     vanish = hn::AndNot(is_over, vanish);
@@ -446,7 +453,7 @@ class LongColumns {
     }
     if (!n_.product.round.empty()) {
       const LMask infinite = plan_.product_rounds_words
-                                 ? round_word(n_.product.round, UnderflowSign::kept, subnormals(), x)
+                                 ? round_word(n_.product.round, UnderflowSign::kept, subnormals(), count(0), x, left_)
                                  : round(n_.product.round, UnderflowSign::kept, subnormals(), count(0), x);
       add_infinities(infinite, x.negative);
       x.magnitude = zero_where(infinite, x.magnitude);
@@ -530,9 +537,9 @@ class LongColumns {
       const LMask takes_no_part = hn::Or(all_are_zero(node), of_zero_scales);
       total.exponent = chosen(takes_no_part, hn::Add(total.exponent, count(kLongNone)), total.exponent);
     }
-    const LMask overflows = of.rounds_words
-                                ? round_word(unit.result, unit.underflow_sign, subnormals(), total)
-                                : round(unit.result, unit.underflow_sign, subnormals(), total.exponent, total);
+    const LMask overflows =
+        of.rounds_words ? round_word(unit.result, unit.underflow_sign, subnormals(), total.exponent, total, left_)
+                        : round(unit.result, unit.underflow_sign, subnormals(), total.exponent, total);
     return specials_of_sum(unit, overflows, of_zero_scales, total);
   }
 
@@ -582,15 +589,20 @@ class LongColumns {
     add(kept, negative, sum);
   }
 
-  /// The exponent that a product takes into its sum's alignment, which has that one by its operands.
-  LVI looked_at(const ZeroExponent& zero, std::size_t k, LVI exponent) const {
+  /// The exponent that a product takes into its sum's alignment, which has that one by its operands. Where it is
+  /// infinite, `large` says so.
+  LVI looked_at(const ZeroExponent& zero, std::size_t k, LVI exponent, LMask& large) const {
     const LV a = word(w_.a.significand[k]), b = hn::Load(LD(), w_.b.significand + k * kColumns + column_);
     const Long<N / 2> x = cut_to<N / 2>(multiplied(significand(a), significand(b)));
     const LMask vanishes = is_zero(x);
+    const bool is_normalised = n_.product.exponent == ProductExponent::normalised;
     LVI own = exponent;
-    if (n_.product.exponent == ProductExponent::normalised) {
+    if (is_normalised || n_.product.infinite_from) {
       const LVI last = hn::Add(count(w_.a.last[k]), hn::Load(LI(), w_.b.last + k * kColumns + column_));
-      own = chosen(vanishes, exponent, hn::Add(last, hn::Sub(width(x), count(1))));
+      const LVI leading = hn::Add(last, hn::Sub(width(x), count(1)));
+      if (is_normalised) own = chosen(vanishes, exponent, leading);
+      if (n_.product.infinite_from)
+        large = hn::Or(large, hn::AndNot(vanishes, less(count(*n_.product.infinite_from - 1), leading)));
     }
     if (zero.kind == ZeroExponentKind::natural) return own;
     return chosen(vanishes, count(zero.kind == ZeroExponentKind::zeros ? zero.value : kLongNone), own);
@@ -602,15 +614,17 @@ class LongColumns {
     const bool is_exact = unit.fraction_bits == kExact;
     LVI alignment = least_alignment(unit);
     LV lowest = word(kNoLowest);
+    LMask large = none();
     if (of.wants_alignment) {
       for (const int k : node.products) {
         const auto kk = static_cast<std::size_t>(k);
         const LVI b = hn::Load(LI(), w_.b.exponent + kk * kColumns + column_);
         const LVI exponent = hn::Add(count(w_.a.exponent[kk]), b);
         if (is_exact) lowest = hn::Min(lowest, as_words(hn::Add(exponent, count(kToCount))));
-        alignment =
-            hn::Max(alignment, plan_.looks_at_products ? looked_at(unit.zero_exponent, kk, exponent) : exponent);
+        const LVI own = plan_.looks_at_products ? looked_at(unit.zero_exponent, kk, exponent, large) : exponent;
+        alignment = hn::Max(alignment, own);
       }
+      if (!hn::AllFalse(LD(), large)) return add_any(node, unit, total);
       for (const Term& t : node.others)
         alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
     }
@@ -634,13 +648,13 @@ class LongColumns {
       if (!of.last && of.others_may_be_large) leave_large(total.last, room, term(t));
     }
     if (below == Below::nothing)
-      add_terms<Below::nothing>(of, unit, total);
+      add_terms<Below::nothing>(of, unit, alignment, total);
     else if (below == Below::cut)
-      add_terms<Below::cut>(of, unit, total);
+      add_terms<Below::cut>(of, unit, alignment, total);
     else if (below == Below::rounded)
-      add_terms<Below::rounded>(of, unit, total);
+      add_terms<Below::rounded>(of, unit, alignment, total);
     else
-      add_terms<Below::left>(of, unit, total);
+      add_terms<Below::left>(of, unit, alignment, total);
     if (w_.any_special) leave_special_products(node);
     return alignment;
   }
@@ -653,8 +667,9 @@ class LongColumns {
   /// What terms of a plain sum have below its last bit.
   enum class Below : std::uint8_t { nothing, cut, rounded, left };
   template <Below kBelow>
-  HWY_INLINE void add_terms(const LongNode& of, const Unit& unit, LongNumber<N>& total) {
+  HWY_INLINE void add_terms(const LongNode& of, const Unit& unit, LVI alignment, LongNumber<N>& total) {
     const LVI to_last = hn::Neg(total.last);
+    const Term& first = of.node.terms.front();
     LongSum<N> sum;
     const auto add_one = [&]<int kParts, bool kUp>(const Long<N>& x, LV negative, LVI last) HWY_ATTR {
       const LVI up = hn::Add(last, to_last);
@@ -669,14 +684,22 @@ class LongColumns {
       const auto kk = static_cast<std::size_t>(k);
       const std::size_t at = kk * kColumns + column_;
       const LV a = word(w_.a.significand[kk]), b = hn::Load(LD(), w_.b.significand + at);
-      const LVI last = hn::Add(count(w_.a.last[kk]), hn::Load(LI(), w_.b.last + at));
-      const LV negative = as_words(hn::BroadcastSignBit(as_counts(hn::Xor(a, b))));
-      const Long<N> x = multiplied(significand(a), significand(b));
-      add_one.template operator()<N / 2, kBelow == Below::nothing>(x, negative, last);
+      LongNumber<N> x;
+      x.last = hn::Add(count(w_.a.last[kk]), hn::Load(LI(), w_.b.last + at));
+      x.negative = as_words(hn::BroadcastSignBit(as_counts(hn::Xor(a, b))));
+      x.magnitude = multiplied(significand(a), significand(b));
+      if (unit.drop_below) {
+        x.exponent = n_.product.exponent == ProductExponent::normalised
+                         ? hn::Add(x.last, hn::Sub(width(cut_to<N / 2>(x.magnitude)), count(1)))
+                         : hn::Add(count(w_.a.exponent[kk]), hn::Load(LI(), w_.b.exponent + at));
+        drop_far(unit, first.kind != Term::Kind::product || first.index != k, alignment, x);
+      }
+      add_one.template operator()<N / 2, kBelow == Below::nothing>(x.magnitude, x.negative, x.last);
     }
     // The others' last bits may be far below what they are multiples of.
     for (const Term& t : of.node.others) {
-      const LongNumber<N> x = term(t);
+      LongNumber<N> x = term(t);
+      drop_far(unit, t != first, alignment, x);
       if (is_word(t))
         add_one.template operator()<1, false>(x.magnitude, x.negative, x.last);
       else
@@ -741,15 +764,9 @@ class LongColumns {
   /// Calls with how many words the magnitude of a term may have.
   template <class With>
   void with_words_of(const Term& t, const With& with) const {
-    bool is_word = t.kind == Term::Kind::accumulator, is_half = false;
-    if (t.kind == Term::Kind::product) {
-      is_word = plan_.product_rounds_words;
-      is_half = n_.product.round.empty();
-    } else if (t.kind == Term::Kind::node) {
-      is_word = plan_.nodes[static_cast<std::size_t>(t.index)].rounds_words;
-    }
-    if (is_word) return with.template operator()<1>();
-    if (is_half) return with.template operator()<N / 2>();
+    const bool is_product = t.kind == Term::Kind::product;
+    if (is_product ? plan_.product_rounds_words : is_word(t)) return with.template operator()<1>();
+    if (is_product && n_.product.round.empty()) return with.template operator()<N / 2>();
     with.template operator()<N>();
   }
 

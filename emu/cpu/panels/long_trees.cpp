@@ -252,9 +252,11 @@ bool is_wide(const Numerics& n, const SortedTree& tree) {
 
 /// LongNode::rounds_words of a unit's or a product's rounding steps.
 bool round_words(const RoundSteps& steps) {
-  constexpr int kMostBits = 61;  // beside a leading one; and two below tell half, and what is not half
+  // Beside a leading one; and two below tell half, and what is not half. Sums are mostly less than 2^kMostAbove times
+  // what they are aligned with; others are left.
+  constexpr int kMostBits = 61, kMostAbove = 10;
   return !steps.empty() && std::ranges::all_of(steps, [](const RoundStep& s) {
-    return !s.from_alignment && s.fraction_bits <= kMostBits && s.max_exponent >= s.min_exponent &&
+    return s.fraction_bits <= kMostBits - (s.from_alignment ? kMostAbove : 0) && s.max_exponent >= s.min_exponent &&
            s.overflow != Overflow::wrap && !s.twos_complement;
   });
 }
@@ -274,7 +276,7 @@ class NodePlanner {
     if (n_.scales && !plan.scales_sums) scale(product_);
     const ProductRule& product = n_.product;
     product_ = rounded(product.round, product_);
-    only_multiplies_ = product.round.empty() && !product.infinite_from;
+    only_multiplies_ = product.round.empty();
   }
 
   LongNode operator()(const SortedNode& from) {
@@ -302,8 +304,9 @@ class NodePlanner {
     if (is_exact && sum.top - sum.lowest <= (plan_.is_wide ? kMostWideSumBits : kMostSumBits) - kScaleBits)
       node.last = sum.lowest;
     const bool only_multiplies = only_multiplies_ || from.products.empty();
-    node.wants_alignment = !node.last || unit.result.empty();
-    node.is_plain = only_multiplies && (is_exact || cuts_all) && !unit.drop_below;
+    // Whoever asks what products are aligned with sees which are infinite, too.
+    node.wants_alignment = !node.last || unit.result.empty() || n_.product.infinite_from || unit.drop_below;
+    node.is_plain = only_multiplies && (is_exact || cuts_all);
     if (unit.scaled) scale(sum);
     results_.push_back(rounded(unit.result, sum));
     return node;
@@ -357,7 +360,8 @@ LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree) {
   plan.product_rounds_words = round_words(numerics.product.round);
   plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
                      std::ranges::any_of(numerics.units, takes_zeros);
-  plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised;
+  plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||
+                           numerics.product.infinite_from.has_value();
   NodePlanner plan_node(numerics, plan);
   for (const SortedNode& node : tree.nodes) plan.nodes.push_back(plan_node(node));
   return plan;
