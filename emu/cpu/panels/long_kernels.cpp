@@ -380,7 +380,13 @@ class LongColumns {
  public:
   /// `results`: room for a number for each node.
   LongColumns(const LongWork& w, std::size_t column, std::uint64_t* results)
-      : w_(w), plan_(*w.plan), n_(w.plan->datapath.numerics), column_(column), results_(results), left_(none()) {
+      : w_(w),
+        plan_(*w.plan),
+        n_(w.plan->datapath.numerics),
+        column_(column),
+        results_(results),
+        left_(none()),
+        new_nan_(none()) {
     const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.codes + column_));
     c_ = {long_of<N>(hn::IfThenZeroElse(of_c.special, of_c.significand)), of_c.last, of_c.exponent, of_c.negative};
     c_specials_ = {of_c.infinite, hn::AndNot(of_c.infinite, of_c.special)};
@@ -408,8 +414,7 @@ class LongColumns {
     const bool is_word = plan_.nodes.back().rounds_words;
     const Format& result = format(n_.result);
     LV code = is_word ? code_of(result, word_of(x), specials.infinite) : code_of(result, x, specials.infinite);
-    code = hn::IfThenElse(specials.nan, word(n_.nan.code), code);
-    if (n_.nan.propagate) left_ = hn::Or(left_, specials.nan);
+    code = hn::IfThenElse(specials.nan, nan_codes(), code);
     if (!result.floating) left_ = hn::Or(left_, specials.any());
     hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.codes + column_), code), d, w_.codes + column_);
     hn::Store(ones(left_), d, w_.left + column_);
@@ -481,12 +486,23 @@ class LongColumns {
       nan_ = hn::Or(nan_, x.nan);
     }
   }
+  /// What NaN a NaN is, where no operand of A and B is one: c's, made quiet, or a new one. Which of both, if there are
+  /// both, is left to others.
+  LV nan_codes() {
+    const LV of_sums = word(n_.nan.code);
+    if (!n_.nan.propagate || n_.c.format != n_.result) return of_sums;
+    left_ = hn::Or(left_, hn::And(c_specials_.nan, new_nan_));
+    const LV quiet = hn::Or(hn::Load(LD(), w_.codes + column_), word(nan_code(format(n_.c.format))));
+    return hn::IfThenElse(c_specials_.nan, quiet, of_sums);
+  }
+
   /// What a sum becomes, whose finite terms became infinite where `overflows`.
   Specials specials_of_sum(const Unit& unit, LMask overflows, LMask of_zero_scales, LongNumber<N>& total) {
     Specials x{hn::Or(plus_, minus_), hn::Or(nan_, hn::And(plus_, minus_))};
     const LMask finite = hn::Not(x.any());
     if (hn::AllTrue(LD(), finite)) return {overflows, none()};
     if (unit.scaled) x.nan = hn::Or(x.nan, hn::And(x.infinite, of_zero_scales));
+    new_nan_ = hn::Or(new_nan_, hn::AndNot(nan_, x.nan));
     x.infinite = hn::AndNot(x.nan, x.infinite);
     total.negative = hn::IfThenElse(x.infinite, ones(minus_), total.negative);
     x.infinite = hn::Or(x.infinite, hn::And(finite, overflows));
@@ -820,7 +836,7 @@ class LongColumns {
   std::uint64_t* results_;
   LongNumber<N> c_;
   Specials c_specials_;
-  LMask left_, plus_, minus_, nan_;
+  LMask left_, plus_, minus_, nan_, new_nan_;
   bool any_special_;  ///< c, or a result so far
 };
 
