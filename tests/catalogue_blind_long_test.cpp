@@ -1,10 +1,8 @@
 // Blind recovery of the datapaths of the catalogue: what takes more than seconds, and of each kind the one with the
 // most products. All take six minutes of a core: a third of them is tried, which one the seed says (./run test --fresh
 // draws another).
-#include <cstdlib>
-#include <string_view>
-
 #include "catalogue_blind.hpp"
+#include "seed_of_run.hpp"
 
 namespace tcnum {
 namespace {
@@ -13,15 +11,6 @@ using namespace catalogue_blind;
 
 constexpr std::size_t kThirds = 3;
 
-/// RapidCheck's seed in RC_PARAMS, or 1.
-std::size_t seed_of_run() {
-  constexpr std::string_view kSeed = "seed=";
-  const char* const parameters = std::getenv("RC_PARAMS");
-  const std::string_view text = parameters == nullptr ? "" : parameters;
-  const std::size_t at = text.find(kSeed);
-  return at == std::string_view::npos ? 1 : std::strtoull(text.data() + at + kSeed.size(), nullptr, 10);
-}
-
 std::vector<Known> longest_ones() {
   std::vector<Known> all;
   for (Kind& kind : kinds()) {
@@ -29,7 +18,7 @@ std::vector<Known> longest_ones() {
     if (!tried_already) all.push_back(std::move(kind.longest));
   }
   std::vector<Known> third;
-  for (std::size_t i = seed_of_run() % kThirds; i < all.size(); i += kThirds) third.push_back(std::move(all[i]));
+  for (std::size_t i = test::seed_of_run() % kThirds; i < all.size(); i += kThirds) third.push_back(std::move(all[i]));
   return third;
 }
 

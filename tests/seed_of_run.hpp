@@ -1,0 +1,19 @@
+// What a run of the tests is told to draw with: of what would take many minutes, each tries a part that this says
+// (./run test --fresh draws another).
+#pragma once
+
+#include <cstdlib>
+#include <string_view>
+
+namespace tcnum::test {
+
+/// RapidCheck's seed in RC_PARAMS, or 1.
+inline std::size_t seed_of_run() {
+  constexpr std::string_view kSeed = "seed=";
+  const char* const parameters = std::getenv("RC_PARAMS");
+  const std::string_view text = parameters == nullptr ? "" : parameters;
+  const std::size_t at = text.find(kSeed);
+  return at == std::string_view::npos ? 1 : std::strtoull(text.data() + at + kSeed.size(), nullptr, 10);
+}
+
+}  // namespace tcnum::test
