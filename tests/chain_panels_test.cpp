@@ -294,6 +294,26 @@ TEST_P(ChainPanels, AccumulateWhatIsOrdinaryAndWhatIsNot) {
   }
 }
 
+/// A NaN whose payload would become another number's bits if it were rounded as they are.
+TEST_P(ChainPanels, RoundNoPayloadOfANaN) {
+  Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/cdna3-fp16.json");
+  datapath.numerics.nan.propagate = true;
+  std::mt19937_64 random(7);
+  for (std::size_t mode = 0; mode < kRoundingNames.size(); ++mode) {
+    const auto rounding = static_cast<Rounding>(mode);
+    for (Unit& unit : datapath.numerics.units) {
+      if (unit.result.empty()) continue;
+      unit.result = {round_to(format(FormatId::fp32), rounding)};
+      unit.result.step[0].fraction_bits = 1;
+    }
+    Example x = test::draw_example(random, datapath, {8, 64, 16}, Operands::numbers);
+    for (std::size_t i = 0; i < x.c.size(); ++i)
+      x.c.set(i, (random() % 2 == 0 ? 0x7f800000u : 0xff800000u) + 1 + random() % 0x7fffff);
+    test::compute_exactly(datapath, x);
+    EXPECT_EQ(difference(datapath, x, 1), "") << name(rounding);
+  }
+}
+
 TEST_P(ChainPanels, GiveTheSameBitsOnManyThreads) {
   std::mt19937_64 random(2);
   for (const Datapath& datapath : some_of_each_kind()) {

@@ -116,15 +116,15 @@ class FmaPart {
     const std::size_t there = std::min(count, shape_.k - first_link * depth);  // products after these are of zeros
     const std::size_t first_code = first_link * depth * k_stride;
     codes += first_code * reader.bytes;
-    std::fill_n(to, group_lines * count, T{0});
+    if (lines < group_lines || there < count) std::fill_n(to, group_lines * count, T{0});
     if (line_stride == 1) {
       for (std::size_t k = 0; k < there; ++k)
-        reader.read(codes + k * k_stride * reader.bytes, line_stride, lines, to + place_of(k) * group_lines);
+        reader.read(codes + k * k_stride * reader.bytes, line_stride, lines, to + place_of_[k] * group_lines);
     } else {
       line_.resize(count);
       for (std::size_t line = 0; line < lines; ++line) {
         reader.read(codes + line * line_stride * reader.bytes, k_stride, there, line_.data());
-        for (std::size_t k = 0; k < there; ++k) to[place_of(k) * group_lines + line] = line_[k];
+        for (std::size_t k = 0; k < there; ++k) to[place_of_[k] * group_lines + line] = line_[k];
       }
     }
     nan_at.clear();
@@ -135,14 +135,12 @@ class FmaPart {
       if (std::any_of(numbers, numbers + lines, is_nan)) nan_at.push_back(place);
     }
   }
-  /// Where in the chain's order product k of some links is.
-  std::size_t place_of(std::size_t k) const {
-    const std::size_t in_link = k % plan_.depth;
-    return k - in_link + places_[in_link];
-  }
-
   void add_links(std::size_t first, std::size_t links) {
     const std::size_t rows = kernels_.rows, columns = kernels_.columns, count = links * plan_.depth;
+    place_of_.clear();
+    for (std::size_t link = 0; link < links; ++link) {
+      for (const std::size_t place : places_) place_of_.push_back(link * plan_.depth + place);
+    }
     packed_a_.numbers.resize(row_groups_ * rows * count);
     packed_a_.nan_at.resize(row_groups_);
     for (std::size_t group = 0; group < row_groups_; ++group) {
@@ -187,7 +185,8 @@ class FmaPart {
   NumberReader<T> a_reader_, b_reader_;
   PackedLines<T> packed_a_, packed_b_;
   Buffer<T> results_, before_, line_;
-  std::vector<std::size_t> places_;  // of product k of a link, in the chain's order
+  std::vector<std::size_t> places_;    // of product k of a link, in the chain's order
+  std::vector<std::size_t> place_of_;  // the same of all links that are packed
   std::vector<std::size_t> nan_at_;
   BitsOf<T> new_nan_ = 0;  // that comes of none
 };

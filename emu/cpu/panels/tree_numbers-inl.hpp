@@ -138,19 +138,19 @@ struct Aligned {
   TV x, power;
 };
 
-/// Whether numbers are zero, infinite, NaN, or at least the least normal number: their bits are those of what a step
-/// below the leading bit rounds.
+/// Whether numbers are zero, infinite, or at least the least normal number: their bits are those of what a step below
+/// the leading bit rounds. A NaN's are not, as rounding its payload up may leave no NaN.
 HWY_INLINE bool are_normal(const TreeStep& how, const Aligned* v) {
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
-  const auto is_small = [&](TV x) HWY_ATTR { return hn::AndNot(hn::Eq(x, zero()), hn::Lt(hn::Abs(x), least)); };
-  TMask any_small = is_small(v[0].x);
+  const auto is_normal = [&](TV x) HWY_ATTR { return hn::Or(hn::Eq(x, zero()), hn::Ge(hn::Abs(x), least)); };
+  TMask all = is_normal(v[0].x);
 #pragma GCC unroll 4
-  for (std::size_t r = 1; r < kTreeRows; ++r) any_small = hn::Or(any_small, is_small(v[r].x));
-  return hn::AllFalse(TD(), any_small);
+  for (std::size_t r = 1; r < kTreeRows; ++r) all = hn::And(all, is_normal(v[r].x));
+  return hn::AllTrue(TD(), all);
 }
 
-/// A normal number, a zero, an infinity or a NaN rounded to so many bits below its leading one: a double's bits are
-/// evenly spaced within a binade, and go on with the next.
+/// A normal number, a zero or an infinity rounded to so many bits below its leading one: a double's bits are evenly
+/// spaced within a binade, and go on with the next.
 template <Rounding kMode>
 HWY_INLINE TV rounded_bits(int fraction_bits, TV x) {
   const int dropped = kFraction - fraction_bits;
