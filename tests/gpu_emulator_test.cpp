@@ -13,6 +13,7 @@
 #include "emu/gpu/accumulation_patch.hpp"
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/requirements.hpp"
+#include "emu/gpu/rounded_tree_patch.hpp"
 #include "emu/gpu/terms.hpp"
 #include "emu/gpu/tree_patch.hpp"
 #include "generators.hpp"
@@ -113,6 +114,14 @@ std::uint32_t tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCod
   return left;
 }
 
+/// The same where every result is rounded.
+std::uint32_t rounded_tree_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
+  const SideArrays<true> a(d, tiles);
+  const SideArrays<false> b(d, tiles);
+  put_c(tiles, codes);
+  return gpu::rounded_tree_patch(d, a.side, kFirstRow, b.side, kFirstColumn, codes);
+}
+
 /// The same by a chain of accumulations.
 std::uint32_t accumulation_patch(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
   const SideArrays<true> a(d, tiles);
@@ -125,7 +134,24 @@ std::uint32_t accumulation_patch(const GpuDatapath& d, const Tiles& tiles, gpu::
 
 bool is_of_trees(GpuEvaluator e) { return e == GpuEvaluator::accumulations || e == GpuEvaluator::tree_patches; }
 std::uint32_t patch_of_trees(const GpuDatapath& d, const Tiles& tiles, gpu::PatchCodes& codes) {
-  return d.evaluator == GpuEvaluator::accumulations ? accumulation_patch(d, tiles, codes) : tree_patch(d, tiles, codes);
+  if (d.evaluator == GpuEvaluator::accumulations) return accumulation_patch(d, tiles, codes);
+  const std::uint32_t left = tree_patch(d, tiles, codes);
+  if (!d.tree_is_rounded) return left;
+  gpu::PatchCodes of_rounded;
+  const std::uint32_t left_of_rounded = rounded_tree_patch(d, tiles, of_rounded);
+  RC_ASSERT((left & ~left_of_rounded) == 0u);
+  for (std::uint32_t i = 0; i < kRows * kColumns; ++i) {
+    if ((left_of_rounded >> i & 1u) == 0)
+      RC_ASSERT(codes.code[i / kColumns][i % kColumns] == of_rounded.code[i / kColumns][i % kColumns]);
+  }
+  return left_of_rounded;
+}
+/// Those that rounded_tree_patch() takes.
+Datapath random_rounded_tree() {
+  return test::draw_until(test::random_tree_of_sums, [](const Datapath& datapath) {
+    const auto made = make_gpu_datapath(datapath).datapath;
+    return made && made->evaluator == GpuEvaluator::tree_patches && made->tree_is_rounded;
+  });
 }
 
 /// What patches of trees and accumulations leave over is terms_dot()'s.
@@ -263,6 +289,11 @@ RC_GTEST_PROP(GpuEmulator, EqualsExactWhateverTheFloor, ()) {
       *rc::gen::oneOf(rc::gen::inRange(-200, 1200), rc::gen::inRange(highest_of_patches - 1, highest_of_patches + 3));
   unit.zero_exponent = {ZeroExponentKind::floor, floor};
   RC_ASSERT(make_gpu_datapath(datapath).datapath->takes_patches() == (floor <= highest_of_patches));
+  expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
+}
+
+RC_GTEST_PROP(GpuEmulator, EqualsExactForTreesOfRoundedSums, ()) {
+  const Datapath datapath = random_rounded_tree();
   expect_gpu_equals_exact(datapath, test::random_tiles(datapath, 1, kRows, kColumns));
 }
 
@@ -408,9 +439,11 @@ RC_GTEST_PROP(GpuEmulator, LeavesOverOfAPatchOfATreeWhatHasASpecialOperand, ()) 
 /// Of zeros and few of the smallest numbers, of which mostly all products of an element have one sign.
 RC_GTEST_PROP(GpuEmulator, GivesZerosTheirSigns, ()) {
   const auto random_sums = [] {
-    switch (*rc::gen::inRange(0, 3)) {
+    switch (*rc::gen::inRange(0, 4)) {
       case 0:
         return test::random_tree_of_sums();
+      case 2:
+        return random_rounded_tree();
       case 1:
         return test::random_chain_of_accumulations();
       default:

@@ -179,8 +179,24 @@ void put_accumulations(const SortedTree& tree, GpuDatapath& d) {
   }
 }
 
+/// Where the tree's results wait that are not taken at once. Each is taken once, and its place is free from then on.
+void put_places_of_kept(GpuDatapath& d) {
+  bool is_taken[GpuDatapath::kMostKept] = {};
+  for (int i = 0; i < d.nodes; ++i) {
+    for (const int other : d.node[i].others) {
+      if (other >= 0 && d.tree[other].kept_in >= 0) is_taken[d.tree[other].kept_in] = false;
+    }
+    if ((d.kept >> i & 1u) == 0) continue;
+    bool* const place = std::ranges::find(is_taken, false);
+    *place = true;
+    d.tree[i].kept_in = static_cast<int>(place - is_taken);
+  }
+}
+
 /// What trees of patches want to know of the datapath, which is one of theirs.
 void put_tree(GpuDatapath& d) {
+  const auto takes_c = [](const GpuNode& node) { return std::ranges::count(node.others, GpuNode::kAccumulator) > 0; };
+  d.tree_is_rounded = std::ranges::any_of(d.node, d.node + d.nodes, takes_c);
   for (int i = 0; i < d.nodes; ++i) {
     const GpuNode& from = d.node[i];
     const Unit& unit = d.units[from.unit];
@@ -196,6 +212,7 @@ void put_tree(GpuDatapath& d) {
         node.rounding = s.rounding == Rounding::toward_zero ? TreeRounding::toward_zero : TreeRounding::nearest;
       }
     }
+    d.tree_is_rounded = d.tree_is_rounded && node.rounding != TreeRounding::none;
     if (from.count > 0) {
       PatchNode& products = d.patch[i];
       put_products(from, products);
@@ -209,6 +226,7 @@ void put_tree(GpuDatapath& d) {
     node.cuts_down = unit.align_rounding == Rounding::down;
     if (unit.zero_exponent.kind == ZeroExponentKind::floor) node.floor = std::max(node.floor, unit.zero_exponent.value);
   }
+  put_places_of_kept(d);
 }
 
 GpuSingles singles_of(const Numerics& n) {

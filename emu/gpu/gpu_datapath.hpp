@@ -74,6 +74,7 @@ struct TreeNode {
   Kind kind = Kind::products;
   TreeRounding rounding = TreeRounding::none;
   bool positive_zeros = false, positive_underflow = false;
+  int kept_in = -1;  ///< of GpuDatapath::kMostKept places that of the result, if another than the next node takes it
   // Of two others:
   int floor = PatchNode::kLowest;  ///< under the alignment
   int fraction_bits[2] = {};       ///< of each
@@ -145,8 +146,11 @@ struct GpuDatapath {
   /// 4, 2 or 1: each so many products, from a multiple of it on, have places side by side, from a multiple of it on.
   int adjacent = 1;
   static constexpr int kMostPatchNodes = 8;
+  /// Results of a tree that wait at a time: so many come of as many nodes, and take one less to be added up.
+  static constexpr int kMostKept = kMostPatchNodes / 2;
   PatchNode patch[kMostPatchNodes];  ///< where patches give every result that is ordinary
   TreeNode tree[kMostPatchNodes];    ///< where trees of them do
+  bool tree_is_rounded = false;      ///< every result of a tree is a number of fp32, and a node takes c
   std::uint32_t kept = 0;            ///< nodes, as bits, whose result another than the next takes
   bool keeps_one = true;             ///< at a time: the next such node comes after its result was taken
   Accumulations accumulations;

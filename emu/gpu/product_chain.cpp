@@ -38,7 +38,7 @@ Kernel kernel_of(const GpuDatapath& d) {
     case GpuEvaluator::accumulations:
       return Kernel::accumulations;
     case GpuEvaluator::tree_patches:
-      return Kernel::tree_patches;
+      return d.tree_is_rounded ? Kernel::rounded_trees : Kernel::tree_patches;
     case GpuEvaluator::one_by_one:
       return Kernel::sums_alone;
     case GpuEvaluator::terms:
@@ -85,6 +85,7 @@ GpuChain::GpuChain(const GpuDatapath& d, std::uint64_t of_k) : kernel(kernel_of(
       break;
     case Kernel::accumulations:
     case Kernel::tree_patches:
+    case Kernel::rounded_trees:
       a_bytes = sums_bytes(d, 2 * sizeof(std::uint32_t));
       b_bytes = sums_bytes(d, sizeof(std::int16_t) + sizeof(std::uint32_t));
       break;

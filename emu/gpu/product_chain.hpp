@@ -16,6 +16,7 @@ struct GpuChain {
     patches,           ///< a link: numbers, maybe scaled, exponents and signs (emu/gpu/patch.hpp)
     accumulations,     ///< a link: as for patches, and codes (emu/gpu/accumulation_patch.hpp)
     tree_patches,      ///< a link: the same (emu/gpu/tree_patch.hpp)
+    rounded_trees,     ///< a link: the same (emu/gpu/rounded_tree_patch.hpp)
     quads,             ///< a link: integers of 8 bits, four to a word
     single_precision,  ///< a link: fp32 numbers
     fma_chain,         ///< a single product: fp64 numbers

@@ -7,6 +7,7 @@
 #include "cuda/launch.cuh"
 #include "patch.hpp"
 #include "product_kernels.hpp"
+#include "rounded_tree_patch.hpp"
 #include "terms.hpp"
 #include "tree_patch.hpp"
 
@@ -398,10 +399,10 @@ __device__ TCNUM_NOINLINE void evaluate_left(const GpuDatapath& d, const std::ui
   }
 }
 
-/// The same, but of infinities and NaNs by what is among an element's operands.
-__device__ TCNUM_NOINLINE void evaluate_left_of_accumulations(const GpuDatapath& d, unsigned char* a, unsigned char* b,
-                                                              const PatchPlace& at, std::uint32_t left,
-                                                              PatchCodes& codes) {
+/// The same, but of infinities and NaNs by what is among an element's operands, where no sum of ordinary terms
+/// overflows.
+__device__ TCNUM_NOINLINE void evaluate_left_of_ordinary(const GpuDatapath& d, unsigned char* a, unsigned char* b,
+                                                         const PatchPlace& at, std::uint32_t left, PatchCodes& codes) {
   const gpu::SideA side_a = sums_of<true>(d, a);
   const gpu::SideB side_b = sums_of<false>(d, b);
   std::uint32_t term_by_term = 0;
@@ -418,9 +419,9 @@ __device__ TCNUM_NOINLINE void evaluate_left_of_accumulations(const GpuDatapath&
   if (term_by_term != 0) evaluate_left(d, codes_of<true>(d, a), codes_of<false>(d, b), at, term_by_term, codes);
 }
 
-/// The parameters are gpu::accumulation_patch()'s.
-template <bool kInPairs, bool kBelowLeading>
-class AccumulationsChain {
+/// Patch: what evaluates one.
+template <class Patch>
+class ChainOfPatches {
  public:
   static constexpr int kBlocks = 2;
 
@@ -433,11 +434,11 @@ class AccumulationsChain {
 #pragma unroll 1
     for (; units > 0; --units, a += chain.a_bytes, b += chain.b_bytes) {
       const PatchCodes c = codes_;
-      const std::uint32_t left = gpu::accumulation_patch<kInPairs, kBelowLeading>(
-          d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_);
+      const std::uint32_t left =
+          Patch::evaluate(d, sums_of<true>(d, a), at.row, sums_of<false>(d, b), at.column, codes_);
       if (left != 0) {
         PatchCodes all = c;  // a copy, so that the codes themselves stay in registers
-        evaluate_left_of_accumulations(d, a, b, at, left, all);
+        evaluate_left_of_ordinary(d, a, b, at, left, all);
         each_of_patch([&](int i, int j) {
           if ((left & PatchCodes::bit(i, j)) != 0) codes_.code[i][j] = all.code[i][j];
         });
@@ -447,6 +448,20 @@ class AccumulationsChain {
 
  private:
   PatchCodes codes_;
+};
+
+template <bool kInPairs, bool kBelowLeading>
+struct AccumulationPatch {
+  __device__ static std::uint32_t evaluate(const GpuDatapath& d, const gpu::SideA& a, int row, const gpu::SideB& b,
+                                           int column, PatchCodes& codes) {
+    return gpu::accumulation_patch<kInPairs, kBelowLeading>(d, a, row, b, column, codes);
+  }
+};
+struct RoundedTreePatch {
+  __device__ static std::uint32_t evaluate(const GpuDatapath& d, const gpu::SideA& a, int row, const gpu::SideB& b,
+                                           int column, PatchCodes& codes) {
+    return gpu::rounded_tree_patch(d, a, row, b, column, codes);
+  }
 };
 
 /// Kept: as of gpu::tree_patch().
@@ -1023,6 +1038,7 @@ auto packing_kernel_of(GpuChain::Kernel kernel) {
       break;
     case GpuChain::Kernel::accumulations:
     case GpuChain::Kernel::tree_patches:
+    case GpuChain::Kernel::rounded_trees:
       return packing_kernel<kIsA, PackSumsAndCodes<kIsA>>;
     case GpuChain::Kernel::scaled_sums:
       return packing_kernel<kIsA, PackScaledSums<kIsA>>;
@@ -1098,11 +1114,13 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
                                                  : patches_kernel_of<std::uint32_t>(d));
     case GpuChain::Kernel::accumulations:
       return by_patches(gpu::with_accumulations_of(d, [&]<bool kInPairs, bool kBelowLeading>() {
-        return patches_kernel<AccumulationsChain<kInPairs, kBelowLeading>>;
+        return patches_kernel<ChainOfPatches<AccumulationPatch<kInPairs, kBelowLeading>>>;
       }));
     case GpuChain::Kernel::tree_patches:
       return by_patches(d.keeps_one ? patches_kernel<TreePatchesChain<gpu::OneKept>>
                                     : patches_kernel<TreePatchesChain<gpu::AllKept>>);
+    case GpuChain::Kernel::rounded_trees:
+      return by_patches(patches_kernel<ChainOfPatches<RoundedTreePatch>>);
     case GpuChain::Kernel::quads:
       return by_patches(patches_kernel<QuadsChain>);
     case GpuChain::Kernel::single_precision:
