@@ -23,22 +23,23 @@ namespace HWY_NAMESPACE {
 template <Rounding kMode, bool kProducts>
 void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const Unit& unit = node.unit;
-  const auto value = [&](const TreeTerm& t, std::size_t r) HWY_ATTR {
-    if constexpr (kProducts) return Terms(w, r, column).value(t);
-    return Terms(w, r, column).value_of_place(t);
+  const auto load = [&](const TreeTerm& t, auto wants_power, Aligned(&rows)[kTreeRows]) HWY_ATTR {
+    if constexpr (kProducts) return load_rows<decltype(wants_power)::value>(w, t, column, rows);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) rows[r] = Terms(w, r, column).aligned_of_place(t);
   };
-  const auto aligned = [&](const TreeTerm& t, std::size_t r) HWY_ATTR {
-    if constexpr (kProducts) return Terms(w, r, column).aligned(t);
-    return Terms(w, r, column).aligned_of_place(t);
-  };
+  const std::true_type with_power;
+  const std::false_type without;
   TV alignment[kTreeRows];
   Aligned sums[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
   for (const TreeTerm& t : node.terms) {
+    Aligned rows[kTreeRows];
+    load(t, with_power, rows);
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r)
-      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, aligned(t, r)));
+      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, rows[r]));
   }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
@@ -46,18 +47,21 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
   }
   for (const TreeTerm& t : node.terms) {
+    Aligned rows[kTreeRows];
     if (t.may_drop) {
       const TV down = number(node.drop_power);
+      load(t, with_power, rows);
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const Aligned v = aligned(t, r);
+        const Aligned& v = rows[r];
         const TMask is_far = hn::And(hn::Lt(v.power, hn::Mul(alignment[r], down)), is_finite(v.x));
         const TV x = hn::IfThenZeroElse(is_far, v.x);
         sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
       }
     } else {
+      load(t, without, rows);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV x = value(t, r);
+        const TV x = rows[r].x;
         sums[r].x = hn::Add(sums[r].x, cut<kMode>(x, scaled(with_grid(alignment[r]), -t.fraction_bits)));
       }
     }

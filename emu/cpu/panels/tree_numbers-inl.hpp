@@ -235,6 +235,15 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
   if (wants_power && !steps.from_alignment) powers_of_rounded(plan, steps.steps.back(), steps.power_of_zero, v);
 }
 
+/// Rounds a product of each row as the datapath does, whatever the rows' powers are.
+HWY_INLINE void round_products(const TreePlan& plan, bool wants_power, Aligned (&rows)[kTreeRows]) {
+  round_rows(plan, plan.product, wants_power, rows);
+  if (!wants_power || plan.zeros_align) return;
+    // Where zeros do not align, a product that became one does not either.
+#pragma GCC unroll 4
+  for (Aligned& row : rows) row.power = hn::IfThenElseZero(hn::Ne(row.x, zero()), row.power);
+}
+
 /// The terms of a node, in some lanes of a row.
 class Terms {
  public:
@@ -250,9 +259,11 @@ class Terms {
   }
   TV value(const TreeTerm& t) const {
     if (!t.is_product) return value_of_place(t);
-    const TV x = limited(hn::Mul(a(t.at), b(t.at)));
+    const TV x = product(t.at);
     return plan_.product.steps.empty() ? x : rounded(x, false).x;
   }
+  /// Before it is rounded.
+  TV product(int k) const { return limited(hn::Mul(a(k), b(k))); }
   Aligned aligned(const TreeTerm& t) const {
     if (!t.is_product) return aligned_of_place(t);
     const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
@@ -274,9 +285,7 @@ class Terms {
     // As a row among others, which are not looked at.
     Aligned rows[kTreeRows];
     for (Aligned& row : rows) row = {x, zero()};
-    round_rows(plan_, plan_.product, wants_power, rows);
-    // Where zeros do not align, a product that became one does not either.
-    if (wants_power && !plan_.zeros_align) rows[0].power = hn::IfThenElseZero(hn::Ne(rows[0].x, zero()), rows[0].power);
+    round_products(plan_, wants_power, rows);
     return rows[0];
   }
 
@@ -284,6 +293,23 @@ class Terms {
   const TreePlan& plan_;
   std::size_t row_, column_;
 };
+
+/// A term of all rows: side by side, where it is a product that is rounded. Without powers these mean nothing.
+template <bool kWantsPower>
+HWY_INLINE void load_rows(const TreeWork& w, const TreeTerm& t, std::size_t column, Aligned (&rows)[kTreeRows]) {
+  const bool is_rounded = t.is_product && !w.plan->product.steps.empty();
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const Terms terms(w, r, column);
+    if (is_rounded)
+      rows[r] = {terms.product(t.at), zero()};
+    else if (kWantsPower)
+      rows[r] = terms.aligned(t);
+    else
+      rows[r] = {terms.value(t), zero()};
+  }
+  if (is_rounded) round_products(*w.plan, kWantsPower, rows);
+}
 
 /// The power with which a term takes part in its node's alignment.
 HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const Aligned& v) {

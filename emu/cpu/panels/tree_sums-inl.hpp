@@ -25,11 +25,11 @@ void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
   for (const TreeTerm& t : node.terms) {
+    Aligned rows[kTreeRows];
+    if constexpr (kProducts) load_rows<false>(w, t, column, rows);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const Terms terms(w, r, column);
-      sums[r].x = hn::Add(sums[r].x, kProducts ? terms.value(t) : terms.value_of_place(t));
-    }
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r].x = hn::Add(sums[r].x, kProducts ? rows[r].x : Terms(w, r, column).value_of_place(t));
   }
   for (std::size_t r = 0; wants_alignment && r < kTreeRows; ++r)
     sums[r].power = alignment_or_one(*w.plan, alignment_of(*w.plan, node, Terms(w, r, column)));
