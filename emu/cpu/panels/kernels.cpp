@@ -497,9 +497,9 @@ inline constexpr std::size_t kToWords = sizeof(T) / sizeof(Word);
 /// Where a node's operands are.
 template <class T>
 struct NodeOperands {
-  const T *a, *b;  ///< [count][kRows], and [count][kColumns]
-  const Word* a8;
-  const std::uint8_t* b8;
+  const T *a, *b;            ///< [count][kRows], and [count][kColumns]
+  const Word* a8 = nullptr;  ///< of plans that have ordinary sums
+  const std::uint8_t* b8 = nullptr;
   const std::int16_t *a16, *b16;
   Word a_negative[kRows];
   const Word* b_negative;
@@ -514,11 +514,13 @@ HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::
   NodeOperands<T> x;
   const std::size_t at = w.row * w.a_places + place * kRows;
   x.a = w.a->value.data() + at;
-  x.a8 = w.a->exponent8_words.data() + at;
   x.a16 = w.a->exponent.data() + at;
   for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
   x.b = w.b->value.data() + place * kColumns;
-  x.b8 = w.b->exponent8.data() + place * kColumns;
+  if (plan.has_ordinary_sums) {
+    x.a8 = w.a->exponent8_words.data() + at;
+    x.b8 = w.b->exponent8.data() + place * kColumns;
+  }
   x.b16 = w.b->exponent.data() + place * kColumns;
   x.b_negative = w.b->negative.data() + word * kColumns;
   return x;
