@@ -270,7 +270,7 @@ TEST_P(ChainPanels, AccumulateWhatIsOrdinaryAndWhatIsNot) {
   for (const Datapath& datapath : {accounts.at(0).datapath, accounts.at(1).datapath, of_fp8, of_few_bits}) {
     for (const int exponent : {-100, -63, -62, -8, 0, 49, 50, 63}) {  // of operands: half of products'
       for (const std::uint32_t least : {0u, 1u, power(-126), power(-103), power(-102), power(99), power(126)}) {
-        Example x = test::draw_example(random, datapath, {4, 64, 32}, Operands::numbers);
+        Example x = test::draw_example(random, datapath, {4, 16, 32}, Operands::numbers);
         for (Codes* codes : {&x.a, &x.b}) {
           for (std::size_t i = 0; i < codes->size(); ++i) {
             const auto field = static_cast<std::uint64_t>(exponent + 127) + random() % 2;
