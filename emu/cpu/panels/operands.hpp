@@ -94,9 +94,8 @@ inline constexpr int kHighest8 = 127, kLeastSum8 = 128, kMostSpan8 = kHighest8 -
 
 /// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. kRows lines of A
 /// lie side by side: element (line, place) is number (line / kRows · places + place) · kRows + line % kRows of A, and
-/// place · lines + line of B; the words of a line's node in a link are number line · words + word of A, and word ·
-/// lines
-/// + line of B.
+/// place · lines + line of B. The words of a line's node in a link are number line · words + word of A, and number
+/// word · lines + line of B.
 template <class T>
 struct Packed {
   Buffer<T> value;

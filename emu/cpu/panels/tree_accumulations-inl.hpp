@@ -111,6 +111,13 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of, std:
   }
 }
 
+/// By kInPairs, kDrops and kDown.
+constexpr decltype(&accumulate<false, false, false>) kAccumulate[2][2][2] = {
+    {{accumulate<false, false, false>, accumulate<false, false, true>},
+     {accumulate<false, true, false>, accumulate<false, true, true>}},
+    {{accumulate<true, false, false>, accumulate<true, false, true>},
+     {accumulate<true, true, false>, accumulate<true, true, true>}}};
+
 /// Whether a row's c are +0, or so large that no sum of fp32 and them is below fp32's normal numbers.
 bool are_ordinary_c(const double* c) {
   const TV least = number(kLeastOrdinaryC), most = number(kOrdinary);
@@ -142,26 +149,13 @@ bool run_accumulations(const TreeWork& w) {
   HWY_ALIGN std::int16_t second_fields[kTreeRows * kColumns];
   std::int16_t* const fields[2] = {w.fields, second_fields};
   const TreeNode& node = plan.nodes.back();
-  const bool in_pairs = plan.accumulations.front().in_pairs, drops = node.drop_power > 0;
+  const auto accumulate_one =
+      kAccumulate[plan.accumulations.front().in_pairs][node.drop_power > 0][node.is_down_single];
   {
     const MachineRoundingHere rounding(Rounding::toward_zero);
     TreeWork at = w;
     for (std::size_t link = 0; link < w.links; ++link, next_link(at)) {
-      for (const TreeAccumulation& of : plan.accumulations) {
-        const auto go = [&](auto pairs, auto drop, auto down) HWY_ATTR {
-          accumulate<decltype(pairs)::value, decltype(drop)::value, decltype(down)::value>(at, of, fields);
-        };
-        const std::true_type yes;
-        const std::false_type no;
-        if (in_pairs && drops)
-          node.is_down_single ? go(yes, yes, yes) : go(yes, yes, no);
-        else if (in_pairs)
-          node.is_down_single ? go(yes, no, yes) : go(yes, no, no);
-        else if (drops)
-          node.is_down_single ? go(no, yes, yes) : go(no, yes, no);
-        else
-          node.is_down_single ? go(no, no, yes) : go(no, no, no);
-      }
+      for (const TreeAccumulation& of : plan.accumulations) accumulate_one(at, of, fields);
     }
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)
