@@ -1,5 +1,5 @@
 // Those who measure at the same time: nobody goes on before all are as far.
-#include "src/bench/rendezvous.hpp"
+#include "src/ranks/rendezvous.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace tcnum::bench {
+namespace tcnum {
 namespace {
 
 TEST(Rendezvous, NobodyIsAPointAhead) {
@@ -51,4 +51,4 @@ TEST(Rendezvous, NobodyWaitsForWhoHasLeft) {
 }
 
 }  // namespace
-}  // namespace tcnum::bench
+}  // namespace tcnum

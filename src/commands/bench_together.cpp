@@ -15,14 +15,13 @@
 #include <utility>
 
 #include "interrupt.hpp"
-#include "src/bench/rendezvous.hpp"
+#include "src/ranks/rendezvous.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using bench::Rendezvous;
 
 /// How often a rank looks what there is to tell.
 constexpr std::chrono::milliseconds kPatience{5};

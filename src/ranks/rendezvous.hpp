@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace tcnum::bench {
+namespace tcnum {
 
 /// Points have numbers. Each party reaches them in rising order, and may leave some out.
 class Rendezvous {
@@ -39,4 +39,4 @@ class Rendezvous {
   std::vector<std::size_t> points_;
 };
 
-}  // namespace tcnum::bench
+}  // namespace tcnum

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tcnum::bench {
+namespace tcnum {
 
 Rendezvous::Rendezvous(std::size_t parties) : points_(parties) {}
 
@@ -33,4 +33,4 @@ std::size_t Rendezvous::least_of(std::size_t parties) const {
   return *std::ranges::min_element(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(parties));
 }
 
-}  // namespace tcnum::bench
+}  // namespace tcnum
