@@ -12,7 +12,13 @@ namespace {
 
 class CliKeptReports : public Cli {
  protected:
-  CliKeptReports() { EXPECT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0); }
+  CliKeptReports() {
+    static const std::string kRecorded = [this] {
+      EXPECT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+      return contents(folder_ / "p.safetensors");
+    }();
+    write("p.safetensors", kRecorded);
+  }
 
   std::vector<std::string> probe(const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {"probe", "--from", "p.safetensors"};
