@@ -7,8 +7,6 @@
 #include <immintrin.h>
 #endif
 
-#include <hwy/targets.h>
-
 #include <functional>
 #include <random>
 #include <string>
@@ -17,6 +15,7 @@
 #include "capped_products.hpp"
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
 #include "generators.hpp"
+#include "panel_targets.hpp"
 #include "product_example.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/instruction.hpp"
@@ -143,27 +142,15 @@ const Kind kKinds[] = {
     {"tree_panels, scaled sums", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_scaled_sums},
 };
 
-/// Of the CPUs that have fused multiply-adds, those that this machine can be.
-std::vector<std::int64_t> targets() {
-  std::vector<std::int64_t> found;
-  for (std::int64_t all = hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON); all != 0;
-       all &= all - 1)
-    found.push_back(all & -all);
-  return found;
-}
-
 class ChainPanels : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override {
-    hwy::SetSupportedTargetsForTest(GetParam());
-    hwy::GetChosenTarget().DeInit();  // all exported functions are chosen anew
     ASSERT_NE(panels::fma_kernels<double>(), nullptr);
     ASSERT_STREQ(panels::fma_kernels<double>()->name, hwy::TargetName(GetParam()));
   }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().DeInit();
-  }
+
+ private:
+  const test::ChosenTarget target_{GetParam()};
 };
 
 TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
@@ -370,7 +357,7 @@ TEST_P(ChainPanels, KeepSubnormalNumbersWhereTheThreadFlushesThem) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(Targets, ChainPanels, testing::ValuesIn(targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, ChainPanels, testing::ValuesIn(test::panel_targets()),
                          [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
 
 }  // namespace

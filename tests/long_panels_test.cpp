@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <hwy/targets.h>
-
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "capped_products.hpp"
 #include "emu/cpu/panels/long_kernels.hpp"
 #include "generators.hpp"
+#include "panel_targets.hpp"
 #include "product_example.hpp"
 
 namespace tcnum {
@@ -32,27 +31,15 @@ std::string difference(const Datapath& datapath, const Example& x, unsigned thre
   return test::first_difference(datapath, x, d, panels::long_kernels()->name);
 }
 
-/// Of the CPUs that have fused multiply-adds, those that this machine can be.
-std::vector<std::int64_t> targets() {
-  std::vector<std::int64_t> found;
-  for (std::int64_t all = hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON); all != 0;
-       all &= all - 1)
-    found.push_back(all & -all);
-  return found;
-}
-
 class LongPanels : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override {
-    hwy::SetSupportedTargetsForTest(GetParam());
-    hwy::GetChosenTarget().DeInit();  // all exported functions are chosen anew
     ASSERT_NE(panels::long_kernels(), nullptr);
     ASSERT_STREQ(panels::long_kernels()->name, hwy::TargetName(GetParam()));
   }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().DeInit();
-  }
+
+ private:
+  const test::ChosenTarget target_{GetParam()};
 };
 
 /// Sums of scaled sums of any operands, which are rounded in any way or aligned by their scales alone.
@@ -111,7 +98,7 @@ TEST_P(LongPanels, GiveTheSameBitsOnManyThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, LongPanels, testing::ValuesIn(targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, LongPanels, testing::ValuesIn(test::panel_targets()),
                          [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
 
 }  // namespace

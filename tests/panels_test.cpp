@@ -8,15 +8,13 @@
 #endif
 
 #include <algorithm>
-
-#include <hwy/targets.h>
-
 #include <random>
 #include <string>
 #include <vector>
 
 #include "emu/cpu/panels/kernels.hpp"
 #include "generators.hpp"
+#include "panel_targets.hpp"
 #include "product_example.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/instruction.hpp"
@@ -40,29 +38,15 @@ std::string first_difference(const Datapath& datapath, const Example& x, unsigne
   return test::first_difference(datapath, x, d, panels::kernels()->name);
 }
 
-/// Of the CPUs that have fused multiply-adds, those that this machine can be.
-std::vector<std::int64_t> targets() {
-  std::vector<std::int64_t> found;
-  for (std::int64_t all = hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON); all != 0;
-       all &= all - 1)
-    found.push_back(all & -all);
-  return found;
-}
-
-/// Takes the panels compiled for a target; 0 stands for what suits this machine best.
-void choose(std::int64_t target) {
-  hwy::SetSupportedTargetsForTest(target);
-  hwy::GetChosenTarget().DeInit();  // all exported functions are chosen anew
-}
-
 class Panels : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override {
-    choose(GetParam());
     ASSERT_NE(panels::kernels(), nullptr);
     ASSERT_STREQ(panels::kernels()->name, hwy::TargetName(GetParam()));
   }
-  void TearDown() override { choose(0); }
+
+ private:
+  const test::ChosenTarget target_{GetParam()};
 };
 
 bool is_taken(const Datapath& d) { return WideProduct(d.numerics, SortedTree(d.tree)).is_taken(); }
@@ -86,32 +70,37 @@ TEST_P(Panels, EqualTheExactEmulatorOnRandomDatapaths) {
 
 /// Of all targets at once: the exact emulator takes longest by far.
 TEST(PanelsOfAllTargets, EqualTheExactEmulatorOnTheCatalogue) {
+  const std::vector<std::int64_t> targets = test::panel_targets();
   std::mt19937_64 random(1);
   std::vector<Datapath> seen;
   for (const Arch& of : kArchs) {
     for (const Instruction* in : instructions_of(of.id)) {
       for (const CatalogueEntry& entry : catalogue(of.id, *in)) {
         const Datapath& datapath = entry.datapath;
+        for (const std::int64_t target : targets) {
+          const test::ChosenTarget chosen(target);
+          ASSERT_NE(panels::kernels(), nullptr);
+          ASSERT_TRUE(is_taken(datapath)) << in->name();
+          // Block scales are for the fast panels.
+          if (datapath.numerics.scales) {
+            EXPECT_EQ(panels::why_no_panels(datapath.numerics, SortedTree(datapath.tree)), "") << in->name();
+          }
+        }
         if (std::ranges::find(seen, datapath) != seen.end()) continue;
         seen.push_back(datapath);
         const bool chained = datapath.numerics.c.format == datapath.numerics.result;
         const std::size_t k = static_cast<std::size_t>(datapath.tree.k) * (chained ? 3 : 1);
         for (const Operands operands : {Operands::numbers, Operands::edges, Operands::codes, Operands::one_nan}) {
           const Example example = draw_example(random, datapath, {3, 65, k}, operands);
-          for (const std::int64_t target : targets()) {
-            choose(target);
-            ASSERT_TRUE(is_taken(datapath)) << in->name();
-            // Block scales are for the fast panels.
-            if (datapath.numerics.scales) {
-              EXPECT_EQ(panels::why_no_panels(datapath.numerics, SortedTree(datapath.tree)), "") << in->name();
-            }
+          for (const std::int64_t target : targets) {
+            const test::ChosenTarget chosen(target);
+            ASSERT_STREQ(panels::kernels()->name, hwy::TargetName(target));
             EXPECT_EQ(first_difference(datapath, example, 1), "") << in->name();
           }
         }
       }
     }
   }
-  choose(0);
   EXPECT_GT(seen.size(), 20u);
 }
 
@@ -192,7 +181,7 @@ TEST_P(Panels, KeepSubnormalNumbersWhereTheThreadFlushesThem) {
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(Targets, Panels, testing::ValuesIn(targets()),
+INSTANTIATE_TEST_SUITE_P(Targets, Panels, testing::ValuesIn(test::panel_targets()),
                          [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
 
 }  // namespace
