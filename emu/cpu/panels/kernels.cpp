@@ -501,8 +501,20 @@ struct NodeOperands {
   const Word* a8 = nullptr;  ///< of plans that have ordinary sums
   const std::uint8_t* b8 = nullptr;
   const std::int16_t *a16, *b16;
-  Word a_negative[kRows];
-  const Word* b_negative;
+  const Word *a_negative[kRows], *b_negative;
+
+  /// Goes to the next link.
+  HWY_INLINE void advance(const Plan& plan) {
+    const auto depth = static_cast<std::size_t>(plan.depth);
+    a += depth * kRows;
+    b += depth * kColumns;
+    a8 += depth * kRows;
+    b8 += depth * kColumns;
+    a16 += depth * kRows;
+    b16 += depth * kColumns;
+    for (const Word*& word : a_negative) word += plan.nodes.size();
+    b_negative += plan.nodes.size() * kColumns;
+  }
 };
 
 template <class T>
@@ -515,7 +527,7 @@ HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::
   const std::size_t at = w.row * w.a_places + place * kRows;
   x.a = w.a->value.data() + at;
   x.a16 = w.a->exponent.data() + at;
-  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
+  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = &w.a->negative[(w.row + r) * w.a_words + word];
   x.b = w.b->value.data() + place * kColumns;
   if (plan.has_ordinary_sums) {
     x.a8 = w.a->exponent8_words.data() + at;
@@ -692,24 +704,61 @@ HWY_INLINE void put_words(VW high, VW units, V<double> (&x)[2]) {
 #endif
 }
 
+/// The alignment of ordinary sums with no products but zeros, unless a node's least is higher: it is above no result's
+/// exponent.
+template <class T>
+inline constexpr int kOfZeros = sizeof(T) == 8 ? -128 : -90;
+
+/// A node's least alignment, in 8 bits.
+template <class T>
+int lowest_in_8_bits(const NodePlan& node, int offset) {
+  return std::max(0, std::max(node.lowest_alignment, kOfZeros<T>) - offset);
+}
+
+/// The alignments of a node's sums, in 8 bits, where all is ordinary.
+template <class T>
+HWY_INLINE void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, int offset, Rows<std::uint8_t>& to) {
+  const hn::CappedTag<std::uint8_t, kColumns> d;
+  const hn::RebindToSigned<decltype(d)> ds;
+  const hn::Repartition<Word, decltype(d)> dw;
+  const auto spread = [&](Word e) HWY_ATTR { return hn::BitCast(d, hn::Set(dw, e)); };
+  align(x.a8, x.b8, node.count, std::uint8_t{0}, spread, to);
+  const auto lowest = hn::Set(d, static_cast<std::uint8_t>(lowest_in_8_bits<T>(node, offset)));
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d)) {
+      const auto e = hn::Load(d, to.of[r] + j);
+      static_assert(kLeastSum8 == 1 << 7);  // which is the sign
+      const auto is_one = hn::RebindMask(d, hn::Lt(hn::BitCast(ds, e), hn::Zero(ds)));
+      hn::Store(hn::Max(hn::IfThenElseZero(is_one, e), lowest), d, to.of[r] + j);
+    }
+  }
+}
+
 /// What a sum takes beside its products.
 enum class Other : std::uint8_t { none, single, half };
 
-/// One node's sums for a panel's columns: from results so far to the next. kSpareBit: its products leave the top bit of
-/// a word. kCuts: results are cut toward zero, if that is how they are rounded.
+/// Some links of a node for a panel's columns, one after the other.
+struct Links {
+  std::size_t number;  ///< of the node
+  std::size_t first, count;
+};
+
+/// One node's sums along some links: from results so far to the next. kSpareBit: its products leave the top bit of a
+/// word. kCuts: results are cut toward zero, if that is how they are rounded.
 template <class T, Other kOther, bool kSpareBit, bool kCuts>
-HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, int offset8,
-                             const Rows<std::uint8_t>& alignments, const Rows<T>& from, Rows<T>& to) {
+void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to) {
   constexpr int kWordBits = 8 * sizeof(Word), kHighFraction = Lane<T>::kFraction - 8 * (sizeof(T) - sizeof(Word));
   constexpr int kToHighWord = 8 * (sizeof(T) - sizeof(Word)), kLowestFloor = -100;
   constexpr std::size_t kWide = kToWords<T>;
   const D<T> d;
   const DW dw;
   const hn::Rebind<std::uint8_t, DW> d8;
+  const Plan& plan = *w.plan;
+  const NodePlan& node = plan.nodes[links.number];
   const V<T> growth = hn::Set(d, kGrowth<T>);
   const auto high_of = [&](typename Lane<T>::Bits bits)
                            HWY_ATTR { return hn::Set(dw, static_cast<Word>(bits >> kToHighWord)); };
-  const VW offset = hn::Set(dw, static_cast<Word>(offset8 + Lane<T>::kBias) << kHighFraction);
+  const VW offset = hn::Set(dw, static_cast<Word>(w.offset8 + Lane<T>::kBias) << kHighFraction);
   const VW grid = high_of(Lane<T>::grid(node.fraction_bits));
   const VW exponent_bits = high_of(Lane<T>::kExponent);
   const VW floor =
@@ -718,44 +767,49 @@ HWY_INLINE void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, int
       from_bits<T>(node.rounding[0].to_nearest
                        ? ~typename Lane<T>::Bits{0}
                        : ~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - node.rounding[0].fraction_bits));
-  for (std::size_t column = 0; column < kColumns; column += kChunk<T>) {
-    V<T> sum[kRows][kVectors];
+  NodeOperands<T> x = operands_of(w, links.first, links.number);
+  Rows<std::uint8_t> alignments;
+  for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
+    align_ordinary(node, x, w.offset8, alignments);
+    for (std::size_t column = 0; column < kColumns; column += kChunk<T>) {
+      V<T> sum[kRows][kVectors];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const VW a_negative = hn::Set(dw, x.a_negative[r]);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const VW a_negative = hn::Set(dw, *x.a_negative[r]);
 #pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; v += kWide) {
-        const std::size_t at = column + v * kLanes<T>;
-        const VW exponents = hn::PromoteTo(dw, hn::LoadU(d8, alignments.of[r] + at));
-        VW alignment = hn::Add(hn::ShiftLeft<kHighFraction>(exponents), offset);
-        VW signs = hn::Xor(a_negative, hn::Load(dw, x.b_negative + at)), negatives = hn::Zero(dw);
-        V<T> before[kWide], start[kWide];
-        if constexpr (kOther != Other::none) {
-          for (std::size_t i = 0; i < kWide; ++i) {
-            before[i] = hn::Load(d, from.of[r] + at + i * kLanes<T>);
-            if constexpr (kOther == Other::half) before[i] = hn::Add(before[i], hn::Zero(d));  // makes −0 +0
+        for (std::size_t v = 0; v < kVectors; v += kWide) {
+          const std::size_t at = column + v * kLanes<T>;
+          const VW exponents = hn::PromoteTo(dw, hn::LoadU(d8, alignments.of[r] + at));
+          VW alignment = hn::Add(hn::ShiftLeft<kHighFraction>(exponents), offset);
+          VW signs = hn::Xor(a_negative, hn::Load(dw, x.b_negative + at)), negatives = hn::Zero(dw);
+          V<T> before[kWide], start[kWide];
+          if constexpr (kOther != Other::none) {
+            for (std::size_t i = 0; i < kWide; ++i) {
+              before[i] = hn::Load(d, from.of[r] + at + i * kLanes<T>);
+              if constexpr (kOther == Other::half) before[i] = hn::Add(before[i], hn::Zero(d));  // makes −0 +0
+            }
+            const VW high = high_words(before);
+            VW own = hn::And(high, exponent_bits);
+            if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dw)), hn::Max(own, floor));
+            alignment = hn::Max(alignment, own);
+            if constexpr (kSpareBit)
+              signs = hn::OrAnd(signs, high, hn::Set(dw, Word{1} << (kWordBits - 1)));
+            else
+              negatives = hn::ShiftRight<kWordBits - 1>(high);
           }
-          const VW high = high_words(before);
-          VW own = hn::And(high, exponent_bits);
-          if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dw)), hn::Max(own, floor));
-          alignment = hn::Max(alignment, own);
-          if constexpr (kSpareBit)
-            signs = hn::OrAnd(signs, high, hn::Set(dw, Word{1} << (kWordBits - 1)));
-          else
-            negatives = hn::ShiftRight<kWordBits - 1>(high);
+          put_words(hn::Add(alignment, grid), hn::Add(negatives, hn::PopulationCount(signs)), start);
+          for (std::size_t i = 0; i < kWide; ++i)
+            sum[r][v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
         }
-        put_words(hn::Add(alignment, grid), hn::Add(negatives, hn::PopulationCount(signs)), start);
-        for (std::size_t i = 0; i < kWide; ++i)
-          sum[r][v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
       }
-    }
-    add_products<T>(x, column, node.count, sum);
+      add_products<T>(x, column, node.count, sum);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const V<T> result = without_beginning<T>(sum[r][v]);
-        hn::Store(kCuts ? hn::And(result, kept) : result, d, to.of[r] + column + v * kLanes<T>);
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          const V<T> result = without_beginning<T>(sum[r][v]);
+          hn::Store(kCuts ? hn::And(result, kept) : result, d, to.of[r] + column + v * kLanes<T>);
+        }
       }
     }
   }
@@ -828,36 +882,6 @@ void put_results(const Rows<T>& from, double* const (&to)[kRows]) {
   }
 }
 
-/// The alignment of ordinary sums with no products but zeros, unless a node's least is higher: it is above no result's
-/// exponent.
-template <class T>
-inline constexpr int kOfZeros = sizeof(T) == 8 ? -128 : -90;
-
-/// A node's least alignment, in 8 bits.
-template <class T>
-int lowest_in_8_bits(const NodePlan& node, int offset) {
-  return std::max(0, std::max(node.lowest_alignment, kOfZeros<T>) - offset);
-}
-
-/// The alignments of a node's sums, in 8 bits, where all is ordinary.
-template <class T>
-void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, int offset, Rows<std::uint8_t>& to) {
-  const hn::CappedTag<std::uint8_t, kColumns> d;
-  const hn::RebindToSigned<decltype(d)> ds;
-  const hn::Repartition<Word, decltype(d)> dw;
-  const auto spread = [&](Word e) HWY_ATTR { return hn::BitCast(d, hn::Set(dw, e)); };
-  align(x.a8, x.b8, node.count, std::uint8_t{0}, spread, to);
-  const auto lowest = hn::Set(d, static_cast<std::uint8_t>(lowest_in_8_bits<T>(node, offset)));
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d)) {
-      const auto e = hn::Load(d, to.of[r] + j);
-      static_assert(kLeastSum8 == 1 << 7);  // which is the sign
-      const auto is_one = hn::RebindMask(d, hn::Lt(hn::BitCast(ds, e), hn::Zero(ds)));
-      hn::Store(hn::Max(hn::IfThenElseZero(is_one, e), lowest), d, to.of[r] + j);
-    }
-  }
-}
-
 /// Whether 8 bits hold the least alignments of all nodes.
 template <class T>
 bool are_in_8_bits(const Plan& plan, int offset) {
@@ -867,11 +891,11 @@ bool are_in_8_bits(const Plan& plan, int offset) {
 
 /// A node's sums, whatever it takes.
 template <class T>
-void ordinary_sum(const NodePlan& node, const NodeOperands<T>& x, int offset8, const Rows<std::uint8_t>& alignments,
-                  const Rows<T>& from, Rows<T>& to, bool cuts) {
+void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to, bool cuts) {
+  const NodePlan& node = w.plan->nodes[links.number];
   const auto sum = [&](auto other, auto has_spare_bit, auto with_cut) HWY_ATTR {
-    ordinary_sum<T, decltype(other)::value, decltype(has_spare_bit)::value, decltype(with_cut)::value>(
-        node, x, offset8, alignments, from, to);
+    ordinary_sums<T, decltype(other)::value, decltype(has_spare_bit)::value, decltype(with_cut)::value>(w, links, from,
+                                                                                                      to);
   };
   using None = std::integral_constant<Other, Other::none>;
   using Half = std::integral_constant<Other, Other::half>;
@@ -910,11 +934,12 @@ template <class T>
 bool ordinary(const Work<T>& w) {
   const Plan& plan = *w.plan;
   Rows<T> c, before;
-  Rows<std::uint8_t> alignments;
   if (!are_in_8_bits<T>(plan, w.offset8) || !take_results(w, c)) return false;
   bool overflows = false;
   const bool at_end = cuts_at_end(plan);
-  for (std::size_t link = 0; link < w.links; ++link) {
+  // A node that is alone and rounds nothing to nearest goes along all links at once.
+  const std::size_t at_once = plan.nodes.size() == 1 && at_end ? w.links : 1;
+  for (std::size_t link = 0; link < w.links; link += at_once) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
       const bool is_last = number + 1 == plan.nodes.size();
@@ -925,9 +950,7 @@ bool ordinary(const Work<T>& w) {
       if (is_pair) {
         if constexpr (sizeof(T) == 8) add_rows(c, before, to);
       } else {
-        const NodeOperands<T> x = operands_of(w, link, number);
-        align_ordinary(node, x, w.offset8, alignments);
-        ordinary_sum<T>(node, x, w.offset8, alignments, from, to, !at_end);
+        ordinary_sums<T>(w, {number, link, at_once}, from, to, !at_end);
       }
       overflows |= !round_ordinary(node, to);
     }
@@ -1028,7 +1051,7 @@ void sum_of_products(const NodePlan& node, const NodeOperands<double>& x, const 
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) {
         const std::size_t at = column + v * kLanes<double>;
-        const auto signs = hn::Xor(hn::Set(dw, x.a_negative[r]), hn::Load(dw, x.b_negative + at));
+        const auto signs = hn::Xor(hn::Set(dw, *x.a_negative[r]), hn::Load(dw, x.b_negative + at));
         VU<double> negatives = hn::PromoteTo(du, hn::PopulationCount(signs));
         Double alignment = powers_of_two(alignments.of[r] + at), c = zero, before = zero;
         // Adding zero makes −0 the +0 that it is worth.
