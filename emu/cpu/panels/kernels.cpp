@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -63,6 +64,13 @@ using DW = hn::CappedTag<Word, kColumns>;
 using VW = hn::Vec<DW>;
 using DSW = hn::RebindToSigned<DW>;
 inline constexpr std::size_t kWords = hn::MaxLanes(DW());
+/// Vectors of the first halves of words.
+using DT = hn::CappedTag<Top, kColumns>;
+using VT = hn::Vec<DT>;
+inline constexpr std::size_t kTops = hn::MaxLanes(DT());
+/// So many vectors of numbers have as many lanes as one of their tops.
+template <class T>
+inline constexpr std::size_t kToTops = sizeof(T) / sizeof(Top);
 
 template <class T>
 HWY_INLINE V<T> from_bits(typename Lane<T>::Bits bits) {
@@ -186,12 +194,65 @@ HWY_INLINE Exponents in_8_bits(Exponents e, const Range& range) {
   const auto below = static_cast<std::int16_t>(range.top() - kHighest8);
   return hn::Max(hn::Sub(e, hn::Set(d, below)), hn::Zero(d));
 }
+/// In which place of a vector of tops, among those of its block of 128 bits, is that of lane `lane` of that block of
+/// vector `v` of numbers: where tops_of() has it, and put_tops() takes it from.
+template <class T>
+constexpr std::size_t top_in_block(std::size_t v, std::size_t lane) {
+  return sizeof(T) == 8 ? v % 2 * 4 + lane * 2 + v / 2 : v * 4 + lane;
+}
+/// Where an ordinary kernel has what belongs to a column: tops as above, and bytes in pairs, of which one vector of
+/// tops has the first, and the next the second.
+struct Order {
+  std::array<std::uint8_t, kColumns> top, byte;
+};
+template <class T>
+constexpr Order order_of_columns() {
+  constexpr std::size_t kBlock = 16 / sizeof(T), kTopsOfBlock = 16 / sizeof(Top);
+  static_assert(kColumns % (2 * kTops) == 0);
+  Order order{};
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const std::size_t vector = column / kTops, v = column % kTops / kLanes<T>, lane = column % kLanes<T>;
+    const std::size_t top = lane / kBlock * kTopsOfBlock + top_in_block<T>(v, lane % kBlock);
+    order.top[column] = static_cast<std::uint8_t>(vector * kTops + top);
+    order.byte[column] = static_cast<std::uint8_t>(vector / 2 * 2 * kTops + top * 2 + vector % 2);
+  }
+  return order;
+}
+template <class T>
+inline constexpr Order kOrder = order_of_columns<T>();
+
 /// A panel's.
-void narrow_exponents(const std::int16_t* exponents, std::size_t count, const Range& range, std::uint8_t* to) {
+template <class T>
+void narrow_exponents(const std::int16_t* exponents, std::size_t places, const Range& range, std::uint8_t* to) {
   const hn::CappedTag<std::int16_t, kRun> d;
   const hn::Rebind<std::uint8_t, decltype(d)> narrow;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d))
-    hn::StoreU(hn::DemoteTo(narrow, in_8_bits(hn::Load(d, exponents + i), range)), narrow, to + i);
+  HWY_ALIGN std::uint8_t of_column[kColumns];
+  for (std::size_t place = 0; place < places; ++place, exponents += kColumns, to += kColumns) {
+    for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d))
+      hn::StoreU(hn::DemoteTo(narrow, in_8_bits(hn::Load(d, exponents + j), range)), narrow, of_column + j);
+    for (std::size_t j = 0; j < kColumns; ++j) to[kOrder<T>.byte[j]] = of_column[j];
+  }
+}
+/// A panel's signs, in halves.
+template <class T>
+void narrow_signs(const Buffer<Word>& negative, Buffer<Top>& to) {
+  to.resize(negative.size() * kTopsOfWord);
+  for (std::size_t first = 0; first < negative.size(); first += kColumns) {
+    for (std::size_t half = 0; half < kTopsOfWord; ++half) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        const Word word = negative[first + j] >> (half * kTopBits);
+        to[first * kTopsOfWord + half * kColumns + kOrder<T>.top[j]] = static_cast<Top>(word);
+      }
+    }
+  }
+}
+/// Those of lines of A, each twice.
+void spread_signs(const Buffer<Word>& negative, Buffer<Word>& to) {
+  to.resize(negative.size() * kTopsOfWord);
+  for (std::size_t i = 0; i < negative.size(); ++i) {
+    for (std::size_t half = 0; half < kTopsOfWord; ++half)
+      to[i * kTopsOfWord + half] = (negative[i] >> (half * kTopBits) & 0xffff) * 0x00010001u;
+  }
 }
 /// Those of lines of A, each four times.
 void spread_exponents(const std::int16_t* exponents, std::size_t count, const Range& range, Word* to) {
@@ -367,6 +428,7 @@ void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
     spread_exponents(to.lines_exponent.data(), kRows * room, to.range_of_rows(line), to.lines_exponent8.data());
     lay_side_by_side(to.lines_exponent8.data(), room, places, &to.exponent8_words[line * places]);
   }
+  if (plan.has_ordinary_sums) spread_signs(to.negative, to.negative_twice);
 }
 
 /// Gives each of kRun lines its bit of a kind.
@@ -417,7 +479,9 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
     add_bits(kinds.special, bit, &to.special[at_word]);
   }
   to.range[0] = range;
-  if (plan.has_ordinary_sums) narrow_exponents(to.exponent.data(), kColumns * places, range, to.exponent8.data());
+  if (!plan.has_ordinary_sums) return;
+  narrow_exponents<T>(to.exponent.data(), places, range, to.exponent8.data());
+  narrow_signs<T>(to.negative, to.negative_tops);
 }
 
 // --- Codes of c and of results.
@@ -437,7 +501,7 @@ struct NumberFields {
 
 template <class Code>
 void read_numbers(const NumberFields& fields, const std::byte* codes, std::size_t stride, std::size_t count,
-                  double* to) {
+                  float* to) {
   const NumberFields f = fields;
   for (std::size_t i = 0; i < count; ++i) {
     Code code;
@@ -446,16 +510,16 @@ void read_numbers(const NumberFields& fields, const std::byte* codes, std::size_
     const auto finite = std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude << f.shift) * f.up);
     const std::uint64_t special = magnitude == f.infinity ? Lane<double>::kExponent : ~std::uint64_t{0} >> 1;
     // −0 is worth +0, and an ordinary sum would take it for less.
-    to[i] = std::bit_cast<double>((magnitude >= f.infinity ? special : finite) | sign) + 0.0;
+    to[i] = static_cast<float>(std::bit_cast<double>((magnitude >= f.infinity ? special : finite) | sign) + 0.0);
   }
 }
 
 template <class Code>
-void write_numbers(const NumberFields& fields, std::uint64_t nan, const double* from, std::size_t count,
+void write_numbers(const NumberFields& fields, std::uint64_t nan, const float* from, std::size_t count,
                    std::byte* codes, std::size_t stride) {
   const NumberFields f = fields;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::uint64_t>(from[i]), magnitude = bits & ~Lane<double>::kSign;
+    const auto bits = std::bit_cast<std::uint64_t>(double{from[i]}), magnitude = bits & ~Lane<double>::kSign;
     const std::uint64_t finite = std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude) * f.down) >> f.shift;
     const std::uint64_t sign = magnitude != bits ? f.sign : 0;
     const std::uint64_t number = (magnitude == Lane<double>::kExponent ? f.infinity : finite) | sign;
@@ -464,15 +528,14 @@ void write_numbers(const NumberFields& fields, std::uint64_t nan, const double* 
   }
 }
 
-void read(FormatId id, const std::byte* codes, std::size_t stride, std::size_t count, double* to) {
+void read(FormatId id, const std::byte* codes, std::size_t stride, std::size_t count, float* to) {
   const Format& f = format(id);
   const NumberFields fields(f);
   if (f.storage_bytes() == 2) return read_numbers<std::uint16_t>(fields, codes, stride, count, to);
   read_numbers<std::uint32_t>(fields, codes, stride, count, to);
 }
 
-void write(FormatId id, std::uint64_t nan, const double* from, std::size_t count, std::byte* codes,
-           std::size_t stride) {
+void write(FormatId id, std::uint64_t nan, const float* from, std::size_t count, std::byte* codes, std::size_t stride) {
   const Format& f = format(id);
   const NumberFields fields(f);
   if (f.storage_bytes() == 2) return write_numbers<std::uint16_t>(fields, nan, from, count, codes, stride);
@@ -481,58 +544,38 @@ void write(FormatId id, std::uint64_t nan, const double* from, std::size_t count
 
 // --- Sums.
 
-/// So many vectors of each of kRows rows at once, which registers hold.
-#if HWY_TARGET == HWY_AVX2
-inline constexpr std::size_t kVectors = 2;
-#else
+/// So many vectors of each of so many rows at once, which registers hold.
 inline constexpr std::size_t kVectors = 4;
-#endif
-/// The columns of these.
+inline constexpr std::size_t kRowsAtOnce = HWY_TARGET == HWY_AVX2 ? 2 : 4;
 template <class T>
-inline constexpr std::size_t kChunk = kVectors* kLanes<T>;
-/// Vectors of numbers that have as many lanes as one of words.
-template <class T>
-inline constexpr std::size_t kToWords = sizeof(T) / sizeof(Word);
+using Sums = V<T>[kRowsAtOnce][kVectors];
+/// Visits all sums of a panel, as many at once: from some row, and from some column.
+template <class T, class Visit>
+HWY_INLINE void each_chunk(const Visit& visit) {
+  for (std::size_t column = 0; column < kColumns; column += kVectors * kLanes<T>) {
+    for (std::size_t row = 0; row < kRows; row += kRowsAtOnce) visit(row, column);
+  }
+}
 
 /// Where a node's operands are.
-template <class T>
 struct NodeOperands {
-  const T *a, *b;            ///< [count][kRows], and [count][kColumns]
-  const Word* a8 = nullptr;  ///< of plans that have ordinary sums
-  const std::uint8_t* b8 = nullptr;
+  const double *a, *b;  ///< [count][kRows], and [count][kColumns]
   const std::int16_t *a16, *b16;
-  const Word *a_negative[kRows], *b_negative;
-
-  /// Goes to the next link.
-  HWY_INLINE void advance(const Plan& plan) {
-    const auto depth = static_cast<std::size_t>(plan.depth);
-    a += depth * kRows;
-    b += depth * kColumns;
-    a8 += depth * kRows;
-    b8 += depth * kColumns;
-    a16 += depth * kRows;
-    b16 += depth * kColumns;
-    for (const Word*& word : a_negative) word += plan.nodes.size();
-    b_negative += plan.nodes.size() * kColumns;
-  }
+  Word a_negative[kRows];
+  const Word* b_negative;
 };
 
-template <class T>
-HWY_INLINE NodeOperands<T> operands_of(const Work<T>& w, std::size_t link, std::size_t number) {
+HWY_INLINE NodeOperands operands_of(const Work<double>& w, std::size_t link, std::size_t number) {
   const Plan& plan = *w.plan;
   const std::size_t place =
       link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
   const std::size_t word = link * plan.nodes.size() + number;
-  NodeOperands<T> x;
+  NodeOperands x;
   const std::size_t at = w.row * w.a_places + place * kRows;
   x.a = w.a->value.data() + at;
   x.a16 = w.a->exponent.data() + at;
-  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = &w.a->negative[(w.row + r) * w.a_words + word];
+  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
   x.b = w.b->value.data() + place * kColumns;
-  if (plan.has_ordinary_sums) {
-    x.a8 = w.a->exponent8_words.data() + at;
-    x.b8 = w.b->exponent8.data() + place * kColumns;
-  }
   x.b16 = w.b->exponent.data() + place * kColumns;
   x.b_negative = w.b->negative.data() + word * kColumns;
   return x;
@@ -544,22 +587,22 @@ struct Rows {
   HWY_ALIGN T of[kRows][kColumns];
 };
 
-/// Adds a node's products to a chunk's sums, each cut toward zero.
+/// Adds the products of [count][kRows] and [count][kColumns] to the sums from some row and column on, each cut toward
+/// zero.
 template <class T>
-HWY_INLINE void add_products(const NodeOperands<T>& x, std::size_t column, int count, V<T> (&sum)[kRows][kVectors]) {
-  static_assert(kRows == 4);
+HWY_INLINE void add_products(const T* a, const T* b, std::size_t row, std::size_t column, int count, Sums<T>& sum) {
   const D<T> d;
-  const T *a = x.a, *b = x.b + column;
+  a += row;
+  b += column;
   for (int p = 0; p < count; ++p, a += kRows, b += kColumns) {
-    const V<T> of_a0 = hn::Set(d, a[0]), of_a1 = hn::Set(d, a[1]);
-    const V<T> of_a2 = hn::Set(d, a[2]), of_a3 = hn::Set(d, a[3]);
+    V<T> of_a[kRowsAtOnce];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) of_a[r] = hn::Set(d, a[r]);
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) {
       const V<T> of_b = hn::Load(d, b + v * kLanes<T>);
-      sum[0][v] = hn::MulAdd(of_a0, of_b, sum[0][v]);
-      sum[1][v] = hn::MulAdd(of_a1, of_b, sum[1][v]);
-      sum[2][v] = hn::MulAdd(of_a2, of_b, sum[2][v]);
-      sum[3][v] = hn::MulAdd(of_a3, of_b, sum[3][v]);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r) sum[r][v] = hn::MulAdd(of_a[r], of_b, sum[r][v]);
     }
   }
 }
@@ -587,7 +630,7 @@ HWY_INLINE void align(const OfA* a, const Exponent* b, int count, Exponent lowes
     hn::Store(most3, d, to.of[3] + column);
   }
 }
-void align_in_16_bits(const NodeOperands<double>& x, int count, int lowest, Rows<std::int16_t>& to) {
+void align_in_16_bits(const NodeOperands& x, int count, int lowest, Rows<std::int16_t>& to) {
   const hn::CappedTag<std::int16_t, kColumns> d;
   const auto spread = [&](std::int16_t e) HWY_ATTR { return hn::Set(d, e); };
   align(x.a16, x.b16, count, static_cast<std::int16_t>(lowest), spread, to);
@@ -596,8 +639,8 @@ void align_in_16_bits(const NodeOperands<double>& x, int count, int lowest, Rows
 /// What a sum is, without the 1.5 · 2^kFraction units that it began with.
 template <class T>
 HWY_INLINE V<T> without_beginning(V<T> sum) {
-  const V<T> half = from_bits<T>(typename Lane<T>::Bits{1} << (Lane<T>::kFraction - 1));
-  return hn::Sub(sum, hn::OrAnd(half, sum, from_bits<T>(Lane<T>::kExponent)));
+  const V<T> binade = hn::And(sum, from_bits<T>(Lane<T>::kExponent));
+  return hn::NegMulAdd(binade, hn::Set(D<T>(), T(1.5)), sum);
 }
 
 /// Grows results so far, which stay zero if they are.
@@ -673,35 +716,61 @@ HWY_INLINE V<double> add_for_rounding(V<double> x, V<double> y) {
 
 // --- Ordinary sums.
 
-/// The high words of numbers, as many as a vector of words has lanes.
-HWY_INLINE VW high_words(const V<float> (&x)[1]) { return hn::BitCast(DW(), x[0]); }
-HWY_INLINE VW high_words(const V<double> (&x)[2]) {
-  return hn::ConcatOdd(DW(), hn::BitCast(DW(), x[1]), hn::BitCast(DW(), x[0]));
+/// Has a link's share of the next rows' results so far brought into the cache: all at once would wait for each other.
+template <class T>
+HWY_INLINE void prefetch_next(const Work<T>& w, std::size_t link) {
+  constexpr std::size_t kLine = 64 / sizeof(float), kLines = kRows * kColumns / kLine;
+  if (w.next == nullptr) return;
+  const std::size_t share = (kLines + w.links - 1) / w.links;
+  for (std::size_t line = link * share; line < std::min((link + 1) * share, kLines); ++line)
+    hwy::Prefetch(w.next + line * kLine);
 }
-/// Numbers of these high words plus `units` of their last places.
-HWY_INLINE void put_words(VW high, VW units, V<float> (&x)[1]) { x[0] = hn::BitCast(D<float>(), hn::Add(high, units)); }
-HWY_INLINE void put_words(VW high, VW units, V<double> (&x)[2]) {
+
+/// The second word of each pair of x, and of y, within blocks of 128 bits.
+HWY_INLINE VW odd_words(VW x, VW y) {
 #if TCNUM_ROUNDS_EACH
-  const auto each = [&](int first) HWY_ATTR {
-    const int l = first, h = 16 + first;  // 16 and more: of the other vector
-    const __m512i index = _mm512_setr_epi32(l, h, l + 1, h + 1, l + 2, h + 2, l + 3, h + 3, l + 4, h + 4, l + 5, h + 5,
-                                            l + 6, h + 6, l + 7, h + 7);
-    return V<double>{_mm512_castsi512_pd(_mm512_permutex2var_epi32(units.raw, index, high.raw))};
-  };
-  x[0] = each(0);
-  x[1] = each(8);
+  return VW{_mm512_castps_si512(_mm512_shuffle_ps(_mm512_castsi512_ps(x.raw), _mm512_castsi512_ps(y.raw), 0xdd))};
+#elif HWY_TARGET == HWY_AVX2
+  return VW{_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(x.raw), _mm256_castsi256_ps(y.raw), 0xdd))};
 #else
-  const D<double> d;
-  const auto lower = hn::BitCast(d, hn::InterleaveLower(DW(), units, high));
-  const auto upper = hn::BitCast(d, hn::InterleaveUpper(DW(), units, high));
-  if constexpr (kLanes<double> == 2) {
-    x[0] = lower;
-    x[1] = upper;
-  } else {
-    x[0] = hn::ConcatLowerLower(d, upper, lower);
-    x[1] = hn::ConcatUpperUpper(d, upper, lower);
-  }
+  static_assert(kWords * sizeof(Word) == 16);
+  return hn::ConcatOdd(DW(), y, x);
 #endif
+}
+
+/// The tops of numbers, in the order of top_in_block().
+HWY_INLINE VT tops_of(const V<double> (&x)[4]) {
+  const DW dw;
+  const DT dt;
+  const auto words = [&](int v) HWY_ATTR { return hn::BitCast(dw, x[v]); };
+  const VW first = odd_words(words(0), words(1)), second = odd_words(words(2), words(3));
+  return hn::OddEven(hn::BitCast(dt, second), hn::BitCast(dt, hn::ShiftRight<kTopBits>(first)));
+}
+HWY_INLINE VT tops_of(const V<float> (&x)[2]) {
+  const auto first = [&](int v) HWY_ATTR { return hn::ShiftRight<kTopBits>(hn::BitCast(DSW(), x[v])); };
+  return hn::BitCast(DT(), hn::ReorderDemote2To(hn::RebindToSigned<DT>(), first(0), first(1)));
+}
+
+/// Numbers of these tops plus `units`, fewer than 256, of their last places.
+HWY_INLINE void put_tops(VT tops, VT units, V<double> (&x)[4]) {
+  const DT dt;
+  const hn::Repartition<std::uint8_t, DT> d8;
+  // Of each block of 128 bits, the words from which its two numbers are: 0 and 2, or 1 and 3. Others' bytes are 0.
+  constexpr std::uint8_t o = 0x80;
+  HWY_ALIGN static constexpr std::uint8_t kEven[16] = {0, o, o, o, o, o, 2, 3, 8, o, o, o, o, o, 10, 11};
+  HWY_ALIGN static constexpr std::uint8_t kOdd[16] = {4, o, o, o, o, o, 6, 7, 12, o, o, o, o, o, 14, 15};
+  const auto even = hn::LoadDup128(d8, kEven), odd = hn::LoadDup128(d8, kOdd);
+  const auto lower = hn::BitCast(d8, hn::InterleaveLower(dt, units, tops));
+  const auto upper = hn::BitCast(d8, hn::InterleaveUpper(dt, units, tops));
+  const D<double> d;
+  x[0] = hn::BitCast(d, hn::TableLookupBytesOr0(lower, even));
+  x[1] = hn::BitCast(d, hn::TableLookupBytesOr0(upper, even));
+  x[2] = hn::BitCast(d, hn::TableLookupBytesOr0(lower, odd));
+  x[3] = hn::BitCast(d, hn::TableLookupBytesOr0(upper, odd));
+}
+HWY_INLINE void put_tops(VT tops, VT units, V<float> (&x)[2]) {
+  x[0] = hn::BitCast(D<float>(), hn::InterleaveLower(DT(), units, tops));
+  x[1] = hn::BitCast(D<float>(), hn::InterleaveUpper(DT(), units, tops));
 }
 
 /// The alignment of ordinary sums with no products but zeros, unless a node's least is higher: it is above no result's
@@ -715,21 +784,89 @@ int lowest_in_8_bits(const NodePlan& node, int offset) {
   return std::max(0, std::max(node.lowest_alignment, kOfZeros<T>) - offset);
 }
 
-/// The alignments of a node's sums, in 8 bits, where all is ordinary.
+/// Some links of a node for a panel's columns, one after the other.
+struct Links {
+  std::size_t number;  ///< of the node
+  std::size_t first, count;
+};
+
+/// Where the operands of an ordinary sum are.
 template <class T>
-HWY_INLINE void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, int offset, Rows<std::uint8_t>& to) {
-  const hn::CappedTag<std::uint8_t, kColumns> d;
+struct OrdinaryOperands {
+  const T *a, *b;          ///< as NodeOperands has them
+  const Word* a8;          ///< [count][kRows]
+  const std::uint8_t* b8;  ///< [count][kColumns]
+  const Word* a_signs;     ///< [kTopsOfWord], of rows so far apart
+  std::size_t row_of_signs;
+  const Top* b_signs;  ///< [kTopsOfWord][kColumns]
+
+  OrdinaryOperands(const Work<T>& w, const Links& links) {
+    const Plan& plan = *w.plan;
+    const std::size_t place =
+        links.first * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[links.number].first);
+    const std::size_t word = links.first * plan.nodes.size() + links.number;
+    const std::size_t at = w.row * w.a_places + place * kRows;
+    a = w.a->value.data() + at;
+    b = w.b->value.data() + place * kColumns;
+    a8 = w.a->exponent8_words.data() + at;
+    b8 = w.b->exponent8.data() + place * kColumns;
+    row_of_signs = w.a_words * kTopsOfWord;
+    a_signs = w.a->negative_twice.data() + w.row * row_of_signs + word * kTopsOfWord;
+    b_signs = w.b->negative_tops.data() + word * kTopsOfWord * kColumns;
+  }
+  /// To the next link.
+  HWY_INLINE void advance(const Plan& plan) {
+    const auto depth = static_cast<std::size_t>(plan.depth);
+    const std::size_t halves = plan.nodes.size() * kTopsOfWord;
+    a += depth * kRows;
+    b += depth * kColumns;
+    a8 += depth * kRows;
+    b8 += depth * kColumns;
+    a_signs += halves;
+    b_signs += halves * kColumns;
+  }
+};
+
+/// A number's bits as those of its top.
+template <class T>
+inline constexpr int kToTop = 8 * (sizeof(T) - sizeof(Top));
+template <class T>
+inline constexpr int kTopFraction = Lane<T>::kFraction - kToTop<T>;
+
+/// The first bytes of pairs, or the second, where tops of numbers have their exponents.
+template <class T, bool kSecond>
+HWY_INLINE VT exponents_of(VT pairs) {
+#if TCNUM_ROUNDS_EACH
+  if constexpr (kTopFraction<T> < 7) {  // multiplies and adds the bytes of each pair
+    constexpr short kTimes = 1 << kTopFraction<T>;
+    return VT{_mm512_maddubs_epi16(pairs.raw, _mm512_set1_epi16(kSecond ? kTimes << 8 : kTimes))};
+  }
+#endif
+  const VT field = hn::Set(DT(), Top{0xff} << kTopFraction<T>);
+  if constexpr (kSecond) return hn::And(hn::ShiftRight<8 - kTopFraction<T>>(pairs), field);
+  return hn::And(hn::ShiftLeft<kTopFraction<T>>(pairs), field);
+}
+
+/// The alignments of a node's sums, as tops of powers of two, where all is ordinary.
+template <class T>
+HWY_INLINE void align_ordinary(const NodePlan& node, const OrdinaryOperands<T>& x, int offset, Rows<Top>& to) {
+  const DT dt;
+  const hn::Repartition<std::uint8_t, DT> d;
   const hn::RebindToSigned<decltype(d)> ds;
   const hn::Repartition<Word, decltype(d)> dw;
   const auto spread = [&](Word e) HWY_ATTR { return hn::BitCast(d, hn::Set(dw, e)); };
-  align(x.a8, x.b8, node.count, std::uint8_t{0}, spread, to);
+  Rows<std::uint8_t> exponents;
+  align(x.a8, x.b8, node.count, std::uint8_t{0}, spread, exponents);
   const auto lowest = hn::Set(d, static_cast<std::uint8_t>(lowest_in_8_bits<T>(node, offset)));
+  const VT more = hn::Set(dt, static_cast<Top>((offset + Lane<T>::kBias) << kTopFraction<T>));
   for (std::size_t r = 0; r < kRows; ++r) {
     for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d)) {
-      const auto e = hn::Load(d, to.of[r] + j);
+      const auto e = hn::Load(d, exponents.of[r] + j);
       static_assert(kLeastSum8 == 1 << 7);  // which is the sign
       const auto is_one = hn::RebindMask(d, hn::Lt(hn::BitCast(ds, e), hn::Zero(ds)));
-      hn::Store(hn::Max(hn::IfThenElseZero(is_one, e), lowest), d, to.of[r] + j);
+      const VT pairs = hn::BitCast(dt, hn::Max(hn::IfThenElseZero(is_one, e), lowest));
+      hn::Store(hn::Add(exponents_of<T, false>(pairs), more), dt, to.of[r] + j);
+      hn::Store(hn::Add(exponents_of<T, true>(pairs), more), dt, to.of[r] + j + kTops);
     }
   }
 }
@@ -737,89 +874,90 @@ HWY_INLINE void align_ordinary(const NodePlan& node, const NodeOperands<T>& x, i
 /// What a sum takes beside its products.
 enum class Other : std::uint8_t { none, single, half };
 
-/// Some links of a node for a panel's columns, one after the other.
-struct Links {
-  std::size_t number;  ///< of the node
-  std::size_t first, count;
-};
-
-/// One node's sums along some links: from results so far to the next. kSpareBit: its products leave the top bit of a
-/// word. kCuts: results are cut toward zero, if that is how they are rounded.
+/// One node's sums along some links: from results so far to the next. kSpareBit: its products' signs leave the top bit
+/// of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded.
 template <class T, Other kOther, bool kSpareBit, bool kCuts>
 void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to) {
-  constexpr int kWordBits = 8 * sizeof(Word), kHighFraction = Lane<T>::kFraction - 8 * (sizeof(T) - sizeof(Word));
-  constexpr int kToHighWord = 8 * (sizeof(T) - sizeof(Word)), kLowestFloor = -100;
-  constexpr std::size_t kWide = kToWords<T>;
+  constexpr int kLowestFloor = -100;
+  constexpr std::size_t kWide = kToTops<T>;
   const D<T> d;
-  const DW dw;
-  const hn::Rebind<std::uint8_t, DW> d8;
+  const DT dt;
   const Plan& plan = *w.plan;
   const NodePlan& node = plan.nodes[links.number];
   const V<T> growth = hn::Set(d, kGrowth<T>);
-  const auto high_of = [&](typename Lane<T>::Bits bits)
-                           HWY_ATTR { return hn::Set(dw, static_cast<Word>(bits >> kToHighWord)); };
-  const VW offset = hn::Set(dw, static_cast<Word>(w.offset8 + Lane<T>::kBias) << kHighFraction);
-  const VW grid = high_of(Lane<T>::grid(node.fraction_bits));
-  const VW exponent_bits = high_of(Lane<T>::kExponent);
-  const VW floor =
-      high_of(Lane<T>::power_of_two(std::max(kLowestFloor, node.takes_c ? node.c_floor : node.before_floor)));
+  const auto top_of = [&](typename Lane<T>::Bits bits)
+                          HWY_ATTR { return hn::Set(dt, static_cast<Top>(bits >> kToTop<T>)); };
+  const VT grid = top_of(Lane<T>::grid(node.fraction_bits));
+  const VT exponent_bits = top_of(Lane<T>::kExponent), sign_bit = top_of(Lane<T>::kSign);
+  const VT floor =
+      top_of(Lane<T>::power_of_two(std::max(kLowestFloor, node.takes_c ? node.c_floor : node.before_floor)));
   const V<T> kept =
       from_bits<T>(node.rounding[0].to_nearest
                        ? ~typename Lane<T>::Bits{0}
                        : ~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - node.rounding[0].fraction_bits));
-  NodeOperands<T> x = operands_of(w, links.first, links.number);
-  Rows<std::uint8_t> alignments;
-  for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
-    align_ordinary(node, x, w.offset8, alignments);
-    for (std::size_t column = 0; column < kColumns; column += kChunk<T>) {
-      V<T> sum[kRows][kVectors];
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kRows; ++r) {
-        const VW a_negative = hn::Set(dw, *x.a_negative[r]);
-#pragma GCC unroll 4
-        for (std::size_t v = 0; v < kVectors; v += kWide) {
-          const std::size_t at = column + v * kLanes<T>;
-          const VW exponents = hn::PromoteTo(dw, hn::LoadU(d8, alignments.of[r] + at));
-          VW alignment = hn::Add(hn::ShiftLeft<kHighFraction>(exponents), offset);
-          VW signs = hn::Xor(a_negative, hn::Load(dw, x.b_negative + at)), negatives = hn::Zero(dw);
-          V<T> before[kWide], start[kWide];
-          if constexpr (kOther != Other::none) {
-            for (std::size_t i = 0; i < kWide; ++i) {
-              before[i] = hn::Load(d, from.of[r] + at + i * kLanes<T>);
-              if constexpr (kOther == Other::half) before[i] = hn::Add(before[i], hn::Zero(d));  // makes −0 +0
-            }
-            const VW high = high_words(before);
-            VW own = hn::And(high, exponent_bits);
-            if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dw)), hn::Max(own, floor));
-            alignment = hn::Max(alignment, own);
-            if constexpr (kSpareBit)
-              signs = hn::OrAnd(signs, high, hn::Set(dw, Word{1} << (kWordBits - 1)));
-            else
-              negatives = hn::ShiftRight<kWordBits - 1>(high);
-          }
-          put_words(hn::Add(alignment, grid), hn::Add(negatives, hn::PopulationCount(signs)), start);
-          for (std::size_t i = 0; i < kWide; ++i)
-            sum[r][v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
-        }
+  const std::size_t last_half = node.count > kTopBits ? 1 : 0;  // of the words of signs
+  OrdinaryOperands<T> x(w, links);
+  Rows<Top> alignments;
+  // For vectors of sums, as many as one has tops, from what else they add.
+  const auto begin = [&](std::size_t r, std::size_t column, V<T>(&sum)[kVectors], std::size_t v) HWY_ATTR {
+    const std::size_t at = column + v * kLanes<T>;
+    const auto signs_of = [&](std::size_t half) HWY_ATTR {
+      const VT of_a = hn::BitCast(dt, hn::Set(DW(), x.a_signs[r * x.row_of_signs + half]));
+      return hn::Xor(of_a, hn::Load(dt, x.b_signs + half * kColumns + at));
+    };
+    VT alignment = hn::Load(dt, alignments.of[r] + at), signs = signs_of(last_half), tops = hn::Zero(dt);
+    V<T> before[kWide], start[kWide];
+    if constexpr (kOther != Other::none) {
+      for (std::size_t i = 0; i < kWide; ++i) {
+        before[i] = hn::Load(d, from.of[r] + at + i * kLanes<T>);
+        if constexpr (kOther == Other::half) before[i] = hn::Add(before[i], hn::Zero(d));  // makes −0 +0
       }
-      add_products<T>(x, column, node.count, sum);
+      tops = tops_of(before);
+      VT own = hn::And(tops, exponent_bits);
+      if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dt)), hn::Max(own, floor));
+      alignment = hn::Max(alignment, own);
+      if constexpr (kSpareBit) signs = hn::OrAnd(signs, tops, sign_bit);
+    }
+    VT negatives = hn::PopulationCount(signs);
+    if (last_half != 0) negatives = hn::Add(negatives, hn::PopulationCount(signs_of(0)));
+    if constexpr (kOther != Other::none && !kSpareBit)
+      negatives = hn::Add(negatives, hn::ShiftRight<kTopBits - 1>(tops));
+    put_tops(hn::Add(alignment, grid), negatives, start);
+    for (std::size_t i = 0; i < kWide; ++i)
+      sum[v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
+  };
+  for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
+    prefetch_next(w, links.first + link);
+    align_ordinary(node, x, w.offset8, alignments);
+    each_chunk<T>([&](std::size_t row, std::size_t column) HWY_ATTR {
+      Sums<T> sum;
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < kVectors; v += kWide) begin(row + r, column, sum[r], v);
+      }
+      add_products<T>(x.a, x.b, row, column, node.count, sum);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
 #pragma GCC unroll 4
         for (std::size_t v = 0; v < kVectors; ++v) {
           const V<T> result = without_beginning<T>(sum[r][v]);
-          hn::Store(kCuts ? hn::And(result, kept) : result, d, to.of[r] + column + v * kLanes<T>);
+          hn::Store(kCuts ? hn::And(result, kept) : result, d, to.of[row + r] + column + v * kLanes<T>);
         }
       }
-    }
+    });
   }
+}
+
+const NumberRounding& last_rounding(const NodePlan& node) {
+  return node.rounding[static_cast<std::size_t>(node.roundings) - 1];
 }
 
 /// Rounds to nearest what was not cut, if nothing overflows.
 template <class T>
 bool round_ordinary(const NodePlan& node, Rows<T>& rows) {
   const D<T> d;
-  const NumberRounding how = node.rounding[static_cast<std::size_t>(node.roundings) - 1];
+  const NumberRounding& how = last_rounding(node);
   if (!how.to_nearest) return true;
   V<T> most = hn::Zero(d);
   for (std::size_t r = 0; r < kRows; ++r) {
@@ -844,40 +982,53 @@ void add_rows(const Rows<double>& x, const Rows<double>& y, Rows<double>& to) {
   }
 }
 
-/// Takes results so far if an ordinary kernel may go on from them; in floats, cut to so many fraction bits, which is
-/// what the first sum does anyway.
-template <class T>
-bool take_results(const Work<T>& w, Rows<T>& to) {
-  const D<double> d;
-  const V<double> least = hn::Set(d, kLeastOrdinary), most = hn::Set(d, kMostOrdinary);
-  const V<double> kept =
-      from_bits<double>(~std::uint64_t{0} << (Lane<double>::kFraction - w.plan->nodes.front().fraction_bits));
-  auto all = hn::FirstN(d, kLanes<double>);
+/// Results so far, as doubles.
+HWY_INLINE V<double> load_results(const float* from) {
+  return hn::PromoteTo(D<double>(), hn::LoadU(hn::Rebind<float, D<double>>(), from));
+}
+void take_results(const Work<double>& w, Rows<double>& to) {
   for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
-      const V<double> x = hn::Load(d, w.sums[r] + j), magnitude = hn::Abs(x);
+    for (std::size_t j = 0; j < kColumns; j += kLanes<double>)
+      hn::Store(load_results(w.sums[r] + j), D<double>(), to.of[r] + j);
+  }
+}
+/// Those from which an ordinary kernel may go on, if all are; in floats, cut to so many fraction bits, which is what
+/// the first sum does anyway.
+template <class T>
+bool take_ordinary_results(const Work<T>& w, Rows<T>& to) {
+  const D<T> d;
+  const hn::Rebind<float, D<T>> narrow;
+  const V<T> least = hn::Set(d, static_cast<T>(kLeastOrdinary)), most = hn::Set(d, static_cast<T>(kMostOrdinary));
+  const V<T> kept =
+      from_bits<T>(~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - w.plan->nodes.front().fraction_bits));
+  auto all = hn::FirstN(d, kLanes<T>);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<T>) {
+      V<T> x;
+      if constexpr (sizeof(T) == 8)
+        x = load_results(w.sums[r] + j);
+      else
+        x = hn::LoadU(narrow, w.sums[r] + j);
+      const V<T> magnitude = hn::Abs(x);
       const auto within = hn::And(hn::Ge(magnitude, least), hn::Lt(magnitude, most));
       all = hn::And(all, hn::Or(within, hn::Eq(magnitude, hn::Zero(d))));
-      if constexpr (sizeof(T) == 8) {
-        hn::Store(x, d, to.of[r] + j);
-      } else {
-        const hn::Rebind<float, D<double>> narrow;
-        hn::StoreU(hn::DemoteTo(narrow, hn::And(x, kept)), narrow, to.of[r] + j);
-      }
+      hn::Store(sizeof(T) == 8 ? x : hn::And(x, kept), d, to.of[r] + j);
     }
   }
   return hn::AllTrue(d, all);
 }
 
 template <class T>
-void put_results(const Rows<T>& from, double* const (&to)[kRows]) {
-  const D<double> d;
+void put_results(const Rows<T>& from, float* const (&to)[kRows]) {
+  const D<T> d;
+  const hn::Rebind<float, D<T>> narrow;
   for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
+    for (std::size_t j = 0; j < kColumns; j += kLanes<T>) {
+      const V<T> x = hn::Load(d, from.of[r] + j);
       if constexpr (sizeof(T) == 8)
-        hn::Store(hn::Load(d, from.of[r] + j), d, to[r] + j);
+        hn::StoreU(hn::DemoteTo(narrow, x), narrow, to[r] + j);
       else
-        hn::Store(hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D<double>>(), from.of[r] + j)), d, to[r] + j);
+        hn::StoreU(x, narrow, to[r] + j);
     }
   }
 }
@@ -895,14 +1046,14 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
   const NodePlan& node = w.plan->nodes[links.number];
   const auto sum = [&](auto other, auto has_spare_bit, auto with_cut) HWY_ATTR {
     ordinary_sums<T, decltype(other)::value, decltype(has_spare_bit)::value, decltype(with_cut)::value>(w, links, from,
-                                                                                                      to);
+                                                                                                        to);
   };
   using None = std::integral_constant<Other, Other::none>;
   using Half = std::integral_constant<Other, Other::half>;
   using Single = std::integral_constant<Other, Other::single>;
   const std::true_type yes;
   const std::false_type no;
-  const bool has_spare_bit = node.count < static_cast<int>(8 * sizeof(Word));
+  const bool has_spare_bit = node.count % kTopBits != 0;
   if (!node.takes_c && !node.takes_before) return sum(None(), yes, yes);
   if (node.takes_half) return has_spare_bit ? sum(Half(), yes, yes) : sum(Half(), no, yes);
   if (cuts) return has_spare_bit ? sum(Single(), yes, yes) : sum(Single(), no, yes);
@@ -913,9 +1064,8 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
 /// need not be cut before.
 bool cuts_at_end(const Plan& plan) {
   return std::ranges::all_of(plan.nodes, [](const NodePlan& node) {
-    const NumberRounding& last = node.rounding[static_cast<std::size_t>(node.roundings) - 1];
-    return !node.is_pair && (node.takes_c || node.takes_before) && !last.to_nearest &&
-           node.fraction_bits <= last.fraction_bits;
+    return !node.is_pair && (node.takes_c || node.takes_before) && !last_rounding(node).to_nearest &&
+           node.fraction_bits <= last_rounding(node).fraction_bits;
   });
 }
 
@@ -934,11 +1084,12 @@ template <class T>
 bool ordinary(const Work<T>& w) {
   const Plan& plan = *w.plan;
   Rows<T> c, before;
-  if (!are_in_8_bits<T>(plan, w.offset8) || !take_results(w, c)) return false;
+  if (!are_in_8_bits<T>(plan, w.offset8) || !take_ordinary_results(w, c)) return false;
   bool overflows = false;
   const bool at_end = cuts_at_end(plan);
-  // A node that is alone and rounds nothing to nearest goes along all links at once.
-  const std::size_t at_once = plan.nodes.size() == 1 && at_end ? w.links : 1;
+  // A node that is alone, and whose results are at most cut, goes along all links at once.
+  const bool is_alone = plan.nodes.size() == 1 && !last_rounding(plan.nodes.front()).to_nearest;
+  const std::size_t at_once = is_alone ? w.links : 1;
   for (std::size_t link = 0; link < w.links; link += at_once) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
@@ -1036,7 +1187,7 @@ HWY_INLINE Double powers_of_two(const std::int16_t* exponents) {
   return hn::BitCast(d, hn::ShiftLeft<Lane<double>::kFraction>(hn::Add(e, hn::Set(di, Lane<double>::kBias))));
 }
 
-void sum_of_products(const NodePlan& node, const NodeOperands<double>& x, const State& state, Rows<double>& results) {
+void sum_of_products(const NodePlan& node, const NodeOperands& x, const State& state, Rows<double>& results) {
   const D<double> d;
   const DU<double> du;
   const hn::Rebind<Word, D<double>> dw;
@@ -1044,23 +1195,23 @@ void sum_of_products(const NodePlan& node, const NodeOperands<double>& x, const 
   const VU<double> grid = hn::Set(du, Lane<double>::grid(node.fraction_bits));
   Rows<std::int16_t> alignments;
   align_in_16_bits(x, node.count, node.lowest_alignment, alignments);
-  for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
-    Double sum[kRows][kVectors];
+  each_chunk<double>([&](std::size_t row, std::size_t column) HWY_ATTR {
+    Sums<double> sum;
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) {
         const std::size_t at = column + v * kLanes<double>;
-        const auto signs = hn::Xor(hn::Set(dw, *x.a_negative[r]), hn::Load(dw, x.b_negative + at));
+        const auto signs = hn::Xor(hn::Set(dw, x.a_negative[row + r]), hn::Load(dw, x.b_negative + at));
         VU<double> negatives = hn::PromoteTo(du, hn::PopulationCount(signs));
-        Double alignment = powers_of_two(alignments.of[r] + at), c = zero, before = zero;
+        Double alignment = powers_of_two(alignments.of[row + r] + at), c = zero, before = zero;
         // Adding zero makes −0 the +0 that it is worth.
         if (node.takes_c) {
-          c = hn::Add(hn::Load(d, state.c.of[r] + at), zero);
+          c = hn::Add(hn::Load(d, state.c.of[row + r] + at), zero);
           negatives = hn::Add(negatives, take_term(c, node.c_floor, alignment));
         }
         if (node.takes_before) {
-          before = hn::Add(hn::Load(d, state.before.of[r] + at), zero);
+          before = hn::Add(hn::Load(d, state.before.of[row + r] + at), zero);
           negatives = hn::Add(negatives, take_term(before, node.before_floor, alignment));
         }
         sum[r][v] = hn::BitCast(d, hn::Add(hn::Add(hn::BitCast(du, alignment), grid), negatives));
@@ -1068,14 +1219,14 @@ void sum_of_products(const NodePlan& node, const NodeOperands<double>& x, const 
         if (node.takes_before) sum[r][v] = hn::MulAdd(before, growth, sum[r][v]);
       }
     }
-    add_products<double>(x, column, node.count, sum);
+    add_products<double>(x.a, x.b, row, column, node.count, sum);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v)
-        hn::Store(without_beginning<double>(sum[r][v]), d, results.of[r] + column + v * kLanes<double>);
+        hn::Store(without_beginning<double>(sum[r][v]), d, results.of[row + r] + column + v * kLanes<double>);
     }
-  }
+  });
 }
 
 void round_results(const NodePlan& node, Rows<double>& results) {
@@ -1095,7 +1246,7 @@ void general(const Work<double>& w) {
   const Plan& plan = *w.plan;
   State state;
   Rows<double> results;
-  for (std::size_t r = 0; r < kRows; ++r) std::memcpy(state.c.of[r], w.sums[r], sizeof(state.c.of[r]));
+  take_results(w, state.c);
   for (std::size_t link = 0; link < w.links; ++link) {
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
       const NodePlan& node = plan.nodes[number];
@@ -1126,7 +1277,7 @@ void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number,
   const DU<double> du;
   const Plan& plan = *w.plan;
   const NodePlan& node = plan.nodes[number];
-  const NodeOperands<double> x = operands_of(w, link, number);
+  const NodeOperands x = operands_of(w, link, number);
   const auto in_link = static_cast<std::size_t>(plan.depth / plan.scales->block_k);
   const std::size_t block = link * in_link + static_cast<std::size_t>(node.block), blocks = w.links * in_link;
   const double* const b_scale = w.b->scale.data() + block * kColumns;
@@ -1135,23 +1286,23 @@ void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number,
   const Double least = from_bits<double>(Lane<double>::power_of_two(kNoExponent16 / 2));
   Rows<std::int16_t> exponents;
   align_in_16_bits(x, node.count, kNoExponent16, exponents);
-  for (std::size_t column = 0; column < kColumns; column += kChunk<double>) {
-    Double sum[kRows][kVectors];
+  each_chunk<double>([&](std::size_t row, std::size_t column) HWY_ATTR {
+    Sums<double> sum;
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
 #pragma GCC unroll 4
       for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
     }
-    add_products<double>(x, column, node.count, sum);
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const std::size_t of_a = (w.row + r) * blocks + block;
+    add_products<double>(x.a, x.b, row, column, node.count, sum);
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+      const std::size_t of_a = (w.row + row + r) * blocks + block;
       const Double a_scale = hn::Set(d, w.a->scale[of_a]);
       const auto a_exponent =
           hn::Set(du, static_cast<std::uint64_t>(std::int64_t{w.a->scale_exponent[of_a]}) << Lane<double>::kFraction);
       for (std::size_t v = 0; v < kVectors; ++v) {
         const std::size_t at = column + v * kLanes<double>;
         const Double scales = hn::Mul(a_scale, hn::Load(d, b_scale + at)), scaled = hn::Mul(sum[r][v], scales);
-        const Double of_products = powers_of_two(exponents.of[r] + at);
+        const Double of_products = powers_of_two(exponents.of[row + r] + at);
         auto own = hn::Add(a_exponent, hn::BitCast(du, powers_of_two(b_exponent + at)));
         auto counts = hn::Ne(scaled, hn::Zero(d));
         if (node.by_scales_alone)  // one that cancels to zero takes part too
@@ -1159,11 +1310,11 @@ void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number,
         else
           own = hn::Sub(hn::Add(own, hn::BitCast(du, of_products)), bias);
         const Double alignment = hn::IfThenElseZero(counts, hn::BitCast(d, own));
-        hn::Store(hn::Max(hn::Load(d, alignments.of[r] + at), alignment), d, alignments.of[r] + at);
-        hn::Store(scaled, d, sums.of[r] + at);
+        hn::Store(hn::Max(hn::Load(d, alignments.of[row + r] + at), alignment), d, alignments.of[row + r] + at);
+        hn::Store(scaled, d, sums.of[row + r] + at);
       }
     }
-  }
+  });
 }
 
 /// Adds c and scaled sums, as if they were finite, to numbers that are yet to be rounded.
@@ -1215,7 +1366,7 @@ void scaled_sums(const Work<double>& w) {
   const std::size_t count = plan.nodes.size() - 1;
   const D<double> d;
   Rows<double> c, results, alignments, sums[kMostScaledSums];
-  for (std::size_t r = 0; r < kRows; ++r) std::memcpy(c.of[r], w.sums[r], sizeof(c.of[r]));
+  take_results(w, c);
   for (std::size_t link = 0; link < w.links; ++link) {
     const Double lowest = from_bits<double>(Lane<double>::power_of_two(last.lowest_alignment));
     for (std::size_t r = 0; r < kRows; ++r) {

@@ -49,7 +49,8 @@ struct Work {
   std::size_t a_places = 0, a_words = 0;
   int offset8 = 0;  ///< by which exponents of products that are not zero are more than the sums of those in 8 bits
   const Packed<T>* b = nullptr;
-  double* sums[kRows] = {};  ///< kColumns results so far of each row, which become those after the links
+  float* sums[kRows] = {};      ///< kColumns results so far of each row, which become those after the links
+  const float* next = nullptr;  ///< those that are worked on next, one row after the other
 };
 
 /// Functions of one CPU. They want the machine to round toward zero, and to keep subnormal numbers.
@@ -59,9 +60,9 @@ struct Kernels {
   void (*pack_b_double)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<double>&);
   void (*pack_a_float)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<float>&);
   void (*pack_b_float)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<float>&);
-  /// Codes of fp32 or fp16, `stride` apart, as doubles, and back; `nan` is the code of any NaN.
-  void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, double* to);
-  void (*write)(FormatId, std::uint64_t nan, const double* from, std::size_t count, std::byte* codes,
+  /// Codes of fp32 or fp16, `stride` apart, as numbers, and back; `nan` is the code of any NaN.
+  void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, float* to);
+  void (*write)(FormatId, std::uint64_t nan, const float* from, std::size_t count, std::byte* codes,
                 std::size_t stride);
   /// Chains of ordinary sums of which nothing leaves the range of the ordinary: the products are is_ordinary(), and the
   /// results so far, and what becomes of them, are ordinary too. If not, they say so and change nothing.

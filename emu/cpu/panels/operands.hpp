@@ -6,11 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <new>
 #include <vector>
 
-#include <hwy/aligned_allocator.h>
-
+#include "buffer.hpp"
 #include "plan.hpp"
 
 namespace tcnum::panels {
@@ -27,6 +25,11 @@ inline constexpr std::int16_t kNoExponent16 = -1000;
 
 /// One word for a node's products: bit i is that of the product at its place i.
 using Word = std::uint32_t;
+/// The first 16 bits of a number: its sign, its exponent, and what it has room for of its fraction. Also those for half
+/// of a node's products, of which a word has two.
+using Top = std::uint16_t;
+inline constexpr int kTopBits = 16;
+inline constexpr std::size_t kTopsOfWord = sizeof(Word) / sizeof(Top);
 
 /// What occurs among some operands.
 struct Range {
@@ -41,29 +44,6 @@ struct Range {
     highest = highest > other.highest ? highest : other.highest;
     any_special |= other.any_special;
   }
-};
-
-/// Numbers that vectors can load. Growing it loses them.
-template <class T>
-class Buffer {
- public:
-  void resize(std::size_t size) {
-    if (size > room_) {
-      data_ = hwy::AllocateAligned<T>(size);
-      if (!data_) throw std::bad_alloc();
-      room_ = size;
-    }
-    size_ = size;
-  }
-  std::size_t size() const { return size_; }
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
-  T& operator[](std::size_t i) { return data_[i]; }
-  const T& operator[](std::size_t i) const { return data_[i]; }
-
- private:
-  hwy::AlignedFreeUniquePtr<T[]> data_;
-  std::size_t size_ = 0, room_ = 0;
 };
 
 /// What a code of a scale is worth.
@@ -95,16 +75,19 @@ inline constexpr int kHighest8 = 127, kLeastSum8 = 128, kMostSpan8 = kHighest8 -
 /// Rows of A or, transposed, a panel of B: `lines` lines of `places` places, a whole number of links. kRows lines of A
 /// lie side by side: element (line, place) is number (line / kRows · places + place) · kRows + line % kRows of A, and
 /// place · lines + line of B. The words of a line's node in a link are number line · words + word of A, and number
-/// word · lines + line of B.
+/// word · lines + line of B. Ordinary kernels have another order of B's lines, in which they need not be sorted anew.
 template <class T>
 struct Packed {
   Buffer<T> value;
   Buffer<std::int16_t> exponent;
-  Buffer<std::uint8_t> exponent8;        ///< of B
+  Buffer<std::uint8_t> exponent8;        ///< of B, in the order of ordinary kernels
   Buffer<Word> exponent8_words;          ///< of A, four times, which a machine spreads over a vector as it loads them
   Buffer<Word> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
-  std::vector<Range> range;              ///< of each line of A; of B's panel
-  Buffer<T> lines_value;                 ///< room for kRows lines of A until they lie side by side
+  /// `negative` as ordinary kernels have it: number (word · 2 + half) · lines + line of B, in their order.
+  Buffer<Top> negative_tops;
+  Buffer<Word> negative_twice;  ///< of A, each half twice: number (line · words + word) · 2 + half
+  std::vector<Range> range;     ///< of each line of A; of B's panel
+  Buffer<T> lines_value;        ///< room for kRows lines of A until they lie side by side
   Buffer<std::int16_t> lines_exponent;
   Buffer<Word> lines_exponent8;
   /// If sums are scaled: number line · blocks + block of A, and block · lines + line of B.

@@ -133,7 +133,6 @@ class PartProduct {
       floats_.move_to(link, here);
       for (std::size_t panel = 0; panel < sums_.panels(); ++panel) {
         for (std::size_t row = 0; row < sums_.rows(); row += kRows) {
-          if (row + kRows < sums_.rows()) prefetch(row + kRows, panel);
           advance(row, panel);
         }
       }
@@ -146,22 +145,16 @@ class PartProduct {
     if (problem_.c.codes == nullptr) return;
     const FormatId id = problem_.plan.c;
     sums_.each_stretch(problem_.c, format(id).storage_bytes(),
-                       [&](double* numbers, std::size_t count, const std::byte* codes) {
+                       [&](float* numbers, std::size_t count, const std::byte* codes) {
                          problem_.kernels.read(id, codes, problem_.c.column_stride, count, numbers);
                        });
   }
   void write_d() {
     const FormatId id = problem_.plan.result;
     sums_.each_stretch(problem_.d, format(id).storage_bytes(),
-                       [&](const double* numbers, std::size_t count, std::byte* codes) {
+                       [&](const float* numbers, std::size_t count, std::byte* codes) {
                          problem_.kernels.write(id, problem_.plan.nan, numbers, count, codes, problem_.d.column_stride);
                        });
-  }
-
-  /// Has results so far brought into the cache while others are worked on.
-  void prefetch(std::size_t row, std::size_t panel) {
-    constexpr std::size_t kLine = 64 / sizeof(double);
-    for (std::size_t i = 0; i < kRows * kColumns; i += kLine) hwy::Prefetch(sums_.of(row, panel) + i);
   }
 
   /// Some rows with a panel, along the links.
@@ -169,6 +162,7 @@ class PartProduct {
   Work<T> work(PackedPart<T>& packed, std::size_t row, std::size_t panel) {
     Work<T> work = packed.work(row, panel);
     for (std::size_t r = 0; r < kRows; ++r) work.sums[r] = sums_.of(row + r, panel);
+    if (row + kRows < sums_.rows()) work.next = sums_.of(row + kRows, panel);
     return work;
   }
   /// Takes them along if they and all that becomes of them is ordinary.
@@ -189,7 +183,7 @@ class PartProduct {
   }
 
   const Problem& problem_;
-  PartNumbers<double> sums_;
+  PartNumbers<float> sums_;  // which hold all results, as fp16 or fp32 they are
   PackedPart<double> doubles_;
   PackedPart<float> floats_;
 };
