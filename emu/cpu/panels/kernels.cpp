@@ -6,7 +6,6 @@
 #define HWY_TARGET_INCLUDE "emu/cpu/panels/kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which compiles this file anew for each target.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <type_traits>
 
 #include "kernels.hpp"
+#include "prefetch.hpp"
 
 #include "has_fma-inl.hpp"
 
@@ -716,16 +716,6 @@ HWY_INLINE V<double> add_for_rounding(V<double> x, V<double> y) {
 
 // --- Ordinary sums.
 
-/// Has a link's share of the next rows' results so far brought into the cache: all at once would wait for each other.
-template <class T>
-HWY_INLINE void prefetch_next(const Work<T>& w, std::size_t link) {
-  constexpr std::size_t kLine = 64 / sizeof(float), kLines = kRows * kColumns / kLine;
-  if (w.next == nullptr) return;
-  const std::size_t share = (kLines + w.links - 1) / w.links;
-  for (std::size_t line = link * share; line < std::min((link + 1) * share, kLines); ++line)
-    hwy::Prefetch(w.next + line * kLine);
-}
-
 /// The second word of each pair of x, and of y, within blocks of 128 bits.
 HWY_INLINE VW odd_words(VW x, VW y) {
 #if TCNUM_ROUNDS_EACH
@@ -927,7 +917,7 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
       sum[v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
   };
   for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
-    prefetch_next(w, links.first + link);
+    prefetch_part(w.next, kRows * kColumns, links.first + link, w.links);
     align_ordinary(node, x, w.offset8, alignments);
     each_chunk<T>([&](std::size_t row, std::size_t column) HWY_ATTR {
       Sums<T> sum;

@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include <hwy/cache_control.h>
-
 #include "emu/machine_rounding.hpp"
 #include "kernels.hpp"
 #include "parts.hpp"

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "prefetch.hpp"
 #include "tree_cuts-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,14 +20,22 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-/// x cut down to a grid, by instructions that round down, or in a machine that rounds toward zero: no sum with a grid
-/// is negative.
-HWY_INLINE TV cut_down(TV x, TV grid) { return hn::Sub(rounded_sum<Rounding::down>(x, grid), grid); }
-
-/// Rounds to nearest fp32, where nothing overflows and nothing is below fp32's last bit.
-HWY_INLINE TV to_ordinary_single(TV x) {
-  if constexpr (TCNUM_ROUNDS_EACH) return to_single(x);
-  return rounded_bits<Rounding::nearest_even>(format(FormatId::fp32).fraction_bits, x);
+/// Rounds to nearest fp32, where nothing overflows and nothing is below fp32's last bit; before, if kDown, down to so
+/// many fraction bits below the leading one.
+template <bool kDown>
+HWY_INLINE TV to_ordinary_single(int down_bits, TV x) {
+  const int bits = format(FormatId::fp32).fraction_bits;
+#if TCNUM_ROUNDS_EACH
+  const TV power = binade_of(x), last = grids(bits);
+  if constexpr (kDown) {
+    const TV first = grids(down_bits);  // and what is left to the larger grid, which then rounds what is cut
+    return off_grid(power, last, hn::MulAdd(power, hn::Sub(last, first), on_grid(power, first, x)));
+  }
+  return off_grid(power, last, hn::MulAdd(power, last, x));
+#else
+  if constexpr (kDown) x = rounded_bits<Rounding::down>(down_bits, x);
+  return rounded_bits<Rounding::nearest_even>(bits, x);
+#endif
 }
 
 /// A sum, and the power of two that it is aligned with, which takes no part in the next alignment if it is zero.
@@ -43,49 +52,66 @@ HWY_INLINE TV larger_power(const Unrounded& sum, TV power) {
 #endif
 }
 
-/// Some vectors' sums of a node's products.
-HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, std::size_t first,
+/// Some vectors' sums of a node's products, of which `fields` has the alignments.
+HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const std::int16_t* fields, std::size_t first,
                               Unrounded (&sums)[kCutVectors][kTreeRows]) {
+  const auto alignment_of = [&](std::size_t row, std::size_t column)
+                                HWY_ATTR { return alignment_of_products(fields, row, column); };
+  const TreeNode& node = w.plan->nodes[number];
+  const TV of_units = grids(node.unit.fraction_bits);
   CutProducts products;
-  add_cut_products(w, w.plan->nodes[number], number, first, products);
+  add_cut_products(w, node, number, first, alignment_of, products);
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kCutVectors; ++v) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r)
-      sums[v][r] = {hn::Sub(products.sum[v][r], products.grid[v][r]), products.alignment[v][r]};
+      sums[v][r] = {off_grid(products.alignment[v][r], of_units, products.sum[v][r]), products.alignment[v][r]};
   }
 }
 
-/// One accumulation of all of a panel's columns, onto c of all rows. `fields`: of the alignments of the two sums of
-/// products, the second's if they are in pairs.
+/// One accumulation of all of a panel's columns, onto c of all rows.
 template <bool kInPairs, bool kDrops, bool kDown>
-HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of, std::int16_t* const (&fields)[2]) {
+HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   const TD d;
   const std::vector<TreeNode>& nodes = w.plan->nodes;
   const TreeNode& node = nodes[of.sum];
   const TV drop = number(node.drop_power);
-  const int pair_bits = nodes[of.pair].unit.fraction_bits;
-  const int first_bits = node.terms[0].fraction_bits, c_bits = node.terms[1].fraction_bits;
+  const TV of_pairs = grids(nodes[of.pair].unit.fraction_bits);
+  const TV of_sums = grids(node.terms[0].fraction_bits), of_c = grids(node.terms[1].fraction_bits);
   const int down_bits = node.result.steps.front().step.fraction_bits;
   double* const HWY_RESTRICT c = w.values;
-  TreeWork at[2] = {w, w};
-  for (std::size_t i = 0; i < (kInPairs ? 2 : 1); ++i) {
-    at[i].fields = fields[i];
-    align_products(at[i], nodes[of.products[i]]);
+  constexpr std::size_t kSums = kInPairs ? 2 : 1;
+  HWY_ALIGN std::int16_t fields[kSums][kTreeRows * kColumns];  // of the alignments of sums of products
+  for (std::size_t i = 0; i < kSums; ++i) align_products(w, nodes[of.products[i]], fields[i]);
+  // The first sums of pairs wait in memory: registers do not hold both.
+  HWY_ALIGN double waiting[kInPairs ? 2 * kTreeRows * kColumns : 1];
+  const auto waiting_at = [&](std::size_t r, std::size_t column) { return waiting + 2 * (r * kColumns + column); };
+  for (std::size_t first = 0; kInPairs && first < kColumns; first += kCutVectors * kTreeLanes) {
+    Unrounded sums[kCutVectors][kTreeRows];
+    add_unrounded(w, of.products[0], fields[0], first, sums);
+#pragma GCC unroll 2
+    for (std::size_t v = 0; v < kCutVectors; ++v) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        double* const to = waiting_at(r, first + v * kTreeLanes);
+        hn::Store(sums[v][r].x, d, to);
+        hn::Store(sums[v][r].alignment, d, to + kTreeLanes);
+      }
+    }
   }
   for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
     Unrounded sums[kCutVectors][kTreeRows];
-    add_unrounded(at[0], of.products[0], first, sums);
+    add_unrounded(w, of.products[kSums - 1], fields[kSums - 1], first, sums);
     if constexpr (kInPairs) {
-      Unrounded second[kCutVectors][kTreeRows];
-      add_unrounded(at[1], of.products[1], first, second);
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < kCutVectors; ++v) {
 #pragma GCC unroll 4
         for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const Unrounded &x = sums[v][r], &y = second[v][r];
-          const TV alignment = larger_power(x, larger_power(y, zero())), grid = grid_of(alignment, pair_bits);
-          sums[v][r] = {hn::Add(cut_down(x.x, grid), cut_down(y.x, grid)), alignment};
+          const double* const from = waiting_at(r, first + v * kTreeLanes);
+          const Unrounded x = {hn::Load(d, from), hn::Load(d, from + kTreeLanes)}, &y = sums[v][r];
+          const TV alignment = larger_power(x, larger_power(y, zero()));
+          const TV both = rounded_sum<Rounding::down>(on_grid(alignment, of_pairs, x.x), y.x);
+          sums[v][r] = {off_grid(alignment, of_pairs, both), alignment};
         }
       }
     }
@@ -100,10 +126,9 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of, std:
         const Unrounded& sum = sums[v][r];
         const TV own = binade_of(before[r]), alignment = larger_power(sum, own);
         if constexpr (kDrops) before[r] = hn::IfThenElseZero(hn::Ge(own, hn::Mul(alignment, drop)), before[r]);
-        const TV cut_c = cut_down(before[r], grid_of(alignment, c_bits));
-        total[r] = hn::Add(cut_down(sum.x, grid_of(alignment, first_bits)), cut_c);
-        if constexpr (kDown) total[r] = rounded_bits<Rounding::down>(down_bits, total[r]);
-        total[r] = to_ordinary_single(total[r]);
+        const TV cut_c = off_grid(alignment, of_c, on_grid(alignment, of_c, before[r]));
+        const TV both = hn::Add(on_grid(alignment, of_sums, sum.x), cut_c);
+        total[r] = to_ordinary_single<kDown>(down_bits, off_grid(alignment, of_sums, both));
       }
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(total[r], d, at_c + r * kColumns);
@@ -133,7 +158,8 @@ bool are_ordinary_c(const double* c) {
 /// Whether products are finite, and no sum of all of a work's comes near fp32's largest number.
 bool are_ordinary_products(const TreeWork& w) {
   const double sums = static_cast<double>(w.links * w.plan->depth);
-  return w.are_finite && w.products_lowest >= kLeastOrdinaryProduct && std::ldexp(sums, w.products_top) < kOrdinary &&
+  const Reach products = w.a_reach * w.b_reach;
+  return w.are_finite && products.lowest >= kLeastOrdinaryProduct && std::ldexp(sums, products.top) < kOrdinary &&
          kOrdinary <= w.plan->infinite_from;
 }
 
@@ -146,8 +172,6 @@ bool run_accumulations(const TreeWork& w) {
     if (!are_ordinary_c(w.results[r])) return false;
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
   }
-  HWY_ALIGN std::int16_t second_fields[kTreeRows * kColumns];
-  std::int16_t* const fields[2] = {w.fields, second_fields};
   const TreeNode& node = plan.nodes.back();
   const auto accumulate_one =
       kAccumulate[plan.accumulations.front().in_pairs][node.drop_power > 0][node.is_down_single];
@@ -155,7 +179,8 @@ bool run_accumulations(const TreeWork& w) {
     const MachineRoundingHere rounding(Rounding::toward_zero);
     TreeWork at = w;
     for (std::size_t link = 0; link < w.links; ++link, next_link(at)) {
-      for (const TreeAccumulation& of : plan.accumulations) accumulate_one(at, of, fields);
+      prefetch_part(w.next, kTreeRows * kColumns, link, w.links);
+      for (const TreeAccumulation& of : plan.accumulations) accumulate_one(at, of);
     }
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)

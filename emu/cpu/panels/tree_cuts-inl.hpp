@@ -123,6 +123,14 @@ HWY_INLINE TV rounded_fma(TV x, TV y, TV z) {
 #endif
 }
 
+/// So many times a power of two are the 1.5 · 2^52 units of a grid, whose unit is the last of so many fraction bits.
+HWY_INLINE TV grids(int fraction_bits) { return grid_of(number(1), fraction_bits); }
+
+/// x cut down to the unit of a grid, and the grid: the two FMAs that multiply a power of two have the grid by the way.
+/// By instructions that round down, or in a machine that rounds toward zero: no sum with a grid is negative.
+HWY_INLINE TV on_grid(TV power, TV grids_of_one, TV x) { return rounded_fma<Rounding::down>(power, grids_of_one, x); }
+HWY_INLINE TV off_grid(TV power, TV grids_of_one, TV x) { return hn::NegMulAdd(power, grids_of_one, x); }
+
 /// Sums, and what they are aligned to: rounded at once where the machine rounds to nearest, or else kept until it does.
 template <Finish kFinish>
 HWY_INLINE void put_sums(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
@@ -253,22 +261,25 @@ HWY_INLINE void next_link(TreeWork& at) {
     at.b_scales += blocks * kColumns;
     at.b_scale_powers += blocks * kColumns;
   }
+  ++at.b_reach_of_link;
   at.b += plan.depth * kColumns;
   at.b_exponents += plan.depth * kColumns;
   at.b_grown += plan.depth * kColumns;
   at.b_negative += plan.nodes.size() * kColumns;
 }
 
-/// The largest exponents of a node's products, biased as a double's, into `fields`. None is below that of the least
-/// grid: where no product takes part the sum is zero, or other terms tell what it is aligned with.
-void align_products(const TreeWork& w, const TreeNode& node) {
+/// The largest exponents of a node's products, biased as a double's. None is below the node's floor, or that of the
+/// least grid: where no product takes part the sum is zero, or other terms tell what it is aligned with.
+void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_RESTRICT fields) {
   constexpr std::size_t kVectors = 2;
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
   const TS d;
+  const int floor = node.floor_power > 0 ? std::ilogb(node.floor_power) : kLeastGridExponent;
+  const auto least = hn::Set(d, static_cast<std::int16_t>(std::max(floor, kLeastGridExponent)));
   for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
     hn::Vec<TS> most[kVectors][kTreeRows];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = hn::Set(d, kLeastGridExponent);
+    for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = least;
     for (const int k : node.products) {
       const std::int16_t* const b = w.b_exponents + static_cast<std::size_t>(k) * kColumns + column;
       const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kShortLanes);
@@ -283,31 +294,36 @@ void align_products(const TreeWork& w, const TreeNode& node) {
     for (std::size_t v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r)
-        hn::Store(hn::Add(most[v][r], hn::Set(d, kBias)), d, w.fields + r * kColumns + column + v * kShortLanes);
+        hn::Store(hn::Add(most[v][r], hn::Set(d, kBias)), d, fields + r * kColumns + column + v * kShortLanes);
     }
   }
 }
 
-/// What the sums of a node that cuts products are aligned to, after align_products().
+/// What align_products() found.
+HWY_INLINE TV alignment_of_products(const std::int16_t* fields, std::size_t row, std::size_t column) {
+  return power_of_field(hn::Load(TFew(), fields + row * kColumns + column));
+}
+/// What the sums of a node that cuts products are aligned to, of all its terms.
 HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
-  TV alignment = power_of_field(hn::Load(TFew(), w.fields + row * kColumns + column));
+  TV alignment = alignment_of_products(w.fields, row, column);
   for (const TreeTerm& t : node.others)
     alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
-  return with_floor(node, alignment);
+  return alignment;
 }
 
-/// Some vectors' sums of a node's products that are cut toward zero, above a grid of their units, and what they are
-/// aligned to.
+/// Some vectors' sums of a node's products that are cut toward zero, on a grid of their units, and what they are
+/// aligned to. The grid is that times a constant: registers that held it would lack to others.
 inline constexpr std::size_t kCutVectors = 2;  // with those of all rows, sums enough that none waits for itself
 static_assert(kColumns % (kCutVectors * kTreeLanes) == 0);
 struct CutProducts {
-  TV alignment[kCutVectors][kTreeRows], grid[kCutVectors][kTreeRows], sum[kCutVectors][kTreeRows];
+  TV alignment[kCutVectors][kTreeRows], sum[kCutVectors][kTreeRows];
 };
 
 /// Adds them from column `first` on, by one FMA for each while the machine rounds toward zero: docs/patches.md has the
-/// proof, and docs/panels.md what is different here. All operands are finite.
+/// proof, and docs/panels.md what is different here. All operands are finite. `alignment_of` tells of a row and column.
+template <class AlignmentOf>
 HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number, std::size_t first,
-                                 CutProducts& to) {
+                                 const AlignmentOf& alignment_of, CutProducts& to) {
   const TD d;
   const TI di;
   const std::int64_t* const b_negative = w.b_negative + number * kColumns;
@@ -319,10 +335,10 @@ HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::s
     const TVI of_b = hn::Load(di, b_negative + column);
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
-      to.alignment[v][r] = alignment_of_cut(w, node, r, column);
+      to.alignment[v][r] = alignment_of(r, column);
       const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
-      to.grid[v][r] = grid_of(to.alignment[v][r], node.unit.fraction_bits);
-      to.sum[v][r] = as_numbers(hn::Add(bits_of(to.grid[v][r]), hn::BitCast(di, hn::PopulationCount(signs))));
+      const TV grid = grid_of(to.alignment[v][r], node.unit.fraction_bits);
+      to.sum[v][r] = as_numbers(hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs))));
     }
   }
   const double* const HWY_RESTRICT b_grown = w.b_grown + first;
@@ -341,22 +357,25 @@ HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::s
 /// All of a node's sums of products, and other terms. What else is done is exact.
 template <Finish kFinish>
 HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
+  const auto alignment_of = [&](std::size_t row, std::size_t column)
+                                HWY_ATTR { return alignment_of_cut(w, node, row, column); };
+  const TV of_units = grids(node.unit.fraction_bits);
   for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
     CutProducts products;
-    add_cut_products(w, node, number, first, products);
+    add_cut_products(w, node, number, first, alignment_of, products);
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kCutVectors; ++v) {
       const std::size_t column = first + v * kTreeLanes;
-      const TV(&grid)[kTreeRows] = products.grid[v];
+      const TV(&alignment)[kTreeRows] = products.alignment[v];
       Aligned sums[kTreeRows];
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r)
-        sums[r] = {hn::Sub(products.sum[v][r], grid[r]), products.alignment[v][r]};
+        sums[r] = {off_grid(alignment[r], of_units, products.sum[v][r]), alignment[r]};
       for (const TreeTerm& t : node.others) {
 #pragma GCC unroll 4
         for (std::size_t r = 0; r < kTreeRows; ++r) {
           const TV x = Terms(w, r, column).value_of_place(t);
-          const TV kept = hn::Sub(rounded_sum<Rounding::toward_zero>(hn::Abs(x), grid[r]), grid[r]);
+          const TV kept = off_grid(alignment[r], of_units, on_grid(alignment[r], of_units, hn::Abs(x)));
           sums[r].x = hn::Add(sums[r].x, hn::Or(kept, sign_of(x)));
         }
       }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 
+#include "prefetch.hpp"
 #include "tree_accumulations-inl.hpp"
 #include "tree_cuts-inl.hpp"
 #include "tree_kernels.hpp"
@@ -34,7 +35,8 @@ HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t co
 /// Where all is finite, and so are all sums.
 template <Finish kFinish>
 HWY_INLINE void finite_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  if (w.products_top + node.carry_bits - w.products_lowest < std::numeric_limits<double>::digits)
+  const Reach products = w.a_reach * *w.b_reach_of_link;
+  if (products.top + node.carry_bits - products.lowest < std::numeric_limits<double>::digits)
     one_sums<kFinish>(w, node, column);
   else
     near_sums<true, kFinish>(w, node, column);
@@ -43,9 +45,10 @@ HWY_INLINE void finite_sums(const TreeWork& w, const TreeNode& node, std::size_t
 /// All columns of a node that cuts products toward zero.
 void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number) {
   const double infinite_from = w.plan->infinite_from;
-  const bool none_too_large = infinite_from == HUGE_VAL || w.products_top <= std::ilogb(infinite_from);
+  const Reach products = w.a_reach * *w.b_reach_of_link;
+  const bool none_too_large = infinite_from == HUGE_VAL || products.top <= std::ilogb(infinite_from);
   if (w.are_finite && none_too_large) {
-    align_products(w, node);
+    align_products(w, node, w.fields);
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
       if (finish_of(node) == Finish::none)
@@ -55,7 +58,7 @@ void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t numbe
     }
     finish_sums(w, node);
   } else if (infinite_from == HUGE_VAL) {
-    align_products(w, node);
+    align_products(w, node, w.fields);
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) cut_products(w, node, column);
   } else {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
@@ -181,6 +184,7 @@ void run(const TreeWork& w) {
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
   TreeWork at = w;
   for (std::size_t link = 0; link < w.links; ++link) {
+    prefetch_part(w.next, kTreeRows * kColumns, link, w.links);
     const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
     const bool needs_c = wants_powers || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
     const bool stays_finite = (!needs_c || prepare_c(at, wants_powers)) && plan.stays_finite && w.are_finite;

@@ -13,6 +13,14 @@ namespace tcnum::panels {
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;
 
+/// Some numbers are multiples of 2^lowest, and below 2^top.
+struct Reach {
+  int lowest = 0, top = 0;
+
+  /// That of any two's products.
+  friend Reach operator*(const Reach& x, const Reach& y) { return {x.lowest + y.lowest, x.top + y.top}; }
+};
+
 /// kTreeRows rows of A with a panel of B, along some links.
 struct TreeWork {
   const TreePlan* plan = nullptr;
@@ -24,8 +32,9 @@ struct TreeWork {
   const double* b = nullptr;  ///< [depth][kColumns]
   const std::int16_t* b_exponents = nullptr;
   bool are_finite = false;  ///< all operands
-  /// If they are: products are multiples of 2^products_lowest, and below 2^products_top.
-  int products_lowest = 0, products_top = 0;
+  /// If they are: of A's operands along all links, and of B's along them and along each.
+  Reach a_reach, b_reach;
+  const Reach* b_reach_of_link = nullptr;
   /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
   /// of its products, in their order.
   const double* a_grown[kTreeRows] = {};
@@ -39,6 +48,7 @@ struct TreeWork {
   double *sums = nullptr, *alignments = nullptr;
   std::int16_t* fields = nullptr;
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
+  const double* next = nullptr;        ///< those that are worked on next, one row after the other
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
   double* values = nullptr;            ///< [places][kTreeRows][kColumns]
   double* powers = nullptr;            ///< of two that they are aligned with, likewise

@@ -369,11 +369,10 @@ HWY_INLINE TV to_odd(const TwoSum& s) {
 /// x + y to odd, both finite.
 HWY_INLINE TV sum_to_odd(TV x, TV y) {
 #if TCNUM_ROUNDS_EACH
-  // Exact where it is the same rounded down and up; elsewhere the last bit of what is rounded toward zero is set.
+  // Rounded down and up it is the same where it is exact, and elsewhere one of two neighbours, of which one is odd.
   const TV down{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_NEG_INF)},
-      up{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_POS_INF)},
-      shorter{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_ZERO)};
-  return hn::IfThenElse(hn::Ne(down, up), as_numbers(hn::Or(bits_of(shorter), integer(1))), shorter);
+      up{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_POS_INF)};
+  return hn::IfThenElse(hn::RebindMask(TD(), hn::TestBit(bits_of(down), integer(1))), down, up);
 #else
   return to_odd(two_sum(x, y));
 #endif

@@ -4,9 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <vector>
-
-#include <hwy/cache_control.h>
 
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
@@ -30,11 +29,6 @@ constexpr std::size_t kMostLanes = 8;
 
 /// Codes of NaNs of narrow formats on the way, as NaNs of doubles.
 constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
-
-/// Some numbers are multiples of 2^lowest, and below 2^top.
-struct Reach {
-  int lowest = 0, top = 0;
-};
 
 /// Some products of lines of A or of a panel of B.
 struct PackedTree {
@@ -215,17 +209,25 @@ class TreePart {
       finish_packing(packed_b_);
       find_signs(packed_b_, kColumns, 1, kColumns, links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
-      const Reach reach = reach_of(plan_.b, packed_b_.numbers.data(), packed_b_.numbers.size());
+      reach_of_links_.resize(links);
+      for (std::size_t link = 0; link < links; ++link) {
+        const std::size_t count = plan_.depth * kColumns;
+        reach_of_links_[link] = reach_of(plan_.b, &packed_b_.numbers[link * count], count);
+      }
       const std::size_t together = links_together();
       for (std::size_t link = 0; link < links; link += together) {
         const std::size_t here = std::min(together, links - link);
+        const Reach* const of_links = reach_of_links_.data() + link;
+        const Reach of_all = {std::ranges::min(std::span(of_links, here), {}, &Reach::lowest).lowest,
+                              std::ranges::max(std::span(of_links, here), {}, &Reach::top).top};
         for (std::size_t row = 0; row < rows_; row += kTreeRows) {
-          if (row + kTreeRows < rows_) prefetch(results(row + kTreeRows, panel));
           TreeWork work = work_of(links, link, row, panel);
           work.links = here;
+          if (row + kTreeRows < rows_) work.next = results(row + kTreeRows, panel);
           work.are_finite = finite_panel && finite_rows_[row / kTreeRows];
-          work.products_lowest = reach.lowest + reach_of_rows_[row / kTreeRows].lowest;
-          work.products_top = reach.top + reach_of_rows_[row / kTreeRows].top;
+          work.a_reach = reach_of_rows_[row / kTreeRows];
+          work.b_reach = of_all;
+          work.b_reach_of_link = of_links;
           if (!plan_.leaves_some)
             kernels_.run(work);
           else if (kernels_.run_leaving(work))
@@ -245,11 +247,6 @@ class TreePart {
       return {std::ilogb(least) - below, std::ilogb(most) + 1};
     }
     return {std::max(std::ilogb(least), f.min_exponent()) - f.fraction_bits, std::ilogb(most) + 1};
-  }
-  /// Has results so far of some rows brought into the cache while others are worked on.
-  static void prefetch(const double* of_rows) {
-    constexpr std::size_t kLine = 64 / sizeof(double);
-    for (std::size_t i = 0; i < kTreeRows * kColumns; i += kLine) hwy::Prefetch(of_rows + i);
   }
   /// Links that the kernels are given at once.
   std::size_t links_together() const {
@@ -369,7 +366,7 @@ class TreePart {
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> fields_;
   std::vector<bool> finite_rows_;
-  std::vector<Reach> reach_of_rows_;
+  std::vector<Reach> reach_of_rows_, reach_of_links_;
   std::vector<std::size_t> columns_left_;
   std::vector<std::uint64_t> codes_left_;
 };
