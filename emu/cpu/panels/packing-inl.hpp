@@ -1,0 +1,441 @@
+// Rows of A and panels of B, packed as kernels read them.
+// Compiled once for each CPU, as kernels.cpp is, which includes this.
+#if defined(TCNUM_PACKING_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TCNUM_PACKING_INL
+#undef TCNUM_PACKING_INL
+#else
+#define TCNUM_PACKING_INL
+#endif
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <hwy/cache_control.h>
+
+#include "kernels.hpp"
+#include "lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+/// Operands taken apart at once.
+inline constexpr std::size_t kRun = kColumns;
+
+/// Codes as wide integers.
+template <class Code>
+HWY_INLINE VU<double> load_codes(const Code* codes) {
+  const hn::Rebind<Code, DU<double>> narrow;
+  const auto loaded = hn::LoadU(narrow, codes);
+  if constexpr (sizeof(Code) == 4)
+    return hn::PromoteTo(DU<double>(), loaded);
+  else
+    return hn::PromoteTo(DU<double>(), hn::PromoteTo(hn::Rebind<std::uint32_t, DU<double>>(), loaded));
+}
+
+/// What stands for a zero, an infinity or a NaN.
+template <class T>
+inline constexpr double kTiny = sizeof(T) == 8 ? 0x1p-520 : 0x1p-124;
+
+/// As bits, the operands among kRun that are of a kind.
+struct Kinds {
+  std::uint64_t negative = 0, zero = 0, special = 0;
+};
+
+/// Takes `count` codes apart, and zeros after them.
+template <class T, class Code>
+Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, std::size_t count, T* value,
+                 std::int16_t* exponent) {
+  constexpr std::size_t kStep = kLanes<double>;
+  const D<double> d;
+  const DU<double> du;
+  const hn::RebindToSigned<D<double>> di;
+  HWY_ALIGN Code code[kRun];
+  if (stride == 1 && count == kRun) {
+    std::memcpy(code, codes, kRun * sizeof(Code));
+  } else {
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(code + i, codes + i * stride * sizeof(Code), sizeof(Code));
+    for (std::size_t i = count; i < kRun; ++i) code[i] = 0;
+  }
+  const V<double> scale = from_bits<double>(Lane<double>::power_of_two(Lane<double>::kBias - f.bias));
+  const V<double> tiny = hn::Set(d, kTiny<T>);
+  const auto floor = hn::Set(di, f.floor), none = hn::Set(di, kNoExponent16);
+  Kinds kinds;
+  for (std::size_t i = 0; i < kRun; i += kStep) {
+    const auto x = load_codes(code + i);
+    const auto magnitude = hn::ShiftRightSame(hn::And(x, hn::Set(du, f.magnitude_mask)), f.padding);
+    const auto is_special = hn::Not(hn::Lt(magnitude, hn::Set(du, f.first_special)));
+    const auto is_nan = hn::And(is_special, hn::Ne(magnitude, hn::Set(du, f.infinity)));
+    const auto is_zero = hn::Or(hn::Lt(magnitude, hn::Set(du, f.smallest)), is_nan);
+    const auto sign = hn::Ne(hn::And(x, hn::Set(du, f.sign)), hn::Zero(du));
+    const auto in_none = hn::Or(is_zero, is_special);
+    // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
+    const V<double> fields = hn::BitCast(d, hn::ShiftLeftSame(magnitude, Lane<double>::kFraction - f.fraction_bits));
+    const V<double> number = hn::IfThenElse(hn::RebindMask(d, in_none), tiny, hn::Mul(fields, scale));
+    const V<double> signs = hn::IfThenElseZero(hn::RebindMask(d, sign), from_bits<double>(Lane<double>::kSign));
+    if constexpr (sizeof(T) == 8) {
+      hn::StoreU(hn::Or(hn::Or(number, signs), from_bits<double>(1)), d, value + i);
+    } else {
+      const hn::Rebind<T, D<double>> narrow;
+      const hn::RebindToUnsigned<decltype(narrow)> narrow_bits;
+      const auto grown =
+          hn::Or(hn::BitCast(narrow_bits, hn::DemoteTo(narrow, hn::Or(number, signs))), hn::Set(narrow_bits, 1u));
+      hn::StoreU(hn::BitCast(narrow, grown), narrow, value + i);
+    }
+    const auto field = hn::BitCast(di, hn::ShiftRight<Lane<double>::kFraction>(hn::BitCast(du, number)));
+    const auto own = hn::Max(hn::Sub(field, hn::Set(di, Lane<double>::kBias)), floor);
+    const auto aligned = hn::IfThenElse(hn::RebindMask(di, in_none), none, own);
+    const hn::Rebind<std::int16_t, D<double>> d16;
+    const auto narrow = hn::TruncateTo(hn::Rebind<std::uint16_t, D<double>>(), hn::BitCast(du, aligned));
+    hn::StoreU(hn::BitCast(d16, narrow), d16, exponent + i);
+    const auto bits_of = [&](auto mask) HWY_ATTR {
+      std::uint8_t bits[sizeof(std::uint64_t)] = {};
+      hn::StoreMaskBits(du, mask, bits);
+      return std::uint64_t{bits[0]} << i;
+    };
+    static_assert(kStep <= 8);
+    kinds.negative |= bits_of(sign);
+    kinds.zero |= bits_of(is_zero);
+    kinds.special |= bits_of(is_special);
+  }
+  return kinds;
+}
+
+template <class T>
+Kinds take_apart(const Fields& fields, const std::byte* codes, std::size_t stride, std::size_t count, T* value,
+                 std::int16_t* exponent) {
+  if (fields.bytes == 1) return take_apart<T, std::uint8_t>(fields, codes, stride, count, value, exponent);
+  if (fields.bytes == 2) return take_apart<T, std::uint16_t>(fields, codes, stride, count, value, exponent);
+  return take_apart<T, std::uint32_t>(fields, codes, stride, count, value, exponent);
+}
+
+/// The range of the exponents of kRun operands.
+Range range_of(const std::int16_t* exponent) {
+  const hn::CappedTag<std::int16_t, kRun> d;
+  constexpr std::int16_t kNone = std::numeric_limits<std::int16_t>::max(), kNoneEither = -kNone - 1;
+  const auto none = hn::Set(d, kNoExponent16);
+  auto lowest = hn::Set(d, kNone), highest = hn::Set(d, kNoneEither);
+  for (std::size_t i = 0; i < kRun; i += hn::Lanes(d)) {
+    const auto e = hn::LoadU(d, exponent + i);
+    const auto is_none = hn::Eq(e, none);
+    lowest = hn::Min(lowest, hn::IfThenElse(is_none, hn::Set(d, kNone), e));
+    highest = hn::Max(highest, hn::IfThenElse(is_none, hn::Set(d, kNoneEither), e));
+  }
+  HWY_ALIGN std::int16_t low[kRun], high[kRun];
+  hn::Store(lowest, d, low);
+  hn::Store(highest, d, high);
+  Range range;
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) range.add({low[i], high[i], false});
+  return range;
+}
+
+/// Exponents as they are in 8 bits, of operands of that range.
+template <class Exponents>
+HWY_INLINE Exponents in_8_bits(Exponents e, const Range& range) {
+  const hn::DFromV<Exponents> d;
+  const auto below = static_cast<std::int16_t>(range.top() - kHighest8);
+  return hn::Max(hn::Sub(e, hn::Set(d, below)), hn::Zero(d));
+}
+/// In which place of a vector of tops, among those of its block of 128 bits, is that of lane `lane` of that block of
+/// vector `v` of numbers: where tops_of() has it, and put_tops() takes it from.
+template <class T>
+constexpr std::size_t top_in_block(std::size_t v, std::size_t lane) {
+  return sizeof(T) == 8 ? v % 2 * 4 + lane * 2 + v / 2 : v * 4 + lane;
+}
+/// Where an ordinary kernel has what belongs to a column: tops as above, and bytes in pairs, of which one vector of
+/// tops has the first, and the next the second.
+struct Order {
+  std::array<std::uint8_t, kColumns> top, byte;
+};
+template <class T>
+constexpr Order order_of_columns() {
+  constexpr std::size_t kBlock = 16 / sizeof(T), kTopsOfBlock = 16 / sizeof(Top);
+  static_assert(kColumns % (2 * kTops) == 0);
+  Order order{};
+  for (std::size_t column = 0; column < kColumns; ++column) {
+    const std::size_t vector = column / kTops, v = column % kTops / kLanes<T>, lane = column % kLanes<T>;
+    const std::size_t top = lane / kBlock * kTopsOfBlock + top_in_block<T>(v, lane % kBlock);
+    order.top[column] = static_cast<std::uint8_t>(vector * kTops + top);
+    order.byte[column] = static_cast<std::uint8_t>(vector / 2 * 2 * kTops + top * 2 + vector % 2);
+  }
+  return order;
+}
+template <class T>
+inline constexpr Order kOrder = order_of_columns<T>();
+
+/// A panel's.
+template <class T>
+void narrow_exponents(const std::int16_t* exponents, std::size_t places, const Range& range, std::uint8_t* to) {
+  const hn::CappedTag<std::int16_t, kRun> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> narrow;
+  HWY_ALIGN std::uint8_t of_column[kColumns];
+  for (std::size_t place = 0; place < places; ++place, exponents += kColumns, to += kColumns) {
+    for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d))
+      hn::StoreU(hn::DemoteTo(narrow, in_8_bits(hn::Load(d, exponents + j), range)), narrow, of_column + j);
+    for (std::size_t j = 0; j < kColumns; ++j) to[kOrder<T>.byte[j]] = of_column[j];
+  }
+}
+/// A panel's signs, in halves.
+template <class T>
+void narrow_signs(const Buffer<Word>& negative, Buffer<Top>& to) {
+  to.resize(negative.size() * kTopsOfWord);
+  for (std::size_t first = 0; first < negative.size(); first += kColumns) {
+    for (std::size_t half = 0; half < kTopsOfWord; ++half) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        const Word word = negative[first + j] >> (half * kTopBits);
+        to[first * kTopsOfWord + half * kColumns + kOrder<T>.top[j]] = static_cast<Top>(word);
+      }
+    }
+  }
+}
+/// Those of lines of A, each twice.
+void spread_signs(const Buffer<Word>& negative, Buffer<Word>& to) {
+  to.resize(negative.size() * kTopsOfWord);
+  for (std::size_t i = 0; i < negative.size(); ++i) {
+    for (std::size_t half = 0; half < kTopsOfWord; ++half)
+      to[i * kTopsOfWord + half] = (negative[i] >> (half * kTopBits) & 0xffff) * 0x00010001u;
+  }
+}
+/// Those of lines of A, each four times.
+void spread_exponents(const std::int16_t* exponents, std::size_t count, const Range& range, Word* to) {
+  const DSW d;
+  const hn::Rebind<std::int16_t, DSW> narrow;
+  for (std::size_t i = 0; i < count; i += kWords) {
+    const auto e = hn::PromoteTo(d, in_8_bits(hn::Load(narrow, exponents + i), range));
+    hn::Store(hn::Mul(hn::BitCast(DW(), e), hn::Set(DW(), 0x01010101u)), DW(), to + i);
+  }
+}
+
+/// Scales of a run of operands, of which each may have another.
+struct RunOfScales {
+  HWY_ALIGN double value[kRun];
+  HWY_ALIGN std::int16_t exponent[kRun];
+  std::uint64_t zero = 0, nan = 0;  ///< bits of those
+
+  void set(std::size_t i, const Scale& scale) {
+    const bool is_nan = std::isnan(scale.value), is_zero = scale.value == 0;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    value[i] = is_nan || is_zero ? 1 : scale.value;
+    exponent[i] = scale.exponent;
+    zero = is_zero || is_nan ? zero | bit : zero & ~bit;
+    nan = is_nan ? nan | bit : nan & ~bit;
+  }
+};
+
+/// Multiplies operands by their scales. What a NaN scales counts as special and zero, as NaNs do, and so does an
+/// infinity that zero scales.
+void scale_run(const RunOfScales& by, double* value, std::int16_t* exponent, Kinds& kinds) {
+  for (std::size_t i = 0; i < kRun; ++i) {
+    const bool counts = exponent[i] != kNoExponent16;
+    const double exact = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value[i]) & ~std::uint64_t{1});
+    const double scaled = exact * (counts ? by.value[i] : 1.0);
+    value[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(scaled) | 1);
+    exponent[i] = static_cast<std::int16_t>(exponent[i] + (counts ? by.exponent[i] : 0));
+  }
+  for (std::uint64_t rest = by.zero; rest != 0; rest &= rest - 1) {
+    const int i = std::countr_zero(rest);
+    value[i] = std::copysign(kTiny<double>, value[i]);
+    value[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value[i]) | 1);
+    exponent[i] = kNoExponent16;
+  }
+  kinds.zero |= by.zero;
+  kinds.special |= by.nan;
+}
+
+/// Numbers of exact sums, which nothing is cut from: not grown, and zeros are none.
+void make_exact(double* value, const std::int16_t* exponent) {
+  for (std::size_t i = 0; i < kRun; ++i) {
+    const std::uint64_t exact = std::bit_cast<std::uint64_t>(value[i]) & ~std::uint64_t{1};
+    value[i] = exponent[i] == kNoExponent16 ? 0.0 : std::bit_cast<double>(exact);
+  }
+}
+
+/// What becomes of operands that are taken apart, because of scales.
+template <class T>
+void heed_scales(const Plan& plan, const RunOfScales& by, T* value, std::int16_t* exponent, Kinds& kinds) {
+  if constexpr (sizeof(T) == 8) {
+    if (plan.scales_sums)
+      make_exact(value, exponent);
+    else if (plan.scales)
+      scale_run(by, value, exponent, kinds);
+  }
+}
+
+/// Where sums are scaled, the scales of `lines` lines.
+template <class T>
+void pack_scales(const Plan& plan, const ScalesToPack& from, std::size_t lines, std::size_t blocks, std::size_t to_line,
+                 std::size_t to_block, Packed<T>& to) {
+  if (!plan.scales_sums) return;
+  to.scale.resize(lines * blocks);
+  to.scale_exponent.resize(lines * blocks);
+  for (std::size_t line = 0; line < lines; ++line) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const Scale scale = from(line, block);
+      to.scale[line * to_line + block * to_block] = scale.value;
+      to.scale_exponent[line * to_line + block * to_block] = scale.exponent;
+    }
+  }
+}
+
+template <class T>
+void clear_words(Packed<T>& packed) {
+  for (Buffer<Word>* words : {&packed.negative, &packed.zero, &packed.special})
+    std::memset(words->data(), 0, words->size() * sizeof(Word));
+}
+
+/// Takes a line of A apart: into kRows lines, of which it is number `r`, and its words and its range.
+template <class T>
+void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
+                     std::size_t line, Packed<T>& to) {
+  const CodesToPack& from = to_pack.codes;
+  const std::size_t places = place_of.size(), room = rounded_up(places, kRun), r = line % kRows;
+  const std::size_t words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
+  const std::size_t bytes = static_cast<std::size_t>(fields.bytes);
+  // The last row stands for those that the last kRows lack.
+  const std::size_t source = std::min(line, from.lines - 1);
+  const std::byte* const codes = from.codes + source * from.line_stride * bytes;
+  T* const values = &to.lines_value[r * room];
+  std::int16_t* const exponents = &to.lines_exponent[r * room];
+  HWY_ALIGN T run_value[kRun];
+  HWY_ALIGN std::int16_t run_exponent[kRun];
+  RunOfScales scales;
+  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
+  Range range;
+  for (std::size_t first = 0; first < places; first += kRun) {
+    const std::size_t here = std::min(kRun, places - first);
+    const std::size_t count = from.products > first ? std::min(here, from.products - first) : 0;
+    T* const value = plan.in_order ? values + first : run_value;
+    std::int16_t* const exponent = plan.in_order ? exponents + first : run_exponent;
+    Kinds kinds = take_apart(fields, codes + first * from.k_stride * bytes, from.k_stride, count, value, exponent);
+    if (plan.scales) {
+      for (std::size_t i = 0; i < kRun; ++i) scales.set(i, to_pack.scales(source, (first + i) / block));
+      heed_scales(plan, scales, value, exponent, kinds);
+    }
+    range.add(range_of(exponent));
+    range.any_special |= kinds.special != 0;
+    for (std::size_t i = 0, together = 0; i < here; i += together) {
+      const Place& place = place_of[first + i];
+      together = std::min(place.side_by_side, here - i);
+      if (!plan.in_order) {
+        std::copy_n(run_value + i, together, values + place.place);
+        std::copy_n(run_exponent + i, together, exponents + place.place);
+      }
+      const auto put = [&](std::uint64_t those, Buffer<Word>& bits) {
+        const std::uint64_t mine = those >> i & ~std::uint64_t{0} >> (kRun - together);
+        bits[line * words + place.word] |= static_cast<Word>(mine << place.bit);
+      };
+      put(kinds.negative, to.negative);
+      put(kinds.zero, to.zero);
+      put(kinds.special, to.special);
+    }
+  }
+  to.range[line] = range;
+}
+
+/// Lays kRows lines, so far apart, side by side.
+template <class Number>
+void lay_side_by_side(const Number* lines, std::size_t apart, std::size_t places, Number* to) {
+  static_assert(kRows == 4);
+  const hn::CappedTag<Number, kColumns> d;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= places; i += hn::Lanes(d)) {
+    const auto line = [&](std::size_t r) HWY_ATTR { return hn::LoadU(d, lines + r * apart + i); };
+    hn::StoreInterleaved4(line(0), line(1), line(2), line(3), d, to + i * kRows);
+  }
+  for (; i < places; ++i) {
+    for (std::size_t r = 0; r < kRows; ++r) to[i * kRows + r] = lines[r * apart + i];
+  }
+}
+
+template <class T>
+void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
+            Packed<T>& to) {
+  const std::size_t places = place_of.size(), room = rounded_up(places, kRun);
+  const std::size_t lines = rounded_up(to_pack.codes.lines, kRows);
+  to.resize(lines, places, places / static_cast<std::size_t>(plan.depth) * plan.nodes.size(), lines);
+  if (plan.has_ordinary_sums) {
+    to.exponent8_words.resize(lines * places);
+    to.lines_exponent8.resize(kRows * room);
+  }
+  to.lines_value.resize(kRows * room);
+  to.lines_exponent.resize(kRows * room);
+  clear_words(to);
+  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
+  pack_scales(plan, to_pack.scales, lines, places / block, places / block, 1, to);
+  for (std::size_t line = 0; line < lines; line += kRows) {
+    for (std::size_t r = 0; r < kRows; ++r) take_line_apart(plan, fields, to_pack, place_of, line + r, to);
+    lay_side_by_side(to.lines_value.data(), room, places, &to.value[line * places]);
+    lay_side_by_side(to.lines_exponent.data(), room, places, &to.exponent[line * places]);
+    if (!plan.has_ordinary_sums) continue;
+    spread_exponents(to.lines_exponent.data(), kRows * room, to.range_of_rows(line), to.lines_exponent8.data());
+    lay_side_by_side(to.lines_exponent8.data(), room, places, &to.exponent8_words[line * places]);
+  }
+  if (plan.has_ordinary_sums) spread_signs(to.negative, to.negative_twice);
+}
+
+/// Gives each of kRun lines its bit of a kind.
+HWY_INLINE void add_bits(std::uint64_t those, int bit, Word* words) {
+  const DW d;
+  const VW one = hn::Set(d, Word{1});
+  for (std::size_t i = 0; i < kRun; i += kWords, those >>= kWords) {
+    // Lane l gets bit l of `those`.
+    const VW mine = hn::And(hn::Shr(hn::Set(d, static_cast<Word>(those)), hn::Iota(d, Word{0})), one);
+    hn::Store(hn::Or(hn::Load(d, words + i), hn::ShiftLeftSame(mine, bit)), d, words + i);
+  }
+}
+
+template <class T>
+void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
+            Packed<T>& to) {
+  const CodesToPack& from = to_pack.codes;
+  static_assert(kRun == kColumns);
+  const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
+  to.resize(kColumns, places, words, 1);
+  if (plan.has_ordinary_sums) to.exponent8.resize(kColumns * places);
+  clear_words(to);
+  Range range;
+  RunOfScales scales;
+  const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
+  pack_scales(plan, to_pack.scales, kColumns, places / block, 1, kColumns, to);
+  const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
+  for (std::size_t k = 0; k < places; ++k) {
+    // A panel takes little of each row of B, too little for the machine to see what comes next.
+    constexpr std::size_t kAhead = 16, kLine = 64;
+    for (std::size_t byte = 0; byte < from.lines * static_cast<std::size_t>(fields.bytes); byte += kLine)
+      hwy::Prefetch(from.codes + std::min(k + kAhead, from.products - 1) * row_bytes + byte);
+    const auto& [place, word, bit, side_by_side] = place_of[k];
+    const std::size_t at = place * kColumns, at_word = word * kColumns;
+    Kinds kinds = take_apart(fields, from.codes + k * row_bytes, from.line_stride, k < from.products ? from.lines : 0,
+                             &to.value[at], &to.exponent[at]);
+    if (plan.scales) {
+      if (k % block == 0) {
+        for (std::size_t j = 0; j < kColumns; ++j) scales.set(j, to_pack.scales(j, k / block));
+      }
+      heed_scales(plan, scales, &to.value[at], &to.exponent[at], kinds);
+    }
+    range.add(range_of(&to.exponent[at]));
+    range.any_special |= kinds.special != 0;
+    add_bits(kinds.negative, bit, &to.negative[at_word]);
+    if ((kinds.zero | kinds.special) == 0) continue;
+    add_bits(kinds.zero, bit, &to.zero[at_word]);
+    add_bits(kinds.special, bit, &to.special[at_word]);
+  }
+  to.range[0] = range;
+  if (!plan.has_ordinary_sums) return;
+  narrow_exponents<T>(to.exponent.data(), places, range, to.exponent8.data());
+  narrow_signs<T>(to.negative, to.negative_tops);
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,197 @@
+// What the kernels of panels share: products added to sums, alignments, and roundings.
+// Compiled once for each CPU, as kernels.cpp is, which includes this.
+#if defined(TCNUM_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TCNUM_SUMS_INL
+#undef TCNUM_SUMS_INL
+#else
+#define TCNUM_SUMS_INL
+#endif
+
+#include <algorithm>
+
+#include "kernels.hpp"
+#include "lanes-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcnum::panels {
+namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
+
+/// So many vectors of each of so many rows at once, which registers hold.
+inline constexpr std::size_t kVectors = 4;
+inline constexpr std::size_t kRowsAtOnce = HWY_TARGET == HWY_AVX2 ? 2 : 4;
+template <class T>
+using Sums = V<T>[kRowsAtOnce][kVectors];
+/// Visits all sums of a panel, as many at once: from some row, and from some column.
+template <class T, class Visit>
+HWY_INLINE void each_chunk(const Visit& visit) {
+  for (std::size_t column = 0; column < kColumns; column += kVectors * kLanes<T>) {
+    for (std::size_t row = 0; row < kRows; row += kRowsAtOnce) visit(row, column);
+  }
+}
+
+/// Where a node's operands are.
+struct NodeOperands {
+  const double *a, *b;  ///< [count][kRows], and [count][kColumns]
+  const std::int16_t *a16, *b16;
+  Word a_negative[kRows];
+  const Word* b_negative;
+};
+
+HWY_INLINE NodeOperands operands_of(const Work<double>& w, std::size_t link, std::size_t number) {
+  const Plan& plan = *w.plan;
+  const std::size_t place =
+      link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
+  const std::size_t word = link * plan.nodes.size() + number;
+  NodeOperands x;
+  const std::size_t at = w.row * w.a_places + place * kRows;
+  x.a = w.a->value.data() + at;
+  x.a16 = w.a->exponent.data() + at;
+  for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
+  x.b = w.b->value.data() + place * kColumns;
+  x.b16 = w.b->exponent.data() + place * kColumns;
+  x.b_negative = w.b->negative.data() + word * kColumns;
+  return x;
+}
+
+/// Numbers of each row for a panel's columns.
+template <class T>
+struct Rows {
+  HWY_ALIGN T of[kRows][kColumns];
+};
+
+/// Adds the products of [count][kRows] and [count][kColumns] to the sums from some row and column on, each cut toward
+/// zero.
+template <class T>
+HWY_INLINE void add_products(const T* a, const T* b, std::size_t row, std::size_t column, int count, Sums<T>& sum) {
+  const D<T> d;
+  a += row;
+  b += column;
+  for (int p = 0; p < count; ++p, a += kRows, b += kColumns) {
+    V<T> of_a[kRowsAtOnce];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r) of_a[r] = hn::Set(d, a[r]);
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const V<T> of_b = hn::Load(d, b + v * kLanes<T>);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r) sum[r][v] = hn::MulAdd(of_a[r], of_b, sum[r][v]);
+    }
+  }
+}
+
+/// The largest exponents of a node's products, or of A's operands, which `spread` has as vectors, and B's.
+template <class Exponent, class OfA, class Spread>
+HWY_INLINE void align(const OfA* a, const Exponent* b, int count, Exponent lowest, const Spread& spread,
+                      Rows<Exponent>& to) {
+  static_assert(kRows == 4);
+  const hn::CappedTag<Exponent, kColumns> d;
+  for (std::size_t column = 0; column < kColumns; column += hn::Lanes(d)) {
+    auto most0 = hn::Set(d, lowest), most1 = most0, most2 = most0, most3 = most0;
+    const OfA* of_a = a;
+    const Exponent* at = b + column;
+    for (int p = 0; p < count; ++p, of_a += kRows, at += kColumns) {
+      const auto of_b = hn::Load(d, at);
+      most0 = hn::Max(most0, hn::Add(spread(of_a[0]), of_b));
+      most1 = hn::Max(most1, hn::Add(spread(of_a[1]), of_b));
+      most2 = hn::Max(most2, hn::Add(spread(of_a[2]), of_b));
+      most3 = hn::Max(most3, hn::Add(spread(of_a[3]), of_b));
+    }
+    hn::Store(most0, d, to.of[0] + column);
+    hn::Store(most1, d, to.of[1] + column);
+    hn::Store(most2, d, to.of[2] + column);
+    hn::Store(most3, d, to.of[3] + column);
+  }
+}
+void align_in_16_bits(const NodeOperands& x, int count, int lowest, Rows<std::int16_t>& to) {
+  const hn::CappedTag<std::int16_t, kColumns> d;
+  const auto spread = [&](std::int16_t e) HWY_ATTR { return hn::Set(d, e); };
+  align(x.a16, x.b16, count, static_cast<std::int16_t>(lowest), spread, to);
+}
+
+/// What a sum is, without the 1.5 · 2^kFraction units that it began with.
+template <class T>
+HWY_INLINE V<T> without_beginning(V<T> sum) {
+  const V<T> binade = hn::And(sum, from_bits<T>(Lane<T>::kExponent));
+  return hn::NegMulAdd(binade, hn::Set(D<T>(), T(1.5)), sum);
+}
+
+/// Grows results so far, which stay zero if they are.
+template <class T>
+inline constexpr T kGrowth = sizeof(T) == 8 ? T(1 + 0x1p-40) : T(1 + 0x1p-22);
+
+// --- Roundings.
+
+#if TCNUM_ROUNDS_EACH
+/// To nearest, whatever the machine's rounding.
+HWY_INLINE V<double> add_to_nearest(V<double> x, V<double> y) {
+  return V<double>{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+HWY_INLINE V<float> add_to_nearest(V<float> x, V<float> y) {
+  return V<float>{_mm512_add_round_ps(x.raw, y.raw, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+#endif
+
+/// A number of no sign rounded to multiples of its last place.
+template <class T>
+HWY_INLINE V<T> round_magnitude(const NumberRounding& how, V<T> magnitude) {
+  const D<T> d;
+  const DU<T> du;
+  const auto binade = hn::BitCast(du, hn::Max(hn::And(magnitude, from_bits<T>(Lane<T>::kExponent)),
+                                              from_bits<T>(Lane<T>::power_of_two(how.min_exponent))));
+  // A sum with 1.5 · 2^kFraction of the last places has no others.
+  const V<T> start = hn::BitCast(d, hn::Add(binade, hn::Set(du, Lane<T>::grid(how.fraction_bits))));
+#if TCNUM_ROUNDS_EACH
+  return hn::Sub(how.to_nearest ? add_to_nearest(magnitude, start) : hn::Add(magnitude, start), start);
+#else
+  using Bits = typename Lane<T>::Bits;
+  const V<T> in_units = hn::Add(magnitude, start);  // toward zero, as all is here
+  const V<T> rounded = hn::Sub(in_units, start);
+  if (!how.to_nearest) return rounded;
+  const auto below = [&](int bits) HWY_ATTR {
+    return hn::BitCast(d, hn::Sub(binade, hn::Set(du, static_cast<Bits>(bits) << Lane<T>::kFraction)));
+  };
+  const V<T> unit = below(how.fraction_bits), half = below(how.fraction_bits + 1);
+  const V<T> rest = hn::Sub(magnitude, rounded);
+  const auto last_bit = hn::And(hn::BitCast(du, in_units), hn::Set(du, Bits{1}));
+  const auto odd = hn::RebindMask(d, hn::Ne(last_bit, hn::Zero(du)));
+  const auto up = hn::Or(hn::Gt(rest, half), hn::And(hn::Eq(rest, half), odd));
+  return hn::Add(rounded, hn::IfThenElseZero(up, unit));
+#endif
+}
+
+/// x as a number of a format.
+template <class T>
+HWY_INLINE V<T> round_once(const NumberRounding& how, V<T> x) {
+  const D<T> d;
+  const V<T> rounded = round_magnitude<T>(how, hn::Abs(x));
+  const auto too_large = hn::Ge(rounded, hn::Set(d, static_cast<T>(how.overflow)));
+  return hn::OrAnd(hn::IfThenElse(too_large, hn::Set(d, static_cast<T>(how.beyond)), rounded), x,
+                   from_bits<T>(Lane<T>::kSign));
+}
+
+/// The sum of two fp32 or fp16 numbers, to be rounded to such.
+HWY_INLINE V<double> add_for_rounding(V<double> x, V<double> y) {
+  const D<double> d;
+#if TCNUM_ROUNDS_EACH
+  // Rounding to 53 bits before, of which 2 · 24 + 2 are enough, does not change it.
+  const V<double> sum = add_to_nearest(x, y);
+#else
+  // Its last bit, if it cannot be exact, tells that there is more below.
+  const auto x_larger = hn::Ge(hn::Abs(x), hn::Abs(y));
+  const V<double> large = hn::IfThenElse(x_larger, x, y), small = hn::IfThenElse(x_larger, y, x);
+  const V<double> cut = hn::Add(large, small);  // toward zero
+  const auto inexact = hn::Ne(hn::Sub(cut, large), small);
+  const V<double> sum = hn::Or(cut, hn::IfThenElseZero(inexact, from_bits<double>(1)));
+#endif
+  return hn::Add(sum, hn::Zero(d));  // a zero is positive
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tcnum::panels
+HWY_AFTER_NAMESPACE();
+
+#endif
