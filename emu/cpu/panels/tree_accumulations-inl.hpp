@@ -52,11 +52,11 @@ HWY_INLINE TV larger_power(const Unrounded& sum, TV power) {
 #endif
 }
 
-/// Some vectors' sums of a node's products, of which `fields` has the alignments.
-HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const std::int16_t* fields, std::size_t first,
+/// Some vectors' sums of a node's products, of which align_products() found the alignments.
+HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const std::int16_t* alignments, std::size_t first,
                               Unrounded (&sums)[kCutVectors][kTreeRows]) {
   const auto alignment_of = [&](std::size_t row, std::size_t column)
-                                HWY_ATTR { return alignment_of_products(fields, row, column); };
+                                HWY_ATTR { return alignment_of_products(alignments, row, column); };
   const TreeNode& node = w.plan->nodes[number];
   const TV of_units = grids(node.unit.fraction_bits);
   CutProducts products;
@@ -81,14 +81,14 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   const int down_bits = node.result.steps.front().step.fraction_bits;
   double* const HWY_RESTRICT c = w.values;
   constexpr std::size_t kSums = kInPairs ? 2 : 1;
-  HWY_ALIGN std::int16_t fields[kSums][kTreeRows * kColumns];  // of the alignments of sums of products
-  for (std::size_t i = 0; i < kSums; ++i) align_products(w, nodes[of.products[i]], fields[i]);
+  HWY_ALIGN std::int16_t alignments[kSums][kTreeRows * kColumns];
+  for (std::size_t i = 0; i < kSums; ++i) align_products(w, nodes[of.products[i]], alignments[i]);
   // The first sums of pairs wait in memory: registers do not hold both.
   HWY_ALIGN double waiting[kInPairs ? 2 * kTreeRows * kColumns : 1];
   const auto waiting_at = [&](std::size_t r, std::size_t column) { return waiting + 2 * (r * kColumns + column); };
   for (std::size_t first = 0; kInPairs && first < kColumns; first += kCutVectors * kTreeLanes) {
     Unrounded sums[kCutVectors][kTreeRows];
-    add_unrounded(w, of.products[0], fields[0], first, sums);
+    add_unrounded(w, of.products[0], alignments[0], first, sums);
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kCutVectors; ++v) {
 #pragma GCC unroll 4
@@ -101,7 +101,7 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   }
   for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
     Unrounded sums[kCutVectors][kTreeRows];
-    add_unrounded(w, of.products[kSums - 1], fields[kSums - 1], first, sums);
+    add_unrounded(w, of.products[kSums - 1], alignments[kSums - 1], first, sums);
     if constexpr (kInPairs) {
 #pragma GCC unroll 2
       for (std::size_t v = 0; v < kCutVectors; ++v) {

@@ -268,9 +268,10 @@ HWY_INLINE void next_link(TreeWork& at) {
   at.b_negative += plan.nodes.size() * kColumns;
 }
 
-/// The largest exponents of a node's products, biased as a double's. None is below the node's floor, or that of the
-/// least grid: where no product takes part the sum is zero, or other terms tell what it is aligned with.
-void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_RESTRICT fields) {
+/// The powers of two of the largest exponents of a node's products, as the first 16 bits of doubles. None is below the
+/// node's floor, or that of the least grid: where no product takes part the sum is zero, or other terms tell what it is
+/// aligned with.
+void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_RESTRICT alignments) {
   constexpr std::size_t kVectors = 2;
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
   const TS d;
@@ -293,19 +294,35 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        hn::Store(hn::Add(most[v][r], hn::Set(d, kBias)), d, fields + r * kColumns + column + v * kShortLanes);
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const auto tops = hn::ShiftLeft<kTopFraction>(hn::Add(most[v][r], hn::Set(d, kBias)));
+        hn::Store(tops, d, alignments + r * kColumns + column + v * kShortLanes);
+      }
     }
   }
 }
 
 /// What align_products() found.
-HWY_INLINE TV alignment_of_products(const std::int16_t* fields, std::size_t row, std::size_t column) {
-  return power_of_field(hn::Load(TFew(), fields + row * kColumns + column));
+HWY_INLINE TV alignment_of_products(const std::int16_t* alignments, std::size_t row, std::size_t column) {
+  alignments += row * kColumns + column;
+#if TCNUM_ROUNDS_EACH
+  // All eight in each block of 128 bits, of which each takes its two.
+  constexpr std::uint8_t o = 0x80;
+  HWY_ALIGN static constexpr std::uint8_t kOfBlocks[64] = {
+      o, o, o, o, o, o, 0, 1, o, o, o, o, o, o, 2,  3,  o, o, o, o, o, o, 4,  5,  o, o, o, o, o, o, 6,  7,
+      o, o, o, o, o, o, 8, 9, o, o, o, o, o, o, 10, 11, o, o, o, o, o, o, 12, 13, o, o, o, o, o, o, 14, 15};
+  const hn::Repartition<std::uint8_t, TD> d8;
+  const auto in_each = hn::BitCast(d8, hn::LoadDup128(hn::Repartition<std::int16_t, TD>(), alignments));
+  return hn::BitCast(TD(), hn::TableLookupBytesOr0(in_each, hn::Load(d8, kOfBlocks)));
+#else
+  const hn::Rebind<std::int32_t, TI> wider;
+  const auto tops = hn::PromoteTo(TI(), hn::PromoteTo(wider, hn::Load(TFew(), alignments)));
+  return as_numbers(hn::ShiftLeft<kFraction - kTopFraction>(tops));
+#endif
 }
 /// What the sums of a node that cuts products are aligned to, of all its terms.
 HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
-  TV alignment = alignment_of_products(w.fields, row, column);
+  TV alignment = alignment_of_products(w.tops, row, column);
   for (const TreeTerm& t : node.others)
     alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
   return alignment;

@@ -48,7 +48,7 @@ void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t numbe
   const Reach products = w.a_reach * *w.b_reach_of_link;
   const bool none_too_large = infinite_from == HUGE_VAL || products.top <= std::ilogb(infinite_from);
   if (w.are_finite && none_too_large) {
-    align_products(w, node, w.fields);
+    align_products(w, node, w.tops);
     {
       const MachineRoundingHere rounding(Rounding::toward_zero);
       if (finish_of(node) == Finish::none)
@@ -58,7 +58,7 @@ void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t numbe
     }
     finish_sums(w, node);
   } else if (infinite_from == HUGE_VAL) {
-    align_products(w, node, w.fields);
+    align_products(w, node, w.tops);
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) cut_products(w, node, column);
   } else {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes)

@@ -46,7 +46,7 @@ struct TreeWork {
   const double *b_scales = nullptr, *b_scale_powers = nullptr;  ///< [blocks][kColumns]
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
-  std::int16_t* fields = nullptr;
+  std::int16_t* tops = nullptr;
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   const double* next = nullptr;        ///< those that are worked on next, one row after the other
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still

@@ -37,6 +37,8 @@ using TFew = hn::Rebind<std::int16_t, TI>;
 inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD()), kShortLanes = hn::MaxLanes(TS());
 
 inline constexpr int kFraction = 52, kBias = 1023;
+/// Of a double's first 16 bits, those of its fraction.
+inline constexpr int kTopFraction = 4;
 inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
 /// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
 /// takes none are below kNoPart, and those of all others above.
@@ -62,17 +64,15 @@ HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBi
 HWY_INLINE TV scaled(TV power_of_two, int more) {
   return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
 }
-/// 2^e, or 0 where e is too small for a double; of one, e is biased as a double's exponent.
-HWY_INLINE TV power_of_field(hn::Vec<TFew> biased) {
+/// 2^e, or 0 where e is too small for a double.
+HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
+  const auto biased = hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew()));
 #if TCNUM_ROUNDS_EACH
   return as_numbers(hn::ShiftLeft<kFraction>(TVI{_mm512_cvtepi16_epi64(biased.raw)}));
 #else
   const hn::Rebind<std::int32_t, TI> wider;
   return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, biased))));
 #endif
-}
-HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
-  return power_of_field(hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew())));
 }
 HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
 /// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact. The unit is the

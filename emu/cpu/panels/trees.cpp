@@ -90,7 +90,7 @@ class TreePart {
     results_.resize(rows_ * panels_ * kColumns);
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
-    fields_.resize(kTreeRows * kColumns);
+    tops_.resize(kTreeRows * kColumns);
     values_.resize(plan.places * kTreeRows * kColumns);
     powers_.resize(values_.size());
   }
@@ -320,7 +320,7 @@ class TreePart {
     work.powers = powers_.data();
     work.sums = sums_.data();
     work.alignments = alignments_.data();
-    work.fields = fields_.data();
+    work.tops = tops_.data();
     return work;
   }
 
@@ -364,7 +364,7 @@ class TreePart {
   PackedScales a_scales_, b_scales_;
   Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
-  Buffer<std::int16_t> fields_;
+  Buffer<std::int16_t> tops_;
   std::vector<bool> finite_rows_;
   std::vector<Reach> reach_of_rows_, reach_of_links_;
   std::vector<std::size_t> columns_left_;
