@@ -430,7 +430,8 @@ HWY_INLINE void multiply_by_scales(const TreeWork& w, std::size_t block, std::si
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     v[r].x = hn::Mul(hn::Mul(v[r].x, hn::Set(d, w.a_scales[r][block])), b);
-    v[r].power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
+    const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
+    v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
   }
 }
 
