@@ -258,7 +258,8 @@ TEST(Emulators, ProductsThatBecomeZeroDoNotAlign) {
   for (const std::size_t columns : {1, 9, 40}) {
     Tiles tiles = make_tiles(fp32, fp32, fp32, fp32, 1, 8, columns, 2);
     for (Codes* codes : {&tiles.a, &tiles.b}) {
-      for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, code(3, -20));  // of which products are below fp16's
+      for (std::size_t i = 0; i < codes->size(); ++i)
+        codes->set(i, code(3, -20));  // of which products are below fp16's
     }
     for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, code(0x800001, -100));  // and far below its least
     Tiles exact = tiles;
@@ -267,6 +268,50 @@ TEST(Emulators, ProductsThatBecomeZeroDoNotAlign) {
     EXPECT_EQ(exact.d, tiles.c) << columns;
     EXPECT_EQ(tiles.d, tiles.c) << columns;
   }
+}
+
+/// A product that overflows to infinity, in a sum that block scales multiply by much, leaves the next sum infinite.
+TEST(Emulators, InfiniteSumsTimesLargeScalesAreInfinite) {
+  const auto json = nlohmann::ordered_json::parse(R"({
+    "schema": "tcnum.datapath/1", "k": 4,
+    "operands": {
+      "a": {"format": "tf32", "subnormals": "flushed", "subnormal_exponent": "normalised"},
+      "b": {"format": "fp6e2m3", "subnormals": "flushed", "subnormal_exponent": "normalised"},
+      "c": {"format": "fp8e5m2", "subnormals": "kept", "subnormal_exponent": "normalised"}},
+    "result": "fp8e5m2",
+    "product": {"exponent": "sum", "round": [{"fraction_bits": 7, "from": "leading_bit", "max_exponent": -18,
+      "rounding": "nearest_even", "subnormals": "kept", "overflow": "ieee"}]},
+    "scales": {"format": "ue8m0", "block_k": 2},
+    "units": {
+      "products": {"fraction_bits": 7, "align_rounding": "up", "zero_exponent": {"zeros": -31}, "result": [],
+        "zero_sign": "ieee", "underflow_sign": "positive", "scaled": true},
+      "sum": {"fraction_bits": 30, "first_fraction_bits": 13, "align_rounding": "up", "zero_exponent": "natural",
+        "result": [{"fraction_bits": 4, "from": "leading_bit", "min_exponent": -25, "max_exponent": -20,
+          "rounding": "nearest_even", "subnormals": "flushed", "overflow": "ieee"},
+          {"format": "fp8e5m2", "rounding": "toward_zero", "subnormals": "kept", "overflow": "ieee"}],
+        "zero_sign": "positive", "underflow_sign": "positive"}},
+    "tree": ["sum", "c", ["sum", ["products", "0..1"], ["products", "2..3"]]],
+    "nan": {"code": "0xfe"}})");
+  const Datapath d = datapath_from_json(json);
+  constexpr std::size_t kRows = 8, kWide = 40;
+  Tiles tiles =
+      make_tiles(d.numerics.a.format, d.numerics.b.format, d.numerics.c.format, d.numerics.result, 1, kRows, kWide, 4);
+  constexpr std::uint64_t kA[] = {0x74749336, 0x1103e92e, 0x29151bf5, 0x0d460034}, kB[] = {0x08, 0x18, 0x15, 0x00};
+  for (std::size_t k = 0; k < 4; ++k) {
+    for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, k), kA[k]);
+    for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, k, j), kB[k]);
+  }
+  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, 0x9c);
+  tiles.scale_block = 2;
+  tiles.sa = Codes(1, kRows * 2);
+  tiles.sb = Codes(1, kWide * 2);
+  for (std::size_t i = 0; i < tiles.sa.size(); ++i) tiles.sa.set(i, 0xa6);
+  for (std::size_t i = 0; i < tiles.sb.size(); ++i) tiles.sb.set(i, 0xad);
+  Tiles exact = tiles;
+  emulate_exact(d, exact);
+  Emulator(d).run(tiles);
+  EXPECT_EQ(exact.d[0], 0x7cu);
+  EXPECT_EQ(tiles.d, exact.d);
 }
 
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
