@@ -169,7 +169,7 @@ constexpr Order order_of_columns() {
 template <class T>
 inline constexpr Order kOrder = order_of_columns<T>();
 
-/// A panel's.
+/// A panel's exponents, in 8 bits.
 template <class T>
 void narrow_exponents(const std::int16_t* exponents, std::size_t places, const Range& range, std::uint8_t* to) {
   const hn::CappedTag<std::int16_t, kRun> d;
@@ -194,7 +194,7 @@ void narrow_signs(const Buffer<Word>& negative, Buffer<Top>& to) {
     }
   }
 }
-/// Those of lines of A, each twice.
+/// Signs of lines of A, each half twice.
 void spread_signs(const Buffer<Word>& negative, Buffer<Word>& to) {
   to.resize(negative.size() * kTopsOfWord);
   for (std::size_t i = 0; i < negative.size(); ++i) {
@@ -202,7 +202,7 @@ void spread_signs(const Buffer<Word>& negative, Buffer<Word>& to) {
       to[i * kTopsOfWord + half] = (negative[i] >> (half * kTopBits) & 0xffff) * 0x00010001u;
   }
 }
-/// Those of lines of A, each four times.
+/// Exponents of lines of A, in 8 bits, each four times.
 void spread_exponents(const std::int16_t* exponents, std::size_t count, const Range& range, Word* to) {
   const DSW d;
   const hn::Rebind<std::int16_t, DSW> narrow;

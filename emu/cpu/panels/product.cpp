@@ -130,9 +130,7 @@ class PartProduct {
       doubles_.move_to(link, here);
       floats_.move_to(link, here);
       for (std::size_t panel = 0; panel < sums_.panels(); ++panel) {
-        for (std::size_t row = 0; row < sums_.rows(); row += kRows) {
-          advance(row, panel);
-        }
+        for (std::size_t row = 0; row < sums_.rows(); row += kRows) advance(row, panel);
       }
     }
     write_d();
