@@ -95,11 +95,7 @@ struct OrdinaryOperands {
   const Top* b_signs;  ///< [kTopsOfWord][kColumns]
 
   OrdinaryOperands(const Work<T>& w, const Links& links) {
-    const Plan& plan = *w.plan;
-    const std::size_t place =
-        links.first * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[links.number].first);
-    const std::size_t word = links.first * plan.nodes.size() + links.number;
-    const std::size_t at = w.row * w.a_places + place * kRows;
+    const auto [place, word, at] = Position(w, links.first, links.number);
     a = w.a->value.data() + at;
     b = w.b->value.data() + place * kColumns;
     a8 = w.a->exponent8_words.data() + at;

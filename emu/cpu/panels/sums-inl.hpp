@@ -39,13 +39,22 @@ struct NodeOperands {
   const Word* b_negative;
 };
 
+/// Where a node's products of a link are among the packed ones, and its words.
+struct Position {
+  std::size_t place, word, at_a;  ///< the last in A's arrays of places
+
+  template <class T>
+  Position(const Work<T>& w, std::size_t link, std::size_t number) {
+    const Plan& plan = *w.plan;
+    place = link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
+    word = link * plan.nodes.size() + number;
+    at_a = w.row * w.a_places + place * kRows;
+  }
+};
+
 HWY_INLINE NodeOperands operands_of(const Work<double>& w, std::size_t link, std::size_t number) {
-  const Plan& plan = *w.plan;
-  const std::size_t place =
-      link * static_cast<std::size_t>(plan.depth) + static_cast<std::size_t>(plan.nodes[number].first);
-  const std::size_t word = link * plan.nodes.size() + number;
+  const auto [place, word, at] = Position(w, link, number);
   NodeOperands x;
-  const std::size_t at = w.row * w.a_places + place * kRows;
   x.a = w.a->value.data() + at;
   x.a16 = w.a->exponent.data() + at;
   for (std::size_t r = 0; r < kRows; ++r) x.a_negative[r] = w.a->negative[(w.row + r) * w.a_words + word];
