@@ -314,6 +314,54 @@ TEST(Emulators, InfiniteSumsTimesLargeScalesAreInfinite) {
   EXPECT_EQ(tiles.d, exact.d);
 }
 
+/// A product that is rounded to a number of any exponent, and is zero, has the lowest exponent of all: where all of a
+/// sum's are zero and take part in its alignment, that sum takes no part in another's.
+TEST(Emulators, SumsOfZerosWithoutLeastExponentAlignNothing) {
+  for (const bool scaled : {false, true}) {
+    auto json = nlohmann::ordered_json::parse(R"({
+      "schema": "tcnum.datapath/1", "k": 4,
+      "operands": {
+        "a": {"format": "fp16", "subnormals": "kept", "subnormal_exponent": "minimum"},
+        "b": {"format": "fp16", "subnormals": "kept", "subnormal_exponent": "minimum"},
+        "c": {"format": "fp16", "subnormals": "kept", "subnormal_exponent": "minimum"}},
+      "result": "fp32",
+      "product": {"exponent": "sum", "round": [{"fraction_bits": 7, "from": "leading_bit", "rounding": "nearest_even",
+        "subnormals": "kept", "overflow": "ieee"}]},
+      "units": {
+        "products": {"fraction_bits": 20, "align_rounding": "up", "zero_exponent": "natural", "result": [],
+          "zero_sign": "ieee", "underflow_sign": "kept"},
+        "sum": {"fraction_bits": 8, "align_rounding": "toward_zero", "zero_exponent": "natural",
+          "result": [{"format": "fp32", "rounding": "nearest_even", "subnormals": "kept", "overflow": "ieee"}],
+          "zero_sign": "ieee", "underflow_sign": "kept"}},
+      "tree": ["sum", "c", ["products", "0..1"], ["products", "2..3"]],
+      "nan": {"code": "0x7fffffff"}})");
+    if (scaled) {
+      json["scales"] = {{"format", "ue8m0"}, {"block_k", 2}};
+      json["units"]["products"]["scaled"] = true;
+    }
+    const Datapath d = datapath_from_json(json);
+    constexpr std::size_t kRows = 8, kWide = 40;
+    Tiles tiles = make_tiles(FormatId::fp16, FormatId::fp16, FormatId::fp16, FormatId::fp32, 1, kRows, kWide, 4);
+    constexpr std::uint64_t kSmall = 0x1400;  // 2^-10
+    for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, 2), kSmall);
+    for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, 2, j), kSmall);
+    if (scaled) {
+      constexpr std::uint64_t kOne = 127;
+      tiles.scale_block = 2;
+      tiles.sa = Codes(1, kRows * 2);
+      tiles.sb = Codes(1, kWide * 2);
+      for (Codes* scales : {&tiles.sa, &tiles.sb}) {
+        for (std::size_t i = 0; i < scales->size(); ++i) scales->set(i, kOne);
+      }
+    }
+    Tiles exact = tiles;
+    emulate_exact(d, exact);
+    Emulator(d).run(tiles);
+    EXPECT_EQ(exact.d[0], 0x35800000u) << (scaled ? "scaled" : "not scaled");  // 2^-20
+    EXPECT_EQ(tiles.d, exact.d) << (scaled ? "scaled" : "not scaled");
+  }
+}
+
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
 /// though products take part with their own leading bits.
 TEST(Emulators, NormalisedProductsOfZeroKeepTheirExponent) {

@@ -44,7 +44,7 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     alignment[r] = with_floor(node, alignment[r]);
-    sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
+    sums[r] = {zero(), alignment_or_one(*w.plan, node, alignment[r])};
   }
   for (const TreeTerm& t : node.terms) {
     Aligned rows[kTreeRows];
@@ -185,7 +185,7 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       alignment[r] = with_floor(node, alignment[r]);
       power[r] = with_grid(alignment[r]);
-      sums[r] = {zero(), alignment_or_one(*w.plan, alignment[r])};
+      sums[r] = {zero(), alignment_or_one(*w.plan, node, alignment[r])};
     }
 #pragma GCC unroll 2
     for (const TreeTerm& t : terms) {

@@ -323,9 +323,10 @@ HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) {
   return node.floor_power > 0 ? hn::Max(alignment, number(node.floor_power)) : alignment;
 }
 
-/// What a sum is aligned to, of which nothing may have taken part: 2^0 if anybody asks.
-HWY_INLINE TV alignment_or_one(const TreePlan& plan, TV alignment) {
-  if (!plan.zeros_align) return alignment;
+/// What a sum is aligned to: 2^0 where nothing took part, if anybody asks. Natural exponents always take part; 0 stands
+/// for those without a lower bound, of products that were rounded so and vanished, and aligns nothing else.
+HWY_INLINE TV alignment_or_one(const TreePlan& plan, const TreeNode& node, TV alignment) {
+  if (!plan.zeros_align || node.unit.zero_exponent.kind == ZeroExponentKind::natural) return alignment;
   return hn::IfThenElse(hn::Lt(alignment, number(kNoPart)), number(1), alignment);
 }
 

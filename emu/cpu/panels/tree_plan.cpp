@@ -299,8 +299,6 @@ class Planner {
     const FormatId id = n_.scales->format;
     const bool by_powers = format(id).fraction_bits == 0;
     const bool is_whole = node.sum == TreeSum::cut_products || node.sum == TreeSum::cut || node.sum == TreeSum::exact;
-    if (plan_.zeros_align && node.unit.zero_exponent.kind == ZeroExponentKind::natural)
-      return "a sum that its scales multiply is aligned by its zeros too";
     // Sums that are rounded to odd stay so times a power of two alone.
     if (!by_powers && !is_whole) return "a sum that its scales multiply is no double";
     sum = scaled_bounds(scaled_bounds(sum, id), id);

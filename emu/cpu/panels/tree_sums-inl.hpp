@@ -32,7 +32,7 @@ void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
       sums[r].x = hn::Add(sums[r].x, kProducts ? rows[r].x : Terms(w, r, column).value_of_place(t));
   }
   for (std::size_t r = 0; wants_alignment && r < kTreeRows; ++r)
-    sums[r].power = alignment_or_one(*w.plan, alignment_of(*w.plan, node, Terms(w, r, column)));
+    sums[r].power = alignment_or_one(*w.plan, node, alignment_of(*w.plan, node, Terms(w, r, column)));
   finish(w, node, column, sums);
 }
 
