@@ -30,6 +30,7 @@ struct LongNumber {
 /// What is none: its number is a zero then, and of an infinity has the sign.
 struct Specials {
   LMask infinite, nan;
+  LMask of_c;  ///< a NaN that is c's, not a new one
   LMask any() const { return hn::Or(infinite, nan); }
 };
 /// Of a number in memory, each of which has a vector.
@@ -37,7 +38,7 @@ template <int N>
 inline constexpr std::size_t kWordsOfNumber = (N + 3) * kLongLanes;
 /// The same with its specials.
 template <int N>
-inline constexpr std::size_t kWordsOfResult = kWordsOfNumber<N> + 2 * kLongLanes;
+inline constexpr std::size_t kWordsOfResult = kWordsOfNumber<N> + 3 * kLongLanes;
 
 /// Of a number that has one word.
 template <int N>
@@ -67,9 +68,11 @@ HWY_INLINE LongNumber<N> load(const std::uint64_t* from) {
 HWY_INLINE void store(const Specials& x, std::uint64_t* to) {
   hn::Store(ones(x.infinite), LD(), to);
   hn::Store(ones(x.nan), LD(), to + kLongLanes);
+  hn::Store(ones(x.of_c), LD(), to + 2 * kLongLanes);
 }
 HWY_INLINE Specials load_specials(const std::uint64_t* from) {
-  return {mask_of(hn::Load(LD(), from)), mask_of(hn::Load(LD(), from + kLongLanes))};
+  const auto mask = [&](std::size_t i) HWY_ATTR { return mask_of(hn::Load(LD(), from + i * kLongLanes)); };
+  return {mask(0), mask(1), mask(2)};
 }
 
 /// Of numbers that are not zero.
@@ -380,16 +383,11 @@ class LongColumns {
  public:
   /// `results`: room for a number for each node.
   LongColumns(const LongWork& w, std::size_t column, std::uint64_t* results)
-      : w_(w),
-        plan_(*w.plan),
-        n_(w.plan->datapath.numerics),
-        column_(column),
-        results_(results),
-        left_(none()),
-        new_nan_(none()) {
+      : w_(w), plan_(*w.plan), n_(w.plan->datapath.numerics), column_(column), results_(results), left_(none()) {
     const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.codes + column_));
     c_ = {long_of<N>(hn::IfThenZeroElse(of_c.special, of_c.significand)), of_c.last, of_c.exponent, of_c.negative};
-    c_specials_ = {of_c.infinite, hn::AndNot(of_c.infinite, of_c.special)};
+    const LMask nan = hn::AndNot(of_c.infinite, of_c.special);
+    c_specials_ = {of_c.infinite, nan, nan};
     any_special_ = !hn::AllFalse(LD(), of_c.special);
   }
 
@@ -414,7 +412,7 @@ class LongColumns {
     const bool is_word = plan_.nodes.back().rounds_words;
     const Format& result = format(n_.result);
     LV code = is_word ? code_of(result, word_of(x), specials.infinite) : code_of(result, x, specials.infinite);
-    code = hn::IfThenElse(specials.nan, nan_codes(), code);
+    code = hn::IfThenElse(specials.nan, nan_codes(specials), code);
     if (!result.floating) left_ = hn::Or(left_, specials.any());
     hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.codes + column_), code), d, w_.codes + column_);
     hn::Store(ones(left_), d, w_.left + column_);
@@ -483,26 +481,25 @@ class LongColumns {
       const Specials x =
           is_node ? load_specials(result_of(static_cast<std::size_t>(t.index)) + kWordsOfNumber<N>) : c_specials_;
       add_infinities(x.infinite, term(t).negative);
+      // The first of several, as all but operands' rank as c does.
+      nan_of_c_ = hn::Or(nan_of_c_, hn::AndNot(nan_, x.of_c));
       nan_ = hn::Or(nan_, x.nan);
     }
   }
-  /// What NaN a NaN is, where no operand of A and B is one: c's, made quiet, or a new one. Which of both, if there are
-  /// both, is left to others.
-  LV nan_codes() {
+  /// What NaN a NaN is, where no operand of A and B is one: c's, made quiet, or a new one.
+  LV nan_codes(const Specials& x) const {
     const LV of_sums = word(n_.nan.code);
     if (!n_.nan.propagate || n_.c.format != n_.result) return of_sums;
-    left_ = hn::Or(left_, hn::And(c_specials_.nan, new_nan_));
     const LV quiet = hn::Or(hn::Load(LD(), w_.codes + column_), word(nan_code(format(n_.c.format))));
-    return hn::IfThenElse(c_specials_.nan, quiet, of_sums);
+    return hn::IfThenElse(x.of_c, quiet, of_sums);
   }
 
   /// What a sum becomes, whose finite terms became infinite where `overflows`.
   Specials specials_of_sum(const Unit& unit, LMask overflows, LMask of_zero_scales, LongNumber<N>& total) {
-    Specials x{hn::Or(plus_, minus_), hn::Or(nan_, hn::And(plus_, minus_))};
+    Specials x{hn::Or(plus_, minus_), hn::Or(nan_, hn::And(plus_, minus_)), nan_of_c_};
     const LMask finite = hn::Not(x.any());
-    if (hn::AllTrue(LD(), finite)) return {overflows, none()};
+    if (hn::AllTrue(LD(), finite)) return {overflows, none(), none()};
     if (unit.scaled) x.nan = hn::Or(x.nan, hn::And(x.infinite, of_zero_scales));
-    new_nan_ = hn::Or(new_nan_, hn::AndNot(nan_, x.nan));
     x.infinite = hn::AndNot(x.nan, x.infinite);
     total.negative = hn::IfThenElse(x.infinite, ones(minus_), total.negative);
     x.infinite = hn::Or(x.infinite, hn::And(finite, overflows));
@@ -537,7 +534,7 @@ class LongColumns {
   Specials sum(const LongNode& of, LongNumber<N>& total) {
     const SortedNode& node = of.node;
     const Unit& unit = n_.units[static_cast<std::size_t>(node.unit)];
-    plus_ = minus_ = nan_ = none();
+    plus_ = minus_ = nan_ = nan_of_c_ = none();
     if (any_special_) add_specials(node);
     const LVI alignment = of.is_plain ? add_plain(of, unit, total) : add_any(node, unit, total);
     total.negative = ones(top_bit(total.magnitude.at[N - 1]));
@@ -836,7 +833,7 @@ class LongColumns {
   std::uint64_t* results_;
   LongNumber<N> c_;
   Specials c_specials_;
-  LMask left_, plus_, minus_, nan_, new_nan_;
+  LMask left_, plus_, minus_, nan_, nan_of_c_;
   bool any_special_;  ///< c, or a result so far
 };
 

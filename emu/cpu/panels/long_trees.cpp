@@ -7,6 +7,7 @@
 #include "emu/machine_rounding.hpp"
 #include "left_over.hpp"
 #include "long_kernels.hpp"
+#include "needed_bits.hpp"
 #include "parts.hpp"
 
 namespace tcnum::panels {
@@ -345,7 +346,8 @@ class NodePlanner {
 
 }  // namespace
 
-LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree) {
+LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
+  const Numerics numerics = with_needed_bits(all, tree);
   LongPlan plan;
   plan.datapath = {numerics, {}, tree.tree};
   plan.scales_sums =

@@ -7,6 +7,7 @@
 #include "emu/gpu/requirements.hpp"
 #include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
+#include "needed_bits.hpp"
 #include "trees.hpp"
 
 namespace tcnum::panels {
@@ -84,7 +85,9 @@ TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool
 
 class Planner {
  public:
-  Planner(const Numerics& numerics, const SortedTree& tree) : n_(numerics), tree_(tree) { why_not_ = plan(); }
+  Planner(const Numerics& numerics, const SortedTree& tree) : n_(with_needed_bits(numerics, tree)), tree_(tree) {
+    why_not_ = plan();
+  }
   WhyNot why_not() const { return why_not_; }
   TreePlan take() { return std::move(plan_); }
 
@@ -112,6 +115,7 @@ class Planner {
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
     plan_.leaves_some = n_.nan.propagate;
+    if (plan_.leaves_some && makes_infinities()) return "many of its results are NaNs, which may be its operands'";
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
@@ -156,6 +160,19 @@ class Planner {
     constexpr int kSpareBits = 20;  // more than 1,025 terms and 3 roundings need, from 2^100 on
     return std::ranges::all_of(node.result.steps,
                                [](const TreeStep& s) { return s.overflow >= kOrdinary * (1 << kSpareBits); });
+  }
+
+  /// Whether infinities come from numbers as they usually are.
+  bool makes_infinities() const {
+    constexpr int kUsual = 4;  // exponents
+    const auto does = [](const RoundSteps& steps) {
+      return std::ranges::any_of(steps, [](const RoundStep& s) {
+        return s.max_exponent < kUsual && to_infinity(s, false) && to_infinity(s, true);
+      });
+    };
+    const ProductRule& product = n_.product;
+    return product.infinite_from.value_or(kUnbounded) < kUsual || does(product.round) ||
+           std::ranges::any_of(n_.units, [&](const Unit& unit) { return does(unit.result); });
   }
 
   WhyNot plan_product() {
@@ -395,7 +412,7 @@ class Planner {
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
   }
 
-  const Numerics& n_;
+  const Numerics n_;
   const SortedTree& tree_;
   TreePlan plan_;
   Bounds product_, c_ = bounds_of(n_.c);
