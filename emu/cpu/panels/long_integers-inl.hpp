@@ -332,21 +332,23 @@ HWY_INLINE LV times_low(LV x, LV y) {
   const hn::Repartition<std::uint32_t, LD> halves;
   return hn::MulEven(hn::BitCast(halves, x), hn::BitCast(halves, y));
 }
-/// Of numbers of 32 bits, if all are, or of 64.
-template <int N, bool kHalves>
+/// The product of words that fits one.
+HWY_INLINE LV times_short(LV x, LV y) {
+  constexpr int kHalf = kWordBits / 2;
+  const LV crossed = hn::Add(times_low(hn::ShiftRight<kHalf>(x), y), times_low(x, hn::ShiftRight<kHalf>(y)));
+  return hn::Add(times_low(x, y), hn::ShiftLeft<kHalf>(crossed));
+}
+/// The product of words.
+template <int N>
 HWY_INLINE Long<N> product_of(LV x, LV y) {
-  if constexpr (kHalves) {
-    return long_of<N>(times_low(x, y));
-  } else {
-    constexpr int kHalf = kWordBits / 2;
-    const LV x_high = hn::ShiftRight<kHalf>(x), y_high = hn::ShiftRight<kHalf>(y);
-    const LV low = times_low(x, y);
-    const LV middle = hn::Add(times_low(x_high, y), hn::ShiftRight<kHalf>(low));  // no carry
-    const LV other = hn::Add(times_low(x, y_high), hn::And(middle, word(0xffffffff)));
-    const LV high =
-        hn::Add(hn::Add(times_low(x_high, y_high), hn::ShiftRight<kHalf>(middle)), hn::ShiftRight<kHalf>(other));
-    return long_of<N>(hn::Or(hn::ShiftLeft<kHalf>(other), hn::And(low, word(0xffffffff))), high);
-  }
+  constexpr int kHalf = kWordBits / 2;
+  const LV x_high = hn::ShiftRight<kHalf>(x), y_high = hn::ShiftRight<kHalf>(y);
+  const LV low = times_low(x, y);
+  const LV middle = hn::Add(times_low(x_high, y), hn::ShiftRight<kHalf>(low));  // no carry
+  const LV other = hn::Add(times_low(x, y_high), hn::And(middle, word(0xffffffff)));
+  const LV high =
+      hn::Add(hn::Add(times_low(x_high, y_high), hn::ShiftRight<kHalf>(middle)), hn::ShiftRight<kHalf>(other));
+  return long_of<N>(hn::Or(hn::ShiftLeft<kHalf>(other), hn::And(low, word(0xffffffff))), high);
 }
 /// x times a number of 32 bits, of which carries beyond the words are lost.
 template <int N>

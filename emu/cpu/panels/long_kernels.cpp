@@ -432,7 +432,8 @@ class LongColumns {
 
   Long<N> multiplied(LV a, LV b) const {
     if (n_.product.operation == ProductOperation::exclusive_or) return long_of<N>(hn::Xor(a, b));
-    return product_of<N, N == 2>(a, b);
+    if constexpr (N > 2) return product_of<N>(a, b);
+    return long_of<N>(plan_.has_long_operand ? times_short(a, b) : times_low(a, b));
   }
 
   LongNumber<N> product(int k) {

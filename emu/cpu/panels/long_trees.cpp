@@ -15,8 +15,8 @@ namespace {
 
 /// Products along k that are packed at once: those of a panel stay in the second-level cache.
 constexpr std::size_t kProducts = 128;
-/// Bits that an operand of two words may have, a step may keep in them, and a sum.
-constexpr int kMostOperandBits = 32, kMostStepBits = 100, kMostSumBits = 126;
+/// Bits that half a word has; and of two words, those that a product may have, a step may keep in them, and a sum.
+constexpr int kHalfWordBits = 32, kMostProductBits = 64, kMostStepBits = 100, kMostSumBits = 126;
 /// Of four words; and bits that the scales of a block have together.
 constexpr int kMostWideSumBits = 254, kScaleBits = 8;
 
@@ -229,11 +229,14 @@ class LongPart {
   std::vector<std::uint64_t> codes_left_;
 };
 
+/// Bits of an operand, with its scale if it has one.
+int operand_bits(const Numerics& n, FormatId id) {
+  return format(id).fraction_bits + 1 + (n.scales ? format(n.scales->format).fraction_bits + 1 : 0);
+}
+
 /// Whether two words do not hold a datapath's ordinary sums.
 bool is_wide(const Numerics& n, const SortedTree& tree) {
-  const int scale_bits = n.scales ? format(n.scales->format).fraction_bits + 1 : 0;
-  const auto bits = [&](FormatId id) { return format(id).fraction_bits + 1 + scale_bits; };
-  if (std::max(bits(n.a.format), bits(n.b.format)) > kMostOperandBits) return true;
+  if (operand_bits(n, n.a.format) + operand_bits(n, n.b.format) > kMostProductBits) return true;
   // A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
   // two.
   constexpr int kHeadroom = 4;
@@ -353,6 +356,8 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
   plan.scales_sums =
       numerics.scales && std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
   plan.is_wide = is_wide(numerics, tree);
+  plan.has_long_operand =
+      std::max(operand_bits(numerics, numerics.a.format), operand_bits(numerics, numerics.b.format)) > kHalfWordBits;
   plan.product_fraction_bits = format(numerics.a.format).fraction_bits + format(numerics.b.format).fraction_bits;
   if (numerics.scales) plan.product_fraction_bits += 2 * format(numerics.scales->format).fraction_bits;
   const auto takes_zeros = [](const Unit& unit) {

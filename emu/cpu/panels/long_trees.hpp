@@ -35,7 +35,8 @@ struct LongPlan {
   bool scales_sums = false;           ///< of blocks; else products, if the datapath has scales
   bool product_rounds_words = false;  ///< as LongNode's
   int product_fraction_bits = 0;      ///< a product is a multiple of 2^(its exponent − this)
-  bool is_wide = false;               ///< four words, and operands of more than 32 bits
+  bool has_long_operand = false;      ///< of more than 32 bits
+  bool is_wide = false;               ///< four words; products have more than 64 bits only then
 };
 
 LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree);
