@@ -195,8 +195,72 @@ HWY_INLINE Leading leading_of(const Long<N>& x) {
   return {hn::Add(below, bits_of_top), hn::Or(moved.at[1], hn::And(ones(any), word(1)))};
 }
 
-/// Applies rounding steps that words are enough for (LongNode), and tells what becomes infinite; and in `left` where a
-/// sum is so far above its alignment that they are not.
+/// Rounding steps (LongRounding::ordinary) of a number of `kParts` words: of its upper 64 bits, if all numbers are
+/// within each step's range and none vanishes. Which bits are dropped from these is then the same for all, or known by
+/// an alignment. Says so, or changes nothing.
+template <int kParts, int N>
+HWY_NOINLINE bool round_ordinary(const RoundSteps& steps, SubnormalExponent subnormals, LVI alignment,
+                                 LongNumber<N>& x) {
+  constexpr int kTop = kWordBits - 1;
+  const Leading upper = leading_of(cut_to<kParts>(x.magnitude));
+  const LMask is_zero = hn::Eq(upper.word, word(0));
+  LV kept = upper.word;
+  LVI leading = hn::Add(x.last, hn::Sub(upper.bits, count(1))), exponent = x.exponent;
+  LMask is_other = none();
+  for (const RoundStep& s : steps) {
+    const bool is_fixed = s.min_exponent > s.max_exponent;  // all are spaced as the largest
+    LV unit = word(std::uint64_t{1} << (kTop - s.fraction_bits));
+    if (s.from_alignment || is_fixed) {
+      const LVI first = s.from_alignment ? alignment : count(s.min_exponent);
+      const LVI dropped = hn::Add(hn::Sub(first, leading), count(kTop - s.fraction_bits));
+      const LV beyond = hn::Sub(as_words(dropped), word(2));  // two bits tell half, and what is not half
+      is_other = hn::Or(is_other, hn::Gt(beyond, word(kTop - 2)));
+      unit = word_shifted(word(1), dropped);
+    }
+    const LV rest = hn::Sub(unit, word(1)), before = kept;
+    switch (s.rounding) {
+      case Rounding::nearest_even: {
+        const LMask is_odd = hn::Ne(hn::And(kept, unit), word(0));
+        const LV half = hn::ShiftRight<1>(unit);
+        kept = hn::Add(kept, hn::IfThenElse(is_odd, half, hn::Sub(half, word(1))));
+        break;
+      }
+      case Rounding::nearest_away:
+        kept = hn::Add(kept, hn::ShiftRight<1>(unit));
+        break;
+      case Rounding::up:
+        kept = hn::Add(kept, hn::AndNot(x.negative, rest));
+        break;
+      case Rounding::down:
+        kept = hn::Add(kept, hn::And(x.negative, rest));
+        break;
+      case Rounding::toward_zero:
+        break;
+    }
+    if (!is_fixed) is_other = hn::Or(is_other, less(leading, count(s.min_exponent)));
+    if (s.rounding != Rounding::toward_zero) {
+      const LMask carries = hn::Lt(kept, before);
+      kept = hn::IfThenElse(carries, word(std::uint64_t{1} << kTop), kept);
+      leading = hn::Sub(leading, as_counts(ones(carries)));
+    }
+    kept = hn::AndNot(rest, kept);
+    is_other = hn::Or(is_other, less(count(s.max_exponent), leading));
+    if (s.from_alignment) continue;
+    const bool is_raised = is_fixed && subnormals == SubnormalExponent::minimum;
+    exponent = is_raised ? count(s.min_exponent) : leading;
+  }
+  if (!hn::AllTrue(LD(), hn::Or(is_zero, hn::Not(is_other)))) return false;
+  const RoundStep& last = steps.step[static_cast<std::size_t>(steps.count - 1)];
+  x.exponent = chosen(is_zero, last.from_alignment ? x.exponent : count(last.min_exponent), exponent);
+  // Without zeros below the last bit that is kept, if that is the same for all.
+  const int zeros = last.from_alignment || last.min_exponent > last.max_exponent ? 0 : kTop - last.fraction_bits;
+  x.last = hn::Sub(leading, count(kTop - zeros));
+  x.magnitude = long_of<N>(hn::ShiftRightSame(kept, zeros));
+  return true;
+}
+
+/// Applies rounding steps that words are enough for (LongRounding::words), and tells what becomes infinite; and in
+/// `left` where a sum is so far above its alignment that they are not.
 template <int N>
 HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
                               LVI alignment, LongNumber<N>& x, LMask& left) {
@@ -393,7 +457,8 @@ class LongColumns {
 
   void add_node(std::size_t number) {
     LongNumber<N> x;
-    const Specials specials = sum(plan_.nodes[number], x);
+    Specials specials;  // by reference: what masks are returned in is read sooner than it is written
+    sum(plan_.nodes[number], x, specials);
     if (!hn::AllFalse(LD(), specials.any())) {
       any_special_ = true;
       x.magnitude = zero_where(specials.any(), x.magnitude);
@@ -409,7 +474,7 @@ class LongColumns {
     const std::uint64_t* const last = result_of(plan_.nodes.size() - 1);
     const LongNumber<N> x = load<N>(last);
     const Specials specials = load_specials(last + kWordsOfNumber<N>);
-    const bool is_word = plan_.nodes.back().rounds_words;
+    const bool is_word = plan_.nodes.back().rounding.words;
     const Format& result = format(n_.result);
     LV code = is_word ? code_of(result, word_of(x), specials.infinite) : code_of(result, x, specials.infinite);
     code = hn::IfThenElse(specials.nan, nan_codes(specials), code);
@@ -456,13 +521,20 @@ class LongColumns {
       x.magnitude = zero_where(large, x.magnitude);
     }
     if (!n_.product.round.empty()) {
-      const LMask infinite = plan_.product_rounds_words
-                                 ? round_word(n_.product.round, UnderflowSign::kept, subnormals(), count(0), x, left_)
-                                 : round(n_.product.round, UnderflowSign::kept, subnormals(), count(0), x);
+      const LMask infinite = rounded<N / 2>(n_.product.round, plan_.product_rounding, UnderflowSign::kept, count(0), x);
       add_infinities(infinite, x.negative);
       x.magnitude = zero_where(infinite, x.magnitude);
     }
     return x;
+  }
+
+  /// Applies rounding steps to a number of `kParts` words, and tells what becomes infinite.
+  template <int kParts>
+  LMask rounded(const RoundSteps& steps, const LongRounding& how, UnderflowSign underflow_sign, LVI alignment,
+                LongNumber<N>& x) {
+    if (how.ordinary && round_ordinary<kParts>(steps, subnormals(), alignment, x)) return none();
+    return how.words ? round_word(steps, underflow_sign, subnormals(), alignment, x, left_)
+                     : round(steps, underflow_sign, subnormals(), alignment, x);
   }
 
   LongNumber<N> term(const Term& t) {
@@ -532,7 +604,7 @@ class LongColumns {
   }
 
   /// The sum of a node's terms, and what of it is none.
-  Specials sum(const LongNode& of, LongNumber<N>& total) {
+  void sum(const LongNode& of, LongNumber<N>& total, Specials& specials) {
     const SortedNode& node = of.node;
     const Unit& unit = n_.units[static_cast<std::size_t>(node.unit)];
     plus_ = minus_ = nan_ = nan_of_c_ = none();
@@ -551,10 +623,8 @@ class LongColumns {
       const LMask takes_no_part = hn::Or(all_are_zero(node), of_zero_scales);
       total.exponent = chosen(takes_no_part, hn::Add(total.exponent, count(kLongNone)), total.exponent);
     }
-    const LMask overflows =
-        of.rounds_words ? round_word(unit.result, unit.underflow_sign, subnormals(), total.exponent, total, left_)
-                        : round(unit.result, unit.underflow_sign, subnormals(), total.exponent, total);
-    return specials_of_sum(unit, overflows, of_zero_scales, total);
+    const LMask overflows = rounded<N>(unit.result, of.rounding, unit.underflow_sign, total.exponent, total);
+    specials = specials_of_sum(unit, overflows, of_zero_scales, total);
   }
 
   /// Of a sum that is zero.
@@ -723,7 +793,7 @@ class LongColumns {
   }
   /// Whether a term that is no product has one word.
   bool is_word(const Term& t) const {
-    return t.kind == Term::Kind::accumulator || plan_.nodes[static_cast<std::size_t>(t.index)].rounds_words;
+    return t.kind == Term::Kind::accumulator || plan_.nodes[static_cast<std::size_t>(t.index)].rounding.words;
   }
   void leave_special_products(const SortedNode& node) {
     LV any = word(0);
@@ -779,7 +849,7 @@ class LongColumns {
   template <class With>
   void with_words_of(const Term& t, const With& with) const {
     const bool is_product = t.kind == Term::Kind::product;
-    if (is_product ? plan_.product_rounds_words : is_word(t)) return with.template operator()<1>();
+    if (is_product ? plan_.product_rounding.words : is_word(t)) return with.template operator()<1>();
     if (is_product && n_.product.round.empty()) return with.template operator()<N / 2>();
     with.template operator()<N>();
   }

@@ -254,15 +254,23 @@ bool is_wide(const Numerics& n, const SortedTree& tree) {
          });
 }
 
-/// LongNode::rounds_words of a unit's or a product's rounding steps.
-bool round_words(const RoundSteps& steps) {
+LongRounding rounding_of(const RoundSteps& steps) {
   // Beside a leading one; and two below tell half, and what is not half. Sums are mostly less than 2^kMostAbove times
   // what they are aligned with; others are left.
   constexpr int kMostBits = 61, kMostAbove = 10;
-  return !steps.empty() && std::ranges::all_of(steps, [](const RoundStep& s) {
+  const auto is_for_words = [](const RoundStep& s) {
     return s.fraction_bits <= kMostBits - (s.from_alignment ? kMostAbove : 0) && s.max_exponent >= s.min_exponent &&
            s.overflow != Overflow::wrap && !s.twos_complement;
-  });
+  };
+  // Of numbers as they usually are; where those are not ordinary it is in vain.
+  constexpr int kLeastUsual = -6, kMostUsual = 12;
+  const auto is_for_ordinary = [](const RoundStep& s) {
+    const bool has_usual =
+        s.max_exponent >= kMostUsual && (s.min_exponent <= kLeastUsual || s.min_exponent > s.max_exponent);
+    return s.fraction_bits <= kMostBits && has_usual;
+  };
+  if (steps.empty()) return {};
+  return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};
 }
 
 /// What every number is a multiple of, 2^lowest, and below, 2^top.
@@ -287,7 +295,7 @@ class NodePlanner {
     const Unit& unit = n_.units[static_cast<std::size_t>(from.unit)];
     LongNode node;
     node.node = from;
-    node.rounds_words = round_words(unit.result);
+    node.rounding = rounding_of(unit.result);
     node.others_may_be_large = std::ranges::any_of(from.others, [&](const Term& t) {
       if (t.kind != Term::Kind::node) return false;
       const int its_unit = plan_.nodes[static_cast<std::size_t>(t.index)].node.unit;
@@ -364,7 +372,7 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
     const ZeroExponentKind kind = unit.zero_exponent.kind;
     return kind == ZeroExponentKind::natural || kind == ZeroExponentKind::zeros;
   };
-  plan.product_rounds_words = round_words(numerics.product.round);
+  plan.product_rounding = rounding_of(numerics.product.round);
   plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||

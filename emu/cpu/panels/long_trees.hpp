@@ -12,6 +12,15 @@
 
 namespace tcnum::panels {
 
+/// How rounding steps are applied, if there are any.
+struct LongRounding {
+  /// Each leaves so few bits, from the number's own leading one on, that its upper 64 and whether any is below them are
+  /// all that matters.
+  bool words = false;
+  /// The same of numbers that are no smaller, and no larger, than the step's normal ones.
+  bool ordinary = false;
+};
+
 /// One sum.
 struct LongNode {
   SortedNode node;
@@ -22,21 +31,19 @@ struct LongNode {
   bool wants_alignment = true;
   /// Some term that is no product may be larger than its exponent says, having not been rounded since it was added.
   bool others_may_be_large = false;
-  /// It is rounded, and each step leaves so few bits, from the number's own leading one on, that its upper 64 and
-  /// whether any is below them are all that matters.
-  bool rounds_words = false;
+  LongRounding rounding;
 };
 
 struct LongPlan {
   Datapath datapath;
   std::vector<LongNode> nodes;
-  bool zeros_align = false;           ///< in some unit, or products of zeros are none, so that zeros have exponents too
-  bool looks_at_products = false;     ///< to know what they are aligned with: their operands' exponents do not tell
-  bool scales_sums = false;           ///< of blocks; else products, if the datapath has scales
-  bool product_rounds_words = false;  ///< as LongNode's
-  int product_fraction_bits = 0;      ///< a product is a multiple of 2^(its exponent − this)
-  bool has_long_operand = false;      ///< of more than 32 bits
-  bool is_wide = false;               ///< four words; products have more than 64 bits only then
+  bool zeros_align = false;        ///< in some unit, or products of zeros are none, so that zeros have exponents too
+  bool looks_at_products = false;  ///< to know what they are aligned with: their operands' exponents do not tell
+  bool scales_sums = false;        ///< of blocks; else products, if the datapath has scales
+  LongRounding product_rounding;
+  int product_fraction_bits = 0;  ///< a product is a multiple of 2^(its exponent − this)
+  bool has_long_operand = false;  ///< of more than 32 bits
+  bool is_wide = false;           ///< four words; products have more than 64 bits only then
 };
 
 LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree);
