@@ -20,53 +20,77 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
+/// Of some vectors of all rows. What is done to all goes step by step, as each waits for itself.
+using Vectors = TV[kCutVectors][kTreeRows];
+template <class Step>
+HWY_INLINE void each(const Step& step) {
+#pragma GCC unroll 2
+  for (std::size_t v = 0; v < kCutVectors; ++v) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) step(v, r);
+  }
+}
+
 /// Rounds to nearest fp32, where nothing overflows and nothing is below fp32's last bit; before, if kDown, down to so
 /// many fraction bits below the leading one.
 template <bool kDown>
-HWY_INLINE TV to_ordinary_single(int down_bits, TV x) {
+HWY_INLINE void to_ordinary_single(int down_bits, Vectors& x) {
   const int bits = format(FormatId::fp32).fraction_bits;
 #if TCNUM_ROUNDS_EACH
-  const TV power = binade_of(x), last = grids(bits);
-  if constexpr (kDown) {
-    const TV first = grids(down_bits);  // and what is left to the larger grid, which then rounds what is cut
-    return off_grid(power, last, hn::MulAdd(power, hn::Sub(last, first), on_grid(power, first, x)));
-  }
-  return off_grid(power, last, hn::MulAdd(power, last, x));
+  const TV last = grids(bits), first = kDown ? grids(down_bits) : zero();
+  const TV more = hn::Sub(last, first);  // to the larger grid, which then rounds what is cut
+  Vectors power;
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { power[v][r] = binade_of(x[v][r]); });
+  if constexpr (kDown)
+    each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = on_grid(power[v][r], first, x[v][r]); });
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = hn::MulAdd(power[v][r], more, x[v][r]); });
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = off_grid(power[v][r], last, x[v][r]); });
 #else
-  if constexpr (kDown) x = rounded_bits<Rounding::down>(down_bits, x);
-  return rounded_bits<Rounding::nearest_even>(bits, x);
+  each([&](std::size_t v, std::size_t r) HWY_ATTR {
+    if constexpr (kDown) x[v][r] = rounded_bits<Rounding::down>(down_bits, x[v][r]);
+    x[v][r] = rounded_bits<Rounding::nearest_even>(bits, x[v][r]);
+  });
 #endif
 }
 
-/// A sum, and the power of two that it is aligned with, which takes no part in the next alignment if it is zero.
+/// Sums, and the powers of two that they are aligned with, which take no part in the next alignment if they are zero.
 struct Unrounded {
-  TV x, alignment;
+  Vectors x, alignment;
 };
 /// The larger of a power and that of a sum that takes part.
-HWY_INLINE TV larger_power(const Unrounded& sum, TV power) {
-  const TMask takes_part = hn::Ne(sum.x, zero());
+HWY_INLINE TV larger_power(TV sum, TV alignment, TV power) {
+  const TMask takes_part = hn::Ne(sum, zero());
 #if TCNUM_ROUNDS_EACH
-  return TV{_mm512_mask_max_pd(power.raw, takes_part.raw, power.raw, sum.alignment.raw)};
+  return TV{_mm512_mask_max_pd(power.raw, takes_part.raw, power.raw, alignment.raw)};
 #else
-  return hn::Max(power, hn::IfThenElseZero(takes_part, sum.alignment));
+  return hn::Max(power, hn::IfThenElseZero(takes_part, alignment));
 #endif
 }
 
 /// Some vectors' sums of a node's products, of which align_products() found the alignments.
 HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const std::int16_t* alignments, std::size_t first,
-                              Unrounded (&sums)[kCutVectors][kTreeRows]) {
+                              Unrounded& sums) {
   const auto alignment_of = [&](std::size_t row, std::size_t column)
                                 HWY_ATTR { return alignment_of_products(alignments, row, column); };
   const TreeNode& node = w.plan->nodes[number];
   const TV of_units = grids(node.unit.fraction_bits);
   CutProducts products;
   add_cut_products(w, node, number, first, alignment_of, products);
-#pragma GCC unroll 2
-  for (std::size_t v = 0; v < kCutVectors; ++v) {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r)
-      sums[v][r] = {off_grid(products.alignment[v][r], of_units, products.sum[v][r]), products.alignment[v][r]};
-  }
+  each([&](std::size_t v, std::size_t r) HWY_ATTR {
+    sums.x[v][r] = off_grid(products.alignment[v][r], of_units, products.sum[v][r]);
+    sums.alignment[v][r] = products.alignment[v][r];
+  });
+}
+
+/// Adds numbers, each cut down to its unit, of which the second one's is no larger: onto the first's grid, which then
+/// becomes the second's, on which that one is added. The total is the second.
+HWY_INLINE void add_cut(const Vectors& alignment, TV of_coarse, const Vectors& coarse, TV of_fine, Vectors& fine) {
+  const TV finer = hn::Sub(of_fine, of_coarse);
+  Vectors on;
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { on[v][r] = on_grid(alignment[v][r], of_coarse, coarse[v][r]); });
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { on[v][r] = hn::MulAdd(alignment[v][r], finer, on[v][r]); });
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { on[v][r] = rounded_sum<Rounding::down>(on[v][r], fine[v][r]); });
+  each([&](std::size_t v, std::size_t r) HWY_ATTR { fine[v][r] = off_grid(alignment[v][r], of_fine, on[v][r]); });
 }
 
 /// One accumulation of all of a panel's columns, onto c of all rows.
@@ -78,6 +102,7 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   const TV drop = number(node.drop_power);
   const TV of_pairs = grids(nodes[of.pair].unit.fraction_bits);
   const TV of_sums = grids(node.terms[0].fraction_bits), of_c = grids(node.terms[1].fraction_bits);
+  const bool c_is_coarse = node.terms[1].fraction_bits <= node.terms[0].fraction_bits;
   const int down_bits = node.result.steps.front().step.fraction_bits;
   double* const HWY_RESTRICT c = w.values;
   constexpr std::size_t kSums = kInPairs ? 2 : 1;
@@ -87,52 +112,45 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   HWY_ALIGN double waiting[kInPairs ? 2 * kTreeRows * kColumns : 1];
   const auto waiting_at = [&](std::size_t r, std::size_t column) { return waiting + 2 * (r * kColumns + column); };
   for (std::size_t first = 0; kInPairs && first < kColumns; first += kCutVectors * kTreeLanes) {
-    Unrounded sums[kCutVectors][kTreeRows];
+    Unrounded sums;
     add_unrounded(w, of.products[0], alignments[0], first, sums);
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kCutVectors; ++v) {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        double* const to = waiting_at(r, first + v * kTreeLanes);
-        hn::Store(sums[v][r].x, d, to);
-        hn::Store(sums[v][r].alignment, d, to + kTreeLanes);
-      }
-    }
+    each([&](std::size_t v, std::size_t r) HWY_ATTR {
+      double* const to = waiting_at(r, first + v * kTreeLanes);
+      hn::Store(sums.x[v][r], d, to);
+      hn::Store(sums.alignment[v][r], d, to + kTreeLanes);
+    });
   }
   for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
-    Unrounded sums[kCutVectors][kTreeRows];
+    Unrounded sums;
     add_unrounded(w, of.products[kSums - 1], alignments[kSums - 1], first, sums);
     if constexpr (kInPairs) {
-#pragma GCC unroll 2
-      for (std::size_t v = 0; v < kCutVectors; ++v) {
-#pragma GCC unroll 4
-        for (std::size_t r = 0; r < kTreeRows; ++r) {
-          const double* const from = waiting_at(r, first + v * kTreeLanes);
-          const Unrounded x = {hn::Load(d, from), hn::Load(d, from + kTreeLanes)}, &y = sums[v][r];
-          const TV alignment = larger_power(x, larger_power(y, zero()));
-          const TV both = rounded_sum<Rounding::down>(on_grid(alignment, of_pairs, x.x), y.x);
-          sums[v][r] = {off_grid(alignment, of_pairs, both), alignment};
-        }
-      }
+      each([&](std::size_t v, std::size_t r) HWY_ATTR {
+        const double* const from = waiting_at(r, first + v * kTreeLanes);
+        const TV other = hn::Load(d, from);
+        const TV own = larger_power(sums.x[v][r], sums.alignment[v][r], zero());
+        const TV alignment = larger_power(other, hn::Load(d, from + kTreeLanes), own);
+        const TV both = rounded_sum<Rounding::down>(on_grid(alignment, of_pairs, other), sums.x[v][r]);
+        sums.x[v][r] = off_grid(alignment, of_pairs, both);
+        sums.alignment[v][r] = alignment;
+      });
     }
-#pragma GCC unroll 2
-    for (std::size_t v = 0; v < kCutVectors; ++v) {
-      TV before[kTreeRows], total[kTreeRows];
-      double* const HWY_RESTRICT at_c = c + first + v * kTreeLanes;
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) before[r] = hn::Load(d, at_c + r * kColumns);
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const Unrounded& sum = sums[v][r];
-        const TV own = binade_of(before[r]), alignment = larger_power(sum, own);
-        if constexpr (kDrops) before[r] = hn::IfThenElseZero(hn::Ge(own, hn::Mul(alignment, drop)), before[r]);
-        const TV cut_c = off_grid(alignment, of_c, on_grid(alignment, of_c, before[r]));
-        const TV both = hn::Add(on_grid(alignment, of_sums, sum.x), cut_c);
-        total[r] = to_ordinary_single<kDown>(down_bits, off_grid(alignment, of_sums, both));
-      }
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(total[r], d, at_c + r * kColumns);
+    Vectors x;
+    double* const HWY_RESTRICT at_c = c + first;
+    each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = hn::Load(d, at_c + r * kColumns + v * kTreeLanes); });
+    each([&](std::size_t v, std::size_t r) HWY_ATTR {
+      TV& alignment = sums.alignment[v][r];
+      const TV own = binade_of(x[v][r]);
+      alignment = larger_power(sums.x[v][r], alignment, own);
+      if constexpr (kDrops) x[v][r] = hn::IfThenElseZero(hn::Ge(own, hn::Mul(alignment, drop)), x[v][r]);
+    });
+    if (c_is_coarse) {
+      add_cut(sums.alignment, of_c, x, of_sums, sums.x);
+      each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = sums.x[v][r]; });
+    } else {
+      add_cut(sums.alignment, of_sums, sums.x, of_c, x);
     }
+    to_ordinary_single<kDown>(down_bits, x);
+    each([&](std::size_t v, std::size_t r) HWY_ATTR { hn::Store(x[v][r], d, at_c + r * kColumns + v * kTreeLanes); });
   }
 }
 

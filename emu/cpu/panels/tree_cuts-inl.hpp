@@ -249,7 +249,7 @@ HWY_INLINE void next_link(TreeWork& at) {
   const std::size_t blocks = plan.scales_sums ? plan.depth / static_cast<std::size_t>(plan.scales->block_k) : 0;
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     at.a[r] += plan.depth;
-    at.a_exponents[r] += plan.depth;
+    at.a_tops[r] += plan.depth;
     at.a_grown[r] += plan.depth;
     at.a_negative[r] += plan.nodes.size();
     if (plan.scales_sums) {
@@ -263,7 +263,7 @@ HWY_INLINE void next_link(TreeWork& at) {
   }
   ++at.b_reach_of_link;
   at.b += plan.depth * kColumns;
-  at.b_exponents += plan.depth * kColumns;
+  at.b_tops += plan.depth * kColumns;
   at.b_grown += plan.depth * kColumns;
   at.b_negative += plan.nodes.size() * kColumns;
 }
@@ -275,18 +275,20 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
   constexpr std::size_t kVectors = 2;
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
   const TS d;
+  const hn::RepartitionToWide<TS> pairs;
   const int floor = node.floor_power > 0 ? std::ilogb(node.floor_power) : kLeastGridExponent;
-  const auto least = hn::Set(d, static_cast<std::int16_t>(std::max(floor, kLeastGridExponent)));
+  const auto least_exponent = static_cast<std::int16_t>(std::max(floor, kLeastGridExponent));
+  const auto least = hn::BitCast(d, hn::Set(pairs, tops_of_a(least_exponent)));
   for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
     hn::Vec<TS> most[kVectors][kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) most[0][r] = most[1][r] = least;
     for (const int k : node.products) {
-      const std::int16_t* const b = w.b_exponents + static_cast<std::size_t>(k) * kColumns + column;
+      const std::int16_t* const b = w.b_tops + static_cast<std::size_t>(k) * kColumns + column;
       const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kShortLanes);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const auto a = hn::Set(d, w.a_exponents[r][k]);
+        const auto a = hn::BitCast(d, hn::Set(pairs, w.a_tops[r][k]));
         most[0][r] = hn::Max(most[0][r], hn::Add(a, b0));
         most[1][r] = hn::Max(most[1][r], hn::Add(a, b1));
       }
@@ -294,10 +296,8 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const auto tops = hn::ShiftLeft<kTopFraction>(hn::Add(most[v][r], hn::Set(d, kBias)));
-        hn::Store(tops, d, alignments + r * kColumns + column + v * kShortLanes);
-      }
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        hn::Store(most[v][r], d, alignments + r * kColumns + column + v * kShortLanes);
     }
   }
 }

@@ -13,6 +13,20 @@ namespace tcnum::panels {
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;
 
+/// Of a double: the bits of its fraction, those of it among its first 16, and what its exponent is more by.
+inline constexpr int kFraction = 52, kTopFraction = 4, kBias = 1023;
+
+/// The power of two that a product is aligned with has exponents of both operands: the first 16 bits of it, as a
+/// double, are the sum of what these two tell. A's stand there twice, as what is loaded for a whole vector takes less
+/// so. Of powers too small for doubles the sum is negative.
+inline std::int32_t tops_of_a(std::int16_t exponent) {
+  const auto top = static_cast<std::uint16_t>((exponent + kBias) * (1 << kTopFraction));
+  return static_cast<std::int32_t>(top * 0x10001u);
+}
+inline std::int16_t top_of_b(std::int16_t exponent) {
+  return static_cast<std::int16_t>(exponent * (1 << kTopFraction));
+}
+
 /// Some numbers are multiples of 2^lowest, and below 2^top.
 struct Reach {
   int lowest = 0, top = 0;
@@ -26,11 +40,11 @@ struct TreeWork {
   const TreePlan* plan = nullptr;
   std::size_t links = 0;
   const double* a[kTreeRows] = {};
-  /// That operands are aligned with, where the plan wants them; kNoExponent16 of infinities, NaNs, and zeros that do
-  /// not count: with any other operand's, it is below those of all numbers.
-  const std::int16_t* a_exponents[kTreeRows] = {};
+  /// What operands are aligned with, where the plan wants it (tops_of_a(), top_of_b()); of infinities, NaNs, and zeros
+  /// that do not count below those of all numbers, with any other operand's.
+  const std::int32_t* a_tops[kTreeRows] = {};
   const double* b = nullptr;  ///< [depth][kColumns]
-  const std::int16_t* b_exponents = nullptr;
+  const std::int16_t* b_tops = nullptr;
   bool are_finite = false;  ///< all operands
   /// If they are: of A's operands along all links, and of B's along them and along each.
   Reach a_reach, b_reach;

@@ -36,9 +36,6 @@ using TS = hn::CappedTag<std::int16_t, kColumns>;
 using TFew = hn::Rebind<std::int16_t, TI>;
 inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD()), kShortLanes = hn::MaxLanes(TS());
 
-inline constexpr int kFraction = 52, kBias = 1023;
-/// Of a double's first 16 bits, those of its fraction.
-inline constexpr int kTopFraction = 4;
 inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
 /// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
 /// takes none are below kNoPart, and those of all others above.
@@ -64,14 +61,14 @@ HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBi
 HWY_INLINE TV scaled(TV power_of_two, int more) {
   return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
 }
-/// 2^e, or 0 where e is too small for a double.
-HWY_INLINE TV power_of_two(hn::Vec<TFew> e) {
-  const auto biased = hn::Max(hn::Add(e, hn::Set(TFew(), kBias)), hn::Zero(TFew()));
+/// Of the first 16 bits of powers of two, negative of those too small for a double: these are 0.
+HWY_INLINE TV power_of_top(hn::Vec<TFew> tops) {
+  const auto within = hn::Max(tops, hn::Zero(TFew()));
 #if TCNUM_ROUNDS_EACH
-  return as_numbers(hn::ShiftLeft<kFraction>(TVI{_mm512_cvtepi16_epi64(biased.raw)}));
+  return as_numbers(hn::ShiftLeft<kFraction - kTopFraction>(TVI{_mm512_cvtepi16_epi64(within.raw)}));
 #else
   const hn::Rebind<std::int32_t, TI> wider;
-  return as_numbers(hn::ShiftLeft<kFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, biased))));
+  return as_numbers(hn::ShiftLeft<kFraction - kTopFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, within))));
 #endif
 }
 HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
@@ -268,8 +265,9 @@ class Terms {
     if (!t.is_product) return aligned_of_place(t);
     const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
     if (!plan_.product.steps.empty()) return rounded(x, true);
-    const auto b_exponents = hn::Load(TFew(), w_.b_exponents + static_cast<std::size_t>(t.at) * kColumns + column_);
-    const TV natural = power_of_two(hn::Add(hn::Set(TFew(), w_.a_exponents[row_][t.at]), b_exponents));
+    const auto a_tops = hn::Set(TFew(), static_cast<std::int16_t>(w_.a_tops[row_][t.at]));
+    const auto b_tops = hn::Load(TFew(), w_.b_tops + static_cast<std::size_t>(t.at) * kColumns + column_);
+    const TV natural = power_of_top(hn::Add(a_tops, b_tops));
     if (plan_.product_exponent == ProductExponent::sum) return {x, natural};
     return {x, hn::IfThenElse(hn::Eq(product, zero()), natural, power_of(product, zero()))};
   }

@@ -174,6 +174,7 @@ class TreePart {
       }
     }
     finish_packing(packed_a_);
+    put_tops<tops_of_a>(packed_a_.exponents, a_tops_);
     find_signs(packed_a_, rows_, a_length_, 1, links);
     finite_rows_.resize(rows_ / kTreeRows);
     reach_of_rows_.resize(rows_ / kTreeRows);
@@ -207,6 +208,7 @@ class TreePart {
         }
       }
       finish_packing(packed_b_);
+      put_tops<top_of_b>(packed_b_.exponents, b_tops_);
       find_signs(packed_b_, kColumns, 1, kColumns, links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
       reach_of_links_.resize(links);
@@ -259,6 +261,13 @@ class TreePart {
     if (!plan_.wants_exponents) return;
     kernels_.exponents(rule, plan_.zeros_align, packed.numbers.data(), packed.numbers.size(), packed.exponents.data());
   }
+  template <auto kTopOf, class Top>
+  void put_tops(const Buffer<std::int16_t>& exponents, Buffer<Top>& tops) const {
+    if (!plan_.wants_exponents) return;
+    tops.resize(exponents.size());
+    std::transform(exponents.data(), exponents.data() + exponents.size(), tops.data(),
+                   [](std::int16_t exponent) { return kTopOf(exponent); });
+  }
   void finish_packing(PackedTree& packed) const {
     if (plan_.cuts_products) kernels_.grow(packed.numbers.data(), packed.numbers.size(), packed.grown.data());
   }
@@ -295,13 +304,13 @@ class TreePart {
     const std::size_t k = link * plan_.depth, words = links * plan_.nodes.size(), word = link * plan_.nodes.size();
     work.plan = &plan_;
     work.b = packed_b_.numbers.data() + k * kColumns;
-    work.b_exponents = packed_b_.exponents.data() + k * kColumns;
+    work.b_tops = b_tops_.data() + k * kColumns;
     work.b_grown = packed_b_.grown.data() + k * kColumns;
     work.b_negative = packed_b_.negative.data() + word * kColumns;
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       const std::size_t at = (row + r) * a_length_ + k;
       work.a[r] = packed_a_.numbers.data() + at;
-      work.a_exponents[r] = packed_a_.exponents.data() + at;
+      work.a_tops[r] = a_tops_.data() + at;
       work.a_grown[r] = packed_a_.grown.data() + at;
       work.a_negative[r] = packed_a_.negative.data() + (row + r) * words + word;
       work.results[r] = results(row + r, panel);
@@ -361,6 +370,8 @@ class TreePart {
   std::vector<Scale> scale_of_code_;
   LeftOver left_over_;
   PackedTree packed_a_, packed_b_;
+  Buffer<std::int32_t> a_tops_;
+  Buffer<std::int16_t> b_tops_;
   PackedScales a_scales_, b_scales_;
   Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
