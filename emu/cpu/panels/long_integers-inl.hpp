@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
+
 #include "operands.hpp"
 
 #include "has_fma-inl.hpp"
@@ -177,11 +179,15 @@ HWY_INLINE LV low_word_shifted(const Long<N>& x, LVI by) {
   return low;
 }
 
+/// Words that the first of several moves goes over, each of half as many as the one before.
+template <int N>
+inline constexpr int kMostStep = static_cast<int>(std::bit_floor(static_cast<unsigned>(N)));
+
 /// x · 2^by, 0 ≤ by ≤ 64 N, of which bits beyond the words are lost.
 template <int N>
 HWY_INLINE Long<N> shifted_up(Long<N> x, LVI by) {
   if constexpr (N == 2) return long_shifted<N, N>(x, by);
-  for (int step = N; step >= 1; step /= 2) {
+  for (int step = kMostStep<N>; step >= 1; step /= 2) {
     const LMask moves = hn::Ne(hn::And(as_words(by), word(static_cast<std::uint64_t>(step) * kWordBits)), word(0));
     for (int i = N; i-- > 0;) x.at[i] = hn::IfThenElse(moves, i >= step ? x.at[i - step] : word(0), x.at[i]);
   }
@@ -196,7 +202,7 @@ HWY_INLINE Long<N> shifted_up(Long<N> x, LVI by) {
 template <int N>
 HWY_INLINE Long<N> shifted_down(Long<N> x, LVI by) {
   if constexpr (N == 2) return long_shifted<N, N>(x, hn::Neg(by));
-  for (int step = N; step >= 1; step /= 2) {
+  for (int step = kMostStep<N>; step >= 1; step /= 2) {
     const LMask moves = hn::Ne(hn::And(as_words(by), word(static_cast<std::uint64_t>(step) * kWordBits)), word(0));
     for (int i = 0; i < N; ++i) x.at[i] = hn::IfThenElse(moves, i + step < N ? x.at[i + step] : word(0), x.at[i]);
   }
@@ -212,7 +218,7 @@ HWY_INLINE Long<N> shifted_down(Long<N> x, LVI by) {
 template <int N>
 HWY_INLINE Long<N> shifted_down(Long<N> x, LVI by, LMask& any_lost) {
   LV lost = word(0);
-  for (int step = N; step >= 1; step /= 2) {
+  for (int step = kMostStep<N>; step >= 1; step /= 2) {
     const LMask moves = hn::Ne(hn::And(as_words(by), word(static_cast<std::uint64_t>(step) * kWordBits)), word(0));
     LV below = word(0);
     for (int i = 0; i < step; ++i) below = hn::Or(below, x.at[i]);

@@ -485,6 +485,8 @@ class LongColumns {
   }
 
  private:
+  /// Of a product that is not rounded.
+  static constexpr int kProductWords = (N + 1) / 2;
   /// Bits that the scales of a block have together.
   static constexpr int kScaleBits = 8;
   /// A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
@@ -497,7 +499,7 @@ class LongColumns {
 
   Long<N> multiplied(LV a, LV b) const {
     if (n_.product.operation == ProductOperation::exclusive_or) return long_of<N>(hn::Xor(a, b));
-    if constexpr (N > 2) return product_of<N>(a, b);
+    if (plan_.product_bits > kWordBits) return product_of<N>(a, b);
     return long_of<N>(plan_.has_long_operand ? times_short(a, b) : times_low(a, b));
   }
 
@@ -521,7 +523,8 @@ class LongColumns {
       x.magnitude = zero_where(large, x.magnitude);
     }
     if (!n_.product.round.empty()) {
-      const LMask infinite = rounded<N / 2>(n_.product.round, plan_.product_rounding, UnderflowSign::kept, count(0), x);
+      const LMask infinite =
+          rounded<kProductWords>(n_.product.round, plan_.product_rounding, UnderflowSign::kept, count(0), x);
       add_infinities(infinite, x.negative);
       x.magnitude = zero_where(infinite, x.magnitude);
     }
@@ -677,7 +680,7 @@ class LongColumns {
   /// infinite, `large` says so.
   LVI looked_at(const ZeroExponent& zero, std::size_t k, LVI exponent, LMask& large) const {
     const LV a = word(w_.a.significand[k]), b = hn::Load(LD(), w_.b.significand + k * kColumns + column_);
-    const Long<N / 2> x = cut_to<N / 2>(multiplied(significand(a), significand(b)));
+    const Long<kProductWords> x = cut_to<kProductWords>(multiplied(significand(a), significand(b)));
     const LMask vanishes = is_zero(x);
     const bool is_normalised = n_.product.exponent == ProductExponent::normalised;
     LVI own = exponent;
@@ -774,11 +777,11 @@ class LongColumns {
       x.magnitude = multiplied(significand(a), significand(b));
       if (unit.drop_below) {
         x.exponent = n_.product.exponent == ProductExponent::normalised
-                         ? hn::Add(x.last, hn::Sub(width(cut_to<N / 2>(x.magnitude)), count(1)))
+                         ? hn::Add(x.last, hn::Sub(width(cut_to<kProductWords>(x.magnitude)), count(1)))
                          : hn::Add(count(w_.a.exponent[kk]), hn::Load(LI(), w_.b.exponent + at));
         drop_far(unit, first.kind != Term::Kind::product || first.index != k, alignment, x);
       }
-      add_one.template operator()<N / 2, kBelow == Below::nothing>(x.magnitude, x.negative, x.last);
+      add_one.template operator()<kProductWords, kBelow == Below::nothing>(x.magnitude, x.negative, x.last);
     }
     // The others' last bits may be far below what they are multiples of.
     for (const Term& t : of.node.others) {
@@ -826,7 +829,7 @@ class LongColumns {
       LongNumber<N> x = load<N>(w_.terms + i * kWordsOfNumber<N>);
       const int bits = i == 0 ? first_bits : unit.fraction_bits;
       if (cuts_all) {
-        // Products' bits are known (is_wide()).
+        // Products' bits are known (words_of()).
         const bool is_known = t.kind == Term::Kind::product && n_.product.round.empty();
         if (!is_known) leave_large(total.last, room, x);
         if (bits == most_bits)
@@ -850,7 +853,7 @@ class LongColumns {
   void with_words_of(const Term& t, const With& with) const {
     const bool is_product = t.kind == Term::Kind::product;
     if (is_product ? plan_.product_rounding.words : is_word(t)) return with.template operator()<1>();
-    if (is_product && n_.product.round.empty()) return with.template operator()<N / 2>();
+    if (is_product && n_.product.round.empty()) return with.template operator()<kProductWords>();
     with.template operator()<N>();
   }
 
@@ -928,9 +931,11 @@ bool run_columns(const LongWork& w) {
 }
 static_assert(kColumns % (kAtOnce * kLongLanes) == 0);
 
-bool run(const LongWork& w) { return w.plan->is_wide ? run_columns<4>(w) : run_columns<2>(w); }
+bool run(const LongWork& w) {
+  return w.plan->words == 2 ? run_columns<2>(w) : w.plan->words == 3 ? run_columns<3>(w) : run_columns<4>(w);
+}
 
-std::size_t room(std::size_t numbers) { return numbers * kAtOnce * kWordsOfResult<4>; }
+std::size_t room(std::size_t numbers) { return numbers * kAtOnce * kWordsOfResult<kMostLongWords>; }
 
 const LongKernels* long_kernels_of_target() {
   static const LongKernels kKernels = {hwy::TargetName(HWY_TARGET), decode, run, room};

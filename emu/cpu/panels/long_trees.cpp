@@ -15,10 +15,11 @@ namespace {
 
 /// Products along k that are packed at once: those of a panel stay in the second-level cache.
 constexpr std::size_t kProducts = 128;
-/// Bits that half a word has; and of two words, those that a product may have, a step may keep in them, and a sum.
-constexpr int kHalfWordBits = 32, kMostProductBits = 64, kMostStepBits = 100, kMostSumBits = 126;
-/// Of four words; and bits that the scales of a block have together.
-constexpr int kMostWideSumBits = 254, kScaleBits = 8;
+/// Bits of a word, and those that the scales of a block have together.
+constexpr int kWordBits = 64, kScaleBits = 8;
+/// Bits that a sum may have in so many words, and that a step may keep in them.
+constexpr int most_sum_bits(int words) { return words * kWordBits - 2; }
+constexpr int most_step_bits(int words) { return words * kWordBits - 28; }
 
 /// Lines of A, or a panel of B, taken apart.
 struct Operands {
@@ -234,24 +235,30 @@ int operand_bits(const Numerics& n, FormatId id) {
   return format(id).fraction_bits + 1 + (n.scales ? format(n.scales->format).fraction_bits + 1 : 0);
 }
 
-/// Whether two words do not hold a datapath's ordinary sums.
-bool is_wide(const Numerics& n, const SortedTree& tree) {
-  if (operand_bits(n, n.a.format) + operand_bits(n, n.b.format) > kMostProductBits) return true;
+/// Words that a datapath's sums want.
+int words_of(const Numerics& n, const SortedTree& tree, int product_bits) {
   // A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
   // two.
   constexpr int kHeadroom = 4;
+  // Of an exact sum's terms all bits are kept if they are no further apart than that.
+  constexpr int kSpread = 40;
   std::size_t most_terms = 0;
-  for (const SortedNode& node : tree.nodes) most_terms = std::max(most_terms, node.terms.size());
-  const int above = kHeadroom + kScaleBits + bit_width(static_cast<std::uint64_t>(most_terms));
-  const auto keeps_many = [](const RoundSteps& steps) {
-    return std::ranges::any_of(steps, [](const RoundStep& s) { return s.fraction_bits > kMostStepBits; });
+  int sum_bits = 0, step_bits = 0;
+  const auto add_steps = [&](const RoundSteps& steps) {
+    for (const RoundStep& s : steps) step_bits = std::max(step_bits, s.fraction_bits);
   };
-  return keeps_many(n.product.round) || std::ranges::any_of(n.units, [&](const Unit& unit) {
-           const int first = unit.first_fraction_bits.value_or(0);
-           const int most =
-               std::max(unit.fraction_bits == kExact ? 0 : unit.fraction_bits, first == kExact ? 0 : first);
-           return most + above > kMostSumBits || keeps_many(unit.result);
-         });
+  add_steps(n.product.round);
+  for (const SortedNode& node : tree.nodes) {
+    const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
+    most_terms = std::max(most_terms, node.terms.size());
+    add_steps(unit.result);
+    for (const int bits : {unit.fraction_bits, unit.first_fraction_bits.value_or(0)})
+      sum_bits = std::max(sum_bits, bits == kExact ? product_bits + kSpread : bits);
+  }
+  sum_bits += kHeadroom + kScaleBits + bit_width(static_cast<std::uint64_t>(most_terms));
+  int words = product_bits > kWordBits ? 3 : 2;
+  while (words < kMostLongWords && (sum_bits > most_sum_bits(words) || step_bits > most_step_bits(words))) ++words;
+  return words;
 }
 
 LongRounding rounding_of(const RoundSteps& steps) {
@@ -313,8 +320,7 @@ class NodePlanner {
     const bool is_exact = unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
     const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
     // The kernels' words have room for a sign and for scales.
-    if (is_exact && sum.top - sum.lowest <= (plan_.is_wide ? kMostWideSumBits : kMostSumBits) - kScaleBits)
-      node.last = sum.lowest;
+    if (is_exact && sum.top - sum.lowest <= most_sum_bits(plan_.words) - kScaleBits) node.last = sum.lowest;
     const bool only_multiplies = only_multiplies_ || from.products.empty();
     // Whoever asks what products are aligned with sees which are infinite, too.
     node.wants_alignment = !node.last || unit.result.empty() || n_.product.infinite_from || unit.drop_below;
@@ -363,9 +369,10 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
   plan.datapath = {numerics, {}, tree.tree};
   plan.scales_sums =
       numerics.scales && std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
-  plan.is_wide = is_wide(numerics, tree);
-  plan.has_long_operand =
-      std::max(operand_bits(numerics, numerics.a.format), operand_bits(numerics, numerics.b.format)) > kHalfWordBits;
+  const int a_bits = operand_bits(numerics, numerics.a.format), b_bits = operand_bits(numerics, numerics.b.format);
+  plan.has_long_operand = std::max(a_bits, b_bits) > kWordBits / 2;
+  plan.product_bits = a_bits + b_bits;
+  plan.words = words_of(numerics, tree, plan.product_bits);
   plan.product_fraction_bits = format(numerics.a.format).fraction_bits + format(numerics.b.format).fraction_bits;
   if (numerics.scales) plan.product_fraction_bits += 2 * format(numerics.scales->format).fraction_bits;
   const auto takes_zeros = [](const Unit& unit) {

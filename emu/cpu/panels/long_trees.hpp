@@ -34,6 +34,8 @@ struct LongNode {
   LongRounding rounding;
 };
 
+inline constexpr int kMostLongWords = 4;
+
 struct LongPlan {
   Datapath datapath;
   std::vector<LongNode> nodes;
@@ -43,7 +45,8 @@ struct LongPlan {
   LongRounding product_rounding;
   int product_fraction_bits = 0;  ///< a product is a multiple of 2^(its exponent − this)
   bool has_long_operand = false;  ///< of more than 32 bits
-  bool is_wide = false;           ///< four words; products have more than 64 bits only then
+  int product_bits = 0;  ///< of products that are not rounded; with more than 64 there are three words at least
+  int words = 2;         ///< up to kMostLongWords
 };
 
 LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree);
