@@ -247,17 +247,13 @@ bool cuts_as_the_machine(const TreeNode& node) {
 HWY_INLINE void next_link(TreeWork& at) {
   const TreePlan& plan = *at.plan;
   const std::size_t blocks = plan.scales_sums ? plan.depth / static_cast<std::size_t>(plan.scales->block_k) : 0;
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    at.a[r] += plan.depth;
-    at.a_tops[r] += plan.depth;
-    at.a_grown[r] += plan.depth;
-    at.a_negative[r] += plan.nodes.size();
-    if (plan.scales_sums) {
-      at.a_scales[r] += blocks;
-      at.a_scale_powers[r] += blocks;
-    }
-  }
+  at.a += plan.depth;
+  at.a_tops += plan.depth;
+  at.a_grown += plan.depth;
+  at.a_negative += plan.nodes.size();
   if (plan.scales_sums) {
+    at.a_scales += blocks;
+    at.a_scale_powers += blocks;
     at.b_scales += blocks * kColumns;
     at.b_scale_powers += blocks * kColumns;
   }

@@ -35,14 +35,27 @@ struct Reach {
   friend Reach operator*(const Reach& x, const Reach& y) { return {x.lowest + y.lowest, x.top + y.top}; }
 };
 
+/// What kTreeRows rows have, so far apart.
+template <class T>
+struct TreeRows {
+  const T* first = nullptr;
+  std::size_t stride = 0;
+
+  const T* operator[](std::size_t row) const { return first + row * stride; }
+  TreeRows& operator+=(std::size_t count) {
+    first += count;
+    return *this;
+  }
+};
+
 /// kTreeRows rows of A with a panel of B, along some links.
 struct TreeWork {
   const TreePlan* plan = nullptr;
   std::size_t links = 0;
-  const double* a[kTreeRows] = {};
+  TreeRows<double> a;
   /// What operands are aligned with, where the plan wants it (tops_of_a(), top_of_b()); of infinities, NaNs, and zeros
   /// that do not count below those of all numbers, with any other operand's.
-  const std::int32_t* a_tops[kTreeRows] = {};
+  TreeRows<std::int32_t> a_tops;
   const double* b = nullptr;  ///< [depth][kColumns]
   const std::int16_t* b_tops = nullptr;
   bool are_finite = false;  ///< all operands
@@ -51,12 +64,12 @@ struct TreeWork {
   const Reach* b_reach_of_link = nullptr;
   /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
   /// of its products, in their order.
-  const double* a_grown[kTreeRows] = {};
+  TreeRows<double> a_grown;
   const double* b_grown = nullptr;
-  const std::int64_t* a_negative[kTreeRows] = {};  ///< [nodes]
-  const std::int64_t* b_negative = nullptr;        ///< [nodes][kColumns]
+  TreeRows<std::int64_t> a_negative;         ///< [nodes]
+  const std::int64_t* b_negative = nullptr;  ///< [nodes][kColumns]
   /// Where the plan scales sums: values of scales and the powers of two that these are aligned with, for each block.
-  const double *a_scales[kTreeRows] = {}, *a_scale_powers[kTreeRows] = {};
+  TreeRows<double> a_scales, a_scale_powers;
   const double *b_scales = nullptr, *b_scale_powers = nullptr;  ///< [blocks][kColumns]
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;

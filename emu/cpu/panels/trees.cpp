@@ -307,21 +307,19 @@ class TreePart {
     work.b_tops = b_tops_.data() + k * kColumns;
     work.b_grown = packed_b_.grown.data() + k * kColumns;
     work.b_negative = packed_b_.negative.data() + word * kColumns;
+    const std::size_t at = row * a_length_ + k;
+    work.a = {packed_a_.numbers.data() + at, a_length_};
+    work.a_tops = {a_tops_.data() + at, a_length_};
+    work.a_grown = {packed_a_.grown.data() + at, a_length_};
+    work.a_negative = {packed_a_.negative.data() + row * words + word, words};
     for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const std::size_t at = (row + r) * a_length_ + k;
-      work.a[r] = packed_a_.numbers.data() + at;
-      work.a_tops[r] = a_tops_.data() + at;
-      work.a_grown[r] = packed_a_.grown.data() + at;
-      work.a_negative[r] = packed_a_.negative.data() + (row + r) * words + word;
       work.results[r] = results(row + r, panel);
       work.left[r] = &left_[r * kColumns];
     }
     if (plan_.scales_sums) {
       const std::size_t blocks = links * plan_.depth / block(), at_block = k / block();
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        work.a_scales[r] = a_scales_.values.data() + (row + r) * blocks + at_block;
-        work.a_scale_powers[r] = a_scales_.powers.data() + (row + r) * blocks + at_block;
-      }
+      work.a_scales = {a_scales_.values.data() + row * blocks + at_block, blocks};
+      work.a_scale_powers = {a_scales_.powers.data() + row * blocks + at_block, blocks};
       work.b_scales = b_scales_.values.data() + at_block * kColumns;
       work.b_scale_powers = b_scales_.powers.data() + at_block * kColumns;
     }
