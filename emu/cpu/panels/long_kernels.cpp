@@ -201,7 +201,8 @@ HWY_INLINE Leading leading_of(const Long<N>& x) {
 template <int kParts, int N>
 HWY_NOINLINE bool round_ordinary(const RoundSteps& steps, SubnormalExponent subnormals, LVI alignment,
                                  LongNumber<N>& x) {
-  constexpr int kTop = kWordBits - 1;
+  // Two bits tell half, and what is not half; where none is set, steps that keep more bits keep all.
+  constexpr int kTop = kWordBits - 1, kLeastDropped = 2, kMostKept = kTop - kLeastDropped;
   const Leading upper = leading_of(cut_to<kParts>(x.magnitude));
   const LMask is_zero = hn::Eq(upper.word, word(0));
   LV kept = upper.word;
@@ -209,13 +210,16 @@ HWY_NOINLINE bool round_ordinary(const RoundSteps& steps, SubnormalExponent subn
   LMask is_other = none();
   for (const RoundStep& s : steps) {
     const bool is_fixed = s.min_exponent > s.max_exponent;  // all are spaced as the largest
-    LV unit = word(std::uint64_t{1} << (kTop - s.fraction_bits));
+    const auto has_more = [&] HWY_ATTR { return hn::Ne(hn::And(kept, word((1 << kLeastDropped) - 1)), word(0)); };
+    LV unit = word(std::uint64_t{1} << (kTop - std::min(s.fraction_bits, kMostKept)));
     if (s.from_alignment || is_fixed) {
       const LVI first = s.from_alignment ? alignment : count(s.min_exponent);
       const LVI dropped = hn::Add(hn::Sub(first, leading), count(kTop - s.fraction_bits));
-      const LV beyond = hn::Sub(as_words(dropped), word(2));  // two bits tell half, and what is not half
-      is_other = hn::Or(is_other, hn::Gt(beyond, word(kTop - 2)));
-      unit = word_shifted(word(1), dropped);
+      const LMask keeps_more = less(dropped, count(kLeastDropped));
+      is_other = hn::Or(is_other, hn::Or(less(count(kTop), dropped), hn::And(keeps_more, has_more())));
+      unit = word_shifted(word(1), hn::Max(dropped, count(kLeastDropped)));
+    } else if (s.fraction_bits > kMostKept) {
+      is_other = hn::Or(is_other, has_more());
     }
     const LV rest = hn::Sub(unit, word(1)), before = kept;
     switch (s.rounding) {
@@ -253,7 +257,8 @@ HWY_NOINLINE bool round_ordinary(const RoundSteps& steps, SubnormalExponent subn
   const RoundStep& last = steps.step[static_cast<std::size_t>(steps.count - 1)];
   x.exponent = chosen(is_zero, last.from_alignment ? x.exponent : count(last.min_exponent), exponent);
   // Without zeros below the last bit that is kept, if that is the same for all.
-  const int zeros = last.from_alignment || last.min_exponent > last.max_exponent ? 0 : kTop - last.fraction_bits;
+  const int zeros =
+      last.from_alignment || last.min_exponent > last.max_exponent ? 0 : kTop - std::min(last.fraction_bits, kMostKept);
   x.last = hn::Sub(leading, count(kTop - zeros));
   x.magnitude = long_of<N>(hn::ShiftRightSame(kept, zeros));
   return true;

@@ -272,9 +272,7 @@ LongRounding rounding_of(const RoundSteps& steps) {
   // Of numbers as they usually are; where those are not ordinary it is in vain.
   constexpr int kLeastUsual = -6, kMostUsual = 12;
   const auto is_for_ordinary = [](const RoundStep& s) {
-    const bool has_usual =
-        s.max_exponent >= kMostUsual && (s.min_exponent <= kLeastUsual || s.min_exponent > s.max_exponent);
-    return s.fraction_bits <= kMostBits && has_usual;
+    return s.max_exponent >= kMostUsual && (s.min_exponent <= kLeastUsual || s.min_exponent > s.max_exponent);
   };
   if (steps.empty()) return {};
   return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};

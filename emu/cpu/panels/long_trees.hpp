@@ -17,7 +17,7 @@ struct LongRounding {
   /// Each leaves so few bits, from the number's own leading one on, that its upper 64 and whether any is below them are
   /// all that matters.
   bool words = false;
-  /// The same of numbers that are no smaller, and no larger, than the step's normal ones.
+  /// Each has among its normal numbers those that usually occur: of them alone, words are rounded first.
   bool ordinary = false;
 };
 
