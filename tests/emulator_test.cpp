@@ -362,6 +362,50 @@ TEST(Emulators, SumsOfZerosWithoutLeastExponentAlignNothing) {
   }
 }
 
+/// A block's exact sum, which its scales multiply, of a first product that is cut up to 2^−7 and of one that is rounded
+/// to about 2^−132, has more bits than machine integers.
+TEST(Emulators, ScaledExactSumsOfRoundedProductsKeepAllBits) {
+  const Datapath d = datapath_from_json(nlohmann::ordered_json::parse(R"({
+    "schema": "tcnum.datapath/1", "k": 4,
+    "operands": {
+      "a": {"format": "fp6e2m3", "subnormals": "kept", "subnormal_exponent": "normalised"},
+      "b": {"format": "fp8e5m2", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "c": {"format": "fp32", "subnormals": "kept", "subnormal_exponent": "minimum"}},
+    "result": "fp32",
+    "product": {"exponent": "sum", "round": [{"fraction_bits": 14, "from": "leading_bit", "min_exponent": -133,
+      "max_exponent": -133, "rounding": "nearest_even", "subnormals": "kept", "overflow": "max_finite"}]},
+    "scales": {"format": "ue4m3", "block_k": 4},
+    "units": {
+      "products": {"fraction_bits": "exact", "first_fraction_bits": 12, "align_rounding": "up",
+        "zero_exponent": {"floor": 5}, "result": [{"format": "tf32", "rounding": "up", "subnormals": "kept",
+        "overflow": "ieee"}], "zero_sign": "ieee", "underflow_sign": "positive", "scaled": true},
+      "sum": {"fraction_bits": 20, "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [{"format": "fp32", "rounding": "nearest_even", "subnormals": "kept", "overflow": "ieee"}],
+        "zero_sign": "ieee", "underflow_sign": "kept"}},
+    "tree": ["sum", "c", ["products", "0..3"]],
+    "nan": {"code": "0x7fffffff"}})"));
+  for (const std::size_t wide : {1u, 40u}) {
+    const std::size_t rows = wide == 1 ? 1 : 8;
+    Tiles tiles = make_tiles(FormatId::fp6e2m3, FormatId::fp8e5m2, FormatId::fp32, FormatId::fp32, 1, rows, wide, 4);
+    constexpr std::uint64_t kA[] = {0x0a, 0, 0x28, 0}, kB[] = {0x05, 0, 0x1b, 0}, kOne = 0x38;
+    for (std::size_t k = 0; k < 4; ++k) {
+      for (std::size_t i = 0; i < rows; ++i) tiles.a.set(tiles.a_index(0, i, k), kA[k]);
+      for (std::size_t j = 0; j < wide; ++j) tiles.b.set(tiles.b_index(0, k, j), kB[k]);
+    }
+    tiles.scale_block = 4;
+    tiles.sa = Codes(1, rows);
+    tiles.sb = Codes(1, wide);
+    for (Codes* scales : {&tiles.sa, &tiles.sb}) {
+      for (std::size_t i = 0; i < scales->size(); ++i) scales->set(i, kOne);
+    }
+    Tiles exact = tiles;
+    emulate_exact(d, exact);
+    Emulator(d).run(tiles);
+    EXPECT_EQ(exact.d[0], 0x3c000000u);  // 2^−7
+    EXPECT_EQ(tiles.d, exact.d) << wide << " columns";
+  }
+}
+
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
 /// though products take part with their own leading bits.
 TEST(Emulators, NormalisedProductsOfZeroKeepTheirExponent) {

@@ -77,7 +77,8 @@ WhyNot why_not_pairs(const NodeToTake& x, int bits) {
 /// Scales are factors of products, or of sums of a block's products, which take part with all of their bits.
 WhyNot why_not_scaled(const Numerics& numerics, const SortedTree& tree) {
   // Of a sum of so many products of up to 4 each.
-  const int carries = std::max(kSum64CountBits + 1, static_cast<int>(std::bit_width(static_cast<unsigned>(tree.tree.k))));
+  const int carries =
+      std::max(kSum64CountBits + 1, static_cast<int>(std::bit_width(static_cast<unsigned>(tree.tree.k))));
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   const int scale_bits = 2 * (format(numerics.scales->format).fraction_bits + 1);
   const int top = a.max_exponent() + b.max_exponent();
@@ -89,8 +90,12 @@ WhyNot why_not_scaled(const Numerics& numerics, const SortedTree& tree) {
     if (aligned_steps || widest_cut(unit) > kScaledFractionBits || (unit.result.empty() && !node.others.empty()))
       return "beside block scales, a sum keeps too many bits, or is cut below its alignment";
     if (!unit.scaled) continue;
-    if (unit.fraction_bits == kExact && top - last + carries + scale_bits > kScaledSumBits)
+    const bool any_exact = unit.fraction_bits == kExact || unit.first_fraction_bits == kExact;
+    if (any_exact && top - last + carries + scale_bits > kScaledSumBits)
       return "the exact sum of a block has too many bits";
+    // Which formats tell of products as they are: rounded they may be far smaller, and cut upward far larger.
+    if (any_exact && (!numerics.product.round.empty() || unit.first_fraction_bits))
+      return "the exact sum of a block may have too many bits";
     if (unit.scale_exponents_alone && top + carries + scale_bits > kScaledBitsAbove)
       return "the sum of a block may be far above the exponent of its scales";
   }
@@ -120,7 +125,8 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
     const Unit& unit = numerics.units[u];
     const int widest = widest_cut(unit);
     if (widest > kSum128FractionBits) return "a sum keeps more bits than 128 can hold";
-    if (unit.result.empty() && !unit.scaled && (unit.fraction_bits == kExact || widest > kSum64FractionBits - more_count_bits))
+    if (unit.result.empty() && !unit.scaled &&
+        (unit.fraction_bits == kExact || widest > kSum64FractionBits - more_count_bits))
       return "a sum that may have any number of bits is not rounded";
     if (std::ranges::any_of(unit.result, keeps_many)) return "a result keeps more bits than 128 can hold";
     if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";
