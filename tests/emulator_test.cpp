@@ -406,6 +406,41 @@ TEST(Emulators, ScaledExactSumsOfRoundedProductsKeepAllBits) {
   }
 }
 
+/// What a step leaves below 2^−108 the next rounds up to a unit of the alignment, which may be far above: the sum with
+/// it is exact all the same.
+TEST(Emulators, NumbersThatStepsRaiseToTheirAlignmentAreSummedExactly) {
+  const Datapath d = datapath_from_json(nlohmann::ordered_json::parse(R"({
+    "schema": "tcnum.datapath/1", "k": 2,
+    "operands": {
+      "a": {"format": "bf16", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "b": {"format": "fp8e4m3", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "c": {"format": "fp8e4m3", "subnormals": "kept", "subnormal_exponent": "minimum"}},
+    "result": "fp32", "product": {"exponent": "normalised"},
+    "units": {
+      "products": {"fraction_bits": 38, "align_rounding": "up", "zero_exponent": "none",
+        "result": [{"fraction_bits": 28, "from": "alignment", "min_exponent": -109, "max_exponent": -109,
+          "rounding": "toward_zero", "subnormals": "flushed", "overflow": "max_finite"},
+          {"fraction_bits": 23, "from": "alignment", "max_exponent": 0, "rounding": "up", "subnormals": "kept",
+          "overflow": "infinity"},
+          {"fraction_bits": 22, "from": "leading_bit", "min_exponent": -152, "rounding": "up", "subnormals": "kept",
+          "overflow": "infinity"}], "zero_sign": "positive", "underflow_sign": "positive"},
+      "sum": {"fraction_bits": "exact", "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [{"format": "fp32", "rounding": "nearest_even", "subnormals": "kept", "overflow": "ieee"}],
+        "zero_sign": "positive", "underflow_sign": "kept"}},
+    "tree": ["sum", ["products", 0, "c"], ["products", 1]],
+    "nan": {"code": "0x7fc00000", "propagate": ["a", "b", "c"]}})"));
+  constexpr std::size_t kRows = 8, kWide = 40;
+  Tiles tiles = make_tiles(FormatId::bf16, FormatId::fp8e4m3, FormatId::fp8e4m3, FormatId::fp32, 1, kRows, kWide, 2);
+  constexpr std::uint64_t k2To12 = 0x4580, kOne = 0x38;
+  for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, 1), k2To12);
+  for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, 1, j), kOne);
+  Tiles exact = tiles;
+  emulate_exact(d, exact);
+  Emulator(d).run(tiles);
+  EXPECT_EQ(exact.d[0], 0x3a000000u);  // 2^−11
+  EXPECT_EQ(tiles.d, exact.d);
+}
+
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
 /// though products take part with their own leading bits.
 TEST(Emulators, NormalisedProductsOfZeroKeepTheirExponent) {

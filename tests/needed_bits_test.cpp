@@ -15,7 +15,7 @@ namespace tcnum {
 namespace {
 
 Datapath with_needed_bits(const Datapath& d) {
-  return {panels::with_needed_bits(d.numerics, SortedTree(d.tree)), d.unit_names, d.tree};
+  return {panels::needed_bits(d.numerics, SortedTree(d.tree)).numerics, d.unit_names, d.tree};
 }
 
 /// Of some tiles' results the first that differs, in words; empty if none does.

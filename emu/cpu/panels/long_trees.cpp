@@ -278,91 +278,34 @@ LongRounding rounding_of(const RoundSteps& steps) {
   return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};
 }
 
-/// What every number is a multiple of, 2^lowest, and below, 2^top.
-struct Reach {
-  int lowest = 0, top = 0;
-};
-
-/// What nodes are like, one after the other.
-class NodePlanner {
- public:
-  NodePlanner(const Numerics& numerics, const LongPlan& plan) : n_(numerics), plan_(plan) {
-    c_ = reach_of(n_.c.format);
-    const Reach a = reach_of(n_.a.format), b = reach_of(n_.b.format);
-    product_ = {a.lowest + b.lowest, a.top + b.top};
-    if (n_.scales && !plan.scales_sums) scale(product_);
-    const ProductRule& product = n_.product;
-    product_ = rounded(product.round, product_);
-    only_multiplies_ = product.round.empty();
-  }
-
-  LongNode operator()(const SortedNode& from) {
-    const Unit& unit = n_.units[static_cast<std::size_t>(from.unit)];
-    LongNode node;
-    node.node = from;
-    node.rounding = rounding_of(unit.result);
-    node.others_may_be_large = std::ranges::any_of(from.others, [&](const Term& t) {
-      if (t.kind != Term::Kind::node) return false;
-      const int its_unit = plan_.nodes[static_cast<std::size_t>(t.index)].node.unit;
-      const RoundSteps& steps = n_.units[static_cast<std::size_t>(its_unit)].result;
-      return steps.empty() || steps.step[static_cast<std::size_t>(steps.count - 1)].from_alignment;
-    });
-    Reach sum{kFar, -kFar};
-    for (const Term& t : from.terms) {
-      const Reach& x = t.kind == Term::Kind::product ? product_
-                       : t.kind == Term::Kind::node  ? results_[static_cast<std::size_t>(t.index)]
-                                                     : c_;
-      sum = {std::min(sum.lowest, x.lowest), std::max(sum.top, x.top)};
-    }
-    sum.top += bit_width(static_cast<std::uint64_t>(from.terms.size()));
-    const bool is_exact = unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
-    const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
-    // The kernels' words have room for a sign and for scales.
-    if (is_exact && sum.top - sum.lowest <= most_sum_bits(plan_.words) - kScaleBits) node.last = sum.lowest;
-    const bool only_multiplies = only_multiplies_ || from.products.empty();
-    // Whoever asks what products are aligned with sees which are infinite, too.
-    node.wants_alignment = !node.last || unit.result.empty() || n_.product.infinite_from || unit.drop_below;
-    node.is_plain = only_multiplies && (is_exact || cuts_all);
-    if (unit.scaled) scale(sum);
-    results_.push_back(rounded(unit.result, sum));
-    return node;
-  }
-
- private:
-  static constexpr int kFar = 1 << 24;
-
-  static Reach reach_of(FormatId id) {
-    const Format& f = format(id);
-    return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 2};  // −2^31 is an integer too
-  }
-  void scale(Reach& x) const {
-    const Reach by = reach_of(n_.scales->format);
-    x = {x.lowest + 2 * by.lowest, x.top + 2 * by.top};
-  }
-  static Reach rounded(const RoundSteps& steps, Reach x) {
-    for (const RoundStep& s : steps) {
-      ++x.top;
-      // A number is a multiple of its own last bit, or of what it is rounded to, which is the larger.
-      const bool has_least = !s.from_alignment && s.min_exponent > -kFar / 16;
-      if (has_least) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
-      if (s.max_exponent >= kFar / 16) continue;
-      x.top = std::min(x.top, s.max_exponent + 2);
-      x.lowest = std::min(x.lowest, std::max(s.max_exponent, s.min_exponent) - s.fraction_bits);  // of the largest
-    }
-    return x;
-  }
-
-  const Numerics& n_;
-  const LongPlan& plan_;
-  Reach c_, product_;
-  bool only_multiplies_ = false;
-  std::vector<Reach> results_;
-};
+/// A node whose sums reach so far, after those of its terms.
+LongNode plan_node(const LongPlan& plan, const SortedNode& from, const SumReach& sum) {
+  const Numerics& n = plan.datapath.numerics;
+  const Unit& unit = n.units[static_cast<std::size_t>(from.unit)];
+  LongNode node;
+  node.node = from;
+  node.rounding = rounding_of(unit.result);
+  node.others_may_be_large = std::ranges::any_of(from.others, [&](const Term& t) {
+    if (t.kind != Term::Kind::node) return false;
+    const int its_unit = plan.nodes[static_cast<std::size_t>(t.index)].node.unit;
+    const RoundSteps& steps = n.units[static_cast<std::size_t>(its_unit)].result;
+    return steps.empty() || steps.step[static_cast<std::size_t>(steps.count - 1)].from_alignment;
+  });
+  const bool is_exact = unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
+  const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
+  // The kernels' words have room for a sign and for scales.
+  if (is_exact && sum.top - sum.lowest <= most_sum_bits(plan.words) - kScaleBits) node.last = sum.lowest;
+  const bool only_multiplies = n.product.round.empty() || from.products.empty();
+  // Whoever asks what products are aligned with sees which are infinite, too.
+  node.wants_alignment = !node.last || unit.result.empty() || n.product.infinite_from || unit.drop_below;
+  node.is_plain = only_multiplies && (is_exact || cuts_all);
+  return node;
+}
 
 }  // namespace
 
 LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
-  const Numerics numerics = with_needed_bits(all, tree);
+  const auto [numerics, sums] = needed_bits(all, tree);
   LongPlan plan;
   plan.datapath = {numerics, {}, tree.tree};
   plan.scales_sums =
@@ -382,8 +325,7 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||
                            numerics.product.infinite_from.has_value();
-  NodePlanner plan_node(numerics, plan);
-  for (const SortedNode& node : tree.nodes) plan.nodes.push_back(plan_node(node));
+  for (std::size_t i = 0; i < sums.size(); ++i) plan.nodes.push_back(plan_node(plan, tree.nodes[i], sums[i]));
   return plan;
 }
 

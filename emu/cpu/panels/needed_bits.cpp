@@ -69,6 +69,7 @@ class Survey {
     for (const SortedNode& node : tree.nodes) results_.push_back(sum(node));
   }
 
+  const std::vector<SumReach>& sums() const { return sums_; }
   Numerics numerics() const {
     Numerics fewer = n_;
     take_off(product_steps_, fewer.product.round);
@@ -132,6 +133,7 @@ class Survey {
       all.width = std::min(all.width, most_bits + all.headroom + carries(node.terms.size()));
       if (zero.kind == ZeroExponentKind::floor) all.lowest = std::max(all.lowest, zero.value - most_bits);
     }
+    sums_.push_back({all.lowest, all.top});
     all.headroom += carries(node.terms.size());
     if (unit.scaled) {
       scale(all);
@@ -198,6 +200,7 @@ class Survey {
   const Numerics& n_;
   Extent c_, product_;
   std::vector<Extent> results_;
+  std::vector<SumReach> sums_;
   StepsNeeded product_steps_;
   std::array<StepsNeeded, kMaxUnits> steps_;
   std::array<Needed, kMaxUnits> cuts_, first_cuts_;
@@ -205,9 +208,9 @@ class Survey {
 
 }  // namespace
 
-Numerics with_needed_bits(const Numerics& numerics, const SortedTree& tree) {
-  if (numerics.product.operation != ProductOperation::multiply) return numerics;
-  return Survey(numerics, tree).numerics();
+NeededBits needed_bits(const Numerics& numerics, const SortedTree& tree) {
+  const Survey survey(numerics, tree);
+  return {survey.numerics(), survey.sums()};
 }
 
 }  // namespace tcnum::panels

@@ -85,7 +85,7 @@ TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool
 
 class Planner {
  public:
-  Planner(const Numerics& numerics, const SortedTree& tree) : n_(with_needed_bits(numerics, tree)), tree_(tree) {
+  Planner(const Numerics& numerics, const SortedTree& tree) : n_(needed_bits(numerics, tree).numerics), tree_(tree) {
     why_not_ = plan();
   }
   WhyNot why_not() const { return why_not_; }

@@ -263,8 +263,8 @@ class TreePart {
   }
   template <auto kTopOf, class Top>
   void put_tops(const Buffer<std::int16_t>& exponents, Buffer<Top>& tops) const {
-    if (!plan_.wants_exponents) return;
     tops.resize(exponents.size());
+    if (!plan_.wants_exponents) return;
     std::transform(exponents.data(), exponents.data() + exponents.size(), tops.data(),
                    [](std::int16_t exponent) { return kTopOf(exponent); });
   }
