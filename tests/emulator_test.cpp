@@ -441,6 +441,40 @@ TEST(Emulators, NumbersThatStepsRaiseToTheirAlignmentAreSummedExactly) {
   EXPECT_EQ(tiles.d, exact.d);
 }
 
+/// A result that is cut to fewer bits than the next sum keeps is cut before it.
+TEST(Emulators, ResultsAreCutBeforeSumsThatKeepMoreBits) {
+  const Datapath d = datapath_from_json(nlohmann::ordered_json::parse(R"({
+    "schema": "tcnum.datapath/1", "k": 8,
+    "operands": {
+      "a": {"format": "fp6e3m2", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "b": {"format": "fp6e3m2", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "c": {"format": "fp32", "subnormals": "kept", "subnormal_exponent": "minimum"}},
+    "result": "fp32", "product": {"exponent": "sum"},
+    "units": {
+      "long": {"fraction_bits": 18, "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [{"format": "fp32", "rounding": "toward_zero", "subnormals": "kept", "overflow": "max_finite"}],
+        "zero_sign": "positive", "underflow_sign": "positive"},
+      "short": {"fraction_bits": 13, "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [{"fraction_bits": 13, "from": "leading_bit", "min_exponent": -126, "max_exponent": 127,
+          "rounding": "toward_zero", "subnormals": "kept", "overflow": "max_finite"}],
+        "zero_sign": "positive", "underflow_sign": "positive"}},
+    "tree": ["long", ["long", ["short", ["long", "c", "0..1"], "2..3"], "4..5"], "6..7"],
+    "nan": {"code": "0x7fc00000"}})"));
+  constexpr std::size_t kRows = 8, kWide = 40, kDepth = 8;
+  constexpr std::uint64_t kA = 0x13, kB = 0x1b, kBelow2To15 = 0x46ffffff;  // 3.5, 14
+  Tiles tiles =
+      make_tiles(FormatId::fp6e3m2, FormatId::fp6e3m2, FormatId::fp32, FormatId::fp32, 1, kRows, kWide, kDepth);
+  for (std::size_t i = 0; i < tiles.a.size(); ++i) tiles.a.set(i, kA);
+  for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, kB);
+  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, kBelow2To15);
+  for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, 0, j), kB | 0x20);  // and one negative
+  Tiles exact = tiles;
+  emulate_exact(d, exact);
+  Emulator(d).run(tiles);
+  EXPECT_EQ(exact.d[0], 0x47012000u);
+  EXPECT_EQ(tiles.d, exact.d);
+}
+
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
 /// though products take part with their own leading bits.
 TEST(Emulators, NormalisedProductsOfZeroKeepTheirExponent) {
