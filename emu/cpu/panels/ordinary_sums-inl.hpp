@@ -354,10 +354,9 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
 /// Whether each result is a term of the next sum which is cut there to as many bits as its rounding leaves, or less: it
 /// need not be cut before.
 bool cuts_at_end(const Plan& plan) {
-  const auto cut = [](const NodePlan& node) { return node.fraction_bits; };
   const auto kept = [](const NodePlan& node) { return last_rounding(node).fraction_bits; };
-  const int most_cut = std::ranges::max(plan.nodes | std::views::transform(cut));
-  const int least_kept = std::ranges::min(plan.nodes | std::views::transform(kept));
+  const int most_cut = std::ranges::max(plan.nodes, {}, &NodePlan::fraction_bits).fraction_bits;
+  const int least_kept = kept(std::ranges::min(plan.nodes, {}, kept));
   return most_cut <= least_kept && std::ranges::all_of(plan.nodes, [](const NodePlan& node) {
            return !node.is_pair && (node.takes_c || node.takes_before) && !last_rounding(node).to_nearest;
          });
