@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "emu/cpu/cpu_emulator.hpp"
 #include "generators.hpp"
@@ -270,6 +271,37 @@ TEST(Emulators, ProductsThatBecomeZeroDoNotAlign) {
   }
 }
 
+/// One dot product, its scales the same for all blocks.
+struct OneDot {
+  std::vector<std::uint64_t> a, b;
+  std::uint64_t c = 0, a_scale = 0, b_scale = 0;
+};
+
+/// Expects of a tile of nothing but one dot product the exact emulator's results, which are `expected`.
+void expect_exact(const Datapath& d, const OneDot& dot, std::uint64_t expected, std::size_t rows = 8,
+                  std::size_t columns = 40) {
+  const Numerics& n = d.numerics;
+  Tiles tiles = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, rows, columns, dot.a.size());
+  for (std::size_t k = 0; k < dot.a.size(); ++k) {
+    for (std::size_t i = 0; i < rows; ++i) tiles.a.set(tiles.a_index(0, i, k), dot.a[k]);
+    for (std::size_t j = 0; j < columns; ++j) tiles.b.set(tiles.b_index(0, k, j), dot.b[k]);
+  }
+  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, dot.c);
+  if (n.scales) {
+    tiles.scale_block = n.scales->block_k;
+    const std::size_t blocks = dot.a.size() / static_cast<std::size_t>(n.scales->block_k);
+    tiles.sa = Codes(1, rows * blocks);
+    tiles.sb = Codes(1, columns * blocks);
+    for (std::size_t i = 0; i < tiles.sa.size(); ++i) tiles.sa.set(i, dot.a_scale);
+    for (std::size_t i = 0; i < tiles.sb.size(); ++i) tiles.sb.set(i, dot.b_scale);
+  }
+  Tiles exact = tiles;
+  emulate_exact(d, exact);
+  Emulator(d).run(tiles);
+  EXPECT_EQ(exact.d[0], expected);
+  EXPECT_EQ(tiles.d, exact.d) << rows << " x " << columns;
+}
+
 /// A product that overflows to infinity, in a sum that block scales multiply by much, leaves the next sum infinite.
 TEST(Emulators, InfiniteSumsTimesLargeScalesAreInfinite) {
   const auto json = nlohmann::ordered_json::parse(R"({
@@ -293,25 +325,7 @@ TEST(Emulators, InfiniteSumsTimesLargeScalesAreInfinite) {
     "tree": ["sum", "c", ["sum", ["products", "0..1"], ["products", "2..3"]]],
     "nan": {"code": "0xfe"}})");
   const Datapath d = datapath_from_json(json);
-  constexpr std::size_t kRows = 8, kWide = 40;
-  Tiles tiles =
-      make_tiles(d.numerics.a.format, d.numerics.b.format, d.numerics.c.format, d.numerics.result, 1, kRows, kWide, 4);
-  constexpr std::uint64_t kA[] = {0x74749336, 0x1103e92e, 0x29151bf5, 0x0d460034}, kB[] = {0x08, 0x18, 0x15, 0x00};
-  for (std::size_t k = 0; k < 4; ++k) {
-    for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, k), kA[k]);
-    for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, k, j), kB[k]);
-  }
-  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, 0x9c);
-  tiles.scale_block = 2;
-  tiles.sa = Codes(1, kRows * 2);
-  tiles.sb = Codes(1, kWide * 2);
-  for (std::size_t i = 0; i < tiles.sa.size(); ++i) tiles.sa.set(i, 0xa6);
-  for (std::size_t i = 0; i < tiles.sb.size(); ++i) tiles.sb.set(i, 0xad);
-  Tiles exact = tiles;
-  emulate_exact(d, exact);
-  Emulator(d).run(tiles);
-  EXPECT_EQ(exact.d[0], 0x7cu);
-  EXPECT_EQ(tiles.d, exact.d);
+  expect_exact(d, {{0x74749336, 0x1103e92e, 0x29151bf5, 0x0d460034}, {0x08, 0x18, 0x15, 0x00}, 0x9c, 0xa6, 0xad}, 0x7c);
 }
 
 /// A product that is rounded to a number of any exponent, and is zero, has the lowest exponent of all: where all of a
@@ -340,25 +354,9 @@ TEST(Emulators, SumsOfZerosWithoutLeastExponentAlignNothing) {
       json["units"]["products"]["scaled"] = true;
     }
     const Datapath d = datapath_from_json(json);
-    constexpr std::size_t kRows = 8, kWide = 40;
-    Tiles tiles = make_tiles(FormatId::fp16, FormatId::fp16, FormatId::fp16, FormatId::fp32, 1, kRows, kWide, 4);
-    constexpr std::uint64_t kSmall = 0x1400;  // 2^-10
-    for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, 2), kSmall);
-    for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, 2, j), kSmall);
-    if (scaled) {
-      constexpr std::uint64_t kOne = 127;
-      tiles.scale_block = 2;
-      tiles.sa = Codes(1, kRows * 2);
-      tiles.sb = Codes(1, kWide * 2);
-      for (Codes* scales : {&tiles.sa, &tiles.sb}) {
-        for (std::size_t i = 0; i < scales->size(); ++i) scales->set(i, kOne);
-      }
-    }
-    Tiles exact = tiles;
-    emulate_exact(d, exact);
-    Emulator(d).run(tiles);
-    EXPECT_EQ(exact.d[0], 0x35800000u) << (scaled ? "scaled" : "not scaled");  // 2^-20
-    EXPECT_EQ(tiles.d, exact.d) << (scaled ? "scaled" : "not scaled");
+    SCOPED_TRACE(scaled ? "scaled" : "not scaled");
+    constexpr std::uint64_t kSmall = 0x1400, kOne = 127;                                 // 2^−10
+    expect_exact(d, {{0, 0, kSmall, 0}, {0, 0, kSmall, 0}, 0, kOne, kOne}, 0x35800000);  // 2^−20
   }
 }
 
@@ -384,26 +382,10 @@ TEST(Emulators, ScaledExactSumsOfRoundedProductsKeepAllBits) {
         "zero_sign": "ieee", "underflow_sign": "kept"}},
     "tree": ["sum", "c", ["products", "0..3"]],
     "nan": {"code": "0x7fffffff"}})"));
-  for (const std::size_t wide : {1u, 40u}) {
-    const std::size_t rows = wide == 1 ? 1 : 8;
-    Tiles tiles = make_tiles(FormatId::fp6e2m3, FormatId::fp8e5m2, FormatId::fp32, FormatId::fp32, 1, rows, wide, 4);
-    constexpr std::uint64_t kA[] = {0x0a, 0, 0x28, 0}, kB[] = {0x05, 0, 0x1b, 0}, kOne = 0x38;
-    for (std::size_t k = 0; k < 4; ++k) {
-      for (std::size_t i = 0; i < rows; ++i) tiles.a.set(tiles.a_index(0, i, k), kA[k]);
-      for (std::size_t j = 0; j < wide; ++j) tiles.b.set(tiles.b_index(0, k, j), kB[k]);
-    }
-    tiles.scale_block = 4;
-    tiles.sa = Codes(1, rows);
-    tiles.sb = Codes(1, wide);
-    for (Codes* scales : {&tiles.sa, &tiles.sb}) {
-      for (std::size_t i = 0; i < scales->size(); ++i) scales->set(i, kOne);
-    }
-    Tiles exact = tiles;
-    emulate_exact(d, exact);
-    Emulator(d).run(tiles);
-    EXPECT_EQ(exact.d[0], 0x3c000000u);  // 2^−7
-    EXPECT_EQ(tiles.d, exact.d) << wide << " columns";
-  }
+  constexpr std::uint64_t kOne = 0x38;
+  const OneDot dot{{0x0a, 0, 0x28, 0}, {0x05, 0, 0x1b, 0}, 0, kOne, kOne};
+  expect_exact(d, dot, 0x3c000000, 1, 1);  // 2^−7
+  expect_exact(d, dot, 0x3c000000);
 }
 
 /// What a step leaves below 2^−108 the next rounds up to a unit of the alignment, which may be far above: the sum with
@@ -429,16 +411,8 @@ TEST(Emulators, NumbersThatStepsRaiseToTheirAlignmentAreSummedExactly) {
         "zero_sign": "positive", "underflow_sign": "kept"}},
     "tree": ["sum", ["products", 0, "c"], ["products", 1]],
     "nan": {"code": "0x7fc00000", "propagate": ["a", "b", "c"]}})"));
-  constexpr std::size_t kRows = 8, kWide = 40;
-  Tiles tiles = make_tiles(FormatId::bf16, FormatId::fp8e4m3, FormatId::fp8e4m3, FormatId::fp32, 1, kRows, kWide, 2);
   constexpr std::uint64_t k2To12 = 0x4580, kOne = 0x38;
-  for (std::size_t i = 0; i < kRows; ++i) tiles.a.set(tiles.a_index(0, i, 1), k2To12);
-  for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, 1, j), kOne);
-  Tiles exact = tiles;
-  emulate_exact(d, exact);
-  Emulator(d).run(tiles);
-  EXPECT_EQ(exact.d[0], 0x3a000000u);  // 2^−11
-  EXPECT_EQ(tiles.d, exact.d);
+  expect_exact(d, {{0, k2To12}, {0, kOne}}, 0x3a000000);  // 2^−11
 }
 
 /// A result that is cut to fewer bits than the next sum keeps is cut before it.
@@ -460,19 +434,8 @@ TEST(Emulators, ResultsAreCutBeforeSumsThatKeepMoreBits) {
         "zero_sign": "positive", "underflow_sign": "positive"}},
     "tree": ["long", ["long", ["short", ["long", "c", "0..1"], "2..3"], "4..5"], "6..7"],
     "nan": {"code": "0x7fc00000"}})"));
-  constexpr std::size_t kRows = 8, kWide = 40, kDepth = 8;
-  constexpr std::uint64_t kA = 0x13, kB = 0x1b, kBelow2To15 = 0x46ffffff;  // 3.5, 14
-  Tiles tiles =
-      make_tiles(FormatId::fp6e3m2, FormatId::fp6e3m2, FormatId::fp32, FormatId::fp32, 1, kRows, kWide, kDepth);
-  for (std::size_t i = 0; i < tiles.a.size(); ++i) tiles.a.set(i, kA);
-  for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, kB);
-  for (std::size_t i = 0; i < tiles.c.size(); ++i) tiles.c.set(i, kBelow2To15);
-  for (std::size_t j = 0; j < kWide; ++j) tiles.b.set(tiles.b_index(0, 0, j), kB | 0x20);  // and one negative
-  Tiles exact = tiles;
-  emulate_exact(d, exact);
-  Emulator(d).run(tiles);
-  EXPECT_EQ(exact.d[0], 0x47012000u);
-  EXPECT_EQ(tiles.d, exact.d);
+  constexpr std::uint64_t kA = 0x13, kB = 0x1b, kMinusB = 0x3b, kBelow2To15 = 0x46ffffff;  // 3.5, 14, −14
+  expect_exact(d, {std::vector(8, kA), {kMinusB, kB, kB, kB, kB, kB, kB, kB}, kBelow2To15}, 0x47012000);
 }
 
 /// Where zeros have their natural exponents, a product that is zero takes part in the alignment with its operands' two,
