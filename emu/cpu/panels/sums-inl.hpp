@@ -70,6 +70,16 @@ struct Rows {
   HWY_ALIGN T of[kRows][kColumns];
 };
 
+/// Numbers of B, which several rows take from a register: with AVX2 compilers load them anew for each.
+template <class T>
+HWY_INLINE V<T> load_once(const T* from) {
+  V<T> x = hn::Load(D<T>(), from);
+#if HWY_TARGET == HWY_AVX2
+  asm("" : "+x"(x.raw));
+#endif
+  return x;
+}
+
 /// Adds the products of [count][kRows] and [count][kColumns] to the sums from some row and column on, each cut toward
 /// zero.
 template <class T>
@@ -83,7 +93,7 @@ HWY_INLINE void add_products(const T* a, const T* b, std::size_t row, std::size_
     for (std::size_t r = 0; r < kRowsAtOnce; ++r) of_a[r] = hn::Set(d, a[r]);
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) {
-      const V<T> of_b = hn::Load(d, b + v * kLanes<T>);
+      const V<T> of_b = load_once(b + v * kLanes<T>);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kRowsAtOnce; ++r) sum[r][v] = hn::MulAdd(of_a[r], of_b, sum[r][v]);
     }
