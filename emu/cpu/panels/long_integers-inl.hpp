@@ -31,6 +31,7 @@ using LI = hn::RebindToSigned<LD>;
 using LVI = hn::Vec<LI>;
 inline constexpr std::size_t kLongLanes = hn::MaxLanes(LD());
 inline constexpr int kWordBits = 64;
+inline constexpr std::uint64_t kLongTop = std::uint64_t{1} << (kWordBits - 1);
 
 HWY_INLINE LV word(std::uint64_t x) { return hn::Set(LD(), x); }
 HWY_INLINE LVI count(std::int64_t x) { return hn::Set(LI(), x); }
@@ -38,10 +39,33 @@ HWY_INLINE LV as_words(LVI x) { return hn::BitCast(LD(), x); }
 HWY_INLINE LVI as_counts(LV x) { return hn::BitCast(LI(), x); }
 HWY_INLINE LMask none() { return hn::Ne(word(0), word(0)); }
 HWY_INLINE LMask less(LVI x, LVI y) { return hn::RebindMask(LD(), hn::Lt(x, y)); }
+/// The larger of two counts, and the smaller: as 32 bits hold them, both halves of the larger are the larger of halves.
+HWY_INLINE LVI larger(LVI x, LVI y) {
+#if HWY_TARGET == HWY_AVX2
+  return LVI{_mm256_max_epi32(x.raw, y.raw)};
+#else
+  return hn::Max(x, y);
+#endif
+}
+HWY_INLINE LVI smaller(LVI x, LVI y) {
+#if HWY_TARGET == HWY_AVX2
+  return LVI{_mm256_min_epi32(x.raw, y.raw)};
+#else
+  return hn::Min(x, y);
+#endif
+}
+/// Whole words of so many bits, rounded down.
+HWY_INLINE LVI words_of_bits(LVI bits) {
+#if HWY_TARGET == HWY_AVX2
+  return LVI{_mm256_srai_epi32(bits.raw, 6)};
+#else
+  return hn::ShiftRight<6>(bits);
+#endif
+}
 HWY_INLINE LVI chosen(LMask which, LVI x, LVI y) { return hn::IfThenElse(hn::RebindMask(LI(), which), x, y); }
 /// All ones where a mask is set, and back.
 HWY_INLINE LV ones(LMask mask) { return hn::VecFromMask(LD(), mask); }
-HWY_INLINE LMask mask_of(LV ones) { return hn::Ne(ones, word(0)); }
+HWY_INLINE LMask mask_of(LV ones) { return hn::MaskFromVec(ones); }
 HWY_INLINE LMask top_bit(LV x) { return less(as_counts(x), count(0)); }
 
 /// From the lowest word on: a magnitude, or in two's complement.
@@ -117,7 +141,7 @@ HWY_INLINE Long<N> long_shifted(const Long<N>& x, LVI by) {
 /// The same, of any number of bits, and what is lost below the last.
 template <int N, int kParts>
 HWY_INLINE Long<N> long_shifted(const Long<N>& x, LVI by, LV& lost) {
-  const LVI words = hn::ShiftRight<6>(by);  // down
+  const LVI words = words_of_bits(by);  // down
   const LV bits = hn::And(as_words(by), word(kWordBits - 1)), rest = hn::Sub(word(kWordBits - 1), bits);
   LV moved[kParts + 1];
   for (int j = 0; j < kParts; ++j) moved[j] = hn::Shl(x.at[j], bits);
@@ -157,7 +181,7 @@ HWY_INLINE Long<kParts + 1> moved_up(const Long<N>& x, LV bits) {
 template <int N, int kParts, bool kUp>
 HWY_INLINE Long<N> long_placed(const Long<N>& x, LVI by) {
   const Long<kParts + 1> moved = moved_up<kParts>(x, hn::And(as_words(by), word(kWordBits - 1)));
-  const LVI words = hn::ShiftRight<6>(by);
+  const LVI words = words_of_bits(by);
   Long<N> y;
   for (int i = 0; i < N; ++i) y.at[i] = word(0);
 #pragma GCC unroll 8
@@ -261,24 +285,33 @@ HWY_INLINE void add(const Long<N>& x, LV negative, Long<N>& sum) {
 /// A sum in two's complement whose words wait for their carries: nothing waits for the addition before.
 template <int N>
 struct LongSum {
-  Long<N> words, carries;
+  Long<N> words;  ///< and 2^63: signed numbers are then ordered as the words are
+  Long<N> carries;
 
   LongSum() {
-    for (int i = 0; i < N; ++i) words.at[i] = carries.at[i] = word(0);
+    for (int i = 0; i < N; ++i) {
+      words.at[i] = word(kLongTop);
+      carries.at[i] = word(0);
+    }
   }
   /// sum + x, or sum − x where `negative` is all ones.
   HWY_INLINE void add(const Long<N>& x, LV negative) {
     carries.at[0] = hn::Sub(carries.at[0], negative);
     for (int i = 0; i < N; ++i) {
-      const LV of_x = hn::Xor(x.at[i], negative);
-      words.at[i] = hn::Add(words.at[i], of_x);
+      const LV before = words.at[i];
+      words.at[i] = hn::Add(before, hn::Xor(x.at[i], negative));
       if (i + 1 == N) break;
-      const LV more = hn::Add(carries.at[i + 1], word(1));
-      carries.at[i + 1] = hn::IfThenElse(hn::Lt(words.at[i], of_x), more, carries.at[i + 1]);
+      const LMask carry = less(as_counts(words.at[i]), as_counts(before));
+#if TCNUM_ROUNDS_EACH
+      carries.at[i + 1] = hn::IfThenElse(carry, hn::Add(carries.at[i + 1], word(1)), carries.at[i + 1]);
+#else
+      carries.at[i + 1] = hn::Sub(carries.at[i + 1], ones(carry));
+#endif
     }
   }
   HWY_INLINE Long<N> total() const {
-    Long<N> sum = words;
+    Long<N> sum;
+    for (int i = 0; i < N; ++i) sum.at[i] = hn::Xor(words.at[i], word(kLongTop));
     HWY_NAMESPACE::add(carries, word(0), sum);
     return sum;
   }

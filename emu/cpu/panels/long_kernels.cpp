@@ -82,7 +82,7 @@ HWY_INLINE LVI leading_exponent(const LongNumber<N>& x) {
 }
 
 HWY_INLINE LVI within_words(int words, LVI bits) {
-  return hn::Min(hn::Max(bits, count(0)), count(std::int64_t{words} * kWordBits));
+  return smaller(larger(bits, count(0)), count(std::int64_t{words} * kWordBits));
 }
 
 /// Of what is dropped below a last place: whether it is half of that or more, and whether it is anything but half.
@@ -113,7 +113,7 @@ template <int kParts, int N>
 HWY_INLINE Dropped dropped_below(const Long<N>& x, LVI bits) {
   // Shifted up so far that half is the top bit. What is far below it may be lost then, but not all that is dropped.
   const LMask is_far = less(count(kParts * kWordBits), bits);
-  const LVI up = hn::Max(hn::Sub(count(kParts * kWordBits), bits), count(0));
+  const LVI up = larger(hn::Sub(count(kParts * kWordBits), bits), count(0));
   const Long<kParts> rest = long_shifted<kParts, kParts>(cut_to<kParts>(x), up);
   LV other = hn::ShiftLeft<1>(rest.at[kParts - 1]);
   for (int i = 0; i + 1 < kParts; ++i) other = hn::Or(other, rest.at[i]);
@@ -124,9 +124,9 @@ HWY_INLINE Dropped dropped_below(const Long<N>& x, LVI bits) {
 /// Leaves bits below 2^last out; whether there are any.
 template <int N>
 HWY_INLINE bool round_to_last(LVI last, Rounding mode, LongNumber<N>& x) {
-  const LVI bits = hn::Max(hn::Sub(last, x.last), count(0));
+  const LVI bits = larger(hn::Sub(last, x.last), count(0));
   const LMask drops = less(count(0), bits);
-  x.last = hn::Max(x.last, last);
+  x.last = larger(x.last, last);
   if (hn::AllFalse(LD(), drops)) return false;
   if (mode == Rounding::toward_zero) {
     x.magnitude = shifted_down(x.magnitude, within_words(N, bits));
@@ -189,7 +189,7 @@ HWY_INLINE Leading leading_of(const Long<N>& x) {
   }
   const LVI bits_of_top = width_of_word(top);
   // Of zero the width is negative, and all that is shifted is.
-  const LV up = as_words(hn::Min(hn::Sub(count(kWordBits), bits_of_top), count(kWordBits - 1)));
+  const LV up = as_words(smaller(hn::Sub(count(kWordBits), bits_of_top), count(kWordBits - 1)));
   const Long<2> both = long_of<2>(next, top), moved = cut_to<2>(moved_up<2>(both, up));
   const LMask any = hn::Ne(hn::Or(moved.at[0], rest), word(0));
   return {hn::Add(below, bits_of_top), hn::Or(moved.at[1], hn::And(ones(any), word(1)))};
@@ -217,7 +217,7 @@ HWY_NOINLINE bool round_ordinary(const RoundSteps& steps, SubnormalExponent subn
       const LVI dropped = hn::Add(hn::Sub(first, leading), count(kTop - s.fraction_bits));
       const LMask keeps_more = less(dropped, count(kLeastDropped));
       is_other = hn::Or(is_other, hn::Or(less(count(kTop), dropped), hn::And(keeps_more, has_more())));
-      unit = word_shifted(word(1), hn::Max(dropped, count(kLeastDropped)));
+      unit = word_shifted(word(1), larger(dropped, count(kLeastDropped)));
     } else if (s.fraction_bits > kMostKept) {
       is_other = hn::Or(is_other, has_more());
     }
@@ -279,11 +279,11 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
     const LMask is_over = hn::Or(infinite, hn::Eq(kept, word(0)));  // nothing more is done to them
     const LVI least = count(s.min_exponent), most = count(s.max_exponent);
     // Of numbers beyond the largest it does not matter where they are cut.
-    const LVI first = s.from_alignment ? alignment : hn::Max(leading, least);
+    const LVI first = s.from_alignment ? alignment : larger(leading, least);
     const LVI last_of_word = hn::Sub(leading, count(kWordBits - 1));
     last = hn::Sub(first, count(s.fraction_bits));
     if (s.from_alignment) left = hn::Or(left, hn::AndNot(is_over, less(last, hn::Add(last_of_word, count(2)))));
-    const LVI dropped = hn::Min(hn::Max(hn::Sub(last, last_of_word), count(0)), count(2 * kWordBits));
+    const LVI dropped = smaller(larger(hn::Sub(last, last_of_word), count(0)), count(2 * kWordBits));
     const LV whole = kept, half = word_shifted(word(1), hn::Sub(dropped, count(1)));
     kept = word_shifted(kept, hn::Neg(dropped));
     if (s.rounding != Rounding::toward_zero) {
@@ -311,7 +311,7 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
     }
     if (s.from_alignment) continue;
     LVI own = chosen(hn::Eq(kept, word(0)), least, leading);
-    if (subnormals == SubnormalExponent::minimum) own = hn::Max(own, least);
+    if (subnormals == SubnormalExponent::minimum) own = larger(own, least);
     x.exponent = chosen(is_over, x.exponent, own);
   }
   x.magnitude = long_of<N>(kept);
@@ -331,7 +331,7 @@ HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, 
     const LMask is_over = hn::Or(infinite, is_zero(x.magnitude));  // nothing more is done to them
     const LVI least = count(s.min_exponent), most = count(s.max_exponent);
     LVI first = alignment;
-    if (!s.from_alignment) first = hn::Max(hn::Min(leading, most), least);
+    if (!s.from_alignment) first = larger(smaller(leading, most), least);
     if (round_to_last(hn::Sub(first, count(s.fraction_bits)), s.rounding, x)) leading = leading_exponent(x);
     LMask vanish = is_zero(x.magnitude);
     if (s.subnormals == Subnormals::flushed) vanish = hn::Or(vanish, less(leading, least));
@@ -352,7 +352,7 @@ HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, 
     }
     if (s.from_alignment) continue;
     LVI own = chosen(is_zero(x.magnitude), least, leading);
-    if (subnormals == SubnormalExponent::minimum) own = hn::Max(own, least);
+    if (subnormals == SubnormalExponent::minimum) own = larger(own, least);
     x.exponent = chosen(is_over, x.exponent, own);
   }
   if (!steps.empty()) {
@@ -398,7 +398,7 @@ HWY_INLINE LongOperand take_apart(const OperandRule& rule, LV code) {
   }
   const LMask is_small = hn::Eq(field, word(0));
   x.significand = hn::IfThenElse(is_small, fraction, hn::Or(fraction, word(hidden)));
-  x.exponent = hn::Sub(hn::Max(as_counts(field), count(1)), count(f.bias));
+  x.exponent = hn::Sub(larger(as_counts(field), count(1)), count(f.bias));
   x.last = hn::Sub(x.exponent, count(f.fraction_bits));
   if (rule.subnormals == Subnormals::flushed) {
     x.significand = hn::IfThenZeroElse(is_small, x.significand);
@@ -435,7 +435,7 @@ HWY_INLINE LV code_of(const Format& f, const LongNumber<N>& x, LMask infinite) {
   }
   const std::uint64_t sign = std::uint64_t{1} << (f.storage_bits - 1), hidden = std::uint64_t{1} << f.fraction_bits;
   const LVI leading = leading_exponent(x), least = count(f.min_exponent());
-  const LVI up = hn::Sub(x.last, hn::Sub(hn::Max(leading, least), count(f.fraction_bits)));
+  const LVI up = hn::Sub(x.last, hn::Sub(larger(leading, least), count(f.fraction_bits)));
   const LV units = low_word_shifted(x.magnitude, up);
   const LVI field = chosen(less(leading, least), count(0), hn::Add(leading, count(f.bias)));
   LV magnitude = hn::Or(hn::ShiftLeftSame(as_words(field), f.fraction_bits), hn::And(units, word(hidden - 1)));
@@ -667,7 +667,7 @@ class LongColumns {
     const Long<N> kept = long_placed<N, kParts, false>(x, up);
     LV away = word(0);
     if (unit.align_rounding != Rounding::toward_zero) {
-      const Dropped dropped = dropped_below<kParts>(x, hn::Max(hn::Neg(up), count(0)));
+      const Dropped dropped = dropped_below<kParts>(x, larger(hn::Neg(up), count(0)));
       away = ones(rounds_away(unit.align_rounding, negative, kept.at[0], dropped));
     }
     add(kept, negative, away, sum);
@@ -714,11 +714,11 @@ class LongColumns {
         const LVI exponent = hn::Add(count(w_.a.exponent[kk]), b);
         if (is_exact) lowest = hn::Min(lowest, as_words(hn::Add(exponent, count(kToCount))));
         const LVI own = plan_.looks_at_products ? looked_at(unit.zero_exponent, kk, exponent, large) : exponent;
-        alignment = hn::Max(alignment, own);
+        alignment = larger(alignment, own);
       }
       if (!hn::AllFalse(LD(), large)) return add_any(node, unit, total);
       for (const Term& t : node.others)
-        alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
+        alignment = larger(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
     }
     // Where nothing is cut, all that fits below the largest is kept.
     const int room = room_of(node.terms.size()), bits = is_exact ? room - kHeadroom : unit.fraction_bits;
@@ -819,7 +819,7 @@ class LongColumns {
     for (std::size_t i = 0; i < terms; ++i) {
       const LongNumber<N> x = term(node.terms[i]);
       store(x, w_.terms + i * kWordsOfNumber<N>);
-      alignment = hn::Max(alignment, aligning_exponent(unit.zero_exponent, node.terms[i], x));
+      alignment = larger(alignment, aligning_exponent(unit.zero_exponent, node.terms[i], x));
     }
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits), room = room_of(terms);
     const bool cuts_all = unit.fraction_bits != kExact && first_bits != kExact;
@@ -847,7 +847,7 @@ class LongColumns {
         if (cuts_all && bits == most_bits)
           add_cut<kParts>(unit, x.magnitude, x.negative, up, total.magnitude);
         else
-          add(long_placed<N, kParts, true>(x.magnitude, hn::Max(up, count(0))), x.negative, total.magnitude);
+          add(long_placed<N, kParts, true>(x.magnitude, larger(up, count(0))), x.negative, total.magnitude);
       });
     }
     return alignment;
@@ -885,8 +885,8 @@ class LongColumns {
       cut(unit, i == 0 ? first_bits : unit.fraction_bits, i > 0, alignment, x);
       store(x, at);
       const LMask vanishes = is_zero(x.magnitude);
-      lowest = chosen(vanishes, lowest, hn::Min(lowest, x.last));
-      highest = chosen(vanishes, highest, hn::Max(highest, leading_exponent(x)));
+      lowest = chosen(vanishes, lowest, smaller(lowest, x.last));
+      highest = chosen(vanishes, highest, larger(highest, leading_exponent(x)));
     }
     left_ = hn::Or(left_, less(count(room - 1), hn::Sub(highest, lowest)));
     return lowest;
