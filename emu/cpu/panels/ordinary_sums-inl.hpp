@@ -11,6 +11,8 @@
 #include <array>
 #include <ranges>
 
+#include "few_bits-inl.hpp"
+#include "machine_rounding-inl.hpp"
 #include "packing-inl.hpp"
 #include "prefetch.hpp"
 #include "sums-inl.hpp"
@@ -66,6 +68,19 @@ HWY_INLINE void put_tops(VT tops, VT units, V<double> (&x)[4]) {
 HWY_INLINE void put_tops(VT tops, VT units, V<float> (&x)[2]) {
   x[0] = hn::BitCast(D<float>(), hn::InterleaveLower(DT(), units, tops));
   x[1] = hn::BitCast(D<float>(), hn::InterleaveUpper(DT(), units, tops));
+}
+
+/// How many bits of each are set.
+HWY_INLINE VT bits_set(VT x) {
+#if HWY_TARGET == HWY_AVX2
+  const DT dt;
+  const VT few = hn::Set(dt, Top{0x0f0f});
+  const VT lower = hn::And(x, few), upper = hn::And(hn::ShiftRight<kFewBits>(x), few);
+  const VT of_bytes = hn::Add(few_bits_set(dt, lower), few_bits_set(dt, upper));
+  return VT{_mm256_maddubs_epi16(of_bytes.raw, _mm256_set1_epi8(1))};  // adds the bytes of each
+#else
+  return hn::PopulationCount(x);
+#endif
 }
 
 /// The alignment of ordinary sums with no products but zeros, unless a node's least is higher: it is above no result's
@@ -166,8 +181,9 @@ HWY_INLINE void align_ordinary(const NodePlan& node, const OrdinaryOperands<T>& 
 enum class Other : std::uint8_t { none, single, half };
 
 /// One node's sums along some links: from results so far to the next. kSpareBit: its products' signs leave the top bit
-/// of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded.
-template <class T, Other kOther, bool kSpareBit, bool kCuts>
+/// of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded. kBeginsApart: before any
+/// product is added, all sums have begun, and wait in memory. kFew: they are of kFewBits products at most.
+template <class T, Other kOther, bool kSpareBit, bool kCuts, bool kBeginsApart, bool kFew>
 void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to) {
   constexpr int kLowestFloor = -100;
   constexpr std::size_t kWide = kToTops<T>;
@@ -190,8 +206,7 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
   OrdinaryOperands<T> x(w, links);
   Rows<Top> alignments;
   // For vectors of sums, as many as one has tops, from what else they add.
-  const auto begin = [&](std::size_t r, std::size_t column, V<T>(&sum)[kVectors], std::size_t v) HWY_ATTR {
-    const std::size_t at = column + v * kLanes<T>;
+  const auto begin = [&](std::size_t r, std::size_t at, V<T>* sum) HWY_ATTR {
     const auto signs_of = [&](std::size_t half) HWY_ATTR {
       const VT of_a = hn::BitCast(dt, hn::Set(DW(), x.a_signs[r * x.row_of_signs + half]));
       return hn::Xor(of_a, hn::Load(dt, x.b_signs + half * kColumns + at));
@@ -207,25 +222,23 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
       VT own = hn::And(tops, exponent_bits);
       if constexpr (kOther == Other::half) own = hn::IfThenElseZero(hn::Ne(own, hn::Zero(dt)), hn::Max(own, floor));
       alignment = hn::Max(alignment, own);
-      if constexpr (kSpareBit) signs = hn::OrAnd(signs, tops, sign_bit);
+      if constexpr (kSpareBit && !kFew) signs = hn::OrAnd(signs, tops, sign_bit);
     }
-    VT negatives = hn::PopulationCount(signs);
-    if (last_half != 0) negatives = hn::Add(negatives, hn::PopulationCount(signs_of(0)));
-    if constexpr (kOther != Other::none && !kSpareBit)
+    VT negatives = kFew ? few_bits_set(dt, signs) : bits_set(signs);
+    if (!kFew && last_half != 0) negatives = hn::Add(negatives, bits_set(signs_of(0)));
+    if constexpr (kOther != Other::none && (!kSpareBit || kFew))
       negatives = hn::Add(negatives, hn::ShiftRight<kTopBits - 1>(tops));
     put_tops(hn::Add(alignment, grid), negatives, start);
     for (std::size_t i = 0; i < kWide; ++i)
-      sum[v + i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
+      sum[i] = kOther == Other::none ? start[i] : hn::MulAdd(before[i], growth, start[i]);
   };
-  for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
-    prefetch_part(w.next, kRows * kColumns, links.first + link, w.links);
-    align_ordinary(node, x, w.offset8, alignments);
+  const auto add = [&](const auto& begin_some) HWY_ATTR {
     each_chunk<T>([&](std::size_t row, std::size_t column) HWY_ATTR {
       Sums<T> sum;
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
 #pragma GCC unroll 4
-        for (std::size_t v = 0; v < kVectors; v += kWide) begin(row + r, column, sum[r], v);
+        for (std::size_t v = 0; v < kVectors; v += kWide) begin_some(row + r, column + v * kLanes<T>, sum[r] + v);
       }
       add_products<T>(x.a, x.b, row, column, node.count, sum);
 #pragma GCC unroll 4
@@ -237,6 +250,24 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
         }
       }
     });
+  };
+  for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
+    prefetch_part(w.next, kRows * kColumns, links.first + link, w.links);
+    align_ordinary(node, x, w.offset8, alignments);
+    if constexpr (kBeginsApart) {
+      for (std::size_t r = 0; r < kRows; ++r) {
+        for (std::size_t at = 0; at < kColumns; at += kTops) {
+          V<T> sum[kWide];
+          begin(r, at, sum);
+          for (std::size_t i = 0; i < kWide; ++i) hn::Store(sum[i], d, to.of[r] + at + i * kLanes<T>);
+        }
+      }
+      add([&](std::size_t r, std::size_t at, V<T>* sum) HWY_ATTR {
+        for (std::size_t i = 0; i < kWide; ++i) sum[i] = hn::Load(d, to.of[r] + at + i * kLanes<T>);
+      });
+    } else {
+      add(begin);
+    }
   }
 }
 
@@ -250,11 +281,12 @@ bool round_ordinary(const NodePlan& node, Rows<T>& rows) {
   const D<T> d;
   const NumberRounding& how = last_rounding(node);
   if (!how.to_nearest) return true;
+  const MachineRoundingHere rounding(Rounding::nearest_even);
   V<T> most = hn::Zero(d);
   for (std::size_t r = 0; r < kRows; ++r) {
     for (std::size_t j = 0; j < kColumns; j += kLanes<T>) {
       const V<T> x = hn::Load(d, rows.of[r] + j);
-      const V<T> rounded = round_magnitude<T>(how, hn::Abs(x));
+      const V<T> rounded = nearest_magnitude<T>(how, hn::Abs(x));
       most = hn::Max(most, rounded);
       const V<T> with_sign = hn::OrAnd(rounded, x, from_bits<T>(Lane<T>::kSign));
       hn::Store(node.drops_sign_of_zero ? hn::Add(with_sign, hn::Zero(d)) : with_sign, d, rows.of[r] + j);
@@ -336,8 +368,14 @@ template <class T>
 void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to, bool cuts) {
   const NodePlan& node = w.plan->nodes[links.number];
   const auto sum = [&](auto other, auto has_spare_bit, auto with_cut) HWY_ATTR {
-    ordinary_sums<T, decltype(other)::value, decltype(has_spare_bit)::value, decltype(with_cut)::value>(w, links, from,
-                                                                                                        to);
+    constexpr Other kOther = decltype(other)::value;
+    constexpr bool kSpareBit = decltype(has_spare_bit)::value, kCuts = decltype(with_cut)::value;
+    if constexpr (HWY_TARGET == HWY_AVX2) {
+      // Of 16 registers too few are left for what sums begin with; that of few products hides behind others' products.
+      if (node.count <= kFewBits) return ordinary_sums<T, kOther, kSpareBit, kCuts, false, true>(w, links, from, to);
+      return ordinary_sums<T, kOther, kSpareBit, kCuts, true, false>(w, links, from, to);
+    }
+    ordinary_sums<T, kOther, kSpareBit, kCuts, false, false>(w, links, from, to);
   };
   using None = std::integral_constant<Other, Other::none>;
   using Half = std::integral_constant<Other, Other::half>;

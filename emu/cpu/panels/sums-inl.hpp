@@ -152,21 +152,44 @@ HWY_INLINE V<float> add_to_nearest(V<float> x, V<float> y) {
 }
 #endif
 
-/// A number of no sign rounded to multiples of its last place.
+/// Of a number of no sign, the power of two that its last place is counted from, and 1.5 · 2^kFraction of its last
+/// places: a sum with that has no others.
+template <class T>
+struct LastPlaces {
+  VU<T> binade;
+  V<T> start;
+
+  HWY_INLINE LastPlaces(const NumberRounding& how, V<T> magnitude)
+      : binade(hn::BitCast(DU<T>(), hn::Max(hn::And(magnitude, from_bits<T>(Lane<T>::kExponent)),
+                                            from_bits<T>(Lane<T>::power_of_two(how.min_exponent))))),
+        start(hn::BitCast(D<T>(), hn::Add(binade, hn::Set(DU<T>(), Lane<T>::grid(how.fraction_bits))))) {}
+};
+
+/// A number of no sign rounded to nearest multiples of its last place, where the machine rounds so, or each instruction
+/// does.
+template <class T>
+HWY_INLINE V<T> nearest_magnitude(const NumberRounding& how, V<T> magnitude) {
+  const V<T> start = LastPlaces<T>(how, magnitude).start;
+#if TCNUM_ROUNDS_EACH
+  return hn::Sub(add_to_nearest(magnitude, start), start);
+#else
+  return hn::Sub(hn::Add(magnitude, start), start);
+#endif
+}
+
+/// A number of no sign rounded to multiples of its last place, while the machine rounds toward zero.
 template <class T>
 HWY_INLINE V<T> round_magnitude(const NumberRounding& how, V<T> magnitude) {
-  const D<T> d;
-  const DU<T> du;
-  const auto binade = hn::BitCast(du, hn::Max(hn::And(magnitude, from_bits<T>(Lane<T>::kExponent)),
-                                              from_bits<T>(Lane<T>::power_of_two(how.min_exponent))));
-  // A sum with 1.5 · 2^kFraction of the last places has no others.
-  const V<T> start = hn::BitCast(d, hn::Add(binade, hn::Set(du, Lane<T>::grid(how.fraction_bits))));
 #if TCNUM_ROUNDS_EACH
-  return hn::Sub(how.to_nearest ? add_to_nearest(magnitude, start) : hn::Add(magnitude, start), start);
+  if (how.to_nearest) return nearest_magnitude<T>(how, magnitude);
+  const V<T> start = LastPlaces<T>(how, magnitude).start;
+  return hn::Sub(hn::Add(magnitude, start), start);
 #else
   using Bits = typename Lane<T>::Bits;
-  const V<T> in_units = hn::Add(magnitude, start);  // toward zero, as all is here
-  const V<T> rounded = hn::Sub(in_units, start);
+  const D<T> d;
+  const DU<T> du;
+  const auto [binade, start] = LastPlaces<T>(how, magnitude);
+  const V<T> in_units = hn::Add(magnitude, start), rounded = hn::Sub(in_units, start);
   if (!how.to_nearest) return rounded;
   const auto below = [&](int bits) HWY_ATTR {
     return hn::BitCast(d, hn::Sub(binade, hn::Set(du, static_cast<Bits>(bits) << Lane<T>::kFraction)));

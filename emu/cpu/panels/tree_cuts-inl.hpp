@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <span>
 
-#include "emu/machine_rounding.hpp"
+#include "few_bits-inl.hpp"
+#include "machine_rounding-inl.hpp"
 #include "tree_numbers-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -68,35 +69,6 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   }
   finish(w, node, column, sums);
 }
-
-/// Makes the machine round so for as long as this lives, unless each instruction says it itself: then nothing need be
-/// done. As MachineRounding, which takes as long as some dozen products.
-class MachineRoundingHere {
-#if TCNUM_ROUNDS_EACH
- public:
-  explicit MachineRoundingHere(Rounding) {}
-#elif HWY_ARCH_X86
- public:
-  explicit MachineRoundingHere(Rounding mode) : before_(_mm_getcsr()) {
-    const unsigned bits = mode == Rounding::toward_zero ? _MM_ROUND_TOWARD_ZERO
-                          : mode == Rounding::down      ? _MM_ROUND_DOWN
-                                                        : _MM_ROUND_UP;
-    _mm_setcsr((before_ & ~static_cast<unsigned>(_MM_ROUND_MASK)) | bits);
-  }
-  MachineRoundingHere(const MachineRoundingHere&) = delete;
-  MachineRoundingHere& operator=(const MachineRoundingHere&) = delete;
-  ~MachineRoundingHere() { _mm_setcsr(before_); }
-
- private:
-  unsigned before_;
-#else
- public:
-  explicit MachineRoundingHere(Rounding mode) : rounding_(mode) {}
-
- private:
-  MachineRounding rounding_;
-#endif
-};
 
 #if TCNUM_ROUNDS_EACH
 template <Rounding kMode>
@@ -341,6 +313,7 @@ HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::s
   const TI di;
   const std::int64_t* const b_negative = w.b_negative + number * kColumns;
   const std::size_t count = node.products.size();
+  const bool is_few = kLooksFewBitsUp && count <= kFewBits;
   const int* const HWY_RESTRICT products = node.products.data();
 #pragma GCC unroll 2
   for (std::size_t v = 0; v < kCutVectors; ++v) {
@@ -349,9 +322,12 @@ HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::s
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       to.alignment[v][r] = alignment_of(r, column);
-      const auto signs = hn::BitCast(hn::RebindToUnsigned<TI>(), hn::Xor(integer(w.a_negative[r][number]), of_b));
+      const TVI signs = hn::Xor(integer(w.a_negative[r][number]), of_b);
       const TV grid = grid_of(to.alignment[v][r], node.unit.fraction_bits);
-      to.sum[v][r] = as_numbers(hn::Add(bits_of(grid), hn::BitCast(di, hn::PopulationCount(signs))));
+      const TVI negatives = is_few
+                                ? few_bits_set(di, signs)
+                                : hn::BitCast(di, hn::PopulationCount(hn::BitCast(hn::RebindToUnsigned<TI>(), signs)));
+      to.sum[v][r] = as_numbers(hn::Add(bits_of(grid), negatives));
     }
   }
   const double* const HWY_RESTRICT b_grown = w.b_grown + first;
