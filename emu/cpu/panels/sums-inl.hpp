@@ -188,11 +188,11 @@ HWY_INLINE V<T> round_magnitude(const NumberRounding& how, V<T> magnitude) {
   using Bits = typename Lane<T>::Bits;
   const D<T> d;
   const DU<T> du;
-  const auto [binade, start] = LastPlaces<T>(how, magnitude);
-  const V<T> in_units = hn::Add(magnitude, start), rounded = hn::Sub(in_units, start);
+  const LastPlaces<T> places(how, magnitude);
+  const V<T> in_units = hn::Add(magnitude, places.start), rounded = hn::Sub(in_units, places.start);
   if (!how.to_nearest) return rounded;
   const auto below = [&](int bits) HWY_ATTR {
-    return hn::BitCast(d, hn::Sub(binade, hn::Set(du, static_cast<Bits>(bits) << Lane<T>::kFraction)));
+    return hn::BitCast(d, hn::Sub(places.binade, hn::Set(du, static_cast<Bits>(bits) << Lane<T>::kFraction)));
   };
   const V<T> unit = below(how.fraction_bits), half = below(how.fraction_bits + 1);
   const V<T> rest = hn::Sub(magnitude, rounded);
