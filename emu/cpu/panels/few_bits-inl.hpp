@@ -9,9 +9,15 @@
 
 #include <hwy/highway.h>
 
+#include <cstdint>
+
+#include "has_fma-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace tcnum::panels {
 namespace HWY_NAMESPACE {
+
+#if TCNUM_HAS_FMA
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -26,6 +32,8 @@ HWY_INLINE hn::Vec<D> few_bits_set(D d, hn::Vec<D> x) {
   HWY_ALIGN static constexpr std::uint8_t kBitsSet[1 << kFewBits] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
   return hn::BitCast(d, hn::TableLookupBytes(hn::LoadDup128(d8, kBitsSet), hn::BitCast(d8, x)));
 }
+
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tcnum::panels
