@@ -181,12 +181,15 @@ HWY_INLINE void align_ordinary(const NodePlan& node, const OrdinaryOperands<T>& 
 enum class Other : std::uint8_t { none, single, half };
 
 /// One node's sums along some links: from results so far to the next. kSpareBit: its products' signs leave the top bit
-/// of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded. kBeginsApart: before any
-/// product is added, all sums have begun, and wait in memory. kFew: they are of kFewBits products at most.
-template <class T, Other kOther, bool kSpareBit, bool kCuts, bool kBeginsApart, bool kFew>
+/// of a half of a word. kCuts: results are cut toward zero, if that is how they are rounded. kFew: they are of kFewBits
+/// products at most.
+template <class T, Other kOther, bool kSpareBit, bool kCuts, bool kFew>
 void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Rows<T>& to) {
   constexpr int kLowestFloor = -100;
   constexpr std::size_t kWide = kToTops<T>;
+  // Of 16 registers too few are left for what sums begin with, so that all begin, and wait in memory, before any
+  // product is added; unless these are few, and what others begin with hides behind them.
+  constexpr bool kBeginsApart = HWY_TARGET == HWY_AVX2 && !kFew;
   const D<T> d;
   const DT dt;
   const Plan& plan = *w.plan;
@@ -370,12 +373,10 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
   const auto sum = [&](auto other, auto has_spare_bit, auto with_cut) HWY_ATTR {
     constexpr Other kOther = decltype(other)::value;
     constexpr bool kSpareBit = decltype(has_spare_bit)::value, kCuts = decltype(with_cut)::value;
-    if constexpr (HWY_TARGET == HWY_AVX2) {
-      // Of 16 registers too few are left for what sums begin with; that of few products hides behind others' products.
-      if (node.count <= kFewBits) return ordinary_sums<T, kOther, kSpareBit, kCuts, false, true>(w, links, from, to);
-      return ordinary_sums<T, kOther, kSpareBit, kCuts, true, false>(w, links, from, to);
+    if constexpr (kLooksFewBitsUp) {
+      if (node.count <= kFewBits) return ordinary_sums<T, kOther, kSpareBit, kCuts, true>(w, links, from, to);
     }
-    ordinary_sums<T, kOther, kSpareBit, kCuts, false, false>(w, links, from, to);
+    ordinary_sums<T, kOther, kSpareBit, kCuts, false>(w, links, from, to);
   };
   using None = std::integral_constant<Other, Other::none>;
   using Half = std::integral_constant<Other, Other::half>;
