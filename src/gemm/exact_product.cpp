@@ -191,7 +191,7 @@ ExactProduct::ExactProduct(const MatrixView& a, const MatrixView& b, ExactBy by)
     : a_(a),
       b_(b),
       by_(by),
-      range_(sum_of_many(product(range_of(format(a.format())), range_of(format(b.format()))))),
+      range_(sum_of_many(product(fixed_range_of(format(a.format())), fixed_range_of(format(b.format()))))),
       doubles_(fma_chain(), {FormatId::fp64, FormatId::fp64, FormatId::fp64, FormatId::fp64}) {}
 
 ExactSums ExactProduct::sums(const ExactBlock& block) const {

@@ -54,7 +54,7 @@ inline Dyadic dyadic_of(double number) {
   return {x.negative, x.significand >> zeros, x.exponent + zeros};
 }
 /// That of all finite numbers of a format.
-constexpr FixedRange range_of(const Format& f) {
+constexpr FixedRange fixed_range_of(const Format& f) {
   // ue8m0 has no subnormals: its field of zero is half of the smallest normal number. −128 is a number of s8.
   return {f.min_exponent() - f.fraction_bits - 1, (f.floating ? f.max_exponent() : f.fraction_bits) + 1};
 }

@@ -37,8 +37,8 @@ class Addends {
 
   FixedRange range(const FixedRange& sums) const {
     FixedRange all = product(sums, alpha_.range());
-    if (has_c()) all = both(all, product(range_of(format(inputs_.c->format())), beta_.range()));
-    if (has_bias()) all = both(all, range_of(format(inputs_.bias->format())));
+    if (has_c()) all = both(all, product(fixed_range_of(format(inputs_.c->format())), beta_.range()));
+    if (has_bias()) all = both(all, fixed_range_of(format(inputs_.bias->format())));
     return {all.lowest, all.highest + 2};
   }
   /// beta · c, and the bias, as they are in IEEE 754 where one is not finite.
@@ -89,7 +89,7 @@ struct Comparison {
         output(format(the_d.format())),
         products(the_a, the_b, by),
         addends(the_inputs),
-        range(both(addends.range(products.range()), range_of(output))),
+        range(both(addends.range(products.range()), fixed_range_of(output))),
         ulp_of_largest(std::max(output.max_exponent(), output.min_exponent()) - output.fraction_bits) {
     // Room for the difference of two, and for half an ulp.
     range.lowest -= 1;
