@@ -19,9 +19,10 @@
 
 namespace tcnum {
 
-inline FitOptions quick_options() {
+/// What so short a search as the usual one leaves open, the searches of other tests find.
+inline FitOptions quick_options(std::size_t search_tiles = 2) {
   FitOptions options;
-  options.search_tiles = 2;  // what this leaves open, the searches of other tests find
+  options.search_tiles = search_tiles;
   options.tiles_per_family = 8;
   return options;
 }

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "blind.hpp"
 #include "draw.hpp"
+#include "seed_of_run.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 
@@ -20,28 +22,8 @@ namespace {
 constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",    "mma.m8n8k4.f16.f16.f16.f16",
                                       "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m16n8k4.f64.f64.f64.f64",
                                       "mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32"};
-constexpr int kShards = 10;  // of RapidCheck's 100 draws each
-
-FitOptions quick_options() {
-  FitOptions options;
-  options.search_tiles = 60;
-  options.tiles_per_family = 8;
-  return options;
-}
-
-/// Whether the hidden datapath is among those that the result leaves open.
-bool leaves_open(const FitResult& result, const Choice& hidden) {
-  for (std::size_t p = 0; p < kProperties; ++p) {
-    const auto property = static_cast<Property>(p);
-    if (result.choice[p] == hidden[p]) continue;
-    const auto is_open = [&](const Undetermined& open) {
-      return open.property == property &&
-             std::find(open.values.begin(), open.values.end(), hidden[p]) != open.values.end();
-    };
-    if (std::none_of(result.undetermined.begin(), result.undetermined.end(), is_open)) return false;
-  }
-  return true;
-}
+constexpr int kShards = 3;  // of RapidCheck's 100 draws each, for each of the parts of which a run takes one
+constexpr std::size_t kSearchTiles = 60;
 
 class Blind : public testing::TestWithParam<int> {};
 
@@ -54,7 +36,7 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
     const Space space(instruction);
     const Choice hidden = space.canonical(draw(space, random));
     DatapathOracle oracle(space.datapath(hidden), instruction, "hidden", 1);
-    Fit fit(instruction, &oracle, quick_options());
+    Fit fit(instruction, &oracle, quick_options(kSearchTiles));
     const FitResult result = fit.run();
     RC_LOG() << instruction.name();
 
@@ -78,7 +60,8 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
   std::cout << identified << " of " << drawn << " identified, the others left open\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Draws, Blind, testing::Range(0, kShards));
+const int kFirstShard = kShards * static_cast<int>(test::part_of_run());
+INSTANTIATE_TEST_SUITE_P(Draws, Blind, testing::Range(kFirstShard, kFirstShard + kShards));
 
 /// Of a wider c, sums may be rounded to its format first; a narrower one may be converted before it is aligned.
 TEST(Blind, AccumulatorsOfAnotherFormatAreNoObstacle) {
@@ -91,7 +74,7 @@ TEST(Blind, AccumulatorsOfAnotherFormatAreNoObstacle) {
     const Space space(instruction);
     const Choice hidden = space.canonical(draw(space, random));
     DatapathOracle oracle(space.datapath(hidden), instruction, "hidden", 1);
-    Fit fit(instruction, &oracle, quick_options());
+    Fit fit(instruction, &oracle, quick_options(kSearchTiles));
     const FitResult result = fit.run();
     SCOPED_TRACE(fmt::format("{}, draw {}", instruction.name(), seed));
     EXPECT_EQ(result.mismatches, 0u);
@@ -128,7 +111,7 @@ TEST(Blind, DatapathsOutsideTheSpaceAreUnexplained) {
   for (std::size_t i = 0; i < outside.size(); ++i) {
     validate(outside[i]);
     DatapathOracle oracle(outside[i], instruction, "hidden", 1);
-    Fit fit(instruction, &oracle, quick_options());
+    Fit fit(instruction, &oracle, quick_options(kSearchTiles));
     const FitResult result = fit.run();
     EXPECT_EQ(result.verdict, Verdict::unexplained) << i;
     EXPECT_GT(result.mismatches, 0u) << i;

@@ -9,8 +9,6 @@ namespace {
 
 using namespace catalogue_blind;
 
-constexpr std::size_t kThirds = 3;
-
 std::vector<Known> longest_ones() {
   std::vector<Known> all;
   for (Kind& kind : kinds()) {
@@ -18,7 +16,7 @@ std::vector<Known> longest_ones() {
     if (!tried_already) all.push_back(std::move(kind.longest));
   }
   std::vector<Known> third;
-  for (std::size_t i = test::seed_of_run() % kThirds; i < all.size(); i += kThirds) third.push_back(std::move(all[i]));
+  for (std::size_t i = test::part_of_run(); i < all.size(); i += test::kParts) third.push_back(std::move(all[i]));
   return third;
 }
 

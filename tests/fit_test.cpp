@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "blind.hpp"
 #include "draw.hpp"
 #include "src/fit/space.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -21,12 +22,7 @@ namespace {
 
 const Instruction& small_instruction() { return *find_instruction("mma.m8n8k4.f32.f16.f16.f32"); }
 
-FitOptions quick_options() {
-  FitOptions options;
-  options.search_tiles = 60;
-  options.tiles_per_family = 8;
-  return options;
-}
+constexpr std::size_t kSearchTiles = 60;
 
 /// One fused sum of 25 bits.
 Choice hidden_choice(const Space& space) {
@@ -43,7 +39,7 @@ TEST(FitDatapath, FindsAHiddenDatapathAndFindsItAgainInTheAnswers) {
   const Space space(in);
   const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
   DatapathOracle oracle(hidden, in, "hidden", 1);
-  const FittedDatapath live = fit_datapath(in, oracle, quick_options());
+  const FittedDatapath live = fit_datapath(in, oracle, quick_options(kSearchTiles));
   EXPECT_EQ(live.verdict, Verdict::identified);
   EXPECT_EQ(live.datapath, hidden);
   EXPECT_EQ(live.mismatches, 0u);
@@ -58,7 +54,7 @@ TEST(FitDatapath, FindsAHiddenDatapathAndFindsItAgainInTheAnswers) {
     EXPECT_NE(r.expected, r.observed);
   }
 
-  const FittedDatapath again = fit_datapath(in, live.answers, quick_options());
+  const FittedDatapath again = fit_datapath(in, live.answers, quick_options(kSearchTiles));
   EXPECT_EQ(again.verdict, Verdict::identified);
   EXPECT_EQ(again.datapath, hidden);
 }
@@ -68,7 +64,7 @@ TEST(FitDatapath, SaysWhatItIsAtAndStopsWhenTold) {
   const Space space(in);
   const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
   DatapathOracle oracle(hidden, in, "hidden", 1);
-  FitOptions options = quick_options();
+  FitOptions options = quick_options(kSearchTiles);
   std::vector<std::string> phases;
   options.progress = [&](const FitProgress& at) {
     if (phases.empty() || phases.back() != at.phase) phases.emplace_back(at.phase);
@@ -95,7 +91,7 @@ TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
   Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
   hidden.numerics.units[0].first_fraction_bits = 12;  // c alone is cut further up
   DatapathOracle oracle(hidden, in, "hidden", 1);
-  const FittedDatapath found = fit_datapath(in, oracle, quick_options());
+  const FittedDatapath found = fit_datapath(in, oracle, quick_options(kSearchTiles));
   EXPECT_EQ(found.verdict, Verdict::unexplained);
   Tiles nearest = found.answers;
   Emulator(found.datapath).run(nearest);
@@ -117,7 +113,7 @@ TEST(FitDatapath, SaysHowFarTheNearestIsOff) {
   EXPECT_NE(found.counterexample->observed, found.counterexample->expected);
 
   // Of answers alone, where nothing smaller can be asked, it is the one with the fewest terms.
-  const FittedDatapath again = fit_datapath(in, found.answers, quick_options());
+  const FittedDatapath again = fit_datapath(in, found.answers, quick_options(kSearchTiles));
   const auto terms = [](const Problem& p) {
     std::size_t count = p.c != 0 ? 1 : 0;
     for (std::size_t k = 0; k < p.a.size(); ++k) count += p.a[k] != 0 && p.b[k] != 0 ? 1 : 0;
@@ -158,11 +154,11 @@ TEST(FitDatapath, TakesAnOraclesAnswersAlone) {
   const Space space(in);
   const Datapath hidden = space.datapath(space.canonical(hidden_choice(space)));
   CarelessOracle careless(hidden, 0), forgetful(hidden, -1), generous(hidden, 1);
-  const FittedDatapath found = fit_datapath(in, careless, quick_options());
+  const FittedDatapath found = fit_datapath(in, careless, quick_options(kSearchTiles));
   EXPECT_EQ(found.verdict, Verdict::identified);
   EXPECT_EQ(found.datapath, hidden);
   for (CarelessOracle* oracle : {&forgetful, &generous})
-    EXPECT_THROW(fit_datapath(in, *oracle, quick_options()), InputError);
+    EXPECT_THROW(fit_datapath(in, *oracle, quick_options(kSearchTiles)), InputError);
 }
 
 TEST(FitDatapath, SaysWhatIsStillOpen) {
@@ -173,7 +169,7 @@ TEST(FitDatapath, SaysWhatIsStillOpen) {
   for (std::size_t i = 0; i < tiles.a.size(); ++i) tiles.a.set(i, one);
   for (std::size_t i = 0; i < tiles.b.size(); ++i) tiles.b.set(i, one);
   for (std::size_t i = 0; i < tiles.d.size(); ++i) tiles.d.set(i, four);
-  const FittedDatapath found = fit_datapath(in, tiles, quick_options());
+  const FittedDatapath found = fit_datapath(in, tiles, quick_options(kSearchTiles));
   EXPECT_EQ(found.verdict, Verdict::ambiguous);
   EXPECT_EQ(found.mismatches, 0u);
   EXPECT_TRUE(std::ranges::any_of(found.open, [](const OpenProperty& open) { return open.property == "structure"; }));

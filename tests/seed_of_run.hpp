@@ -16,4 +16,8 @@ inline std::size_t seed_of_run() {
   return at == std::string_view::npos ? 1 : std::strtoull(text.data() + at + kSeed.size(), nullptr, 10);
 }
 
+/// What takes minutes is cut into so many parts, of which a run takes one.
+inline constexpr std::size_t kParts = 3;
+inline std::size_t part_of_run() { return seed_of_run() % kParts; }
+
 }  // namespace tcnum::test
