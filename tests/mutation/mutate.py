@@ -141,7 +141,7 @@ def prepare():
     print(f"mutate: building and running the tests of {commit[:12]}", file=sys.stderr)
     configured = subprocess.run(
         ["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DTCNUM_TESTS=ON",
-         "-DTCNUM_GPU=OFF", "-DTCNUM_DEVELOPER=ON"], capture_output=True, text=True)  # fmt: skip
+         "-DTCNUM_GPU=OFF", "-DTCNUM_DEVELOPER=ON", "-DTCNUM_TOGETHER=OFF"], capture_output=True, text=True)  # fmt: skip
     if configured.returncode != 0:
         fail(3, f"the commit itself cannot be configured:\n{configured.stderr[-4000:]}")
     names = [*TESTS] if chosen.quick else [*TESTS, *LONG_TESTS]
