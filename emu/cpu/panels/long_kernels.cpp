@@ -1,6 +1,6 @@
 // Compiled once for each CPU by Highway. The rules are those of exact.cpp, for numbers that are finite.
-#define HWY_WANT_AVX3_DL
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "targets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "emu/cpu/panels/long_kernels.cpp"
 #include <hwy/foreach_target.h>
