@@ -39,14 +39,7 @@ Multiply multiply_of(const Datapath& datapath) {
 }
 
 std::string difference(const Datapath& datapath, const Example& x, unsigned threads, const Multiply& multiply) {
-  const auto& [m, n, k] = x.shape;
-  Codes d(x.d.bytes_each(), x.d.size());
-  BlockScales scales;
-  if (datapath.numerics.scales)
-    scales = {codes_from(x.sa.bytes().data(), test::blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
-  multiply(x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
-           codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads, scales);
-  return test::first_difference(datapath, x, d, panels::fma_kernels<double>()->name);
+  return test::first_difference(datapath, x, threads, panels::fma_kernels<double>()->name, multiply);
 }
 std::string difference(const Datapath& datapath, const Example& x, unsigned threads) {
   return difference(datapath, x, threads, multiply_of(datapath));

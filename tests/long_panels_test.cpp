@@ -16,19 +16,12 @@
 namespace tcnum {
 namespace {
 
-using test::blocks_of, test::draw_example, test::Example, test::Operands;
+using test::draw_example, test::Example, test::Operands;
 
-/// The first element that differs, in words; empty if none does.
 std::string difference(const Datapath& datapath, const Example& x, unsigned threads) {
-  const auto& [m, n, k] = x.shape;
-  Codes d(x.d.bytes_each(), x.d.size());
-  BlockScales scales;
-  if (datapath.numerics.scales)
-    scales = {codes_from(x.sa.bytes().data(), blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
-  panels::multiply(panels::make_long_plan(datapath.numerics, SortedTree(datapath.tree)), x.shape,
-                   codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
-                   codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads, scales);
-  return test::first_difference(datapath, x, d, panels::long_kernels()->name);
+  const auto plan = panels::make_long_plan(datapath.numerics, SortedTree(datapath.tree));
+  return test::first_difference(datapath, x, threads, panels::long_kernels()->name,
+                                [&](const auto&... operands) { panels::multiply(plan, operands...); });
 }
 
 class LongPanels : public testing::TestWithParam<std::int64_t> {

@@ -169,4 +169,18 @@ inline std::string first_difference(const Datapath& datapath, const Example& x, 
   return {};
 }
 
+/// The same of what `multiply` makes of an example: it takes a shape, the codes of A, B, C and D, threads, and scales.
+template <class Multiply>
+std::string first_difference(const Datapath& datapath, const Example& x, unsigned threads, std::string_view whose,
+                             const Multiply& multiply) {
+  const auto& [m, n, k] = x.shape;
+  Codes d(x.d.bytes_each(), x.d.size());
+  BlockScales scales;
+  if (datapath.numerics.scales)
+    scales = {codes_from(x.sa.bytes().data(), blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
+  multiply(x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
+           codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), threads, scales);
+  return first_difference(datapath, x, d, whose);
+}
+
 }  // namespace tcnum::test
