@@ -22,7 +22,7 @@ namespace {
 constexpr std::array kInstructions = {"mma.m8n8k4.f32.f16.f16.f32",    "mma.m8n8k4.f16.f16.f16.f16",
                                       "mma.m16n8k4.f32.tf32.tf32.f32", "mma.m16n8k4.f64.f64.f64.f64",
                                       "mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32"};
-constexpr int kShards = 3;  // of RapidCheck's 100 draws each, for each of the parts of which a run takes one
+constexpr int kShards = 2;  // of RapidCheck's 100 draws each, for each of the parts of which a run takes one
 constexpr std::size_t kSearchTiles = 60;
 
 class Blind : public testing::TestWithParam<int> {};

@@ -1,5 +1,5 @@
 // Blind recovery of the datapaths of the catalogue: what takes more than seconds, and of each kind the one with the
-// most products. All take six minutes of a core: a third of them is tried, which one the seed says (./run test --fresh
+// most products. All take six minutes of a core: a sixth of them is tried, which one the seed says (./run test --fresh
 // draws another).
 #include "catalogue_blind.hpp"
 #include "seed_of_run.hpp"
@@ -15,9 +15,9 @@ std::vector<Known> longest_ones() {
     const bool tried_already = takes_seconds(kind.shortest.datapath) && kind.longest.name == kind.shortest.name;
     if (!tried_already) all.push_back(std::move(kind.longest));
   }
-  std::vector<Known> third;
-  for (std::size_t i = test::part_of_run(); i < all.size(); i += test::kParts) third.push_back(std::move(all[i]));
-  return third;
+  std::vector<Known> part;
+  for (std::size_t i = test::part_of_run(); i < all.size(); i += test::kParts) part.push_back(std::move(all[i]));
+  return part;
 }
 
 class CatalogueBlindLong : public testing::TestWithParam<Known> {};

@@ -1,4 +1,4 @@
-// Blind recovery with block scales: many draws, of which a third is tried that the seed says, and neighbours of nvfp4.
+// Blind recovery with block scales: many draws, of which a sixth is tried that the seed says, and neighbours of nvfp4.
 #include "scaled_blind.hpp"
 #include "seed_of_run.hpp"
 
