@@ -28,14 +28,11 @@ using test::Example, test::Operands;
 constexpr Operands kAllOperands[] = {Operands::numbers, Operands::edges, Operands::codes, Operands::one_nan};
 
 std::string first_difference(const Datapath& datapath, const Example& x) {
-  const auto& [m, n, k] = x.shape;
-  Codes d(x.d.bytes_each(), x.d.size());
-  BlockScales scales;
-  if (datapath.numerics.scales)
-    scales = {codes_from(x.sa.bytes().data(), test::blocks_of(datapath, k)), codes_from(x.sb.bytes().data(), n)};
-  multiply_on_gpu(datapath, x.formats, x.shape, codes_from(x.a.bytes().data(), k), codes_from(x.b.bytes().data(), n),
-                  codes_from(x.c.bytes().data(), n), codes_from(d.bytes().data(), n), scales);
-  return test::first_difference(datapath, x, d, "on the GPU");
+  const auto multiply = [&](const ProductShape& shape, const auto& a, const auto& b, const auto& c, const auto& d,
+                            unsigned /*threads*/, const BlockScales& scales) {
+    multiply_on_gpu(datapath, x.formats, shape, a, b, c, d, scales);
+  };
+  return test::first_difference(datapath, x, 1, "on the GPU", multiply);
 }
 
 TEST(CudaProducts, EqualTheExactEmulatorOnWhatIsKnown) {
