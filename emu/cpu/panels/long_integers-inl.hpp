@@ -68,17 +68,25 @@ HWY_INLINE LV ones(LMask mask) { return hn::VecFromMask(LD(), mask); }
 HWY_INLINE LMask mask_of(LV ones) { return hn::MaskFromVec(ones); }
 HWY_INLINE LMask top_bit(LV x) { return less(as_counts(x), count(0)); }
 
-/// From the lowest word on: a magnitude, or in two's complement.
+/// From the lowest word on: a magnitude, or in two's complement. Copied word by word: GCC copies plain structures in
+/// pieces of 16 bytes, and a vector that is loaded from such a copy waits until all of it is in the cache.
 template <int N>
 struct Long {
   LV at[N];
+
+  HWY_INLINE Long() {}
+  HWY_INLINE Long(const Long& x) { *this = x; }
+  HWY_INLINE Long& operator=(const Long& x) {
+    for (int i = 0; i < N; ++i) at[i].raw = x.at[i].raw;
+    return *this;
+  }
 };
 
 template <int N>
 HWY_INLINE Long<N> long_of(LV low, LV high = word(0)) {
   Long<N> x;
   x.at[0] = low;
-  x.at[1] = high;
+  if constexpr (N > 1) x.at[1] = high;
   for (int i = 2; i < N; ++i) x.at[i] = word(0);
   return x;
 }
@@ -180,6 +188,7 @@ HWY_INLINE Long<kParts + 1> moved_up(const Long<N>& x, LV bits) {
 /// x · 2^by of `kParts` words, of which bits beyond N words are lost. kUp: by ≥ 0.
 template <int N, int kParts, bool kUp>
 HWY_INLINE Long<N> long_placed(const Long<N>& x, LVI by) {
+  if constexpr (N == 1 && kParts == 1) return long_of<N>(word_shifted(x.at[0], by));
   const Long<kParts + 1> moved = moved_up<kParts>(x, hn::And(as_words(by), word(kWordBits - 1)));
   const LVI words = words_of_bits(by);
   Long<N> y;

@@ -20,12 +20,24 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-/// ±magnitude · 2^last.
+/// ±magnitude · 2^last. Copied vector by vector, as Long is.
 template <int N>
 struct LongNumber {
   Long<N> magnitude;
   LVI last, exponent;
   LV negative;  // all ones
+
+  HWY_INLINE LongNumber() {}
+  HWY_INLINE LongNumber(const Long<N>& of, LVI its_last, LVI its_exponent, LV is_negative)
+      : magnitude(of), last(its_last), exponent(its_exponent), negative(is_negative) {}
+  HWY_INLINE LongNumber(const LongNumber& x) { *this = x; }
+  HWY_INLINE LongNumber& operator=(const LongNumber& x) {
+    magnitude = x.magnitude;
+    last.raw = x.last.raw;
+    exponent.raw = x.exponent.raw;
+    negative.raw = x.negative.raw;
+    return *this;
+  }
 };
 /// What is none: its number is a zero then, and of an infinity has the sign.
 struct Specials {
@@ -504,7 +516,9 @@ class LongColumns {
 
   Long<N> multiplied(LV a, LV b) const {
     if (n_.product.operation == ProductOperation::exclusive_or) return long_of<N>(hn::Xor(a, b));
-    if (plan_.product_bits > kWordBits) return product_of<N>(a, b);
+    if constexpr (N > 1) {
+      if (plan_.product_bits > kWordBits) return product_of<N>(a, b);
+    }
     return long_of<N>(plan_.has_long_operand ? times_short(a, b) : times_low(a, b));
   }
 
@@ -937,7 +951,16 @@ bool run_columns(const LongWork& w) {
 static_assert(kColumns % (kAtOnce * kLongLanes) == 0);
 
 bool run(const LongWork& w) {
-  return w.plan->words == 2 ? run_columns<2>(w) : w.plan->words == 3 ? run_columns<3>(w) : run_columns<4>(w);
+  switch (w.plan->words) {
+    case 1:
+      return run_columns<1>(w);
+    case 2:
+      return run_columns<2>(w);
+    case 3:
+      return run_columns<3>(w);
+    default:
+      return run_columns<kMostLongWords>(w);
+  }
 }
 
 std::size_t room(std::size_t numbers) { return numbers * kAtOnce * kWordsOfResult<kMostLongWords>; }

@@ -235,28 +235,47 @@ int operand_bits(const Numerics& n, FormatId id) {
   return format(id).fraction_bits + 1 + (n.scales ? format(n.scales->format).fraction_bits + 1 : 0);
 }
 
-/// Words that a datapath's sums want.
-int words_of(const Numerics& n, const SortedTree& tree, int product_bits) {
+/// Whether a term may be larger than its exponent says, having not been rounded since it was added.
+bool may_be_large(const Numerics& n, const SortedTree& tree, const Term& t) {
+  if (t.kind != Term::Kind::node) return false;
+  const RoundSteps& steps =
+      n.units[static_cast<std::size_t>(tree.nodes[static_cast<std::size_t>(t.index)].unit)].result;
+  return steps.empty() || steps.step[static_cast<std::size_t>(steps.count - 1)].from_alignment;
+}
+bool others_may_be_large(const Numerics& n, const SortedTree& tree, const SortedNode& node) {
+  return std::ranges::any_of(node.others, [&](const Term& t) { return may_be_large(n, tree, t); });
+}
+bool is_exact(const Unit& unit) {
+  return unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
+}
+
+/// Words that a datapath's sums want, which reach so far.
+int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumReach>& sums, int product_bits) {
   // A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
   // two.
   constexpr int kHeadroom = 4;
   // Of an exact sum's terms all bits are kept if they are no further apart than that.
   constexpr int kSpread = 40;
-  std::size_t most_terms = 0;
+  // Terms that were not rounded are mostly less than 2^this times what they are aligned with.
+  constexpr int kAbove = 10;
   int sum_bits = 0, step_bits = 0;
   const auto add_steps = [&](const RoundSteps& steps) {
     for (const RoundStep& s : steps) step_bits = std::max(step_bits, s.fraction_bits);
   };
   add_steps(n.product.round);
-  for (const SortedNode& node : tree.nodes) {
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const SortedNode& node = tree.nodes[i];
     const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
-    most_terms = std::max(most_terms, node.terms.size());
     add_steps(unit.result);
-    for (const int bits : {unit.fraction_bits, unit.first_fraction_bits.value_or(0)})
-      sum_bits = std::max(sum_bits, bits == kExact ? product_bits + kSpread : bits);
+    int bits = 0;  // below what the node's terms are aligned with
+    for (const int each : {unit.fraction_bits, unit.first_fraction_bits.value_or(0)})
+      bits = std::max(bits, each == kExact ? product_bits + kSpread : each);
+    bits += kHeadroom + bit_width(static_cast<std::uint64_t>(node.terms.size()));
+    if (others_may_be_large(n, tree, node)) bits += kAbove;
+    if (is_exact(unit)) bits = std::min(bits, sums[i].top - sums[i].lowest);
+    sum_bits = std::max(sum_bits, bits + kScaleBits);
   }
-  sum_bits += kHeadroom + kScaleBits + bit_width(static_cast<std::uint64_t>(most_terms));
-  int words = product_bits > kWordBits ? 3 : 2;
+  int words = product_bits > kWordBits ? 3 : 1;
   while (words < kMostLongWords && (sum_bits > most_sum_bits(words) || step_bits > most_step_bits(words))) ++words;
   return words;
 }
@@ -279,26 +298,20 @@ LongRounding rounding_of(const RoundSteps& steps) {
 }
 
 /// A node whose sums reach so far, after those of its terms.
-LongNode plan_node(const LongPlan& plan, const SortedNode& from, const SumReach& sum) {
+LongNode plan_node(const LongPlan& plan, const SortedTree& tree, const SortedNode& from, const SumReach& sum) {
   const Numerics& n = plan.datapath.numerics;
   const Unit& unit = n.units[static_cast<std::size_t>(from.unit)];
   LongNode node;
   node.node = from;
   node.rounding = rounding_of(unit.result);
-  node.others_may_be_large = std::ranges::any_of(from.others, [&](const Term& t) {
-    if (t.kind != Term::Kind::node) return false;
-    const int its_unit = plan.nodes[static_cast<std::size_t>(t.index)].node.unit;
-    const RoundSteps& steps = n.units[static_cast<std::size_t>(its_unit)].result;
-    return steps.empty() || steps.step[static_cast<std::size_t>(steps.count - 1)].from_alignment;
-  });
-  const bool is_exact = unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
+  node.others_may_be_large = others_may_be_large(n, tree, from);
   const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
   // The kernels' words have room for a sign and for scales.
-  if (is_exact && sum.top - sum.lowest <= most_sum_bits(plan.words) - kScaleBits) node.last = sum.lowest;
+  if (is_exact(unit) && sum.top - sum.lowest <= most_sum_bits(plan.words) - kScaleBits) node.last = sum.lowest;
   const bool only_multiplies = n.product.round.empty() || from.products.empty();
   // Whoever asks what products are aligned with sees which are infinite, too.
   node.wants_alignment = !node.last || unit.result.empty() || n.product.infinite_from || unit.drop_below;
-  node.is_plain = only_multiplies && (is_exact || cuts_all);
+  node.is_plain = only_multiplies && (is_exact(unit) || cuts_all);
   return node;
 }
 
@@ -313,7 +326,7 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
   const int a_bits = operand_bits(numerics, numerics.a.format), b_bits = operand_bits(numerics, numerics.b.format);
   plan.has_long_operand = std::max(a_bits, b_bits) > kWordBits / 2;
   plan.product_bits = a_bits + b_bits;
-  plan.words = words_of(numerics, tree, plan.product_bits);
+  plan.words = words_of(numerics, tree, sums, plan.product_bits);
   plan.product_fraction_bits = format(numerics.a.format).fraction_bits + format(numerics.b.format).fraction_bits;
   if (numerics.scales) plan.product_fraction_bits += 2 * format(numerics.scales->format).fraction_bits;
   const auto takes_zeros = [](const Unit& unit) {
@@ -325,7 +338,7 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||
                            numerics.product.infinite_from.has_value();
-  for (std::size_t i = 0; i < sums.size(); ++i) plan.nodes.push_back(plan_node(plan, tree.nodes[i], sums[i]));
+  for (std::size_t i = 0; i < sums.size(); ++i) plan.nodes.push_back(plan_node(plan, tree, tree.nodes[i], sums[i]));
   return plan;
 }
 

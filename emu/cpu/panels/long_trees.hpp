@@ -1,4 +1,4 @@
-// Products of whole matrices by trees of any sums at all, in integers of two or four words.
+// Products of whole matrices by trees of any sums at all, in integers of one to four words.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct LongPlan {
   int product_fraction_bits = 0;  ///< a product is a multiple of 2^(its exponent − this)
   bool has_long_operand = false;  ///< of more than 32 bits
   int product_bits = 0;  ///< of products that are not rounded; with more than 64 there are three words at least
-  int words = 2;         ///< up to kMostLongWords
+  int words = 2;         ///< 1 to kMostLongWords
 };
 
 LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree);
