@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #endif
 
+#include <cmath>
 #include <functional>
 #include <random>
 #include <string>
@@ -270,6 +271,52 @@ TEST_P(ChainPanels, AccumulateWhatIsOrdinaryAndWhatIsNot) {
         test::compute_exactly(datapath, x);
         EXPECT_EQ(difference(datapath, x, 1), "") << exponent << ", c from " << least;
       }
+    }
+  }
+}
+
+std::uint64_t half_of(double x) {
+  constexpr int kBits = 53;
+  int exponent = 0;
+  const auto significand = static_cast<std::uint64_t>(std::ldexp(std::abs(std::frexp(x, &exponent)), kBits));
+  return encode(format(FormatId::fp16), x < 0, significand, exponent - kBits, false, Rounding::nearest_even,
+                Overflow::ieee);
+}
+
+/// Sums that a double holds, and such as it does not by one bit or more, where that bit decides how a tie is rounded:
+/// of numbers from 2^9 on, half of fp32's last place and what two products that nearly cancel leave, far below; or c,
+/// in the second link, where the first left nothing else of it.
+TEST_P(ChainPanels, RoundSumsOnceThatFitDoublesAndThatDoNot) {
+  const Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/cdna1-fp16.json");
+  constexpr std::size_t kLinks = 3;
+  const auto depth = static_cast<std::size_t>(datapath.tree.k);
+  std::mt19937_64 random(8);
+  for (int below = 36; below <= 48; ++below) {  // the last bit of what is left
+    for (const bool by_c : {false, true}) {
+      // B alone tells the links apart.
+      const int of_b = by_c ? -14 : (20 - below) / 2, of_a = 20 - below - of_b;
+      Example x = test::draw_example(random, datapath, {4, 9, kLinks * depth}, Operands::numbers);
+      for (Codes* codes : {&x.a, &x.b}) {
+        for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, 0);
+      }
+      const auto put = [&](std::size_t row, std::size_t k, double a, double b) {
+        x.a.set(row * x.shape.k + k, half_of(a));
+        for (std::size_t column = 0; column < x.shape.n; ++column) x.b.set(k * x.shape.n + column, half_of(b));
+      };
+      for (std::size_t row = 0; row < x.shape.m; ++row) {
+        const double sign = row % 2 == 0 ? 1 : -1;
+        put(row, 0, sign * std::ldexp(1 + 0x1p-10, of_a), std::ldexp(1 + 0x1p-10, of_b));
+        put(row, 1, -sign * std::ldexp(1 + 0x1p-9, of_a), std::ldexp(1, of_b));
+        if (by_c) {
+          put(row, 2, -0x1p-6, 0x1p15);
+          put(row, depth + 1, 0x1p-6 * (1 + static_cast<double>(row) * 0x1p-9), 0x1p15);
+        }
+        put(row, by_c ? depth : 2, 0x1p-10, 0x1p-5);
+      }
+      for (std::size_t i = 0; i < x.c.size(); ++i)
+        x.c.set(i, 0x44000000 | (by_c ? 0 : random() & 0x807fffff));  // 2^9, and up to 2^10
+      test::compute_exactly(datapath, x);
+      EXPECT_EQ(difference(datapath, x, 1), "") << below << " below" << (by_c ? ", by c" : "");
     }
   }
 }

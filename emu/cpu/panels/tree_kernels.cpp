@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -32,14 +33,22 @@ HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t co
   finish(w, node, column, sums);
 }
 
-/// Where all is finite, and so are all sums.
+/// What is known of a link's sums: that they are finite; and that they fit one double, so that none is rounded before
+/// it is to be.
+enum class Known : std::uint8_t { nothing, finite, fit };
+
+/// All columns of a node of products and at most one other term, whose sums are finite.
+template <Finish kFinish, bool kFits>
+void one_sums_of_all(const TreeWork& w, const TreeNode& node) {
+  for (std::size_t column = 0; column < kColumns; column += kVectorsAtOnce * kTreeLanes)
+    one_sums<kFinish, kFits>(w, node, column);
+}
 template <Finish kFinish>
-HWY_INLINE void finite_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+void finite_sums(const TreeWork& w, const TreeNode& node) {
   const Reach products = w.a_reach * *w.b_reach_of_link;
   if (products.top + node.carry_bits - products.lowest < std::numeric_limits<double>::digits)
-    one_sums<kFinish>(w, node, column);
-  else
-    near_sums<true, kFinish>(w, node, column);
+    return one_sums_of_all<kFinish, false>(w, node);
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) near_sums<true, kFinish>(w, node, column);
 }
 
 /// All columns of a node that cuts products toward zero.
@@ -66,20 +75,19 @@ void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t numbe
   }
 }
 
-void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, bool stays_finite) {
+void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known known) {
+  if (known == Known::fit) return one_sums_of_all<Finish::single, true>(w, node);
   if (node.sum == TreeSum::cut_products) return run_cut_products(w, node, number);
   if (cuts_as_the_machine(node)) return cut_results(w, node);
+  if (node.sum == TreeSum::near && known == Known::finite) {
+    return finish_of(node) == Finish::single ? finite_sums<Finish::single>(w, node) : finite_sums<Finish::any>(w, node);
+  }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     switch (node.sum) {
       case TreeSum::cut_products:  // above
         break;
       case TreeSum::near:
-        if (!stays_finite)
-          near_sums<false>(w, node, column);
-        else if (finish_of(node) == Finish::single)
-          finite_sums<Finish::single>(w, node, column);
-        else
-          finite_sums<Finish::any>(w, node, column);
+        near_sums<false>(w, node, column);
         break;
       case TreeSum::cut:
         with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
@@ -176,6 +184,46 @@ bool prepare_c(const TreeWork& w, bool wants_powers) {
   return hn::AllTrue(d, are_ordinary);
 }
 
+/// Tells of which links all sums fit doubles, in plans whose every sum is one of products and another term that is
+/// rounded to fp32 (TreePlan::rounds_to_single). All terms are multiples of one power of two, and what these are
+/// rounded to is one, too.
+class FittingSums {
+ public:
+  explicit FittingSums(const TreeWork& w)
+      : may_fit_(w.plan->rounds_to_single && w.are_finite && are_finite(w.values, kTreeRows * kColumns)) {
+    if (may_fit_) look_at_c(w);
+  }
+  /// Of one link after the other.
+  bool take(const TreeWork& w) {
+    if (!may_fit_) return false;
+    const Reach products = w.a_reach * *w.b_reach_of_link;
+    const double all = std::ldexp(static_cast<double>(w.plan->depth), products.top);
+    if (!fits(products, all)) look_at_c(w);
+    const bool does = fits(products, all);
+    constexpr double kRounded = 1 + 0x1p-10;  // more than rounding to fp32 for each of a link's nodes
+    most_ = (most_ + all) * kRounded;
+    lowest_ = std::min(lowest_, products.lowest);
+    may_fit_ = most_ < kOrdinary;  // else they might be infinite
+    return does;
+  }
+
+ private:
+  bool fits(const Reach& products, double all) const {
+    return most_ + all <= std::ldexp(1.0, std::min(lowest_, products.lowest) + std::numeric_limits<double>::digits);
+  }
+  void look_at_c(const TreeWork& w) {
+    const auto [least, most] = extremes(w.values, kTreeRows * kColumns);
+    most_ = most;
+    lowest_ = INT_MAX;
+    for (const FormatId id : {w.plan->c.format, w.plan->result})
+      lowest_ = std::min(lowest_, std::max(std::ilogb(least), format(id).min_exponent()) - format(id).fraction_bits);
+  }
+
+  bool may_fit_;
+  int lowest_ = 0;   ///< all of c is a multiple of 2^this
+  double most_ = 0;  ///< and at most this
+};
+
 void run(const TreeWork& w) {
   static_assert(kPlaceOfC == 0);
   const TreePlan& plan = *w.plan;
@@ -183,13 +231,17 @@ void run(const TreeWork& w) {
   for (std::size_t r = 0; r < kTreeRows; ++r)
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
   TreeWork at = w;
+  FittingSums fitting(w);
   for (std::size_t link = 0; link < w.links; ++link) {
     prefetch_part(w.next, kTreeRows * kColumns, link, w.links);
+    Known known = fitting.take(at) ? Known::fit : Known::nothing;
     const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
-    const bool needs_c = wants_powers || plan.stays_finite || plan.c.subnormals == Subnormals::flushed;
-    const bool stays_finite = (!needs_c || prepare_c(at, wants_powers)) && plan.stays_finite && w.are_finite;
-    for (std::size_t number = 0; number < plan.nodes.size(); ++number)
-      run_node(at, plan.nodes[number], number, stays_finite);
+    const bool asks_c = plan.stays_finite && known == Known::nothing;
+    if (wants_powers || asks_c || plan.c.subnormals == Subnormals::flushed) {
+      const bool is_ordinary = prepare_c(at, wants_powers);
+      if (asks_c && is_ordinary && w.are_finite) known = Known::finite;
+    }
+    for (std::size_t number = 0; number < plan.nodes.size(); ++number) run_node(at, plan.nodes[number], number, known);
     next_link(at);
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)

@@ -129,6 +129,9 @@ class Planner {
     find_accumulations();
     plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
                          plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
+    plan_.rounds_to_single = plan_.stays_finite && std::ranges::all_of(plan_.nodes, [](const TreeNode& node) {
+                               return node.sum == TreeSum::near && node.is_single;
+                             });
     return {};
   }
   /// Accumulations, if the tree is built of nothing else, and its nodes add as those do.

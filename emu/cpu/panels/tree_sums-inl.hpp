@@ -65,26 +65,47 @@ HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
   return sum_to_odd(all.sum, hn::Add(all.rest, products.rest));
 }
 
-/// Where one double holds the products' sum, as their ranges say; all is finite.
-template <Finish kFinish>
+/// Vectors of columns that one_sums() takes at once, so that A is spread over vectors, and places are told, once for
+/// all.
+inline constexpr std::size_t kVectorsAtOnce = 2;
+
+/// Where one double holds the products' sum, as their ranges say; all is finite. kFits: it holds their sum with the
+/// other term, too.
+template <Finish kFinish, bool kFits>
 void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   const TD d;
-  TV sum[kTreeRows];
+  TV sum[kVectorsAtOnce][kTreeRows];
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = zero();
+  for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) sum[v][r] = zero();
+  }
   for (const int k : node.products) {
-    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(k) * kColumns + column);
+    const double* const of_k = w.b + static_cast<std::size_t>(k) * kColumns + column;
+    TV b[kVectorsAtOnce];
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) sum[r] = hn::MulAdd(hn::Set(d, w.a[r][k]), b, sum[r]);
-  }
-  Aligned sums[kTreeRows];
+    for (std::size_t v = 0; v < kVectorsAtOnce; ++v) b[v] = hn::Load(d, of_k + v * kTreeLanes);
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    if (!node.others.empty())
-      sum[r] = sum_to_odd(sum[r], hn::Load(d, w.values + Terms(w, r, column).at(node.others[0].at)));
-    sums[r] = {sum[r], zero()};
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV a = hn::Set(d, w.a[r][k]);
+#pragma GCC unroll 4
+      for (std::size_t v = 0; v < kVectorsAtOnce; ++v) sum[v][r] = hn::MulAdd(a, b[v], sum[v][r]);
+    }
   }
-  finish<kFinish>(w, node, column, sums);
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
+    const std::size_t at = column + v * kTreeLanes;
+    Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      if (!node.others.empty()) {
+        const TV other = hn::Load(d, w.values + Terms(w, r, at).at(node.others[0].at));
+        sum[v][r] = kFits ? hn::Add(sum[v][r], other) : sum_to_odd(sum[v][r], other);
+      }
+      sums[r] = {sum[v][r], zero()};
+    }
+    finish<kFinish>(w, node, at, sums);
+  }
 }
 
 template <bool kFinite, Finish kFinish = Finish::any>

@@ -88,6 +88,8 @@ struct TreePlan {
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
+  /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
+  bool rounds_to_single = false;
   bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
   bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
   bool wants_exponents = false;  ///< of operands
