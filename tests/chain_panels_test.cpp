@@ -15,6 +15,7 @@
 
 #include "capped_products.hpp"
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
+#include "emu/gpu/conversions.hpp"
 #include "generators.hpp"
 #include "panel_targets.hpp"
 #include "product_example.hpp"
@@ -275,14 +276,6 @@ TEST_P(ChainPanels, AccumulateWhatIsOrdinaryAndWhatIsNot) {
   }
 }
 
-std::uint64_t half_of(double x) {
-  constexpr int kBits = 53;
-  int exponent = 0;
-  const auto significand = static_cast<std::uint64_t>(std::ldexp(std::abs(std::frexp(x, &exponent)), kBits));
-  return encode(format(FormatId::fp16), x < 0, significand, exponent - kBits, false, Rounding::nearest_even,
-                Overflow::ieee);
-}
-
 /// Sums that a double holds, and such as it does not by one bit or more, where that bit decides how a tie is rounded:
 /// of numbers from 2^9 on, half of fp32's last place and what two products that nearly cancel leave, far below; or c,
 /// in the second link, where the first left nothing else of it.
@@ -300,8 +293,8 @@ TEST_P(ChainPanels, RoundSumsOnceThatFitDoublesAndThatDoNot) {
         for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, 0);
       }
       const auto put = [&](std::size_t row, std::size_t k, double a, double b) {
-        x.a.set(row * x.shape.k + k, half_of(a));
-        for (std::size_t column = 0; column < x.shape.n; ++column) x.b.set(k * x.shape.n + column, half_of(b));
+        x.a.set(row * x.shape.k + k, gpu::to_half(a));
+        for (std::size_t column = 0; column < x.shape.n; ++column) x.b.set(k * x.shape.n + column, gpu::to_half(b));
       };
       for (std::size_t row = 0; row < x.shape.m; ++row) {
         const double sign = row % 2 == 0 ? 1 : -1;

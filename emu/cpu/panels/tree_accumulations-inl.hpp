@@ -20,17 +20,6 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-/// Of some vectors of all rows. What is done to all goes step by step, as each waits for itself.
-using Vectors = TV[kCutVectors][kTreeRows];
-template <class Step>
-HWY_INLINE void each(const Step& step) {
-#pragma GCC unroll 2
-  for (std::size_t v = 0; v < kCutVectors; ++v) {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) step(v, r);
-  }
-}
-
 /// Rounds to nearest fp32, where nothing overflows and nothing is below fp32's last bit; before, if kDown, down to so
 /// many fraction bits below the leading one.
 template <bool kDown>
@@ -111,7 +100,7 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   // The first sums of pairs wait in memory: registers do not hold both.
   HWY_ALIGN double waiting[kInPairs ? 2 * kTreeRows * kColumns : 1];
   const auto waiting_at = [&](std::size_t r, std::size_t column) { return waiting + 2 * (r * kColumns + column); };
-  for (std::size_t first = 0; kInPairs && first < kColumns; first += kCutVectors * kTreeLanes) {
+  for (std::size_t first = 0; kInPairs && first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     Unrounded sums;
     add_unrounded(w, of.products[0], alignments[0], first, sums);
     each([&](std::size_t v, std::size_t r) HWY_ATTR {
@@ -120,7 +109,7 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
       hn::Store(sums.alignment[v][r], d, to + kTreeLanes);
     });
   }
-  for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
+  for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     Unrounded sums;
     add_unrounded(w, of.products[kSums - 1], alignments[kSums - 1], first, sums);
     if constexpr (kInPairs) {

@@ -298,10 +298,8 @@ HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::siz
 
 /// Some vectors' sums of a node's products that are cut toward zero, on a grid of their units, and what they are
 /// aligned to. The grid is that times a constant: registers that held it would lack to others.
-inline constexpr std::size_t kCutVectors = 2;  // with those of all rows, sums enough that none waits for itself
-static_assert(kColumns % (kCutVectors * kTreeLanes) == 0);
 struct CutProducts {
-  TV alignment[kCutVectors][kTreeRows], sum[kCutVectors][kTreeRows];
+  Vectors alignment, sum;
 };
 
 /// Adds them from column `first` on, by one FMA for each while the machine rounds toward zero: docs/patches.md has the
@@ -316,7 +314,7 @@ HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::s
   const bool is_few = kLooksFewBitsUp && count <= kFewBits;
   const int* const HWY_RESTRICT products = node.products.data();
 #pragma GCC unroll 2
-  for (std::size_t v = 0; v < kCutVectors; ++v) {
+  for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
     const std::size_t column = first + v * kTreeLanes;
     const TVI of_b = hn::Load(di, b_negative + column);
 #pragma GCC unroll 4
@@ -349,11 +347,11 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
   const auto alignment_of = [&](std::size_t row, std::size_t column)
                                 HWY_ATTR { return alignment_of_cut(w, node, row, column); };
   const TV of_units = grids(node.unit.fraction_bits);
-  for (std::size_t first = 0; first < kColumns; first += kCutVectors * kTreeLanes) {
+  for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     CutProducts products;
     add_cut_products(w, node, number, first, alignment_of, products);
 #pragma GCC unroll 2
-    for (std::size_t v = 0; v < kCutVectors; ++v) {
+    for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
       const std::size_t column = first + v * kTreeLanes;
       const TV(&alignment)[kTreeRows] = products.alignment[v];
       Aligned sums[kTreeRows];

@@ -36,6 +36,21 @@ using TS = hn::CappedTag<std::int16_t, kColumns>;
 using TFew = hn::Rebind<std::int16_t, TI>;
 inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD()), kShortLanes = hn::MaxLanes(TS());
 
+/// Of a panel's columns, vectors that go through a sum's operations together: with those of all rows, enough that none
+/// waits for itself, and what all share is loaded, and told, once.
+inline constexpr std::size_t kVectorsAtOnce = 2;
+static_assert(kColumns % (kVectorsAtOnce * kTreeLanes) == 0);
+/// Of these, of all rows. What is done to all goes step by step.
+using Vectors = TV[kVectorsAtOnce][kTreeRows];
+template <class Step>
+HWY_INLINE void each(const Step& step) {
+#pragma GCC unroll 2
+  for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) step(v, r);
+  }
+}
+
 inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
 /// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
 /// takes none are below kNoPart, and those of all others above.
