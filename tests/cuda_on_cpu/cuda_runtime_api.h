@@ -86,6 +86,7 @@ inline void meet_cluster() { block->cluster.arrive_and_wait(); }
 }  // namespace cuda_on_cpu
 
 inline void __syncthreads() { cuda_on_cpu::block->all.arrive_and_wait(); }
+inline void __syncwarp() { cuda_on_cpu::block->warps[threadIdx.x / cuda_on_cpu::kWarp]->arrive_and_wait(); }
 inline int __syncthreads_or(int predicate) {
   cuda_on_cpu::Block& block = *cuda_on_cpu::block;
   if (predicate != 0) block.any = 1;

@@ -40,12 +40,16 @@ class PhiloxKeys {
   std::uint32_t key_[kRounds][2] = {};
 };
 
-/// A floating-point format of at most 32 bits whose zeros have signs, and what its codes are made with.
+/// A floating-point format of at most 32 bits whose zeros have signs, and what its codes are made with. Functions of
+/// its codes are given the bytes of one, since those say what need not be asked.
 struct Format32 {
   Format format{};
   std::uint32_t sign = 0, one = 0;  ///< bits of a code, and of a significand
   std::uint32_t limit = 0;          ///< codes without sign from this on are no numbers
   std::uint32_t last_of_exponent = 0, padding = 0;
+  std::uint32_t largest = 0, infinite = 0, nan = 0;  ///< without sign: the largest number, and what stands for others
+  std::uint32_t nan_payload = 0, nan_least = 0;      ///< bits of a NaN that are any, and what they are at least
+  int sign_up = 0;                                   ///< from where random words have it
   int lowest = 0, span = 0;  ///< exponent of the smallest normal number, and how far above it the largest one's is
 
   Format32() = default;
@@ -56,27 +60,49 @@ struct Format32 {
         limit(static_cast<std::uint32_t>(f.first_non_finite()) << f.padding_bits),
         last_of_exponent(one << f.padding_bits),
         padding((1u << f.padding_bits) - 1),
+        sign_up(f.storage_bits - 1 - Words::kSignBit),
         lowest(f.min_exponent()),
-        span(f.max_exponent() - f.min_exponent()) {}
+        span(f.max_exponent() - f.min_exponent()) {
+    largest = finite(sign - 1);
+    infinite = f.has_infinity() ? limit : largest;
+    nan = f.non_finite == NonFinite::none ? largest : limit;
+    if (!f.has_infinity()) return;
+    nan_least = last_bit();
+    nan_payload = last_of_exponent - 1;
+  }
   static constexpr bool suits(const Format& f) {
-    return f.floating && f.has_sign && f.storage_bits <= 32 && f.non_finite != NonFinite::nan_negative_zero;
+    return f.floating && f.has_sign && f.storage_bits <= 32 && f.non_finite != NonFinite::nan_negative_zero &&
+           (f.padding_bits == 0 || f.storage_bytes() == kPaddedBytes) &&
+           (f.storage_bytes() == kCappedBytes || f.non_finite == NonFinite::ieee);
   }
 
   /// As the functions of the same names for any format.
   TCNUM_HOST_DEVICE std::uint32_t finite(std::uint32_t code) const {
     return (code & ~sign) >= limit ? code & ~last_of_exponent : code;
   }
-  TCNUM_HOST_DEVICE std::uint32_t assemble(std::uint32_t sign_bits, int exponent, std::uint32_t fraction,
+  /// The exponent is `above` the smallest normal number's.
+  template <int kBytes>
+  TCNUM_HOST_DEVICE std::uint32_t assemble(std::uint32_t sign_bits, int above, std::uint32_t fraction,
                                            std::uint32_t padding_bits) const {
-    const int above = least(exponent - lowest, span), below = clamped(-above, 0, 31);  // 31 bits leave nothing
+    constexpr int kAll = 31;  // bits: a shift that leaves nothing
+    const int within = least(above, span), below = clamped(-within, 0, kAll);
     // The significand's leading bit makes the exponent's field one larger, if the number is normal.
     const std::uint32_t units = (one | fraction) >> below;
-    const std::uint32_t magnitude = (static_cast<std::uint32_t>(most(above, 0)) << format.fraction_bits) + units;
-    const std::uint32_t filled = magnitude << format.padding_bits | (magnitude == 0 ? 0 : padding_bits & padding);
-    return finite(sign_bits | filled);
+    std::uint32_t magnitude = static_cast<std::uint32_t>(most(within, 0)) * one + units;
+    if constexpr (kBytes == kPaddedBytes) {
+      magnitude = magnitude << format.padding_bits | (magnitude == 0 ? 0 : padding_bits & padding);
+    }
+    return kBytes == kCappedBytes ? finite(sign_bits | magnitude) : sign_bits | magnitude;
   }
+  /// Of a number.
+  TCNUM_HOST_DEVICE std::uint32_t last_bit() const { return padding + 1; }
   /// The sign bit of a code, if random words or a slot say so.
   TCNUM_HOST_DEVICE std::uint32_t sign_if(bool negative) const { return negative ? sign : 0; }
+  TCNUM_HOST_DEVICE std::uint32_t drawn_sign(const Words& w) const { return w.choice << sign_up & sign; }
+
+ private:
+  // What codes of so many bytes alone may have: bits that are not the number's; an exponent of which some are numbers.
+  static constexpr int kPaddedBytes = 4, kCappedBytes = 1;
 };
 
 /// High and low words of Words::mixed().
@@ -89,74 +115,107 @@ struct Mixed {
   }
 };
 
-TCNUM_HOST_DEVICE inline std::uint32_t number32(const Format32& f, const Words& w, Range range, std::uint32_t sign) {
+/// Exponents of a Range, from the format's smallest normal number's on.
+struct Exponents32 {
+  int above = 0;
+  std::uint32_t count = 0;
+};
+TCNUM_HOST_DEVICE inline Exponents32 exponents32(const Format32& f, Range range) {
+  return {range.low - f.lowest, static_cast<std::uint32_t>(range.span + 1)};
+}
+
+/// number(), for a sign bit.
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t number32(const Format32& f, const Words& w, Exponents32 exponents, std::uint32_t sign) {
   const std::uint32_t mixed = Mixed(w).high, pattern = w.choice & 7;
   std::uint32_t fraction = mixed >> (32 - f.format.fraction_bits);
   if (pattern < 2) fraction = pattern;
   if (pattern == 2) fraction = f.one >> 1;
   if (pattern == 3) fraction = f.one - 1;
-  return f.assemble(sign, range.low + w.exponent(range.span), fraction, mixed);
+  const auto further = static_cast<int>((w.choice >> 16) * exponents.count >> 16);  // Words::exponent()
+  return f.assemble<kBytes>(sign, exponents.above + further, fraction, mixed);
 }
 
-TCNUM_HOST_DEVICE inline std::uint32_t gaussian32(const Format32& f, const Words& w) {
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t gaussian32(const Format32& f, const Words& w) {
   const auto half = [](std::uint32_t x) { return static_cast<int>(x & 0xffff) + static_cast<int>(x >> 16); };
   const int sum = half(w.fraction) + half(w.choice) - 2 * 0xffff;
-  if (sum == 0) return f.sign_if(w.negative());
+  if (sum == 0) return f.drawn_sign(w);
   constexpr int kDeviation = 15;  // of the sum, as a power of two
   const auto magnitude = static_cast<std::uint32_t>(sum < 0 ? -sum : sum);
   const int exponent = bit_width(magnitude) - 1;
   const Mixed mixed(w);
   const std::uint32_t fraction =
       (magnitude << (31 - exponent) << 1 | mixed.high >> (exponent + 1)) >> (32 - f.format.fraction_bits);
-  return f.assemble(f.sign_if(sum < 0), exponent - kDeviation, fraction, mixed.low);
+  return f.assemble<kBytes>(f.sign_if(sum < 0), exponent - kDeviation - f.lowest, fraction, mixed.low);
 }
 
-/// special(), in one copy: few codes are.
-TCNUM_HOST_DEVICE TCNUM_NOINLINE inline std::uint32_t special32(const Format& f, Words w) {
-  return static_cast<std::uint32_t>(special(f, w));
+/// special().
+TCNUM_HOST_DEVICE inline std::uint32_t special32(const Format32& f, const Words& w) {
+  constexpr std::uint32_t kInfinities = 3, kNans = 5, kZero = 5;  // of eight patterns
+  const std::uint32_t pattern = w.choice & 7, payload = Mixed(w).low & f.nan_payload;
+  std::uint32_t code = pattern < kNans ? f.nan | (payload < f.nan_least ? f.nan_least : payload) : f.largest;
+  if (pattern < kInfinities) code = f.infinite;
+  if (pattern == kZero) code = 0;
+  return f.drawn_sign(w) | code;
 }
 
 /// floating().
-TCNUM_HOST_DEVICE inline std::uint32_t floating32(const Format32& f, Draw draw, const Words& w, Range range,
-                                                  std::uint32_t sign) {
-  if (draw == Draw::number) return number32(f, w, range, sign);
-  if (draw == Draw::gaussian) return gaussian32(f, w);
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t floating32(const Format32& f, Draw draw, const Words& w, Exponents32 exponents,
+                                           std::uint32_t sign) {
+  if (draw == Draw::number) return number32<kBytes>(f, w, exponents, sign);
+  if (draw == Draw::gaussian) return gaussian32<kBytes>(f, w);
   return f.finite(w.fraction & (f.sign | (f.sign - 1)));
 }
 
-/// What a slot says of one operand, in the form that its elements want.
-struct SlotFrame32 {
-  Range range;
-  std::uint32_t fixed_sign = 0;  ///< of frames with fixed signs
-  std::uint32_t turned = 0;      ///< sign bit if it repeats another slot's with the opposite sign
-  bool zero = false;
-  std::int16_t source = 0;
+/// What a slot says of one operand, in the form that its elements want: a thread reads it at once.
+struct alignas(16) SlotFrame32 {
+  Exponents32 exponents;   ///< so far below all that numbers of them are zero, if the operand is one
+  std::uint32_t sign = 0;  ///< bit to be turned: of frames with fixed signs, and of what repeats with the opposite one
+  std::uint16_t source = 0;  ///< the slot whose random words it has, and whether that is another, repeated by b
+  std::uint16_t row = 0;     ///< of B
+  static constexpr int kZero = -(1 << 20);
+  static constexpr std::uint16_t kRepeats = 1u << 15;
+
+  TCNUM_HOST_DEVICE bool zero() const { return exponents.above == kZero; }
+  TCNUM_HOST_DEVICE bool repeats() const { return (source & kRepeats) != 0; }
+  TCNUM_HOST_DEVICE std::uint32_t element() const { return source & ~unsigned{kRepeats}; }
 };
-TCNUM_HOST_DEVICE inline SlotFrame32 slot_frame32(const Format32& f, const SlotFrame* slots, Purpose purpose, int k) {
+TCNUM_HOST_DEVICE inline SlotFrame32 slot_frame32(const Format32& f, const Frame& frame, const SlotFrame* slots,
+                                                  Purpose purpose, int k) {
   const std::int16_t source = slots[k].source;
   const SlotFrame& slot = slots[source];
-  const bool is_a = purpose == Purpose::a;
-  return {is_a ? slot.a : slot.b, f.sign_if(is_a ? slot.a_negative : slot.b_negative), f.sign_if(!is_a && source != k),
-          is_a ? slot.a_zero : slot.b_zero, source};
+  const bool is_a = purpose == Purpose::a, repeats = !is_a && source != k;
+  SlotFrame32 all;
+  all.exponents = exponents32(f, is_a ? slot.a : slot.b);
+  if (is_a ? slot.a_zero : slot.b_zero) all.exponents.above = SlotFrame32::kZero;
+  all.sign = f.sign_if((frame.fixed_signs && (is_a ? slot.a_negative : slot.b_negative)) != repeats);
+  all.source = static_cast<std::uint16_t>(source | (repeats ? SlotFrame32::kRepeats : 0));
+  return all;
 }
 
-/// Whether the codes of a frame's operands are all numbers of their slots' ranges.
+/// Whether the codes of a frame's operands are all numbers of their own slots' exponents.
 TCNUM_HOST_DEVICE inline bool has_plain_operands(const Frame& frame) {
-  return frame.draw == Draw::number && frame.operand_special == 0 && frame.flips == 0;
+  return frame.draw == Draw::number && frame.operand_special == 0 && frame.stride == 0 &&
+         frame.beside != Beside::opposites;
 }
-/// operand_code(). kPlain: the frame has plain operands.
-template <bool kPlain>
-TCNUM_HOST_DEVICE std::uint32_t operand32(const Format32& f, const Frame& frame, const SlotFrame32& slot,
-                                          const Words& w) {
-  const std::uint32_t sign = frame.fixed_signs ? slot.fixed_sign : f.sign_if(w.negative());
-  if constexpr (kPlain) {
-    const std::uint32_t code = number32(f, w, slot.range, sign);
-    return (slot.zero ? sign : code) ^ slot.turned;
-  }
-  std::uint32_t code = slot.zero ? sign : floating32(f, frame.draw, w, slot.range, sign);
-  if (w.chance() < frame.operand_special) code = special32(f.format, w);
-  code ^= slot.turned;
-  if (slot.turned != 0 && w.chance() < frame.flips) code = f.finite(code ^ 1u << f.format.padding_bits);
+/// operand_code(), of a frame that has plain operands. `signs` has the sign bit if elements draw theirs.
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t plain_operand32(const Format32& f, std::uint32_t signs, const SlotFrame32& slot,
+                                                const Words& w) {
+  return number32<kBytes>(f, w, slot.exponents, (f.drawn_sign(w) & signs) ^ slot.sign);
+}
+/// operand_code().
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t operand32(const Format32& f, const Frame& frame, std::uint32_t signs,
+                                          const SlotFrame32& slot, const Words& w) {
+  const std::uint32_t turned = f.sign_if(slot.repeats());
+  const std::uint32_t sign = (f.drawn_sign(w) & signs) ^ slot.sign ^ turned;
+  std::uint32_t code = slot.zero() ? sign : floating32<kBytes>(f, frame.draw, w, slot.exponents, sign);
+  if (w.chance() < frame.operand_special) code = special32(f, w);
+  code ^= turned;
+  if (turned != 0 && w.chance() < frame.flips) code = f.finite(code ^ f.last_bit());
   return code;
 }
 
@@ -165,19 +224,20 @@ TCNUM_HOST_DEVICE inline bool has_plain_accumulators(const Frame& frame) {
   return frame.draw == Draw::number && frame.c_special == 0 && !frame.c_largest;
 }
 /// accumulator_code(). kPlain: the frame has plain accumulators.
-template <bool kPlain>
+template <int kBytes, bool kPlain>
 TCNUM_HOST_DEVICE std::uint32_t accumulator32(const Format32& f, const Frame& frame, Distribution distribution,
                                               const Words& w) {
   const bool all_negative = frame.fixed_signs && distribution == Distribution::signed_zeros;
-  const std::uint32_t sign = f.sign_if(all_negative || w.negative());
+  const std::uint32_t sign = all_negative ? f.sign : f.drawn_sign(w);
+  const Exponents32 exponents = exponents32(f, frame.c);
   if constexpr (kPlain) {
-    const std::uint32_t code = number32(f, w, frame.c, sign);
+    const std::uint32_t code = number32<kBytes>(f, w, exponents, sign);
     return w.chance() < frame.c_zero ? sign : code;
   }
-  if (w.chance() < frame.c_special) return special32(f.format, w);
+  if (w.chance() < frame.c_special) return special32(f, w);
   if (w.chance() < frame.c_zero) return sign;
-  if (frame.c_largest) return f.assemble(sign, f.lowest + f.span, f.one - 1, ~0u);
-  return floating32(f, frame.draw, w, frame.c, sign);
+  if (frame.c_largest) return f.assemble<kBytes>(sign, f.span, f.one - 1, ~0u);
+  return floating32<kBytes>(f, frame.draw, w, exponents, sign);
 }
 
 /// The number of a finite code, without its sign.
@@ -188,16 +248,17 @@ TCNUM_HOST_DEVICE inline double magnitude32(const Format32& f, std::uint32_t cod
   return gpu::double_of(fields) * gpu::power_of_two(gpu::kBias - f.format.bias);
 }
 
-/// opposite_product().
-TCNUM_HOST_DEVICE inline std::uint32_t opposite_product32(const Format32& fa, std::uint32_t a, const Format32& fb,
-                                                          std::uint32_t b, const Format32& fc) {
+/// opposite_product(), of so many bytes.
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t opposite_product32(const Format32& fa, std::uint32_t a, const Format32& fb,
+                                                   std::uint32_t b, const Format32& fc) {
   const std::uint32_t sign = fc.sign_if(((a & fa.sign) != 0) == ((b & fb.sign) != 0));
   const bool numbers = (a & ~fa.sign) < fa.limit && (b & ~fb.sign) < fb.limit;
   const double product = numbers ? magnitude32(fa, a) * magnitude32(fb, b) : 0;  // exact
   if (product == 0) return sign;
   const std::uint64_t bits = gpu::code_of(product);
   const auto fraction = static_cast<std::uint32_t>(bits >> (52 - fc.format.fraction_bits)) & (fc.one - 1);
-  return fc.assemble(sign, static_cast<int>(bits >> 52) - gpu::kBias, fraction, 0);
+  return fc.assemble<kBytes>(sign, static_cast<int>(bits >> 52) - gpu::kBias - fc.lowest, fraction, 0);
 }
 
 }  // namespace tcnum::stream

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "codes32.hpp"
+#include "cuda/codes.cuh"
+#include "cuda/launch.cuh"
 #include "src/campaign/stream/sweep.hpp"
 #include "stream_kernels.hpp"
-#include "cuda/launch.cuh"
-#include "cuda/codes.cuh"
 
 namespace tcnum {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 using stream::Purpose;
 
 constexpr int kStreamThreads = 256;
-constexpr int kMostFrames = 8, kMostSlotsAtOnce = 512;
+constexpr int kWarp = 32;
+constexpr int kMostFrames = kStreamThreads / kWarp;  // a warp's first thread draws one
 constexpr int kSideBySide = 8;  // columns of every instruction tile that lie side by side, at least
 
 template <class Code>
@@ -86,18 +87,18 @@ __device__ void draw_places(const stream::Recipe& r, const StreamTiles& tiles, s
 }
 
 /// Writes where the elements of a sparse A stand, and what B has where none does. block_of(index) makes the random
-/// numbers of B.
+/// numbers of B. By `threads` threads, of which this is one.
 template <class BlockOf>
 __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, std::uint64_t t,
-                            const SparsePlaces& places, const BlockOf& block_of) {
-  const int thread = static_cast<int>(threadIdx.x), k = r.shape.k;
+                            const SparsePlaces& places, int thread, int threads, const BlockOf& block_of) {
+  const int k = r.shape.k;
   constexpr int kAtOnce = 4;  // k is a multiple of it
   auto* const e = reinterpret_cast<std::uint32_t*>(tiles.e + tiles.a_index(t, 0, 0));
-  for (int i = kAtOnce * thread; i < r.shape.m * k; i += kAtOnce * kStreamThreads) {
+  for (int i = kAtOnce * thread; i < r.shape.m * k; i += kAtOnce * threads) {
     e[i / kAtOnce] = *reinterpret_cast<const std::uint32_t*>(places.position + tiles.k.rest(i));
   }
 #pragma unroll 1
-  for (int i = 2 * thread; i < r.shape.n * k; i += 2 * kStreamThreads) {
+  for (int i = 2 * thread; i < r.shape.n * k; i += 2 * threads) {
     const int column = tiles.k.quotient(i), first = tiles.k.rest(i);
     stream::Block block;
     std::uint32_t drawn = ~0u;  // which block
@@ -116,28 +117,31 @@ __device__ void fill_sparse(const stream::Recipe& r, const StreamTiles& tiles, s
 }
 
 /// What a block has in shared memory of the tiles that it makes.
+template <int kMostSlots>
 struct Draws {
   stream::FrameDraw frames[kMostFrames];
-  stream::SlotFrame slots[kMostSlotsAtOnce];
-  alignas(sizeof(std::uint32_t)) std::uint8_t position[kMostSlotsAtOnce] = {};
-  std::uint8_t unmet[kMostSlotsAtOnce] = {};
+  stream::SlotFrame slots[kMostSlots];
+  alignas(sizeof(std::uint32_t)) std::uint8_t position[kMostSlots] = {};
+  std::uint8_t unmet[kMostSlots] = {};
+
+  /// How many tiles it has room for.
+  static int tiles_at_once(const stream::Recipe& r) { return std::min(kMostFrames, kMostSlots / r.shape.k); }
 
   /// Of the tile whose slots begin there.
   __device__ SparsePlaces places(int first_slot) { return {position + first_slot, unmet + first_slot}; }
 };
 
-/// Draws the frames and slots of `at_once` tiles after the other, and calls make(tile of `tiles`, frame, slots, places)
-/// for each tile. Before each call all threads have left the one before.
-template <bool kFloating, class Make>
-__device__ void each_tile(const stream::Recipe& r, const StreamTiles& tiles, int at_once, Draws& draws,
-                          const Make& make) {
+/// Draws the frames and slots of `at_once` tiles after the other, and calls make(first of those tiles, how many) when
+/// they are there. Before each call all threads have left the one before.
+template <bool kFloating, int kMostSlots, class Make>
+__device__ void each_draws(const stream::Recipe& r, const StreamTiles& tiles, int at_once, Draws<kMostSlots>& draws,
+                           const Make& make) {
   const int thread = static_cast<int>(threadIdx.x), k = r.shape.k;
   const auto step = static_cast<std::uint64_t>(at_once);
   for (std::uint64_t from = blockIdx.x * step; from < tiles.count; from += gridDim.x * step) {
     const int count = static_cast<int>(tiles.count - from < step ? tiles.count - from : step);
     const std::uint64_t first = tiles.first + from;
     __syncthreads();
-    constexpr int kWarp = 32;
     if (thread % kWarp == 0 && thread / kWarp < count) {
       draws.frames[thread / kWarp] = stream::make_frame<kFloating>(r, first + static_cast<unsigned>(thread / kWarp));
     }
@@ -154,10 +158,8 @@ __device__ void each_tile(const stream::Recipe& r, const StreamTiles& tiles, int
       draws.slots[i] =
           stream::make_slot<kFloating>(r, first + static_cast<unsigned>(which), draws.frames[which], tiles.k.rest(i));
     }
-    for (int which = 0; which < count; ++which) {
-      __syncthreads();
-      make(from + static_cast<unsigned>(which), draws.frames[which], draws.slots + which * k, draws.places(which * k));
-    }
+    __syncthreads();
+    make(from, count);
   }
 }
 
@@ -176,7 +178,7 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
   const std::uint64_t tile = tiles.first + t;
   const int cancelled = frame.frame.cancelled_slot;
   if (tiles.group != 0) {
-    fill_sparse(r, tiles, t, places,
+    fill_sparse(r, tiles, t, places, thread, kStreamThreads,
                 [&](std::uint32_t index) { return stream::random_block(r, tile, Purpose::b, index); });
     __syncthreads();
   }
@@ -228,17 +230,24 @@ __device__ void make_tile(const stream::Recipe& r, const StreamTiles& tiles, std
   }
 }
 
+using CodesDraws = Draws<512>;
+
 __global__ void __launch_bounds__(kStreamThreads, 3)
     codes_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ StreamTiles tiles,
                  int frames_at_once) {
-  __shared__ Draws draws;
+  __shared__ CodesDraws draws;
   __shared__ std::uint64_t accumulators[kAccumulatorPlaces];
-  each_tile<false>(r, tiles, frames_at_once, draws,
-                   [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::SlotFrame* slots,
-                       const SparsePlaces& places) { make_tile(r, tiles, t, frame, slots, places, accumulators); });
+  each_draws<false>(r, tiles, frames_at_once, draws, [&](std::uint64_t from, int count) {
+    for (int which = 0; which < count; ++which) {
+      if (which != 0) __syncthreads();
+      const int first = which * r.shape.k;
+      make_tile(r, tiles, from + static_cast<unsigned>(which), draws.frames[which], draws.slots + first,
+                draws.places(first), accumulators);
+    }
+  });
 }
 
-// --- Formats of at most 32 bits.
+// --- Formats of at most 32 bits: each warp makes a tile.
 
 /// So many accumulators side by side are written at once.
 constexpr int kQuad = 4;
@@ -247,178 +256,258 @@ constexpr int kQuad = 4;
 struct Recipe32 {
   stream::Format32 a, b, c;
   stream::PhiloxKeys keys;
-  int step;       ///< lines from one that a thread has a part in to the next
   Divider quads;  ///< by the groups of four columns
-  explicit Recipe32(const stream::Recipe& r)
-      : a(r.a), b(r.b), c(r.c), keys(r), step(2 * kStreamThreads / r.shape.k), quads(r.shape.n / kQuad) {}
-  /// Each thread keeps the slots of two places, whichever line it is at.
+  explicit Recipe32(const stream::Recipe& r) : a(r.a), b(r.b), c(r.c), keys(r), quads(r.shape.n / kQuad) {}
+  /// Each thread keeps the slots of two places of A, whichever line it is at.
   static bool suits(const stream::Recipe& r) {
     using stream::Format32;
     return Format32::suits(r.a) && Format32::suits(r.b) && Format32::suits(r.c) && Format32::suits(r.d) &&
-           r.c.storage_bytes() >= 2 && 2 * kStreamThreads % r.shape.k == 0;
+           r.c.storage_bytes() >= 2 && 2 * kWarp % r.shape.k == 0 &&
+           r.shape.m * r.shape.n / (kQuad * kQuad) <= kMostPieces;
+  }
+  static constexpr int kMostSlots = kMostFrames * 32;
+  static constexpr int kMostPieces = 1024;  ///< of a tile: four columns of four rows
+};
+
+/// What a block has in shared memory.
+struct Draws32 : Draws<Recipe32::kMostSlots> {
+  /// The slots in the form that elements want.
+  stream::SlotFrame32 a[Recipe32::kMostSlots], b[Recipe32::kMostSlots];
+  /// Of each tile. The first come again at the end, since pieces have them in rows.
+  static constexpr int kAccumulators = stream::kAccumulators + (kQuad - 1) * stream::kAccumulatorRow + kQuad - 1;
+  std::uint32_t accumulators[kMostFrames][kAccumulators] = {};
+  /// Where pieces lie: the first element of c in a tile, and the first accumulator.
+  struct Piece {
+    std::uint16_t c = 0, accumulator = 0;
+  } pieces[Recipe32::kMostPieces] = {};
+
+  __device__ void find_pieces(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles) {
+    const int across = r.shape.n / kQuad, count = r.shape.m / kQuad * across;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += kStreamThreads) {
+      const int down = recipe.quads.quotient(i), row = down * kQuad, column = (i - down * across) * kQuad;
+      pieces[i] = {static_cast<std::uint16_t>(tiles.c_index(0, row, column)),
+                   static_cast<std::uint16_t>(stream::accumulator_at(row, column))};
+    }
+  }
+  __device__ void find_slots(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles, int count) {
+    for (int i = static_cast<int>(threadIdx.x); i < count * r.shape.k; i += kStreamThreads) {
+      const int which = tiles.k.quotient(i), first = which * r.shape.k, k = i - first;
+      const stream::Frame& frame = frames[which].frame;
+      a[i] = stream::slot_frame32(recipe.a, frame, slots + first, Purpose::a, k);
+      b[i] = stream::slot_frame32(recipe.b, frame, slots + first, Purpose::b, k);
+      const int stored = tiles.group / 2;
+      b[i].row = static_cast<std::uint16_t>(stored == 0 ? k : k / stored * tiles.group + position[i]);
+    }
   }
 };
 
-/// Two places of each line of A, or B, that this thread has a part in.
+/// A tile that a warp makes.
+struct Tile32 {
+  std::uint64_t at, number;  ///< among the tiles, and in the stream
+  unsigned lane;
+  const stream::Frame& frame;
+  const stream::SlotFrame32 *a, *b;
+  std::uint32_t* accumulators;
+};
+
+/// The codes of two neighbouring places of a line. `pairs` of such are a line's, of which this is one.
 template <Purpose kPurpose, class Code, bool kPlain>
-__device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
-                              std::uint64_t t, const stream::Frame& shared_frame, const stream::SlotFrame* slots) {
-  const stream::Frame frame = shared_frame;  // in registers
+__device__ void make_pair(const Recipe32& recipe, std::uint64_t tile, const stream::Frame& frame, std::uint32_t signs,
+                          unsigned line, unsigned pairs, unsigned pair, const stream::SlotFrame32 (&slot)[2],
+                          Code (&code)[2]) {
+  constexpr int kBytes = sizeof(Code);
   const stream::Format32& f = kPurpose == Purpose::a ? recipe.a : recipe.b;
-  const std::uint64_t tile = tiles.first + t;
-  const int at = 2 * static_cast<int>(threadIdx.x), k = shape.k, kk = tiles.k.rest(at);
-  const stream::SlotFrame32 slot[2] = {stream::slot_frame32(f, slots, kPurpose, kk),
-                                       stream::slot_frame32(f, slots, kPurpose, kk + 1)};
-  Code* out[2];  // of the first line, or column
-  if constexpr (kPurpose == Purpose::a) {
-    out[0] = static_cast<Code*>(tiles.a) + tiles.a_index(t, 0, kk);
+  if constexpr (kPlain) {
+    const stream::Block block = recipe.keys.block(tile, kPurpose, line * pairs + pair);
+    TCNUM_UNROLL for (unsigned e = 0; e < 2; ++e) {
+      code[e] = static_cast<Code>(stream::plain_operand32<kBytes>(f, signs, slot[e], stream::words_of(block, e)));
+    }
   } else {
-    TCNUM_UNROLL for (int e = 0; e < 2; ++e) out[e] =
-        static_cast<Code*>(tiles.b) + tiles.b_index(t, tiles.row_of_b(t, kk + e), 0);
-  }
-  const auto lines = static_cast<unsigned>(kPurpose == Purpose::a ? shape.m : shape.n);
-#pragma unroll 1
-  for (auto line = static_cast<unsigned>(tiles.k.quotient(at)); line < lines;
-       line += static_cast<unsigned>(recipe.step)) {
     stream::Block block;
     std::uint32_t drawn = ~0u;  // which block
-    Code codes[2];
     TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
-      const auto source = static_cast<std::uint32_t>(slot[e].source),
-                 element = line * static_cast<unsigned>(k) + source;
-      if (element / 2 != drawn) {
-        drawn = element / 2;
+      const std::uint32_t element = slot[e].element(), wanted = line * pairs + element / 2;  // lines are even
+      if (wanted != drawn) {
+        drawn = wanted;
         block = recipe.keys.block(tile, kPurpose, drawn);
       }
-      // k is even.
-      codes[e] = static_cast<Code>(stream::operand32<kPlain>(f, frame, slot[e], stream::words_of(block, source)));
-    }
-    if constexpr (kPurpose == Purpose::a) {
-      struct alignas(2 * sizeof(Code)) Pair {
-        Code code[2];
-      };
-      *reinterpret_cast<Pair*>(out[0] + line * static_cast<unsigned>(k)) = {codes[0], codes[1]};
-    } else {
-      const unsigned further = tiles.column_of_b(static_cast<int>(line));
-      out[0][further] = codes[0];
-      out[1][further] = codes[1];
+      code[e] =
+          static_cast<Code>(stream::operand32<kBytes>(f, frame, signs, slot[e], stream::words_of(block, element)));
     }
   }
 }
-template <Purpose kPurpose, class Code>
-__device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
-                              std::uint64_t t, const stream::Frame& frame, const stream::SlotFrame* slots) {
-  if (stream::has_plain_operands(frame))
-    make_operands<kPurpose, Code, true>(shape, recipe, tiles, t, frame, slots);
-  else
-    make_operands<kPurpose, Code, false>(shape, recipe, tiles, t, frame, slots);
-}
-template <Purpose kPurpose>
-__device__ void make_operands(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles,
-                              std::uint64_t t, const stream::Frame& frame, const stream::SlotFrame* slots) {
-  switch ((kPurpose == Purpose::a ? recipe.a : recipe.b).format.storage_bytes()) {
-    case 1:
-      return make_operands<kPurpose, std::uint8_t>(shape, recipe, tiles, t, frame, slots);
-    case 2:
-      return make_operands<kPurpose, std::uint16_t>(shape, recipe, tiles, t, frame, slots);
-    default:
-      return make_operands<kPurpose, std::uint32_t>(shape, recipe, tiles, t, frame, slots);
-  }
-}
 
-/// Two of the accumulators that a tile has, by each thread.
-template <bool kPlain>
-__device__ void draw_accumulators(const stream::Recipe& r, const Recipe32& recipe, std::uint64_t tile,
-                                  const stream::Frame& frame, std::uint32_t* accumulators) {
-  static_assert(stream::kAccumulators == 2 * kStreamThreads);
-  const stream::Block block = recipe.keys.block(tile, Purpose::c, threadIdx.x);
-  TCNUM_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
-    accumulators[2 * threadIdx.x + e] =
-        stream::accumulator32<kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
-  }
-}
-
-/// c of a tile, whose operands are there: a thread has four columns of four rows at a time. Both lie in one instruction
-/// tile.
-template <class Code>
-__device__ void make_accumulators(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles,
-                                  std::uint64_t t, int cancelled, const std::uint32_t* accumulators) {
-  struct alignas(kQuad * sizeof(Code)) Quad {
-    Code code[kQuad];
+/// A: a thread has the same two places of every so many lines, and what lies side by side is written by neighbours.
+template <class Code, bool kPlain>
+__device__ void make_a(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles, const Tile32& tile) {
+  struct alignas(2 * sizeof(Code)) Pair {
+    Code code[2];
   };
-  const unsigned pitch = tiles.tile_n.divisor;
-  const int across = r.shape.n / kQuad, pieces = r.shape.m / kQuad * across;
-  for (int i = static_cast<int>(threadIdx.x); i < pieces; i += kStreamThreads) {
-    const int down = recipe.quads.quotient(i), row = down * kQuad, column = (i - down * across) * kQuad;
-    Code* const c = static_cast<Code*>(tiles.c) + tiles.c_index(t, row, column);
-    const auto put = [&](int at, const Quad& quad) {
-      *reinterpret_cast<Quad*>(c + static_cast<unsigned>(at) * pitch) = quad;
-    };
-    if (cancelled < 0) {
-      TCNUM_UNROLL for (int at = 0; at < kQuad; ++at) {
-        const std::uint32_t* const from = accumulators + stream::accumulator_at(row + at, column);
-        Quad quad;
-        TCNUM_UNROLL for (int e = 0; e < kQuad; ++e) quad.code[e] = static_cast<Code>(from[e]);
-        put(at, quad);
-      }
-      continue;
+  const stream::Frame frame = tile.frame;  // in registers
+  const std::uint32_t signs = recipe.a.sign_if(!frame.fixed_signs);
+  const unsigned pairs = static_cast<unsigned>(shape.k) / 2, count = static_cast<unsigned>(shape.m) * pairs;
+  const unsigned first = tile.lane / pairs, pair = tile.lane % pairs, step = kWarp / pairs;
+  const stream::SlotFrame32 slot[2] = {tile.a[2 * pair], tile.a[2 * pair + 1]};
+  Pair* const out = reinterpret_cast<Pair*>(static_cast<Code*>(tiles.a) + tiles.a_index(tile.at, 0, 0));
+  unsigned line = first;
+#pragma unroll(kPlain ? 2 : 1)
+  for (unsigned i = tile.lane; i < count; i += kWarp, line += step) {
+    Pair codes;
+    make_pair<Purpose::a, Code, kPlain>(recipe, tile.number, frame, signs, line, pairs, pair, slot, codes.code);
+    out[i] = codes;
+  }
+}
+
+/// B: neighbours have neighbouring columns, which lie side by side.
+template <class Code, bool kPlain>
+__device__ void make_b(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles, const Tile32& tile) {
+  const stream::Frame frame = tile.frame;  // in registers
+  const std::uint32_t signs = recipe.b.sign_if(!frame.fixed_signs);
+  const unsigned pairs = static_cast<unsigned>(shape.k) / 2, pitch = tiles.tile_n.divisor;
+  Code* const all = static_cast<Code*>(tiles.b) + tiles.b_index(tile.at, 0, 0);
+#pragma unroll 1
+  for (unsigned column = tile.lane; column < static_cast<unsigned>(shape.n); column += kWarp) {
+    Code* const out = all + tiles.column_of_b(static_cast<int>(column));
+#pragma unroll(kPlain ? 2 : 1)
+    for (unsigned pair = 0; pair < pairs; ++pair) {
+      const stream::SlotFrame32 slot[2] = {tile.b[2 * pair], tile.b[2 * pair + 1]};
+      Code codes[2];
+      make_pair<Purpose::b, Code, kPlain>(recipe, tile.number, frame, signs, column, pairs, pair, slot, codes);
+      TCNUM_UNROLL for (int e = 0; e < 2; ++e) out[slot[e].row * pitch] = codes[e];
     }
-    const std::uint64_t from_b = tiles.b_index(t, tiles.row_of_b(t, cancelled), column);
+  }
+}
+
+/// The accumulators that a tile has, two by two.
+template <int kBytes, bool kPlain>
+__device__ void draw_accumulators(const stream::Recipe& r, const Recipe32& recipe, const Tile32& tile) {
+  const stream::Frame frame = tile.frame;  // in registers
+#pragma unroll(kPlain ? 2 : 1)
+  for (unsigned i = tile.lane; i < stream::kAccumulators / 2; i += kWarp) {
+    const stream::Block block = recipe.keys.block(tile.number, Purpose::c, i);
+    TCNUM_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
+      const std::uint32_t code =
+          stream::accumulator32<kBytes, kPlain>(recipe.c, frame, r.distribution, stream::words_of(block, e));
+      tile.accumulators[2 * i + e] = code;
+      constexpr unsigned kAgain = Draws32::kAccumulators - stream::kAccumulators;
+      if (2 * i + e < kAgain) tile.accumulators[stream::kAccumulators + 2 * i + e] = code;
+    }
+  }
+}
+
+template <class Code>
+struct alignas(kQuad * sizeof(Code)) Quad {
+  Code code[kQuad];
+};
+
+/// c of a tile, four columns of four rows at a time, which lie in one instruction tile.
+template <class Code>
+__device__ void place_accumulators(const stream::Recipe& r, const StreamTiles& tiles, const Tile32& tile,
+                                   const Draws32::Piece* pieces) {
+  const unsigned pitch = tiles.tile_n.divisor;
+  const auto count = static_cast<unsigned>(r.shape.m / kQuad * (r.shape.n / kQuad));
+  Code* const all = static_cast<Code*>(tiles.c) + tiles.c_index(tile.at, 0, 0);
+  for (unsigned i = tile.lane; i < count; i += kWarp) {
+    const Draws32::Piece piece = pieces[i];
+    TCNUM_UNROLL for (int at = 0; at < kQuad; ++at) {
+      const std::uint32_t* const from = tile.accumulators + piece.accumulator + at * stream::kAccumulatorRow;
+      Quad<Code> quad;
+      TCNUM_UNROLL for (int e = 0; e < kQuad; ++e) quad.code[e] = static_cast<Code>(from[e]);
+      *reinterpret_cast<Quad<Code>*>(all + piece.c + static_cast<unsigned>(at) * pitch) = quad;
+    }
+  }
+}
+
+/// The same where c cancels products of a slot. Operands are there.
+template <class Code>
+__device__ void place_opposites(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles,
+                                const Tile32& tile, const Draws32::Piece* pieces) {
+  const unsigned pitch = tiles.tile_n.divisor;
+  const int across = r.shape.n / kQuad, count = r.shape.m / kQuad * across, slot = tile.frame.cancelled_slot;
+  Code* const all = static_cast<Code*>(tiles.c) + tiles.c_index(tile.at, 0, 0);
+#pragma unroll 1
+  for (int i = static_cast<int>(tile.lane); i < count; i += kWarp) {
+    const int down = recipe.quads.quotient(i), row = down * kQuad, column = (i - down * across) * kQuad;
+    const std::uint64_t from_b = tiles.b_index(tile.at, tile.b[slot].row, column);
 #pragma unroll 1
     for (int at = 0; at < kQuad; ++at) {
       const auto a =
-          static_cast<std::uint32_t>(load_code(tiles.a, tiles.a_index(t, row + at, cancelled), r.a.storage_bytes()));
-      Quad quad;
+          static_cast<std::uint32_t>(load_code(tiles.a, tiles.a_index(tile.at, row + at, slot), r.a.storage_bytes()));
+      Quad<Code> quad;
       TCNUM_UNROLL for (unsigned e = 0; e < kQuad; ++e) {
         const auto b = static_cast<std::uint32_t>(load_code(tiles.b, from_b + e, r.b.storage_bytes()));
-        quad.code[e] = static_cast<Code>(stream::opposite_product32(recipe.a, a, recipe.b, b, recipe.c));
+        quad.code[e] = static_cast<Code>(stream::opposite_product32<sizeof(Code)>(recipe.a, a, recipe.b, b, recipe.c));
       }
-      put(at, quad);
+      *reinterpret_cast<Quad<Code>*>(all + pieces[i].c + static_cast<unsigned>(at) * pitch) = quad;
     }
   }
 }
 
-/// make_tile() of formats of at most 32 bits.
-__device__ void make_tile32(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles, std::uint64_t t,
-                            const stream::Frame& frame, const stream::SlotFrame* slots, const SparsePlaces& places,
-                            std::uint32_t* accumulators) {
-  const int thread = static_cast<int>(threadIdx.x);
-  if (tiles.group != 0) {
-    fill_sparse(r, tiles, t, places,
-                [&](std::uint32_t index) { return recipe.keys.block(tiles.first + t, Purpose::b, index); });
-    __syncthreads();
+/// Calls with the type of the codes of a format of at most 32 bits.
+template <class With>
+__device__ void with_code_of(const stream::Format32& f, const With& with) {
+  switch (f.format.storage_bytes()) {
+    case 1:
+      return with.template operator()<std::uint8_t>();
+    case 2:
+      return with.template operator()<std::uint16_t>();
+    default:
+      return with.template operator()<std::uint32_t>();
   }
-  make_operands<Purpose::a>(r.shape, recipe, tiles, t, frame, slots);
-  make_operands<Purpose::b>(r.shape, recipe, tiles, t, frame, slots);
-  if (frame.cancelled_slot < 0) {
-    if (stream::has_plain_accumulators(frame))
-      draw_accumulators<true>(r, recipe, tiles.first + t, frame, accumulators);
-    else
-      draw_accumulators<false>(r, recipe, tiles.first + t, frame, accumulators);
-    // The first ones again: a quad does not begin anew in its middle.
-    if (thread < kQuad / 2) {
-      TCNUM_UNROLL for (int e = 0; e < 2; ++e) {
-        accumulators[stream::kAccumulators + 2 * thread + e] = accumulators[2 * thread + e];
-      }
-    }
-  }
-  __syncthreads();
-  if (recipe.c.format.storage_bytes() == 2)
-    make_accumulators<std::uint16_t>(r, recipe, tiles, t, frame.cancelled_slot, accumulators);
+}
+
+/// make_tile() of formats of at most 32 bits, by a warp.
+__device__ void make_tile32(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles,
+                            const Tile32& tile, const Draws32::Piece* pieces) {
+  const auto make_operands = [&]<bool kPlain>() {
+    with_code_of(recipe.a, [&]<class Code>() { make_a<Code, kPlain>(r.shape, recipe, tiles, tile); });
+    with_code_of(recipe.b, [&]<class Code>() { make_b<Code, kPlain>(r.shape, recipe, tiles, tile); });
+  };
+  if (stream::has_plain_operands(tile.frame))
+    make_operands.template operator()<true>();
   else
-    make_accumulators<std::uint32_t>(r, recipe, tiles, t, frame.cancelled_slot, accumulators);
+    make_operands.template operator()<false>();
+  with_code_of(recipe.c, [&]<class Code>() {
+    if constexpr (sizeof(Code) > 1) {  // as Recipe32 wants it
+      if (tile.frame.cancelled_slot >= 0) {
+        __syncwarp();
+        place_opposites<Code>(r, recipe, tiles, tile, pieces);
+        return;
+      }
+      if (stream::has_plain_accumulators(tile.frame))
+        draw_accumulators<sizeof(Code), true>(r, recipe, tile);
+      else
+        draw_accumulators<sizeof(Code), false>(r, recipe, tile);
+      __syncwarp();
+      place_accumulators<Code>(r, tiles, tile, pieces);
+    }
+  });
 }
 
-__global__ void __launch_bounds__(kStreamThreads, 4)
+__global__ void __launch_bounds__(kStreamThreads, 3)
     codes32_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ Recipe32 recipe,
                    const __grid_constant__ StreamTiles tiles, int frames_at_once) {
-  __shared__ Draws draws;
-  __shared__ std::uint32_t accumulators[stream::kAccumulators + kQuad];
-  each_tile<true>(
-      r, tiles, frames_at_once, draws,
-      [&](std::uint64_t t, const stream::FrameDraw& frame, const stream::SlotFrame* slots, const SparsePlaces& places) {
-        make_tile32(r, recipe, tiles, t, frame.frame, slots, places, accumulators);
-      });
+  __shared__ Draws32 draws;
+  draws.find_pieces(r, recipe, tiles);
+  each_draws<true>(r, tiles, frames_at_once, draws, [&](std::uint64_t from, int count) {
+    draws.find_slots(r, recipe, tiles, count);
+    __syncthreads();
+    const int which = static_cast<int>(threadIdx.x / kWarp), first = which * r.shape.k;
+    if (which >= count) return;
+    const std::uint64_t at = from + static_cast<unsigned>(which);
+    const Tile32 tile{at,
+                      tiles.first + at,
+                      threadIdx.x % kWarp,
+                      draws.frames[which].frame,
+                      draws.a + first,
+                      draws.b + first,
+                      draws.accumulators[which]};
+    if (tiles.group != 0) {
+      fill_sparse(r, tiles, at, draws.places(first), static_cast<int>(tile.lane), kWarp,
+                  [&](std::uint32_t index) { return recipe.keys.block(tile.number, Purpose::b, index); });
+    }
+    make_tile32(r, recipe, tiles, tile, draws.pieces);
+  });
 }
 
 // --- Sweeps.
@@ -452,12 +541,12 @@ cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles&
   if (is_sweep(recipe.distribution)) {
     return launch_resident(sweep_kernel, kStreamThreads, 0, tiles.count, recipe, tiles);
   }
-  const int at_once = std::min(kMostFrames, kMostSlotsAtOnce / recipe.shape.k);
-  const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
-  if (Recipe32::suits(recipe)) {
-    return launch_resident(codes32_kernel, kStreamThreads, 0, steps, recipe, Recipe32(recipe), tiles, at_once);
-  }
-  return launch_resident(codes_kernel, kStreamThreads, 0, steps, recipe, tiles, at_once);
+  const auto launch = [&](const auto& kernel, int at_once, const auto&... arguments) {
+    const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
+    return launch_resident(kernel, kStreamThreads, 0, steps, recipe, arguments..., tiles, at_once);
+  };
+  if (Recipe32::suits(recipe)) return launch(codes32_kernel, Draws32::tiles_at_once(recipe), Recipe32(recipe));
+  return launch(codes_kernel, CodesDraws::tiles_at_once(recipe));
 }
 
 }  // namespace tcnum

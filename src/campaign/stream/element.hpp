@@ -90,9 +90,9 @@ TCNUM_HOST_DEVICE inline std::uint64_t opposite_product(const Recipe& r, std::ui
 
 /// Each c of a tile is one of so many: rows and columns meet anew anyway, and c would cost more than all else.
 inline constexpr int kAccumulators = 512;
+inline constexpr int kAccumulatorRow = 37;  ///< each row begins so many further, so that columns have several too
 TCNUM_HOST_DEVICE constexpr int accumulator_at(int row, int column) {
-  constexpr int kRowStep = 37;  // each row begins so many further, so that columns have several too
-  return static_cast<int>(static_cast<unsigned>(row * kRowStep + column) % kAccumulators);
+  return static_cast<int>(static_cast<unsigned>(row * kAccumulatorRow + column) % kAccumulators);
 }
 
 /// One of the c's that a tile has, but for a frame with a cancelled slot.

@@ -42,8 +42,9 @@ TCNUM_HOST_DEVICE inline Block random_block(const Recipe& r, std::uint64_t tile,
 /// The random bits of an element: `fraction` for its significand, `choice` for all else. From the lowest bit on, choice
 /// has the pattern of the significand (3), the sign (1), chances (12) and the exponent (16).
 struct Words {
+  static constexpr int kSignBit = 3;
   std::uint32_t fraction, choice;
-  TCNUM_HOST_DEVICE bool negative() const { return (choice >> 3 & 1) != 0; }
+  TCNUM_HOST_DEVICE bool negative() const { return (choice >> kSignBit & 1) != 0; }
   TCNUM_HOST_DEVICE std::uint32_t chance() const { return choice >> 4 & 0xfff; }
   /// Uniform in 0 … span.
   TCNUM_HOST_DEVICE int exponent(int span) const {
