@@ -17,6 +17,7 @@ struct DeviceTiles {
   std::size_t count;
   int variant = 0;  ///< of the kernel's
   unsigned rows = 1, columns = 1;
+  void* stream = nullptr;  ///< CUDA's or HIP's that the kernel runs in; null: the default one
 
   constexpr std::size_t a_tile(std::size_t tile) const { return tile / columns; }
   constexpr std::size_t b_tile(std::size_t tile) const { return tile / (rows * columns) * columns + tile % columns; }

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "cuda/device_memory.hpp"
+#include "cuda/owned.hpp"
 #include "memory_kernels.hpp"
 
 namespace tcnum {
@@ -79,19 +80,16 @@ class Direction {
       check(fill_words(static_cast<std::uint32_t*>(device_.data()), work.bytes / sizeof(*words), kFromDeviceSeed),
             "fill_words");
     }
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
-  Direction(const Direction&) = delete;
-  Direction& operator=(const Direction&) = delete;
-  ~Direction() { cudaStreamDestroy(stream_); }
 
   void run(unsigned copies) {
     for (unsigned i = 0; i < copies; ++i) {
-      check(to_device_ ? cudaMemcpyAsync(device_.data(), host_.data(), work_.bytes, cudaMemcpyHostToDevice, stream_)
-                       : cudaMemcpyAsync(host_.data(), device_.data(), work_.bytes, cudaMemcpyDeviceToHost, stream_),
+      check(to_device_
+                ? cudaMemcpyAsync(device_.data(), host_.data(), work_.bytes, cudaMemcpyHostToDevice, stream_.get())
+                : cudaMemcpyAsync(host_.data(), device_.data(), work_.bytes, cudaMemcpyDeviceToHost, stream_.get()),
             "cudaMemcpyAsync");
-      check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+      check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
     }
   }
   std::uint64_t sum() {
@@ -106,7 +104,7 @@ class Direction {
   bool to_device_;
   HostBuffer host_;
   DeviceBuffer device_;
-  cudaStream_t stream_ = nullptr;
+  CommandStream stream_{cudaStreamNonBlocking};
 };
 
 /// Of so many copies of each direction, by threads that begin together: from when the first begins until the last ends.

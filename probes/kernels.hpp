@@ -16,7 +16,7 @@ namespace tcnum {
 
 struct Kernel {
   std::string_view instruction;  ///< Instruction::name()
-  /// Starts the kernel on the default CUDA stream; what cudaGetLastError() says of the launch. Those that are one
+  /// Starts the kernel in the tiles' stream; what cudaGetLastError() says of the launch. Those that are one
   /// instruction's alone do not look at it.
   cudaError_t (*launch)(const Instruction& instruction, const DeviceTiles& tiles);
   /// The ways in which operands reach the instruction, if there are several. None may change a bit.

@@ -8,28 +8,12 @@
 #include <utility>
 
 #include "cuda/device_memory.hpp"
+#include "cuda/owned.hpp"
 #include "launch_kernels.hpp"
 
 namespace tcnum {
 namespace {
 
-/// What CUDA makes and destroys.
-template <class Handle, cudaError_t (*kDestroy)(Handle)>
-class Owned {
- public:
-  Owned() = default;
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    if (handle_ != nullptr) kDestroy(handle_);
-  }
-  Handle* place() { return &handle_; }
-  Handle get() const { return handle_; }
-
- private:
-  Handle handle_ = nullptr;
-};
-using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
 using Event = Owned<cudaEvent_t, cudaEventDestroy>;
 using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
 using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
@@ -37,7 +21,6 @@ using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
 class GpuLaunchDevice final : public LaunchDevice {
  public:
   GpuLaunchDevice() {
-    check(cudaStreamCreateWithFlags(stream_.place(), cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     check(cudaEventCreate(before_.place()), "cudaEventCreate");
     check(cudaEventCreate(behind_.place()), "cudaEventCreate");
   }
@@ -123,7 +106,7 @@ class GpuLaunchDevice final : public LaunchDevice {
     return times;
   }
 
-  Stream stream_;
+  CommandStream stream_{cudaStreamNonBlocking};
   Event before_, behind_;
   std::array<DeviceBuffer, 2> buffers_;  ///< A, B
   std::size_t at_ = 0;                   ///< the buffer with the results

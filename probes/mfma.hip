@@ -112,7 +112,7 @@ template <MfmaNumber kNumber>
 hipError_t launch(const DeviceTiles& tiles) {
   constexpr std::size_t kBlocks = MfmaOp<kNumber>::kGeometry.blocks;
   const auto waves = static_cast<unsigned>((tiles.count + kBlocks - 1) / kBlocks);
-  mfma_kernel<kNumber><<<waves, MfmaGeometry::kLanes>>>(tiles);
+  mfma_kernel<kNumber><<<waves, MfmaGeometry::kLanes, 0, static_cast<hipStream_t>(tiles.stream)>>>(tiles);
   return hipGetLastError();
 }
 

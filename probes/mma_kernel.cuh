@@ -79,7 +79,7 @@ cudaError_t launch_mma(const Instruction&, const DeviceTiles& tiles) {
   constexpr std::size_t kBandsPerBlock = kThreads / 32;
   const std::size_t bands = tiles.count / tiles.columns;
   const std::size_t blocks = std::min(kMaxBlocks, (bands + kBandsPerBlock - 1) / kBandsPerBlock);
-  mma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);
+  mma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(tiles.stream)>>>(tiles);
   return cudaGetLastError();
 }
 

@@ -75,7 +75,7 @@ template <class Op>
 cudaError_t launch_volta(const Instruction&, const DeviceTiles& tiles) {
   constexpr std::size_t kTilesPerBlock = kThreads / 32 * VoltaFragments::kQuadPairs;
   const std::size_t blocks = std::min(kMaxBlocks, (tiles.count + kTilesPerBlock - 1) / kTilesPerBlock);
-  volta_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);
+  volta_kernel<Op><<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(tiles.stream)>>>(tiles);
   return cudaGetLastError();
 }
 

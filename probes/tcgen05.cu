@@ -250,7 +250,8 @@ cudaError_t launch_on(const Tcgen05Work& work, const DeviceTiles& tiles) {
                       .cluster = kSms};
   if (const cudaError_t error = sync::allow(kKernel, grid, bytes); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
-  const cudaLaunchConfig_t config = sync::config_of(grid, bytes, attribute);
+  cudaLaunchConfig_t config = sync::config_of(grid, bytes, attribute);
+  config.stream = static_cast<cudaStream_t>(tiles.stream);
   return cudaLaunchKernelEx(&config, kKernel, DeviceTiles(tiles), Tcgen05Work(work));
 }
 

@@ -135,7 +135,8 @@ template <class Op>
 cudaError_t launch_wgmma(const Instruction&, const DeviceTiles& tiles) {
   DeviceTiles given = tiles;
   given.variant = wgmma_variants<Op>()[static_cast<std::size_t>(tiles.variant)].variant;
-  wgmma_kernel<Op><<<static_cast<unsigned>(std::min(kMaxBlocks, tiles.count)), kThreads>>>(given);
+  wgmma_kernel<Op><<<static_cast<unsigned>(std::min(kMaxBlocks, tiles.count)), kThreads, 0,
+                     static_cast<cudaStream_t>(tiles.stream)>>>(given);
   return cudaGetLastError();
 }
 

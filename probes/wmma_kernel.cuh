@@ -131,7 +131,7 @@ template <class Op>
 cudaError_t launch_wmma(const Instruction&, const DeviceTiles& tiles) {
   constexpr std::size_t kTilesPerBlock = kThreads / 32;
   const std::size_t blocks = std::min(kMaxBlocks, (tiles.count + kTilesPerBlock - 1) / kTilesPerBlock);
-  wmma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads>>>(tiles);
+  wmma_kernel<Op><<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(tiles.stream)>>>(tiles);
   return cudaGetLastError();
 }
 

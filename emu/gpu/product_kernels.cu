@@ -1087,7 +1087,7 @@ auto patches_kernel_of(const GpuDatapath& d) {
 cudaError_t launch_packing(const GpuDatapath& d, const GpuChain& chain, const GpuMatrices& matrices, bool is_a,
                            unsigned char* packed) {
   const auto launch = [&](auto* kernel, std::uint64_t lines) {
-    return launch_resident(kernel, kThreads, 0, GpuChain::strips(lines) * chain.units, d, chain, matrices, packed);
+    return launch_resident(kernel, {kThreads}, GpuChain::strips(lines) * chain.units, d, chain, matrices, packed);
   };
   return is_a ? launch(packing_kernel_of<true>(chain.kernel), matrices.m)
               : launch(packing_kernel_of<false>(chain.kernel), matrices.n);
@@ -1098,11 +1098,11 @@ cudaError_t launch_product(const GpuDatapath& d, const GpuChain& chain, const Gp
   const std::uint64_t blocks = GpuChain::strips(matrices.m) * GpuChain::strips(matrices.n);
   const auto by_patches = [&](auto* kernel) {
     const Stages stages(chain);
-    return launch_resident(kernel, kThreads, stages.shared_bytes(), blocks, d, chain, stages, matrices, packed_a,
+    return launch_resident(kernel, {kThreads, stages.shared_bytes()}, blocks, d, chain, stages, matrices, packed_a,
                            packed_b);
   };
   const auto by_elements = [&](auto* kernel) {
-    return launch_resident(kernel, kThreads, 0, blocks, d, chain, matrices, packed_a, packed_b);
+    return launch_resident(kernel, {kThreads}, blocks, d, chain, matrices, packed_a, packed_b);
   };
   switch (chain.kernel) {
     case GpuChain::Kernel::scaled_sums:

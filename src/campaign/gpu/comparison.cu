@@ -1,11 +1,11 @@
 // The CUDA emulator: a block evaluates one tile of a stream at a time, 64 columns after 64, and compares it with what
 // the hardware gave. The meaning is emu/gpu/dot_product.hpp's and emu/gpu/patch.hpp's; here is only where operands lie.
+#include "cuda/codes.cuh"
+#include "cuda/launch.cuh"
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/terms.hpp"
 #include "src/campaign/stream/digest.hpp"
 #include "stream_kernels.hpp"
-#include "cuda/launch.cuh"
-#include "cuda/codes.cuh"
 
 namespace tcnum {
 namespace {
@@ -366,12 +366,10 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       __syncthreads();  // all are done with what was there
-      load_side(d, tiles, tile, true, 0,
-                [&](int line, int place, std::uint64_t code) {
+      load_side(d, tiles, tile, true, 0, [&](int line, int place, std::uint64_t code) {
         a[place * kSide + line] = Evaluator::template read<true>(d, code);
       });
-      load_side(d, tiles, tile, false, first_column,
-                [&](int line, int place, std::uint64_t code) {
+      load_side(d, tiles, tile, false, first_column, [&](int line, int place, std::uint64_t code) {
         b[place * kSide + line] = Evaluator::template read<false>(d, code);
       });
       __syncthreads();
@@ -393,25 +391,27 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, StreamResult* result) {
-  const std::size_t line = static_cast<std::size_t>(d.k) * kSide;  // numbers of a side
+  const auto launch = [&](auto* kernel, std::size_t shared_bytes, const auto&... more) {
+    return launch_resident(kernel, {kThreads, shared_bytes, tiles.stream}, tiles.count, d, tiles, more..., result);
+  };
+  const auto one_by_one = [&]<class Evaluator>() {
+    const std::size_t numbers = 2 * static_cast<std::size_t>(d.k) * kSide;  // of both sides
+    return launch(one_by_one_kernel<Evaluator>, numbers * sizeof(typename Evaluator::Number));
+  };
   switch (d.evaluator) {
     case GpuEvaluator::integers:
-      return launch_resident(one_by_one_kernel<Integers>, kThreads, 2 * line * sizeof(Integers::Number), tiles.count, d,
-                             tiles, result);
+      return one_by_one.template operator()<Integers>();
     case GpuEvaluator::single_precision:
-      return launch_resident(one_by_one_kernel<SinglePrecision>, kThreads, 2 * line * sizeof(SinglePrecision::Number), tiles.count, d,
-                             tiles, result);
+      return one_by_one.template operator()<SinglePrecision>();
     case GpuEvaluator::fma_chain:
-      return launch_resident(one_by_one_kernel<FmaChains>, kThreads, 2 * line * sizeof(FmaChains::Number), tiles.count,
-                             d, tiles, result);
+      return one_by_one.template operator()<FmaChains>();
     case GpuEvaluator::scaled_patches:  // of matrices alone
     case GpuEvaluator::scaled_sums:
     case GpuEvaluator::brackets:
     case GpuEvaluator::accumulations:
     case GpuEvaluator::tree_patches:  // none of the instructions that streams are put through has one of these
     case GpuEvaluator::terms:
-      return launch_resident(one_by_one_kernel<Terms>, kThreads, 2 * line * sizeof(Terms::Number), tiles.count, d,
-                             tiles, result);
+      return one_by_one.template operator()<Terms>();
     case GpuEvaluator::patches:
     case GpuEvaluator::one_by_one:
       break;
@@ -429,7 +429,7 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
       return with_result.template operator()<typename Nodes::Code>();
     }
   });
-  return launch_resident(kernel, kThreads, Sides::bytes(d), tiles.count, d, tiles, TileBytes(tiles, d), result);
+  return launch(kernel, Sides::bytes(d), TileBytes(tiles, d));
 }
 
 }  // namespace tcnum

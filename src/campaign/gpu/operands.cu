@@ -539,11 +539,11 @@ __global__ void __launch_bounds__(kStreamThreads)
 
 cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles& tiles) {
   if (is_sweep(recipe.distribution)) {
-    return launch_resident(sweep_kernel, kStreamThreads, 0, tiles.count, recipe, tiles);
+    return launch_resident(sweep_kernel, {kStreamThreads, 0, tiles.stream}, tiles.count, recipe, tiles);
   }
   const auto launch = [&](const auto& kernel, int at_once, const auto&... arguments) {
     const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
-    return launch_resident(kernel, kStreamThreads, 0, steps, recipe, arguments..., tiles, at_once);
+    return launch_resident(kernel, {kStreamThreads, 0, tiles.stream}, steps, recipe, arguments..., tiles, at_once);
   };
   if (Recipe32::suits(recipe)) return launch(codes32_kernel, Draws32::tiles_at_once(recipe), Recipe32(recipe));
   return launch(codes_kernel, CodesDraws::tiles_at_once(recipe));

@@ -25,7 +25,7 @@ struct Divider {
   constexpr int rest(int x) const { return x - quotient(x) * static_cast<int>(divisor); }
 };
 
-/// Device pointers to `count` tiles of a stream, the first of which is number `first`. Each is a grid of instruction
+/// Device pointers to `count` tiles of a stream of dot problems, the first of which is number `first`. Each is a grid of instruction
 /// tiles, as DeviceTiles has them.
 struct StreamTiles {
   StreamTiles(const Instruction& in)
@@ -43,6 +43,7 @@ struct StreamTiles {
   std::uint8_t* e =
       nullptr;  ///< of sparse instructions: where A's elements stand in their groups, as a_index() has them
   std::uint64_t first = 0, count = 0;
+  cudaStream_t stream = nullptr;  ///< of commands, that kernels are started in
   StreamShape shape;
   int depth;       ///< of B: the instruction's k
   int group;       ///< of so many elements along it half are stored; 0: not sparse
