@@ -74,6 +74,10 @@ struct Pack {
 };
 
 inline constexpr int kPatchRows = 4, kPatchColumns = 4;
+template <class Each>
+TCNUM_HOST_DEVICE void each_of_patch(const Each& each) {
+  TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) { TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) each(i, j); }
+}
 
 /// A term of a sum that is no product.
 struct PatchTerm {

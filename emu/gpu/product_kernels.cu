@@ -7,6 +7,7 @@
 #include "cuda/launch.cuh"
 #include "patch.hpp"
 #include "product_kernels.hpp"
+#include "quad_patch.hpp"
 #include "rounded_tree_patch.hpp"
 #include "terms.hpp"
 #include "tree_patch.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr int kStrip = GpuChain::kStrip;
 constexpr int kThreads = 256;
 
-using gpu::kPatchColumns, gpu::kPatchRows, gpu::Pack, gpu::PatchCodes;
+using gpu::each_of_patch, gpu::kPatchColumns, gpu::kPatchRows, gpu::Pack, gpu::PatchCodes;
 
 TCNUM_SHARED_MEMORY(shared_memory);
 
@@ -334,11 +335,6 @@ struct Results {
   }
 };
 
-template <class Each>
-__device__ void each_of_patch(const Each& each) {
-  TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) { TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) each(i, j); }
-}
-
 // --- Chains of a patch: what a thread remembers from unit to unit.
 
 /// Those that a patch left over.
@@ -574,29 +570,6 @@ class BracketsChain {
   PatchCodes codes_;
 };
 
-/// Four products of 8-bit integers, added to a sum.
-__device__ inline std::int32_t add_quad(bool a_has_sign, bool b_has_sign, std::uint32_t a, std::uint32_t b,
-                                        std::int32_t sum) {
-#ifdef __CUDA_ARCH__
-  if (a_has_sign && b_has_sign)
-    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
-  else if (a_has_sign)
-    asm("dp4a.s32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
-  else if (b_has_sign)
-    asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
-  else
-    asm("dp4a.u32.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
-  return sum;
-#else
-  const auto number = [](std::uint32_t word, int byte, bool has_sign) {
-    const auto x = static_cast<std::uint8_t>(word >> (8 * byte));
-    return has_sign ? static_cast<std::int32_t>(static_cast<std::int8_t>(x)) : static_cast<std::int32_t>(x);
-  };
-  for (int byte = 0; byte < 4; ++byte) sum += number(a, byte, a_has_sign) * number(b, byte, b_has_sign);
-  return sum;
-#endif
-}
-
 /// Sums of products that are scaled and added to c. How they are cut, emu/gpu/patch.hpp says; here each negative one
 /// gets its unit after the addition.
 class ScaledSumsChain {
@@ -683,7 +656,7 @@ class ScaledSumsChain {
       for (int word = 0; word < chain.node_words[number]; ++word, at_a += kStrip, at_b += kStrip) {
         const Pack<std::uint32_t, kPatchRows> x(at_a);
         const Pack<std::uint32_t, kPatchColumns> y(at_b);
-        each_of_patch([&](int i, int j) { products[i][j] = add_quad(true, true, x.x[i], y.x[j], products[i][j]); });
+        each_of_patch([&](int i, int j) { products[i][j] = gpu::add_quad(true, true, x.x[i], y.x[j], products[i][j]); });
       }
       const Pack<double, kPatchRows> of_a(a.scale + number * kStrip + at.row);
       const Pack<double, kPatchColumns> of_b(b.scale + number * kStrip + at.column);
@@ -712,52 +685,10 @@ class QuadsChain {
   }
   __device__ void take(const GpuDatapath& d, const GpuChain& chain, unsigned char* a, unsigned char* b, int units,
                        const PatchPlace& at) {
-    const bool differ = d.integers.operation == ProductOperation::exclusive_or;
-    const bool a_has_sign = d.a.has_sign, b_has_sign = d.b.has_sign;
     const auto* at_a = reinterpret_cast<const std::uint32_t*>(a) + at.row;
     const auto* at_b = reinterpret_cast<const std::uint32_t*>(b) + at.column;
-    std::int64_t before[kPatchRows][kPatchColumns];
 #pragma unroll 1
-    for (; units > 0; --units) {
-#pragma unroll 1
-      for (int number = 0; number < d.nodes; ++number) {
-        const GpuNode& node = d.node[number];
-        std::int32_t products[kPatchRows][kPatchColumns] = {};
-        const auto add_words = [&](const auto& add) {
-#ifdef __CUDA_ARCH__
-#pragma unroll 2
-#endif
-          for (int word = 0; word < chain.node_words[number]; ++word, at_a += kStrip, at_b += kStrip) {
-            const Pack<std::uint32_t, kPatchRows> x(at_a);
-            const Pack<std::uint32_t, kPatchColumns> y(at_b);
-            each_of_patch([&](int i, int j) { add(x.x[i], y.x[j], products[i][j]); });
-          }
-        };
-        if (differ)  // of bits, a byte each
-          add_words([](std::uint32_t x, std::uint32_t y, std::int32_t& sum) {
-            sum += static_cast<std::int32_t>(gpu::count_bits(x ^ y));
-          });
-        else if (a_has_sign)
-          add_words([&](std::uint32_t x, std::uint32_t y, std::int32_t& sum) {
-            sum = add_quad(true, b_has_sign, x, y, sum);
-          });
-        else
-          add_words([&](std::uint32_t x, std::uint32_t y, std::int32_t& sum) {
-            sum = add_quad(false, b_has_sign, x, y, sum);
-          });
-        const IntegerUnits::Steps& steps = d.integers.unit[static_cast<std::size_t>(node.unit)];
-        const bool takes_c = node.others[0] == GpuNode::kAccumulator || node.others[1] == GpuNode::kAccumulator;
-        const bool takes_before = node.others[0] >= 0 || node.others[1] >= 0;
-        each_of_patch([&](int i, int j) {
-          std::int64_t sum = products[i][j];
-          if (takes_c) sum += c_[i][j];
-          if (takes_before) sum += before[i][j];
-          bool overflowed = false;
-          before[i][j] = apply_steps(steps, sum, overflowed);
-        });
-      }
-      each_of_patch([&](int i, int j) { c_[i][j] = static_cast<std::int32_t>(before[i][j]); });
-    }
+    for (; units > 0; --units) gpu::quad_patch(d, chain, at_a, at_b, c_);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include "cuda/codes.cuh"
 #include "cuda/launch.cuh"
 #include "emu/gpu/patch.hpp"
+#include "emu/gpu/quad_patch.hpp"
 #include "emu/gpu/terms.hpp"
 #include "src/campaign/stream/digest.hpp"
 #include "stream_kernels.hpp"
@@ -49,6 +50,14 @@ class Findings {
   __device__ void disagree(std::uint64_t index) {
     const unsigned long long before = atomicAdd(&result_->mismatches, 1ull);
     if (before < StreamResult::kMostExamples) result_->examples[before] = index;
+  }
+
+  /// Of a patch that begins with that problem, as bits.
+  __device__ void disagree(std::uint64_t index, std::uint32_t wrong) {
+    for (; wrong != 0; wrong &= wrong - 1) {
+      const int at = __ffs(static_cast<int>(wrong)) - 1;
+      disagree(index + static_cast<unsigned>(at / kPatchColumns * tiles_.shape.n + at % kPatchColumns));
+    }
   }
 
   /// By all threads of a block.
@@ -238,6 +247,20 @@ struct TileBytes {
   }
 };
 
+/// Where a thread's patch begins among 64 × 64 problems. A warp has 4 × 8 patches: where a tile has few columns, fewer
+/// of its lanes are idle than in a row of patches.
+struct PatchPlace {
+  int row, column;
+  __device__ static PatchPlace of_thread() {
+    constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
+    constexpr unsigned kWarpsAcross = kSide / (kWarpAcross * kPatchColumns);
+    static_assert(kSide / kPatchRows * (kSide / kPatchColumns) == kThreads);
+    const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    return {static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows),
+            static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns)};
+  }
+};
+
 /// CodeC and CodeD are as wide as the formats; Nodes is as of gpu::patch().
 template <class Nodes, class CodeC, class CodeD>
 __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
@@ -247,13 +270,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
   __shared__ Leftovers leftovers;
   const Sides sides(d, lines);
   Findings findings(tiles, result);
-  // A warp has 4 × 8 patches: where a tile has few columns, fewer of its lanes are idle than in a row of patches.
-  constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
-  constexpr unsigned kWarpsAcross = kSide / (kWarpAcross * kPatchColumns);
-  static_assert(kSide / kPatchRows * (kSide / kPatchColumns) == kThreads);
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int row = static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows);
-  const int column = static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns);
+  const auto [row, column] = PatchPlace::of_thread();
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       if (first_column == 0) lines[0].clear();
@@ -289,10 +306,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
             const std::uint32_t code = gpu::special_code<CodeC>(d, sides.a, row + i, sides.b, column + j, c);
             if (code != static_cast<const CodeD*>(tiles.d)[place]) wrong |= PatchCodes::bit(i, j);
           }
-          for (; wrong != 0; wrong &= wrong - 1) {
-            const int at = __ffs(static_cast<int>(wrong)) - 1;
-            findings.disagree(index + static_cast<unsigned>(at / kPatchColumns * tiles.shape.n + at % kPatchColumns));
-          }
+          findings.disagree(index, wrong);
         }
         if (left != 0) leftovers.add(row, column, left);
       }
@@ -308,6 +322,98 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
         if (gpu::dot(d, sides.a, in_row, sides.b, in_column, c) != observed) findings.disagree(index);
       }
       __syncthreads();
+    }
+  }
+  findings.add_digest();
+}
+
+/// Words of four integers of at most 8 bits, as gpu::quad_patch() wants them, in shared memory.
+struct Quads {
+  static constexpr int kBytes = 4;  // of a word, each an integer's code in memory
+  std::uint32_t *a, *b;
+  int words;
+
+  __device__ explicit Quads(const GpuChain& chain)
+      : a(reinterpret_cast<std::uint32_t*>(shared_memory)), b(a + chain.words * kSide), words(chain.words) {}
+  static std::size_t bytes(const GpuChain& chain) {
+    return 2 * static_cast<std::size_t>(chain.words) * kSide * sizeof(std::uint32_t);
+  }
+  /// Whether each word has four neighbours along k, from a multiple of four on.
+  static bool suits(const GpuDatapath& d, const GpuChain& chain) {
+    if (chain.kernel != GpuChain::Kernel::quads || d.c.storage_bytes() != kBytes || d.result.storage_bytes() != kBytes)
+      return false;
+    for (int i = 0; i < kBytes * chain.words; ++i) {
+      const int first = chain.product[i / kBytes * kBytes];
+      if (first < 0 || first % kBytes != 0 || chain.product[i] != first + i % kBytes) return false;
+    }
+    return true;
+  }
+
+  __device__ void load_a(const GpuDatapath& d, const GpuChain& chain, const StreamTiles& tiles,
+                         std::uint64_t tile) const {
+    const auto* const codes = static_cast<const std::uint8_t*>(tiles.a) + tiles.a_index(tile, 0, 0);
+    for (int i = static_cast<int>(threadIdx.x); i < words * kSide; i += kThreads) {
+      const int line = i % kSide, k = chain.product[i / kSide * kBytes];
+      a[i] = extended(d.a, *reinterpret_cast<const std::uint32_t*>(codes + (line * d.k + k)));
+    }
+  }
+  /// Columns beyond the last are zero. A thread turns four rows of four columns.
+  __device__ void load_b(const GpuDatapath& d, const GpuChain& chain, const StreamTiles& tiles, std::uint64_t tile,
+                         int first_column) const {
+    constexpr int kAcross = kSide / kBytes;
+    const auto* const codes = static_cast<const std::uint8_t*>(tiles.b) + tiles.b_index(tile, 0, 0);
+    for (int i = static_cast<int>(threadIdx.x); i < words * kAcross; i += kThreads) {
+      const int line = i % kAcross * kBytes, k = chain.product[i / kAcross * kBytes], column = first_column + line;
+      std::uint32_t turned[kBytes] = {};
+      if (column < tiles.shape.n) {
+        const unsigned further = tiles.column_of_b(column);
+        TCNUM_UNROLL for (int e = 0; e < kBytes; ++e) {
+          const auto at = static_cast<unsigned>(tiles.row_of_b(tile, k + e)) * tiles.tile_n.divisor + further;
+          const std::uint32_t row = *reinterpret_cast<const std::uint32_t*>(codes + at);
+          TCNUM_UNROLL for (int c = 0; c < kBytes; ++c) turned[c] |= (row >> (8 * c) & 0xff) << (8 * e);
+        }
+      }
+      TCNUM_UNROLL for (int c = 0; c < kBytes; ++c) b[i / kAcross * kSide + line + c] = extended(d.b, turned[c]);
+    }
+  }
+
+ private:
+  /// Four codes, as integers of 8 bits.
+  __device__ static std::uint32_t extended(const Format& f, std::uint32_t codes) {
+    if (!f.has_sign || f.storage_bits == 8) return codes;
+    const std::uint32_t sign = 0x01010101u << (f.storage_bits - 1), top = 0x80808080u;
+    return (((codes ^ sign) | top) - sign) ^ top;  // x ^ 2^n − 2^n, byte by byte: top bits keep them apart
+  }
+};
+
+__global__ void __launch_bounds__(kThreads, 3)
+    quads_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ StreamTiles tiles,
+                 const __grid_constant__ TileBytes bytes, const __grid_constant__ GpuChain chain,
+                 StreamResult* result) {
+  const Quads quads(chain);
+  Findings findings(tiles, result);
+  const auto [row, column] = PatchPlace::of_thread();
+  for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+    for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
+      __syncthreads();  // all are done with what was there
+      if (first_column == 0) quads.load_a(d, chain, tiles, tile);
+      quads.load_b(d, chain, tiles, tile, first_column);
+      __syncthreads();
+      if (first_column == 0 && tile + gridDim.x < tiles.count) bytes.prefetch(tile + gridDim.x);
+      if (first_column + column >= tiles.shape.n) continue;  // n is a multiple of 8
+      // The patch lies in one instruction tile.
+      const std::uint64_t from = tiles.c_index(tile, row, first_column + column);
+      const std::uint64_t index = findings.index(tile, row, first_column + column);
+      const unsigned pitch = tiles.tile_n.divisor;
+      PatchCodes codes = load_patch<std::uint32_t>(tiles.c, from, pitch);
+      std::int32_t sums[kPatchRows][kPatchColumns];
+      gpu::each_of_patch([&](int i, int j) { sums[i][j] = static_cast<std::int32_t>(codes.code[i][j]); });
+      const std::uint32_t *a = quads.a + row, *b = quads.b + column;
+      gpu::quad_patch(d, chain, a, b, sums);
+      gpu::each_of_patch([&](int i, int j) { codes.code[i][j] = static_cast<std::uint32_t>(sums[i][j]); });
+      const PatchCodes observed = load_patch<std::uint32_t>(tiles.d, from, pitch);
+      findings.add(index, observed);
+      findings.disagree(index, codes.differ(observed));
     }
   }
   findings.add_digest();
@@ -399,8 +505,11 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
     return launch(one_by_one_kernel<Evaluator>, numbers * sizeof(typename Evaluator::Number));
   };
   switch (d.evaluator) {
-    case GpuEvaluator::integers:
+    case GpuEvaluator::integers: {
+      const GpuChain chain(d, static_cast<std::uint64_t>(d.k));
+      if (Quads::suits(d, chain)) return launch(quads_kernel, Quads::bytes(chain), TileBytes(tiles, d), chain);
       return one_by_one.template operator()<Integers>();
+    }
     case GpuEvaluator::single_precision:
       return one_by_one.template operator()<SinglePrecision>();
     case GpuEvaluator::fma_chain:
