@@ -151,5 +151,75 @@ RC_GTEST_PROP(Codes32, OppositeProductsAreThoseOfTheDefinition, ()) {
   }
 }
 
+// --- Integers.
+
+Format any_integers() {
+  static const std::vector<Format> all = [] {
+    std::vector<Format> found;
+    for (const Format& f : kFormats) {
+      if (Integer32::suits(f) && f.storage_bytes() == 1) found.push_back(f);
+    }
+    return found;
+  }();
+  return *rc::gen::elementOf(all);
+}
+Range any_bits() { return {*rc::gen::inRange(-1, 12), *rc::gen::inRange(0, 40)}; }
+Draw any_integer_draw() {
+  return *rc::gen::element(Draw::number, Draw::number, Draw::bits, Draw::gaussian, Draw::end, Draw::pattern);
+}
+
+RC_GTEST_PROP(Codes32, IntegersAreThoseOfTheDefinition, ()) {
+  Recipe r{};
+  r.a = any_integers();
+  r.b = any_integers();
+  r.c = r.d = format(FormatId::s32);
+  r.shape.k = 2;
+  r.distribution = *rc::gen::element(Distribution::edges, Distribution::wide);
+  FrameDraw f;
+  Frame& frame = f.frame;
+  frame.draw = any_integer_draw();
+  frame.fixed_signs = *rc::gen::arbitrary<bool>();
+  frame.negative = *rc::gen::arbitrary<bool>();
+  frame.flips = any_chance();
+  frame.reach = *rc::gen::inRange(0, 25);
+  frame.c = {*rc::gen::inRange(-1, 30), *rc::gen::inRange(0, 40)};
+  frame.c_zero = any_chance();
+  SlotFrame slots[2];
+  for (std::int16_t k = 0; k < 2; ++k) {
+    slots[k] = {any_bits(),
+                any_bits(),
+                *rc::gen::inRange(0, 5) == 0,
+                *rc::gen::inRange(0, 5) == 0,
+                *rc::gen::arbitrary<bool>(),
+                *rc::gen::arbitrary<bool>(),
+                k};
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    slots[1].source = 0;
+    frame.stride = 1;
+  }
+  RC_CLASSIFY(has_plain_operands(frame), "plain");
+  for (int n = 0; n < 20; ++n) {
+    const Words w = any_words();
+    for (const Purpose purpose : {Purpose::a, Purpose::b}) {
+      const Integer32 integers(purpose == Purpose::a ? r.a : r.b);
+      const std::uint32_t signs = integers.sign_if(!frame.fixed_signs);
+      for (int k = 0; k < 2; ++k) {
+        const SlotFrame32 slot = slot_frame32(integers, frame, slots, purpose, k);
+        const std::uint64_t expected = operand_code(r, f, slots, purpose, k, w);
+        RC_ASSERT(expected == operand32<1>(integers, frame, signs, slot, w));
+        if (has_plain_operands(frame)) RC_ASSERT(expected == plain_operand32<1>(integers, signs, slot, w));
+      }
+    }
+    const Integer32 c(r.c);
+    const std::uint64_t expected = accumulator_code(r, f, w);
+    RC_ASSERT((expected == accumulator32<4, false>(c, frame, r.distribution, w)));
+    if (has_plain_accumulators(frame)) RC_ASSERT((expected == accumulator32<4, true>(c, frame, r.distribution, w)));
+    const auto a = static_cast<std::uint32_t>(operand_code(r, f, slots, Purpose::a, 0, w)),
+               b = static_cast<std::uint32_t>(operand_code(r, f, slots, Purpose::b, 0, any_words()));
+    RC_ASSERT(opposite_product(r, a, b) == opposite_product32<4>(Integer32(r.a), a, Integer32(r.b), b, c));
+  }
+}
+
 }  // namespace
 }  // namespace tcnum::stream

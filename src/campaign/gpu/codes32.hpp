@@ -1,5 +1,5 @@
 // Codes of a stream whose formats have at most 32 bits: what src/campaign/stream says that they are, in 32-bit
-// arithmetic and without branches where most codes go.
+// arithmetic and without branches where most codes go. What is said of a Format32 comes again for an Integer32.
 #pragma once
 
 #include "emu/gpu/conversions.hpp"
@@ -120,8 +120,13 @@ struct Exponents32 {
   int above = 0;
   std::uint32_t count = 0;
 };
-TCNUM_HOST_DEVICE inline Exponents32 exponents32(const Format32& f, Range range) {
+template <class Format32>
+TCNUM_HOST_DEVICE Exponents32 exponents32(const Format32& f, Range range) {
   return {range.low - f.lowest, static_cast<std::uint32_t>(range.span + 1)};
+}
+/// Of them one, as Words::exponent() draws it.
+TCNUM_HOST_DEVICE inline int exponent32(const Words& w, Exponents32 of) {
+  return of.above + static_cast<int>((w.choice >> 16) * of.count >> 16);
 }
 
 /// number(), for a sign bit.
@@ -132,8 +137,7 @@ TCNUM_HOST_DEVICE std::uint32_t number32(const Format32& f, const Words& w, Expo
   if (pattern < 2) fraction = pattern;
   if (pattern == 2) fraction = f.one >> 1;
   if (pattern == 3) fraction = f.one - 1;
-  const auto further = static_cast<int>((w.choice >> 16) * exponents.count >> 16);  // Words::exponent()
-  return f.assemble<kBytes>(sign, exponents.above + further, fraction, mixed);
+  return f.assemble<kBytes>(sign, exponent32(w, exponents), fraction, mixed);
 }
 
 template <int kBytes>
@@ -182,8 +186,9 @@ struct alignas(16) SlotFrame32 {
   TCNUM_HOST_DEVICE bool repeats() const { return (source & kRepeats) != 0; }
   TCNUM_HOST_DEVICE std::uint32_t element() const { return source & ~unsigned{kRepeats}; }
 };
-TCNUM_HOST_DEVICE inline SlotFrame32 slot_frame32(const Format32& f, const Frame& frame, const SlotFrame* slots,
-                                                  Purpose purpose, int k) {
+template <class Format32>
+TCNUM_HOST_DEVICE SlotFrame32 slot_frame32(const Format32& f, const Frame& frame, const SlotFrame* slots,
+                                           Purpose purpose, int k) {
   const std::int16_t source = slots[k].source;
   const SlotFrame& slot = slots[source];
   const bool is_a = purpose == Purpose::a, repeats = !is_a && source != k;
@@ -259,6 +264,98 @@ TCNUM_HOST_DEVICE std::uint32_t opposite_product32(const Format32& fa, std::uint
   const std::uint64_t bits = gpu::code_of(product);
   const auto fraction = static_cast<std::uint32_t>(bits >> (52 - fc.format.fraction_bits)) & (fc.one - 1);
   return fc.assemble<kBytes>(sign, static_cast<int>(bits >> 52) - gpu::kBias - fc.lowest, fraction, 0);
+}
+
+// --- Integers.
+
+/// A format of integers of at most 8 bits, or of 32 with a sign. A sign bit here is whether they are negative.
+struct Integer32 {
+  Format format{};
+  std::uint32_t mask = 0;                  ///< of a code
+  std::int32_t smallest = 0, largest = 0;  ///< the smallest number and the largest
+  int lowest = 0;                          ///< numbers of bits count from none on
+
+  Integer32() = default;
+  explicit Integer32(const Format& f)
+      : format(f),
+        mask(static_cast<std::uint32_t>(f.code_mask())),
+        smallest(static_cast<std::int32_t>(range_of(f).lowest)),
+        largest(static_cast<std::int32_t>(range_of(f).highest)) {}
+  static constexpr bool suits(const Format& f) {
+    return !f.floating && (f.storage_bits <= 8 || (f.storage_bits == 32 && f.has_sign));
+  }
+
+  TCNUM_HOST_DEVICE std::uint32_t sign_if(bool negative) const { return negative ? 1 : 0; }
+  TCNUM_HOST_DEVICE std::uint32_t drawn_sign(const Words& w) const { return w.choice >> Words::kSignBit & 1; }
+  TCNUM_HOST_DEVICE std::uint32_t code_of(std::int32_t x) const { return static_cast<std::uint32_t>(x) & mask; }
+  /// Of a number of at most 8 bits.
+  TCNUM_HOST_DEVICE std::int32_t number_of(std::uint32_t code) const {
+    const auto sign = static_cast<std::uint32_t>(-smallest);  // its bit, if there is one
+    return static_cast<std::int32_t>(code ^ sign) + smallest;
+  }
+};
+
+/// integer(), in one copy: few codes are anything but numbers of so many bits.
+TCNUM_HOST_DEVICE TCNUM_NOINLINE inline std::uint32_t any_integer32(const Format& f, Words w, Draw draw,
+                                                                    Exponents32 bits, bool negative) {
+  const Range range{bits.above, static_cast<int>(bits.count) - 1};
+  return static_cast<std::uint32_t>(integer(f, w, draw, range, negative));
+}
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t integer32(const Integer32& f, Draw draw, const Words& w, Exponents32 range,
+                                          std::uint32_t negative) {
+  const Mixed mixed(w);
+  const int bits = least(exponent32(w, range), f.format.fraction_bits);
+  if (draw == Draw::number && bits >= 0) {
+    const std::uint32_t magnitude = (mixed.high << 16 | mixed.low >> 16) & ((1u << bits) - 1);
+    return (negative != 0 && f.format.has_sign ? 0 - magnitude : magnitude) & f.mask;
+  }
+  if (draw == Draw::bits) return mixed.high & f.mask;
+  if (kBytes == 1 && draw == Draw::gaussian) {
+    std::int32_t sum = 0;
+    TCNUM_UNROLL for (int n = 0; n < 4; ++n) sum += f.number_of(mixed.low >> (8 * n) & f.mask);
+    return f.code_of(sum / 4);
+  }
+  if (draw == Draw::end) {
+    const std::int32_t inside = w.chance() < percent(kAtTheEnd) ? 0 : static_cast<std::int32_t>(w.fraction & 3);
+    return f.code_of(negative != 0 ? least(f.smallest + inside, f.largest) : most(f.largest - inside, f.smallest));
+  }
+  return any_integer32(f.format, w, draw, range, negative != 0);
+}
+
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t plain_operand32(const Integer32& f, std::uint32_t signs, const SlotFrame32& slot,
+                                                const Words& w) {
+  if (slot.zero()) return 0;
+  return integer32<kBytes>(f, Draw::number, w, slot.exponents, (f.drawn_sign(w) & signs) ^ slot.sign);
+}
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t operand32(const Integer32& f, const Frame& frame, std::uint32_t signs,
+                                          const SlotFrame32& slot, const Words& w) {
+  const std::uint32_t turned = f.sign_if(slot.repeats());
+  const std::uint32_t negative = (f.drawn_sign(w) & signs) ^ slot.sign ^ turned;
+  std::uint32_t code = slot.zero() ? 0 : integer32<kBytes>(f, frame.draw, w, slot.exponents, negative);
+  if (turned == 0) return code;
+  if (f.format.has_sign) code = f.code_of(least(-f.number_of(code), f.largest));
+  return w.chance() < frame.flips ? code ^ 1 : code;
+}
+
+template <int kBytes, bool kPlain>
+TCNUM_HOST_DEVICE std::uint32_t accumulator32(const Integer32& f, const Frame& frame, Distribution distribution,
+                                              const Words& w) {
+  if (distribution == Distribution::edges) {
+    const std::uint32_t inside = Mixed(w).low & ((1u << frame.reach) - 1);  // products have fewer than 32 bits
+    const bool at_lowest = frame.negative == (w.chance() < percent(kAtThatEnd));
+    return at_lowest ? static_cast<std::uint32_t>(f.smallest) + inside : static_cast<std::uint32_t>(f.largest) - inside;
+  }
+  if (w.chance() < frame.c_zero) return 0;
+  return integer32<kBytes>(f, kPlain ? Draw::number : frame.draw, w, exponents32(f, frame.c), f.drawn_sign(w));
+}
+
+template <int kBytes>
+TCNUM_HOST_DEVICE std::uint32_t opposite_product32(const Integer32& fa, std::uint32_t a, const Integer32& fb,
+                                                   std::uint32_t b, const Integer32& fc) {
+  return fc.code_of(-fa.number_of(a) * fb.number_of(b));
 }
 
 }  // namespace tcnum::stream

@@ -2,6 +2,7 @@
 // random numbers; then their slots; then one tile after the other, a thread two elements, which share their random
 // numbers. Formats of at most 32 bits, which most streams have, have a form of their own (codes32.hpp).
 #include <algorithm>
+#include <type_traits>
 
 #include "codes32.hpp"
 #include "cuda/codes.cuh"
@@ -252,44 +253,51 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
 /// So many accumulators side by side are written at once.
 constexpr int kQuad = 4;
 
-/// All that codes of at most 32 bits depend on, but the tile.
+/// What a tile has room for.
+struct Most32 {
+  static constexpr int kSlots = kMostFrames * 32;
+  static constexpr int kPieces = 1024;  ///< four columns of four rows
+};
+
+/// All that codes of at most 32 bits depend on, but the tile. F: Format32 or Integer32.
+template <class F>
 struct Recipe32 {
-  stream::Format32 a, b, c;
+  F a, b, c;
   stream::PhiloxKeys keys;
   Divider quads;  ///< by the groups of four columns
   explicit Recipe32(const stream::Recipe& r) : a(r.a), b(r.b), c(r.c), keys(r), quads(r.shape.n / kQuad) {}
   /// Each thread keeps the slots of two places of A, whichever line it is at.
   static bool suits(const stream::Recipe& r) {
-    using stream::Format32;
-    return Format32::suits(r.a) && Format32::suits(r.b) && Format32::suits(r.c) && Format32::suits(r.d) &&
-           r.c.storage_bytes() >= 2 && 2 * kWarp % r.shape.k == 0 &&
-           r.shape.m * r.shape.n / (kQuad * kQuad) <= kMostPieces;
+    return F::suits(r.a) && F::suits(r.b) && F::suits(r.c) && F::suits(r.d) && r.c.storage_bytes() >= kLeastOfC &&
+           (kFloating || (r.a.storage_bytes() == 1 && r.b.storage_bytes() == 1)) && 2 * kWarp % r.shape.k == 0 &&
+           r.shape.m * r.shape.n / (kQuad * kQuad) <= Most32::kPieces;
   }
-  static constexpr int kMostSlots = kMostFrames * 32;
-  static constexpr int kMostPieces = 1024;  ///< of a tile: four columns of four rows
+  static constexpr bool kFloating = std::is_same_v<F, stream::Format32>;
+  static constexpr int kLeastOfC = kFloating ? 2 : 4;  ///< bytes
 };
 
 /// What a block has in shared memory.
-struct Draws32 : Draws<Recipe32::kMostSlots> {
+struct Draws32 : Draws<Most32::kSlots> {
   /// The slots in the form that elements want.
-  stream::SlotFrame32 a[Recipe32::kMostSlots], b[Recipe32::kMostSlots];
+  stream::SlotFrame32 a[Most32::kSlots], b[Most32::kSlots];
   /// Of each tile. The first come again at the end, since pieces have them in rows.
   static constexpr int kAccumulators = stream::kAccumulators + (kQuad - 1) * stream::kAccumulatorRow + kQuad - 1;
   std::uint32_t accumulators[kMostFrames][kAccumulators] = {};
   /// Where pieces lie: the first element of c in a tile, and the first accumulator.
   struct Piece {
     std::uint16_t c = 0, accumulator = 0;
-  } pieces[Recipe32::kMostPieces] = {};
+  } pieces[Most32::kPieces] = {};
 
-  __device__ void find_pieces(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles) {
+  __device__ void find_pieces(const stream::Recipe& r, const Divider& quads, const StreamTiles& tiles) {
     const int across = r.shape.n / kQuad, count = r.shape.m / kQuad * across;
     for (int i = static_cast<int>(threadIdx.x); i < count; i += kStreamThreads) {
-      const int down = recipe.quads.quotient(i), row = down * kQuad, column = (i - down * across) * kQuad;
+      const int down = quads.quotient(i), row = down * kQuad, column = (i - down * across) * kQuad;
       pieces[i] = {static_cast<std::uint16_t>(tiles.c_index(0, row, column)),
                    static_cast<std::uint16_t>(stream::accumulator_at(row, column))};
     }
   }
-  __device__ void find_slots(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles, int count) {
+  template <class F>
+  __device__ void find_slots(const stream::Recipe& r, const Recipe32<F>& recipe, const StreamTiles& tiles, int count) {
     for (int i = static_cast<int>(threadIdx.x); i < count * r.shape.k; i += kStreamThreads) {
       const int which = tiles.k.quotient(i), first = which * r.shape.k, k = i - first;
       const stream::Frame& frame = frames[which].frame;
@@ -311,12 +319,12 @@ struct Tile32 {
 };
 
 /// The codes of two neighbouring places of a line. `pairs` of such are a line's, of which this is one.
-template <Purpose kPurpose, class Code, bool kPlain>
-__device__ void make_pair(const Recipe32& recipe, std::uint64_t tile, const stream::Frame& frame, std::uint32_t signs,
-                          unsigned line, unsigned pairs, unsigned pair, const stream::SlotFrame32 (&slot)[2],
-                          Code (&code)[2]) {
+template <Purpose kPurpose, class Code, bool kPlain, class F>
+__device__ void make_pair(const Recipe32<F>& recipe, std::uint64_t tile, const stream::Frame& frame,
+                          std::uint32_t signs, unsigned line, unsigned pairs, unsigned pair,
+                          const stream::SlotFrame32 (&slot)[2], Code (&code)[2]) {
   constexpr int kBytes = sizeof(Code);
-  const stream::Format32& f = kPurpose == Purpose::a ? recipe.a : recipe.b;
+  const F& f = kPurpose == Purpose::a ? recipe.a : recipe.b;
   if constexpr (kPlain) {
     const stream::Block block = recipe.keys.block(tile, kPurpose, line * pairs + pair);
     TCNUM_UNROLL for (unsigned e = 0; e < 2; ++e) {
@@ -338,8 +346,9 @@ __device__ void make_pair(const Recipe32& recipe, std::uint64_t tile, const stre
 }
 
 /// A: a thread has the same two places of every so many lines, and what lies side by side is written by neighbours.
-template <class Code, bool kPlain>
-__device__ void make_a(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles, const Tile32& tile) {
+template <class Code, bool kPlain, class F>
+__device__ void make_a(const StreamShape& shape, const Recipe32<F>& recipe, const StreamTiles& tiles,
+                       const Tile32& tile) {
   struct alignas(2 * sizeof(Code)) Pair {
     Code code[2];
   };
@@ -359,8 +368,9 @@ __device__ void make_a(const StreamShape& shape, const Recipe32& recipe, const S
 }
 
 /// B: neighbours have neighbouring columns, which lie side by side.
-template <class Code, bool kPlain>
-__device__ void make_b(const StreamShape& shape, const Recipe32& recipe, const StreamTiles& tiles, const Tile32& tile) {
+template <class Code, bool kPlain, class F>
+__device__ void make_b(const StreamShape& shape, const Recipe32<F>& recipe, const StreamTiles& tiles,
+                       const Tile32& tile) {
   const stream::Frame frame = tile.frame;  // in registers
   const std::uint32_t signs = recipe.b.sign_if(!frame.fixed_signs);
   const unsigned pairs = static_cast<unsigned>(shape.k) / 2, pitch = tiles.tile_n.divisor;
@@ -379,8 +389,8 @@ __device__ void make_b(const StreamShape& shape, const Recipe32& recipe, const S
 }
 
 /// The accumulators that a tile has, two by two.
-template <int kBytes, bool kPlain>
-__device__ void draw_accumulators(const stream::Recipe& r, const Recipe32& recipe, const Tile32& tile) {
+template <int kBytes, bool kPlain, class F>
+__device__ void draw_accumulators(const stream::Recipe& r, const Recipe32<F>& recipe, const Tile32& tile) {
   const stream::Frame frame = tile.frame;  // in registers
 #pragma unroll(kPlain ? 2 : 1)
   for (unsigned i = tile.lane; i < stream::kAccumulators / 2; i += kWarp) {
@@ -419,8 +429,8 @@ __device__ void place_accumulators(const stream::Recipe& r, const StreamTiles& t
 }
 
 /// The same where c cancels products of a slot. Operands are there.
-template <class Code>
-__device__ void place_opposites(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles,
+template <class Code, class F>
+__device__ void place_opposites(const stream::Recipe& r, const Recipe32<F>& recipe, const StreamTiles& tiles,
                                 const Tile32& tile, const Draws32::Piece* pieces) {
   const unsigned pitch = tiles.tile_n.divisor;
   const int across = r.shape.n / kQuad, count = r.shape.m / kQuad * across, slot = tile.frame.cancelled_slot;
@@ -443,53 +453,57 @@ __device__ void place_opposites(const stream::Recipe& r, const Recipe32& recipe,
   }
 }
 
-/// Calls with the type of the codes of a format of at most 32 bits.
-template <class With>
-__device__ void with_code_of(const stream::Format32& f, const With& with) {
-  switch (f.format.storage_bytes()) {
-    case 1:
-      return with.template operator()<std::uint8_t>();
-    case 2:
-      return with.template operator()<std::uint16_t>();
-    default:
-      return with.template operator()<std::uint32_t>();
+/// Calls with the type of the codes of A or B, or of c, as suits() wants them.
+template <class F, class With>
+__device__ void with_operands_of(const F& f, const With& with) {
+  if constexpr (Recipe32<F>::kFloating) {
+    if (f.format.storage_bytes() == 2) return with.template operator()<std::uint16_t>();
+    if (f.format.storage_bytes() == 4) return with.template operator()<std::uint32_t>();
   }
+  with.template operator()<std::uint8_t>();
+}
+template <class F, class With>
+__device__ void with_c_of(const F& f, const With& with) {
+  if constexpr (Recipe32<F>::kFloating) {
+    if (f.format.storage_bytes() == 2) return with.template operator()<std::uint16_t>();
+  }
+  with.template operator()<std::uint32_t>();
 }
 
 /// make_tile() of formats of at most 32 bits, by a warp.
-__device__ void make_tile32(const stream::Recipe& r, const Recipe32& recipe, const StreamTiles& tiles,
+template <class F>
+__device__ void make_tile32(const stream::Recipe& r, const Recipe32<F>& recipe, const StreamTiles& tiles,
                             const Tile32& tile, const Draws32::Piece* pieces) {
   const auto make_operands = [&]<bool kPlain>() {
-    with_code_of(recipe.a, [&]<class Code>() { make_a<Code, kPlain>(r.shape, recipe, tiles, tile); });
-    with_code_of(recipe.b, [&]<class Code>() { make_b<Code, kPlain>(r.shape, recipe, tiles, tile); });
+    with_operands_of(recipe.a, [&]<class Code>() { make_a<Code, kPlain>(r.shape, recipe, tiles, tile); });
+    with_operands_of(recipe.b, [&]<class Code>() { make_b<Code, kPlain>(r.shape, recipe, tiles, tile); });
   };
   if (stream::has_plain_operands(tile.frame))
     make_operands.template operator()<true>();
   else
     make_operands.template operator()<false>();
-  with_code_of(recipe.c, [&]<class Code>() {
-    if constexpr (sizeof(Code) > 1) {  // as Recipe32 wants it
-      if (tile.frame.cancelled_slot >= 0) {
-        __syncwarp();
-        place_opposites<Code>(r, recipe, tiles, tile, pieces);
-        return;
-      }
-      if (stream::has_plain_accumulators(tile.frame))
-        draw_accumulators<sizeof(Code), true>(r, recipe, tile);
-      else
-        draw_accumulators<sizeof(Code), false>(r, recipe, tile);
+  with_c_of(recipe.c, [&]<class Code>() {
+    if (tile.frame.cancelled_slot >= 0) {
       __syncwarp();
-      place_accumulators<Code>(r, tiles, tile, pieces);
+      place_opposites<Code>(r, recipe, tiles, tile, pieces);
+      return;
     }
+    if (stream::has_plain_accumulators(tile.frame))
+      draw_accumulators<sizeof(Code), true>(r, recipe, tile);
+    else
+      draw_accumulators<sizeof(Code), false>(r, recipe, tile);
+    __syncwarp();
+    place_accumulators<Code>(r, tiles, tile, pieces);
   });
 }
 
+template <class F>
 __global__ void __launch_bounds__(kStreamThreads, 3)
-    codes32_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ Recipe32 recipe,
+    codes32_kernel(const __grid_constant__ stream::Recipe r, const __grid_constant__ Recipe32<F> recipe,
                    const __grid_constant__ StreamTiles tiles, int frames_at_once) {
   __shared__ Draws32 draws;
-  draws.find_pieces(r, recipe, tiles);
-  each_draws<true>(r, tiles, frames_at_once, draws, [&](std::uint64_t from, int count) {
+  draws.find_pieces(r, recipe.quads, tiles);
+  each_draws<Recipe32<F>::kFloating>(r, tiles, frames_at_once, draws, [&](std::uint64_t from, int count) {
     draws.find_slots(r, recipe, tiles, count);
     __syncthreads();
     const int which = static_cast<int>(threadIdx.x / kWarp), first = which * r.shape.k;
@@ -545,7 +559,11 @@ cudaError_t launch_stream_codes(const stream::Recipe& recipe, const StreamTiles&
     const auto step = static_cast<std::uint64_t>(at_once), steps = (tiles.count + step - 1) / step;
     return launch_resident(kernel, {kStreamThreads, 0, tiles.stream}, steps, recipe, arguments..., tiles, at_once);
   };
-  if (Recipe32::suits(recipe)) return launch(codes32_kernel, Draws32::tiles_at_once(recipe), Recipe32(recipe));
+  using stream::Format32, stream::Integer32;
+  const int at_once = Draws32::tiles_at_once(recipe);
+  if (Recipe32<Format32>::suits(recipe)) return launch(codes32_kernel<Format32>, at_once, Recipe32<Format32>(recipe));
+  if (Recipe32<Integer32>::suits(recipe))
+    return launch(codes32_kernel<Integer32>, at_once, Recipe32<Integer32>(recipe));
   return launch(codes_kernel, CodesDraws::tiles_at_once(recipe));
 }
 

@@ -25,8 +25,8 @@ struct Divider {
   constexpr int rest(int x) const { return x - quotient(x) * static_cast<int>(divisor); }
 };
 
-/// Device pointers to `count` tiles of a stream of dot problems, the first of which is number `first`. Each is a grid of instruction
-/// tiles, as DeviceTiles has them.
+/// Device pointers to `count` tiles of a stream of dot problems, the first of which is number `first`. Each is a grid
+/// of instruction tiles, as DeviceTiles has them.
 struct StreamTiles {
   StreamTiles(const Instruction& in)
       : shape(stream_shape(in)),

@@ -95,13 +95,15 @@ TCNUM_HOST_DEVICE constexpr int accumulator_at(int row, int column) {
   return static_cast<int>(static_cast<unsigned>(row * kAccumulatorRow + column) % kAccumulators);
 }
 
+inline constexpr int kAtThatEnd =
+    85;  ///< of integers: percent of c at edges that products of the usual sign lead beyond
+
 /// One of the c's that a tile has, but for a frame with a cancelled slot.
 TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, const FrameDraw& f, const Words& w) {
   const Frame& frame = f.frame;
   if (!r.c.floating) {
     if (r.distribution == Distribution::edges) {
       const auto inside = static_cast<std::int64_t>(w.mixed() & detail::low_mask(frame.reach));
-      constexpr int kAtThatEnd = 85;  // percent of c that products of the usual sign lead beyond
       const bool at_lowest = frame.negative == (w.chance() < percent(kAtThatEnd));
       return integer_code(r.c, at_lowest ? range_of(r.c).lowest + inside : range_of(r.c).highest - inside);
     }

@@ -104,6 +104,8 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer_code(const Format& f, std::int64_
   return code_of(f, x < lowest ? lowest : x > highest ? highest : x);
 }
 
+inline constexpr int kAtTheEnd = 60;  ///< percent of those drawn there; the others are up to 3 inside
+
 TCNUM_HOST_DEVICE inline std::uint64_t integer(const Format& f, const Words& w, Draw draw, Range range, bool negative) {
   const std::uint64_t mixed = w.mixed();
   switch (draw) {
@@ -115,7 +117,6 @@ TCNUM_HOST_DEVICE inline std::uint64_t integer(const Format& f, const Words& w, 
       return integer_code(f, sum / 4);
     }
     case Draw::end: {
-      constexpr int kAtTheEnd = 60;  // percent; the others are up to 3 inside
       const std::int64_t inside = w.chance() < percent(kAtTheEnd) ? 0 : static_cast<std::int64_t>(w.fraction & 3);
       return integer_code(f, negative ? range_of(f).lowest + inside : range_of(f).highest - inside);
     }
