@@ -36,7 +36,7 @@ TCNUM_HOST_DEVICE inline void quad_patch(const GpuDatapath& d, const GpuChain& c
                                          const std::uint32_t*& b, std::int32_t (&c)[kPatchRows][kPatchColumns]) {
   const bool differ = d.integers.operation == ProductOperation::exclusive_or;
   const bool a_has_sign = d.a.has_sign, b_has_sign = d.b.has_sign;
-  std::int64_t before[kPatchRows][kPatchColumns];
+  std::int64_t before[kPatchRows][kPatchColumns] = {};
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
