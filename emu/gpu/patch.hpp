@@ -79,6 +79,19 @@ TCNUM_HOST_DEVICE void each_of_patch(const Each& each) {
   TCNUM_UNROLL for (int i = 0; i < kPatchRows; ++i) { TCNUM_UNROLL for (int j = 0; j < kPatchColumns; ++j) each(i, j); }
 }
 
+/// Where a thread's patch begins among the problems of 64 rows and columns, of which a block has them all. A warp has
+/// 4 × 8 patches: where there are few columns, fewer of its lanes are idle than in a row of patches.
+struct PatchPlace {
+  int row, column;
+  TCNUM_HOST_DEVICE static PatchPlace of_thread(unsigned thread) {
+    constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
+    constexpr unsigned kWarpsAcross = SideA::kLines / (kWarpAcross * kPatchColumns);
+    const unsigned lane = thread % kWarp, warp = thread / kWarp;
+    return {static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows),
+            static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns)};
+  }
+};
+
 /// A term of a sum that is no product.
 struct PatchTerm {
   static constexpr std::uint32_t kTop = 0x7ffu << kHighFraction;

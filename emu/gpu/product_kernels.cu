@@ -5,6 +5,7 @@
 #include "cuda/codes.cuh"
 #include "cuda/copy.cuh"
 #include "cuda/launch.cuh"
+#include "fma_patch.hpp"
 #include "patch.hpp"
 #include "product_kernels.hpp"
 #include "quad_patch.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr int kStrip = GpuChain::kStrip;
 constexpr int kThreads = 256;
 
-using gpu::each_of_patch, gpu::kPatchColumns, gpu::kPatchRows, gpu::Pack, gpu::PatchCodes;
+using gpu::each_of_patch, gpu::kPatchColumns, gpu::kPatchRows, gpu::Pack, gpu::PatchCodes, gpu::PatchPlace;
 
 TCNUM_SHARED_MEMORY(shared_memory);
 
@@ -306,18 +307,6 @@ struct Strips {
     column = rest / height;
   }
   __device__ static std::uint64_t count(const GpuMatrices& m) { return GpuChain::strips(m.m) * GpuChain::strips(m.n); }
-};
-
-/// A thread's patch in its block: a warp has 4 × 8 of them.
-struct PatchPlace {
-  int row, column;
-  __device__ PatchPlace() {
-    constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
-    constexpr unsigned kWarpsAcross = kStrip / (kWarpAcross * kPatchColumns);
-    const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    row = static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows);
-    column = static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns);
-  }
 };
 
 /// Codes of C and D.
@@ -766,22 +755,6 @@ class SinglesChain {
   float c_[kPatchRows][kPatchColumns], d_[kPatchRows][kPatchColumns];
 };
 
-/// Those of a patch whose result is a NaN, by the datapath's own rules.
-__device__ TCNUM_NOINLINE void evaluate_nans(const GpuDatapath& d, const std::uint64_t* a, const std::uint64_t* b,
-                                             int units, const PatchPlace& at,
-                                             const double (&before)[kPatchRows][kPatchColumns],
-                                             double (&after)[kPatchRows][kPatchColumns]) {
-  for (int i = 0; i < kPatchRows; ++i) {
-    for (int j = 0; j < kPatchColumns; ++j) {
-      if (after[i][j] == after[i][j]) continue;
-      const std::uint64_t code =
-          gpu::fma_chain_steps(d, units, a + gpu::SideA::value_at(0, at.row + i), kStrip,
-                               b + gpu::SideB::value_at(0, at.column + j), kStrip, gpu::code_of(before[i][j]));
-      after[i][j] = gpu::double_of(code);
-    }
-  }
-}
-
 class FmaChain {
  public:
   static constexpr int kBlocks = 2;
@@ -790,54 +763,10 @@ class FmaChain {
   __device__ std::uint64_t code(const GpuDatapath&, int i, int j) const { return gpu::code_of(sum_[i][j]); }
   __device__ void take(const GpuDatapath& d, const GpuChain&, unsigned char* a, unsigned char* b, int units,
                        const PatchPlace& at) {
-    double sum[kPatchRows][kPatchColumns];
-    each_of_patch([&](int i, int j) { sum[i][j] = sum_[i][j]; });
-    switch (d.fma_rounding) {
-      case Rounding::toward_zero:
-        add<Rounding::toward_zero>(a, b, units, at, sum);
-        break;
-      case Rounding::down:
-        add<Rounding::down>(a, b, units, at, sum);
-        break;
-      case Rounding::up:
-        add<Rounding::up>(a, b, units, at, sum);
-        break;
-      default:
-        add<Rounding::nearest_even>(a, b, units, at, sum);
-    }
-    bool any_nan = false;
-    each_of_patch([&](int i, int j) { any_nan |= sum[i][j] != sum[i][j]; });
-    if (any_nan) {  // copies, so that the sums themselves stay in registers
-      double before[kPatchRows][kPatchColumns], after[kPatchRows][kPatchColumns];
-      each_of_patch([&](int i, int j) {
-        before[i][j] = sum_[i][j];
-        after[i][j] = sum[i][j];
-      });
-      evaluate_nans(d, reinterpret_cast<const std::uint64_t*>(a), reinterpret_cast<const std::uint64_t*>(b), units, at,
-                    before, after);
-      each_of_patch([&](int i, int j) { sum[i][j] = after[i][j]; });
-    }
-    each_of_patch([&](int i, int j) { sum_[i][j] = sum[i][j]; });
+    gpu::fma_patch(d, reinterpret_cast<const double*>(a), reinterpret_cast<const double*>(b), units, at, sum_);
   }
 
  private:
-  template <Rounding kRounding>
-  __device__ static void add(const unsigned char* a, const unsigned char* b, int units, const PatchPlace& at,
-                             double (&sum)[kPatchRows][kPatchColumns]) {
-    const double* at_a = reinterpret_cast<const double*>(a) + gpu::SideA::value_at(0, at.row);
-    const double* at_b[2] = {reinterpret_cast<const double*>(b) + gpu::SideB::value_at(0, at.column),
-                             reinterpret_cast<const double*>(b) + gpu::SideB::value_at(0, at.column + 2)};
-#ifdef __CUDA_ARCH__
-#pragma unroll 4
-#endif
-    for (int u = 0; u < units; ++u) {
-      const Pack<double, kPatchRows> x(at_a + u * kStrip);
-      const Pack<double, 2> y[2] = {Pack<double, 2>(at_b[0] + u * kStrip), Pack<double, 2>(at_b[1] + u * kStrip)};
-      each_of_patch(
-          [&](int i, int j) { sum[i][j] = gpu::fused_multiply_add(x.x[i], y[j / 2].x[j % 2], sum[i][j], kRounding); });
-    }
-  }
-
   double sum_[kPatchRows][kPatchColumns];
 };
 
@@ -864,7 +793,7 @@ __global__ void __launch_bounds__(kThreads, Chain::kBlocks)
     patches_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ GpuChain chain,
                    const __grid_constant__ Stages stages, const __grid_constant__ GpuMatrices matrices,
                    const unsigned char* packed_a, const unsigned char* packed_b) {
-  const PatchPlace at;
+  const PatchPlace at = PatchPlace::of_thread(threadIdx.x);
   const Results results(d, matrices);
   const auto per_stage = static_cast<unsigned>(stages.units);
   const std::uint64_t count = (chain.units + per_stage - 1) / per_stage;

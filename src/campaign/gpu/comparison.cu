@@ -2,6 +2,7 @@
 // the hardware gave. The meaning is emu/gpu/dot_product.hpp's and emu/gpu/patch.hpp's; here is only where operands lie.
 #include "cuda/codes.cuh"
 #include "cuda/launch.cuh"
+#include "emu/gpu/fma_patch.hpp"
 #include "emu/gpu/patch.hpp"
 #include "emu/gpu/quad_patch.hpp"
 #include "emu/gpu/terms.hpp"
@@ -17,7 +18,8 @@ constexpr int kThreads = 256;
 template <class Nodes>
 constexpr int kSumsBlocks = Nodes::kSeveral ? 2 : 3;
 
-using gpu::kPatchColumns, gpu::kPatchRows, gpu::PatchCodes;
+using gpu::kPatchColumns, gpu::kPatchRows, gpu::PatchCodes, gpu::PatchPlace;
+static_assert(kSide / kPatchRows * (kSide / kPatchColumns) == kThreads);
 
 /// kCount codes side by side.
 template <class Code, int kCount>
@@ -247,20 +249,6 @@ struct TileBytes {
   }
 };
 
-/// Where a thread's patch begins among 64 × 64 problems. A warp has 4 × 8 patches: where a tile has few columns, fewer
-/// of its lanes are idle than in a row of patches.
-struct PatchPlace {
-  int row, column;
-  __device__ static PatchPlace of_thread() {
-    constexpr unsigned kWarpDown = 4, kWarpAcross = 8, kWarp = kWarpDown * kWarpAcross;
-    constexpr unsigned kWarpsAcross = kSide / (kWarpAcross * kPatchColumns);
-    static_assert(kSide / kPatchRows * (kSide / kPatchColumns) == kThreads);
-    const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    return {static_cast<int>((warp / kWarpsAcross * kWarpDown + lane / kWarpAcross) * kPatchRows),
-            static_cast<int>((warp % kWarpsAcross * kWarpAcross + lane % kWarpAcross) * kPatchColumns)};
-  }
-};
-
 /// CodeC and CodeD are as wide as the formats; Nodes is as of gpu::patch().
 template <class Nodes, class CodeC, class CodeD>
 __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
@@ -270,7 +258,7 @@ __global__ void __launch_bounds__(kThreads, kSumsBlocks<Nodes>)
   __shared__ Leftovers leftovers;
   const Sides sides(d, lines);
   Findings findings(tiles, result);
-  const auto [row, column] = PatchPlace::of_thread();
+  const auto [row, column] = PatchPlace::of_thread(threadIdx.x);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       if (first_column == 0) lines[0].clear();
@@ -392,7 +380,7 @@ __global__ void __launch_bounds__(kThreads, 3)
                  StreamResult* result) {
   const Quads quads(chain);
   Findings findings(tiles, result);
-  const auto [row, column] = PatchPlace::of_thread();
+  const auto [row, column] = PatchPlace::of_thread(threadIdx.x);
   for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
     for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
       __syncthreads();  // all are done with what was there
@@ -414,6 +402,47 @@ __global__ void __launch_bounds__(kThreads, 3)
       const PatchCodes observed = load_patch<std::uint32_t>(tiles.d, from, pitch);
       findings.add(index, observed);
       findings.disagree(index, codes.differ(observed));
+    }
+  }
+  findings.add_digest();
+}
+
+/// Chains of fused multiply-adds, sixteen to a thread.
+__global__ void __launch_bounds__(kThreads, 2)
+    chains_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ StreamTiles tiles,
+                  const __grid_constant__ TileBytes bytes, StreamResult* result) {
+  auto* const a = reinterpret_cast<double*>(shared_memory);
+  auto* const b = a + d.k * kSide;
+  Findings findings(tiles, result);
+  const PatchPlace at = PatchPlace::of_thread(threadIdx.x);
+  for (std::uint64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+    for (int first_column = 0; first_column < tiles.shape.n; first_column += kSide) {
+      __syncthreads();  // all are done with what was there
+      load_side(d, tiles, tile, true, 0, [&](int line, int place, std::uint64_t code) {
+        a[gpu::SideA::value_at(place, line)] = gpu::double_of(code);
+      });
+      load_side(d, tiles, tile, false, first_column, [&](int line, int place, std::uint64_t code) {
+        b[gpu::SideB::value_at(place, line)] = gpu::double_of(code);
+      });
+      __syncthreads();
+      if (first_column == 0 && tile + gridDim.x < tiles.count) bytes.prefetch(tile + gridDim.x);
+      if (first_column + at.column >= tiles.shape.n) continue;  // n is a multiple of 8
+      // The patch lies in one instruction tile.
+      const std::uint64_t from = tiles.c_index(tile, at.row, first_column + at.column);
+      const std::uint64_t index = findings.index(tile, at.row, first_column + at.column);
+      const auto code = [&](const void* codes, int i, int j) {
+        const auto further = static_cast<unsigned>(i) * tiles.tile_n.divisor + static_cast<unsigned>(j);
+        return static_cast<const std::uint64_t*>(codes)[from + further];
+      };
+      gpu::PatchSums sums;
+      gpu::each_of_patch([&](int i, int j) { sums[i][j] = gpu::double_of(code(tiles.c, i, j)); });
+      gpu::fma_patch(d, a, b, d.k, at, sums);
+      gpu::each_of_patch([&](int i, int j) {
+        const std::uint64_t observed = code(tiles.d, i, j);
+        const std::uint64_t problem = index + static_cast<unsigned>(i * tiles.shape.n + j);
+        findings.add(problem, observed);
+        if (gpu::code_of(sums[i][j]) != observed) findings.disagree(problem);
+      });
     }
   }
   findings.add_digest();
@@ -450,17 +479,6 @@ struct Terms {
     return gpu::terms_dot(d, a, kSide, b, kSide, c);
   }
 };
-struct FmaChains {
-  using Number = std::uint64_t;
-  template <bool kIsA>
-  __device__ static Number read(const GpuDatapath&, std::uint64_t code) {
-    return code;
-  }
-  __device__ static std::uint64_t dot(const GpuDatapath& d, const Number* a, const Number* b, std::uint64_t c) {
-    return gpu::fma_chain_dot(d, a, kSide, b, kSide, c);
-  }
-};
-
 template <class Evaluator>
 __global__ void __launch_bounds__(kThreads)
     one_by_one_kernel(const __grid_constant__ GpuDatapath d, const __grid_constant__ StreamTiles tiles,
@@ -513,7 +531,7 @@ cudaError_t launch_comparison(const GpuDatapath& d, const StreamTiles& tiles, St
     case GpuEvaluator::single_precision:
       return one_by_one.template operator()<SinglePrecision>();
     case GpuEvaluator::fma_chain:
-      return one_by_one.template operator()<FmaChains>();
+      return launch(chains_kernel, 2 * static_cast<std::size_t>(d.k) * kSide * sizeof(double), TileBytes(tiles, d));
     case GpuEvaluator::scaled_patches:  // of matrices alone
     case GpuEvaluator::scaled_sums:
     case GpuEvaluator::brackets:
