@@ -197,7 +197,12 @@ void expect_gpu_equals_exact(const Datapath& datapath, Tiles tiles) {
     return expect_dots_equal_exact(d, tiles, as_single, gpu::single_precision_dot, "in single precision", expect);
   if (d.evaluator == GpuEvaluator::integers)
     return expect_dots_equal_exact(d, tiles, as_integer, gpu::integer_dot, "integers", expect);
-  if (!is_of_sums(d)) return expect_dots_equal_exact(d, tiles, code_itself, gpu::fma_chain_dot, "chain", expect);
+  if (!is_of_sums(d)) {
+    const auto chain = [](const GpuDatapath& its, auto... operands) {
+      return gpu::fma_chain_steps(its, its.k, operands...);
+    };
+    return expect_dots_equal_exact(d, tiles, code_itself, chain, "chain", expect);
+  }
 
   const SideArrays<true> a(d, tiles);
   const SideArrays<false> b(d, tiles);

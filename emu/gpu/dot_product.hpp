@@ -543,10 +543,4 @@ TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_steps(const GpuDatapath& d, int
   return sum;
 }
 
-/// A link of the chain.
-TCNUM_HOST_DEVICE inline std::uint64_t fma_chain_dot(const GpuDatapath& d, const std::uint64_t* a, int a_pitch,
-                                                     const std::uint64_t* b, int b_pitch, std::uint64_t c) {
-  return fma_chain_steps(d, d.k, a, a_pitch, b, b_pitch, c);
-}
-
 }  // namespace tcnum::gpu
