@@ -1,6 +1,6 @@
 // A block makes some tiles of a stream at a time: their frames first, a thread each, since a frame is one long chain of
 // random numbers; then their slots; then one tile after the other, a thread two elements, which share their random
-// numbers. Formats of at most 32 bits, which most streams have, have a form of their own (codes32.hpp).
+// numbers. Formats that most streams have (codes32.hpp) have a form of their own, in which each warp makes a tile.
 #include <algorithm>
 #include <type_traits>
 
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(kStreamThreads, 3)
   });
 }
 
-// --- Formats of at most 32 bits: each warp makes a tile.
+// --- Floating-point formats of at most 32 bits, integers of at most 8: each warp makes a tile.
 
 /// So many accumulators side by side are written at once.
 constexpr int kQuad = 4;
