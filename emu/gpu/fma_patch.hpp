@@ -5,7 +5,7 @@
 
 namespace tcnum::gpu {
 
-/// Sums of a patch, one behind the other: from c on.
+/// What the chains of a patch have come to.
 using PatchSums = double[kPatchRows][kPatchColumns];
 
 /// Those whose result is a NaN, by the datapath's own rules.

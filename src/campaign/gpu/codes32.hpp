@@ -115,13 +115,13 @@ struct Mixed {
   }
 };
 
-/// Exponents of a Range, from the format's smallest normal number's on.
+/// Exponents of a Range, from the format's smallest normal number's on. F, here and below: Format32 or Integer32.
 struct Exponents32 {
   int above = 0;
   std::uint32_t count = 0;
 };
-template <class Format32>
-TCNUM_HOST_DEVICE Exponents32 exponents32(const Format32& f, Range range) {
+template <class F>
+TCNUM_HOST_DEVICE Exponents32 exponents32(const F& f, Range range) {
   return {range.low - f.lowest, static_cast<std::uint32_t>(range.span + 1)};
 }
 /// Of them one, as Words::exponent() draws it.
@@ -186,9 +186,9 @@ struct alignas(16) SlotFrame32 {
   TCNUM_HOST_DEVICE bool repeats() const { return (source & kRepeats) != 0; }
   TCNUM_HOST_DEVICE std::uint32_t element() const { return source & ~unsigned{kRepeats}; }
 };
-template <class Format32>
-TCNUM_HOST_DEVICE SlotFrame32 slot_frame32(const Format32& f, const Frame& frame, const SlotFrame* slots,
-                                           Purpose purpose, int k) {
+template <class F>
+TCNUM_HOST_DEVICE SlotFrame32 slot_frame32(const F& f, const Frame& frame, const SlotFrame* slots, Purpose purpose,
+                                           int k) {
   const std::int16_t source = slots[k].source;
   const SlotFrame& slot = slots[source];
   const bool is_a = purpose == Purpose::a, repeats = !is_a && source != k;

@@ -95,8 +95,8 @@ TCNUM_HOST_DEVICE constexpr int accumulator_at(int row, int column) {
   return static_cast<int>(static_cast<unsigned>(row * kAccumulatorRow + column) % kAccumulators);
 }
 
-inline constexpr int kAtThatEnd =
-    85;  ///< of integers: percent of c at edges that products of the usual sign lead beyond
+/// Percent of integer accumulators of `edges` that products of the usual sign lead beyond.
+inline constexpr int kAtThatEnd = 85;
 
 /// One of the c's that a tile has, but for a frame with a cancelled slot.
 TCNUM_HOST_DEVICE inline std::uint64_t accumulator_code(const Recipe& r, const FrameDraw& f, const Words& w) {
