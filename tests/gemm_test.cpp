@@ -62,15 +62,25 @@ class ByHand {
 
   /// Of fp32 sums, as a float.
   float sum(std::size_t i, std::size_t j) const {
-    const std::size_t k = a_.columns(), chunk = plan_.split_k ? plan_.split_k->chunk : k;
+    const std::size_t k = a_.columns();
+    if (!is_divided(i, j)) return part(i, j, 0, k);
+    const SplitK& split = *plan_.split_k;
     std::vector<float> parts;
-    for (std::size_t first = 0; first < k; first += chunk)
-      parts.push_back(part(i, j, first, std::min(k, first + chunk)));
-    if (!plan_.split_k) return parts.at(0);
-    if (plan_.split_k->order == KOrder::descending) std::reverse(parts.begin(), parts.end());
-    float total = rounded(plan_.split_k->type, rounded(plan_.split_k->parts, parts.at(0)));
-    for (std::size_t p = 1; p < parts.size(); ++p)
-      total = rounded(plan_.split_k->type, total + rounded(plan_.split_k->parts, parts[p]));
+    std::size_t first = 0;
+    for (const std::size_t length : lengths(k)) {
+      parts.push_back(rounded(split.parts, part(i, j, first, std::min(k, first + length))));
+      first += length;
+    }
+    if (split.order != PartOrder::ascending) std::reverse(parts.begin(), parts.end());
+    while (split.order == PartOrder::pairs && parts.size() > 2) {
+      for (std::size_t p = 0; p + 1 < parts.size(); ++p) {
+        parts[p] = rounded(split.type, parts[p] + parts[p + 1]);
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(p) + 1);
+      }
+    }
+    float total = parts.at(0);
+    if (split.order != PartOrder::pairs || parts.size() == 1) total = rounded(split.type, total);
+    for (std::size_t p = 1; p < parts.size(); ++p) total = rounded(split.type, total + parts[p]);
     return total;
   }
   static float rounded(FormatId id, float x) {
@@ -79,6 +89,44 @@ class ByHand {
   }
 
  private:
+  /// Of the parts of k, of which the last may be longer than what is left.
+  std::vector<std::size_t> lengths(std::size_t k) const {
+    const SplitK& split = *plan_.split_k;
+    if (split.chunk != 0) return std::vector<std::size_t>((k + split.chunk - 1) / split.chunk, split.chunk);
+    const std::size_t tile = *plan_.k_tile, tiles = (k + tile - 1) / tile;
+    std::vector<std::size_t> all(std::min(split.count, tiles), 0);
+    for (std::size_t t = 0; t < tiles; ++t) all[all.size() - 1 - t % all.size()] += tile;
+    return all;
+  }
+  /// Of D is taken block by block, and what is left in the end are the last ones.
+  bool is_divided(std::size_t i, std::size_t j) const {
+    if (!plan_.split_k || !plan_.split_k->tail) return plan_.split_k.has_value();
+    const Tail& tail = *plan_.split_k->tail;
+    const std::size_t m = a_.rows(), n = b_.columns();
+    std::vector<std::pair<std::size_t, std::size_t>> taken;  // the first row and the first column of each
+    bool back = false;
+    const auto take_line = [&](std::vector<std::pair<std::size_t, std::size_t>> line) {
+      if (back) std::reverse(line.begin(), line.end());
+      taken.insert(taken.end(), line.begin(), line.end());
+      back = !back;
+    };
+    if (tail.lines == BlockLines::rows) {
+      for (std::size_t row = 0; row < m; row += tail.rows) {
+        std::vector<std::pair<std::size_t, std::size_t>> line;
+        for (std::size_t column = 0; column < n; column += tail.columns) line.emplace_back(row, column);
+        take_line(line);
+      }
+    } else {
+      for (std::size_t column = 0; column < n; column += tail.columns) {
+        std::vector<std::pair<std::size_t, std::size_t>> line;
+        for (std::size_t row = 0; row < m; row += tail.rows) line.emplace_back(row, column);
+        take_line(line);
+      }
+    }
+    const std::pair block(i / tail.rows * tail.rows, j / tail.columns * tail.columns);
+    return std::find(taken.begin(), taken.end(), block) - taken.begin() >=
+           static_cast<std::ptrdiff_t>(taken.size()) - static_cast<std::ptrdiff_t>(tail.blocks);
+  }
   float part(std::size_t i, std::size_t j, std::size_t first, std::size_t end) const {
     const std::size_t tile = plan_.k_tile.value_or(depth_), slices = static_cast<std::size_t>(plan_.slices);
     // The products of tiles, `kZero` for those that the residue leaves over.
@@ -183,7 +231,17 @@ GemmPlan random_plan(Random& random) {
   if (random() % 2 == 0) plan.promote_every = depth * up_to(random, 3);
   if (random() % 2 == 0) {
     plan.split_k = SplitK{.chunk = random() % 2 == 0 ? depth * up_to(random, 4) : up_to(random, 4 * depth)};
-    plan.split_k->order = one_of(random, {KOrder::ascending, KOrder::descending});
+    if (random() % 2 == 0) {
+      plan.split_k->chunk = 0;
+      plan.split_k->count = 1 + up_to(random, 9);
+      if (!plan.k_tile) plan.k_tile = depth;
+    }
+    plan.split_k->order = one_of(random, {PartOrder::ascending, PartOrder::descending, PartOrder::pairs});
+    if (random() % 2 == 0) {
+      plan.split_k->tail = Tail{.rows = up_to(random, 4), .columns = up_to(random, 20)};
+      plan.split_k->tail->lines = one_of(random, {BlockLines::rows, BlockLines::columns});
+      plan.split_k->tail->blocks = up_to(random, 6);
+    }
     plan.split_k->type = one_of(random, {FormatId::fp32, FormatId::fp16, FormatId::bf16});
     plan.split_k->parts = one_of(random, {FormatId::fp32, FormatId::fp16});
   }
@@ -462,11 +520,22 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"promote_every": 48})"),
             "p.json: promote_every: 48; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
   EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: right would be a whole number, 0 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json: split_k.chunk: 0; right would be 1 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json.split_k.chunk: 0; right would be 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
-            "p.json.split_k.order: \"up\"; right would be one of ascending, descending");
+            "p.json.split_k.order: \"up\"; right would be one of ascending, descending, pairs");
   EXPECT_EQ(refusal(R"({"split_k": {}})"),
-            "p.json.split_k.chunk: is missing; right would be how much of k a part takes");
+            "p.json.split_k.chunk: is missing; right would be how much of k a part takes, or count, which is how many "
+            "parts there are");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "count": 2}})"),
+            "p.json.split_k.chunk: stands beside count; right would be one of the two");
+  EXPECT_EQ(refusal(R"({"split_k": {"count": 2}})"),
+            "p.json: k_tile: is missing; right would be the k of a tile, of which each part takes whole ones");
+  EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 1}})"),
+            "p.json: split_k.count: 1; right would be 2 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 64}}})"),
+            "p.json.split_k.tail.blocks: is missing; right would be 1 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 0, "blocks": 1}}})"),
+            "p.json: split_k.tail.columns: 0; right would be 1 or more");
   EXPECT_EQ(refusal(R"({"convert": {"a": "nearest_even"}})"),
             "p.json: convert.a: right would be \"none\", as wgmma.m64n8k32.f32.e4m3.e4m3 takes fp8e4m3 as it is");
   EXPECT_EQ(refusal(R"({"output": "fp7"})"),

@@ -44,7 +44,7 @@ inline std::vector<PlanOfOperands> plans_for_gpu() {
     p.promote_rounding = Rounding::toward_zero;
   });
   add(FormatId::bf16, [](GemmPlan& p) {
-    p.split_k = SplitK{96, KOrder::descending, FormatId::fp32, FormatId::bf16};
+    p.split_k = SplitK{.chunk = 96, .order = PartOrder::descending, .parts = FormatId::bf16};
     p.output = FormatId::bf16;
   });
   return plans;

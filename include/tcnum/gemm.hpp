@@ -52,12 +52,36 @@ enum class BiasPlace : std::uint8_t {
   first,  ///< added to beta · C, or in its place
 };
 
+/// In which order the parts of k are added.
+enum class PartOrder : std::uint8_t {
+  ascending,   ///< one after the other, the first to nothing
+  descending,  ///< the same from the last on
+  pairs,       ///< from the last on, neighbours two by two, an odd one left as it is; and so with their sums, until one
+               ///< is left
+};
+/// Lines of blocks of D, which are taken one there, the next one back.
+enum class BlockLines : std::uint8_t { rows, columns };
+
+/// Clusters of thread blocks take blocks of D in turn, so many at a time. Of the blocks that whole rounds leave over k
+/// is divided, so that no multiprocessor is idle.
+struct Tail {
+  std::size_t rows = 0, columns = 0;    ///< of D, in the block of a cluster
+  BlockLines lines = BlockLines::rows;  ///< the order of blocks, from the first of D on
+  std::size_t band = 1;                 ///< so many lines are taken side by side, as one that is so wide
+  std::size_t blocks = 0;               ///< that are left over: the last ones
+  friend bool operator==(const Tail&, const Tail&) = default;
+};
+
 /// A kernel whose k is divided among several blocks of threads, whose sums are then added.
 struct SplitK {
-  std::size_t chunk = 0;             ///< of k, for each part; the last takes what is left
-  KOrder order = KOrder::ascending;  ///< in which the parts are added, the first of them to nothing
-  FormatId type = FormatId::fp32;    ///< each addition is rounded to it
-  FormatId parts = FormatId::fp32;   ///< what the parts are rounded to before
+  std::size_t chunk =
+      0;  ///< of k, for each part; the last takes what is left. 0: `count` says how many parts there are
+  /// Parts of whole tiles, as equal as can be, the larger ones last. 0: `chunk` says how large they are.
+  std::size_t count = 0;
+  PartOrder order = PartOrder::ascending;
+  FormatId type = FormatId::fp32;   ///< each addition is rounded to it
+  FormatId parts = FormatId::fp32;  ///< what the parts are rounded to before
+  std::optional<Tail> tail = {};    ///< whose k alone is divided; none: that of all of D
   friend bool operator==(const SplitK&, const SplitK&) = default;
 };
 
@@ -85,7 +109,7 @@ struct GemmPlan {
   KOrder k_order = KOrder::ascending;  ///< of the instructions
   Residue residue = Residue::last;
   /// Products of the kernel's tile along k, a multiple of the instruction's; none: the instruction's. It matters where
-  /// the residue comes first, and where there are slices.
+  /// the residue comes first, where there are slices, and where k is divided into a number of parts.
   std::optional<std::size_t> k_tile;
   /// So many sums side by side, each of its share of every tile, which are added in the end, the first to nothing.
   int slices = 1;

@@ -10,6 +10,7 @@
 #include "numbers.hpp"
 #include "output.hpp"
 #include "src/files/product_matrices.hpp"
+#include "src/gemm/divided.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 
@@ -59,6 +60,7 @@ std::string why_no_chain(const GemmPlan& plan, std::size_t k) {
   if (plan.k_order != KOrder::ascending) return "goes down along k";
   if (plan.slices > 1) return fmt::format("has {} slices", plan.slices);
   if (plan.promote_every && *plan.promote_every < k) return fmt::format("promotes every {}", *plan.promote_every);
+  if (plan.split_k && plan.split_k->count != 0) return fmt::format("splits k into {} parts", plan.split_k->count);
   if (plan.split_k && plan.split_k->chunk < k) return fmt::format("splits k into parts of {}", plan.split_k->chunk);
   if (plan.residue == Residue::first && plan.k_tile && k % *plan.k_tile != 0) return "takes a ragged part of k first";
   return "";
@@ -90,7 +92,8 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
   const Place place = place_of(options, matrices);
   const Matrix a = row_of(Matrix(view_of(*matrices.find("A"), place.batch)), place.row),
                b = column_of(Matrix(view_of(*matrices.find("B"), place.batch)), place.column);
-  const GemmPlan plan = plan_of(options, a.format());
+  GemmPlan plan = plan_of(options, a.format());
+  if (!DividedElements(plan, matrices.m, matrices.n).at(place.row, place.column)) plan.split_k.reset();
   if (const std::string why = why_no_chain(plan, matrices.k); !why.empty()) {
     throw InputError(
         fmt::format("--plan: {} {}; right would be a plan that is one chain of an instruction", options.plan, why));

@@ -1,5 +1,6 @@
 // Products of whole matrices by plans: bands of rows, each along all of k and through the epilogue before the next, so
-// that what is kept beside the matrices is a band.
+// that what is kept beside the matrices is a band. Where k is divided for some blocks of D alone, a band is as high as
+// its rows are alike, and has parts side by side.
 #include "tcnum/gemm.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "divided.hpp"
 #include "emu/cpu/matrix_product.hpp"
 #include "emu/gpu/product.hpp"
 #include "emu/machine_rounding.hpp"
@@ -106,19 +108,27 @@ struct Product {
   bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there() || scales.are_last(); }
 };
 
-/// Rows of D, whose sums are of this type.
+/// Some of D.
+struct Rectangle {
+  std::size_t row = 0, column = 0;  ///< that it begins with
+  std::size_t rows = 0, columns = 0;
+};
+
+/// A part of D, whose sums are of this type.
 template <class Sum>
 class Band {
  public:
-  Band(const Product& product, std::size_t first, std::size_t rows)
-      : product_(product), first_(first), rows_(rows), columns_(product.shape.n) {}
+  Band(const Product& product, const Rectangle& of)
+      : product_(product), row_(of.row), column_(of.column), rows_(of.rows), columns_(of.columns) {}
 
   void compute(Matrix& d) {
     const FormatId result = product_.performer.formats.d;
     if (is_one_chain()) {
       advance(product_.walk[0][0][0]);
       if (!product_.has_epilogue() && product_.output.format == result) {
-        std::ranges::copy(codes_.bytes(), d.bytes().data() + first_ * columns_ * bytes_of(result));
+        const std::size_t bytes = bytes_of(result);
+        copy_codes(part_from(codes_of(d), row_, column_, bytes),
+                   codes_from(std::as_const(codes_).bytes().data(), columns_), rows_, columns_, bytes);
         return;
       }
       take(sums_);
@@ -157,14 +167,14 @@ class Band {
   void advance(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
     if (product_.known != nullptr) {
-      if (const Codes* const codes = product_.known->find(first_, accumulation)) {
+      if (const Codes* const codes = product_.known->find(row_, column_, accumulation)) {
         codes_ = *codes;
         return;
       }
     }
     if (codes_.empty()) codes_ = Codes(format(formats.d).storage_bytes(), rows_ * columns_);
     accumulate(accumulation);
-    if (product_.known != nullptr) product_.known->add(first_, accumulation, codes_);
+    if (product_.known != nullptr) product_.known->add(row_, column_, accumulation, codes_);
   }
   void accumulate(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
@@ -185,8 +195,8 @@ class Band {
     }
     MatrixCodes<const std::byte> c;
     for (const Stretch& stretch : accumulation) {
-      multiply(stretch.count, product_.a.from(first_, stretch.first, formats.a),
-               product_.b.from(stretch.first, 0, formats.b), c);
+      multiply(stretch.count, product_.a.from(row_, stretch.first, formats.a),
+               product_.b.from(stretch.first, column_, formats.b), c);
       c = {d.codes, d.row_stride, d.column_stride};
     }
   }
@@ -203,9 +213,9 @@ class Band {
     const MatrixCodes<std::byte> a = codes_from(a_.bytes().data(), k), b = codes_from(b_.bytes().data(), columns_);
     for (const Stretch& stretch : accumulation) {
       const std::size_t of_a = bytes_of(formats.a), of_b = bytes_of(formats.b);
-      copy_codes(part_from(a, 0, at, of_a), product_.a.from(first_, stretch.first, formats.a), rows_, stretch.count,
+      copy_codes(part_from(a, 0, at, of_a), product_.a.from(row_, stretch.first, formats.a), rows_, stretch.count,
                  of_a);
-      copy_codes(part_from(b, at, 0, of_b), product_.b.from(stretch.first, 0, formats.b), stretch.count, columns_,
+      copy_codes(part_from(b, at, 0, of_b), product_.b.from(stretch.first, column_, formats.b), stretch.count, columns_,
                  of_b);
       at += whole(stretch.count);
     }
@@ -245,7 +255,7 @@ class Band {
   void add_scaled(std::size_t block, Numbers& total) {
     each_sum(total, [&](Sum& x, std::size_t i) {
       x = static_cast<Sum>(product_.scales.added(static_cast<float>(x), static_cast<float>(promoted_[i]),
-                                                 first_ + i / columns_, i % columns_, block));
+                                                 row_ + i / columns_, column_ + i % columns_, block));
     });
   }
   static void add(Sum* to, const Sum* more, std::size_t count) {
@@ -271,10 +281,7 @@ class Band {
     const auto& parts = product_.walk;
     if (!product_.plan.split_k) return add_slices(parts.at(0), sums_);
     const SplitK& split = *product_.plan.split_k;
-    const auto rounded = [&](FormatId id, Sum x) {
-      if (is_sums_format(id)) return x;
-      return rounded_to<Sum>({id, Rounding::nearest_even, Overflow::ieee, nan_of(product_.performer.datapath, id)}, x);
-    };
+    if (split.order == PartOrder::pairs) return add_parts_in_pairs(split);
     for (std::size_t at = 0; at < parts.size(); ++at) {
       Numbers& part = at == 0 ? sums_ : part_;
       add_slices(parts[at], part);
@@ -284,6 +291,27 @@ class Band {
       });
       if (at > 0) std::swap(sums_, part_);
     }
+  }
+  void add_parts_in_pairs(const SplitK& split) {
+    std::vector<Numbers> open;  // no two of as many parts
+    add_in_pairs(
+        product_.walk.size(),
+        [&](std::size_t part) {
+          add_slices(product_.walk[part], open.emplace_back());
+          each_sum(open.back(), [&](Sum& x, std::size_t) { x = rounded(split.parts, x); });
+        },
+        [&] {
+          const Numbers last = std::move(open.back());
+          open.pop_back();
+          each_sum(open.back(), [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, last[i])); });
+        });
+    sums_ = std::move(open.at(0));
+    if (product_.walk.size() == 1) each_sum(sums_, [&](Sum& x, std::size_t) { x = rounded(split.type, x); });
+  }
+  /// To a format that parts of k, or their sums, have.
+  Sum rounded(FormatId id, Sum x) const {
+    if (is_sums_format(id)) return x;
+    return rounded_to<Sum>({id, Rounding::nearest_even, Overflow::ieee, nan_of(product_.performer.datapath, id)}, x);
   }
   static bool is_sums_format(FormatId id) {
     if constexpr (std::is_same_v<Sum, float>)
@@ -298,7 +326,7 @@ class Band {
   void finish(std::size_t row, Matrix& d) {
     for (std::size_t column = 0; column < columns_; ++column) {
       const Sum sum = sums_[row * columns_ + column];
-      d.set(first_ + row, column, finished(sum, first_ + row, column));
+      d.set(row_ + row, column_ + column, finished(sum, row_ + row, column_ + column));
     }
   }
   std::uint64_t finished(Sum sum, std::size_t row, std::size_t column) const {
@@ -343,20 +371,20 @@ class Band {
   }
 
   const Product& product_;
-  std::size_t first_, rows_, columns_;
+  std::size_t row_, column_, rows_, columns_;
   Codes codes_, a_, b_;
   Numbers sums_, promoted_, part_;
   std::vector<Numbers> slices_;  ///< of the part at hand, but the first
 };
 
-void compute_band(const Product& product, std::size_t first, std::size_t rows, Matrix& d) {
+void compute_band(const Product& product, const Rectangle& of, Matrix& d) {
   switch (product.performer.formats.d) {
     case FormatId::fp64:
-      return Band<double>(product, first, rows).compute(d);
+      return Band<double>(product, of).compute(d);
     case FormatId::s32:
-      return Band<std::int32_t>(product, first, rows).compute(d);
+      return Band<std::int32_t>(product, of).compute(d);
     default:
-      return Band<float>(product, first, rows).compute(d);
+      return Band<float>(product, of).compute(d);
   }
 }
 
@@ -393,28 +421,38 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
   const ProductShape shape = {a.rows(), b.columns(), a.columns()};
   const std::uint64_t nan = nan_of(performer.datapath, FormatId::tf32);
   const Operand a_codes(a, plan.convert_a, nan, threads), b_codes(b, plan.convert_b, nan, threads);
-  Product product{plan,
-                  performer,
-                  walk,
-                  shape,
-                  a_codes,
-                  b_codes,
-                  Addend(inputs.beta == 0 ? nullptr : inputs.c),
-                  Addend(inputs.bias),
-                  Scales(plan, performer.formats.d, shape.m, shape.n, shape.k, inputs, kWhere),
-                  inputs.alpha,
-                  inputs.beta,
-                  {},
-                  threads,
-                  options.processor,
-                  known};
-  product.output = {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)};
+  const auto product_of = [&](const GemmPlan& by, const std::vector<PartWalk>& along) {
+    return Product{by,
+                   performer,
+                   along,
+                   shape,
+                   a_codes,
+                   b_codes,
+                   Addend(inputs.beta == 0 ? nullptr : inputs.c),
+                   Addend(inputs.bias),
+                   Scales(plan, performer.formats.d, shape.m, shape.n, shape.k, inputs, kWhere),
+                   inputs.alpha,
+                   inputs.beta,
+                   {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)},
+                   threads,
+                   options.processor,
+                   known};
+  };
+  const Product product = product_of(plan, walk);
+  // Of elements whose k is whole, where that of others is not.
+  GemmPlan whole_plan = plan;
+  whole_plan.split_k.reset();
+  const std::vector<PartWalk> whole_walk = walk_of(whole_plan, performer.depth(), shape.k);
+  const Product whole = product_of(whole_plan, whole_walk);
 
-  const std::size_t rows = band_rows(shape, options.processor);
-  for (std::size_t first = 0; first < shape.m; first += rows) {
-    const std::size_t here = std::min(rows, shape.m - first);
-    compute_band(product, first, here, d);
-    if (options.progress && !options.progress(first + here)) return first + here;
+  const DividedElements divided(plan, shape.m, shape.n);
+  const std::size_t most_rows = band_rows(shape, options.processor);
+  for (std::size_t row = 0; row < shape.m;) {
+    const std::size_t rows = std::min(most_rows, divided.rows_alike(row));
+    for (const auto& run : divided.runs(row))
+      compute_band(run.divided ? product : whole, {row, run.first, rows, run.count}, d);
+    row += rows;
+    if (options.progress && !options.progress(row)) return row;
   }
   return shape.m;
 }

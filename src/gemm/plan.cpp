@@ -99,8 +99,19 @@ void check_multiple(std::string_view where, std::string_view field, std::size_t 
   fail(where, field, fmt::format("{}; right would be a multiple of {}, {}", value, of, why));
 }
 
-void check_split(const SplitK& split, const Performer& performer, const std::string& where) {
-  if (split.chunk == 0) fail(where, "split_k.chunk", "0; right would be 1 or more");
+void check_split(const GemmPlan& plan, const Performer& performer, const std::string& where) {
+  const SplitK& split = *plan.split_k;
+  if ((split.chunk == 0) == (split.count == 0))
+    fail(where, "split_k.chunk", fmt::format("{}, and count {}; right would be one of them", split.chunk, split.count));
+  if (split.count == 1) fail(where, "split_k.count", "1; right would be 2 or more");
+  if (split.count != 0 && !plan.k_tile)
+    fail(where, "k_tile", "is missing; right would be the k of a tile, of which each part takes whole ones");
+  if (const auto& tail = split.tail) {
+    for (const auto& [field, value] : {std::pair{"rows", tail->rows}, std::pair{"columns", tail->columns},
+                                       std::pair{"band", tail->band}, std::pair{"blocks", tail->blocks}}) {
+      if (value == 0) fail(where, fmt::format("split_k.tail.{}", field), "0; right would be 1 or more");
+    }
+  }
   const bool integers = !format(performer.formats.d).floating;
   for (const auto& [field, id] : {std::pair{"split_k.type", split.type}, std::pair{"split_k.parts", split.parts}}) {
     const Format& f = format(id);
@@ -197,7 +208,7 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
     check_multiple(where, "promote_every", *plan.promote_every, depth, "the products of " + performer.name);
   if (plan.promote_rounding == Rounding::nearest_away)
     fail(where, "promote_rounding", "nearest_away; right would be nearest_even, toward_zero, up or down");
-  if (plan.split_k) check_split(*plan.split_k, performer, where);
+  if (plan.split_k) check_split(plan, performer, where);
   if (!is_output(plan.output))
     fail(where, "output",
          fmt::format("{}; right would be a format whose numbers have signs, or u8", format(plan.output).name));

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "performer.hpp"
@@ -18,27 +19,27 @@ Performer performer_of(const GemmPlan& plan, std::string_view where);
 /// What accumulators come to, for those who follow many plans with the same operands, instruction and conversions.
 class KnownAccumulations {
  public:
-  /// Of a band of rows, by its first. Null if it is not known. What is there stays.
-  const Codes* find(std::size_t band, const Accumulation& accumulation) const {
+  /// Of a part of D, by the row and the column that it begins with. Null if it is not known. What is there stays.
+  const Codes* find(std::size_t row, std::size_t column, const Accumulation& accumulation) const {
     const std::lock_guard lock(mutex_);
-    const auto found = codes_.find({band, accumulation});
+    const auto found = codes_.find({row, column, accumulation});
     return found == codes_.end() ? nullptr : &found->second;
   }
-  void add(std::size_t band, const Accumulation& accumulation, const Codes& codes) {
+  void add(std::size_t row, std::size_t column, const Accumulation& accumulation, const Codes& codes) {
     const std::lock_guard lock(mutex_);
-    codes_.try_emplace({band, accumulation}, codes);
+    codes_.try_emplace({row, column, accumulation}, codes);
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::pair<std::size_t, Accumulation>, Codes> codes_;
+  std::map<std::tuple<std::size_t, std::size_t, Accumulation>, Codes> codes_;
 };
 
 /// A plan with what follows from it for some k.
 struct PlanToFollow {
   const GemmPlan& plan;
   const Performer& performer;
-  const std::vector<PartWalk>& walk;
+  const std::vector<PartWalk>& walk;    ///< of elements whose k is divided, if it is of any
   KnownAccumulations* known = nullptr;  ///< of the same A and B
 };
 /// gemm_into() without its checks.

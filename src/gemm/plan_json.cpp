@@ -21,6 +21,8 @@ constexpr std::string_view kSchema = "tcnum.gemm_plan/1";
 
 // Names of values, in the order of their enumerations.
 constexpr std::array<std::string_view, 2> kOrders = {"ascending", "descending"};
+constexpr std::array<std::string_view, 3> kPartOrders = {"ascending", "descending", "pairs"};
+constexpr std::array<std::string_view, 2> kLines = {"rows", "columns"};
 constexpr std::array<std::string_view, 2> kResidues = {"last", "first"};
 constexpr std::array<std::string_view, 2> kSliceOrders = {"ascending", "folded"};
 constexpr std::array<std::string_view, 3> kScaleOrders = {"product", "a_first", "b_first"};
@@ -97,15 +99,55 @@ class Members {
   const ordered_json& json_;
 };
 
+Tail tail_from(const ordered_json& json, const std::string& where) {
+  const Members members(json, where, {"rows", "columns", "lines", "band", "blocks"});
+  Tail tail;
+  for (const char* key : {"rows", "columns", "blocks"}) {
+    if (members.find(key) == nullptr) members.fail(key, "is missing; right would be 1 or more");
+  }
+  members.whole("rows", tail.rows);
+  members.whole("columns", tail.columns);
+  members.one_of("lines", kLines, tail.lines);
+  members.whole("band", tail.band);
+  members.whole("blocks", tail.blocks);
+  return tail;
+}
+
 SplitK split_from(const ordered_json& json, const std::string& where) {
-  const Members members(json, where, {"chunk", "order", "type", "parts"});
+  const Members members(json, where, {"chunk", "count", "order", "type", "parts", "tail"});
   SplitK split;
-  if (members.find("chunk") == nullptr) members.fail("chunk", "is missing; right would be how much of k a part takes");
+  const bool has_chunk = members.find("chunk") != nullptr, has_count = members.find("count") != nullptr;
+  if (!has_chunk && !has_count)
+    members.fail("chunk",
+                 "is missing; right would be how much of k a part takes, or count, which is how many parts there are");
+  if (has_chunk && has_count) members.fail("chunk", "stands beside count; right would be one of the two");
   members.whole("chunk", split.chunk);
-  members.one_of("order", kOrders, split.order);
+  if (has_chunk && split.chunk == 0) members.fail("chunk", "0; right would be 1 or more");
+  members.whole("count", split.count);
+  members.one_of("order", kPartOrders, split.order);
   members.format_of("type", split.type);
   members.format_of("parts", split.parts);
+  if (const ordered_json* const tail = members.find("tail")) split.tail = tail_from(*tail, members.where("tail"));
   return split;
+}
+
+ordered_json split_to_json(const SplitK& split) {
+  ordered_json json;
+  if (split.count == 0)
+    json["chunk"] = split.chunk;
+  else
+    json["count"] = split.count;
+  json["order"] = name_in(kPartOrders, split.order);
+  json["type"] = format(split.type).name;
+  json["parts"] = format(split.parts).name;
+  if (const auto& tail = split.tail) {
+    json["tail"] = {{"rows", tail->rows},
+                    {"columns", tail->columns},
+                    {"lines", name_in(kLines, tail->lines)},
+                    {"band", tail->band},
+                    {"blocks", tail->blocks}};
+  }
+  return json;
 }
 
 }  // namespace
@@ -172,13 +214,7 @@ ordered_json plan_to_json(const GemmPlan& plan) {
   json["promote_every"] = plan.promote_every ? ordered_json(*plan.promote_every) : ordered_json();
   json["promote_rounding"] = name(plan.promote_rounding);
   json["scales"] = name_in(kScaleOrders, plan.scales);
-  json["split_k"] = nullptr;
-  if (const auto& split = plan.split_k) {
-    json["split_k"] = {{"chunk", split->chunk},
-                       {"order", name_in(kOrders, split->order)},
-                       {"type", format(split->type).name},
-                       {"parts", format(split->parts).name}};
-  }
+  json["split_k"] = plan.split_k ? split_to_json(*plan.split_k) : ordered_json();
   json["epilogue"] = {{"alpha", name_in(kAlphas, plan.epilogue.alpha)},
                       {"beta", name_in(kBetas, plan.epilogue.beta)},
                       {"bias", name_in(kBiases, plan.epilogue.bias)}};

@@ -143,14 +143,14 @@ class Walks {
     std::vector<std::optional<SplitK>> all = {std::nullopt};
     for (const std::size_t chunk : chunks_of(k_, depth_, operand_)) {
       if (!format(sums).floating) {
-        all.push_back(SplitK{chunk, KOrder::ascending, sums, sums});
+        all.push_back(SplitK{.chunk = chunk, .type = sums, .parts = sums});
         continue;
       }
       const FormatId wide = sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
       std::set<std::pair<FormatId, FormatId>> types = {{wide, wide}, {output, wide}, {wide, output}};
       for (const auto& [type, parts] : types) {
-        all.push_back(SplitK{chunk, KOrder::ascending, type, parts});
-        all.push_back(SplitK{chunk, KOrder::descending, type, parts});
+        for (const PartOrder order : {PartOrder::ascending, PartOrder::descending})
+          all.push_back(SplitK{.chunk = chunk, .order = order, .type = type, .parts = parts});
       }
     }
     return all;

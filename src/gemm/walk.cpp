@@ -5,6 +5,22 @@
 namespace tcnum {
 namespace {
 
+std::vector<Stretch> parts_of(const GemmPlan& plan, std::size_t tile, std::size_t k) {
+  std::vector<Stretch> parts;
+  const auto add = [&](std::size_t count) {
+    const std::size_t first = parts.empty() ? 0 : parts.back().first + parts.back().count;
+    parts.push_back({first, std::min(count, k - first)});
+  };
+  if (plan.split_k && plan.split_k->count != 0) {
+    const std::size_t tiles = (k + tile - 1) / tile, count = std::min(plan.split_k->count, tiles);
+    for (std::size_t part = 0; part < count; ++part) add((tiles / count + (part >= count - tiles % count)) * tile);
+  } else {
+    const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k;
+    for (std::size_t first = 0; first < k; first += chunk) add(chunk);
+  }
+  return parts;
+}
+
 /// The tiles of a part, in ascending order.
 std::vector<Stretch> tiles_of(const GemmPlan& plan, const Stretch& part, std::size_t tile) {
   std::vector<Stretch> tiles;
@@ -60,11 +76,10 @@ std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand) {
 }
 
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k) {
-  const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k;
   const std::size_t tile = plan.k_tile.value_or(depth);
   std::vector<PartWalk> parts;
-  for (std::size_t first = 0; first < k; first += chunk) {
-    const std::vector<Stretch> tiles = tiles_of(plan, {first, std::min(chunk, k - first)}, tile);
+  for (const Stretch& of_k : parts_of(plan, tile, k)) {
+    const std::vector<Stretch> tiles = tiles_of(plan, of_k, tile);
     PartWalk part;
     const auto slices = static_cast<std::size_t>(plan.slices);
     for (std::size_t slice = 0; slice < slices; ++slice) {
@@ -73,7 +88,7 @@ std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size
     }
     parts.push_back(std::move(part));
   }
-  if (plan.split_k && plan.split_k->order == KOrder::descending) std::ranges::reverse(parts);
+  if (plan.split_k && plan.split_k->order != PartOrder::ascending) std::ranges::reverse(parts);
   return parts;
 }
 

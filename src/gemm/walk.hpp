@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <vector>
@@ -21,8 +22,8 @@ using Accumulation = std::vector<Stretch>;
 using SliceWalk = std::vector<Accumulation>;
 using PartWalk = std::vector<SliceWalk>;
 
-/// The parts of k in the order in which they are added, for an instruction of so many products. Instructions that would
-/// take zeros alone, at the end of a ragged tile, are left out.
+/// The parts of k in the order in which they are added (pairs: the last first), for an instruction of so many products.
+/// Instructions that would take zeros alone, at the end of a ragged tile, are left out.
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k);
 
 /// The products of each part, but the last, as CUTLASS 2 cuts k: equal parts, rounded up to whole cache lines of the
@@ -30,6 +31,17 @@ std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size
 /// (cutlass/gemm/kernel/params_universal_base.h of CUTLASS; cuBLASLt's kernels of fp64 and of fp32 by way of tf32 do
 /// so.)
 std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand);
+
+/// Calls push(part) for each part in turn, and merge() where the two sums that were left last are to become one: until
+/// one is left, as PartOrder::pairs has it.
+template <class Push, class Merge>
+void add_in_pairs(std::size_t parts, const Push& push, const Merge& merge) {
+  for (std::size_t part = 0; part < parts; ++part) {
+    push(part);
+    for (std::size_t pairs = part; pairs % 2 == 1; pairs /= 2) merge();
+  }
+  for (int left = std::popcount(parts); left > 1; --left) merge();
+}
 
 /// Of folded slices, of which there are so many, on which of the first half one of the second is added: on the one as
 /// far from the first as it is from the middle, but the very last on the first. (Measured: cuBLASLt's fp64 kernels of

@@ -77,6 +77,10 @@ reference::ElementOperands element_operands(const Example& x, std::size_t row, s
     of.a.push_back(x.a(row, k));
     of.b.push_back(x.b(k, column));
   }
+  of.m = x.a.rows();
+  of.n = x.b.columns();
+  of.row = row;
+  of.column = column;
   of.alpha = x.alpha;
   of.beta = x.beta;
   if (x.has_c && x.beta != 0) of.c = reference::value_of(x.c.format(), x.c(row, column));
@@ -162,7 +166,12 @@ std::vector<std::string> plan_files() {
     plan.residue = static_cast<Residue>(random() % 2);
     plan.k_order = static_cast<KOrder>(random() % 2);
     if (random() % 2 == 0) plan.promote_every = (1 + random() % 3) * depth;
-    plan.split_k = SplitK{(1 + random() % 6) * depth, static_cast<KOrder>(random() % 2)};
+    plan.split_k = SplitK{.order = static_cast<PartOrder>(random() % 3)};
+    (i % 2 == 0 ? plan.split_k->chunk : plan.split_k->count) =
+        i % 2 == 0 ? (1 + random() % 6) * depth : 2 + random() % 6;
+    if (random() % 2 == 0)
+      plan.split_k->tail = Tail{1 + random() % 8, 1 + random() % 20, static_cast<BlockLines>(random() % 2),
+                                1 + random() % 2, 1 + random() % 9};
     plan.split_k->type = integers ? FormatId::s32 : one_of(kSums);
     plan.split_k->parts = integers ? FormatId::s32 : one_of(kSums);
     if (random() % 2 == 0) {

@@ -125,15 +125,56 @@ class Element {
 
   Value all_of_k() const {
     const std::size_t k = operands_.a.size();
-    if (!plan_.split_k) return part(0, k);
+    if (!plan_.split_k || !is_divided()) return part(0, k);
     const SplitK& split = *plan_.split_k;
     std::vector<Value> parts;
-    for (std::size_t first = 0; first < k; first += split.chunk)
-      parts.push_back(rounded_part(split.parts, part(first, std::min(k, first + split.chunk))));
-    if (split.order == KOrder::descending) std::ranges::reverse(parts);
+    for (std::size_t first = 0; first < k;) {
+      const std::size_t end = std::min(k, first + part_length(parts.size(), k));
+      parts.push_back(rounded_part(split.parts, part(first, end)));
+      first = end;
+    }
+    if (split.order != PartOrder::ascending) std::ranges::reverse(parts);
+    if (split.order == PartOrder::pairs && parts.size() > 1) return sum_of_pairs(parts);
     Value total = rounded_part(split.type, parts.at(0));
     for (std::size_t p = 1; p < parts.size(); ++p) total = rounded_part(split.type, added(total, parts[p]));
     return total;
+  }
+  /// Of k, in the part with that number.
+  std::size_t part_length(std::size_t part, std::size_t k) const {
+    const SplitK& split = *plan_.split_k;
+    if (split.count == 0) return split.chunk;
+    const std::size_t tile = *plan_.k_tile, tiles = (k + tile - 1) / tile, parts = std::min(split.count, tiles);
+    // Tiles are dealt out from the last part on.
+    const std::size_t from_the_end = parts - 1 - part;
+    std::size_t mine = 0;
+    for (std::size_t dealt = from_the_end; dealt < tiles; dealt += parts) mine += tile;
+    return mine;
+  }
+  Value sum_of_pairs(std::vector<Value> sums) const {
+    while (sums.size() > 1) {
+      std::vector<Value> fewer;
+      for (std::size_t i = 0; i + 1 < sums.size(); i += 2)
+        fewer.push_back(rounded_part(plan_.split_k->type, added(sums[i], sums[i + 1])));
+      if (sums.size() % 2 == 1) fewer.push_back(sums.back());
+      sums = std::move(fewer);
+    }
+    return sums[0];
+  }
+  /// Whether the element is in one of the blocks that are left over.
+  bool is_divided() const {
+    if (!plan_.split_k->tail) return true;
+    const Tail& tail = *plan_.split_k->tail;
+    const auto blocks = [](std::size_t extent, std::size_t of_block) { return (extent + of_block - 1) / of_block; };
+    std::size_t lines = blocks(operands_.m, tail.rows), length = blocks(operands_.n, tail.columns);
+    std::size_t line = operands_.row / tail.rows, place = operands_.column / tail.columns;
+    if (tail.lines == BlockLines::columns) {
+      std::swap(lines, length);
+      std::swap(line, place);
+    }
+    const std::size_t band = line / tail.band, width = std::min(tail.band, lines - band * tail.band);
+    if (band % 2 == 1) place = length - 1 - place;
+    const std::size_t before = band * tail.band * length + place * width + line % tail.band;
+    return lines * length - before <= tail.blocks;
   }
   /// To a format that sums between kernels have; where it has no NaN, it has a zero in its place.
   static Value rounded_part(FormatId id, const Value& x) {

@@ -17,6 +17,7 @@ struct ElementOperands {
   std::vector<std::uint64_t> a, b;  ///< codes of a row of A and a column of B; of fp32 where the plan converts them
   std::optional<Value> c, bias;     ///< none: not there
   double alpha = 1, beta = 0;
+  std::size_t m = 1, n = 1, row = 0, column = 0;  ///< of D, and where in it the element is
 };
 
 /// An element of D. `datapath` is the plan's own or its instruction's; the plan is valid (see validate()). What is no
