@@ -149,6 +149,8 @@ nlohmann::ordered_json plan_to_json(const GemmPlan& plan);
 GemmPlan read_plan(const std::string& path);
 /// Throws InputError if the plan contradicts itself or names what there is not.
 void validate(const GemmPlan& plan, std::string_view where = "plan");
+/// Whether the plan divides the k of that element of a D of m × n.
+bool divides_k(const GemmPlan& plan, std::size_t m, std::size_t n, std::size_t row, std::size_t column);
 
 /// What a product has beside A and B. What is not there is not read.
 struct GemmInputs {

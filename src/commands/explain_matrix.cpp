@@ -10,7 +10,6 @@
 #include "numbers.hpp"
 #include "output.hpp"
 #include "src/files/product_matrices.hpp"
-#include "src/gemm/divided.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 
@@ -93,7 +92,7 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
   const Matrix a = row_of(Matrix(view_of(*matrices.find("A"), place.batch)), place.row),
                b = column_of(Matrix(view_of(*matrices.find("B"), place.batch)), place.column);
   GemmPlan plan = plan_of(options, a.format());
-  if (!DividedElements(plan, matrices.m, matrices.n).at(place.row, place.column)) plan.split_k.reset();
+  if (!divides_k(plan, matrices.m, matrices.n, place.row, place.column)) plan.split_k.reset();
   if (const std::string why = why_no_chain(plan, matrices.k); !why.empty()) {
     throw InputError(
         fmt::format("--plan: {} {}; right would be a plan that is one chain of an instruction", options.plan, why));

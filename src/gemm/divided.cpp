@@ -55,4 +55,8 @@ std::size_t DividedElements::rows_alike(std::size_t row) const {
   return std::min(m_, (line + 1) * rows_) - row;
 }
 
+bool divides_k(const GemmPlan& plan, std::size_t m, std::size_t n, std::size_t row, std::size_t column) {
+  return DividedElements(plan, m, n).at(row, column);
+}
+
 }  // namespace tcnum
