@@ -68,6 +68,20 @@ std::vector<Planted> planted() {
       [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 384, .type = fp16}; });
   add("split with parts in bf16", subject_of(bf16, bf16, 32, 64, 1024), "nvjet",
       [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 256, .parts = bf16}; });
+  const auto in_equal_parts = [&](std::size_t count, PartOrder order, std::optional<Tail> tail = {}) {
+    return [=](GemmPlan& plan) {
+      plan.k_tile = 32;
+      plan.convert_a = plan.convert_b = Rounding::nearest_even;
+      plan.split_k = SplitK{.count = count, .order = order, .tail = tail};
+    };
+  };
+  add("seven parts in pairs", subject_of(fp32, fp32, 32, 64, 500), "triton", in_equal_parts(7, PartOrder::pairs));
+  add("eleven parts from the last on", subject_of(fp32, fp32, 32, 64, 620), "triton",
+      in_equal_parts(11, PartOrder::descending));
+  add("some blocks in two parts", subject_of(fp32, fp32, 136, 200, 416), "triton",
+      in_equal_parts(2, PartOrder::pairs, Tail{64, 128, BlockLines::columns, 1, 2}));
+  add("some blocks in five parts", subject_of(fp32, fp32, 136, 264, 300), "triton",
+      in_equal_parts(5, PartOrder::pairs, Tail{64, 64, BlockLines::rows, 2, 6}));
   add("two slices", subject_of(fp16, fp32, 32, 64, 1024), "nvjet", [](GemmPlan& plan) {
     plan.k_tile = 64;
     plan.slices = 2;
@@ -169,6 +183,41 @@ TEST(GemmFit, DoesNotIdentifyWhatNoPlanOfTheSpaceIs) {
     if (++products == 5) d.set(17, 33, d(17, 33) ^ 1);
     return d;
   });
+}
+
+/// Blocks whose k is divided are found only if they are the last ones, and only if all their elements are as they say.
+TEST(GemmFit, DoesNotFindBlocksThatAreNotLeftOver) {
+  const GemmSubject subject = subject_of(FormatId::fp32, FormatId::fp32, 136, 136, 300);
+  GemmPlan whole = named_plan("triton", FormatId::fp32), divided = whole;
+  divided.k_tile = 32;
+  divided.split_k = SplitK{.count = 2, .order = PartOrder::pairs};
+  const auto fit_with = [&](const auto& is_divided, std::size_t wrong_product) {
+    std::size_t products = 0;
+    return fit_gemm(subject,
+                    [&](const Matrix& a, const Matrix& b) {
+                      Matrix d = gemm(whole, a, b);
+                      const Matrix other = gemm(divided, a, b);
+                      for (std::size_t i = 0; i < d.rows(); ++i) {
+                        for (std::size_t j = 0; j < d.columns(); ++j) {
+                          if (is_divided(i, j)) d.set(i, j, other(i, j));
+                        }
+                      }
+                      if (++products == wrong_product) d.set(135, 130, d(135, 130) ^ 1);
+                      return d;
+                    },
+                    {.threads = 2});
+  };
+  const auto last = [](std::size_t i, std::size_t j) { return i >= 128 && j >= 64; };
+  EXPECT_EQ(fit_with(last, 0).verdict, Verdict::identified);
+  // A bit of a divided element, in a product that chooses the plan, and in the one that does not.
+  EXPECT_EQ(fit_with(last, 2).verdict, Verdict::unexplained);
+  EXPECT_EQ(fit_with(last, 6).verdict, Verdict::unexplained);
+  const auto first = [](std::size_t i, std::size_t j) { return i < 64 && j < 64; };
+  EXPECT_EQ(fit_with(first, 0).verdict, Verdict::unexplained);
+  const auto middle = [](std::size_t i, std::size_t j) { return i >= 64 && i < 128 && j >= 64 && j < 128; };
+  EXPECT_EQ(fit_with(middle, 0).verdict, Verdict::unexplained);
+  const auto no_block = [](std::size_t i, std::size_t j) { return i >= 130 && j >= 64; };
+  EXPECT_EQ(fit_with(no_block, 0).verdict, Verdict::unexplained);
 }
 
 TEST(GemmFit, TakesMoreRowsThanOneBand) {

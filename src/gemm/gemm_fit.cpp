@@ -9,18 +9,15 @@
 #include <mutex>
 #include <utility>
 
+#include "answered.hpp"
 #include "emu/parallel.hpp"
 #include "operands.hpp"
 #include "plan_space.hpp"
 #include "src/fit/watch.hpp"
+#include "tail_fit.hpp"
 
 namespace tcnum {
 namespace {
-
-/// A product with its answer.
-struct Answered {
-  Matrix a, b, d;
-};
 
 /// Some rows and columns of a product, for those who have many plans to try.
 struct Sample {
@@ -38,30 +35,9 @@ Sample sample_of(std::size_t m, std::size_t n, std::size_t rows, std::size_t col
   return {evenly(m, rows), evenly(n, columns)};
 }
 
-Matrix rows_of(const Matrix& from, const std::vector<std::size_t>& rows) {
-  Matrix some(from.format(), rows.size(), from.columns());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t j = 0; j < from.columns(); ++j) some.set(i, j, from(rows[i], j));
-  }
-  return some;
-}
-Matrix columns_of(const Matrix& from, const std::vector<std::size_t>& columns) {
-  Matrix some(from.format(), from.rows(), columns.size());
-  for (std::size_t i = 0; i < from.rows(); ++i) {
-    for (std::size_t j = 0; j < columns.size(); ++j) some.set(i, j, from(i, columns[j]));
-  }
-  return some;
-}
 Answered part_of(const Answered& whole, const Sample& sample) {
   return {rows_of(whole.a, sample.rows), columns_of(whole.b, sample.columns),
           columns_of(rows_of(whole.d, sample.rows), sample.columns)};
-}
-
-Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, unsigned threads,
-                  KnownAccumulations* known = nullptr) {
-  Matrix d(candidate.plan.output, a.rows(), b.columns());
-  multiply_by({candidate.plan, *candidate.performer, candidate.walk, known}, d, a, b, {}, {.threads = threads});
-  return d;
 }
 
 /// What is known of one product, for each instruction and conversion.
@@ -76,14 +52,6 @@ class KnownOfProduct {
   std::mutex mutex_;
   std::map<std::pair<const Performer*, std::optional<Rounding>>, KnownAccumulations> known_;
 };
-
-/// Whether two codes are the same result: all NaNs are one.
-bool is_same(const Format& f, std::uint64_t x, std::uint64_t y) {
-  const auto is_nan = [&](std::uint64_t code) {
-    return f.floating && decode(f, code).number_class == NumberClass::nan;
-  };
-  return x == y || (is_nan(x) && is_nan(y));
-}
 
 class Fit {
  public:
@@ -101,6 +69,7 @@ class Fit {
   /// Leaves the plans that explain it: first a few of its elements, then all, where few plans are left.
   void take(Answered answered) {
     products_.push_back(std::move(answered));
+    if (is_refuted()) return;
     const Answered& whole = products_.back();
     // One element refutes most plans, and a few most of the others.
     sift(part_of(whole, sample_of(subject_.m, subject_.n, 1, 1)));
@@ -132,9 +101,7 @@ class Fit {
     result_.verdict = alive_.empty()       ? Verdict::unexplained
                       : alive_.size() == 1 ? Verdict::identified
                                            : Verdict::ambiguous;
-    const std::size_t best = alive_.empty() ? nearest() : alive_.front();
-    result_.plan = candidates_[best].plan;
-    for (std::size_t i = 0; i < products_.size(); ++i) compare(candidates_[best], i);
+    compare(candidates_[alive_.empty() ? nearest() : alive_.front()]);
     // A plan that explained samples may fail on the rest of its products.
     if (result_.mismatches != 0) result_.verdict = Verdict::unexplained;
     if (result_.verdict == Verdict::ambiguous) {
@@ -142,6 +109,30 @@ class Fit {
       for (const std::size_t i : alive_) plans.push_back(&candidates_[i].plan);
       result_.open = differences(plans);
     }
+    return std::move(result_);
+  }
+
+  /// Looks for plans of which some of D has no other than the rest, where none explains all of it.
+  void look_for_tails() {
+    if (!is_refuted()) return;
+    tails_ = fit_tails(subject_, candidates_, products_, threads_, watch_);
+  }
+  bool has_tails() const { return !tails_.empty(); }
+  /// Of the plans with tails, as finish() of the others. A product that came since may refute them.
+  GemmFit finish_tails(std::vector<AskedProduct> asked) {
+    result_.asked = std::move(asked);
+    result_.products = products_.size();
+    result_.surviving = tails_.size();
+    result_.verdict = tails_.size() == 1 ? Verdict::identified : Verdict::ambiguous;
+    compare(tails_.front());
+    if (result_.mismatches != 0) {
+      result_.surviving = 0;
+      result_.verdict = Verdict::unexplained;
+      return std::move(result_);
+    }
+    std::vector<const GemmPlan*> plans;
+    for (const Candidate& tail : tails_) plans.push_back(&tail.plan);
+    result_.open = differences(plans);
     return std::move(result_);
   }
 
@@ -167,7 +158,7 @@ class Fit {
     const Format& f = format(subject_.d);
     std::size_t count = 0;
     for (std::size_t i = 0; i < d.rows(); ++i) {
-      for (std::size_t j = 0; j < d.columns(); ++j) count += is_same(f, d(i, j), part.d(i, j)) ? 0 : 1;
+      for (std::size_t j = 0; j < d.columns(); ++j) count += is_same_result(f, d(i, j), part.d(i, j)) ? 0 : 1;
     }
     return count;
   }
@@ -202,7 +193,11 @@ class Fit {
     });
     return std::ranges::any_of(results, [&](const Matrix& d) { return d != results.front(); });
   }
-  /// All elements.
+  /// With all elements of all products.
+  void compare(const Candidate& candidate) {
+    result_.plan = candidate.plan;
+    for (std::size_t i = 0; i < products_.size(); ++i) compare(candidate, i);
+  }
   void compare(const Candidate& candidate, std::size_t product) {
     const Answered& answered = products_[product];
     const Matrix d = product_by(candidate, answered.a, answered.b, threads_);
@@ -211,7 +206,7 @@ class Fit {
     const Format& f = format(subject_.d);
     for (std::size_t i = 0; i < d.rows(); ++i) {
       for (std::size_t j = 0; j < d.columns(); ++j) {
-        if (is_same(f, d(i, j), answered.d(i, j))) continue;
+        if (is_same_result(f, d(i, j), answered.d(i, j))) continue;
         ++result_.mismatches;
         if (!result_.mismatch) result_.mismatch = GemmMismatch{product, i, j, d(i, j), answered.d(i, j)};
       }
@@ -226,6 +221,7 @@ class Fit {
   std::vector<std::size_t> mismatches_;  ///< of each candidate in the last sample that it was tried on
   std::vector<std::size_t> alive_, last_;
   std::vector<Answered> products_;
+  std::vector<Candidate> tails_;
   GemmFit result_;
 };
 
@@ -266,15 +262,22 @@ GemmFit GemmFitter::fit(const GemmCallable& callable, const GemmFitOptions& opti
     ask(*product);
     ++seed;
   }
+  if (fit.is_refuted()) {
+    // The other families tell where in D one plan ends and another begins.
+    for (std::size_t family = asked.size(); family < kOperandFamilies; ++family)
+      ask({static_cast<OperandFamily>(family), options.seed});
+    fit.look_for_tails();
+  }
   // One product more, which had no part in choosing the plan.
-  if (!fit.is_refuted()) ask({OperandFamily::plain, seed});
-  return fit.finish(std::move(asked));
+  if (!fit.is_refuted() || fit.has_tails()) ask({OperandFamily::plain, seed});
+  return fit.has_tails() ? fit.finish_tails(std::move(asked)) : fit.finish(std::move(asked));
 }
 
 GemmFit GemmFitter::fit(const Matrix& a, const Matrix& b, const Matrix& d, const GemmFitOptions& options) const {
   Fit fit(subject_, *candidates_, options);
   fit.take({a, b, d});
-  return fit.finish({});
+  fit.look_for_tails();
+  return fit.has_tails() ? fit.finish_tails({}) : fit.finish({});
 }
 
 GemmFit fit_gemm(const GemmSubject& subject, const GemmCallable& callable, const GemmFitOptions& options) {

@@ -98,6 +98,7 @@ class Walks {
       plan.promote_every = {};
       add_slices(plan, plans);
     }
+    add_equal_parts(plain, sums, plans);
     return plans;
   }
 
@@ -126,6 +127,19 @@ class Walks {
         // Kernels of other sums that fold have not been seen.
         if (!folds_) continue;
         plan.slices_order = SliceOrder::folded;
+        plans.push_back(plan);
+      }
+    }
+  }
+  /// Of kernels that divide k into a number of parts, by themselves, so that multiprocessors are at work: those of
+  /// tf32, whose tiles are 128 bytes of k.
+  void add_equal_parts(GemmPlan plan, FormatId sums, std::vector<GemmPlan>& plans) const {
+    constexpr std::size_t kMostParts = 132, kTile = 32;  // multiprocessors of a GH100
+    if (operand_ != FormatId::tf32 && operand_ != FormatId::fp32) return;
+    plan.k_tile = kTile;
+    for (std::size_t count = 2; count <= std::min(kMostParts, (k_ + kTile - 1) / kTile); ++count) {
+      for (const PartOrder order : {PartOrder::pairs, PartOrder::descending}) {
+        plan.split_k = SplitK{.count = count, .order = order, .type = sums, .parts = sums};
         plans.push_back(plan);
       }
     }
@@ -172,7 +186,9 @@ enum class Additions : std::uint8_t {
 class Sums {
  public:
   std::size_t of(const GemmPlan& plan, const std::vector<PartWalk>& walk, Additions additions) {
-    return one_after_the_other(walk, additions, [&](const PartWalk& part) { return of(plan, part); });
+    const auto number = [&](const PartWalk& part) { return of(plan, part); };
+    if (plan.split_k && plan.split_k->order == PartOrder::pairs) return in_pairs(walk, additions, number);
+    return one_after_the_other(walk, additions, number);
   }
 
  private:
@@ -193,6 +209,18 @@ class Sums {
     std::size_t all = number(things.at(0));
     for (std::size_t i = 1; i < things.size(); ++i) all = sum(additions, all, number(things[i]));
     return all;
+  }
+  template <class Things, class Number>
+  std::size_t in_pairs(const Things& things, Additions additions, const Number& number) {
+    std::vector<std::size_t> open;
+    add_in_pairs(
+        things.size(), [&](std::size_t i) { open.push_back(number(things[i])); },
+        [&] {
+          const std::size_t last = open.back();
+          open.pop_back();
+          open.back() = sum(additions, open.back(), last);
+        });
+    return open.at(0);
   }
   std::size_t sum(Additions additions, std::size_t x, std::size_t y) {
     const bool commutes = additions != Additions::narrow_sums;

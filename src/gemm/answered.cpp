@@ -1,0 +1,35 @@
+#include "answered.hpp"
+
+namespace tcnum {
+
+Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, unsigned threads,
+                  KnownAccumulations* known) {
+  Matrix d(candidate.plan.output, a.rows(), b.columns());
+  multiply_by({candidate.plan, *candidate.performer, candidate.walk, known}, d, a, b, {}, {.threads = threads});
+  return d;
+}
+
+bool is_same_result(const Format& f, std::uint64_t x, std::uint64_t y) {
+  const auto is_nan = [&](std::uint64_t code) {
+    return f.floating && decode(f, code).number_class == NumberClass::nan;
+  };
+  return x == y || (is_nan(x) && is_nan(y));
+}
+
+Matrix rows_of(const Matrix& from, const std::vector<std::size_t>& rows) {
+  Matrix some(from.format(), rows.size(), from.columns());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < from.columns(); ++j) some.set(i, j, from(rows[i], j));
+  }
+  return some;
+}
+
+Matrix columns_of(const Matrix& from, const std::vector<std::size_t>& columns) {
+  Matrix some(from.format(), from.rows(), columns.size());
+  for (std::size_t i = 0; i < from.rows(); ++i) {
+    for (std::size_t j = 0; j < columns.size(); ++j) some.set(i, j, from(i, columns[j]));
+  }
+  return some;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,189 @@
+#include "tail_fit.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "divided.hpp"
+#include "emu/parallel.hpp"
+
+namespace tcnum {
+namespace {
+
+/// Blocks of clusters are made of tiles, whose rows and columns are multiples of it.
+constexpr std::size_t kCell = 64;
+
+/// Which cells of D have an element that is not as it should be.
+class Cells {
+ public:
+  Cells(std::size_t m, std::size_t n)
+      : columns_((n + kCell - 1) / kCell), marked_((m + kCell - 1) / kCell * columns_, false) {}
+
+  void mark(std::size_t row, std::size_t column) { marked_[row / kCell * columns_ + column / kCell] = true; }
+  std::size_t count() const { return marked_.size(); }
+  bool operator[](std::size_t cell) const { return marked_[cell]; }
+  /// The first element of a cell.
+  BlockPlace corner(std::size_t cell) const { return {cell / columns_ * kCell, cell % columns_ * kCell}; }
+  bool any() const { return std::ranges::find(marked_, true) != marked_.end(); }
+
+ private:
+  std::size_t columns_;
+  std::vector<bool> marked_;
+};
+
+/// Rows, or columns, that blocks may have: those of one to sixteen tiles of 64, 128 or 256. Of those that are as large
+/// as D, it is one.
+std::vector<std::size_t> block_extents(std::size_t of_d) {
+  std::set<std::size_t> extents;
+  for (const std::size_t tile : {64, 128, 256}) {
+    for (std::size_t tiles = 1; tiles <= 16; ++tiles)
+      extents.insert(std::min(tiles * tile, (of_d + kCell - 1) / kCell * kCell));
+  }
+  return {extents.begin(), extents.end()};
+}
+
+class TailSearch {
+ public:
+  TailSearch(const GemmSubject& subject, const std::vector<Candidate>& candidates,
+             const std::vector<Answered>& products, unsigned threads, FitWatch& watch)
+      : subject_(subject), candidates_(candidates), products_(products), threads_(threads), watch_(watch) {}
+
+  std::vector<Candidate> find() {
+    const auto is_whole = [](const Candidate& candidate) { return !candidate.plan.split_k; };
+    // The blocks that are left over are the last ones: the first element is of a whole k.
+    for (const Candidate* const whole : explaining({0, 0}, is_whole)) {
+      const Cells wrong = wrong_of(*whole);
+      if (!wrong.any()) continue;
+      std::size_t first = 0, last = wrong.count() - 1;
+      while (!wrong[first]) ++first;
+      while (!wrong[last]) --last;
+      const auto divides_it = [&](const Candidate& candidate) {
+        if (!candidate.plan.split_k) return false;
+        GemmPlan plan = candidate.plan;
+        plan.split_k.reset();
+        plan.k_tile.reset();
+        return plan == whole->plan;
+      };
+      const std::vector<const Candidate*> of_first = explaining(wrong.corner(first), divides_it);
+      for (const Candidate* const divided : explaining(wrong.corner(last), divides_it)) {
+        if (std::ranges::find(of_first, divided) != of_first.end()) add_tails(*divided, wrong, wrong_of(*divided));
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// The candidates that explain a few elements from that one on, in all products.
+  template <class Wanted>
+  std::vector<const Candidate*> explaining(const BlockPlace& at, const Wanted& wanted) {
+    constexpr std::size_t kFew = 8;
+    const auto from = [](std::size_t first, std::size_t end) {
+      std::vector<std::size_t> some;
+      for (std::size_t i = first; i < std::min(end, first + kFew); ++i) some.push_back(i);
+      return some;
+    };
+    const std::vector<std::size_t> rows = from(at.row, subject_.m), columns = from(at.column, subject_.n);
+    std::vector<const Candidate*> left;
+    for (const Candidate& candidate : candidates_) {
+      if (wanted(candidate)) left.push_back(&candidate);
+    }
+    for (const Answered& product : products_) {
+      const Matrix a = rows_of(product.a, rows), b = columns_of(product.b, columns),
+                   d = columns_of(rows_of(product.d, rows), columns);
+      std::vector<char> explains(left.size());
+      watch_.begin("comparing plans for some of D", left.size(), left.size());
+      in_parallel(left.size(), threads_, [&](std::size_t i) {
+        explains[i] = count_different(product_by(*left[i], a, b, 1), d) == 0;
+        watch_.step();
+      });
+      std::vector<const Candidate*> explaining;
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        if (explains[i] != 0) explaining.push_back(left[i]);
+      }
+      left = std::move(explaining);
+    }
+    return left;
+  }
+  std::size_t count_different(const Matrix& x, const Matrix& y) const {
+    const Format& f = format(subject_.d);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < x.rows(); ++i) {
+      for (std::size_t j = 0; j < x.columns(); ++j) count += is_same_result(f, x(i, j), y(i, j)) ? 0 : 1;
+    }
+    return count;
+  }
+  Cells wrong_of(const Candidate& candidate) const {
+    const Format& f = format(subject_.d);
+    Cells wrong(subject_.m, subject_.n);
+    for (const Answered& product : products_) {
+      const Matrix d = product_by(candidate, product.a, product.b, threads_);
+      if (d == product.d) continue;
+      for (std::size_t i = 0; i < d.rows(); ++i) {
+        for (std::size_t j = 0; j < d.columns(); ++j) {
+          if (!is_same_result(f, d(i, j), product.d(i, j))) wrong.mark(i, j);
+        }
+      }
+    }
+    return wrong;
+  }
+
+  /// All tails that have the cells that are wrong where k is whole, and none of those that are wrong where it is
+  /// divided.
+  void add_tails(const Candidate& divided, const Cells& inside, const Cells& outside) {
+    for (std::size_t cell = 0; cell < inside.count(); ++cell) {
+      if (inside[cell] && outside[cell]) return;
+    }
+    std::set<std::vector<bool>> seen;  // cells of tails
+    std::vector<std::pair<std::size_t, Candidate>> tails;
+    const auto each = [&](const Tail& shape) {
+      const std::size_t rows = (subject_.m + shape.rows - 1) / shape.rows,
+                        columns = (subject_.n + shape.columns - 1) / shape.columns;
+      const std::vector<BlockPlace> order = blocks_in_order(rows, columns, shape.lines, shape.band);
+      std::vector<std::size_t> place(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) place[order[i].row * columns + order[i].column] = i;
+      std::vector<std::size_t> of_cell(inside.count());
+      std::size_t first_inside = order.size(), last_outside = 0;  // the latter plus one; 0: there is none
+      for (std::size_t cell = 0; cell < inside.count(); ++cell) {
+        const BlockPlace corner = inside.corner(cell);
+        of_cell[cell] = place[corner.row / shape.rows * columns + corner.column / shape.columns];
+        if (inside[cell]) first_inside = std::min(first_inside, of_cell[cell]);
+        if (outside[cell]) last_outside = std::max(last_outside, of_cell[cell] + 1);
+      }
+      for (std::size_t first = last_outside; first <= first_inside; ++first) {
+        std::vector<bool> cells(inside.count());
+        for (std::size_t cell = 0; cell < inside.count(); ++cell) cells[cell] = of_cell[cell] >= first;
+        if (!seen.insert(cells).second) continue;
+        Candidate candidate = divided;
+        Tail& tail = candidate.plan.split_k->tail.emplace(shape);
+        tail.blocks = order.size() - first;
+        found_.push_back(std::move(candidate));
+      }
+    };
+    // The largest blocks first: of the same cells they are the fewest.
+    const std::vector<std::size_t> heights = block_extents(subject_.m), widths = block_extents(subject_.n);
+    for (auto rows = heights.rbegin(); rows != heights.rend(); ++rows) {
+      for (auto columns = widths.rbegin(); columns != widths.rend(); ++columns) {
+        for (const BlockLines lines : {BlockLines::rows, BlockLines::columns}) {
+          for (const std::size_t band : {1, 2, 4}) each({*rows, *columns, lines, band, 0});
+        }
+      }
+    }
+  }
+
+  const GemmSubject& subject_;
+  const std::vector<Candidate>& candidates_;
+  const std::vector<Answered>& products_;
+  unsigned threads_;
+  FitWatch& watch_;
+  std::vector<Candidate> found_;
+};
+
+}  // namespace
+
+std::vector<Candidate> fit_tails(const GemmSubject& subject, const std::vector<Candidate>& candidates,
+                                 const std::vector<Answered>& products, unsigned threads, FitWatch& watch) {
+  return TailSearch(subject, candidates, products, threads, watch).find();
+}
+
+}  // namespace tcnum
