@@ -28,6 +28,7 @@ LibraryAlgorithm first_algorithm(CublasLt& library, const LibraryProduct& produc
 #include <stdexcept>
 
 #include "cuda/device_memory.hpp"
+#include "sync_kernels.hpp"
 #include "tcnum/matrix.hpp"
 #include "tcnum/oracle.hpp"
 
@@ -269,6 +270,16 @@ class LoadedCublasLt final : public CublasLt {
     const std::vector<std::byte> by_rows = turned(by_columns, product.n, product.m, bytes_of(product.d));
     std::memcpy(d.data(), by_rows.data(), d.size());
     return true;
+  }
+
+  int clusters_at_once(unsigned blocks) override {
+    int clusters = 0;
+    if (blocks == 1) {
+      check(cudaDeviceGetAttribute(&clusters, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+      return clusters;
+    }
+    check(count_clusters(blocks, &clusters), "cudaOccupancyMaxActiveClusters");
+    return clusters;
   }
 
   std::unique_ptr<LibraryLaunch> prepare(const LibraryProduct& product, const LibraryAlgorithm& algorithm) override {

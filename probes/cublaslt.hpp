@@ -55,6 +55,8 @@ class CublasLt {
   /// std::runtime_error on other errors of CUDA or the library.
   virtual bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
                         std::span<const std::byte> b, std::span<std::byte> d) = 0;
+  /// For how many clusters of so many thread blocks, each on a multiprocessor of its own, the device has room at a time.
+  virtual int clusters_at_once(unsigned blocks) = 0;
   virtual std::unique_ptr<LibraryLaunch> prepare(const LibraryProduct& product, const LibraryAlgorithm& algorithm) = 0;
 };
 

@@ -37,7 +37,14 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
                               .stages = algorithm.at("stages"),
                               .split_k = algorithm.at("split_k"),
                               .reduction = algorithm.at("reduction"),
-                              .custom = algorithm.at("custom")});
+                              .custom = algorithm.at("custom"),
+                              .m = subject.m,
+                              .n = subject.n,
+                              .tile = algorithm.at("tile"),
+                              .cluster = algorithm.at("cluster"),
+                              .swizzle = algorithm.at("swizzle"),
+                              .workspace = algorithm.value("workspace", std::size_t{0}),
+                              .clusters_at_once = algorithm.value("clusters_at_once", 0)});
       } catch (const InputError&) {
         ++declined;
         continue;
@@ -85,7 +92,7 @@ TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {
             "cublaslt: stages is 30; right would be a cublasLtMatmulStages_t, 1 to 38");
   EXPECT_EQ(complaint([](auto& c) { c.split_k = 2; }),
             "cublaslt: reduction is 0 with split_k 2; right would be 1, 2 or 4");
-  EXPECT_EQ(complaint([](auto& c) { c.split_k = 0; }), "cublaslt: split_k is 0; right would be 1 or more");
+  EXPECT_EQ(complaint([](auto& c) { c.split_k = 0; }), "cublaslt: split_k is 0; right would be 1 or more, or -1");
   EXPECT_EQ(complaint([](auto& c) { c.b = FormatId::bf16; }),
             "cublaslt: a is fp16 and b is bf16; right would be formats that wgmma takes together");
   EXPECT_EQ(complaint([](auto& c) { c.a = c.b = FormatId::fp64; }),
@@ -102,6 +109,64 @@ TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {
   EXPECT_EQ(complaint([](auto& c) { c.a = c.b = FormatId::fp32; }),
             "cublaslt: an operand is fp32, and what kernels of id 66 make of it has not been measured; right would be "
             "tf32");
+}
+
+/// SPLITK_NUM −1, as an H100 had it (cuBLASLt 13.1.0, driver 580.159.04).
+TEST(CublasLtPlans, DivideKAsTheDeviceHasRoom) {
+  const auto of = [](std::size_t m, std::size_t n, std::size_t k, int tile, int cluster, std::size_t workspace,
+                     int clusters_at_once) {
+    return CublasLtConfiguration{.a = FormatId::fp32,
+                                 .b = FormatId::fp32,
+                                 .d = FormatId::fp32,
+                                 .k = k,
+                                 .id = 43,
+                                 .stages = 34,
+                                 .split_k = -1,
+                                 .reduction = 2,
+                                 .m = m,
+                                 .n = n,
+                                 .tile = tile,
+                                 .cluster = cluster,
+                                 .workspace = workspace,
+                                 .clusters_at_once = clusters_at_once};
+  };
+  EXPECT_FALSE(cublaslt_plan(of(1320, 1320, 1320, 18, 10, 131, 7)).split_k);
+  using enum PartOrder;
+  const auto split = [](const CublasLtConfiguration& c) { return cublaslt_plan(c).split_k.value(); };
+  EXPECT_EQ(split(of(512, 512, 4096, 17, 4, 3146271, 30)), (SplitK{.count = 3, .order = pairs}));
+  EXPECT_EQ(split(of(32, 32, 12288, 18, 5, 721151, 66)), (SplitK{.count = 11, .order = descending}));
+  EXPECT_EQ(split(of(240, 264, 6312, 18, 41, 3146223, 17)), (SplitK{.count = 8, .order = pairs}));
+  EXPECT_EQ(split(of(1736, 40, 2568, 15, 38, 1475079, 22)),
+            (SplitK{.count = 3, .order = pairs, .tail = Tail{64, 320, BlockLines::columns, 1, 6}}));
+  EXPECT_EQ(split(of(72, 4160, 904, 15, 12, 786687, 15)),
+            (SplitK{.count = 2, .order = pairs, .tail = Tail{64, 512, BlockLines::columns, 1, 3}}));
+  EXPECT_EQ(split(of(2560, 2560, 1024, 20, 3, 524467, 66)),
+            (SplitK{.count = 2, .order = pairs, .tail = Tail{256, 128, BlockLines::rows, 1, 2}}));
+  EXPECT_EQ(split(of(3000, 1000, 1024, 20, 3, 7864719, 66)),
+            (SplitK{.count = 2, .order = pairs, .tail = Tail{256, 128, BlockLines::columns, 1, 30}}));
+  EXPECT_EQ(cublaslt_plan(of(1736, 40, 2568, 15, 38, 1475079, 22)).k_tile, 32U);
+  const auto complaint = [](const CublasLtConfiguration& c) {
+    try {
+      (void)cublaslt_plan(c);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CublasLtConfiguration swizzled = of(72, 4160, 904, 15, 12, 786687, 15);
+  swizzled.swizzle = 1;
+  EXPECT_EQ(complaint(swizzled),
+            "cublaslt: swizzle is 1 with split_k -1; right would be 0 where blocks of D are left over");
+  EXPECT_EQ(complaint(of(1736, 40, 2568, 15, 38, 1475079, 23)),
+            "cublaslt: workspace is 1475079 with split_k -1; right would be one for two parts or more of the 25 tiles "
+            "that 23 clusters at once leave over");
+  EXPECT_EQ(complaint(of(1736, 40, 2568, 15, 0, 1475079, 22)),
+            "cublaslt: tile is 15 and cluster 0 with split_k -1; right would be a cublasLtMatmulTile_t and a "
+            "cublasLtClusterShape_t that name a shape");
+  EXPECT_EQ(complaint(of(0, 40, 2568, 15, 38, 1475079, 22)),
+            "cublaslt: m or n is 0 with split_k -1; right would be 1 or more");
+  EXPECT_EQ(complaint(of(1736, 40, 2568, 15, 38, 1475079, 0)),
+            "cublaslt: clusters_at_once is 0 with split_k -1; right would be 1 or more");
 }
 
 TEST(CublasLtPlans, ReadWhatTheAttributesSay) {

@@ -17,7 +17,26 @@ struct CublasLtConfiguration {
   int split_k = 1;                 ///< …_SPLITK_NUM
   int reduction = 0;               ///< …_REDUCTION_SCHEME
   int custom = 0;                  ///< …_CUSTOM_OPTION, which says in what order kernels of fp64 add parts
+
+  // Where SPLITK_NUM is −1 the library divides k as the device has room, of some elements of D or of all, and it takes
+  // all of this to say how.
+  std::size_t m = 0, n = 0;   ///< rows and columns of D, as the library has it: by columns
+  int tile = 0, cluster = 0;  ///< …_TILE_ID, …_CLUSTER_SHAPE_ID
+  int swizzle = 0;            ///< …_CTA_SWIZZLING
+  std::size_t workspace = 0;  ///< bytes that it takes: cublasLtMatmulHeuristicResult_t::workspaceSize
+  /// For how many such clusters of blocks that fill a multiprocessor each the device has room at a time:
+  /// cudaOccupancyMaxActiveClusters(). It may differ between devices of one name, which lack other multiprocessors.
+  int clusters_at_once = 0;
 };
+
+/// How an algorithm divides D: the rows and columns of a tile, and the tiles of a cluster of thread blocks.
+struct CublasLtTile {
+  unsigned rows = 0, columns = 0;
+  unsigned cluster_rows = 1, cluster_columns = 1;
+};
+/// By the numbers of its attributes TILE_ID and CLUSTER_SHAPE_ID: cublasLtMatmulTile_t and cublasLtClusterShape_t of
+/// CUDA 13.0's cublasLt.h. None where they are none of these.
+std::optional<CublasLtTile> cublaslt_tile(int tile_id, int cluster_id);
 
 /// The plan of that algorithm on Hopper. vectors/sm_90/gemm.json has products that such plans give, bit for bit; what
 /// no product there shows is Meta's `bitequiv` (facebookexperimental/triton, cublas_match), which rebuilds products on

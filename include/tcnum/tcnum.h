@@ -230,6 +230,10 @@ typedef struct tcnum_cublaslt_configuration {
   int fast_accumulation;              /* of fp8 */
   int id, stages, split_k, reduction; /* CUBLASLT_ALGO_CONFIG_ID, _STAGES_ID, _SPLITK_NUM, _REDUCTION_SCHEME */
   int custom;                         /* CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION */
+  size_t m, n;                        /* rows and columns of D; this and what follows is for a split_k of -1 alone */
+  int tile, cluster, swizzle;         /* CUBLASLT_ALGO_CONFIG_TILE_ID, _CLUSTER_SHAPE_ID, _CTA_SWIZZLING */
+  size_t workspace;                   /* bytes: workspaceSize of cublasLtMatmulHeuristicResult_t */
+  int clusters_at_once;               /* cudaOccupancyMaxActiveClusters() of blocks that fill a multiprocessor */
 } tcnum_cublaslt_configuration;
 /* The plan of that algorithm; TCNUM_INVALID if nobody knows it. */
 TCNUM_API tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan);

@@ -171,7 +171,14 @@ tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configur
                                            .stages = given.stages,
                                            .split_k = given.split_k,
                                            .reduction = given.reduction,
-                                           .custom = given.custom})};
+                                           .custom = given.custom,
+                                           .m = given.m,
+                                           .n = given.n,
+                                           .tile = given.tile,
+                                           .cluster = given.cluster,
+                                           .swizzle = given.swizzle,
+                                           .workspace = given.workspace,
+                                           .clusters_at_once = given.clusters_at_once})};
   });
 }
 

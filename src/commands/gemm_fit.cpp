@@ -190,7 +190,7 @@ struct Answered {
 
 /// Whether the plan that the algorithm's attributes say gave these products: "right", "wrong", or "declined" where
 /// nobody knows what they say.
-std::string_view predicted(const LibraryProduct& product, const LibraryAlgorithm& algorithm,
+std::string_view predicted(const LibraryProduct& product, const LibraryAlgorithm& algorithm, int clusters_at_once,
                            const std::vector<Answered>& answered) {
   GemmPlan plan;
   try {
@@ -203,7 +203,14 @@ std::string_view predicted(const LibraryProduct& product, const LibraryAlgorithm
                           .stages = algorithm.stages,
                           .split_k = algorithm.split_k,
                           .reduction = algorithm.reduction,
-                          .custom = algorithm.custom});
+                          .custom = algorithm.custom,
+                          .m = product.m,
+                          .n = product.n,
+                          .tile = algorithm.tile,
+                          .cluster = algorithm.cluster,
+                          .swizzle = algorithm.swizzle,
+                          .workspace = algorithm.workspace,
+                          .clusters_at_once = clusters_at_once});
   } catch (const InputError&) {
     return "declined";
   }
@@ -271,15 +278,27 @@ class Survey {
       try {
         const Fitted& found = fit(fitter, product, algorithm, fitted);
         count(found.fit);
-        const std::string_view prediction = predicted(product, algorithm, found.answered);
+        const int at_once = clusters_at_once(algorithm);
+        const std::string_view prediction = predicted(product, algorithm, at_once, found.answered);
         ++predictions_[std::string(prediction)];
         ordered_json attributes = algorithm_json(algorithm);
+        if (at_once != 0) {
+          attributes["workspace"] = algorithm.workspace;
+          attributes["clusters_at_once"] = at_once;
+        }
         attributes["predicted"] = prediction;
         add(entry_of(found, subject, formats), std::move(attributes));
       } catch (const Refused&) {
         ++refused_;
       }
     }
+  }
+
+  /// What the device has room for, which decides how an algorithm divides k where it says no number of parts; else 0.
+  int clusters_at_once(const LibraryAlgorithm& algorithm) const {
+    const auto tile = cublaslt_tile(algorithm.tile, algorithm.cluster);
+    if (algorithm.split_k >= 0 || !tile) return 0;
+    return library_->clusters_at_once(tile->cluster_rows * tile->cluster_columns);
   }
 
   /// The fit of an algorithm, with all that it answered. One that answers as another did has its plan: a fit asks the

@@ -1,6 +1,7 @@
 // Which elements of D are those whose k a plan divides: all, or the blocks that whole rounds leave over.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace tcnum {
 /// The row and the column of a block among the blocks of D.
 struct BlockPlace {
   std::size_t row = 0, column = 0;
+  friend auto operator<=>(const BlockPlace&, const BlockPlace&) = default;
 };
 /// So many rows and columns of blocks, in the order in which clusters take them.
 std::vector<BlockPlace> blocks_in_order(std::size_t rows, std::size_t columns, BlockLines lines, std::size_t band);

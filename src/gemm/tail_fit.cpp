@@ -1,7 +1,7 @@
 #include "tail_fit.hpp"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -47,26 +47,32 @@ class TailSearch {
  public:
   TailSearch(const GemmSubject& subject, const std::vector<Candidate>& candidates,
              const std::vector<Answered>& products, unsigned threads, FitWatch& watch)
-      : subject_(subject), candidates_(candidates), products_(products), threads_(threads), watch_(watch) {}
+      : subject_(subject), products_(products), threads_(threads), watch_(watch) {
+    for (const Candidate& candidate : candidates) {
+      if (const std::optional<Candidate> divided = in_parts(candidate))
+        divided_.push_back(*divided);
+      else
+        whole_.push_back(candidate);
+    }
+  }
 
   std::vector<Candidate> find() {
-    const auto is_whole = [](const Candidate& candidate) { return !candidate.plan.split_k; };
+    const auto any = [](const Candidate&) { return true; };
     // The blocks that are left over are the last ones: the first element is of a whole k.
-    for (const Candidate* const whole : explaining({0, 0}, is_whole)) {
+    for (const Candidate* const whole : explaining({0, 0}, whole_, any)) {
       const Cells wrong = wrong_of(*whole);
       if (!wrong.any()) continue;
       std::size_t first = 0, last = wrong.count() - 1;
       while (!wrong[first]) ++first;
       while (!wrong[last]) --last;
       const auto divides_it = [&](const Candidate& candidate) {
-        if (!candidate.plan.split_k) return false;
         GemmPlan plan = candidate.plan;
         plan.split_k.reset();
         plan.k_tile.reset();
         return plan == whole->plan;
       };
-      const std::vector<const Candidate*> of_first = explaining(wrong.corner(first), divides_it);
-      for (const Candidate* const divided : explaining(wrong.corner(last), divides_it)) {
+      const std::vector<const Candidate*> of_first = explaining(wrong.corner(first), divided_, divides_it);
+      for (const Candidate* const divided : explaining(wrong.corner(last), divided_, divides_it)) {
         if (std::ranges::find(of_first, divided) != of_first.end()) add_tails(*divided, wrong, wrong_of(*divided));
       }
     }
@@ -74,9 +80,24 @@ class TailSearch {
   }
 
  private:
+  /// As one that divides k, if it does. The space has each plan by one name: parts that are added in ascending order
+  /// may be promotions there.
+  std::optional<Candidate> in_parts(const Candidate& candidate) const {
+    const auto& [plan, performer, walk] = candidate;
+    if (plan.split_k) return candidate;
+    const bool is_simple = plan.slices == 1 && plan.residue == Residue::last && performer->formats.d == FormatId::fp32;
+    if (!plan.promote_every || !is_simple) return std::nullopt;
+    Candidate divided = candidate;
+    divided.plan.split_k = SplitK{.chunk = *plan.promote_every};
+    divided.plan.promote_every.reset();
+    divided.walk = walk_of(divided.plan, performer->depth(), subject_.k);
+    return divided;
+  }
+
   /// The candidates that explain a few elements from that one on, in all products.
   template <class Wanted>
-  std::vector<const Candidate*> explaining(const BlockPlace& at, const Wanted& wanted) {
+  std::vector<const Candidate*> explaining(const BlockPlace& at, const std::vector<Candidate>& candidates,
+                                           const Wanted& wanted) {
     constexpr std::size_t kFew = 8;
     const auto from = [](std::size_t first, std::size_t end) {
       std::vector<std::size_t> some;
@@ -85,7 +106,7 @@ class TailSearch {
     };
     const std::vector<std::size_t> rows = from(at.row, subject_.m), columns = from(at.column, subject_.n);
     std::vector<const Candidate*> left;
-    for (const Candidate& candidate : candidates_) {
+    for (const Candidate& candidate : candidates) {
       if (wanted(candidate)) left.push_back(&candidate);
     }
     for (const Answered& product : products_) {
@@ -160,19 +181,20 @@ class TailSearch {
         found_.push_back(std::move(candidate));
       }
     };
-    // The largest blocks first: of the same cells they are the fewest.
+    // Single lines and the largest blocks first: of the same cells they are the fewest.
     const std::vector<std::size_t> heights = block_extents(subject_.m), widths = block_extents(subject_.n);
-    for (auto rows = heights.rbegin(); rows != heights.rend(); ++rows) {
-      for (auto columns = widths.rbegin(); columns != widths.rend(); ++columns) {
-        for (const BlockLines lines : {BlockLines::rows, BlockLines::columns}) {
-          for (const std::size_t band : {1, 2, 4}) each({*rows, *columns, lines, band, 0});
+    for (const std::size_t band : {1, 2, 4}) {
+      for (auto rows = heights.rbegin(); rows != heights.rend(); ++rows) {
+        for (auto columns = widths.rbegin(); columns != widths.rend(); ++columns) {
+          for (const BlockLines lines : {BlockLines::rows, BlockLines::columns})
+            each({*rows, *columns, lines, band, 0});
         }
       }
     }
   }
 
   const GemmSubject& subject_;
-  const std::vector<Candidate>& candidates_;
+  std::vector<Candidate> whole_, divided_;
   const std::vector<Answered>& products_;
   unsigned threads_;
   FitWatch& watch_;
