@@ -82,6 +82,8 @@ std::vector<Planted> planted() {
       in_equal_parts(2, PartOrder::pairs, Tail{64, 128, BlockLines::columns, 1, 2}));
   add("some blocks in five parts", subject_of(fp32, fp32, 136, 264, 300), "triton",
       in_equal_parts(5, PartOrder::pairs, Tail{64, 64, BlockLines::rows, 2, 6}));
+  add("some blocks in four parts of a length", subject_of(fp32, fp32, 136, 200, 512), "triton",
+      in_equal_parts(4, PartOrder::pairs, Tail{64, 64, BlockLines::columns, 1, 4}));
   add("two slices", subject_of(fp16, fp32, 32, 64, 1024), "nvjet", [](GemmPlan& plan) {
     plan.k_tile = 64;
     plan.slices = 2;

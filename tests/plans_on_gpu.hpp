@@ -47,6 +47,10 @@ inline std::vector<PlanOfOperands> plans_for_gpu() {
     p.split_k = SplitK{.chunk = 96, .order = PartOrder::descending, .parts = FormatId::bf16};
     p.output = FormatId::bf16;
   });
+  add(FormatId::fp16, [](GemmPlan& p) {
+    p.k_tile = 32;
+    p.split_k = SplitK{.count = 3, .order = PartOrder::pairs, .tail = Tail{32, 24, BlockLines::columns, 1, 3}};
+  });
   return plans;
 }
 

@@ -1,12 +1,18 @@
-// What vectors/ARCH/gemm.json says of a product.
+// Surveys of cuBLASLt's products that are recorded, and what they say of a product.
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tcnum/gemm_fit.hpp"
 
 namespace tcnum::test {
+
+/// All that the library offers for products of many formats, and for those of tf32 of which it divides k as it likes.
+inline const std::array<std::string, 2> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
+                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json"};
+constexpr const char* kSurveySchema = "tcnum.gemm_survey/1";
 
 inline OperandFamily family_named(const std::string& text) {
   for (std::size_t i = 0; i < kOperandFamilies; ++i) {

@@ -56,6 +56,9 @@ std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> per
   return found;
 }
 
+/// Of an H100 or H200: kernels that divide k for all of them have as many parts, or half or two thirds of them.
+constexpr std::size_t kMultiprocessors = 132;
+
 /// Products of a tile that kernels have: powers of two.
 std::vector<std::size_t> tiles_of(std::size_t depth) {
   std::vector<std::size_t> tiles;
@@ -67,14 +70,16 @@ std::vector<std::size_t> tiles_of(std::size_t depth) {
 /// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's.
 std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId operand) {
   constexpr std::size_t kMostParts = 64;
+  std::vector<std::size_t> counts = {kMultiprocessors / 2, kMultiprocessors * 2 / 3, kMultiprocessors};
+  for (std::size_t parts = 2; parts <= kMostParts; ++parts) counts.push_back(parts);
   std::set<std::size_t> chunks;
-  for (const std::size_t tile : tiles_of(depth)) {
-    const std::size_t tiles = (k + tile - 1) / tile;
-    for (std::size_t parts = 2; parts <= std::min(tiles, kMostParts); ++parts)
-      chunks.insert((tiles + parts - 1) / parts * tile);
+  for (const std::size_t parts : counts) {
+    for (const std::size_t tile : tiles_of(depth)) {
+      const std::size_t tiles = (k + tile - 1) / tile;
+      if (parts <= tiles) chunks.insert((tiles + parts - 1) / parts * tile);
+    }
+    if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand));
   }
-  for (std::size_t parts = 2; parts <= std::min(k, kMostParts); ++parts)
-    chunks.insert(cutlass2_chunk(k, parts, operand));
   chunks.erase(chunks.lower_bound(k), chunks.end());
   return chunks;
 }
@@ -98,7 +103,7 @@ class Walks {
       plan.promote_every = {};
       add_slices(plan, plans);
     }
-    add_equal_parts(plain, sums, plans);
+    add_equal_parts(plain, plans);
     return plans;
   }
 
@@ -131,18 +136,10 @@ class Walks {
       }
     }
   }
-  /// Of kernels that divide k into a number of parts, by themselves, so that multiprocessors are at work: those of
-  /// tf32, whose tiles are 128 bytes of k.
-  void add_equal_parts(GemmPlan plan, FormatId sums, std::vector<GemmPlan>& plans) const {
-    constexpr std::size_t kMostParts = 132, kTile = 32;  // multiprocessors of a GH100
-    if (operand_ != FormatId::tf32 && operand_ != FormatId::fp32) return;
-    plan.k_tile = kTile;
-    for (std::size_t count = 2; count <= std::min(kMostParts, (k_ + kTile - 1) / kTile); ++count) {
-      for (const PartOrder order : {PartOrder::pairs, PartOrder::descending}) {
-        plan.split_k = SplitK{.count = count, .order = order, .type = sums, .parts = sums};
-        plans.push_back(plan);
-      }
-    }
+  /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
+  void add_equal_parts(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
+    if (operand_ == FormatId::tf32 || operand_ == FormatId::fp32)
+      std::ranges::copy(equal_parts(plain, operand_, k_), std::back_inserter(plans));
   }
   /// With parts of k, libraries' kernels promote seldom if at all.
   std::vector<std::optional<std::size_t>> promotions(bool is_split) const {
@@ -265,6 +262,21 @@ Key key_of(const GemmPlan& plan, const Performer& performer, const std::vector<P
 }
 
 }  // namespace
+
+std::vector<GemmPlan> equal_parts(const GemmPlan& plain, FormatId operand, std::size_t k) {
+  constexpr std::size_t kTileBytes = 128, kAlike = 3;  // so few parts come to the same in pairs and from the last on
+  const std::size_t tile = kTileBytes / static_cast<std::size_t>(format(operand).storage_bytes());
+  std::vector<GemmPlan> plans;
+  for (std::size_t count = 2; count <= std::min(kMultiprocessors, (k + tile - 1) / tile); ++count) {
+    for (const PartOrder order : {PartOrder::pairs, PartOrder::descending}) {
+      if (order == PartOrder::descending && count <= kAlike) continue;
+      GemmPlan& plan = plans.emplace_back(plain);
+      plan.k_tile = tile;
+      plan.split_k = SplitK{.count = count, .order = order};
+    }
+  }
+  return plans;
+}
 
 std::vector<Candidate> plan_space(const GemmSubject& subject) {
   std::vector<Candidate> candidates;

@@ -18,6 +18,9 @@ struct Candidate {
   std::vector<PartWalk> walk;
 };
 
+/// Those that divide k into a number of parts, whose sums are of fp32, and are else as a plan that does not.
+std::vector<GemmPlan> equal_parts(const GemmPlan& plain, FormatId operand, std::size_t k);
+
 /// All of them, no two the same for this k: instructions of one datapath stand for each other, and so do plans that go
 /// through k alike. Throws InputError if no instruction takes the formats.
 std::vector<Candidate> plan_space(const GemmSubject& subject);

@@ -1,7 +1,6 @@
 #include "tail_fit.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -47,57 +46,34 @@ class TailSearch {
  public:
   TailSearch(const GemmSubject& subject, const std::vector<Candidate>& candidates,
              const std::vector<Answered>& products, unsigned threads, FitWatch& watch)
-      : subject_(subject), products_(products), threads_(threads), watch_(watch) {
-    for (const Candidate& candidate : candidates) {
-      if (const std::optional<Candidate> divided = in_parts(candidate))
-        divided_.push_back(*divided);
-      else
-        whole_.push_back(candidate);
-    }
-  }
+      : subject_(subject), candidates_(candidates), products_(products), threads_(threads), watch_(watch) {}
 
   std::vector<Candidate> find() {
-    const auto any = [](const Candidate&) { return true; };
+    std::vector<Candidate> whole;
+    for (const Candidate& candidate : candidates_) {
+      const GemmPlan& plan = candidate.plan;
+      if (!plan.split_k && plan.slices == 1 && candidate.performer->formats.d == FormatId::fp32)
+        whole.push_back(candidate);
+    }
     // The blocks that are left over are the last ones: the first element is of a whole k.
-    for (const Candidate* const whole : explaining({0, 0}, whole_, any)) {
-      const Cells wrong = wrong_of(*whole);
+    for (const Candidate& plain : explaining({0, 0}, std::move(whole))) {
+      const Cells wrong = wrong_of(plain);
       if (!wrong.any()) continue;
       std::size_t first = 0, last = wrong.count() - 1;
       while (!wrong[first]) ++first;
       while (!wrong[last]) --last;
-      const auto divides_it = [&](const Candidate& candidate) {
-        GemmPlan plan = candidate.plan;
-        plan.split_k.reset();
-        plan.k_tile.reset();
-        return plan == whole->plan;
-      };
-      const std::vector<const Candidate*> of_first = explaining(wrong.corner(first), divided_, divides_it);
-      for (const Candidate* const divided : explaining(wrong.corner(last), divided_, divides_it)) {
-        if (std::ranges::find(of_first, divided) != of_first.end()) add_tails(*divided, wrong, wrong_of(*divided));
-      }
+      std::vector<Candidate> divided;
+      for (const GemmPlan& plan : equal_parts(plain.plan, plain.performer->formats.a, subject_.k))
+        divided.push_back({plan, plain.performer, walk_of(plan, plain.performer->depth(), subject_.k)});
+      divided = explaining(wrong.corner(last), explaining(wrong.corner(first), std::move(divided)));
+      for (const Candidate& candidate : divided) add_tails(candidate, wrong, wrong_of(candidate));
     }
     return std::move(found_);
   }
 
  private:
-  /// As one that divides k, if it does. The space has each plan by one name: parts that are added in ascending order
-  /// may be promotions there.
-  std::optional<Candidate> in_parts(const Candidate& candidate) const {
-    const auto& [plan, performer, walk] = candidate;
-    if (plan.split_k) return candidate;
-    const bool is_simple = plan.slices == 1 && plan.residue == Residue::last && performer->formats.d == FormatId::fp32;
-    if (!plan.promote_every || !is_simple) return std::nullopt;
-    Candidate divided = candidate;
-    divided.plan.split_k = SplitK{.chunk = *plan.promote_every};
-    divided.plan.promote_every.reset();
-    divided.walk = walk_of(divided.plan, performer->depth(), subject_.k);
-    return divided;
-  }
-
   /// The candidates that explain a few elements from that one on, in all products.
-  template <class Wanted>
-  std::vector<const Candidate*> explaining(const BlockPlace& at, const std::vector<Candidate>& candidates,
-                                           const Wanted& wanted) {
+  std::vector<Candidate> explaining(const BlockPlace& at, std::vector<Candidate> candidates) {
     constexpr std::size_t kFew = 8;
     const auto from = [](std::size_t first, std::size_t end) {
       std::vector<std::size_t> some;
@@ -105,26 +81,22 @@ class TailSearch {
       return some;
     };
     const std::vector<std::size_t> rows = from(at.row, subject_.m), columns = from(at.column, subject_.n);
-    std::vector<const Candidate*> left;
-    for (const Candidate& candidate : candidates) {
-      if (wanted(candidate)) left.push_back(&candidate);
-    }
     for (const Answered& product : products_) {
       const Matrix a = rows_of(product.a, rows), b = columns_of(product.b, columns),
                    d = columns_of(rows_of(product.d, rows), columns);
-      std::vector<char> explains(left.size());
-      watch_.begin("comparing plans for some of D", left.size(), left.size());
-      in_parallel(left.size(), threads_, [&](std::size_t i) {
-        explains[i] = count_different(product_by(*left[i], a, b, 1), d) == 0;
+      std::vector<char> explains(candidates.size());
+      watch_.begin("comparing plans for some of D", candidates.size(), candidates.size());
+      in_parallel(candidates.size(), threads_, [&](std::size_t i) {
+        explains[i] = count_different(product_by(candidates[i], a, b, 1), d) == 0;
         watch_.step();
       });
-      std::vector<const Candidate*> explaining;
-      for (std::size_t i = 0; i < left.size(); ++i) {
-        if (explains[i] != 0) explaining.push_back(left[i]);
+      std::vector<Candidate> left;
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (explains[i] != 0) left.push_back(std::move(candidates[i]));
       }
-      left = std::move(explaining);
+      candidates = std::move(left);
     }
-    return left;
+    return candidates;
   }
   std::size_t count_different(const Matrix& x, const Matrix& y) const {
     const Format& f = format(subject_.d);
@@ -156,7 +128,6 @@ class TailSearch {
       if (inside[cell] && outside[cell]) return;
     }
     std::set<std::vector<bool>> seen;  // cells of tails
-    std::vector<std::pair<std::size_t, Candidate>> tails;
     const auto each = [&](const Tail& shape) {
       const std::size_t rows = (subject_.m + shape.rows - 1) / shape.rows,
                         columns = (subject_.n + shape.columns - 1) / shape.columns;
@@ -194,7 +165,7 @@ class TailSearch {
   }
 
   const GemmSubject& subject_;
-  std::vector<Candidate> whole_, divided_;
+  const std::vector<Candidate>& candidates_;
   const std::vector<Answered>& products_;
   unsigned threads_;
   FitWatch& watch_;

@@ -166,7 +166,8 @@ campaigns = json.loads((SOURCE / "vectors/sm_90/campaigns.json").read_text())
 campaigns["campaigns"] = first_and_some(campaigns["campaigns"], 997)
 gemm = json.loads((SOURCE / "vectors/sm_90/gemm.json").read_text())
 bench = json.loads((SOURCE / "vectors/sm_90/bench.json").read_text())
-for what, document in (("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
+tails = json.loads((SOURCE / "vectors/sm_90/gemm_tails.json").read_text())
+for what, document in (("gemm_tails.json", tails), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
     seen.add(document["schema"])
     require(document, what)
     refuses_changes(document, what)
