@@ -74,8 +74,8 @@ struct Tail {
 
 /// A kernel whose k is divided among several blocks of threads, whose sums are then added.
 struct SplitK {
-  std::size_t chunk =
-      0;  ///< of k, for each part; the last takes what is left. 0: `count` says how many parts there are
+  /// Products of each part; the last takes what is left. 0: `count` says how many parts there are.
+  std::size_t chunk = 0;
   /// Parts of whole tiles, as equal as can be, the larger ones last. 0: `chunk` says how large they are.
   std::size_t count = 0;
   PartOrder order = PartOrder::ascending;

@@ -64,8 +64,8 @@ struct GemmMismatch {
 struct GemmFit {
   Verdict verdict = Verdict::unexplained;
   GemmPlan plan;               ///< one that explains every element; if unexplained, the nearest that was found
-  std::size_t considered = 0;  ///< plans, of which no two are the same for this k
-  std::size_t surviving = 0;   ///< of them, those that explain every element
+  std::size_t considered = 0;  ///< plans for all of D, of which no two are the same for this k
+  std::size_t surviving = 0;   ///< of them, or of those with a tail where none of them does: that explain every element
   std::size_t products = 0;    ///< that were asked or given
   std::vector<AskedProduct> asked;
   std::size_t elements = 0;              ///< of them that `plan` was compared with

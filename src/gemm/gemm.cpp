@@ -416,7 +416,8 @@ void check_addend(std::string_view name, const MatrixView& view, std::size_t row
 
 std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixView& a, const MatrixView& b,
                         const GemmInputs& inputs, const GemmOptions& options) {
-  const auto& [plan, performer, walk, known] = to_follow;
+  const GemmPlan& plan = to_follow.plan;
+  const Performer& performer = to_follow.performer;
   const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
   const ProductShape shape = {a.rows(), b.columns(), a.columns()};
   const std::uint64_t nan = nan_of(performer.datapath, FormatId::tf32);
@@ -436,9 +437,9 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                    {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)},
                    threads,
                    options.processor,
-                   known};
+                   to_follow.known};
   };
-  const Product product = product_of(plan, walk);
+  const Product product = product_of(plan, to_follow.walk);
   // Of elements whose k is whole, where that of others is not.
   GemmPlan whole_plan = plan;
   whole_plan.split_k.reset();

@@ -112,7 +112,7 @@ class Fit {
     return std::move(result_);
   }
 
-  /// Looks for plans of which some of D has no other than the rest, where none explains all of it.
+  /// Looks for plans that divide k for some of D alone, where none for all of D is left.
   void look_for_tails() {
     if (!is_refuted()) return;
     tails_ = fit_tails(subject_, candidates_, products_, threads_, watch_);

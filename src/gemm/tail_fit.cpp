@@ -127,40 +127,41 @@ class TailSearch {
     for (std::size_t cell = 0; cell < inside.count(); ++cell) {
       if (inside[cell] && outside[cell]) return;
     }
-    std::set<std::vector<bool>> seen;  // cells of tails
-    const auto each = [&](const Tail& shape) {
-      const std::size_t rows = (subject_.m + shape.rows - 1) / shape.rows,
-                        columns = (subject_.n + shape.columns - 1) / shape.columns;
-      const std::vector<BlockPlace> order = blocks_in_order(rows, columns, shape.lines, shape.band);
-      std::vector<std::size_t> place(order.size());
-      for (std::size_t i = 0; i < order.size(); ++i) place[order[i].row * columns + order[i].column] = i;
-      std::vector<std::size_t> of_cell(inside.count());
-      std::size_t first_inside = order.size(), last_outside = 0;  // the latter plus one; 0: there is none
-      for (std::size_t cell = 0; cell < inside.count(); ++cell) {
-        const BlockPlace corner = inside.corner(cell);
-        of_cell[cell] = place[corner.row / shape.rows * columns + corner.column / shape.columns];
-        if (inside[cell]) first_inside = std::min(first_inside, of_cell[cell]);
-        if (outside[cell]) last_outside = std::max(last_outside, of_cell[cell] + 1);
-      }
-      for (std::size_t first = last_outside; first <= first_inside; ++first) {
-        std::vector<bool> cells(inside.count());
-        for (std::size_t cell = 0; cell < inside.count(); ++cell) cells[cell] = of_cell[cell] >= first;
-        if (!seen.insert(cells).second) continue;
-        Candidate candidate = divided;
-        Tail& tail = candidate.plan.split_k->tail.emplace(shape);
-        tail.blocks = order.size() - first;
-        found_.push_back(std::move(candidate));
-      }
-    };
     // Single lines and the largest blocks first: of the same cells they are the fewest.
+    std::set<std::vector<bool>> seen;
     const std::vector<std::size_t> heights = block_extents(subject_.m), widths = block_extents(subject_.n);
     for (const std::size_t band : {1, 2, 4}) {
       for (auto rows = heights.rbegin(); rows != heights.rend(); ++rows) {
         for (auto columns = widths.rbegin(); columns != widths.rend(); ++columns) {
           for (const BlockLines lines : {BlockLines::rows, BlockLines::columns})
-            each({*rows, *columns, lines, band, 0});
+            add_tails_of({*rows, *columns, lines, band, 0}, divided, inside, outside, seen);
         }
       }
+    }
+  }
+  /// Those with blocks of one shape and order, but for those whose cells were seen.
+  void add_tails_of(const Tail& shape, const Candidate& divided, const Cells& inside, const Cells& outside,
+                    std::set<std::vector<bool>>& seen) {
+    const std::size_t rows = (subject_.m + shape.rows - 1) / shape.rows,
+                      columns = (subject_.n + shape.columns - 1) / shape.columns;
+    const std::vector<BlockPlace> order = blocks_in_order(rows, columns, shape.lines, shape.band);
+    std::vector<std::size_t> turn(order.size());  // of each block
+    for (std::size_t i = 0; i < order.size(); ++i) turn[order[i].row * columns + order[i].column] = i;
+    std::vector<std::size_t> turn_of_cell(inside.count());
+    std::size_t least = 0, most = order.size();  // of turns with which the tail may begin
+    for (std::size_t cell = 0; cell < inside.count(); ++cell) {
+      const BlockPlace corner = inside.corner(cell);
+      turn_of_cell[cell] = turn[corner.row / shape.rows * columns + corner.column / shape.columns];
+      if (inside[cell]) most = std::min(most, turn_of_cell[cell]);
+      if (outside[cell]) least = std::max(least, turn_of_cell[cell] + 1);
+    }
+    for (std::size_t first = least; first <= most; ++first) {
+      std::vector<bool> cells(inside.count());
+      for (std::size_t cell = 0; cell < inside.count(); ++cell) cells[cell] = turn_of_cell[cell] >= first;
+      if (!seen.insert(cells).second) continue;
+      Candidate& found = found_.emplace_back(divided);
+      found.plan.split_k->tail = shape;
+      found.plan.split_k->tail->blocks = order.size() - first;
     }
   }
 
