@@ -119,8 +119,9 @@ def _why_by_plan(what: Any, operands: Format, row: Any, column: Any) -> str:
     text = f"by the plan {plan.name or fields}: {fields['instruction']} along k"
     if fields["promote_every"]:
         text += f", the sum of every {fields['promote_every']} added to a total ({fields['promote_rounding']})"
-    if fields["split_k"]:
-        text += f", in parts of {fields['split_k']['chunk']}"
+    if split := fields["split_k"]:
+        text += f", in {split['count']} parts" if "count" in split else f", in parts of {split['chunk']}"
+        text += " for some blocks of D" if "tail" in split else ""
     if fields["promote_every"] or fields["split_k"] or fields["slices"] != 1 or fields.get("datapath"):
         return text
     return f"{text}. Its last instruction:\n{explain(row, column, arch=fields['arch'], instr=fields['instruction'])}"

@@ -230,6 +230,24 @@ class Finding(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "masked"):
             tcnum.matmul(np.ma.masked_array(halves(4, 16), mask=np.eye(4, 16)), halves(16, 4))
 
+    def test_a_plan_that_divides_k_for_some_of_d(self):
+        config = {"id": 43, "stages": 34, "split_k": -1, "tile": 20, "cluster": 3}
+        room = {"workspace": 524467, "clusters_at_once": 66}
+        library = tcnum.Plan.from_cublaslt(config | room, a="fp32", d="fp32", k=1024, m=2560, n=2560)
+        self.assertEqual(library.json()["split_k"]["tail"]["blocks"], 2)
+        with self.assertRaisesRegex(tcnum.InputError, "m or n is 0 with split_k -1"):
+            tcnum.Plan.from_cublaslt(config | room, a="fp32", d="fp32", k=1024)
+        tail = {"rows": 64, "columns": 32, "lines": "rows", "blocks": 1}
+        divided = library.with_(split_k={"count": 3, "order": "pairs", "tail": tail})
+        random = np.random.default_rng(1)
+        a, b = (random.standard_normal(shape).astype(np.float32) for shape in ((96, 320), (320, 64)))
+        d, whole = tcnum.matmul(a, b, plan=divided), tcnum.matmul(a, b, plan=library.with_(split_k=None))
+        rows, columns = np.nonzero(d != whole)
+        # Of 2 × 2 blocks the last one is the first of the second row: on the way back.
+        self.assertEqual((rows.min(), rows.max(), columns.min(), columns.max()), (64, 95, 0, 31))
+        with self.assertRaisesRegex(AssertionError, "in 3 parts for some blocks of D"):
+            tcnum.testing.assert_bits_equal(whole, d)
+
     def test_a_plan_behind_a_function_and_behind_arrays(self):
         plan = tcnum.Plan.named("nvjet", "fp16").with_(split_k={"chunk": 128})
         report = tcnum.fit_gemm(
