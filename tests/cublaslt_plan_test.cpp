@@ -17,6 +17,27 @@ namespace {
 
 using nlohmann::ordered_json;
 
+CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered_json& entry,
+                                       const ordered_json& algorithm) {
+  return {.a = subject.a,
+          .b = subject.b,
+          .d = subject.d,
+          .k = subject.k,
+          .fast_accumulation = entry.at("fast_accumulation"),
+          .id = algorithm.at("id"),
+          .stages = algorithm.at("stages"),
+          .split_k = algorithm.at("split_k"),
+          .reduction = algorithm.at("reduction"),
+          .custom = algorithm.at("custom"),
+          .m = subject.m,
+          .n = subject.n,
+          .tile = algorithm.at("tile"),
+          .cluster = algorithm.at("cluster"),
+          .swizzle = algorithm.at("swizzle"),
+          .workspace = algorithm.value("workspace", std::size_t{0}),
+          .clusters_at_once = algorithm.value("clusters_at_once", 0)};
+}
+
 /// Of every algorithm that was recorded, with a product that tells one order of additions from another.
 TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   std::size_t products = 0, tails = 0;
@@ -30,23 +51,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
         ++algorithms;
         GemmPlan plan;
         try {
-          plan = cublaslt_plan({.a = subject.a,
-                                .b = subject.b,
-                                .d = subject.d,
-                                .k = subject.k,
-                                .fast_accumulation = entry.at("fast_accumulation"),
-                                .id = algorithm.at("id"),
-                                .stages = algorithm.at("stages"),
-                                .split_k = algorithm.at("split_k"),
-                                .reduction = algorithm.at("reduction"),
-                                .custom = algorithm.at("custom"),
-                                .m = subject.m,
-                                .n = subject.n,
-                                .tile = algorithm.at("tile"),
-                                .cluster = algorithm.at("cluster"),
-                                .swizzle = algorithm.at("swizzle"),
-                                .workspace = algorithm.value("workspace", std::size_t{0}),
-                                .clusters_at_once = algorithm.value("clusters_at_once", 0)});
+          plan = cublaslt_plan(configuration_of(subject, entry, algorithm));
         } catch (const InputError&) {
           ++declined;
           continue;
@@ -66,14 +71,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
     }
     const ordered_json& totals = record.at("totals");
     EXPECT_EQ(algorithms, totals.at("cases").get<std::size_t>());
-    // A survey before clusters_at_once was written down could say less.
-    const bool says_all = path == test::kSurveys.back();
-    const auto declined_then = totals.at("predicted").at("declined").get<std::size_t>();
-    if (says_all) {
-      EXPECT_EQ(declined, declined_then);
-    } else {
-      EXPECT_LE(declined, declined_then);
-    }
+    EXPECT_EQ(declined, totals.at("predicted").at("declined").get<std::size_t>());
     EXPECT_EQ(totals.at("predicted").at("wrong"), 0);
   }
   EXPECT_GT(products, 400u);

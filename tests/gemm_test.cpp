@@ -102,26 +102,15 @@ class ByHand {
   bool is_divided(std::size_t i, std::size_t j) const {
     if (!plan_.split_k || !plan_.split_k->tail) return plan_.split_k.has_value();
     const Tail& tail = *plan_.split_k->tail;
-    const std::size_t m = a_.rows(), n = b_.columns();
+    const bool by_rows = tail.lines == BlockLines::rows;
+    const auto [across, along] = by_rows ? std::pair(a_.rows(), b_.columns()) : std::pair(b_.columns(), a_.rows());
+    const auto [width, step] = by_rows ? std::pair(tail.rows, tail.columns) : std::pair(tail.columns, tail.rows);
     std::vector<std::pair<std::size_t, std::size_t>> taken;  // the first row and the first column of each
-    bool back = false;
-    const auto take_line = [&](std::vector<std::pair<std::size_t, std::size_t>> line) {
-      if (back) std::reverse(line.begin(), line.end());
-      taken.insert(taken.end(), line.begin(), line.end());
-      back = !back;
-    };
-    if (tail.lines == BlockLines::rows) {
-      for (std::size_t row = 0; row < m; row += tail.rows) {
-        std::vector<std::pair<std::size_t, std::size_t>> line;
-        for (std::size_t column = 0; column < n; column += tail.columns) line.emplace_back(row, column);
-        take_line(line);
-      }
-    } else {
-      for (std::size_t column = 0; column < n; column += tail.columns) {
-        std::vector<std::pair<std::size_t, std::size_t>> line;
-        for (std::size_t row = 0; row < m; row += tail.rows) line.emplace_back(row, column);
-        take_line(line);
-      }
+    for (std::size_t line = 0; line < across; line += width) {
+      const auto begin = static_cast<std::ptrdiff_t>(taken.size());
+      for (std::size_t at = 0; at < along; at += step)
+        taken.push_back(by_rows ? std::pair(line, at) : std::pair(at, line));
+      if (line / width % 2 == 1) std::reverse(taken.begin() + begin, taken.end());
     }
     const std::pair block(i / tail.rows * tail.rows, j / tail.columns * tail.columns);
     return std::find(taken.begin(), taken.end(), block) - taken.begin() >=
@@ -520,7 +509,7 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"promote_every": 48})"),
             "p.json: promote_every: 48; right would be a multiple of 32, the products of wgmma.m64n8k32.f32.e4m3.e4m3");
   EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: right would be a whole number, 0 or more");
-  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json.split_k.chunk: 0; right would be 1 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json: split_k.chunk: 0; right would be 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
             "p.json.split_k.order: \"up\"; right would be one of ascending, descending, pairs");
   EXPECT_EQ(refusal(R"({"split_k": {}})"),

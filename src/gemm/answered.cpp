@@ -16,6 +16,12 @@ bool is_same_result(const Format& f, std::uint64_t x, std::uint64_t y) {
   return x == y || (is_nan(x) && is_nan(y));
 }
 
+std::size_t count_differences(const Matrix& x, const Matrix& y) {
+  std::size_t count = 0;
+  each_difference(x, y, [&](std::size_t, std::size_t) { ++count; });
+  return count;
+}
+
 Matrix rows_of(const Matrix& from, const std::vector<std::size_t>& rows) {
   Matrix some(from.format(), rows.size(), from.columns());
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -37,7 +37,7 @@ DividedElements::DividedElements(const GemmPlan& plan, std::size_t m, std::size_
 }
 
 std::vector<DividedElements::Run> DividedElements::runs(std::size_t row) const {
-  const std::vector<bool>& line = of_line(row / rows_);
+  const std::vector<bool>& line = divided_[row / rows_];
   std::vector<Run> runs;
   for (std::size_t block = 0; block < line.size(); ++block) {
     const std::size_t first = block * columns_, count = std::min(columns_, n_ - first);

@@ -30,11 +30,9 @@ class DividedElements {
   std::vector<Run> runs(std::size_t row) const;
   /// So many rows from that one on have the same runs.
   std::size_t rows_alike(std::size_t row) const;
-  bool at(std::size_t row, std::size_t column) const { return of_line(row / rows_)[column / columns_]; }
+  bool at(std::size_t row, std::size_t column) const { return divided_[row / rows_][column / columns_]; }
 
  private:
-  const std::vector<bool>& of_line(std::size_t line) const { return divided_[line]; }
-
   std::size_t m_, n_;
   std::size_t rows_, columns_;              ///< of a block
   std::vector<std::vector<bool>> divided_;  ///< by rows of blocks

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -441,17 +442,22 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
   };
   const Product product = product_of(plan, to_follow.walk);
   // Of elements whose k is whole, where that of others is not.
-  GemmPlan whole_plan = plan;
-  whole_plan.split_k.reset();
-  const std::vector<PartWalk> whole_walk = walk_of(whole_plan, performer.depth(), shape.k);
-  const Product whole = product_of(whole_plan, whole_walk);
+  GemmPlan whole_plan;
+  std::vector<PartWalk> whole_walk;
+  std::optional<Product> whole;
+  if (plan.split_k && plan.split_k->tail) {
+    whole_plan = plan;
+    whole_plan.split_k.reset();
+    whole_walk = walk_of(whole_plan, performer.depth(), shape.k);
+    whole.emplace(product_of(whole_plan, whole_walk));
+  }
 
   const DividedElements divided(plan, shape.m, shape.n);
   const std::size_t most_rows = band_rows(shape, options.processor);
   for (std::size_t row = 0; row < shape.m;) {
     const std::size_t rows = std::min(most_rows, divided.rows_alike(row));
     for (const auto& run : divided.runs(row))
-      compute_band(run.divided ? product : whole, {row, run.first, rows, run.count}, d);
+      compute_band(whole && !run.divided ? *whole : product, {row, run.first, rows, run.count}, d);
     row += rows;
     if (options.progress && !options.progress(row)) return row;
   }

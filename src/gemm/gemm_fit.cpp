@@ -93,46 +93,32 @@ class Fit {
     return std::nullopt;
   }
 
+  /// Looks for plans that divide k for some of D alone, where none for all of D is left.
+  void look_for_tails() {
+    if (is_refuted()) tails_ = fit_tails(subject_, candidates_, products_, threads_, watch_);
+  }
+  bool has_tails() const { return !tails_.empty(); }
+
   GemmFit finish(std::vector<AskedProduct> asked) {
     result_.asked = std::move(asked);
     sift_all();
+    std::vector<const Candidate*> left;
+    for (const Candidate& tail : tails_) left.push_back(&tail);
+    for (const std::size_t i : alive_) left.push_back(&candidates_[i]);
     result_.products = products_.size();
-    result_.surviving = alive_.size();
-    result_.verdict = alive_.empty()       ? Verdict::unexplained
-                      : alive_.size() == 1 ? Verdict::identified
-                                           : Verdict::ambiguous;
-    compare(candidates_[alive_.empty() ? nearest() : alive_.front()]);
-    // A plan that explained samples may fail on the rest of its products.
-    if (result_.mismatches != 0) result_.verdict = Verdict::unexplained;
+    result_.surviving = left.size();
+    result_.verdict = left.empty() ? Verdict::unexplained : left.size() == 1 ? Verdict::identified : Verdict::ambiguous;
+    compare(left.empty() ? candidates_[nearest()] : *left.front());
+    // A plan that explained samples may fail on the rest of its products, and one with a tail on the last.
+    if (result_.mismatches != 0) {
+      result_.verdict = Verdict::unexplained;
+      if (has_tails()) result_.surviving = 0;
+    }
     if (result_.verdict == Verdict::ambiguous) {
       std::vector<const GemmPlan*> plans;
-      for (const std::size_t i : alive_) plans.push_back(&candidates_[i].plan);
+      for (const Candidate* each : left) plans.push_back(&each->plan);
       result_.open = differences(plans);
     }
-    return std::move(result_);
-  }
-
-  /// Looks for plans that divide k for some of D alone, where none for all of D is left.
-  void look_for_tails() {
-    if (!is_refuted()) return;
-    tails_ = fit_tails(subject_, candidates_, products_, threads_, watch_);
-  }
-  bool has_tails() const { return !tails_.empty(); }
-  /// Of the plans with tails, as finish() of the others. A product that came since may refute them.
-  GemmFit finish_tails(std::vector<AskedProduct> asked) {
-    result_.asked = std::move(asked);
-    result_.products = products_.size();
-    result_.surviving = tails_.size();
-    result_.verdict = tails_.size() == 1 ? Verdict::identified : Verdict::ambiguous;
-    compare(tails_.front());
-    if (result_.mismatches != 0) {
-      result_.surviving = 0;
-      result_.verdict = Verdict::unexplained;
-      return std::move(result_);
-    }
-    std::vector<const GemmPlan*> plans;
-    for (const Candidate& tail : tails_) plans.push_back(&tail.plan);
-    result_.open = differences(plans);
     return std::move(result_);
   }
 
@@ -153,14 +139,7 @@ class Fit {
     }
   }
   std::size_t count_mismatches(const Candidate& candidate, const Answered& part, KnownOfProduct& known) const {
-    const Matrix d = product_by(candidate, part.a, part.b, 1, known.of(candidate));
-    if (d == part.d) return 0;
-    const Format& f = format(subject_.d);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < d.rows(); ++i) {
-      for (std::size_t j = 0; j < d.columns(); ++j) count += is_same_result(f, d(i, j), part.d(i, j)) ? 0 : 1;
-    }
-    return count;
+    return count_differences(product_by(candidate, part.a, part.b, 1, known.of(candidate)), part.d);
   }
   void sift(const Answered& part) {
     watch_.begin("comparing plans", alive_.size(), alive_.size());
@@ -202,15 +181,10 @@ class Fit {
     const Answered& answered = products_[product];
     const Matrix d = product_by(candidate, answered.a, answered.b, threads_);
     result_.elements += d.rows() * d.columns();
-    if (d == answered.d) return;
-    const Format& f = format(subject_.d);
-    for (std::size_t i = 0; i < d.rows(); ++i) {
-      for (std::size_t j = 0; j < d.columns(); ++j) {
-        if (is_same_result(f, d(i, j), answered.d(i, j))) continue;
-        ++result_.mismatches;
-        if (!result_.mismatch) result_.mismatch = GemmMismatch{product, i, j, d(i, j), answered.d(i, j)};
-      }
-    }
+    each_difference(d, answered.d, [&](std::size_t i, std::size_t j) {
+      ++result_.mismatches;
+      if (!result_.mismatch) result_.mismatch = GemmMismatch{product, i, j, d(i, j), answered.d(i, j)};
+    });
   }
 
   const GemmSubject& subject_;
@@ -270,14 +244,14 @@ GemmFit GemmFitter::fit(const GemmCallable& callable, const GemmFitOptions& opti
   }
   // One product more, which had no part in choosing the plan.
   if (!fit.is_refuted() || fit.has_tails()) ask({OperandFamily::plain, seed});
-  return fit.has_tails() ? fit.finish_tails(std::move(asked)) : fit.finish(std::move(asked));
+  return fit.finish(std::move(asked));
 }
 
 GemmFit GemmFitter::fit(const Matrix& a, const Matrix& b, const Matrix& d, const GemmFitOptions& options) const {
   Fit fit(subject_, *candidates_, options);
   fit.take({a, b, d});
   fit.look_for_tails();
-  return fit.has_tails() ? fit.finish_tails({}) : fit.finish({});
+  return fit.finish({});
 }
 
 GemmFit fit_gemm(const GemmSubject& subject, const GemmCallable& callable, const GemmFitOptions& options) {

@@ -101,8 +101,9 @@ void check_multiple(std::string_view where, std::string_view field, std::size_t 
 
 void check_split(const GemmPlan& plan, const Performer& performer, const std::string& where) {
   const SplitK& split = *plan.split_k;
-  if ((split.chunk == 0) == (split.count == 0))
-    fail(where, "split_k.chunk", fmt::format("{}, and count {}; right would be one of them", split.chunk, split.count));
+  if (split.chunk == 0 && split.count == 0) fail(where, "split_k.chunk", "0; right would be 1 or more");
+  if (split.chunk != 0 && split.count != 0)
+    fail(where, "split_k.chunk", "stands beside count; right would be one of the two");
   if (split.count == 1) fail(where, "split_k.count", "1; right would be 2 or more");
   if (split.count != 0 && !plan.k_tile)
     fail(where, "k_tile", "is missing; right would be the k of a tile, of which each part takes whole ones");

@@ -122,8 +122,8 @@ SplitK split_from(const ordered_json& json, const std::string& where) {
                  "is missing; right would be how much of k a part takes, or count, which is how many parts there are");
   if (has_chunk && has_count) members.fail("chunk", "stands beside count; right would be one of the two");
   members.whole("chunk", split.chunk);
-  if (has_chunk && split.chunk == 0) members.fail("chunk", "0; right would be 1 or more");
   members.whole("count", split.count);
+  if (has_count && split.count == 0) members.fail("count", "0; right would be 2 or more");
   members.one_of("order", kPartOrders, split.order);
   members.format_of("type", split.type);
   members.format_of("parts", split.parts);

@@ -87,7 +87,7 @@ class TailSearch {
       std::vector<char> explains(candidates.size());
       watch_.begin("comparing plans for some of D", candidates.size(), candidates.size());
       in_parallel(candidates.size(), threads_, [&](std::size_t i) {
-        explains[i] = count_different(product_by(candidates[i], a, b, 1), d) == 0;
+        explains[i] = count_differences(product_by(candidates[i], a, b, 1), d) == 0;
         watch_.step();
       });
       std::vector<Candidate> left;
@@ -98,25 +98,11 @@ class TailSearch {
     }
     return candidates;
   }
-  std::size_t count_different(const Matrix& x, const Matrix& y) const {
-    const Format& f = format(subject_.d);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < x.rows(); ++i) {
-      for (std::size_t j = 0; j < x.columns(); ++j) count += is_same_result(f, x(i, j), y(i, j)) ? 0 : 1;
-    }
-    return count;
-  }
   Cells wrong_of(const Candidate& candidate) const {
-    const Format& f = format(subject_.d);
     Cells wrong(subject_.m, subject_.n);
     for (const Answered& product : products_) {
-      const Matrix d = product_by(candidate, product.a, product.b, threads_);
-      if (d == product.d) continue;
-      for (std::size_t i = 0; i < d.rows(); ++i) {
-        for (std::size_t j = 0; j < d.columns(); ++j) {
-          if (!is_same_result(f, d(i, j), product.d(i, j))) wrong.mark(i, j);
-        }
-      }
+      each_difference(product_by(candidate, product.a, product.b, threads_), product.d,
+                      [&](std::size_t i, std::size_t j) { wrong.mark(i, j); });
     }
     return wrong;
   }
