@@ -39,6 +39,9 @@ if(NOT CMAKE_CROSSCOMPILING)
     COMMAND tcnum --man > ${texts}/tcnum.1
     DEPENDS tcnum COMMENT "Describing the command line to shells and man")
   add_custom_target(tcnum_texts ALL DEPENDS ${texts}/tcnum)
+  if(TARGET quick_tests)
+    add_dependencies(quick_tests tcnum_texts) # one of which installs all
+  endif()
   install(FILES ${texts}/tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES ${texts}/_tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${texts}/tcnum.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
