@@ -371,8 +371,8 @@ TEST_F(CliGemm, ComparesBatchesWithCAndABias) {
   EXPECT_EQ(report.at("worst").at("row"), right.worst->row);
 }
 
-/// Products of forty bands of rows by a datapath that only the definition evaluates where an operand is infinite, as
-/// one of each column is: more than ten seconds of work, of which each band takes a moment.
+/// Products of forty bands of rows by a datapath whose sums take many words, with an infinity in each column: some ten
+/// seconds of work, of which each band takes a moment.
 class CliLongGemm : public CliGemm {
  protected:
   CliLongGemm() {
@@ -402,7 +402,7 @@ class CliLongGemm : public CliGemm {
     }
   }
 
-  static constexpr std::size_t kRows = 40 * 1024, kColumns = 16;
+  static constexpr std::size_t kRows = 40 * 1024, kColumns = 160;
 };
 
 TEST_F(CliLongGemm, WritesNothingWhereItIsInterrupted) {

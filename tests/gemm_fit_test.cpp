@@ -84,6 +84,14 @@ std::vector<Planted> planted() {
       in_equal_parts(5, PartOrder::pairs, Tail{64, 64, BlockLines::rows, 2, 6}));
   add("some blocks in four parts of a length", subject_of(fp32, fp32, 136, 200, 512), "triton",
       in_equal_parts(4, PartOrder::pairs, Tail{64, 64, BlockLines::columns, 1, 4}));
+  const auto of_fmas = [&](std::optional<SplitK> split) {
+    return [=](GemmPlan& plan) {
+      plan.instruction = "fma.rn.f32";
+      plan.split_k = split;
+    };
+  };
+  add("fp32 as it is", subject_of(fp32, fp32, 32, 64, 300), "chain", of_fmas({}));
+  add("fp32 as it is, split", subject_of(fp32, fp32, 32, 64, 512), "chain", of_fmas(SplitK{.chunk = 192}));
   add("two slices", subject_of(fp16, fp32, 32, 64, 1024), "nvjet", [](GemmPlan& plan) {
     plan.k_tile = 64;
     plan.slices = 2;

@@ -282,6 +282,31 @@ TEST(Gemm, WithoutAnythingElseIsMatmul) {
   }
 }
 
+/// Of fp32 that no tensor core multiplies.
+TEST(Gemm, OfFmasIsAChainOfThem) {
+  Random random(17);
+  GemmPlan plan;
+  plan.arch = "sm_90";
+  plan.instruction = "fma.rn.f32";
+  plan.output = FormatId::fp32;
+  for (const bool specials : {false, true}) {
+    const std::size_t m = 33, n = 70, k = 75;
+    const Matrix a = random_matrix(FormatId::fp32, m, k, random, specials),
+                 b = random_matrix(FormatId::fp32, k, n, random, specials);
+    const Matrix d = gemm(plan, a, b);
+    EXPECT_EQ(d, matmul(a, b, {.arch = "sm_70", .instruction = plan.instruction}));
+    const auto number = [](std::uint64_t code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code)); };
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (std::size_t p = 0; p < k; ++p) sum = std::fma(number(a(i, p)), number(b(p, j)), sum);
+        const std::uint32_t right = std::isnan(sum) ? 0x7fffffff : std::bit_cast<std::uint32_t>(sum);
+        ASSERT_EQ(d(i, j), right) << i << ", " << j;
+      }
+    }
+  }
+}
+
 TEST(Gemm, LayoutsChangeNothing) {
   Random random(6);
   const GemmPlan plan = named_plan("nvjet", FormatId::fp16);
@@ -536,6 +561,10 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_TRUE(
       refusal(R"({"promote": 4})").starts_with("p.json.promote: is unknown; right would be one of schema, name"));
   EXPECT_TRUE(refusal(R"({"instruction": "mma"})").starts_with("p.json: instruction mma is unknown"));
+  EXPECT_TRUE(refusal(R"({"arch": "gfx942", "instruction": "fma.rn.f32"})")
+                  .starts_with("p.json: instruction fma.rn.f32 is unknown"));
+  EXPECT_EQ(refusal(R"({"instruction": "fma.rn.f32", "account": "fitted"})"),
+            "p.json: account: right would be none, as fma.rn.f32 has one datapath");
   EXPECT_TRUE(refusal(R"({"arch": "sm_70"})").starts_with("p.json: sm_70 does not have wgmma"));
   EXPECT_TRUE(refusal(R"({"instruction": "mma.m16n8k32.f16.e4m3.e4m3.f32"})").starts_with("p.json: "));
 }

@@ -9,9 +9,11 @@
 
 namespace tcnum::test {
 
-/// All that the library offers for products of many formats, and for those of tf32 of which it divides k as it likes.
-inline const std::array<std::string, 2> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json"};
+/// All that the library offers for products of many formats; for those of tf32 of which it divides k as it likes; and
+/// for those of fp32 that may be of tf32 or may not.
+inline const std::array<std::string, 3> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
+                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json",
+                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_fp32.json"};
 constexpr const char* kSurveySchema = "tcnum.gemm_survey/1";
 
 inline OperandFamily family_named(const std::string& text) {

@@ -58,6 +58,11 @@ std::vector<CatalogueEntry> catalogue(ArchId arch);
 /// The accounts for one instruction (any N of wgmma); empty if nothing is known.
 std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction);
 
+/// The datapath of an instruction that multiplies and adds two numbers, none of matrices, as a dot product of one
+/// product: what products are made of on which no tensor core works. PTX's fma.rn.f32, of all NVIDIA architectures:
+/// IEEE 754's, whose NaNs have the code 0x7fffffff (PTX ISA, fma). Nothing if no such instruction has that name there.
+std::optional<Datapath> scalar_instruction(ArchId arch, std::string_view name);
+
 /// The name of the instruction whose recorded answers stand for this one's too, mostly its own. Answers of a wgmma are
 /// recorded at N = 8, of a wmma of several shapes at m16n16; those of integers by wgmma, wmma or sparse mma of any
 /// signs, and in any order of metadata, as those of signed ones; of bits by wgmma as those of the mma; of fp8 by

@@ -16,7 +16,7 @@ struct CublasLtConfiguration {
   int stages = 0;                  ///< …_STAGES_ID, which says how many products of k a tile has
   int split_k = 1;                 ///< …_SPLITK_NUM
   int reduction = 0;               ///< …_REDUCTION_SCHEME
-  int custom = 0;                  ///< …_CUSTOM_OPTION, which says in what order kernels of fp64 add parts
+  int custom = 0;                  ///< …_CUSTOM_OPTION, which says in what order kernels of fp64 and fp32 add parts
 
   // Where SPLITK_NUM is −1 the library divides k as the device has room, of some elements of D or of all, and it takes
   // all of this to say how.
@@ -38,9 +38,10 @@ struct CublasLtTile {
 /// CUDA 13.0's cublasLt.h. None where they are none of these.
 std::optional<CublasLtTile> cublaslt_tile(int tile_id, int cluster_id);
 
-/// The plan of that algorithm on Hopper. vectors/sm_90/gemm.json and gemm_tails.json have products that such plans
-/// give, bit for bit; what no product there shows is Meta's `bitequiv` (facebookexperimental/triton, cublas_match),
-/// which rebuilds products on an H100. Throws InputError for algorithms whose order of additions is not known.
+/// The plan of that algorithm on Hopper. vectors/sm_90/gemm.json, gemm_tails.json and gemm_fp32.json have products
+/// that such plans give, bit for bit; what no product there shows is Meta's `bitequiv` (facebookexperimental/triton,
+/// cublas_match), which rebuilds products on an H100. Throws InputError for algorithms whose order of additions is not
+/// known.
 GemmPlan cublaslt_plan(const CublasLtConfiguration& configuration);
 
 }  // namespace tcnum

@@ -329,4 +329,9 @@ std::vector<CatalogueEntry> catalogue(ArchId arch) {
   return entries;
 }
 
+std::optional<Datapath> scalar_instruction(ArchId arch, std::string_view name) {
+  if (name != "fma.rn.f32" || !tcnum::arch(arch).family.starts_with("NVIDIA")) return std::nullopt;
+  return build(fmas(nearest_even, {.zero_sign = ZeroSign::ieee}), make_dot(fp32, fp32, fp32, fp32, 1));
+}
+
 }  // namespace tcnum

@@ -24,26 +24,36 @@ enum class Cut : std::uint8_t {
   by_turns,  ///< a tile for each part, again and again
 };
 
+/// What becomes of operands of fp32.
+enum class Fp32 : std::uint8_t {
+  unknown,  ///< nobody has measured it
+  to_tf32,  ///< they are rounded, to nearest even
+  fmas,     ///< they are multiplied and added as they are, and nothing else is, by no tensor core
+};
+
 /// Of one id.
 struct Algorithm {
   int id;
   std::string_view kernels;
   Residue residue;
   Cut cut;
-  bool rounds_to_tf32;  ///< fp32 operands, to nearest even; false: nobody has measured what becomes of them
+  Fp32 fp32 = Fp32::unknown;
 };
-constexpr std::array<Algorithm, 11> kAlgorithms = {{
-    {12, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
-    {21, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
-    {22, kFp64, Residue::first, Cut::cutlass2, false},
-    {23, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
-    {24, "CUTLASS 2", Residue::first, Cut::cutlass2, true},
-    {35, kFp64, Residue::last, Cut::by_turns, false},
-    {36, kFp64, Residue::last, Cut::by_turns, false},
-    {39, "CUTLASS 3", Residue::last, Cut::tiles, false},
-    {43, "CUTLASS 3", Residue::last, Cut::tiles, true},
-    {66, "nvjet", Residue::last, Cut::tiles, false},
-    {74, "CUTLASS 3", Residue::last, Cut::tiles, false},
+constexpr std::array<Algorithm, 14> kAlgorithms = {{
+    {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
+    {20, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::fmas},
+    {21, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
+    {22, kFp64, Residue::first, Cut::cutlass2},
+    {23, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
+    {24, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
+    {35, kFp64, Residue::last, Cut::by_turns},
+    {36, kFp64, Residue::last, Cut::by_turns},
+    {39, "CUTLASS 3", Residue::last, Cut::tiles},
+    {43, "CUTLASS 3", Residue::last, Cut::tiles, Fp32::to_tf32},
+    {55, "fp32", Residue::last, Cut::by_turns, Fp32::fmas},
+    {63, "CUTLASS 3", Residue::last, Cut::tiles, Fp32::to_tf32},
+    {66, "nvjet", Residue::last, Cut::tiles},
+    {74, "CUTLASS 3", Residue::last, Cut::tiles},
 }};
 
 /// Values of cublasLtMatmulStages_t (cublasLt.h of CUDA 13.0), whose names are TILExSTAGES. Only the tile matters.
@@ -206,15 +216,21 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
   GemmPlan plan;
   plan.arch = "sm_90";
-  plan.instruction = instruction_for(of.a, of.b);
+  plan.instruction = algorithm.fp32 == Fp32::fmas ? "fma.rn.f32" : instruction_for(of.a, of.b);
   plan.output = of.d;
+  if (algorithm.fp32 == Fp32::fmas && (of.a != FormatId::fp32 || of.b != FormatId::fp32)) {
+    throw InputError(
+        fmt::format("{}: a is {} and b is {}, and id {} multiplies fp32 as it is; right would be both of "
+                    "fp32",
+                    kWhere, format(of.a).name, format(of.b).name, of.id));
+  }
   if (!format(of.a).floating) return plan;  // sums of integers are the same in any order
 
   if (of.split_k < 1 && of.split_k != kAsNeeded) {
     throw InputError(fmt::format("{}: split_k is {}; right would be 1 or more, or {}", kWhere, of.split_k, kAsNeeded));
   }
-  if (of.a == FormatId::fp32 || of.b == FormatId::fp32) {
-    if (!algorithm.rounds_to_tf32) {
+  if (algorithm.fp32 != Fp32::fmas && (of.a == FormatId::fp32 || of.b == FormatId::fp32)) {
+    if (algorithm.fp32 != Fp32::to_tf32) {
       throw InputError(
           fmt::format("{}: an operand is fp32, and what kernels of id {} make of it has not been "
                       "measured; right would be tf32",

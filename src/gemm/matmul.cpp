@@ -45,10 +45,8 @@ Performer choose_performer(const MatrixView& a, const MatrixView& b, const Matri
     return own_performer(*options.datapath, options.arch, options.instruction, kWhere);
   }
   const ArchId id = named_arch(options.arch, kWhere);
-  const Instruction& in = options.instruction.empty()
-                              ? fitting_instruction(a.format(), b.format(), c, a.columns(), id)
-                              : named_instruction(options.instruction, id, kWhere);
-  return catalogued(id, in, options.account, kWhere);
+  if (!options.instruction.empty()) return named_performer(id, options.instruction, options.account, kWhere);
+  return catalogued(id, fitting_instruction(a.format(), b.format(), c, a.columns(), id), options.account, kWhere);
 }
 
 void check_scale(std::string_view name, const std::optional<MatrixView>& given, const std::optional<ScaleRule>& rule,

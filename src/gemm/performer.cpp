@@ -56,6 +56,15 @@ Performer catalogued(ArchId id, const Instruction& in, std::string_view account,
       fmt::format("{}: account {} of {} is unknown; right would be one of: {}", where, account, in.name(), known));
 }
 
+Performer named_performer(ArchId id, std::string_view instruction, std::string_view account, std::string_view where) {
+  const std::optional<Datapath> scalar = scalar_instruction(id, instruction);
+  if (!scalar) return catalogued(id, named_instruction(instruction, id, where), account, where);
+  if (!account.empty())
+    throw InputError(fmt::format("{}: account: right would be none, as {} has one datapath", where, instruction));
+  const Numerics& n = scalar->numerics;
+  return {*scalar, {n.a.format, n.b.format, n.c.format, n.result}, std::string(instruction)};
+}
+
 Performer own_performer(const Datapath& datapath, std::string_view arch, std::string_view instruction,
                         std::string_view where) {
   const std::string field = fmt::format("{}: datapath", where);

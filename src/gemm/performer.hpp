@@ -41,6 +41,8 @@ ArchId named_arch(std::string_view text, std::string_view where);
 const Instruction& named_instruction(std::string_view text, std::optional<ArchId> id, std::string_view where);
 /// An instruction with its datapath in the catalogue; the account to believe first if none is named.
 Performer catalogued(ArchId id, const Instruction& in, std::string_view account, std::string_view where);
+/// The same by name, which may also be that of a scalar_instruction().
+Performer named_performer(ArchId id, std::string_view instruction, std::string_view account, std::string_view where);
 /// A datapath of the user's own, of that instruction if one is named.
 Performer own_performer(const Datapath& datapath, std::string_view arch, std::string_view instruction,
                         std::string_view where);

@@ -31,7 +31,7 @@ struct PlanRow {
   std::optional<std::size_t> k_tile = {};
 };
 using enum FormatId;
-constexpr std::array<PlanRow, 22> kRows = {{
+constexpr std::array<PlanRow, 24> kRows = {{
     {"nvjet", fp16, "wgmma.m64n8k16.f32.f16.f16", fp16},
     {"nvjet", bf16, "wgmma.m64n8k16.f32.bf16.bf16", bf16},
     {"nvjet-fp8", fp8e4m3, "wgmma.m64n8k32.f32.e4m3.e4m3", fp32},
@@ -40,6 +40,7 @@ constexpr std::array<PlanRow, 22> kRows = {{
     {"nvjet-fp8-slow", fp8e5m2, "wgmma.m64n8k32.f32.e5m2.e5m2", fp32, {}, 128},
     {"cutlass2-tf32", fp32, "mma.m16n8k8.f32.tf32.tf32.f32", fp32, Rounding::nearest_even, {}, Residue::first, 16},
     {"cutlass2-tf32", tf32, "mma.m16n8k8.f32.tf32.tf32.f32", fp32, {}, {}, Residue::first, 16},
+    {"cublas-fp32", fp32, "fma.rn.f32", fp32},
     {"deepgemm", fp8e4m3, "wgmma.m64n8k32.f32.e4m3.e4m3", bf16, {}, 128},
     {"cutlass-fp8-2xacc", fp8e4m3, "wgmma.m64n8k32.f32.e4m3.e4m3", fp32, {}, 128},
     {"cutlass-fp8-2xacc", fp8e5m2, "wgmma.m64n8k32.f32.e5m2.e5m2", fp32, {}, 128},
@@ -52,6 +53,7 @@ constexpr std::array<PlanRow, 22> kRows = {{
     {"chain", fp16, "wgmma.m64n8k16.f32.f16.f16", fp32},
     {"chain", bf16, "wgmma.m64n8k16.f32.bf16.bf16", fp32},
     {"chain", tf32, "wgmma.m64n8k8.f32.tf32.tf32", fp32},
+    {"chain", fp32, "fma.rn.f32", fp32},
     {"chain", s8, "wgmma.m64n8k32.s32.s8.s8", s32},
     {"chain", fp64, "mma.m8n8k4.f64.f64.f64.f64", fp64},
 }};
@@ -60,12 +62,13 @@ constexpr std::array<PlanRow, 22> kRows = {{
 struct PlanText {
   std::string_view name, does, source;
 };
-constexpr std::array<PlanText, 8> kTexts = {{
+constexpr std::array<PlanText, 9> kTexts = {{
     {"nvjet", "cuBLAS on Hopper: one chain of wgmma along k", kMeasured},
     {"nvjet-fp8", "cuBLAS on Hopper, fast accumulation: one chain of wgmma along k", kMeasured},
     {"nvjet-fp8-slow", "cuBLAS on Hopper without fast accumulation: the sum of every 128 of k to an fp32 total",
      kMeasured},
     {"cutlass2-tf32", "cuBLAS with TF32 allowed: operands to tf32, nearest even, one chain of mma along k", kMeasured},
+    {"cublas-fp32", "cuBLAS without TF32: one chain of FMAs along k, by no tensor core", kMeasured},
     {"deepgemm", "the sum of every 128 of k, times its scales where there are any, to an fp32 total", kDeepGemm},
     {"cutlass-fp8-2xacc", "mma_promotion_interval of 4: the sum of every 128 of k to an fp32 total", kCutlass},
     {"triton", "one chain of wgmma along k; fp32 operands are read as tf32, cut", kTriton},
@@ -166,13 +169,14 @@ Performer performer_of(const GemmPlan& plan, std::string_view where) {
       throw InputError(fmt::format("{}: datapath: scales; right would be a datapath without scales", where));
     return own_performer(*plan.datapath, plan.arch, plan.instruction, where);
   }
-  const ArchId id = named_arch(plan.arch, where);
-  const Instruction& in = named_instruction(plan.instruction, id, where);
-  if (in.scaled()) {
-    throw InputError(fmt::format(
-        "{}: instruction {} has block scales, which plans have not yet; right would be one without", where, in.name()));
+  Performer performer = named_performer(named_arch(plan.arch, where), plan.instruction, plan.account, where);
+  if (performer.datapath.numerics.scales) {
+    throw InputError(
+        fmt::format("{}: instruction {} has block scales, which plans have not yet; right would be one "
+                    "without",
+                    where, performer.name));
   }
-  return catalogued(id, in, plan.account, where);
+  return performer;
 }
 
 void validate(const GemmPlan& plan, std::string_view where_view) {

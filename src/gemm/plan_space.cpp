@@ -24,11 +24,15 @@ bool is_plain_chain(const Datapath& datapath) {
          std::ranges::is_sorted(fma_chain_of(datapath.numerics, tree).order);
 }
 
+/// PTX's, on which products of fp32 are made that are not to be made of tf32.
+constexpr std::string_view kFma = "fma.rn.f32";
+bool is_fma(const Performer& performer) { return performer.name == kFma; }
+
 /// The instructions that the products may be made of, one of each datapath: a wgmma where there is one, as libraries
 /// take it.
-std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> performers_of(const GemmSubject& subject) {
+std::vector<std::shared_ptr<const Performer>> performers_of(const GemmSubject& subject) {
   const ArchId id = named_arch(subject.arch, "gemm");
-  std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> found;
+  std::vector<std::shared_ptr<const Performer>> found;
   std::vector<const Instruction*> instructions = instructions_of(id);
   std::stable_partition(instructions.begin(), instructions.end(),
                         [](const Instruction* in) { return in->kind == InstructionKind::wgmma; });
@@ -39,14 +43,16 @@ std::vector<std::pair<const Instruction*, std::shared_ptr<const Performer>>> per
     if (id != ArchId::sm_70 && in->m == 8 && in->a == FormatId::fp16) continue;
     Performer performer = catalogued(id, *in, {}, "gemm");
     const auto same = std::ranges::find_if(found, [&](const auto& other) {
-      const Datapath &x = performer.datapath, &y = other.second->datapath;
+      const Datapath &x = performer.datapath, &y = other->datapath;
       return x.numerics == y.numerics && (x.tree == y.tree || (is_plain_chain(x) && is_plain_chain(y)));
     });
     if (same == found.end())
-      found.emplace_back(in, std::make_shared<const Performer>(std::move(performer)));
-    else if (performer.depth() < same->second->depth())
-      *same = {in, std::make_shared<const Performer>(std::move(performer))};
+      found.push_back(std::make_shared<const Performer>(std::move(performer)));
+    else if (performer.depth() < (*same)->depth())
+      *same = std::make_shared<const Performer>(std::move(performer));
   }
+  if (subject.a == FormatId::fp32 && subject.b == FormatId::fp32 && scalar_instruction(id, kFma))
+    found.push_back(std::make_shared<const Performer>(named_performer(id, kFma, {}, "gemm")));
   if (found.empty()) {
     throw InputError(
         fmt::format("gemm: no instruction of {} takes {} and {}; right would be formats that `tcnum list "
@@ -67,7 +73,8 @@ std::vector<std::size_t> tiles_of(std::size_t depth) {
   return tiles;
 }
 
-/// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's.
+/// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's. Of fp32 the library cuts it into any
+/// number of parts up to that of multiprocessors.
 std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId operand) {
   constexpr std::size_t kMostParts = 64;
   std::vector<std::size_t> counts = {kMultiprocessors / 2, kMultiprocessors * 2 / 3, kMultiprocessors};
@@ -80,6 +87,10 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId opera
     }
     if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand));
   }
+  if (operand == FormatId::fp32) {
+    for (std::size_t parts = kMostParts + 1; parts <= std::min(kMultiprocessors, k); ++parts)
+      chunks.insert(cutlass2_chunk(k, parts, operand));
+  }
   chunks.erase(chunks.lower_bound(k), chunks.end());
   return chunks;
 }
@@ -87,8 +98,12 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId opera
 /// Plans that differ in what they do with k, and what is left of it.
 class Walks {
  public:
-  Walks(const GemmSubject& subject, std::size_t depth)
-      : k_(subject.k), depth_(depth), operand_(subject.a), folds_(subject.d == FormatId::fp64) {}
+  Walks(const GemmSubject& subject, const Performer& performer)
+      : k_(subject.k),
+        depth_(is_fma(performer) ? kScalarTile : performer.depth()),
+        operand_(subject.a),
+        is_scalar_(is_fma(performer)),
+        folds_(subject.d == FormatId::fp64 || is_scalar_) {}
 
   std::vector<GemmPlan> of(const GemmPlan& plain, FormatId sums, FormatId output) const {
     std::vector<GemmPlan> plans;
@@ -138,7 +153,7 @@ class Walks {
   }
   /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
   void add_equal_parts(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
-    if (operand_ == FormatId::tf32 || operand_ == FormatId::fp32)
+    if ((operand_ == FormatId::tf32 || operand_ == FormatId::fp32) && !is_scalar_)
       std::ranges::copy(equal_parts(plain, operand_, k_), std::back_inserter(plans));
   }
   /// With parts of k, libraries' kernels promote seldom if at all.
@@ -167,9 +182,11 @@ class Walks {
     return all;
   }
 
+  static constexpr std::size_t kScalarTile = 8;  ///< products of k: the least that a kernel of FMAs takes at a time
+
   std::size_t k_, depth_;
   FormatId operand_;
-  bool folds_;
+  bool is_scalar_, folds_;
 };
 
 /// How parts of k are added.
@@ -282,20 +299,21 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
   std::vector<Candidate> candidates;
   std::set<Key> seen;
   Sums sums;
-  for (const auto& [in, performer] : performers_of(subject)) {
+  for (const auto& performer : performers_of(subject)) {
     // All that take integers exactly are one.
     if (!has_no_order(performer->datapath, subject.k)) seen.clear();
     GemmPlan plain;
     plain.arch = subject.arch;
-    plain.instruction = in->name();
+    plain.instruction = performer->name;
     plain.output = subject.d;
     std::vector<std::optional<Rounding>> conversions = {std::nullopt};
     // Operands that are tf32 already say nothing of it.
-    const bool converts = in->a == FormatId::tf32 && (subject.a == FormatId::fp32 || subject.b == FormatId::fp32);
+    const bool converts =
+        performer->formats.a == FormatId::tf32 && (subject.a == FormatId::fp32 || subject.b == FormatId::fp32);
     if (converts) conversions = {std::nullopt, Rounding::nearest_even, Rounding::nearest_away};
     for (const auto& convert : conversions) {
       plain.convert_a = plain.convert_b = convert;
-      for (GemmPlan& plan : Walks(subject, performer->depth()).of(plain, in->d, subject.d)) {
+      for (GemmPlan& plan : Walks(subject, *performer).of(plain, performer->formats.d, subject.d)) {
         const std::vector<PartWalk> walk = walk_of(plan, performer->depth(), subject.k);
         for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
           plan.output_rounding = rounding;
