@@ -92,6 +92,17 @@ std::vector<Planted> planted() {
   };
   add("fp32 as it is", subject_of(fp32, fp32, 32, 64, 300), "chain", of_fmas({}));
   add("fp32 as it is, split", subject_of(fp32, fp32, 32, 64, 512), "chain", of_fmas(SplitK{.chunk = 192}));
+  const auto on_threads = [&](int count, std::size_t share, SliceOrder order) {
+    return [=](GemmPlan& plan) {
+      plan.instruction = "fma.rn.f32";
+      plan.slices = count;
+      plan.k_tile = share * static_cast<std::size_t>(count);
+      plan.slices_order = order;
+    };
+  };
+  add("fp32, a product in turn", subject_of(fp32, fp32, 1, 96, 500), "chain", on_threads(32, 1, SliceOrder::halves));
+  add("fp32, a stretch each", subject_of(fp32, fp32, 1, 96, 500), "chain", on_threads(16, 32, SliceOrder::halves));
+  add("fp32, sixteen in turn", subject_of(fp32, fp32, 2, 96, 500), "chain", on_threads(16, 1, SliceOrder::ascending));
   add("two slices", subject_of(fp16, fp32, 32, 64, 1024), "nvjet", [](GemmPlan& plan) {
     plan.k_tile = 64;
     plan.slices = 2;

@@ -146,6 +146,12 @@ class ByHand {
       for (std::size_t f = 0; f < folded; ++f) sums[f + 1 < folded ? f : 0] += sums[kept + f];
       sums.resize(kept);
     }
+    while (plan_.slices_order == SliceOrder::halves && sums.size() > 1) {
+      std::size_t kept = 1;
+      while (2 * kept < sums.size()) kept *= 2;
+      for (std::size_t other = kept; other < sums.size(); ++other) sums[other - kept] += sums[other];
+      sums.resize(kept);
+    }
     float total = sums[0];
     for (std::size_t slice = 1; slice < sums.size(); ++slice) total += sums[slice];
     return total;
@@ -213,7 +219,7 @@ GemmPlan random_plan(Random& random) {
   plan.k_order = one_of(random, {KOrder::ascending, KOrder::ascending, KOrder::descending});
   plan.residue = one_of(random, {Residue::last, Residue::first});
   plan.slices = one_of(random, {1, 1, 2, 3, 7});
-  plan.slices_order = one_of(random, {SliceOrder::ascending, SliceOrder::folded});
+  plan.slices_order = one_of(random, {SliceOrder::ascending, SliceOrder::folded, SliceOrder::halves});
   plan.scales = one_of(random, {ScaleOrder::product, ScaleOrder::a_first, ScaleOrder::b_first});
   if (plan.slices > 1 || random() % 2 == 0)
     plan.k_tile = depth * static_cast<std::size_t>(plan.slices) * up_to(random, 2);

@@ -29,6 +29,9 @@ enum class Residue : std::uint8_t {
 enum class SliceOrder : std::uint8_t {
   ascending,  ///< to the first, one after the other
   folded,  ///< of s, each of the last ⌊s/2⌋ to one of the first ⌈s/2⌉, as folded_onto() says; then these, ascending
+  /// Those from the largest power of two below s on to those from the first on; of what is left again, until one is, as
+  /// the lanes of a warp do.
+  halves,
 };
 /// In which order a scale of A's and one of B's come to a sum. The last one's product is rounded, or added to a total
 /// in one fused multiply-add; what comes before is rounded.

@@ -1,10 +1,13 @@
 #include "tcnum/cublaslt.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "tcnum/instruction.hpp"
 #include "walk.hpp"
@@ -22,7 +25,10 @@ enum class Cut : std::uint8_t {
   tiles,     ///< contiguous parts of whole tiles
   cutlass2,  ///< as cutlass2_chunk() says
   by_turns,  ///< a tile for each part, again and again
+  threads,   ///< not at all: the threads of a block take it in turn
 };
+
+constexpr int kFewColumns = 11, kVectors = 13;  ///< ids of kernels that leave k to threads
 
 /// What becomes of operands of fp32.
 enum class Fp32 : std::uint8_t {
@@ -39,8 +45,10 @@ struct Algorithm {
   Cut cut;
   Fp32 fp32 = Fp32::unknown;
 };
-constexpr std::array<Algorithm, 14> kAlgorithms = {{
+constexpr std::array<Algorithm, 16> kAlgorithms = {{
+    {kFewColumns, "fp32", Residue::last, Cut::threads, Fp32::fmas},
     {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
+    {kVectors, "fp32", Residue::last, Cut::threads, Fp32::fmas},
     {20, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::fmas},
     {21, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
     {22, kFp64, Residue::first, Cut::cutlass2},
@@ -147,6 +155,50 @@ void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
   plan.k_tile = tile_of(of.stages) * static_cast<std::size_t>(of.split_k);
 }
 
+/// Kernels of products of a vector, by CUSTOM_OPTION: threads that take a stretch of k each, or a product in turn.
+struct Threads {
+  int custom, count;
+  bool in_turn;
+  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
+};
+constexpr std::array<Threads, 14> kThreads = {{{70, 8, false, 512},
+                                               {72, 16, false, 1024},
+                                               {73, 16, true},
+                                               {74, 32, false},
+                                               {75, 32, true},
+                                               {77, 4, true},
+                                               {78, 8, false, 512},
+                                               {80, 16, false, 1024},
+                                               {83, 32, true},
+                                               {85, 2, true},
+                                               {93, 32, true},
+                                               {95, 2, true},
+                                               {101, 16, true},
+                                               {103, 2, true}}};
+/// Likewise of sixteen threads, whose sums are added in turn: after so many products a thread begins a new sum.
+struct Sixteen {
+  int custom;
+  std::size_t promote_every, most_k = std::numeric_limits<std::size_t>::max();
+};
+constexpr std::array<Sixteen, 3> kSixteen = {{{11, 32}, {12, 16, 512}, {14, 16, 512}}};
+
+GemmPlan left_to_threads(const CublasLtConfiguration& of, const GemmPlan& plan) {
+  constexpr std::size_t kOfFewColumns = 16;
+  if (of.id == kFewColumns) return in_turn_on_sixteen(plan, kOfFewColumns);
+  const auto is_it = [&](const auto& each) { return each.custom == of.custom && of.k <= each.most_k; };
+  if (const auto found = std::ranges::find_if(kSixteen, is_it); found != kSixteen.end())
+    return in_turn_on_sixteen(plan, found->promote_every);
+  if (const auto found = std::ranges::find_if(kThreads, is_it); found != kThreads.end())
+    return on_threads(plan, found->count, found->in_turn ? 1 : stretch_of_thread(of.k, found->count));
+  std::vector<int> known;
+  for (const Sixteen& each : kSixteen) known.push_back(each.custom);
+  for (const Threads& each : kThreads) known.push_back(each.custom);
+  throw InputError(
+      fmt::format("{}: custom is {} with id {} and k {}, of which nobody has said what it adds in which "
+                  "order; right would be one of {}, some with k up to 512 or 1024",
+                  kWhere, of.custom, of.id, of.k, fmt::join(known, ", ")));
+}
+
 [[noreturn]] void fail(std::string_view field, std::size_t value, std::string_view right) {
   throw InputError(
       fmt::format("{}: {} is {} with split_k {}; right would be {}", kWhere, field, value, kAsNeeded, right));
@@ -226,6 +278,11 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   }
   if (!format(of.a).floating) return plan;  // sums of integers are the same in any order
 
+  if (algorithm.cut == Cut::threads) {
+    plan = left_to_threads(of, plan);
+    validate(plan, kWhere);
+    return plan;
+  }
   if (of.split_k < 1 && of.split_k != kAsNeeded) {
     throw InputError(fmt::format("{}: split_k is {}; right would be 1 or more, or {}", kWhere, of.split_k, kAsNeeded));
   }

@@ -118,6 +118,7 @@ class Walks {
       plan.promote_every = {};
       add_slices(plan, plans);
     }
+    if (is_scalar_) add_threads(plain, plans);
     add_equal_parts(plain, plans);
     return plans;
   }
@@ -150,6 +151,16 @@ class Walks {
         plans.push_back(plan);
       }
     }
+  }
+  /// Kernels for a few rows or columns leave k to threads side by side. (cuBLASLt's of ALGO_ID 11 and 13.)
+  void add_threads(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
+    constexpr int kMostThreads = 32;
+    for (int threads = 2; threads <= kMostThreads; threads *= 2) {
+      for (const std::size_t stretch : {std::size_t{1}, stretch_of_thread(k_, threads)})
+        plans.push_back(on_threads(plain, threads, stretch));
+    }
+    for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {16}, {32}})
+      plans.push_back(in_turn_on_sixteen(plain, promote));
   }
   /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
   void add_equal_parts(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {

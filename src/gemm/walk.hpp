@@ -5,6 +5,7 @@
 #include <bit>
 #include <compare>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "tcnum/gemm.hpp"
@@ -32,6 +33,30 @@ std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size
 /// so.)
 std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand);
 
+/// How much of k each of so many threads takes at a time that go through it in stretches. (Measured: cuBLASLt's kernels
+/// of ALGO_ID 13 with CUSTOM_OPTION 74, of 32 threads, with k up to 5000.)
+constexpr std::size_t stretch_of_thread(std::size_t k, int threads) {
+  constexpr std::size_t kMost = 64;
+  const auto count = static_cast<std::size_t>(threads);
+  return std::min(kMost, (k + count - 1) / count);
+}
+/// The plan with k on threads of a warp: each takes so much of it in turn.
+inline GemmPlan on_threads(GemmPlan plan, int threads, std::size_t stretch) {
+  plan.slices = threads;
+  plan.slices_order = SliceOrder::halves;
+  plan.k_tile = static_cast<std::size_t>(threads) * stretch;
+  return plan;
+}
+/// The plan with a product of k for each of 16 threads in turn, whose sums are added one after the other; each adds up
+/// sums of so many products, if it is said of how many.
+inline GemmPlan in_turn_on_sixteen(GemmPlan plan, std::optional<std::size_t> promote_every) {
+  plan.slices = 16;
+  plan.slices_order = SliceOrder::ascending;
+  plan.k_tile = 16;
+  plan.promote_every = promote_every;
+  return plan;
+}
+
 /// Calls push(part) for each part in turn, and merge() where the two sums that were left last are to become one: until
 /// one is left, as PartOrder::pairs has it.
 template <class Push, class Merge>
@@ -58,6 +83,12 @@ void add_slices_up(const GemmPlan& plan, std::size_t present, const Add& add) {
   if (plan.slices_order == SliceOrder::folded) {
     kept = std::min(present, (slices + 1) / 2);
     for (std::size_t slice = kept; slice < present; ++slice) add(folded_onto(slice, slices), slice);
+  } else if (plan.slices_order == SliceOrder::halves) {
+    while (kept > 1) {
+      const std::size_t half = std::bit_ceil(kept) / 2;
+      for (std::size_t slice = half; slice < kept; ++slice) add(slice - half, slice);
+      kept = half;
+    }
   }
   for (std::size_t slice = 1; slice < kept; ++slice) add(std::size_t{0}, slice);
 }

@@ -215,8 +215,18 @@ class Element {
       for (std::size_t slice = kept; slice + 1 < slices; ++slice) add(slice - kept, slice);
       if (slices > 1) add(0, slices - 1);
     }
+    if (plan_.slices_order == SliceOrder::halves) return *sum_of_every(1, 0, sums);
     for (std::size_t slice = 1; slice < kept; ++slice) add(0, slice);
     return *sums[0];
+  }
+
+  /// Of the sums first, first + step, …: that of every other one of these and that of the others.
+  std::optional<Value> sum_of_every(std::size_t step, std::size_t first,
+                                    const std::vector<std::optional<Value>>& sums) const {
+    if (first >= sums.size()) return std::nullopt;
+    if (first + step >= sums.size()) return sums[first];
+    const auto some = sum_of_every(2 * step, first, sums), others = sum_of_every(2 * step, first + step, sums);
+    return some && others ? std::optional(added(*some, *others)) : some ? some : others;
   }
 
   Value accumulated(const std::vector<Step>& steps) const {
