@@ -25,7 +25,7 @@ enum class Cut : std::uint8_t {
   tiles,     ///< contiguous parts of whole tiles
   cutlass2,  ///< as cutlass2_chunk() says
   by_turns,  ///< a tile for each part, again and again
-  threads,   ///< not at all: the threads of a block take it in turn
+  threads,   ///< not at all: k is left to the threads of a warp
 };
 
 constexpr int kFewColumns = 11, kVectors = 13;  ///< ids of kernels that leave k to threads
@@ -34,7 +34,7 @@ constexpr int kFewColumns = 11, kVectors = 13;  ///< ids of kernels that leave k
 enum class Fp32 : std::uint8_t {
   unknown,  ///< nobody has measured it
   to_tf32,  ///< they are rounded, to nearest even
-  fmas,     ///< they are multiplied and added as they are, and nothing else is, by no tensor core
+  fmas,     ///< they are multiplied and added as they are, by no tensor core; such kernels take nothing else
 };
 
 /// Of one id.

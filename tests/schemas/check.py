@@ -167,7 +167,8 @@ campaigns["campaigns"] = first_and_some(campaigns["campaigns"], 997)
 gemm = json.loads((SOURCE / "vectors/sm_90/gemm.json").read_text())
 bench = json.loads((SOURCE / "vectors/sm_90/bench.json").read_text())
 tails = json.loads((SOURCE / "vectors/sm_90/gemm_tails.json").read_text())
-for what, document in (("gemm_tails.json", tails), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
+fp32 = json.loads((SOURCE / "vectors/sm_90/gemm_fp32.json").read_text())
+for what, document in (("gemm_tails.json", tails), ("gemm_fp32.json", fp32), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
     seen.add(document["schema"])
     require(document, what)
     refuses_changes(document, what)
