@@ -84,17 +84,11 @@ std::vector<Planted> planted() {
       in_equal_parts(5, PartOrder::pairs, Tail{64, 64, BlockLines::rows, 2, 6}));
   add("some blocks in four parts of a length", subject_of(fp32, fp32, 136, 200, 512), "triton",
       in_equal_parts(4, PartOrder::pairs, Tail{64, 64, BlockLines::columns, 1, 4}));
-  const auto of_fmas = [&](std::optional<SplitK> split) {
-    return [=](GemmPlan& plan) {
-      plan.instruction = "fma.rn.f32";
-      plan.split_k = split;
-    };
-  };
-  add("fp32 as it is", subject_of(fp32, fp32, 32, 64, 300), "chain", of_fmas({}));
-  add("fp32 as it is, split", subject_of(fp32, fp32, 32, 64, 512), "chain", of_fmas(SplitK{.chunk = 192}));
+  add("fp32 as it is", subject_of(fp32, fp32, 32, 64, 300), "chain", as_it_is);
+  add("fp32 as it is, split", subject_of(fp32, fp32, 32, 64, 512), "chain",
+      [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 192}; });
   const auto on_threads = [&](int count, std::size_t share, SliceOrder order) {
     return [=](GemmPlan& plan) {
-      plan.instruction = "fma.rn.f32";
       plan.slices = count;
       plan.k_tile = share * static_cast<std::size_t>(count);
       plan.slices_order = order;

@@ -272,9 +272,8 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   plan.output = of.d;
   if (algorithm.fp32 == Fp32::fmas && (of.a != FormatId::fp32 || of.b != FormatId::fp32)) {
     throw InputError(
-        fmt::format("{}: a is {} and b is {}, and id {} multiplies fp32 as it is; right would be both of "
-                    "fp32",
-                    kWhere, format(of.a).name, format(of.b).name, of.id));
+        fmt::format("{}: a is {} and b is {}, and id {} multiplies fp32 as it is; right would be both of fp32", kWhere,
+                    format(of.a).name, format(of.b).name, of.id));
   }
   if (!format(of.a).floating) return plan;  // sums of integers are the same in any order
 
@@ -286,14 +285,14 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   if (of.split_k < 1 && of.split_k != kAsNeeded) {
     throw InputError(fmt::format("{}: split_k is {}; right would be 1 or more, or {}", kWhere, of.split_k, kAsNeeded));
   }
-  if (algorithm.fp32 != Fp32::fmas && (of.a == FormatId::fp32 || of.b == FormatId::fp32)) {
-    if (algorithm.fp32 != Fp32::to_tf32) {
+  if (of.a == FormatId::fp32 || of.b == FormatId::fp32) {
+    if (algorithm.fp32 == Fp32::unknown) {
       throw InputError(
           fmt::format("{}: an operand is fp32, and what kernels of id {} make of it has not been "
                       "measured; right would be tf32",
                       kWhere, of.id));
     }
-    plan.convert_a = plan.convert_b = Rounding::nearest_even;
+    if (algorithm.fp32 == Fp32::to_tf32) plan.convert_a = plan.convert_b = Rounding::nearest_even;
   }
   const bool is_fp8 = format(of.a).storage_bits == 8;
   if (is_fp8 && !of.fast_accumulation) plan.promote_every = 128;

@@ -172,9 +172,8 @@ Performer performer_of(const GemmPlan& plan, std::string_view where) {
   Performer performer = named_performer(named_arch(plan.arch, where), plan.instruction, plan.account, where);
   if (performer.datapath.numerics.scales) {
     throw InputError(
-        fmt::format("{}: instruction {} has block scales, which plans have not yet; right would be one "
-                    "without",
-                    where, performer.name));
+        fmt::format("{}: instruction {} has block scales, which plans have not yet; right would be one without", where,
+                    performer.name));
   }
   return performer;
 }
