@@ -1,5 +1,6 @@
-// Random datapaths, as users may write any of them in JSON: products on one core, beside the exact emulator on some of
-// the same elements in the same run, whose results have to be the same. The ratio is what counts.
+// Datapaths as users may write them in JSON, random ones or such as differ in one rule from one of the catalogue's:
+// products on one core, beside the exact emulator on some of the same elements in the same run, whose results have to
+// be the same. The ratio is what counts.
 #include <fmt/format.h>
 #include <rapidcheck.h>
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 #include "tests/reference/any_datapath.hpp"
+#include "variations.hpp"
 
 namespace tcnum {
 namespace {
@@ -29,6 +31,7 @@ namespace {
 struct Options {
   std::uint64_t count = 400, seed = 1;
   std::optional<std::uint64_t> only;
+  bool near_catalogue = false;
   std::string json;
 };
 
@@ -45,6 +48,27 @@ Datapath draw(std::uint64_t seed, std::uint64_t number) {
   const auto any = rc::gen::exec([] { return test::datapath_of_any_kind(); });
   return any(rc::Random(seed * 0x9e3779b97f4a7c15 + number), kSize).value();
 }
+
+/// Where they are drawn from.
+class Source {
+ public:
+  explicit Source(const Options& options) : seed_(options.seed), near_catalogue_(options.near_catalogue) {
+    if (!near_catalogue_) return;
+    variations_ = variations_of_catalogue();
+    std::ranges::shuffle(variations_, std::mt19937_64(seed_));
+  }
+  /// How many there are of the catalogue's; as many as are asked for of others.
+  std::uint64_t most() const { return near_catalogue_ ? variations_.size() : ~std::uint64_t{0}; }
+  Variation at(std::uint64_t number) const {
+    if (near_catalogue_) return variations_.at(number);
+    return {fmt::format("random datapath {} of seed {}", number, seed_), draw(seed_, number)};
+  }
+
+ private:
+  std::uint64_t seed_;
+  bool near_catalogue_;
+  std::vector<Variation> variations_;
+};
 
 /// Numbers of a bell curve around 0, of which fp64 has all bits.
 Codes ordinary_codes(FormatId id, std::size_t count, std::mt19937_64& random) {
@@ -128,7 +152,6 @@ Codes exact_corner(const Datapath& datapath, const Operands& of) {
 }
 
 struct Timed {
-  std::uint64_t number = 0;
   Datapath datapath;
   std::string_view evaluator;
   std::size_t size = 0;
@@ -137,7 +160,7 @@ struct Timed {
   double ratio() const { return rate / exact_rate; }
 };
 
-Timed time_one(std::uint64_t number, Datapath datapath) {
+Timed time_one(Datapath datapath) {
   constexpr int kLeastRuns = 3;
   constexpr double kSeconds = 0.03;  // of runs of the fast one, at least
   const Operands of = operands_of(datapath);
@@ -162,7 +185,7 @@ Timed time_one(std::uint64_t number, Datapath datapath) {
     best_exact = std::min(best_exact, cpu_seconds() - start);
   }
   const auto macs = [&](std::size_t side) { return static_cast<double>(side * side * k); };
-  Timed timed{number, std::move(datapath), {}, m, macs(m) / best, macs(kExactSide) / best_exact, true};
+  Timed timed{std::move(datapath), {}, m, macs(m) / best, macs(kExactSide) / best_exact, true};
   timed.evaluator = evaluator_of(timed.datapath, Processor::cpu);
   for (std::size_t i = 0; i < exact.size(); ++i)
     timed.agrees = timed.agrees && exact[i] == d[i / kExactSide * columns + i % kExactSide];
@@ -191,14 +214,20 @@ int run(const Options& options) {
   std::vector<Timed> all;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   std::size_t different = 0;
-  for (std::uint64_t i = 0; i < (options.only ? 1 : options.count); ++i) {
-    const std::uint64_t number = options.only.value_or(i);
-    const Timed& timed = all.emplace_back(time_one(number, draw(options.seed, number)));
+  const Source source(options);
+  if (options.only && *options.only >= source.most()) {
+    fmt::print(stderr, "--only {}: there are {} variations, from 0 on\n", *options.only, source.most());
+    return 2;
+  }
+  const std::uint64_t count = options.only ? 1 : std::min(options.count, source.most());
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto [name, datapath] = source.at(options.only.value_or(i));
+    const Timed& timed = all.emplace_back(time_one(datapath));
     if (!timed.agrees) {
       ++different;
-      fmt::print("{}: not the exact emulator's results: {}\n", number, to_json(timed.datapath).dump());
+      fmt::print("{}: not the exact emulator's results: {}\n", name, to_json(timed.datapath).dump());
     }
-    rows.push_back({{"name", fmt::format("random datapath {} of seed {}, {}", number, options.seed, timed.evaluator)},
+    rows.push_back({{"name", fmt::format("{}, {}", name, timed.evaluator)},
                     {"datapath", to_json(timed.datapath).dump()},
                     {"size", timed.size},
                     {"macs_per_second", timed.rate},
@@ -219,7 +248,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   tcnum::Options options;
-  CLI::App app("Products by random datapaths on one core, beside the exact emulator");
+  CLI::App app("Products by random datapaths, or by variations of known ones, on one core, beside the exact emulator");
+  app.add_flag("--near-catalogue", options.near_catalogue, "those that differ in one rule from one of the catalogue's");
   app.add_option("--count", options.count, "datapaths")->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "that they are drawn with");
   app.add_option("--only", options.only, "the one of this number alone");

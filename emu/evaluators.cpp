@@ -32,7 +32,9 @@ constexpr std::array<Evaluator, 15> kCpuEvaluators = {{
     {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels},
     {"fma panels", "chains of the machine's own FMAs, fp64 or fp32, of wide tiles and whole matrices",
      panels::why_no_fma_panels},
-    {"operation panels", "trees of the machine's own operations, fp64 or fp32, of wide tiles and whole matrices",
+    {"operation panels",
+     "trees of the machine's own operations, fp64 or fp32, or of fp64's rounded in any way, of wide tiles and whole "
+     "matrices",
      panels::why_no_operation_panels},
     {"tree panels", "trees of sums that fp64 holds, of wide tiles and whole matrices", panels::why_no_tree_panels},
     {"long panels", "any others of wide tiles and whole matrices, in integers of 128 or 256 bits", nothing_asked},

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #endif
 
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -85,6 +86,55 @@ Datapath random_fma_chain_of_any_format() {
   return d;
 }
 
+/// Trees of operations of fp64, of which the machine has none that rounds so.
+Datapath random_operations_with_rules() {
+  Datapath d = test::draw_until(test::random_operations,
+                                [](const Datapath& of) { return of.numerics.result == FormatId::fp64; });
+  Numerics& n = d.numerics;
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  const auto seldom = [&] { return any(0, 3) == 0; };
+  const auto any_step = [&](bool may_be_from_alignment) {
+    RoundStep s;
+    s.rounding = *test::any_rounding();
+    s.from_alignment = may_be_from_alignment && seldom();
+    s.fraction_bits = seldom() ? any(0, 47) : any(46, 52);
+    if (s.from_alignment) s.fraction_bits = any(0, 50);
+    if (seldom()) s.min_exponent = *rc::gen::element(-1022, -126, -14);
+    if (seldom()) s.max_exponent = *rc::gen::element(1023, 127, 15);
+    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+    return s;
+  };
+  const auto last_step = [&] {
+    RoundStep s = round_to(format(FormatId::fp64), *test::any_rounding());
+    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::kept, Subnormals::flushed);
+    if (seldom()) s.fraction_bits = any(10, 52);
+    return s;
+  };
+  if (!n.product.round.empty()) {
+    n.product.round = {last_step()};
+    if (seldom()) n.product.round = {any_step(false), last_step()};
+  }
+  if (seldom()) n.product.exponent = ProductExponent::normalised;
+  if (seldom()) n.product.infinite_from = any(12, 420);
+  n.nan.propagate = seldom();
+  for (std::size_t i = 0; i < 2; ++i) {
+    Unit& unit = n.units[i];
+    if (seldom()) {
+      unit.fraction_bits = any(0, 50);
+      unit.align_rounding = *test::any_rounding();
+      if (seldom()) unit.first_fraction_bits = any(0, 50);
+      if (seldom()) unit.drop_below = any(0, 60);
+      if (seldom()) unit.zero_exponent = {ZeroExponentKind::zeros, any(-20, 5)};
+      if (seldom()) unit.zero_exponent = {ZeroExponentKind::floor, any(-20, 5)};
+    }
+    unit.result = {last_step()};
+    if (seldom()) unit.result = {any_step(unit.fraction_bits != kExact), last_step()};
+    unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::ieee, ZeroSign::positive);
+    unit.underflow_sign = *rc::gen::element(UnderflowSign::kept, UnderflowSign::positive);
+  }
+  return d;
+}
+
 /// Any datapath, which is now and then one that hardware is like.
 Datapath random_tree_of_sums() {
   switch (*rc::gen::inRange(0, 4)) {
@@ -128,6 +178,8 @@ const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
     {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
      test::random_operations},
+    {"operation_panels, rules", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
+     random_operations_with_rules},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
     {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
@@ -164,6 +216,65 @@ TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
       const std::string found = difference(datapath, x, 1, kind.multiply(datapath));
       if (!found.empty()) RC_FAIL(found);
     }));
+  }
+}
+
+/// Numbers whose sums and products are ties, powers of two, or next to either, or cancel but for what an exact product
+/// has below a double's last bit; or have exponents at the end of those of narrower formats.
+std::uint64_t draw_close_number(std::mt19937_64& random) {
+  constexpr int kEnds[] = {-7, -14, -63, -126, 8, 16};
+  const int below = random() % 3 == 0 ? 30 : static_cast<int>(1 + random() % 54);
+  const double near_one = 1 + static_cast<double>(static_cast<int>(random() % 5) - 2) * std::ldexp(1.0, -below);
+  int exponent = static_cast<int>(random() % 3) - 1;
+  if (random() % 4 == 0)
+    exponent += random() % 2 == 0 ? kEnds[random() % std::size(kEnds)] : static_cast<int>(random() % 240) - 120;
+  const double x = random() % 16 == 0 ? 0 : std::ldexp(near_one, exponent);
+  return std::bit_cast<std::uint64_t>(random() % 2 == 0 ? x : -x);
+}
+
+TEST_P(ChainPanels, RoundTiesOfOperationsThatTheMachineHasNot) {
+  const auto is_of_doubles = [](const Datapath& d) {
+    const Numerics& n = d.numerics;
+    return n.a.format == FormatId::fp64 && n.b.format == FormatId::fp64 &&
+           panels::why_no_operation_panels(n, SortedTree(d.tree)).empty();
+  };
+  EXPECT_TRUE(rc::check([&] {
+    const Datapath datapath = test::draw_until(random_operations_with_rules, is_of_doubles);
+    std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+    const auto depth = static_cast<std::size_t>(datapath.tree.k);
+    Example x = test::draw_example(random, datapath, {9, 65, 2 * depth}, Operands::numbers);
+    for (Codes* codes : {&x.a, &x.b, &x.c}) {
+      for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, draw_close_number(random));
+    }
+    test::compute_exactly(datapath, x);
+    const std::string found = difference(datapath, x, 1, multiply_by<panels::make_operation_plan>(datapath));
+    if (!found.empty()) RC_FAIL(found);
+  }));
+}
+
+/// Products of a leading bit that the nearest double does not have: the next power of two.
+TEST_P(ChainPanels, AlignProductsWithTheirOwnLeadingBits) {
+  Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/fp64-fma-chain.json");
+  datapath.numerics.product.exponent = ProductExponent::normalised;
+  std::mt19937_64 random(9);
+  for (std::size_t mode = 0; mode < kRoundingNames.size(); ++mode) {
+    Unit& unit = datapath.numerics.units[0];
+    unit.fraction_bits = 20;
+    unit.align_rounding = static_cast<Rounding>(mode);
+    ASSERT_EQ(panels::why_no_operation_panels(datapath.numerics, SortedTree(datapath.tree)), "");
+    const auto depth = static_cast<std::size_t>(datapath.tree.k);
+    Example x = test::draw_example(random, datapath, {8, 64, depth}, Operands::numbers);
+    for (Codes* codes : {&x.a, &x.b, &x.c}) {
+      const double near_one = codes == &x.a ? 1 - 0x1p-30 : 1 + 0x1p-30;
+      for (std::size_t i = 0; i < codes->size(); ++i)
+        codes->set(i, std::bit_cast<std::uint64_t>(codes == &x.c ? std::ldexp(near_one, -5) : near_one));
+    }
+    // After the one product that is not zero no sum is cut.
+    for (std::size_t i = 0; i < x.a.size(); ++i) {
+      if (i % depth + 1 < depth) x.a.set(i, 0);
+    }
+    test::compute_exactly(datapath, x);
+    EXPECT_EQ(difference(datapath, x, 1), "") << name(unit.align_rounding);
   }
 }
 

@@ -30,7 +30,7 @@ namespace tcnum {
 namespace {
 
 struct Request {
-  double count = 1e5;  ///< dot products, at least, that the fast emulator does not leave to the exact one
+  double count = 3e5;  ///< dot products, at least, that the fast emulator does not leave to the exact one
   std::uint64_t seed = 1;
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 };

@@ -646,6 +646,7 @@ inline Datapath random_operations() {
 /// A step that clamps or wraps integers to the result's range or, so that this happens more often, to less.
 inline RoundStep random_integer_step(FormatId result, bool whole_range) {
   RoundStep s = round_to(format(result), *any_rounding(), *rc::gen::element(Overflow::max_finite, Overflow::wrap));
+  if (*rc::gen::inRange(0, 16) == 0) s.subnormals = Subnormals::flushed;  // as all integers are
   if (whole_range) return s;
   const int bits = *rc::gen::inRange(1, s.fraction_bits + 1);  // of the magnitude
   s.fraction_bits = s.min_exponent = bits;

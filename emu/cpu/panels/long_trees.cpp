@@ -291,7 +291,8 @@ LongRounding rounding_of(const RoundSteps& steps) {
   // Of numbers as they usually are; where those are not ordinary it is in vain.
   constexpr int kLeastUsual = -6, kMostUsual = 12;
   const auto is_for_ordinary = [](const RoundStep& s) {
-    return s.max_exponent >= kMostUsual && (s.min_exponent <= kLeastUsual || s.min_exponent > s.max_exponent);
+    const bool is_fixed = s.min_exponent > s.max_exponent;  // all numbers are subnormal
+    return s.max_exponent >= kMostUsual && (is_fixed ? s.subnormals == Subnormals::kept : s.min_exponent <= kLeastUsual);
   };
   if (steps.empty()) return {};
   return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "operation_kernels.hpp"
+#include "operation_rules-inl.hpp"
 
 #include "has_fma-inl.hpp"
 
@@ -109,9 +110,11 @@ void run(const OperationWork<T>& w) {
 
 RunOperations<float> run_floats() { return run<float>; }
 RunOperations<double> run_doubles() { return run<double>; }
+RunRules run_rules_of_target() { return run_rules; }
 
 #else
 
+RunRules run_rules_of_target() { return nullptr; }
 RunOperations<float> run_floats() { return nullptr; }
 RunOperations<double> run_doubles() { return nullptr; }
 
@@ -126,6 +129,7 @@ namespace tcnum::panels {
 
 HWY_EXPORT(run_floats);
 HWY_EXPORT(run_doubles);
+HWY_EXPORT(run_rules_of_target);
 
 template <>
 RunOperations<float> run_operations<float>() {
@@ -135,6 +139,7 @@ template <>
 RunOperations<double> run_operations<double>() {
   return HWY_DYNAMIC_DISPATCH(run_doubles)();
 }
+RunRules run_rules() { return HWY_DYNAMIC_DISPATCH(run_rules_of_target)(); }
 
 }  // namespace tcnum::panels
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "operands.hpp"
 #include "operations.hpp"
@@ -20,11 +21,15 @@ struct OperationWork {
   const T* b = nullptr;             ///< [links · depth][kColumns]
   T* results[kOperationRows] = {};  ///< kColumns, c of the first link, and then the results of the last
   T* values = nullptr;              ///< room for [places][kOperationRows] vectors
+  std::int64_t* left =
+      nullptr;  ///< [kOperationRows][kColumns], of plans with rules: not zero of results that are c still
 };
 
 /// Functions of one CPU. They round as the machine is told to.
 template <class T>
 using RunOperations = void (*)(const OperationWork<T>&);
+/// Along one link, of plans with rules and operands that are ordinary; whether any result was left.
+using RunRules = bool (*)(const OperationWork<double>&);
 
 /// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.
 template <class T>
@@ -33,5 +38,6 @@ template <>
 RunOperations<float> run_operations<float>();
 template <>
 RunOperations<double> run_operations<double>();
+RunRules run_rules();
 
 }  // namespace tcnum::panels

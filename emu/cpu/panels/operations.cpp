@@ -1,11 +1,15 @@
 #include "operations.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
+#include "left_over.hpp"
 #include "number_reader.hpp"
 #include "operation_kernels.hpp"
 #include "parts.hpp"
@@ -15,6 +19,17 @@ namespace {
 
 /// Products along k that are packed at once: those of a panel stay in the cache.
 constexpr std::size_t kProducts = 256;
+
+/// Whether operands are those that rules are for.
+bool are_ordinary(const double* numbers, std::size_t count) {
+  static const double kLeast = std::ldexp(1.0, -kMostOrdinaryOperand), kMost = std::ldexp(1.0, kMostOrdinaryOperand);
+  bool all = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = std::abs(numbers[i]);
+    all &= x == 0 || (x >= kLeast && x < kMost);  // no NaN
+  }
+  return all;
+}
 
 template <class T>
 class OperationPart {
@@ -29,9 +44,11 @@ class OperationPart {
         rows_(rounded_up(part.m, kOperationRows)),
         panels_(rounded_up(part.n, kColumns) / kColumns),
         a_reader_(plan.a, nan()),
-        b_reader_(plan.b, nan()) {
+        b_reader_(plan.b, nan()),
+        left_over_(plan.datapath, shape, a, b) {
     results_.resize(rows_ * panels_ * kColumns);
     values_.resize(plan.places * kOperationRows * kColumns);
+    left_.resize(kOperationRows * kColumns);
   }
 
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
@@ -63,7 +80,9 @@ class OperationPart {
     }
   }
   void read_c(const MatrixCodes<const std::byte>& c) {
-    const NumberReader<T> reader({plan_.number, Subnormals::kept, SubnormalExponent::minimum}, nan());
+    NanBits<T> as_it_is = nan();
+    as_it_is.comes_back = has_rules();
+    const NumberReader<T> reader({plan_.number, Subnormals::kept, SubnormalExponent::minimum}, as_it_is);
     each_stretch(c, [&](T* numbers, std::size_t count, const std::byte* codes) {
       reader.read(codes, c.column_stride, count, numbers);
     });
@@ -71,8 +90,10 @@ class OperationPart {
   void write_d(const MatrixCodes<std::byte>& d) {
     each_stretch(d, [&](const T* numbers, std::size_t count, std::byte* codes) {
       for (std::size_t j = 0; j < count; ++j) {
-        const BitsOf<T> code =
-            numbers[j] == numbers[j] ? std::bit_cast<BitsOf<T>>(numbers[j]) : static_cast<BitsOf<T>>(plan_.nan);
+        BitsOf<T> code;
+        std::memcpy(&code, numbers + j, sizeof(code));
+        if (numbers[j] != numbers[j] && !plan_.datapath.numerics.nan.propagate)
+          code = static_cast<BitsOf<T>>(plan_.nan);
         std::memcpy(codes + j * d.column_stride * sizeof(T), &code, sizeof(code));
       }
     });
@@ -87,6 +108,7 @@ class OperationPart {
       const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_[i * products]);
     }
+    find_ordinary(links);
     packed_b_.resize(products * kColumns);
     for (std::size_t panel = 0; panel < panels_; ++panel) {
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
@@ -105,7 +127,65 @@ class OperationPart {
         }
         work.b = packed_b_.data();
         work.values = values_.data();
-        run_operations<T>()(work);
+        if (has_rules())
+          run_by_rules(first_link, row, panel, work);
+        else
+          run_operations<T>()(work);
+      }
+    }
+  }
+
+  bool has_rules() const { return !plan_.rules.empty(); }
+  /// Of each group of rows, along each link.
+  void find_ordinary(std::size_t links) {
+    ordinary_.clear();
+    if constexpr (std::is_same_v<T, double>) {
+      const std::size_t depth = plan_.depth;
+      for (std::size_t row = 0; has_rules() && row < rows_; row += kOperationRows) {
+        for (std::size_t link = 0; link < links; ++link) {
+          bool all = true;
+          for (std::size_t r = 0; r < kOperationRows; ++r)
+            all &= are_ordinary(&packed_a_[((row + r) * links + link) * depth], depth);
+          ordinary_.push_back(all);
+        }
+      }
+    }
+  }
+  void run_by_rules(std::size_t first_link, std::size_t row, std::size_t panel, OperationWork<T>& work) {
+    if constexpr (std::is_same_v<T, double>) {
+      const std::size_t links = std::exchange(work.links, 1), in_panel = plan_.depth * kColumns;
+      work.left = left_.data();
+      for (std::size_t link = 0; link < links; ++link) {
+        bool any_left = true;
+        if (ordinary_[row / kOperationRows * links + link] && are_ordinary(work.b, in_panel))
+          any_left = run_rules()(work);
+        else
+          std::fill_n(left_.data(), left_.size(), 1);
+        if (any_left) evaluate_left((first_link + link) * plan_.depth, row, panel);
+        for (const double*& a : work.a) a += plan_.depth;
+        work.b += in_panel;
+      }
+    }
+  }
+  /// One link of what was left of some rows.
+  void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
+    const std::size_t column = panel * kColumns, columns = std::min(kColumns, part_.n - column);
+    for (std::size_t r = 0; r < kOperationRows && row + r < part_.m; ++r) {
+      T* const numbers = results(row + r, panel);
+      columns_left_.clear();
+      codes_left_.clear();
+      for (std::size_t j = 0; j < columns; ++j) {
+        if (left_[r * kColumns + j] == 0) continue;
+        columns_left_.push_back(part_.j + column + j);
+        BitsOf<T> bits;
+        std::memcpy(&bits, numbers + j, sizeof(bits));
+        codes_left_.push_back(bits);
+      }
+      if (columns_left_.empty()) continue;
+      left_over_.evaluate(k, part_.i + row + r, columns_left_, codes_left_);
+      for (std::size_t i = 0; i < columns_left_.size(); ++i) {
+        const auto bits = static_cast<BitsOf<T>>(codes_left_[i]);
+        std::memcpy(numbers + (columns_left_[i] - part_.j - column), &bits, sizeof(bits));
       }
     }
   }
@@ -116,7 +196,12 @@ class OperationPart {
   Part part_;
   std::size_t rows_, panels_;
   NumberReader<T> a_reader_, b_reader_;
+  LeftOver left_over_;
   Buffer<T> packed_a_, packed_b_, results_, values_;
+  Buffer<std::int64_t> left_;
+  std::vector<bool> ordinary_;
+  std::vector<std::size_t> columns_left_;
+  std::vector<std::uint64_t> codes_left_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
-// Products of whole matrices by trees of which each node is one operation of IEEE 754.
+// Products of whole matrices by trees of which each node is one operation of IEEE 754; or, in fp64, one whose exact
+// result is rounded in any other way.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,6 +26,34 @@ struct Operation {
   bool flushes = false;  ///< subnormal results, which there may be
 };
 
+/// A rounding step of normal numbers: what is below or beyond these magnitudes is left.
+struct OperationStep {
+  RoundStep step;
+  double least = 0, overflow = HUGE_VAL;
+};
+
+/// One of two terms that are cut before they are added.
+struct OperationTerm {
+  int fraction_bits = 0;
+  bool may_drop = false;  ///< where it is far below the alignment
+};
+
+/// What becomes of an operation's exact result.
+struct OperationRule {
+  std::vector<OperationStep> steps;
+  bool is_sum = false;  ///< of a node, not a product that is rounded before it is added
+  bool zero_is_positive = false;
+  bool rounds_down = false;  ///< in the last step, so that zeros of both signs make a negative one
+  bool cuts = false;         ///< terms: x, or the product, and then the other
+  OperationTerm terms[2];
+  Rounding align_rounding = Rounding::toward_zero;
+  double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
+  double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
+};
+
+/// Of operands, and of c and results, magnitudes that rules are for, between 2^−this and 2^this; others are left.
+inline constexpr int kMostOrdinaryOperand = 200, kMostOrdinaryNumber = 450;
+
 struct OperationPlan {
   OperandRule a, b, c;
   FormatId number = FormatId::fp32;  ///< of c and all results: fp64 or fp32
@@ -32,6 +62,14 @@ struct OperationPlan {
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
   std::vector<Operation> operations;  ///< of a link, of which the last gives the result
+
+  /// Of each operation; none where the machine's are the datapath's. With rules the machine rounds to nearest.
+  std::vector<OperationRule> rules;
+  /// Of operations with rules: normal numbers from which operands' exponents are those of their leading bits.
+  double least_a = 0, least_b = 0;
+  ProductExponent product_exponent = ProductExponent::sum;
+  double infinite_from = HUGE_VAL;  ///< products from this on are infinite
+  Datapath datapath;                ///< for those who evaluate what is left
 };
 
 /// Why operation panels cannot evaluate a datapath; empty if they can.

@@ -13,8 +13,8 @@ namespace tcnum::panels {
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;
 
-/// Of a double: the bits of its fraction, those of it among its first 16, and what its exponent is more by.
-inline constexpr int kFraction = 52, kTopFraction = 4, kBias = 1023;
+/// Of a double: the bits of its fraction among its first 16, and what its exponent is more by.
+inline constexpr int kTopFraction = 4, kBias = 1023;
 
 /// The power of two that a product is aligned with has exponents of both operands: the first 16 bits of it, as a
 /// double, are the sum of what these two tell. A's stand there twice, as what is loaded for a whole vector takes less

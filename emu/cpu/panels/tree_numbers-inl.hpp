@@ -14,6 +14,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "doubles-inl.hpp"
 #include "tree_kernels.hpp"
 
 #include "has_fma-inl.hpp"
@@ -26,15 +27,10 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using TD = hn::CappedTag<double, kColumns>;
-using TV = hn::Vec<TD>;
-using TMask = hn::Mask<TD>;
-using TI = hn::RebindToSigned<TD>;
-using TVI = hn::Vec<TI>;
 /// Exponents of operands, and as many as there are numbers in a vector.
 using TS = hn::CappedTag<std::int16_t, kColumns>;
 using TFew = hn::Rebind<std::int16_t, TI>;
-inline constexpr std::size_t kTreeLanes = hn::MaxLanes(TD()), kShortLanes = hn::MaxLanes(TS());
+inline constexpr std::size_t kTreeLanes = kDoubleLanes, kShortLanes = hn::MaxLanes(TS());
 
 /// Of a panel's columns, vectors that go through a sum's operations together: with those of all rows, enough that none
 /// waits for itself, and what all share is loaded, and told, once.
@@ -51,31 +47,12 @@ HWY_INLINE void each(const Step& step) {
   }
 }
 
-inline constexpr std::int64_t kExponentBits = std::int64_t{0x7ff} << kFraction;
 /// Numbers are aligned with powers of two, and with 0 where they take no part. Those of products with an operand that
 /// takes none are below kNoPart, and those of all others above.
 inline constexpr double kNoPart = 0x1p-820;
-/// Powers that grids come from stay within these; beyond are those of zeros and infinities alone, where grids do not
-/// matter.
-inline constexpr int kLeastGridExponent = -500;
-inline constexpr double kLeastGrid = 0x1p-500, kMostGrid = 0x1p900;
 /// What a zero is as a grown operand: with any other one it is below every unit.
 inline constexpr double kGrownZero = 0x1p-700;
 
-HWY_INLINE TV zero() { return hn::Zero(TD()); }
-HWY_INLINE TV number(double x) { return hn::Set(TD(), x); }
-HWY_INLINE TVI integer(std::int64_t x) { return hn::Set(TI(), x); }
-HWY_INLINE TV as_numbers(TVI bits) { return hn::BitCast(TD(), bits); }
-HWY_INLINE TVI bits_of(TV x) { return hn::BitCast(TI(), x); }
-HWY_INLINE TV sign_of(TV x) { return hn::And(x, number(-0.0)); }
-HWY_INLINE TMask is_negative(TV x) { return hn::RebindMask(TD(), hn::Lt(bits_of(x), hn::Zero(TI()))); }
-HWY_INLINE TMask is_finite(TV x) { return hn::Lt(hn::Abs(x), number(HUGE_VAL)); }
-/// 2^the exponent of a number's leading bit.
-HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBits))); }
-/// 2^e · 2^more.
-HWY_INLINE TV scaled(TV power_of_two, int more) {
-  return as_numbers(hn::Add(bits_of(power_of_two), integer(static_cast<std::int64_t>(more) << kFraction)));
-}
 /// Of the first 16 bits of powers of two, negative of those too small for a double: these are 0.
 HWY_INLINE TV power_of_top(hn::Vec<TFew> tops) {
   const auto within = hn::Max(tops, hn::Zero(TFew()));
@@ -85,63 +62,6 @@ HWY_INLINE TV power_of_top(hn::Vec<TFew> tops) {
   const hn::Rebind<std::int32_t, TI> wider;
   return as_numbers(hn::ShiftLeft<kFraction - kTopFraction>(hn::PromoteTo(TI(), hn::PromoteTo(wider, within))));
 #endif
-}
-HWY_INLINE TV with_grid(TV power) { return hn::Max(power, number(kLeastGrid)); }
-/// 1.5 · 2^52 units: adding it rounds to a multiple of the unit, and taking it away again is exact. The unit is the
-/// last of so many fraction bits below a power of two.
-HWY_INLINE TV grid_of(TV power_of_two, int fraction_bits = 0) {
-  constexpr std::int64_t kHalf = std::int64_t{1} << (kFraction - 1);
-  const std::int64_t up = static_cast<std::int64_t>(kFraction - fraction_bits) << kFraction;
-  return as_numbers(hn::Add(bits_of(power_of_two), integer(up + kHalf)));
-}
-
-/// x cut to a multiple of the unit. Infinities and NaNs stay what they are, as no comparison holds. A zero may have any
-/// sign.
-template <Rounding kMode>
-HWY_INLINE TV cut(TV x, TV unit) {
-  const TV grid = grid_of(unit), of = kMode == Rounding::toward_zero ? hn::Abs(x) : x;
-  const TV t = hn::Sub(hn::Add(of, grid), grid);  // the nearest
-  switch (kMode) {
-    case Rounding::nearest_even:
-      return t;
-    case Rounding::toward_zero:
-      return hn::Or(hn::IfThenElse(hn::Lt(of, t), hn::Sub(t, unit), t), sign_of(x));
-    case Rounding::down:
-      return hn::IfThenElse(hn::Lt(x, t), hn::Sub(t, unit), t);
-    case Rounding::up:
-      return hn::IfThenElse(hn::Lt(t, x), hn::Add(t, unit), t);
-    case Rounding::nearest_away: {
-      const TV half = hn::Or(hn::Mul(unit, number(0.5)), sign_of(x));
-      return hn::IfThenElse(hn::Eq(hn::Sub(x, t), half), hn::Add(t, hn::Add(half, half)), t);
-    }
-  }
-  return t;
-}
-
-/// Calls with a rounding that the compiler knows.
-template <class With>
-HWY_INLINE void with_mode(Rounding mode, const With& with) {
-  switch (mode) {
-    case Rounding::toward_zero:
-      return with(std::integral_constant<Rounding, Rounding::toward_zero>());
-    case Rounding::nearest_even:
-      return with(std::integral_constant<Rounding, Rounding::nearest_even>());
-    case Rounding::nearest_away:
-      return with(std::integral_constant<Rounding, Rounding::nearest_away>());
-    case Rounding::up:
-      return with(std::integral_constant<Rounding, Rounding::up>());
-    case Rounding::down:
-      return with(std::integral_constant<Rounding, Rounding::down>());
-  }
-}
-
-/// What a number other than zero is aligned with by itself.
-HWY_INLINE TV power_of(TV x, TV least) { return hn::Min(hn::Max(binade_of(x), least), number(kMostGrid)); }
-
-/// As fp32, rounded to nearest.
-HWY_INLINE TV to_single(TV x) {
-  const hn::Rebind<float, TD> narrow;
-  return hn::PromoteTo(TD(), hn::DemoteTo(narrow, x));
 }
 
 /// A number and, where it is asked for, the power of two that it is aligned with. A zero's is the natural one if the
@@ -159,30 +79,6 @@ HWY_INLINE bool are_normal(const TreeStep& how, const Aligned* v) {
 #pragma GCC unroll 4
   for (std::size_t r = 1; r < kTreeRows; ++r) all = hn::And(all, is_normal(v[r].x));
   return hn::AllTrue(TD(), all);
-}
-
-/// A normal number, a zero or an infinity rounded to so many bits below its leading one: a double's bits are evenly
-/// spaced within a binade, and go on with the next.
-template <Rounding kMode>
-HWY_INLINE TV rounded_bits(int fraction_bits, TV x) {
-  const int dropped = kFraction - fraction_bits;
-  const std::int64_t unit = std::int64_t{1} << dropped;
-  const TVI bits = bits_of(x), kept = integer(-unit), rest = integer(unit - 1), half = integer(unit / 2);
-  switch (kMode) {
-    case Rounding::toward_zero:
-      return as_numbers(hn::And(bits, kept));
-    case Rounding::down:
-      return as_numbers(hn::And(hn::Add(bits, hn::And(hn::BroadcastSignBit(bits), rest)), kept));
-    case Rounding::up:
-      return as_numbers(hn::And(hn::Add(bits, hn::AndNot(hn::BroadcastSignBit(bits), rest)), kept));
-    case Rounding::nearest_away:
-      return as_numbers(hn::And(hn::Add(bits, half), kept));
-    case Rounding::nearest_even: {
-      const TVI last = hn::And(hn::ShiftRightSame(bits, dropped), integer(1));
-      return as_numbers(hn::And(hn::Add(bits, hn::Add(last, integer(unit / 2 - 1))), kept));
-    }
-  }
-  return x;
 }
 
 /// One rounding step of all rows; of each sum, the alignment is a power of two.
@@ -353,50 +249,6 @@ HWY_INLINE TV with_sign_of_zero(const TreeNode& node, const Terms& terms, TV sum
     any = hn::Or(any, sign);
   }
   return hn::IfThenElse(is_zero, node.rounds_down ? any : all, sum);
-}
-
-/// The nearest double to a sum, and what is left over: the two are the sum.
-struct TwoSum {
-  TV sum, rest;
-};
-HWY_INLINE TwoSum two_sum(TV x, TV y) {
-  const TV sum = hn::Add(x, y), of_y = hn::Sub(sum, x), of_x = hn::Sub(sum, of_y);
-  return {sum, hn::Add(hn::Sub(x, of_x), hn::Sub(y, of_y))};
-}
-
-/// The same where x is a multiple of y's last bit, or of larger magnitude.
-HWY_INLINE TwoSum fast_two_sum(TV x, TV y) {
-  const TV sum = hn::Add(x, y);
-  return {sum, hn::Sub(y, hn::Sub(sum, x))};
-}
-
-/// A sum with something left over as a double whose last bit is set: what it is rounded to with fewer bits is then what
-/// the sum would be rounded to. Rounds toward zero, and sets the bit.
-HWY_INLINE TV to_odd(const TwoSum& s) {
-  const auto inexact = hn::RebindMask(TI(), hn::Gt(hn::Abs(s.rest), zero()));  // no NaN
-  const TVI sum = bits_of(s.sum);
-  const TVI opposite = hn::BroadcastSignBit(hn::Xor(sum, bits_of(s.rest)));  // −1 where the sum was rounded away
-  const TVI odd = hn::Or(hn::Add(sum, opposite), integer(1));
-  return as_numbers(hn::IfThenElse(inexact, odd, sum));
-}
-
-/// x + y to odd, both finite.
-HWY_INLINE TV sum_to_odd(TV x, TV y) {
-#if TCNUM_ROUNDS_EACH
-  // Rounded down and up it is the same where it is exact, and elsewhere one of two neighbours, of which one is odd.
-  const TV down{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_NEG_INF)},
-      up{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_POS_INF)};
-  return hn::IfThenElse(hn::RebindMask(TD(), hn::TestBit(bits_of(down), integer(1))), down, up);
-#else
-  return to_odd(two_sum(x, y));
-#endif
-}
-
-/// The same of three numbers: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
-/// algorithms using rounding to odd", IEEE Trans. Computers 57 (2008).
-HWY_INLINE TV sum_of_three_to_odd(TV x, TV y, TV z) {
-  const TwoSum low = two_sum(y, z), high = two_sum(x, low.sum);
-  return sum_to_odd(high.sum, sum_to_odd(high.rest, low.rest));
 }
 
 /// x + y + z, of which z is what is left of finite terms; if x + y is not finite, that.
