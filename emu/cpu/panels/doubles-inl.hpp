@@ -131,11 +131,25 @@ HWY_INLINE TV rounded_bits(int fraction_bits, TV x) {
     case Rounding::nearest_away:
       return as_numbers(hn::And(hn::Add(bits, half), kept));
     case Rounding::nearest_even: {
-      const TVI last = hn::And(hn::ShiftRightSame(bits, dropped), integer(1));
+      // Shifted without a sign, as not all machines do it with one.
+      const auto down = hn::ShiftRightSame(hn::BitCast(hn::RebindToUnsigned<TI>(), bits), dropped);
+      const TVI last = hn::And(hn::BitCast(TI(), down), integer(1));
       return as_numbers(hn::And(hn::Add(bits, hn::Add(last, integer(unit / 2 - 1))), kept));
     }
   }
   return x;
+}
+
+/// The same rounded down and then to nearest even. What the first leaves out may stay, where less of it than one of its
+/// units tells no tie.
+HWY_INLINE TV rounded_down_and_even(int down_bits, int bits, TV x) {
+  if (down_bits <= bits) return rounded_bits<Rounding::down>(down_bits, x);
+  const std::int64_t unit = std::int64_t{1} << (kFraction - bits), first = std::int64_t{1} << (kFraction - down_bits);
+  const TVI of_x = bits_of(x);
+  const TVI down = hn::Add(of_x, hn::And(hn::BroadcastSignBit(of_x), integer(first - 1)));
+  const auto moved = hn::ShiftRightSame(hn::BitCast(hn::RebindToUnsigned<TI>(), down), down_bits - bits);
+  const TVI if_odd = hn::And(hn::BitCast(TI(), moved), integer(first));
+  return as_numbers(hn::And(hn::Add(hn::Add(down, integer(unit / 2 - first)), if_odd), integer(-unit)));
 }
 
 /// The nearest double to a sum, and what is left over: the two are the sum.

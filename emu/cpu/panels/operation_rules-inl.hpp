@@ -61,8 +61,9 @@ HWY_INLINE TVI rounded_sum_bits(int fraction_bits, const TwoSum& s) {
       return hn::And(hn::Add(cut.bits, hn::AndNot(negative, more)), kept);
     case Rounding::nearest_even: {
       if (dropped == 0) return bits_of(s.sum);
-      const TVI last = hn::And(hn::ShiftRight<1>(cut.bits), integer(1));
-      return hn::And(hn::Add(cut.bits, hn::IfThenElse(cut.inexact, integer(1), last)), kept);
+      // The last bit that is kept is the second.
+      const auto odd = hn::Or(cut.inexact, hn::TestBit(cut.bits, integer(1 << 1)));
+      return hn::And(hn::Add(cut.bits, hn::IfThenElseZero(odd, integer(1))), kept);
     }
     case Rounding::nearest_away: {
       if (dropped == 1) return hn::And(hn::Add(cut.bits, integer(1)), kept);

@@ -36,8 +36,8 @@ HWY_INLINE void to_ordinary_single(int down_bits, Vectors& x) {
   each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = off_grid(power[v][r], last, x[v][r]); });
 #else
   each([&](std::size_t v, std::size_t r) HWY_ATTR {
-    if constexpr (kDown) x[v][r] = rounded_bits<Rounding::down>(down_bits, x[v][r]);
-    x[v][r] = rounded_bits<Rounding::nearest_even>(bits, x[v][r]);
+    TV& of = x[v][r];
+    of = kDown ? rounded_down_and_even(down_bits, bits, of) : rounded_bits<Rounding::nearest_even>(bits, of);
   });
 #endif
 }
@@ -56,15 +56,27 @@ HWY_INLINE TV larger_power(TV sum, TV alignment, TV power) {
 #endif
 }
 
-/// Some vectors' sums of a node's products, of which align_products() found the alignments.
-HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const std::int16_t* alignments, std::size_t first,
+/// What is known of a node's products, of all rows and columns.
+struct Surveyed {
+  HWY_ALIGN std::int16_t alignments[kTreeRows * kColumns];
+  HWY_ALIGN std::uint8_t negatives[kTreeRows * kColumns];
+
+  void survey(const TreeWork& w, std::size_t number) {
+    const TreeNode& node = w.plan->nodes[number];
+    align_products(w, node, alignments);
+    if (counts_apart(node.products.size())) count_negatives(w, node, number, negatives);
+  }
+};
+
+/// Some vectors' sums of a node's products.
+HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const Surveyed& surveyed, std::size_t first,
                               Unrounded& sums) {
   const auto alignment_of = [&](std::size_t row, std::size_t column)
-                                HWY_ATTR { return alignment_of_products(alignments, row, column); };
+                                HWY_ATTR { return alignment_of_products(surveyed.alignments, row, column); };
   const TreeNode& node = w.plan->nodes[number];
   const TV of_units = grids(node.unit.fraction_bits);
   CutProducts products;
-  add_cut_products(w, node, number, first, alignment_of, products);
+  add_cut_products(w, node, number, surveyed.negatives, first, alignment_of, products);
   each([&](std::size_t v, std::size_t r) HWY_ATTR {
     sums.x[v][r] = off_grid(products.alignment[v][r], of_units, products.sum[v][r]);
     sums.alignment[v][r] = products.alignment[v][r];
@@ -95,14 +107,14 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   const int down_bits = node.result.steps.front().step.fraction_bits;
   double* const HWY_RESTRICT c = w.values;
   constexpr std::size_t kSums = kInPairs ? 2 : 1;
-  HWY_ALIGN std::int16_t alignments[kSums][kTreeRows * kColumns];
-  for (std::size_t i = 0; i < kSums; ++i) align_products(w, nodes[of.products[i]], alignments[i]);
+  Surveyed surveyed[kSums];
+  for (std::size_t i = 0; i < kSums; ++i) surveyed[i].survey(w, of.products[i]);
   // The first sums of pairs wait in memory: registers do not hold both.
   HWY_ALIGN double waiting[kInPairs ? 2 * kTreeRows * kColumns : 1];
   const auto waiting_at = [&](std::size_t r, std::size_t column) { return waiting + 2 * (r * kColumns + column); };
   for (std::size_t first = 0; kInPairs && first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     Unrounded sums;
-    add_unrounded(w, of.products[0], alignments[0], first, sums);
+    add_unrounded(w, of.products[0], surveyed[0], first, sums);
     each([&](std::size_t v, std::size_t r) HWY_ATTR {
       double* const to = waiting_at(r, first + v * kTreeLanes);
       hn::Store(sums.x[v][r], d, to);
@@ -111,7 +123,7 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   }
   for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     Unrounded sums;
-    add_unrounded(w, of.products[kSums - 1], alignments[kSums - 1], first, sums);
+    add_unrounded(w, of.products[kSums - 1], surveyed[kSums - 1], first, sums);
     if constexpr (kInPairs) {
       each([&](std::size_t v, std::size_t r) HWY_ATTR {
         const double* const from = waiting_at(r, first + v * kTreeLanes);

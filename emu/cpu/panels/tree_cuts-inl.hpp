@@ -222,6 +222,7 @@ HWY_INLINE void next_link(TreeWork& at) {
   at.a += plan.depth;
   at.a_tops += plan.depth;
   at.a_grown += plan.depth;
+  at.a_few_negative += plan.nodes.size();
   at.a_negative += plan.nodes.size();
   if (plan.scales_sums) {
     at.a_scales += blocks;
@@ -233,6 +234,7 @@ HWY_INLINE void next_link(TreeWork& at) {
   at.b += plan.depth * kColumns;
   at.b_tops += plan.depth * kColumns;
   at.b_grown += plan.depth * kColumns;
+  at.b_few_negative += plan.nodes.size() * kColumns;
   at.b_negative += plan.nodes.size() * kColumns;
 }
 
@@ -270,6 +272,44 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
   }
 }
 
+/// Whether the negative ones of so many products are counted by count_negatives(), all columns' at once in bytes: where
+/// no instruction counts bits of 64, and they are more than a table of bytes tells.
+constexpr bool counts_apart(std::size_t products) {
+  return kLooksFewBitsUp && products > kFewBits && products <= kFewProducts;
+}
+/// How many of a node's products are negative.
+void count_negatives(const TreeWork& w, const TreeNode& node, std::size_t number, std::uint8_t* HWY_RESTRICT to) {
+  const hn::CappedTag<std::uint8_t, kColumns> d;
+  const std::uint8_t* const of_b = w.b_few_negative + number * kColumns;
+  for (std::size_t column = 0; column < kColumns; column += hn::MaxLanes(d)) {
+    const auto b = hn::Load(d, of_b + column);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const auto signs = hn::Xor(hn::Set(d, w.a_few_negative[r][number]), b);
+      hn::Store(hn::PopulationCount(signs), d, to + r * kColumns + column);
+    }
+  }
+}
+
+/// A grid and so many of its units more, of some lanes.
+HWY_INLINE TV grid_and_units(TV grid, const std::uint8_t* units) {
+#if HWY_TARGET == HWY_AVX2
+  // All four in each block of 128 bits, of which each takes its two.
+  constexpr std::uint8_t o = 0x80;
+  HWY_ALIGN static constexpr std::uint8_t kOfBlocks[32] = {0, o, o, o, o, o, o, o, 1, o, o, o, o, o, o, o,
+                                                           2, o, o, o, o, o, o, o, 3, o, o, o, o, o, o, o};
+  std::int32_t all;
+  std::memcpy(&all, units, sizeof(all));
+  const __m256i lasts = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOfBlocks));
+  return hn::Or(grid, TV{_mm256_castsi256_pd(_mm256_shuffle_epi8(_mm256_set1_epi32(all), lasts))});
+#else
+  const hn::Rebind<std::uint32_t, TI> half;
+  const hn::RebindToUnsigned<TI> whole;
+  const auto wide = hn::PromoteTo(whole, hn::PromoteTo(half, hn::Load(hn::Rebind<std::uint8_t, TI>(), units)));
+  return hn::Or(grid, hn::BitCast(TD(), wide));
+#endif
+}
+
 /// What align_products() found.
 HWY_INLINE TV alignment_of_products(const std::int16_t* alignments, std::size_t row, std::size_t column) {
   alignments += row * kColumns + column;
@@ -282,6 +322,15 @@ HWY_INLINE TV alignment_of_products(const std::int16_t* alignments, std::size_t 
   const hn::Repartition<std::uint8_t, TD> d8;
   const auto in_each = hn::BitCast(d8, hn::LoadDup128(hn::Repartition<std::int16_t, TD>(), alignments));
   return hn::BitCast(TD(), hn::TableLookupBytesOr0(in_each, hn::Load(d8, kOfBlocks)));
+#elif HWY_TARGET == HWY_AVX2
+  // The same of four.
+  constexpr std::uint8_t o = 0x80;
+  HWY_ALIGN static constexpr std::uint8_t kOfBlocks[32] = {o, o, o, o, o, o, 0, 1, o, o, o, o, o, o, 2, 3,
+                                                           o, o, o, o, o, o, 4, 5, o, o, o, o, o, o, 6, 7};
+  std::int64_t all;
+  std::memcpy(&all, alignments, sizeof(all));
+  const __m256i firsts = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOfBlocks));
+  return TV{_mm256_castsi256_pd(_mm256_shuffle_epi8(_mm256_set1_epi64x(all), firsts))};
 #else
   const hn::Rebind<std::int32_t, TI> wider;
   const auto tops = hn::PromoteTo(TI(), hn::PromoteTo(wider, hn::Load(TFew(), alignments)));
@@ -303,10 +352,12 @@ struct CutProducts {
 };
 
 /// Adds them from column `first` on, by one FMA for each while the machine rounds toward zero: docs/patches.md has the
-/// proof, and docs/panels.md what is different here. All operands are finite. `alignment_of` tells of a row and column.
+/// proof, and docs/panels.md what is different here. All operands are finite. `negatives` is what count_negatives()
+/// found, if it was asked; `alignment_of` tells of a row and column.
 template <class AlignmentOf>
-HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number, std::size_t first,
-                                 const AlignmentOf& alignment_of, CutProducts& to) {
+HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number,
+                                 const std::uint8_t* negatives, std::size_t first, const AlignmentOf& alignment_of,
+                                 CutProducts& to) {
   const TD d;
   const TI di;
   const std::int64_t* const b_negative = w.b_negative + number * kColumns;
@@ -320,12 +371,15 @@ HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::s
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       to.alignment[v][r] = alignment_of(r, column);
-      const TVI signs = hn::Xor(integer(w.a_negative[r][number]), of_b);
       const TV grid = grid_of(to.alignment[v][r], node.unit.fraction_bits);
-      const TVI negatives = is_few
-                                ? few_bits_set(di, signs)
-                                : hn::BitCast(di, hn::PopulationCount(hn::BitCast(hn::RebindToUnsigned<TI>(), signs)));
-      to.sum[v][r] = as_numbers(hn::Add(bits_of(grid), negatives));
+      if (counts_apart(count)) {
+        to.sum[v][r] = grid_and_units(grid, negatives + r * kColumns + column);
+        continue;
+      }
+      const TVI signs = hn::Xor(integer(w.a_negative[r][number]), of_b);
+      const TVI units = is_few ? few_bits_set(di, signs)
+                               : hn::BitCast(di, hn::PopulationCount(hn::BitCast(hn::RebindToUnsigned<TI>(), signs)));
+      to.sum[v][r] = as_numbers(hn::Add(bits_of(grid), units));
     }
   }
   const double* const HWY_RESTRICT b_grown = w.b_grown + first;
@@ -347,9 +401,10 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
   const auto alignment_of = [&](std::size_t row, std::size_t column)
                                 HWY_ATTR { return alignment_of_cut(w, node, row, column); };
   const TV of_units = grids(node.unit.fraction_bits);
+  if (counts_apart(node.products.size())) count_negatives(w, node, number, w.negatives);
   for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     CutProducts products;
-    add_cut_products(w, node, number, first, alignment_of, products);
+    add_cut_products(w, node, number, w.negatives, first, alignment_of, products);
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
       const std::size_t column = first + v * kTreeLanes;

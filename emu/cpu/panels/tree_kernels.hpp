@@ -12,6 +12,8 @@ namespace tcnum::panels {
 
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;
+/// Products of a node whose signs a byte has.
+inline constexpr std::size_t kFewProducts = 8;
 
 /// Of a double: the bits of its fraction among its first 16, and what its exponent is more by.
 inline constexpr int kTopFraction = 4, kBias = 1023;
@@ -62,18 +64,21 @@ struct TreeWork {
   /// If they are: of A's operands along all links, and of B's along them and along each.
   Reach a_reach, b_reach;
   const Reach* b_reach_of_link = nullptr;
-  /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
-  /// of its products, in their order.
+  /// Where the plan has nodes that cut products alone: grown operands, and for each node a byte with the signs of those
+  /// of its products, in their order; a word if they are more than kFewProducts.
   TreeRows<double> a_grown;
   const double* b_grown = nullptr;
-  TreeRows<std::int64_t> a_negative;         ///< [nodes]
-  const std::int64_t* b_negative = nullptr;  ///< [nodes][kColumns]
+  TreeRows<std::uint8_t> a_few_negative;         ///< [nodes]
+  const std::uint8_t* b_few_negative = nullptr;  ///< [nodes][kColumns]
+  TreeRows<std::int64_t> a_negative;
+  const std::int64_t* b_negative = nullptr;
   /// Where the plan scales sums: values of scales and the powers of two that these are aligned with, for each block.
   TreeRows<double> a_scales, a_scale_powers;
   const double *b_scales = nullptr, *b_scale_powers = nullptr;  ///< [blocks][kColumns]
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
   std::int16_t* tops = nullptr;
+  std::uint8_t* negatives = nullptr;
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   const double* next = nullptr;        ///< those that are worked on next, one row after the other
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still

@@ -35,6 +35,7 @@ struct PackedTree {
   Buffer<double> numbers, grown;
   Buffer<std::int16_t> exponents;
   Buffer<std::int64_t> negative;
+  Buffer<std::uint8_t> few_negative;
 
   void resize(std::size_t count) {
     numbers.resize(count);
@@ -91,6 +92,7 @@ class TreePart {
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
     tops_.resize(kTreeRows * kColumns);
+    negatives_.resize(kTreeRows * kColumns);
     values_.resize(plan.places * kTreeRows * kColumns);
     powers_.resize(values_.size());
   }
@@ -277,11 +279,12 @@ class TreePart {
     const auto code = std::to_integer<std::uint64_t>(scales.codes[at]) & format(plan_.scales->format).code_mask();
     return scale_of_code_[static_cast<std::size_t>(code)];
   }
-  /// Words of signs of nodes that cut products: [lines][links][nodes] of A, [links][nodes][lines] of B.
+  /// Bytes or words of signs of nodes that cut products: [lines][links][nodes] of A, [links][nodes][lines] of B.
   void find_signs(PackedTree& packed, std::size_t lines, std::size_t line_stride, std::size_t k_stride,
                   std::size_t links) const {
     const std::size_t nodes = plan_.nodes.size(), words = links * nodes;
     packed.negative.resize(lines * words);
+    packed.few_negative.resize(lines * words);
     const std::size_t word_stride = line_stride == 1 ? lines : 1, first_stride = line_stride == 1 ? 1 : words;
     for (std::size_t word = 0; word < words; ++word) {
       const TreeNode& node = plan_.nodes[word % nodes];
@@ -293,7 +296,9 @@ class TreePart {
           const double x = numbers[static_cast<std::size_t>(node.products[i]) * k_stride];
           signs |= std::bit_cast<std::uint64_t>(x) >> 63 << i;
         }
-        packed.negative[word * word_stride + line * first_stride] = static_cast<std::int64_t>(signs);
+        const std::size_t at = word * word_stride + line * first_stride;
+        packed.negative[at] = static_cast<std::int64_t>(signs);
+        packed.few_negative[at] = static_cast<std::uint8_t>(signs);
       }
     }
   }
@@ -306,11 +311,13 @@ class TreePart {
     work.b = packed_b_.numbers.data() + k * kColumns;
     work.b_tops = b_tops_.data() + k * kColumns;
     work.b_grown = packed_b_.grown.data() + k * kColumns;
+    work.b_few_negative = packed_b_.few_negative.data() + word * kColumns;
     work.b_negative = packed_b_.negative.data() + word * kColumns;
     const std::size_t at = row * a_length_ + k;
     work.a = {packed_a_.numbers.data() + at, a_length_};
     work.a_tops = {a_tops_.data() + at, a_length_};
     work.a_grown = {packed_a_.grown.data() + at, a_length_};
+    work.a_few_negative = {packed_a_.few_negative.data() + row * words + word, words};
     work.a_negative = {packed_a_.negative.data() + row * words + word, words};
     for (std::size_t r = 0; r < kTreeRows; ++r) {
       work.results[r] = results(row + r, panel);
@@ -328,6 +335,7 @@ class TreePart {
     work.sums = sums_.data();
     work.alignments = alignments_.data();
     work.tops = tops_.data();
+    work.negatives = negatives_.data();
     return work;
   }
 
@@ -374,6 +382,7 @@ class TreePart {
   Buffer<double> results_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> tops_;
+  Buffer<std::uint8_t> negatives_;
   std::vector<bool> finite_rows_;
   std::vector<Reach> reach_of_rows_, reach_of_links_;
   std::vector<std::size_t> columns_left_;
