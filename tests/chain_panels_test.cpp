@@ -445,6 +445,30 @@ TEST_P(ChainPanels, RoundNoPayloadOfANaN) {
   }
 }
 
+/// NaNs of c alone, and new ones: infinities of c meet those of products. A NaN of another format than the result's
+/// does not come back.
+TEST_P(ChainPanels, TellNaNsThatNoOperandOfAOrBBrought) {
+  Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/cdna3-fp16.json");
+  datapath.numerics.nan = {0x7fc01234, true, {NanOperand::a, NanOperand::b, NanOperand::c}};
+  datapath.numerics.product.infinite_from = 0;
+  std::mt19937_64 random(12);
+  for (const FormatId id : {FormatId::fp32, FormatId::fp16, FormatId::bf16}) {
+    datapath.numerics.c.format = id;
+    ASSERT_EQ(panels::why_no_tree_panels(datapath.numerics, SortedTree(datapath.tree)), "");
+    const std::size_t links = id == datapath.numerics.result ? 3 : 1;
+    const ProductShape shape{8, 64, links * static_cast<std::size_t>(datapath.tree.k)};
+    Example x = test::draw_example(random, datapath, shape, Operands::numbers);
+    for (std::size_t i = 0; i < shape.m / 2 * shape.k; ++i) x.a.set(i, 0);  // rows without infinities
+    const Format& f = format(id);
+    for (std::size_t i = 0; i < x.c.size(); i += 1 + random() % 3) {
+      const std::uint64_t payload = random() % 2 * (random() % 100), sign = random() % 2 << (f.storage_bits - 1);
+      x.c.set(i, f.first_non_finite() << f.padding_bits | payload << f.padding_bits | sign);
+    }
+    test::compute_exactly(datapath, x);
+    EXPECT_EQ(difference(datapath, x, 1), "") << f.name;
+  }
+}
+
 TEST_P(ChainPanels, GiveTheSameBitsOnManyThreads) {
   std::mt19937_64 random(2);
   for (const Datapath& datapath : some_of_each_kind()) {

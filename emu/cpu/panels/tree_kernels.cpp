@@ -248,6 +248,25 @@ void run(const TreeWork& w) {
     std::memcpy(w.results[r], w.values + r * kColumns, kColumns * sizeof(double));
 }
 
+/// Results that are NaNs, and which of these may be operands' that come back. Where operands of A and B are finite, all
+/// are new ones but where c is a NaN, too, and then either of them, which may be the same.
+struct Nans {
+  TV results;
+  TMask left;
+};
+HWY_INLINE Nans nans_of(const TreeWork& w, TV c, TV result) {
+  const TreePlan& plan = *w.plan;
+  const auto with_code = [](std::uint64_t code)
+                             HWY_ATTR { return as_numbers(integer(static_cast<std::int64_t>(kQuietNan | code))); };
+  const TMask is_nan = hn::IsNaN(result);
+  if (!w.are_finite) return {result, is_nan};
+  const TV new_one = with_code(plan.nan.code), known = hn::IfThenElse(is_nan, new_one, result);
+  if (plan.c.format != plan.result) return {known, hn::Lt(zero(), zero())};
+  const TV quiet = hn::Or(c, with_code(nan_code(format(plan.result))));
+  const TMask differs = hn::RebindMask(TD(), hn::Ne(bits_of(quiet), bits_of(new_one)));
+  return {known, hn::And(is_nan, hn::And(hn::IsNaN(c), differs))};
+}
+
 bool run_leaving(const TreeWork& w) {
   const TD d;
   double c[kTreeRows][kColumns];
@@ -259,10 +278,13 @@ bool run_leaving(const TreeWork& w) {
   TMask any_left = hn::Lt(zero(), zero());
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-      const TV result = hn::Load(d, w.results[r] + column);
+      TV result = hn::Load(d, w.results[r] + column);
       TVI left = hn::Load(TI(), w.left[r] + column);
-      // Which NaN comes back is left to others.
-      if (w.plan->nan.propagate) left = hn::Or(left, bits_of(hn::VecFromMask(d, hn::IsNaN(result))));
+      if (w.plan->nan.propagate) {
+        const Nans nans = nans_of(w, hn::LoadU(d, c[r] + column), result);
+        result = nans.results;
+        left = hn::Or(left, bits_of(hn::VecFromMask(d, nans.left)));
+      }
       const TMask is_left = hn::RebindMask(d, hn::Ne(left, hn::Zero(TI())));
       any_left = hn::Or(any_left, is_left);
       hn::Store(left, TI(), w.left[r] + column);

@@ -10,6 +10,9 @@
 
 namespace tcnum::panels {
 
+/// A NaN on the way has its code, of a narrow format, in that of a double.
+inline constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
+
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;
 /// Products of a node whose signs a byte has.

@@ -115,7 +115,6 @@ class Planner {
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
     plan_.leaves_some = n_.nan.propagate;
-    if (plan_.leaves_some && makes_infinities()) return "many of its results are NaNs, which may be its operands'";
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
@@ -163,19 +162,6 @@ class Planner {
     constexpr int kSpareBits = 20;  // more than 1,025 terms and 3 roundings need, from 2^100 on
     return std::ranges::all_of(node.result.steps,
                                [](const TreeStep& s) { return s.overflow >= kOrdinary * (1 << kSpareBits); });
-  }
-
-  /// Whether infinities come from numbers as they usually are.
-  bool makes_infinities() const {
-    constexpr int kUsual = 4;  // exponents
-    const auto does = [](const RoundSteps& steps) {
-      return std::ranges::any_of(steps, [](const RoundStep& s) {
-        return s.max_exponent < kUsual && to_infinity(s, false) && to_infinity(s, true);
-      });
-    };
-    const ProductRule& product = n_.product;
-    return product.infinite_from.value_or(kUnbounded) < kUsual || does(product.round) ||
-           std::ranges::any_of(n_.units, [&](const Unit& unit) { return does(unit.result); });
   }
 
   WhyNot plan_product() {

@@ -27,9 +27,6 @@ constexpr std::size_t kPanelBytes = 98304;
 /// Lines of A are whole vectors, of whatever machine.
 constexpr std::size_t kMostLanes = 8;
 
-/// Codes of NaNs of narrow formats on the way, as NaNs of doubles.
-constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
-
 /// Some products of lines of A or of a panel of B.
 struct PackedTree {
   Buffer<double> numbers, grown;
