@@ -208,10 +208,10 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, const GemmPlan& plan) 
 /// with eight tiles and clusters of 29 shapes: 3,497 algorithms that leave blocks over, of which 2,932 would leave
 /// others over by the other lines.)
 BlockLines lines_of(const CublasLtTile& tile, std::size_t m, std::size_t n) {
-  constexpr std::size_t kFewColumns = 8;
+  constexpr std::size_t kNarrow = 8;
   const std::size_t rows = (m + tile.rows - 1) / tile.rows, columns = (n + tile.columns - 1) / tile.columns;
   const bool is_tall = tile.rows * tile.cluster_rows > tile.columns * tile.cluster_columns;
-  const bool is_narrow = columns <= kFewColumns && rows >= 2 * columns;
+  const bool is_narrow = columns <= kNarrow && rows >= 2 * columns;
   return is_tall && 2 * rows > columns && !is_narrow ? BlockLines::rows : BlockLines::columns;
 }
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <cstdint>
 #include <optional>
 #include <utility>
 

@@ -25,14 +25,6 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-/// Sums that are a row's own affair.
-template <class Sum>
-HWY_INLINE void sum_rows(const TreeWork& w, const TreeNode& node, std::size_t column, const Sum& sum) {
-  Aligned sums[kTreeRows];
-  for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = sum(Terms(w, r, column), r);
-  finish(w, node, column, sums);
-}
-
 /// What is known of a link's sums: that they are finite; and that they fit one double, so that none is rounded before
 /// it is to be.
 enum class Known : std::uint8_t { nothing, finite, fit };
@@ -107,9 +99,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
         pair_sums(w, node, column);
         break;
       case TreeSum::far:
-        sum_rows(w, node, column, [&](const Terms& terms, std::size_t r) HWY_ATTR {
-          return Aligned{far_sum(node, terms, w.left[r] + column), zero()};
-        });
+        far_sums(w, node, column);
         break;
     }
   }

@@ -36,18 +36,20 @@ void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
-/// Sets bits of `left` where two doubles cannot hold the sum.
-TV far_sum(const TreeNode& node, const Terms& terms, std::int64_t* left) {
+/// Sums of terms that are in memory, those of one row so far apart. Sets bits of `left` where two doubles cannot hold
+/// the sum.
+TV far_sum(const TreeNode& node, const double* terms, std::size_t stride, std::int64_t* left) {
+  const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * stride); };
   const std::size_t count = node.terms.size() - 1;  // the last comes after these
   TV most = zero();
-  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(terms.value(node.terms[i])));
+  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(term(i)));
   constexpr int kFirstSumBits = 49;
   const TV unit = scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits);
   const TV grid = grid_of(unit);
   TV first = zero(), second = zero();
   TMask lost = hn::Lt(zero(), zero());
   for (std::size_t i = 0; i < count; ++i) {
-    const TV x = terms.value(node.terms[i]), t = hn::Sub(hn::Add(x, grid), grid);
+    const TV x = term(i), t = hn::Sub(hn::Add(x, grid), grid);
     first = hn::Add(first, t);
     const TwoSum rests = two_sum(second, hn::Sub(x, t));
     second = rests.sum;
@@ -55,8 +57,22 @@ TV far_sum(const TreeNode& node, const Terms& terms, std::int64_t* left) {
   }
   const TVI flags = hn::VecFromMask(TI(), hn::RebindMask(TI(), lost));
   hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
-  const TV last = terms.value(node.terms[count]);
+  const TV last = term(count);
   return finite_or(first, last, sum_of_three_to_odd(last, first, second));
+}
+
+void far_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  constexpr std::size_t kOfTerm = kTreeRows * kTreeLanes;
+  for (std::size_t i = 0; i < node.terms.size(); ++i) {
+    Aligned rows[kTreeRows];
+    load_rows<false>(w, node.terms[i], column, rows);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), w.terms + i * kOfTerm + r * kTreeLanes);
+  }
+  Aligned sums[kTreeRows];
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    sums[r] = {far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column), zero()};
+  finish(w, node, column, sums);
 }
 
 /// high + low + last, rounded to odd: docs/panels.md says why this suffices where the three are those of near_sums().
@@ -136,14 +152,12 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
 }
 
 void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  Aligned sums[kTreeRows];
+  Aligned x[kTreeRows], y[kTreeRows];
+  load_rows<false>(w, node.terms[0], column, x);
+  load_rows<false>(w, node.terms[1], column, y);
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const Terms terms(w, r, column);
-    const TV x = terms.value(node.terms[0]), y = terms.value(node.terms[1]);
-    sums[r] = {finite_or(x, y, sum_to_odd(x, y)), zero()};
-  }
-  finish(w, node, column, sums);
+  for (std::size_t r = 0; r < kTreeRows; ++r) x[r] = {finite_or(x[r].x, y[r].x, sum_to_odd(x[r].x, y[r].x)), zero()};
+  finish(w, node, column, x);
 }
 
 #endif

@@ -90,6 +90,9 @@ class TreePart {
     left_.resize(kTreeRows * kColumns);
     tops_.resize(kTreeRows * kColumns);
     negatives_.resize(kTreeRows * kColumns);
+    std::size_t most_terms = 0;
+    for (const TreeNode& node : plan.nodes) most_terms = std::max(most_terms, node.terms.size());
+    terms_.resize(most_terms * kTreeRows * kMostLanes);
     values_.resize(plan.places * kTreeRows * kColumns);
     powers_.resize(values_.size());
   }
@@ -327,6 +330,7 @@ class TreePart {
       work.b_scales = b_scales_.values.data() + at_block * kColumns;
       work.b_scale_powers = b_scales_.powers.data() + at_block * kColumns;
     }
+    work.terms = terms_.data();
     work.values = values_.data();
     work.powers = powers_.data();
     work.sums = sums_.data();
@@ -376,7 +380,7 @@ class TreePart {
   Buffer<std::int32_t> a_tops_;
   Buffer<std::int16_t> b_tops_;
   PackedScales a_scales_, b_scales_;
-  Buffer<double> results_, values_, powers_, sums_, alignments_;
+  Buffer<double> results_, terms_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> tops_;
   Buffer<std::uint8_t> negatives_;
