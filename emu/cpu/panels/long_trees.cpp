@@ -201,17 +201,7 @@ class LongPart {
   /// One link of what the kernels left of a row.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
     const std::size_t first = panel * kColumns, columns = std::min(kColumns, part_.n - first);
-    std::uint64_t* const codes = results_.of(row, panel);
-    columns_left_.clear();
-    codes_left_.clear();
-    for (std::size_t j = 0; j < columns; ++j) {
-      if (left_[j] == 0) continue;
-      columns_left_.push_back(part_.j + first + j);
-      codes_left_.push_back(codes[j]);
-    }
-    if (columns_left_.empty()) return;
-    left_over_.evaluate(k, part_.i + row, columns_left_, codes_left_);
-    for (std::size_t i = 0; i < columns_left_.size(); ++i) codes[columns_left_[i] - part_.j - first] = codes_left_[i];
+    left_over_.evaluate_flagged(k, part_.i + row, part_.j + first, {left_.data(), columns}, results_.of(row, panel));
   }
 
   const LongPlan& plan_;
@@ -226,8 +216,6 @@ class LongPart {
   LeftOver left_over_;
   Operands packed_a_, packed_b_, a_scales_, b_scales_;
   Buffer<std::uint64_t> of_nodes_, of_terms_, left_;
-  std::vector<std::size_t> columns_left_;
-  std::vector<std::uint64_t> codes_left_;
 };
 
 /// Bits of an operand, with its scale if it has one.
@@ -292,7 +280,8 @@ LongRounding rounding_of(const RoundSteps& steps) {
   constexpr int kLeastUsual = -6, kMostUsual = 12;
   const auto is_for_ordinary = [](const RoundStep& s) {
     const bool is_fixed = s.min_exponent > s.max_exponent;  // all numbers are subnormal
-    return s.max_exponent >= kMostUsual && (is_fixed ? s.subnormals == Subnormals::kept : s.min_exponent <= kLeastUsual);
+    return s.max_exponent >= kMostUsual &&
+           (is_fixed ? s.subnormals == Subnormals::kept : s.min_exponent <= kLeastUsual);
   };
   if (steps.empty()) return {};
   return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};

@@ -21,8 +21,7 @@ struct OperationWork {
   const T* b = nullptr;             ///< [links · depth][kColumns]
   T* results[kOperationRows] = {};  ///< kColumns, c of the first link, and then the results of the last
   T* values = nullptr;              ///< room for [places][kOperationRows] vectors
-  std::int64_t* left =
-      nullptr;  ///< [kOperationRows][kColumns], of plans with rules: not zero of results that are c still
+  std::uint64_t* left = nullptr;    ///< [kOperationRows][kColumns], with rules: not zero of results that are c still
 };
 
 /// Functions of one CPU. They round as the machine is told to.

@@ -263,7 +263,8 @@ bool run_rules(const OperationWork<double>& w) {
     for (std::size_t r = 0; r < kOperationRows; ++r) {
       const TV c = hn::Load(d, w.values + r * kDoubleLanes), is = rows.exact[r].sum;
       hn::Store(hn::IfThenElse(rows.left[r], c, is), d, w.results[r] + column);
-      hn::Store(hn::VecFromMask(TI(), hn::RebindMask(TI(), rows.left[r])), TI(), w.left + r * kColumns + column);
+      const hn::RebindToUnsigned<TI> flags;
+      hn::Store(hn::VecFromMask(flags, hn::RebindMask(flags, rows.left[r])), flags, w.left + r * kColumns + column);
       any_left |= !hn::AllFalse(d, rows.left[r]);
     }
   }

@@ -167,26 +167,14 @@ class OperationPart {
       }
     }
   }
-  /// One link of what was left of some rows.
+  /// One link of what was left of some rows, whose numbers are codes.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
     const std::size_t column = panel * kColumns, columns = std::min(kColumns, part_.n - column);
+    std::uint64_t codes[kColumns];
     for (std::size_t r = 0; r < kOperationRows && row + r < part_.m; ++r) {
-      T* const numbers = results(row + r, panel);
-      columns_left_.clear();
-      codes_left_.clear();
-      for (std::size_t j = 0; j < columns; ++j) {
-        if (left_[r * kColumns + j] == 0) continue;
-        columns_left_.push_back(part_.j + column + j);
-        BitsOf<T> bits;
-        std::memcpy(&bits, numbers + j, sizeof(bits));
-        codes_left_.push_back(bits);
-      }
-      if (columns_left_.empty()) continue;
-      left_over_.evaluate(k, part_.i + row + r, columns_left_, codes_left_);
-      for (std::size_t i = 0; i < columns_left_.size(); ++i) {
-        const auto bits = static_cast<BitsOf<T>>(codes_left_[i]);
-        std::memcpy(numbers + (columns_left_[i] - part_.j - column), &bits, sizeof(bits));
-      }
+      std::memcpy(codes, results(row + r, panel), sizeof(codes));
+      left_over_.evaluate_flagged(k, part_.i + row + r, part_.j + column, {&left_[r * kColumns], columns}, codes);
+      std::memcpy(results(row + r, panel), codes, sizeof(codes));
     }
   }
 
@@ -198,10 +186,8 @@ class OperationPart {
   NumberReader<T> a_reader_, b_reader_;
   LeftOver left_over_;
   Buffer<T> packed_a_, packed_b_, results_, values_;
-  Buffer<std::int64_t> left_;
+  Buffer<std::uint64_t> left_;
   std::vector<bool> ordinary_;
-  std::vector<std::size_t> columns_left_;
-  std::vector<std::uint64_t> codes_left_;
 };
 
 }  // namespace
