@@ -81,6 +81,14 @@ TEST_P(LongPanels, KeepProductsThatAreSmallerThanTheirOperandsSay) {
     EXPECT_EQ(difference(datapath, draw_example(random, datapath, {5, 67, 4}, operands), 1), "");
 }
 
+/// Of formats that have none.
+TEST_P(LongPanels, TakeDatapathsWhoseNaNsWouldComeBack) {
+  Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/ampere-s8.json");
+  datapath.numerics.nan.propagate = true;
+  std::mt19937_64 random(3);
+  EXPECT_EQ(difference(datapath, draw_example(random, datapath, {3, 65, 64}, Operands::codes), 1), "");
+}
+
 TEST_P(LongPanels, GiveTheSameBitsOnManyThreads) {
   std::mt19937_64 random(2);
   for (const char* name : {"hopper-fp16", "blackwell-nvfp4", "blackwell-mxf8f6f4", "ampere-s8", "fp64-fma-chain"}) {

@@ -584,7 +584,8 @@ class LongColumns {
   /// What NaN a NaN is, where no operand of A and B is one: c's, made quiet, or a new one.
   LV nan_codes(const Specials& x) const {
     const LV of_sums = word(n_.nan.code);
-    if (!n_.nan.propagate || n_.c.format != n_.result) return of_sums;
+    const bool c_has_nans = format(n_.c.format).non_finite != NonFinite::none;
+    if (!n_.nan.propagate || n_.c.format != n_.result || !c_has_nans) return of_sums;
     const LV quiet = hn::Or(hn::Load(LD(), w_.codes + column_), word(nan_code(format(n_.c.format))));
     return hn::IfThenElse(x.of_c, quiet, of_sums);
   }
