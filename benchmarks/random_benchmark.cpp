@@ -23,7 +23,7 @@
 #include "tcnum/emulator.hpp"
 #include "tcnum/exact.hpp"
 #include "tests/reference/any_datapath.hpp"
-#include "variations.hpp"
+#include "tests/reference/variations.hpp"
 
 namespace tcnum {
 namespace {
@@ -54,12 +54,12 @@ class Source {
  public:
   explicit Source(const Options& options) : seed_(options.seed), near_catalogue_(options.near_catalogue) {
     if (!near_catalogue_) return;
-    variations_ = variations_of_catalogue();
+    variations_ = test::variations_of_catalogue();
     std::ranges::shuffle(variations_, std::mt19937_64(seed_));
   }
   /// How many there are of the catalogue's; as many as are asked for of others.
   std::uint64_t most() const { return near_catalogue_ ? variations_.size() : ~std::uint64_t{0}; }
-  Variation at(std::uint64_t number) const {
+  test::Variation at(std::uint64_t number) const {
     if (near_catalogue_) return variations_.at(number);
     return {fmt::format("random datapath {} of seed {}", number, seed_), draw(seed_, number)};
   }
@@ -67,7 +67,7 @@ class Source {
  private:
   std::uint64_t seed_;
   bool near_catalogue_;
-  std::vector<Variation> variations_;
+  std::vector<test::Variation> variations_;
 };
 
 /// Numbers of a bell curve around 0, of which fp64 has all bits.

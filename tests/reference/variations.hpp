@@ -6,7 +6,7 @@
 
 #include "tcnum/datapath.hpp"
 
-namespace tcnum {
+namespace tcnum::test {
 
 struct Variation {
   std::string name;  ///< an instruction with that datapath, and what is another
@@ -16,4 +16,4 @@ struct Variation {
 /// All of them, in an order of their own; none twice, though instructions share datapaths.
 std::vector<Variation> variations_of_catalogue();
 
-}  // namespace tcnum
+}  // namespace tcnum::test

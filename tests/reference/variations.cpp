@@ -11,7 +11,7 @@
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
 
-namespace tcnum {
+namespace tcnum::test {
 namespace {
 
 /// What is done to a unit, or to a datapath as a whole. Some leave it as it is, or make it one that there cannot be.
@@ -137,4 +137,4 @@ std::vector<Variation> variations_of_catalogue() {
   return all;
 }
 
-}  // namespace tcnum
+}  // namespace tcnum::test
