@@ -21,6 +21,10 @@ struct Change {
   std::function<void(T&)> make;
 };
 
+template <class Make>
+void change_last_step(Unit& unit, const Make& make) {
+  if (!unit.result.empty()) make(unit.result.step[static_cast<std::size_t>(unit.result.count - 1)]);
+}
 void set_first_step(const RoundStep& first, RoundSteps& steps) {
   if (steps.count == 1) steps = {first, steps.step[0]};
 }
@@ -38,14 +42,11 @@ std::vector<Change<Unit>> changes_of_units() {
   for (std::size_t i = 0; i < kRoundingNames.size(); ++i) {
     const auto mode = static_cast<Rounding>(i);
     all.push_back({fmt::format("terms cut {}", name(mode)), [mode](Unit& unit) { unit.align_rounding = mode; }});
-    all.push_back({fmt::format("results rounded {}", name(mode)), [mode](Unit& unit) {
-                     if (!unit.result.empty())
-                       unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].rounding = mode;
-                   }});
+    all.push_back({fmt::format("results rounded {}", name(mode)),
+                   [mode](Unit& unit) { change_last_step(unit, [&](RoundStep& step) { step.rounding = mode; }); }});
   }
   all.push_back({"subnormal results flushed", [](Unit& unit) {
-                   if (!unit.result.empty())
-                     unit.result.step[static_cast<std::size_t>(unit.result.count - 1)].subnormals = Subnormals::flushed;
+                   change_last_step(unit, [](RoundStep& step) { step.subnormals = Subnormals::flushed; });
                  }});
   all.push_back({"terms far below dropped", [](Unit& unit) { unit.drop_below = 24; }});
   for (const int more : {-3, 1}) {

@@ -40,15 +40,15 @@ HWY_INLINE Truncated truncated(const TwoSum& s) {
 /// double has.
 template <Rounding kMode>
 HWY_INLINE TVI rounded_sum_bits(int fraction_bits, const TwoSum& s) {
-  const Truncated cut = truncated(s);
   const int dropped = kFraction - fraction_bits;
   if (dropped >= 2) {
-    const TV odd = as_numbers(hn::Or(cut.bits, hn::IfThenElseZero(cut.inexact, integer(1))));
+    const TV odd = to_odd(s);
     // Where the leading bit is all that is kept a tie is between it, which is odd, and the next power of two.
     if (kMode == Rounding::nearest_even && fraction_bits == 0)
       return bits_of(rounded_bits<Rounding::nearest_away>(fraction_bits, odd));
     return bits_of(rounded_bits<kMode>(fraction_bits, odd));
   }
+  const Truncated cut = truncated(s);
   const std::int64_t unit = std::int64_t{1} << dropped;
   const TVI kept = integer(-unit), more = hn::Add(integer(unit - 1), hn::IfThenElseZero(cut.inexact, integer(1)));
   const TVI negative = hn::BroadcastSignBit(cut.bits);
@@ -143,7 +143,7 @@ HWY_INLINE void add_cut_terms(const OperationRule& rule, const ExactTerm& x, con
 class ExactOperation {
  public:
   ExactOperation(const OperationWork<double>& w, std::size_t number, std::size_t column)
-      : w_(w), plan_(*w.plan), operation_(plan_.operations[number]), rule_(plan_.rules[number]), column_(column) {
+      : w_(w), plan_(*w.plan), operation_(plan_.operations[number]), rule_(plan_.rules[number]) {
     b_ = operation_.kind == Operation::Kind::add ? zero() : hn::Load(TD(), w.b + k() * kColumns + column);
   }
 
@@ -241,7 +241,6 @@ class ExactOperation {
   const OperationPlan& plan_;
   const Operation& operation_;
   const OperationRule& rule_;
-  std::size_t column_;
   TV b_;
 };
 

@@ -108,7 +108,7 @@ class OperationPart {
       const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_[i * products]);
     }
-    find_ordinary(links);
+    find_ordinary_a(links);
     packed_b_.resize(products * kColumns);
     for (std::size_t panel = 0; panel < panels_; ++panel) {
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
@@ -117,6 +117,7 @@ class OperationPart {
         const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
         b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_[k * kColumns]);
       }
+      find_ordinary_b(links);
       for (std::size_t row = 0; row < rows_; row += kOperationRows) {
         OperationWork<T> work;
         work.plan = &plan_;
@@ -137,8 +138,8 @@ class OperationPart {
 
   bool has_rules() const { return !plan_.rules.empty(); }
   /// Of each group of rows, along each link.
-  void find_ordinary(std::size_t links) {
-    ordinary_.clear();
+  void find_ordinary_a(std::size_t links) {
+    ordinary_a_.clear();
     if constexpr (std::is_same_v<T, double>) {
       const std::size_t depth = plan_.depth;
       for (std::size_t row = 0; has_rules() && row < rows_; row += kOperationRows) {
@@ -146,9 +147,18 @@ class OperationPart {
           bool all = true;
           for (std::size_t r = 0; r < kOperationRows; ++r)
             all &= are_ordinary(&packed_a_[((row + r) * links + link) * depth], depth);
-          ordinary_.push_back(all);
+          ordinary_a_.push_back(all);
         }
       }
+    }
+  }
+  /// Of a panel, along each link.
+  void find_ordinary_b(std::size_t links) {
+    ordinary_b_.clear();
+    if constexpr (std::is_same_v<T, double>) {
+      const std::size_t in_panel = plan_.depth * kColumns;
+      for (std::size_t link = 0; has_rules() && link < links; ++link)
+        ordinary_b_.push_back(are_ordinary(&packed_b_[link * in_panel], in_panel));
     }
   }
   void run_by_rules(std::size_t first_link, std::size_t row, std::size_t panel, OperationWork<T>& work) {
@@ -157,7 +167,7 @@ class OperationPart {
       work.left = left_.data();
       for (std::size_t link = 0; link < links; ++link) {
         bool any_left = true;
-        if (ordinary_[row / kOperationRows * links + link] && are_ordinary(work.b, in_panel))
+        if (ordinary_a_[row / kOperationRows * links + link] && ordinary_b_[link])
           any_left = run_rules()(work);
         else
           std::fill_n(left_.data(), left_.size(), 1);
@@ -187,7 +197,7 @@ class OperationPart {
   LeftOver left_over_;
   Buffer<T> packed_a_, packed_b_, results_, values_;
   Buffer<std::uint64_t> left_;
-  std::vector<bool> ordinary_;
+  std::vector<bool> ordinary_a_, ordinary_b_;
 };
 
 }  // namespace

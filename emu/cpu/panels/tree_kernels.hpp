@@ -67,8 +67,8 @@ struct TreeWork {
   /// If they are: of A's operands along all links, and of B's along them and along each.
   Reach a_reach, b_reach;
   const Reach* b_reach_of_link = nullptr;
-  /// Where the plan has nodes that cut products alone: grown operands, and for each node a byte with the signs of those
-  /// of its products, in their order; a word if they are more than kFewProducts.
+  /// Where the plan has nodes that cut products alone: grown operands, and for each node a word with the signs of those
+  /// of its products, in their order, and its last byte, which has all of kFewProducts.
   TreeRows<double> a_grown;
   const double* b_grown = nullptr;
   TreeRows<std::uint8_t> a_few_negative;         ///< [nodes]
