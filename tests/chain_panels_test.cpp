@@ -120,9 +120,10 @@ Datapath random_operations_with_rules() {
   for (std::size_t i = 0; i < 2; ++i) {
     Unit& unit = n.units[i];
     if (seldom()) {
-      unit.fraction_bits = any(0, 50);
+      const auto any_bits = [&] { return seldom() ? kExact : seldom() ? any(46, 50) : any(0, 50); };
+      unit.fraction_bits = any_bits();
       unit.align_rounding = *test::any_rounding();
-      if (seldom()) unit.first_fraction_bits = any(0, 50);
+      if (seldom()) unit.first_fraction_bits = any_bits();
       if (seldom()) unit.drop_below = any(0, 60);
       if (seldom()) unit.zero_exponent = {ZeroExponentKind::zeros, any(-20, 5)};
       if (seldom()) unit.zero_exponent = {ZeroExponentKind::floor, any(-20, 5)};
@@ -161,6 +162,24 @@ Datapath random_sums_cut_twice() {
   return d;
 }
 
+/// Datapaths that drop terms of which they cut nothing, or cut terms to more bits than a double's grid has.
+Datapath random_sums_cut_first() {
+  Datapath d = random_tree_of_sums();
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  for (Unit& unit : d.numerics.units) {
+    if (any(0, 3) == 0) continue;
+    const bool has_alignment = std::ranges::any_of(unit.result, [](const RoundStep& s) { return s.from_alignment; });
+    const auto any_bits = [&] { return any(0, 2) == 0 && !has_alignment ? kExact : any(44, 96); };
+    unit.fraction_bits = any_bits();
+    unit.first_fraction_bits.reset();
+    if (any(0, 3) == 0) unit.first_fraction_bits = any(0, 1) == 0 ? any_bits() : any(0, 50);
+    unit.align_rounding = *test::any_rounding();
+    unit.drop_below.reset();
+    if (unit.fraction_bits == kExact || any(0, 3) == 0) unit.drop_below = any(0, 60);
+  }
+  return d;
+}
+
 /// Any datapath with scales of products.
 Datapath random_scaled_products() {
   Datapath d = *rc::gen::arbitrary<bool>() ? test::random_patch_datapath() : random_tree_of_sums();
@@ -182,6 +201,7 @@ const Kind kKinds[] = {
      random_operations_with_rules},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
+    {"tree_panels, cut first", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_first},
     {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      test::random_chain_of_accumulations},
     {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,

@@ -88,6 +88,24 @@ HWY_INLINE TV cut(TV x, TV unit) {
   return t;
 }
 
+/// x cut to a unit of which it has more than a grid holds: what a coarser grid keeps of it is left alone.
+template <Rounding kMode>
+HWY_INLINE TV cut_rest(TV x, TV coarse_grid, TV unit) {
+  constexpr bool kOfMagnitudes = kMode == Rounding::toward_zero || kMode == Rounding::nearest_away;
+  const TV of = kOfMagnitudes ? hn::Abs(x) : x;
+  const TV high = hn::Sub(hn::Add(of, coarse_grid), coarse_grid), low = hn::Sub(of, high);
+  TV kept;
+  if constexpr (kMode == Rounding::nearest_away) {
+    // The nearest, and of two the larger one, whatever the sign of what is cut is.
+    const TV even = cut<Rounding::nearest_even>(low, unit), half = hn::Mul(unit, number(0.5));
+    kept = hn::IfThenElse(hn::Eq(hn::Sub(low, even), half), hn::Add(even, unit), even);
+  } else {
+    kept = cut < kMode == Rounding::toward_zero ? Rounding::down : kMode > (low, unit);
+  }
+  const TV sum = hn::Add(high, kept), with_sign = kOfMagnitudes ? hn::Or(sum, sign_of(x)) : sum;
+  return hn::IfThenElse(is_finite(x), with_sign, x);
+}
+
 /// Calls with a rounding that the compiler knows.
 template <class With>
 HWY_INLINE void with_mode(Rounding mode, const With& with) {

@@ -21,8 +21,9 @@ std::optional<Rounding> machine_rounding(const RoundSteps& steps, const Format& 
   return s.rounding;
 }
 
-/// Bits below a leading one, or below an alignment, that numbers keep which are cut by adding 1.5 · 2^52 units.
-constexpr int kMostGridBits = 47;
+/// Those of terms that are cut in two parts: of a product that is rounded to odd its last bits tell directions, and one
+/// less of them ties.
+constexpr int kMostBits = 50, kMostBitsToNearest = 49;
 /// Exponents that numbers usually have are between these: of a format without them, too many results would be left.
 constexpr int kLeastUsual = -14, kMostUsual = 12;
 
@@ -125,8 +126,9 @@ class Planner {
     rule.is_sum = true;
     rule.zero_is_positive = unit.zero_sign == ZeroSign::positive;
     rule.rounds_down = rule.steps.back().step.rounding == Rounding::down;
-    rule.cuts = unit.fraction_bits != kExact;
+    rule.cuts = cuts_or_drops(unit);
     if (!rule.cuts) return rule;
+    rule.is_wide = most_bits(unit) > kMostGridBits;
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       const std::size_t in_node = i == 0 ? first : 1 - first;
       const bool is_first = in_node == 0;
@@ -143,13 +145,20 @@ class Planner {
     return rule;
   }
 
+  static bool cuts_or_drops(const Unit& unit) {
+    return unit.fraction_bits != kExact || unit.first_fraction_bits || unit.drop_below;
+  }
+  static int most_bits(const Unit& unit) { return std::max(unit.fraction_bits, unit.first_fraction_bits.value_or(0)); }
+
   WhyNot check_rule(const Unit& unit) const {
-    const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     if (!are_for_rules(unit.result)) return "a sum's rounding is of few numbers, or to more bits than fp64 has";
-    if (unit.fraction_bits == kExact)
-      return first_bits != kExact || unit.drop_below ? "a sum cuts or drops terms, but not all" : WhyNot();
-    if (first_bits == kExact || std::max(first_bits, unit.fraction_bits) > kMostGridBits)
-      return "a sum's terms keep more bits than fp64 holds";
+    if (!cuts_or_drops(unit)) return {};
+    const bool to_nearest =
+        unit.align_rounding == Rounding::nearest_even || unit.align_rounding == Rounding::nearest_away;
+    for (const int bits : {unit.fraction_bits, unit.first_fraction_bits.value_or(0)}) {
+      if (bits != kExact && bits > (to_nearest ? kMostBitsToNearest : kMostBits))
+        return "a sum's terms keep more bits than fp64 holds";
+    }
     const ZeroExponent& zero = unit.zero_exponent;
     if (zero.kind == ZeroExponentKind::natural || zero.value > kMostOrdinaryNumber)
       return "zeros take part in an alignment with exponents of their own";
@@ -157,7 +166,7 @@ class Planner {
   }
   /// The same of operations of the machine.
   WhyNot check_operation(const Unit& unit) {
-    if (unit.fraction_bits != kExact || unit.first_fraction_bits || unit.drop_below) return "a sum cuts or drops terms";
+    if (cuts_or_drops(unit)) return "a sum cuts or drops terms";
     if (!take_rounding(unit.result)) return "a sum's rounding is no machine's, or another than others'";
     if (unit.zero_sign != ZeroSign::ieee || unit.underflow_sign != UnderflowSign::kept)
       return "a zero's sign is not IEEE 754's";
@@ -173,7 +182,7 @@ class Planner {
       if (has_rules_) plan_.rules.push_back(rule_of(unit, first));
     };
     if (node.terms.size() == 1 && node.products.size() == 1 && !rounds_products) {
-      if (unit.fraction_bits != kExact) return "a sum of one product cuts it";
+      if (cuts_or_drops(unit)) return "a sum of one product cuts it";
       results_.push_back(multiply(node.products[0], flushes));
       add_rule(0);
       return {};

@@ -121,7 +121,7 @@ struct ExactTerm {
   TV power;
 };
 
-/// Cuts two terms and adds them up, which is exact.
+/// Cuts two terms, the second a double, and adds them up, which is exact but for what is left of them.
 template <Rounding kMode>
 HWY_INLINE void add_cut_terms(const OperationRule& rule, const ExactTerm& x, const ExactTerm& y, std::size_t r,
                               ExactRows& to) {
@@ -131,10 +131,25 @@ HWY_INLINE void add_cut_terms(const OperationRule& rule, const ExactTerm& x, con
     alignment = hn::Max(alignment, power);
   }
   to.alignment[r] = with_grid(alignment);
+  const auto is_far = [&](const ExactTerm& t)
+                          HWY_ATTR { return hn::Lt(t.power, hn::Mul(alignment, number(rule.drop_power))); };
+  if (rule.is_wide) {
+    const auto kept = [&](const ExactTerm& t, const OperationTerm& how) HWY_ATTR {
+      TwoSum k = t.exact;
+      if (how.fraction_bits != kExact) {
+        const TV coarse = grid_of(to.alignment[r], std::min(how.fraction_bits, kMostGridBits));
+        k = {cut_rest<kMode>(to_odd(k), coarse, scaled(to.alignment[r], -how.fraction_bits)), zero()};
+      }
+      if (!how.may_drop) return k;
+      return TwoSum{hn::IfThenZeroElse(is_far(t), k.sum), hn::IfThenZeroElse(is_far(t), k.rest)};
+    };
+    to.exact[r] = exact_sum(kept(x, rule.terms[0]), kept(y, rule.terms[1]).sum);
+    return;
+  }
   const auto kept = [&](const ExactTerm& t, const OperationTerm& how) HWY_ATTR {
     const TV k = cut<kMode>(to_odd(t.exact), scaled(to.alignment[r], -how.fraction_bits));
     if (!how.may_drop) return k;
-    return hn::IfThenZeroElse(hn::Lt(t.power, hn::Mul(alignment, number(rule.drop_power))), k);
+    return hn::IfThenZeroElse(is_far(t), k);
   };
   to.exact[r] = {hn::Add(kept(x, rule.terms[0]), kept(y, rule.terms[1])), zero()};
 }

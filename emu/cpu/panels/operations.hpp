@@ -34,7 +34,7 @@ struct OperationStep {
 
 /// One of two terms that are cut before they are added.
 struct OperationTerm {
-  int fraction_bits = 0;
+  int fraction_bits = 0;  ///< kExact: it is not
   bool may_drop = false;  ///< where it is far below the alignment
 };
 
@@ -44,13 +44,16 @@ struct OperationRule {
   bool is_sum = false;  ///< of a node, not a product that is rounded before it is added
   bool zero_is_positive = false;
   bool rounds_down = false;  ///< in the last step, so that zeros of both signs make a negative one
-  bool cuts = false;         ///< terms: x, or the product, and then the other
+  bool cuts = false;         ///< or drops terms: x, or the product, and then the other
+  bool is_wide = false;      ///< if so: a grid does not hold all that it keeps of some term
   OperationTerm terms[2];
   Rounding align_rounding = Rounding::toward_zero;
   double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
 };
 
+/// Bits below a leading one, or below an alignment, that numbers keep which are cut by adding 1.5 · 2^52 units.
+inline constexpr int kMostGridBits = 47;
 /// Of operands, and of c and results, magnitudes that rules are for, between 2^−this and 2^this; others are left.
 inline constexpr int kMostOrdinaryOperand = 200, kMostOrdinaryNumber = 450;
 

@@ -40,7 +40,7 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     load(t, with_power, rows);
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r)
-      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, rows[r]));
+      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, t, rows[r]));
   }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
@@ -150,7 +150,7 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
-        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, v));
+        alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, t, v));
       }
     }
 #pragma GCC unroll 4
@@ -341,7 +341,7 @@ HWY_INLINE TV alignment_of_products(const std::int16_t* alignments, std::size_t 
 HWY_INLINE TV alignment_of_cut(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
   TV alignment = alignment_of_products(w.tops, row, column);
   for (const TreeTerm& t : node.others)
-    alignment = hn::Max(alignment, aligning_power(*w.plan, node, Terms(w, row, column).aligned_of_place(t)));
+    alignment = hn::Max(alignment, aligning_power(*w.plan, node, t, Terms(w, row, column).aligned_of_place(t)));
   return alignment;
 }
 

@@ -75,6 +75,10 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
     return finish_of(node) == Finish::single ? finite_sums<Finish::single>(w, node) : finite_sums<Finish::any>(w, node);
   }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    if (node.cuts_first) {
+      sums_cut_first(w, node, column);
+      continue;
+    }
     switch (node.sum) {
       case TreeSum::cut_products:  // above
         break;

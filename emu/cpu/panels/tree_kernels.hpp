@@ -85,7 +85,7 @@ struct TreeWork {
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   const double* next = nullptr;        ///< those that are worked on next, one row after the other
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
-  double* terms = nullptr;             ///< of a node, room for [terms][kTreeRows] vectors
+  double* terms = nullptr;             ///< of a node, and their powers: room for [2][terms][kTreeRows] vectors
   double* values = nullptr;            ///< [places][kTreeRows][kColumns]
   double* powers = nullptr;            ///< of two that they are aligned with, likewise
 };

@@ -221,10 +221,12 @@ HWY_INLINE void load_rows(const TreeWork& w, const TreeTerm& t, std::size_t colu
 }
 
 /// The power with which a term takes part in its node's alignment.
-HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const Aligned& v) {
+HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const TreeTerm& t, const Aligned& v) {
   const ZeroExponentKind kind = node.unit.zero_exponent.kind;
-  if (!plan.zeros_align || kind == ZeroExponentKind::natural) return v.power;
+  if (!plan.zeros_align) return v.power;
+  if (kind == ZeroExponentKind::natural) return hn::Abs(v.power);
   const TV of_zero = number(kind == ZeroExponentKind::zeros ? node.zero_power : 0.0);
+  if (t.by_scales_alone) return hn::IfThenElse(is_negative(v.power), of_zero, v.power);
   return hn::IfThenElse(hn::Eq(v.x, zero()), of_zero, v.power);
 }
 
@@ -301,6 +303,31 @@ HWY_INLINE void multiply_by_scales(const TreeWork& w, std::size_t block, std::si
   }
 }
 
+/// What a node's sums are aligned with if their scales alone tell. Those of zeros, or with a scale of zero, take no
+/// part (TreeTerm::by_scales_alone).
+HWY_NOINLINE void align_by_scales_alone(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned* v) {
+  const TD d;
+  TV any[kTreeRows];
+#pragma GCC unroll 4
+  for (TV& each : any) each = zero();
+  for (const TreeTerm& t : node.terms) {
+    Aligned rows[kTreeRows];
+    load_rows<false>(w, t, column, rows);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) any[r] = hn::Or(any[r], hn::Abs(rows[r].x));
+  }
+  const std::size_t block = *node.scale_block, at = block * kColumns + column;
+  const TV b = hn::Load(d, w.b_scales + at), b_power = hn::Load(d, w.b_scale_powers + at);
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TMask of_zeros = hn::Eq(any[r], zero()),
+                of_zero_scale = hn::Eq(hn::Mul(hn::Set(d, w.a_scales[r][block]), b), zero());
+    const TV power = hn::Mul(hn::Set(d, w.a_scale_powers[r][block]), b_power);
+    const TV of_none = w.plan->zeros_align ? hn::Neg(power) : zero();
+    v[r].power = hn::IfThenElse(hn::Or(of_zeros, of_zero_scale), of_none, power);
+  }
+}
+
 /// Rounds a node's sums in some lanes of all rows, side by side as one would wait for itself, and puts them where they
 /// belong.
 template <Finish kFinish = Finish::any>
@@ -319,8 +346,15 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = with_sign_of_zero(node, Terms(w, r, column), v[r].x);
     }
   }
+  const bool by_scales_alone = kFinish == Finish::any && node.unit.scale_exponents_alone;
   if (kFinish == Finish::any && node.scale_block) {
     multiply_by_scales(w, *node.scale_block, column, v);
+    if (by_scales_alone && node.wants_exponent) {
+      Aligned rows[kTreeRows];  // a copy, as below
+      std::copy_n(v, kTreeRows, rows);
+      align_by_scales_alone(w, node, column, rows);
+      std::copy_n(rows, kTreeRows, v);
+    }
     may_be_zero = true;
   }
   const bool is_known = kFinish == Finish::single || kFinish == Finish::down_single;
@@ -350,7 +384,7 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].x, d, values + r * kColumns);
   if (!node.wants_exponent) return;
   double* const HWY_RESTRICT powers = w.powers + at;
-  if (!w.plan->zeros_align && may_be_zero) {
+  if (!w.plan->zeros_align && may_be_zero && !by_scales_alone) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = hn::IfThenZeroElse(hn::Eq(v[r].x, zero()), v[r].power);
   }
@@ -360,7 +394,7 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
 
 HWY_INLINE TV alignment_of(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
   TV alignment = zero();
-  for (const TreeTerm& t : node.terms) alignment = hn::Max(alignment, aligning_power(plan, node, terms.aligned(t)));
+  for (const TreeTerm& t : node.terms) alignment = hn::Max(alignment, aligning_power(plan, node, t, terms.aligned(t)));
   return with_floor(node, alignment);
 }
 

@@ -33,15 +33,16 @@ int carries(std::size_t count) { return static_cast<int>(std::bit_width(count - 
 
 /// What is known of every number that an operand, a product or a node's result can be.
 struct Bounds {
-  int lowest = 0;    ///< it is a multiple of 2^lowest
-  int top = 0;       ///< it is below 2^top in magnitude
-  int width = 0;     ///< bits of its significand, at most
-  int headroom = 1;  ///< it is below 2^(the exponent that it is aligned with + headroom)
+  int lowest = 0;       ///< it is a multiple of 2^lowest
+  int top = 0;          ///< it is below 2^top in magnitude
+  int width = 0;        ///< bits of its significand, at most
+  int headroom = 1;     ///< it is below 2^(the exponent that it is aligned with + headroom)
+  bool is_odd = false;  ///< it may be rounded to odd, as a sum that is to be cut
 };
 
 Bounds bounds_of(const OperandRule& rule) {
   const Format& f = format(rule.format);
-  return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1};
+  return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1, false};
 }
 
 /// Of an operand times a scale, aligned with both their exponents.
@@ -50,12 +51,13 @@ Bounds scaled_bounds(const Bounds& x, FormatId scale) {
   // A power of two makes a significand neither longer nor larger; the smallest is below the format's normal numbers.
   const bool is_power = by.width == 1;
   const int smallest = is_power ? by.lowest - 1 : by.lowest;
-  return {x.lowest + smallest, x.top + by.top, x.width + (is_power ? 0 : by.width), x.headroom + (is_power ? 0 : 1)};
+  return {x.lowest + smallest, x.top + by.top, x.width + (is_power ? 0 : by.width), x.headroom + (is_power ? 0 : 1),
+          x.is_odd};
 }
 
 Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
   const int headroom = exponent == ProductExponent::sum ? a.headroom + b.headroom : 1;
-  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom};
+  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false};
 }
 
 bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
@@ -95,8 +97,6 @@ class Planner {
   WhyNot plan() {
     plan_.scales = n_.scales;
     plan_.scales_sums = n_.scales && std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scaled; });
-    if (std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scale_exponents_alone; }))
-      return "it aligns sums by their scales alone";
     if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
     for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
       const Format& f = format(rule->format);
@@ -215,7 +215,9 @@ class Planner {
     wanted_.assign(tree_.nodes.size(), false);
     for (std::size_t i = tree_.nodes.size(); i-- > 0;) {
       const Unit& unit = unit_of(i);
-      const bool aligns = unit.fraction_bits != kExact || (unit.result.empty() && wanted_[i]);
+      const bool cuts = unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact;
+      const bool passes_on = unit.result.empty() && !unit.scale_exponents_alone && wanted_[i];
+      const bool aligns = cuts || unit.drop_below || passes_on;
       if (!aligns) continue;
       if (unit.zero_exponent.kind == ZeroExponentKind::natural || unit.zero_exponent.kind == ZeroExponentKind::zeros)
         plan_.zeros_align = true;
@@ -252,9 +254,7 @@ class Planner {
     if (zero.kind == ZeroExponentKind::floor) node.floor_power = std::ldexp(1.0, zero.value);
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
-    if ((first_bits == kExact) != (unit.fraction_bits == kExact)) return "a sum cuts some of its terms alone";
-    if (unit.drop_below && unit.fraction_bits == kExact) return "a sum that cuts nothing drops terms";
-    Bounds all{kMostExponent, -kMostExponent, 0, 1};
+    Bounds all{kMostExponent, -kMostExponent, 0, 1, false};
     for (std::size_t i = 0; i < from.terms.size(); ++i) {
       const Term& t = from.terms[i];
       const Bounds& x = bounds_of_term(t);
@@ -262,29 +262,36 @@ class Planner {
       all.top = std::max(all.top, x.top);
       all.width = std::max(all.width, x.width);
       all.headroom = std::max(all.headroom, x.headroom);
+      all.is_odd = all.is_odd || x.is_odd;
       if (x.lowest < -kMostExponent || x.top > kMostExponent) return "a sum has terms beyond what doubles hold";
       const int at = t.kind == Term::Kind::product ? t.index
                      : t.kind == Term::Kind::node  ? places_[static_cast<std::size_t>(t.index)]
                                                    : kPlaceOfC;
+      const bool by_scales_alone =
+          t.kind == Term::Kind::node && unit_of(static_cast<std::size_t>(t.index)).scale_exponents_alone;
       node.terms.push_back({t.kind == Term::Kind::product, at, i == 0 ? first_bits : unit.fraction_bits,
-                            i > 0 && unit.drop_below.has_value()});
+                            i > 0 && unit.drop_below.has_value(), by_scales_alone});
     }
     node.products = from.products;
     std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
-    if (const WhyNot why_not = choose_sum(from, std::max(first_bits, unit.fraction_bits), all, node); !why_not.empty())
-      return why_not;
+    if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
     if (unit.scaled) {
+      if (unit.scale_exponents_alone) all.headroom = std::max(all.top, 1);
       if (const WhyNot why_not = scale(node, all); !why_not.empty()) return why_not;
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
     cut_once(node);
-    if (unit.result.empty()) all.headroom += node.carry_bits;
+    const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
+    if (!unit.result.empty())
+      all.is_odd = false;
+    else if (!unit.scale_exponents_alone)
+      all.headroom += node.carry_bits;
+    if (is_root && all.is_odd) return "an exact sum is not rounded";
     results_[number] = all;
     for (const Term& t : from.terms) {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
-    const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
     node.place = places_[number] = is_root ? kPlaceOfC : new_place();
     plan_.puts_exponents = is_root && plan_.wants_exponents && is_aligned_as_c(node);
     node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
@@ -351,25 +358,36 @@ class Planner {
   }
 
   /// Chooses how a node adds, and says in `all`, the terms' bounds, what its sum is before it is rounded.
-  WhyNot choose_sum(const SortedNode& from, int most_bits, Bounds& all, TreeNode& node) const {
+  WhyNot choose_sum(const SortedNode& from, Bounds& all, TreeNode& node) const {
     const Unit& unit = node.unit;
+    const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     const int span = all.top + node.carry_bits - all.lowest;
-    const bool cuts = unit.fraction_bits != kExact;
+    const int most_bits = std::max(first_bits, unit.fraction_bits);  // kExact is above all
     all.top += node.carry_bits;
-    if (cuts && most_bits + all.headroom + node.carry_bits <= kGridBits - 1) {
+    if (most_bits != kExact && most_bits + all.headroom + node.carry_bits <= kGridBits - 1) {
+      // Units are then at least eight times the last bit of any term that is rounded to odd.
+      all.is_odd = false;
       node.sum = cuts_products_alone(unit) && !from.products.empty() && from.products.size() <= kMostCutProducts
                      ? TreeSum::cut_products
                      : TreeSum::cut;
       all.width = most_bits + all.headroom + node.carry_bits + 1;
       return {};
     }
-    if (cuts) return "a sum keeps more bits than doubles hold";
+    if (all.is_odd) return "an exact sum is not rounded";
+    node.cuts_first = unit.drop_below || std::min(first_bits, unit.fraction_bits) != kExact;
+    if (node.cuts_first) {
+      node.coarse_bits = kGridBits - 1 - all.headroom;
+      const int most = node.coarse_bits + kGridBits - 2;
+      const auto too_many = [&](const TreeTerm& t) { return t.fraction_bits != kExact && t.fraction_bits > most; };
+      if (node.coarse_bits < 1 || std::ranges::any_of(node.terms, too_many))
+        return "a sum keeps more bits than doubles hold";
+    }
     if (span <= kDoubleBits - 1) {
       node.sum = TreeSum::exact;
       all.width = span;
       return {};
     }
-    if (unit.result.empty()) return "an exact sum is not rounded";
+    all.is_odd = true;
     if (from.terms.size() == 2) {
       // Of two numbers of at most 24 bits a double's 53 suffice to round to fp32 twice (docs/panels.md).
       const Format fp32 = format(FormatId::fp32);
@@ -382,7 +400,7 @@ class Planner {
     }
     all.width = kDoubleBits;
     node.sum = TreeSum::far;
-    const bool plain_products = n_.product.round.empty() && plan_.infinite_from == HUGE_VAL;
+    const bool plain_products = n_.product.round.empty() && plan_.infinite_from == HUGE_VAL && !node.cuts_first;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};
     const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
     node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);

@@ -17,10 +17,17 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
+/// What sums that go on unrounded are aligned with, if anybody asks.
+HWY_INLINE void align_unrounded(const TreeWork& w, const TreeNode& node, std::size_t column,
+                                Aligned (&sums)[kTreeRows]) {
+  if (!node.wants_exponent || !node.unit.result.empty() || node.unit.scale_exponents_alone) return;
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    sums[r].power = alignment_or_one(*w.plan, node, alignment_of(*w.plan, node, Terms(w, r, column)));
+}
+
 /// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
 template <bool kProducts>
 void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  const bool wants_alignment = node.wants_exponent && node.unit.result.empty();
   Aligned sums[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
@@ -31,8 +38,7 @@ void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     for (std::size_t r = 0; r < kTreeRows; ++r)
       sums[r].x = hn::Add(sums[r].x, kProducts ? rows[r].x : Terms(w, r, column).value_of_place(t));
   }
-  for (std::size_t r = 0; wants_alignment && r < kTreeRows; ++r)
-    sums[r].power = alignment_or_one(*w.plan, node, alignment_of(*w.plan, node, Terms(w, r, column)));
+  align_unrounded(w, node, column, sums);
   finish(w, node, column, sums);
 }
 
@@ -61,8 +67,10 @@ TV far_sum(const TreeNode& node, const double* terms, std::size_t stride, std::i
   return finite_or(first, last, sum_of_three_to_odd(last, first, second));
 }
 
+/// From one term in memory to the next: a vector for each row.
+inline constexpr std::size_t kOfTerm = kTreeRows * kTreeLanes;
+
 void far_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  constexpr std::size_t kOfTerm = kTreeRows * kTreeLanes;
   for (std::size_t i = 0; i < node.terms.size(); ++i) {
     Aligned rows[kTreeRows];
     load_rows<false>(w, node.terms[i], column, rows);
@@ -72,6 +80,64 @@ void far_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   Aligned sums[kTreeRows];
   for (std::size_t r = 0; r < kTreeRows; ++r)
     sums[r] = {far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column), zero()};
+  align_unrounded(w, node, column, sums);
+  finish(w, node, column, sums);
+}
+
+/// Sums of terms that are cut and dropped one by one, to any bits, and then added as those of which nothing is cut.
+void sums_cut_first(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  const std::size_t count = node.terms.size();
+  double* const powers = w.terms + count * kOfTerm;
+  Aligned sums[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
+  for (std::size_t i = 0; i < count; ++i) {
+    Aligned rows[kTreeRows];
+    const TreeTerm& t = node.terms[i];
+    load_rows<true>(w, t, column, rows);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      sums[r].power = hn::Max(sums[r].power, aligning_power(*w.plan, node, t, rows[r]));
+      hn::Store(rows[r].x, TD(), w.terms + i * kOfTerm + r * kTreeLanes);
+      hn::Store(rows[r].power, TD(), powers + i * kOfTerm + r * kTreeLanes);
+    }
+  }
+  TV grid[kTreeRows];
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    sums[r].power = with_floor(node, sums[r].power);
+    grid[r] = with_grid(sums[r].power);
+  }
+  with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
+    for (std::size_t i = 0; i < count; ++i) {
+      const TreeTerm& t = node.terms[i];
+      const int coarse_bits = std::min(node.coarse_bits, t.fraction_bits);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const std::size_t at = i * kOfTerm + r * kTreeLanes;
+        TV x = hn::Load(TD(), w.terms + at);
+        if (t.may_drop) {
+          const TV least = hn::Mul(sums[r].power, number(node.drop_power)), power = hn::Load(TD(), powers + at);
+          x = hn::IfThenZeroElse(hn::And(hn::Lt(power, least), is_finite(x)), x);
+        }
+        if (t.fraction_bits != kExact)
+          x = cut_rest<decltype(mode)::value>(x, grid_of(grid[r], coarse_bits), scaled(grid[r], -t.fraction_bits));
+        hn::Store(x, TD(), w.terms + at);
+      }
+    }
+  });
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const double* const terms = w.terms + r * kTreeLanes;
+    const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * kOfTerm); };
+    if (node.sum == TreeSum::pair) {
+      sums[r].x = finite_or(term(0), term(1), sum_to_odd(term(0), term(1)));
+    } else if (node.sum == TreeSum::far) {
+      sums[r].x = far_sum(node, terms, kOfTerm, w.left[r] + column);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) sums[r].x = hn::Add(sums[r].x, term(i));
+    }
+    sums[r].power = alignment_or_one(*w.plan, node, sums[r].power);
+  }
   finish(w, node, column, sums);
 }
 
@@ -112,6 +178,7 @@ void one_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
       }
       sums[r] = {sum[v][r], zero()};
     }
+    align_unrounded(w, node, at, sums);
     finish<kFinish>(w, node, at, sums);
   }
 }
@@ -148,6 +215,7 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
     const TV sum = near_sum_to_odd(high, second[r], last);
     sums[r] = {kFinite ? sum : finite_or(high, last, sum), zero()};
   }
+  align_unrounded(w, node, column, sums);
   finish<kFinish>(w, node, column, sums);
 }
 
@@ -157,6 +225,7 @@ void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   load_rows<false>(w, node.terms[1], column, y);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) x[r] = {finite_or(x[r].x, y[r].x, sum_to_odd(x[r].x, y[r].x)), zero()};
+  align_unrounded(w, node, column, x);
   finish(w, node, column, x);
 }
 

@@ -92,7 +92,7 @@ class TreePart {
     negatives_.resize(kTreeRows * kColumns);
     std::size_t most_terms = 0;
     for (const TreeNode& node : plan.nodes) most_terms = std::max(most_terms, node.terms.size());
-    terms_.resize(most_terms * kTreeRows * kMostLanes);
+    terms_.resize(2 * most_terms * kTreeRows * kMostLanes);
     values_.resize(plan.places * kTreeRows * kColumns);
     powers_.resize(values_.size());
   }

@@ -39,6 +39,8 @@ struct TreeTerm {
   int at = 0;             ///< k of the product, or the place of c or another node's result
   int fraction_bits = 0;  ///< that it is cut to; kExact: it is not
   bool may_drop = false;  ///< where it is far below the alignment
+  /// A sum that is aligned by its scales alone. Where zeros align, its power is negative if it takes no part.
+  bool by_scales_alone = false;
 };
 
 /// How the terms of a node, all of them doubles, are added so that nothing is lost that the result depends on.
@@ -59,6 +61,9 @@ struct TreeNode {
   Unit unit;
   double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
+  /// Terms are cut and dropped before they are added as others are that nothing is cut of.
+  bool cuts_first = false;
+  int coarse_bits = 0;  ///< if so: what the first of two grids keeps of any term
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool is_down_single = false;  ///< all is that after rounding down from the leading bit, to more bits
