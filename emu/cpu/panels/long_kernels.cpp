@@ -333,10 +333,50 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
   return infinite;
 }
 
-/// Applies rounding steps, and tells what becomes infinite.
+/// Applies rounding steps whose numbers are evenly spaced (LongRounding::fixed), in two's complement.
+HWY_NOINLINE void round_fixed(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
+                              LongNumber<1>& x) {
+  LV kept = x.magnitude.at[0];
+  for (const RoundStep& s : steps) {
+    const int unit = s.min_exponent - s.fraction_bits;
+    const LVI up = hn::Sub(x.last, count(unit));
+    const LMask was_zero = hn::Eq(kept, word(0)), drops = less(up, count(0));
+    const LV whole = kept;
+    kept = word_shifted(kept, up);
+    if (s.rounding != Rounding::toward_zero && !hn::AllFalse(LD(), drops)) {
+      // Of less than half of a unit it is 0, and all of the number is below it.
+      const LV half = word_shifted(word(1), hn::Sub(count(-1), up));
+      const LV is_half = hn::And(whole, half), other = hn::And(whole, hn::Sub(half, word(1)));
+      const Dropped rest{hn::And(drops, hn::Ne(is_half, word(0))), hn::And(drops, hn::Ne(other, word(0)))};
+      kept = hn::Sub(kept, ones(rounds_away(s.rounding, x.negative, kept, rest)));
+    }
+    const LMask is_zero = hn::Eq(kept, word(0));
+    if (underflow_sign == UnderflowSign::positive)
+      x.negative = hn::IfThenZeroElse(hn::AndNot(was_zero, is_zero), x.negative);
+    LVI number = as_counts(hn::Sub(hn::Xor(kept, x.negative), x.negative));
+    const int bits = s.max_exponent + 1 - unit;
+    if (s.overflow == Overflow::wrap) {
+      const int above = kWordBits - 1 - bits;
+      number = hn::ShiftRightSame(hn::ShiftLeftSame(number, above), above);
+      x.negative = hn::IfThenElse(is_zero, x.negative, as_words(hn::BroadcastSignBit(number)));
+    } else {
+      const std::int64_t most = (std::int64_t{1} << bits) - 1, least = s.twos_complement ? -most - 1 : -most;
+      number = hn::Min(hn::Max(number, count(least)), count(most));
+    }
+    kept = as_words(hn::Abs(number));
+    x.last = count(unit);
+  }
+  x.magnitude = long_of<1>(kept);
+  const RoundStep& last = steps.step[static_cast<std::size_t>(steps.count - 1)];
+  x.exponent = count(last.min_exponent);
+  if (subnormals == SubnormalExponent::normalised)
+    x.exponent = chosen(hn::Eq(kept, word(0)), x.exponent, leading_exponent(x));
+}
+
+/// Applies rounding steps, and tells what becomes infinite; and in `left` what becomes a largest number that is longer.
 template <int N>
 HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
-                         LVI alignment, LongNumber<N>& x) {
+                         LVI alignment, LongNumber<N>& x, LMask& left) {
   LMask infinite = none();
   LVI leading = leading_exponent(x);
   for (const RoundStep& s : steps) {
@@ -359,6 +399,7 @@ HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, 
       if (to_infinity(s, false)) to_infinite = hn::Or(to_infinite, hn::AndNot(negative, large));
       infinite = hn::Or(infinite, to_infinite);
       large = hn::AndNot(to_infinite, large);
+      if (s.fraction_bits > most_long_bits(N)) left = hn::Or(left, large);
       if (!hn::AllFalse(LD(), large)) replace_large(s, large, x);
       leading = leading_exponent(x);
     }
@@ -464,8 +505,14 @@ class LongColumns {
  public:
   /// `results`: room for a number for each node.
   LongColumns(const LongWork& w, std::size_t column, std::uint64_t* results)
-      : w_(w), plan_(*w.plan), n_(w.plan->datapath.numerics), column_(column), results_(results), left_(none()) {
-    const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.codes + column_));
+      : w_(w),
+        plan_(*w.plan),
+        nodes_(w.sums->nodes),
+        n_(w.plan->datapath.numerics),
+        column_(column),
+        results_(results),
+        left_(none()) {
+    const LongOperand of_c = take_apart(n_.c, hn::Load(LD(), w_.c + column_));
     c_ = {long_of<N>(hn::IfThenZeroElse(of_c.special, of_c.significand)), of_c.last, of_c.exponent, of_c.negative};
     const LMask nan = hn::AndNot(of_c.infinite, of_c.special);
     c_specials_ = {of_c.infinite, nan, nan};
@@ -475,7 +522,7 @@ class LongColumns {
   void add_node(std::size_t number) {
     LongNumber<N> x;
     Specials specials;  // by reference: what masks are returned in is read sooner than it is written
-    sum(plan_.nodes[number], x, specials);
+    sum(nodes_[number], x, specials);
     if (!hn::AllFalse(LD(), specials.any())) {
       any_special_ = true;
       x.magnitude = zero_where(specials.any(), x.magnitude);
@@ -488,15 +535,15 @@ class LongColumns {
   /// After all nodes; whether some were left.
   bool put_result() {
     const LD d;
-    const std::uint64_t* const last = result_of(plan_.nodes.size() - 1);
+    const std::uint64_t* const last = result_of(nodes_.size() - 1);
     const LongNumber<N> x = load<N>(last);
     const Specials specials = load_specials(last + kWordsOfNumber<N>);
-    const bool is_word = plan_.nodes.back().rounding.words;
+    const bool is_word = nodes_.back().rounding.words;
     const Format& result = format(n_.result);
     LV code = is_word ? code_of(result, word_of(x), specials.infinite) : code_of(result, x, specials.infinite);
     code = hn::IfThenElse(specials.nan, nan_codes(specials), code);
     if (!result.floating) left_ = hn::Or(left_, specials.any());
-    hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.codes + column_), code), d, w_.codes + column_);
+    hn::Store(hn::IfThenElse(left_, hn::Load(d, w_.c + column_), code), d, w_.codes + column_);
     hn::Store(ones(left_), d, w_.left + column_);
     return !hn::AllFalse(d, left_);
   }
@@ -504,11 +551,6 @@ class LongColumns {
  private:
   /// Of a product that is not rounded.
   static constexpr int kProductWords = (N + 1) / 2;
-  /// Bits that the scales of a block have together.
-  static constexpr int kScaleBits = 8;
-  /// A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
-  /// two.
-  static constexpr int kHeadroom = 4;
   SubnormalExponent subnormals() const { return n_.c.subnormal_exponent; }
   const std::uint64_t* result_of(std::size_t node) const { return results_ + node * kWordsOfResult<N>; }
   static LV significand(LV x) { return hn::And(x, word(kLongSpecial - 1)); }
@@ -554,9 +596,15 @@ class LongColumns {
   template <int kParts>
   LMask rounded(const RoundSteps& steps, const LongRounding& how, UnderflowSign underflow_sign, LVI alignment,
                 LongNumber<N>& x) {
+    if constexpr (N == 1) {
+      if (how.fixed) {
+        round_fixed(steps, underflow_sign, subnormals(), x);
+        return none();
+      }
+    }
     if (how.ordinary && round_ordinary<kParts>(steps, subnormals(), alignment, x)) return none();
     return how.words ? round_word(steps, underflow_sign, subnormals(), alignment, x, left_)
-                     : round(steps, underflow_sign, subnormals(), alignment, x);
+                     : round(steps, underflow_sign, subnormals(), alignment, x, left_);
   }
 
   LongNumber<N> term(const Term& t) {
@@ -586,7 +634,7 @@ class LongColumns {
     const LV of_sums = word(n_.nan.code);
     const bool c_has_nans = format(n_.c.format).non_finite != NonFinite::none;
     if (!n_.nan.propagate || n_.c.format != n_.result || !c_has_nans) return of_sums;
-    const LV quiet = hn::Or(hn::Load(LD(), w_.codes + column_), word(nan_code(format(n_.c.format))));
+    const LV quiet = hn::Or(hn::Load(LD(), w_.c + column_), word(nan_code(format(n_.c.format))));
     return hn::IfThenElse(x.of_c, quiet, of_sums);
   }
 
@@ -603,7 +651,7 @@ class LongColumns {
   }
 
   const Unit& unit_of(const Term& node) const {
-    return n_.units[static_cast<std::size_t>(plan_.nodes[static_cast<std::size_t>(node.index)].node.unit)];
+    return n_.units[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(node.index)].node.unit)];
   }
 
   /// The exponent that a term takes into its sum's alignment. A sum that is aligned by its scales alone may be zero and
@@ -669,8 +717,9 @@ class LongColumns {
   }
 
   /// Bits of a sum of `terms` numbers that have no more than these, with room for scales.
-  static int room_of(std::size_t terms) {
-    return N * kWordBits - 1 - kScaleBits - bit_width(static_cast<std::uint64_t>(terms));
+  int room_of(std::size_t terms) const {
+    const int scale_bits = plan_.scales_sums ? kLongScaleBits : 0;
+    return N * kWordBits - 1 - scale_bits - bit_width(static_cast<std::uint64_t>(terms));
   }
   static LVI least_alignment(const Unit& unit) {
     return count(unit.zero_exponent.kind == ZeroExponentKind::floor ? unit.zero_exponent.value : kLongNone);
@@ -718,7 +767,9 @@ class LongColumns {
   /// A sum in two's complement, and what it is aligned with, of products that are added as they are.
   LVI add_plain(const LongNode& of, const Unit& unit, LongNumber<N>& total) {
     const SortedNode& node = of.node;
-    const bool is_exact = unit.fraction_bits == kExact;
+    // Where nothing is cut, or far down, all that fits below the largest is kept.
+    const int room = room_of(node.terms.size());
+    const bool keeps_all = unit.fraction_bits > room - kLongHeadroom;
     LVI alignment = least_alignment(unit);
     LV lowest = word(kNoLowest);
     LMask large = none();
@@ -727,7 +778,7 @@ class LongColumns {
         const auto kk = static_cast<std::size_t>(k);
         const LVI b = hn::Load(LI(), w_.b.exponent + kk * kColumns + column_);
         const LVI exponent = hn::Add(count(w_.a.exponent[kk]), b);
-        if (is_exact) lowest = hn::Min(lowest, as_words(hn::Add(exponent, count(kToCount))));
+        if (keeps_all) lowest = hn::Min(lowest, as_words(hn::Add(exponent, count(kToCount))));
         const LVI own = plan_.looks_at_products ? looked_at(unit.zero_exponent, kk, exponent, large) : exponent;
         alignment = larger(alignment, own);
       }
@@ -735,12 +786,11 @@ class LongColumns {
       for (const Term& t : node.others)
         alignment = larger(alignment, aligning_exponent(unit.zero_exponent, t, term(t)));
     }
-    // Where nothing is cut, all that fits below the largest is kept.
-    const int room = room_of(node.terms.size()), bits = is_exact ? room - kHeadroom : unit.fraction_bits;
+    const int bits = keeps_all ? room - kLongHeadroom : unit.fraction_bits;
     total.last = of.last ? count(*of.last) : hn::Sub(alignment, count(bits));
     total.magnitude = long_of<N>(word(0));
-    Below below = of.last ? Below::nothing : is_exact ? Below::left : Below::rounded;
-    if (!of.last && is_exact) {
+    Below below = of.last ? Below::nothing : keeps_all ? Below::left : Below::rounded;
+    if (!of.last && keeps_all) {
       const LVI last_of_lowest = hn::Sub(as_counts(lowest), count(kToCount + plan_.product_fraction_bits));
       LMask loses = less(last_of_lowest, total.last);
       for (const Term& t : node.others) {
@@ -816,7 +866,7 @@ class LongColumns {
   }
   /// Whether a term that is no product has one word.
   bool is_word(const Term& t) const {
-    return t.kind == Term::Kind::accumulator || plan_.nodes[static_cast<std::size_t>(t.index)].rounding.words;
+    return t.kind == Term::Kind::accumulator || nodes_[static_cast<std::size_t>(t.index)].rounding.words;
   }
   void leave_special_products(const SortedNode& node) {
     LV any = word(0);
@@ -837,13 +887,13 @@ class LongColumns {
       alignment = larger(alignment, aligning_exponent(unit.zero_exponent, node.terms[i], x));
     }
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits), room = room_of(terms);
-    const bool cuts_all = unit.fraction_bits != kExact && first_bits != kExact;
+    const int most_bits = std::max(unit.fraction_bits, first_bits);
+    const bool cuts_all = most_bits <= room - kLongHeadroom;
     if (cuts_all)
-      total.last = hn::Sub(alignment, count(std::max(unit.fraction_bits, first_bits)));
+      total.last = hn::Sub(alignment, count(most_bits));
     else
       total.last = last_of_all(unit, first_bits, terms, alignment, room);
     total.magnitude = long_of<N>(word(0));
-    const int most_bits = std::max(unit.fraction_bits, first_bits);
     for (std::size_t i = 0; i < terms; ++i) {
       const Term& t = node.terms[i];
       LongNumber<N> x = load<N>(w_.terms + i * kWordsOfNumber<N>);
@@ -922,6 +972,7 @@ class LongColumns {
 
   const LongWork& w_;
   const LongPlan& plan_;
+  const std::vector<LongNode>& nodes_;
   const Numerics& n_;
   std::size_t column_;
   std::uint64_t* results_;
@@ -937,7 +988,7 @@ constexpr std::size_t kAtOnce = 4;
 template <int N>
 bool run_columns(const LongWork& w) {
   bool any_left = false;
-  const std::size_t nodes = w.plan->nodes.size(), of_vector = nodes * kWordsOfResult<N>;
+  const std::size_t nodes = w.sums->nodes.size(), of_vector = nodes * kWordsOfResult<N>;
   for (std::size_t column = 0; column < kColumns; column += kAtOnce * kLongLanes) {
     const auto of = [&](std::size_t i)
                         HWY_ATTR { return LongColumns<N>(w, column + i * kLongLanes, w.results + i * of_vector); };
@@ -952,7 +1003,7 @@ bool run_columns(const LongWork& w) {
 static_assert(kColumns % (kAtOnce * kLongLanes) == 0);
 
 bool run(const LongWork& w) {
-  switch (w.plan->words) {
+  switch (w.sums->words) {
     case 1:
       return run_columns<1>(w);
     case 2:

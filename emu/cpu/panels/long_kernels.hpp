@@ -14,19 +14,21 @@ struct LongNumbers {
   std::uint64_t* significand;  ///< and two bits above it
   std::int64_t *last, *exponent;
 };
-/// Of a significand: the number is negative, or it is none.
 /// The exponent of zeros that take part in no alignment, and about that of a product of one.
 inline constexpr std::int64_t kLongNone = -(std::int64_t{1} << 26);
+/// Of a significand: the number is negative, or it is none.
 inline constexpr std::uint64_t kLongNegative = std::uint64_t{1} << 63, kLongSpecial = std::uint64_t{1} << 62;
 
 /// A row of A with a panel of B, along one link.
 struct LongWork {
   const LongPlan* plan = nullptr;
+  const LongSums* sums = nullptr;    ///< which of the plan's
   LongNumbers a, b;                  ///< [depth], and [depth][kColumns]
   bool any_special = false;          ///< of these
   LongNumbers a_scale, b_scale;      ///< if sums are scaled: [blocks], and [blocks][kColumns]
-  std::uint64_t* codes = nullptr;    ///< kColumns of c, and then of the results
-  std::uint64_t* left = nullptr;     ///< of each result, not zero: it could not be told, and is c still
+  const std::uint64_t* c = nullptr;  ///< kColumns codes
+  std::uint64_t* codes = nullptr;    ///< of the results, which may replace c
+  std::uint64_t* left = nullptr;     ///< of each result, not zero: it could not be told, and is c
   std::uint64_t* results = nullptr;  ///< room for a number for each node
   std::uint64_t* terms = nullptr;    ///< and for each term of any of them
 };

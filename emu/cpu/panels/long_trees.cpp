@@ -5,6 +5,7 @@
 
 #include "emu/bit_width.hpp"
 #include "emu/machine_rounding.hpp"
+#include "emu/rounding_steps.hpp"
 #include "left_over.hpp"
 #include "long_kernels.hpp"
 #include "needed_bits.hpp"
@@ -15,11 +16,7 @@ namespace {
 
 /// Products along k that are packed at once: those of a panel stay in the second-level cache.
 constexpr std::size_t kProducts = 128;
-/// Bits of a word, and those that the scales of a block have together.
-constexpr int kWordBits = 64, kScaleBits = 8;
-/// Bits that a sum may have in so many words, and that a step may keep in them.
-constexpr int most_sum_bits(int words) { return words * kWordBits - 2; }
-constexpr int most_step_bits(int words) { return words * kWordBits - 28; }
+constexpr int kWordBits = 64;
 
 /// Lines of A, or a panel of B, taken apart.
 struct Operands {
@@ -75,10 +72,11 @@ class LongPart {
         results_(part, part.m),
         left_over_(plan.datapath, shape, a, b, scales) {
     std::size_t most_terms = 0;
-    for (const LongNode& node : plan.nodes) most_terms = std::max(most_terms, node.node.terms.size());
-    of_nodes_.resize(kernels_.room(plan.nodes.size()));
+    for (const LongNode& node : plan.sums.nodes) most_terms = std::max(most_terms, node.node.terms.size());
+    of_nodes_.resize(kernels_.room(plan.sums.nodes.size()));
     of_terms_.resize(kernels_.room(most_terms));
     left_.resize(kColumns);
+    tried_.resize(kColumns);
   }
 
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
@@ -109,10 +107,28 @@ class LongPart {
       pack_b(first, products, there, panel);
       for (std::size_t row = 0; row < part_.m; ++row) {
         for (std::size_t link = 0; link < links; ++link) {
-          if (kernels_.run(work_of(row, panel, link))) evaluate_left(first + link * depth_, row, panel);
+          const LongWork work = work_of(row, panel, link);
+          if (!run_usual(work) && kernels_.run(work)) evaluate_left(first + link * depth_, row, panel);
         }
       }
     }
+  }
+
+  /// Tries fewer words, unless that was in vain too often; whether nothing is left.
+  bool run_usual(LongWork work) {
+    std::uint64_t* const codes = work.codes;
+    constexpr std::size_t kLeastTries = 16, kTriesOfOneInVain = 3;
+    if (plan_.usual.words == plan_.sums.words || work.any_special) return false;
+    if (tries_ >= kLeastTries && in_vain_ * kTriesOfOneInVain > tries_) return false;
+    ++tries_;
+    work.sums = &plan_.usual;
+    work.codes = tried_.data();
+    if (kernels_.run(work)) {
+      ++in_vain_;
+      return false;
+    }
+    std::memcpy(codes, tried_.data(), kColumns * sizeof(std::uint64_t));
+    return true;
   }
 
   void pack_a(std::size_t first, std::size_t products, std::size_t there) {
@@ -183,6 +199,7 @@ class LongPart {
   LongWork work_of(std::size_t row, std::size_t panel, std::size_t link) {
     LongWork work;
     work.plan = &plan_;
+    work.sums = &plan_.sums;
     work.a = packed_a_.from(row * length_ + link * depth_);
     work.b = packed_b_.from(link * depth_ * kColumns);
     if (plan_.scales_sums) {
@@ -191,7 +208,7 @@ class LongPart {
       work.b_scale = b_scales_.from(block * kColumns);
     }
     work.any_special = packed_a_.any_special || packed_b_.any_special;
-    work.codes = results_.of(row, panel);
+    work.c = work.codes = results_.of(row, panel);
     work.left = left_.data();
     work.results = of_nodes_.data();
     work.terms = of_terms_.data();
@@ -215,8 +232,13 @@ class LongPart {
   PartNumbers<std::uint64_t> results_;
   LeftOver left_over_;
   Operands packed_a_, packed_b_, a_scales_, b_scales_;
-  Buffer<std::uint64_t> of_nodes_, of_terms_, left_;
+  Buffer<std::uint64_t> of_nodes_, of_terms_, left_, tried_;
+  std::size_t tries_ = 0, in_vain_ = 0;  ///< of fewer words
 };
+
+bool scales_sums(const Numerics& n) {
+  return n.scales && std::ranges::any_of(n.units, [](const Unit& unit) { return unit.scaled; });
+}
 
 /// Bits of an operand, with its scale if it has one.
 int operand_bits(const Numerics& n, FormatId id) {
@@ -237,15 +259,22 @@ bool is_exact(const Unit& unit) {
   return unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
 }
 
+/// What is asked of the words of a datapath's sums.
+enum class Hold : std::uint8_t {
+  all,    ///< all that units keep; of exact sums' terms all bits, if they are not far apart
+  usual,  ///< that of terms which are about as large
+};
+
 /// Words that a datapath's sums want, which reach so far.
-int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumReach>& sums, int product_bits) {
-  // A product is below 2^(its exponent + 4): there are two operands and two scales, each less than twice its power of
-  // two.
-  constexpr int kHeadroom = 4;
-  // Of an exact sum's terms all bits are kept if they are no further apart than that.
-  constexpr int kSpread = 40;
+int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumReach>& sums, int product_bits,
+             Hold hold) {
+  // Of an exact sum's terms all bits are kept if they are no further apart than that. Of some hundred products of
+  // numbers of a bell curve, the least is about 2^-12 of the largest.
+  const int spread = hold == Hold::all ? 40 : 20;
   // Terms that were not rounded are mostly less than 2^this times what they are aligned with.
   constexpr int kAbove = 10;
+  const int kept = std::max(product_bits, format(n.c.format).fraction_bits + 1) + spread;
+  const int scale_bits = scales_sums(n) ? kLongScaleBits : 0;
   int sum_bits = 0, step_bits = 0;
   const auto add_steps = [&](const RoundSteps& steps) {
     for (const RoundStep& s : steps) step_bits = std::max(step_bits, s.fraction_bits);
@@ -257,18 +286,47 @@ int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumRea
     add_steps(unit.result);
     int bits = 0;  // below what the node's terms are aligned with
     for (const int each : {unit.fraction_bits, unit.first_fraction_bits.value_or(0)})
-      bits = std::max(bits, each == kExact ? product_bits + kSpread : each);
-    bits += kHeadroom + bit_width(static_cast<std::uint64_t>(node.terms.size()));
+      bits = std::max(bits, each == kExact || hold == Hold::usual ? std::min(each, kept) : each);
+    bits += kLongHeadroom + bit_width(static_cast<std::uint64_t>(node.terms.size()));
     if (others_may_be_large(n, tree, node)) bits += kAbove;
     if (is_exact(unit)) bits = std::min(bits, sums[i].top - sums[i].lowest);
-    sum_bits = std::max(sum_bits, bits + kScaleBits);
+    sum_bits = std::max(sum_bits, bits + scale_bits);
   }
+  if (hold == Hold::usual) step_bits = 0;  // what becomes a largest number that is longer is left
   int words = product_bits > kWordBits ? 3 : 1;
-  while (words < kMostLongWords && (sum_bits > most_sum_bits(words) || step_bits > most_step_bits(words))) ++words;
+  while (words < kMostLongWords && std::max(sum_bits, step_bits) > most_long_bits(words)) ++words;
   return words;
 }
 
-LongRounding rounding_of(const RoundSteps& steps) {
+/// Where numbers may be of any size.
+constexpr int kFar = 1 << 24;
+
+/// All products are below 2^this.
+int product_top(const Numerics& n) {
+  int top = 0;
+  for (const FormatId id : {n.a.format, n.b.format}) {
+    const Format& f = format(id);
+    top += f.max_exponent() + (f.floating ? 1 : 2);  // -2^31 is an integer, too
+  }
+  return top;
+}
+
+/// Whether steps leave evenly spaced numbers, as integers are, of numbers below 2^top: all of them in one word.
+bool are_fixed(const RoundSteps& steps, int top) {
+  for (const RoundStep& s : steps) {
+    const int unit = s.min_exponent - s.fraction_bits;
+    const bool wraps = s.overflow == Overflow::wrap;
+    if (s.from_alignment || s.min_exponent <= s.max_exponent || s.subnormals != Subnormals::kept) return false;
+    if (!wraps && (to_infinity(s, false) || to_infinity(s, true))) return false;
+    const int bits = s.max_exponent + 2 - unit;  // with a sign
+    if (bits < 1 || std::max(top - unit, bits) > most_long_bits(1)) return false;
+    top = s.max_exponent + 2;
+  }
+  return true;
+}
+
+/// Of numbers below 2^top.
+LongRounding rounding_of(const RoundSteps& steps, int top) {
   // Beside a leading one; and two below tell half, and what is not half. Sums are mostly less than 2^kMostAbove times
   // what they are aligned with; others are left.
   constexpr int kMostBits = 61, kMostAbove = 10;
@@ -284,20 +342,19 @@ LongRounding rounding_of(const RoundSteps& steps) {
            (is_fixed ? s.subnormals == Subnormals::kept : s.min_exponent <= kLeastUsual);
   };
   if (steps.empty()) return {};
-  return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};
+  return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary), are_fixed(steps, top)};
 }
 
-/// A node whose sums reach so far, after those of its terms.
-LongNode plan_node(const LongPlan& plan, const SortedTree& tree, const SortedNode& from, const SumReach& sum) {
-  const Numerics& n = plan.datapath.numerics;
+/// A node whose sums reach so far, and have so many words.
+LongNode plan_node(const Numerics& n, const SortedTree& tree, const SortedNode& from, const SumReach& sum, int words) {
   const Unit& unit = n.units[static_cast<std::size_t>(from.unit)];
   LongNode node;
   node.node = from;
-  node.rounding = rounding_of(unit.result);
+  node.rounding = rounding_of(unit.result, unit.scaled ? kFar : sum.top);
   node.others_may_be_large = others_may_be_large(n, tree, from);
   const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
-  // The kernels' words have room for a sign and for scales.
-  if (is_exact(unit) && sum.top - sum.lowest <= most_sum_bits(plan.words) - kScaleBits) node.last = sum.lowest;
+  const int scale_bits = scales_sums(n) ? kLongScaleBits : 0;
+  if (is_exact(unit) && sum.top - sum.lowest <= most_long_bits(words) - scale_bits) node.last = sum.lowest;
   const bool only_multiplies = n.product.round.empty() || from.products.empty();
   // Whoever asks what products are aligned with sees which are infinite, too.
   node.wants_alignment = !node.last || unit.result.empty() || n.product.infinite_from || unit.drop_below;
@@ -311,24 +368,26 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
   const auto [numerics, sums] = needed_bits(all, tree);
   LongPlan plan;
   plan.datapath = {numerics, {}, tree.tree};
-  plan.scales_sums =
-      numerics.scales && std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
+  plan.scales_sums = scales_sums(numerics);
   const int a_bits = operand_bits(numerics, numerics.a.format), b_bits = operand_bits(numerics, numerics.b.format);
   plan.has_long_operand = std::max(a_bits, b_bits) > kWordBits / 2;
   plan.product_bits = a_bits + b_bits;
-  plan.words = words_of(numerics, tree, sums, plan.product_bits);
   plan.product_fraction_bits = format(numerics.a.format).fraction_bits + format(numerics.b.format).fraction_bits;
   if (numerics.scales) plan.product_fraction_bits += 2 * format(numerics.scales->format).fraction_bits;
   const auto takes_zeros = [](const Unit& unit) {
     const ZeroExponentKind kind = unit.zero_exponent.kind;
     return kind == ZeroExponentKind::natural || kind == ZeroExponentKind::zeros;
   };
-  plan.product_rounding = rounding_of(numerics.product.round);
+  plan.product_rounding = rounding_of(numerics.product.round, numerics.scales ? kFar : product_top(numerics));
   plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||
                            numerics.product.infinite_from.has_value();
-  for (std::size_t i = 0; i < sums.size(); ++i) plan.nodes.push_back(plan_node(plan, tree, tree.nodes[i], sums[i]));
+  for (const auto& [hold, to] : {std::pair{Hold::all, &plan.sums}, std::pair{Hold::usual, &plan.usual}}) {
+    to->words = words_of(numerics, tree, sums, plan.product_bits, hold);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      to->nodes.push_back(plan_node(numerics, tree, tree.nodes[i], sums[i], to->words));
+  }
   return plan;
 }
 

@@ -19,6 +19,8 @@ struct LongRounding {
   bool words = false;
   /// Each has among its normal numbers those that usually occur: of them alone, words are rounded first.
   bool ordinary = false;
+  /// Each leaves evenly spaced numbers, as integers are, and a word holds all of them and what they are rounded from.
+  bool fixed = false;
 };
 
 /// One sum.
@@ -35,10 +37,25 @@ struct LongNode {
 };
 
 inline constexpr int kMostLongWords = 4;
+/// Bits of a number of so many words, with room for a sign and a carry.
+constexpr int most_long_bits(int words) { return words * 64 - 2; }
+/// A product is below 2^(its exponent + this): there are two operands and two scales, each less than twice its power of
+/// two.
+inline constexpr int kLongHeadroom = 4;
+/// Bits that the scales of a block have together.
+inline constexpr int kLongScaleBits = 8;
+
+/// The nodes of a tree, whose sums have so many words. Of sums that keep more, all terms are kept as far down as words
+/// go: what loses a bit is left.
+struct LongSums {
+  std::vector<LongNode> nodes;
+  int words = 2;  ///< 1 to kMostLongWords
+};
 
 struct LongPlan {
   Datapath datapath;
-  std::vector<LongNode> nodes;
+  LongSums sums;                   ///< that hold all which units keep, if four words do
+  LongSums usual;                  ///< that hold what operands of usual size have, tried first if these are fewer words
   bool zeros_align = false;        ///< in some unit, or products of zeros are none, so that zeros have exponents too
   bool looks_at_products = false;  ///< to know what they are aligned with: their operands' exponents do not tell
   bool scales_sums = false;        ///< of blocks; else products, if the datapath has scales
@@ -46,7 +63,6 @@ struct LongPlan {
   int product_fraction_bits = 0;  ///< a product is a multiple of 2^(its exponent − this)
   bool has_long_operand = false;  ///< of more than 32 bits
   int product_bits = 0;  ///< of products that are not rounded; with more than 64 there are three words at least
-  int words = 2;         ///< 1 to kMostLongWords
 };
 
 LongPlan make_long_plan(const Numerics& numerics, const SortedTree& tree);
