@@ -180,6 +180,26 @@ Datapath random_sums_cut_first() {
   return d;
 }
 
+/// Datapaths whose c and results are fp64, of which sums keep less.
+Datapath random_sums_of_doubles() {
+  Datapath d = random_tree_of_sums();
+  Numerics& n = d.numerics;
+  n.c = test::random_operand(FormatId::fp64);
+  n.result = FormatId::fp64;
+  n.nan.code = *rc::gen::element<std::uint64_t>(0x7fffffffffffffff, 0xfff8000000000000, 0x7ff8000000000001);
+  for (Unit& unit : n.units) {
+    if (unit.result.empty()) continue;
+    RoundStep less;
+    less.fraction_bits = *rc::gen::inRange(0, 45);
+    less.rounding = *test::any_rounding();
+    less.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+    if (*rc::gen::arbitrary<bool>()) less.min_exponent = *rc::gen::element(-1040, -1022, -700, -126);
+    if (*rc::gen::arbitrary<bool>()) less.max_exponent = *rc::gen::element(1023, 900, 700, 127);
+    unit.result = {less, round_to(format(FormatId::fp64), *test::any_rounding())};
+  }
+  return d;
+}
+
 /// Any datapath with scales of products.
 Datapath random_scaled_products() {
   Datapath d = *rc::gen::arbitrary<bool>() ? test::random_patch_datapath() : random_tree_of_sums();
@@ -202,6 +222,8 @@ const Kind kKinds[] = {
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
     {"tree_panels, cut first", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_first},
+    {"tree_panels, sums of doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
+     random_sums_of_doubles},
     {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      test::random_chain_of_accumulations},
     {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,

@@ -261,12 +261,26 @@ HWY_INLINE Nans nans_of(const TreeWork& w, TV c, TV result) {
   return {known, hn::And(is_nan, hn::And(hn::IsNaN(c), differs))};
 }
 
+/// Flags those that tree panels are not for (kLeastUsualC).
+void leave_unusual_c(const double* c, std::int64_t* left) {
+  const TD d;
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    const TV magnitude = hn::Abs(hn::Load(d, c + column));
+    const TMask is_small = hn::And(hn::Lt(magnitude, number(kLeastUsualC)), hn::Gt(magnitude, zero()));
+    const TMask is_large = hn::And(hn::Ge(magnitude, number(1 / kLeastUsualC)), is_finite(magnitude));
+    hn::Store(bits_of(hn::VecFromMask(d, hn::Or(is_small, is_large))), TI(), left + column);
+  }
+}
+
 bool run_leaving(const TreeWork& w) {
   const TD d;
   double c[kTreeRows][kColumns];
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     std::memcpy(c[r], w.results[r], sizeof(c[r]));
-    std::memset(w.left[r], 0, kColumns * sizeof(std::int64_t));
+    if (w.plan->asks_for_usual_c)
+      leave_unusual_c(w.results[r], w.left[r]);
+    else
+      std::memset(w.left[r], 0, kColumns * sizeof(std::int64_t));
   }
   run(w);
   TMask any_left = hn::Lt(zero(), zero());

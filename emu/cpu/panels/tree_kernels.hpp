@@ -10,7 +10,7 @@
 
 namespace tcnum::panels {
 
-/// A NaN on the way has its code, of a narrow format, in that of a double.
+/// A NaN on the way has its code, if it is of a narrower format, in that of a double.
 inline constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
 
 /// Rows of A that go along a panel together.

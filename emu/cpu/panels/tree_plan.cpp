@@ -60,14 +60,26 @@ Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent expon
   return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false};
 }
 
+/// C of fp64, of numbers that these panels are for (kLeastUsualC).
+Bounds bounds_of_usual_doubles() {
+  const int least = std::ilogb(kLeastUsualC);
+  return {least - format(FormatId::fp64).fraction_bits, -least, kDoubleBits, 1, false};
+}
+
 bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
+/// Whether a step's smallest normal number, or its largest, is where doubles have no room for units or grids: then no
+/// number may come there.
+bool is_least_far(const RoundStep& s) {
+  return is_bounded(s.min_exponent) && std::abs(s.min_exponent) + s.fraction_bits > kMostExponent;
+}
+bool is_most_far(const RoundStep& s) { return is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent; }
 
 TreeStep make_step(const RoundStep& s) {
   TreeStep to{s, false, 0, HUGE_VAL, {}};
   const RoundStep single = round_to(format(FormatId::fp32), Rounding::nearest_even);
   to.is_single = s == single || s == round_to(format(FormatId::fp32), Rounding::nearest_even, Overflow::infinity);
-  if (is_bounded(s.min_exponent)) to.least = std::ldexp(1.0, s.min_exponent);
-  if (!is_bounded(s.max_exponent)) return to;
+  if (is_bounded(s.min_exponent) && !is_least_far(s)) to.least = std::ldexp(1.0, s.min_exponent);
+  if (!is_bounded(s.max_exponent) || is_most_far(s)) return to;
   to.overflow = std::ldexp(1.0, s.max_exponent + 1);
   const double most = std::ldexp(2 - std::ldexp(1.0, -s.fraction_bits), s.max_exponent);
   for (const bool negative : {false, true}) to.beyond[negative ? 1 : 0] = to_infinity(s, negative) ? HUGE_VAL : most;
@@ -101,10 +113,12 @@ class Planner {
     for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
       const Format& f = format(rule->format);
       if (!f.floating || !f.has_sign) return "its operands are no floating-point numbers with a sign";
-      if (f.max_exponent() > kMostExponent) return "its operands are fp64";
     }
-    if (!format(n_.result).has_infinity() || format(n_.result).max_exponent() > kMostExponent)
-      return "its results are integers, or fp64";
+    if (n_.a.format == FormatId::fp64 || n_.b.format == FormatId::fp64) return "its operands are fp64";
+    if (!format(n_.result).has_infinity()) return "its results are integers";
+    plan_.asks_for_usual_c = n_.c.format == FormatId::fp64;
+    if (plan_.asks_for_usual_c) c_ = bounds_of_usual_doubles();
+    const bool has_doubles = plan_.asks_for_usual_c || n_.result == FormatId::fp64;
     plan_.a = n_.a;
     plan_.b = n_.b;
     plan_.c = n_.c;
@@ -112,9 +126,10 @@ class Planner {
     plan_.result = n_.result;
     plan_.product_exponent = n_.product.exponent;
     find_wanted_exponents();
+    if (has_doubles && plan_.zeros_align) return "its zeros align with exponents of fp64";
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
-    plan_.leaves_some = n_.nan.propagate;
+    plan_.leaves_some = n_.nan.propagate || plan_.asks_for_usual_c;
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
@@ -181,14 +196,15 @@ class Planner {
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
-  static WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x) {
+  WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x) const {
     bool has_own_exponent = false;
     for (const RoundStep& s : steps) {
       if (s.twos_complement || s.overflow == Overflow::wrap) return "a result is an integer";
       if (s.min_exponent > s.max_exponent && is_bounded(s.min_exponent)) return "a result is of evenly spaced numbers";
-      const bool far_off = (is_bounded(s.min_exponent) && std::abs(s.min_exponent) + s.fraction_bits > kMostExponent) ||
-                           (is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent);
-      if (far_off) return "a result's exponents are beyond what doubles hold";
+      // Rounding may take a number to the next power of two. What zeros are aligned with may be the least.
+      const bool reaches_least = is_least_far(s) && (x.lowest < s.min_exponent || plan_.zeros_align);
+      const bool reaches_most = is_most_far(s) && x.top > s.max_exponent;
+      if (reaches_least || reaches_most) return "a result's exponents are beyond what doubles hold";
       if (s.from_alignment) {
         if (has_own_exponent) return "a result is rounded by the alignment after it has an exponent of its own";
         if (s.fraction_bits + x.headroom + carry_bits > kGridBits - 2) return "a sum keeps more bits than doubles hold";
@@ -200,10 +216,11 @@ class Planner {
         x.width = std::min(x.width, s.fraction_bits + 1);
         x.headroom = 1;
         has_own_exponent = true;
-        if (is_bounded(s.min_exponent)) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
+        if (is_bounded(s.min_exponent) && !is_least_far(s))
+          x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
       }
       ++x.top;
-      if (!is_bounded(s.max_exponent)) continue;
+      if (!is_bounded(s.max_exponent) || is_most_far(s)) continue;
       x.top = std::min(x.top, s.max_exponent + 1);
       x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
     }

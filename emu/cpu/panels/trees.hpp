@@ -95,12 +95,13 @@ struct TreePlan {
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
   /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
   bool rounds_to_single = false;
-  bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
-  bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
-  bool wants_exponents = false;  ///< of operands
-  bool cuts_products = false;    ///< some node does that alone
-  bool puts_exponents = false;   ///< the last node, of the next link's c
-  bool leaves_some = false;      ///< there may be results that panels cannot tell
+  bool stays_finite = false;      ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
+  bool zeros_align = false;       ///< in some unit, so that zeros have exponents too
+  bool wants_exponents = false;   ///< of operands
+  bool cuts_products = false;     ///< some node does that alone
+  bool puts_exponents = false;    ///< the last node, of the next link's c
+  bool leaves_some = false;       ///< there may be results that panels cannot tell
+  bool asks_for_usual_c = false;  ///< as c is of fp64, others of which are left
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
@@ -110,6 +111,8 @@ struct TreePlan {
   Datapath datapath;  ///< for those who evaluate what panels leave
 };
 
+/// Magnitudes of c of fp64 that tree panels are for: zero, or from this to one over this, infinities and NaNs.
+inline constexpr double kLeastUsualC = 0x1p-440;
 /// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
 inline constexpr double kOrdinary = 0x1p100;
 /// Where products are multiples of 2^kLeastOrdinaryProduct, and c is zero or no less, and so another such multiple, all
