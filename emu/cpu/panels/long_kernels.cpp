@@ -350,6 +350,10 @@ HWY_NOINLINE void round_fixed(const RoundSteps& steps, UnderflowSign underflow_s
       const Dropped rest{hn::And(drops, hn::Ne(is_half, word(0))), hn::And(drops, hn::Ne(other, word(0)))};
       kept = hn::Sub(kept, ones(rounds_away(s.rounding, x.negative, kept, rest)));
     }
+    if (s.subnormals == Subnormals::flushed) {
+      const LMask is_small = hn::Lt(kept, word(std::uint64_t{1} << s.fraction_bits));
+      kept = hn::IfThenZeroElse(is_small, kept);
+    }
     const LMask is_zero = hn::Eq(kept, word(0));
     if (underflow_sign == UnderflowSign::positive)
       x.negative = hn::IfThenZeroElse(hn::AndNot(was_zero, is_zero), x.negative);

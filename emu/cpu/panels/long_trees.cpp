@@ -316,7 +316,7 @@ bool are_fixed(const RoundSteps& steps, int top) {
   for (const RoundStep& s : steps) {
     const int unit = s.min_exponent - s.fraction_bits;
     const bool wraps = s.overflow == Overflow::wrap;
-    if (s.from_alignment || s.min_exponent <= s.max_exponent || s.subnormals != Subnormals::kept) return false;
+    if (s.from_alignment || s.min_exponent <= s.max_exponent) return false;
     if (!wraps && (to_infinity(s, false) || to_infinity(s, true))) return false;
     const int bits = s.max_exponent + 2 - unit;  // with a sign
     if (bits < 1 || std::max(top - unit, bits) > most_long_bits(1)) return false;

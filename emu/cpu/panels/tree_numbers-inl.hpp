@@ -290,14 +290,16 @@ inline Finish finish_of(const TreeNode& node) {
   return node.is_single ? Finish::single : node.is_down_single ? Finish::down_single : Finish::any;
 }
 
-/// Multiplies a node's sums, and what they are aligned with, by their block's scales. All of it is exact.
-HWY_INLINE void multiply_by_scales(const TreeWork& w, std::size_t block, std::size_t column, Aligned (&v)[kTreeRows]) {
+/// Multiplies a node's sums, and what they are aligned with, by their block's scales: exactly, or rounded to odd.
+HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std::size_t column,
+                                   Aligned (&v)[kTreeRows]) {
   const TD d;
-  const std::size_t at = block * kColumns + column;
+  const std::size_t block = *node.scale_block, at = block * kColumns + column;
   const TV b = hn::Load(d, w.b_scales + at), b_power = hn::Load(d, w.b_scale_powers + at);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    v[r].x = hn::Mul(hn::Mul(v[r].x, hn::Set(d, w.a_scales[r][block])), b);
+    const TV both = hn::Mul(hn::Set(d, w.a_scales[r][block]), b), product = hn::Mul(v[r].x, both);
+    v[r].x = node.scales_to_odd ? to_odd({product, hn::MulSub(v[r].x, both, product)}) : product;
     const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
     v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
   }
@@ -348,7 +350,7 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   }
   const bool by_scales_alone = kFinish == Finish::any && node.unit.scale_exponents_alone;
   if (kFinish == Finish::any && node.scale_block) {
-    multiply_by_scales(w, *node.scale_block, column, v);
+    multiply_by_scales(w, node, column, v);
     if (by_scales_alone && node.wants_exponent) {
       Aligned rows[kTreeRows];  // a copy, as below
       std::copy_n(v, kTreeRows, rows);

@@ -294,7 +294,7 @@ class Planner {
     if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
     if (unit.scaled) {
       if (unit.scale_exponents_alone) all.headroom = std::max(all.top, 1);
-      if (const WhyNot why_not = scale(node, all); !why_not.empty()) return why_not;
+      if (const WhyNot why_not = scale(all, node); !why_not.empty()) return why_not;
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
@@ -325,14 +325,16 @@ class Planner {
   }
 
   /// What a sum that its block's scales multiply is then.
-  WhyNot scale(const TreeNode& node, Bounds& sum) const {
+  WhyNot scale(Bounds& sum, TreeNode& node) const {
     const FormatId id = n_.scales->format;
-    const bool by_powers = format(id).fraction_bits == 0;
-    const bool is_whole = node.sum == TreeSum::cut_products || node.sum == TreeSum::cut || node.sum == TreeSum::exact;
     // Sums that are rounded to odd stay so times a power of two alone.
-    if (!by_powers && !is_whole) return "a sum that its scales multiply is no double";
+    const bool by_powers = format(id).fraction_bits == 0;
+    if (!by_powers && sum.is_odd) return "a sum that its scales multiply is no double";
     sum = scaled_bounds(scaled_bounds(sum, id), id);
-    if (is_whole && sum.width > kDoubleBits) return "a sum times its scales is no double";
+    if (sum.width > kDoubleBits) {
+      node.scales_to_odd = sum.is_odd = true;
+      sum.width = kDoubleBits;
+    }
     if (sum.lowest < kLeastAlignment || sum.top > kMostExponent)
       return "a sum times its scales is beyond what doubles hold";
     return {};
@@ -399,9 +401,9 @@ class Planner {
       if (node.coarse_bits < 1 || std::ranges::any_of(node.terms, too_many))
         return "a sum keeps more bits than doubles hold";
     }
-    if (span <= kDoubleBits - 1) {
+    if (span <= kDoubleBits - 1 || from.terms.size() == 1) {
       node.sum = TreeSum::exact;
-      all.width = span;
+      if (from.terms.size() > 1) all.width = span;
       return {};
     }
     all.is_odd = true;
