@@ -118,7 +118,6 @@ class Planner {
     if (!format(n_.result).has_infinity()) return "its results are integers";
     plan_.asks_for_usual_c = n_.c.format == FormatId::fp64;
     if (plan_.asks_for_usual_c) c_ = bounds_of_usual_doubles();
-    const bool has_doubles = plan_.asks_for_usual_c || n_.result == FormatId::fp64;
     plan_.a = n_.a;
     plan_.b = n_.b;
     plan_.c = n_.c;
@@ -126,7 +125,6 @@ class Planner {
     plan_.result = n_.result;
     plan_.product_exponent = n_.product.exponent;
     find_wanted_exponents();
-    if (has_doubles && plan_.zeros_align) return "its zeros align with exponents of fp64";
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
     plan_.leaves_some = n_.nan.propagate || plan_.asks_for_usual_c;
@@ -196,13 +194,13 @@ class Planner {
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
-  WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x) const {
+  static WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x) {
     bool has_own_exponent = false;
     for (const RoundStep& s : steps) {
       if (s.twos_complement || s.overflow == Overflow::wrap) return "a result is an integer";
       if (s.min_exponent > s.max_exponent && is_bounded(s.min_exponent)) return "a result is of evenly spaced numbers";
-      // Rounding may take a number to the next power of two. What zeros are aligned with may be the least.
-      const bool reaches_least = is_least_far(s) && (x.lowest < s.min_exponent || plan_.zeros_align);
+      // Rounding may take a number to the next power of two.
+      const bool reaches_least = is_least_far(s) && x.lowest < s.min_exponent;
       const bool reaches_most = is_most_far(s) && x.top > s.max_exponent;
       if (reaches_least || reaches_most) return "a result's exponents are beyond what doubles hold";
       if (s.from_alignment) {
