@@ -180,22 +180,36 @@ Datapath random_sums_cut_first() {
   return d;
 }
 
-/// Datapaths whose c and results are fp64, of which sums keep less.
+/// Datapaths of which some operands are fp64, of whose bits sums or rounded products keep less.
 Datapath random_sums_of_doubles() {
   Datapath d = random_tree_of_sums();
   Numerics& n = d.numerics;
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  const auto any_step = [&](int most_bits) {
+    RoundStep s;
+    s.fraction_bits = any(0, most_bits);
+    s.rounding = *test::any_rounding();
+    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+    if (any(0, 1) == 0) s.min_exponent = *rc::gen::element(-1040, -1022, -700, -126);
+    if (any(0, 1) == 0) s.max_exponent = *rc::gen::element(1023, 900, 700, 127);
+    return s;
+  };
+  if (any(0, 1) == 0) {
+    for (OperandRule* operand : {&n.a, &n.b}) {
+      if (any(0, 1) == 0) *operand = test::random_operand(FormatId::fp64);
+    }
+    if (any(0, 1) == 0) n.product.round = {any_step(52)};
+    for (Unit& unit : n.units) {
+      if (unit.fraction_bits == kExact) unit.fraction_bits = any(0, 47);
+    }
+  }
   n.c = test::random_operand(FormatId::fp64);
   n.result = FormatId::fp64;
   n.nan.code = *rc::gen::element<std::uint64_t>(0x7fffffffffffffff, 0xfff8000000000000, 0x7ff8000000000001);
   for (Unit& unit : n.units) {
+    if (!unit.result.empty()) unit.result = {any_step(52), round_to(format(FormatId::fp64), *test::any_rounding())};
     if (unit.result.empty()) continue;
-    RoundStep less;
-    less.fraction_bits = *rc::gen::inRange(0, 45);
-    less.rounding = *test::any_rounding();
-    less.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
-    if (*rc::gen::arbitrary<bool>()) less.min_exponent = *rc::gen::element(-1040, -1022, -700, -126);
-    if (*rc::gen::arbitrary<bool>()) less.max_exponent = *rc::gen::element(1023, 900, 700, 127);
-    unit.result = {less, round_to(format(FormatId::fp64), *test::any_rounding())};
+    if (any(0, 2) == 0) unit.result = {any_step(200), any_step(50), unit.result.step[1]};
   }
   return d;
 }

@@ -88,22 +88,25 @@ HWY_INLINE TV cut(TV x, TV unit) {
   return t;
 }
 
-/// x cut to a unit of which it has more than a grid holds: what a coarser grid keeps of it is left alone.
+/// x cut to a unit of which it may have any number: what a coarser grid keeps of it is left alone. The unit is 2^-940
+/// at least.
 template <Rounding kMode>
-HWY_INLINE TV cut_rest(TV x, TV coarse_grid, TV unit) {
+HWY_INLINE TV cut_any(TV x, TV unit) {
+  constexpr int kCoarse = 20, kMost = 60;  // a double of 2^53 units or more has no bits below
   constexpr bool kOfMagnitudes = kMode == Rounding::toward_zero || kMode == Rounding::nearest_away;
-  const TV of = kOfMagnitudes ? hn::Abs(x) : x;
-  const TV high = hn::Sub(hn::Add(of, coarse_grid), coarse_grid), low = hn::Sub(of, high);
+  const TV of = kOfMagnitudes ? hn::Abs(x) : x, grid = grid_of(scaled(unit, kCoarse));
+  const TV high = hn::Sub(hn::Add(of, grid), grid), low = hn::Sub(of, high);
   TV kept;
   if constexpr (kMode == Rounding::nearest_away) {
     // The nearest, and of two the larger one, whatever the sign of what is cut is.
     const TV even = cut<Rounding::nearest_even>(low, unit), half = hn::Mul(unit, number(0.5));
     kept = hn::IfThenElse(hn::Eq(hn::Sub(low, even), half), hn::Add(even, unit), even);
   } else {
-    kept = cut < kMode == Rounding::toward_zero ? Rounding::down : kMode > (low, unit);
+    constexpr Rounding kOfRest = kMode == Rounding::toward_zero ? Rounding::down : kMode;
+    kept = cut<kOfRest>(low, unit);
   }
   const TV sum = hn::Add(high, kept), with_sign = kOfMagnitudes ? hn::Or(sum, sign_of(x)) : sum;
-  return hn::IfThenElse(is_finite(x), with_sign, x);
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), scaled(unit, kMost)), with_sign, x);
 }
 
 /// Calls with a rounding that the compiler knows.

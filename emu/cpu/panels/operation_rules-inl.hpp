@@ -137,8 +137,7 @@ HWY_INLINE void add_cut_terms(const OperationRule& rule, const ExactTerm& x, con
     const auto kept = [&](const ExactTerm& t, const OperationTerm& how) HWY_ATTR {
       TwoSum k = t.exact;
       if (how.fraction_bits != kExact) {
-        const TV coarse = grid_of(to.alignment[r], std::min(how.fraction_bits, kMostGridBits));
-        k = {cut_rest<kMode>(to_odd(k), coarse, scaled(to.alignment[r], -how.fraction_bits)), zero()};
+        k = {cut_any<kMode>(to_odd(k), scaled(to.alignment[r], -how.fraction_bits)), zero()};
       }
       if (!how.may_drop) return k;
       return TwoSum{hn::IfThenZeroElse(is_far(t), k.sum), hn::IfThenZeroElse(is_far(t), k.rest)};

@@ -145,6 +145,26 @@ bool are_finite(const double* numbers, std::size_t count) {
   return true;
 }
 
+/// Of those that are not zero, infinite or NaN.
+HWY_INLINE TMask are_unusual(TV x, double least) {
+  const TV magnitude = hn::Abs(x);
+  const TMask is_small = hn::And(hn::Lt(magnitude, number(least)), hn::Gt(magnitude, zero()));
+  return hn::Or(is_small, hn::And(hn::Ge(magnitude, number(1 / least)), is_finite(magnitude)));
+}
+bool are_usual(const double* numbers, std::size_t count, double least) {
+  TMask any = hn::Lt(zero(), zero());
+  for (std::size_t i = 0; i < count; i += kTreeLanes)
+    any = hn::Or(any, are_unusual(hn::Load(TD(), numbers + i), least));
+  return hn::AllFalse(TD(), any);
+}
+/// Flags numbers of c that tree panels are not for.
+void leave_unusual(const double* c, std::int64_t* left) {
+  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+    const TMask are = are_unusual(hn::Load(TD(), c + column), kLeastUsualC);
+    hn::Store(bits_of(hn::VecFromMask(TD(), are)), TI(), left + column);
+  }
+}
+
 std::pair<double, double> extremes(const double* numbers, std::size_t count) {
   TV least = number(HUGE_VAL), greatest = zero();
   for (std::size_t i = 0; i < count; i += kTreeLanes) {
@@ -261,24 +281,13 @@ HWY_INLINE Nans nans_of(const TreeWork& w, TV c, TV result) {
   return {known, hn::And(is_nan, hn::And(hn::IsNaN(c), differs))};
 }
 
-/// Flags those that tree panels are not for (kLeastUsualC).
-void leave_unusual_c(const double* c, std::int64_t* left) {
-  const TD d;
-  for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    const TV magnitude = hn::Abs(hn::Load(d, c + column));
-    const TMask is_small = hn::And(hn::Lt(magnitude, number(kLeastUsualC)), hn::Gt(magnitude, zero()));
-    const TMask is_large = hn::And(hn::Ge(magnitude, number(1 / kLeastUsualC)), is_finite(magnitude));
-    hn::Store(bits_of(hn::VecFromMask(d, hn::Or(is_small, is_large))), TI(), left + column);
-  }
-}
-
 bool run_leaving(const TreeWork& w) {
   const TD d;
   double c[kTreeRows][kColumns];
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     std::memcpy(c[r], w.results[r], sizeof(c[r]));
     if (w.plan->asks_for_usual_c)
-      leave_unusual_c(w.results[r], w.left[r]);
+      leave_unusual(w.results[r], w.left[r]);
     else
       std::memset(w.left[r], 0, kColumns * sizeof(std::int64_t));
   }
@@ -304,7 +313,7 @@ bool run_leaving(const TreeWork& w) {
 
 const TreeKernels* tree_kernels_of_target() {
   static const TreeKernels kKernels = {
-      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, extremes, run, run_leaving};
+      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, are_usual, extremes, run, run_leaving};
   return &kKernels;
 }
 

@@ -97,6 +97,8 @@ struct TreeKernels {
   void (*exponents)(const OperandRule&, bool of_zeros_too, const double* numbers, std::size_t count, std::int16_t* to);
   void (*grow)(const double* numbers, std::size_t count, double* to);
   bool (*are_finite)(const double* numbers, std::size_t count);
+  /// Whether all are numbers that these panels are for, if those are from `least` on (kLeastUsualOperand).
+  bool (*are_usual)(const double* numbers, std::size_t count, double least);
   /// Least and greatest magnitudes of finite numbers that are not zero; both 1 if there are none.
   std::pair<double, double> (*extremes)(const double* numbers, std::size_t count);
   /// Of plans that leave nothing.

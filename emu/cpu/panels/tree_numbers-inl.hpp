@@ -87,12 +87,15 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
   const RoundStep& s = how.step;
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
   const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
-  const bool are_bits = !s.from_alignment && s.fraction_bits > 0 && are_normal(how, v);
+  const bool are_bits = !s.from_alignment && !how.keeps_all && s.fraction_bits > 0 && are_normal(how, v);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV x = v[r].x;
     TV t;
-    if (are_bits) {
+    if (how.keeps_all) {
+      const TV small = hn::Or(cut_any<kMode>(x, scaled(least, -s.fraction_bits)), sign_of(x));
+      t = how.least > 0 ? hn::IfThenElse(hn::Lt(hn::Abs(x), least), small, x) : x;
+    } else if (are_bits) {
       t = rounded_bits<kMode>(s.fraction_bits, x);
     } else {
       const TV binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
@@ -171,10 +174,10 @@ class Terms {
     return plan_.product.steps.empty() ? x : rounded(x, false).x;
   }
   /// Before it is rounded.
-  TV product(int k) const { return limited(hn::Mul(a(k), b(k))); }
+  TV product(int k) const { return limited(unlimited(k)); }
   Aligned aligned(const TreeTerm& t) const {
     if (!t.is_product) return aligned_of_place(t);
-    const TV product = hn::Mul(a(t.at), b(t.at)), x = limited(product);
+    const TV product = unlimited(t.at), x = limited(product);
     if (!plan_.product.steps.empty()) return rounded(x, true);
     const auto a_tops = hn::Set(TFew(), static_cast<std::int16_t>(w_.a_tops[row_][t.at]));
     const auto b_tops = hn::Load(TFew(), w_.b_tops + static_cast<std::size_t>(t.at) * kColumns + column_);
@@ -184,6 +187,10 @@ class Terms {
   }
 
  private:
+  TV unlimited(int k) const {
+    const TV x = a(k), y = b(k), product = hn::Mul(x, y);
+    return plan_.products_to_odd ? to_odd({product, hn::MulSub(x, y, product)}) : product;
+  }
   /// Large products are infinite.
   TV limited(TV x) const {
     if (plan_.infinite_from == HUGE_VAL) return x;

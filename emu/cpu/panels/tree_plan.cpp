@@ -40,8 +40,16 @@ struct Bounds {
   bool is_odd = false;  ///< it may be rounded to odd, as a sum that is to be cut
 };
 
+/// Of numbers of fp64 that these panels are for.
+Bounds bounds_of_usual(double least) {
+  const int exponent = std::ilogb(least);
+  return {exponent - format(FormatId::fp64).fraction_bits, -exponent, kDoubleBits, 1, false};
+}
+
+/// Of A's or B's operands.
 Bounds bounds_of(const OperandRule& rule) {
   const Format& f = format(rule.format);
+  if (f.id == FormatId::fp64) return bounds_of_usual(kLeastUsualOperand);
   return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1, false};
 }
 
@@ -60,12 +68,6 @@ Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent expon
   return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false};
 }
 
-/// C of fp64, of numbers that these panels are for (kLeastUsualC).
-Bounds bounds_of_usual_doubles() {
-  const int least = std::ilogb(kLeastUsualC);
-  return {least - format(FormatId::fp64).fraction_bits, -least, kDoubleBits, 1, false};
-}
-
 bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
 /// Whether a step's smallest normal number, or its largest, is where doubles have no room for units or grids: then no
 /// number may come there.
@@ -75,7 +77,7 @@ bool is_least_far(const RoundStep& s) {
 bool is_most_far(const RoundStep& s) { return is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent; }
 
 TreeStep make_step(const RoundStep& s) {
-  TreeStep to{s, false, 0, HUGE_VAL, {}};
+  TreeStep to{s, false, 0, HUGE_VAL, {}, false};
   const RoundStep single = round_to(format(FormatId::fp32), Rounding::nearest_even);
   to.is_single = s == single || s == round_to(format(FormatId::fp32), Rounding::nearest_even, Overflow::infinity);
   if (is_bounded(s.min_exponent) && !is_least_far(s)) to.least = std::ldexp(1.0, s.min_exponent);
@@ -114,10 +116,10 @@ class Planner {
       const Format& f = format(rule->format);
       if (!f.floating || !f.has_sign) return "its operands are no floating-point numbers with a sign";
     }
-    if (n_.a.format == FormatId::fp64 || n_.b.format == FormatId::fp64) return "its operands are fp64";
+    plan_.asks_for_usual_operands = n_.a.format == FormatId::fp64 || n_.b.format == FormatId::fp64;
     if (!format(n_.result).has_infinity()) return "its results are integers";
     plan_.asks_for_usual_c = n_.c.format == FormatId::fp64;
-    if (plan_.asks_for_usual_c) c_ = bounds_of_usual_doubles();
+    if (plan_.asks_for_usual_c) c_ = bounds_of_usual(kLeastUsualC);
     plan_.a = n_.a;
     plan_.b = n_.b;
     plan_.c = n_.c;
@@ -127,7 +129,7 @@ class Planner {
     find_wanted_exponents();
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
-    plan_.leaves_some = n_.nan.propagate || plan_.asks_for_usual_c;
+    plan_.leaves_some = n_.nan.propagate || plan_.asks_for_usual_operands || plan_.asks_for_usual_c;
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
@@ -180,45 +182,63 @@ class Planner {
   WhyNot plan_product() {
     Bounds a = bounds_of(n_.a), b = bounds_of(n_.b);
     if (n_.scales && !plan_.scales_sums) {
+      if (plan_.asks_for_usual_operands) return "its operands times their scales are no doubles";
       a = scaled_bounds(a, n_.scales->format);
       b = scaled_bounds(b, n_.scales->format);
     }
     product_ = bounds_of_product(a, b, n_.product.exponent);
-    if (product_.width > kDoubleBits || product_.lowest < kLeastAlignment) return "its products are no doubles";
+    if (product_.lowest < kLeastAlignment) return "its products are no doubles";
+    if (product_.width > kDoubleBits) {
+      plan_.products_to_odd = product_.is_odd = true;
+    }
     grows_products_ = std::max(a.top, b.top) <= kMostGrownTop && product_.width <= kMostGrownBits;
     if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
       if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
     }
-    return round(n_.product.round, 0, product_);
+    if (!n_.product.round.empty()) product_.is_odd = false;
+    return round(n_.product.round, 0, product_, plan_.product);
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
-  static WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x) {
-    bool has_own_exponent = false;
-    for (const RoundStep& s : steps) {
+  static WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x, TreeSteps& to) {
+    const char* const kTooManyBits = "a result keeps more bits than doubles hold";
+    int above = x.headroom + carry_bits;  // it is below 2^(the alignment + above)
+    bool has_own_exponent = false, may_outgrow = false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
+      const RoundStep& s = steps.step[i];
       if (s.twos_complement || s.overflow == Overflow::wrap) return "a result is an integer";
       if (s.min_exponent > s.max_exponent && is_bounded(s.min_exponent)) return "a result is of evenly spaced numbers";
       // Rounding may take a number to the next power of two.
-      const bool reaches_least = is_least_far(s) && x.lowest < s.min_exponent;
-      const bool reaches_most = is_most_far(s) && x.top > s.max_exponent;
-      if (reaches_least || reaches_most) return "a result's exponents are beyond what doubles hold";
+      const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
+      const bool may_be_large = is_bounded(s.max_exponent) && x.top > s.max_exponent;
+      if ((is_least_far(s) && may_be_small) || (is_most_far(s) && may_be_large))
+        return "a result's exponents are beyond what doubles hold";
       if (s.from_alignment) {
-        if (has_own_exponent) return "a result is rounded by the alignment after it has an exponent of its own";
-        if (s.fraction_bits + x.headroom + carry_bits > kGridBits - 2) return "a sum keeps more bits than doubles hold";
-        x.width = std::min(x.width, s.fraction_bits + x.headroom + carry_bits + 1);
-        x.headroom += carry_bits + 1;
-        carry_bits = 0;
+        const bool is_last = i + 1 == static_cast<std::size_t>(steps.count);
+        if (has_own_exponent && (is_last || may_outgrow))
+          return "a result is rounded by the alignment after it has an exponent of its own";
+        if (s.fraction_bits + above > kGridBits - 2) return "a sum keeps more bits than doubles hold";
+        x.width = std::min(x.width, s.fraction_bits + above + 1);
+        if (!has_own_exponent) x.headroom = above + 1;
       } else {
-        if (s.fraction_bits > kGridBits - 2) return "a result keeps more bits than doubles hold";
+        if (s.fraction_bits > kGridBits - 1) {
+          // Nothing is rounded but what is below the least normal number.
+          if (x.width > s.fraction_bits + 1 || (x.is_odd && may_be_small)) return kTooManyBits;
+          const bool has_largest = !to_infinity(s, false) || !to_infinity(s, true);
+          if (may_be_large && has_largest && s.fraction_bits >= kDoubleBits) return kTooManyBits;
+          to.steps[i].keeps_all = true;
+        }
+        const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
+        may_outgrow = may_outgrow || (may_be_small && is_directed);
         x.width = std::min(x.width, s.fraction_bits + 1);
         x.headroom = 1;
         has_own_exponent = true;
-        if (is_bounded(s.min_exponent) && !is_least_far(s))
-          x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
+        if (may_be_small) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
       }
+      ++above;
       ++x.top;
-      if (!is_bounded(s.max_exponent) || is_most_far(s)) continue;
+      if (!may_be_large) continue;
       x.top = std::min(x.top, s.max_exponent + 1);
       x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
     }
@@ -262,11 +282,12 @@ class Planner {
     node.carry_bits = carries(from.terms.size());
     const Unit& unit = node.unit;
     const ZeroExponent& zero = unit.zero_exponent;
-    if ((zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros) &&
-        std::abs(zero.value) > kMostExponent)
+    if ((zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros) && zero.value > kMostExponent)
       return "an alignment is beyond what doubles hold";
-    if (zero.kind == ZeroExponentKind::zeros) node.zero_power = std::ldexp(1.0, zero.value);
-    if (zero.kind == ZeroExponentKind::floor) node.floor_power = std::ldexp(1.0, zero.value);
+    // Far below all numbers they align nothing but zeros.
+    const double power = std::ldexp(1.0, std::max(zero.value, -kMostExponent));
+    if (zero.kind == ZeroExponentKind::zeros) node.zero_power = power;
+    if (zero.kind == ZeroExponentKind::floor) node.floor_power = power;
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     Bounds all{kMostExponent, -kMostExponent, 0, 1, false};
@@ -295,7 +316,7 @@ class Planner {
       if (const WhyNot why_not = scale(all, node); !why_not.empty()) return why_not;
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
-    if (const WhyNot why_not = round(unit.result, node.carry_bits, all); !why_not.empty()) return why_not;
+    if (const WhyNot why_not = round(unit.result, node.carry_bits, all, node.result); !why_not.empty()) return why_not;
     cut_once(node);
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
     if (!unit.result.empty())
@@ -330,8 +351,8 @@ class Planner {
     if (!by_powers && sum.is_odd) return "a sum that its scales multiply is no double";
     sum = scaled_bounds(scaled_bounds(sum, id), id);
     if (sum.width > kDoubleBits) {
-      node.scales_to_odd = sum.is_odd = true;
-      sum.width = kDoubleBits;
+      node.scales_to_odd = !by_powers;
+      sum.is_odd = true;
     }
     if (sum.lowest < kLeastAlignment || sum.top > kMostExponent)
       return "a sum times its scales is beyond what doubles hold";
@@ -356,13 +377,14 @@ class Planner {
     node.is_single = steps.size() == 1 && steps.front().is_single && !node.result.drops_sign_of_zero;
     if (steps.size() == 2 && steps.back().is_single && !node.result.drops_sign_of_zero) {
       const TreeStep& first = steps.front();
-      node.is_down_single = first.step.rounding == Rounding::down && !first.step.from_alignment &&
+      node.is_down_single = !first.keeps_all && first.step.rounding == Rounding::down && !first.step.from_alignment &&
                             first.step.fraction_bits > 0 && first.step.subnormals == Subnormals::kept &&
                             first.overflow == HUGE_VAL;
     }
     if (steps.size() == 1) {
       const RoundStep& s = steps.front().step;
-      node.is_cut = s.rounding == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0;
+      node.is_cut =
+          s.rounding == Rounding::toward_zero && !s.from_alignment && s.fraction_bits > 0 && !steps.front().keeps_all;
     }
   }
 
@@ -390,15 +412,8 @@ class Planner {
       all.width = most_bits + all.headroom + node.carry_bits + 1;
       return {};
     }
-    if (all.is_odd) return "an exact sum is not rounded";
     node.cuts_first = unit.drop_below || std::min(first_bits, unit.fraction_bits) != kExact;
-    if (node.cuts_first) {
-      node.coarse_bits = kGridBits - 1 - all.headroom;
-      const int most = node.coarse_bits + kGridBits - 2;
-      const auto too_many = [&](const TreeTerm& t) { return t.fraction_bits != kExact && t.fraction_bits > most; };
-      if (node.coarse_bits < 1 || std::ranges::any_of(node.terms, too_many))
-        return "a sum keeps more bits than doubles hold";
-    }
+    if (all.is_odd && (from.terms.size() > 1 || node.cuts_first)) return "an exact sum is not rounded";
     if (span <= kDoubleBits - 1 || from.terms.size() == 1) {
       node.sum = TreeSum::exact;
       if (from.terms.size() > 1) all.width = span;
@@ -412,10 +427,10 @@ class Planner {
       const bool of_singles =
           all.width <= fp32.fraction_bits + 1 && all.lowest >= fp32.min_exponent() - fp32.fraction_bits;
       node.sum = to_single && of_singles && !unit.scaled ? TreeSum::exact : TreeSum::pair;
-      all.width = kDoubleBits;
+      all.width = span;
       return {};
     }
-    all.width = kDoubleBits;
+    all.width = span;
     node.sum = TreeSum::far;
     const bool plain_products = n_.product.round.empty() && plan_.infinite_from == HUGE_VAL && !node.cuts_first;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};

@@ -111,7 +111,6 @@ void sums_cut_first(const TreeWork& w, const TreeNode& node, std::size_t column)
   with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
     for (std::size_t i = 0; i < count; ++i) {
       const TreeTerm& t = node.terms[i];
-      const int coarse_bits = std::min(node.coarse_bits, t.fraction_bits);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const std::size_t at = i * kOfTerm + r * kTreeLanes;
@@ -120,8 +119,7 @@ void sums_cut_first(const TreeWork& w, const TreeNode& node, std::size_t column)
           const TV least = hn::Mul(sums[r].power, number(node.drop_power)), power = hn::Load(TD(), powers + at);
           x = hn::IfThenZeroElse(hn::And(hn::Lt(power, least), is_finite(x)), x);
         }
-        if (t.fraction_bits != kExact)
-          x = cut_rest<decltype(mode)::value>(x, grid_of(grid[r], coarse_bits), scaled(grid[r], -t.fraction_bits));
+        if (t.fraction_bits != kExact) x = cut_any<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits));
         hn::Store(x, TD(), w.terms + at);
       }
     }

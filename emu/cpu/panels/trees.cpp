@@ -180,10 +180,12 @@ class TreePart {
     put_tops<tops_of_a>(packed_a_.exponents, a_tops_);
     find_signs(packed_a_, rows_, a_length_, 1, links);
     finite_rows_.resize(rows_ / kTreeRows);
+    usual_rows_.resize(rows_ / kTreeRows);
     reach_of_rows_.resize(rows_ / kTreeRows);
     for (std::size_t group = 0; group < finite_rows_.size(); ++group) {
       const double* const numbers = &packed_a_.numbers[group * kTreeRows * a_length_];
       finite_rows_[group] = kernels_.are_finite(numbers, kTreeRows * a_length_);
+      usual_rows_[group] = are_usual(numbers, kTreeRows * a_length_);
       reach_of_rows_[group] = reach_of(plan_.a, numbers, kTreeRows * a_length_);
     }
     for (std::size_t panel = 0; panel < panels_; ++panel) {
@@ -214,6 +216,7 @@ class TreePart {
       put_tops<top_of_b>(packed_b_.exponents, b_tops_);
       find_signs(packed_b_, kColumns, 1, kColumns, links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
+      const bool usual_panel = are_usual(packed_b_.numbers.data(), packed_b_.numbers.size());
       reach_of_links_.resize(links);
       for (std::size_t link = 0; link < links; ++link) {
         const std::size_t count = plan_.depth * kColumns;
@@ -235,11 +238,20 @@ class TreePart {
           work.b_reach_of_link = of_links;
           if (!plan_.leaves_some)
             kernels_.run(work);
-          else if (kernels_.run_leaving(work))
+          else if (run_leaving(work, usual_panel && usual_rows_[row / kTreeRows]))
             evaluate_left(first + link * plan_.depth, row, panel);
         }
       }
     }
+  }
+  bool are_usual(const double* numbers, std::size_t count) const {
+    return !plan_.asks_for_usual_operands || kernels_.are_usual(numbers, count, kLeastUsualOperand);
+  }
+  /// Along one link; whether any result was left.
+  bool run_leaving(const TreeWork& work, bool are_usual) {
+    if (are_usual) return kernels_.run_leaving(work);
+    std::fill_n(left_.data(), left_.size(), -1);
+    return true;
   }
   /// Of finite numbers of an operand.
   Reach reach_of(const OperandRule& rule, const double* numbers, std::size_t count) const {
@@ -385,7 +397,7 @@ class TreePart {
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> tops_;
   Buffer<std::uint8_t> negatives_;
-  std::vector<bool> finite_rows_;
+  std::vector<bool> finite_rows_, usual_rows_;
   std::vector<Reach> reach_of_rows_, reach_of_links_;
   std::vector<std::size_t> columns_left_;
   std::vector<std::uint64_t> codes_left_;

@@ -23,6 +23,7 @@ struct TreeStep {
   double least = 0;        ///< normal number; 0 if there is none
   double overflow = 0;     ///< magnitudes from this on, infinite if there is no such, become
   double beyond[2] = {};   ///< these: of positive numbers, and of negative ones
+  bool keeps_all = false;  ///< of a number that is not below the least normal one
 };
 
 /// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
@@ -63,7 +64,6 @@ struct TreeNode {
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
   /// Terms are cut and dropped before they are added as others are that nothing is cut of.
   bool cuts_first = false;
-  int coarse_bits = 0;  ///< if so: what the first of two grids keeps of any term
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
   bool is_down_single = false;  ///< all is that after rounding down from the leading bit, to more bits
@@ -94,15 +94,17 @@ struct TreePlan {
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
+  bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut
   /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
   bool rounds_to_single = false;
-  bool stays_finite = false;      ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
-  bool zeros_align = false;       ///< in some unit, so that zeros have exponents too
-  bool wants_exponents = false;   ///< of operands
-  bool cuts_products = false;     ///< some node does that alone
-  bool puts_exponents = false;    ///< the last node, of the next link's c
-  bool leaves_some = false;       ///< there may be results that panels cannot tell
-  bool asks_for_usual_c = false;  ///< as c is of fp64, others of which are left
+  bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
+  bool zeros_align = false;      ///< in some unit, so that zeros have exponents too
+  bool wants_exponents = false;  ///< of operands
+  bool cuts_products = false;    ///< some node does that alone
+  bool puts_exponents = false;   ///< the last node, of the next link's c
+  bool leaves_some = false;      ///< there may be results that panels cannot tell
+  /// As operands, or c, are of fp64: others are left.
+  bool asks_for_usual_operands = false, asks_for_usual_c = false;
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
@@ -112,8 +114,9 @@ struct TreePlan {
   Datapath datapath;  ///< for those who evaluate what panels leave
 };
 
-/// Magnitudes of c of fp64 that tree panels are for: zero, or from this to one over this, infinities and NaNs.
-inline constexpr double kLeastUsualC = 0x1p-440;
+/// Magnitudes of operands of fp64, and of c, that tree panels are for: zero, or from this to one over this, infinities
+/// and NaNs.
+inline constexpr double kLeastUsualOperand = 0x1p-190, kLeastUsualC = 0x1p-440;
 /// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
 inline constexpr double kOrdinary = 0x1p100;
 /// Where products are multiples of 2^kLeastOrdinaryProduct, and c is zero or no less, and so another such multiple, all
