@@ -180,6 +180,30 @@ Datapath random_sums_cut_first() {
   return d;
 }
 
+/// Datapaths whose sums have steps that keep all bits but those of small numbers, and steps below the alignment after
+/// them.
+Datapath random_steps_of_many_bits() {
+  Datapath d = random_tree_of_sums();
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  for (Unit& unit : d.numerics.units) {
+    if (unit.result.empty()) continue;
+    RoundStep many;
+    many.fraction_bits = any(45, 110);
+    many.min_exponent = any(-30, many.fraction_bits + 15);
+    many.rounding = *test::any_rounding();
+    many.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::kept, Subnormals::flushed);
+    const RoundStep last = unit.result.step[static_cast<std::size_t>(unit.result.count) - 1];
+    unit.result = {many, last};
+    if (unit.fraction_bits == kExact || unit.first_fraction_bits == kExact || any(0, 1) == 0) continue;
+    RoundStep below;
+    below.from_alignment = true;
+    below.fraction_bits = any(0, 40);
+    below.rounding = *test::any_rounding();
+    unit.result = {many, below, last};
+  }
+  return d;
+}
+
 /// Datapaths of which some operands are fp64, of whose bits sums or rounded products keep less.
 Datapath random_sums_of_doubles() {
   Datapath d = random_tree_of_sums();
@@ -236,6 +260,8 @@ const Kind kKinds[] = {
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
     {"tree_panels, cut first", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_first},
+    {"tree_panels, steps of many bits", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
+     random_steps_of_many_bits},
     {"tree_panels, sums of doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_of_doubles},
     {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
