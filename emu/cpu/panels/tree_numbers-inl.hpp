@@ -92,7 +92,9 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV x = v[r].x;
     TV t;
-    if (how.keeps_all) {
+    if (s.from_alignment && (how.keeps_all || how.is_wide)) {
+      t = how.keeps_all ? x : hn::Or(cut_any<kMode>(x, scaled(alignment[r], -s.fraction_bits)), sign_of(x));
+    } else if (how.keeps_all) {
       const TV small = hn::Or(cut_any<kMode>(x, scaled(least, -s.fraction_bits)), sign_of(x));
       t = how.least > 0 ? hn::IfThenElse(hn::Lt(hn::Abs(x), least), small, x) : x;
     } else if (are_bits) {
@@ -133,7 +135,8 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
   TV alignment[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = with_grid(v[r].power);
-  for (const TreeStep& s : steps.steps) {
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const TreeStep& s = steps.steps[i];
     if (s.is_single && !steps.drops_sign_of_zero) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
@@ -142,8 +145,8 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
         round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
       });
     }
+    if (wants_power && steps.last_own == i) powers_of_rounded(plan, s, steps.power_of_zero, v);
   }
-  if (wants_power && !steps.from_alignment) powers_of_rounded(plan, steps.steps.back(), steps.power_of_zero, v);
 }
 
 /// Rounds a product of each row as the datapath does, whatever the rows' powers are.

@@ -28,6 +28,9 @@ constexpr int kLeastAlignment = -500;
 /// Bits that the first of two sums keeps of the largest term, besides those that carries take.
 constexpr int kFirstSumBits = 50;
 
+/// Of bits that no limit is known for.
+constexpr int kFar = 1 << 24;
+
 /// Least number of bits that `count` carries fit.
 int carries(std::size_t count) { return static_cast<int>(std::bit_width(count - 1)); }
 
@@ -38,34 +41,38 @@ struct Bounds {
   int width = 0;        ///< bits of its significand, at most
   int headroom = 1;     ///< it is below 2^(the exponent that it is aligned with + headroom)
   bool is_odd = false;  ///< it may be rounded to odd, as a sum that is to be cut
+  int below = kFar;     ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
 };
 
-/// Of numbers of fp64 that these panels are for.
-Bounds bounds_of_usual(double least) {
-  const int exponent = std::ilogb(least);
-  return {exponent - format(FormatId::fp64).fraction_bits, -exponent, kDoubleBits, 1, false};
-}
-
-/// Of A's or B's operands.
 Bounds bounds_of(const OperandRule& rule) {
   const Format& f = format(rule.format);
-  if (f.id == FormatId::fp64) return bounds_of_usual(kLeastUsualOperand);
-  return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1, false};
+  return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1, false, kFar};
 }
 
-/// Of an operand times a scale, aligned with both their exponents.
-Bounds scaled_bounds(const Bounds& x, FormatId scale) {
-  const Bounds by = bounds_of({scale, Subnormals::kept, SubnormalExponent::minimum});
+/// Of scales: all of the format's, or those that these panels are for (kLeastUsualScale).
+Bounds bounds_of_scale(FormatId id, bool usual) {
+  Bounds x = bounds_of({id, Subnormals::kept, SubnormalExponent::minimum});
+  if (!usual) return x;
+  const int most = -std::ilogb(kLeastUsualScale);
+  return {-most - format(id).fraction_bits, most + 1, x.width, 1, false, kFar};
+}
+
+/// Of a number times a scale, aligned with both their exponents.
+Bounds scaled_bounds(const Bounds& x, const Bounds& by) {
   // A power of two makes a significand neither longer nor larger; the smallest is below the format's normal numbers.
   const bool is_power = by.width == 1;
   const int smallest = is_power ? by.lowest - 1 : by.lowest;
-  return {x.lowest + smallest, x.top + by.top, x.width + (is_power ? 0 : by.width), x.headroom + (is_power ? 0 : 1),
-          x.is_odd};
+  return {x.lowest + smallest,
+          x.top + by.top,
+          x.width + (is_power ? 0 : by.width),
+          x.headroom + (is_power ? 0 : 1),
+          x.is_odd,
+          x.below + (is_power ? 0 : by.width - 1)};
 }
 
 Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
   const int headroom = exponent == ProductExponent::sum ? a.headroom + b.headroom : 1;
-  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false};
+  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false, kFar};
 }
 
 bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
@@ -77,13 +84,14 @@ bool is_least_far(const RoundStep& s) {
 bool is_most_far(const RoundStep& s) { return is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent; }
 
 TreeStep make_step(const RoundStep& s) {
-  TreeStep to{s, false, 0, HUGE_VAL, {}, false};
+  TreeStep to{s, false, 0, HUGE_VAL, {}, false, false};
   const RoundStep single = round_to(format(FormatId::fp32), Rounding::nearest_even);
   to.is_single = s == single || s == round_to(format(FormatId::fp32), Rounding::nearest_even, Overflow::infinity);
   if (is_bounded(s.min_exponent) && !is_least_far(s)) to.least = std::ldexp(1.0, s.min_exponent);
   if (!is_bounded(s.max_exponent) || is_most_far(s)) return to;
   to.overflow = std::ldexp(1.0, s.max_exponent + 1);
-  const double most = std::ldexp(2 - std::ldexp(1.0, -s.fraction_bits), s.max_exponent);
+  const int last = std::max(s.max_exponent, s.min_exponent) - s.fraction_bits;  // evenly spaced numbers have one unit
+  const double most = to.overflow - std::ldexp(1.0, last);
   for (const bool negative : {false, true}) to.beyond[negative ? 1 : 0] = to_infinity(s, negative) ? HUGE_VAL : most;
   return to;
 }
@@ -119,7 +127,10 @@ class Planner {
     plan_.asks_for_usual_operands = n_.a.format == FormatId::fp64 || n_.b.format == FormatId::fp64;
     if (!format(n_.result).has_infinity()) return "its results are integers";
     plan_.asks_for_usual_c = n_.c.format == FormatId::fp64;
-    if (plan_.asks_for_usual_c) c_ = bounds_of_usual(kLeastUsualC);
+    if (plan_.asks_for_usual_c) {
+      const int most = -std::ilogb(kLeastUsualC);
+      c_ = {-most - kDoubleBits + 1, most, kDoubleBits, 1, false, kFar};
+    }
     plan_.a = n_.a;
     plan_.b = n_.b;
     plan_.c = n_.c;
@@ -129,7 +140,7 @@ class Planner {
     find_wanted_exponents();
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
-    plan_.leaves_some = n_.nan.propagate || plan_.asks_for_usual_operands || plan_.asks_for_usual_c;
+    plan_.leaves_some = n_.nan.propagate;
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
@@ -140,6 +151,8 @@ class Planner {
     }
     // Nobody else asks.
     const bool has_near = std::ranges::any_of(plan_.nodes, [](const TreeNode& n) { return n.sum == TreeSum::near; });
+    const bool asks_for_usual = plan_.asks_for_usual_operands || plan_.asks_for_usual_c || plan_.asks_for_usual_scales;
+    plan_.leaves_some = plan_.leaves_some || asks_for_usual;
     find_accumulations();
     plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
                          plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
@@ -179,15 +192,25 @@ class Planner {
                                [](const TreeStep& s) { return s.overflow >= kOrdinary * (1 << kSpareBits); });
   }
 
+  /// What is known of an operand that these panels are for (kLeastUsualOperand), of so many bits.
+  static void limit(Bounds& x) {
+    const int most = -std::ilogb(kLeastUsualOperand);
+    x.lowest = std::max(x.lowest, -most - x.width + 1);
+    x.top = std::min(x.top, most);
+  }
   WhyNot plan_product() {
     Bounds a = bounds_of(n_.a), b = bounds_of(n_.b);
     if (n_.scales && !plan_.scales_sums) {
-      if (plan_.asks_for_usual_operands) return "its operands times their scales are no doubles";
-      a = scaled_bounds(a, n_.scales->format);
-      b = scaled_bounds(b, n_.scales->format);
+      const Bounds by = bounds_of_scale(n_.scales->format, false);
+      a = scaled_bounds(a, by);
+      b = scaled_bounds(b, by);
+      if (std::max(a.width, b.width) > kDoubleBits) return "its operands times their scales are no doubles";
+    }
+    if (plan_.asks_for_usual_operands || a.lowest + b.lowest < kLeastAlignment) {
+      plan_.asks_for_usual_operands = true;
+      for (Bounds* x : {&a, &b}) limit(*x);
     }
     product_ = bounds_of_product(a, b, n_.product.exponent);
-    if (product_.lowest < kLeastAlignment) return "its products are no doubles";
     if (product_.width > kDoubleBits) {
       plan_.products_to_odd = product_.is_odd = true;
     }
@@ -201,43 +224,47 @@ class Planner {
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
-  static WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x, TreeSteps& to) {
+  WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x, TreeSteps& to) const {
     const char* const kTooManyBits = "a result keeps more bits than doubles hold";
     int above = x.headroom + carry_bits;  // it is below 2^(the alignment + above)
     bool has_own_exponent = false, may_outgrow = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
       if (s.twos_complement || s.overflow == Overflow::wrap) return "a result is an integer";
-      if (s.min_exponent > s.max_exponent && is_bounded(s.min_exponent)) return "a result is of evenly spaced numbers";
       // Rounding may take a number to the next power of two.
       const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
       const bool may_be_large = is_bounded(s.max_exponent) && x.top > s.max_exponent;
       if ((is_least_far(s) && may_be_small) || (is_most_far(s) && may_be_large))
         return "a result's exponents are beyond what doubles hold";
+      const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
+      const bool has_largest = may_be_large && !(to_infinity(s, false) && to_infinity(s, true));
       if (s.from_alignment) {
-        const bool is_last = i + 1 == static_cast<std::size_t>(steps.count);
-        if (has_own_exponent && (is_last || may_outgrow))
+        const bool keeps_own = has_own_exponent && i + 1 == static_cast<std::size_t>(steps.count);
+        if (has_own_exponent && (may_outgrow || (keeps_own && (is_directed || plan_.zeros_align))))
           return "a result is rounded by the alignment after it has an exponent of its own";
-        if (s.fraction_bits + above > kGridBits - 2) return "a sum keeps more bits than doubles hold";
+        to.steps[i].keeps_all = s.fraction_bits >= x.below;
+        to.steps[i].is_wide = s.fraction_bits + above > kGridBits - 2;
+        if (to.steps[i].is_wide && x.is_odd && !to.steps[i].keeps_all) return "a sum keeps more bits than doubles hold";
         x.width = std::min(x.width, s.fraction_bits + above + 1);
-        if (!has_own_exponent) x.headroom = above + 1;
+        x.below = std::min(x.below, s.fraction_bits);
+        x.headroom = has_own_exponent ? 2 : above + 1;  // to nearest it grows to its double at most
       } else {
         if (s.fraction_bits > kGridBits - 1) {
           // Nothing is rounded but what is below the least normal number.
           if (x.width > s.fraction_bits + 1 || (x.is_odd && may_be_small)) return kTooManyBits;
-          const bool has_largest = !to_infinity(s, false) || !to_infinity(s, true);
-          if (may_be_large && has_largest && s.fraction_bits >= kDoubleBits) return kTooManyBits;
+          if (has_largest && s.fraction_bits >= kDoubleBits) return kTooManyBits;
           to.steps[i].keeps_all = true;
         }
-        const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
         may_outgrow = may_outgrow || (may_be_small && is_directed);
         x.width = std::min(x.width, s.fraction_bits + 1);
         x.headroom = 1;
         has_own_exponent = true;
+        to.last_own = i;
         if (may_be_small) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
       }
       ++above;
       ++x.top;
+      if (has_largest) x.below = kFar;
       if (!may_be_large) continue;
       x.top = std::min(x.top, s.max_exponent + 1);
       x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
@@ -290,7 +317,7 @@ class Planner {
     if (zero.kind == ZeroExponentKind::floor) node.floor_power = power;
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
-    Bounds all{kMostExponent, -kMostExponent, 0, 1, false};
+    Bounds all{kMostExponent, -kMostExponent, 0, 1, false, kFar};
     for (std::size_t i = 0; i < from.terms.size(); ++i) {
       const Term& t = from.terms[i];
       const Bounds& x = bounds_of_term(t);
@@ -312,7 +339,10 @@ class Planner {
     std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
     if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
     if (unit.scaled) {
-      if (unit.scale_exponents_alone) all.headroom = std::max(all.top, 1);
+      if (unit.scale_exponents_alone) {
+        all.headroom = std::max(all.top, 1);
+        all.below = kFar;
+      }
       if (const WhyNot why_not = scale(all, node); !why_not.empty()) return why_not;
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
@@ -344,19 +374,24 @@ class Planner {
   }
 
   /// What a sum that its block's scales multiply is then.
-  WhyNot scale(Bounds& sum, TreeNode& node) const {
+  WhyNot scale(Bounds& sum, TreeNode& node) {
     const FormatId id = n_.scales->format;
     // Sums that are rounded to odd stay so times a power of two alone.
     const bool by_powers = format(id).fraction_bits == 0;
     if (!by_powers && sum.is_odd) return "a sum that its scales multiply is no double";
-    sum = scaled_bounds(scaled_bounds(sum, id), id);
+    const auto is_far = [](const Bounds& x) { return x.lowest < kLeastAlignment || x.top > kMostExponent; };
+    const auto scaled = [&](bool usual) {
+      const Bounds by = bounds_of_scale(id, usual);
+      return scaled_bounds(scaled_bounds(sum, by), by);
+    };
+    const bool usual = is_far(scaled(false));
+    plan_.asks_for_usual_scales = plan_.asks_for_usual_scales || usual;
+    sum = scaled(usual);
     if (sum.width > kDoubleBits) {
       node.scales_to_odd = !by_powers;
       sum.is_odd = true;
     }
-    if (sum.lowest < kLeastAlignment || sum.top > kMostExponent)
-      return "a sum times its scales is beyond what doubles hold";
-    return {};
+    return is_far(sum) ? "a sum times its scales is beyond what doubles hold" : WhyNot();
   }
 
   /// Where terms are cut down and their sum is cut down again, at most one of them has bits that the second cut takes:
@@ -372,6 +407,7 @@ class Planner {
       if (again == cut_alone && std::ranges::count_if(node.terms, has_more) <= 1) {
         for (TreeTerm& t : node.terms) t.fraction_bits = std::min(t.fraction_bits, again.fraction_bits);
         steps.erase(steps.begin());
+        if (node.result.last_own) --*node.result.last_own;
       }
     }
     node.is_single = steps.size() == 1 && steps.front().is_single && !node.result.drops_sign_of_zero;
@@ -410,9 +446,11 @@ class Planner {
                      ? TreeSum::cut_products
                      : TreeSum::cut;
       all.width = most_bits + all.headroom + node.carry_bits + 1;
+      all.below = most_bits;
       return {};
     }
     node.cuts_first = unit.drop_below || std::min(first_bits, unit.fraction_bits) != kExact;
+    all.below = most_bits == kExact ? kFar : most_bits;
     if (all.is_odd && (from.terms.size() > 1 || node.cuts_first)) return "an exact sum is not rounded";
     if (span <= kDoubleBits - 1 || from.terms.size() == 1) {
       node.sum = TreeSum::exact;

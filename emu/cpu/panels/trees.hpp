@@ -23,15 +23,17 @@ struct TreeStep {
   double least = 0;        ///< normal number; 0 if there is none
   double overflow = 0;     ///< magnitudes from this on, infinite if there is no such, become
   double beyond[2] = {};   ///< these: of positive numbers, and of negative ones
-  bool keeps_all = false;  ///< of a number that is not below the least normal one
+  bool keeps_all = false;  ///< of a number that is not below the least normal one, or all that it is aligned to
+  bool is_wide = false;    ///< below the alignment, a grid does not hold what it keeps
 };
 
 /// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
 struct TreeSteps {
   std::vector<TreeStep> steps;
-  bool from_alignment = false;      ///< the last
-  double power_of_zero = 0;         ///< that a zero is aligned with; 0 where none is
-  bool drops_sign_of_zero = false;  ///< of numbers that become zero
+  bool from_alignment = false;          ///< the last
+  std::optional<std::size_t> last_own;  ///< the last step that is not, which gives a number an exponent of its own
+  double power_of_zero = 0;             ///< that a zero is aligned with; 0 where none is
+  bool drops_sign_of_zero = false;      ///< of numbers that become zero
 };
 
 /// What a node adds.
@@ -103,8 +105,8 @@ struct TreePlan {
   bool cuts_products = false;    ///< some node does that alone
   bool puts_exponents = false;   ///< the last node, of the next link's c
   bool leaves_some = false;      ///< there may be results that panels cannot tell
-  /// As operands, or c, are of fp64: others are left.
-  bool asks_for_usual_operands = false, asks_for_usual_c = false;
+  /// As formats, those of fp64 among them, have others, which are left.
+  bool asks_for_usual_operands = false, asks_for_usual_scales = false, asks_for_usual_c = false;
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
@@ -114,9 +116,9 @@ struct TreePlan {
   Datapath datapath;  ///< for those who evaluate what panels leave
 };
 
-/// Magnitudes of operands of fp64, and of c, that tree panels are for: zero, or from this to one over this, infinities
-/// and NaNs.
-inline constexpr double kLeastUsualOperand = 0x1p-190, kLeastUsualC = 0x1p-440;
+/// Magnitudes that tree panels are for where formats have others, of operands with their scales, scales of sums, and c:
+/// zero, or from this to one over this, infinities and NaNs.
+inline constexpr double kLeastUsualOperand = 0x1p-148, kLeastUsualScale = 0x1p-48, kLeastUsualC = 0x1p-440;
 /// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
 inline constexpr double kOrdinary = 0x1p100;
 /// Where products are multiples of 2^kLeastOrdinaryProduct, and c is zero or no less, and so another such multiple, all
