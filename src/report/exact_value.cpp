@@ -107,12 +107,14 @@ std::optional<double> ExactValue::ulps_to(const ExactValue& result, const Format
   const int lsb = std::min(lsb_, result.lsb_);
   Integer error = result.scaled_to(lsb) - scaled_to(lsb);
   if (error == 0) return 0;
-  // More bits than a double has would be rounded anyway, and more than a thousand it has no exponent for.
-  constexpr int kBits = 100;
-  const int shift = std::max(0, static_cast<int>(msb(abs(error))) - kBits);
+  // A word is rounded once as it becomes a double; its last bit stands for all below.
+  constexpr int kBits = 63;
   const bool negative = error < 0;
-  error = abs(error) >> static_cast<unsigned>(shift);
-  const double size = std::ldexp(error.convert_to<double>(), lsb + shift - ulp);
+  error = abs(error);
+  const int shift = std::max(0, static_cast<int>(msb(error)) - kBits);
+  auto word = static_cast<std::uint64_t>(error >> static_cast<unsigned>(shift));
+  if (shift > 0 && static_cast<int>(boost::multiprecision::lsb(error)) < shift) word |= 1;
+  const double size = std::ldexp(static_cast<double>(word), lsb + shift - ulp);
   return negative ? -size : size;
 }
 
