@@ -381,7 +381,15 @@ class CliLongGemm : public CliGemm {
     write_ab("ab.safetensors", random_matrix(FormatId::fp16, kRows, 64, 6), b);
     json plan = {{"schema", "tcnum.gemm_plan/1"}, {"output", "fp32"}};
     plan["datapath"] = json::parse(contents(kDatapath));
-    plan["datapath"]["units"]["fused"]["fraction_bits"] = 200;
+    json& unit = plan["datapath"]["units"]["fused"];
+    unit["fraction_bits"] = 200;
+    // More bits than doubles have.
+    const json many_bits = {{"fraction_bits", 60},
+                            {"from", "leading_bit"},
+                            {"rounding", "toward_zero"},
+                            {"subnormals", "kept"},
+                            {"overflow", "ieee"}};
+    unit["result"].insert(unit["result"].begin(), many_bits);
     write("plan.json", plan.dump());
   }
   std::vector<std::string> gemm_with(const std::vector<std::string>& more) const {
