@@ -238,6 +238,7 @@ class Planner {
         return "a result's exponents are beyond what doubles hold";
       const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
       const bool has_largest = may_be_large && !(to_infinity(s, false) && to_infinity(s, true));
+      if (has_largest && s.fraction_bits >= kDoubleBits) return kTooManyBits;
       if (s.from_alignment) {
         const bool keeps_own = has_own_exponent && i + 1 == static_cast<std::size_t>(steps.count);
         if (has_own_exponent && (may_outgrow || (keeps_own && (is_directed || plan_.zeros_align))))
@@ -252,7 +253,6 @@ class Planner {
         if (s.fraction_bits > kGridBits - 1) {
           // Nothing is rounded but what is below the least normal number.
           if (x.width > s.fraction_bits + 1 || (x.is_odd && may_be_small)) return kTooManyBits;
-          if (has_largest && s.fraction_bits >= kDoubleBits) return kTooManyBits;
           to.steps[i].keeps_all = true;
         }
         may_outgrow = may_outgrow || (may_be_small && is_directed);
