@@ -192,14 +192,22 @@ Datapath random_steps_of_many_bits() {
     many.min_exponent = any(-30, many.fraction_bits + 15);
     many.rounding = *test::any_rounding();
     many.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::kept, Subnormals::flushed);
+    const auto limit = [&](RoundStep& step) {
+      if (any(0, 2) > 0) return;
+      step.max_exponent = std::max(step.min_exponent - 1, any(-20, 60));
+      step.overflow = *rc::gen::element(Overflow::ieee, Overflow::infinity, Overflow::max_finite);
+    };
+    limit(many);
     const RoundStep last = unit.result.step[static_cast<std::size_t>(unit.result.count) - 1];
     unit.result = {many, last};
     if (unit.fraction_bits == kExact || unit.first_fraction_bits == kExact || any(0, 1) == 0) continue;
     RoundStep below;
     below.from_alignment = true;
-    below.fraction_bits = any(0, 40);
+    below.fraction_bits = any(0, 3) == 0 ? any(40, 110) : any(0, 40);
     below.rounding = *test::any_rounding();
+    limit(below);
     unit.result = {many, below, last};
+    if (any(0, 2) == 0) unit.result = {below, many, last};
   }
   return d;
 }
