@@ -127,10 +127,7 @@ class Planner {
     plan_.asks_for_usual_operands = n_.a.format == FormatId::fp64 || n_.b.format == FormatId::fp64;
     if (!format(n_.result).has_infinity()) return "its results are integers";
     plan_.asks_for_usual_c = n_.c.format == FormatId::fp64;
-    if (plan_.asks_for_usual_c) {
-      const int most = -std::ilogb(kLeastUsualC);
-      c_ = {-most - kDoubleBits + 1, most, kDoubleBits, 1, false, kFar};
-    }
+    if (plan_.asks_for_usual_c) limit(kLeastUsualC, c_);
     plan_.a = n_.a;
     plan_.b = n_.b;
     plan_.c = n_.c;
@@ -192,9 +189,9 @@ class Planner {
                                [](const TreeStep& s) { return s.overflow >= kOrdinary * (1 << kSpareBits); });
   }
 
-  /// What is known of an operand that these panels are for (kLeastUsualOperand), of so many bits.
-  static void limit(Bounds& x) {
-    const int most = -std::ilogb(kLeastUsualOperand);
+  /// Of those numbers that these panels are for.
+  static void limit(double least_usual, Bounds& x) {
+    const int most = -std::ilogb(least_usual);
     x.lowest = std::max(x.lowest, -most - x.width + 1);
     x.top = std::min(x.top, most);
   }
@@ -208,18 +205,15 @@ class Planner {
     }
     if (plan_.asks_for_usual_operands || a.lowest + b.lowest < kLeastAlignment) {
       plan_.asks_for_usual_operands = true;
-      for (Bounds* x : {&a, &b}) limit(*x);
+      for (Bounds* x : {&a, &b}) limit(kLeastUsualOperand, *x);
     }
     product_ = bounds_of_product(a, b, n_.product.exponent);
-    if (product_.width > kDoubleBits) {
-      plan_.products_to_odd = product_.is_odd = true;
-    }
+    plan_.products_to_odd = product_.is_odd = product_.width > kDoubleBits;
     grows_products_ = std::max(a.top, b.top) <= kMostGrownTop && product_.width <= kMostGrownBits;
     if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
       if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
     }
-    if (!n_.product.round.empty()) product_.is_odd = false;
     return round(n_.product.round, 0, product_, plan_.product);
   }
 
@@ -245,7 +239,8 @@ class Planner {
           return "a result is rounded by the alignment after it has an exponent of its own";
         to.steps[i].keeps_all = s.fraction_bits >= x.below;
         to.steps[i].is_wide = s.fraction_bits + above > kGridBits - 2;
-        if (to.steps[i].is_wide && x.is_odd && !to.steps[i].keeps_all) return "a sum keeps more bits than doubles hold";
+        if (to.steps[i].is_wide && x.is_odd && !to.steps[i].keeps_all) return kTooManyBits;
+        x.is_odd = x.is_odd && to.steps[i].keeps_all;
         x.width = std::min(x.width, s.fraction_bits + above + 1);
         x.below = std::min(x.below, s.fraction_bits);
         x.headroom = has_own_exponent ? 2 : above + 1;  // to nearest it grows to its double at most
@@ -256,6 +251,7 @@ class Planner {
           to.steps[i].keeps_all = true;
         }
         may_outgrow = may_outgrow || (may_be_small && is_directed);
+        x.is_odd = x.is_odd && to.steps[i].keeps_all;
         x.width = std::min(x.width, s.fraction_bits + 1);
         x.headroom = 1;
         has_own_exponent = true;
@@ -349,10 +345,7 @@ class Planner {
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all, node.result); !why_not.empty()) return why_not;
     cut_once(node);
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
-    if (!unit.result.empty())
-      all.is_odd = false;
-    else if (!unit.scale_exponents_alone)
-      all.headroom += node.carry_bits;
+    if (unit.result.empty() && !unit.scale_exponents_alone) all.headroom += node.carry_bits;
     if (is_root && all.is_odd) return "an exact sum is not rounded";
     results_[number] = all;
     for (const Term& t : from.terms) {
