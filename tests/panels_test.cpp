@@ -1,5 +1,6 @@
 // Products of whole matrices by panels equal chains of the exact emulator, for every CPU that Highway compiled them
 // for.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -96,6 +97,29 @@ TEST(PanelsOfAllTargets, EqualTheExactEmulatorOnTheCatalogue) {
     }
   }
   EXPECT_GT(seen.size(), 20u);
+}
+
+/// Rows go on with infinities and NaNs among their results, past the products that are packed at once.
+TEST_P(Panels, GoOnAfterInfinitiesAndNaNs) {
+  std::mt19937_64 random(4);
+  const auto put = [&](Codes& codes, FormatId id, std::size_t at) {
+    const Format& f = format(id);
+    if (f.non_finite == NonFinite::none) return;
+    const bool infinite = f.has_infinity() && random() % 2 == 0;
+    codes.set(at, infinite ? infinity_code(f, random() % 2 == 0) : nan_code(f));
+  };
+  for (const char* name : {"ampere-fp16", "blackwell-mxf8f6f4", "cdna3-fp16", "cdna3-fp8", "hopper-fp16",
+                           "hopper-fp8-e8m13", "volta-fp16-fused", "volta-fp16-to-fp16"}) {
+    const Datapath datapath = read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, name));
+    const Numerics& n = datapath.numerics;
+    const ProductShape shape{test::kAddressesAreWatched ? 1u : 5u, 67, 320};
+    Example x = draw_example(random, datapath, shape, Operands::numbers);
+    for (std::size_t i = 0; i < 4; ++i) put(x.b, n.b.format, random() % x.b.size());
+    put(x.a, n.a.format, random() % x.a.size());
+    put(x.c, n.c.format, random() % x.c.size());
+    compute_exactly(datapath, x);
+    EXPECT_EQ(first_difference(datapath, x, 1), "") << name;
+  }
 }
 
 /// Numbers whose exponents are spread over so many below a highest one, mostly at its ends, with zeros between them.

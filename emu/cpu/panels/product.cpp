@@ -1,6 +1,7 @@
 #include "product.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -110,27 +111,59 @@ class PackedPart {
   Packed<T> a_, b_;
 };
 
+/// The same as doubles and as floats, of which kernels ask for either.
+struct PackedParts {
+  PackedParts(const Problem& problem, const Part& part) : doubles(problem, part), floats(problem, part) {}
+
+  void move_to(std::size_t first_link, std::size_t links) {
+    doubles.move_to(first_link, links);
+    floats.move_to(first_link, links);
+  }
+
+  PackedPart<double> doubles;
+  PackedPart<float> floats;
+};
+
+/// Whether c is a term of all that the result comes from, so that an infinite or NaN c stays what it is as long as
+/// everything else is ordinary.
+bool keeps_specials_of_c(const Plan& plan) {
+  bool takes = false;
+  for (const NodePlan& node : plan.nodes) takes = node.takes_c || (takes && node.takes_before);
+  return takes;
+}
+
 /// One part, along all of k.
 class PartProduct {
  public:
   PartProduct(const Problem& problem, const Part& part)
-      : problem_(problem), sums_(part, rounded_up(part.m, kRows)), doubles_(problem, part), floats_(problem, part) {}
+      : problem_(problem),
+        sets_specials_aside_(keeps_specials_of_c(problem.plan)),
+        sums_(part, rounded_up(part.m, kRows)),
+        whole_(problem, part),
+        pieces_(problem, part) {}
 
   void run() {
     const PlainArithmetic plain;
     const MachineRounding toward_zero(Rounding::toward_zero);
     read_c();
-    // So much of a panel stays in the cache.
-    constexpr std::size_t kPlaces = 256;
+    // So much of a panel stays in the cache. Of one with an infinity or a NaN, not all of it is to be general.
+    constexpr std::size_t kPlaces = 256, kPlacesOfPiece = 32;
     const auto depth = static_cast<std::size_t>(problem_.plan.depth);
     const std::size_t links = rounded_up(problem_.shape.k, depth) / depth;
     const std::size_t at_once = std::max<std::size_t>(1, kPlaces / depth);
+    const std::size_t of_piece = std::max<std::size_t>(1, kPlacesOfPiece / depth);
     for (std::size_t link = 0; link < links; link += at_once) {
       const std::size_t here = std::min(at_once, links - link);
-      doubles_.move_to(link, here);
-      floats_.move_to(link, here);
+      whole_.move_to(link, here);
       for (std::size_t panel = 0; panel < sums_.panels(); ++panel) {
-        for (std::size_t row = 0; row < sums_.rows(); row += kRows) advance(row, panel);
+        if (here <= of_piece || !has_specials(panel)) {
+          advance_rows(whole_, panel);
+          continue;
+        }
+        for (std::size_t piece = 0; piece < here; piece += of_piece) {
+          pieces_.move_to(link + piece, std::min(of_piece, here - piece));
+          advance_rows(pieces_, panel);
+        }
       }
     }
     write_d();
@@ -161,6 +194,12 @@ class PartProduct {
     if (row + kRows < sums_.rows()) work.next = sums_.of(row + kRows, panel);
     return work;
   }
+  bool has_specials(std::size_t panel) {
+    if (!problem_.plan.has_ordinary_sums) return false;
+    return problem_.plan.fits_floats ? whole_.floats.b(panel).range[0].any_special
+                                     : whole_.doubles.b(panel).range[0].any_special;
+  }
+
   /// Takes them along if they and all that becomes of them is ordinary.
   template <class T>
   bool advance_ordinary(PackedPart<T>& packed, std::size_t row, std::size_t panel, bool (*kernel)(const Work<T>&)) {
@@ -168,20 +207,45 @@ class PartProduct {
     if (!is_ordinary<T>(rows, columns)) return false;
     Work<T> ordinary = work(packed, row, panel);
     ordinary.offset8 = rows.top() + columns.top() - 2 * kHighest8;
-    return kernel(ordinary);
+    if (kernel(ordinary)) return true;
+    return sets_specials_aside_ && advance_without_specials(ordinary, kernel);
   }
-  void advance(std::size_t row, std::size_t panel) {
+  /// The same with zeros in place of results that are infinite or NaNs, which nothing ordinary changes.
+  template <class T>
+  static bool advance_without_specials(const Work<T>& ordinary, bool (*kernel)(const Work<T>&)) {
+    float before[kRows][kColumns];
+    bool any = false;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      std::copy_n(ordinary.sums[r], kColumns, before[r]);
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        if (std::isfinite(before[r][j])) continue;
+        ordinary.sums[r][j] = 0;
+        any = true;
+      }
+    }
+    const bool advances = any && kernel(ordinary);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        if (!std::isfinite(before[r][j])) ordinary.sums[r][j] = before[r][j];
+      }
+    }
+    return advances;
+  }
+  void advance_rows(PackedParts& packed, std::size_t panel) {
+    for (std::size_t row = 0; row < sums_.rows(); row += kRows) advance(packed, row, panel);
+  }
+  void advance(PackedParts& packed, std::size_t row, std::size_t panel) {
     const Plan& plan = problem_.plan;
     const Kernels& kernels = problem_.kernels;
-    if (plan.fits_floats && advance_ordinary(floats_, row, panel, kernels.ordinary_float)) return;
-    if (plan.has_ordinary_sums && advance_ordinary(doubles_, row, panel, kernels.ordinary_double)) return;
-    (plan.scales_sums ? kernels.scaled_sums : kernels.general)(work(doubles_, row, panel));
+    if (plan.fits_floats && advance_ordinary(packed.floats, row, panel, kernels.ordinary_float)) return;
+    if (plan.has_ordinary_sums && advance_ordinary(packed.doubles, row, panel, kernels.ordinary_double)) return;
+    (plan.scales_sums ? kernels.scaled_sums : kernels.general)(work(packed.doubles, row, panel));
   }
 
   const Problem& problem_;
+  bool sets_specials_aside_;
   PartNumbers<float> sums_;  // which hold all results, as fp16 or fp32 they are
-  PackedPart<double> doubles_;
-  PackedPart<float> floats_;
+  PackedParts whole_, pieces_;
 };
 
 }  // namespace
