@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bit_width.hpp"
+#include "emu/units.hpp"
 
 namespace tcnum {
 namespace {
@@ -36,8 +37,7 @@ WhyNot why_no_integer_sums(const Numerics& numerics, const SortedTree& tree) {
   for (std::size_t u = 0; u < kMaxUnits; ++u) {
     if ((tree.units_in_use >> u & 1u) == 0) continue;
     const Unit& unit = numerics.units[u];
-    if (unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact || unit.drop_below)
-      return "a sum cuts or drops terms";
+    if (cuts_terms(unit) || unit.drop_below) return "a sum cuts or drops terms";
     if (!std::ranges::all_of(unit.result, [](const RoundStep& s) { return integer_step(s).has_value(); }))
       return "a sum is rounded to something else than integers";
   }

@@ -1,6 +1,6 @@
 #include "plan.hpp"
 
-#include <algorithm>
+#include "emu/units.hpp"
 
 namespace tcnum {
 
@@ -11,7 +11,7 @@ CpuPlan::CpuPlan(const Tree& of, const Numerics& to) : tree(std::make_shared<con
 void CpuPlan::set_numerics(const Numerics& to) {
   numerics = to;
   choose_on_cpu(numerics, *tree, evaluators);
-  scales_sums = std::ranges::any_of(numerics.units, &Unit::scaled);
+  scales_sums = tcnum::scales_sums(numerics);
   if (evaluator() == CpuEvaluator::fma_chain) fma_chain = fma_chain_of(numerics, *tree);
   if (evaluator() == CpuEvaluator::integers) integers = integer_units_of(numerics, *tree);
 }

@@ -11,6 +11,7 @@
 #include "emu/integer_sums.hpp"
 #include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
+#include "emu/units.hpp"
 #include "terms.hpp"
 
 namespace tcnum::gpu {
@@ -131,10 +132,6 @@ std::optional<RoundingOfPatch> rounding_of_patch(const Unit& unit) {
 }
 
 namespace {
-
-bool scales_sums(const Numerics& numerics) {
-  return std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
-}
 
 /// Whether its numbers, in units of the last place of the smallest, are integers of a byte.
 bool is_of_bytes(const Format& f) {

@@ -50,6 +50,12 @@ HWY_INLINE TVI bits_of(TV x) { return hn::BitCast(TI(), x); }
 HWY_INLINE TV sign_of(TV x) { return hn::And(x, number(-0.0)); }
 HWY_INLINE TMask is_negative(TV x) { return hn::RebindMask(TD(), hn::Lt(bits_of(x), hn::Zero(TI()))); }
 HWY_INLINE TMask is_finite(TV x) { return hn::Lt(hn::Abs(x), number(HUGE_VAL)); }
+/// Zero, or of a magnitude from `least` on and below one over it.
+HWY_INLINE TMask is_within(TV x, double least) {
+  const TV magnitude = hn::Abs(x);
+  const TMask is_between = hn::And(hn::Ge(magnitude, number(least)), hn::Lt(magnitude, number(1 / least)));
+  return hn::Or(is_between, hn::Eq(x, zero()));
+}
 /// 2^the exponent of a number's leading bit.
 HWY_INLINE TV binade_of(TV x) { return hn::And(x, as_numbers(integer(kExponentBits))); }
 /// 2^e · 2^more.

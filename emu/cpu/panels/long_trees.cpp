@@ -6,6 +6,7 @@
 #include "emu/bit_width.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/rounding_steps.hpp"
+#include "emu/units.hpp"
 #include "left_over.hpp"
 #include "long_kernels.hpp"
 #include "needed_bits.hpp"
@@ -236,10 +237,6 @@ class LongPart {
   std::size_t tries_ = 0, in_vain_ = 0;  ///< of fewer words
 };
 
-bool scales_sums(const Numerics& n) {
-  return n.scales && std::ranges::any_of(n.units, [](const Unit& unit) { return unit.scaled; });
-}
-
 /// Bits of an operand, with its scale if it has one.
 int operand_bits(const Numerics& n, FormatId id) {
   return format(id).fraction_bits + 1 + (n.scales ? format(n.scales->format).fraction_bits + 1 : 0);
@@ -255,10 +252,6 @@ bool may_be_large(const Numerics& n, const SortedTree& tree, const Term& t) {
 bool others_may_be_large(const Numerics& n, const SortedTree& tree, const SortedNode& node) {
   return std::ranges::any_of(node.others, [&](const Term& t) { return may_be_large(n, tree, t); });
 }
-bool is_exact(const Unit& unit) {
-  return unit.fraction_bits == kExact && unit.first_fraction_bits.value_or(kExact) == kExact;
-}
-
 /// What is asked of the words of a datapath's sums.
 enum class Hold : std::uint8_t {
   all,    ///< all that units keep; of exact sums' terms all bits, if they are not far apart
@@ -289,7 +282,7 @@ int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumRea
       bits = std::max(bits, each == kExact || hold == Hold::usual ? std::min(each, kept) : each);
     bits += kLongHeadroom + bit_width(static_cast<std::uint64_t>(node.terms.size()));
     if (others_may_be_large(n, tree, node)) bits += kAbove;
-    if (is_exact(unit)) bits = std::min(bits, sums[i].top - sums[i].lowest);
+    if (!cuts_terms(unit)) bits = std::min(bits, sums[i].top - sums[i].lowest);
     sum_bits = std::max(sum_bits, bits + scale_bits);
   }
   if (hold == Hold::usual) step_bits = 0;  // what becomes a largest number that is longer is left
@@ -300,16 +293,6 @@ int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumRea
 
 /// Where numbers may be of any size.
 constexpr int kFar = 1 << 24;
-
-/// All products are below 2^this.
-int product_top(const Numerics& n) {
-  int top = 0;
-  for (const FormatId id : {n.a.format, n.b.format}) {
-    const Format& f = format(id);
-    top += f.max_exponent() + (f.floating ? 1 : 2);  // -2^31 is an integer, too
-  }
-  return top;
-}
 
 /// Whether steps leave evenly spaced numbers, as integers are, of numbers below 2^top: all of them in one word.
 bool are_fixed(const RoundSteps& steps, int top) {
@@ -354,18 +337,18 @@ LongNode plan_node(const Numerics& n, const SortedTree& tree, const SortedNode& 
   node.others_may_be_large = others_may_be_large(n, tree, from);
   const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
   const int scale_bits = scales_sums(n) ? kLongScaleBits : 0;
-  if (is_exact(unit) && sum.top - sum.lowest <= most_long_bits(words) - scale_bits) node.last = sum.lowest;
+  if (!cuts_terms(unit) && sum.top - sum.lowest <= most_long_bits(words) - scale_bits) node.last = sum.lowest;
   const bool only_multiplies = n.product.round.empty() || from.products.empty();
   // Whoever asks what products are aligned with sees which are infinite, too.
   node.wants_alignment = !node.last || unit.result.empty() || n.product.infinite_from || unit.drop_below;
-  node.is_plain = only_multiplies && (is_exact(unit) || cuts_all);
+  node.is_plain = only_multiplies && (!cuts_terms(unit) || cuts_all);
   return node;
 }
 
 }  // namespace
 
 LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
-  const auto [numerics, sums] = needed_bits(all, tree);
+  const auto [numerics, sums, product_top] = needed_bits(all, tree);
   LongPlan plan;
   plan.datapath = {numerics, {}, tree.tree};
   plan.scales_sums = scales_sums(numerics);
@@ -378,7 +361,7 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
     const ZeroExponentKind kind = unit.zero_exponent.kind;
     return kind == ZeroExponentKind::natural || kind == ZeroExponentKind::zeros;
   };
-  plan.product_rounding = rounding_of(numerics.product.round, numerics.scales ? kFar : product_top(numerics));
+  plan.product_rounding = rounding_of(numerics.product.round, product_top);
   plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||

@@ -7,6 +7,7 @@
 
 #include "emu/bit_width.hpp"
 #include "emu/rounding_steps.hpp"
+#include "emu/units.hpp"
 
 namespace tcnum::panels {
 namespace {
@@ -59,8 +60,8 @@ class Survey {
   Survey(const Numerics& numerics, const SortedTree& tree) : n_(numerics) {
     c_ = extent_of(n_.c.format);
     product_ = times(extent_of(n_.a.format), extent_of(n_.b.format));
-    const bool scales_sums = std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scaled; });
-    if (n_.scales && !scales_sums) scale(product_);
+    if (n_.scales && !scales_sums(n_)) scale(product_);
+    product_top_ = product_.top;
     if (n_.product.exponent == ProductExponent::normalised) {
       product_.most_exponent = std::max(product_.most_exponent, product_.top - 1);  // a zero has its operands'
       product_.headroom = 1;
@@ -70,6 +71,7 @@ class Survey {
   }
 
   const std::vector<SumReach>& sums() const { return sums_; }
+  int product_top() const { return product_top_; }
   Numerics numerics() const {
     Numerics fewer = n_;
     take_off(product_steps_, fewer.product.round);
@@ -77,8 +79,7 @@ class Survey {
       Unit& unit = fewer.units[i];
       take_off(steps_[i], unit.result);
       // Of terms that are never cut nothing has to be kept, unless others are.
-      const bool cuts_some = unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact;
-      if (!cuts_some && !unit.drop_below) continue;
+      if (!cuts_terms(unit) && !unit.drop_below) continue;
       unit.fraction_bits = cuts_[i].of(unit.fraction_bits);
       if (unit.first_fraction_bits) unit.first_fraction_bits = first_cuts_[i].of(*unit.first_fraction_bits);
       if (unit.first_fraction_bits == unit.fraction_bits) unit.first_fraction_bits.reset();
@@ -199,6 +200,7 @@ class Survey {
 
   const Numerics& n_;
   Extent c_, product_;
+  int product_top_ = 0;
   std::vector<Extent> results_;
   std::vector<SumReach> sums_;
   StepsNeeded product_steps_;
@@ -210,7 +212,7 @@ class Survey {
 
 NeededBits needed_bits(const Numerics& numerics, const SortedTree& tree) {
   const Survey survey(numerics, tree);
-  return {survey.numerics(), survey.sums()};
+  return {survey.numerics(), survey.sums(), survey.product_top()};
 }
 
 }  // namespace tcnum::panels

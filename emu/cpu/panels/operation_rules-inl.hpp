@@ -98,11 +98,8 @@ void round_exact(const OperationStep& how, ExactRows& rows) {
 }
 
 HWY_INLINE TMask is_ordinary(TV x) {
-  constexpr double kLeast = 0x1p-450, kMost = 0x1p450;
   static_assert(kMostOrdinaryNumber == 450);
-  const TV magnitude = hn::Abs(x);
-  const TMask is_between = hn::And(hn::Ge(magnitude, number(kLeast)), hn::Lt(magnitude, number(kMost)));
-  return hn::Or(is_between, hn::Eq(x, zero()));
+  return is_within(x, 0x1p-450);
 }
 
 HWY_INLINE TwoSum exact_product(TV a, TV b) {
@@ -136,9 +133,8 @@ HWY_INLINE void add_cut_terms(const OperationRule& rule, const ExactTerm& x, con
   if (rule.is_wide) {
     const auto kept = [&](const ExactTerm& t, const OperationTerm& how) HWY_ATTR {
       TwoSum k = t.exact;
-      if (how.fraction_bits != kExact) {
+      if (how.fraction_bits != kExact)
         k = {cut_any<kMode>(to_odd(k), scaled(to.alignment[r], -how.fraction_bits)), zero()};
-      }
       if (!how.may_drop) return k;
       return TwoSum{hn::IfThenZeroElse(is_far(t), k.sum), hn::IfThenZeroElse(is_far(t), k.rest)};
     };

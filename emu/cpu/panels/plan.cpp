@@ -8,6 +8,7 @@
 #include "emu/gpu/requirements.hpp"
 #include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
+#include "emu/units.hpp"
 
 namespace tcnum::panels {
 namespace {
@@ -80,10 +81,6 @@ bool floats_hold_products(const Numerics& n) {
 
 /// Doubles hold such operands times scales, and the general kernel's alignments their exponents.
 bool are_scalable(FormatId operand) { return format(operand).storage_bits <= 8; }
-
-bool scales_sums(const Numerics& numerics) {
-  return numerics.scales && std::ranges::any_of(numerics.units, [](const Unit& unit) { return unit.scaled; });
-}
 
 /// Bits of the largest number of products of two formats, so many added, above the last bit that any of them has.
 int bits_of_exact_sum(const Format& a, const Format& b, int count) {

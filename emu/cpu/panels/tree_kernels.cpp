@@ -146,11 +146,7 @@ bool are_finite(const double* numbers, std::size_t count) {
 }
 
 /// Of those that are not zero, infinite or NaN.
-HWY_INLINE TMask are_unusual(TV x, double least) {
-  const TV magnitude = hn::Abs(x);
-  const TMask is_small = hn::And(hn::Lt(magnitude, number(least)), hn::Gt(magnitude, zero()));
-  return hn::Or(is_small, hn::And(hn::Ge(magnitude, number(1 / least)), is_finite(magnitude)));
-}
+HWY_INLINE TMask are_unusual(TV x, double least) { return hn::AndNot(is_within(x, least), is_finite(x)); }
 bool are_usual(const double* numbers, std::size_t count, double least) {
   TMask any = hn::Lt(zero(), zero());
   for (std::size_t i = 0; i < count; i += kTreeLanes)

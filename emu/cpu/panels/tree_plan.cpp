@@ -7,6 +7,7 @@
 #include "emu/gpu/requirements.hpp"
 #include "emu/own_formats.hpp"
 #include "emu/rounding_steps.hpp"
+#include "emu/units.hpp"
 #include "needed_bits.hpp"
 #include "trees.hpp"
 
@@ -99,8 +100,8 @@ TreeStep make_step(const RoundStep& s) {
 TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool zeros_align) {
   TreeSteps to;
   for (const RoundStep& s : steps) {
+    if (!s.from_alignment) to.last_own = to.steps.size();
     to.steps.push_back(make_step(s));
-    to.from_alignment = s.from_alignment;
     to.power_of_zero = zeros_align && is_bounded(s.min_exponent) ? std::ldexp(1.0, s.min_exponent) : 0;
   }
   to.drops_sign_of_zero = underflow_sign == UnderflowSign::positive;
@@ -118,7 +119,7 @@ class Planner {
  private:
   WhyNot plan() {
     plan_.scales = n_.scales;
-    plan_.scales_sums = n_.scales && std::ranges::any_of(n_.units, [](const Unit& unit) { return unit.scaled; });
+    plan_.scales_sums = scales_sums(n_);
     if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
     for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
       const Format& f = format(rule->format);
@@ -255,7 +256,6 @@ class Planner {
         x.width = std::min(x.width, s.fraction_bits + 1);
         x.headroom = 1;
         has_own_exponent = true;
-        to.last_own = i;
         if (may_be_small) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
       }
       ++above;
@@ -273,9 +273,8 @@ class Planner {
     wanted_.assign(tree_.nodes.size(), false);
     for (std::size_t i = tree_.nodes.size(); i-- > 0;) {
       const Unit& unit = unit_of(i);
-      const bool cuts = unit.fraction_bits != kExact || unit.first_fraction_bits.value_or(kExact) != kExact;
       const bool passes_on = unit.result.empty() && !unit.scale_exponents_alone && wanted_[i];
-      const bool aligns = cuts || unit.drop_below || passes_on;
+      const bool aligns = cuts_terms(unit) || unit.drop_below || passes_on;
       if (!aligns) continue;
       if (unit.zero_exponent.kind == ZeroExponentKind::natural || unit.zero_exponent.kind == ZeroExponentKind::zeros)
         plan_.zeros_align = true;
@@ -363,7 +362,8 @@ class Planner {
   /// Whether what the last node's result is aligned with, as a result, is what it is aligned with as the next link's c.
   bool is_aligned_as_c(const TreeNode& last) const {
     return !plan_.zeros_align && n_.c.subnormals == Subnormals::kept && n_.c.format == n_.result &&
-           !last.result.steps.empty() && !last.result.from_alignment && last.result.steps.back().least == plan_.least_c;
+           !last.result.steps.empty() && !last.result.steps.back().step.from_alignment &&
+           last.result.steps.back().least == plan_.least_c;
   }
 
   /// What a sum that its block's scales multiply is then.

@@ -30,8 +30,7 @@ struct TreeStep {
 /// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
 struct TreeSteps {
   std::vector<TreeStep> steps;
-  bool from_alignment = false;          ///< the last
-  std::optional<std::size_t> last_own;  ///< the last step that is not, which gives a number an exponent of its own
+  std::optional<std::size_t> last_own;  ///< the last from the leading bit, which gives a number an exponent of its own
   double power_of_zero = 0;             ///< that a zero is aligned with; 0 where none is
   bool drops_sign_of_zero = false;      ///< of numbers that become zero
 };
