@@ -246,6 +246,47 @@ Datapath random_sums_of_doubles() {
   return d;
 }
 
+/// Datapaths of integers, as if they were any other numbers, and of steps that wrap what they round; or with operands
+/// alone that are integers, or have no sign.
+Datapath random_sums_of_integers() {
+  using enum FormatId;
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  if (any(0, 3) == 0) {
+    Datapath d = random_tree_of_sums();
+    for (OperandRule* operand : {&d.numerics.a, &d.numerics.b, &d.numerics.c}) {
+      if (any(0, 2) > 0) *operand = test::random_operand(*rc::gen::element(s32, s8, u8, s4, u4, b1, ue4m3));
+    }
+    return d;
+  }
+  Datapath d = test::random_integer_datapath();
+  Numerics& n = d.numerics;
+  n.product.exponent = *rc::gen::element(ProductExponent::sum, ProductExponent::normalised);
+  for (OperandRule* operand : {&n.a, &n.b, &n.c}) *operand = test::random_operand(operand->format);
+  for (Unit& unit : n.units) {
+    if (any(0, 1) == 0) {
+      unit.zero_exponent.kind = *rc::gen::element(ZeroExponentKind::none, ZeroExponentKind::natural,
+                                                  ZeroExponentKind::floor, ZeroExponentKind::zeros);
+      unit.zero_exponent.value = any(-4, 40);
+    }
+    if (any(0, 3) == 0) unit.fraction_bits = any(0, 60);
+    if (any(0, 3) == 0) unit.first_fraction_bits = any(0, 60);
+    if (any(0, 3) == 0) unit.drop_below = any(0, 40);
+    if (unit.result.empty() || any(0, 2) > 0) continue;
+    RoundStep first;
+    first.rounding = *test::any_rounding();
+    first.fraction_bits = any(0, 30);
+    first.from_alignment = unit.fraction_bits != kExact && any(0, 1) == 0;
+    if (!first.from_alignment) {
+      first.twos_complement = true;
+      first.max_exponent = any(0, 30);
+      if (any(0, 1) == 0) first.min_exponent = any(-3, first.max_exponent + 1);
+      first.overflow = *rc::gen::element(Overflow::max_finite, Overflow::wrap);
+    }
+    unit.result = {first, unit.result.step[static_cast<std::size_t>(unit.result.count) - 1]};
+  }
+  return d;
+}
+
 /// Any datapath with scales of products.
 Datapath random_scaled_products() {
   Datapath d = *rc::gen::arbitrary<bool>() ? test::random_patch_datapath() : random_tree_of_sums();
@@ -272,6 +313,7 @@ const Kind kKinds[] = {
      random_steps_of_many_bits},
     {"tree_panels, sums of doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_of_doubles},
+    {"tree_panels, integers", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_of_integers},
     {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      test::random_chain_of_accumulations},
     {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,

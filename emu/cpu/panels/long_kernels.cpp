@@ -333,50 +333,6 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
   return infinite;
 }
 
-/// Applies rounding steps whose numbers are evenly spaced (LongRounding::fixed), in two's complement.
-HWY_NOINLINE void round_fixed(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
-                              LongNumber<1>& x) {
-  LV kept = x.magnitude.at[0];
-  for (const RoundStep& s : steps) {
-    const int unit = s.min_exponent - s.fraction_bits;
-    const LVI up = hn::Sub(x.last, count(unit));
-    const LMask was_zero = hn::Eq(kept, word(0)), drops = less(up, count(0));
-    const LV whole = kept;
-    kept = word_shifted(kept, up);
-    if (s.rounding != Rounding::toward_zero && !hn::AllFalse(LD(), drops)) {
-      // Of less than half of a unit it is 0, and all of the number is below it.
-      const LV half = word_shifted(word(1), hn::Sub(count(-1), up));
-      const LV is_half = hn::And(whole, half), other = hn::And(whole, hn::Sub(half, word(1)));
-      const Dropped rest{hn::And(drops, hn::Ne(is_half, word(0))), hn::And(drops, hn::Ne(other, word(0)))};
-      kept = hn::Sub(kept, ones(rounds_away(s.rounding, x.negative, kept, rest)));
-    }
-    if (s.subnormals == Subnormals::flushed) {
-      const LMask is_small = hn::Lt(kept, word(std::uint64_t{1} << s.fraction_bits));
-      kept = hn::IfThenZeroElse(is_small, kept);
-    }
-    const LMask is_zero = hn::Eq(kept, word(0));
-    if (underflow_sign == UnderflowSign::positive)
-      x.negative = hn::IfThenZeroElse(hn::AndNot(was_zero, is_zero), x.negative);
-    LVI number = as_counts(hn::Sub(hn::Xor(kept, x.negative), x.negative));
-    const int bits = s.max_exponent + 1 - unit;
-    if (s.overflow == Overflow::wrap) {
-      const int above = kWordBits - 1 - bits;
-      number = hn::ShiftRightSame(hn::ShiftLeftSame(number, above), above);
-      x.negative = hn::IfThenElse(is_zero, x.negative, as_words(hn::BroadcastSignBit(number)));
-    } else {
-      const std::int64_t most = (std::int64_t{1} << bits) - 1, least = s.twos_complement ? -most - 1 : -most;
-      number = hn::Min(hn::Max(number, count(least)), count(most));
-    }
-    kept = as_words(hn::Abs(number));
-    x.last = count(unit);
-  }
-  x.magnitude = long_of<1>(kept);
-  const RoundStep& last = steps.step[static_cast<std::size_t>(steps.count - 1)];
-  x.exponent = count(last.min_exponent);
-  if (subnormals == SubnormalExponent::normalised)
-    x.exponent = chosen(hn::Eq(kept, word(0)), x.exponent, leading_exponent(x));
-}
-
 /// Applies rounding steps, and tells what becomes infinite; and in `left` what becomes a largest number that is longer.
 template <int N>
 HWY_NOINLINE LMask round(const RoundSteps& steps, UnderflowSign underflow_sign, SubnormalExponent subnormals,
@@ -600,12 +556,6 @@ class LongColumns {
   template <int kParts>
   LMask rounded(const RoundSteps& steps, const LongRounding& how, UnderflowSign underflow_sign, LVI alignment,
                 LongNumber<N>& x) {
-    if constexpr (N == 1) {
-      if (how.fixed) {
-        round_fixed(steps, underflow_sign, subnormals(), x);
-        return none();
-      }
-    }
     if (how.ordinary && round_ordinary<kParts>(steps, subnormals(), alignment, x)) return none();
     return how.words ? round_word(steps, underflow_sign, subnormals(), alignment, x, left_)
                      : round(steps, underflow_sign, subnormals(), alignment, x, left_);

@@ -291,25 +291,7 @@ int words_of(const Numerics& n, const SortedTree& tree, const std::vector<SumRea
   return words;
 }
 
-/// Where numbers may be of any size.
-constexpr int kFar = 1 << 24;
-
-/// Whether steps leave evenly spaced numbers, as integers are, of numbers below 2^top: all of them in one word.
-bool are_fixed(const RoundSteps& steps, int top) {
-  for (const RoundStep& s : steps) {
-    const int unit = s.min_exponent - s.fraction_bits;
-    const bool wraps = s.overflow == Overflow::wrap;
-    if (s.from_alignment || s.min_exponent <= s.max_exponent) return false;
-    if (!wraps && (to_infinity(s, false) || to_infinity(s, true))) return false;
-    const int bits = s.max_exponent + 2 - unit;  // with a sign
-    if (bits < 1 || std::max(top - unit, bits) > most_long_bits(1)) return false;
-    top = s.max_exponent + 2;
-  }
-  return true;
-}
-
-/// Of numbers below 2^top.
-LongRounding rounding_of(const RoundSteps& steps, int top) {
+LongRounding rounding_of(const RoundSteps& steps) {
   // Beside a leading one; and two below tell half, and what is not half. Sums are mostly less than 2^kMostAbove times
   // what they are aligned with; others are left.
   constexpr int kMostBits = 61, kMostAbove = 10;
@@ -325,7 +307,7 @@ LongRounding rounding_of(const RoundSteps& steps, int top) {
            (is_fixed ? s.subnormals == Subnormals::kept : s.min_exponent <= kLeastUsual);
   };
   if (steps.empty()) return {};
-  return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary), are_fixed(steps, top)};
+  return {std::ranges::all_of(steps, is_for_words), std::ranges::all_of(steps, is_for_ordinary)};
 }
 
 /// A node whose sums reach so far, and have so many words.
@@ -333,7 +315,7 @@ LongNode plan_node(const Numerics& n, const SortedTree& tree, const SortedNode& 
   const Unit& unit = n.units[static_cast<std::size_t>(from.unit)];
   LongNode node;
   node.node = from;
-  node.rounding = rounding_of(unit.result, unit.scaled ? kFar : sum.top);
+  node.rounding = rounding_of(unit.result);
   node.others_may_be_large = others_may_be_large(n, tree, from);
   const bool cuts_all = unit.fraction_bits != kExact && !unit.first_fraction_bits;
   const int scale_bits = scales_sums(n) ? kLongScaleBits : 0;
@@ -348,7 +330,7 @@ LongNode plan_node(const Numerics& n, const SortedTree& tree, const SortedNode& 
 }  // namespace
 
 LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
-  const auto [numerics, sums, product_top] = needed_bits(all, tree);
+  const auto [numerics, sums] = needed_bits(all, tree);
   LongPlan plan;
   plan.datapath = {numerics, {}, tree.tree};
   plan.scales_sums = scales_sums(numerics);
@@ -361,7 +343,7 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
     const ZeroExponentKind kind = unit.zero_exponent.kind;
     return kind == ZeroExponentKind::natural || kind == ZeroExponentKind::zeros;
   };
-  plan.product_rounding = rounding_of(numerics.product.round, product_top);
+  plan.product_rounding = rounding_of(numerics.product.round);
   plan.zeros_align = numerics.product.operation == ProductOperation::exclusive_or ||  // of zeros too
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||

@@ -19,8 +19,6 @@ struct LongRounding {
   bool words = false;
   /// Each has among its normal numbers those that usually occur: of them alone, words are rounded first.
   bool ordinary = false;
-  /// Each leaves evenly spaced numbers, as integers are, and a word holds all of them and what they are rounded from.
-  bool fixed = false;
 };
 
 /// One sum.

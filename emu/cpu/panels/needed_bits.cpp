@@ -61,7 +61,6 @@ class Survey {
     c_ = extent_of(n_.c.format);
     product_ = times(extent_of(n_.a.format), extent_of(n_.b.format));
     if (n_.scales && !scales_sums(n_)) scale(product_);
-    product_top_ = product_.top;
     if (n_.product.exponent == ProductExponent::normalised) {
       product_.most_exponent = std::max(product_.most_exponent, product_.top - 1);  // a zero has its operands'
       product_.headroom = 1;
@@ -71,7 +70,6 @@ class Survey {
   }
 
   const std::vector<SumReach>& sums() const { return sums_; }
-  int product_top() const { return product_top_; }
   Numerics numerics() const {
     Numerics fewer = n_;
     take_off(product_steps_, fewer.product.round);
@@ -200,7 +198,6 @@ class Survey {
 
   const Numerics& n_;
   Extent c_, product_;
-  int product_top_ = 0;
   std::vector<Extent> results_;
   std::vector<SumReach> sums_;
   StepsNeeded product_steps_;
@@ -212,7 +209,7 @@ class Survey {
 
 NeededBits needed_bits(const Numerics& numerics, const SortedTree& tree) {
   const Survey survey(numerics, tree);
-  return {survey.numerics(), survey.sums(), survey.product_top()};
+  return {survey.numerics(), survey.sums()};
 }
 
 }  // namespace tcnum::panels

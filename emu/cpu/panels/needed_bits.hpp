@@ -18,7 +18,6 @@ struct NeededBits {
   /// small formats' numbers are cut, and rounded, to more bits than they can have. All results are the same.
   Numerics numerics;
   std::vector<SumReach> sums;  ///< of each node, before they are scaled and rounded
-  int product_top = 0;         ///< all products are below 2^this, before they are rounded
 };
 NeededBits needed_bits(const Numerics& numerics, const SortedTree& tree);
 

@@ -38,12 +38,23 @@ HWY_INLINE hn::Mask<ReadU> at_least(hn::Vec<ReadU> magnitude, std::uint64_t leas
   return hn::RebindMask(ReadU(), hn::Not(below));
 }
 
+HWY_INLINE void store(hn::Vec<ReadD> numbers, double* to) { hn::StoreU(numbers, ReadD(), to); }
+HWY_INLINE void store(hn::Vec<ReadD> numbers, float* to) {
+  const hn::Rebind<float, ReadD> narrow;
+  hn::StoreU(hn::DemoteTo(narrow, numbers), narrow, to);
+}
+
 /// A vector of codes without specials among them; false, and nothing read, if there are some.
 template <class Code, class T>
 HWY_INLINE bool read_vector(const NumberReader<T>& how, const std::byte* codes, T* to) {
   const ReadD d;
   const ReadU du;
   const auto loaded = hn::And(load_wide<Code>(codes), hn::Set(du, how.code_mask));
+  if (how.is_integer) {
+    const auto beside = hn::Or(hn::Xor(loaded, hn::Set(du, how.sign)), hn::BitCast(du, hn::Set(d, 0x1p52)));
+    store(hn::Sub(hn::BitCast(d, beside), hn::Set(d, how.integer_zero)), to);
+    return true;
+  }
   const auto sign = hn::And(loaded, hn::Set(du, how.sign));
   const auto magnitude = hn::ShiftRightSame(hn::AndNot(hn::Set(du, how.sign), loaded), how.padding);
   auto special = at_least(magnitude, how.first_special);
@@ -52,11 +63,7 @@ HWY_INLINE bool read_vector(const NumberReader<T>& how, const std::byte* codes, 
   const auto kept = hn::IfThenElseZero(at_least(magnitude, how.smallest), magnitude);
   const auto number = hn::Mul(hn::BitCast(d, hn::ShiftLeftSame(kept, how.up)), hn::Set(d, how.unit));
   const auto top = hn::IfThenElseZero(hn::Ne(sign, hn::Zero(du)), hn::Set(du, std::uint64_t{1} << 63));
-  const auto result = hn::Or(number, hn::BitCast(d, top));
-  if constexpr (sizeof(T) == 8)
-    hn::StoreU(result, d, to);
-  else
-    hn::StoreU(hn::DemoteTo(hn::Rebind<float, ReadD>(), result), hn::Rebind<float, ReadD>(), to);
+  store(hn::Or(number, hn::BitCast(d, top)), to);
   return true;
 }
 
@@ -110,7 +117,9 @@ NumberReader<T>::NumberReader(const OperandRule& rule, const NanBits<T>& nan_ope
   const Format& f = format(rule.format);
   bytes = static_cast<std::size_t>(f.storage_bytes());
   code_mask = f.code_mask();
-  sign = std::uint64_t{1} << (f.storage_bits - 1);
+  sign = f.has_sign ? std::uint64_t{1} << (f.storage_bits - 1) : 0;
+  is_integer = !f.floating;
+  integer_zero = 0x1p52 + static_cast<double>(sign);
   padding = f.padding_bits;
   up = kFraction - f.fraction_bits;
   smallest = rule.subnormals == Subnormals::flushed ? std::uint64_t{1} << f.fraction_bits : 0;

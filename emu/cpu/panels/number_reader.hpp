@@ -1,4 +1,4 @@
-// Codes of any floating-point format, read as the machine's numbers.
+// Codes of any format but ue8m0, read as the machine's numbers.
 #pragma once
 
 #include <bit>
@@ -33,6 +33,11 @@ struct NumberReader {
   /// The bits of what a code is read as. The machine must keep subnormal numbers.
   BitsOf<T> operator()(std::uint64_t code) const {
     code &= code_mask;
+    if (is_integer) {
+      const std::uint64_t beside = (code ^ sign) | std::bit_cast<std::uint64_t>(0x1p52);
+      const double number = std::bit_cast<double>(beside) - integer_zero;
+      return std::bit_cast<BitsOf<T>>(static_cast<T>(number));
+    }
     const std::uint64_t negative = code & sign, magnitude = (code & (sign - 1)) >> padding;
     double number = std::bit_cast<double>(magnitude << up) * unit;  // subnormal numbers too
     if (magnitude < smallest) number = 0;
@@ -51,7 +56,10 @@ struct NumberReader {
   static constexpr int kBias = std::numeric_limits<double>::max_exponent - 1;
 
   std::size_t bytes = 0;  ///< of a code
-  std::uint64_t code_mask = 0, sign = 0;
+  std::uint64_t code_mask = 0;
+  std::uint64_t sign = 0;           ///< 0 if there is none
+  bool is_integer = false;          ///< of which all are floating-point numbers once they are above 2^52
+  double integer_zero = 0;          ///< what 0 is then
   std::uint64_t smallest = 0;       ///< magnitudes below this are read as zero
   std::uint64_t first_special = 0;  ///< from this on they are infinities or NaNs
   int padding = 0, up = 0;

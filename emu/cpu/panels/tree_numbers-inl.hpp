@@ -81,22 +81,34 @@ HWY_INLINE bool are_normal(const TreeStep& how, const Aligned* v) {
   return hn::AllTrue(TD(), all);
 }
 
+/// x modulo a power of two, from minus half of it on. A double holds x plus that half.
+HWY_INLINE TV wrapped(TV x, double count) {
+  const TV turns = hn::Floor(hn::MulAdd(x, number(1 / count), number(0.5)));
+  return hn::NegMulAdd(turns, number(count), x);
+}
+
 /// One rounding step of all rows; of each sum, the alignment is a power of two.
 template <Rounding kMode>
 void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignment, Aligned* v) {
   const RoundStep& s = how.step;
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
   const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
-  const bool are_bits = !s.from_alignment && !how.keeps_all && s.fraction_bits > 0 && are_normal(how, v);
+  const bool wraps = s.overflow == Overflow::wrap;
+  const bool are_bits = !wraps && !s.from_alignment && !how.keeps_all && s.fraction_bits > 0 && are_normal(how, v);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV x = v[r].x;
     TV t;
-    if (s.from_alignment && (how.keeps_all || how.is_wide)) {
+    if (how.keeps_small) {
+      t = x;
+    } else if (s.from_alignment && (how.keeps_all || how.is_wide)) {
       t = how.keeps_all ? x : hn::Or(cut_any<kMode>(x, scaled(alignment[r], -s.fraction_bits)), sign_of(x));
     } else if (how.keeps_all) {
       const TV small = hn::Or(cut_any<kMode>(x, scaled(least, -s.fraction_bits)), sign_of(x));
       t = how.least > 0 ? hn::IfThenElse(hn::Lt(hn::Abs(x), least), small, x) : x;
+    } else if (wraps) {
+      const TV binade = hn::Max(hn::Min(binade_of(x), number(how.most)), least);
+      t = hn::Or(cut_any<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
     } else if (are_bits) {
       t = rounded_bits<kMode>(s.fraction_bits, x);
     } else {
@@ -104,7 +116,9 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
       t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
     }
     if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
-    if (how.overflow < HUGE_VAL) {
+    if (wraps) {
+      t = hn::IfThenElse(hn::Ge(hn::Abs(t), number(how.overflow)), wrapped(t, 2 * how.overflow), t);
+    } else if (how.overflow < HUGE_VAL) {
       TMask large = hn::Ge(hn::Abs(t), number(how.overflow));
       if (!to_infinity) large = hn::And(large, is_finite(x));
       const TV beyond = hn::IfThenElse(is_negative(x), number(how.beyond[1]), number(how.beyond[0]));
@@ -120,8 +134,7 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
 
 /// The powers that numbers are aligned with after a rounding step of their own.
 HWY_INLINE void powers_of_rounded(const TreePlan& plan, const TreeStep& last, double of_zero, Aligned* v) {
-  const bool minimum = plan.c.subnormal_exponent == SubnormalExponent::minimum;
-  const TV least = number(minimum ? last.least : 0.0);
+  const TV least = number(plan.normalises_small ? 0.0 : last.least);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = power_of(v[r].x, least);
   if (!plan.zeros_align) return;  // zeros' are seen to where numbers are put
@@ -191,7 +204,9 @@ class Terms {
 
  private:
   TV unlimited(int k) const {
-    const TV x = a(k), y = b(k), product = hn::Mul(x, y);
+    const TV x = a(k), y = b(k);
+    if (plan_.operation == ProductOperation::exclusive_or) return hn::Abs(hn::Sub(x, y));
+    const TV product = hn::Mul(x, y);
     return plan_.products_to_odd ? to_odd({product, hn::MulSub(x, y, product)}) : product;
   }
   /// Large products are infinite.

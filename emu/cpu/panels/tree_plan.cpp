@@ -47,7 +47,8 @@ struct Bounds {
 
 Bounds bounds_of(const OperandRule& rule) {
   const Format& f = format(rule.format);
-  return {f.min_exponent() - f.fraction_bits, f.max_exponent() + 1, f.fraction_bits + 1, 1, false, kFar};
+  const int top = f.max_exponent() + (f.floating ? 1 : 2);  // −2^31 is an integer, too
+  return {f.min_exponent() - f.fraction_bits, top, f.fraction_bits + 1, 1, false, kFar};
 }
 
 /// Of scales: all of the format's, or those that these panels are for (kLeastUsualScale).
@@ -76,6 +77,12 @@ Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent expon
   return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false, kFar};
 }
 
+/// Exponents of integers are those of their formats, as of subnormal numbers.
+OperandRule rule_of_numbers(const OperandRule& rule) {
+  if (format(rule.format).floating) return rule;
+  return {rule.format, Subnormals::kept, SubnormalExponent::minimum};
+}
+
 bool is_bounded(int exponent) { return std::abs(exponent) < kUnbounded; }
 /// Whether a step's smallest normal number, or its largest, is where doubles have no room for units or grids: then no
 /// number may come there.
@@ -85,7 +92,8 @@ bool is_least_far(const RoundStep& s) {
 bool is_most_far(const RoundStep& s) { return is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent; }
 
 TreeStep make_step(const RoundStep& s) {
-  TreeStep to{s, false, 0, HUGE_VAL, {}, false, false};
+  TreeStep to;
+  to.step = s;
   const RoundStep single = round_to(format(FormatId::fp32), Rounding::nearest_even);
   to.is_single = s == single || s == round_to(format(FormatId::fp32), Rounding::nearest_even, Overflow::infinity);
   if (is_bounded(s.min_exponent) && !is_least_far(s)) to.least = std::ldexp(1.0, s.min_exponent);
@@ -94,6 +102,8 @@ TreeStep make_step(const RoundStep& s) {
   const int last = std::max(s.max_exponent, s.min_exponent) - s.fraction_bits;  // evenly spaced numbers have one unit
   const double most = to.overflow - std::ldexp(1.0, last);
   for (const bool negative : {false, true}) to.beyond[negative ? 1 : 0] = to_infinity(s, negative) ? HUGE_VAL : most;
+  if (s.twos_complement) to.beyond[1] = to.overflow;
+  if (s.overflow == Overflow::wrap) to.most = std::ldexp(1.0, s.max_exponent);
   return to;
 }
 
@@ -120,20 +130,19 @@ class Planner {
   WhyNot plan() {
     plan_.scales = n_.scales;
     plan_.scales_sums = scales_sums(n_);
-    if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
     for (const OperandRule* rule : {&n_.a, &n_.b, &n_.c}) {
-      const Format& f = format(rule->format);
-      if (!f.floating || !f.has_sign) return "its operands are no floating-point numbers with a sign";
+      if (rule->format == FormatId::ue8m0) return "its operands are powers of two";
     }
     plan_.asks_for_usual_operands = n_.a.format == FormatId::fp64 || n_.b.format == FormatId::fp64;
-    if (!format(n_.result).has_infinity()) return "its results are integers";
     plan_.asks_for_usual_c = n_.c.format == FormatId::fp64;
     if (plan_.asks_for_usual_c) limit(kLeastUsualC, c_);
-    plan_.a = n_.a;
-    plan_.b = n_.b;
-    plan_.c = n_.c;
+    plan_.a = rule_of_numbers(n_.a);
+    plan_.b = rule_of_numbers(n_.b);
+    plan_.c = rule_of_numbers(n_.c);
+    plan_.normalises_small = n_.c.subnormal_exponent == SubnormalExponent::normalised;
     plan_.least_c = std::ldexp(1.0, format(n_.c.format).min_exponent());
     plan_.result = n_.result;
+    plan_.operation = n_.product.operation;
     plan_.product_exponent = n_.product.exponent;
     find_wanted_exponents();
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
@@ -225,7 +234,8 @@ class Planner {
     bool has_own_exponent = false, may_outgrow = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
-      if (s.twos_complement || s.overflow == Overflow::wrap) return "a result is an integer";
+      const bool wraps = s.overflow == Overflow::wrap;
+      if (wraps && x.top + 1 - x.lowest > kDoubleBits - 1) return kTooManyBits;
       // Rounding may take a number to the next power of two.
       const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
       const bool may_be_large = is_bounded(s.max_exponent) && x.top > s.max_exponent;
@@ -246,7 +256,10 @@ class Planner {
         x.below = std::min(x.below, s.fraction_bits);
         x.headroom = has_own_exponent ? 2 : above + 1;  // to nearest it grows to its double at most
       } else {
-        if (s.fraction_bits > kGridBits - 1) {
+        const bool is_fixed = s.min_exponent > s.max_exponent;  // all numbers are evenly spaced
+        if (is_fixed && !x.is_odd && x.lowest >= s.min_exponent - s.fraction_bits) {
+          to.steps[i].keeps_all = to.steps[i].keeps_small = true;
+        } else if (s.fraction_bits > kGridBits - 1) {
           // Nothing is rounded but what is below the least normal number.
           if (x.width > s.fraction_bits + 1 || (x.is_odd && may_be_small)) return kTooManyBits;
           to.steps[i].keeps_all = true;
@@ -254,6 +267,7 @@ class Planner {
         may_outgrow = may_outgrow || (may_be_small && is_directed);
         x.is_odd = x.is_odd && to.steps[i].keeps_all;
         x.width = std::min(x.width, s.fraction_bits + 1);
+        if (wraps) x.width = std::max(x.width, s.fraction_bits + 2);
         x.headroom = 1;
         has_own_exponent = true;
         if (may_be_small) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
@@ -262,7 +276,7 @@ class Planner {
       ++x.top;
       if (has_largest) x.below = kFar;
       if (!may_be_large) continue;
-      x.top = std::min(x.top, s.max_exponent + 1);
+      x.top = std::min(x.top, s.max_exponent + (s.twos_complement ? 2 : 1));
       x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
     }
     return {};
@@ -271,6 +285,7 @@ class Planner {
   /// Whose exponents some sum that cuts its terms, or stays unrounded, asks for.
   void find_wanted_exponents() {
     wanted_.assign(tree_.nodes.size(), false);
+    plan_.zeros_align = n_.product.operation == ProductOperation::exclusive_or;  // of zeros too
     for (std::size_t i = tree_.nodes.size(); i-- > 0;) {
       const Unit& unit = unit_of(i);
       const bool passes_on = unit.result.empty() && !unit.scale_exponents_alone && wanted_[i];
@@ -361,7 +376,8 @@ class Planner {
 
   /// Whether what the last node's result is aligned with, as a result, is what it is aligned with as the next link's c.
   bool is_aligned_as_c(const TreeNode& last) const {
-    return !plan_.zeros_align && n_.c.subnormals == Subnormals::kept && n_.c.format == n_.result &&
+    const bool is_known = format(n_.c.format).floating || !plan_.normalises_small;
+    return is_known && !plan_.zeros_align && n_.c.subnormals == Subnormals::kept && n_.c.format == n_.result &&
            !last.result.steps.empty() && !last.result.steps.back().step.from_alignment &&
            last.result.steps.back().least == plan_.least_c;
   }
@@ -463,7 +479,8 @@ class Planner {
     }
     all.width = span;
     node.sum = TreeSum::far;
-    const bool plain_products = n_.product.round.empty() && plan_.infinite_from == HUGE_VAL && !node.cuts_first;
+    const bool plain_products = n_.product.operation == ProductOperation::multiply && n_.product.round.empty() &&
+                                plan_.infinite_from == HUGE_VAL && !node.cuts_first;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};
     const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
     node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);
@@ -476,7 +493,8 @@ class Planner {
 
   bool cuts_products_alone(const Unit& unit) const {
     const ZeroExponentKind zero = unit.zero_exponent.kind;
-    return grows_products_ && n_.product.exponent == ProductExponent::sum && n_.product.round.empty() &&
+    return grows_products_ && n_.product.operation == ProductOperation::multiply &&
+           n_.product.exponent == ProductExponent::sum && n_.product.round.empty() &&
            (plan_.infinite_from == HUGE_VAL || !plan_.scales) && !plan_.zeros_align &&
            (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;

@@ -19,12 +19,14 @@ inline constexpr int kPlaceOfC = 0;
 /// A rounding step, with the numbers that it comes to.
 struct TreeStep {
   RoundStep step;
-  bool is_single = false;  ///< IEEE 754's to nearest in fp32, which the machine has
-  double least = 0;        ///< normal number; 0 if there is none
-  double overflow = 0;     ///< magnitudes from this on, infinite if there is no such, become
-  double beyond[2] = {};   ///< these: of positive numbers, and of negative ones
-  bool keeps_all = false;  ///< of a number that is not below the least normal one, or all that it is aligned to
-  bool is_wide = false;    ///< below the alignment, a grid does not hold what it keeps
+  bool is_single = false;      ///< IEEE 754's to nearest in fp32, which the machine has
+  double least = 0;            ///< normal number; 0 if there is none
+  double overflow = HUGE_VAL;  ///< magnitudes from this on become, unless they wrap,
+  double beyond[2] = {};       ///< these: of positive numbers, and of negative ones
+  bool keeps_all = false;      ///< of a number that is not below the least normal one, or all that it is aligned to
+  bool keeps_small = false;    ///< of smaller ones too
+  bool is_wide = false;        ///< below the alignment, a grid does not hold what it keeps
+  double most = HUGE_VAL;      ///< where large numbers wrap, the power of two with whose unit they do
 };
 
 /// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
@@ -87,11 +89,13 @@ struct TreeAccumulation {
 };
 
 struct TreePlan {
-  OperandRule a, b, c;
+  OperandRule a, b, c;  ///< integers' numbers and exponents are as floating-point formats' that keep subnormal numbers
+  bool normalises_small = false;    ///< results below the least normal number are aligned with their leading bits
   std::optional<ScaleRule> scales;  ///< of products, which come to the operands; or of sums
   bool scales_sums = false;
   double least_c = 0;  ///< normal number
   FormatId result = FormatId::fp32;
+  ProductOperation operation = ProductOperation::multiply;
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
