@@ -287,6 +287,11 @@ Datapath random_sums_of_integers() {
   return d;
 }
 
+/// Datapaths that round far away from zero.
+Datapath random_sums_aligned_far() {
+  return test::with_far_alignments(*rc::gen::arbitrary<bool>() ? random_steps_of_many_bits() : random_sums_cut_first());
+}
+
 /// Any datapath with scales of products.
 Datapath random_scaled_products() {
   Datapath d = *rc::gen::arbitrary<bool>() ? test::random_patch_datapath() : random_tree_of_sums();
@@ -314,6 +319,8 @@ const Kind kKinds[] = {
     {"tree_panels, sums of doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_of_doubles},
     {"tree_panels, integers", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_of_integers},
+    {"tree_panels, far alignments", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
+     random_sums_aligned_far},
     {"tree_panels, accumulations", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      test::random_chain_of_accumulations},
     {"tree_panels, block scales", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,

@@ -697,6 +697,58 @@ inline Datapath random_integer_datapath() {
   return d;
 }
 
+/// The same with some operands that are integers, or have no sign, if its results are neither.
+inline Datapath with_integer_operands(Datapath d) {
+  Numerics& n = d.numerics;
+  if (!format(n.result).floating) return d;
+  using enum FormatId;
+  for (OperandRule* operand : {&n.a, &n.b, &n.c}) {
+    if (*rc::gen::arbitrary<bool>()) *operand = random_operand(*rc::gen::element(s32, s8, u8, s4, u4, b1, ue4m3));
+  }
+  return d;
+}
+
+/// The same with operands of few bits, and alignments and least exponents that may be far above theirs, so that what is
+/// rounded away from zero may grow far.
+inline Datapath with_far_alignments(Datapath d) {
+  using enum FormatId;
+  Numerics& n = d.numerics;
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  const auto seldom = [&] { return any(0, 2) == 0; };
+  const bool floating = format(n.result).floating;
+  if (floating) {
+    for (OperandRule* operand : {&n.a, &n.b, &n.c}) {
+      if (seldom()) continue;
+      *operand = random_operand(*rc::gen::element(fp8e4m3, fp8e5m2, fp4e2m1, fp6e3m2, fp6e2m3, fp16, s8, u4));
+    }
+  }
+  const auto go_far = [&](RoundStep& s) {
+    if (any(0, 1) == 0) s.rounding = *rc::gen::element(Rounding::up, Rounding::down);
+    if (seldom()) s.fraction_bits = any(0, 12);
+    if (seldom()) {
+      s.min_exponent = any(-20, 50);
+      s.max_exponent = seldom() ? std::max(s.min_exponent, any(-10, 40)) : kUnbounded;
+    }
+  };
+  for (Unit& unit : n.units) {
+    ZeroExponent& zero = unit.zero_exponent;
+    if (any(0, 1) == 0) {
+      zero.kind = *rc::gen::element(ZeroExponentKind::none, ZeroExponentKind::natural, ZeroExponentKind::floor,
+                                    ZeroExponentKind::zeros);
+      const bool has_value = zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros;
+      zero.value = has_value ? any(-20, 70) : 0;
+    }
+    if (any(0, 1) == 0) unit.align_rounding = *rc::gen::element(Rounding::up, Rounding::down);
+    if (!floating) continue;  // whose steps have to leave integers
+    if (unit.fraction_bits != kExact && seldom()) unit.fraction_bits = any(0, 12);
+    for (int i = 0; i + 1 < unit.result.count; ++i) go_far(unit.result.step[static_cast<std::size_t>(i)]);
+  }
+  if (floating) {
+    for (int i = 0; i < n.product.round.count; ++i) go_far(n.product.round.step[static_cast<std::size_t>(i)]);
+  }
+  return d;
+}
+
 /// A datapath that `wanted` holds of: draws, each of any size, until there is one.
 template <class Draw, class Wanted>
 Datapath draw_until(const Draw& draw, const Wanted& wanted) {

@@ -484,7 +484,11 @@ RC_GTEST_PROP(GpuEmulator, GivesZerosTheirSigns, ()) {
 
 Datapath random_datapath_of_any_kind() {
   static const std::vector<CatalogueEntry> entries = catalogue(ArchId::sm_90);
-  switch (*rc::gen::inRange(0, 8)) {
+  switch (*rc::gen::inRange(0, 10)) {
+    case 8:
+      return test::with_integer_operands(random_datapath_of_any_kind());
+    case 9:
+      return test::with_far_alignments(random_datapath_of_any_kind());
     case 0:
       return test::random_fma_chain();
     case 1:

@@ -9,7 +9,7 @@
 #include "emu/cpu/requirements.hpp"
 #include "emu/fma_chain.hpp"
 #include "emu/integer_sums.hpp"
-#include "emu/own_formats.hpp"
+#include "emu/required_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
 #include "terms.hpp"
@@ -170,10 +170,11 @@ WhyNot why_no_scaled_sums(const Numerics& numerics, const SortedTree& tree) {
 /// is wide enough that none of their sums overflows or underflows.
 WhyNot why_no_brackets(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   constexpr Format kFp32 = format(FormatId::fp32);
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   const WhyNot why_not = first_failure({
-      {a.floating && b.floating && a.storage_bits <= 32 && b.storage_bits <= 32, "its factors are no numbers of fp32"},
+      {a.storage_bits <= 32 && b.storage_bits <= 32, "its factors are no numbers of fp32"},
       {numerics.c.format == FormatId::fp32 && numerics.c.subnormals == Subnormals::kept &&
            numerics.result == FormatId::fp32,
        "its c and result are not fp32, or subnormals of c are flushed"},
@@ -250,6 +251,7 @@ WhyNot why_no_single_precision(const Numerics& numerics, const SortedTree& tree)
 
 WhyNot why_not_one_by_one(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_gpu_datapath(numerics, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format), &c = format(numerics.c.format);
   const ProductRule& product = numerics.product;
   const WhyNot why_not = first_failure({
@@ -402,6 +404,7 @@ WhyNot why_no_others_of_tree(const Numerics& numerics, const SortedTree& tree, c
 /// Sums of products alone, or of two such sums, that go on unrounded to the sum with c, one after the other.
 WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   const std::vector<Accumulation> all = accumulations_of(tree);
   if (all.empty()) return "its sums are not added to c one after the other, by the same rules";
@@ -409,7 +412,7 @@ WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
   const WhyNot why_not = first_failure({
       {tree.tree.k <= kPatchProducts, "it has too many products"},
       {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
-      {a.floating && b.floating && a.fraction_bits <= kOperandBits && b.fraction_bits <= kOperandBits &&
+      {a.fraction_bits <= kOperandBits && b.fraction_bits <= kOperandBits &&
            a.fraction_bits + b.fraction_bits + 2 <= kProductBits,
        "its operands have too many bits"},
       {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
@@ -456,6 +459,7 @@ WhyNot why_no_accumulations(const Numerics& numerics, const SortedTree& tree) {
 /// Trees of sums of products alone and of two others, whose results are fp32 numbers or go on as they are.
 WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_terms(numerics, tree); !why_not.empty()) return why_not;  // what is left over
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   const Format &a = format(numerics.a.format), &b = format(numerics.b.format);
   constexpr Format kFp32 = format(FormatId::fp32);
   constexpr int kMostExponent = 64;  // of a product, so that no sum of them is nearly as large as fp32's largest
@@ -464,8 +468,7 @@ WhyNot why_no_tree_patches(const Numerics& numerics, const SortedTree& tree) {
   const WhyNot why_not = first_failure({
       {tree.tree.k <= kPatchProducts, "it has too many products"},
       {tree.nodes.size() <= GpuDatapath::kMostPatchNodes, "it has too many sums"},
-      {a.floating && b.floating && a.storage_bits <= 16 && b.storage_bits <= 16 && largest <= kMostExponent,
-       "its products may be too large"},
+      {a.storage_bits <= 16 && b.storage_bits <= 16 && largest <= kMostExponent, "its products may be too large"},
       {a.fraction_bits + b.fraction_bits + 2 <= kProductBits, "its operands have too many bits"},
       {product.exponent == ProductExponent::sum && product.operation == ProductOperation::multiply &&
            product.round.empty() && product.infinite_from.value_or(kUnbounded) >= largest,

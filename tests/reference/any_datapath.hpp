@@ -209,6 +209,10 @@ inline Datapath datapath_of_any_kind() {
       return random_chain_of_integers();
     case 5:
       return random_operations();
+    case 6:
+      return with_far_alignments(*rc::gen::arbitrary<bool>() ? *any_datapath() : random_patch_datapath());
+    case 7:
+      return with_integer_operands(*rc::gen::arbitrary<bool>() ? *any_datapath() : random_patch_datapath());
     default:
       return *any_datapath();
   }

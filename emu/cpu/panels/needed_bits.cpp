@@ -151,7 +151,7 @@ class Survey {
   /// What is left of numbers by rounding steps, and how many bits these need to leave as much.
   static void round(const RoundSteps& steps, int most_alignment, StepsNeeded& needed, Extent& x) {
     const bool outgrow = outgrow_exponent(steps);
-    const int most_of_zero = x.most_exponent;  // which steps leave alone
+    int most_of_zeros = x.most_exponent;  // steps leave zeros alone, of which others before them may have made some
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
       const bool has_least = s.min_exponent > -kUnbounded, has_most = s.max_exponent < kUnbounded;
@@ -166,10 +166,11 @@ class Survey {
       else
         needed[i].add(std::max(x.width - 1, has_least ? s.min_exponent - x.lowest : 0));
       x = after(s, most_alignment, x);
+      most_of_zeros = std::max(most_of_zeros, x.most_exponent);
     }
     if (outgrow) x.headroom = kFar;
     const bool keeps_zeros = !steps.empty() && steps.step[static_cast<std::size_t>(steps.count - 1)].from_alignment;
-    if (keeps_zeros) x.most_exponent = std::max(x.most_exponent, most_of_zero);
+    if (keeps_zeros) x.most_exponent = most_of_zeros;
   }
   static Extent after(const RoundStep& s, int most_alignment, Extent x) {
     const bool has_least = s.min_exponent > -kUnbounded, has_most = s.max_exponent < kUnbounded;

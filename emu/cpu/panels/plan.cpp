@@ -6,7 +6,7 @@
 #include "emu/bit_width.hpp"
 #include "emu/gpu/gpu_datapath.hpp"
 #include "emu/gpu/requirements.hpp"
-#include "emu/own_formats.hpp"
+#include "emu/required_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
 
@@ -210,6 +210,7 @@ std::vector<Place> places_of(const Plan& plan, std::size_t links) {
 
 WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return why_no_patches(numerics, tree);
   if (!are_scalable(numerics.a.format) || !are_scalable(numerics.b.format)) return "its scaled operands are wide";
   if (scales_sums(numerics)) return why_no_scaled_sums(numerics, tree);

@@ -116,6 +116,10 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
       t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
     }
     if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
+    if (drops_sign_of_zero) {
+      const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Ne(x, zero()));
+      t = hn::IfThenElse(vanished, zero(), t);
+    }
     if (wraps) {
       t = hn::IfThenElse(hn::Ge(hn::Abs(t), number(how.overflow)), wrapped(t, 2 * how.overflow), t);
     } else if (how.overflow < HUGE_VAL) {
@@ -124,23 +128,19 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
       const TV beyond = hn::IfThenElse(is_negative(x), number(how.beyond[1]), number(how.beyond[0]));
       t = hn::IfThenElse(large, hn::Or(beyond, sign_of(x)), t);
     }
-    if (drops_sign_of_zero) {
-      const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Ne(x, zero()));
-      t = hn::IfThenElse(vanished, zero(), t);
-    }
     v[r].x = t;
   }
 }
 
 /// The powers that numbers are aligned with after a rounding step of their own.
-HWY_INLINE void powers_of_rounded(const TreePlan& plan, const TreeStep& last, double of_zero, Aligned* v) {
+HWY_INLINE void powers_of_rounded(const TreePlan& plan, const TreeStep& last, Aligned* v) {
   const TV least = number(plan.normalises_small ? 0.0 : last.least);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) v[r].power = power_of(v[r].x, least);
   if (!plan.zeros_align) return;  // zeros' are seen to where numbers are put
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r)
-    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(of_zero), v[r].power);
+    v[r].power = hn::IfThenElse(hn::Eq(v[r].x, zero()), number(last.power_of_zero), v[r].power);
 }
 
 /// All steps. The power of a sum is what it was aligned to.
@@ -150,6 +150,10 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
   for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = with_grid(v[r].power);
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const TreeStep& s = steps.steps[i];
+    const bool gives_exponents =
+        wants_power && (steps.zeros_keep_exponents ? !s.step.from_alignment : steps.last_own == i);
+    Aligned before[kTreeRows];
+    if (gives_exponents && steps.zeros_keep_exponents) std::copy_n(v, kTreeRows, before);
     if (s.is_single && !steps.drops_sign_of_zero) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
@@ -158,7 +162,11 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
         round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
       });
     }
-    if (wants_power && steps.last_own == i) powers_of_rounded(plan, s, steps.power_of_zero, v);
+    if (gives_exponents) powers_of_rounded(plan, s, v);
+    if (!gives_exponents || !steps.zeros_keep_exponents) continue;
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      v[r].power = hn::IfThenElse(hn::Eq(before[r].x, zero()), before[r].power, v[r].power);
   }
 }
 
@@ -390,14 +398,14 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     if (kFinish == Finish::single || node.is_single) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
-      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), v);
     } else if (kFinish == Finish::down_single && are_normal(node.result.steps.front(), v)) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r)
         v[r].x = to_single(rounded_bits<Rounding::down>(node.result.steps.front().step.fraction_bits, v[r].x));
-      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), v);
     } else if (node.is_cut && cut_bits(node.result.steps.front(), v)) {
-      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), node.result.power_of_zero, v);
+      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), v);
     } else {
       Aligned rows[kTreeRows];  // a copy, as what is handed to a call is in memory, and v else in registers
       std::copy_n(v, kTreeRows, rows);

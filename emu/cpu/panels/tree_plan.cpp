@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "emu/gpu/requirements.hpp"
-#include "emu/own_formats.hpp"
+#include "emu/required_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
 #include "needed_bits.hpp"
@@ -37,18 +37,19 @@ int carries(std::size_t count) { return static_cast<int>(std::bit_width(count - 
 
 /// What is known of every number that an operand, a product or a node's result can be.
 struct Bounds {
-  int lowest = 0;       ///< it is a multiple of 2^lowest
-  int top = 0;          ///< it is below 2^top in magnitude
-  int width = 0;        ///< bits of its significand, at most
-  int headroom = 1;     ///< it is below 2^(the exponent that it is aligned with + headroom)
-  bool is_odd = false;  ///< it may be rounded to odd, as a sum that is to be cut
-  int below = kFar;     ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
+  int lowest = 0;         ///< it is a multiple of 2^lowest
+  int top = 0;            ///< it is below 2^top in magnitude
+  int width = 0;          ///< bits of its significand, at most
+  int most_exponent = 0;  ///< that it is aligned with
+  int headroom = 1;       ///< it is below 2^(the exponent that it is aligned with + headroom)
+  bool is_odd = false;    ///< it may be rounded to odd, as a sum that is to be cut
+  int below = kFar;       ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
 };
 
 Bounds bounds_of(const OperandRule& rule) {
   const Format& f = format(rule.format);
   const int top = f.max_exponent() + (f.floating ? 1 : 2);  // −2^31 is an integer, too
-  return {f.min_exponent() - f.fraction_bits, top, f.fraction_bits + 1, 1, false, kFar};
+  return {f.min_exponent() - f.fraction_bits, top, f.fraction_bits + 1, std::max(f.max_exponent(), f.min_exponent())};
 }
 
 /// Of scales: all of the format's, or those that these panels are for (kLeastUsualScale).
@@ -56,7 +57,7 @@ Bounds bounds_of_scale(FormatId id, bool usual) {
   Bounds x = bounds_of({id, Subnormals::kept, SubnormalExponent::minimum});
   if (!usual) return x;
   const int most = -std::ilogb(kLeastUsualScale);
-  return {-most - format(id).fraction_bits, most + 1, x.width, 1, false, kFar};
+  return {-most - format(id).fraction_bits, most + 1, x.width, most};
 }
 
 /// Of a number times a scale, aligned with both their exponents.
@@ -67,14 +68,19 @@ Bounds scaled_bounds(const Bounds& x, const Bounds& by) {
   return {x.lowest + smallest,
           x.top + by.top,
           x.width + (is_power ? 0 : by.width),
+          x.most_exponent + by.most_exponent,
           x.headroom + (is_power ? 0 : 1),
           x.is_odd,
           x.below + (is_power ? 0 : by.width - 1)};
 }
 
 Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
-  const int headroom = exponent == ProductExponent::sum ? a.headroom + b.headroom : 1;
-  return {a.lowest + b.lowest, a.top + b.top, a.width + b.width, headroom, false, kFar};
+  Bounds x{a.lowest + b.lowest, a.top + b.top, a.width + b.width, a.most_exponent + b.most_exponent};
+  if (exponent == ProductExponent::sum)
+    x.headroom = a.headroom + b.headroom;
+  else
+    x.most_exponent = std::max(x.most_exponent, x.top - 1);  // a zero has its operands'
+  return x;
 }
 
 /// Exponents of integers are those of their formats, as of subnormal numbers.
@@ -100,7 +106,9 @@ TreeStep make_step(const RoundStep& s) {
   if (!is_bounded(s.max_exponent) || is_most_far(s)) return to;
   to.overflow = std::ldexp(1.0, s.max_exponent + 1);
   const int last = std::max(s.max_exponent, s.min_exponent) - s.fraction_bits;  // evenly spaced numbers have one unit
-  const double most = to.overflow - std::ldexp(1.0, last);
+  // Of more bits than a double it is rounded to odd, which those have whose bits are all set.
+  const double most =
+      s.fraction_bits < kDoubleBits ? to.overflow - std::ldexp(1.0, last) : std::nextafter(to.overflow, 0);
   for (const bool negative : {false, true}) to.beyond[negative ? 1 : 0] = to_infinity(s, negative) ? HUGE_VAL : most;
   if (s.twos_complement) to.beyond[1] = to.overflow;
   if (s.overflow == Overflow::wrap) to.most = std::ldexp(1.0, s.max_exponent);
@@ -112,8 +120,9 @@ TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool
   for (const RoundStep& s : steps) {
     if (!s.from_alignment) to.last_own = to.steps.size();
     to.steps.push_back(make_step(s));
-    to.power_of_zero = zeros_align && is_bounded(s.min_exponent) ? std::ldexp(1.0, s.min_exponent) : 0;
+    if (zeros_align && is_bounded(s.min_exponent)) to.steps.back().power_of_zero = std::ldexp(1.0, s.min_exponent);
   }
+  to.zeros_keep_exponents = zeros_align && to.last_own && to.steps.back().step.from_alignment;
   to.drops_sign_of_zero = underflow_sign == UnderflowSign::positive;
   return to;
 }
@@ -204,6 +213,7 @@ class Planner {
     const int most = -std::ilogb(least_usual);
     x.lowest = std::max(x.lowest, -most - x.width + 1);
     x.top = std::min(x.top, most);
+    x.most_exponent = std::min(x.most_exponent, most);
   }
   WhyNot plan_product() {
     Bounds a = bounds_of(n_.a), b = bounds_of(n_.b);
@@ -230,31 +240,31 @@ class Planner {
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
   WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x, TreeSteps& to) const {
     const char* const kTooManyBits = "a result keeps more bits than doubles hold";
+    const int alignment = x.most_exponent;
+    int most_of_zeros = alignment;        // steps leave zeros alone, of which others before them may have made some
     int above = x.headroom + carry_bits;  // it is below 2^(the alignment + above)
-    bool has_own_exponent = false, may_outgrow = false;
+    bool has_own_exponent = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
       const bool wraps = s.overflow == Overflow::wrap;
       if (wraps && x.top + 1 - x.lowest > kDoubleBits - 1) return kTooManyBits;
-      // Rounding may take a number to the next power of two.
+      // Rounding may take a number to the next power of two, and to the unit whatever is less.
       const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
+      const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
+      if (is_directed && (s.from_alignment || may_be_small))
+        x.top = std::max(x.top, (s.from_alignment ? alignment : s.min_exponent) - s.fraction_bits);
       const bool may_be_large = is_bounded(s.max_exponent) && x.top > s.max_exponent;
       if ((is_least_far(s) && may_be_small) || (is_most_far(s) && may_be_large))
         return "a result's exponents are beyond what doubles hold";
-      const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
       const bool has_largest = may_be_large && !(to_infinity(s, false) && to_infinity(s, true));
-      if (has_largest && s.fraction_bits >= kDoubleBits) return kTooManyBits;
       if (s.from_alignment) {
-        const bool keeps_own = has_own_exponent && i + 1 == static_cast<std::size_t>(steps.count);
-        if (has_own_exponent && (may_outgrow || (keeps_own && (is_directed || plan_.zeros_align))))
-          return "a result is rounded by the alignment after it has an exponent of its own";
         to.steps[i].keeps_all = s.fraction_bits >= x.below;
         to.steps[i].is_wide = s.fraction_bits + above > kGridBits - 2;
         if (to.steps[i].is_wide && x.is_odd && !to.steps[i].keeps_all) return kTooManyBits;
         x.is_odd = x.is_odd && to.steps[i].keeps_all;
         x.width = std::min(x.width, s.fraction_bits + above + 1);
         x.below = std::min(x.below, s.fraction_bits);
-        x.headroom = has_own_exponent ? 2 : above + 1;  // to nearest it grows to its double at most
+        x.headroom = !has_own_exponent ? above + 1 : is_directed ? kFar : x.headroom + 1;
       } else {
         const bool is_fixed = s.min_exponent > s.max_exponent;  // all numbers are evenly spaced
         if (is_fixed && !x.is_odd && x.lowest >= s.min_exponent - s.fraction_bits) {
@@ -264,7 +274,7 @@ class Planner {
           if (x.width > s.fraction_bits + 1 || (x.is_odd && may_be_small)) return kTooManyBits;
           to.steps[i].keeps_all = true;
         }
-        may_outgrow = may_outgrow || (may_be_small && is_directed);
+        if (may_be_small && is_directed) above = kFar;
         x.is_odd = x.is_odd && to.steps[i].keeps_all;
         x.width = std::min(x.width, s.fraction_bits + 1);
         if (wraps) x.width = std::max(x.width, s.fraction_bits + 2);
@@ -272,13 +282,23 @@ class Planner {
         has_own_exponent = true;
         if (may_be_small) x.lowest = std::max(x.lowest, s.min_exponent - s.fraction_bits);
       }
+      // To nearest it grows to its double at most.
       ++above;
       ++x.top;
-      if (has_largest) x.below = kFar;
-      if (!may_be_large) continue;
-      x.top = std::min(x.top, s.max_exponent + (s.twos_complement ? 2 : 1));
-      x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
+      if (has_largest) {
+        x.below = kFar;
+        x.width = std::max(x.width, s.fraction_bits + 1);
+        x.is_odd = x.is_odd || s.fraction_bits >= kDoubleBits;
+      }
+      if (may_be_large) {
+        x.top = std::min(x.top, s.max_exponent + (s.twos_complement ? 2 : 1));
+        x.lowest = std::min(x.lowest, s.max_exponent - s.fraction_bits);  // of the largest
+      }
+      if (s.from_alignment) continue;
+      x.most_exponent = is_bounded(s.min_exponent) ? std::max(x.top - 1, s.min_exponent) : x.top - 1;
+      most_of_zeros = std::max(most_of_zeros, x.most_exponent);
     }
+    if (!steps.empty() && to.steps.back().step.from_alignment) x.most_exponent = most_of_zeros;
     return {};
   }
 
@@ -327,13 +347,16 @@ class Planner {
     if (zero.kind == ZeroExponentKind::floor) node.floor_power = power;
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
-    Bounds all{kMostExponent, -kMostExponent, 0, 1, false, kFar};
+    Bounds all{kMostExponent, -kMostExponent};  // aligned with 2^0, if with nothing
+    if (zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros)
+      all.most_exponent = std::max(all.most_exponent, zero.value);
     for (std::size_t i = 0; i < from.terms.size(); ++i) {
       const Term& t = from.terms[i];
       const Bounds& x = bounds_of_term(t);
       all.lowest = std::min(all.lowest, x.lowest);
       all.top = std::max(all.top, x.top);
       all.width = std::max(all.width, x.width);
+      all.most_exponent = std::max(all.most_exponent, x.most_exponent);
       all.headroom = std::max(all.headroom, x.headroom);
       all.is_odd = all.is_odd || x.is_odd;
       if (x.lowest < -kMostExponent || x.top > kMostExponent) return "a sum has terms beyond what doubles hold";
@@ -350,6 +373,7 @@ class Planner {
     if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
     if (unit.scaled) {
       if (unit.scale_exponents_alone) {
+        all.most_exponent = 0;
         all.headroom = std::max(all.top, 1);
         all.below = kFar;
       }
@@ -445,8 +469,12 @@ class Planner {
   WhyNot choose_sum(const SortedNode& from, Bounds& all, TreeNode& node) const {
     const Unit& unit = node.unit;
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
-    const int span = all.top + node.carry_bits - all.lowest;
     const int most_bits = std::max(first_bits, unit.fraction_bits);  // kExact is above all
+    const int least_bits = std::min(first_bits, unit.fraction_bits);
+    const bool is_directed = unit.align_rounding == Rounding::up || unit.align_rounding == Rounding::down;
+    // Whatever is less than a unit becomes one.
+    if (is_directed && least_bits != kExact) all.top = std::max(all.top, all.most_exponent - least_bits + 1);
+    const int span = all.top + node.carry_bits - all.lowest;
     all.top += node.carry_bits;
     if (most_bits != kExact && most_bits + all.headroom + node.carry_bits <= kGridBits - 1) {
       // Units are then at least eight times the last bit of any term that is rounded to odd.
@@ -458,12 +486,13 @@ class Planner {
       all.below = most_bits;
       return {};
     }
-    node.cuts_first = unit.drop_below || std::min(first_bits, unit.fraction_bits) != kExact;
+    const bool is_alone = from.terms.size() == 1;
+    node.cuts_first = is_alone ? first_bits != kExact : unit.drop_below || least_bits != kExact;
     all.below = most_bits == kExact ? kFar : most_bits;
-    if (all.is_odd && (from.terms.size() > 1 || node.cuts_first)) return "an exact sum is not rounded";
-    if (span <= kDoubleBits - 1 || from.terms.size() == 1) {
+    if (all.is_odd && (!is_alone || node.cuts_first)) return "an exact sum is not rounded";
+    if (span <= kDoubleBits - 1 || is_alone) {
       node.sum = TreeSum::exact;
-      if (from.terms.size() > 1) all.width = span;
+      if (!is_alone) all.width = span;
       return {};
     }
     all.is_odd = true;

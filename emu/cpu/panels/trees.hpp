@@ -26,15 +26,16 @@ struct TreeStep {
   bool keeps_all = false;      ///< of a number that is not below the least normal one, or all that it is aligned to
   bool keeps_small = false;    ///< of smaller ones too
   bool is_wide = false;        ///< below the alignment, a grid does not hold what it keeps
+  double power_of_zero = 0;    ///< that one is aligned with after the step; 0 where none is
   double most = HUGE_VAL;      ///< where large numbers wrap, the power of two with whose unit they do
 };
 
-/// Steps, and what they leave a zero's exponent, if the last is not from the alignment.
 struct TreeSteps {
   std::vector<TreeStep> steps;
   std::optional<std::size_t> last_own;  ///< the last from the leading bit, which gives a number an exponent of its own
-  double power_of_zero = 0;             ///< that a zero is aligned with; 0 where none is
-  bool drops_sign_of_zero = false;      ///< of numbers that become zero
+  /// Zeros align, but the last step is from the alignment: those that were zero before a step keep their exponents.
+  bool zeros_keep_exponents = false;
+  bool drops_sign_of_zero = false;  ///< of numbers that become zero
 };
 
 /// What a node adds.

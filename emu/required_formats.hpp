@@ -1,4 +1,4 @@
-// What evaluators ask of number formats that are nobody's but the user's.
+// What evaluators ask of number formats.
 #pragma once
 
 #include "emu/evaluators.hpp"
@@ -6,7 +6,16 @@
 
 namespace tcnum {
 
-/// Of those that take formats by their fields as far as these are like those of the table, whose numbers and products
+/// Of those that take codes apart by a sign, an exponent and a fraction.
+inline WhyNot why_no_signs(const Numerics& numerics) {
+  for (const OperandRule* operand : {&numerics.a, &numerics.b, &numerics.c}) {
+    const Format& f = format(operand->format);
+    if (!f.floating || !f.has_sign) return "some operands are integers, or have no sign";
+  }
+  return {};
+}
+
+/// Of those that take formats of the user's own as far as these are like those of the table, whose numbers and products
 /// the machine's fp64 holds.
 inline WhyNot why_no_own_formats(const Numerics& numerics) {
   constexpr Format kFp32 = format(FormatId::fp32);
