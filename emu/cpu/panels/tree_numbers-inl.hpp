@@ -323,15 +323,28 @@ inline Finish finish_of(const TreeNode& node) {
   return node.is_single ? Finish::single : node.is_down_single ? Finish::down_single : Finish::any;
 }
 
+/// The product of both scales of a node's block, which is exact.
+HWY_INLINE TV both_scales(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column) {
+  const std::size_t block = *node.scale_block;
+  return hn::Mul(number(w.a_scales[row][block]), hn::Load(TD(), w.b_scales + block * kColumns + column));
+}
+/// A term of a node that scales these (TreeNode::scales_terms). Where a scale is zero the sum is multiplied by it.
+HWY_INLINE TV scaled_term(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column, TV x) {
+  const TV both = both_scales(w, node, row, column);
+  return hn::Mul(x, hn::IfThenElse(hn::Eq(both, zero()), number(1), both));
+}
+
 /// Multiplies a node's sums, and what they are aligned with, by their block's scales: exactly, or rounded to odd.
 HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std::size_t column,
                                    Aligned (&v)[kTreeRows]) {
   const TD d;
-  const std::size_t block = *node.scale_block, at = block * kColumns + column;
-  const TV b = hn::Load(d, w.b_scales + at), b_power = hn::Load(d, w.b_scale_powers + at);
+  const std::size_t block = *node.scale_block;
+  const TV b_power = hn::Load(d, w.b_scale_powers + block * kColumns + column);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const TV both = hn::Mul(hn::Set(d, w.a_scales[r][block]), b), product = hn::Mul(v[r].x, both);
+    TV both = both_scales(w, node, r, column);
+    if (node.scales_terms) both = hn::IfThenElse(hn::Eq(both, zero()), both, number(1));
+    const TV product = hn::Mul(v[r].x, both);
     v[r].x = node.scales_to_odd ? to_odd({product, hn::MulSub(v[r].x, both, product)}) : product;
     const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
     v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
@@ -351,12 +364,11 @@ HWY_NOINLINE void align_by_scales_alone(const TreeWork& w, const TreeNode& node,
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) any[r] = hn::Or(any[r], hn::Abs(rows[r].x));
   }
-  const std::size_t block = *node.scale_block, at = block * kColumns + column;
-  const TV b = hn::Load(d, w.b_scales + at), b_power = hn::Load(d, w.b_scale_powers + at);
+  const std::size_t block = *node.scale_block;
+  const TV b_power = hn::Load(d, w.b_scale_powers + block * kColumns + column);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const TMask of_zeros = hn::Eq(any[r], zero()),
-                of_zero_scale = hn::Eq(hn::Mul(hn::Set(d, w.a_scales[r][block]), b), zero());
+    const TMask of_zeros = hn::Eq(any[r], zero()), of_zero_scale = hn::Eq(both_scales(w, node, r, column), zero());
     const TV power = hn::Mul(hn::Set(d, w.a_scale_powers[r][block]), b_power);
     const TV of_none = w.plan->zeros_align ? hn::Neg(power) : zero();
     v[r].power = hn::IfThenElse(hn::Or(of_zeros, of_zero_scale), of_none, power);

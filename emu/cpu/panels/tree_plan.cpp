@@ -411,7 +411,7 @@ class Planner {
     const FormatId id = n_.scales->format;
     // Sums that are rounded to odd stay so times a power of two alone.
     const bool by_powers = format(id).fraction_bits == 0;
-    if (!by_powers && sum.is_odd) return "a sum that its scales multiply is no double";
+    if (!by_powers && sum.is_odd && !node.scales_terms) return "a sum that its scales multiply is no double";
     const auto is_far = [](const Bounds& x) { return x.lowest < kLeastAlignment || x.top > kMostExponent; };
     const auto scaled = [&](bool usual) {
       const Bounds by = bounds_of_scale(id, usual);
@@ -421,7 +421,7 @@ class Planner {
     plan_.asks_for_usual_scales = plan_.asks_for_usual_scales || usual;
     sum = scaled(usual);
     if (sum.width > kDoubleBits) {
-      node.scales_to_odd = !by_powers;
+      node.scales_to_odd = !by_powers && !node.scales_terms;
       sum.is_odd = true;
     }
     return is_far(sum) ? "a sum times its scales is beyond what doubles hold" : WhyNot();
@@ -496,6 +496,10 @@ class Planner {
       return {};
     }
     all.is_odd = true;
+    if (unit.scaled) {
+      const int scale_bits = 2 * format(n_.scales->format).fraction_bits;
+      node.scales_terms = scale_bits > 0 && all.width + scale_bits + 2 <= kDoubleBits;
+    }
     if (from.terms.size() == 2) {
       // Of two numbers of at most 24 bits a double's 53 suffice to round to fp32 twice (docs/panels.md).
       const Format fp32 = format(FormatId::fp32);
@@ -509,7 +513,7 @@ class Planner {
     all.width = span;
     node.sum = TreeSum::far;
     const bool plain_products = n_.product.operation == ProductOperation::multiply && n_.product.round.empty() &&
-                                plan_.infinite_from == HUGE_VAL && !node.cuts_first;
+                                plan_.infinite_from == HUGE_VAL && !node.cuts_first && !node.scales_terms;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};
     const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
     node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);

@@ -17,6 +17,11 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
+HWY_INLINE void scale_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&terms)[kTreeRows]) {
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) terms[r].x = scaled_term(w, node, r, column, terms[r].x);
+}
+
 /// What sums that go on unrounded are aligned with, if anybody asks.
 HWY_INLINE void align_unrounded(const TreeWork& w, const TreeNode& node, std::size_t column,
                                 Aligned (&sums)[kTreeRows]) {
@@ -74,6 +79,7 @@ void far_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (std::size_t i = 0; i < node.terms.size(); ++i) {
     Aligned rows[kTreeRows];
     load_rows<false>(w, node.terms[i], column, rows);
+    if (node.scales_terms) scale_terms(w, node, column, rows);
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), w.terms + i * kOfTerm + r * kTreeLanes);
   }
@@ -120,6 +126,7 @@ void sums_cut_first(const TreeWork& w, const TreeNode& node, std::size_t column)
           x = hn::IfThenZeroElse(hn::And(hn::Lt(power, least), is_finite(x)), x);
         }
         if (t.fraction_bits != kExact) x = cut_any<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits));
+        if (node.scales_terms) x = scaled_term(w, node, r, column, x);
         hn::Store(x, TD(), w.terms + at);
       }
     }
@@ -221,6 +228,10 @@ void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   Aligned x[kTreeRows], y[kTreeRows];
   load_rows<false>(w, node.terms[0], column, x);
   load_rows<false>(w, node.terms[1], column, y);
+  if (node.scales_terms) {
+    scale_terms(w, node, column, x);
+    scale_terms(w, node, column, y);
+  }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) x[r] = {finite_or(x[r].x, y[r].x, sum_to_odd(x[r].x, y[r].x)), zero()};
   align_unrounded(w, node, column, x);

@@ -78,6 +78,7 @@ struct TreeNode {
   int carry_bits = 0;           ///< terms below 2^(alignment + their own bits) add up to less than so many bits more
   double grid = 0;              ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
   std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
+  bool scales_terms = false;               ///< before they are added, as no double holds their sum
   bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd
 };
 
