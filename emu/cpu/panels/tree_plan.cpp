@@ -156,7 +156,8 @@ class Planner {
     find_wanted_exponents();
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
     plan_.nan = n_.nan;
-    plan_.leaves_some = n_.nan.propagate;
+    plan_.nan.propagate = n_.nan.propagate && format(n_.result).floating;  // integers are no NaNs
+    plan_.leaves_some = plan_.nan.propagate;
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
