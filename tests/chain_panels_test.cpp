@@ -249,15 +249,8 @@ Datapath random_sums_of_doubles() {
 /// Datapaths of integers, as if they were any other numbers, and of steps that wrap what they round; or with operands
 /// alone that are integers, or have no sign.
 Datapath random_sums_of_integers() {
-  using enum FormatId;
   const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
-  if (any(0, 3) == 0) {
-    Datapath d = random_tree_of_sums();
-    for (OperandRule* operand : {&d.numerics.a, &d.numerics.b, &d.numerics.c}) {
-      if (any(0, 2) > 0) *operand = test::random_operand(*rc::gen::element(s32, s8, u8, s4, u4, b1, ue4m3));
-    }
-    return d;
-  }
+  if (any(0, 3) == 0) return test::with_integer_operands(random_tree_of_sums());
   Datapath d = test::random_integer_datapath();
   Numerics& n = d.numerics;
   n.nan.propagate = *rc::gen::arbitrary<bool>();  // in vain
@@ -288,51 +281,53 @@ Datapath random_sums_of_integers() {
   return d;
 }
 
-/// Datapaths that round far away from zero, as any others; or with sums that are larger than all of their terms, in
-/// sums that lose nothing of either.
-Datapath random_sums_aligned_far() {
+/// Datapaths whose sums are larger than all of their terms, and go to sums that lose nothing of either.
+Datapath random_sums_above_their_terms() {
   using enum FormatId;
-  if (*rc::gen::arbitrary<bool>()) {
-    Datapath d;
-    Numerics& n = d.numerics;
-    const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
-    const auto any_direction = [] { return *rc::gen::element(Rounding::up, Rounding::down); };
-    n.a = test::random_operand(*rc::gen::element(fp8e4m3, fp4e2m1, s8));
-    n.b = test::random_operand(*rc::gen::element(fp8e4m3, fp6e2m3, u4));
-    n.c = test::random_operand(*rc::gen::element(fp8e4m3, fp16));
-    n.result = *rc::gen::element(fp16, fp32);
-    n.nan.code = nan_code(format(n.result));
-    Unit &inner = n.units[0], &outer = n.units[1];
-    inner.fraction_bits = any(0, 6);
-    inner.align_rounding = any_direction();
-    inner.zero_exponent = {*rc::gen::element(ZeroExponentKind::floor, ZeroExponentKind::zeros), any(0, 60)};
-    RoundStep below;
-    below.from_alignment = true;
-    below.fraction_bits = any(0, 8);
-    below.rounding = *test::any_rounding();
-    RoundStep own;
-    own.fraction_bits = any(4, 20);
-    own.rounding = any_direction();
-    own.min_exponent = any(0, 50);
-    RoundStep limit = any(0, 1) == 0 ? below : own;
-    limit.max_exponent = std::max(limit.min_exponent, any(4, 40));
-    limit.overflow = *rc::gen::element(Overflow::ieee, Overflow::max_finite);
-    const std::vector<RoundSteps> steps = {{},     {below}, {own}, {own, below}, {below, own, below}, {limit, below},
-                                           {limit}};
-    inner.result = *rc::gen::elementOf(steps);
-    inner.zero_sign = *rc::gen::element(ZeroSign::positive, ZeroSign::ieee);
-    outer.fraction_bits = any(0, 1) == 0 ? kExact : any(20, 60);
-    outer.align_rounding = *test::any_rounding();
-    if (any(0, 1) == 0) outer.zero_exponent.kind = ZeroExponentKind::natural;
-    outer.result = {round_to(format(n.result), *test::any_rounding())};
-    d.unit_names = {"inner", "outer"};
-    d.tree.k = 5;
-    using enum Term::Kind;
-    d.tree.nodes = {{0, {{product, 0}, {product, 1}}},
-                    {0, {{product, 2}, {product, 3}}},
-                    {1, {{node, 0}, {node, 1}, {product, 4}, {accumulator, 0}}}};
-    return d;
-  }
+  Datapath d;
+  Numerics& n = d.numerics;
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  const auto any_direction = [] { return *rc::gen::element(Rounding::up, Rounding::down); };
+  n.a = test::random_operand(*rc::gen::element(fp8e4m3, fp4e2m1, s8));
+  n.b = test::random_operand(*rc::gen::element(fp8e4m3, fp6e2m3, u4));
+  n.c = test::random_operand(*rc::gen::element(fp8e4m3, fp16));
+  n.result = *rc::gen::element(fp16, fp32);
+  n.nan.code = nan_code(format(n.result));
+  Unit &inner = n.units[0], &outer = n.units[1];
+  inner.fraction_bits = any(0, 6);
+  inner.align_rounding = any_direction();
+  inner.zero_exponent = {*rc::gen::element(ZeroExponentKind::floor, ZeroExponentKind::zeros), any(0, 60)};
+  RoundStep below;
+  below.from_alignment = true;
+  below.fraction_bits = any(0, 8);
+  below.rounding = *test::any_rounding();
+  RoundStep own;
+  own.fraction_bits = any(4, 20);
+  own.rounding = any_direction();
+  own.min_exponent = any(0, 50);
+  RoundStep limit = any(0, 1) == 0 ? below : own;
+  limit.max_exponent = std::max(limit.min_exponent, any(4, 40));
+  limit.overflow = *rc::gen::element(Overflow::ieee, Overflow::max_finite);
+  const std::vector<RoundSteps> steps = {{},     {below}, {own}, {own, below}, {below, own, below}, {limit, below},
+                                         {limit}};
+  inner.result = *rc::gen::elementOf(steps);
+  inner.zero_sign = *rc::gen::element(ZeroSign::positive, ZeroSign::ieee);
+  outer.fraction_bits = any(0, 1) == 0 ? kExact : any(20, 60);
+  outer.align_rounding = *test::any_rounding();
+  if (any(0, 1) == 0) outer.zero_exponent.kind = ZeroExponentKind::natural;
+  outer.result = {round_to(format(n.result), *test::any_rounding())};
+  d.unit_names = {"inner", "outer"};
+  d.tree.k = 5;
+  using enum Term::Kind;
+  d.tree.nodes = {{0, {{product, 0}, {product, 1}}},
+                  {0, {{product, 2}, {product, 3}}},
+                  {1, {{node, 0}, {node, 1}, {product, 4}, {accumulator, 0}}}};
+  return d;
+}
+
+/// Datapaths that round far away from zero.
+Datapath random_sums_aligned_far() {
+  if (*rc::gen::arbitrary<bool>()) return random_sums_above_their_terms();
   return test::with_far_alignments(*rc::gen::arbitrary<bool>() ? random_steps_of_many_bits() : random_sums_cut_first());
 }
 

@@ -340,8 +340,8 @@ class Planner {
     node.carry_bits = carries(from.terms.size());
     const Unit& unit = node.unit;
     const ZeroExponent& zero = unit.zero_exponent;
-    if ((zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros) && zero.value > kMostExponent)
-      return "an alignment is beyond what doubles hold";
+    const bool has_value = zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros;
+    if (has_value && zero.value > kMostExponent) return "an alignment is beyond what doubles hold";
     // Far below all numbers they align nothing but zeros.
     const double power = std::ldexp(1.0, std::max(zero.value, -kMostExponent));
     if (zero.kind == ZeroExponentKind::zeros) node.zero_power = power;
@@ -349,8 +349,7 @@ class Planner {
     if (unit.drop_below) node.drop_power = std::ldexp(1.0, -*unit.drop_below);
     const int first_bits = unit.first_fraction_bits.value_or(unit.fraction_bits);
     Bounds all{kMostExponent, -kMostExponent};  // aligned with 2^0, if with nothing
-    if (zero.kind == ZeroExponentKind::floor || zero.kind == ZeroExponentKind::zeros)
-      all.most_exponent = std::max(all.most_exponent, zero.value);
+    if (has_value) all.most_exponent = std::max(all.most_exponent, zero.value);
     for (std::size_t i = 0; i < from.terms.size(); ++i) {
       const Term& t = from.terms[i];
       const Bounds& x = bounds_of_term(t);
@@ -513,8 +512,8 @@ class Planner {
     }
     all.width = span;
     node.sum = TreeSum::far;
-    const bool plain_products = n_.product.operation == ProductOperation::multiply && n_.product.round.empty() &&
-                                plan_.infinite_from == HUGE_VAL && !node.cuts_first && !node.scales_terms;
+    const bool plain_products =
+        only_multiplies() && plan_.infinite_from == HUGE_VAL && !node.cuts_first && !node.scales_terms;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};
     const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
     node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);
@@ -525,10 +524,14 @@ class Planner {
     return {};
   }
 
+  /// Whether nothing is done to products before they are cut or added.
+  bool only_multiplies() const {
+    return n_.product.operation == ProductOperation::multiply && n_.product.round.empty();
+  }
+
   bool cuts_products_alone(const Unit& unit) const {
     const ZeroExponentKind zero = unit.zero_exponent.kind;
-    return grows_products_ && n_.product.operation == ProductOperation::multiply &&
-           n_.product.exponent == ProductExponent::sum && n_.product.round.empty() &&
+    return grows_products_ && only_multiplies() && n_.product.exponent == ProductExponent::sum &&
            (plan_.infinite_from == HUGE_VAL || !plan_.scales) && !plan_.zeros_align &&
            (zero == ZeroExponentKind::none || zero == ZeroExponentKind::floor) &&
            unit.align_rounding == Rounding::toward_zero && !unit.drop_below && !unit.first_fraction_bits;
