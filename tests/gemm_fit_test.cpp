@@ -97,6 +97,21 @@ std::vector<Planted> planted() {
   add("fp32, a product in turn", subject_of(fp32, fp32, 1, 96, 500), "chain", on_threads(32, 1, SliceOrder::halves));
   add("fp32, a stretch each", subject_of(fp32, fp32, 1, 96, 500), "chain", on_threads(16, 32, SliceOrder::halves));
   add("fp32, sixteen in turn", subject_of(fp32, fp32, 2, 96, 500), "chain", on_threads(16, 1, SliceOrder::ascending));
+  add("fp32, a product in turn, in parts", subject_of(fp32, fp32, 1, 96, 500), "chain", [&](GemmPlan& plan) {
+    on_threads(32, 1, SliceOrder::halves)(plan);
+    plan.split_k = SplitK{.chunk = 167};
+  });
+  add("fp32, two products in turn, in parts by turns", subject_of(fp32, fp32, 1, 96, 3000), "chain",
+      [&](GemmPlan& plan) {
+        on_threads(256, 1, SliceOrder::neighbours)(plan);
+        plan.split_k = SplitK{.chunk = 256, .turns = 7, .order = PartOrder::fours};
+      });
+  add("sixty-six slices, folded", subject_of(FormatId::fp64, FormatId::fp64, 16, 32, 1000), "chain",
+      [](GemmPlan& plan) {
+        plan.k_tile = 66 * 8;
+        plan.slices = 66;
+        plan.slices_order = SliceOrder::folded;
+      });
   add("two slices", subject_of(fp16, fp32, 32, 64, 1024), "nvjet", [](GemmPlan& plan) {
     plan.k_tile = 64;
     plan.slices = 2;

@@ -63,13 +63,30 @@ class ByHand {
   /// Of fp32 sums, as a float.
   float sum(std::size_t i, std::size_t j) const {
     const std::size_t k = a_.columns();
-    if (!is_divided(i, j)) return part(i, j, 0, k);
+    if (!is_divided(i, j)) return part(i, j, {{0, k}});
     const SplitK& split = *plan_.split_k;
-    std::vector<float> parts;
-    std::size_t first = 0;
+    std::vector<Stretches> of_parts;
+    std::size_t first = 0, number = 0;
     for (const std::size_t length : lengths(k)) {
-      parts.push_back(rounded(split.parts, part(i, j, first, std::min(k, first + length))));
+      const std::size_t of = split.turns == 0 ? number : number % split.turns;
+      if (of == of_parts.size()) of_parts.emplace_back();
+      of_parts[of].emplace_back(first, std::min(k, first + length));
       first += length;
+      ++number;
+    }
+    std::vector<float> parts;
+    for (const Stretches& each : of_parts) parts.push_back(rounded(split.parts, part(i, j, each)));
+    if (split.order == PartOrder::fours) {
+      const auto in_turn = [&](std::size_t begin, std::size_t step, const std::vector<float>& of) {
+        float some = 0;
+        for (std::size_t p = begin; p < of.size(); p += step) some = rounded(split.type, some + of[p]);
+        return some;
+      };
+      std::vector<float> wide(64, 0), narrow(32, 0), four(4, 0);
+      for (std::size_t p = 0; p < 64; ++p) wide[p] = in_turn(p, 64, parts);
+      for (std::size_t p = 0; p < 32; ++p) narrow[p] = rounded(split.type, wide[p] + wide[p + 32]);
+      for (std::size_t p = 0; p < 4; ++p) four[p] = in_turn(p, 4, narrow);
+      return in_turn(0, 1, four);
     }
     if (split.order != PartOrder::ascending) std::reverse(parts.begin(), parts.end());
     while (split.order == PartOrder::pairs && parts.size() > 2) {
@@ -79,7 +96,8 @@ class ByHand {
       }
     }
     float total = parts.at(0);
-    if (split.order != PartOrder::pairs || parts.size() == 1) total = rounded(split.type, total);
+    if (split.order != PartOrder::pairs) total = rounded(split.type, 0 + total);
+    if (split.order == PartOrder::pairs && parts.size() == 1) total = rounded(split.type, total);
     for (std::size_t p = 1; p < parts.size(); ++p) total = rounded(split.type, total + parts[p]);
     return total;
   }
@@ -89,6 +107,8 @@ class ByHand {
   }
 
  private:
+  using Stretches = std::vector<std::pair<std::size_t, std::size_t>>;  ///< of k: the first product of each, and its end
+
   /// Of the parts of k, of which the last may be longer than what is left.
   std::vector<std::size_t> lengths(std::size_t k) const {
     const SplitK& split = *plan_.split_k;
@@ -116,18 +136,20 @@ class ByHand {
     return std::find(taken.begin(), taken.end(), block) - taken.begin() >=
            static_cast<std::ptrdiff_t>(taken.size()) - static_cast<std::ptrdiff_t>(tail.blocks);
   }
-  float part(std::size_t i, std::size_t j, std::size_t first, std::size_t end) const {
+  float part(std::size_t i, std::size_t j, const Stretches& stretches) const {
     const std::size_t tile = plan_.k_tile.value_or(depth_), slices = static_cast<std::size_t>(plan_.slices);
     // The products of tiles, `kZero` for those that the residue leaves over.
     std::vector<std::vector<std::size_t>> tiles;
-    std::size_t at = first;
-    if (plan_.residue == Residue::first && (end - first) % tile != 0) {
-      tiles.emplace_back();
-      for (std::size_t left = (end - first) % tile; left > 0; --left) tiles.back().push_back(at++);
-    }
-    for (; at < end; at += tile) {
-      tiles.emplace_back();
-      for (std::size_t k = at; k < std::min(end, at + tile); ++k) tiles.back().push_back(k);
+    for (const auto& [first, end] : stretches) {
+      std::size_t at = first;
+      if (plan_.residue == Residue::first && (end - first) % tile != 0) {
+        tiles.emplace_back();
+        for (std::size_t left = (end - first) % tile; left > 0; --left) tiles.back().push_back(at++);
+      }
+      for (; at < end; at += tile) {
+        tiles.emplace_back();
+        for (std::size_t k = at; k < std::min(end, at + tile); ++k) tiles.back().push_back(k);
+      }
     }
     for (auto& each : tiles) each.resize(tile, kZero);
 
@@ -146,7 +168,14 @@ class ByHand {
       for (std::size_t f = 0; f < folded; ++f) sums[f + 1 < folded ? f : 0] += sums[kept + f];
       sums.resize(kept);
     }
-    while (plan_.slices_order == SliceOrder::halves && sums.size() > 1) {
+    if (plan_.slices_order == SliceOrder::neighbours) {
+      std::vector<float> of_two;
+      for (std::size_t s = 0; s < sums.size(); s += 2)
+        of_two.push_back(s + 1 < sums.size() ? sums[s] + sums[s + 1] : sums[s]);
+      sums = of_two;
+    }
+    const bool by_halves = plan_.slices_order == SliceOrder::halves || plan_.slices_order == SliceOrder::neighbours;
+    while (by_halves && sums.size() > 1) {
       std::size_t kept = 1;
       while (2 * kept < sums.size()) kept *= 2;
       for (std::size_t other = kept; other < sums.size(); ++other) sums[other - kept] += sums[other];
@@ -219,7 +248,8 @@ GemmPlan random_plan(Random& random) {
   plan.k_order = one_of(random, {KOrder::ascending, KOrder::ascending, KOrder::descending});
   plan.residue = one_of(random, {Residue::last, Residue::first});
   plan.slices = one_of(random, {1, 1, 2, 3, 7});
-  plan.slices_order = one_of(random, {SliceOrder::ascending, SliceOrder::folded, SliceOrder::halves});
+  plan.slices_order =
+      one_of(random, {SliceOrder::ascending, SliceOrder::folded, SliceOrder::halves, SliceOrder::neighbours});
   plan.scales = one_of(random, {ScaleOrder::product, ScaleOrder::a_first, ScaleOrder::b_first});
   if (plan.slices > 1 || random() % 2 == 0)
     plan.k_tile = depth * static_cast<std::size_t>(plan.slices) * up_to(random, 2);
@@ -231,7 +261,10 @@ GemmPlan random_plan(Random& random) {
       plan.split_k->count = 1 + up_to(random, 9);
       if (!plan.k_tile) plan.k_tile = depth;
     }
-    plan.split_k->order = one_of(random, {PartOrder::ascending, PartOrder::descending, PartOrder::pairs});
+    if (plan.split_k->count == 0 && random() % 2 == 0)
+      plan.split_k->turns = 1 + up_to(random, random() % 4 == 0 ? 200 : 5);
+    plan.split_k->order =
+        one_of(random, {PartOrder::ascending, PartOrder::descending, PartOrder::pairs, PartOrder::fours});
     if (random() % 2 == 0) {
       plan.split_k->tail = Tail{.rows = up_to(random, 4), .columns = up_to(random, 20)};
       plan.split_k->tail->lines = one_of(random, {BlockLines::rows, BlockLines::columns});
@@ -542,7 +575,7 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"promote_every": -1})"), "p.json.promote_every: right would be a whole number, 0 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 0}})"), "p.json: split_k.chunk: 0; right would be 1 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "order": "up"}})"),
-            "p.json.split_k.order: \"up\"; right would be one of ascending, descending, pairs");
+            "p.json.split_k.order: \"up\"; right would be one of ascending, descending, pairs, fours");
   EXPECT_EQ(refusal(R"({"split_k": {}})"),
             "p.json.split_k.chunk: is missing; right would be how much of k a part takes, or count, which is how many "
             "parts there are");

@@ -60,7 +60,10 @@ std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instructio
 
 /// The datapath of an instruction that multiplies and adds two numbers, none of matrices, as a dot product of one
 /// product: what products are made of on which no tensor core works. PTX's fma.rn.f32, of all NVIDIA architectures:
-/// IEEE 754's, whose NaNs have the code 0x7fffffff (PTX ISA, fma). Nothing if no such instruction has that name there.
+/// IEEE 754's, whose NaNs have the code 0x7fffffff (PTX ISA, fma). fma.rn.f32.f16 and fma.rn.f32.bf16: the same of
+/// operands that become fp32 before, as they do on architectures without such an instruction. fma.rn.f64 of sm_90: as
+/// its tensor cores' FMAs; which of two operands' NaNs comes back has not been measured of it. Nothing if no such
+/// instruction has that name there.
 std::optional<Datapath> scalar_instruction(ArchId arch, std::string_view name);
 
 /// The name of the instruction whose recorded answers stand for this one's too, mostly its own. Answers of a wgmma are

@@ -38,7 +38,7 @@ struct CublasLtTile {
 /// CUDA 13.0's cublasLt.h. None where they are none of these.
 std::optional<CublasLtTile> cublaslt_tile(int tile_id, int cluster_id);
 
-/// The plan of that algorithm on Hopper. vectors/sm_90/gemm.json, gemm_tails.json and gemm_fp32.json have products
+/// The plan of that algorithm on Hopper. The surveys vectors/sm_90/gemm*.json have products
 /// that such plans give, bit for bit; what no product there shows is Meta's `bitequiv` (facebookexperimental/triton,
 /// cublas_match), which rebuilds products on an H100. Throws InputError for algorithms whose order of additions is not
 /// known.

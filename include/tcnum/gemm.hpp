@@ -32,6 +32,7 @@ enum class SliceOrder : std::uint8_t {
   /// Those from the largest power of two below s on to those from the first on; of what is left again, until one is, as
   /// the lanes of a warp do.
   halves,
+  neighbours,  ///< first each other one to the one before it, as threads of two sums do; then these, by halves
 };
 /// In which order a scale of A's and one of B's come to a sum. The last one's product is rounded, or added to a total
 /// in one fused multiply-add; what comes before is rounded.
@@ -57,10 +58,12 @@ enum class BiasPlace : std::uint8_t {
 
 /// In which order the parts of k are added.
 enum class PartOrder : std::uint8_t {
-  ascending,   ///< one after the other, the first to nothing
+  ascending,   ///< one after the other, the first to +0, so that no sum of zeros is -0
   descending,  ///< the same from the last on
   pairs,       ///< from the last on, neighbours two by two, an odd one left as it is; and so with their sums, until one
                ///< is left
+  fours,       ///< every 64th one after the other, from each of the first 64 on, to +0; the second 32 of these sums to
+               ///< the first; of what is left every fourth one after the other; and so these four sums
 };
 /// Lines of blocks of D, which are taken one there, the next one back.
 enum class BlockLines : std::uint8_t { rows, columns };
@@ -81,6 +84,8 @@ struct SplitK {
   std::size_t chunk = 0;
   /// Parts of whole tiles, as equal as can be, the larger ones last. 0: `chunk` says how large they are.
   std::size_t count = 0;
+  /// So many parts take `chunk` products each in turn, again and again. 0: once.
+  std::size_t turns = 0;
   PartOrder order = PartOrder::ascending;
   FormatId type = FormatId::fp32;   ///< each addition is rounded to it
   FormatId parts = FormatId::fp32;  ///< what the parts are rounded to before

@@ -330,8 +330,16 @@ std::vector<CatalogueEntry> catalogue(ArchId arch) {
 }
 
 std::optional<Datapath> scalar_instruction(ArchId arch, std::string_view name) {
-  if (name != "fma.rn.f32" || !tcnum::arch(arch).family.starts_with("NVIDIA")) return std::nullopt;
-  return build(fmas(nearest_even, {.zero_sign = ZeroSign::ieee}), make_dot(fp32, fp32, fp32, fp32, 1));
+  constexpr std::array<std::pair<std::string_view, FormatId>, 3> kOfFp32 = {
+      {{"fma.rn.f32", fp32}, {"fma.rn.f32.f16", fp16}, {"fma.rn.f32.bf16", bf16}}};
+  const auto found = std::ranges::find(kOfFp32, name, &std::pair<std::string_view, FormatId>::first);
+  if (found != kOfFp32.end() && tcnum::arch(arch).family.starts_with("NVIDIA")) {
+    const FormatId operand = found->second;
+    return build(fmas(nearest_even, {.zero_sign = ZeroSign::ieee}), make_dot(fp32, operand, operand, fp32, 1));
+  }
+  if (name == "fma.rn.f64" && arch == sm_90)
+    return build(fmas(nearest_even, payload_of_b_c_a(Overflow::infinity)), make_dot(fp64, fp64, fp64, fp64, 1));
+  return std::nullopt;
 }
 
 }  // namespace tcnum

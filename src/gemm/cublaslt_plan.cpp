@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/format_set.hpp"
 #include "tcnum/instruction.hpp"
 #include "walk.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::string_view kWhere = "cublaslt";
 
-constexpr std::string_view kFp64 = "fp64";
+constexpr std::string_view kFp64 = "fp64", kVectorFormats = "fp16, bf16, fp32 and fp64";
 constexpr int kAsNeeded = -1;  ///< SPLITK_NUM of kernels that divide k as the device has room
 
 /// How k is cut where there are several parts.
@@ -25,10 +26,11 @@ enum class Cut : std::uint8_t {
   tiles,     ///< contiguous parts of whole tiles
   cutlass2,  ///< as cutlass2_chunk() says
   by_turns,  ///< a tile for each part, again and again
-  threads,   ///< not at all: k is left to the threads of a warp
+  threads,   ///< k is left to threads, and what they take is cut as their kernel does
 };
 
-constexpr int kFewColumns = 11, kVectors = 13;  ///< ids of kernels that leave k to threads
+/// Ids of kernels that leave k to threads.
+constexpr int kFewColumns = 11, kVectors = 13, kBlocks = 14;
 
 /// What becomes of operands of fp32.
 enum class Fp32 : std::uint8_t {
@@ -45,10 +47,11 @@ struct Algorithm {
   Cut cut;
   Fp32 fp32 = Fp32::unknown;
 };
-constexpr std::array<Algorithm, 16> kAlgorithms = {{
-    {kFewColumns, "fp32", Residue::last, Cut::threads, Fp32::fmas},
+constexpr std::array<Algorithm, 17> kAlgorithms = {{
+    {kFewColumns, kVectorFormats, Residue::last, Cut::threads, Fp32::fmas},
     {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
-    {kVectors, "fp32", Residue::last, Cut::threads, Fp32::fmas},
+    {kVectors, kVectorFormats, Residue::last, Cut::threads, Fp32::fmas},
+    {kBlocks, kVectorFormats, Residue::last, Cut::threads, Fp32::fmas},
     {20, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::fmas},
     {21, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
     {22, kFp64, Residue::first, Cut::cutlass2},
@@ -101,11 +104,21 @@ const Algorithm& algorithm_of(int id) {
                                kWhere, id, known));
 }
 
+/// Kernels of ALGO_ID 24 that no STAGES_ID names are for operands of 16 bits that are not aligned, as where a row of
+/// them is no whole number of 16 bytes.
+bool is_unaligned(const CublasLtConfiguration& of) {
+  constexpr int kAlgorithm = 24, kNoStages = 0;
+  return of.id == kAlgorithm && of.stages == kNoStages && format(of.a).storage_bits == 16;
+}
+constexpr std::size_t kUnalignedTile = 32;
+
 /// The instruction whose chain a kernel's sums are. mma of the same formats gives the same bits as wgmma, but for fp8.
-std::string instruction_for(FormatId a, FormatId b) {
+std::string instruction_for(const CublasLtConfiguration& of) {
+  const FormatId a = of.a, b = of.b;
   const auto operand = [](FormatId id) { return format(id == FormatId::fp32 ? FormatId::tf32 : id); };
   const Format &x = operand(a), &y = operand(b);
   const int k = x.id == FormatId::tf32 ? 8 : 256 / x.storage_bits;
+  if (is_unaligned(of) && b == a) return fmt::format("mma.m16n8k8.f32.{0}.{0}.f32", x.ptx);
   if (a == FormatId::fp64 && b == a) return "mma.m8n8k4.f64.f64.f64.f64";  // one chain of FMAs, as all fp64's are
   const std::string name = fmt::format("wgmma.m64n8k{}.{}.{}.{}", k, x.floating ? "f32" : "s32", x.ptx, y.ptx);
   if (find_instruction(name) != nullptr) return name;
@@ -113,8 +126,21 @@ std::string instruction_for(FormatId a, FormatId b) {
                                format(a).name, format(b).name));
 }
 
+constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReductionScheme_t
+
+/// PTX's instruction that multiplies and adds such numbers as they are.
+std::string_view fma_for(const CublasLtConfiguration& of, const Algorithm& algorithm) {
+  if (of.a == of.b && of.a == FormatId::fp32) return "fma.rn.f32";
+  if (of.a == of.b && algorithm.cut == Cut::threads) {
+    if (of.a == FormatId::fp16) return "fma.rn.f32.f16";
+    if (of.a == FormatId::bf16) return "fma.rn.f32.bf16";
+    if (of.a == FormatId::fp64) return "fma.rn.f64";
+  }
+  throw InputError(fmt::format("{}: a is {} and b is {}, and id {} multiplies {} as it is; right would be both of that",
+                               kWhere, format(of.a).name, format(of.b).name, of.id, algorithm.kernels));
+}
+
 SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
-  constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReductionScheme_t
   const auto parts = static_cast<std::size_t>(of.split_k);
   SplitK split;
   if (of.a == FormatId::fp64) split.type = split.parts = FormatId::fp64;
@@ -125,8 +151,8 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
     split.chunk = (tiles + parts - 1) / parts * tile;
   }
   switch (of.reduction) {
-    case kInPlace:
-      split.type = split.parts = of.d;
+    case kInPlace:  // each part is added to what D holds by then
+      split.type = of.d;
       break;
     case kOutputType:
       split.parts = of.d;
@@ -141,9 +167,9 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
 }
 
 void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
-  constexpr int kAscending = 0, kFolded = 1, kMost = 64;
-  if (of.split_k > kMost)
-    throw InputError(fmt::format("{}: split_k is {}; right would be 1 to {}", kWhere, of.split_k, kMost));
+  constexpr int kAscending = 0, kFolded = 1;
+  if (of.split_k > kMostSlices)
+    throw InputError(fmt::format("{}: split_k is {}; right would be 1 to {}", kWhere, of.split_k, kMostSlices));
   if (of.custom != kAscending && of.custom != kFolded && of.split_k > 2) {
     throw InputError(
         fmt::format("{}: custom is {} with split_k {}, of which nobody has said what it adds in which order; "
@@ -159,43 +185,81 @@ void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
 struct Threads {
   int custom, count;
   bool in_turn;
-  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
+  FormatSet measured;  ///< of operands
 };
-constexpr std::array<Threads, 14> kThreads = {{{70, 8, false, 512},
-                                               {72, 16, false, 1024},
-                                               {73, 16, true},
-                                               {74, 32, false},
-                                               {75, 32, true},
-                                               {77, 4, true},
-                                               {78, 8, false, 512},
-                                               {80, 16, false, 1024},
-                                               {83, 32, true},
-                                               {85, 2, true},
-                                               {93, 32, true},
-                                               {95, 2, true},
-                                               {101, 16, true},
-                                               {103, 2, true}}};
+constexpr FormatSet kOf16{FormatId::fp16, FormatId::bf16}, kOf32{FormatId::fp32}, kOf64{FormatId::fp64},
+    kOf16And32{FormatId::fp16, FormatId::bf16, FormatId::fp32}, kOf32And64{FormatId::fp32, FormatId::fp64},
+    kOf16And64{FormatId::fp16, FormatId::bf16, FormatId::fp64},
+    kOfAll{FormatId::fp16, FormatId::bf16, FormatId::fp32, FormatId::fp64};
+constexpr std::array<Threads, 18> kThreads = {{{70, 8, false, kOf32},
+                                               {72, 16, false, kOf16And32},
+                                               {73, 16, true, kOfAll},
+                                               {74, 32, false, kOfAll},
+                                               {75, 32, true, kOfAll},
+                                               {77, 4, true, kOf32},
+                                               {78, 8, false, kOfAll},
+                                               {80, 16, false, kOfAll},
+                                               {81, 16, true, kOf16And64},
+                                               {83, 32, true, kOfAll},
+                                               {85, 2, true, kOf32},
+                                               {87, 4, true, kOf64},
+                                               {88, 8, false, kOf64},
+                                               {93, 32, true, kOfAll},
+                                               {95, 2, true, kOf32},
+                                               {96, 4, false, kOf16},
+                                               {101, 16, true, kOf32And64},
+                                               {103, 2, true, kOf32}}};
 /// Likewise of sixteen threads, whose sums are added in turn: after so many products a thread begins a new sum.
 struct Sixteen {
   int custom;
-  std::size_t promote_every, most_k = std::numeric_limits<std::size_t>::max();
+  std::size_t promote_every;
+  FormatSet measured;
+  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
 };
-constexpr std::array<Sixteen, 3> kSixteen = {{{11, 32}, {12, 16, 512}, {14, 16, 512}}};
+constexpr std::array<Sixteen, 3> kSixteen = {
+    {{11, 32, kOf16And32}, {12, 16, kOf16And32, 512}, {14, 16, kOf16And32, 512}}};
 
-GemmPlan left_to_threads(const CublasLtConfiguration& of, const GemmPlan& plan) {
+GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
   constexpr std::size_t kOfFewColumns = 16;
+  const auto parts = static_cast<std::size_t>(std::max(of.split_k, 1));
+  if (parts > 1 && (of.reduction != kComputeType || of.id == kFewColumns)) {
+    throw InputError(
+        fmt::format("{}: reduction is {} with split_k {} and id {}; right would be {} with id {} or {}, or "
+                    "split_k 1: nobody has measured others",
+                    kWhere, of.reduction, of.split_k, of.id, kComputeType, kVectors, kBlocks));
+  }
+  if (of.id == kBlocks) {
+    GemmPlan on = in_turn_on_blocks(plan, parts, of.a);
+    constexpr std::size_t kMostParts = 128;
+    const std::size_t turns = (of.k + *on.k_tile - 1) / *on.k_tile;
+    if (std::min(parts, turns) > kMostParts) {
+      throw InputError(
+          fmt::format("{}: split_k is {} with id {} and k {}; right would be at most {}: nobody has said how "
+                      "more parts are added",
+                      kWhere, of.split_k, of.id, of.k, kMostParts));
+    }
+    return on;
+  }
+  const std::size_t of_part = (of.k + parts - 1) / parts;
+  if (parts > 1) plan.split_k = in_parts_of(of.k, parts, of.a);
   if (of.id == kFewColumns) return in_turn_on_sixteen(plan, kOfFewColumns);
-  const auto is_it = [&](const auto& each) { return each.custom == of.custom && of.k <= each.most_k; };
-  if (const auto found = std::ranges::find_if(kSixteen, is_it); found != kSixteen.end())
+  const auto is_threads = [&](const Threads& each) { return each.custom == of.custom && each.measured.contains(of.a); };
+  const auto is_sixteen = [&](const Sixteen& each) {
+    return each.custom == of.custom && each.measured.contains(of.a) && of_part <= each.most_k;
+  };
+  if (const auto found = std::ranges::find_if(kSixteen, is_sixteen); found != kSixteen.end())
     return in_turn_on_sixteen(plan, found->promote_every);
-  if (const auto found = std::ranges::find_if(kThreads, is_it); found != kThreads.end())
-    return on_threads(plan, found->count, found->in_turn ? 1 : stretch_of_thread(of.k, found->count));
+  if (const auto found = std::ranges::find_if(kThreads, is_threads); found != kThreads.end())
+    return on_threads(plan, found->count, found->in_turn ? 1 : stretch_of_thread(of_part, found->count, of.a));
   std::vector<int> known;
-  for (const Sixteen& each : kSixteen) known.push_back(each.custom);
-  for (const Threads& each : kThreads) known.push_back(each.custom);
+  const auto add_known = [&](const auto& each) {
+    if (each.measured.contains(of.a)) known.push_back(each.custom);
+  };
+  std::ranges::for_each(kSixteen, add_known);
+  std::ranges::for_each(kThreads, add_known);
   throw InputError(
       fmt::format("{}: custom is {} with id {} and k {}, of which nobody has said what it adds in which "
-                  "order; right would be one of {}, some with k up to 512 or 1024",
+                  "order; right would be one of {}, some with k up to 512",
                   kWhere, of.custom, of.id, of.k, fmt::join(known, ", ")));
 }
 
@@ -261,20 +325,17 @@ void divide_as_needed(const CublasLtConfiguration& of, GemmPlan& plan) {
 
 GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   const Algorithm& algorithm = algorithm_of(of.id);
-  if ((of.a == FormatId::fp64) != (algorithm.kernels == kFp64)) {
+  const bool takes_fp64 = algorithm.kernels == kFp64 || algorithm.cut == Cut::threads;
+  if (of.a == FormatId::fp64 ? !takes_fp64 : algorithm.kernels == kFp64) {
     throw InputError(fmt::format("{}: a is {}, and id {} is of {} kernels; right would be what goes together", kWhere,
                                  format(of.a).name, of.id, algorithm.kernels));
   }
   if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
   GemmPlan plan;
   plan.arch = "sm_90";
-  plan.instruction = algorithm.fp32 == Fp32::fmas ? "fma.rn.f32" : instruction_for(of.a, of.b);
+  const bool of_fmas = algorithm.fp32 == Fp32::fmas;
+  plan.instruction = of_fmas ? std::string(fma_for(of, algorithm)) : instruction_for(of);
   plan.output = of.d;
-  if (algorithm.fp32 == Fp32::fmas && (of.a != FormatId::fp32 || of.b != FormatId::fp32)) {
-    throw InputError(
-        fmt::format("{}: a is {} and b is {}, and id {} multiplies fp32 as it is; right would be both of fp32", kWhere,
-                    format(of.a).name, format(of.b).name, of.id));
-  }
   if (!format(of.a).floating) return plan;  // sums of integers are the same in any order
 
   if (algorithm.cut == Cut::threads) {
@@ -297,7 +358,7 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   const bool is_fp8 = format(of.a).storage_bits == 8;
   if (is_fp8 && !of.fast_accumulation) plan.promote_every = 128;
   plan.residue = algorithm.residue;
-  if (plan.residue == Residue::first) plan.k_tile = tile_of(of.stages);
+  if (plan.residue == Residue::first) plan.k_tile = is_unaligned(of) ? kUnalignedTile : tile_of(of.stages);
   if (of.split_k == kAsNeeded) {
     divide_as_needed(of, plan);
   } else if (of.split_k > 1) {

@@ -283,15 +283,28 @@ class Band {
     if (!product_.plan.split_k) return add_slices(parts.at(0), sums_);
     const SplitK& split = *product_.plan.split_k;
     if (split.order == PartOrder::pairs) return add_parts_in_pairs(split);
-    for (std::size_t at = 0; at < parts.size(); ++at) {
-      Numbers& part = at == 0 ? sums_ : part_;
-      add_slices(parts[at], part);
-      each_sum(part, [&](Sum& x, std::size_t i) {
-        x = rounded(split.parts, x);
-        x = rounded(split.type, at == 0 ? x : sum_of(sums_[i], x));
-      });
-      if (at > 0) std::swap(sums_, part_);
+    if (split.order == PartOrder::fours) return add_parts_in_fours(split);
+    sums_.assign(rows_ * columns_, Sum{});
+    for (const PartWalk& part : parts) {
+      add_slices(part, part_);
+      add_rounded(split, part_, sums_);
     }
+  }
+  void add_parts_in_fours(const SplitK& split) {
+    const std::size_t parts = product_.walk.size();
+    std::vector<Numbers> sums(std::min(parts, kSixtyFours), Numbers(rows_ * columns_, Sum{}));
+    for (std::size_t part = 0; part < parts; ++part) {
+      add_slices(product_.walk[part], part_);
+      add_rounded(split, part_, sums[part % kSixtyFours]);
+    }
+    add_in_fours(sums.size(), [&](std::size_t onto, std::size_t sum) {
+      each_sum(sums[onto], [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, sums[sum][i])); });
+    });
+    sums_ = std::move(sums[0]);
+  }
+  /// Adds a part to a total.
+  void add_rounded(const SplitK& split, const Numbers& part, Numbers& total) {
+    each_sum(total, [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, rounded(split.parts, part[i]))); });
   }
   void add_parts_in_pairs(const SplitK& split) {
     std::vector<Numbers> open;  // no two of as many parts

@@ -108,6 +108,9 @@ void check_split(const GemmPlan& plan, const Performer& performer, const std::st
   if (split.chunk != 0 && split.count != 0)
     fail(where, "split_k.chunk", "stands beside count; right would be one of the two");
   if (split.count == 1) fail(where, "split_k.count", "1; right would be 2 or more");
+  if (split.turns == 1) fail(where, "split_k.turns", "1; right would be 2 or more");
+  if (split.turns != 0 && split.chunk == 0)
+    fail(where, "split_k.turns", "stands beside count; right would be chunk, which is what a part takes at a time");
   if (split.count != 0 && !plan.k_tile)
     fail(where, "k_tile", "is missing; right would be the k of a tile, of which each part takes whole ones");
   if (const auto& tail = split.tail) {
@@ -199,7 +202,8 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
            fmt::format("right would be \"none\", as {} takes {} as it is", performer.name, format(operand).name));
     }
   }
-  if (plan.slices < 1 || plan.slices > 64) fail(where, "slices", "right would be 1 to 64");
+  if (plan.slices < 1 || plan.slices > kMostSlices)
+    fail(where, "slices", fmt::format("right would be 1 to {}", kMostSlices));
   const auto slices = static_cast<std::size_t>(plan.slices);
   if (slices > 1 && !plan.k_tile)
     fail(where, "k_tile", "is missing; right would be the k of a tile, of which each slice takes its share");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -24,9 +26,21 @@ bool is_plain_chain(const Datapath& datapath) {
          std::ranges::is_sorted(fma_chain_of(datapath.numerics, tree).order);
 }
 
-/// PTX's, on which products of fp32 are made that are not to be made of tf32.
-constexpr std::string_view kFma = "fma.rn.f32";
-bool is_fma(const Performer& performer) { return performer.name == kFma; }
+/// PTX's, on which products are made that no tensor core makes.
+struct Fma {
+  FormatId operand;
+  std::string_view name;
+};
+constexpr std::array<Fma, 4> kFmas = {{{FormatId::fp32, "fma.rn.f32"},
+                                       {FormatId::fp64, "fma.rn.f64"},
+                                       {FormatId::fp16, "fma.rn.f32.f16"},
+                                       {FormatId::bf16, "fma.rn.f32.bf16"}}};
+bool is_fma(const Performer& performer) { return std::ranges::find(kFmas, performer.name, &Fma::name) != kFmas.end(); }
+/// Whether D has so few rows or columns that kernels may leave k to threads.
+bool is_narrow(const GemmSubject& subject) {
+  constexpr std::size_t kFew = 32;
+  return std::min(subject.m, subject.n) <= kFew;
+}
 
 /// The instructions that the products may be made of, one of each datapath: a wgmma where there is one, as libraries
 /// take it.
@@ -51,8 +65,11 @@ std::vector<std::shared_ptr<const Performer>> performers_of(const GemmSubject& s
     else if (performer.depth() < (*same)->depth())
       *same = std::make_shared<const Performer>(std::move(performer));
   }
-  if (subject.a == FormatId::fp32 && subject.b == FormatId::fp32 && scalar_instruction(id, kFma))
-    found.push_back(std::make_shared<const Performer>(named_performer(id, kFma, {}, "gemm")));
+  for (const Fma& fma : kFmas) {
+    const bool takes = subject.a == fma.operand && subject.b == fma.operand && scalar_instruction(id, fma.name);
+    if (takes && (fma.operand == FormatId::fp32 || is_narrow(subject)))
+      found.push_back(std::make_shared<const Performer>(named_performer(id, fma.name, {}, "gemm")));
+  }
   if (found.empty()) {
     throw InputError(
         fmt::format("gemm: no instruction of {} takes {} and {}; right would be formats that `tcnum list "
@@ -103,10 +120,13 @@ class Walks {
         depth_(is_fma(performer) ? kScalarTile : performer.depth()),
         operand_(subject.a),
         is_scalar_(is_fma(performer)),
+        is_narrow_(is_narrow(subject)),
         folds_(subject.d == FormatId::fp64 || is_scalar_) {}
 
   std::vector<GemmPlan> of(const GemmPlan& plain, FormatId sums, FormatId output) const {
     std::vector<GemmPlan> plans;
+    if (is_scalar_) add_threads(plain, plans);
+    if (is_scalar_ && operand_ != FormatId::fp32) return plans;  // others are made of tensor cores' instructions
     for (const auto& split : splits(sums, output)) {
       GemmPlan plan = plain;
       plan.split_k = split;
@@ -118,7 +138,6 @@ class Walks {
       plan.promote_every = {};
       add_slices(plan, plans);
     }
-    if (is_scalar_) add_threads(plain, plans);
     add_equal_parts(plain, plans);
     return plans;
   }
@@ -137,7 +156,11 @@ class Walks {
   void add_slices(GemmPlan plan, std::vector<GemmPlan>& plans) const {
     constexpr int kMost = 64, kMostInParts = 4;
     constexpr std::size_t kMostShare = 128;
-    for (int slices = 2; slices <= (plan.split_k ? kMostInParts : kMost); slices += plan.split_k ? 2 : 1) {
+    std::vector<int> numbers;
+    for (int slices = 2; slices <= (plan.split_k ? kMostInParts : kMost); slices += plan.split_k ? 2 : 1)
+      numbers.push_back(slices);
+    if (folds_ && !plan.split_k) std::ranges::copy(kManySlices, std::back_inserter(numbers));
+    for (const int slices : numbers) {
       plan.slices = slices;
       const auto count = static_cast<std::size_t>(slices);
       for (std::size_t share = depth_; share <= kMostShare; share *= 2) {
@@ -152,15 +175,24 @@ class Walks {
       }
     }
   }
-  /// Kernels for a few rows or columns leave k to threads side by side. (cuBLASLt's of ALGO_ID 11 and 13.)
+  /// Kernels for a few rows or columns leave k to threads side by side. (cuBLASLt's of ALGO_ID 11, 13
+  /// and 14.)
   void add_threads(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
+    constexpr std::size_t kMostParts = 32, kMostBlocks = 132;
     constexpr int kMostThreads = 32;
-    for (int threads = 2; threads <= kMostThreads; threads *= 2) {
-      for (const std::size_t stretch : {std::size_t{1}, stretch_of_thread(k_, threads)})
-        plans.push_back(on_threads(plain, threads, stretch));
+    for (std::size_t parts = 1; parts <= (is_narrow_ ? std::min(kMostParts, k_) : 1); ++parts) {
+      GemmPlan plan = plain;
+      if (parts > 1) plan.split_k = in_parts_of(k_, parts, operand_);
+      for (int threads = 2; threads <= kMostThreads; threads *= 2) {
+        plans.push_back(on_threads(plan, threads, 1));
+        const std::size_t of_part = (k_ + parts - 1) / parts;
+        plans.push_back(on_threads(plan, threads, stretch_of_thread(of_part, threads, operand_)));
+      }
+      for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {16}, {32}})
+        plans.push_back(in_turn_on_sixteen(plan, promote));
     }
-    for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {16}, {32}})
-      plans.push_back(in_turn_on_sixteen(plain, promote));
+    for (std::size_t blocks = 1; is_narrow_ && blocks <= kMostBlocks; ++blocks)
+      plans.push_back(in_turn_on_blocks(plain, blocks, operand_));
   }
   /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
   void add_equal_parts(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
@@ -193,11 +225,14 @@ class Walks {
     return all;
   }
 
+  /// Of kernels that divide k for as many blocks of threads as there are multiprocessors, for parts or multiples of
+  /// that.
+  static constexpr std::array kManySlices = {66, 88, 132, 198, 264, 396};
   static constexpr std::size_t kScalarTile = 8;  ///< products of k: the least that a kernel of FMAs takes at a time
 
   std::size_t k_, depth_;
   FormatId operand_;
-  bool is_scalar_, folds_;
+  bool is_scalar_, is_narrow_, folds_;
 };
 
 /// How parts of k are added.
@@ -213,6 +248,7 @@ class Sums {
   std::size_t of(const GemmPlan& plan, const std::vector<PartWalk>& walk, Additions additions) {
     const auto number = [&](const PartWalk& part) { return of(plan, part); };
     if (plan.split_k && plan.split_k->order == PartOrder::pairs) return in_pairs(walk, additions, number);
+    if (plan.split_k && plan.split_k->order == PartOrder::fours) return in_fours(walk, additions, number);
     return one_after_the_other(walk, additions, number);
   }
 
@@ -234,6 +270,14 @@ class Sums {
     std::size_t all = number(things.at(0));
     for (std::size_t i = 1; i < things.size(); ++i) all = sum(additions, all, number(things[i]));
     return all;
+  }
+  template <class Things, class Number>
+  std::size_t in_fours(const Things& things, Additions additions, const Number& number) {
+    std::vector<std::size_t> sums;
+    for (const auto& thing : things) sums.push_back(number(thing));
+    add_in_fours(sums.size(),
+                 [&](std::size_t onto, std::size_t which) { sums[onto] = sum(additions, sums[onto], sums[which]); });
+    return sums.at(0);
   }
   template <class Things, class Number>
   std::size_t in_pairs(const Things& things, Additions additions, const Number& number) {
@@ -311,8 +355,9 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
   std::set<Key> seen;
   Sums sums;
   for (const auto& performer : performers_of(subject)) {
-    // All that take integers exactly are one.
-    if (!has_no_order(performer->datapath, subject.k)) seen.clear();
+    // All that take integers exactly are one, and so are all chains of fp64's FMAs.
+    const bool is_another = performer->formats.d != FormatId::fp64 || !is_fma(*performer);
+    if (!has_no_order(performer->datapath, subject.k) && is_another) seen.clear();
     GemmPlan plain;
     plain.arch = subject.arch;
     plain.instruction = performer->name;

@@ -5,11 +5,16 @@
 namespace tcnum {
 namespace {
 
-std::vector<Stretch> parts_of(const GemmPlan& plan, std::size_t tile, std::size_t k) {
-  std::vector<Stretch> parts;
+/// Stretches of k, one after the other, and to how many parts they belong in turn.
+struct Division {
+  std::vector<Stretch> stretches;
+  std::size_t parts = 0;
+};
+Division division_of(const GemmPlan& plan, std::size_t tile, std::size_t k) {
+  std::vector<Stretch> stretches;
   const auto add = [&](std::size_t count) {
-    const std::size_t first = parts.empty() ? 0 : parts.back().first + parts.back().count;
-    parts.push_back({first, std::min(count, k - first)});
+    const std::size_t first = stretches.empty() ? 0 : stretches.back().first + stretches.back().count;
+    stretches.push_back({first, std::min(count, k - first)});
   };
   if (plan.split_k && plan.split_k->count != 0) {
     const std::size_t tiles = (k + tile - 1) / tile, count = std::min(plan.split_k->count, tiles);
@@ -18,21 +23,20 @@ std::vector<Stretch> parts_of(const GemmPlan& plan, std::size_t tile, std::size_
     const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k;
     for (std::size_t first = 0; first < k; first += chunk) add(chunk);
   }
-  return parts;
+  const std::size_t turns = plan.split_k ? plan.split_k->turns : 0, count = stretches.size();
+  return {std::move(stretches), turns == 0 ? count : std::min(turns, count)};
 }
 
-/// The tiles of a part, in ascending order.
-std::vector<Stretch> tiles_of(const GemmPlan& plan, const Stretch& part, std::size_t tile) {
-  std::vector<Stretch> tiles;
-  const std::size_t end = part.first + part.count;
-  std::size_t at = part.first;
-  const std::size_t residue = part.count % tile;
+/// Adds the tiles of a stretch, in ascending order.
+void add_tiles(const GemmPlan& plan, const Stretch& of, std::size_t tile, std::vector<Stretch>& tiles) {
+  const std::size_t end = of.first + of.count;
+  std::size_t at = of.first;
+  const std::size_t residue = of.count % tile;
   if (plan.residue == Residue::first && residue != 0) {
     tiles.push_back({at, residue});
     at += residue;
   }
   for (; at < end; at += tile) tiles.push_back({at, std::min(tile, end - at)});
-  return tiles;
 }
 
 /// The products of one instruction after the other, as a slice takes them.
@@ -78,8 +82,11 @@ std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand) {
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k) {
   const std::size_t tile = plan.k_tile.value_or(depth);
   std::vector<PartWalk> parts;
-  for (const Stretch& of_k : parts_of(plan, tile, k)) {
-    const std::vector<Stretch> tiles = tiles_of(plan, of_k, tile);
+  const Division division = division_of(plan, tile, k);
+  for (std::size_t number = 0; number < division.parts; ++number) {
+    std::vector<Stretch> tiles;
+    for (std::size_t i = number; i < division.stretches.size(); i += division.parts)
+      add_tiles(plan, division.stretches[i], tile, tiles);
     PartWalk part;
     const auto slices = static_cast<std::size_t>(plan.slices);
     for (std::size_t slice = 0; slice < slices; ++slice) {
@@ -88,7 +95,8 @@ std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size
     }
     parts.push_back(std::move(part));
   }
-  if (plan.split_k && plan.split_k->order != PartOrder::ascending) std::ranges::reverse(parts);
+  const PartOrder order = plan.split_k ? plan.split_k->order : PartOrder::ascending;
+  if (order == PartOrder::descending || order == PartOrder::pairs) std::ranges::reverse(parts);
   return parts;
 }
 

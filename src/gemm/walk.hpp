@@ -27,6 +27,23 @@ using PartWalk = std::vector<SliceWalk>;
 /// Instructions that would take zeros alone, at the end of a ragged tile, are left out.
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k);
 
+/// Sums that PartOrder::fours has beside each other, first and last.
+inline constexpr std::size_t kSixtyFours = 64, kFours = 4;
+/// Adds up so many parts as it says: calls add(onto, sum) for numbers that are to become one, of which the first parts
+/// have their own; the first's is the total.
+template <class Add>
+void add_in_fours(std::size_t parts, const Add& add) {
+  for (std::size_t part = kSixtyFours; part < parts; ++part) add(part % kSixtyFours, part);
+  std::size_t kept = std::min(parts, kSixtyFours);
+  for (std::size_t sum = kSixtyFours / 2; sum < kept; ++sum) add(sum - kSixtyFours / 2, sum);
+  kept = std::min(kept, kSixtyFours / 2);
+  for (std::size_t sum = kFours; sum < kept; ++sum) add(sum % kFours, sum);
+  for (std::size_t sum = 1; sum < std::min(kept, kFours); ++sum) add(std::size_t{0}, sum);
+}
+
+/// Of a plan. (cuBLASLt's kernels of ALGO_ID 55 have been seen with 396.)
+inline constexpr int kMostSlices = 1024;
+
 /// The products of each part, but the last, as CUTLASS 2 cuts k: equal parts, rounded up to whole cache lines of the
 /// operand where k is so many of them, and else to what one load of 16 bytes has.
 /// (cutlass/gemm/kernel/params_universal_base.h of CUTLASS; cuBLASLt's kernels of fp64 and of fp32 by way of tf32 do
@@ -34,11 +51,18 @@ std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size
 std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand);
 
 /// How much of k each of so many threads takes at a time that go through it in stretches. (Measured: cuBLASLt's kernels
-/// of ALGO_ID 13 with CUSTOM_OPTION 74, of 32 threads, with k up to 5000.)
-constexpr std::size_t stretch_of_thread(std::size_t k, int threads) {
-  constexpr std::size_t kMost = 64;
-  const auto count = static_cast<std::size_t>(threads);
-  return std::min(kMost, (k + count - 1) / count);
+/// of ALGO_ID 13 with CUSTOM_OPTION 72 and 74, with k up to 5000.)
+constexpr std::size_t stretch_of_thread(std::size_t k, int threads, FormatId operand) {
+  const std::size_t most = operand == FormatId::fp64 ? 32 : 64, count = static_cast<std::size_t>(threads);
+  return std::min(most, (k + count - 1) / count);
+}
+/// Parts of k on threads, as equal as their number allows, but the last. (Measured: the same kernels.)
+constexpr FormatId sums_of_threads(FormatId operand) {
+  return operand == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
+}
+inline SplitK in_parts_of(std::size_t k, std::size_t parts, FormatId operand) {
+  const FormatId sums = sums_of_threads(operand);
+  return {.chunk = (k + parts - 1) / parts, .type = sums, .parts = sums};
 }
 /// The plan with k on threads of a warp: each takes so much of it in turn.
 inline GemmPlan on_threads(GemmPlan plan, int threads, std::size_t stretch) {
@@ -54,6 +78,22 @@ inline GemmPlan in_turn_on_sixteen(GemmPlan plan, std::optional<std::size_t> pro
   plan.slices_order = SliceOrder::ascending;
   plan.k_tile = 16;
   plan.promote_every = promote_every;
+  return plan;
+}
+
+/// The plan with k on so many blocks of 128 threads, whose every thread takes a product of fp64 in turn, or two of
+/// other formats, for each of which it has a sum. (Measured: cuBLASLt's kernels of ALGO_ID 14.)
+inline GemmPlan in_turn_on_blocks(GemmPlan plan, std::size_t blocks, FormatId operand) {
+  constexpr int kThreads = 128;
+  const bool is_one = operand == FormatId::fp64;
+  plan.slices = is_one ? kThreads : 2 * kThreads;
+  plan.slices_order = is_one ? SliceOrder::halves : SliceOrder::neighbours;
+  plan.k_tile = static_cast<std::size_t>(plan.slices);
+  if (blocks > 1) {
+    const FormatId sums = sums_of_threads(operand);
+    plan.split_k =
+        SplitK{.chunk = *plan.k_tile, .turns = blocks, .order = PartOrder::fours, .type = sums, .parts = sums};
+  }
   return plan;
 }
 
@@ -79,14 +119,19 @@ constexpr std::size_t folded_onto(std::size_t slice, std::size_t slices) {
 template <class Add>
 void add_slices_up(const GemmPlan& plan, std::size_t present, const Add& add) {
   const auto slices = static_cast<std::size_t>(plan.slices);
-  std::size_t kept = present;
+  std::size_t kept = present, apart = 1;
   if (plan.slices_order == SliceOrder::folded) {
     kept = std::min(present, (slices + 1) / 2);
     for (std::size_t slice = kept; slice < present; ++slice) add(folded_onto(slice, slices), slice);
-  } else if (plan.slices_order == SliceOrder::halves) {
+  } else if (plan.slices_order == SliceOrder::neighbours) {
+    for (std::size_t slice = 1; slice < present; slice += 2) add(slice - 1, slice);
+    kept = (present + 1) / 2;
+    apart = 2;
+  }
+  if (plan.slices_order == SliceOrder::halves || plan.slices_order == SliceOrder::neighbours) {
     while (kept > 1) {
       const std::size_t half = std::bit_ceil(kept) / 2;
-      for (std::size_t slice = half; slice < kept; ++slice) add(slice - half, slice);
+      for (std::size_t sum = half; sum < kept; ++sum) add((sum - half) * apart, sum * apart);
       kept = half;
     }
   }

@@ -162,13 +162,14 @@ std::vector<std::string> plan_files() {
     const bool integers = plan.output == FormatId::s32;
     plan.k_tile = 4 * depth;
     plan.slices = 1 << random() % 3;
-    plan.slices_order = static_cast<SliceOrder>(i % 3);
+    plan.slices_order = static_cast<SliceOrder>(i % 4);
     plan.residue = static_cast<Residue>(random() % 2);
     plan.k_order = static_cast<KOrder>(random() % 2);
     if (random() % 2 == 0) plan.promote_every = (1 + random() % 3) * depth;
-    plan.split_k = SplitK{.order = static_cast<PartOrder>(random() % 3)};
+    plan.split_k = SplitK{.order = static_cast<PartOrder>(random() % 4)};
     (i % 2 == 0 ? plan.split_k->chunk : plan.split_k->count) =
         i % 2 == 0 ? (1 + random() % 6) * depth : 2 + random() % 6;
+    if (i % 4 == 0) plan.split_k->turns = 2 + random() % 5;
     if (random() % 2 == 0)
       plan.split_k->tail = Tail{1 + random() % 8, 1 + random() % 20, static_cast<BlockLines>(random() % 2),
                                 1 + random() % 2, 1 + random() % 9};

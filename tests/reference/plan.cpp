@@ -125,18 +125,45 @@ class Element {
 
   Value all_of_k() const {
     const std::size_t k = operands_.a.size();
-    if (!plan_.split_k || !is_divided()) return part(0, k);
+    if (!plan_.split_k || !is_divided()) return part({{0, k}});
     const SplitK& split = *plan_.split_k;
-    std::vector<Value> parts;
+    std::vector<Step> all;
     for (std::size_t first = 0; first < k;) {
-      const std::size_t end = std::min(k, first + part_length(parts.size(), k));
-      parts.push_back(rounded_part(split.parts, part(first, end)));
-      first = end;
+      const std::size_t count = std::min(k - first, part_length(all.size(), k));
+      all.push_back({first, count});
+      first += count;
     }
-    if (split.order != PartOrder::ascending) std::ranges::reverse(parts);
-    if (split.order == PartOrder::pairs && parts.size() > 1) return sum_of_pairs(parts);
-    Value total = rounded_part(split.type, parts.at(0));
-    for (std::size_t p = 1; p < parts.size(); ++p) total = rounded_part(split.type, added(total, parts[p]));
+    std::vector<Value> parts;
+    const std::size_t turns = split.turns == 0 ? all.size() : split.turns;
+    for (std::size_t first = 0; first < std::min(turns, all.size()); ++first) {
+      std::vector<Step> mine;
+      for (std::size_t turn = first; turn < all.size(); turn += turns) mine.push_back(all[turn]);
+      parts.push_back(rounded_part(split.parts, part(mine)));
+    }
+    if (split.order == PartOrder::descending || split.order == PartOrder::pairs) std::ranges::reverse(parts);
+    if (split.order == PartOrder::pairs)
+      return parts.size() > 1 ? sum_of_pairs(parts) : rounded_part(split.type, parts.at(0));
+    if (split.order != PartOrder::fours) return in_turn(parts);
+    std::vector<Value> sums = every(64, parts);
+    for (std::size_t p = 32; p < sums.size(); ++p)
+      sums[p - 32] = rounded_part(split.type, added(sums[p - 32], sums[p]));
+    sums.resize(std::min<std::size_t>(32, sums.size()));
+    return in_turn(every(4, sums));
+  }
+  /// Sums of each part and the ones that are a multiple of a step after it, of the first parts.
+  std::vector<Value> every(std::size_t step, const std::vector<Value>& parts) const {
+    std::vector<Value> sums;
+    for (std::size_t first = 0; first < std::min(step, parts.size()); ++first) {
+      std::vector<Value> mine;
+      for (std::size_t p = first; p < parts.size(); p += step) mine.push_back(parts[p]);
+      sums.push_back(in_turn(mine));
+    }
+    return sums;
+  }
+  /// From +0 on, each sum rounded.
+  Value in_turn(const std::vector<Value>& parts) const {
+    Value total = number(0);
+    for (const Value& each : parts) total = rounded_part(plan_.split_k->type, added(total, each));
     return total;
   }
   /// Of k, in the part with that number.
@@ -183,15 +210,19 @@ class Element {
     return y.kind == Kind::nan && !has_nan ? number(0) : y;
   }
 
-  Value part(std::size_t first, std::size_t end) const {
+  /// Of some stretches of k.
+  Value part(const std::vector<Step>& stretches) const {
     const std::size_t tile = plan_.k_tile.value_or(depth_), slices = static_cast<std::size_t>(plan_.slices);
-    std::vector<Step> tiles;  // of which the first or the last may be filled up with zeros
-    const std::size_t residue = (end - first) % tile;
-    if (plan_.residue == Residue::first && residue != 0) {
-      tiles.push_back({first, residue});
-      first += residue;
+    std::vector<Step> tiles;  // of which the first or the last of a stretch may be filled up with zeros
+    for (const Step& each : stretches) {
+      std::size_t first = each.first;
+      const std::size_t end = first + each.count, residue = each.count % tile;
+      if (plan_.residue == Residue::first && residue != 0) {
+        tiles.push_back({first, residue});
+        first += residue;
+      }
+      for (; first < end; first += tile) tiles.push_back({first, std::min(tile, end - first)});
     }
-    for (; first < end; first += tile) tiles.push_back({first, std::min(tile, end - first)});
 
     std::vector<std::optional<Value>> sums(slices);  // none: of a slice without a product
     for (std::size_t slice = 0; slice < slices; ++slice) {
@@ -216,6 +247,13 @@ class Element {
       if (slices > 1) add(0, slices - 1);
     }
     if (plan_.slices_order == SliceOrder::halves) return *sum_of_every(1, 0, sums);
+    if (plan_.slices_order == SliceOrder::neighbours) {
+      for (std::size_t slice = 1; slice < slices; slice += 2) {
+        add(slice - 1, slice);
+        sums[slice].reset();
+      }
+      return *sum_of_every(2, 0, sums);
+    }
     for (std::size_t slice = 1; slice < kept; ++slice) add(0, slice);
     return *sums[0];
   }
