@@ -168,7 +168,9 @@ gemm = json.loads((SOURCE / "vectors/sm_90/gemm.json").read_text())
 bench = json.loads((SOURCE / "vectors/sm_90/bench.json").read_text())
 tails = json.loads((SOURCE / "vectors/sm_90/gemm_tails.json").read_text())
 fp32 = json.loads((SOURCE / "vectors/sm_90/gemm_fp32.json").read_text())
-for what, document in (("gemm_tails.json", tails), ("gemm_fp32.json", fp32), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
+ragged = json.loads((SOURCE / "vectors/sm_90/gemm_ragged.json").read_text())
+vectors64 = json.loads((SOURCE / "vectors/sm_90/gemm_vectors_fp64.json").read_text())
+for what, document in (("gemm_tails.json", tails), ("gemm_fp32.json", fp32), ("gemm_ragged.json", ragged), ("gemm_vectors_fp64.json", vectors64), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
     seen.add(document["schema"])
     require(document, what)
     refuses_changes(document, what)
