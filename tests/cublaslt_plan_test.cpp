@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -40,7 +42,7 @@ CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered
 
 /// Of every algorithm that was recorded, with a product that tells one order of additions from another.
 TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
-  std::size_t products = 0, tails = 0;
+  std::size_t products = 0, tails = 0, of_all = 0, declined_of_all = 0;
   for (const std::string& path : test::kSurveys) {
     std::size_t algorithms = 0, declined = 0, known_since = 0;
     const ordered_json record = read_json_file(path, test::kSurveySchema);
@@ -73,6 +75,8 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
         }
       }
     }
+    of_all += algorithms;
+    declined_of_all += declined;
     const ordered_json& totals = record.at("totals");
     EXPECT_EQ(algorithms, totals.at("cases").get<std::size_t>());
     EXPECT_EQ(declined + known_since, totals.at("predicted").value("declined", std::size_t{0})) << path;
@@ -80,6 +84,11 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   }
   EXPECT_GT(products, 400u);
   EXPECT_GT(tails, 10u);
+  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string sentence =
+      fmt::format("Of all {} algorithms that are recorded it declines {} now", of_all, declined_of_all);
+  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
 }
 
 TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {

@@ -583,6 +583,11 @@ TEST(GemmPlan, SaysWhatIsWrong) {
             "p.json.split_k.chunk: stands beside count; right would be one of the two");
   EXPECT_EQ(refusal(R"({"split_k": {"count": 2}})"),
             "p.json: k_tile: is missing; right would be the k of a tile, of which each part takes whole ones");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 0}})"), "p.json.split_k.turns: 0; right would be 2 or more");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 1}})"), "p.json: split_k.turns: 1; right would be 2 or more");
+  EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "turns": 2}})"),
+            "p.json: split_k.turns: stands beside count; right would be chunk, which is what a part takes at a time");
+  EXPECT_EQ(refusal(R"({"slices": 1025, "k_tile": 16})"), "p.json: slices: right would be 1 to 1024");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 1}})"),
             "p.json: split_k.count: 1; right would be 2 or more");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "tail": {"rows": 64, "columns": 64}}})"),

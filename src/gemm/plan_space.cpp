@@ -175,8 +175,7 @@ class Walks {
       }
     }
   }
-  /// Kernels for a few rows or columns leave k to threads side by side. (cuBLASLt's of ALGO_ID 11, 13
-  /// and 14.)
+  /// Kernels for a few rows or columns leave k to threads side by side. (cuBLASLt's of ALGO_ID 11, 13 and 14.)
   void add_threads(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
     constexpr std::size_t kMostParts = 32, kMostBlocks = 132;
     constexpr int kMostThreads = 32;
