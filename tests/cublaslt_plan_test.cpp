@@ -107,11 +107,11 @@ TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {
   EXPECT_EQ(
       complaint([](auto& c) { c.id = 10; }),
       "cublaslt: id is 10, of which nobody has said what it adds in which order; right would be 11 (fp16, bf16, fp32 "
-      "and fp64), 12 (CUTLASS 2), 13 (fp16, bf16, fp32 and fp64), 14 (fp16, bf16, fp32 and fp64), 20 (CUTLASS 2), 21 "
+      "or fp64), 12 (CUTLASS 2), 13 (fp16, bf16, fp32 or fp64), 14 (fp16, bf16, fp32 or fp64), 20 (CUTLASS 2), 21 "
       "(CUTLASS 2), 22 (fp64), 23 (CUTLASS 2), 24 (CUTLASS 2), 35 (fp64), 36 (fp64), "
       "39 (CUTLASS 3), 43 (CUTLASS 3), 55 (fp32), 63 (CUTLASS 3), 66 (nvjet), 74 (CUTLASS 3)");
   EXPECT_EQ(complaint([](auto& c) { c.id = 55; }),
-            "cublaslt: a is fp16 and b is fp16, and id 55 multiplies fp32 as it is; right would be both of that");
+            "cublaslt: a is fp16 and b is fp16, and id 55 multiplies fp32 as it is; right would be both of fp32");
   const auto of_fp32 = [](CublasLtConfiguration& c, int id, int custom) {
     c.a = c.b = c.d = FormatId::fp32;
     c.id = id, c.custom = custom;

@@ -1,5 +1,5 @@
-// Recorded products of cuBLASLt (vectors/ARCH/gemm*.json): the plans that were found give the same
-// bits again, from operands that are made anew.
+// Recorded products of cuBLASLt (vectors/ARCH/gemm*.json): the plans that were found give the same bits again, from
+// operands that are made anew.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

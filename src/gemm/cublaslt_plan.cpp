@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/format_set.hpp"
+#include "performer.hpp"
 #include "tcnum/instruction.hpp"
 #include "walk.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::string_view kWhere = "cublaslt";
 
-constexpr std::string_view kFp64 = "fp64", kVectorFormats = "fp16, bf16, fp32 and fp64";
+constexpr std::string_view kFp64 = "fp64", kVectorFormats = "fp16, bf16, fp32 or fp64";
 constexpr int kAsNeeded = -1;  ///< SPLITK_NUM of kernels that divide k as the device has room
 
 /// How k is cut where there are several parts.
@@ -130,14 +131,11 @@ constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReduc
 
 /// PTX's instruction that multiplies and adds such numbers as they are.
 std::string_view fma_for(const CublasLtConfiguration& of, const Algorithm& algorithm) {
-  if (of.a == of.b && of.a == FormatId::fp32) return "fma.rn.f32";
-  if (of.a == of.b && algorithm.cut == Cut::threads) {
-    if (of.a == FormatId::fp16) return "fma.rn.f32.f16";
-    if (of.a == FormatId::bf16) return "fma.rn.f32.bf16";
-    if (of.a == FormatId::fp64) return "fma.rn.f64";
-  }
-  throw InputError(fmt::format("{}: a is {} and b is {}, and id {} multiplies {} as it is; right would be both of that",
-                               kWhere, format(of.a).name, format(of.b).name, of.id, algorithm.kernels));
+  const bool takes = algorithm.cut == Cut::threads || of.a == FormatId::fp32;
+  if (const std::string_view fma = fma_of(of.a); takes && of.a == of.b && !fma.empty()) return fma;
+  throw InputError(fmt::format("{}: a is {} and b is {}, and id {} multiplies {} as it is; right would be both of {}",
+                               kWhere, format(of.a).name, format(of.b).name, of.id, algorithm.kernels,
+                               algorithm.kernels));
 }
 
 SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
@@ -240,8 +238,8 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
     }
     return on;
   }
-  const std::size_t of_part = (of.k + parts - 1) / parts;
   if (parts > 1) plan.split_k = in_parts_of(of.k, parts, of.a);
+  const std::size_t of_part = plan.split_k ? plan.split_k->chunk : of.k;
   if (of.id == kFewColumns) return in_turn_on_sixteen(plan, kOfFewColumns);
   const auto is_threads = [&](const Threads& each) { return each.custom == of.custom && each.measured.contains(of.a); };
   const auto is_sixteen = [&](const Sixteen& each) {

@@ -286,38 +286,38 @@ class Band {
     if (split.order == PartOrder::fours) return add_parts_in_fours(split);
     sums_.assign(rows_ * columns_, Sum{});
     for (const PartWalk& part : parts) {
-      add_slices(part, part_);
-      add_rounded(split, part_, sums_);
+      add_part(split, part, part_);
+      add_sum(split, part_, sums_);
     }
+  }
+  /// The sum of a part, as it is added.
+  void add_part(const SplitK& split, const PartWalk& part, Numbers& total) {
+    add_slices(part, total);
+    each_sum(total, [&](Sum& x, std::size_t) { x = rounded(split.parts, x); });
+  }
+  void add_sum(const SplitK& split, const Numbers& more, Numbers& total) {
+    each_sum(total, [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, more[i])); });
   }
   void add_parts_in_fours(const SplitK& split) {
-    const std::size_t parts = product_.walk.size();
-    std::vector<Numbers> sums(std::min(parts, kSixtyFours), Numbers(rows_ * columns_, Sum{}));
-    for (std::size_t part = 0; part < parts; ++part) {
-      add_slices(product_.walk[part], part_);
-      add_rounded(split, part_, sums[part % kSixtyFours]);
-    }
-    add_in_fours(sums.size(), [&](std::size_t onto, std::size_t sum) {
-      each_sum(sums[onto], [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, sums[sum][i])); });
-    });
-    sums_ = std::move(sums[0]);
-  }
-  /// Adds a part to a total.
-  void add_rounded(const SplitK& split, const Numbers& part, Numbers& total) {
-    each_sum(total, [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, rounded(split.parts, part[i]))); });
+    std::vector<Numbers> sums;
+    add_in_fours(
+        product_.walk.size(),
+        [&](std::size_t part, std::size_t onto) {
+          if (onto == sums.size()) sums.emplace_back(rows_ * columns_, Sum{});
+          add_part(split, product_.walk[part], part_);
+          add_sum(split, part_, sums[onto]);
+        },
+        [&](std::size_t onto, std::size_t sum) { add_sum(split, sums[sum], sums[onto]); });
+    sums_ = std::move(sums.at(0));
   }
   void add_parts_in_pairs(const SplitK& split) {
     std::vector<Numbers> open;  // no two of as many parts
     add_in_pairs(
-        product_.walk.size(),
-        [&](std::size_t part) {
-          add_slices(product_.walk[part], open.emplace_back());
-          each_sum(open.back(), [&](Sum& x, std::size_t) { x = rounded(split.parts, x); });
-        },
+        product_.walk.size(), [&](std::size_t part) { add_part(split, product_.walk[part], open.emplace_back()); },
         [&] {
           const Numbers last = std::move(open.back());
           open.pop_back();
-          each_sum(open.back(), [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, last[i])); });
+          add_sum(split, last, open.back());
         });
     sums_ = std::move(open.at(0));
     if (product_.walk.size() == 1) each_sum(sums_, [&](Sum& x, std::size_t) { x = rounded(split.type, x); });

@@ -65,6 +65,21 @@ Performer named_performer(ArchId id, std::string_view instruction, std::string_v
   return {*scalar, {n.a.format, n.b.format, n.c.format, n.result}, std::string(instruction)};
 }
 
+std::string_view fma_of(FormatId operand) {
+  switch (operand) {
+    case FormatId::fp64:
+      return "fma.rn.f64";
+    case FormatId::fp32:
+      return "fma.rn.f32";
+    case FormatId::fp16:
+      return "fma.rn.f32.f16";
+    case FormatId::bf16:
+      return "fma.rn.f32.bf16";
+    default:
+      return {};
+  }
+}
+
 Performer own_performer(const Datapath& datapath, std::string_view arch, std::string_view instruction,
                         std::string_view where) {
   const std::string field = fmt::format("{}: datapath", where);

@@ -43,6 +43,8 @@ const Instruction& named_instruction(std::string_view text, std::optional<ArchId
 Performer catalogued(ArchId id, const Instruction& in, std::string_view account, std::string_view where);
 /// The same by name, which may also be that of a scalar_instruction().
 Performer named_performer(ArchId id, std::string_view instruction, std::string_view account, std::string_view where);
+/// The scalar_instruction() that multiplies and adds such operands as they are; empty if there is none.
+std::string_view fma_of(FormatId operand);
 /// A datapath of the user's own, of that instruction if one is named.
 Performer own_performer(const Datapath& datapath, std::string_view arch, std::string_view instruction,
                         std::string_view where);

@@ -26,18 +26,10 @@ bool is_plain_chain(const Datapath& datapath) {
          std::ranges::is_sorted(fma_chain_of(datapath.numerics, tree).order);
 }
 
-/// PTX's, on which products are made that no tensor core makes.
-struct Fma {
-  FormatId operand;
-  std::string_view name;
-};
-constexpr std::array<Fma, 4> kFmas = {{{FormatId::fp32, "fma.rn.f32"},
-                                       {FormatId::fp64, "fma.rn.f64"},
-                                       {FormatId::fp16, "fma.rn.f32.f16"},
-                                       {FormatId::bf16, "fma.rn.f32.bf16"}}};
-bool is_fma(const Performer& performer) { return std::ranges::find(kFmas, performer.name, &Fma::name) != kFmas.end(); }
+/// Whether it is one that no tensor core makes (fma_of()).
+bool is_fma(const Performer& performer) { return performer.name == fma_of(performer.formats.a); }
 /// Whether D has so few rows or columns that kernels may leave k to threads.
-bool is_narrow(const GemmSubject& subject) {
+bool has_few_lines(const GemmSubject& subject) {
   constexpr std::size_t kFew = 32;
   return std::min(subject.m, subject.n) <= kFew;
 }
@@ -65,11 +57,9 @@ std::vector<std::shared_ptr<const Performer>> performers_of(const GemmSubject& s
     else if (performer.depth() < (*same)->depth())
       *same = std::make_shared<const Performer>(std::move(performer));
   }
-  for (const Fma& fma : kFmas) {
-    const bool takes = subject.a == fma.operand && subject.b == fma.operand && scalar_instruction(id, fma.name);
-    if (takes && (fma.operand == FormatId::fp32 || is_narrow(subject)))
-      found.push_back(std::make_shared<const Performer>(named_performer(id, fma.name, {}, "gemm")));
-  }
+  const std::string_view fma = subject.a == subject.b ? fma_of(subject.a) : "";
+  if (scalar_instruction(id, fma) && (subject.a == FormatId::fp32 || has_few_lines(subject)))
+    found.push_back(std::make_shared<const Performer>(named_performer(id, fma, {}, "gemm")));
   if (found.empty()) {
     throw InputError(
         fmt::format("gemm: no instruction of {} takes {} and {}; right would be formats that `tcnum list "
@@ -120,13 +110,20 @@ class Walks {
         depth_(is_fma(performer) ? kScalarTile : performer.depth()),
         operand_(subject.a),
         is_scalar_(is_fma(performer)),
-        is_narrow_(is_narrow(subject)),
+        has_few_lines_(has_few_lines(subject)),
         folds_(subject.d == FormatId::fp64 || is_scalar_) {}
 
   std::vector<GemmPlan> of(const GemmPlan& plain, FormatId sums, FormatId output) const {
     std::vector<GemmPlan> plans;
+    // Kernels whose chains are FMAs, but no tensor core's, have been seen of fp32 alone.
+    if (!is_scalar_ || operand_ == FormatId::fp32) add_chains(plain, sums, output, plans);
     if (is_scalar_) add_threads(plain, plans);
-    if (is_scalar_ && operand_ != FormatId::fp32) return plans;  // others are made of tensor cores' instructions
+    add_equal_parts(plain, plans);
+    return plans;
+  }
+
+ private:
+  void add_chains(const GemmPlan& plain, FormatId sums, FormatId output, std::vector<GemmPlan>& plans) const {
     for (const auto& split : splits(sums, output)) {
       GemmPlan plan = plain;
       plan.split_k = split;
@@ -138,11 +135,7 @@ class Walks {
       plan.promote_every = {};
       add_slices(plan, plans);
     }
-    add_equal_parts(plain, plans);
-    return plans;
   }
-
- private:
   /// Where tiles leave some of k over.
   void add_residues(GemmPlan plan, std::vector<GemmPlan>& plans) const {
     const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k_;
@@ -179,18 +172,18 @@ class Walks {
   void add_threads(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
     constexpr std::size_t kMostParts = 32, kMostBlocks = 132;
     constexpr int kMostThreads = 32;
-    for (std::size_t parts = 1; parts <= (is_narrow_ ? std::min(kMostParts, k_) : 1); ++parts) {
+    for (std::size_t parts = 1; parts <= (has_few_lines_ ? std::min(kMostParts, k_) : 1); ++parts) {
       GemmPlan plan = plain;
       if (parts > 1) plan.split_k = in_parts_of(k_, parts, operand_);
+      const std::size_t of_part = plan.split_k ? plan.split_k->chunk : k_;
       for (int threads = 2; threads <= kMostThreads; threads *= 2) {
         plans.push_back(on_threads(plan, threads, 1));
-        const std::size_t of_part = (k_ + parts - 1) / parts;
         plans.push_back(on_threads(plan, threads, stretch_of_thread(of_part, threads, operand_)));
       }
       for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {16}, {32}})
         plans.push_back(in_turn_on_sixteen(plan, promote));
     }
-    for (std::size_t blocks = 1; is_narrow_ && blocks <= kMostBlocks; ++blocks)
+    for (std::size_t blocks = 1; has_few_lines_ && blocks <= kMostBlocks; ++blocks)
       plans.push_back(in_turn_on_blocks(plain, blocks, operand_));
   }
   /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
@@ -231,7 +224,7 @@ class Walks {
 
   std::size_t k_, depth_;
   FormatId operand_;
-  bool is_scalar_, is_narrow_, folds_;
+  bool is_scalar_, has_few_lines_, folds_;
 };
 
 /// How parts of k are added.
@@ -273,9 +266,16 @@ class Sums {
   template <class Things, class Number>
   std::size_t in_fours(const Things& things, Additions additions, const Number& number) {
     std::vector<std::size_t> sums;
-    for (const auto& thing : things) sums.push_back(number(thing));
-    add_in_fours(sums.size(),
-                 [&](std::size_t onto, std::size_t which) { sums[onto] = sum(additions, sums[onto], sums[which]); });
+    add_in_fours(
+        things.size(),
+        [&](std::size_t part, std::size_t onto) {
+          const std::size_t of_part = number(things[part]);
+          if (onto == sums.size())
+            sums.push_back(of_part);
+          else
+            sums[onto] = sum(additions, sums[onto], of_part);
+        },
+        [&](std::size_t onto, std::size_t which) { sums[onto] = sum(additions, sums[onto], sums[which]); });
     return sums.at(0);
   }
   template <class Things, class Number>

@@ -27,20 +27,6 @@ using PartWalk = std::vector<SliceWalk>;
 /// Instructions that would take zeros alone, at the end of a ragged tile, are left out.
 std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size_t k);
 
-/// Sums that PartOrder::fours has beside each other, first and last.
-inline constexpr std::size_t kSixtyFours = 64, kFours = 4;
-/// Adds up so many parts as it says: calls add(onto, sum) for numbers that are to become one, of which the first parts
-/// have their own; the first's is the total.
-template <class Add>
-void add_in_fours(std::size_t parts, const Add& add) {
-  for (std::size_t part = kSixtyFours; part < parts; ++part) add(part % kSixtyFours, part);
-  std::size_t kept = std::min(parts, kSixtyFours);
-  for (std::size_t sum = kSixtyFours / 2; sum < kept; ++sum) add(sum - kSixtyFours / 2, sum);
-  kept = std::min(kept, kSixtyFours / 2);
-  for (std::size_t sum = kFours; sum < kept; ++sum) add(sum % kFours, sum);
-  for (std::size_t sum = 1; sum < std::min(kept, kFours); ++sum) add(std::size_t{0}, sum);
-}
-
 /// Of a plan. (cuBLASLt's kernels of ALGO_ID 55 have been seen with 396.)
 inline constexpr int kMostSlices = 1024;
 
@@ -56,10 +42,11 @@ constexpr std::size_t stretch_of_thread(std::size_t k, int threads, FormatId ope
   const std::size_t most = operand == FormatId::fp64 ? 32 : 64, count = static_cast<std::size_t>(threads);
   return std::min(most, (k + count - 1) / count);
 }
-/// Parts of k on threads, as equal as their number allows, but the last. (Measured: the same kernels.)
+/// What threads add their products up in.
 constexpr FormatId sums_of_threads(FormatId operand) {
   return operand == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
 }
+/// Parts of k on threads, as equal as their number allows, but the last. (Measured: the same kernels.)
 inline SplitK in_parts_of(std::size_t k, std::size_t parts, FormatId operand) {
   const FormatId sums = sums_of_threads(operand);
   return {.chunk = (k + parts - 1) / parts, .type = sums, .parts = sums};
@@ -83,18 +70,16 @@ inline GemmPlan in_turn_on_sixteen(GemmPlan plan, std::optional<std::size_t> pro
 
 /// The plan with k on so many blocks of 128 threads, whose every thread takes a product of fp64 in turn, or two of
 /// other formats, for each of which it has a sum. (Measured: cuBLASLt's kernels of ALGO_ID 14.)
-inline GemmPlan in_turn_on_blocks(GemmPlan plan, std::size_t blocks, FormatId operand) {
+inline GemmPlan in_turn_on_blocks(const GemmPlan& plan, std::size_t blocks, FormatId operand) {
   constexpr int kThreads = 128;
   const bool is_one = operand == FormatId::fp64;
-  plan.slices = is_one ? kThreads : 2 * kThreads;
-  plan.slices_order = is_one ? SliceOrder::halves : SliceOrder::neighbours;
-  plan.k_tile = static_cast<std::size_t>(plan.slices);
+  GemmPlan on = on_threads(plan, is_one ? kThreads : 2 * kThreads, 1);
+  if (!is_one) on.slices_order = SliceOrder::neighbours;
   if (blocks > 1) {
     const FormatId sums = sums_of_threads(operand);
-    plan.split_k =
-        SplitK{.chunk = *plan.k_tile, .turns = blocks, .order = PartOrder::fours, .type = sums, .parts = sums};
+    on.split_k = SplitK{.chunk = *on.k_tile, .turns = blocks, .order = PartOrder::fours, .type = sums, .parts = sums};
   }
-  return plan;
+  return on;
 }
 
 /// Calls push(part) for each part in turn, and merge() where the two sums that were left last are to become one: until
@@ -106,6 +91,17 @@ void add_in_pairs(std::size_t parts, const Push& push, const Merge& merge) {
     for (std::size_t pairs = part; pairs % 2 == 1; pairs /= 2) merge();
   }
   for (int left = std::popcount(parts); left > 1; --left) merge();
+}
+
+/// Calls push(part, onto) for each part in turn, which comes to the sum of that number, a new one or there already;
+/// then add(onto, sum) for sums that are to become one, as PartOrder::fours has it. The first sum is the total.
+template <class Push, class Add>
+void add_in_fours(std::size_t parts, const Push& push, const Add& add) {
+  constexpr std::size_t kFirst = 64, kHalf = kFirst / 2, kLast = 4;
+  for (std::size_t part = 0; part < parts; ++part) push(part, part % kFirst);
+  for (std::size_t sum = kHalf; sum < std::min(parts, kFirst); ++sum) add(sum - kHalf, sum);
+  for (std::size_t sum = kLast; sum < std::min(parts, kHalf); ++sum) add(sum % kLast, sum);
+  for (std::size_t sum = 1; sum < std::min(parts, kLast); ++sum) add(std::size_t{0}, sum);
 }
 
 /// Of folded slices, of which there are so many, on which of the first half one of the second is added: on the one as
