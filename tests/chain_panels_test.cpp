@@ -470,6 +470,29 @@ TEST_P(ChainPanels, KeepTheSignOfAnUnderflowWhereZerosArePositive) {
   }
 }
 
+/// A term that is alone and whole tells what the steps after it round it below.
+TEST_P(ChainPanels, AlignSumsOfOneTermThatIsNotCut) {
+  Datapath datapath;
+  Numerics& n = datapath.numerics;
+  n.a = n.b = {FormatId::fp16, Subnormals::kept, SubnormalExponent::minimum};
+  n.c = {FormatId::fp32, Subnormals::kept, SubnormalExponent::minimum};
+  n.result = FormatId::fp32;
+  n.nan.code = nan_code(format(n.result));
+  RoundStep below;
+  below.from_alignment = true;
+  below.fraction_bits = 2;
+  below.rounding = Rounding::up;
+  Unit& unit = n.units[0];
+  unit.fraction_bits = 24;
+  unit.first_fraction_bits = kExact;
+  unit.result = {below, round_to(format(n.result), Rounding::nearest_even)};
+  datapath.unit_names = {"unit"};
+  datapath.tree.k = 1;
+  datapath.tree.nodes = {{0, {{Term::Kind::product, 0}}}, {0, {{Term::Kind::node, 0}, {Term::Kind::accumulator, 0}}}};
+  std::mt19937_64 random(6);
+  EXPECT_EQ(difference(datapath, test::draw_example(random, datapath, {5, 67, 3}, Operands::numbers), 1), "");
+}
+
 /// Published datapaths, and one of each kind that has none.
 std::vector<Datapath> some_of_each_kind() {
   std::vector<Datapath> found;

@@ -40,7 +40,10 @@ inline Unit random_unit(FormatId result) {
   Unit u;
   u.fraction_bits = *rc::gen::weightedOneOf<int>(
       {{3, rc::gen::inRange(4, 45)}, {1, rc::gen::inRange(45, 100)}, {1, rc::gen::just(kExact)}});
-  if (*rc::gen::inRange(0, 6) == 0) u.first_fraction_bits = *rc::gen::inRange(4, 60);
+  if (*rc::gen::inRange(0, 6) == 0) {
+    u.first_fraction_bits = *rc::gen::inRange(4, 60);
+    if (u.fraction_bits != kExact && *rc::gen::inRange(0, 4) == 0) u.first_fraction_bits = kExact;
+  }
   if (*rc::gen::inRange(0, 6) == 0) u.drop_below = *rc::gen::inRange(0, 40);
   u.align_rounding = *any_rounding();
   u.zero_exponent = random_zero_exponent(result);

@@ -487,9 +487,11 @@ class Planner {
       return {};
     }
     const bool is_alone = from.terms.size() == 1;
-    node.cuts_first = is_alone ? first_bits != kExact : unit.drop_below || least_bits != kExact;
+    const bool cuts = is_alone ? first_bits != kExact : unit.drop_below || least_bits != kExact;
+    // That has the alignment, too, which steps may ask for though nothing is cut.
+    node.cuts_first = cuts || std::ranges::any_of(unit.result, [](const RoundStep& s) { return s.from_alignment; });
     all.below = most_bits == kExact ? kFar : most_bits;
-    if (all.is_odd && (!is_alone || node.cuts_first)) return "an exact sum is not rounded";
+    if (all.is_odd && (!is_alone || cuts)) return "an exact sum is not rounded";
     if (span <= kDoubleBits - 1 || is_alone) {
       node.sum = TreeSum::exact;
       if (!is_alone) all.width = span;
