@@ -344,6 +344,55 @@ Datapath random_scaled_sums() {
   return test::draw_until(test::random_scaled_datapath, [](const Datapath& d) { return d.numerics.units[0].scaled; });
 }
 
+/// Datapaths of which doubles hold neither all sums nor all bits that their steps keep, but results of which these tell
+/// few bits.
+Datapath random_sums_between_doubles() {
+  using enum FormatId;
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  Datapath d = any(0, 2) == 0 ? random_scaled_sums() : random_tree_of_sums();
+  Numerics& n = d.numerics;
+  for (OperandRule* operand : {&n.a, &n.b}) {
+    if (any(0, 1) == 0) *operand = test::random_operand(*rc::gen::element(fp64, fp64, fp32, bf16, fp16, tf32));
+  }
+  if (any(0, 2) == 0) n.c = test::random_operand(*rc::gen::element(fp64, fp32, bf16, fp16));
+  if (any(0, 1) == 0) n.product.round = {};
+  const auto any_step = [&](int least_bits, int most_bits) {
+    RoundStep s;
+    s.fraction_bits = any(least_bits, most_bits);
+    s.rounding = *test::any_rounding();
+    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+    if (any(0, 2) == 0) s.min_exponent = any(-40, 5);
+    if (any(0, 2) > 0) return s;
+    s.max_exponent = std::max(s.min_exponent - 1, any(0, 40));
+    s.overflow = *rc::gen::element(Overflow::ieee, Overflow::infinity, Overflow::max_finite);
+    return s;
+  };
+  for (Unit& unit : n.units) {
+    if (any(0, 1) == 0) unit.fraction_bits = any(0, 1) == 0 ? kExact : any(50, 140);
+    if (any(0, 3) == 0) unit.drop_below = any(0, 60);
+    if (unit.fraction_bits == kExact && unit.first_fraction_bits == kExact) unit.first_fraction_bits.reset();
+    if (unit.result.empty()) continue;
+    const RoundStep last = unit.result.step[static_cast<std::size_t>(unit.result.count) - 1];
+    RoundStep below;
+    below.from_alignment = true;
+    below.fraction_bits = any(0, 60);
+    below.rounding = *test::any_rounding();
+    const RoundStep many = any_step(52, 150), few = any_step(1, 30);
+    const RoundSteps steps[] = {{many, last}, {few, many, last}, {many, few, last}, {many, below, last}, unit.result};
+    const bool has_alignment = unit.fraction_bits != kExact;
+    unit.result = steps[has_alignment || any(0, 1) == 0 ? any(0, has_alignment ? 4 : 2) : 2];
+  }
+  return d;
+}
+
+/// Those whose sums panels know by two ends.
+Datapath random_ends() {
+  return test::draw_until(random_sums_between_doubles, [](const Datapath& d) {
+    const SortedTree tree(d.tree);
+    return panels::why_no_tree_panels(d.numerics, tree).empty() && panels::make_tree_plan(d.numerics, tree).upper;
+  });
+}
+
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
     {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
@@ -357,6 +406,7 @@ const Kind kKinds[] = {
      random_steps_of_many_bits},
     {"tree_panels, sums of doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_of_doubles},
+    {"tree_panels, sums between doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_ends},
     {"tree_panels, integers", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_of_integers},
     {"tree_panels, far alignments", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_aligned_far},
@@ -384,7 +434,7 @@ TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
     EXPECT_TRUE(rc::check(kind.name, [&] {
       const Datapath datapath = test::draw_until(kind.draw, takes);
       std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
-      const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 4));
+      const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 5));
       const auto depth = static_cast<std::size_t>(datapath.tree.k);
       const bool chained = datapath.numerics.c.format == datapath.numerics.result;
       const std::size_t links = chained ? *rc::gen::element<std::size_t>(1, 2, 5) : 1;

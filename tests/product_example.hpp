@@ -26,7 +26,13 @@ struct Example {
 };
 
 /// What a product's operands are like: each has another way through the kernels.
-enum class Operands : std::uint8_t { numbers, edges, codes, one_nan };
+enum class Operands : std::uint8_t {
+  numbers,  ///< near 1, and zeros
+  edges,
+  codes,
+  one_nan,
+  few,  ///< of which some are often alike, or but for their last bits, so that sums of products cancel
+};
 
 inline std::uint64_t draw_code(std::mt19937_64& random, const Format& f, Operands operands) {
   const std::uint64_t any = random() & f.code_mask();
@@ -53,6 +59,13 @@ inline std::uint64_t draw_code(std::mt19937_64& random, const Format& f, Operand
     }
     case Operands::codes:
       return any;
+    case Operands::few: {
+      const std::uint64_t all = (std::uint64_t{1} << f.fraction_bits) - 1;
+      const std::uint64_t fractions[] = {0, 0, all / 2, all, f.fraction_bits > 0 ? 1U : 0U};
+      const auto field = static_cast<std::uint64_t>(std::max(0, f.bias - 1)) + random() % 2;
+      const std::uint64_t fraction = fractions[random() % std::size(fractions)];
+      return (any & ~(f.code_mask() >> 1)) | (field << f.fraction_bits | fraction) << f.padding_bits;
+    }
   }
   return any;
 }

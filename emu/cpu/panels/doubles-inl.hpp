@@ -204,6 +204,37 @@ HWY_INLINE TV to_odd(const TwoSum& s) {
   return as_numbers(hn::IfThenElse(inexact, odd, sum));
 }
 
+/// A sum with something left over, rounded down or up.
+template <Rounding kEnd>
+HWY_INLINE TV to_end(const TwoSum& s) {
+  static_assert(kEnd == Rounding::down || kEnd == Rounding::up);
+  constexpr bool kDown = kEnd == Rounding::down;
+  const TMask is_beyond = kDown ? hn::Lt(s.rest, zero()) : hn::Lt(zero(), s.rest);         // no NaN
+  const TVI bits = bits_of(s.sum), away = hn::Or(hn::BroadcastSignBit(bits), integer(1));  // from zero, if it is added
+  return hn::IfThenElse(is_beyond, as_numbers(kDown ? hn::Sub(bits, away) : hn::Add(bits, away)), s.sum);
+}
+/// The same cut toward zero.
+HWY_INLINE TV toward_zero(const TwoSum& s) {
+  const TMask is_beyond = hn::Lt(hn::Xor(s.rest, sign_of(s.sum)), zero());
+  return hn::IfThenElse(is_beyond, as_numbers(hn::Sub(bits_of(s.sum), integer(1))), s.sum);
+}
+/// x + y, rounded down or up.
+template <Rounding kEnd>
+HWY_INLINE TV sum_to_end(TV x, TV y) {
+#if TCNUM_ROUNDS_EACH
+  constexpr int kTo = kEnd == Rounding::down ? _MM_FROUND_TO_NEG_INF : _MM_FROUND_TO_POS_INF;
+  return TV{_mm512_add_round_pd(x.raw, y.raw, kTo | _MM_FROUND_NO_EXC)};
+#else
+  return to_end<kEnd>(two_sum(x, y));
+#endif
+}
+/// Calls with an end that the compiler knows.
+template <class With>
+HWY_INLINE auto with_end(Rounding end, const With& with) {
+  if (end == Rounding::down) return with(std::integral_constant<Rounding, Rounding::down>());
+  return with(std::integral_constant<Rounding, Rounding::up>());
+}
+
 /// x + y to odd, both finite.
 HWY_INLINE TV sum_to_odd(TV x, TV y) {
 #if TCNUM_ROUNDS_EACH

@@ -38,9 +38,7 @@ void cut_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (const TreeTerm& t : node.terms) {
     Aligned rows[kTreeRows];
     load(t, with_power, rows);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r)
-      alignment[r] = hn::Max(alignment[r], aligning_power(*w.plan, node, t, rows[r]));
+    align_rows(*w.plan, node, t, rows, alignment);
   }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
@@ -452,7 +450,7 @@ void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (const TreeTerm& t : node.others) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r)
-      sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value(t), unit[r]));
+      sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value_of_place(t), unit[r]));
   }
   finish(w, node, column, sums);
 }

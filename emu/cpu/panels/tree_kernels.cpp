@@ -76,7 +76,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
   }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     if (node.cuts_first) {
-      sums_cut_first(w, node, column);
+      sums_of_kept(w, node, column);
       continue;
     }
     switch (node.sum) {
@@ -103,7 +103,8 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
         pair_sums(w, node, column);
         break;
       case TreeSum::far:
-        far_sums(w, node, column);
+      case TreeSum::ends:
+        sums_of_kept(w, node, column);
         break;
     }
   }
@@ -260,12 +261,16 @@ bool run_accumulations_without_specials(const TreeWork& w) {
   return runs;
 }
 
-void run(const TreeWork& w) {
+void take_c(const TreeWork& w) {
   static_assert(kPlaceOfC == 0);
-  const TreePlan& plan = *w.plan;
-  if (!plan.accumulations.empty() && (run_accumulations(w) || run_accumulations_without_specials(w))) return;
   for (std::size_t r = 0; r < kTreeRows; ++r)
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
+}
+
+void run(const TreeWork& w) {
+  const TreePlan& plan = *w.plan;
+  if (!plan.accumulations.empty() && (run_accumulations(w) || run_accumulations_without_specials(w))) return;
+  take_c(w);
   TreeWork at = w;
   FittingSums fitting(w);
   for (std::size_t link = 0; link < w.links; ++link) {
@@ -303,6 +308,62 @@ HWY_INLINE Nans nans_of(const TreeWork& w, TV c, TV result) {
   return {known, hn::And(is_nan, hn::And(hn::IsNaN(c), differs))};
 }
 
+/// Flags some lanes of a row that are not zero.
+HWY_INLINE void leave(const TreeWork& w, std::size_t row, std::size_t column, TVI flags) {
+  std::int64_t* const left = w.left[row] + column;
+  hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
+}
+
+/// Flags those lanes of all rows where two ends of a number are of different signs, or one alone is zero, or where what
+/// they are aligned with differs: nothing then is known of what is between.
+void leave_differing(const TreeWork& w, int lower_place, int upper_place, bool are_aligned) {
+  const TD d;
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+      const Terms terms(w, r, column);
+      const std::size_t of_lower = terms.at(lower_place), of_upper = terms.at(upper_place);
+      const TV lower = hn::Load(d, w.values + of_lower), upper = hn::Load(d, w.values + of_upper);
+      const TMask one_is_zero = hn::Xor(hn::Eq(lower, zero()), hn::Eq(upper, zero()));
+      TV differ = hn::Or(hn::VecFromMask(d, one_is_zero), sign_of(hn::Xor(lower, upper)));
+      if (are_aligned)
+        differ = hn::Or(differ, hn::Xor(hn::Load(d, w.powers + of_lower), hn::Load(d, w.powers + of_upper)));
+      leave(w, r, column, bits_of(differ));
+    }
+  }
+}
+
+/// Both ends of one link that a plan encloses: results are those on which they agree, or both NaN.
+void run_ends(const TreeWork& w) {
+  const TreePlan &plan = *w.plan, &upper_plan = *plan.upper;
+  TreeWork upper = w;
+  upper.plan = &upper_plan;
+  take_c(w);
+  if (plan.wants_exponents || plan.c.subnormals == Subnormals::flushed) prepare_c(w, plan.wants_exponents);
+  for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
+    const TreeNode &node = plan.nodes[number], &other = upper_plan.nodes[number];
+    if (node.begins_ends) {
+      for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
+        sums_of_both_ends(w, node, upper, other, column);
+    } else {
+      run_node(w, node, number, Known::nothing);
+      if (node.is_enclosed) run_node(upper, other, number, Known::nothing);
+    }
+    if (node.sum_place != 0) leave_differing(w, node.sum_place, other.sum_place, false);
+    const bool is_last = number + 1 == plan.nodes.size();
+    if (node.is_enclosed && node.wants_exponent && !is_last) leave_differing(w, node.place, other.place, true);
+  }
+  const int of_lower = plan.nodes.back().place, of_upper = upper_plan.nodes.back().place;
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
+      const Terms terms(w, r, column);
+      const TV x = hn::Load(TD(), w.values + terms.at(of_lower)), y = hn::Load(TD(), w.values + terms.at(of_upper));
+      const TMask are_nan = hn::And(hn::IsNaN(x), hn::IsNaN(y));
+      leave(w, r, column, hn::IfThenZeroElse(hn::RebindMask(TI(), are_nan), hn::Xor(bits_of(x), bits_of(y))));
+      hn::Store(x, TD(), w.results[r] + column);
+    }
+  }
+}
+
 bool run_leaving(const TreeWork& w) {
   const TD d;
   double c[kTreeRows][kColumns];
@@ -313,7 +374,10 @@ bool run_leaving(const TreeWork& w) {
     else
       std::memset(w.left[r], 0, kColumns * sizeof(std::int64_t));
   }
-  run(w);
+  if (w.plan->upper)
+    run_ends(w);
+  else
+    run(w);
   TMask any_left = hn::Lt(zero(), zero());
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {

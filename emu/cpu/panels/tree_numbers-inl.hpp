@@ -182,75 +182,95 @@ HWY_INLINE void round_products(const TreePlan& plan, bool wants_power, Aligned (
 /// The terms of a node, in some lanes of a row.
 class Terms {
  public:
-  Terms(const TreeWork& w, std::size_t row, std::size_t column) : w_(w), plan_(*w.plan), row_(row), column_(column) {}
+  Terms(const TreeWork& w, std::size_t row, std::size_t column) : w_(w), row_(row), column_(column) {}
 
   TV a(int k) const { return hn::Set(TD(), w_.a[row_][k]); }
   TV b(int k) const { return hn::Load(TD(), w_.b + static_cast<std::size_t>(k) * kColumns + column_); }
-  std::size_t at(int place) const { return (static_cast<std::size_t>(place) * kTreeRows + row_) * kColumns + column_; }
+  /// What the operands' exponents say that their product is aligned with.
+  TV natural_power(int k) const {
+    const auto a_tops = hn::Set(TFew(), static_cast<std::int16_t>(w_.a_tops[row_][k]));
+    const auto b_tops = hn::Load(TFew(), w_.b_tops + static_cast<std::size_t>(k) * kColumns + column_);
+    return power_of_top(hn::Add(a_tops, b_tops));
+  }
 
+  std::size_t at(int place) const { return (static_cast<std::size_t>(place) * kTreeRows + row_) * kColumns + column_; }
   TV value_of_place(const TreeTerm& t) const { return hn::Load(TD(), w_.values + at(t.at)); }
   Aligned aligned_of_place(const TreeTerm& t) const {
     return {value_of_place(t), hn::Load(TD(), w_.powers + at(t.at))};
   }
-  TV value(const TreeTerm& t) const {
-    if (!t.is_product) return value_of_place(t);
-    const TV x = product(t.at);
-    return plan_.product.steps.empty() ? x : rounded(x, false).x;
-  }
-  /// Before it is rounded.
-  TV product(int k) const { return limited(unlimited(k)); }
-  Aligned aligned(const TreeTerm& t) const {
-    if (!t.is_product) return aligned_of_place(t);
-    const TV product = unlimited(t.at), x = limited(product);
-    if (!plan_.product.steps.empty()) return rounded(x, true);
-    const auto a_tops = hn::Set(TFew(), static_cast<std::int16_t>(w_.a_tops[row_][t.at]));
-    const auto b_tops = hn::Load(TFew(), w_.b_tops + static_cast<std::size_t>(t.at) * kColumns + column_);
-    const TV natural = power_of_top(hn::Add(a_tops, b_tops));
-    if (plan_.product_exponent == ProductExponent::sum) return {x, natural};
-    return {x, hn::IfThenElse(hn::Eq(product, zero()), natural, power_of(product, zero()))};
-  }
 
  private:
-  TV unlimited(int k) const {
-    const TV x = a(k), y = b(k);
-    if (plan_.operation == ProductOperation::exclusive_or) return hn::Abs(hn::Sub(x, y));
-    const TV product = hn::Mul(x, y);
-    return plan_.products_to_odd ? to_odd({product, hn::MulSub(x, y, product)}) : product;
-  }
-  /// Large products are infinite.
-  TV limited(TV x) const {
-    if (plan_.infinite_from == HUGE_VAL) return x;
-    const TMask large = hn::Ge(hn::Abs(x), number(plan_.infinite_from));
-    return hn::IfThenElse(large, hn::Or(number(HUGE_VAL), sign_of(x)), x);
-  }
-  Aligned rounded(TV x, bool wants_power) const {
-    // As a row among others, which are not looked at.
-    Aligned rows[kTreeRows];
-    for (Aligned& row : rows) row = {x, zero()};
-    round_products(plan_, wants_power, rows);
-    return rows[0];
-  }
-
   const TreeWork& w_;
-  const TreePlan& plan_;
   std::size_t row_, column_;
 };
 
-/// A term of all rows: side by side, where it is a product that is rounded. Without powers these mean nothing.
+/// Products of all rows as a plan takes them, with powers if they are wanted and nothing rounds products, but whatever
+/// their size.
 template <bool kWantsPower>
-HWY_INLINE void load_rows(const TreeWork& w, const TreeTerm& t, std::size_t column, Aligned (&rows)[kTreeRows]) {
-  const bool is_rounded = t.is_product && !w.plan->product.steps.empty();
+HWY_INLINE void multiply_rows(const TreeWork& w, int k, std::size_t column, Aligned (&rows)[kTreeRows]) {
+  const TreePlan& plan = *w.plan;
+  const bool wants_power = kWantsPower && plan.product.steps.empty();
+  const bool by_leading_bits = wants_power && plan.product_exponent == ProductExponent::normalised;
+  TV a[kTreeRows], b[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const Terms terms(w, r, column);
-    if (is_rounded)
-      rows[r] = {terms.product(t.at), zero()};
-    else if (kWantsPower)
-      rows[r] = terms.aligned(t);
-    else
-      rows[r] = {terms.value(t), zero()};
+    a[r] = terms.a(k);
+    b[r] = terms.b(k);
+    rows[r].power = wants_power ? terms.natural_power(k) : zero();
   }
-  if (is_rounded) round_products(*w.plan, kWantsPower, rows);
+  const auto align = [&](std::size_t r, TV product) HWY_ATTR {
+    const TMask is_zero = hn::Eq(product, zero());
+    rows[r].power = hn::IfThenElse(is_zero, rows[r].power, power_of(product, zero()));
+  };
+  if (plan.operation == ProductOperation::exclusive_or) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) rows[r].x = hn::Abs(hn::Sub(a[r], b[r]));
+  } else if (plan.products_to_end) {
+    with_end(plan.end, [&](auto end) HWY_ATTR {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const TV product = hn::Mul(a[r], b[r]);
+        const TwoSum whole = {product, hn::MulSub(a[r], b[r], product)};
+        rows[r].x = to_end<decltype(end)::value>(whole);
+        if (by_leading_bits) align(r, toward_zero(whole));  // which both ends may not have
+      }
+    });
+    return;
+  } else {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) rows[r].x = hn::Mul(a[r], b[r]);
+    if (plan.products_to_odd) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) rows[r].x = to_odd({rows[r].x, hn::MulSub(a[r], b[r], rows[r].x)});
+    }
+  }
+  if (!by_leading_bits) return;
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) align(r, rows[r].x);
+}
+
+/// A term of all rows. Without powers these mean nothing.
+template <bool kWantsPower>
+HWY_INLINE void load_rows(const TreeWork& w, const TreeTerm& t, std::size_t column, Aligned (&rows)[kTreeRows]) {
+  if (!t.is_product) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const Terms terms(w, r, column);
+      rows[r] = kWantsPower ? terms.aligned_of_place(t) : Aligned{terms.value_of_place(t), zero()};
+    }
+    return;
+  }
+  multiply_rows<kWantsPower>(w, t.at, column, rows);
+  if (w.plan->infinite_from < HUGE_VAL) {
+    const TV infinite_from = number(w.plan->infinite_from);
+#pragma GCC unroll 4
+    for (Aligned& row : rows) {
+      const TMask is_large = hn::Ge(hn::Abs(row.x), infinite_from);
+      row.x = hn::IfThenElse(is_large, hn::Or(number(HUGE_VAL), sign_of(row.x)), row.x);
+    }
+  }
+  if (!w.plan->product.steps.empty()) round_products(*w.plan, kWantsPower, rows);
 }
 
 /// The power with which a term takes part in its node's alignment.
@@ -261,6 +281,18 @@ HWY_INLINE TV aligning_power(const TreePlan& plan, const TreeNode& node, const T
   const TV of_zero = number(kind == ZeroExponentKind::zeros ? node.zero_power : 0.0);
   if (t.by_scales_alone) return hn::IfThenElse(is_negative(v.power), of_zero, v.power);
   return hn::IfThenElse(hn::Eq(v.x, zero()), of_zero, v.power);
+}
+/// Takes a term of all rows into their alignments.
+HWY_INLINE void align_rows(const TreePlan& plan, const TreeNode& node, const TreeTerm& t,
+                           const Aligned (&rows)[kTreeRows], TV (&alignment)[kTreeRows]) {
+  if (!plan.zeros_align) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = hn::Max(alignment[r], rows[r].power);
+    return;
+  }
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r)
+    alignment[r] = hn::Max(alignment[r], aligning_power(plan, node, t, rows[r]));
 }
 
 HWY_INLINE TV with_floor(const TreeNode& node, TV alignment) {
@@ -279,7 +311,7 @@ HWY_INLINE TV with_sign_of_zero(const TreeNode& node, const Terms& terms, TV sum
   const TMask is_zero = hn::Eq(sum, zero());
   TV all = number(-0.0), any = zero();
   for (const TreeTerm& t : node.terms) {
-    const TV sign = sign_of(t.is_product ? hn::Xor(terms.a(t.at), terms.b(t.at)) : terms.value(t));
+    const TV sign = sign_of(t.is_product ? hn::Xor(terms.a(t.at), terms.b(t.at)) : terms.value_of_place(t));
     all = hn::And(all, sign);
     any = hn::Or(any, sign);
   }
@@ -345,7 +377,11 @@ HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std:
     TV both = both_scales(w, node, r, column);
     if (node.scales_terms) both = hn::IfThenElse(hn::Eq(both, zero()), both, number(1));
     const TV product = hn::Mul(v[r].x, both);
-    v[r].x = node.scales_to_odd ? to_odd({product, hn::MulSub(v[r].x, both, product)}) : product;
+    const TwoSum whole = {product, hn::MulSub(v[r].x, both, product)};
+    if (node.scales_to_end)
+      v[r].x = with_end(w.plan->end, [&](auto end) HWY_ATTR { return to_end<decltype(end)::value>(whole); });
+    else
+      v[r].x = node.scales_to_odd ? to_odd(whole) : product;
     const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
     v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
   }
@@ -404,6 +440,10 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     }
     may_be_zero = true;
   }
+  if (kFinish == Finish::any && node.sum_place != 0) {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].x, d, w.values + Terms(w, r, column).at(node.sum_place));
+  }
   const bool is_known = kFinish == Finish::single || kFinish == Finish::down_single;
   if (is_known || (kFinish == Finish::any && !node.result.steps.empty())) {
     may_be_zero = true;
@@ -437,12 +477,6 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
   }
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].power, d, powers + r * kColumns);
-}
-
-HWY_INLINE TV alignment_of(const TreePlan& plan, const TreeNode& node, const Terms& terms) {
-  TV alignment = zero();
-  for (const TreeTerm& t : node.terms) alignment = hn::Max(alignment, aligning_power(plan, node, t, terms.aligned(t)));
-  return with_floor(node, alignment);
 }
 
 #endif

@@ -29,6 +29,10 @@ constexpr int kLeastAlignment = -500;
 /// Bits that the first of two sums keeps of the largest term, besides those that carries take.
 constexpr int kFirstSumBits = 50;
 
+/// Results that are known by two ends keep no more bits, so that few have different ones: each addition that doubles do
+/// not hold takes them apart by a unit of their last bit.
+constexpr int kMostEnclosedBits = 44;
+
 /// Of bits that no limit is known for.
 constexpr int kFar = 1 << 24;
 
@@ -37,13 +41,14 @@ int carries(std::size_t count) { return static_cast<int>(std::bit_width(count - 
 
 /// What is known of every number that an operand, a product or a node's result can be.
 struct Bounds {
-  int lowest = 0;         ///< it is a multiple of 2^lowest
-  int top = 0;            ///< it is below 2^top in magnitude
-  int width = 0;          ///< bits of its significand, at most
-  int most_exponent = 0;  ///< that it is aligned with
-  int headroom = 1;       ///< it is below 2^(the exponent that it is aligned with + headroom)
-  bool is_odd = false;    ///< it may be rounded to odd, as a sum that is to be cut
-  int below = kFar;       ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
+  int lowest = 0;            ///< it is a multiple of 2^lowest
+  int top = 0;               ///< it is below 2^top in magnitude
+  int width = 0;             ///< bits of its significand, at most
+  int most_exponent = 0;     ///< that it is aligned with
+  int headroom = 1;          ///< it is below 2^(the exponent that it is aligned with + headroom)
+  bool is_odd = false;       ///< it may be rounded to odd, as a sum that is to be cut
+  int below = kFar;          ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
+  bool is_enclosed = false;  ///< it is known by two ends, doubles of which all this is said
 };
 
 Bounds bounds_of(const OperandRule& rule) {
@@ -71,7 +76,8 @@ Bounds scaled_bounds(const Bounds& x, const Bounds& by) {
           x.most_exponent + by.most_exponent,
           x.headroom + (is_power ? 0 : 1),
           x.is_odd,
-          x.below + (is_power ? 0 : by.width - 1)};
+          x.below + (is_power ? 0 : by.width - 1),
+          x.is_enclosed};
 }
 
 Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
@@ -127,10 +133,36 @@ TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool
   return to;
 }
 
+/// The other end of what a plan encloses, in places after its own.
+TreePlan upper_plan(const TreePlan& plan) {
+  TreePlan to = plan;
+  to.end = Rounding::up;
+  std::vector<bool> has_ends(plan.places, false);
+  for (const TreeNode& node : plan.nodes) has_ends[static_cast<std::size_t>(node.place)] = node.is_enclosed;
+  const auto places = static_cast<int>(plan.places);
+  for (TreeNode& node : to.nodes) {
+    for (std::vector<TreeTerm>* terms : {&node.terms, &node.others}) {
+      for (TreeTerm& t : *terms) {
+        if (!t.is_product && has_ends[static_cast<std::size_t>(t.at)]) t.at += places;
+      }
+    }
+    if (node.is_enclosed) node.place += places;
+    if (node.sum_place != 0) node.sum_place += places;
+  }
+  to.places = 2 * plan.places;
+  return to;
+}
+
 class Planner {
  public:
-  Planner(const Numerics& numerics, const SortedTree& tree) : n_(needed_bits(numerics, tree).numerics), tree_(tree) {
+  /// Of sums that doubles hold; or else of those that they enclose.
+  Planner(const Numerics& numerics, const SortedTree& tree, bool encloses)
+      : n_(needed_bits(numerics, tree).numerics), tree_(tree), encloses_(encloses) {
     why_not_ = plan();
+    if (!encloses || !why_not_.empty()) return;
+    plan_.leaves_some = true;
+    plan_.upper = std::make_shared<const TreePlan>(upper_plan(plan_));
+    plan_.places = plan_.upper->places;
   }
   WhyNot why_not() const { return why_not_; }
   TreePlan take() { return std::move(plan_); }
@@ -180,7 +212,7 @@ class Planner {
   }
   /// Accumulations, if the tree is built of nothing else, and its nodes add as those do.
   void find_accumulations() {
-    if (plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
+    if (encloses_ || plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
     std::vector<TreeAccumulation> all;
     for (const gpu::Accumulation& from : gpu::accumulations_of(tree_)) {
       TreeAccumulation to;
@@ -229,13 +261,26 @@ class Planner {
       for (Bounds* x : {&a, &b}) limit(kLeastUsualOperand, *x);
     }
     product_ = bounds_of_product(a, b, n_.product.exponent);
-    plan_.products_to_odd = product_.is_odd = product_.width > kDoubleBits;
+    const bool is_long = product_.width > kDoubleBits;
+    // What products are aligned with is known of those alone that are not rounded.
+    plan_.products_to_end = is_long && encloses_ && n_.product.round.empty();
+    plan_.products_to_odd = product_.is_odd = is_long && !plan_.products_to_end;
+    if (plan_.products_to_end) enclose(product_);
     grows_products_ = std::max(a.top, b.top) <= kMostGrownTop && product_.width <= kMostGrownBits;
     if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
       if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
     }
     return round(n_.product.round, 0, product_, plan_.product);
+  }
+
+  /// A number of which two doubles are known that it is between, which may be it.
+  static void enclose(Bounds& x) {
+    x.is_enclosed = true;
+    x.is_odd = false;
+    x.width = kDoubleBits;
+    ++x.top;
+    ++x.headroom;
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
@@ -248,7 +293,7 @@ class Planner {
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
       const bool wraps = s.overflow == Overflow::wrap;
-      if (wraps && x.top + 1 - x.lowest > kDoubleBits - 1) return kTooManyBits;
+      if (wraps && (x.is_enclosed || x.top + 1 - x.lowest > kDoubleBits - 1)) return kTooManyBits;
       // Rounding may take a number to the next power of two, and to the unit whatever is less.
       const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
       const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
@@ -359,6 +404,7 @@ class Planner {
       all.most_exponent = std::max(all.most_exponent, x.most_exponent);
       all.headroom = std::max(all.headroom, x.headroom);
       all.is_odd = all.is_odd || x.is_odd;
+      all.is_enclosed = all.is_enclosed || x.is_enclosed;
       if (x.lowest < -kMostExponent || x.top > kMostExponent) return "a sum has terms beyond what doubles hold";
       const int at = t.kind == Term::Kind::product ? t.index
                      : t.kind == Term::Kind::node  ? places_[static_cast<std::size_t>(t.index)]
@@ -370,26 +416,31 @@ class Planner {
     }
     node.products = from.products;
     std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
-    if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
-    if (unit.scaled) {
-      if (unit.scale_exponents_alone) {
-        all.most_exponent = 0;
-        all.headroom = std::max(all.top, 1);
-        all.below = kFar;
-      }
-      if (const WhyNot why_not = scale(all, node); !why_not.empty()) return why_not;
-      node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
-    }
-    if (const WhyNot why_not = round(unit.result, node.carry_bits, all, node.result); !why_not.empty()) return why_not;
-    cut_once(node);
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
+    const Bounds terms = all;
+    const TreeNode unsummed = node;
+    WhyNot why_not = plan_sum(from, false, all, node);
+    // Of terms that two ends are known of, so is the sum, and needs no two doubles for either.
+    const bool needs_no_far = terms.is_enclosed && node.sum == TreeSum::far;
+    if (encloses_ && (!why_not.empty() || all.is_odd || needs_no_far)) {
+      all = terms;
+      node = unsummed;
+      why_not = plan_sum(from, true, all, node);
+    }
+    if (!why_not.empty()) return why_not;
+    cut_once(node);
     if (unit.result.empty() && !unit.scale_exponents_alone) all.headroom += node.carry_bits;
     if (is_root && all.is_odd) return "an exact sum is not rounded";
+    if (is_root && all.is_enclosed && all.width > kMostEnclosedBits) return "an exact sum is hardly rounded";
+    node.is_enclosed = all.is_enclosed;
+    node.begins_ends = all.is_enclosed && !terms.is_enclosed && (node.cuts_first || node.sum == TreeSum::ends);
+    // Of zeros that rounding makes the sign is lost, and a sum that is zero itself may have another one.
+    if (all.is_enclosed && node.result.drops_sign_of_zero && !unit.result.empty()) node.sum_place = new_place();
     results_[number] = all;
     for (const Term& t : from.terms) {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
-    node.place = places_[number] = is_root ? kPlaceOfC : new_place();
+    node.place = places_[number] = is_root && !encloses_ ? kPlaceOfC : new_place();
     plan_.puts_exponents = is_root && plan_.wants_exponents && is_aligned_as_c(node);
     node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
     plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
@@ -406,8 +457,30 @@ class Planner {
            last.result.steps.back().least == plan_.least_c;
   }
 
+  /// How a node adds its terms, of which this is known; then it is what is known of its result. As ends: where no
+  /// double is that.
+  WhyNot plan_sum(const SortedNode& from, bool as_ends, Bounds& all, TreeNode& node) {
+    const Unit& unit = node.unit;
+    if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
+    if (as_ends && all.is_odd) {
+      node.sum = TreeSum::ends;
+      node.scales_terms = false;
+      enclose(all);
+    }
+    if (unit.scaled) {
+      if (unit.scale_exponents_alone) {
+        all.most_exponent = 0;
+        all.headroom = std::max(all.top, 1);
+        all.below = kFar;
+      }
+      if (const WhyNot why_not = scale(as_ends, all, node); !why_not.empty()) return why_not;
+      node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
+    }
+    return round(unit.result, node.carry_bits, all, node.result);
+  }
+
   /// What a sum that its block's scales multiply is then.
-  WhyNot scale(Bounds& sum, TreeNode& node) {
+  WhyNot scale(bool as_ends, Bounds& sum, TreeNode& node) {
     const FormatId id = n_.scales->format;
     // Sums that are rounded to odd stay so times a power of two alone.
     const bool by_powers = format(id).fraction_bits == 0;
@@ -421,8 +494,11 @@ class Planner {
     plan_.asks_for_usual_scales = plan_.asks_for_usual_scales || usual;
     sum = scaled(usual);
     if (sum.width > kDoubleBits) {
-      node.scales_to_odd = !by_powers && !node.scales_terms;
+      const bool is_rounded = !by_powers && !node.scales_terms;
+      node.scales_to_odd = is_rounded && !as_ends;
+      node.scales_to_end = is_rounded && as_ends;
       sum.is_odd = true;
+      if (as_ends) enclose(sum);
     }
     return is_far(sum) ? "a sum times its scales is beyond what doubles hold" : WhyNot();
   }
@@ -457,9 +533,10 @@ class Planner {
     }
   }
 
-  /// A result may replace its node's terms: those of a column are read before it is written.
+  /// A result may replace its node's terms: those of a column are read before it is written. Where there is another end
+  /// of it, terms that have none are read again.
   int new_place() {
-    if (free_.empty()) return static_cast<int>(plan_.places++);
+    if (free_.empty() || encloses_) return static_cast<int>(plan_.places++);
     const int place = free_.back();
     free_.pop_back();
     return place;
@@ -482,6 +559,8 @@ class Planner {
       node.sum = cuts_products_alone(unit) && !from.products.empty() && from.products.size() <= kMostCutProducts
                      ? TreeSum::cut_products
                      : TreeSum::cut;
+      // Kept, products are rounded once.
+      node.cuts_first = !from.products.empty() && !n_.product.round.empty();
       all.width = most_bits + all.headroom + node.carry_bits + 1;
       all.below = most_bits;
       return {};
@@ -546,17 +625,25 @@ class Planner {
   std::vector<Bounds> results_;
   std::vector<bool> wanted_;
   std::vector<int> places_, free_;
+  bool encloses_ = false;
   bool grows_products_ = false;
   WhyNot why_not_;
 };
 
 }  // namespace
 
+namespace {
+Planner planner_of(const Numerics& numerics, const SortedTree& tree) {
+  Planner planner(numerics, tree, false);
+  return planner.why_not().empty() ? std::move(planner) : Planner(numerics, tree, true);
+}
+}  // namespace
+
 WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
-  return Planner(numerics, tree).why_not();
+  return planner_of(numerics, tree).why_not();
 }
 
-TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree) { return Planner(numerics, tree).take(); }
+TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree) { return planner_of(numerics, tree).take(); }
 
 }  // namespace tcnum::panels

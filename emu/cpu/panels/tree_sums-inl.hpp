@@ -26,11 +26,25 @@ HWY_INLINE void scale_terms(const TreeWork& w, const TreeNode& node, std::size_t
 HWY_INLINE void align_unrounded(const TreeWork& w, const TreeNode& node, std::size_t column,
                                 Aligned (&sums)[kTreeRows]) {
   if (!node.wants_exponent || !node.unit.result.empty() || node.unit.scale_exponents_alone) return;
+  TV alignment[kTreeRows];
+  for (TV& of_row : alignment) of_row = zero();
+  for (const TreeTerm& t : node.terms) {
+    Aligned rows[kTreeRows];
+    load_rows<true>(w, t, column, rows);
+    align_rows(*w.plan, node, t, rows, alignment);
+  }
   for (std::size_t r = 0; r < kTreeRows; ++r)
-    sums[r].power = alignment_or_one(*w.plan, node, alignment_of(*w.plan, node, Terms(w, r, column)));
+    sums[r].power = alignment_or_one(*w.plan, node, with_floor(node, alignment[r]));
 }
 
 /// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
+template <bool kProducts>
+HWY_INLINE void load_plain(const TreeWork& w, const TreeTerm& t, std::size_t column, Aligned (&rows)[kTreeRows]) {
+  if constexpr (kProducts) return load_rows<false>(w, t, column, rows);
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) rows[r] = {Terms(w, r, column).value_of_place(t), zero()};
+}
+
 template <bool kProducts>
 void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   Aligned sums[kTreeRows];
@@ -38,10 +52,9 @@ void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
   for (const TreeTerm& t : node.terms) {
     Aligned rows[kTreeRows];
-    if constexpr (kProducts) load_rows<false>(w, t, column, rows);
+    load_plain<kProducts>(w, t, column, rows);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r)
-      sums[r].x = hn::Add(sums[r].x, kProducts ? rows[r].x : Terms(w, r, column).value_of_place(t));
+    for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = hn::Add(sums[r].x, rows[r].x);
   }
   align_unrounded(w, node, column, sums);
   finish(w, node, column, sums);
@@ -75,75 +88,126 @@ TV far_sum(const TreeNode& node, const double* terms, std::size_t stride, std::i
 /// From one term in memory to the next: a vector for each row.
 inline constexpr std::size_t kOfTerm = kTreeRows * kTreeLanes;
 
-void far_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  for (std::size_t i = 0; i < node.terms.size(); ++i) {
-    Aligned rows[kTreeRows];
-    load_rows<false>(w, node.terms[i], column, rows);
-    if (node.scales_terms) scale_terms(w, node, column, rows);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), w.terms + i * kOfTerm + r * kTreeLanes);
-  }
-  Aligned sums[kTreeRows];
-  for (std::size_t r = 0; r < kTreeRows; ++r)
-    sums[r] = {far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column), zero()};
-  align_unrounded(w, node, column, sums);
-  finish(w, node, column, sums);
-}
-
-/// Sums of terms that are cut and dropped one by one, to any bits, and then added as those of which nothing is cut.
-void sums_cut_first(const TreeWork& w, const TreeNode& node, std::size_t column) {
+/// Terms of a node, to memory: cut and dropped one by one, to any bits, or plain. Returns what they are aligned with.
+void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
   const std::size_t count = node.terms.size();
-  double* const powers = w.terms + count * kOfTerm;
-  Aligned sums[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
+  const auto term = [&](std::size_t i, std::size_t r) HWY_ATTR { return w.terms + i * kOfTerm + r * kTreeLanes; };
+  if (!node.cuts_first) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Aligned rows[kTreeRows];
+      load_rows<false>(w, node.terms[i], column, rows);
+      if (node.scales_terms) scale_terms(w, node, column, rows);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), term(i, r));
+    }
+    align_unrounded(w, node, column, sums);
+    return;
+  }
+  const std::size_t of_powers = count * kOfTerm;
+  TV alignment[kTreeRows];
+#pragma GCC unroll 4
+  for (TV& of_row : alignment) of_row = zero();
   for (std::size_t i = 0; i < count; ++i) {
     Aligned rows[kTreeRows];
     const TreeTerm& t = node.terms[i];
     load_rows<true>(w, t, column, rows);
+    align_rows(*w.plan, node, t, rows, alignment);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      sums[r].power = hn::Max(sums[r].power, aligning_power(*w.plan, node, t, rows[r]));
-      hn::Store(rows[r].x, TD(), w.terms + i * kOfTerm + r * kTreeLanes);
-      hn::Store(rows[r].power, TD(), powers + i * kOfTerm + r * kTreeLanes);
-    }
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), term(i, r));
+    if (!t.may_drop) continue;
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].power, TD(), term(i, r) + of_powers);
   }
-  TV grid[kTreeRows];
+  TV grid[kTreeRows], least[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    sums[r].power = with_floor(node, sums[r].power);
-    grid[r] = with_grid(sums[r].power);
+    alignment[r] = with_floor(node, alignment[r]);
+    sums[r].power = alignment_or_one(*w.plan, node, alignment[r]);
+    grid[r] = with_grid(alignment[r]);
+    least[r] = hn::Mul(alignment[r], number(node.drop_power));
   }
+  const auto each_row = [&](std::size_t i, const auto& change) HWY_ATTR {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(change(hn::Load(TD(), term(i, r)), r), TD(), term(i, r));
+  };
+  // Of many bits terms seldom have more: a double of 2^53 units has none below.
+  const auto keeps_whole = [&](const TreeTerm& t, std::size_t i) HWY_ATTR {
+    constexpr int kMany = 64;
+    if (t.fraction_bits < kMany) return false;
+    TMask are_whole = hn::Eq(zero(), zero());
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV x = hn::Load(TD(), term(i, r)), least = scaled(grid[r], kFraction + 1 - t.fraction_bits);
+      are_whole = hn::And(are_whole, hn::Or(hn::Ge(hn::Abs(x), least), hn::Eq(x, zero())));
+    }
+    return hn::AllTrue(TD(), are_whole);
+  };
   with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
     for (std::size_t i = 0; i < count; ++i) {
       const TreeTerm& t = node.terms[i];
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const std::size_t at = i * kOfTerm + r * kTreeLanes;
-        TV x = hn::Load(TD(), w.terms + at);
-        if (t.may_drop) {
-          const TV least = hn::Mul(sums[r].power, number(node.drop_power)), power = hn::Load(TD(), powers + at);
-          x = hn::IfThenZeroElse(hn::And(hn::Lt(power, least), is_finite(x)), x);
-        }
-        if (t.fraction_bits != kExact) x = cut_any<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits));
-        if (node.scales_terms) x = scaled_term(w, node, r, column, x);
-        hn::Store(x, TD(), w.terms + at);
+      if (t.may_drop) {
+        each_row(i, [&](TV x, std::size_t r) HWY_ATTR {
+          const TMask is_far = hn::Lt(hn::Load(TD(), term(i, r) + of_powers), least[r]);
+          return hn::IfThenZeroElse(hn::And(is_far, is_finite(x)), x);
+        });
       }
+      if (t.fraction_bits != kExact && !keeps_whole(t, i)) {
+        each_row(i, [&](TV x, std::size_t r)
+                        HWY_ATTR { return cut_any<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
+      }
+      if (node.scales_terms)
+        each_row(i, [&](TV x, std::size_t r) HWY_ATTR { return scaled_term(w, node, r, column, x); });
     }
   });
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const double* const terms = w.terms + r * kTreeLanes;
-    const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * kOfTerm); };
-    if (node.sum == TreeSum::pair) {
-      sums[r].x = finite_or(term(0), term(1), sum_to_odd(term(0), term(1)));
-    } else if (node.sum == TreeSum::far) {
-      sums[r].x = far_sum(node, terms, kOfTerm, w.left[r] + column);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) sums[r].x = hn::Add(sums[r].x, term(i));
+}
+
+/// Adds what put_terms() put there.
+void add_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
+  const auto term = [&](std::size_t i, std::size_t r)
+                        HWY_ATTR { return hn::Load(TD(), w.terms + i * kOfTerm + r * kTreeLanes); };
+  const auto add_up = [&](const auto& add) HWY_ATTR {
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = zero();
+    for (std::size_t i = 0; i < node.terms.size(); ++i) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = add(sums[r].x, term(i, r));
     }
-    sums[r].power = alignment_or_one(*w.plan, node, sums[r].power);
+  };
+  if (node.sum == TreeSum::pair) {
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r].x = finite_or(term(0, r), term(1, r), sum_to_odd(term(0, r), term(1, r)));
+  } else if (node.sum == TreeSum::far) {
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r].x = far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column);
+  } else if (node.sum == TreeSum::ends) {
+    with_end(w.plan->end, [&](auto end) HWY_ATTR {
+      add_up([](TV x, TV y) HWY_ATTR { return sum_to_end<decltype(end)::value>(x, y); });
+    });
+  } else {
+    add_up([](TV x, TV y) HWY_ATTR { return hn::Add(x, y); });
   }
+}
+
+/// Sums of terms that go through memory: those that are cut first, of many of which no double holds the sum, or whose
+/// ends are asked for.
+void sums_of_kept(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  Aligned sums[kTreeRows];
+  put_terms(w, node, column, sums);
+  add_terms(w, node, column, sums);
   finish(w, node, column, sums);
+}
+/// Both ends of sums of the same terms.
+void sums_of_both_ends(const TreeWork& w, const TreeNode& node, const TreeWork& upper, const TreeNode& of_upper,
+                       std::size_t column) {
+  Aligned sums[kTreeRows], others[kTreeRows];
+  put_terms(w, node, column, sums);
+  std::copy_n(sums, kTreeRows, others);
+  add_terms(w, node, column, sums);
+  finish(w, node, column, sums);
+  add_terms(upper, of_upper, column, others);
+  finish(upper, of_upper, column, others);
 }
 
 /// high + low + last, rounded to odd: docs/panels.md says why this suffices where the three are those of near_sums().

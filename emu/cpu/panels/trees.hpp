@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -56,6 +57,7 @@ enum class TreeSum : std::uint8_t {
   pair,          ///< two, and what the rounded sum leaves over
   near,          ///< products, and one number more, that two doubles' sums hold
   far,           ///< terms of which two doubles' sums mostly hold all
+  ends,          ///< neither: each addition is rounded down for the lower end of what the sum is, and up for the upper
 };
 
 struct TreeNode {
@@ -79,7 +81,11 @@ struct TreeNode {
   double grid = 0;              ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
   std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
   bool scales_terms = false;               ///< before they are added, as no double holds their sum
-  bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd
+  bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd,
+  bool scales_to_end = false;              ///< or to the plan's end
+  bool is_enclosed = false;                ///< its result is known by two ends, which may differ,
+  bool begins_ends = false;                ///< but no term of it is
+  int sum_place = 0;  ///< of the sum before it is rounded, where that loses signs that tell its ends apart; 0: none
 };
 
 /// A sum of products, or of two such sums, that goes on unrounded to its sum with c or with the result before: numbers
@@ -101,7 +107,8 @@ struct TreePlan {
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
-  bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut
+  bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut;
+  bool products_to_end = false;     ///< or are known by their ends
   /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
   bool rounds_to_single = false;
   bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
@@ -119,6 +126,11 @@ struct TreePlan {
   /// All of it, in order, if that is how it is built and all of them are alike.
   std::vector<TreeAccumulation> accumulations;
   Datapath datapath;  ///< for those who evaluate what panels leave
+  /// Where doubles hold neither sums nor what decides how these are rounded, a result is known by two ends: this plan
+  /// rounds down, its `upper` up, and what both agree on is the result; others are left. Null: doubles do. Both ends of
+  /// a node, the last one too, have places of their own.
+  std::shared_ptr<const TreePlan> upper;
+  Rounding end = Rounding::down;
 };
 
 /// Magnitudes that tree panels are for where formats have others, of operands with their scales, scales of sums, and c:
