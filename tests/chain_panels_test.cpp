@@ -349,7 +349,7 @@ Datapath random_scaled_sums() {
 Datapath random_sums_between_doubles() {
   using enum FormatId;
   const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
-  Datapath d = any(0, 2) == 0 ? random_scaled_sums() : random_tree_of_sums();
+  Datapath d = any(0, 2) > 0 ? random_tree_of_sums() : any(0, 1) == 0 ? random_scaled_sums() : random_scaled_products();
   Numerics& n = d.numerics;
   for (OperandRule* operand : {&n.a, &n.b}) {
     if (any(0, 1) == 0) *operand = test::random_operand(*rc::gen::element(fp64, fp64, fp32, bf16, fp16, tf32));
