@@ -87,14 +87,36 @@ HWY_INLINE TV wrapped(TV x, double count) {
   return hn::NegMulAdd(turns, number(count), x);
 }
 
+/// What becomes of rounded numbers that are too large. Few are.
+HWY_INLINE void limit(const TreeStep& how, const Aligned* before, TV (&rounded)[kTreeRows]) {
+  const TV overflow = number(how.overflow);
+  TMask none = hn::Lt(hn::Abs(rounded[0]), overflow);
+#pragma GCC unroll 4
+  for (std::size_t r = 1; r < kTreeRows; ++r) none = hn::And(none, hn::Lt(hn::Abs(rounded[r]), overflow));
+  if (hn::AllTrue(TD(), none)) return;
+  const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    const TV x = before[r].x, t = rounded[r];
+    TMask large = hn::Ge(hn::Abs(t), overflow);
+    if (how.step.overflow == Overflow::wrap) {
+      rounded[r] = hn::IfThenElse(large, wrapped(t, 2 * how.overflow), t);
+      continue;
+    }
+    if (!to_infinity) large = hn::And(large, is_finite(x));
+    const TV beyond = hn::IfThenElse(is_negative(x), number(how.beyond[1]), number(how.beyond[0]));
+    rounded[r] = hn::IfThenElse(large, hn::Or(beyond, sign_of(x)), t);
+  }
+}
+
 /// One rounding step of all rows; of each sum, the alignment is a power of two.
 template <Rounding kMode>
 void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignment, Aligned* v) {
   const RoundStep& s = how.step;
   const TV least = number(how.least > 0 ? how.least : 0x1p-850);
-  const bool to_infinity = how.beyond[0] == HUGE_VAL && how.beyond[1] == HUGE_VAL;
   const bool wraps = s.overflow == Overflow::wrap;
   const bool are_bits = !wraps && !s.from_alignment && !how.keeps_all && s.fraction_bits > 0 && are_normal(how, v);
+  TV rounded[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     const TV x = v[r].x;
@@ -115,21 +137,17 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
       const TV binade = s.from_alignment ? alignment[r] : hn::Max(binade_of(x), least);
       t = hn::Or(cut<kMode>(x, scaled(binade, -s.fraction_bits)), sign_of(x));
     }
-    if (s.subnormals == Subnormals::flushed) t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
+    if (s.subnormals == Subnormals::flushed && !are_bits)
+      t = hn::IfThenElse(hn::Lt(hn::Abs(t), number(how.least)), sign_of(x), t);
     if (drops_sign_of_zero) {
       const TMask vanished = hn::And(hn::Eq(t, zero()), hn::Ne(x, zero()));
       t = hn::IfThenElse(vanished, zero(), t);
     }
-    if (wraps) {
-      t = hn::IfThenElse(hn::Ge(hn::Abs(t), number(how.overflow)), wrapped(t, 2 * how.overflow), t);
-    } else if (how.overflow < HUGE_VAL) {
-      TMask large = hn::Ge(hn::Abs(t), number(how.overflow));
-      if (!to_infinity) large = hn::And(large, is_finite(x));
-      const TV beyond = hn::IfThenElse(is_negative(x), number(how.beyond[1]), number(how.beyond[0]));
-      t = hn::IfThenElse(large, hn::Or(beyond, sign_of(x)), t);
-    }
-    v[r].x = t;
+    rounded[r] = t;
   }
+  if (how.overflow < HUGE_VAL) limit(how, v, rounded);
+#pragma GCC unroll 4
+  for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = rounded[r];
 }
 
 /// The powers that numbers are aligned with after a rounding step of their own.

@@ -94,7 +94,8 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
   const auto term = [&](std::size_t i, std::size_t r) HWY_ATTR { return w.terms + i * kOfTerm + r * kTreeLanes; };
-  if (!node.cuts_first) {
+  const bool fits = node.sum == TreeSum::cut || node.sum == TreeSum::cut_products;  // a grid
+  if (!fits && !node.cuts_first) {
     for (std::size_t i = 0; i < count; ++i) {
       Aligned rows[kTreeRows];
       load_rows<false>(w, node.terms[i], column, rows);
@@ -153,7 +154,10 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
           return hn::IfThenZeroElse(hn::And(is_far, is_finite(x)), x);
         });
       }
-      if (t.fraction_bits != kExact && !keeps_whole(t, i)) {
+      if (fits) {
+        each_row(i, [&](TV x, std::size_t r)
+                        HWY_ATTR { return cut<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
+      } else if (t.fraction_bits != kExact && !keeps_whole(t, i)) {
         each_row(i, [&](TV x, std::size_t r)
                         HWY_ATTR { return cut_any<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
       }
