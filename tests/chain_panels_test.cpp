@@ -385,9 +385,42 @@ Datapath random_sums_between_doubles() {
   return d;
 }
 
+/// Datapaths of exact sums that are rounded to as many bits as a double has, or nearly.
+Datapath random_sums_to_doubles() {
+  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
+  Datapath d = random_sums_between_doubles();
+  Numerics& n = d.numerics;
+  n.scales.reset();
+  n.product.round = {};
+  n.product.infinite_from.reset();
+  n.product.operation = ProductOperation::multiply;
+  if (any(0, 1) == 0) n.c = test::random_operand(FormatId::fp64);
+  n.result = FormatId::fp64;
+  n.nan.code = nan_code(format(n.result));
+  for (Unit& unit : n.units) {
+    unit.scaled = unit.scale_exponents_alone = false;
+    unit.fraction_bits = kExact;
+    unit.first_fraction_bits.reset();
+    unit.drop_below.reset();
+    RoundStep last = round_to(format(n.result), *test::any_rounding());
+    last.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
+    if (any(0, 2) == 0) last.fraction_bits = any(38, 51);
+    RoundStep first;
+    first.fraction_bits = any(30, 52);
+    first.rounding = *test::any_rounding();
+    if (any(0, 1) == 0) first.min_exponent = any(-60, -10);
+    unit.result = {last};
+    if (any(0, 3) == 0) unit.result = {first, last};
+  }
+  return d;
+}
+
 /// Those whose sums panels know by two ends.
 Datapath random_ends() {
-  return test::draw_until(random_sums_between_doubles, [](const Datapath& d) {
+  const auto draw = [] {
+    return *rc::gen::arbitrary<bool>() ? random_sums_between_doubles() : random_sums_to_doubles();
+  };
+  return test::draw_until(draw, [](const Datapath& d) {
     const SortedTree tree(d.tree);
     return panels::why_no_tree_panels(d.numerics, tree).empty() && panels::make_tree_plan(d.numerics, tree).upper;
   });

@@ -104,6 +104,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
         break;
       case TreeSum::far:
       case TreeSum::ends:
+      case TreeSum::close_ends:
         sums_of_kept(w, node, column);
         break;
     }

@@ -153,13 +153,19 @@ TreePlan upper_plan(const TreePlan& plan) {
   return to;
 }
 
+/// How sums are known.
+enum class Sums : std::uint8_t {
+  held,      ///< doubles are what their roundings depend on
+  enclosed,  ///< doubles are ends of those that they do not hold,
+  close,     ///< or two doubles' sums are, so that results may keep all bits that a double has
+};
+
 class Planner {
  public:
-  /// Of sums that doubles hold; or else of those that they enclose.
-  Planner(const Numerics& numerics, const SortedTree& tree, bool encloses)
-      : n_(needed_bits(numerics, tree).numerics), tree_(tree), encloses_(encloses) {
+  Planner(const Numerics& numerics, const SortedTree& tree, Sums sums)
+      : n_(needed_bits(numerics, tree).numerics), tree_(tree), sums_(sums), encloses_(sums != Sums::held) {
     why_not_ = plan();
-    if (!encloses || !why_not_.empty()) return;
+    if (!encloses_ || !why_not_.empty()) return;
     plan_.leaves_some = true;
     plan_.upper = std::make_shared<const TreePlan>(upper_plan(plan_));
     plan_.places = plan_.upper->places;
@@ -263,8 +269,9 @@ class Planner {
     product_ = bounds_of_product(a, b, n_.product.exponent);
     const bool is_long = product_.width > kDoubleBits;
     // What products are aligned with is known of those alone that are not rounded.
-    plan_.products_to_end = is_long && encloses_ && n_.product.round.empty();
-    plan_.products_to_odd = product_.is_odd = is_long && !plan_.products_to_end;
+    plan_.products_to_end = is_long && sums_ == Sums::enclosed && n_.product.round.empty();
+    plan_.products_in_two = is_long && sums_ == Sums::close;
+    plan_.products_to_odd = product_.is_odd = is_long && !plan_.products_to_end && !plan_.products_in_two;
     if (plan_.products_to_end) enclose(product_);
     grows_products_ = std::max(a.top, b.top) <= kMostGrownTop && product_.width <= kMostGrownBits;
     if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
@@ -419,10 +426,10 @@ class Planner {
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
     const Bounds terms = all;
     const TreeNode unsummed = node;
-    WhyNot why_not = plan_sum(from, false, all, node);
+    WhyNot why_not = sums_ == Sums::close ? plan_close_sum(from, all, node) : plan_sum(from, false, all, node);
     // Of terms that two ends are known of, so is the sum, and needs no two doubles for either.
     const bool needs_no_far = terms.is_enclosed && node.sum == TreeSum::far;
-    if (encloses_ && (!why_not.empty() || all.is_odd || needs_no_far)) {
+    if (sums_ == Sums::enclosed && (!why_not.empty() || all.is_odd || needs_no_far)) {
       all = terms;
       node = unsummed;
       why_not = plan_sum(from, true, all, node);
@@ -431,9 +438,11 @@ class Planner {
     cut_once(node);
     if (unit.result.empty() && !unit.scale_exponents_alone) all.headroom += node.carry_bits;
     if (is_root && all.is_odd) return "an exact sum is not rounded";
-    if (is_root && all.is_enclosed && all.width > kMostEnclosedBits) return "an exact sum is hardly rounded";
+    if (is_root && sums_ == Sums::enclosed && all.is_enclosed && all.width > kMostEnclosedBits)
+      return "an exact sum is hardly rounded";
     node.is_enclosed = all.is_enclosed;
-    node.begins_ends = all.is_enclosed && !terms.is_enclosed && (node.cuts_first || node.sum == TreeSum::ends);
+    const bool is_of_ends = node.sum == TreeSum::ends || node.sum == TreeSum::close_ends;
+    node.begins_ends = all.is_enclosed && !terms.is_enclosed && (node.cuts_first || is_of_ends);
     // Of zeros that rounding makes the sign is lost, and a sum that is zero itself may have another one.
     if (all.is_enclosed && node.result.drops_sign_of_zero && !unit.result.empty()) node.sum_place = new_place();
     results_[number] = all;
@@ -477,6 +486,40 @@ class Planner {
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
     return round(unit.result, node.carry_bits, all, node.result);
+  }
+
+  /// Of sums whose terms are neither cut nor aligned: exact, or to be rounded at once.
+  WhyNot plan_close_sum(const SortedNode& from, Bounds& all, TreeNode& node) const {
+    const Unit& unit = node.unit;
+    if (cuts_terms(unit) || unit.drop_below || plan_.wants_exponents || plan_.infinite_from < HUGE_VAL || n_.scales ||
+        !only_multiplies())
+      return "an exact sum is hardly rounded";
+    const int span = all.top + node.carry_bits - all.lowest;
+    all.top += node.carry_bits;
+    all.below = kFar;
+    const bool is_of_two = plan_.products_in_two && !from.products.empty();
+    if (!is_of_two && (span <= kDoubleBits - 1 || from.terms.size() == 1)) {
+      node.sum = TreeSum::exact;
+      if (from.terms.size() > 1) all.width = span;
+    } else {
+      node.sum = TreeSum::close_ends;
+      node.to_double = rounding_to_double(unit.result, all);
+      enclose(all);
+      if (!node.to_double) {
+        all.is_odd = true;
+        all.width = span;
+      }
+    }
+    if (const WhyNot why_not = round(unit.result, node.carry_bits, all, node.result); !why_not.empty()) return why_not;
+    return all.is_odd ? "an exact sum is not rounded" : WhyNot();
+  }
+  /// How a first step rounds to all bits of a double, if it does no more.
+  static std::optional<Rounding> rounding_to_double(const RoundSteps& steps, const Bounds& x) {
+    if (steps.empty()) return {};
+    const RoundStep& s = steps.step[0];
+    const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
+    if (s.from_alignment || s.fraction_bits != kDoubleBits - 1 || may_be_small) return {};
+    return s.rounding;
   }
 
   /// What a sum that its block's scales multiply is then.
@@ -625,7 +668,8 @@ class Planner {
   std::vector<Bounds> results_;
   std::vector<bool> wanted_;
   std::vector<int> places_, free_;
-  bool encloses_ = false;
+  Sums sums_;
+  bool encloses_;
   bool grows_products_ = false;
   WhyNot why_not_;
 };
@@ -634,8 +678,10 @@ class Planner {
 
 namespace {
 Planner planner_of(const Numerics& numerics, const SortedTree& tree) {
-  Planner planner(numerics, tree, false);
-  return planner.why_not().empty() ? std::move(planner) : Planner(numerics, tree, true);
+  for (const Sums sums : {Sums::held, Sums::enclosed}) {
+    if (Planner planner(numerics, tree, sums); planner.why_not().empty()) return planner;
+  }
+  return {numerics, tree, Sums::close};
 }
 }  // namespace
 

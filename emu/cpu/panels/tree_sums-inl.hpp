@@ -85,6 +85,27 @@ TV far_sum(const TreeNode& node, const double* terms, std::size_t stride, std::i
   return finite_or(first, last, sum_of_three_to_odd(last, first, second));
 }
 
+/// Of numbers that are in memory as well, an end of their sum: as a double, or rounded to odd.
+template <Rounding kEnd>
+TV close_end(const TreeNode& node, const double* terms, std::size_t stride, std::size_t numbers) {
+  const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * stride); };
+  const std::size_t count = numbers - 1;
+  TV most = zero();
+  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(term(i)));
+  constexpr int kFirstSumBits = 48;  // there may be two numbers for each term
+  const TV grid = grid_of(scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits));
+  TV first = zero(), second = zero();
+  for (std::size_t i = 0; i < count; ++i) {
+    const TV x = term(i), t = hn::Sub(hn::Add(x, grid), grid);
+    first = hn::Add(first, t);
+    second = sum_to_end<kEnd>(second, hn::Sub(x, t));
+  }
+  const TV last = term(count);
+  const TwoSum low = two_sum(first, second), high = two_sum(last, low.sum);
+  const TwoSum all = two_sum(high.sum, sum_to_odd(high.rest, low.rest));
+  return finite_or(first, last, node.to_double ? as_double(*node.to_double, all) : to_odd(all));
+}
+
 /// From one term in memory to the next: a vector for each row.
 inline constexpr std::size_t kOfTerm = kTreeRows * kTreeLanes;
 
@@ -96,12 +117,21 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
   const auto term = [&](std::size_t i, std::size_t r) HWY_ATTR { return w.terms + i * kOfTerm + r * kTreeLanes; };
   const bool fits = node.sum == TreeSum::cut || node.sum == TreeSum::cut_products;  // a grid
   if (!fits && !node.cuts_first) {
+    std::size_t at = count;  // of what is left of products that are two numbers
     for (std::size_t i = 0; i < count; ++i) {
       Aligned rows[kTreeRows];
       load_rows<false>(w, node.terms[i], column, rows);
       if (node.scales_terms) scale_terms(w, node, column, rows);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), term(i, r));
+      if (!w.plan->products_in_two || !node.terms[i].is_product) continue;
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const Terms terms(w, r, column);
+        const TV rest = hn::MulSub(terms.a(node.terms[i].at), terms.b(node.terms[i].at), rows[r].x);
+        hn::Store(hn::IfThenElseZero(is_finite(rows[r].x), rest), TD(), term(at, r));
+      }
+      ++at;
     }
     align_unrounded(w, node, column, sums);
     return;
@@ -185,6 +215,12 @@ void add_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
   } else if (node.sum == TreeSum::far) {
     for (std::size_t r = 0; r < kTreeRows; ++r)
       sums[r].x = far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column);
+  } else if (node.sum == TreeSum::close_ends) {
+    const std::size_t numbers = node.terms.size() + (w.plan->products_in_two ? node.products.size() : 0);
+    with_end(w.plan->end, [&](auto end) HWY_ATTR {
+      for (std::size_t r = 0; r < kTreeRows; ++r)
+        sums[r].x = close_end<decltype(end)::value>(node, w.terms + r * kTreeLanes, kOfTerm, numbers);
+    });
   } else if (node.sum == TreeSum::ends) {
     with_end(w.plan->end, [&](auto end) HWY_ATTR {
       add_up([](TV x, TV y) HWY_ATTR { return sum_to_end<decltype(end)::value>(x, y); });

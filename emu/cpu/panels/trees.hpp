@@ -58,6 +58,7 @@ enum class TreeSum : std::uint8_t {
   near,          ///< products, and one number more, that two doubles' sums hold
   far,           ///< terms of which two doubles' sums mostly hold all
   ends,          ///< neither: each addition is rounded down for the lower end of what the sum is, and up for the upper
+  close_ends,    ///< the same of what the first of two doubles' sums leaves
 };
 
 struct TreeNode {
@@ -85,6 +86,7 @@ struct TreeNode {
   bool scales_to_end = false;              ///< or to the plan's end
   bool is_enclosed = false;                ///< its result is known by two ends, which may differ,
   bool begins_ends = false;                ///< but no term of it is
+  std::optional<Rounding> to_double;  ///< how close ends become doubles, as the first step says; none: rounded to odd
   int sum_place = 0;  ///< of the sum before it is rounded, where that loses signs that tell its ends apart; 0: none
 };
 
@@ -108,7 +110,8 @@ struct TreePlan {
   TreeSteps product;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
   bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut;
-  bool products_to_end = false;     ///< or are known by their ends
+  bool products_to_end = false;     ///< or are known by their ends,
+  bool products_in_two = false;     ///< or are two doubles' sums
   /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
   bool rounds_to_single = false;
   bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
