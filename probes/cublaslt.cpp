@@ -141,13 +141,13 @@ class Description {
   Description(const Library& library, const LibraryProduct& product) : library_(library) {
     const auto [compute, scale] = compute_of(product);
     require(library.cublasLtMatmulDescCreate(&operation, compute, scale), "cublasLtMatmulDescCreate");
-    set(CUBLASLT_MATMUL_DESC_TRANSA, product.k_outermost ? CUBLAS_OP_N : CUBLAS_OP_T);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, product.k_outermost ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSA, product.a_k_outermost ? CUBLAS_OP_N : CUBLAS_OP_T);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, product.b_k_outermost ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (product.fast && format(product.a).storage_bits == 8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
     if (product.a_scale != nullptr) set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product.a_scale);
     if (product.b_scale != nullptr) set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product.b_scale);
-    operand(a, product.a, product.m, product);
-    operand(b, product.b, product.n, product);
+    operand(a, product.a, product.m, product.k, product.a_k_outermost);
+    operand(b, product.b, product.n, product.k, product.b_k_outermost);
     layout(d, product.d, product.m, product.n);
   }
   Description(const Description&) = delete;
@@ -168,11 +168,11 @@ class Description {
     require(library_.cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
             "cublasLtMatmulDescSetAttribute");
   }
-  void operand(cublasLtMatrixLayout_t& to, FormatId id, std::size_t lines, const LibraryProduct& product) {
-    if (product.k_outermost) {
-      layout(to, id, lines, product.k);
+  void operand(cublasLtMatrixLayout_t& to, FormatId id, std::size_t lines, std::size_t k, bool k_outermost) {
+    if (k_outermost) {
+      layout(to, id, lines, k);
     } else {
-      layout(to, id, product.k, lines);
+      layout(to, id, k, lines);
     }
   }
   void layout(cublasLtMatrixLayout_t& to, FormatId id, std::size_t rows, std::size_t columns) {
@@ -190,7 +190,11 @@ class Call final : public LibraryLaunch {
  public:
   Call(const Library& library, cublasLtHandle_t handle, void* workspace, const LibraryProduct& product,
        const LibraryAlgorithm& algorithm)
-      : library_(library), handle_(handle), workspace_(workspace), operands_(product.a), description_(library, product) {
+      : library_(library),
+        handle_(handle),
+        workspace_(workspace),
+        operands_(product.a),
+        description_(library, product) {
     std::memcpy(algorithm_.data, algorithm.data.data(), sizeof(algorithm_.data));
   }
 
@@ -203,8 +207,9 @@ class Call final : public LibraryLaunch {
     const void* alpha = &one_float;
     if (operands_ == FormatId::fp64) alpha = &one;
     if (operands_ == FormatId::s8) alpha = &one_integer;
-    return library_.cublasLtMatmul(handle_, description_.operation, alpha, a, description_.a, b, description_.b, &zero, d,
-                                   description_.d, d, description_.d, &algorithm_, workspace_, kWorkspaceBytes, nullptr);
+    return library_.cublasLtMatmul(handle_, description_.operation, alpha, a, description_.a, b, description_.b, &zero,
+                                   d, description_.d, d, description_.d, &algorithm_, workspace_, kWorkspaceBytes,
+                                   nullptr);
   }
   void enqueue(const void* a, const void* b, void* d) override { require((*this)(a, b, d), "cublasLtMatmul"); }
 
@@ -258,8 +263,9 @@ class LoadedCublasLt final : public CublasLt {
 
   bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
                 std::span<const std::byte> b, std::span<std::byte> d) override {
-    a_.upload({a.begin(), a.end()});
-    b_.upload(turned(b, product.k, product.n, bytes_of(product.b)));
+    const std::vector<std::byte> of_a(a.begin(), a.end()), of_b(b.begin(), b.end());
+    a_.upload(product.a_k_outermost ? turned(a, product.m, product.k, bytes_of(product.a)) : of_a);
+    b_.upload(product.b_k_outermost ? of_b : turned(b, product.k, product.n, bytes_of(product.b)));
     d_.reserve(d.size());
     Call call(library_, handle_, workspace_.data(), product, algorithm);
     const cublasStatus_t status = call(a_.data(), b_.data(), d_.data());

@@ -18,7 +18,8 @@ struct LibraryProduct {
   FormatId a = FormatId::fp16, b = FormatId::fp16, d = FormatId::fp16;
   std::size_t m = 0, n = 0, k = 0;
   bool fast = false;  ///< of fp8: CUBLASLT_MATMUL_DESC_FAST_ACCUM; of fp32: CUBLAS_COMPUTE_32F_FAST_TF32
-  bool k_outermost = false;  ///< of A and B on the device: k rows of m and of n numbers; else k is innermost
+  /// On the device, k rows of m numbers of A, or of n of B; else k is innermost.
+  bool a_k_outermost = false, b_k_outermost = false;
   /// Of fp8: what the sums are multiplied with, on the device; null: nothing.
   const float *a_scale = nullptr, *b_scale = nullptr;
 };

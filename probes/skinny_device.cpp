@@ -95,7 +95,7 @@ class GpuSkinnyDevice final : public SkinnyDevice {
     product.a = product.b = product.d = work.format;
     product.m = product.n = work.n;
     product.k = work.k;
-    product.k_outermost = true;
+    product.a_k_outermost = product.b_k_outermost = true;
     const LibraryAlgorithm first = first_algorithm(*library_, product);
     algorithm = described(first);
     return library_->prepare(product, first);

@@ -383,13 +383,12 @@ class CliLongGemm : public CliGemm {
     plan["datapath"] = json::parse(contents(kDatapath));
     json& unit = plan["datapath"]["units"]["fused"];
     unit["fraction_bits"] = 200;
-    // More bits than doubles have.
-    const json many_bits = {{"fraction_bits", 60},
-                            {"from", "leading_bit"},
-                            {"rounding", "toward_zero"},
-                            {"subnormals", "kept"},
-                            {"overflow", "ieee"}};
-    unit["result"].insert(unit["result"].begin(), many_bits);
+    // More bits than doubles have, of largest numbers too, and of small ones after them.
+    json many_bits = {{"fraction_bits", 60}, {"from", "leading_bit"}, {"rounding", "toward_zero"},
+                      {"max_exponent", 20},  {"subnormals", "kept"},  {"overflow", "max_finite"}};
+    json of_small = many_bits;
+    of_small["min_exponent"] = -20;
+    unit["result"].insert(unit["result"].begin(), {many_bits, of_small});
     write("plan.json", plan.dump());
   }
   std::vector<std::string> gemm_with(const std::vector<std::string>& more) const {

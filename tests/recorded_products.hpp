@@ -10,15 +10,23 @@
 namespace tcnum::test {
 
 /// All that the library offers for products of many formats; for those of tf32 of which it divides k as it likes; for
-/// those of fp32 that may be of tf32 or may not; for ragged ones; and for vectors.
-inline const std::array<std::string, 8> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_fp32.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged_fp32.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged_fp64.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_vectors_fp32.json",
-                                                    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_vectors_fp64.json"};
+/// those of fp32 that may be of tf32 or may not; for ragged ones; for vectors; and for operands that lie otherwise.
+inline const std::array<std::string, 16> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_fp32.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged_fp32.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged_fp64.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_vectors_fp32.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_vectors_fp64.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp16.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_bf16.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp32.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp32_vectors.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp64.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_split.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_tails.json"};
 constexpr const char* kSurveySchema = "tcnum.gemm_survey/1";
 
 inline OperandFamily family_named(const std::string& text) {

@@ -17,10 +17,13 @@ struct CublasLtConfiguration {
   int split_k = 1;                 ///< …_SPLITK_NUM
   int reduction = 0;               ///< …_REDUCTION_SCHEME
   int custom = 0;                  ///< …_CUSTOM_OPTION, which says in what order kernels of fp64 and fp32 add parts
+  /// Whether what lies side by side in memory is of one k: of A with CUBLAS_OP_N, of B with CUBLAS_OP_T, where they are
+  /// by columns, as D is. (A D by rows is that of B and A turned.)
+  bool a_k_outermost = false, b_k_outermost = false;
 
+  std::size_t m = 0, n = 0;  ///< rows and columns of D, as the library has it: by columns
   // Where SPLITK_NUM is −1 the library divides k as the device has room, of some elements of D or of all, and it takes
   // all of this to say how.
-  std::size_t m = 0, n = 0;   ///< rows and columns of D, as the library has it: by columns
   int tile = 0, cluster = 0;  ///< …_TILE_ID, …_CLUSTER_SHAPE_ID
   int swizzle = 0;            ///< …_CTA_SWIZZLING
   std::size_t workspace = 0;  ///< bytes that it takes: cublasLtMatmulHeuristicResult_t::workspaceSize
@@ -38,7 +41,8 @@ struct CublasLtTile {
 /// CUDA 13.0's cublasLt.h. None where they are none of these.
 std::optional<CublasLtTile> cublaslt_tile(int tile_id, int cluster_id);
 
-/// The plan of that algorithm on Hopper. The surveys vectors/sm_90/gemm*.json have products
+/// The plan of that algorithm on Hopper, of which alpha is 1 and beta 0: its epilogue is not the algorithm's, each of
+/// which has its own. The surveys vectors/sm_90/gemm*.json have products
 /// that such plans give, bit for bit; what no product there shows is Meta's `bitequiv` (facebookexperimental/triton,
 /// cublas_match), which rebuilds products on an H100. Throws InputError for algorithms whose order of additions is not
 /// known.

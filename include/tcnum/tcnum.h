@@ -234,6 +234,7 @@ typedef struct tcnum_cublaslt_configuration {
   int tile, cluster, swizzle;         /* CUBLASLT_ALGO_CONFIG_TILE_ID, _CLUSTER_SHAPE_ID, _CTA_SWIZZLING */
   size_t workspace;                   /* bytes: workspaceSize of cublasLtMatmulHeuristicResult_t */
   int clusters_at_once;               /* cudaOccupancyMaxActiveClusters() of blocks that fill a multiprocessor */
+  int a_k_outermost, b_k_outermost;   /* not 0: A is CUBLAS_OP_N, or B CUBLAS_OP_T; m and n are then needed, too */
 } tcnum_cublaslt_configuration;
 /* The plan of that algorithm; TCNUM_INVALID if nobody knows it. */
 TCNUM_API tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan);

@@ -66,13 +66,15 @@ class Plan:
         fast_accumulation: bool = False,
         m: int = 0,
         n: int = 0,
+        layout: str = "tn",
     ) -> "Plan":
         """What an algorithm of cuBLASLt's does on Hopper, from what the library says of it.
 
         ``config``: "id", "stages", "split_k", "reduction" and "custom" (fp64 alone needs it), as
         cublasLtMatmulAlgoConfigGetAttribute() gives them (others are not needed); ``a``, ``b`` (``a``'s, unless said) and ``d``: formats; ``k``: that of the product.
         Where "split_k" is -1 the library divides k as the device has room: this takes "tile", "cluster", "swizzle" and "workspace" (bytes) too, "clusters_at_once", which is what
-        cudaOccupancyMaxActiveClusters() says, and ``m`` and ``n``, the rows and columns of a D by columns.
+        cudaOccupancyMaxActiveClusters() says, and ``m`` and ``n``, the rows and columns of a D by columns. ``layout``: of A and B by columns, turned or not, "tn", "nn", "nt" or "tt" (others than
+        the first need ``m`` and ``n``, too); a D by rows is that of B and A turned, such as "nn" of torch.matmul().
 
         >>> config = {"id": 66, "stages": 36, "split_k": 3, "reduction": 2}
         >>> plan = Plan.from_cublaslt(config, a="fp8e4m3", d="bf16", k=4096, fast_accumulation=True)
@@ -84,12 +86,14 @@ class Plan:
         missing = {"id"} - config.keys()
         if missing or not all(isinstance(value, int) for value in config.values()):
             raise InputError(f"config: is {config}; right would be numbers, such as id, stages, split_k, reduction, custom")
+        if layout not in ("tn", "nn", "nt", "tt"):
+            raise InputError(f"layout: is {layout!r}; right would be 'tn', 'nn', 'nt' or 'tt'")
         configuration = _library.sized(
             _library.CublasLtConfiguration, a=format_of(a).name.encode(), b=format_of(b or a).name.encode(),
             d=format_of(d).name.encode(), k=k, fast_accumulation=int(fast_accumulation), id=config["id"],
             stages=config.get("stages", 0), split_k=config.get("split_k", 1), reduction=config.get("reduction", 0),
             custom=config.get("custom", 0), m=m, n=n, tile=config.get("tile", 0), cluster=config.get("cluster", 0), swizzle=config.get("swizzle", 0),
-            workspace=config.get("workspace", 0), clusters_at_once=config.get("clusters_at_once", 0),
+            workspace=config.get("workspace", 0), clusters_at_once=config.get("clusters_at_once", 0), a_k_outermost=int(layout[0] == "n"), b_k_outermost=int(layout[1] == "t"),
         )  # fmt: skip
         handle = _library.Handle(_FREE, "tcnum_plan_of_cublaslt", ctypes.byref(configuration))
         return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))

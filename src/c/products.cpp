@@ -172,6 +172,8 @@ tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configur
                                            .split_k = given.split_k,
                                            .reduction = given.reduction,
                                            .custom = given.custom,
+                                           .a_k_outermost = given.a_k_outermost != 0,
+                                           .b_k_outermost = given.b_k_outermost != 0,
                                            .m = given.m,
                                            .n = given.n,
                                            .tile = given.tile,

@@ -13,8 +13,8 @@
 #include "command_description.hpp"
 #include "commands.hpp"
 #include "numbers.hpp"
-#include "product_shapes.hpp"
 #include "output.hpp"
+#include "product_shapes.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -248,6 +248,9 @@ void add_gemm(CLI::App& app, Action& action) {
       "--formats", options->formats,
       "With --from: A:D or A:B:D, such as fp16:fp32; +fast for fast accumulation of fp8, or fp32 as tf32");
   command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");
+  command.add_option(
+      "--layouts", options->layouts,
+      "With cublaslt: how A and B lie, as BLAS says it: tn (default), both with k side by side, nn, nt, tt");
   command.add_option("--arch", options->arch, "With --fit: whose instructions")->capture_default_str();
   constexpr std::uint64_t kMostAlgorithms = 100'000;
   add_number(
@@ -297,9 +300,10 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
                      "date");
   command.add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
   if (std::string_view(suite.name) == "gemm") {
-    command.add_option("--shapes", options->shapes,
-                       "Products of your own in place of the sets: a file with one a line below the heading m,n,k (- for "
-                       "standard input)");
+    command.add_option(
+        "--shapes", options->shapes,
+        "Products of your own in place of the sets: a file with one a line below the heading m,n,k (- for "
+        "standard input)");
   }
   if (std::string_view(suite.name) != "memory") return;
   command.add_flag("--oversubscribe", options->oversubscribe,

@@ -73,7 +73,7 @@ struct GemmCommandOptions {
   bool keep_rows = false;
   bool fit = false, error = false;
   std::string arch = "sm_90", from, json;  ///< of --fit
-  std::vector<std::string> formats, shapes;
+  std::vector<std::string> formats, shapes, layouts;
   std::uint64_t algorithms = 32, seed = 1;
   double time_limit = 60;  ///< of exec:
 };

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "gemm.hpp"
 #include "interrupt.hpp"
@@ -84,6 +85,19 @@ ProductFormats parse_formats(std::string_view text) {
   formats.b = ids[ids.size() - 2 == 0 ? 0 : 1];
   formats.d = ids.back();
   return formats;
+}
+
+/// How operands lie by columns, turned (T) or not (N): "tn", the usual ones, with k side by side; "nn", "nt", "tt".
+struct OperandLayout {
+  std::string name;
+  bool a_k_outermost, b_k_outermost;
+};
+OperandLayout parse_layout(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kNames = {"tn", "tt", "nn", "nt"};
+  const auto found = std::ranges::find(kNames, text);
+  if (found == kNames.end())
+    throw InputError(fmt::format("--layouts: {}; right would be {}", text, fmt::join(kNames, ", ")));
+  return {text, text[0] == 'n', text[1] == 't'};
 }
 
 GemmSubject subject_of(const std::string& arch, const ProductFormats& formats,
@@ -204,6 +218,8 @@ std::string_view predicted(const LibraryProduct& product, const LibraryAlgorithm
                           .split_k = algorithm.split_k,
                           .reduction = algorithm.reduction,
                           .custom = algorithm.custom,
+                          .a_k_outermost = product.a_k_outermost,
+                          .b_k_outermost = product.b_k_outermost,
                           .m = product.m,
                           .n = product.n,
                           .tile = algorithm.tile,
@@ -234,13 +250,17 @@ class Survey {
                {"cuda", gpu.cuda},
                {"date", today_utc()}}},
              {"cases", ordered_json::array()}};
-    std::vector<std::pair<ProductFormats, std::array<std::size_t, 3>>> wanted;
+    std::vector<std::tuple<ProductFormats, std::array<std::size_t, 3>, OperandLayout>> wanted;
+    const std::vector<std::string> usual = {"tn"};
     for (const std::string& formats : options_.formats) {
-      for (const std::string& shape : options_.shapes) wanted.emplace_back(parse_formats(formats), parse_shape(shape));
+      for (const std::string& shape : options_.shapes) {
+        for (const std::string& layout : options_.layouts.empty() ? usual : options_.layouts)
+          wanted.emplace_back(parse_formats(formats), parse_shape(shape), parse_layout(layout));
+      }
     }
     const InterruptGuard guard;
-    for (const auto& [formats, shape] : wanted) {
-      if (!interrupted) survey(formats, shape, wanted.size());
+    for (const auto& [formats, shape, layout] : wanted) {
+      if (!interrupted) survey(formats, shape, layout, wanted.size());
     }
     progress_.clear();
     say(fmt::format(
@@ -263,9 +283,18 @@ class Survey {
     GemmFit fit;
   };
 
-  void survey(const ProductFormats& formats, const std::array<std::size_t, 3>& shape, std::size_t of_products) {
+  void survey(const ProductFormats& formats, const std::array<std::size_t, 3>& shape, const OperandLayout& layout,
+              std::size_t of_products) {
     const GemmSubject subject = subject_of(options_.arch, formats, shape);
-    const LibraryProduct product = {formats.a, formats.b, formats.d, shape[0], shape[1], shape[2], formats.fast};
+    const LibraryProduct product = {.a = formats.a,
+                                    .b = formats.b,
+                                    .d = formats.d,
+                                    .m = shape[0],
+                                    .n = shape[1],
+                                    .k = shape[2],
+                                    .fast = formats.fast,
+                                    .a_k_outermost = layout.a_k_outermost,
+                                    .b_k_outermost = layout.b_k_outermost};
     ++products_;
     const std::vector<LibraryAlgorithm> algorithms =
         library_->algorithms(product, static_cast<int>(options_.algorithms));
@@ -287,7 +316,7 @@ class Survey {
           attributes["clusters_at_once"] = at_once;
         }
         attributes["predicted"] = prediction;
-        add(entry_of(found, subject, formats), std::move(attributes));
+        add(entry_of(found, subject, formats, layout), std::move(attributes));
       } catch (const Refused&) {
         ++refused_;
       }
@@ -330,10 +359,12 @@ class Survey {
     mismatches_ += fit.mismatches;
   }
 
-  static ordered_json entry_of(const Fitted& found, const GemmSubject& subject, const ProductFormats& formats) {
+  static ordered_json entry_of(const Fitted& found, const GemmSubject& subject, const ProductFormats& formats,
+                               const OperandLayout& layout) {
     ordered_json entry = gemm_fit_json(found.fit, subject);
     entry["fast_accumulation"] = is_fp8(formats.a) && formats.fast;
     if (formats.a == FormatId::fp32) entry["fast_tf32"] = formats.fast;
+    entry["layout"] = layout.name;
     for (std::size_t i = 0; i < found.answered.size(); ++i)
       entry["asked"][i]["digest"] = fmt::format("{:#018x}", digest(found.answered[i].d.codes(), 0));
     return entry;

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/format_set.hpp"
@@ -63,7 +64,7 @@ constexpr std::array<Algorithm, 17> kAlgorithms = {{
     {39, "CUTLASS 3", Residue::last, Cut::tiles},
     {43, "CUTLASS 3", Residue::last, Cut::tiles, Fp32::to_tf32},
     {55, "fp32", Residue::last, Cut::by_turns, Fp32::fmas},
-    {63, "CUTLASS 3", Residue::last, Cut::tiles, Fp32::to_tf32},
+    {63, "CUTLASS 3", Residue::last, Cut::by_turns, Fp32::to_tf32},
     {66, "nvjet", Residue::last, Cut::tiles},
     {74, "CUTLASS 3", Residue::last, Cut::tiles},
 }};
@@ -143,7 +144,7 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
   SplitK split;
   if (of.a == FormatId::fp64) split.type = split.parts = FormatId::fp64;
   if (cut == Cut::cutlass2) {
-    split.chunk = cutlass2_chunk(of.k, parts, of.a);
+    split.chunk = cutlass2_chunk(of.k, parts, of.a, !of.a_k_outermost || !of.b_k_outermost);
   } else {
     const std::size_t tile = tile_of(of.stages), tiles = (of.k + tile - 1) / tile;
     split.chunk = (tiles + parts - 1) / parts * tile;
@@ -217,8 +218,20 @@ struct Sixteen {
 constexpr std::array<Sixteen, 3> kSixteen = {
     {{11, 32, kOf16And32}, {12, 16, kOf16And32, 512}, {14, 16, kOf16And32, 512}}};
 
+/// Kernels of a matrix and of a few vectors, by how the matrix lies.
+GemmPlan on_few_columns(const CublasLtConfiguration& of, const GemmPlan& plan) {
+  constexpr std::size_t kPromoteEvery = 16;
+  if (!(of.n <= of.m ? of.a_k_outermost : of.b_k_outermost)) return in_turn_on_sixteen(plan, kPromoteEvery);
+  constexpr int kOfTwo = 0, kOfFour = 1;
+  if (of.custom == kOfTwo || of.custom == kOfFour)
+    return in_parts_on_threads(plan, of.k, of.custom == kOfTwo ? 2 : 4, of.a);
+  throw InputError(
+      fmt::format("{}: custom is {} with id {} and a matrix whose k is outermost, of which nobody has said what it "
+                  "adds in which order; right would be {} or {}",
+                  kWhere, of.custom, of.id, kOfTwo, kOfFour));
+}
+
 GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
-  constexpr std::size_t kOfFewColumns = 16;
   const auto parts = static_cast<std::size_t>(std::max(of.split_k, 1));
   if (parts > 1 && (of.reduction != kComputeType || of.id == kFewColumns)) {
     throw InputError(
@@ -227,7 +240,7 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
                     kWhere, of.reduction, of.split_k, of.id, kComputeType, kVectors, kBlocks));
   }
   if (of.id == kBlocks) {
-    GemmPlan on = in_turn_on_blocks(plan, parts, of.a);
+    GemmPlan on = in_turn_on_blocks(plan, parts, of.a, !(of.n == 1 ? of.a_k_outermost : of.b_k_outermost));
     constexpr std::size_t kMostParts = 128;
     const std::size_t turns = (of.k + *on.k_tile - 1) / *on.k_tile;
     if (std::min(parts, turns) > kMostParts) {
@@ -240,7 +253,7 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
   }
   if (parts > 1) plan.split_k = in_parts_of(of.k, parts, of.a);
   const std::size_t of_part = plan.split_k ? plan.split_k->chunk : of.k;
-  if (of.id == kFewColumns) return in_turn_on_sixteen(plan, kOfFewColumns);
+  if (of.id == kFewColumns) return on_few_columns(of, plan);
   const auto is_threads = [&](const Threads& each) { return each.custom == of.custom && each.measured.contains(of.a); };
   const auto is_sixteen = [&](const Sixteen& each) {
     return each.custom == of.custom && each.measured.contains(of.a) && of_part <= each.most_k;
@@ -319,6 +332,20 @@ void divide_as_needed(const CublasLtConfiguration& of, GemmPlan& plan) {
   split.order = has_own_kernel ? PartOrder::descending : PartOrder::pairs;
 }
 
+/// Of these two alone the library solves the product turned: B's rows by A's columns. (Measured: ALGO_ID 43.)
+bool is_turned(const CublasLtConfiguration& of) { return of.a_k_outermost && !of.b_k_outermost; }
+
+/// divide_as_needed() of what the library solves.
+void divide_turned(const CublasLtConfiguration& of, GemmPlan& plan) {
+  CublasLtConfiguration turned = of;
+  std::swap(turned.m, turned.n);
+  divide_as_needed(turned, plan);
+  if (!plan.split_k || !plan.split_k->tail) return;
+  Tail& tail = *plan.split_k->tail;
+  std::swap(tail.rows, tail.columns);
+  tail.lines = tail.lines == BlockLines::rows ? BlockLines::columns : BlockLines::rows;
+}
+
 }  // namespace
 
 GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
@@ -358,7 +385,7 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   plan.residue = algorithm.residue;
   if (plan.residue == Residue::first) plan.k_tile = is_unaligned(of) ? kUnalignedTile : tile_of(of.stages);
   if (of.split_k == kAsNeeded) {
-    divide_as_needed(of, plan);
+    is_turned(of) ? divide_turned(of, plan) : divide_as_needed(of, plan);
   } else if (of.split_k > 1) {
     if (algorithm.cut == Cut::by_turns)
       take_turns(of, plan);

@@ -92,7 +92,9 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId opera
       const std::size_t tiles = (k + tile - 1) / tile;
       if (parts <= tiles) chunks.insert((tiles + parts - 1) / parts * tile);
     }
-    if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand));
+    for (const bool has_lines_of_k : {true, false}) {
+      if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand, has_lines_of_k));
+    }
   }
   if (operand == FormatId::fp32) {
     for (std::size_t parts = kMostParts + 1; parts <= std::min(kMultiprocessors, k); ++parts)
@@ -183,8 +185,12 @@ class Walks {
       for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {16}, {32}})
         plans.push_back(in_turn_on_sixteen(plan, promote));
     }
-    for (std::size_t blocks = 1; has_few_lines_ && blocks <= kMostBlocks; ++blocks)
-      plans.push_back(in_turn_on_blocks(plain, blocks, operand_));
+    if (!has_few_lines_) return;
+    for (const std::size_t threads : {2, 4}) plans.push_back(in_parts_on_threads(plain, k_, threads, operand_));
+    for (const bool has_lines_of_k : {true, false}) {
+      for (std::size_t blocks = 1; blocks <= kMostBlocks; ++blocks)
+        plans.push_back(in_turn_on_blocks(plain, blocks, operand_, has_lines_of_k));
+    }
   }
   /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
   void add_equal_parts(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {

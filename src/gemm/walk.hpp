@@ -31,10 +31,10 @@ std::vector<PartWalk> walk_of(const GemmPlan& plan, std::size_t depth, std::size
 inline constexpr int kMostSlices = 1024;
 
 /// The products of each part, but the last, as CUTLASS 2 cuts k: equal parts, rounded up to whole cache lines of the
-/// operand where k is so many of them, and else to what one load of 16 bytes has.
-/// (cutlass/gemm/kernel/params_universal_base.h of CUTLASS; cuBLASLt's kernels of fp64 and of fp32 by way of tf32 do
-/// so.)
-std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand);
+/// operand where k is so many of them, and else, or where neither operand has those of k side by side, to what one load
+/// of 16 bytes has. (cutlass/gemm/kernel/params_universal_base.h of CUTLASS; cuBLASLt's kernels of fp64 and of fp32 by
+/// way of tf32 do so.)
+std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand, bool has_lines_of_k = true);
 
 /// How much of k each of so many threads takes at a time that go through it in stretches. (Measured: cuBLASLt's kernels
 /// of ALGO_ID 13 with CUSTOM_OPTION 72 and 74, with k up to 5000.)
@@ -68,11 +68,22 @@ inline GemmPlan in_turn_on_sixteen(GemmPlan plan, std::optional<std::size_t> pro
   return plan;
 }
 
-/// The plan with k on so many blocks of 128 threads, whose every thread takes a product of fp64 in turn, or two of
-/// other formats, for each of which it has a sum. (Measured: cuBLASLt's kernels of ALGO_ID 14.)
-inline GemmPlan in_turn_on_blocks(const GemmPlan& plan, std::size_t blocks, FormatId operand) {
+/// The plan with k on two or four threads or more, which take a part of it each, the first to nothing; each adds up
+/// sums of 512 products over their number. (Measured: cuBLASLt's kernels of ALGO_ID 11 of a matrix by columns.)
+inline GemmPlan in_parts_on_threads(GemmPlan plan, std::size_t k, std::size_t threads, FormatId operand) {
+  constexpr std::size_t kOfAll = 512;
+  plan.promote_every = kOfAll / threads;
+  plan.split_k = in_parts_of(k, threads, operand);
+  return plan;
+}
+
+/// The plan with k on so many blocks of 128 threads, whose every thread takes a product of fp64 in turn, and of other
+/// formats too if the matrix has lines of one k; else two of these, for each of which it has a sum. (Measured:
+/// cuBLASLt's kernels of ALGO_ID 14.)
+inline GemmPlan in_turn_on_blocks(const GemmPlan& plan, std::size_t blocks, FormatId operand,
+                                  bool has_lines_of_k = true) {
   constexpr int kThreads = 128;
-  const bool is_one = operand == FormatId::fp64;
+  const bool is_one = operand == FormatId::fp64 || !has_lines_of_k;
   GemmPlan on = on_threads(plan, is_one ? kThreads : 2 * kThreads, 1);
   if (!is_one) on.slices_order = SliceOrder::neighbours;
   if (blocks > 1) {
