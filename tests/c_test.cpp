@@ -416,6 +416,14 @@ TEST(C, KnowsThePlansOfCublasLtsAlgorithms) {
   const auto divided = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
   const auto divided_text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(divided.get(), to); });
   EXPECT_EQ(json::parse(divided_text.get())["split_k"]["tail"]["blocks"], 2);
+  of.a = of.b = of.d = "bf16";
+  of.id = 14;
+  of.split_k = 1;
+  of.n = 1;
+  of.a_k_outermost = 1;
+  const auto by_columns = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
+  const auto by_columns_text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(by_columns.get(), to); });
+  EXPECT_EQ(json::parse(by_columns_text.get())["slices"], 128);
   of.id = 13;
   tcnum_plan* none = nullptr;
   EXPECT_EQ(tcnum_plan_of_cublaslt(&of, &none), TCNUM_INVALID);

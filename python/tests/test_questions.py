@@ -230,6 +230,13 @@ class Finding(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "masked"):
             tcnum.matmul(np.ma.masked_array(halves(4, 16), mask=np.eye(4, 16)), halves(16, 4))
 
+    def test_a_plan_goes_by_how_operands_lie(self):
+        of = {"a": "bf16", "d": "bf16", "k": 515, "m": 256, "n": 1}
+        slices = {layout: tcnum.Plan.from_cublaslt({"id": 14}, layout=layout, **of).json()["slices"] for layout in ("tn", "tt", "nn", "nt")}
+        self.assertEqual(slices, {"tn": 256, "tt": 256, "nn": 128, "nt": 128})
+        with self.assertRaisesRegex(tcnum.InputError, "layout: is 'xy'; right would be 'tn'"):
+            tcnum.Plan.from_cublaslt({"id": 14}, layout="xy", **of)
+
     def test_a_plan_that_divides_k_for_some_of_d(self):
         config = {"id": 43, "stages": 34, "split_k": -1, "tile": 20, "cluster": 3}
         room = {"workspace": 524467, "clusters_at_once": 66}
