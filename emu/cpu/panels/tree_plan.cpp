@@ -678,10 +678,12 @@ class Planner {
 
 namespace {
 Planner planner_of(const Numerics& numerics, const SortedTree& tree) {
-  for (const Sums sums : {Sums::held, Sums::enclosed}) {
-    if (Planner planner(numerics, tree, sums); planner.why_not().empty()) return planner;
-  }
-  return {numerics, tree, Sums::close};
+  if (Planner held(numerics, tree, Sums::held); held.why_not().empty()) return held;
+  Planner enclosed(numerics, tree, Sums::enclosed);
+  if (enclosed.why_not().empty()) return enclosed;
+  // Close ends are for few, so that what others lack is said of the former.
+  Planner close(numerics, tree, Sums::close);
+  return close.why_not().empty() ? std::move(close) : std::move(enclosed);
 }
 }  // namespace
 
