@@ -263,9 +263,9 @@ class LoadedCublasLt final : public CublasLt {
 
   bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
                 std::span<const std::byte> b, std::span<std::byte> d) override {
-    const std::vector<std::byte> of_a(a.begin(), a.end()), of_b(b.begin(), b.end());
-    a_.upload(product.a_k_outermost ? turned(a, product.m, product.k, bytes_of(product.a)) : of_a);
-    b_.upload(product.b_k_outermost ? of_b : turned(b, product.k, product.n, bytes_of(product.b)));
+    using Bytes = std::vector<std::byte>;
+    a_.upload(product.a_k_outermost ? turned(a, product.m, product.k, bytes_of(product.a)) : Bytes(a.begin(), a.end()));
+    b_.upload(product.b_k_outermost ? Bytes(b.begin(), b.end()) : turned(b, product.k, product.n, bytes_of(product.b)));
     d_.reserve(d.size());
     Call call(library_, handle_, workspace_.data(), product, algorithm);
     const cublasStatus_t status = call(a_.data(), b_.data(), d_.data());

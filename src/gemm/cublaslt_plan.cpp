@@ -218,10 +218,15 @@ struct Sixteen {
 constexpr std::array<Sixteen, 3> kSixteen = {
     {{11, 32, kOf16And32}, {12, 16, kOf16And32, 512}, {14, 16, kOf16And32, 512}}};
 
+/// Of a matrix and a few vectors, whether the matrix has k side by side.
+bool matrix_has_k_innermost(const CublasLtConfiguration& of) {
+  return !(of.n <= of.m ? of.a_k_outermost : of.b_k_outermost);
+}
+
 /// Kernels of a matrix and of a few vectors, by how the matrix lies.
 GemmPlan on_few_columns(const CublasLtConfiguration& of, const GemmPlan& plan) {
   constexpr std::size_t kPromoteEvery = 16;
-  if (!(of.n <= of.m ? of.a_k_outermost : of.b_k_outermost)) return in_turn_on_sixteen(plan, kPromoteEvery);
+  if (matrix_has_k_innermost(of)) return in_turn_on_sixteen(plan, kPromoteEvery);
   constexpr int kOfTwo = 0, kOfFour = 1;
   if (of.custom == kOfTwo || of.custom == kOfFour)
     return in_parts_on_threads(plan, of.k, of.custom == kOfTwo ? 2 : 4, of.a);
@@ -240,7 +245,7 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
                     kWhere, of.reduction, of.split_k, of.id, kComputeType, kVectors, kBlocks));
   }
   if (of.id == kBlocks) {
-    GemmPlan on = in_turn_on_blocks(plan, parts, of.a, !(of.n == 1 ? of.a_k_outermost : of.b_k_outermost));
+    GemmPlan on = in_turn_on_blocks(plan, parts, of.a, matrix_has_k_innermost(of));
     constexpr std::size_t kMostParts = 128;
     const std::size_t turns = (of.k + *on.k_tile - 1) / *on.k_tile;
     if (std::min(parts, turns) > kMostParts) {
@@ -332,15 +337,13 @@ void divide_as_needed(const CublasLtConfiguration& of, GemmPlan& plan) {
   split.order = has_own_kernel ? PartOrder::descending : PartOrder::pairs;
 }
 
-/// Of these two alone the library solves the product turned: B's rows by A's columns. (Measured: ALGO_ID 43.)
-bool is_turned(const CublasLtConfiguration& of) { return of.a_k_outermost && !of.b_k_outermost; }
-
-/// divide_as_needed() of what the library solves.
-void divide_turned(const CublasLtConfiguration& of, GemmPlan& plan) {
-  CublasLtConfiguration turned = of;
-  std::swap(turned.m, turned.n);
-  divide_as_needed(turned, plan);
-  if (!plan.split_k || !plan.split_k->tail) return;
+/// divide_as_needed() of what the library solves: where A alone has k outermost, the product turned, B's rows by A's
+/// columns. (Measured: ALGO_ID 43.)
+void divide_as_solved(CublasLtConfiguration of, GemmPlan& plan) {
+  const bool is_turned = of.a_k_outermost && !of.b_k_outermost;
+  if (is_turned) std::swap(of.m, of.n);
+  divide_as_needed(of, plan);
+  if (!is_turned || !plan.split_k || !plan.split_k->tail) return;
   Tail& tail = *plan.split_k->tail;
   std::swap(tail.rows, tail.columns);
   tail.lines = tail.lines == BlockLines::rows ? BlockLines::columns : BlockLines::rows;
@@ -385,7 +388,7 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   plan.residue = algorithm.residue;
   if (plan.residue == Residue::first) plan.k_tile = is_unaligned(of) ? kUnalignedTile : tile_of(of.stages);
   if (of.split_k == kAsNeeded) {
-    is_turned(of) ? divide_turned(of, plan) : divide_as_needed(of, plan);
+    divide_as_solved(of, plan);
   } else if (of.split_k > 1) {
     if (algorithm.cut == Cut::by_turns)
       take_turns(of, plan);

@@ -92,8 +92,8 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId opera
       const std::size_t tiles = (k + tile - 1) / tile;
       if (parts <= tiles) chunks.insert((tiles + parts - 1) / parts * tile);
     }
-    for (const bool has_lines_of_k : {true, false}) {
-      if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand, has_lines_of_k));
+    for (const bool k_is_innermost : {true, false}) {
+      if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand, k_is_innermost));
     }
   }
   if (operand == FormatId::fp32) {
@@ -187,9 +187,10 @@ class Walks {
     }
     if (!has_few_lines_) return;
     for (const std::size_t threads : {2, 4}) plans.push_back(in_parts_on_threads(plain, k_, threads, operand_));
-    for (const bool has_lines_of_k : {true, false}) {
+    for (const bool k_is_innermost : {true, false}) {
+      if (!k_is_innermost && operand_ == FormatId::fp64) continue;  // the same
       for (std::size_t blocks = 1; blocks <= kMostBlocks; ++blocks)
-        plans.push_back(in_turn_on_blocks(plain, blocks, operand_, has_lines_of_k));
+        plans.push_back(in_turn_on_blocks(plain, blocks, operand_, k_is_innermost));
     }
   }
   /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.

@@ -71,10 +71,10 @@ SliceWalk accumulations_of(const GemmPlan& plan, const std::vector<Stretch>& ins
 
 }  // namespace
 
-std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand, bool has_lines_of_k) {
+std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand, bool k_is_innermost) {
   constexpr std::size_t kLineBits = 1024, kLoadBits = 128;
   const auto bits = static_cast<std::size_t>(format(operand).storage_bits);
-  const std::size_t unit = (has_lines_of_k && k % (kLineBits / bits) == 0 ? kLineBits : kLoadBits) / bits;
+  const std::size_t unit = (k_is_innermost && k % (kLineBits / bits) == 0 ? kLineBits : kLoadBits) / bits;
   const std::size_t chunk = (k + parts - 1) / parts;
   return (chunk + unit - 1) / unit * unit;
 }

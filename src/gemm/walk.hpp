@@ -34,7 +34,7 @@ inline constexpr int kMostSlices = 1024;
 /// operand where k is so many of them, and else, or where neither operand has those of k side by side, to what one load
 /// of 16 bytes has. (cutlass/gemm/kernel/params_universal_base.h of CUTLASS; cuBLASLt's kernels of fp64 and of fp32 by
 /// way of tf32 do so.)
-std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand, bool has_lines_of_k = true);
+std::size_t cutlass2_chunk(std::size_t k, std::size_t parts, FormatId operand, bool k_is_innermost = true);
 
 /// How much of k each of so many threads takes at a time that go through it in stretches. (Measured: cuBLASLt's kernels
 /// of ALGO_ID 13 with CUSTOM_OPTION 72 and 74, with k up to 5000.)
@@ -77,13 +77,13 @@ inline GemmPlan in_parts_on_threads(GemmPlan plan, std::size_t k, std::size_t th
   return plan;
 }
 
-/// The plan with k on so many blocks of 128 threads, whose every thread takes a product of fp64 in turn, and of other
-/// formats too if the matrix has lines of one k; else two of these, for each of which it has a sum. (Measured:
+/// The plan with k on so many blocks of 128 threads, whose every thread takes a product of fp64 in turn, or two of
+/// other formats, for each of which it has a sum, where the matrix has k side by side. (Measured:
 /// cuBLASLt's kernels of ALGO_ID 14.)
 inline GemmPlan in_turn_on_blocks(const GemmPlan& plan, std::size_t blocks, FormatId operand,
-                                  bool has_lines_of_k = true) {
+                                  bool k_is_innermost = true) {
   constexpr int kThreads = 128;
-  const bool is_one = operand == FormatId::fp64 || !has_lines_of_k;
+  const bool is_one = operand == FormatId::fp64 || !k_is_innermost;
   GemmPlan on = on_threads(plan, is_one ? kThreads : 2 * kThreads, 1);
   if (!is_one) on.slices_order = SliceOrder::neighbours;
   if (blocks > 1) {

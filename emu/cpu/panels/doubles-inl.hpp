@@ -259,19 +259,23 @@ HWY_INLINE auto with_end(Rounding end, const With& with) {
 HWY_INLINE TV sum_to_odd(TV x, TV y) {
 #if TCNUM_ROUNDS_EACH
   // Rounded down and up it is the same where it is exact, and elsewhere one of two neighbours, of which one is odd.
-  const TV down{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_NEG_INF)},
-      up{_mm512_add_round_pd(x.raw, y.raw, _MM_FROUND_NO_EXC | _MM_FROUND_TO_POS_INF)};
+  const TV down = sum_to_end<Rounding::down>(x, y), up = sum_to_end<Rounding::up>(x, y);
   return hn::IfThenElse(hn::RebindMask(TD(), hn::TestBit(bits_of(down), integer(1))), down, up);
 #else
   return to_odd(two_sum(x, y));
 #endif
 }
 
-/// The same of three numbers: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
-/// algorithms using rounding to odd", IEEE Trans. Computers 57 (2008).
-HWY_INLINE TV sum_of_three_to_odd(TV x, TV y, TV z) {
+/// x + y + z: a sum, and what is left over to odd, so that what both are rounded to is what the three would be. S.
+/// Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
+/// IEEE Trans. Computers 57 (2008).
+HWY_INLINE TwoSum sum_of_three(TV x, TV y, TV z) {
   const TwoSum low = two_sum(y, z), high = two_sum(x, low.sum);
-  return sum_to_odd(high.sum, sum_to_odd(high.rest, low.rest));
+  return {high.sum, sum_to_odd(high.rest, low.rest)};
+}
+HWY_INLINE TV sum_of_three_to_odd(TV x, TV y, TV z) {
+  const TwoSum all = sum_of_three(x, y, z);
+  return sum_to_odd(all.sum, all.rest);
 }
 
 #endif

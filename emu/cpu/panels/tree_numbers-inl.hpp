@@ -395,11 +395,12 @@ HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std:
     TV both = both_scales(w, node, r, column);
     if (node.scales_terms) both = hn::IfThenElse(hn::Eq(both, zero()), both, number(1));
     const TV product = hn::Mul(v[r].x, both);
-    const TwoSum whole = {product, hn::MulSub(v[r].x, both, product)};
-    if (node.scales_to_end)
-      v[r].x = with_end(w.plan->end, [&](auto end) HWY_ATTR { return to_end<decltype(end)::value>(whole); });
-    else
-      v[r].x = node.scales_to_odd ? to_odd(whole) : product;
+    if (node.scales_to_odd || node.scales_to_end) {
+      const TwoSum whole = {product, hn::MulSub(v[r].x, both, product)};
+      v[r].x = node.scales_to_odd ? to_odd(whole) : as_double(w.plan->end, whole);
+    } else {
+      v[r].x = product;
+    }
     const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
     v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
   }

@@ -163,9 +163,9 @@ enum class Sums : std::uint8_t {
 class Planner {
  public:
   Planner(const Numerics& numerics, const SortedTree& tree, Sums sums)
-      : n_(needed_bits(numerics, tree).numerics), tree_(tree), sums_(sums), encloses_(sums != Sums::held) {
+      : n_(needed_bits(numerics, tree).numerics), tree_(tree), sums_(sums) {
     why_not_ = plan();
-    if (!encloses_ || !why_not_.empty()) return;
+    if (!encloses() || !why_not_.empty()) return;
     plan_.leaves_some = true;
     plan_.upper = std::make_shared<const TreePlan>(upper_plan(plan_));
     plan_.places = plan_.upper->places;
@@ -174,6 +174,8 @@ class Planner {
   TreePlan take() { return std::move(plan_); }
 
  private:
+  bool encloses() const { return sums_ != Sums::held; }
+
   WhyNot plan() {
     plan_.scales = n_.scales;
     plan_.scales_sums = scales_sums(n_);
@@ -218,7 +220,7 @@ class Planner {
   }
   /// Accumulations, if the tree is built of nothing else, and its nodes add as those do.
   void find_accumulations() {
-    if (encloses_ || plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
+    if (encloses() || plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
     std::vector<TreeAccumulation> all;
     for (const gpu::Accumulation& from : gpu::accumulations_of(tree_)) {
       TreeAccumulation to;
@@ -449,7 +451,7 @@ class Planner {
     for (const Term& t : from.terms) {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
-    node.place = places_[number] = is_root && !encloses_ ? kPlaceOfC : new_place();
+    node.place = places_[number] = is_root && !encloses() ? kPlaceOfC : new_place();
     plan_.puts_exponents = is_root && plan_.wants_exponents && is_aligned_as_c(node);
     node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
     plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
@@ -579,7 +581,7 @@ class Planner {
   /// A result may replace its node's terms: those of a column are read before it is written. Where there is another end
   /// of it, terms that have none are read again.
   int new_place() {
-    if (free_.empty() || encloses_) return static_cast<int>(plan_.places++);
+    if (free_.empty() || encloses()) return static_cast<int>(plan_.places++);
     const int place = free_.back();
     free_.pop_back();
     return place;
@@ -669,7 +671,6 @@ class Planner {
   std::vector<bool> wanted_;
   std::vector<int> places_, free_;
   Sums sums_;
-  bool encloses_;
   bool grows_products_ = false;
   WhyNot why_not_;
 };

@@ -39,71 +39,70 @@ HWY_INLINE void align_unrounded(const TreeWork& w, const TreeNode& node, std::si
 
 /// kProducts: some terms are products, which may have to be rounded; a call would cost the others their registers.
 template <bool kProducts>
-HWY_INLINE void load_plain(const TreeWork& w, const TreeTerm& t, std::size_t column, Aligned (&rows)[kTreeRows]) {
-  if constexpr (kProducts) return load_rows<false>(w, t, column, rows);
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) rows[r] = {Terms(w, r, column).value_of_place(t), zero()};
-}
-
-template <bool kProducts>
 void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   Aligned sums[kTreeRows];
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
   for (const TreeTerm& t : node.terms) {
     Aligned rows[kTreeRows];
-    load_plain<kProducts>(w, t, column, rows);
+    if constexpr (kProducts) load_rows<false>(w, t, column, rows);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = hn::Add(sums[r].x, rows[r].x);
+    for (std::size_t r = 0; r < kTreeRows; ++r)
+      sums[r].x = hn::Add(sums[r].x, kProducts ? rows[r].x : Terms(w, r, column).value_of_place(t));
   }
   align_unrounded(w, node, column, sums);
   finish(w, node, column, sums);
 }
 
+/// The first of two sums of numbers that are in memory, so far apart: exact, of their multiples of a unit. Calls with
+/// what is left of each, which goes to the second.
+template <class AddRest>
+HWY_INLINE TV first_sum(const double* numbers, std::size_t stride, std::size_t count, int carry_bits,
+                        const AddRest& add_rest) {
+  const auto number_at = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), numbers + i * stride); };
+  TV most = zero();
+  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(number_at(i)));
+  constexpr int kFirstSumBits = 49;
+  const TV grid = grid_of(scaled(hn::Max(binade_of(most), number(0x1p-850)), carry_bits - kFirstSumBits));
+  TV first = zero();
+  for (std::size_t i = 0; i < count; ++i) {
+    const TV x = number_at(i), t = hn::Sub(hn::Add(x, grid), grid);
+    first = hn::Add(first, t);
+    add_rest(hn::Sub(x, t));
+  }
+  return first;
+}
+
 /// Sums of terms that are in memory, those of one row so far apart. Sets bits of `left` where two doubles cannot hold
 /// the sum.
 TV far_sum(const TreeNode& node, const double* terms, std::size_t stride, std::int64_t* left) {
-  const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * stride); };
   const std::size_t count = node.terms.size() - 1;  // the last comes after these
-  TV most = zero();
-  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(term(i)));
-  constexpr int kFirstSumBits = 49;
-  const TV unit = scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits);
-  const TV grid = grid_of(unit);
-  TV first = zero(), second = zero();
+  TV second = zero();
   TMask lost = hn::Lt(zero(), zero());
-  for (std::size_t i = 0; i < count; ++i) {
-    const TV x = term(i), t = hn::Sub(hn::Add(x, grid), grid);
-    first = hn::Add(first, t);
-    const TwoSum rests = two_sum(second, hn::Sub(x, t));
+  const TV first = first_sum(terms, stride, count, node.carry_bits, [&](TV rest) HWY_ATTR {
+    const TwoSum rests = two_sum(second, rest);
     second = rests.sum;
     lost = hn::Or(lost, hn::Gt(hn::Abs(rests.rest), zero()));
-  }
+  });
   const TVI flags = hn::VecFromMask(TI(), hn::RebindMask(TI(), lost));
   hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
-  const TV last = term(count);
+  const TV last = hn::Load(TD(), terms + count * stride);
   return finite_or(first, last, sum_of_three_to_odd(last, first, second));
 }
 
 /// Of numbers that are in memory as well, an end of their sum: as a double, or rounded to odd.
 template <Rounding kEnd>
 TV close_end(const TreeNode& node, const double* terms, std::size_t stride, std::size_t numbers) {
-  const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * stride); };
   const std::size_t count = numbers - 1;
-  TV most = zero();
-  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(term(i)));
-  constexpr int kFirstSumBits = 48;  // there may be two numbers for each term
-  const TV grid = grid_of(scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits));
-  TV first = zero(), second = zero();
-  for (std::size_t i = 0; i < count; ++i) {
-    const TV x = term(i), t = hn::Sub(hn::Add(x, grid), grid);
-    first = hn::Add(first, t);
-    second = sum_to_end<kEnd>(second, hn::Sub(x, t));
-  }
-  const TV last = term(count);
-  const TwoSum low = two_sum(first, second), high = two_sum(last, low.sum);
-  const TwoSum all = two_sum(high.sum, sum_to_odd(high.rest, low.rest));
-  return finite_or(first, last, node.to_double ? as_double(*node.to_double, all) : to_odd(all));
+  TV second = zero();
+  // There may be two numbers for each term.
+  const TV first = first_sum(terms, stride, count, node.carry_bits + 1,
+                             [&](TV rest) HWY_ATTR { second = sum_to_end<kEnd>(second, rest); });
+  const TV last = hn::Load(TD(), terms + count * stride);
+  const TwoSum all = sum_of_three(last, first, second);
+  const TV sum =
+      node.to_double ? as_double(*node.to_double, two_sum(all.sum, all.rest)) : sum_to_odd(all.sum, all.rest);
+  return finite_or(first, last, sum);
 }
 
 /// From one term in memory to the next: a vector for each row.
@@ -115,8 +114,7 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
   const auto term = [&](std::size_t i, std::size_t r) HWY_ATTR { return w.terms + i * kOfTerm + r * kTreeLanes; };
-  const bool fits = node.sum == TreeSum::cut || node.sum == TreeSum::cut_products;  // a grid
-  if (!fits && !node.cuts_first) {
+  if (!node.cuts_first) {
     std::size_t at = count;  // of what is left of products that are two numbers
     for (std::size_t i = 0; i < count; ++i) {
       Aligned rows[kTreeRows];
@@ -184,7 +182,7 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
           return hn::IfThenZeroElse(hn::And(is_far, is_finite(x)), x);
         });
       }
-      if (fits) {
+      if (node.sum == TreeSum::cut) {  // a grid holds it
         each_row(i, [&](TV x, std::size_t r)
                         HWY_ATTR { return cut<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
       } else if (t.fraction_bits != kExact && !keeps_whole(t, i)) {

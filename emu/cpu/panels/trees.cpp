@@ -49,9 +49,12 @@ struct PackedTree {
     const double unscaled = numbers[at];
     numbers[at] *= by.value;
     // What becomes too large or too small for a double is no infinity or zero, but unusual (kLeastUsualOperand).
-    using Limits = std::numeric_limits<double>;
-    if (std::isinf(numbers[at]) && std::isfinite(unscaled)) numbers[at] = std::copysign(Limits::max(), unscaled);
-    if (numbers[at] == 0 && unscaled != 0 && by.value != 0) numbers[at] = std::copysign(Limits::denorm_min(), unscaled);
+    if (plan.asks_for_usual_operands) {
+      using Limits = std::numeric_limits<double>;
+      if (std::isinf(numbers[at]) && std::isfinite(unscaled)) numbers[at] = std::copysign(Limits::max(), unscaled);
+      if (numbers[at] == 0 && unscaled != 0 && by.value != 0)
+        numbers[at] = std::copysign(Limits::denorm_min(), unscaled);
+    }
     if (!plan.wants_exponents) return;
     const bool takes_none = exponents[at] <= kNoExponent16 || (numbers[at] == 0 && !plan.zeros_align);
     exponents[at] = takes_none ? kNoExponent : static_cast<std::int16_t>(exponents[at] + by.exponent);

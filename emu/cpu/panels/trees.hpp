@@ -69,7 +69,7 @@ struct TreeNode {
   Unit unit;
   double zero_power = 0, floor_power = 0;  ///< 2^ the exponent of zeros or that is a floor, if there is one
   double drop_power = 0;                   ///< terms aligned with less than this part of the alignment are dropped
-  /// Terms are cut and dropped before they are added as others are that nothing is cut of.
+  /// Terms go to memory, where they are cut and dropped, before they are added as others are that nothing is cut of.
   bool cuts_first = false;
   TreeSteps result;
   bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
