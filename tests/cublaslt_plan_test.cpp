@@ -90,7 +90,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   }
   EXPECT_GT(products, 400u);
   EXPECT_GT(tails, 10u);
-  for (const int id : {11, 14, 21, 43}) EXPECT_TRUE(by_layout.contains(id)) << id;
+  for (const int id : {11, 14, 21}) EXPECT_TRUE(by_layout.contains(id)) << id;
   std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::string sentence =
