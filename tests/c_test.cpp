@@ -1097,7 +1097,8 @@ TEST(CMisuse, MatricesThatDoNotFitAreRefused) {
        "a->codes: code 1 is 0x20, which is no fp4e2m1; right would be 4 bits, the rest zero"},
       {[&] { return tcnum_gemm(plan.get(), &good, &b, &gemm_options, &to); },
        "gemm: beta is 2 and there is no C; right would be a C, or a beta of 0"},
-      {[&] { return tcnum_gemm(plan.get(), &good, &b, &with_bias, &to); }, "gemm: bias is 1 × 6; right would be 1 × 2"},
+      {[&] { return tcnum_gemm(plan.get(), &good, &b, &with_bias, &to); },
+       "gemm: bias is 1 × 6; right would be 1 × 2 or 2 × 1"},
   });
   EXPECT_EQ(to, nullptr);
 }

@@ -398,8 +398,124 @@ TEST(Gemm, TheOrderOfTheEpilogueShows) {
             to_float(to_float(first + beta * c) + bias));
   EXPECT_EQ(with_epilogue({A::fused, B::rounded, P::first}, sum, alpha, beta, c, bias),
             to_float(exact + to_float(scaled_c + bias)));
+  // A bias in C's place, where there is a C, comes to the result, and so may C itself.
+  EXPECT_EQ(with_epilogue({A::first, B::fused, P::as_c}, sum, alpha, beta, c, bias),
+            to_float(to_float(first + beta * c) + bias));
+  EXPECT_EQ(with_epilogue({A::fused, B::on_result, P::last}, sum, alpha, beta, c, bias),
+            to_float(to_float(first + bias) + scaled_c));
   // They differ, or the test says nothing.
   EXPECT_NE(to_float(to_float(first + scaled_c) + bias), to_float(to_float(first + beta * c) + bias));
+}
+
+/// Of a D of fp16.
+double narrow_with_epilogue(const GemmPlan& plan, const std::vector<double>& terms, GemmInputs inputs, double c,
+                            double bias) {
+  const Matrix a = Matrix::from(terms, 1, terms.size(), "fp16"),
+               b = Matrix::from(std::vector<double>(terms.size(), 1), terms.size(), 1, "fp16"),
+               c_matrix = Matrix::from(std::vector<double>{c}, 1, 1, "fp32"),
+               bias_matrix = Matrix::from(std::vector<double>{bias}, 1, 1, "fp32");
+  const MatrixView c_view = c_matrix, bias_view = bias_matrix;
+  if (c != 0) inputs.c = &c_view;
+  if (bias != 0) inputs.bias = &bias_view;
+  return gemm(plan, a, b, inputs).to_doubles().at(0);
+}
+
+TEST(Gemm, WhatComesToResultsComesToRoundedOnes) {
+  using B = BetaPlace;
+  using P = BiasPlace;
+  GemmPlan plan = named_plan("nvjet", FormatId::fp16);
+  const auto of = [&](B beta, P bias) {
+    plan.epilogue = {AlphaPlace::fused, beta, bias};
+    return plan;
+  };
+  // 1 + 2^−11 is a tie in fp16; 2^−20 more is not, and is lost where 1 + 2^−11 was rounded before.
+  const std::vector<double> tie = {1, 0x1p-11};
+  const double little = 0x1p-20, up = 1 + 0x1p-10;
+  EXPECT_EQ(narrow_with_epilogue(of(B::rounded, P::last), tie, {}, 0, little), up);
+  EXPECT_EQ(narrow_with_epilogue(of(B::rounded, P::on_result), tie, {}, 0, little), 1);
+  EXPECT_EQ(narrow_with_epilogue(of(B::rounded, P::as_c), tie, {}, 0, little), up);
+  EXPECT_EQ(narrow_with_epilogue(of(B::rounded, P::as_c), tie, {.beta = 1}, -0x1p-30, little), 1);
+  EXPECT_EQ(narrow_with_epilogue(of(B::rounded, P::last), tie, {.beta = 2}, little, 0), up);
+  EXPECT_EQ(narrow_with_epilogue(of(B::on_result, P::last), tie, {.beta = 2}, little, 0), 1);
+  // Both: C is the last.
+  EXPECT_EQ(narrow_with_epilogue(of(B::on_result, P::on_result), tie, {.beta = 1}, 0x1p-11 + little, little), up);
+
+  // Parts of one product each: 1, and then ties that are rounded to even, or not, each by itself.
+  plan = named_plan("nvjet", FormatId::fp16);
+  plan.split_k = SplitK{.chunk = 16, .type = FormatId::fp16, .epilogue = EpilogueOf::parts};
+  std::vector<double> parts(48, 0);
+  parts[0] = 1, parts[16] = 0x1p-11, parts[32] = 0x1p-20;
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {}, 0, 0), 1);
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {.alpha = 2}, 0, 0), 2);
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {.beta = 1}, 0x1p-11, 0), 1);           // comes to the first
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {.beta = 1}, 0x1p-10, 0), 1 + 0x1p-9);  // an odd one then
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {}, 0, 0x1p-11), up);                   // with the 2^−20 of the last
+  plan.epilogue.bias = P::as_c;
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {}, 0, 0x1p-11), 1);
+  plan.split_k->epilogue = EpilogueOf::total;
+  plan.split_k->type = FormatId::fp32;
+  EXPECT_EQ(narrow_with_epilogue(plan, parts, {}, 0, 0), up);
+}
+
+TEST(Gemm, AnOperandOfFmasTakesAlpha) {
+  const std::vector<double> x = {1 + 0x1p-12, 1}, y = {1 + 0x1p-12, -1};
+  const Matrix a = Matrix::from(x, 1, 2, "fp32"), b = Matrix::from(y, 2, 1, "fp32");
+  const double alpha = 1 + 0x1p-13;
+  GemmPlan plan = named_plan("cublas-fp32", FormatId::fp32);
+  const auto of = [&](AlphaPlace place) {
+    plan.epilogue.alpha = place;
+    return gemm(plan, a, b, {.alpha = alpha}).to_doubles().at(0);
+  };
+  const auto to_float = [](double z) { return static_cast<double>(static_cast<float>(z)); };
+  // What A takes, the second product has of A alone.
+  const double of_one = to_float(alpha * (1 + 0x1p-12));
+  EXPECT_EQ(of(AlphaPlace::first), to_float(alpha * to_float(to_float((1 + 0x1p-12) * (1 + 0x1p-12)) - 1)));
+  EXPECT_EQ(of(AlphaPlace::on_a), to_float(to_float(of_one * (1 + 0x1p-12)) - alpha));
+  EXPECT_EQ(of(AlphaPlace::on_b), of(AlphaPlace::on_a));
+  EXPECT_NE(of(AlphaPlace::first), of(AlphaPlace::on_a));
+  // Of different operands it matters whose they are.
+  const Matrix other = Matrix::from(std::vector<double>{3 + 0x1p-20, 7 + 0x1p-19}, 2, 1, "fp32");
+  plan.epilogue.alpha = AlphaPlace::on_b;
+  const double second = to_float(alpha * (7 + 0x1p-19));
+  EXPECT_EQ(gemm(plan, a, other, {.alpha = alpha}).to_doubles().at(0),
+            to_float(to_float((1 + 0x1p-12) * to_float(alpha * (3 + 0x1p-20))) + second));
+  // fp16 and bf16 become fp32 with it.
+  const Matrix half = Matrix::from(std::vector<double>{1 + 0x1p-10}, 1, 1, "fp16"),
+               one = Matrix::from(std::vector<double>{1}, 1, 1, "fp16");
+  plan.instruction = "fma.rn.f32.f16";
+  EXPECT_EQ(gemm(plan, half, one, {.alpha = alpha}).to_doubles().at(0), to_float(alpha * (1 + 0x1p-10)));
+}
+
+TEST(Gemm, IntegersHaveAnEpilogueOfTheirOwn) {
+  const Matrix a = Matrix::from(std::vector<double>{127, 127}, 1, 2, "s8"),
+               b = Matrix::from(std::vector<double>{127, 1}, 2, 1, "s8"),
+               c = Matrix::from(std::vector<double>{2147483647}, 1, 1, "s32");
+  const MatrixView c_view = c;
+  GemmPlan plan = named_plan("chain", FormatId::s8);
+  plan.epilogue.type = FormatId::s32;
+  const auto of = [&](double alpha, double beta) {
+    return gemm(plan, a, b, {.c = &c_view, .alpha = alpha, .beta = beta}).to_doubles().at(0);
+  };
+  EXPECT_EQ(of(1, 1), 127 * 128 - 1 - 2147483648.0);  // modulo 2^32
+  EXPECT_EQ(of(65537, 0), 65537.0 * 127 * 128);
+  EXPECT_EQ(of(-3, 2), -3.0 * 127 * 128 - 2);
+  EXPECT_THROW((void)of(0.5, 1), InputError);
+  EXPECT_THROW((void)of(1, 4294967296.0), InputError);
+  plan.epilogue.type.reset();
+  EXPECT_EQ(of(65537, 0), static_cast<double>(65537.0f * 127 * 128));
+  EXPECT_EQ(of(0.5, 1), 2147483647);  // fp32 makes it 2^31 and more, which s32 does not have
+}
+
+TEST(Gemm, ABiasMayBeOfRows) {
+  Random random(5);
+  const GemmPlan plan = named_plan("nvjet", FormatId::fp16, FormatId::fp32);
+  const Matrix a = random_matrix(FormatId::fp16, 3, 20, random, false),
+               b = random_matrix(FormatId::fp16, 20, 4, random, false);
+  const std::vector<double> numbers = {0.5, -3, 1024};
+  const Matrix bias = Matrix::from(numbers, 3, 1, "bf16");
+  const MatrixView view = bias;
+  const std::vector<float> without = gemm(plan, a, b).to_floats(), with = gemm(plan, a, b, {.bias = &view}).to_floats();
+  for (std::size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i], without[i] + static_cast<float>(numbers[i / 4]));
 }
 
 Matrix part_of(const Matrix& x, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
@@ -439,7 +555,8 @@ TEST(Gemm, ScalesComeInThePlansOrder) {
   }
   GemmPlan plan = named_plan("nvjet-fp8-slow", fp8, FormatId::fp32);
   const std::vector<float> whole = gemm(plan, a, b).to_floats();
-  for (const ScaleOrder order : {ScaleOrder::product, ScaleOrder::a_first, ScaleOrder::b_first}) {
+  using enum ScaleOrder;
+  for (const ScaleOrder order : {product, a_first, b_first, in_alpha}) {
     plan.scales = order;
     for (const std::size_t rows : {std::size_t{1}, m}) {
       for (const std::size_t columns : {std::size_t{1}, std::size_t{2}, n}) {
@@ -447,11 +564,14 @@ TEST(Gemm, ScalesComeInThePlansOrder) {
           return scales_of == 1 ? 0 : scales_of == of ? i : i / 128;
         };
         for (const std::size_t blocks : {std::size_t{1}, parts}) {
+          if (order == in_alpha && blocks > 1) continue;
+          const double alpha = order == in_alpha ? 1 / 3. : 1;
           const Matrix of_a = scales(rows, blocks), of_b = scales(blocks, columns);
           const std::vector<float> x = of_a.to_floats(), y = of_b.to_floats();
           GemmInputs inputs;
           const MatrixView a_view = of_a, b_view = of_b;
           inputs.a_scales = &a_view, inputs.b_scales = &b_view;
+          inputs.alpha = alpha;
           const std::vector<float> d = gemm(plan, a, b, inputs).to_floats();
           for (std::size_t i = 0; i < m; ++i) {
             for (std::size_t j = 0; j < n; ++j) {
@@ -459,7 +579,10 @@ TEST(Gemm, ScalesComeInThePlansOrder) {
                 return std::pair(x[line(m, i, rows) * blocks + block], y[block * columns + line(n, j, columns)]);
               };
               float expected = 0;
-              if (blocks == 1) {
+              if (order == in_alpha) {
+                volatile float scaled_alpha = static_cast<float>(alpha) * at(0).first;
+                expected = scaled_alpha * at(0).second * whole[i * n + j];
+              } else if (blocks == 1) {
                 expected = scaled_by_hand(order, at(0).first, at(0).second, whole[i * n + j]);
               } else {
                 for (std::size_t block = 0; block < blocks; ++block)
@@ -505,6 +628,11 @@ TEST(Gemm, ScalesThatDoNotFitAreRefused) {
   const Matrix one = fp32(1, 1);
   EXPECT_EQ(complaint(slow, &one, &three),
             "gemm: b_scales has scales for 1 columns and 3 parts of k; right would be 1 parts, as a_scales has");
+  GemmPlan in_alpha = slow;
+  in_alpha.scales = ScaleOrder::in_alpha;
+  EXPECT_EQ(complaint(in_alpha, &one, &one), "");
+  EXPECT_EQ(complaint(in_alpha, &rows, &three),
+            "gemm: scales for 3 parts of k, and a plan that has them in alpha; right would be 1 part");
   GemmPlan descending = slow;
   descending.k_order = KOrder::descending;
   EXPECT_TRUE(complaint(descending, &rows, &three).starts_with("gemm: scales for 3 parts of k, and a plan that"));
@@ -549,8 +677,12 @@ TEST(GemmPlan, RandomOnesReadBack) {
     Random random(seed);
     GemmPlan plan = random_plan(random);
     plan.epilogue = {one_of(random, {AlphaPlace::first, AlphaPlace::fused}),
-                     one_of(random, {BetaPlace::rounded, BetaPlace::fused}),
-                     one_of(random, {BiasPlace::last, BiasPlace::first})};
+                     one_of(random, {BetaPlace::rounded, BetaPlace::fused, BetaPlace::on_result}),
+                     one_of(random, {BiasPlace::last, BiasPlace::first, BiasPlace::on_result, BiasPlace::as_c})};
+    if (seed % 5 == 0 && plan.split_k && plan.split_k->order == PartOrder::ascending) {
+      plan.split_k->epilogue = EpilogueOf::parts;
+      plan.split_k->type = plan.output;
+    }
     if (seed % 3 == 0) plan.output_overflow = Overflow::max_finite;
     const ordered_json json = ordered_json::parse(plan_to_json(plan).dump());
     ASSERT_EQ(plan_from_json(json, "x"), plan) << json.dump(1);
@@ -587,6 +719,16 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 1}})"), "p.json: split_k.turns: 1; right would be 2 or more");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "turns": 2}})"),
             "p.json: split_k.turns: stands beside count; right would be chunk, which is what a part takes at a time");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "type": "bf16", "order": "pairs", "epilogue": "parts"}})"),
+            "p.json: split_k.epilogue: parts; right would be total, or order ascending or descending");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "type": "fp16", "epilogue": "parts"}})"),
+            "p.json: split_k.type: fp16; right would be fp32, as D is, where each part has the epilogue");
+  EXPECT_EQ(refusal(R"({"epilogue": {"alpha": "on_a"}})"),
+            "p.json: epilogue.alpha: right would be first or fused, as wgmma.m64n8k32.f32.e4m3.e4m3 takes no other "
+            "operands");
+  EXPECT_EQ(refusal(R"({"epilogue": {"type": "s32"}})"), "p.json: epilogue.type: s32; right would be fp32");
+  EXPECT_EQ(refusal(R"({"epilogue": {"bias": "nowhere"}})"),
+            "p.json.epilogue.bias: \"nowhere\"; right would be one of last, first, on_result, as_c");
   EXPECT_EQ(refusal(R"({"slices": 1025, "k_tile": 16})"), "p.json: slices: right would be 1 to 1024");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 1}})"),
             "p.json: split_k.count: 1; right would be 2 or more");
@@ -632,7 +774,7 @@ TEST(Gemm, SaysWhatIsWrong) {
             "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
   EXPECT_EQ(refusal(a, b, {.beta = 1}), "gemm: beta is 1 and there is no C; right would be a C, or a beta of 0");
   EXPECT_EQ(refusal(a, b, {.c = &wide_view, .beta = 1}),
-            "gemm: C is of fp64; right would be a floating-point format of at most 32 bits");
+            "gemm: C is of fp64; right would be a format of at most 32 bits");
   Matrix d(FormatId::fp32, 4, 5);
   EXPECT_THROW(gemm_into(d, plan, a, b), InputError);
 }

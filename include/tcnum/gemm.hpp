@@ -37,23 +37,37 @@ enum class SliceOrder : std::uint8_t {
 /// In which order a scale of A's and one of B's come to a sum. The last one's product is rounded, or added to a total
 /// in one fused multiply-add; what comes before is rounded.
 enum class ScaleOrder : std::uint8_t {
-  product,  ///< (scale of A · scale of B) · sum
-  a_first,  ///< scale of B · (scale of A · sum)
-  b_first,  ///< scale of A · (scale of B · sum)
+  product,   ///< (scale of A · scale of B) · sum
+  a_first,   ///< scale of B · (scale of A · sum)
+  b_first,   ///< scale of A · (scale of B · sum)
+  in_alpha,  ///< (alpha · scale of A) · scale of B is what alpha is; of scales for all of k
 };
 /// alpha · sum + …
 enum class AlphaPlace : std::uint8_t {
   first,  ///< the product alpha · sum is rounded before anything is added
   fused,  ///< one fused multiply-add of alpha, sum and what is to be added
+  // Of FMAs, whose operands an alpha other than 1 makes numbers of the sums' format: the rounded products …
+  on_a,  ///< … alpha · A are multiplied by B
+  on_b,  ///< … alpha · B are multiplied with A
 };
 /// beta · C
 enum class BetaPlace : std::uint8_t {
-  rounded,  ///< is rounded before it is added
-  fused,    ///< is added by a fused multiply-add, if alpha comes first; else rounded
+  rounded,    ///< is rounded before it is added
+  fused,      ///< is added by a fused multiply-add, if alpha is not fused; else rounded
+  on_result,  ///< is rounded, and added to all else in D's format
 };
 enum class BiasPlace : std::uint8_t {
-  last,   ///< added when all else is done
-  first,  ///< added to beta · C, or in its place
+  last,       ///< added when all else but what comes to results is done
+  first,      ///< added to beta · C, or in its place
+  on_result,  ///< added to all else, but a C on results, in D's format
+  as_c,       ///< where there is no C, as a C with a beta of 1; else on_result
+};
+/// Whose the epilogue is where k is divided.
+enum class EpilogueOf : std::uint8_t {
+  total,
+  /// Each part's in its turn, whose result is the C, with a beta of 1, of the next. C itself comes to the first; a
+  /// bias, too, if it is `first` or takes C's place, else to the last.
+  parts,
 };
 
 /// In which order the parts of k are added.
@@ -89,7 +103,8 @@ struct SplitK {
   PartOrder order = PartOrder::ascending;
   FormatId type = FormatId::fp32;   ///< each addition is rounded to it
   FormatId parts = FormatId::fp32;  ///< what the parts are rounded to before
-  std::optional<Tail> tail = {};    ///< whose k alone is divided; none: that of all of D
+  EpilogueOf epilogue = EpilogueOf::total;
+  std::optional<Tail> tail = {};  ///< whose k alone is divided; none: that of all of D
   friend bool operator==(const SplitK&, const SplitK&) = default;
 };
 
@@ -97,12 +112,15 @@ struct Epilogue {
   AlphaPlace alpha = AlphaPlace::fused;
   BetaPlace beta = BetaPlace::rounded;
   BiasPlace bias = BiasPlace::last;
+  /// What it computes in; none: fp64 where sums are, else fp32. s32, where both sums and D are: integers modulo 2^32,
+  /// of which alpha and beta are some.
+  std::optional<FormatId> type = {};
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 
 /// What a kernel does. Sums begin from +0 and C takes no part in them. Additions that are not the instruction's are
 /// those of IEEE 754 in the format of the instruction's results, or in fp32 where these are narrower; and so is the
-/// epilogue, but in fp32 where results are integers and it has something to do.
+/// epilogue, but in fp32 where results are integers and it has something to do, unless its `type` says otherwise.
 struct GemmPlan {
   std::string name;         ///< what people call it; may be empty
   std::string arch;         ///< "sm_90"
@@ -162,9 +180,10 @@ bool divides_k(const GemmPlan& plan, std::size_t m, std::size_t n, std::size_t r
 
 /// What a product has beside A and B. What is not there is not read.
 struct GemmInputs {
-  const MatrixView* c = nullptr;  ///< M × N, of any floating-point format of at most 32 bits; of the sums' format where
-                                  ///< they are fp64 or integers
-  const MatrixView* bias = nullptr;  ///< 1 × N, likewise
+  /// M × N, of any format of at most 32 bits, rounded to the epilogue's; where that is fp64, of any floating-point one,
+  /// and where it is s32, of integers.
+  const MatrixView* c = nullptr;
+  const MatrixView* bias = nullptr;  ///< 1 × N, or M × 1; likewise
   double alpha = 1, beta = 0;        ///< rounded to the epilogue's format
   /// Scales, of fp32, of sums of fp32. Of A: for all rows or for each, so 1 or M of them along M. Of B: for all
   /// columns, each, or every 128, so 1, N or ⌈N / 128⌉ along N. Along k there is one for all of k, which comes to the

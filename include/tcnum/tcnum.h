@@ -246,7 +246,7 @@ TCNUM_API void tcnum_plan_free(tcnum_plan* plan);
 typedef struct tcnum_gemm_options {
   size_t size;
   const tcnum_view* c;    /* M x N; NULL: none, as if beta were 0 */
-  const tcnum_view* bias; /* 1 x N; NULL: none */
+  const tcnum_view* bias; /* 1 x N, or M x 1; NULL: none */
   const double* alpha;    /* NULL: 1 */
   const double* beta;     /* NULL: 1 with a C, else 0 */
   unsigned threads;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "emu/gpu/product.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/parallel.hpp"
+#include "epilogue.hpp"
 #include "performer.hpp"
 #include "plan.hpp"
 #include "scales.hpp"
@@ -52,17 +54,17 @@ class Operand {
   Operand(const MatrixView& view, const std::optional<Rounding>& convert, std::uint64_t nan, unsigned threads)
       : codes_(codes_of(view)) {
     if (!convert) return;
-    const auto codes = codes_from(view.bytes().data(), 1);  // in the order of the view's layout
-    copy_ = Codes(sizeof(std::uint32_t), view.rows() * view.columns());
-    constexpr std::size_t kAtOnce = std::size_t{1} << 16;
-    const std::size_t pieces = (copy_.size() + kAtOnce - 1) / kAtOnce;
-    in_parallel(pieces, threads, [&](std::size_t piece) {
-      for (std::size_t i = piece * kAtOnce; i < std::min(copy_.size(), (piece + 1) * kAtOnce); ++i) {
-        const std::uint64_t code = code_at(codes, i, 0, sizeof(std::uint32_t));
-        copy_.set(i, rounded_to_tf32(static_cast<std::uint32_t>(code), *convert, nan));
-      }
+    copy(view, FormatId::fp32, threads,
+         [&](std::uint64_t code) { return rounded_to_tf32(static_cast<std::uint32_t>(code), *convert, nan); });
+  }
+  /// Each element times `factor`, rounded to fp32 or fp64, which it becomes.
+  Operand(const MatrixView& view, FormatId to, double factor, unsigned threads) : codes_(codes_of(view)) {
+    const Format& from = format(view.format());
+    copy(view, to, threads, [&](std::uint64_t code) -> std::uint64_t {
+      const double x = number_of(from, code);
+      if (to == FormatId::fp64) return std::bit_cast<std::uint64_t>(factor * x);
+      return std::bit_cast<std::uint32_t>(static_cast<float>(factor) * static_cast<float>(x));
     });
-    codes_.codes = copy_.bytes().data();
   }
   /// The matrix that begins at that element.
   MatrixCodes<const std::byte> from(std::size_t row, std::size_t column, FormatId id) const {
@@ -70,6 +72,21 @@ class Operand {
   }
 
  private:
+  template <class Convert>
+  void copy(const MatrixView& view, FormatId to, unsigned threads, const Convert& converted) {
+    const std::size_t bytes = bytes_of(view.format());
+    const auto codes = codes_from(view.bytes().data(), 1);  // in the order of the view's layout
+    copy_ = Codes(format(to).storage_bytes(), view.rows() * view.columns());
+    constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+    const std::size_t pieces = (copy_.size() + kAtOnce - 1) / kAtOnce;
+    in_parallel(pieces, threads, [&](std::size_t piece) {
+      const PlainArithmetic plain;
+      for (std::size_t i = piece * kAtOnce; i < std::min(copy_.size(), (piece + 1) * kAtOnce); ++i)
+        copy_.set(i, converted(code_at(codes, i, 0, bytes)));
+    });
+    codes_.codes = std::as_const(copy_).bytes().data();
+  }
+
   MatrixCodes<const std::byte> codes_;
   Codes copy_;
 };
@@ -90,6 +107,15 @@ struct Addend {
     return number_of(format(id), code_at(codes, row, column, bytes_of(id)));
   }
 };
+/// A bias: a number of each column, or of each row.
+Addend bias_of(const MatrixView* view) {
+  Addend bias(view);
+  if (!bias.is_there()) return bias;
+  // All rows, or columns, are the one there is.
+  if (view->rows() == 1) bias.codes.row_stride = 0;
+  if (view->columns() == 1) bias.codes.column_stride = 0;
+  return bias;
+}
 
 /// What all bands share.
 struct Product {
@@ -106,7 +132,11 @@ struct Product {
   Processor processor = Processor::cpu;
   KnownAccumulations* known = nullptr;
 
-  bool has_epilogue() const { return alpha != 1 || c.is_there() || bias.is_there() || scales.are_last(); }
+  bool has_epilogue() const {
+    return alpha != 1 || c.is_there() || bias.is_there() || scales.are_last() || scales.are_in_alpha();
+  }
+  /// Of what is added up where k is divided.
+  bool has_epilogue_of_parts() const { return plan.split_k && plan.split_k->epilogue == EpilogueOf::parts; }
 };
 
 /// Some of D.
@@ -126,7 +156,8 @@ class Band {
     const FormatId result = product_.performer.formats.d;
     if (is_one_chain()) {
       advance(product_.walk[0][0][0]);
-      if (!product_.has_epilogue() && product_.output.format == result) {
+      const bool keeps_infinities = product_.output.overflow != Overflow::max_finite;
+      if (!product_.has_epilogue() && product_.output.format == result && keeps_infinities) {
         const std::size_t bytes = bytes_of(result);
         copy_codes(part_from(codes_of(d), row_, column_, bytes),
                    codes_from(std::as_const(codes_).bytes().data(), columns_), rows_, columns_, bytes);
@@ -262,12 +293,6 @@ class Band {
   static void add(Sum* to, const Sum* more, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) to[i] = sum_of(to[i], more[i]);
   }
-  static Sum sum_of(Sum x, Sum y) {
-    if constexpr (std::is_floating_point_v<Sum>)
-      return x + y;
-    else
-      return static_cast<Sum>(static_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(y));
-  }
 
   /// The sum of a part's slices.
   void add_slices(const PartWalk& part, Numbers& total) {
@@ -282,6 +307,7 @@ class Band {
     const auto& parts = product_.walk;
     if (!product_.plan.split_k) return add_slices(parts.at(0), sums_);
     const SplitK& split = *product_.plan.split_k;
+    if (split.epilogue == EpilogueOf::parts) return add_parts_by_epilogue(split);
     if (split.order == PartOrder::pairs) return add_parts_in_pairs(split);
     if (split.order == PartOrder::fours) return add_parts_in_fours(split);
     sums_.assign(rows_ * columns_, Sum{});
@@ -297,6 +323,24 @@ class Band {
   }
   void add_sum(const SplitK& split, const Numbers& more, Numbers& total) {
     each_sum(total, [&](Sum& x, std::size_t i) { x = rounded(split.type, sum_of(x, more[i])); });
+  }
+  void add_parts_by_epilogue(const SplitK& split) {
+    const std::vector<PartWalk>& parts = product_.walk;
+    const BiasPlace bias = product_.plan.epilogue.bias;
+    const bool bias_comes_first = bias == BiasPlace::first || (bias == BiasPlace::as_c && !product_.c.is_there());
+    Numbers results(rows_ * columns_);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      const bool is_first = part == 0, is_last = part + 1 == parts.size();
+      add_part(split, parts[part], part_);
+      each_sum(results, [&](Sum& x, std::size_t i) {
+        const std::size_t row = row_ + i / columns_, column = column_ + i % columns_;
+        EpilogueTerms<Sum> terms = terms_of<Sum>(row, column);
+        if (!is_first) terms.c = x, terms.beta = 1;
+        if (!(bias_comes_first ? is_first : is_last)) terms.bias.reset();
+        x = rounded_to<Sum>(product_.output, with_epilogue_of(scaled(part_[i], row, column), terms));
+      });
+    }
+    sums_ = std::move(results);
   }
   void add_parts_in_fours(const SplitK& split) {
     std::vector<Numbers> sums;
@@ -344,44 +388,41 @@ class Band {
     }
   }
   std::uint64_t finished(Sum sum, std::size_t row, std::size_t column) const {
-    // Integers stay what they are until something is to be done with them.
-    using Number = std::conditional_t<std::is_integral_v<Sum>, float, Sum>;
-    if (!product_.has_epilogue()) {
-      if (std::is_integral_v<Sum> && format(product_.output.format).floating)
-        return code_of(product_.output, static_cast<double>(static_cast<Number>(sum)));
-      return code_of(product_.output, static_cast<double>(sum));
+    const bool is_done = !product_.has_epilogue() || product_.has_epilogue_of_parts();
+    if constexpr (std::is_integral_v<Sum>) {
+      // Integers stay what they are until something is to be done with them.
+      if (is_done && !format(product_.output.format).floating)
+        return code_of(product_.output, static_cast<double>(sum));
+      if (product_.plan.epilogue.type != FormatId::s32)
+        return code_of(product_.output, static_cast<double>(result_of(static_cast<float>(sum), row, column)));
     }
-    return code_of(product_.output, static_cast<double>(with_epilogue(static_cast<Number>(sum), row, column)));
+    if (is_done) return code_of(product_.output, static_cast<double>(sum));
+    return code_of(product_.output, static_cast<double>(result_of(sum, row, column)));
   }
   template <class Number>
-  Number with_epilogue(Number sum, std::size_t row, std::size_t column) const {
-    const Epilogue& rule = product_.plan.epilogue;
-    if (product_.scales.are_last())
-      sum = static_cast<Number>(product_.scales.scaled(static_cast<float>(sum), row, column));
-    const auto alpha = static_cast<Number>(product_.alpha), beta = static_cast<Number>(product_.beta);
-    const auto c = [&] { return static_cast<Number>(product_.c(row, column)); };
-    const Number bias = product_.bias.is_there() ? static_cast<Number>(product_.bias(0, column)) : Number{};
-    const bool bias_first = product_.bias.is_there() && rule.bias == BiasPlace::first;
-    const bool fuses_beta = rule.alpha == AlphaPlace::first && rule.beta == BetaPlace::fused;
-
-    // What is added to alpha · sum.
-    bool any = bias_first;
-    Number addend = bias_first ? bias : Number{};
-    if (product_.c.is_there() && !fuses_beta) {
-      const Number scaled = beta * c();
-      addend = any ? scaled + addend : scaled;
-      any = true;
-    }
-    Number result;
-    if (rule.alpha == AlphaPlace::fused && any) {
-      result = std::fma(alpha, sum, addend);
-    } else {
-      result = alpha * sum;
-      if (product_.c.is_there() && fuses_beta) result = std::fma(beta, c(), result);
-      if (any) result = result + addend;
-    }
-    if (product_.bias.is_there() && !bias_first) result = result + bias;
-    return result;
+  Number result_of(Number sum, std::size_t row, std::size_t column) const {
+    return with_epilogue_of(scaled(sum, row, column), terms_of<Number>(row, column));
+  }
+  template <class Number>
+  Number with_epilogue_of(Number sum, const EpilogueTerms<Number>& terms) const {
+    return with_epilogue(product_.plan.epilogue, sum, terms,
+                         [&](Number x) { return rounded_to<Number>(product_.output, x); });
+  }
+  template <class Number>
+  Number scaled(Number sum, std::size_t row, std::size_t column) const {
+    if (!product_.scales.are_last()) return sum;
+    return static_cast<Number>(product_.scales.scaled(static_cast<float>(sum), row, column));
+  }
+  /// What comes to the element's sum.
+  template <class Number>
+  EpilogueTerms<Number> terms_of(std::size_t row, std::size_t column) const {
+    EpilogueTerms<Number> terms = {.alpha = static_cast<Number>(product_.alpha),
+                                   .beta = static_cast<Number>(product_.beta)};
+    if (product_.scales.are_in_alpha())
+      terms.alpha = static_cast<Number>(product_.scales.alpha(static_cast<float>(terms.alpha), row, column));
+    if (product_.c.is_there()) terms.c = static_cast<Number>(product_.c(row, column));
+    if (product_.bias.is_there()) terms.bias = static_cast<Number>(product_.bias(row, column));
+    return terms;
   }
 
   const Product& product_;
@@ -413,17 +454,44 @@ std::size_t band_rows(const ProductShape& shape, Processor processor) {
   return std::clamp(std::min(kElementsOnGpu, by_products) / shape.n / kLeast * kLeast, kLeast, kMostOnGpu);
 }
 
-void check_addend(std::string_view name, const MatrixView& view, std::size_t rows, std::size_t columns, FormatId sums) {
-  if (view.rows() != rows || view.columns() != columns) {
-    throw InputError(fmt::format("{}: {} is {} × {}; right would be {} × {}", kWhere, name, view.rows(), view.columns(),
-                                 rows, columns));
-  }
+/// What the epilogue computes in.
+FormatId epilogue_type(const GemmPlan& plan, FormatId sums) {
+  if (plan.epilogue.type) return *plan.epilogue.type;
+  return sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
+}
+
+void check_addend(std::string_view name, const MatrixView& view, FormatId type) {
   const Format& f = format(view.format());
-  const bool is_exact = sums == FormatId::fp64 ? f.floating : f.floating && f.storage_bits <= 32;
-  if (!is_exact) {
-    throw InputError(fmt::format("{}: {} is of {}; right would be a floating-point format of at most {} bits", kWhere,
-                                 name, f.name, sums == FormatId::fp64 ? 64 : 32));
+  const bool taken = type == FormatId::fp64  ? f.floating
+                     : type == FormatId::s32 ? !f.floating && f.storage_bits <= 32
+                                             : f.storage_bits <= 32;
+  if (taken) return;
+  throw InputError(fmt::format("{}: {} is of {}; right would be {}", kWhere, name, f.name,
+                               type == FormatId::fp64  ? "a floating-point format"
+                               : type == FormatId::s32 ? "integers, as the epilogue computes with them"
+                                                       : "a format of at most 32 bits"));
+}
+
+void check_factor(std::string_view name, double factor, FormatId type) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (type != FormatId::s32 || (factor == std::trunc(factor) && factor >= Limits::min() && factor <= Limits::max()))
+    return;
+  throw InputError(fmt::format("{}: {} is {}; right would be an integer of 32 bits, as the epilogue computes with them",
+                               kWhere, name, factor));
+}
+
+void check_inputs(const GemmPlan& plan, const GemmInputs& inputs, const Matrix& d, FormatId sums) {
+  const FormatId type = epilogue_type(plan, sums);
+  if (inputs.c != nullptr) check_addend("C", *inputs.c, type);
+  if (const MatrixView* const bias = inputs.bias) {
+    check_bias(*bias, d.rows(), d.columns(), kWhere);
+    check_addend("bias", *bias, type);
   }
+  if (inputs.c == nullptr && inputs.beta != 0)
+    throw InputError(
+        fmt::format("{}: beta is {} and there is no C; right would be a C, or a beta of 0", kWhere, inputs.beta));
+  check_factor("alpha", inputs.alpha, type);
+  check_factor("beta", inputs.beta, type);
 }
 
 }  // namespace
@@ -431,11 +499,22 @@ void check_addend(std::string_view name, const MatrixView& view, std::size_t row
 std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixView& a, const MatrixView& b,
                         const GemmInputs& inputs, const GemmOptions& options) {
   const GemmPlan& plan = to_follow.plan;
-  const Performer& performer = to_follow.performer;
+  const FormatId sums = to_follow.performer.formats.d;
+  // An alpha that operands take makes them numbers of the sums' format.
+  const bool scales_operand = inputs.alpha != 1 && has_alpha_on_operand(plan);
+  const std::optional<Performer> of_scaled =
+      scales_operand ? std::optional(named_performer(named_arch(plan.arch, kWhere), fma_of(sums), "", kWhere))
+                     : std::nullopt;
+  const Performer& performer = of_scaled ? *of_scaled : to_follow.performer;
   const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
   const ProductShape shape = {a.rows(), b.columns(), a.columns()};
   const std::uint64_t nan = nan_of(performer.datapath, FormatId::tf32);
-  const Operand a_codes(a, plan.convert_a, nan, threads), b_codes(b, plan.convert_b, nan, threads);
+  const auto operand = [&](const MatrixView& view, const std::optional<Rounding>& convert, AlphaPlace place) {
+    if (!scales_operand) return Operand(view, convert, nan, threads);
+    return Operand(view, sums, plan.epilogue.alpha == place ? inputs.alpha : 1, threads);
+  };
+  const Operand a_codes = operand(a, plan.convert_a, AlphaPlace::on_a),
+                b_codes = operand(b, plan.convert_b, AlphaPlace::on_b);
   const auto product_of = [&](const GemmPlan& by, const std::vector<PartWalk>& along) {
     return Product{by,
                    performer,
@@ -444,9 +523,9 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                    a_codes,
                    b_codes,
                    Addend(inputs.beta == 0 ? nullptr : inputs.c),
-                   Addend(inputs.bias),
+                   bias_of(inputs.bias),
                    Scales(plan, performer.formats.d, shape.m, shape.n, shape.k, inputs, kWhere),
-                   inputs.alpha,
+                   scales_operand ? 1 : inputs.alpha,
                    inputs.beta,
                    {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)},
                    threads,
@@ -484,15 +563,11 @@ std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, cons
   check_shapes(a, b, inputs.c, kWhere);
   check_operand("A", a.format(), performer.formats.a, performer, kWhere);
   check_operand("B", b.format(), performer.formats.b, performer, kWhere);
-  if (inputs.c != nullptr) check_addend("C", *inputs.c, a.rows(), b.columns(), performer.formats.d);
-  if (inputs.bias != nullptr) check_addend("bias", *inputs.bias, 1, b.columns(), performer.formats.d);
-  if (inputs.c == nullptr && inputs.beta != 0)
-    throw InputError(
-        fmt::format("{}: beta is {} and there is no C; right would be a C, or a beta of 0", kWhere, inputs.beta));
   if (d.format() != plan.output || d.rows() != a.rows() || d.columns() != b.columns()) {
     throw InputError(fmt::format("{}: D is {} × {} of {}; right would be {} × {} of {}", kWhere, d.rows(), d.columns(),
                                  format(d.format()).name, a.rows(), b.columns(), format(plan.output).name));
   }
+  check_inputs(plan, inputs, d, performer.formats.d);
 
   const std::vector<PartWalk> walk = walk_of(plan, performer.depth(), a.columns());
   return multiply_by({plan, performer, walk}, d, a, b, inputs, options);

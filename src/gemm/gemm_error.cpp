@@ -45,12 +45,12 @@ class Addends {
   double special(std::size_t row, std::size_t column) const {
     double sum = 0;
     if (has_c()) sum += inputs_.beta * number(*inputs_.c, row, column);
-    if (has_bias()) sum += number(*inputs_.bias, 0, column);
+    if (has_bias()) sum += bias(row, column);
     return sum;
   }
   bool are_finite(std::size_t row, std::size_t column) const {
     return (!has_c() || std::isfinite(number(*inputs_.c, row, column))) &&
-           (!has_bias() || std::isfinite(number(*inputs_.bias, 0, column)));
+           (!has_bias() || std::isfinite(bias(row, column)));
   }
   /// Of finite ones: adds them to `sum`, and returns their magnitudes.
   long double add_to(FixedPoint& sum, std::size_t row, std::size_t column) const {
@@ -62,14 +62,19 @@ class Addends {
           std::ldexp(static_cast<long double>(uint128{c.significand} * beta_.significand), c.exponent + beta_.exponent);
     }
     if (has_bias()) {
-      const double bias = number(*inputs_.bias, 0, column);
-      sum.add(dyadic_of(bias));
-      magnitudes += std::fabs(bias);
+      const double x = bias(row, column);
+      sum.add(dyadic_of(x));
+      magnitudes += std::fabs(x);
     }
     return magnitudes;
   }
 
  private:
+  /// Of a row or of a column.
+  double bias(std::size_t row, std::size_t column) const {
+    const MatrixView& matrix = *inputs_.bias;
+    return number(matrix, matrix.rows() > 1 ? row : 0, matrix.columns() > 1 ? column : 0);
+  }
   static double number(const MatrixView& matrix, std::size_t row, std::size_t column) {
     return number_of(format(matrix.format()), code_at(matrix, row, column));
   }
@@ -358,10 +363,7 @@ void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const 
     throw InputError(
         fmt::format("{}: D is {} × {}; right would be {} × {}", kWhere, d.rows(), d.columns(), a.rows(), b.columns()));
   }
-  if (inputs.bias != nullptr && (inputs.bias->rows() != 1 || inputs.bias->columns() != b.columns())) {
-    throw InputError(fmt::format("{}: bias is {} × {}; right would be 1 × {}", kWhere, inputs.bias->rows(),
-                                 inputs.bias->columns(), b.columns()));
-  }
+  if (inputs.bias != nullptr) check_bias(*inputs.bias, d.rows(), d.columns(), kWhere);
   if (inputs.beta != 0 && inputs.c == nullptr)
     throw InputError(
         fmt::format("{}: beta is {} and there is no C; right would be a C, or a beta of 0", kWhere, inputs.beta));

@@ -109,6 +109,12 @@ void check_shapes(const MatrixView& a, const MatrixView& b, const MatrixView* c,
   }
 }
 
+void check_bias(const MatrixView& bias, std::size_t m, std::size_t n, std::string_view where) {
+  const std::size_t rows = bias.rows(), columns = bias.columns();
+  if ((rows == 1 && columns == n) || (rows == m && columns == 1)) return;
+  throw InputError(fmt::format("{}: bias is {} × {}; right would be 1 × {} or {} × 1", where, rows, columns, n, m));
+}
+
 void check_operand(std::string_view matrix, FormatId given, FormatId right, const Performer& performer,
                    std::string_view where) {
   if (can_be(given, right)) return;

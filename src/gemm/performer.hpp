@@ -62,6 +62,8 @@ inline MatrixCodes<std::byte> codes_of(Matrix& x) { return {x.bytes().data(), x.
 
 /// Throws InputError unless A (M × K), B (K × N) and C (M × N; may be null) fit each other and have elements.
 void check_shapes(const MatrixView& a, const MatrixView& b, const MatrixView* c, std::string_view where);
+/// Likewise a bias of the columns, or of the rows, of a D of m × n.
+void check_bias(const MatrixView& bias, std::size_t m, std::size_t n, std::string_view where);
 /// Throws InputError unless codes of the matrix can be that operand of the performer.
 void check_operand(std::string_view matrix, FormatId given, FormatId right, const Performer& performer,
                    std::string_view where);

@@ -129,6 +129,33 @@ void check_split(const GemmPlan& plan, const Performer& performer, const std::st
                        integers ? "s32, as the sums are" : "a floating-point format with a sign"));
     }
   }
+  if (split.epilogue == EpilogueOf::parts) {
+    if (integers) fail(where, "split_k.epilogue", "parts; right would be total, as the sums are integers");
+    if (split.order != PartOrder::ascending && split.order != PartOrder::descending)
+      fail(where, "split_k.epilogue", "parts; right would be total, or order ascending or descending");
+    if (split.type != plan.output) {
+      fail(where, "split_k.type",
+           fmt::format("{}; right would be {}, as D is, where each part has the epilogue", format(split.type).name,
+                       format(plan.output).name));
+    }
+  }
+}
+
+void check_epilogue(const GemmPlan& plan, const Performer& performer, const std::string& where) {
+  const Epilogue& epilogue = plan.epilogue;
+  const FormatId sums = performer.formats.d;
+  if (has_alpha_on_operand(plan) && (plan.datapath || performer.name != fma_of(performer.formats.a))) {
+    fail(where, "epilogue.alpha",
+         fmt::format("right would be first or fused, as {} takes no other operands", performer.name));
+  }
+  if (!epilogue.type) return;
+  const std::string_view type = format(*epilogue.type).name;
+  if (sums == s32 && plan.output == s32) {
+    if (epilogue.type != s32 && epilogue.type != fp32)
+      fail(where, "epilogue.type", fmt::format("{}; right would be s32 or fp32", type));
+  } else if (const FormatId right = sums == fp64 ? fp64 : fp32; epilogue.type != right) {
+    fail(where, "epilogue.type", fmt::format("{}; right would be {}", type, format(right).name));
+  }
 }
 
 }  // namespace
@@ -217,6 +244,7 @@ void validate(const GemmPlan& plan, std::string_view where_view) {
   if (plan.promote_rounding == Rounding::nearest_away)
     fail(where, "promote_rounding", "nearest_away; right would be nearest_even, toward_zero, up or down");
   if (plan.split_k) check_split(plan, performer, where);
+  check_epilogue(plan, performer, where);
   if (!is_output(plan.output))
     fail(where, "output",
          fmt::format("{}; right would be a format whose numbers have signs, or u8", format(plan.output).name));

@@ -46,6 +46,10 @@ struct PlanToFollow {
 std::size_t multiply_by(const PlanToFollow& plan, Matrix& d, const MatrixView& a, const MatrixView& b,
                         const GemmInputs& inputs, const GemmOptions& options);
 
+/// Whether an alpha that is not 1 comes to the elements of an operand.
+inline bool has_alpha_on_operand(const GemmPlan& plan) {
+  return plan.epilogue.alpha == AlphaPlace::on_a || plan.epilogue.alpha == AlphaPlace::on_b;
+}
 /// Of its output.
 inline Overflow overflow_of(const GemmPlan& plan) {
   return plan.output_overflow.value_or(format(plan.output).has_infinity() ? Overflow::ieee : Overflow::max_finite);

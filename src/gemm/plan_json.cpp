@@ -25,10 +25,11 @@ constexpr std::array<std::string_view, 4> kPartOrders = {"ascending", "descendin
 constexpr std::array<std::string_view, 2> kLines = {"rows", "columns"};
 constexpr std::array<std::string_view, 2> kResidues = {"last", "first"};
 constexpr std::array<std::string_view, 4> kSliceOrders = {"ascending", "folded", "halves", "neighbours"};
-constexpr std::array<std::string_view, 3> kScaleOrders = {"product", "a_first", "b_first"};
-constexpr std::array<std::string_view, 2> kAlphas = {"first", "fused"};
-constexpr std::array<std::string_view, 2> kBetas = {"rounded", "fused"};
-constexpr std::array<std::string_view, 2> kBiases = {"last", "first"};
+constexpr std::array<std::string_view, 4> kScaleOrders = {"product", "a_first", "b_first", "in_alpha"};
+constexpr std::array<std::string_view, 4> kAlphas = {"first", "fused", "on_a", "on_b"};
+constexpr std::array<std::string_view, 3> kBetas = {"rounded", "fused", "on_result"};
+constexpr std::array<std::string_view, 4> kBiases = {"last", "first", "on_result", "as_c"};
+constexpr std::array<std::string_view, 2> kEpiloguesOf = {"total", "parts"};
 constexpr std::array<std::string_view, 3> kOverflows = {"ieee", "infinity", "max_finite"};
 constexpr std::string_view kNone = "none";
 
@@ -114,7 +115,7 @@ Tail tail_from(const ordered_json& json, const std::string& where) {
 }
 
 SplitK split_from(const ordered_json& json, const std::string& where) {
-  const Members members(json, where, {"chunk", "count", "turns", "order", "type", "parts", "tail"});
+  const Members members(json, where, {"chunk", "count", "turns", "order", "type", "parts", "epilogue", "tail"});
   SplitK split;
   const bool has_chunk = members.find("chunk") != nullptr, has_count = members.find("count") != nullptr;
   if (!has_chunk && !has_count)
@@ -131,6 +132,7 @@ SplitK split_from(const ordered_json& json, const std::string& where) {
   members.one_of("order", kPartOrders, split.order);
   members.format_of("type", split.type);
   members.format_of("parts", split.parts);
+  members.one_of("epilogue", kEpiloguesOf, split.epilogue);
   if (const ordered_json* const tail = members.find("tail")) split.tail = tail_from(*tail, members.where("tail"));
   return split;
 }
@@ -145,6 +147,7 @@ ordered_json split_to_json(const SplitK& split) {
   json["order"] = name_in(kPartOrders, split.order);
   json["type"] = format(split.type).name;
   json["parts"] = format(split.parts).name;
+  if (split.epilogue != EpilogueOf::total) json["epilogue"] = name_in(kEpiloguesOf, split.epilogue);
   if (const auto& tail = split.tail) {
     json["tail"] = {{"rows", tail->rows},
                     {"columns", tail->columns},
@@ -190,10 +193,11 @@ GemmPlan plan_from_json(const ordered_json& json, std::string_view where) {
   if (const ordered_json* const split = members.find("split_k"))
     plan.split_k = split_from(*split, members.where("split_k"));
   if (const ordered_json* const epilogue = members.find("epilogue")) {
-    const Members each(*epilogue, members.where("epilogue"), {"alpha", "beta", "bias"});
+    const Members each(*epilogue, members.where("epilogue"), {"alpha", "beta", "bias", "type"});
     each.one_of("alpha", kAlphas, plan.epilogue.alpha);
     each.one_of("beta", kBetas, plan.epilogue.beta);
     each.one_of("bias", kBiases, plan.epilogue.bias);
+    if (each.find("type") != nullptr) each.format_of("type", plan.epilogue.type.emplace());
   }
   if (members.find("output") == nullptr) members.fail("output", "is missing; right would be the format of the results");
   members.format_of("output", plan.output);
@@ -223,6 +227,7 @@ ordered_json plan_to_json(const GemmPlan& plan) {
   json["epilogue"] = {{"alpha", name_in(kAlphas, plan.epilogue.alpha)},
                       {"beta", name_in(kBetas, plan.epilogue.beta)},
                       {"bias", name_in(kBiases, plan.epilogue.bias)}};
+  if (plan.epilogue.type) json["epilogue"]["type"] = format(*plan.epilogue.type).name;
   json["output"] = format(plan.output).name;
   json["output_rounding"] = name(plan.output_rounding);
   if (plan.output_overflow) json["output_overflow"] = name_in(kOverflows, *plan.output_overflow);

@@ -78,6 +78,10 @@ Scales::Scales(const GemmPlan& plan, FormatId sums, std::size_t m, std::size_t n
   if (const MatrixView* const view = inputs.b_scales)
     b_ = take(view, {"b_scales", view->columns(), view->rows(), true}, n, {n, 1, kColumnsOfABlock});
   blocks_ = *blocks;
+  if (blocks_ > 1 && are_in_alpha()) {
+    throw InputError(fmt::format(
+        "{}: scales for {} parts of k, and a plan that has them in alpha; right would be 1 part", where, blocks_));
+  }
   const bool is_plain = plan.k_order == KOrder::ascending && plan.slices == 1 && !plan.split_k &&
                         plan.residue == Residue::last && plan.promote_rounding == Rounding::nearest_even;
   if (blocks_ > 1 && !is_plain) {

@@ -36,13 +36,19 @@ class Scales {
          std::string_view where);
 
   /// One for all of k.
-  bool are_last() const { return are_there_ && blocks_ == 1; }
+  bool are_last() const { return are_there_ && blocks_ == 1 && !are_in_alpha(); }
+  bool are_in_alpha() const { return are_there_ && order_ == ScaleOrder::in_alpha; }
   /// One for each promotion.
   bool are_in_promotions() const { return are_there_ && blocks_ > 1; }
 
   float scaled(float sum, std::size_t row, std::size_t column) const {
     const Factors factors = of(sum, row, column, 0);
     return factors.last * factors.sum;
+  }
+  /// What alpha is.
+  float alpha(float alpha, std::size_t row, std::size_t column) const {
+    const float scaled = alpha * a_(row, 0);
+    return scaled * b_(column, 0);
   }
   /// Added to a total.
   float added(float total, float sum, std::size_t row, std::size_t column, std::size_t block) const {

@@ -26,26 +26,34 @@ struct Example {
 };
 
 /// Operands at the edges of the datapath, of which the first are the input's.
-Example example(const Datapath& datapath, const OperandFormats& formats, bool converts_a, bool converts_b, Bytes& bytes,
-                std::uint64_t seed) {
+Example example(const GemmPlan& plan, const Performer& performer, Bytes& bytes, std::uint64_t seed) {
+  const Datapath& datapath = performer.datapath;
+  const OperandFormats& formats = performer.formats;
   constexpr std::size_t kMostRows = 20, kMostColumns = 70, kMostDepth = 300, kMostWork = 20000;
   const auto up_to = [&](std::size_t most) { return 1 + bytes.take(2) % most; };
   const std::size_t k = up_to(kMostDepth), m = up_to(kMostRows);
   const std::size_t n = up_to(std::min(kMostColumns, std::max<std::size_t>(1, kMostWork / (m * k))));
   // fp32 codes are operands of tf32 as they are.
-  const FormatId a_format = converts_a ? FormatId::fp32 : formats.a, b_format = converts_b ? FormatId::fp32 : formats.b;
-  const FormatId addend = formats.d == FormatId::fp64        ? FormatId::fp64
-                          : format(formats.d).has_infinity() ? formats.d
-                                                             : FormatId::bf16;
-  Example x{Matrix(a_format, m, k), Matrix(b_format, k, n), Matrix(addend, m, n), Matrix(addend, 1, n)};
+  const FormatId a_format = plan.convert_a ? FormatId::fp32 : formats.a,
+                 b_format = plan.convert_b ? FormatId::fp32 : formats.b;
+  const bool in_integers = plan.epilogue.type == FormatId::s32;
+  const FormatId addend = formats.d == FormatId::fp64                 ? FormatId::fp64
+                          : in_integers || formats.d == FormatId::s32 ? FormatId::s32
+                          : format(formats.d).has_infinity()          ? formats.d
+                                                                      : FormatId::bf16;
+  const bool by_rows = seed % 2 == 0;  // the bias
+  Example x{Matrix(a_format, m, k), Matrix(b_format, k, n), Matrix(addend, m, n),
+            by_rows ? Matrix(addend, m, 1) : Matrix(addend, 1, n)};
 
   const std::uint64_t choice = bytes.take(1);
   constexpr std::uint64_t kC = 1, kBias = 2, kAlpha = 4;
   x.has_c = (choice & kC) != 0;
   x.has_bias = (choice & kBias) != 0;
   constexpr double kFactors[] = {1, -1, 0.5, 0, 1.0 / 3, -1e30, 1e-40, 3};
-  if ((choice & kAlpha) != 0) x.alpha = kFactors[choice / 8 % 8];
-  if (x.has_c) x.beta = kFactors[choice / 4 % 8];
+  constexpr double kWholeFactors[] = {1, -1, 0, 3, -2147483648.0, 2147483647, 65537, -7};
+  const auto& factors = in_integers ? kWholeFactors : kFactors;
+  if ((choice & kAlpha) != 0) x.alpha = factors[choice / 8 % 8];
+  if (x.has_c) x.beta = factors[choice / 4 % 8];
 
   test::EdgeProblems edges(datapath, seed);
   const auto depth = static_cast<std::size_t>(datapath.tree.k);
@@ -59,9 +67,10 @@ Example example(const Datapath& datapath, const OperandFormats& formats, bool co
     }
   }
   std::mt19937_64 random(seed);
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < m; ++i) x.c.set(i, j, random() & format(addend).code_mask());
-    x.bias.set(0, j, random() & format(addend).code_mask());
+  for (Matrix* matrix : {&x.c, &x.bias}) {
+    for (std::size_t i = 0; i < matrix->rows(); ++i) {
+      for (std::size_t j = 0; j < matrix->columns(); ++j) matrix->set(i, j, random() & format(addend).code_mask());
+    }
   }
   for (Matrix* matrix : {&x.a, &x.b, &x.c, &x.bias}) {
     const Format& f = format(matrix->format());
@@ -84,7 +93,10 @@ reference::ElementOperands element_operands(const Example& x, std::size_t row, s
   of.alpha = x.alpha;
   of.beta = x.beta;
   if (x.has_c && x.beta != 0) of.c = reference::value_of(x.c.format(), x.c(row, column));
-  if (x.has_bias) of.bias = reference::value_of(x.bias.format(), x.bias(0, column));
+  if (x.has_bias) {
+    const std::uint64_t code = x.bias(x.bias.rows() > 1 ? row : 0, x.bias.columns() > 1 ? column : 0);
+    of.bias = reference::value_of(x.bias.format(), code);
+  }
   return of;
 }
 
@@ -102,8 +114,7 @@ void multiply_by(const GemmPlan& plan, Bytes& bytes, std::uint64_t seed) {
   const Performer performer = performer_of(plan, "plan");
   const Datapath& datapath = performer.datapath;
   if (datapath.tree.k > kDeepest) return;
-  const Example x =
-      example(datapath, performer.formats, plan.convert_a.has_value(), plan.convert_b.has_value(), bytes, seed);
+  const Example x = example(plan, performer, bytes, seed);
   const MatrixView c = x.c, bias = x.bias;
   const GemmInputs inputs{x.has_c ? &c : nullptr, x.has_bias ? &bias : nullptr, x.alpha, x.beta};
   const std::string text = plan_to_json(plan).dump();
@@ -179,8 +190,15 @@ std::vector<std::string> plan_files() {
       plan.output = one_of(kOutputs);
       plan.output_overflow = one_of(kOverflows);
     }
-    plan.epilogue = {static_cast<AlphaPlace>(random() % 2), static_cast<BetaPlace>(random() % 2),
-                     static_cast<BiasPlace>(random() % 2)};
+    const Performer performer = performer_of(plan, "seed");
+    const bool takes_alpha = !plan.datapath && performer.name == fma_of(performer.formats.a);
+    plan.epilogue = {static_cast<AlphaPlace>(random() % (takes_alpha ? 4 : 2)), static_cast<BetaPlace>(random() % 3),
+                     static_cast<BiasPlace>(random() % 4)};
+    if (integers && plan.output == FormatId::s32 && random() % 2 == 0) plan.epilogue.type = FormatId::s32;
+    if (!integers && format(plan.output).floating && static_cast<int>(plan.split_k->order) < 2 && random() % 2 == 0) {
+      plan.split_k->epilogue = EpilogueOf::parts;
+      plan.split_k->type = plan.output;
+    }
     plan.output_rounding = static_cast<Rounding>(random() % 5);
     plans.push_back(plan);
   }

@@ -106,15 +106,26 @@ class Element {
   }
 
   Value value() const {
+    if (has_epilogue_in_parts()) return through_parts();
     Value x = all_of_k();
-    if (sums_ == FormatId::s32 && (has_epilogue() || !encoding(plan_.output).is_integer()))
-      x = rounded(FormatId::fp32, x);
-    if (has_epilogue()) x = with_epilogue(x);
-    const Overflow usual = has_infinities(encoding(plan_.output)) ? Overflow::ieee : Overflow::max_finite;
-    return rounded(plan_.output, x, plan_.output_rounding, plan_.output_overflow.value_or(usual));
+    if (sums_ == FormatId::s32 && (has_epilogue() || !encoding(plan_.output).is_integer())) x = in_epilogue_format(x);
+    if (has_epilogue()) x = with_epilogue(x, all_terms());
+    return result(x);
   }
 
  private:
+  Value result(const Value& x) const {
+    const Overflow usual = has_infinities(encoding(plan_.output)) ? Overflow::ieee : Overflow::max_finite;
+    return rounded(plan_.output, x, plan_.output_rounding, plan_.output_overflow.value_or(usual));
+  }
+  /// The same where more is to come, in the epilogue's format: what has no NaN has a zero in its place.
+  Value result_so_far(const Value& x) const {
+    const Value y = result(x);
+    const bool has_nan =
+        !encoding(plan_.output).is_integer() && encoding(plan_.output).specials != Encoding::Specials::none;
+    return in_epilogue_format(y.kind == Kind::nan && !has_nan ? number(0) : y);
+  }
+
   /// Of two sums, in their format; integers modulo as many as there are.
   Value added(const Value& x, const Value& y, Rounding mode = Rounding::nearest_even) const {
     const Value exact = sum(x, y, mode);
@@ -126,6 +137,20 @@ class Element {
   Value all_of_k() const {
     const std::size_t k = operands_.a.size();
     if (!plan_.split_k || !is_divided()) return part({{0, k}});
+    const SplitK& split = *plan_.split_k;
+    const std::vector<Value> parts = parts_in_order();
+    if (split.order == PartOrder::pairs)
+      return parts.size() > 1 ? sum_of_pairs(parts) : rounded_part(split.type, parts.at(0));
+    if (split.order != PartOrder::fours) return in_turn(parts, true);
+    std::vector<Value> sums = every(64, parts, true);
+    for (std::size_t p = 32; p < sums.size(); ++p)
+      sums[p - 32] = rounded_part(split.type, added(sums[p - 32], sums[p]));
+    sums.resize(std::min<std::size_t>(32, sums.size()));
+    return in_turn(every(4, sums, false), false);
+  }
+  /// Each part's sum, as it is added, the first to be added first.
+  std::vector<Value> parts_in_order() const {
+    const std::size_t k = operands_.a.size();
     const SplitK& split = *plan_.split_k;
     std::vector<Step> all;
     for (std::size_t first = 0; first < k;) {
@@ -141,29 +166,23 @@ class Element {
       parts.push_back(rounded_part(split.parts, part(mine)));
     }
     if (split.order == PartOrder::descending || split.order == PartOrder::pairs) std::ranges::reverse(parts);
-    if (split.order == PartOrder::pairs)
-      return parts.size() > 1 ? sum_of_pairs(parts) : rounded_part(split.type, parts.at(0));
-    if (split.order != PartOrder::fours) return in_turn(parts);
-    std::vector<Value> sums = every(64, parts);
-    for (std::size_t p = 32; p < sums.size(); ++p)
-      sums[p - 32] = rounded_part(split.type, added(sums[p - 32], sums[p]));
-    sums.resize(std::min<std::size_t>(32, sums.size()));
-    return in_turn(every(4, sums));
+    return parts;
   }
   /// Sums of each part and the ones that are a multiple of a step after it, of the first parts.
-  std::vector<Value> every(std::size_t step, const std::vector<Value>& parts) const {
+  std::vector<Value> every(std::size_t step, const std::vector<Value>& parts, bool from_zero) const {
     std::vector<Value> sums;
     for (std::size_t first = 0; first < std::min(step, parts.size()); ++first) {
       std::vector<Value> mine;
       for (std::size_t p = first; p < parts.size(); p += step) mine.push_back(parts[p]);
-      sums.push_back(in_turn(mine));
+      sums.push_back(in_turn(mine, from_zero));
     }
     return sums;
   }
-  /// From +0 on, each sum rounded.
-  Value in_turn(const std::vector<Value>& parts) const {
-    Value total = number(0);
-    for (const Value& each : parts) total = rounded_part(plan_.split_k->type, added(total, each));
+  /// Each sum rounded, the first to +0 or as it is.
+  Value in_turn(const std::vector<Value>& parts, bool from_zero) const {
+    Value total = from_zero ? number(0) : parts.at(0);
+    for (std::size_t p = from_zero ? 0 : 1; p < parts.size(); ++p)
+      total = rounded_part(plan_.split_k->type, added(total, parts[p]));
     return total;
   }
   /// Of k, in the part with that number.
@@ -267,7 +286,22 @@ class Element {
     return some && others ? std::optional(added(*some, *others)) : some ? some : others;
   }
 
+  /// FMAs, of operands of which one has taken alpha.
+  bool is_scaled() const {
+    const AlphaPlace place = plan_.epilogue.alpha;
+    return operands_.alpha != 1 && (place == AlphaPlace::on_a || place == AlphaPlace::on_b);
+  }
+  Value scaled_product_and(const Value& more, std::size_t at) const {
+    const Value x = value_of(datapath_.numerics.a.format, operands_.a[at]),
+                y = value_of(datapath_.numerics.b.format, operands_.b[at]);
+    const Value alpha = rounded(sums_, of_double(operands_.alpha));
+    const bool on_a = plan_.epilogue.alpha == AlphaPlace::on_a;
+    const Value with_alpha = rounded(sums_, product(alpha, on_a ? x : y));
+    return rounded(sums_, sum(product(with_alpha, on_a ? y : x), more));
+  }
+
   Value accumulated(const std::vector<Step>& steps) const {
+    if (is_scaled()) return accumulated_scaled(steps);
     Value total = number(0);
     std::uint64_t c = 0;
     std::size_t since = 0;
@@ -287,6 +321,18 @@ class Element {
     if (!plan_.promote_every) return accumulator(c);
     return since == 0 ? total : added(total, accumulator(c), plan_.promote_rounding);
   }
+  Value accumulated_scaled(const std::vector<Step>& steps) const {
+    Value total = number(0), c = number(0);
+    std::size_t since = 0;
+    for (const Step& step : steps) {
+      c = scaled_product_and(c, step.first);
+      if (++since != plan_.promote_every.value_or(0)) continue;
+      total = added(total, c, plan_.promote_rounding);
+      c = number(0), since = 0;
+    }
+    if (!plan_.promote_every) return c;
+    return since == 0 ? total : added(total, c, plan_.promote_rounding);
+  }
   Value accumulator(std::uint64_t code) const { return value_of(datapath_.numerics.result, code); }
 
   static std::uint64_t converted(const std::optional<Rounding>& convert, std::uint64_t code) {
@@ -296,29 +342,85 @@ class Element {
     return x.kind == Kind::nan ? kNan : code_of(FormatId::tf32, x);
   }
 
+  struct Terms {
+    Value alpha, beta;
+    std::optional<Value> c, bias;
+  };
+  Terms all_terms() const {
+    const auto maybe = [&](const std::optional<Value>& x) {
+      return x ? std::optional(in_epilogue_format(*x)) : std::nullopt;
+    };
+    return {in_epilogue_format(of_double(is_scaled() ? 1 : operands_.alpha)),
+            in_epilogue_format(of_double(operands_.beta)), maybe(operands_.c), maybe(operands_.bias)};
+  }
   bool has_epilogue() const { return operands_.alpha != 1 || operands_.c || operands_.bias; }
-  Value with_epilogue(const Value& x) const {
-    const FormatId id = sums_ == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
-    const auto in_its_format = [id](const Value& y) { return rounded(id, y); };
+  bool has_epilogue_in_parts() const {
+    return plan_.split_k && is_divided() && plan_.split_k->epilogue == EpilogueOf::parts;
+  }
+  /// The result of each part is the C of the next.
+  Value through_parts() const {
+    const std::vector<Value> parts = parts_in_order();
+    const bool bias_is_first =
+        plan_.epilogue.bias == BiasPlace::first || (plan_.epilogue.bias == BiasPlace::as_c && !operands_.c);
+    Value so_far;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      Terms terms = all_terms();
+      if (p != 0) {
+        terms.c = so_far;
+        terms.beta = number(1);
+      }
+      if (p != (bias_is_first ? 0 : parts.size() - 1)) terms.bias.reset();
+      so_far = result_so_far(with_epilogue(parts[p], terms));
+    }
+    return result(so_far);
+  }
+  Value in_epilogue_format(const Value& x) const {
+    if (plan_.epilogue.type != FormatId::s32) return rounded(sums_ == FormatId::fp64 ? sums_ : FormatId::fp32, x);
+    const Rational all = power_of_two(32), half = power_of_two(31);
+    return number(x.number - floor((x.number + half) / all) * all);
+  }
+  Value with_epilogue(const Value& x, const Terms& terms) const {
+    const auto in_its_format = [this](const Value& y) { return in_epilogue_format(y); };
     const Epilogue& rule = plan_.epilogue;
-    const Value alpha = in_its_format(of_double(operands_.alpha)), beta = in_its_format(of_double(operands_.beta));
-    const bool fuses_beta = rule.alpha == AlphaPlace::first && rule.beta == BetaPlace::fused;
-    std::optional<Value> addend;
-    if (operands_.bias && rule.bias == BiasPlace::first) addend = operands_.bias;
-    if (operands_.c && !fuses_beta) {
-      const Value scaled = in_its_format(product(beta, *operands_.c));
-      addend = addend ? in_its_format(sum(scaled, *addend)) : scaled;
-    }
-    Value result;
-    if (rule.alpha == AlphaPlace::fused && addend) {
-      result = in_its_format(sum(product(alpha, x), *addend));
+    const auto& [alpha, beta, c, bias] = terms;
+    // Which multiply-add each takes part in.
+    enum class Where { nowhere, with_alpha, after_alpha, on_result };
+    const Where fused_or_not = rule.alpha == AlphaPlace::fused ? Where::with_alpha : Where::after_alpha;
+    Where c_is = c ? fused_or_not : Where::nowhere;
+    if (c && rule.beta == BetaPlace::on_result) c_is = Where::on_result;
+    std::optional<Value> in_c_place, last, on_result;
+    if (bias && rule.bias == BiasPlace::last) last = bias;
+    if (bias && rule.bias == BiasPlace::on_result) on_result = bias;
+    if (bias && rule.bias == BiasPlace::as_c) (c ? on_result : in_c_place) = bias;
+
+    Value so_far;
+    if (in_c_place && rule.beta == BetaPlace::on_result) {
+      so_far = in_its_format(product(alpha, x));
+    } else if (in_c_place) {
+      so_far = rule.alpha == AlphaPlace::fused ? in_its_format(sum(product(alpha, x), *in_c_place))
+                                               : in_its_format(sum(*in_c_place, in_its_format(product(alpha, x))));
     } else {
-      result = in_its_format(product(alpha, x));
-      if (operands_.c && fuses_beta) result = in_its_format(sum(product(beta, *operands_.c), result));
-      if (addend) result = in_its_format(sum(result, *addend));
+      const bool fuses_beta = c_is == Where::after_alpha && rule.beta == BetaPlace::fused;
+      std::optional<Value> addend;
+      if (bias && rule.bias == BiasPlace::first) addend = bias;
+      if ((c_is == Where::with_alpha || c_is == Where::after_alpha) && !fuses_beta) {
+        const Value scaled = in_its_format(product(beta, *c));
+        addend = addend ? in_its_format(sum(scaled, *addend)) : scaled;
+      }
+      if (rule.alpha == AlphaPlace::fused && addend) {
+        so_far = in_its_format(sum(product(alpha, x), *addend));
+      } else {
+        so_far = in_its_format(product(alpha, x));
+        if (fuses_beta) so_far = in_its_format(sum(product(beta, *c), so_far));
+        if (addend) so_far = in_its_format(sum(so_far, *addend));
+      }
     }
-    if (operands_.bias && rule.bias == BiasPlace::last) result = in_its_format(sum(result, *operands_.bias));
-    return result;
+    if (last) so_far = in_its_format(sum(so_far, *last));
+    if (on_result) so_far = in_its_format(sum(result_so_far(so_far), *on_result));
+    if (c_is == Where::on_result) so_far = in_its_format(sum(result_so_far(so_far), in_its_format(product(beta, *c))));
+    if (in_c_place && rule.beta == BetaPlace::on_result)
+      so_far = in_its_format(sum(result_so_far(so_far), *in_c_place));
+    return so_far;
   }
   static Value of_double(double x) { return value_of(FormatId::fp64, std::bit_cast<std::uint64_t>(x)); }
 
