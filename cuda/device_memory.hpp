@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,7 @@ class DeviceBuffer {
     check(cudaMalloc(&data_, bytes), fmt::format("cudaMalloc({} bytes)", bytes));
     size_ = bytes;
   }
-  void upload(const std::vector<std::byte>& from) {
+  void upload(std::span<const std::byte> from) {
     reserve(from.size());
     check(cudaMemcpy(data_, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
   }

@@ -118,7 +118,7 @@ std::pair<cublasComputeType_t, cudaDataType_t> compute_of(const LibraryProduct& 
     case FormatId::fp32:
       return {product.fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F};
     case FormatId::s8:
-      return {CUBLAS_COMPUTE_32I, CUDA_R_32I};
+      return {CUBLAS_COMPUTE_32I, product.d == FormatId::s32 ? CUDA_R_32I : CUDA_R_32F};
     default:
       return {CUBLAS_COMPUTE_32F, CUDA_R_32F};
   }
@@ -138,7 +138,8 @@ std::vector<std::byte> turned(std::span<const std::byte> from, std::size_t rows,
 /// The library's descriptions of one product, D by columns.
 class Description {
  public:
-  Description(const Library& library, const LibraryProduct& product) : library_(library) {
+  /// `bias`: where it is, or will be, on the device.
+  Description(const Library& library, const LibraryProduct& product, const void* bias = nullptr) : library_(library) {
     const auto [compute, scale] = compute_of(product);
     require(library.cublasLtMatmulDescCreate(&operation, compute, scale), "cublasLtMatmulDescCreate");
     set(CUBLASLT_MATMUL_DESC_TRANSA, product.a_k_outermost ? CUBLAS_OP_N : CUBLAS_OP_T);
@@ -146,21 +147,27 @@ class Description {
     if (product.fast && format(product.a).storage_bits == 8) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
     if (product.a_scale != nullptr) set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, product.a_scale);
     if (product.b_scale != nullptr) set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, product.b_scale);
+    if (product.bias) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+      if (*product.bias != product.d) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, std::int32_t{type_of(*product.bias)});
+    }
     operand(a, product.a, product.m, product.k, product.a_k_outermost);
     operand(b, product.b, product.n, product.k, product.b_k_outermost);
+    layout(c, product.c.value_or(product.d), product.m, product.n);
     layout(d, product.d, product.m, product.n);
   }
   Description(const Description&) = delete;
   Description& operator=(const Description&) = delete;
   ~Description() {
-    for (cublasLtMatrixLayout_t each : {a, b, d}) {
+    for (cublasLtMatrixLayout_t each : {a, b, c, d}) {
       if (each != nullptr) library_.cublasLtMatrixLayoutDestroy(each);
     }
     if (operation != nullptr) library_.cublasLtMatmulDescDestroy(operation);
   }
 
   cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr, d = nullptr;
 
  private:
   template <class Value>
@@ -185,39 +192,59 @@ class Description {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
+/// A number of whatever type alpha and beta have.
+class Factor {
+ public:
+  Factor(const LibraryProduct& product, double value)
+      : double_(value), float_(static_cast<float>(value)), integer_(static_cast<std::int32_t>(value)) {
+    switch (compute_of(product).second) {
+      case CUDA_R_64F:
+        at_ = &double_;
+        break;
+      case CUDA_R_32I:
+        at_ = &integer_;
+        break;
+      default:
+        at_ = &float_;
+    }
+  }
+  Factor(const Factor&) = delete;
+  Factor& operator=(const Factor&) = delete;
+  const void* get() const { return at_; }
+
+ private:
+  double double_;
+  float float_;
+  std::int32_t integer_;
+  const void* at_;
+};
+
 /// One algorithm, called with matrices on the device.
 class Call final : public LibraryLaunch {
  public:
   Call(const Library& library, cublasLtHandle_t handle, void* workspace, const LibraryProduct& product,
-       const LibraryAlgorithm& algorithm)
+       const LibraryAlgorithm& algorithm, const LibraryTerms& terms = {}, const void* bias = nullptr)
       : library_(library),
         handle_(handle),
         workspace_(workspace),
-        operands_(product.a),
-        description_(library, product) {
+        alpha_(product, terms.alpha),
+        beta_(product, terms.beta),
+        description_(library, product, bias) {
     std::memcpy(algorithm_.data, algorithm.data.data(), sizeof(algorithm_.data));
   }
 
-  cublasStatus_t operator()(const void* a, const void* b, void* d) {
-    // One and zero of whatever type alpha and beta have.
-    const double one = 1;
-    const float one_float = 1;
-    const std::int32_t one_integer = 1;
-    const std::int64_t zero = 0;
-    const void* alpha = &one_float;
-    if (operands_ == FormatId::fp64) alpha = &one;
-    if (operands_ == FormatId::s8) alpha = &one_integer;
-    return library_.cublasLtMatmul(handle_, description_.operation, alpha, a, description_.a, b, description_.b, &zero,
-                                   d, description_.d, d, description_.d, &algorithm_, workspace_, kWorkspaceBytes,
-                                   nullptr);
+  cublasStatus_t operator()(const void* a, const void* b, const void* c, void* d) {
+    return library_.cublasLtMatmul(handle_, description_.operation, alpha_.get(), a, description_.a, b, description_.b,
+                                   beta_.get(), c, description_.c, d, description_.d, &algorithm_, workspace_,
+                                   kWorkspaceBytes, nullptr);
   }
-  void enqueue(const void* a, const void* b, void* d) override { require((*this)(a, b, d), "cublasLtMatmul"); }
+  void enqueue(const void* a, const void* b, void* d) override { require((*this)(a, b, d, d), "cublasLtMatmul"); }
 
  private:
   const Library& library_;
   cublasLtHandle_t handle_;
   void* workspace_;
-  FormatId operands_;
+  Factor alpha_, beta_;
   Description description_;
   cublasLtMatmulAlgo_t algorithm_{};
 };
@@ -240,7 +267,7 @@ class LoadedCublasLt final : public CublasLt {
   }
 
   std::vector<LibraryAlgorithm> algorithms(const LibraryProduct& product, int most) override {
-    const Description description(library_, product);
+    const Description description(library_, product, workspace_.data());
     cublasLtMatmulPreference_t preference = nullptr;
     require(library_.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
     const std::size_t bytes = kWorkspaceBytes;
@@ -250,7 +277,7 @@ class LoadedCublasLt final : public CublasLt {
     int found = 0;
     const cublasStatus_t status =
         library_.cublasLtMatmulAlgoGetHeuristic(handle_, description.operation, description.a, description.b,
-                                                description.d, description.d, preference, most, results.data(), &found);
+                                                description.c, description.d, preference, most, results.data(), &found);
     library_.cublasLtMatmulPreferenceDestroy(preference);
     if (status != CUBLAS_STATUS_SUCCESS) found = 0;  // it does not multiply such matrices
     std::vector<LibraryAlgorithm> algorithms;
@@ -261,14 +288,24 @@ class LoadedCublasLt final : public CublasLt {
     return algorithms;
   }
 
-  bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
-                std::span<const std::byte> b, std::span<std::byte> d) override {
+  bool multiply(const LibraryProduct& given, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
+                std::span<const std::byte> b, std::span<std::byte> d, const LibraryTerms& terms) override {
     using Bytes = std::vector<std::byte>;
+    LibraryProduct product = given;
     a_.upload(product.a_k_outermost ? turned(a, product.m, product.k, bytes_of(product.a)) : Bytes(a.begin(), a.end()));
     b_.upload(product.b_k_outermost ? Bytes(b.begin(), b.end()) : turned(b, product.k, product.n, bytes_of(product.b)));
     d_.reserve(d.size());
-    Call call(library_, handle_, workspace_.data(), product, algorithm);
-    const cublasStatus_t status = call(a_.data(), b_.data(), d_.data());
+    const FormatId c_format = product.c.value_or(product.d);
+    const bool in_place = terms.in_place && c_format == product.d;
+    if (!terms.c.empty()) (in_place ? d_ : c_).upload(turned(terms.c, product.m, product.n, bytes_of(c_format)));
+    if (product.bias) bias_.upload(terms.bias);
+    upload(terms.a_scale, a_scale_, product.a_scale);
+    upload(terms.b_scale, b_scale_, product.b_scale);
+    Call call(library_, handle_, workspace_.data(), product, algorithm, terms, bias_.data());
+    // A C of another format has a place of its own, even where there is none.
+    const bool has_own_c = c_format != product.d || (!terms.c.empty() && !in_place);
+    if (has_own_c) c_.reserve(product.m * product.n * bytes_of(c_format));
+    const cublasStatus_t status = call(a_.data(), b_.data(), has_own_c ? c_.data() : d_.data(), d_.data());
     if (status != CUBLAS_STATUS_SUCCESS) return false;
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<std::byte> by_columns(d.size());
@@ -293,6 +330,12 @@ class LoadedCublasLt final : public CublasLt {
   }
 
  private:
+  static void upload(const std::optional<float>& scale, DeviceBuffer& to, const float*& at) {
+    if (!scale) return;
+    to.upload(std::as_bytes(std::span(&*scale, 1)));
+    at = static_cast<const float*>(to.data());
+  }
+
   LibraryAlgorithm algorithm_of(const cublasLtMatmulHeuristicResult_t& result) const {
     LibraryAlgorithm algorithm;
     static_assert(sizeof(algorithm.data) == sizeof(result.algo.data));
@@ -318,7 +361,7 @@ class LoadedCublasLt final : public CublasLt {
 
   Library library_;
   cublasLtHandle_t handle_ = nullptr;
-  DeviceBuffer a_, b_, d_, workspace_;
+  DeviceBuffer a_, b_, c_, d_, bias_, a_scale_, b_scale_, workspace_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace tcnum {
 
-/// D = A · B.
+/// D = A · B, or what LibraryTerms says besides.
 struct LibraryProduct {
   FormatId a = FormatId::fp16, b = FormatId::fp16, d = FormatId::fp16;
   std::size_t m = 0, n = 0, k = 0;
@@ -22,6 +23,17 @@ struct LibraryProduct {
   bool a_k_outermost = false, b_k_outermost = false;
   /// Of fp8: what the sums are multiplied with, on the device; null: nothing.
   const float *a_scale = nullptr, *b_scale = nullptr;
+  std::optional<FormatId> c = {};     ///< of C; none: as D
+  std::optional<FormatId> bias = {};  ///< of a bias, if it has one, which is of the rows of D
+};
+
+/// What comes to the sums of a product, beside a bias that it has: on the host.
+struct LibraryTerms {
+  double alpha = 1, beta = 0;
+  std::span<const std::byte> c = {};     ///< codes of C (m × n), row-major; none: no C
+  bool in_place = false;                 ///< C is what D holds before
+  std::span<const std::byte> bias = {};  ///< m codes
+  std::optional<float> a_scale = {}, b_scale = {};
 };
 
 /// One of the algorithms that the library offers, with its configuration's attributes as the library numbers them.
@@ -39,8 +51,8 @@ std::string described(const LibraryAlgorithm& algorithm);
 class LibraryLaunch {
  public:
   virtual ~LibraryLaunch() = default;
-  /// Starts it on the default CUDA stream, with A and B as the product says, and D by columns. Throws std::runtime_error if the
-  /// library refuses.
+  /// Starts it on the default CUDA stream, with A and B as the product says, and D by columns. Throws
+  /// std::runtime_error if the library refuses.
   virtual void enqueue(const void* a, const void* b, void* d) = 0;
 };
 
@@ -55,8 +67,9 @@ class CublasLt {
   /// Codes of A (m × k), B (k × n) and D (m × n), row-major. Returns false if the library refuses the algorithm. Throws
   /// std::runtime_error on other errors of CUDA or the library.
   virtual bool multiply(const LibraryProduct& product, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
-                        std::span<const std::byte> b, std::span<std::byte> d) = 0;
-  /// For how many clusters of so many thread blocks, each on a multiprocessor of its own, the device has room at a time.
+                        std::span<const std::byte> b, std::span<std::byte> d, const LibraryTerms& terms = {}) = 0;
+  /// For how many clusters of so many thread blocks, each on a multiprocessor of its own, the device has room at a
+  /// time.
   virtual int clusters_at_once(unsigned blocks) = 0;
   virtual std::unique_ptr<LibraryLaunch> prepare(const LibraryProduct& product, const LibraryAlgorithm& algorithm) = 0;
 };

@@ -5,6 +5,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -13,6 +15,7 @@
 #include "src/files/json_fields.hpp"
 #include "src/gemm/operands.hpp"
 #include "tcnum/cublaslt.hpp"
+#include "tcnum/epilogue_fit.hpp"
 
 namespace tcnum {
 namespace {
@@ -42,6 +45,16 @@ CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered
           .clusters_at_once = algorithm.value("clusters_at_once", 0)};
 }
 
+/// Whether the plan would be another, or none, if both operands had k side by side.
+bool is_otherwise_by_layout(CublasLtConfiguration configuration, const GemmPlan& plan) {
+  configuration.a_k_outermost = configuration.b_k_outermost = false;
+  try {
+    return cublaslt_plan(configuration) != plan;
+  } catch (const InputError&) {
+    return true;
+  }
+}
+
 /// Of every algorithm that was recorded, with a product that tells one order of additions from another.
 TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   std::size_t products = 0, tails = 0, of_all = 0, declined_of_all = 0;
@@ -56,10 +69,9 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
         ++algorithms;
         GemmPlan plan;
         try {
-          CublasLtConfiguration configuration = configuration_of(subject, entry, algorithm);
+          const CublasLtConfiguration configuration = configuration_of(subject, entry, algorithm);
           plan = cublaslt_plan(configuration);
-          configuration.a_k_outermost = configuration.b_k_outermost = false;
-          if (!(cublaslt_plan(configuration) == plan)) by_layout.insert(configuration.id);
+          if (is_otherwise_by_layout(configuration, plan)) by_layout.insert(configuration.id);
           if (algorithm.at("predicted") == "declined") {
             EXPECT_TRUE(std::set({11, 13, 14, 24, 35, 36, 55, 63}).contains(algorithm.at("id"))) << algorithm.dump();
             ++known_since;
@@ -73,7 +85,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
           const std::string family = asked.at("family");
           if (family != "steps") continue;
           const GemmOperands operands = make_operands(subject, test::family_named(family), asked.at("seed"));
-          const Matrix d = gemm(plan, operands.a, operands.b, {}, {.threads = 2});
+          const Matrix d = gemm(plan, operands.a, operands.b, {}, {.threads = 1});
           EXPECT_EQ(fmt::format("{:#018x}", digest(d.codes(), 0)), asked.at("digest").get<std::string>())
               << algorithm.dump() << " " << plan_to_json(plan).dump();
           ++products;
@@ -96,6 +108,83 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   const std::string sentence =
       fmt::format("Of all {} algorithms that are recorded it declines {} now", of_all, declined_of_all);
   EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+}
+
+/// Every algorithm whose products with alpha, C and biases were recorded.
+class Epilogues {
+ public:
+  void replay(const std::string& path) {
+    const ordered_json record = read_json_file(path, test::kEpilogueSurveySchema);
+    std::map<std::string, std::size_t> totals = {{"right", 0}, {"wrong", 0}, {"declined", 0}, {"refused", 0}};
+    for (const ordered_json& entry : record.at("products")) replay(entry, totals);
+    for (const auto& [prediction, count] : totals) {
+      EXPECT_EQ(count, record.at("totals").at(prediction).get<std::size_t>()) << path << " " << prediction;
+      of_all[prediction] += count;
+    }
+  }
+
+  std::map<std::string, std::size_t> of_all;
+  std::size_t replayed = 0;
+  std::set<std::pair<int, std::string>> kinds;  ///< ids and epilogues
+  std::set<int> by_layout;
+
+ private:
+  void replay(const ordered_json& entry, std::map<std::string, std::size_t>& totals) {
+    const GemmSubject subject = test::subject_of(entry);
+    const auto id = [&](const char* key) { return find_format(entry.at(key).get<std::string>()).value(); };
+    const EpilogueFormats formats = {.c = id("c"), .bias = id("bias"), .bias_of_rows = true};
+    const std::string of_product = fmt::format("{} {} {} {} {} {}", entry.at("a").dump(), entry.at("b").dump(),
+                                               entry.at("d").dump(), subject.m, subject.n, subject.k);
+    if (of_product != of_product_) {
+      of_product_ = of_product;
+      operands_.emplace(subject, entry.at("seed").get<std::uint64_t>());
+      products_.clear();
+      done_.clear();
+    }
+    for (const ordered_json& algorithm : entry.at("algorithms")) {
+      for (const EpilogueCase& each : epilogue_cases()) {
+        const auto result = algorithm.at("results").find(each.name);
+        if (result == algorithm.at("results").end()) continue;
+        const std::string prediction = result->at("predicted");
+        ++totals[prediction];
+        if (prediction == "refused") continue;
+        CublasLtConfiguration configuration = configuration_of(subject, entry, algorithm);
+        configuration.has_epilogue = true;
+        configuration.adds_to_d = each.in_place && !each.beta && formats.c == subject.d;
+        if (prediction == "declined") {
+          EXPECT_THROW((void)cublaslt_plan(configuration), InputError) << algorithm.dump();
+          continue;
+        }
+        const GemmPlan plan = cublaslt_plan(configuration);
+        const ordered_json json = plan_to_json(plan);
+        kinds.emplace(configuration.id, json.at("epilogue").dump() + (each.in_place ? " in place" : ""));
+        if (is_otherwise_by_layout(configuration, plan)) by_layout.insert(configuration.id);
+        if (!done_.emplace(json.dump(), each.name).second) continue;
+        auto [product, is_new] = products_.try_emplace(each.name);
+        if (is_new) product->second = operands_->product(each, formats);
+        const Matrix d = gemm(plan, product->second, {.threads = 1});
+        EXPECT_EQ(fmt::format("{:#018x}", digest(d.codes(), 0)), result->at("digest").get<std::string>())
+            << entry.at("a") << entry.at("d") << each.name << algorithm.dump() << json.dump();
+        ++replayed;
+      }
+    }
+  }
+
+  // Operands are the same however they lie.
+  std::string of_product_;
+  std::optional<EpilogueOperands> operands_;
+  std::map<std::string_view, EpilogueProduct> products_;
+  std::set<std::pair<std::string, std::string_view>> done_;
+};
+
+TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfAlphaCAndABias) {
+  Epilogues epilogues;
+  for (const std::string& path : test::kEpilogueSurveys) epilogues.replay(path);
+  EXPECT_EQ(epilogues.of_all["wrong"], 0u);
+  EXPECT_GT(epilogues.of_all["right"], 9000u);
+  EXPECT_GT(epilogues.replayed, 2400u);
+  EXPECT_GT(epilogues.kinds.size(), 30u);
+  for (const int id : {14, 43}) EXPECT_TRUE(epilogues.by_layout.contains(id)) << id;
 }
 
 TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {

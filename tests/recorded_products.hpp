@@ -27,6 +27,18 @@ inline const std::array<std::string, 16> kSurveys = {TCNUM_SOURCE_DIR "/vectors/
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_split.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_tails.json"};
+/// What algorithms do with alpha, C and a bias.
+inline const std::array<std::string, 9> kEpilogueSurveys = {
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half32.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half_split.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_vectors.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp32.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_tails.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp64.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp8.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_s8.json"};
+constexpr const char* kEpilogueSurveySchema = "tcnum.epilogue_survey/1";
 constexpr const char* kSurveySchema = "tcnum.gemm_survey/1";
 
 inline OperandFamily family_named(const std::string& text) {

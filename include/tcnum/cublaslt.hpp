@@ -22,6 +22,10 @@ struct CublasLtConfiguration {
   bool a_k_outermost = false, b_k_outermost = false;
 
   std::size_t m = 0, n = 0;  ///< rows and columns of D, as the library has it: by columns
+  /// Whether alpha is not 1, or there is a C or a bias. Algorithms of which nobody has measured what they do with them
+  /// are then refused; else the epilogue of their plan says nothing.
+  bool has_epilogue = false;
+  bool adds_to_d = false;  ///< whether C is what D holds before, and beta is 1
   // Where SPLITK_NUM is −1 the library divides k as the device has room, of some elements of D or of all, and it takes
   // all of this to say how.
   int tile = 0, cluster = 0;  ///< …_TILE_ID, …_CLUSTER_SHAPE_ID
@@ -41,11 +45,10 @@ struct CublasLtTile {
 /// CUDA 13.0's cublasLt.h. None where they are none of these.
 std::optional<CublasLtTile> cublaslt_tile(int tile_id, int cluster_id);
 
-/// The plan of that algorithm on Hopper, of which alpha is 1 and beta 0: its epilogue is not the algorithm's, each of
-/// which has its own. The surveys vectors/sm_90/gemm*.json have products
-/// that such plans give, bit for bit; what no product there shows is Meta's `bitequiv` (facebookexperimental/triton,
-/// cublas_match), which rebuilds products on an H100. Throws InputError for algorithms whose order of additions is not
-/// known.
+/// The plan of that algorithm on Hopper. The library's bias is of the rows of D as it has it, by columns: M × 1. The
+/// surveys vectors/sm_90/gemm*.json have products that such plans give, bit for bit; what no product there shows is
+/// Meta's `bitequiv` (facebookexperimental/triton, cublas_match), which rebuilds products on an H100. Throws InputError
+/// for algorithms whose order of additions is not known.
 GemmPlan cublaslt_plan(const CublasLtConfiguration& configuration);
 
 }  // namespace tcnum

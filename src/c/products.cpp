@@ -176,6 +176,8 @@ tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configur
                                            .b_k_outermost = given.b_k_outermost != 0,
                                            .m = given.m,
                                            .n = given.n,
+                                           .has_epilogue = given.has_epilogue != 0,
+                                           .adds_to_d = given.adds_to_d != 0,
                                            .tile = given.tile,
                                            .cluster = given.cluster,
                                            .swizzle = given.swizzle,

@@ -243,6 +243,9 @@ void add_gemm(CLI::App& app, Action& action) {
       "With --fit, who multiplies: exec:COMMAND, which is run with a file that holds A and B and one to "
       "write D to, {in} and {out} in it or appended; plan:FILE; or cublaslt, the GPU's library, with all "
       "algorithms that it offers");
+  command.add_flag("--epilogue", options->epilogue,
+                   "With --from: also what becomes of alpha, C and a bias, which a program then finds in its file; "
+                   "with cublaslt, whether its algorithms' plans say it, in place of all else");
   add_time_limit(command, options->time_limit);
   command.add_option(
       "--formats", options->formats,

@@ -72,6 +72,7 @@ struct GemmCommandOptions {
   double alpha = 1, beta = 0;
   bool keep_rows = false;
   bool fit = false, error = false;
+  bool epilogue = false;  ///< of --fit
   std::string arch = "sm_90", from, json;  ///< of --fit
   std::vector<std::string> formats, shapes, layouts;
   std::uint64_t algorithms = 32, seed = 1;

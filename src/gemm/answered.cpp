@@ -1,5 +1,9 @@
 #include "answered.hpp"
 
+#include <fmt/format.h>
+
+#include "tcnum/error.hpp"
+
 namespace tcnum {
 
 Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, unsigned threads,
@@ -7,6 +11,12 @@ Matrix product_by(const Candidate& candidate, const Matrix& a, const Matrix& b, 
   Matrix d(candidate.plan.output, a.rows(), b.columns());
   multiply_by({candidate.plan, *candidate.performer, candidate.walk, known}, d, a, b, {}, {.threads = threads});
   return d;
+}
+
+void check_answer(const Matrix& d, const GemmSubject& subject) {
+  if (d.format() == subject.d && d.rows() == subject.m && d.columns() == subject.n) return;
+  throw InputError(fmt::format("gemm: the callable gave {} × {} of {}; right would be {} × {} of {}", d.rows(),
+                               d.columns(), format(d.format()).name, subject.m, subject.n, format(subject.d).name));
 }
 
 bool is_same_result(const Format& f, std::uint64_t x, std::uint64_t y) {

@@ -7,6 +7,7 @@
 
 #include "plan.hpp"
 #include "plan_space.hpp"
+#include "tcnum/gemm_fit.hpp"
 #include "tcnum/matrix.hpp"
 
 namespace tcnum {
@@ -15,6 +16,9 @@ namespace tcnum {
 struct Answered {
   Matrix a, b, d;
 };
+
+/// Throws InputError unless a callable's D is what the subject says.
+void check_answer(const Matrix& d, const GemmSubject& subject);
 
 /// Some rows, or columns.
 Matrix rows_of(const Matrix& from, const std::vector<std::size_t>& rows);

@@ -41,31 +41,35 @@ enum class Fp32 : std::uint8_t {
   fmas,     ///< they are multiplied and added as they are, by no tensor core; such kernels take nothing else
 };
 
+/// What becomes of sums, by kernels that do it alike: epilogue_of().
+enum class Finish : std::uint8_t { unknown, few_columns, vectors, blocks, cutlass2, cutlass3, nvjet };
+
 /// Of one id.
 struct Algorithm {
   int id;
   std::string_view kernels;
   Residue residue;
   Cut cut;
+  Finish finish = Finish::unknown;
   Fp32 fp32 = Fp32::unknown;
 };
 constexpr std::array<Algorithm, 17> kAlgorithms = {{
-    {kFewColumns, kVectorFormats, Residue::last, Cut::threads, Fp32::fmas},
-    {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
-    {kVectors, kVectorFormats, Residue::last, Cut::threads, Fp32::fmas},
-    {kBlocks, kVectorFormats, Residue::last, Cut::threads, Fp32::fmas},
-    {20, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::fmas},
-    {21, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
-    {22, kFp64, Residue::first, Cut::cutlass2},
-    {23, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
-    {24, "CUTLASS 2", Residue::first, Cut::cutlass2, Fp32::to_tf32},
-    {35, kFp64, Residue::last, Cut::by_turns},
-    {36, kFp64, Residue::last, Cut::by_turns},
+    {kFewColumns, kVectorFormats, Residue::last, Cut::threads, Finish::few_columns, Fp32::fmas},
+    {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::unknown, Fp32::to_tf32},
+    {kVectors, kVectorFormats, Residue::last, Cut::threads, Finish::vectors, Fp32::fmas},
+    {kBlocks, kVectorFormats, Residue::last, Cut::threads, Finish::blocks, Fp32::fmas},
+    {20, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::cutlass2, Fp32::fmas},
+    {21, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::cutlass2, Fp32::to_tf32},
+    {22, kFp64, Residue::first, Cut::cutlass2, Finish::cutlass2},
+    {23, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::cutlass2, Fp32::to_tf32},
+    {24, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::cutlass2, Fp32::to_tf32},
+    {35, kFp64, Residue::last, Cut::by_turns, Finish::cutlass3},
+    {36, kFp64, Residue::last, Cut::by_turns, Finish::cutlass3},
     {39, "CUTLASS 3", Residue::last, Cut::tiles},
-    {43, "CUTLASS 3", Residue::last, Cut::tiles, Fp32::to_tf32},
-    {55, "fp32", Residue::last, Cut::by_turns, Fp32::fmas},
-    {63, "CUTLASS 3", Residue::last, Cut::by_turns, Fp32::to_tf32},
-    {66, "nvjet", Residue::last, Cut::tiles},
+    {43, "CUTLASS 3", Residue::last, Cut::tiles, Finish::cutlass3, Fp32::to_tf32},
+    {55, "fp32", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::fmas},
+    {63, "CUTLASS 3", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::to_tf32},
+    {66, "nvjet", Residue::last, Cut::tiles, Finish::nvjet},
     {74, "CUTLASS 3", Residue::last, Cut::tiles},
 }};
 
@@ -218,6 +222,14 @@ struct Sixteen {
 constexpr std::array<Sixteen, 3> kSixteen = {
     {{11, 32, kOf16And32}, {12, 16, kOf16And32, 512}, {14, 16, kOf16And32, 512}}};
 
+/// Threads of a custom option, whose k is at most so much where that is the most that was measured.
+const Sixteen* sixteen_of(int custom, FormatId operand, std::size_t k) {
+  const auto found = std::ranges::find_if(kSixteen, [&](const Sixteen& each) {
+    return each.custom == custom && each.measured.contains(operand) && k <= each.most_k;
+  });
+  return found == kSixteen.end() ? nullptr : &*found;
+}
+
 /// Of a matrix and a few vectors, whether the matrix has k side by side.
 bool matrix_has_k_innermost(const CublasLtConfiguration& of) {
   return !(of.n <= of.m ? of.a_k_outermost : of.b_k_outermost);
@@ -260,10 +272,7 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
   const std::size_t of_part = plan.split_k ? plan.split_k->chunk : of.k;
   if (of.id == kFewColumns) return on_few_columns(of, plan);
   const auto is_threads = [&](const Threads& each) { return each.custom == of.custom && each.measured.contains(of.a); };
-  const auto is_sixteen = [&](const Sixteen& each) {
-    return each.custom == of.custom && each.measured.contains(of.a) && of_part <= each.most_k;
-  };
-  if (const auto found = std::ranges::find_if(kSixteen, is_sixteen); found != kSixteen.end())
+  if (const Sixteen* const found = sixteen_of(of.custom, of.a, of_part))
     return in_turn_on_sixteen(plan, found->promote_every);
   if (const auto found = std::ranges::find_if(kThreads, is_threads); found != kThreads.end())
     return on_threads(plan, found->count, found->in_turn ? 1 : stretch_of_thread(of_part, found->count, of.a));
@@ -349,6 +358,79 @@ void divide_as_solved(CublasLtConfiguration of, GemmPlan& plan) {
   tail.lines = tail.lines == BlockLines::rows ? BlockLines::columns : BlockLines::rows;
 }
 
+// --- Epilogues. (Measured on an H100, cuBLASLt 13.1.0; what vectors/sm_90/gemm_epilogues*.json have of them is
+// --- recorded.)
+
+/// alpha · sum + RN(beta · C) in one FMA, or beta · C + RN(alpha · sum).
+constexpr Epilogue kAlphaFused = {AlphaPlace::fused, BetaPlace::rounded},
+                   kBetaFused = {AlphaPlace::first, BetaPlace::fused};
+
+Epilogue with_bias(Epilogue epilogue, BiasPlace bias) {
+  epilogue.bias = bias;
+  return epilogue;
+}
+
+/// What one kernel of CUTLASS 2 does with what it adds up.
+Epilogue epilogue_of_cutlass2(const CublasLtConfiguration& of) {
+  constexpr int kTf32 = 21, kNarrow = 23, kBf16 = 24;
+  const bool fuses_alpha = of.id == kTf32 || (of.id == kNarrow && format(of.d).storage_bits <= 16) ||
+                           (of.id == kBf16 && of.d == FormatId::bf16);
+  return with_bias(fuses_alpha ? kAlphaFused : kBetaFused, BiasPlace::as_c);
+}
+
+/// Of a few vectors, which are an operand that takes alpha, and a matrix.
+Epilogue epilogue_of_vectors(const CublasLtConfiguration& of) {
+  Epilogue epilogue = kBetaFused;
+  epilogue.alpha = of.m < of.n ? AlphaPlace::on_a : AlphaPlace::on_b;
+  return epilogue;
+}
+
+/// None: nobody has measured it.
+std::optional<Epilogue> epilogue_of(const CublasLtConfiguration& of, Finish finish) {
+  if (of.d == FormatId::s32) return Epilogue{.type = FormatId::s32};
+  if (!format(of.a).floating) return kAlphaFused;
+  const bool is_divided = of.split_k != 1;
+  const Epilogue of_parts = with_bias(kBetaFused, BiasPlace::on_result);  // whose total another kernel adds up
+  switch (finish) {
+    case Finish::few_columns:
+      return epilogue_of_vectors(of);
+    case Finish::vectors:
+      if (of.split_k > 1) return of_parts;
+      return sixteen_of(of.custom, of.a, of.k) != nullptr ? epilogue_of_vectors(of) : kAlphaFused;
+    case Finish::blocks:
+      return kAlphaFused;
+    case Finish::cutlass2: {
+      constexpr int kUnproven = 21;
+      if (!is_divided) return epilogue_of_cutlass2(of);
+      if (of.reduction != kInPlace) return of_parts;
+      return of.id == kUnproven ? std::nullopt : std::optional(epilogue_of_cutlass2(of));
+    }
+    case Finish::cutlass3:
+      return with_bias(kAlphaFused, BiasPlace::as_c);
+    case Finish::nvjet:
+      if (is_divided) return kBetaFused;
+      return of.adds_to_d ? Epilogue{AlphaPlace::first, BetaPlace::on_result} : kAlphaFused;
+    case Finish::unknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+void add_epilogue(const CublasLtConfiguration& of, Finish finish, GemmPlan& plan) {
+  const std::optional<Epilogue> epilogue = epilogue_of(of, finish);
+  if (!epilogue && of.has_epilogue) {
+    throw InputError(
+        fmt::format("{}: id is {} with split_k {} and reduction {}, and nobody has said what its kernels do with "
+                    "alpha, C and a bias; right would be none of them, or another algorithm",
+                    kWhere, of.id, of.split_k, of.reduction));
+  }
+  plan.epilogue = epilogue.value_or(Epilogue{});
+  const bool adds_in_place = plan.split_k && of.split_k > 1 && of.reduction == kInPlace;
+  if (epilogue && finish == Finish::cutlass2 && adds_in_place) plan.split_k->epilogue = EpilogueOf::parts;
+  if (finish == Finish::nvjet && format(of.a).floating && format(of.a).storage_bits == 8)
+    plan.scales = ScaleOrder::in_alpha;
+}
+
 }  // namespace
 
 GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
@@ -364,10 +446,14 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   const bool of_fmas = algorithm.fp32 == Fp32::fmas;
   plan.instruction = of_fmas ? std::string(fma_for(of, algorithm)) : instruction_for(of);
   plan.output = of.d;
-  if (!format(of.a).floating) return plan;  // sums of integers are the same in any order
+  if (!format(of.a).floating) {  // whose sums are the same in any order
+    add_epilogue(of, algorithm.finish, plan);
+    return plan;
+  }
 
   if (algorithm.cut == Cut::threads) {
     plan = left_to_threads(of, plan);
+    add_epilogue(of, algorithm.finish, plan);
     validate(plan, kWhere);
     return plan;
   }
@@ -395,6 +481,7 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
     else
       plan.split_k = split_of(of, algorithm.cut);
   }
+  add_epilogue(of, algorithm.finish, plan);
   validate(plan, kWhere);
   return plan;
 }

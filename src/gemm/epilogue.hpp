@@ -39,7 +39,7 @@ Number fused_of(Number x, Number y, Number z) {
 template <class Number>
 struct EpilogueTerms {
   Number alpha{1}, beta{1};
-  std::optional<Number> c, bias;
+  std::optional<Number> c = {}, bias = {};
 };
 
 /// The result, before it is rounded to D's format, to which `rounded` rounds in between. An alpha that an operand has

@@ -42,11 +42,47 @@ std::uint64_t nan_of(const Datapath& datapath, FormatId of) {
   return all_set && f.non_finite != NonFinite::nan_negative_zero ? all_but_sign(f) : nan_code(f);
 }
 
-/// fp32 codes that are tf32's, rounded.
-std::uint32_t rounded_to_tf32(std::uint32_t code, Rounding rounding, std::uint64_t nan) {
-  return static_cast<std::uint32_t>(
-      code_of({FormatId::tf32, rounding, Overflow::ieee, nan}, std::bit_cast<float>(code)));
-}
+/// Rounds fp32 codes to those that are tf32's, whose last bits are zeros. A carry makes the next binade's code, or
+/// infinity's.
+class ToTf32 {
+ public:
+  ToTf32(Rounding rounding, std::uint64_t nan)
+      : rounding_(rounding),
+        nan_(static_cast<std::uint32_t>(nan)),
+        cut_(format(FormatId::fp32).fraction_bits - format(FormatId::tf32).fraction_bits),
+        infinity_(static_cast<std::uint32_t>(infinity_code(format(FormatId::fp32), false))) {}
+
+  std::uint32_t operator()(std::uint32_t code) const {
+    if ((code & kMagnitude) > infinity_) return nan_;
+    const std::uint32_t below = (1u << cut_) - 1;
+    return (code + more(code, below)) & ~below;
+  }
+
+ private:
+  static constexpr std::uint32_t kMagnitude = 0x7fffffff;
+
+  /// What brings a code to the one above where it is to be rounded there; `below`: the bits that are cut.
+  std::uint32_t more(std::uint32_t code, std::uint32_t below) const {
+    const bool negative = (code & ~kMagnitude) != 0;
+    switch (rounding_) {
+      case Rounding::nearest_even:
+        return below / 2 + (code >> cut_ & 1);
+      case Rounding::nearest_away:
+        return below / 2 + 1;
+      case Rounding::up:
+        return negative ? 0 : below;
+      case Rounding::down:
+        return negative ? below : 0;
+      default:
+        return 0;
+    }
+  }
+
+  Rounding rounding_;
+  std::uint32_t nan_;
+  int cut_;
+  std::uint32_t infinity_;
+};
 
 /// An operand as the instruction takes it: the user's codes, or a copy with other ones.
 class Operand {
@@ -54,8 +90,8 @@ class Operand {
   Operand(const MatrixView& view, const std::optional<Rounding>& convert, std::uint64_t nan, unsigned threads)
       : codes_(codes_of(view)) {
     if (!convert) return;
-    copy(view, FormatId::fp32, threads,
-         [&](std::uint64_t code) { return rounded_to_tf32(static_cast<std::uint32_t>(code), *convert, nan); });
+    const ToTf32 rounded(*convert, nan);
+    copy(view, FormatId::fp32, threads, [&](std::uint64_t code) { return rounded(static_cast<std::uint32_t>(code)); });
   }
   /// Each element times `factor`, rounded to fp32 or fp64, which it becomes.
   Operand(const MatrixView& view, FormatId to, double factor, unsigned threads) : codes_(codes_of(view)) {

@@ -13,27 +13,12 @@
 #include "emu/parallel.hpp"
 #include "operands.hpp"
 #include "plan_space.hpp"
+#include "sample.hpp"
 #include "src/fit/watch.hpp"
 #include "tail_fit.hpp"
 
 namespace tcnum {
 namespace {
-
-/// Some rows and columns of a product, for those who have many plans to try.
-struct Sample {
-  std::vector<std::size_t> rows, columns;
-};
-
-/// As many as these, evenly from the first to the last.
-std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {
-  std::vector<std::size_t> chosen;
-  const std::size_t here = std::min(count, most);
-  for (std::size_t i = 0; i < here; ++i) chosen.push_back(here == 1 ? 0 : i * (count - 1) / (here - 1));
-  return chosen;
-}
-Sample sample_of(std::size_t m, std::size_t n, std::size_t rows, std::size_t columns) {
-  return {evenly(m, rows), evenly(n, columns)};
-}
 
 Answered part_of(const Answered& whole, const Sample& sample) {
   return {rows_of(whole.a, sample.rows), columns_of(whole.b, sample.columns),
@@ -218,11 +203,7 @@ GemmFit GemmFitter::fit(const GemmCallable& callable, const GemmFitOptions& opti
   const auto ask = [&](const AskedProduct& product) {
     GemmOperands operands = make_operands(subject_, product.family, product.seed);
     Matrix d = callable(operands.a, operands.b);
-    if (d.format() != subject_.d || d.rows() != subject_.m || d.columns() != subject_.n) {
-      throw InputError(fmt::format("gemm: the callable gave {} × {} of {}; right would be {} × {} of {}", d.rows(),
-                                   d.columns(), format(d.format()).name, subject_.m, subject_.n,
-                                   format(subject_.d).name));
-    }
+    check_answer(d, subject_);
     asked.push_back(product);
     fit.take({std::move(operands.a), std::move(operands.b), std::move(d)});
   };

@@ -9,17 +9,17 @@ namespace tcnum {
 
 using nlohmann::ordered_json;
 
-std::string gemm_fit_text(const GemmFit& fit, const GemmSubject& subject) {
-  std::string text = fmt::format("{} · {} → {}, {} × {} × {}: {}\n", format(subject.a).name, format(subject.b).name,
-                                 format(subject.d).name, subject.m, subject.n, subject.k, name(fit.verdict));
-  text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
-                      fit.products);
-  text += fmt::format("  {} plan: {}\n",
-                      fit.verdict == Verdict::unexplained ? "nearest"
-                      : fit.verdict == Verdict::ambiguous ? "one"
-                                                          : "the",
-                      plan_to_json(fit.plan).dump());
-  text += fmt::format("  compared with {} elements, {} of them not as it says\n", fit.elements, fit.mismatches);
+namespace {
+
+std::string_view how_sure(Verdict verdict) {
+  return verdict == Verdict::unexplained ? "nearest" : verdict == Verdict::ambiguous ? "one" : "the";
+}
+
+/// What is open, and the first element that is not as the plan says.
+template <class Fit>
+std::string rest_text(const Fit& fit, const GemmSubject& subject) {
+  std::string text =
+      fmt::format("  compared with {} elements, {} of them not as it says\n", fit.elements, fit.mismatches);
   for (const OpenProperty& open : fit.open)
     text += fmt::format("  open: {}: {}\n", open.property, fmt::join(open.values, " or "));
   if (fit.mismatch) {
@@ -29,6 +29,40 @@ std::string gemm_fit_text(const GemmFit& fit, const GemmSubject& subject) {
                         f.storage_bytes() * 2 + 2, fit.mismatch->observed, f.storage_bytes() * 2 + 2);
   }
   return text;
+}
+
+template <class Fit>
+void add_rest(const Fit& fit, ordered_json& json) {
+  ordered_json& open = json["open"] = ordered_json::array();
+  for (const OpenProperty& each : fit.open) open.push_back({{"field", each.property}, {"values", each.values}});
+  if (fit.mismatch) {
+    json["first_mismatch"] = {{"product", fit.mismatch->product},
+                              {"row", fit.mismatch->row},
+                              {"column", fit.mismatch->column},
+                              {"expected", fmt::format("{:#x}", fit.mismatch->expected)},
+                              {"observed", fmt::format("{:#x}", fit.mismatch->observed)}};
+  }
+}
+
+}  // namespace
+
+std::string gemm_fit_text(const GemmFit& fit, const GemmSubject& subject) {
+  std::string text = fmt::format("{} · {} → {}, {} × {} × {}: {}\n", format(subject.a).name, format(subject.b).name,
+                                 format(subject.d).name, subject.m, subject.n, subject.k, name(fit.verdict));
+  text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
+                      fit.products);
+  text += fmt::format("  {} plan: {}\n", how_sure(fit.verdict), plan_to_json(fit.plan).dump());
+  return text + rest_text(fit, subject);
+}
+
+std::string epilogue_fit_text(const EpilogueFit& fit, const GemmSubject& subject) {
+  std::string text = fmt::format("alpha, C and a bias: {}\n", name(fit.verdict));
+  text += fmt::format("  {} of {} epilogues explain every element of {} products\n", fit.surviving, fit.considered,
+                      fit.products);
+  const ordered_json plan = plan_to_json(fit.plan);
+  text += fmt::format("  {} epilogue: {}{}\n", how_sure(fit.verdict), plan.at("epilogue").dump(),
+                      fit.plan.split_k && fit.plan.split_k->epilogue == EpilogueOf::parts ? ", of each part of k" : "");
+  return text + rest_text(fit, subject);
 }
 
 ordered_json gemm_fit_json(const GemmFit& fit, const GemmSubject& subject) {
@@ -47,21 +81,22 @@ ordered_json gemm_fit_json(const GemmFit& fit, const GemmSubject& subject) {
   ordered_json& asked = json["asked"] = ordered_json::array();
   for (const AskedProduct& product : fit.asked)
     asked.push_back({{"family", name(product.family)}, {"seed", product.seed}});
-  ordered_json& open = json["open"] = ordered_json::array();
-  for (const OpenProperty& each : fit.open) open.push_back({{"field", each.property}, {"values", each.values}});
-  if (fit.mismatch) {
-    json["first_mismatch"] = {{"product", fit.mismatch->product},
-                              {"row", fit.mismatch->row},
-                              {"column", fit.mismatch->column},
-                              {"expected", fmt::format("{:#x}", fit.mismatch->expected)},
-                              {"observed", fmt::format("{:#x}", fit.mismatch->observed)}};
-  }
+  add_rest(fit, json);
   return json;
 }
 
-ordered_json gemm_fit_document(const GemmFit& fit, const GemmSubject& subject) {
+ordered_json gemm_fit_document(const GemmFit& fit, const GemmSubject& subject, const EpilogueFit* epilogue) {
   ordered_json json = {{"schema", "tcnum.gemm_fit/1"}, {"version", TCNUM_VERSION}};
   json.update(gemm_fit_json(fit, subject));
+  if (epilogue == nullptr) return json;
+  ordered_json& of_epilogue =
+      json["epilogue"] = {{"verdict", name(epilogue->verdict)},
+                          {"plan", plan_to_json(epilogue->plan)},
+                          {"hypotheses", {{"considered", epilogue->considered}, {"surviving", epilogue->surviving}}},
+                          {"products", epilogue->products},
+                          {"elements", epilogue->elements},
+                          {"mismatches", epilogue->mismatches}};
+  add_rest(*epilogue, of_epilogue);
   return json;
 }
 
