@@ -424,8 +424,16 @@ TEST(C, KnowsThePlansOfCublasLtsAlgorithms) {
   const auto by_columns = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
   const auto by_columns_text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(by_columns.get(), to); });
   EXPECT_EQ(json::parse(by_columns_text.get())["slices"], 128);
-  of.id = 13;
+  of.id = 66;
+  of.stages = 35;
+  of.has_epilogue = of.adds_to_d = 1;
+  const auto in_place = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
+  const auto in_place_text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(in_place.get(), to); });
+  EXPECT_EQ(json::parse(in_place_text.get())["epilogue"]["beta"], "on_result");
+  of.id = 12;
   tcnum_plan* none = nullptr;
+  EXPECT_EQ(tcnum_plan_of_cublaslt(&of, &none), TCNUM_INVALID);
+  of.id = 13;
   EXPECT_EQ(tcnum_plan_of_cublaslt(&of, &none), TCNUM_INVALID);
   EXPECT_EQ(tcnum_plan_of_cublaslt(nullptr, &none), TCNUM_INVALID);
   EXPECT_EQ(none, nullptr);

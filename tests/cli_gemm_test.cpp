@@ -307,6 +307,36 @@ TEST_F(CliGemm, AsksAProgram) {
   EXPECT_EQ(placed.out, fit.out) << placed.err;
 }
 
+TEST_F(CliGemm, AsksWhatBecomesOfAlphaCAndABias) {
+  write("plan.json", R"({"schema": "tcnum.gemm_plan/1", "arch": "sm_90", "output": "fp16",
+                         "instruction": "wgmma.m64n8k16.f32.f16.f16",
+                         "epilogue": {"alpha": "first", "beta": "fused", "bias": "as_c"}})");
+  const std::vector<std::string> with = {"gemm",      "--fit",     "--epilogue", "--from",   "plan:plan.json",
+                                         "--formats", "fp16:fp16", "--shape",    "40x72x200"};
+  const Result fit = run(with);
+  EXPECT_EQ(fit.status, 0) << fit.err;
+  EXPECT_NE(fit.out.find("alpha, C and a bias: identified"), std::string::npos) << fit.out;
+  EXPECT_NE(fit.out.find(R"(the epilogue: {"alpha":"first","beta":"fused","bias":"as_c"})"), std::string::npos);
+
+  // A program that multiplies A and B, and adds C and the bias, but leaves alpha out.
+  write("multiply", std::string("#!/bin/sh\ncp \"$1\" seen.$(ls | grep -c seen)\nexec ") + kProgram +
+                        " gemm --in \"$1\" --plan nvjet --output fp16 --out \"$2\"\n");
+  fs::permissions(folder_ / "multiply", fs::perms::owner_all);
+  const Result without = run({"gemm", "--fit", "--epilogue", "--from", "exec:./multiply", "--formats", "fp16:fp16",
+                              "--shape", "40x72x200", "--json", "-"});
+  EXPECT_EQ(without.status, 1) << without.err;
+  const json report = json::parse(without.out);
+  EXPECT_EQ(report.at("verdict"), "identified");
+  EXPECT_EQ(report.at("epilogue").at("verdict"), "unexplained");
+  EXPECT_EQ(report.at("epilogue").at("first_mismatch").at("product"), "alpha");
+  const std::string seen = text("seen.6");  // the first that has more than A and B
+  EXPECT_NE(seen.find(R"("alpha":{"dtype":"F64","shape":[1])"), std::string::npos) << seen.substr(0, 400);
+  EXPECT_EQ(seen.find("\"beta\""), std::string::npos);
+
+  expect_failure({"gemm", "--fit", "--epilogue", "--in", "ab.safetensors"}, 2,
+                 {"gemm: --epilogue: right would be --from, as a file has one product"});
+}
+
 TEST_F(CliGemm, ComparesWithTheExactProduct) {
   write_ab("ab.safetensors", a_, b_);
   const Matrix d = gemm(named_plan("nvjet", FormatId::fp16, FormatId::fp32), a_, b_);

@@ -117,6 +117,8 @@ class Epilogues {
     const ordered_json record = read_json_file(path, test::kEpilogueSurveySchema);
     std::map<std::string, std::size_t> totals = {{"right", 0}, {"wrong", 0}, {"declined", 0}, {"refused", 0}};
     for (const ordered_json& entry : record.at("products")) replay(entry, totals);
+    products += record.at("totals").at("products").get<std::size_t>();
+    algorithms += record.at("totals").at("algorithms").get<std::size_t>();
     for (const auto& [prediction, count] : totals) {
       EXPECT_EQ(count, record.at("totals").at(prediction).get<std::size_t>()) << path << " " << prediction;
       of_all[prediction] += count;
@@ -124,7 +126,7 @@ class Epilogues {
   }
 
   std::map<std::string, std::size_t> of_all;
-  std::size_t replayed = 0;
+  std::size_t products = 0, algorithms = 0, replayed = 0;
   std::set<std::pair<int, std::string>> kinds;  ///< ids and epilogues
   std::set<int> by_layout;
 
@@ -185,6 +187,13 @@ TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfAlphaCAndABias) {
   EXPECT_GT(epilogues.replayed, 2400u);
   EXPECT_GT(epilogues.kinds.size(), 30u);
   for (const int id : {14, 43}) EXPECT_TRUE(epilogues.by_layout.contains(id)) << id;
+  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string sentence = fmt::format(
+      "{} algorithms of {} products, {} results right, {} wrong, {} declined, and {} that the library refused",
+      epilogues.algorithms, epilogues.products, epilogues.of_all["right"], epilogues.of_all["wrong"],
+      epilogues.of_all["declined"], epilogues.of_all["refused"]);
+  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
 }
 
 TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {

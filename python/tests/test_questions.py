@@ -237,6 +237,21 @@ class Finding(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "layout: is 'xy'; right would be 'tn'"):
             tcnum.Plan.from_cublaslt({"id": 14}, layout="xy", **of)
 
+    def test_a_plan_says_what_becomes_of_c_and_a_bias(self):
+        config, of = {"id": 66, "stages": 35}, {"a": "bf16", "d": "bf16", "k": 640, "m": 64, "n": 48, "epilogue": True}
+        usual, in_place = (tcnum.Plan.from_cublaslt(config, adds_to_d=x, **of) for x in (False, True))
+        self.assertEqual(usual.json()["epilogue"], {"alpha": "fused", "beta": "rounded", "bias": "last"})
+        self.assertEqual(in_place.json()["epilogue"]["beta"], "on_result")
+        with self.assertRaisesRegex(tcnum.InputError, "what its kernels do with alpha, C and a bias"):
+            tcnum.Plan.from_cublaslt({"id": 12, "stages": 15}, **of)
+        # 1 + 2^-11 is a tie in fp16, which what comes to the rounded result does not break.
+        one = np.ones((1, 1), np.float32)
+        tie, little = one + np.float32(2**-11), np.full((1, 1), 2.0**-20, np.float32)
+        plan = tcnum.Plan.named("cublas-fp32", "fp32").with_(output="fp16")
+        for beta, right in (("rounded", 1 + 2**-10), ("on_result", 1)):
+            how = plan.with_(epilogue={"alpha": "first", "beta": beta, "bias": "last"})
+            self.assertEqual(tcnum.matmul(tie, one, little, plan=how)[0, 0], right)
+
     def test_a_plan_that_divides_k_for_some_of_d(self):
         config = {"id": 43, "stages": 34, "split_k": -1, "tile": 20, "cluster": 3}
         room = {"workspace": 524467, "clusters_at_once": 66}

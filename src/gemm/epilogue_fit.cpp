@@ -82,19 +82,32 @@ std::uint64_t code_near(FormatId id, double x) {
 }
 Matrix scale_of(float scale) { return Matrix::from(std::span(&scale, 1), 1, 1, "fp32"); }
 
-/// All epilogues of a plan that give different results of some product.
+/// Whether another epilogue, with the earlier value of some field, does the same whatever comes to the sums.
+bool is_another(const Epilogue& epilogue, bool rounds_results) {
+  const bool fuses_alpha = epilogue.alpha == AlphaPlace::fused, on_result = epilogue.beta == BetaPlace::on_result;
+  // Alpha may be fused with C, or with a bias that comes before it or takes its place; beta, where alpha is not.
+  if (fuses_alpha && epilogue.beta == BetaPlace::fused) return true;
+  if (fuses_alpha && on_result && epilogue.bias != BiasPlace::first) return true;
+  if (!fuses_alpha && epilogue.beta != BetaPlace::rounded && epilogue.bias == BiasPlace::first) return true;
+  if (on_result && epilogue.bias == BiasPlace::as_c) return true;
+  if (rounds_results) return false;
+  return epilogue.bias == BiasPlace::on_result || (epilogue.bias == BiasPlace::as_c && !fuses_alpha);
+}
+
+/// All epilogues of a plan that may give different results.
 std::vector<GemmPlan> epilogues_of(const GemmPlan& sums) {
   const Performer performer = performer_of(sums, "plan");
-  const bool in_integers = performer.formats.d == FormatId::s32 && sums.output == FormatId::s32;
+  const FormatId sums_format = performer.formats.d;
+  const bool in_integers = sums_format == FormatId::s32 && sums.output == FormatId::s32;
   const bool of_fmas = !sums.datapath && performer.name == fma_of(performer.formats.a);
-  const bool has_parts = sums.split_k && performer.formats.d != FormatId::s32 &&
+  const bool has_parts = sums.split_k && sums_format != FormatId::s32 &&
                          (sums.split_k->order == PartOrder::ascending || sums.split_k->order == PartOrder::descending);
+  const bool rounds_results = sums.output != (sums_format == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32);
   std::vector<GemmPlan> all;
-  const auto add = [&](AlphaPlace alpha, BetaPlace beta, BiasPlace bias) {
-    const bool has_addend = beta != BetaPlace::on_result || bias == BiasPlace::first || bias == BiasPlace::as_c;
-    if (alpha == AlphaPlace::fused && (beta == BetaPlace::fused || !has_addend)) return;  // as another
+  const auto add = [&](const Epilogue& epilogue) {
+    if (is_another(epilogue, rounds_results)) return;
     GemmPlan& plan = all.emplace_back(sums);
-    plan.epilogue = {alpha, beta, bias};
+    plan.epilogue = epilogue;
     if (!has_parts) return;
     GemmPlan parts = plan;
     parts.split_k->epilogue = EpilogueOf::parts;
@@ -107,7 +120,7 @@ std::vector<GemmPlan> epilogues_of(const GemmPlan& sums) {
   for (const A alpha : {A::fused, A::first, A::on_a, A::on_b}) {
     if (!of_fmas && (alpha == A::on_a || alpha == A::on_b)) continue;
     for (const B beta : {B::rounded, B::fused, B::on_result}) {
-      for (const P bias : {P::last, P::first, P::on_result, P::as_c}) add(alpha, beta, bias);
+      for (const P bias : {P::last, P::first, P::on_result, P::as_c}) add({alpha, beta, bias});
     }
   }
   if (in_integers) {

@@ -15,21 +15,23 @@ std::string_view how_sure(Verdict verdict) {
   return verdict == Verdict::unexplained ? "nearest" : verdict == Verdict::ambiguous ? "one" : "the";
 }
 
-/// What is open, and the first element that is not as the plan says.
+/// What is open, and the first element that is not as the plan says; `product`: in which.
 template <class Fit>
-std::string rest_text(const Fit& fit, const GemmSubject& subject) {
+std::string rest_text(const Fit& fit, const GemmSubject& subject, std::string_view product) {
   std::string text =
       fmt::format("  compared with {} elements, {} of them not as it says\n", fit.elements, fit.mismatches);
   for (const OpenProperty& open : fit.open)
     text += fmt::format("  open: {}: {}\n", open.property, fmt::join(open.values, " or "));
   if (fit.mismatch) {
     const Format& f = format(subject.d);
-    text += fmt::format("  first: product {}, element [{}, {}]: the plan gives {:#0{}x}, observed {:#0{}x}\n",
-                        fit.mismatch->product, fit.mismatch->row, fit.mismatch->column, fit.mismatch->expected,
-                        f.storage_bytes() * 2 + 2, fit.mismatch->observed, f.storage_bytes() * 2 + 2);
+    text += fmt::format("  first: {}, element [{}, {}]: the plan gives {:#0{}x}, observed {:#0{}x}\n", product,
+                        fit.mismatch->row, fit.mismatch->column, fit.mismatch->expected, f.storage_bytes() * 2 + 2,
+                        fit.mismatch->observed, f.storage_bytes() * 2 + 2);
   }
   return text;
 }
+
+std::string_view case_of(const EpilogueFit& fit) { return epilogue_cases()[fit.mismatch->product].name; }
 
 template <class Fit>
 void add_rest(const Fit& fit, ordered_json& json) {
@@ -52,7 +54,7 @@ std::string gemm_fit_text(const GemmFit& fit, const GemmSubject& subject) {
   text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
                       fit.products);
   text += fmt::format("  {} plan: {}\n", how_sure(fit.verdict), plan_to_json(fit.plan).dump());
-  return text + rest_text(fit, subject);
+  return text + rest_text(fit, subject, fit.mismatch ? fmt::format("product {}", fit.mismatch->product) : "");
 }
 
 std::string epilogue_fit_text(const EpilogueFit& fit, const GemmSubject& subject) {
@@ -62,7 +64,7 @@ std::string epilogue_fit_text(const EpilogueFit& fit, const GemmSubject& subject
   const ordered_json plan = plan_to_json(fit.plan);
   text += fmt::format("  {} epilogue: {}{}\n", how_sure(fit.verdict), plan.at("epilogue").dump(),
                       fit.plan.split_k && fit.plan.split_k->epilogue == EpilogueOf::parts ? ", of each part of k" : "");
-  return text + rest_text(fit, subject);
+  return text + rest_text(fit, subject, fit.mismatch ? fmt::format("case {}", case_of(fit)) : "");
 }
 
 ordered_json gemm_fit_json(const GemmFit& fit, const GemmSubject& subject) {
@@ -97,6 +99,7 @@ ordered_json gemm_fit_document(const GemmFit& fit, const GemmSubject& subject, c
                           {"elements", epilogue->elements},
                           {"mismatches", epilogue->mismatches}};
   add_rest(*epilogue, of_epilogue);
+  if (epilogue->mismatch) of_epilogue["first_mismatch"]["product"] = case_of(*epilogue);
   return json;
 }
 

@@ -95,6 +95,8 @@ INPUTS = {
 }
 COMMANDS = {
     "gemm --fit": ["gemm", "--fit", "--from", "plan:plan.json", "--formats", "fp16:fp32", "--shape", "16x16x64"],
+    "gemm --fit --epilogue": ["gemm", "--fit", "--epilogue", "--from", "plan:plan.json", "--formats", "fp16:fp32",
+                              "--shape", "16x16x64"],
     "gemm --error": ["gemm", "--error", "--a", "a.npy", "--b", "b.npy", "--d", "d.npy"],
     "gemm --error --plan": ["gemm", "--error", "--a", "a.npy", "--b", "b.npy", "--plan", "plan.json"],
     "probe": ["probe", *LIVE, "--record", "p.safetensors"],
@@ -169,8 +171,10 @@ bench = json.loads((SOURCE / "vectors/sm_90/bench.json").read_text())
 tails = json.loads((SOURCE / "vectors/sm_90/gemm_tails.json").read_text())
 fp32 = json.loads((SOURCE / "vectors/sm_90/gemm_fp32.json").read_text())
 ragged = json.loads((SOURCE / "vectors/sm_90/gemm_ragged.json").read_text())
+epilogues = json.loads((SOURCE / "vectors/sm_90/gemm_epilogues_fp8.json").read_text())
+epilogues["products"] = epilogues["products"][:2]
 vectors64 = json.loads((SOURCE / "vectors/sm_90/gemm_vectors_fp64.json").read_text())
-for what, document in (("gemm_tails.json", tails), ("gemm_fp32.json", fp32), ("gemm_ragged.json", ragged), ("gemm_vectors_fp64.json", vectors64), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
+for what, document in (("gemm_epilogues_fp8.json", epilogues), ("gemm_tails.json", tails), ("gemm_fp32.json", fp32), ("gemm_ragged.json", ragged), ("gemm_vectors_fp64.json", vectors64), ("sass.json", sass), ("campaigns.json", campaigns), ("gemm.json", gemm), ("bench.json", bench)):
     seen.add(document["schema"])
     require(document, what)
     refuses_changes(document, what)
