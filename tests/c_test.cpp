@@ -819,6 +819,28 @@ TEST(C, FindsThePlanBehindAProduct) {
   EXPECT_EQ(found["plan"]["promote_every"], 128);
   EXPECT_EQ(found["products"], multiplier.products);
 
+  auto asking = sized<tcnum_gemm_fit_options>();
+  asking.multiply_and_add = [](void* user, const tcnum_view* left, const tcnum_view* right,
+                               const tcnum_gemm_terms* terms, void* to, std::size_t bytes) {
+    auto how = sized<tcnum_gemm_options>();
+    how.c = terms->c;
+    how.bias = terms->bias;
+    how.alpha = &terms->alpha;
+    how.beta = &terms->beta;
+    const std::string of = plan_to_json(static_cast<Multiplier*>(user)->plan).dump();
+    const auto plan = made_by<OwnedPlan>([&](auto made) { return tcnum_plan_from_json(of.c_str(), made); });
+    const auto d = made_by<OwnedMatrix>([&](auto made) { return tcnum_gemm(plan.get(), left, right, &how, made); });
+    const Matrix copy = copy_of(d.get());
+    EXPECT_EQ(copy.bytes().size(), bytes);
+    std::memcpy(to, copy.bytes().data(), bytes);
+    return 0;
+  };
+  const auto with_epilogue =
+      made_by<OwnedText>([&](auto to) { return tcnum_fit_gemm(&subject, Multiplier::call, &multiplier, &asking, to); });
+  const json of_epilogue = json::parse(with_epilogue.get())["epilogue"];
+  EXPECT_NE(of_epilogue["verdict"], "unexplained");
+  EXPECT_EQ(of_epilogue["plan"]["epilogue"]["alpha"], "fused");
+
   std::mt19937_64 random(6);
   const Matrix a = Matrix::from(normal_numbers(32 * 512, random), 32, 512, "fp8e4m3");
   const Matrix b = Matrix::from(normal_numbers(512 * 32, random), 512, 32, "fp8e4m3");

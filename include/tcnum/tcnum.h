@@ -399,12 +399,25 @@ typedef struct tcnum_gemm_subject {
  * The matrices are the library's, and gone when it returns. */
 typedef int (*tcnum_multiply)(void* user, const tcnum_view* a, const tcnum_view* b, void* d, size_t bytes);
 
+/* What comes to a product: D = alpha A B + beta C + bias. */
+typedef struct tcnum_gemm_terms {
+  double alpha, beta;     /* beta: 0 without a C */
+  const tcnum_view* c;    /* m x n, of D's format; NULL: none */
+  const tcnum_view* bias; /* 1 x n, of D's format; NULL: none */
+} tcnum_gemm_terms;
+/* The same with what comes to the product. */
+typedef int (*tcnum_multiply_and_add)(void* user, const tcnum_view* a, const tcnum_view* b,
+                                      const tcnum_gemm_terms* terms, void* d, size_t bytes);
+
 typedef struct tcnum_gemm_fit_options {
   size_t size;
   uint64_t seed; /* of operands; 0: 1 */
   unsigned threads;
   tcnum_fit_progress progress; /* may be NULL */
   void* progress_user;         /* its first argument */
+  /* Who is asked what becomes of alpha, C and a bias, with the `user` of who multiplies, where a plan is found: the
+   * JSON has an "epilogue" then. NULL: nobody. */
+  tcnum_multiply_and_add multiply_and_add;
 } tcnum_gemm_fit_options;
 
 /* Finds the plan behind whatever multiplies, as `tcnum gemm --fit` does, and returns that command's JSON

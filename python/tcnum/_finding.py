@@ -233,6 +233,11 @@ class GemmReport:
         """Fields of the plan of which more than one value explains every element."""
         return {each["field"]: each["values"] for each in self.json["open"]}
 
+    @property
+    def epilogue(self) -> dict[str, Any] | None:
+        """What becomes of alpha, C and a bias, if somebody was asked: "verdict", "plan", which has the epilogue, "open"."""
+        return self.json.get("epilogue")
+
     def __repr__(self) -> str:
         return f"<tcnum.GemmReport: {self.verdict}, {self.json['products']} products>"
 
@@ -245,6 +250,7 @@ def fit_gemm(
     b: Any = None,
     d: Any = None,
     shape: tuple[int, int, int] | None = None,
+    epilogue: Callable[..., Any] | None = None,
     seed: int = 1,
     threads: int = 0,
 ) -> GemmReport:
@@ -254,6 +260,9 @@ def fit_gemm(
     formats ``a`` and ``b`` for a D of the format ``d``, of the ``shape`` (M, N, K); or the arrays (A, B, D) of one
     product that somebody computed.
 
+    ``epilogue``: a function of A, B, alpha, beta, C and bias, such as one that calls torch.addmm(), that returns alpha·A·B + beta·C + bias: it is
+    asked what becomes of these, where a plan is found. C [M, N] and bias [N] are of D's format, or None; beta is 0 without a C.
+
     >>> report = fit_gemm(lambda a, b: matmul(a, b, plan="nvjet"), a="fp16", b="fp16", d="fp16", shape=(64, 64, 512))
     ... # doctest: +SKIP
     >>> report.verdict, report.plan.json()["split_k"]  # doctest: +SKIP
@@ -262,6 +271,8 @@ def fit_gemm(
     options: Any = _library.sized(_library.GemmFitOptions, seed=seed, threads=threads)
     text = ""
     name = _library.encoded(arch, "arch")
+    if epilogue is not None and not (callable(epilogue) and callable(product)):
+        raise InputError(f"epilogue: is {epilogue!r}; right would be a function, beside one of A and B")
     if isinstance(product, tuple):
         if len(product) != 3:
             raise InputError(f"product: has {len(product)} arrays; right would be A, B and D")
@@ -292,12 +303,28 @@ def fit_gemm(
     with _interrupts.guarded() as guard:
         options.progress = guard.fit_progress
 
+        def write(result: Any, to: int, size: int, whose: str) -> None:
+            _written(result, Codes(_memory(to, size).view(format_of(d).codes).reshape(m, n), d), f"the {whose}'s D")
+
         def multiply(_: Any, a_view: Any, b_view: Any, to: int, size: int) -> int:
             def work() -> None:
-                result = Codes(_memory(to, size).view(format_of(d).codes).reshape(m, n), d)
-                _written(multiplied(*(_array_of(view.contents) for view in (a_view, b_view))), result, "the product's D")
+                write(multiplied(*(_array_of(view.contents) for view in (a_view, b_view))), to, size, "product")
 
             return guard.run(work)
+
+        def add(_: Any, a_view: Any, b_view: Any, terms: Any, to: int, size: int) -> int:
+            def work() -> None:
+                assert epilogue is not None
+                of = terms.contents
+                c = _array_of(of.c.contents) if of.c else None
+                bias = _array_of(of.bias.contents)[0] if of.bias else None
+                operands = (_array_of(view.contents) for view in (a_view, b_view))
+                write(epilogue(*operands, of.alpha, of.beta, c, bias), to, size, "epilogue")
+
+            return guard.run(work)
+
+        if epilogue is not None:
+            options.multiply_and_add = _library.MultiplyAndAdd(add)
 
         text = _library.text_of(
             "tcnum_fit_gemm", ctypes.byref(subject), _library.Multiply(multiply), None, ctypes.byref(options)

@@ -81,6 +81,15 @@ FitProgress = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_size_t, c_size_t)
 Multiply = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(View), POINTER(View), c_void_p, c_size_t)
 
 
+class GemmTerms(Structure):
+    _fields_ = [("alpha", c_double), ("beta", c_double), ("c", POINTER(View)), ("bias", POINTER(View))]
+
+
+MultiplyAndAdd = ctypes.CFUNCTYPE(
+    c_int, c_void_p, POINTER(View), POINTER(View), POINTER(GemmTerms), c_void_p, c_size_t
+)
+
+
 class MatmulOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("arch", c_char_p), ("instruction", c_char_p), ("account", c_char_p),
@@ -151,7 +160,7 @@ class GemmSubject(Structure):
 class GemmFitOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("seed", c_uint64), ("threads", c_uint), ("progress", FitProgress),
-        ("progress_user", c_void_p),
+        ("progress_user", c_void_p), ("multiply_and_add", MultiplyAndAdd),
     ]  # fmt: skip
 
 

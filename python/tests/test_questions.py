@@ -282,6 +282,24 @@ class Finding(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, "shape: is None"):
             tcnum.fit_gemm(lambda a, b: a, a="fp16", b="fp16", d="fp16")
 
+    def test_an_epilogue_behind_a_function(self):
+        plan = tcnum.Plan.named("nvjet", "fp16").with_(epilogue={"alpha": "first", "beta": "fused", "bias": "on_result"})
+
+        def addmm(a, b, alpha, beta, c, bias):
+            return tcnum.matmul(a, b, c, plan=plan, alpha=alpha, beta=beta if c is not None else None, bias=bias)
+
+        of = {"a": "fp16", "b": "fp16", "d": "fp16", "shape": (40, 64, 200)}
+        report = tcnum.fit_gemm(lambda a, b: tcnum.matmul(a, b, plan=plan), epilogue=addmm, **of)
+        self.assertEqual(report.epilogue["verdict"], "identified")
+        self.assertEqual(report.epilogue["plan"]["epilogue"], plan.json()["epilogue"])
+        report = tcnum.fit_gemm(
+            lambda a, b: tcnum.matmul(a, b, plan=plan), epilogue=lambda a, b, *_: tcnum.matmul(a, b, plan=plan), **of
+        )
+        self.assertEqual((report.verdict, report.epilogue["verdict"]), ("identified", "unexplained"))
+        self.assertIsNone(tcnum.fit_gemm(lambda a, b: tcnum.matmul(a, b, plan=plan), **of).epilogue)
+        with self.assertRaisesRegex(tcnum.InputError, "epilogue: is 3; right would be a function"):
+            tcnum.fit_gemm(lambda a, b: a, epilogue=3, **of)
+
 
 class Errors(unittest.TestCase):
     def test_rounding_to_nearest_is_half_an_ulp_at_most(self):

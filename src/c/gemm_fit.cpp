@@ -1,11 +1,15 @@
 // Finding the plan behind a caller's matrix product.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "arguments.hpp"
 #include "fit_progress.hpp"
 #include "guard.hpp"
 #include "src/report/gemm_fit_report.hpp"
+#include "tcnum/epilogue_fit.hpp"
 #include "tcnum/gemm_fit.hpp"
 
 namespace tcnum {
@@ -40,6 +44,28 @@ tcnum_view c_view_of(const Matrix& matrix) {
           matrix.columns(),      c_name(matrix.format()), TCNUM_ROW_MAJOR};
 }
 
+/// D, of a caller who is given where its codes go.
+template <class Write>
+Matrix written_by(const GemmSubject& of, std::string_view who, const Write& write) {
+  Matrix d(of.d, of.m, of.n);
+  if (write(d.bytes().data(), d.bytes().size()) != 0) throw Stopped();
+  check_codes(d.bytes(), format(of.d), fmt::format("{}: D", who));
+  return d;
+}
+
+EpilogueFit epilogue_of(const GemmSubject& of, const GemmPlan& plan, tcnum_multiply_and_add multiply, void* user,
+                        const GemmFitOptions& options) {
+  const auto answer = [&](const EpilogueProduct& product) {
+    const auto view = [](const std::optional<Matrix>& x) { return x ? c_view_of(*x) : tcnum_view{}; };
+    const tcnum_view a = c_view_of(product.a), b = c_view_of(product.b), c = view(product.c), bias = view(product.bias);
+    const tcnum_gemm_terms terms = {product.alpha, product.beta, product.c ? &c : nullptr,
+                                    product.bias ? &bias : nullptr};
+    return written_by(of, "multiply_and_add",
+                      [&](void* d, std::size_t bytes) { return multiply(user, &a, &b, &terms, d, bytes); });
+  };
+  return fit_epilogue(of, plan, answer, {.c = of.d, .bias = of.d}, options);
+}
+
 }  // namespace
 }  // namespace tcnum
 
@@ -51,17 +77,19 @@ tcnum_status tcnum_fit_gemm(const tcnum_gemm_subject* subject, tcnum_multiply mu
     char*& result = result_of(json, "json");
     const GemmSubject of = subject_of(subject);
     if (multiply == nullptr) throw InputError("multiply: is NULL; right would be a function that writes D's codes");
+    const GemmFitOptions how = fit_options_of(options);
     const GemmFit fit = fit_gemm(
         of,
         [&](const Matrix& a, const Matrix& b) {
-          Matrix d(of.d, of.m, of.n);
           const tcnum_view a_view = c_view_of(a), b_view = c_view_of(b);
-          if (multiply(user, &a_view, &b_view, d.bytes().data(), d.bytes().size()) != 0) throw Stopped();
-          check_codes(d.bytes(), format(of.d), "multiply: D");
-          return d;
+          return written_by(of, "multiply",
+                            [&](void* d, std::size_t bytes) { return multiply(user, &a_view, &b_view, d, bytes); });
         },
-        fit_options_of(options));
-    result = new_text(gemm_fit_document(fit, of).dump(2));
+        how);
+    std::optional<EpilogueFit> epilogue;
+    const tcnum_multiply_and_add add = options_of(options, "options").multiply_and_add;
+    if (add != nullptr && fit.verdict != Verdict::unexplained) epilogue = epilogue_of(of, fit.plan, add, user, how);
+    result = new_text(gemm_fit_document(fit, of, epilogue ? &*epilogue : nullptr).dump(2));
   });
 }
 

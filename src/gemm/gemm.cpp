@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "converted.hpp"
 #include "divided.hpp"
 #include "emu/cpu/matrix_product.hpp"
 #include "emu/gpu/product.hpp"
@@ -41,91 +42,6 @@ std::uint64_t nan_of(const Datapath& datapath, FormatId of) {
   const bool all_set = !result.floating || datapath.numerics.nan.code == all_but_sign(result);
   return all_set && f.non_finite != NonFinite::nan_negative_zero ? all_but_sign(f) : nan_code(f);
 }
-
-/// Rounds fp32 codes to those that are tf32's, whose last bits are zeros. A carry makes the next binade's code, or
-/// infinity's.
-class ToTf32 {
- public:
-  ToTf32(Rounding rounding, std::uint64_t nan)
-      : rounding_(rounding),
-        nan_(static_cast<std::uint32_t>(nan)),
-        cut_(format(FormatId::fp32).fraction_bits - format(FormatId::tf32).fraction_bits),
-        infinity_(static_cast<std::uint32_t>(infinity_code(format(FormatId::fp32), false))) {}
-
-  std::uint32_t operator()(std::uint32_t code) const {
-    if ((code & kMagnitude) > infinity_) return nan_;
-    const std::uint32_t below = (1u << cut_) - 1;
-    return (code + more(code, below)) & ~below;
-  }
-
- private:
-  static constexpr std::uint32_t kMagnitude = 0x7fffffff;
-
-  /// What brings a code to the one above where it is to be rounded there; `below`: the bits that are cut.
-  std::uint32_t more(std::uint32_t code, std::uint32_t below) const {
-    const bool negative = (code & ~kMagnitude) != 0;
-    switch (rounding_) {
-      case Rounding::nearest_even:
-        return below / 2 + (code >> cut_ & 1);
-      case Rounding::nearest_away:
-        return below / 2 + 1;
-      case Rounding::up:
-        return negative ? 0 : below;
-      case Rounding::down:
-        return negative ? below : 0;
-      default:
-        return 0;
-    }
-  }
-
-  Rounding rounding_;
-  std::uint32_t nan_;
-  int cut_;
-  std::uint32_t infinity_;
-};
-
-/// An operand as the instruction takes it: the user's codes, or a copy with other ones.
-class Operand {
- public:
-  Operand(const MatrixView& view, const std::optional<Rounding>& convert, std::uint64_t nan, unsigned threads)
-      : codes_(codes_of(view)) {
-    if (!convert) return;
-    const ToTf32 rounded(*convert, nan);
-    copy(view, FormatId::fp32, threads, [&](std::uint64_t code) { return rounded(static_cast<std::uint32_t>(code)); });
-  }
-  /// Each element times `factor`, rounded to fp32 or fp64, which it becomes.
-  Operand(const MatrixView& view, FormatId to, double factor, unsigned threads) : codes_(codes_of(view)) {
-    const Format& from = format(view.format());
-    copy(view, to, threads, [&](std::uint64_t code) -> std::uint64_t {
-      const double x = number_of(from, code);
-      if (to == FormatId::fp64) return std::bit_cast<std::uint64_t>(factor * x);
-      return std::bit_cast<std::uint32_t>(static_cast<float>(factor) * static_cast<float>(x));
-    });
-  }
-  /// The matrix that begins at that element.
-  MatrixCodes<const std::byte> from(std::size_t row, std::size_t column, FormatId id) const {
-    return part_from(codes_, row, column, bytes_of(id));
-  }
-
- private:
-  template <class Convert>
-  void copy(const MatrixView& view, FormatId to, unsigned threads, const Convert& converted) {
-    const std::size_t bytes = bytes_of(view.format());
-    const auto codes = codes_from(view.bytes().data(), 1);  // in the order of the view's layout
-    copy_ = Codes(format(to).storage_bytes(), view.rows() * view.columns());
-    constexpr std::size_t kAtOnce = std::size_t{1} << 16;
-    const std::size_t pieces = (copy_.size() + kAtOnce - 1) / kAtOnce;
-    in_parallel(pieces, threads, [&](std::size_t piece) {
-      const PlainArithmetic plain;
-      for (std::size_t i = piece * kAtOnce; i < std::min(copy_.size(), (piece + 1) * kAtOnce); ++i)
-        copy_.set(i, converted(code_at(codes, i, 0, bytes)));
-    });
-    codes_.codes = std::as_const(copy_).bytes().data();
-  }
-
-  MatrixCodes<const std::byte> codes_;
-  Codes copy_;
-};
 
 /// What is added to the sums, in the epilogue's format.
 struct Addend {
@@ -159,7 +75,7 @@ struct Product {
   const Performer& performer;
   const std::vector<PartWalk>& walk;
   ProductShape shape;
-  const Operand &a, &b;
+  const ConvertedOperand &a, &b;
   Addend c, bias;
   Scales scales;
   double alpha = 1, beta = 0;
@@ -546,11 +462,11 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
   const ProductShape shape = {a.rows(), b.columns(), a.columns()};
   const std::uint64_t nan = nan_of(performer.datapath, FormatId::tf32);
   const auto operand = [&](const MatrixView& view, const std::optional<Rounding>& convert, AlphaPlace place) {
-    if (!scales_operand) return Operand(view, convert, nan, threads);
-    return Operand(view, sums, plan.epilogue.alpha == place ? inputs.alpha : 1, threads);
+    if (!scales_operand) return ConvertedOperand(view, convert, nan, threads);
+    return ConvertedOperand(view, sums, plan.epilogue.alpha == place ? inputs.alpha : 1, threads);
   };
-  const Operand a_codes = operand(a, plan.convert_a, AlphaPlace::on_a),
-                b_codes = operand(b, plan.convert_b, AlphaPlace::on_b);
+  const ConvertedOperand a_codes = operand(a, plan.convert_a, AlphaPlace::on_a),
+                         b_codes = operand(b, plan.convert_b, AlphaPlace::on_b);
   const auto product_of = [&](const GemmPlan& by, const std::vector<PartWalk>& along) {
     return Product{by,
                    performer,
