@@ -38,6 +38,8 @@ inline const std::array<std::string, 9> kEpilogueSurveys = {
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp64.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp8.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_s8.json"};
+/// Algorithms of which CUSTOM_OPTION or SPLITK_NUM says what they are.
+inline const std::string kOptionsSurvey = TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_options.json";
 constexpr const char* kEpilogueSurveySchema = "tcnum.epilogue_survey/1";
 constexpr const char* kSurveySchema = "tcnum.gemm_survey/1";
 

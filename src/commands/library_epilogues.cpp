@@ -136,7 +136,7 @@ class EpilogueSurvey {
     ordered_json json;
     if (library_->multiply(product, algorithm, of.a.bytes(), of.b.bytes(), d.bytes(), terms)) {
       CublasLtConfiguration configuration = configuration_of(shape, algorithm, at_once);
-      configuration.has_epilogue = true;
+      configuration.has_epilogue = of.alpha != 1 || of.c || of.bias || of.a_scale;
       configuration.adds_to_d = of.in_place && of.beta == 1 && product.c == product.d;
       prediction = predicted(configuration, asked, d);
       json["digest"] = fmt::format("{:#018x}", digest(d.codes(), 0));

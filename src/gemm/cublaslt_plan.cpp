@@ -29,10 +29,14 @@ enum class Cut : std::uint8_t {
   cutlass2,  ///< as cutlass2_chunk() says
   by_turns,  ///< a tile for each part, again and again
   threads,   ///< k is left to threads, and what they take is cut as their kernel does
+  octets,    ///< as parts_of_octets() says
 };
 
 /// Ids of kernels that leave k to threads.
 constexpr int kFewColumns = 11, kVectors = 13, kBlocks = 14;
+
+/// Id of kernels of FMAs that add up sums of 512 products, or parts of whole eights.
+constexpr int kOctets = 10;
 
 /// What becomes of operands of fp32.
 enum class Fp32 : std::uint8_t {
@@ -53,7 +57,8 @@ struct Algorithm {
   Finish finish = Finish::unknown;
   Fp32 fp32 = Fp32::unknown;
 };
-constexpr std::array<Algorithm, 17> kAlgorithms = {{
+constexpr std::array<Algorithm, 18> kAlgorithms = {{
+    {kOctets, "fp32", Residue::last, Cut::octets, Finish::unknown, Fp32::fmas},
     {kFewColumns, kVectorFormats, Residue::last, Cut::threads, Finish::few_columns, Fp32::fmas},
     {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::unknown, Fp32::to_tf32},
     {kVectors, kVectorFormats, Residue::last, Cut::threads, Finish::vectors, Fp32::fmas},
@@ -169,64 +174,108 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
   return split;
 }
 
+/// Sums of 512 products where k is whole, else parts of as many products as go into k so often, rounded up to eights.
+/// (Measured: eleven pairs of k and SPLITK_NUM.)
+void parts_of_octets(const CublasLtConfiguration& of, GemmPlan& plan) {
+  constexpr int kWhole = 0;
+  constexpr std::size_t kPromoteEvery = 512, kUnit = 8;
+  if (of.split_k == kWhole) {
+    plan.promote_every = kPromoteEvery;
+  } else if (of.split_k > 1 && of.reduction == kInPlace) {
+    const std::size_t products = of.k / static_cast<std::size_t>(of.split_k);
+    plan.split_k = SplitK{.chunk = std::max<std::size_t>(1, (products + kUnit - 1) / kUnit) * kUnit};
+  } else {
+    throw InputError(
+        fmt::format("{}: split_k is {} with id {} and reduction {}; right would be {}, or 2 or more with reduction {}",
+                    kWhere, of.split_k, of.id, of.reduction, kWhole, kInPlace));
+  }
+}
+
 void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
-  constexpr int kAscending = 0, kFolded = 1;
+  constexpr int kAscending = 0, kFolded = 1, kAscendingToo = 2, kMeasuredOf = 36;
   if (of.split_k > kMostSlices)
     throw InputError(fmt::format("{}: split_k is {}; right would be 1 to {}", kWhere, of.split_k, kMostSlices));
-  if (of.custom != kAscending && of.custom != kFolded && of.split_k > 2) {
+  const bool is_known = of.custom == kAscending || of.custom == kFolded ||
+                        (of.custom == kAscendingToo && of.id == kMeasuredOf) || of.split_k <= 2;
+  if (!is_known) {
     throw InputError(
-        fmt::format("{}: custom is {} with split_k {}, of which nobody has said what it adds in which order; "
+        fmt::format("{}: custom is {} with id {} and split_k {}, of which nobody has said what it adds in which order; "
                     "right would be {} or {}",
-                    kWhere, of.custom, of.split_k, kAscending, kFolded));
+                    kWhere, of.custom, of.id, of.split_k, kAscending, kFolded));
   }
   plan.slices = of.split_k;
   plan.slices_order = of.custom == kFolded ? SliceOrder::folded : SliceOrder::ascending;
   plan.k_tile = tile_of(of.stages) * static_cast<std::size_t>(of.split_k);
 }
 
-/// Kernels of products of a vector, by CUSTOM_OPTION: threads that take a stretch of k each, or a product in turn.
+/// Kernels of products of a vector, by CUSTOM_OPTION: threads, and how many products each takes at a time.
+constexpr int kStretch = 0;  ///< as stretch_of_thread() says
 struct Threads {
-  int custom, count;
-  bool in_turn;
-  FormatSet measured;  ///< of operands
+  int custom, count, at_a_time;
+  FormatSet measured;                                            ///< of operands
+  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< of a part: more was not measured
 };
 constexpr FormatSet kOf16{FormatId::fp16, FormatId::bf16}, kOf32{FormatId::fp32}, kOf64{FormatId::fp64},
     kOf16And32{FormatId::fp16, FormatId::bf16, FormatId::fp32}, kOf32And64{FormatId::fp32, FormatId::fp64},
     kOf16And64{FormatId::fp16, FormatId::bf16, FormatId::fp64},
     kOfAll{FormatId::fp16, FormatId::bf16, FormatId::fp32, FormatId::fp64};
-constexpr std::array<Threads, 18> kThreads = {{{70, 8, false, kOf32},
-                                               {72, 16, false, kOf16And32},
-                                               {73, 16, true, kOfAll},
-                                               {74, 32, false, kOfAll},
-                                               {75, 32, true, kOfAll},
-                                               {77, 4, true, kOf32},
-                                               {78, 8, false, kOfAll},
-                                               {80, 16, false, kOfAll},
-                                               {81, 16, true, kOf16And64},
-                                               {83, 32, true, kOfAll},
-                                               {85, 2, true, kOf32},
-                                               {87, 4, true, kOf64},
-                                               {88, 8, false, kOf64},
-                                               {93, 32, true, kOfAll},
-                                               {95, 2, true, kOf32},
-                                               {96, 4, false, kOf16},
-                                               {101, 16, true, kOf32And64},
-                                               {103, 2, true, kOf32}}};
+constexpr std::array<Threads, 46> kThreads = {{
+    {10, 32, 4, kOf16},
+    {10, 32, 4, kOf32And64, 128},
+    {33, 8, 1, kOf64},
+    {43, 8, 1, kOf64},
+    {50, 4, kStretch, kOf16},
+    {51, 4, 1, kOf16And64},
+    {67, 8, 1, kOf16And64},
+    {70, 8, kStretch, kOf32},
+    {71, 8, 1, kOf64},
+    {72, 16, kStretch, kOfAll},
+    {73, 16, 1, kOfAll},
+    {74, 32, kStretch, kOfAll},
+    {75, 32, 1, kOfAll},
+    {77, 4, 1, kOf32},
+    {78, 8, kStretch, kOfAll},
+    {80, 16, kStretch, kOfAll},
+    {81, 16, 1, kOfAll},
+    {82, 32, kStretch, kOfAll},
+    {83, 32, 1, kOfAll},
+    {85, 2, 1, kOf32},
+    {86, 4, kStretch, kOf64},
+    {87, 4, 1, kOf64},
+    {88, 8, kStretch, kOf16And64},
+    {89, 8, 1, kOf32And64},
+    {90, 16, kStretch, kOf16And64},
+    {91, 16, 1, kOf64},
+    {92, 32, kStretch, kOfAll},
+    {93, 32, 1, kOfAll},
+    {94, 2, kStretch, kOf32},
+    {95, 2, 1, kOf32},
+    {96, 4, kStretch, kOf16And64},
+    {97, 4, 1, kOf32},
+    {98, 8, kStretch, kOf32And64},
+    {100, 16, kStretch, kOfAll},
+    {101, 16, 1, kOfAll},
+    {102, 2, kStretch, kOf16And32},
+    {103, 2, 1, kOfAll},
+    {106, 8, kStretch, kOfAll},
+    {107, 8, 1, kOf16},
+    {108, 2, kStretch, kOf64},
+    {110, 4, kStretch, kOfAll},
+    {111, 4, 1, kOfAll},
+    {112, 8, kStretch, kOf32And64},
+    {113, 8, 1, kOf64},
+    {114, 4, kStretch, kOf64},
+    {115, 4, 1, kOf32},
+}};
 /// Likewise of sixteen threads, whose sums are added in turn: after so many products a thread begins a new sum.
 struct Sixteen {
   int custom;
   std::size_t promote_every;
-  FormatSet measured;
-  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
 };
-constexpr std::array<Sixteen, 3> kSixteen = {
-    {{11, 32, kOf16And32}, {12, 16, kOf16And32, 512}, {14, 16, kOf16And32, 512}}};
+constexpr std::array<Sixteen, 3> kSixteen = {{{11, 32}, {12, 16}, {14, 16}}};
 
-/// Threads of a custom option, whose k is at most so much where that is the most that was measured.
-const Sixteen* sixteen_of(int custom, FormatId operand, std::size_t k) {
-  const auto found = std::ranges::find_if(kSixteen, [&](const Sixteen& each) {
-    return each.custom == custom && each.measured.contains(operand) && k <= each.most_k;
-  });
+const Sixteen* sixteen_of(int custom) {
+  const auto found = std::ranges::find(kSixteen, custom, &Sixteen::custom);
   return found == kSixteen.end() ? nullptr : &*found;
 }
 
@@ -271,21 +320,25 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
   if (parts > 1) plan.split_k = in_parts_of(of.k, parts, of.a);
   const std::size_t of_part = plan.split_k ? plan.split_k->chunk : of.k;
   if (of.id == kFewColumns) return on_few_columns(of, plan);
-  const auto is_threads = [&](const Threads& each) { return each.custom == of.custom && each.measured.contains(of.a); };
-  if (const Sixteen* const found = sixteen_of(of.custom, of.a, of_part))
-    return in_turn_on_sixteen(plan, found->promote_every);
-  if (const auto found = std::ranges::find_if(kThreads, is_threads); found != kThreads.end())
-    return on_threads(plan, found->count, found->in_turn ? 1 : stretch_of_thread(of_part, found->count, of.a));
-  std::vector<int> known;
-  const auto add_known = [&](const auto& each) {
-    if (each.measured.contains(of.a)) known.push_back(each.custom);
+  const auto is_threads = [&](const Threads& each) {
+    return each.custom == of.custom && each.measured.contains(of.a) && of_part <= each.most_k;
   };
-  std::ranges::for_each(kSixteen, add_known);
-  std::ranges::for_each(kThreads, add_known);
+  if (const Sixteen* const found = sixteen_of(of.custom)) return in_turn_on_sixteen(plan, found->promote_every);
+  if (const auto found = std::ranges::find_if(kThreads, is_threads); found != kThreads.end()) {
+    const std::size_t at_a_time = found->at_a_time == kStretch ? stretch_of_thread(of_part, found->count, of.a)
+                                                               : static_cast<std::size_t>(found->at_a_time);
+    return on_threads(plan, found->count, at_a_time);
+  }
+  std::vector<int> known;
+  for (const Sixteen& each : kSixteen) known.push_back(each.custom);
+  for (const Threads& each : kThreads) {
+    if (each.measured.contains(of.a) && of_part <= each.most_k) known.push_back(each.custom);
+  }
+  std::ranges::sort(known);
   throw InputError(
-      fmt::format("{}: custom is {} with id {} and k {}, of which nobody has said what it adds in which "
-                  "order; right would be one of {}, some with k up to 512",
-                  kWhere, of.custom, of.id, of.k, fmt::join(known, ", ")));
+      fmt::format("{}: custom is {} with id {} and {}, of which nobody has said what it adds in which order; right "
+                  "would be one of {}",
+                  kWhere, of.custom, of.id, format(of.a).name, fmt::join(known, ", ")));
 }
 
 [[noreturn]] void fail(std::string_view field, std::size_t value, std::string_view right) {
@@ -396,7 +449,7 @@ std::optional<Epilogue> epilogue_of(const CublasLtConfiguration& of, Finish fini
       return epilogue_of_vectors(of);
     case Finish::vectors:
       if (of.split_k > 1) return of_parts;
-      return sixteen_of(of.custom, of.a, of.k) != nullptr ? epilogue_of_vectors(of) : kAlphaFused;
+      return sixteen_of(of.custom) != nullptr ? epilogue_of_vectors(of) : kAlphaFused;
     case Finish::blocks:
       return kAlphaFused;
     case Finish::cutlass2: {
@@ -431,32 +484,7 @@ void add_epilogue(const CublasLtConfiguration& of, Finish finish, GemmPlan& plan
     plan.scales = ScaleOrder::in_alpha;
 }
 
-}  // namespace
-
-GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
-  const Algorithm& algorithm = algorithm_of(of.id);
-  const bool takes_fp64 = algorithm.kernels == kFp64 || algorithm.cut == Cut::threads;
-  if (of.a == FormatId::fp64 ? !takes_fp64 : algorithm.kernels == kFp64) {
-    throw InputError(fmt::format("{}: a is {}, and id {} is of {} kernels; right would be what goes together", kWhere,
-                                 format(of.a).name, of.id, algorithm.kernels));
-  }
-  if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
-  GemmPlan plan;
-  plan.arch = "sm_90";
-  const bool of_fmas = algorithm.fp32 == Fp32::fmas;
-  plan.instruction = of_fmas ? std::string(fma_for(of, algorithm)) : instruction_for(of);
-  plan.output = of.d;
-  if (!format(of.a).floating) {  // whose sums are the same in any order
-    add_epilogue(of, algorithm.finish, plan);
-    return plan;
-  }
-
-  if (algorithm.cut == Cut::threads) {
-    plan = left_to_threads(of, plan);
-    add_epilogue(of, algorithm.finish, plan);
-    validate(plan, kWhere);
-    return plan;
-  }
+void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorithm, GemmPlan& plan) {
   if (of.split_k < 1 && of.split_k != kAsNeeded) {
     throw InputError(fmt::format("{}: split_k is {}; right would be 1 or more, or {}", kWhere, of.split_k, kAsNeeded));
   }
@@ -480,6 +508,43 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
       take_turns(of, plan);
     else
       plan.split_k = split_of(of, algorithm.cut);
+  }
+}
+
+GemmPlan plan_for(const CublasLtConfiguration& of, std::string instruction) {
+  if (of.k == 0) throw InputError(fmt::format("{}: k is 0; right would be 1 or more", kWhere));
+  GemmPlan plan;
+  plan.arch = "sm_90";
+  plan.instruction = std::move(instruction);
+  plan.output = of.d;
+  return plan;
+}
+
+/// Their sums are the same in any order, whatever the algorithm.
+GemmPlan plan_of_integers(const CublasLtConfiguration& of) {
+  GemmPlan plan = plan_for(of, instruction_for(of));
+  add_epilogue(of, Finish::unknown, plan);
+  return plan;
+}
+
+}  // namespace
+
+GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
+  if (!format(of.a).floating) return plan_of_integers(of);
+  const Algorithm& algorithm = algorithm_of(of.id);
+  const bool takes_fp64 = algorithm.kernels == kFp64 || algorithm.cut == Cut::threads;
+  if (of.a == FormatId::fp64 ? !takes_fp64 : algorithm.kernels == kFp64) {
+    throw InputError(fmt::format("{}: a is {}, and id {} is of {} kernels; right would be what goes together", kWhere,
+                                 format(of.a).name, of.id, algorithm.kernels));
+  }
+  const bool of_fmas = algorithm.fp32 == Fp32::fmas;
+  GemmPlan plan = plan_for(of, of_fmas ? std::string(fma_for(of, algorithm)) : instruction_for(of));
+  if (algorithm.cut == Cut::threads) {
+    plan = left_to_threads(of, plan);
+  } else if (algorithm.cut == Cut::octets) {
+    parts_of_octets(of, plan);
+  } else {
+    go_through_tiles(of, algorithm, plan);
   }
   add_epilogue(of, algorithm.finish, plan);
   validate(plan, kWhere);
