@@ -234,7 +234,8 @@ TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {
       "bf16, fp32 "
       "or fp64), 12 (CUTLASS 2), 13 (fp16, bf16, fp32 or fp64), 14 (fp16, bf16, fp32 or fp64), 20 (CUTLASS 2), 21 "
       "(CUTLASS 2), 22 (fp64), 23 (CUTLASS 2), 24 (CUTLASS 2), 35 (fp64), 36 (fp64), "
-      "39 (CUTLASS 3), 43 (CUTLASS 3), 55 (fp32), 63 (CUTLASS 3), 66 (nvjet), 74 (CUTLASS 3)");
+      "39 (CUTLASS 3), 41 (CUTLASS 3), 42 (CUTLASS 3), 43 (CUTLASS 3), 55 (fp32), 63 (CUTLASS 3), 66 (nvjet), 74 "
+      "(CUTLASS 3)");
   EXPECT_EQ(complaint([](auto& c) { c.id = 55; }),
             "cublaslt: a is fp16 and b is fp16, and id 55 multiplies fp32 as it is; right would be both of fp32");
   const auto of_fp32 = [](CublasLtConfiguration& c, int id, int custom) {

@@ -57,7 +57,7 @@ struct Algorithm {
   Finish finish = Finish::unknown;
   Fp32 fp32 = Fp32::unknown;
 };
-constexpr std::array<Algorithm, 18> kAlgorithms = {{
+constexpr std::array<Algorithm, 20> kAlgorithms = {{
     {kOctets, "fp32", Residue::last, Cut::octets, Finish::unknown, Fp32::fmas},
     {kFewColumns, kVectorFormats, Residue::last, Cut::threads, Finish::few_columns, Fp32::fmas},
     {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::unknown, Fp32::to_tf32},
@@ -71,6 +71,8 @@ constexpr std::array<Algorithm, 18> kAlgorithms = {{
     {35, kFp64, Residue::last, Cut::by_turns, Finish::cutlass3},
     {36, kFp64, Residue::last, Cut::by_turns, Finish::cutlass3},
     {39, "CUTLASS 3", Residue::last, Cut::tiles},
+    {41, "CUTLASS 3", Residue::last, Cut::tiles},
+    {42, "CUTLASS 3", Residue::last, Cut::tiles},
     {43, "CUTLASS 3", Residue::last, Cut::tiles, Finish::cutlass3, Fp32::to_tf32},
     {55, "fp32", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::fmas},
     {63, "CUTLASS 3", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::to_tf32},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -24,9 +25,13 @@ std::string plan_diff_text(const PlanDiff& diff, const std::string& one, const s
   }
   text += fmt::format("Products of {} · {} → {}:\n\n{}\n", format(diff.a).name, format(diff.b).name,
                       format(diff.output).name, table_text(rows));
+  // What becomes of alpha, C and a bias does not show in products that have none.
+  const bool needs_terms = std::ranges::any_of(
+      diff.fields, [](const FieldDiff& each) { return each.field == "epilogue" || each.field == "scales"; });
   text += diff.smallest_k
               ? fmt::format("The smallest K for which a product was found that differs: {}\n\n", *diff.smallest_k)
-              : "No product was found that differs. The plans do not say the same:\n\n";
+              : fmt::format("No product {}was found that differs. The plans do not say the same:\n\n",
+                            needs_terms ? "without alpha, C, a bias and scales " : "");
   std::vector<std::vector<std::string>> fields = {{"", "what the plans say", "one", "other"}};
   for (const FieldDiff& each : diff.fields)
     fields.push_back({each.decides ? "*" : "", each.field, each.one, each.other});
