@@ -45,6 +45,12 @@ CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered
           .clusters_at_once = algorithm.value("clusters_at_once", 0)};
 }
 
+void expect_in_plans(const std::string& sentence) {
+  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+}
+
 /// Whether the plan would be another, or none, if both operands had k side by side.
 bool is_otherwise_by_layout(CublasLtConfiguration configuration, const GemmPlan& plan) {
   configuration.a_k_outermost = configuration.b_k_outermost = false;
@@ -104,11 +110,9 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   EXPECT_GT(products, 400u);
   EXPECT_GT(tails, 10u);
   for (const int id : {11, 14, 21}) EXPECT_TRUE(by_layout.contains(id)) << id;
-  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::string sentence =
       fmt::format("Of all {} algorithms that are recorded it declines {} now", of_all, declined_of_all);
-  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+  expect_in_plans(sentence);
 }
 
 /// Every algorithm whose products with alpha, C and biases were recorded.
@@ -191,14 +195,12 @@ TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfAlphaCAndABias) {
   EXPECT_GT(epilogues.replayed, 2400u);
   EXPECT_GT(epilogues.kinds.size(), 30u);
   for (const int id : {14, 43}) EXPECT_TRUE(epilogues.by_layout.contains(id)) << id;
-  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::string sentence = fmt::format(
       "{} algorithms of {} products, {} results right, {} wrong, {} declined, and {} that the library refused",
       epilogues.algorithms, epilogues.products, epilogues.of_all["right"], epilogues.of_all["wrong"],
       epilogues.of_all["declined"], epilogues.of_all["refused"]);
   EXPECT_EQ(epilogues.declined, 0u);  // since
-  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+  expect_in_plans(sentence);
 }
 
 TEST(CublasLtPlans, GiveWhatOptionsSay) {
@@ -207,12 +209,10 @@ TEST(CublasLtPlans, GiveWhatOptionsSay) {
   EXPECT_EQ(options.of_all["wrong"], 0u);
   EXPECT_GT(options.replayed, 100u);
   EXPECT_EQ(options.declined, options.of_all["declined"]);
-  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
   const std::string sentence =
       fmt::format("{} algorithms of {} products: {} right, {} wrong, {} declined", options.algorithms, options.products,
                   options.of_all["right"], options.of_all["wrong"], options.of_all["declined"]);
-  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+  expect_in_plans(sentence);
 }
 
 TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {

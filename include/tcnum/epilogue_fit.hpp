@@ -35,9 +35,8 @@ struct EpilogueFormats {
 /// A product with all that comes to its sums.
 struct EpilogueProduct {
   Matrix a, b;
-  std::optional<Matrix> c = {},
-                        bias =
-                            {};  ///< C is about the opposite of what it comes to, and so is the bias of some elements
+  /// C is about the opposite of what it comes to, and so is the bias of some elements.
+  std::optional<Matrix> c = {}, bias = {};
   std::optional<Matrix> a_scale = {}, b_scale = {};  ///< 1 × 1, of fp32
   double alpha = 1, beta = 0;
   bool in_place = false;

@@ -23,6 +23,7 @@ struct OperandLayout {
   std::string name;
   bool a_k_outermost, b_k_outermost;
 };
+inline bool is_fp8(FormatId id) { return format(id).floating && format(id).storage_bits == 8; }
 struct AskedShape {
   ProductFormats formats;
   std::array<std::size_t, 3> shape;  ///< M, N, K
@@ -32,9 +33,7 @@ struct AskedShape {
     return {arch, formats.a, formats.b, formats.d, shape[0], shape[1], shape[2]};
   }
   /// CUBLASLT_MATMUL_DESC_FAST_ACCUM, which fp8 has.
-  bool fast_accumulation() const {
-    return formats.fast && format(formats.a).floating && format(formats.a).storage_bits == 8;
-  }
+  bool fast_accumulation() const { return formats.fast && is_fp8(formats.a); }
 };
 /// All that the options ask for. Throws InputError.
 std::vector<AskedShape> asked_shapes(const GemmCommandOptions& options);

@@ -3,10 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -45,12 +42,9 @@ StoredTensor stored(double number) {
   return tensor;
 }
 
-/// Multiplies: whether it can be asked for all that an epilogue has is the caller's to know.
-using Multiplier = std::function<Matrix(const EpilogueProduct&)>;
-
 /// A program that is run with the names of two files: one with A and B, and what comes to their product, and the one
 /// that it is to write with D.
-Multiplier by_program(const FileProgram& program, const GemmSubject& subject) {
+EpilogueCallable by_program(const FileProgram& program, const GemmSubject& subject) {
   return [&program, subject](const EpilogueProduct& product) {
     std::vector<StoredTensor> tensors;
     std::vector<std::string> names;
@@ -117,7 +111,7 @@ FitOfOne fit_files(const GemmCommandOptions& options, const GemmFitOptions& fit_
           {}};
 }
 
-FitOfOne fit_multiplier(const GemmSubject& subject, const Multiplier& multiply, bool with_epilogue,
+FitOfOne fit_multiplier(const GemmSubject& subject, const EpilogueCallable& multiply, bool with_epilogue,
                         const GemmFitOptions& options) {
   FitOfOne found = {subject,
                     fit_gemm(

@@ -24,8 +24,7 @@ using nlohmann::ordered_json;
 
 /// What the library takes of C and of a bias (cuBLASLt's documentation of cublasLtMatmul()).
 FormatId c_format(FormatId operands, FormatId d) {
-  const bool both_fp8 = format(operands).storage_bits == 8 && format(d).storage_bits == 8 && format(d).floating;
-  return both_fp8 ? FormatId::bf16 : d;
+  return format(operands).storage_bits == 8 && is_fp8(d) ? FormatId::bf16 : d;
 }
 FormatId bias_format(FormatId operands, FormatId d) {
   if (format(operands).storage_bits != 8) return d;
@@ -71,18 +70,18 @@ class EpilogueSurvey {
 
   /// Algorithms are offered for products with a bias, or with scales, and for those without.
   void survey(const AskedShape& asked, std::size_t of_products) {
+    std::optional<EpilogueOperands> operands;  // the same for all, made where algorithms are offered
     for (const bool scales : {false, true}) {
       for (const bool bias : {false, true}) {
-        if (scales && (!format(asked.formats.a).floating || format(asked.formats.a).storage_bits != 8))
-          continue;  // of fp8 alone
+        if (scales && !is_fp8(asked.formats.a)) continue;
         if (interrupted) return;
         progress_.show(
             fmt::format("asking: product {} of {}, {} algorithms asked", products_ + 1, of_products, algorithms_));
-        survey(asked, bias, scales);
+        survey(asked, bias, scales, operands);
       }
     }
   }
-  void survey(const AskedShape& shape, bool bias, bool scales) {
+  void survey(const AskedShape& shape, bool bias, bool scales, std::optional<EpilogueOperands>& operands) {
     LibraryProduct product = library_product(shape);
     const EpilogueFormats formats = {
         .c = c_format(product.a, product.d), .bias = bias_format(product.a, product.d), .bias_of_rows = true};
@@ -92,10 +91,10 @@ class EpilogueSurvey {
         library_->algorithms(product, static_cast<int>(options_.algorithms));
     if (algorithms.empty()) return;
     const GemmSubject subject = shape.subject(options_.arch);
-    const EpilogueOperands operands(subject, options_.seed);
+    if (!operands) operands.emplace(subject, options_.seed);
     std::vector<Asked> asked;
     for (const EpilogueCase& each : epilogue_cases()) {
-      if (each.bias == bias && each.scales == scales) asked.push_back({each, operands.product(each, formats)});
+      if (each.bias == bias && each.scales == scales) asked.push_back({each, operands->product(each, formats)});
     }
     ordered_json entry = {{"a", format(subject.a).name},
                           {"b", format(subject.b).name},

@@ -117,6 +117,8 @@ const Algorithm& algorithm_of(int id) {
                                kWhere, id, known));
 }
 
+bool is_fp8(const CublasLtConfiguration& of) { return format(of.a).floating && format(of.a).storage_bits == 8; }
+
 /// Kernels of ALGO_ID 24 that no STAGES_ID names are for operands of 16 bits that are not aligned, as where a row of
 /// them is no whole number of 16 bytes.
 bool is_unaligned(const CublasLtConfiguration& of) {
@@ -482,8 +484,7 @@ void add_epilogue(const CublasLtConfiguration& of, Finish finish, GemmPlan& plan
   plan.epilogue = epilogue.value_or(Epilogue{});
   const bool adds_in_place = plan.split_k && of.split_k > 1 && of.reduction == kInPlace;
   if (epilogue && finish == Finish::cutlass2 && adds_in_place) plan.split_k->epilogue = EpilogueOf::parts;
-  if (finish == Finish::nvjet && format(of.a).floating && format(of.a).storage_bits == 8)
-    plan.scales = ScaleOrder::in_alpha;
+  if (finish == Finish::nvjet && is_fp8(of)) plan.scales = ScaleOrder::in_alpha;
 }
 
 void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorithm, GemmPlan& plan) {
@@ -499,8 +500,7 @@ void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorith
     }
     if (algorithm.fp32 == Fp32::to_tf32) plan.convert_a = plan.convert_b = Rounding::nearest_even;
   }
-  const bool is_fp8 = format(of.a).storage_bits == 8;
-  if (is_fp8 && !of.fast_accumulation) plan.promote_every = 128;
+  if (is_fp8(of) && !of.fast_accumulation) plan.promote_every = 128;
   plan.residue = algorithm.residue;
   if (plan.residue == Residue::first) plan.k_tile = is_unaligned(of) ? kUnalignedTile : tile_of(of.stages);
   if (of.split_k == kAsNeeded) {

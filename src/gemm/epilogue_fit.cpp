@@ -99,10 +99,10 @@ std::vector<GemmPlan> epilogues_of(const GemmPlan& sums) {
   const Performer performer = performer_of(sums, "plan");
   const FormatId sums_format = performer.formats.d;
   const bool in_integers = sums_format == FormatId::s32 && sums.output == FormatId::s32;
-  const bool of_fmas = !sums.datapath && performer.name == fma_of(performer.formats.a);
+  const bool of_fmas = may_scale_operands(sums, performer);
   const bool has_parts = sums.split_k && sums_format != FormatId::s32 &&
                          (sums.split_k->order == PartOrder::ascending || sums.split_k->order == PartOrder::descending);
-  const bool rounds_results = sums.output != (sums_format == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32);
+  const bool rounds_results = sums.output != usual_epilogue_type(sums_format);
   std::vector<GemmPlan> all;
   const auto add = [&](const Epilogue& epilogue) {
     if (is_another(epilogue, rounds_results)) return;
@@ -208,8 +208,9 @@ class EpilogueSearch {
       EpilogueProduct product = product_of(each, operands);
       const EpilogueProduct part = part_of({product, none}, sample_).product;
       const Matrix first = gemm(plans_[alive_[0]], part, {.threads = threads_});
-      const bool tells = std::ranges::any_of(
-          alive_, [&](std::size_t i) { return gemm(plans_[i], part, {.threads = threads_}) != first; });
+      const bool tells = std::any_of(alive_.begin() + 1, alive_.end(), [&](std::size_t i) {
+        return gemm(plans_[i], part, {.threads = threads_}) != first;
+      });
       if (tells) return ask(each, std::move(product));
     }
   }

@@ -406,12 +406,6 @@ std::size_t band_rows(const ProductShape& shape, Processor processor) {
   return std::clamp(std::min(kElementsOnGpu, by_products) / shape.n / kLeast * kLeast, kLeast, kMostOnGpu);
 }
 
-/// What the epilogue computes in.
-FormatId epilogue_type(const GemmPlan& plan, FormatId sums) {
-  if (plan.epilogue.type) return *plan.epilogue.type;
-  return sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
-}
-
 void check_addend(std::string_view name, const MatrixView& view, FormatId type) {
   const Format& f = format(view.format());
   const bool taken = type == FormatId::fp64  ? f.floating
@@ -433,7 +427,7 @@ void check_factor(std::string_view name, double factor, FormatId type) {
 }
 
 void check_inputs(const GemmPlan& plan, const GemmInputs& inputs, const Matrix& d, FormatId sums) {
-  const FormatId type = epilogue_type(plan, sums);
+  const FormatId type = plan.epilogue.type.value_or(usual_epilogue_type(sums));
   if (inputs.c != nullptr) check_addend("C", *inputs.c, type);
   if (const MatrixView* const bias = inputs.bias) {
     check_bias(*bias, d.rows(), d.columns(), kWhere);

@@ -144,7 +144,7 @@ void check_split(const GemmPlan& plan, const Performer& performer, const std::st
 void check_epilogue(const GemmPlan& plan, const Performer& performer, const std::string& where) {
   const Epilogue& epilogue = plan.epilogue;
   const FormatId sums = performer.formats.d;
-  if (has_alpha_on_operand(plan) && (plan.datapath || performer.name != fma_of(performer.formats.a))) {
+  if (has_alpha_on_operand(plan) && !may_scale_operands(plan, performer)) {
     fail(where, "epilogue.alpha",
          fmt::format("right would be first or fused, as {} takes no other operands", performer.name));
   }
@@ -153,7 +153,7 @@ void check_epilogue(const GemmPlan& plan, const Performer& performer, const std:
   if (sums == s32 && plan.output == s32) {
     if (epilogue.type != s32 && epilogue.type != fp32)
       fail(where, "epilogue.type", fmt::format("{}; right would be s32 or fp32", type));
-  } else if (const FormatId right = sums == fp64 ? fp64 : fp32; epilogue.type != right) {
+  } else if (const FormatId right = usual_epilogue_type(sums); epilogue.type != right) {
     fail(where, "epilogue.type", fmt::format("{}; right would be {}", type, format(right).name));
   }
 }

@@ -50,6 +50,14 @@ std::size_t multiply_by(const PlanToFollow& plan, Matrix& d, const MatrixView& a
 inline bool has_alpha_on_operand(const GemmPlan& plan) {
   return plan.epilogue.alpha == AlphaPlace::on_a || plan.epilogue.alpha == AlphaPlace::on_b;
 }
+/// Whether an operand may take it: of FMAs, of which there are some of the sums' format.
+inline bool may_scale_operands(const GemmPlan& plan, const Performer& performer) {
+  return !plan.datapath && performer.name == fma_of(performer.formats.a);
+}
+/// What the epilogue computes in, of sums of that format, unless it says so.
+constexpr FormatId usual_epilogue_type(FormatId sums) {
+  return sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
+}
 /// Of its output.
 inline Overflow overflow_of(const GemmPlan& plan) {
   return plan.output_overflow.value_or(format(plan.output).has_infinity() ? Overflow::ieee : Overflow::max_finite);
