@@ -32,6 +32,7 @@ WhyNot why_no_fma_chain(const Numerics& numerics, const SortedTree& tree) {
 
 WhyNot why_no_fma_chain_in(FormatId number, const Numerics& numerics, const SortedTree& tree) {
   if (numerics.scales) return "it has block scales";
+  if (numerics.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
   if (numerics.product.infinite_from || !numerics.product.round.empty()) return "its products are rounded or limited";
   const Rounding rounding = rounding_of(numerics, tree);
   Term previous{Term::Kind::accumulator, 0};

@@ -426,12 +426,30 @@ Datapath random_ends() {
   });
 }
 
+/// Some of whose operands are of any other format, integers too.
+template <auto draw>
+Datapath with_other_operands() {
+  using enum FormatId;
+  Datapath d = draw();
+  for (OperandRule* operand : {&d.numerics.a, &d.numerics.b, &d.numerics.c}) {
+    if (*rc::gen::arbitrary<bool>())
+      *operand = test::random_operand(*rc::gen::element(fp32, fp16, fp8e4m3fnuz, ue4m3, s32, s8, u8, u4, b1));
+  }
+  return d;
+}
+
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
     {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
      test::random_operations},
     {"operation_panels, rules", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
      random_operations_with_rules},
+    {"fma_panels, other operands", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>,
+     with_other_operands<random_fma_chain_of_any_format>},
+    {"operation_panels, other operands", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
+     with_other_operands<test::random_operations>},
+    {"operation_panels, rules, other operands", panels::why_no_operation_panels,
+     multiply_by<panels::make_operation_plan>, with_other_operands<random_operations_with_rules>},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
     {"tree_panels, cut first", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_first},

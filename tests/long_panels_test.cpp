@@ -12,6 +12,7 @@
 #include "generators.hpp"
 #include "panel_targets.hpp"
 #include "product_example.hpp"
+#include "reference/any_datapath.hpp"
 
 namespace tcnum {
 namespace {
@@ -45,6 +46,9 @@ Datapath random_scaled_sums_of_any_operands() {
   return d;
 }
 
+Datapath far_from_hardware() { return test::any_floating_datapath(false); }
+Datapath far_from_hardware_with_scales() { return test::any_floating_datapath(true); }
+
 struct Kind {
   const char* name;
   Datapath (*draw)();
@@ -55,6 +59,8 @@ constexpr Kind kKinds[] = {
     {"scaled sums", random_scaled_sums_of_any_operands},
     {"integers", test::random_integer_datapath},
     {"sums that go on unrounded", test::random_tree_of_sums},
+    {"far from all hardware", far_from_hardware},
+    {"far from all hardware, with block scales", far_from_hardware_with_scales},
 };
 
 TEST_P(LongPanels, EqualTheExactEmulatorOnRandomDatapaths) {
@@ -62,7 +68,7 @@ TEST_P(LongPanels, EqualTheExactEmulatorOnRandomDatapaths) {
     EXPECT_TRUE(rc::check(kind.name, [&] {
       const Datapath datapath = kind.draw();
       std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
-      const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 4));
+      const auto operands = static_cast<Operands>(*rc::gen::inRange(0, 5));
       const auto depth = static_cast<std::size_t>(datapath.tree.k);
       const bool chained = datapath.numerics.c.format == datapath.numerics.result;
       const std::size_t links = chained ? *rc::gen::element<std::size_t>(1, 2, 5) : 1;
@@ -79,6 +85,32 @@ TEST_P(LongPanels, KeepProductsThatAreSmallerThanTheirOperandsSay) {
   std::mt19937_64 random(5);
   for (const Operands operands : {Operands::numbers, Operands::edges})
     EXPECT_EQ(difference(datapath, draw_example(random, datapath, {5, 67, 4}, operands), 1), "");
+}
+
+/// Products of about 1, whose nearest doubles are on the other side of what they are cut at, or rounded to.
+TEST_P(LongPanels, TellWhatNoDoubleTells) {
+  Datapath d = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json");
+  Numerics& n = d.numerics;
+  n.a.format = n.b.format = FormatId::fp64;
+  n.nan.propagate = false;
+  d.tree.k = 1;
+  d.tree.nodes = {Node{0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}}}};
+  constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
+  Tiles tile = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, 9, 65, 1);
+  for (std::size_t i = 0; i < tile.a.size(); ++i) tile.a.set(i, kOne + i);
+  for (std::size_t j = 0; j < tile.b.size(); ++j) tile.b.set(j, kOne - j / 3 + j % 3);
+  for (std::size_t i = 0; i < tile.c.size(); ++i) tile.c.set(i, i % 4 == 0 ? 0x3f800000 : i % 4 == 1 ? 0xbf800000 : 0);
+  for (const Rounding mode :
+       {Rounding::toward_zero, Rounding::nearest_even, Rounding::nearest_away, Rounding::up, Rounding::down}) {
+    for (const int bits : {20, kExact}) {
+      n.units[0].fraction_bits = bits;
+      n.units[0].align_rounding = mode;
+      n.units[0].result = {round_to(format(n.result), mode)};
+      const auto plan = panels::make_long_plan(n, SortedTree(d.tree));
+      EXPECT_TRUE(plan.has_brackets);
+      EXPECT_EQ(difference(d, test::example_of(d, tile), 1), "") << bits << " bits, " << static_cast<int>(mode);
+    }
+  }
 }
 
 /// Of formats that have none.

@@ -74,25 +74,24 @@ class FmaPart {
 
   /// Calls with each stretch of a row of C or D: its results, how many, and its first code.
   template <class Byte, class With>
-  void each_stretch(const MatrixCodes<Byte>& matrix, const With& with) {
+  void each_stretch(const MatrixCodes<Byte>& matrix, std::size_t bytes, const With& with) {
     for (std::size_t i = 0; i < part_.m; ++i) {
       for (std::size_t group = 0; group < column_groups_; ++group) {
         const std::size_t j = group * kernels_.columns;
         const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
         with(tile(i / kernels_.rows, group) + i % kernels_.rows * kernels_.columns,
-             std::min(kernels_.columns, part_.n - j), matrix.codes + at * sizeof(T));
+             std::min(kernels_.columns, part_.n - j), matrix.codes + at * bytes);
       }
     }
   }
   void read_c(const MatrixCodes<const std::byte>& c) {
-    const OperandRule rule{plan_.number, Subnormals::kept, SubnormalExponent::minimum};
-    const NumberReader<T> reader(rule, nan_bits<T>(plan_.nan, plan_.number, plan_.number));
-    each_stretch(c, [&](T* results, std::size_t count, const std::byte* codes) {
+    const NumberReader<T> reader(plan_.c, nan_bits<T>(plan_.nan, plan_.number, plan_.c.format));
+    each_stretch(c, reader.bytes, [&](T* results, std::size_t count, const std::byte* codes) {
       reader.read(codes, c.column_stride, count, results);
     });
   }
   void write_d(const MatrixCodes<std::byte>& d) {
-    each_stretch(d, [&](const T* results, std::size_t count, std::byte* codes) {
+    each_stretch(d, sizeof(T), [&](const T* results, std::size_t count, std::byte* codes) {
       for (std::size_t j = 0; j < count; ++j) {
         BitsOf<T> bits;
         std::memcpy(&bits, results + j, sizeof(bits));
@@ -196,16 +195,17 @@ class FmaPart {
 WhyNot why_no_fma_panels(const Numerics& numerics, const SortedTree& tree) {
   const FormatId number = numerics.result;
   if (number != FormatId::fp64 && number != FormatId::fp32) return "its results are neither fp64 nor fp32";
-  if (numerics.c.format != number || numerics.c.subnormals != Subnormals::kept)
-    return "c is not of the result's format, or its subnormals are flushed";
-  if (!holds(format(number), format(numerics.a.format)) || !holds(format(number), format(numerics.b.format)))
-    return "its operands are no floating-point numbers of the result's format";
+  for (const OperandRule* operand : {&numerics.a, &numerics.b, &numerics.c}) {
+    if (!reads_exactly(number, operand->format)) return "its operands are no numbers of the result's format";
+  }
+  // Results would be flushed as the c of another link.
+  if (numerics.c.format == number && numerics.c.subnormals != Subnormals::kept) return "c's subnormals are flushed";
   return why_no_fma_chain_in(number, numerics, tree);
 }
 
 FmaChainPlan make_fma_chain_plan(const Numerics& numerics, const SortedTree& tree) {
-  return {numerics.a,  numerics.b, numerics.result, static_cast<std::size_t>(tree.tree.k), fma_chain_of(numerics, tree),
-          numerics.nan};
+  const auto depth = static_cast<std::size_t>(tree.tree.k);
+  return {numerics.a, numerics.b, numerics.c, numerics.result, depth, fma_chain_of(numerics, tree), numerics.nan};
 }
 
 bool fma_panels_are_here() { return fma_kernels<double>() != nullptr; }

@@ -9,8 +9,8 @@
 namespace tcnum::panels {
 
 struct FmaChainPlan {
-  OperandRule a, b;
-  FormatId number = FormatId::fp64;  ///< of c and all results: fp64 or fp32
+  OperandRule a, b, c;
+  FormatId number = FormatId::fp64;  ///< of all results: fp64 or fp32
   std::size_t depth = 0;             ///< products of a link, which is the datapath once
   FmaChain chain;                    ///< of a link
   NanRule nan;

@@ -1,8 +1,11 @@
 #include "long_trees.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
+#include "bracket_kernels.hpp"
 #include "emu/bit_width.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/rounding_steps.hpp"
@@ -23,8 +26,10 @@ constexpr int kWordBits = 64;
 struct Operands {
   Buffer<std::uint64_t> codes, significand;
   Buffer<std::int64_t> last, exponent;
+  Buffer<double> above, below;  ///< of brackets
 
   bool any_special = false;
+  bool are_usual = true;  ///< for brackets
 
   void resize(std::size_t size) {
     codes.resize(size);
@@ -33,6 +38,7 @@ struct Operands {
     exponent.resize(size);
   }
   LongNumbers from(std::size_t at) { return {significand.data() + at, last.data() + at, exponent.data() + at}; }
+  Bounds bounds_from(std::size_t at) { return {above.data() + at, below.data() + at}; }
 
   /// Multiplies a number by another's.
   void scale(std::size_t at, const Operands& by, std::size_t by_at) {
@@ -71,7 +77,8 @@ class LongPart {
         depth_(static_cast<std::size_t>(plan.datapath.tree.k)),
         block_(n_.scales ? static_cast<std::size_t>(n_.scales->block_k) : 1),
         results_(part, part.m),
-        left_over_(plan.datapath, shape, a, b, scales) {
+        left_over_(plan.datapath, shape, a, b, scales),
+        writer_(n_.result, n_.nan.code) {
     std::size_t most_terms = 0;
     for (const LongNode& node : plan.sums.nodes) most_terms = std::max(most_terms, node.node.terms.size());
     of_nodes_.resize(kernels_.room(plan.sums.nodes.size()));
@@ -109,30 +116,61 @@ class LongPart {
       for (std::size_t row = 0; row < part_.m; ++row) {
         for (std::size_t link = 0; link < links; ++link) {
           const LongWork work = work_of(row, panel, link);
-          if (!run_usual(work) && kernels_.run(work)) evaluate_left(first + link * depth_, row, panel);
+          if (!run_brackets(work) && !run_usual(work) && kernels_.run(work))
+            evaluate_left(first + link * depth_, row, panel);
         }
       }
     }
   }
 
-  /// Tries fewer words, unless that was in vain too often; whether nothing is left.
-  bool run_usual(LongWork work) {
+  /// How often a faster way was tried, and left something.
+  struct Tries {
+    std::size_t all = 0, in_vain = 0;
+    bool are_worth_it() const {
+      constexpr std::size_t kLeast = 16, kOfOneInVain = 3;
+      return all < kLeast || in_vain * kOfOneInVain <= all;
+    }
+  };
+  /// Tries a faster way, unless that was in vain too often; whether nothing is left.
+  bool try_kernel(bool (*run)(const LongWork&), LongWork work, Tries& tries) {
+    if (!tries.are_worth_it()) return false;
     std::uint64_t* const codes = work.codes;
-    constexpr std::size_t kLeastTries = 16, kTriesOfOneInVain = 3;
-    if (plan_.usual.words == plan_.sums.words || work.any_special) return false;
-    if (tries_ >= kLeastTries && in_vain_ * kTriesOfOneInVain > tries_) return false;
-    ++tries_;
-    work.sums = &plan_.usual;
     work.codes = tried_.data();
-    if (kernels_.run(work)) {
-      ++in_vain_;
+    ++tries.all;
+    if (run(work)) {
+      ++tries.in_vain;
       return false;
     }
     std::memcpy(codes, tried_.data(), kColumns * sizeof(std::uint64_t));
     return true;
   }
+  bool run_brackets(const LongWork& work) {
+    const bool are_usual = packed_a_.are_usual && packed_b_.are_usual && a_scales_.are_usual && b_scales_.are_usual;
+    if (!plan_.has_brackets || !are_usual) return false;
+    const MachineRounding up(Rounding::up);
+    return try_kernel(bracket_kernels()->run, work, tries_of_brackets_);
+  }
+  /// With fewer words.
+  bool run_usual(LongWork work) {
+    if (plan_.usual.words == plan_.sums.words || work.any_special) return false;
+    work.sums = &plan_.usual;
+    return try_kernel(kernels_.run, work, tries_of_usual_);
+  }
+  void find_bounds(Operands& operands, bool is_minus) const {
+    if (!plan_.has_brackets) return;
+    operands.above.resize(operands.significand.size());
+    operands.below.resize(operands.significand.size());
+    const MachineRounding up(Rounding::up);
+    operands.are_usual =
+        bracket_kernels()->bounds(operands.from(0), operands.significand.size(), is_minus, operands.bounds_from(0));
+  }
 
   void pack_a(std::size_t first, std::size_t products, std::size_t there) {
+    take_a_apart(first, products, there);
+    find_bounds(packed_a_, true);
+    if (plan_.scales_sums) find_bounds(a_scales_, false);
+  }
+  void take_a_apart(std::size_t first, std::size_t products, std::size_t there) {
     length_ = rounded_up(products, kColumns);
     blocks_length_ = rounded_up(products / block_, kColumns);
     packed_a_.resize(part_.m * length_);
@@ -159,6 +197,11 @@ class LongPart {
   }
 
   void pack_b(std::size_t first, std::size_t products, std::size_t there, std::size_t panel) {
+    take_b_apart(first, products, there, panel);
+    find_bounds(packed_b_, false);
+    if (plan_.scales_sums) find_bounds(b_scales_, false);
+  }
+  void take_b_apart(std::size_t first, std::size_t products, std::size_t there, std::size_t panel) {
     const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
     packed_b_.resize(products * kColumns);
     std::fill_n(packed_b_.codes.data(), packed_b_.codes.size(), 0);
@@ -203,10 +246,15 @@ class LongPart {
     work.sums = &plan_.sums;
     work.a = packed_a_.from(row * length_ + link * depth_);
     work.b = packed_b_.from(link * depth_ * kColumns);
+    work.a_bounds = packed_a_.bounds_from(row * length_ + link * depth_);
+    work.b_bounds = packed_b_.bounds_from(link * depth_ * kColumns);
+    work.writer = &writer_;
     if (plan_.scales_sums) {
       const std::size_t block = link * depth_ / block_;
       work.a_scale = a_scales_.from(row * blocks_length_ + block);
       work.b_scale = b_scales_.from(block * kColumns);
+      work.a_scale_bounds = a_scales_.bounds_from(row * blocks_length_ + block);
+      work.b_scale_bounds = b_scales_.bounds_from(block * kColumns);
     }
     work.any_special = packed_a_.any_special || packed_b_.any_special;
     work.c = work.codes = results_.of(row, panel);
@@ -234,7 +282,8 @@ class LongPart {
   LeftOver left_over_;
   Operands packed_a_, packed_b_, a_scales_, b_scales_;
   Buffer<std::uint64_t> of_nodes_, of_terms_, left_, tried_;
-  std::size_t tries_ = 0, in_vain_ = 0;  ///< of fewer words
+  Tries tries_of_brackets_, tries_of_usual_;
+  NumberWriter writer_;
 };
 
 /// Bits of an operand, with its scale if it has one.
@@ -327,6 +376,45 @@ LongNode plan_node(const Numerics& n, const SortedTree& tree, const SortedNode& 
   return node;
 }
 
+BracketStep bracket_step(const RoundStep& s) {
+  BracketStep step{s};
+  step.least = std::ldexp(1.0, std::max(s.min_exponent, kLeastGridOfBracket));
+  const int most = std::min(s.max_exponent, kMostGridOfBracket);
+  step.beyond = std::ldexp(1.0, most + 1);
+  const int last = std::max(most, s.min_exponent) - s.fraction_bits;
+  step.largest_above = step.beyond - std::ldexp(1.0, last);
+  step.largest_below = step.largest_above;
+  // Of more bits than a double has.
+  if (most + 1 - last > std::numeric_limits<double>::digits) {
+    step.largest_above = step.beyond;
+    step.largest_below = std::nextafter(step.beyond, 0);
+  }
+  return step;
+}
+std::vector<BracketStep> bracket_steps(const RoundSteps& steps) {
+  std::vector<BracketStep> to;
+  for (const RoundStep& s : steps) to.push_back(bracket_step(s));
+  return to;
+}
+
+/// Whether doubles on both sides of sums mostly tell results.
+bool are_for_brackets(const Numerics& n, const SortedTree& tree) {
+  constexpr int kMostBits = 44;  // below the leading one: of some 2^8 results one is not told
+  // Monotone, and of usual numbers it leaves usual ones, or none.
+  const auto is_for_them = [](const RoundStep& s) {
+    if (s.overflow == Overflow::wrap || s.twos_complement || s.min_exponent > kMostBracketNumber) return false;
+    return s.max_exponent >= -kMostBracketNumber || (to_infinity(s, false) && to_infinity(s, true));
+  };
+  const auto all_are_for_them = [&](const RoundSteps& steps) { return std::ranges::all_of(steps, is_for_them); };
+  if (n.product.operation != ProductOperation::multiply || !all_are_for_them(n.product.round)) return false;
+  for (const SortedNode& node : tree.nodes) {
+    if (!all_are_for_them(n.units[static_cast<std::size_t>(node.unit)].result)) return false;
+  }
+  const RoundSteps& last = n.units[static_cast<std::size_t>(tree.nodes.back().unit)].result;
+  return format(n.result).floating &&
+         std::ranges::any_of(last, [](const RoundStep& s) { return s.fraction_bits <= kMostBits; });
+}
+
 }  // namespace
 
 LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
@@ -348,6 +436,12 @@ LongPlan make_long_plan(const Numerics& all, const SortedTree& tree) {
                      std::ranges::any_of(numerics.units, takes_zeros);
   plan.looks_at_products = plan.zeros_align || numerics.product.exponent == ProductExponent::normalised ||
                            numerics.product.infinite_from.has_value();
+  plan.has_brackets = are_for_brackets(numerics, tree);
+  if (plan.has_brackets) {
+    for (std::size_t u = 0; u < numerics.units.size(); ++u)
+      plan.bracket_steps[u] = bracket_steps(numerics.units[u].result);
+    plan.bracket_product_steps = bracket_steps(numerics.product.round);
+  }
   for (const auto& [hold, to] : {std::pair{Hold::all, &plan.sums}, std::pair{Hold::usual, &plan.usual}}) {
     to->words = words_of(numerics, tree, sums, plan.product_bits, hold);
     for (std::size_t i = 0; i < sums.size(); ++i)

@@ -1,6 +1,7 @@
 // Products of whole matrices by trees of any sums at all, in integers of one to four words.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -50,10 +51,23 @@ struct LongSums {
   int words = 2;  ///< 1 to kMostLongWords
 };
 
+/// A rounding step of doubles that a number lies between. Numbers are far within 2^±kMostGridOfBracket.
+struct BracketStep {
+  RoundStep step;
+  double least = 0, beyond = 0;  ///< the smallest normal number, and the first that is too large
+  double largest_above = 0, largest_below = 0;
+};
+inline constexpr int kLeastGridOfBracket = -700, kMostGridOfBracket = 900;
+
 struct LongPlan {
   Datapath datapath;
-  LongSums sums;                   ///< that hold all which units keep, if four words do
-  LongSums usual;                  ///< that hold what operands of usual size have, tried first if these are fewer words
+  LongSums sums;   ///< that hold all which units keep, if four words do
+  LongSums usual;  ///< that hold what operands of usual size have, tried first if these are fewer words
+  /// Results keep so few bits that doubles on both sides of what is not rounded yet mostly tell them: tried first of
+  /// all.
+  bool has_brackets = false;
+  std::array<std::vector<BracketStep>, kMaxUnits> bracket_steps;  ///< of each unit's results
+  std::vector<BracketStep> bracket_product_steps;
   bool zeros_align = false;        ///< in some unit, or products of zeros are none, so that zeros have exponents too
   bool looks_at_products = false;  ///< to know what they are aligned with: their operands' exponents do not tell
   bool scales_sums = false;        ///< of blocks; else products, if the datapath has scales

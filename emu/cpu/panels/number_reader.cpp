@@ -52,7 +52,9 @@ HWY_INLINE bool read_vector(const NumberReader<T>& how, const std::byte* codes, 
   const auto loaded = hn::And(load_wide<Code>(codes), hn::Set(du, how.code_mask));
   if (how.is_integer) {
     const auto beside = hn::Or(hn::Xor(loaded, hn::Set(du, how.sign)), hn::BitCast(du, hn::Set(d, 0x1p52)));
-    store(hn::Sub(hn::BitCast(d, beside), hn::Set(d, how.integer_zero)), to);
+    const auto number = hn::Sub(hn::BitCast(d, beside), hn::Set(d, how.integer_zero));
+    const auto is_zero = hn::RebindMask(d, hn::Eq(loaded, hn::Zero(du)));  // −0 where the machine rounds down
+    store(hn::IfThenZeroElse(is_zero, number), to);
     return true;
   }
   const auto sign = hn::And(loaded, hn::Set(du, how.sign));

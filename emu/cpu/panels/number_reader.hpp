@@ -25,6 +25,15 @@ struct NanBits {
   BitsOf<T> operator()(std::uint64_t own) const { return comes_back ? static_cast<BitsOf<T>>(own) | quiet : code; }
 };
 
+/// Whether every finite number of a format, which may be integers, is one of `number`, which is the machine's.
+constexpr bool reads_exactly(FormatId number, FormatId operand) {
+  const Format& to = format(number);
+  Format from = format(operand);
+  if (!from.floating) return from.storage_bits <= to.fraction_bits + 1;
+  from.has_sign = true;
+  return operand != FormatId::ue8m0 && holds(to, from);
+}
+
 /// How codes of one operand are read. T must hold every number of its format.
 template <class T>
 struct NumberReader {
@@ -34,6 +43,7 @@ struct NumberReader {
   BitsOf<T> operator()(std::uint64_t code) const {
     code &= code_mask;
     if (is_integer) {
+      if (code == 0) return 0;  // a machine that rounds down would make it −0
       const std::uint64_t beside = (code ^ sign) | std::bit_cast<std::uint64_t>(0x1p52);
       const double number = std::bit_cast<double>(beside) - integer_zero;
       return std::bit_cast<BitsOf<T>>(static_cast<T>(number));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "number_reader.hpp"
 #include "operations.hpp"
 
 namespace tcnum::panels {
@@ -51,16 +52,17 @@ class Planner {
 
   WhyNot plan() {
     if (n_.result != FormatId::fp64 && n_.result != FormatId::fp32) return "its results are neither fp64 nor fp32";
-    if (n_.c.format != n_.result) return "c is not of the result's format";
-    if (!holds(number_, format(n_.a.format)) || !holds(number_, format(n_.b.format)))
-      return "its operands are no floating-point numbers of the result's format";
+    for (const OperandRule* operand : {&n_.a, &n_.b, &n_.c}) {
+      if (!reads_exactly(n_.result, operand->format)) return "its operands are no numbers of the result's format";
+      if (!format(operand->format).floating && cuts_some()) return "it aligns integers";
+    }
+    if (n_.c.format != n_.result && cuts_some()) return "it aligns c, which is not of the result's format";
     if (n_.scales) return "it has block scales";
     if (n_.product.operation != ProductOperation::multiply) return "its operands are compared bit by bit";
     if (has_rules_ && n_.result != FormatId::fp64) return "its results are fp32, and not rounded as the machine does";
     if (!has_rules_ && n_.nan.propagate) return "a NaN among its operands comes back";
-    const auto lowest = [](FormatId id) { return format(id).min_exponent() - format(id).fraction_bits; };
-    product_lowest_ = lowest(n_.a.format) + lowest(n_.b.format);
-    const int product_top = format(n_.a.format).max_exponent() + format(n_.b.format).max_exponent() + 2;
+    product_lowest_ = lowest(format(n_.a.format)) + lowest(format(n_.b.format));
+    const int product_top = top(format(n_.a.format)) + top(format(n_.b.format));
     if (n_.product.infinite_from && *n_.product.infinite_from < product_top) {
       if (!has_rules_ || *n_.product.infinite_from < kMostUsual) return "its products are limited";
       plan_.infinite_from = std::ldexp(1.0, std::min(*n_.product.infinite_from, kMostOrdinaryNumber));
@@ -87,6 +89,17 @@ class Planner {
     plan_.rounding = has_rules_ ? Rounding::nearest_even : rounding_.value();
     return {};
   }
+
+  /// Whether terms are aligned. Exponents then tell leading bits, as those of integers do not, nor all of c's.
+  bool cuts_some() const {
+    return std::ranges::any_of(tree_.nodes, [&](const SortedNode& node) {
+      return cuts_or_drops(n_.units[static_cast<std::size_t>(node.unit)]);
+    });
+  }
+  /// All numbers of a format are multiples of 2^this.
+  static int lowest(const Format& f) { return f.min_exponent() - f.fraction_bits; }
+  /// They are below 2^this.
+  static int top(const Format& f) { return f.floating ? f.max_exponent() + 1 : f.storage_bits; }
 
   bool take_rounding(const RoundSteps& steps) {
     if (has_rules_) return are_for_rules(steps);
@@ -205,7 +218,7 @@ class Planner {
 
   Number number_of(const Term& t) {
     if (t.kind == Term::Kind::node) return results_[static_cast<std::size_t>(t.index)];
-    if (t.kind == Term::Kind::accumulator) return {0, number_.min_exponent() - number_.fraction_bits};
+    if (t.kind == Term::Kind::accumulator) return {0, lowest(number_)};
     const Number product = multiply(t.index, n_.product.round.step[0].subnormals == Subnormals::flushed);
     if (has_rules_) {
       plan_.rules.emplace_back();
@@ -217,13 +230,13 @@ class Planner {
     return put({Operation::Kind::multiply, k, 0, 0, 0, flushes}, product_lowest_, {});
   }
 
-  /// `lowest`: of the result before it is rounded.
-  Number put(Operation operation, int lowest, std::initializer_list<Number> used) {
+  /// `of_result`: the lowest bit that it may have before it is rounded.
+  Number put(Operation operation, int of_result, std::initializer_list<Number> used) {
     for (const Number& x : used) {
       if (x.place != 0) free_.push_back(x.place);  // c stays: the first is its alone
     }
     // Multiples of the smallest normal number are never subnormal.
-    operation.flushes = operation.flushes && lowest < number_.min_exponent();
+    operation.flushes = operation.flushes && of_result < number_.min_exponent();
     if (free_.empty()) {
       operation.place = static_cast<int>(plan_.places++);
     } else {
@@ -231,7 +244,7 @@ class Planner {
       free_.pop_back();
     }
     plan_.operations.push_back(operation);
-    return {operation.place, std::max(lowest, number_.min_exponent() - number_.fraction_bits)};
+    return {operation.place, std::max(of_result, lowest(number_))};
   }
 
   const Numerics& n_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ class OperationPart {
 
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
     const PlainArithmetic plain;
+    c_ = c;
     std::fill_n(results_.data(), results_.size(), T{0});
     if (c.codes != nullptr) read_c(c);
     {
@@ -70,25 +72,28 @@ class OperationPart {
 
   /// Calls with each stretch of a row of C or D: its numbers, how many, and its first code.
   template <class Byte, class With>
-  void each_stretch(const MatrixCodes<Byte>& matrix, const With& with) {
+  void each_stretch(const MatrixCodes<Byte>& matrix, std::size_t bytes, const With& with) {
     for (std::size_t i = 0; i < part_.m; ++i) {
       for (std::size_t panel = 0; panel < panels_; ++panel) {
         const std::size_t j = panel * kColumns;
         const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
-        with(results(i, panel), std::min(kColumns, part_.n - j), matrix.codes + at * sizeof(T));
+        with(results(i, panel), std::min(kColumns, part_.n - j), matrix.codes + at * bytes);
       }
     }
   }
   void read_c(const MatrixCodes<const std::byte>& c) {
+    // Of the results' format, what is flushed is so along each link.
+    OperandRule rule = plan_.c;
+    if (has_codes_of_results()) rule.subnormals = Subnormals::kept;
     NanBits<T> as_it_is = nan();
-    as_it_is.comes_back = has_rules();
-    const NumberReader<T> reader({plan_.number, Subnormals::kept, SubnormalExponent::minimum}, as_it_is);
-    each_stretch(c, [&](T* numbers, std::size_t count, const std::byte* codes) {
+    as_it_is.comes_back = has_rules() && has_codes_of_results();
+    const NumberReader<T> reader(rule, as_it_is);
+    each_stretch(c, reader.bytes, [&](T* numbers, std::size_t count, const std::byte* codes) {
       reader.read(codes, c.column_stride, count, numbers);
     });
   }
   void write_d(const MatrixCodes<std::byte>& d) {
-    each_stretch(d, [&](const T* numbers, std::size_t count, std::byte* codes) {
+    each_stretch(d, sizeof(T), [&](const T* numbers, std::size_t count, std::byte* codes) {
       for (std::size_t j = 0; j < count; ++j) {
         BitsOf<T> code;
         std::memcpy(&code, numbers + j, sizeof(code));
@@ -137,6 +142,8 @@ class OperationPart {
   }
 
   bool has_rules() const { return !plan_.rules.empty(); }
+  /// Of c, which else is there along one link alone.
+  bool has_codes_of_results() const { return plan_.c.format == plan_.number; }
   /// Of each group of rows, along each link.
   void find_ordinary_a(std::size_t links) {
     ordinary_a_.clear();
@@ -183,14 +190,28 @@ class OperationPart {
     std::uint64_t codes[kColumns];
     for (std::size_t r = 0; r < kOperationRows && row + r < part_.m; ++r) {
       std::memcpy(codes, results(row + r, panel), sizeof(codes));
+      if (!has_codes_of_results()) copy_left_c(row + r, column, {&left_[r * kColumns], columns}, codes);
       left_over_.evaluate_flagged(k, part_.i + row + r, part_.j + column, {&left_[r * kColumns], columns}, codes);
       std::memcpy(results(row + r, panel), codes, sizeof(codes));
     }
   }
 
+  /// Of what is left, the codes of c, which is of another format.
+  void copy_left_c(std::size_t row, std::size_t column, std::span<const std::uint64_t> left,
+                   std::uint64_t* codes) const {
+    const auto bytes = static_cast<std::size_t>(format(plan_.c.format).storage_bytes());
+    for (std::size_t j = 0; j < left.size(); ++j) {
+      if (left[j] == 0) continue;
+      codes[j] = 0;
+      if (c_.codes == nullptr) continue;
+      const std::size_t at = (part_.i + row) * c_.row_stride + (part_.j + column + j) * c_.column_stride;
+      std::memcpy(codes + j, c_.codes + at * bytes, bytes);
+    }
+  }
+
   const OperationPlan& plan_;
   ProductShape shape_;
-  MatrixCodes<const std::byte> a_, b_;
+  MatrixCodes<const std::byte> a_, b_, c_{};
   Part part_;
   std::size_t rows_, panels_;
   NumberReader<T> a_reader_, b_reader_;

@@ -59,7 +59,7 @@ inline constexpr int kMostOrdinaryOperand = 200, kMostOrdinaryNumber = 450;
 
 struct OperationPlan {
   OperandRule a, b, c;
-  FormatId number = FormatId::fp32;  ///< of c and all results: fp64 or fp32
+  FormatId number = FormatId::fp32;  ///< of all results: fp64 or fp32
   Rounding rounding = Rounding::nearest_even;
   std::uint64_t nan = 0;  ///< code of a result that is one
   std::size_t depth = 0;  ///< products of a link, which is the datapath once

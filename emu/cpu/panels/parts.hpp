@@ -19,10 +19,12 @@ struct Part {
 /// Parts large enough that packing costs little, and enough of them for all threads.
 inline std::vector<Part> parts_of(const ProductShape& shape, unsigned threads) {
   constexpr std::size_t kMostRows = 1024, kMostColumns = 1024, kLeastRows = 32, kPartsForEach = 3;
+  // Where few products are added, the results' way to the memory and back takes longest: fewer stay in the cache.
+  constexpr std::size_t kFewProducts = 16, kRowsOfFew = 64;
   const auto count = [&](std::size_t m, std::size_t n) {
     return rounded_up(shape.m, m) / m * (rounded_up(shape.n, n) / n);
   };
-  std::size_t m = kMostRows, n = kMostColumns;
+  std::size_t m = shape.k <= kFewProducts ? kRowsOfFew : kMostRows, n = kMostColumns;
   const std::size_t wanted = threads > 1 ? kPartsForEach * threads : 1;
   while (count(m, n) < wanted && (n > kColumns || m > kLeastRows)) {
     if (n > 2 * m || m == kLeastRows)

@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "number_writer.hpp"
 #include "operands.hpp"
 #include "trees.hpp"
 
 namespace tcnum::panels {
-
-/// A NaN on the way has its code, if it is of a narrower format, in that of a double.
-inline constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
 
 /// Rows of A that go along a panel together.
 inline constexpr std::size_t kTreeRows = 4;

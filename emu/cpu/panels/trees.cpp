@@ -142,19 +142,10 @@ class TreePart {
     });
   }
   void write_d(const MatrixCodes<std::byte>& d) {
-    const NumberWriter writer(plan_.result);
+    const NumberWriter writer(plan_.result, plan_.nan.propagate ? std::nullopt : std::optional(plan_.nan.code));
     each_stretch(d, plan_.result, [&](const double* numbers, std::size_t count, std::byte* codes) {
-      for (std::size_t j = 0; j < count; ++j)
-        writer.write(code_of(plan_.result, writer, numbers[j], true), codes, j * d.column_stride);
+      writer.write(numbers, count, codes, d.column_stride);
     });
-  }
-  /// The code of a number on the way, of that format; of NaNs it is one code, if results' are, or else kept in the NaN.
-  std::uint64_t code_of(FormatId id, const NumberWriter& writer, const double& number, bool is_result) const {
-    std::uint64_t bits;
-    std::memcpy(&bits, &number, sizeof(bits));
-    if (number == number) return writer.code(number);
-    if (is_result && !plan_.nan.propagate) return plan_.nan.code;
-    return id == FormatId::fp64 ? bits : bits & ~kQuietNan;
   }
 
   void add_links(std::size_t first_link, std::size_t links) {
@@ -384,11 +375,13 @@ class TreePart {
       if (left[j] != 0) columns_left_.push_back(j);
     }
     if (columns_left_.empty()) return;
-    const NumberWriter c_writer(plan_.c.format);
+    // Of c's own NaNs their own, as of results of links before, unless all have one code.
+    const bool have_own = k == 0 || plan_.nan.propagate;
+    const NumberWriter c_writer(plan_.c.format, have_own ? std::nullopt : std::optional(plan_.nan.code));
     const NumberReader<double> reader({plan_.result, Subnormals::kept, SubnormalExponent::minimum},
                                       {kQuietNan, true, kQuietNan});
     codes_left_.clear();
-    for (const std::size_t j : columns_left_) codes_left_.push_back(code_of(plan_.c.format, c_writer, sums[j], k > 0));
+    for (const std::size_t j : columns_left_) codes_left_.push_back(c_writer.code(sums[j]));
     for (std::size_t& j : columns_left_) j += part_.j + column;
     left_over_.evaluate(k, part_.i + row, columns_left_, codes_left_);
     for (std::size_t at = 0; at < columns_left_.size(); ++at) {
