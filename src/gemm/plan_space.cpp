@@ -58,7 +58,7 @@ std::vector<std::shared_ptr<const Performer>> performers_of(const GemmSubject& s
       *same = std::make_shared<const Performer>(std::move(performer));
   }
   const std::string_view fma = subject.a == subject.b ? fma_of(subject.a) : "";
-  if (scalar_instruction(id, fma) && (subject.a == FormatId::fp32 || has_few_lines(subject)))
+  if (scalar_instruction(id, fma) && (subject.a != FormatId::fp64 || has_few_lines(subject)))
     found.push_back(std::make_shared<const Performer>(named_performer(id, fma, {}, "gemm")));
   if (found.empty()) {
     throw InputError(
@@ -80,8 +80,8 @@ std::vector<std::size_t> tiles_of(std::size_t depth) {
   return tiles;
 }
 
-/// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's. Of fp32 the library cuts it into any
-/// number of parts up to that of multiprocessors.
+/// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's. Of fp32, fp16 and bf16 the library cuts
+/// it into any number of parts up to that of multiprocessors.
 std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId operand) {
   constexpr std::size_t kMostParts = 64;
   std::vector<std::size_t> counts = {kMultiprocessors / 2, kMultiprocessors * 2 / 3, kMultiprocessors};
@@ -96,7 +96,7 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId opera
       if (parts <= k) chunks.insert(cutlass2_chunk(k, parts, operand, k_is_innermost));
     }
   }
-  if (operand == FormatId::fp32) {
+  if (operand == FormatId::fp32 || format(operand).storage_bits == 16) {
     for (std::size_t parts = kMostParts + 1; parts <= std::min(kMultiprocessors, k); ++parts)
       chunks.insert(cutlass2_chunk(k, parts, operand));
   }
@@ -117,9 +117,12 @@ class Walks {
 
   std::vector<GemmPlan> of(const GemmPlan& plain, FormatId sums, FormatId output) const {
     std::vector<GemmPlan> plans;
-    // Kernels whose chains are FMAs, but no tensor core's, have been seen of fp32 alone.
+    // Kernels whose chains are FMAs, but no tensor core's, in parts or slices, have been seen of fp32 alone.
     if (!is_scalar_ || operand_ == FormatId::fp32) add_chains(plain, sums, output, plans);
-    if (is_scalar_) add_threads(plain, plans);
+    if (is_scalar_) {
+      add_one_thread(plain, plans);
+      add_threads(plain, plans);
+    }
     add_equal_parts(plain, plans);
     return plans;
   }
@@ -149,16 +152,22 @@ class Walks {
     }
   }
   void add_slices(GemmPlan plan, std::vector<GemmPlan>& plans) const {
-    constexpr int kMost = 64, kMostInParts = 4;
-    constexpr std::size_t kMostShare = 128;
+    constexpr int kMost = 64, kMostInParts = 4, kMostOfFmas = 264;
+    constexpr std::size_t kMostShare = 128, kMostShareOfFmas = 16;
     std::vector<int> numbers;
     for (int slices = 2; slices <= (plan.split_k ? kMostInParts : kMost); slices += plan.split_k ? 2 : 1)
       numbers.push_back(slices);
     if (folds_ && !plan.split_k) std::ranges::copy(kManySlices, std::back_inserter(numbers));
-    for (const int slices : numbers) {
+    // Of FMAs of fp32 the library takes any number, of small tiles.
+    const std::size_t usual = numbers.size();
+    if (is_scalar_ && !plan.split_k) {
+      for (int slices = kMost + 1; slices <= kMostOfFmas; ++slices) numbers.push_back(slices);
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const int slices = numbers[i];
       plan.slices = slices;
       const auto count = static_cast<std::size_t>(slices);
-      for (std::size_t share = depth_; share <= kMostShare; share *= 2) {
+      for (std::size_t share = depth_; share <= (i < usual ? kMostShare : kMostShareOfFmas); share *= 2) {
         plan.k_tile = share * count;
         // With nothing left for the last slice, it is another number of them, if they are added in turn.
         plan.slices_order = SliceOrder::ascending;
@@ -170,11 +179,23 @@ class Walks {
       }
     }
   }
+  /// Kernels that have a thread for each element. (cuBLASLt's of ALGO_ID 13, 16 and 56.)
+  static void add_one_thread(GemmPlan plan, std::vector<GemmPlan>& plans) {
+    for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {256}, {512}}) {
+      plan.promote_every = promote;
+      plans.push_back(plan);
+    }
+  }
   /// Kernels for a few rows or columns leave k to threads side by side. (cuBLASLt's of ALGO_ID 11, 13 and 14.)
   void add_threads(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
     constexpr std::size_t kMostParts = 32, kMostBlocks = 132;
-    constexpr int kMostThreads = 32;
-    for (std::size_t parts = 1; parts <= (has_few_lines_ ? std::min(kMostParts, k_) : 1); ++parts) {
+    constexpr int kMostThreads = 32, kAtATime = 4;
+    std::vector<std::size_t> counts = {1};
+    if (has_few_lines_) {
+      for (std::size_t parts = 2; parts <= std::min(kMostParts, k_); ++parts) counts.push_back(parts);
+      std::ranges::copy(kManyParts, std::back_inserter(counts));
+    }
+    for (const std::size_t parts : counts) {
       GemmPlan plan = plain;
       if (parts > 1) plan.split_k = in_parts_of(k_, parts, operand_);
       const std::size_t of_part = plan.split_k ? plan.split_k->chunk : k_;
@@ -182,11 +203,13 @@ class Walks {
         plans.push_back(on_threads(plan, threads, 1));
         plans.push_back(on_threads(plan, threads, stretch_of_thread(of_part, threads, operand_)));
       }
+      plans.push_back(on_threads(plan, kMostThreads, kAtATime));
       for (const std::optional<std::size_t> promote : {std::optional<std::size_t>(), {16}, {32}})
         plans.push_back(in_turn_on_sixteen(plan, promote));
     }
     if (!has_few_lines_) return;
-    for (const std::size_t threads : {2, 4}) plans.push_back(in_parts_on_threads(plain, k_, threads, operand_));
+    for (const std::size_t threads : {2, 4, 8, 16, 32})
+      plans.push_back(in_parts_on_threads(plain, k_, threads, operand_));
     for (const bool k_is_innermost : {true, false}) {
       if (!k_is_innermost && operand_ == FormatId::fp64) continue;  // the same
       for (std::size_t blocks = 1; blocks <= kMostBlocks; ++blocks)
@@ -227,6 +250,8 @@ class Walks {
   /// Of kernels that divide k for as many blocks of threads as there are multiprocessors, for parts or multiples of
   /// that.
   static constexpr std::array kManySlices = {66, 88, 132, 198, 264, 396};
+  /// Of kernels that leave k to the threads of a warp: twice and four times as many parts, and half of them.
+  static constexpr std::array<std::size_t, 4> kManyParts = {64, 66, 264, 528};
   static constexpr std::size_t kScalarTile = 8;  ///< products of k: the least that a kernel of FMAs takes at a time
 
   std::size_t k_, depth_;
