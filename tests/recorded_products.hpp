@@ -10,8 +10,9 @@
 namespace tcnum::test {
 
 /// All that the library offers for products of many formats; for those of tf32 of which it divides k as it likes; for
-/// those of fp32 that may be of tf32 or may not; for ragged ones; for vectors; and for operands that lie otherwise.
-inline const std::array<std::string, 16> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
+/// those of fp32 that may be of tf32 or may not; for ragged ones; for vectors; for operands that lie otherwise; for
+/// shapes that nobody had asked before, and for narrow ones.
+inline const std::array<std::string, 19> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_fp32.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged.json",
@@ -26,9 +27,12 @@ inline const std::array<std::string, 16> kSurveys = {TCNUM_SOURCE_DIR "/vectors/
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_fp64.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_split.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_tails.json"};
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_tails.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_shapes.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_half.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_full.json"};
 /// What algorithms do with alpha, C and a bias.
-inline const std::array<std::string, 9> kEpilogueSurveys = {
+inline const std::array<std::string, 14> kEpilogueSurveys = {
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half32.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half_split.json",
@@ -37,7 +41,12 @@ inline const std::array<std::string, 9> kEpilogueSurveys = {
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_tails.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp64.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_fp8.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_s8.json"};
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_s8.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_few_half.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_few_full.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow_fp32.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_more_fp8.json"};
 /// Algorithms of which CUSTOM_OPTION or SPLITK_NUM says what they are.
 inline const std::string kOptionsSurvey = TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_options.json";
 constexpr const char* kEpilogueSurveySchema = "tcnum.epilogue_survey/1";

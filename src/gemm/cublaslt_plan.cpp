@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "emu/format_set.hpp"
 #include "performer.hpp"
 #include "tcnum/instruction.hpp"
 #include "walk.hpp"
@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view kWhere = "cublaslt";
 
-constexpr std::string_view kFp64 = "fp64", kVectorFormats = "fp16, bf16, fp32 or fp64";
+constexpr std::string_view kFp64 = "fp64", kVectorFormats = "fp16, bf16, fp32 or fp64", kHalfFormats = "fp16 or bf16",
+                           kFp16 = "fp16";
 constexpr int kAsNeeded = -1;  ///< SPLITK_NUM of kernels that divide k as the device has room
 
 /// How k is cut where there are several parts.
@@ -30,6 +31,7 @@ enum class Cut : std::uint8_t {
   by_turns,  ///< a tile for each part, again and again
   threads,   ///< k is left to threads, and what they take is cut as their kernel does
   octets,    ///< as parts_of_octets() says
+  none,      ///< k is whole
 };
 
 /// Ids of kernels that leave k to threads.
@@ -37,6 +39,12 @@ constexpr int kFewColumns = 11, kVectors = 13, kBlocks = 14;
 
 /// Id of kernels of FMAs that add up sums of 512 products, or parts of whole eights.
 constexpr int kOctets = 10;
+
+/// Id of kernels that have no STAGES_ID where k is 1, and each element of D is a product.
+constexpr int kSingleProducts = 12;
+
+/// Id of kernels that are those of 43, of fp16 and bf16.
+constexpr int kHalves = 42;
 
 /// What becomes of operands of fp32.
 enum class Fp32 : std::uint8_t {
@@ -46,7 +54,7 @@ enum class Fp32 : std::uint8_t {
 };
 
 /// What becomes of sums, by kernels that do it alike: epilogue_of().
-enum class Finish : std::uint8_t { unknown, few_columns, vectors, blocks, cutlass2, cutlass3, nvjet };
+enum class Finish : std::uint8_t { unknown, few_columns, vectors, blocks, octets, narrow, cutlass2, cutlass3, nvjet };
 
 /// Of one id.
 struct Algorithm {
@@ -57,12 +65,13 @@ struct Algorithm {
   Finish finish = Finish::unknown;
   Fp32 fp32 = Fp32::unknown;
 };
-constexpr std::array<Algorithm, 20> kAlgorithms = {{
-    {kOctets, "fp32", Residue::last, Cut::octets, Finish::unknown, Fp32::fmas},
+constexpr std::array<Algorithm, 22> kAlgorithms = {{
+    {kOctets, "fp32", Residue::last, Cut::octets, Finish::octets, Fp32::fmas},
     {kFewColumns, kVectorFormats, Residue::last, Cut::threads, Finish::few_columns, Fp32::fmas},
-    {12, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::unknown, Fp32::to_tf32},
+    {kSingleProducts, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::unknown, Fp32::to_tf32},
     {kVectors, kVectorFormats, Residue::last, Cut::threads, Finish::vectors, Fp32::fmas},
     {kBlocks, kVectorFormats, Residue::last, Cut::threads, Finish::blocks, Fp32::fmas},
+    {16, kHalfFormats, Residue::last, Cut::none, Finish::narrow, Fp32::fmas},
     {20, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::cutlass2, Fp32::fmas},
     {21, "CUTLASS 2", Residue::first, Cut::cutlass2, Finish::cutlass2, Fp32::to_tf32},
     {22, kFp64, Residue::first, Cut::cutlass2, Finish::cutlass2},
@@ -72,9 +81,10 @@ constexpr std::array<Algorithm, 20> kAlgorithms = {{
     {36, kFp64, Residue::last, Cut::by_turns, Finish::cutlass3},
     {39, "CUTLASS 3", Residue::last, Cut::tiles},
     {41, "CUTLASS 3", Residue::last, Cut::tiles},
-    {42, "CUTLASS 3", Residue::last, Cut::tiles},
+    {kHalves, "CUTLASS 3", Residue::last, Cut::tiles, Finish::cutlass3},
     {43, "CUTLASS 3", Residue::last, Cut::tiles, Finish::cutlass3, Fp32::to_tf32},
     {55, "fp32", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::fmas},
+    {56, kFp16, Residue::last, Cut::none, Finish::unknown, Fp32::fmas},
     {63, "CUTLASS 3", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::to_tf32},
     {66, "nvjet", Residue::last, Cut::tiles, Finish::nvjet},
     {74, "CUTLASS 3", Residue::last, Cut::tiles},
@@ -145,7 +155,10 @@ constexpr int kInPlace = 1, kComputeType = 2, kOutputType = 4;  // cublasLtReduc
 
 /// PTX's instruction that multiplies and adds such numbers as they are.
 std::string_view fma_for(const CublasLtConfiguration& of, const Algorithm& algorithm) {
-  const bool takes = algorithm.cut == Cut::threads || of.a == FormatId::fp32;
+  const bool takes = algorithm.cut == Cut::threads ||
+                     (algorithm.cut == Cut::none
+                          ? of.a == FormatId::fp16 || (of.a == FormatId::bf16 && algorithm.kernels == kHalfFormats)
+                          : of.a == FormatId::fp32);
   if (const std::string_view fma = fma_of(of.a); takes && of.a == of.b && !fma.empty()) return fma;
   throw InputError(fmt::format("{}: a is {} and b is {}, and id {} multiplies {} as it is; right would be both of {}",
                                kWhere, format(of.a).name, format(of.b).name, of.id, algorithm.kernels,
@@ -159,8 +172,14 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
   if (cut == Cut::cutlass2) {
     split.chunk = cutlass2_chunk(of.k, parts, of.a, !of.a_k_outermost || !of.b_k_outermost);
   } else {
-    const std::size_t tile = tile_of(of.stages), tiles = (of.k + tile - 1) / tile;
-    split.chunk = (tiles + parts - 1) / parts * tile;
+    const std::size_t tile = tile_of(of.stages), products = of.k / parts;
+    if (products % tile == 0 && of.k % parts != 0) {
+      throw InputError(
+          fmt::format("{}: k is {} with split_k {} and tiles of {}, of which the library leaves out the last {} "
+                      "products; right would be another algorithm: no plan does",
+                      kWhere, of.k, of.split_k, tile, of.k % parts));
+    }
+    split.chunk = (products + tile - 1) / tile * tile;
   }
   switch (of.reduction) {
     case kInPlace:  // each part is added to what D holds by then
@@ -179,12 +198,24 @@ SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
 }
 
 /// Sums of 512 products where k is whole, else parts of as many products as go into k so often, rounded up to eights.
-/// (Measured: eleven pairs of k and SPLITK_NUM.)
+/// (Measured: eleven pairs of k and SPLITK_NUM, and one part of up to 88 products.)
 void parts_of_octets(const CublasLtConfiguration& of, GemmPlan& plan) {
-  constexpr int kWhole = 0;
+  constexpr int kWhole = 0, kOnePart = 1;
   constexpr std::size_t kPromoteEvery = 512, kUnit = 8;
   if (of.split_k == kWhole) {
+    // The same as one sum, up to 512; of 528 products 16 go on the sum of 512, and of 777 and others 265 and more do
+    // not.
+    constexpr std::size_t kLeastLeft = 256;
+    const std::size_t left = of.k % kPromoteEvery;
+    if (of.k > kPromoteEvery && left != 0 && left < kLeastLeft) {
+      throw InputError(
+          fmt::format("{}: k is {} with id {} and split_k {}, which leaves {} products over {}s; right would be none, "
+                      "or {} and more: nobody has measured others",
+                      kWhere, of.k, of.id, of.split_k, left, kPromoteEvery, kLeastLeft));
+    }
     plan.promote_every = kPromoteEvery;
+  } else if (of.split_k == kOnePart && of.reduction == kInPlace && of.k <= kPromoteEvery) {
+    // One sum, however many products would make another.
   } else if (of.split_k > 1 && of.reduction == kInPlace) {
     const std::size_t products = of.k / static_cast<std::size_t>(of.split_k);
     plan.split_k = SplitK{.chunk = std::max<std::size_t>(1, (products + kUnit - 1) / kUnit) * kUnit};
@@ -195,12 +226,19 @@ void parts_of_octets(const CublasLtConfiguration& of, GemmPlan& plan) {
   }
 }
 
+/// Throws InputError if k is not.
+void be_whole(const CublasLtConfiguration& of) {
+  if (of.split_k == 1) return;
+  throw InputError(fmt::format("{}: split_k is {} with id {}; right would be 1: nobody has measured others", kWhere,
+                               of.split_k, of.id));
+}
+
 void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
-  constexpr int kAscending = 0, kFolded = 1, kAscendingToo = 2, kMeasuredOf = 36;
+  constexpr int kAscending = 0, kFolded = 1, kAscendingToo = 2, kNotMeasuredOf = 63;
   if (of.split_k > kMostSlices)
     throw InputError(fmt::format("{}: split_k is {}; right would be 1 to {}", kWhere, of.split_k, kMostSlices));
   const bool is_known = of.custom == kAscending || of.custom == kFolded ||
-                        (of.custom == kAscendingToo && of.id == kMeasuredOf) || of.split_k <= 2;
+                        (of.custom == kAscendingToo && of.id != kNotMeasuredOf) || of.split_k <= 2;
   if (!is_known) {
     throw InputError(
         fmt::format("{}: custom is {} with id {} and split_k {}, of which nobody has said what it adds in which order; "
@@ -212,80 +250,86 @@ void take_turns(const CublasLtConfiguration& of, GemmPlan& plan) {
   plan.k_tile = tile_of(of.stages) * static_cast<std::size_t>(of.split_k);
 }
 
-/// Kernels of products of a vector, by CUSTOM_OPTION: threads, and how many products each takes at a time.
-constexpr int kStretch = 0;  ///< as stretch_of_thread() says
+/// Kernels of products of a vector leave k to so many threads of a warp, by CUSTOM_OPTION. With an odd one each takes a
+/// product in turn, with an even one a stretch of k, as stretch_of_thread() says. (Measured: of operands of 16, 32 and
+/// 64 bits; what option says was the same of all that had it, 45 options of two of these sizes or all three.)
 struct Threads {
-  int custom, count, at_a_time;
-  FormatSet measured;                                            ///< of operands
-  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< of a part: more was not measured
+  int count;
+  std::span<const int> options;
 };
-constexpr FormatSet kOf16{FormatId::fp16, FormatId::bf16}, kOf32{FormatId::fp32}, kOf64{FormatId::fp64},
-    kOf16And32{FormatId::fp16, FormatId::bf16, FormatId::fp32}, kOf32And64{FormatId::fp32, FormatId::fp64},
-    kOf16And64{FormatId::fp16, FormatId::bf16, FormatId::fp64},
-    kOfAll{FormatId::fp16, FormatId::bf16, FormatId::fp32, FormatId::fp64};
-constexpr std::array<Threads, 46> kThreads = {{
-    {10, 32, 4, kOf16},
-    {10, 32, 4, kOf32And64, 128},
-    {33, 8, 1, kOf64},
-    {43, 8, 1, kOf64},
-    {50, 4, kStretch, kOf16},
-    {51, 4, 1, kOf16And64},
-    {67, 8, 1, kOf16And64},
-    {70, 8, kStretch, kOf32},
-    {71, 8, 1, kOf64},
-    {72, 16, kStretch, kOfAll},
-    {73, 16, 1, kOfAll},
-    {74, 32, kStretch, kOfAll},
-    {75, 32, 1, kOfAll},
-    {77, 4, 1, kOf32},
-    {78, 8, kStretch, kOfAll},
-    {80, 16, kStretch, kOfAll},
-    {81, 16, 1, kOfAll},
-    {82, 32, kStretch, kOfAll},
-    {83, 32, 1, kOfAll},
-    {85, 2, 1, kOf32},
-    {86, 4, kStretch, kOf64},
-    {87, 4, 1, kOf64},
-    {88, 8, kStretch, kOf16And64},
-    {89, 8, 1, kOf32And64},
-    {90, 16, kStretch, kOf16And64},
-    {91, 16, 1, kOf64},
-    {92, 32, kStretch, kOfAll},
-    {93, 32, 1, kOfAll},
-    {94, 2, kStretch, kOf32},
-    {95, 2, 1, kOf32},
-    {96, 4, kStretch, kOf16And64},
-    {97, 4, 1, kOf32},
-    {98, 8, kStretch, kOf32And64},
-    {100, 16, kStretch, kOfAll},
-    {101, 16, 1, kOfAll},
-    {102, 2, kStretch, kOf16And32},
-    {103, 2, 1, kOfAll},
-    {106, 8, kStretch, kOfAll},
-    {107, 8, 1, kOf16},
-    {108, 2, kStretch, kOf64},
-    {110, 4, kStretch, kOfAll},
-    {111, 4, 1, kOfAll},
-    {112, 8, kStretch, kOf32And64},
-    {113, 8, 1, kOf64},
-    {114, 4, kStretch, kOf64},
-    {115, 4, 1, kOf32},
-}};
+constexpr std::array kOnTwo = {38, 39, 48, 49, 56, 57, 62, 63, 84, 85, 94, 95, 102, 103, 108, 109};
+constexpr std::array kOnFour = {40, 41, 50, 51, 58, 59, 64, 76, 77, 86, 87, 96, 97, 104, 105, 110, 111, 114, 115};
+constexpr std::array kOnEight = {33, 42, 43, 61, 67, 70, 71, 78, 79, 88, 89, 98, 99, 106, 107, 112, 113};
+constexpr std::array kOnSixteen = {72, 73, 80, 81, 90, 91, 100, 101};
+constexpr std::array kOnWarp = {74, 75, 82, 83, 92, 93};
+constexpr std::array<Threads, 5> kThreads = {
+    {{2, kOnTwo}, {4, kOnFour}, {8, kOnEight}, {16, kOnSixteen}, {32, kOnWarp}}};
+
+/// With this option 32 threads take four products in turn.
+constexpr int kFours = 10;
+/// Of a part: of more than 128 rows or columns of operands of 32 or 64 bits more was not explained.
+std::size_t most_in_fours(const CublasLtConfiguration& of) {
+  constexpr std::size_t kMostLines = 128, kMostOfMany = 96;
+  const bool are_many = format(of.a).storage_bits > 16 && std::max(of.m, of.n) > kMostLines;
+  return are_many ? kMostOfMany : std::numeric_limits<std::size_t>::max();
+}
+
+/// Parts of k, each for a thread, as in_parts_on_threads() says.
+struct Parts {
+  int custom;
+  std::size_t count;
+  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
+};
+constexpr std::array<Parts, 4> kParts = {{{0, 1, 512}, {1, 2, 512}, {2, 4, 512}, {5, 32}}};
+/// Sums of 256 products, by one thread.
+struct OneThread {
+  int custom;
+  std::size_t most_k = std::numeric_limits<std::size_t>::max();  ///< more was not measured
+};
+constexpr std::array<OneThread, 2> kOneThread = {{{6, 256}, {7}}};
+
 /// Likewise of sixteen threads, whose sums are added in turn: after so many products a thread begins a new sum.
 struct Sixteen {
   int custom;
   std::size_t promote_every;
 };
-constexpr std::array<Sixteen, 3> kSixteen = {{{11, 32}, {12, 16}, {14, 16}}};
+constexpr std::array<Sixteen, 4> kSixteen = {{{11, 32}, {12, 16}, {13, 16}, {14, 16}}};
 
 const Sixteen* sixteen_of(int custom) {
   const auto found = std::ranges::find(kSixteen, custom, &Sixteen::custom);
   return found == kSixteen.end() ? nullptr : &*found;
 }
 
-/// Of a matrix and a few vectors, whether the matrix has k side by side.
+/// 0: another option.
+int threads_of(int custom) {
+  for (const Threads& each : kThreads) {
+    if (std::ranges::find(each.options, custom) != each.options.end()) return each.count;
+  }
+  return 0;
+}
+
+/// Whether an option leaves k to the threads of a warp, whose sums are added by halves.
+bool is_of_threads(int custom) { return threads_of(custom) != 0 || custom == kFours; }
+
+/// Those with which k may be anything.
+std::vector<int> known_options() {
+  std::vector<int> known;
+  for (const Sixteen& each : kSixteen) known.push_back(each.custom);
+  for (const Threads& each : kThreads) known.insert(known.end(), each.options.begin(), each.options.end());
+  std::ranges::sort(known);
+  return known;
+}
+
+/// Of a matrix and a few vectors, whether A is the matrix.
+bool is_a_matrix(const CublasLtConfiguration& of) {
+  constexpr std::size_t kFew = 16;
+  return of.id == kFewColumns ? of.n <= kFew : of.n <= of.m;
+}
+
+/// Of a matrix and a few vectors, whether the matrix has k side by side. Both have where they are a row and a column.
 bool matrix_has_k_innermost(const CublasLtConfiguration& of) {
-  return !(of.n <= of.m ? of.a_k_outermost : of.b_k_outermost);
+  if (of.id == kBlocks && of.m == 1 && of.n == 1) return true;
+  return !(is_a_matrix(of) ? of.a_k_outermost : of.b_k_outermost);
 }
 
 /// Kernels of a matrix and of a few vectors, by how the matrix lies.
@@ -324,25 +368,28 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
   if (parts > 1) plan.split_k = in_parts_of(of.k, parts, of.a);
   const std::size_t of_part = plan.split_k ? plan.split_k->chunk : of.k;
   if (of.id == kFewColumns) return on_few_columns(of, plan);
-  const auto is_threads = [&](const Threads& each) {
-    return each.custom == of.custom && each.measured.contains(of.a) && of_part <= each.most_k;
-  };
   if (const Sixteen* const found = sixteen_of(of.custom)) return in_turn_on_sixteen(plan, found->promote_every);
-  if (const auto found = std::ranges::find_if(kThreads, is_threads); found != kThreads.end()) {
-    const std::size_t at_a_time = found->at_a_time == kStretch ? stretch_of_thread(of_part, found->count, of.a)
-                                                               : static_cast<std::size_t>(found->at_a_time);
-    return on_threads(plan, found->count, at_a_time);
+  if (const int threads = threads_of(of.custom); threads != 0) {
+    const bool in_turn = of.custom % 2 != 0;
+    return on_threads(plan, threads, in_turn ? 1 : stretch_of_thread(of_part, threads, of.a));
   }
-  std::vector<int> known;
-  for (const Sixteen& each : kSixteen) known.push_back(each.custom);
-  for (const Threads& each : kThreads) {
-    if (each.measured.contains(of.a) && of_part <= each.most_k) known.push_back(each.custom);
+  constexpr int kWarp = 32, kAtATime = 4;
+  constexpr std::size_t kPromoteEvery = 256;
+  if (of.custom == kFours && of_part <= most_in_fours(of)) return on_threads(plan, kWarp, kAtATime);
+  if (parts == 1) {
+    const auto in_parts = std::ranges::find(kParts, of.custom, &Parts::custom);
+    if (in_parts != kParts.end() && of.k <= in_parts->most_k)
+      return in_parts_on_threads(plan, of.k, in_parts->count, of.a);
+    const auto in_sums = std::ranges::find(kOneThread, of.custom, &OneThread::custom);
+    if (in_sums != kOneThread.end() && of.k <= in_sums->most_k) {
+      plan.promote_every = kPromoteEvery;
+      return plan;
+    }
   }
-  std::ranges::sort(known);
-  throw InputError(
-      fmt::format("{}: custom is {} with id {} and {}, of which nobody has said what it adds in which order; right "
-                  "would be one of {}",
-                  kWhere, of.custom, of.id, format(of.a).name, fmt::join(known, ", ")));
+  throw InputError(fmt::format(
+      "{}: custom is {} with id {}, {}, k {} and split_k {}, of which nobody has said what it adds in which "
+      "order; right would be one of {}",
+      kWhere, of.custom, of.id, format(of.a).name, of.k, of.split_k, fmt::join(known_options(), ", ")));
 }
 
 [[noreturn]] void fail(std::string_view field, std::size_t value, std::string_view right) {
@@ -418,9 +465,10 @@ void divide_as_solved(CublasLtConfiguration of, GemmPlan& plan) {
 // --- Epilogues. (Measured on an H100, cuBLASLt 13.1.0; what vectors/sm_90/gemm_epilogues*.json have of them is
 // --- recorded.)
 
-/// alpha · sum + RN(beta · C) in one FMA, or beta · C + RN(alpha · sum).
+/// alpha · sum + RN(beta · C) in one FMA, or beta · C + RN(alpha · sum), or RN(alpha · sum) + RN(beta · C).
 constexpr Epilogue kAlphaFused = {AlphaPlace::fused, BetaPlace::rounded},
-                   kBetaFused = {AlphaPlace::first, BetaPlace::fused};
+                   kBetaFused = {AlphaPlace::first, BetaPlace::fused},
+                   kAllRounded = {AlphaPlace::first, BetaPlace::rounded};
 
 Epilogue with_bias(Epilogue epilogue, BiasPlace bias) {
   epilogue.bias = bias;
@@ -435,10 +483,17 @@ Epilogue epilogue_of_cutlass2(const CublasLtConfiguration& of) {
   return with_bias(fuses_alpha ? kAlphaFused : kBetaFused, BiasPlace::as_c);
 }
 
+/// What one of CUTLASS 3 does. None: of ALGO_ID 42 and bf16 nobody has measured it.
+std::optional<Epilogue> epilogue_of_cutlass3(const CublasLtConfiguration& of) {
+  const Epilogue wide = with_bias(kAlphaFused, BiasPlace::as_c);
+  if (of.id != kHalves || of.d == FormatId::fp32) return wide;
+  return of.d == FormatId::fp16 ? std::optional(kAlphaFused) : std::nullopt;
+}
+
 /// Of a few vectors, which are an operand that takes alpha, and a matrix.
 Epilogue epilogue_of_vectors(const CublasLtConfiguration& of) {
   Epilogue epilogue = kBetaFused;
-  epilogue.alpha = of.m < of.n ? AlphaPlace::on_a : AlphaPlace::on_b;
+  epilogue.alpha = is_a_matrix(of) ? AlphaPlace::on_b : AlphaPlace::on_a;
   return epilogue;
 }
 
@@ -453,9 +508,13 @@ std::optional<Epilogue> epilogue_of(const CublasLtConfiguration& of, Finish fini
       return epilogue_of_vectors(of);
     case Finish::vectors:
       if (of.split_k > 1) return of_parts;
-      return sixteen_of(of.custom) != nullptr ? epilogue_of_vectors(of) : kAlphaFused;
+      return is_of_threads(of.custom) ? kAlphaFused : epilogue_of_vectors(of);
     case Finish::blocks:
       return kAlphaFused;
+    case Finish::octets:  // to beta · C, which D holds by then
+      return of.split_k == 1 ? std::optional(kAllRounded) : std::nullopt;
+    case Finish::narrow:
+      return kBetaFused;
     case Finish::cutlass2: {
       constexpr int kUnproven = 21;
       if (!is_divided) return epilogue_of_cutlass2(of);
@@ -463,7 +522,7 @@ std::optional<Epilogue> epilogue_of(const CublasLtConfiguration& of, Finish fini
       return of.id == kUnproven ? std::nullopt : std::optional(epilogue_of_cutlass2(of));
     }
     case Finish::cutlass3:
-      return with_bias(kAlphaFused, BiasPlace::as_c);
+      return epilogue_of_cutlass3(of);
     case Finish::nvjet:
       if (is_divided) return kBetaFused;
       return of.adds_to_d ? Epilogue{AlphaPlace::first, BetaPlace::on_result} : kAlphaFused;
@@ -522,6 +581,17 @@ GemmPlan plan_for(const CublasLtConfiguration& of, std::string instruction) {
   return plan;
 }
 
+/// Kernels for a k of 1.
+bool is_single_product(const CublasLtConfiguration& of) {
+  constexpr int kNoStages = 0;
+  return of.id == kSingleProducts && of.stages == kNoStages && of.k == 1 && of.a == of.b && !fma_of(of.a).empty();
+}
+GemmPlan plan_of_single_products(const CublasLtConfiguration& of, const Algorithm& algorithm) {
+  GemmPlan plan = plan_for(of, std::string(fma_of(of.a)));
+  add_epilogue(of, algorithm.finish, plan);
+  return plan;
+}
+
 /// Their sums are the same in any order, whatever the algorithm.
 GemmPlan plan_of_integers(const CublasLtConfiguration& of) {
   GemmPlan plan = plan_for(of, instruction_for(of));
@@ -534,6 +604,7 @@ GemmPlan plan_of_integers(const CublasLtConfiguration& of) {
 GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
   if (!format(of.a).floating) return plan_of_integers(of);
   const Algorithm& algorithm = algorithm_of(of.id);
+  if (is_single_product(of)) return plan_of_single_products(of, algorithm);
   const bool takes_fp64 = algorithm.kernels == kFp64 || algorithm.cut == Cut::threads;
   if (of.a == FormatId::fp64 ? !takes_fp64 : algorithm.kernels == kFp64) {
     throw InputError(fmt::format("{}: a is {}, and id {} is of {} kernels; right would be what goes together", kWhere,
@@ -545,6 +616,8 @@ GemmPlan cublaslt_plan(const CublasLtConfiguration& of) {
     plan = left_to_threads(of, plan);
   } else if (algorithm.cut == Cut::octets) {
     parts_of_octets(of, plan);
+  } else if (algorithm.cut == Cut::none) {
+    be_whole(of);
   } else {
     go_through_tiles(of, algorithm, plan);
   }
