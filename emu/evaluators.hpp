@@ -20,7 +20,7 @@ enum class CpuEvaluator : std::uint8_t {
   fma_panels,        ///< the machine's own FMAs
   operation_panels,  ///< trees of the machine's own operations
   tree_panels,       ///< sums of any kind, in the machine's fp64
-  long_panels,       ///< any others, in integers of several words
+  long_panels,       ///< any others, between two doubles or in integers of several words
   // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits

@@ -47,6 +47,12 @@ inline const std::array<std::string, 14> kEpilogueSurveys = {
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow_fp32.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_more_fp8.json"};
+/// The same of splits of k in which the library leaves products out.
+inline const std::array<std::string, 4> kLeftOutSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_fp16_nt.json",
+                                                           TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_fp16_tt.json",
+                                                           TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_bf16_nn.json",
+                                                           TCNUM_SOURCE_DIR
+                                                           "/vectors/sm_90/gemm_left_out_bf16_nt.json"};
 /// Algorithms of which CUSTOM_OPTION or SPLITK_NUM says what they are.
 inline const std::string kOptionsSurvey = TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_options.json";
 constexpr const char* kEpilogueSurveySchema = "tcnum.epilogue_survey/1";

@@ -343,8 +343,9 @@ class BracketColumns {
         put(hn::AndNot(vanishes, less(count(*n_.product.infinite_from - 1), leading)), HUGE_VAL, x);
     }
     if (steps.empty()) return;
-    const LVI kNone[kAtOnce] = {count(0), count(0), count(0), count(0)};
-    round(steps, UnderflowSign::kept, subnormals(), kNone, to);
+    LVI no_alignments[kAtOnce];
+    for (LVI& each : no_alignments) each = count(0);
+    round(steps, UnderflowSign::kept, subnormals(), no_alignments, to);
     check(steps, to);
   }
   /// Leaves what is not known well enough after rounding steps, for a later sum.
