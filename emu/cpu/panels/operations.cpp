@@ -44,10 +44,10 @@ class OperationPart {
         part_(part),
         rows_(rounded_up(part.m, kOperationRows)),
         panels_(rounded_up(part.n, kColumns) / kColumns),
+        results_(part, rows_),
         a_reader_(plan.a, nan()),
         b_reader_(plan.b, nan()),
         left_over_(plan.datapath, shape, a, b) {
-    results_.resize(rows_ * panels_ * kColumns);
     values_.resize(plan.places * kOperationRows * kColumns);
     left_.resize(kOperationRows * kColumns);
   }
@@ -55,8 +55,7 @@ class OperationPart {
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
     const PlainArithmetic plain;
     c_ = c;
-    std::fill_n(results_.data(), results_.size(), T{0});
-    if (c.codes != nullptr) read_c(c);
+    if (c.codes != nullptr) read_c();
     {
       const MachineRounding rounding(plan_.rounding);
       const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
@@ -68,32 +67,22 @@ class OperationPart {
 
  private:
   NanBits<T> nan() const { return {static_cast<BitsOf<T>>(plan_.nan), false, 0}; }
-  T* results(std::size_t row, std::size_t panel) { return &results_[(panel * rows_ + row) * kColumns]; }
+  T* results(std::size_t row, std::size_t panel) { return results_.of(row, panel); }
 
-  /// Calls with each stretch of a row of C or D: its numbers, how many, and its first code.
-  template <class Byte, class With>
-  void each_stretch(const MatrixCodes<Byte>& matrix, std::size_t bytes, const With& with) {
-    for (std::size_t i = 0; i < part_.m; ++i) {
-      for (std::size_t panel = 0; panel < panels_; ++panel) {
-        const std::size_t j = panel * kColumns;
-        const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
-        with(results(i, panel), std::min(kColumns, part_.n - j), matrix.codes + at * bytes);
-      }
-    }
-  }
-  void read_c(const MatrixCodes<const std::byte>& c) {
+  void read_c() {
     // Of the results' format, what is flushed is so along each link.
     OperandRule rule = plan_.c;
     if (has_codes_of_results()) rule.subnormals = Subnormals::kept;
     NanBits<T> as_it_is = nan();
     as_it_is.comes_back = has_rules() && has_codes_of_results();
     const NumberReader<T> reader(rule, as_it_is);
-    each_stretch(c, reader.bytes, [&](T* numbers, std::size_t count, const std::byte* codes) {
-      reader.read(codes, c.column_stride, count, numbers);
+    const int bytes = format(plan_.c.format).storage_bytes();
+    results_.each_stretch(c_, bytes, [&](T* numbers, std::size_t count, const std::byte* codes) {
+      reader.read(codes, c_.column_stride, count, numbers);
     });
   }
   void write_d(const MatrixCodes<std::byte>& d) {
-    each_stretch(d, sizeof(T), [&](const T* numbers, std::size_t count, std::byte* codes) {
+    results_.each_stretch(d, sizeof(T), [&](const T* numbers, std::size_t count, std::byte* codes) {
       for (std::size_t j = 0; j < count; ++j) {
         BitsOf<T> code;
         std::memcpy(&code, numbers + j, sizeof(code));
@@ -214,9 +203,10 @@ class OperationPart {
   MatrixCodes<const std::byte> a_, b_, c_{};
   Part part_;
   std::size_t rows_, panels_;
+  PartNumbers<T> results_;
   NumberReader<T> a_reader_, b_reader_;
   LeftOver left_over_;
-  Buffer<T> packed_a_, packed_b_, results_, values_;
+  Buffer<T> packed_a_, packed_b_, values_;
   Buffer<std::uint64_t> left_;
   std::vector<bool> ordinary_a_, ordinary_b_;
 };
