@@ -89,12 +89,12 @@ class TreePart {
         part_(part),
         rows_(rounded_up(part.m, kTreeRows)),
         panels_(rounded_up(part.n, kColumns) / kColumns),
+        results_(part, rows_),
         a_reader_(plan.a, operand_nan()),
         b_reader_(plan.b, operand_nan()),
         scales_(scales),
         left_over_(plan.datapath, shape, a, b, scales) {
     if (plan.scales) scale_of_code_ = scales_of(plan.scales->format);
-    results_.resize(rows_ * panels_ * kColumns);
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
     tops_.resize(kTreeRows * kColumns);
@@ -108,7 +108,6 @@ class TreePart {
 
   void run(const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d) {
     const PlainArithmetic plain;
-    std::fill_n(results_.data(), results_.size(), 0.0);
     if (c.codes != nullptr) read_c(c);
     const std::size_t links = rounded_up(shape_.k, plan_.depth) / plan_.depth;
     const std::size_t at_once = std::max<std::size_t>(1, kProducts / plan_.depth);
@@ -119,33 +118,23 @@ class TreePart {
  private:
   static NanBits<double> operand_nan() { return {kQuietNan, false, 0}; }
 
-  double* results(std::size_t row, std::size_t panel) { return &results_[(panel * rows_ + row) * kColumns]; }
+  double* results(std::size_t row, std::size_t panel) { return results_.of(row, panel); }
 
-  /// Calls with each stretch of a row of C or D: its numbers, how many, and its first code.
-  template <class Byte, class With>
-  void each_stretch(const MatrixCodes<Byte>& matrix, FormatId id, const With& with) {
-    const auto bytes = static_cast<std::size_t>(format(id).storage_bytes());
-    for (std::size_t i = 0; i < part_.m; ++i) {
-      for (std::size_t panel = 0; panel < panels_; ++panel) {
-        const std::size_t j = panel * kColumns;
-        const std::size_t at = (part_.i + i) * matrix.row_stride + (part_.j + j) * matrix.column_stride;
-        with(results(i, panel), std::min(kColumns, part_.n - j), matrix.codes + at * bytes);
-      }
-    }
-  }
   void read_c(const MatrixCodes<const std::byte>& c) {
     // As they are: what c's rule makes of subnormal numbers is done where they are used.
     const OperandRule rule{plan_.c.format, Subnormals::kept, SubnormalExponent::minimum};
     const NumberReader<double> reader(rule, {kQuietNan, true, kQuietNan});
-    each_stretch(c, plan_.c.format, [&](double* numbers, std::size_t count, const std::byte* codes) {
-      reader.read(codes, c.column_stride, count, numbers);
-    });
+    results_.each_stretch(c, format(plan_.c.format).storage_bytes(),
+                          [&](double* numbers, std::size_t count, const std::byte* codes) {
+                            reader.read(codes, c.column_stride, count, numbers);
+                          });
   }
   void write_d(const MatrixCodes<std::byte>& d) {
     const NumberWriter writer(plan_.result, plan_.nan.propagate ? std::nullopt : std::optional(plan_.nan.code));
-    each_stretch(d, plan_.result, [&](const double* numbers, std::size_t count, std::byte* codes) {
-      writer.write(numbers, count, codes, d.column_stride);
-    });
+    results_.each_stretch(d, format(plan_.result).storage_bytes(),
+                          [&](const double* numbers, std::size_t count, std::byte* codes) {
+                            writer.write(numbers, count, codes, d.column_stride);
+                          });
   }
 
   void add_links(std::size_t first_link, std::size_t links) {
@@ -396,6 +385,7 @@ class TreePart {
   MatrixCodes<const std::byte> a_, b_;
   Part part_;
   std::size_t rows_, panels_, a_length_ = 0;
+  PartNumbers<double> results_;
   NumberReader<double> a_reader_, b_reader_;
   BlockScales scales_;
   std::vector<Scale> scale_of_code_;
@@ -404,7 +394,7 @@ class TreePart {
   Buffer<std::int32_t> a_tops_;
   Buffer<std::int16_t> b_tops_;
   PackedScales a_scales_, b_scales_;
-  Buffer<double> results_, terms_, values_, powers_, sums_, alignments_;
+  Buffer<double> terms_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> tops_;
   Buffer<std::uint8_t> negatives_;
