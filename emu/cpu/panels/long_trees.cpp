@@ -38,7 +38,10 @@ struct Operands {
     exponent.resize(size);
   }
   LongNumbers from(std::size_t at) { return {significand.data() + at, last.data() + at, exponent.data() + at}; }
-  Bounds bounds_from(std::size_t at) { return {above.data() + at, below.data() + at}; }
+  Bounds bounds_from(std::size_t at) {
+    if (above.size() == 0) return {};  // whose plan has no brackets
+    return {above.data() + at, below.data() + at};
+  }
 
   /// Multiplies a number by another's.
   void scale(std::size_t at, const Operands& by, std::size_t by_at) {
