@@ -1,6 +1,8 @@
 // The CPUs that panels are compiled for, and panels as one of them has them.
 #pragma once
 
+#include "emu/cpu/panels/targets.hpp"
+
 #include <hwy/targets.h>
 
 #include <cstdint>
@@ -8,12 +10,11 @@
 
 namespace tcnum::test {
 
-/// Of the CPUs that have fused multiply-adds, those that this machine can be.
+/// Of the CPUs that have fused multiply-adds and that panels are compiled for, those that this machine can be.
 inline std::vector<std::int64_t> panel_targets() {
+  constexpr std::int64_t kCompiled = HWY_TARGETS & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON);
   std::vector<std::int64_t> found;
-  for (std::int64_t all = hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON); all != 0;
-       all &= all - 1)
-    found.push_back(all & -all);
+  for (std::int64_t all = hwy::SupportedTargets() & kCompiled; all != 0; all &= all - 1) found.push_back(all & -all);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Blind recovery with block scales: many draws, of which a sixth is tried that the seed says, and neighbours of nvfp4.
+// Blind recovery with block scales: many draws, of which some are tried that the seed says, and neighbours of nvfp4.
 #include "scaled_blind.hpp"
 #include "seed_of_run.hpp"
 
@@ -9,7 +9,7 @@ using namespace scaled_blind;
 
 class ScaledBlindLong : public testing::TestWithParam<Kind> {};
 
-constexpr int kFirst = 1000, kDraws = 6;
+constexpr int kFirst = 1000, kDraws = 3;
 
 TEST_P(ScaledBlindLong, TheFitReturnsTheClassOfTheHiddenDatapath) {
   expect_recovered(GetParam(), kFirst + kDraws * static_cast<int>(test::part_of_run()), kDraws);

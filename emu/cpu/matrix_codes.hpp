@@ -27,9 +27,21 @@ MatrixCodes<Byte> part_from(const MatrixCodes<Byte>& matrix, std::size_t row, st
 /// One element.
 inline std::uint64_t code_at(const MatrixCodes<const std::byte>& matrix, std::size_t row, std::size_t column,
                              std::size_t bytes) {
-  std::uint64_t code = 0;
-  std::memcpy(&code, part_from(matrix, row, column, bytes).codes, bytes);
-  return code;
+  const std::byte* const from = part_from(matrix, row, column, bytes).codes;
+  const auto load = [&]<class Code>(Code code) {
+    std::memcpy(&code, from, sizeof(code));
+    return std::uint64_t{code};
+  };
+  switch (bytes) {  // constant sizes, which the compiler turns into plain loads
+    case 1:
+      return load(std::uint8_t{});
+    case 2:
+      return load(std::uint16_t{});
+    case 4:
+      return load(std::uint32_t{});
+    default:
+      return load(std::uint64_t{});
+  }
 }
 
 /// Copies rows × columns codes.

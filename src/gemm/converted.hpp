@@ -88,11 +88,11 @@ class ConvertedOperand {
     const auto codes = codes_from(view.bytes().data(), 1);  // in the order of the view's layout
     copy_ = Codes(format(to).storage_bytes(), view.rows() * view.columns());
     constexpr std::size_t kAtOnce = std::size_t{1} << 16;
-    const std::size_t pieces = (copy_.size() + kAtOnce - 1) / kAtOnce;
+    const std::size_t count = copy_.size(), pieces = (count + kAtOnce - 1) / kAtOnce;
     in_parallel(pieces, threads, [&](std::size_t piece) {
       const PlainArithmetic plain;
-      for (std::size_t i = piece * kAtOnce; i < std::min(copy_.size(), (piece + 1) * kAtOnce); ++i)
-        copy_.set(i, converted(code_at(codes, i, 0, bytes)));
+      const std::size_t end = std::min(count, (piece + 1) * kAtOnce);
+      for (std::size_t i = piece * kAtOnce; i < end; ++i) copy_.set(i, converted(code_at(codes, i, 0, bytes)));
     });
     codes_.codes = std::as_const(copy_).bytes().data();
   }

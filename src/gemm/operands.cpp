@@ -27,9 +27,13 @@ class Numbers {
   /// ±1.xxx · 2^exponent, or an integer as large.
   std::uint64_t number(int exponent) {
     const std::uint64_t one = std::uint64_t{1} << fraction_bits();
-    const std::uint64_t significand = one | (random_() & (one - 1));
-    return encode(f_, f_.has_sign && (random_() & 1) != 0, significand, exponent - fraction_bits(), false,
-                  Rounding::toward_zero, Overflow::max_finite);
+    const std::uint64_t fraction = random_() & (one - 1);
+    const bool negative = f_.has_sign && (random_() & 1) != 0;
+    if (f_.floating && exponent >= f_.min_exponent() && exponent < f_.max_exponent())  // as nearly all are
+      return (std::uint64_t{negative} << (f_.storage_bits - 1)) |
+             (static_cast<std::uint64_t>(exponent + f_.bias) << f_.fraction_bits) | fraction;
+    return encode(f_, negative, one | fraction, exponent - fraction_bits(), false, Rounding::toward_zero,
+                  Overflow::max_finite);
   }
   std::uint64_t power(int exponent, bool negative) const {
     return encode(f_, f_.has_sign && negative, 1, exponent, false, Rounding::nearest_even, Overflow::max_finite);
