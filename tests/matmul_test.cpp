@@ -112,7 +112,7 @@ TEST(Matmul, ChoosesAnInstructionByTheFormats) {
 /// Rows that are asked for in bands are those that are asked for at once, with C, scales and columns for rows.
 TEST(Matmul, TellsHowFarItIsAndStops) {
   std::mt19937_64 random(7);
-  constexpr std::size_t kM = 300, kN = 96, kK = 20'000;  // of which a band has 34 rows at first
+  constexpr std::size_t kM = 100, kN = 96, kK = 20'000;  // of which a band has 34 rows at first
   const Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json");
   constexpr std::uint64_t kBelowTwo = 0xbfff;  // as NaNs and infinities would take panels many times as long
   const Matrix a = random_matrix(FormatId::fp16, kM, kK, random, kBelowTwo);
