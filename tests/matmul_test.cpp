@@ -114,10 +114,11 @@ TEST(Matmul, TellsHowFarItIsAndStops) {
   std::mt19937_64 random(7);
   constexpr std::size_t kM = 100, kN = 96, kK = 20'000;  // of which a band has 34 rows at first
   const Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/hopper-fp16.json");
-  constexpr std::uint64_t kBelowTwo = 0xbfff;  // as NaNs and infinities would take panels many times as long
-  const Matrix a = random_matrix(FormatId::fp16, kM, kK, random, kBelowTwo);
-  const Matrix b = random_matrix(FormatId::fp16, kK, kN, random, kBelowTwo);
-  const Matrix c(FormatId::fp32, kM, kN);
+  const auto below_two = [&](FormatId id, std::size_t rows, std::size_t columns) {  // NaNs would take panels far longer
+    return random_matrix(id, rows, columns, random, ~(std::uint64_t{1} << (format(id).storage_bits - 2)));
+  };
+  const Matrix a = below_two(FormatId::fp16, kM, kK), b = below_two(FormatId::fp16, kK, kN);
+  const Matrix c = below_two(FormatId::fp32, kM, kN);
   const Matrix right = matmul(a, b, c, {.datapath = datapath});
   std::vector<std::size_t> told;
   const auto product = [&](std::size_t stop_at) {
