@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int kFewBits = 4;
 /// A table pays where no instruction counts bits.
-inline constexpr bool kLooksFewBitsUp = HWY_TARGET == HWY_AVX2;
+inline constexpr bool kLooksFewBitsUp = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 
 /// Of each byte, whose other bits are zero.
 template <class D>

@@ -254,8 +254,9 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
       }
     });
   };
+  const PrefetchInParts prefetch_next(w.next, kRows * kColumns, w.links);
   for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
-    prefetch_part(w.next, kRows * kColumns, links.first + link, w.links);
+    prefetch_next(links.first + link);
     align_ordinary(node, x, w.offset8, alignments);
     if constexpr (kBeginsApart) {
       for (std::size_t r = 0; r < kRows; ++r) {

@@ -8,15 +8,24 @@
 
 namespace tcnum::panels {
 
-/// Has one of so many equal parts of some numbers brought there; nothing if there are none. All at once would have to
-/// wait for each other, as a core asks for a dozen lines at a time.
+/// Some numbers, or none, that come in so many equal parts. All at once would have to wait for each other, as a core asks
+/// for a dozen lines at a time.
 template <class Number>
-void prefetch_part(const Number* numbers, std::size_t count, std::size_t part, std::size_t parts) {
-  constexpr std::size_t kLine = 64 / sizeof(Number);
-  if (numbers == nullptr) return;
-  const std::size_t lines = count / kLine, share = (lines + parts - 1) / parts;
-  for (std::size_t line = part * share; line < std::min((part + 1) * share, lines); ++line)
-    hwy::Prefetch(numbers + line * kLine);
-}
+class PrefetchInParts {
+ public:
+  PrefetchInParts(const Number* numbers, std::size_t count, std::size_t parts)
+      : numbers_(numbers), lines_(numbers == nullptr ? 0 : count / kLine), share_((lines_ + parts - 1) / std::max<std::size_t>(parts, 1)) {}
+
+  void operator()(std::size_t part) const {
+    for (std::size_t line = part * share_; line < std::min((part + 1) * share_, lines_); ++line)
+      hwy::Prefetch(numbers_ + line * kLine);
+  }
+
+ private:
+  static constexpr std::size_t kLine = 64 / sizeof(Number);
+
+  const Number* numbers_;
+  std::size_t lines_, share_;  // found once: a division takes as long as dozens of sums
+};
 
 }  // namespace tcnum::panels

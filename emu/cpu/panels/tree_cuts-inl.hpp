@@ -300,6 +300,9 @@ HWY_INLINE TV grid_and_units(TV grid, const std::uint8_t* units) {
   std::memcpy(&all, units, sizeof(all));
   const __m256i lasts = _mm256_load_si256(reinterpret_cast<const __m256i*>(kOfBlocks));
   return hn::Or(grid, TV{_mm256_castsi256_pd(_mm256_shuffle_epi8(_mm256_set1_epi32(all), lasts))});
+#elif TCNUM_ROUNDS_EACH
+  const __m512i wide = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(units)));
+  return hn::Or(grid, TV{_mm512_castsi512_pd(wide)});
 #else
   const hn::Rebind<std::uint32_t, TI> half;
   const hn::RebindToUnsigned<TI> whole;

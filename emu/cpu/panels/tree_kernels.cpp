@@ -274,8 +274,9 @@ void run(const TreeWork& w) {
   take_c(w);
   TreeWork at = w;
   FittingSums fitting(w);
+  const PrefetchInParts prefetch_next(w.next, kTreeRows * kColumns, w.links);
   for (std::size_t link = 0; link < w.links; ++link) {
-    prefetch_part(w.next, kTreeRows * kColumns, link, w.links);
+    prefetch_next(link);
     Known known = fitting.take(at) ? Known::fit : Known::nothing;
     const bool wants_powers = plan.wants_exponents && (link == 0 || !plan.puts_exponents);
     const bool asks_c = plan.stays_finite && known == Known::nothing;
