@@ -622,6 +622,37 @@ TEST_P(ChainPanels, EqualTheExactEmulatorAlongManyLinks) {
   }
 }
 
+/// Results that are all infinite, or NaNs, are what later links' are, too, unless one of their sums is infinite without
+/// them: that of products at the ends of a format now and then is.
+TEST_P(ChainPanels, KeepInfinitiesAndNaNsWhileNothingElseIsInfinite) {
+  for (const Kind& kind : kKinds) {
+    const auto takes = [&](const Datapath& d) {
+      const Format& f = format(d.numerics.result);
+      return d.numerics.c.format == d.numerics.result && f.has_infinity() &&
+             kind.why_not(d.numerics, SortedTree(d.tree)).empty();
+    };
+    if (std::string_view(kind.name).find("integers") != std::string_view::npos) continue;
+    EXPECT_TRUE(rc::check(kind.name, [&] {
+      constexpr std::size_t kLinks = 4;
+      const Datapath datapath = test::draw_until(kind.draw, takes);
+      std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
+      const auto operands = *rc::gen::element(Operands::numbers, Operands::edges);
+      const auto depth = static_cast<std::size_t>(datapath.tree.k);
+      Example x = test::draw_example(random, datapath, {3, 9, depth * kLinks}, operands);
+      const Format& f = format(datapath.numerics.result);
+      const std::uint64_t infinity = f.first_non_finite() << f.padding_bits,
+                          sign = f.code_mask() & ~(f.code_mask() >> 1);
+      const std::uint64_t codes[] = {infinity, infinity | sign, datapath.numerics.nan.code, nan_code(f)};
+      const std::size_t first = random() % std::size(codes), kinds = 1 + random() % (std::size(codes) - first);
+      for (std::size_t i = 0; i < x.c.size(); ++i) x.c.set(i, codes[first + random() % kinds]);
+      if (random() % 4 == 0) x.c.set(random() % x.c.size(), 0);
+      test::compute_exactly(datapath, x);
+      const std::string found = difference(datapath, x, 1, kind.multiply(datapath));
+      if (!found.empty()) RC_FAIL(found);
+    }));
+  }
+}
+
 /// A result that is a subnormal number is a zero as the next link's c, which is aligned with nothing.
 TEST_P(ChainPanels, AlignNothingWithAResultThatTheNextLinkFlushes) {
   Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/cdna3-fp16.json");

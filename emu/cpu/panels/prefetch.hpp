@@ -8,13 +8,15 @@
 
 namespace tcnum::panels {
 
-/// Some numbers, or none, that come in so many equal parts. All at once would have to wait for each other, as a core asks
-/// for a dozen lines at a time.
+/// Some numbers, or none, that come in so many equal parts. All at once would have to wait for each other, as a core
+/// asks for a dozen lines at a time.
 template <class Number>
 class PrefetchInParts {
  public:
   PrefetchInParts(const Number* numbers, std::size_t count, std::size_t parts)
-      : numbers_(numbers), lines_(numbers == nullptr ? 0 : count / kLine), share_((lines_ + parts - 1) / std::max<std::size_t>(parts, 1)) {}
+      : numbers_(numbers),
+        lines_(numbers == nullptr ? 0 : count / kLine),
+        share_((lines_ + parts - 1) / std::max<std::size_t>(parts, 1)) {}
 
   void operator()(std::size_t part) const {
     for (std::size_t line = part * share_; line < std::min((part + 1) * share_, lines_); ++line)

@@ -268,8 +268,49 @@ void take_c(const TreeWork& w) {
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
 }
 
+/// Which numbers that are c of a link are its results, too.
+class Settled {
+ public:
+  explicit Settled(const TreeWork& w)
+      : nans_(w.plan->settling.of_nans), nan_(w.are_finite ? w.plan->settling.of_nan : std::nullopt) {
+    const std::optional<int>& top = w.plan->settling.of_infinities;
+    if (!top || !w.are_finite) return;
+    // An operand's exponent is at least its format's.
+    const auto above = [](const Reach& reach, FormatId id) {
+      return std::max(reach.top, format(id).min_exponent() + 1);
+    };
+    infinities_ = above(w.a_reach, w.plan->a.format) + above(w.b_reach, w.plan->b.format) <= *top;
+  }
+  /// Whether all of a work's are, which one row after the other has.
+  bool are(const TreeWork& w, const auto& row) const {
+    if (!nans_ && !nan_ && !infinities_) return false;
+    const TD d;
+    const TVI nan = integer(static_cast<std::int64_t>(kQuietNan | nan_.value_or(0)));
+    for (std::size_t r = 0; r < w.rows; ++r) {
+      for (std::size_t column = 0; column < w.columns; column += kTreeLanes) {
+        const TV x = hn::Load(d, row(r) + column);
+        TMask stay = hn::Not(hn::FirstN(d, w.columns - column));
+        if (nans_) stay = hn::Or(stay, hn::IsNaN(x));
+        if (nan_) stay = hn::Or(stay, hn::RebindMask(d, hn::Eq(bits_of(x), nan)));
+        if (infinities_) stay = hn::Or(stay, hn::IsInf(x));
+        if (!hn::AllTrue(d, stay)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool nans_, infinities_ = false;
+  std::optional<std::uint64_t> nan_;
+};
+bool is_settled(const TreeWork& w) {
+  return !w.is_first && Settled(w).are(w, [&](std::size_t r) { return w.results[r]; });
+}
+
 void run(const TreeWork& w) {
   const TreePlan& plan = *w.plan;
+  const Settled settled(w);
+  if (!w.is_first && settled.are(w, [&](std::size_t r) { return w.results[r]; })) return;
   if (!plan.accumulations.empty() && (run_accumulations(w) || run_accumulations_without_specials(w))) return;
   take_c(w);
   TreeWork at = w;
@@ -285,6 +326,7 @@ void run(const TreeWork& w) {
       if (asks_c && is_ordinary && w.are_finite) known = Known::finite;
     }
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) run_node(at, plan.nodes[number], number, known);
+    if (settled.are(w, [&](std::size_t r) { return w.values + r * kColumns; })) break;
     next_link(at);
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)
@@ -401,7 +443,7 @@ bool run_leaving(const TreeWork& w) {
 
 const TreeKernels* tree_kernels_of_target() {
   static const TreeKernels kKernels = {
-      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, are_usual, extremes, run, run_leaving};
+      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, are_usual, extremes, is_settled, run, run_leaving};
   return &kKernels;
 }
 

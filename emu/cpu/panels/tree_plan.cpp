@@ -9,6 +9,7 @@
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
 #include "needed_bits.hpp"
+#include "settling.hpp"
 #include "trees.hpp"
 
 namespace tcnum::panels {
@@ -211,6 +212,7 @@ class Planner {
     const bool asks_for_usual = plan_.asks_for_usual_operands || plan_.asks_for_usual_c || plan_.asks_for_usual_scales;
     plan_.leaves_some = plan_.leaves_some || asks_for_usual;
     find_accumulations();
+    plan_.settling = settling_of(plan_);
     plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
                          plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
     plan_.rounds_to_single = plan_.stays_finite && std::ranges::all_of(plan_.nodes, [](const TreeNode& node) {

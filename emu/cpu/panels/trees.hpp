@@ -101,6 +101,16 @@ struct TreeAccumulation {
   double drop_power = 0;
 };
 
+/// When a link's result is c whatever its products are.
+struct Settling {
+  bool of_nans = false;  ///< if c is a NaN: it, or another one, which is written alike
+  /// Where payloads propagate: if c is the NaN of this code, and all operands are finite. It is the only one, then.
+  std::optional<std::uint64_t> of_nan;
+  /// If c is infinite, all operands are finite, and neither a product nor the power of two that it is aligned with is
+  /// as large as 2^this: no sum without c is infinite then. None: nobody knows.
+  std::optional<int> of_infinities;
+};
+
 struct TreePlan {
   OperandRule a, b, c;  ///< integers' numbers and exponents are as floating-point formats' that keep subnormal numbers
   bool normalises_small = false;    ///< results below the least normal number are aligned with their leading bits
@@ -122,7 +132,8 @@ struct TreePlan {
   bool wants_exponents = false;  ///< of operands
   bool cuts_products = false;    ///< some node does that alone
   bool puts_exponents = false;   ///< the last node, of the next link's c
-  bool leaves_some = false;      ///< there may be results that panels cannot tell
+  Settling settling;
+  bool leaves_some = false;  ///< there may be results that panels cannot tell
   /// As formats, those of fp64 among them, have others, which are left.
   bool asks_for_usual_operands = false, asks_for_usual_scales = false, asks_for_usual_c = false;
   NanRule nan;
