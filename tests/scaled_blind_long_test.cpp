@@ -9,7 +9,7 @@ using namespace scaled_blind;
 
 class ScaledBlindLong : public testing::TestWithParam<Kind> {};
 
-constexpr int kFirst = 1000, kDraws = 3;
+constexpr int kFirst = 1000, kDraws = 2;
 
 TEST_P(ScaledBlindLong, TheFitReturnsTheClassOfTheHiddenDatapath) {
   expect_recovered(GetParam(), kFirst + kDraws * static_cast<int>(test::part_of_run()), kDraws);
