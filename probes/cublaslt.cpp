@@ -24,6 +24,7 @@ LibraryAlgorithm first_algorithm(CublasLt& library, const LibraryProduct& produc
 #include <cublasLt.h>
 #include <dlfcn.h>
 
+#include <array>
 #include <cstring>
 #include <stdexcept>
 
@@ -124,14 +125,30 @@ std::pair<cublasComputeType_t, cudaDataType_t> compute_of(const LibraryProduct& 
   }
 }
 
-/// Columns of codes that lie row by row, one behind the other.
-std::vector<std::byte> turned(std::span<const std::byte> from, std::size_t rows, std::size_t columns,
-                              std::size_t bytes) {
-  std::vector<std::byte> to(from.size());
+/// Columns of codes that lie row by row, `lead` from one to the next.
+std::vector<std::byte> by_columns(std::span<const std::byte> from, std::size_t rows, std::size_t columns,
+                                  std::size_t lead, std::size_t bytes) {
+  std::vector<std::byte> to(columns * lead * bytes);
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j)
-      std::memcpy(&to[(j * rows + i) * bytes], &from[(i * columns + j) * bytes], bytes);
+      std::memcpy(&to[(j * lead + i) * bytes], &from[(i * columns + j) * bytes], bytes);
   }
+  return to;
+}
+/// The other way.
+void by_rows(std::span<const std::byte> from, std::size_t rows, std::size_t columns, std::size_t lead,
+             std::size_t bytes, std::span<std::byte> to) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j)
+      std::memcpy(&to[(i * columns + j) * bytes], &from[(j * lead + i) * bytes], bytes);
+  }
+}
+/// Rows of codes that lie one behind the other, as columns.
+std::vector<std::byte> rows_as_columns(std::span<const std::byte> from, std::size_t rows, std::size_t columns,
+                                       std::size_t lead, std::size_t bytes) {
+  std::vector<std::byte> to(rows * lead * bytes);
+  for (std::size_t i = 0; i < rows; ++i)
+    std::memcpy(&to[i * lead * bytes], &from[i * columns * bytes], columns * bytes);
   return to;
 }
 
@@ -139,7 +156,8 @@ std::vector<std::byte> turned(std::span<const std::byte> from, std::size_t rows,
 class Description {
  public:
   /// `bias`: where it is, or will be, on the device.
-  Description(const Library& library, const LibraryProduct& product, const void* bias = nullptr) : library_(library) {
+  Description(const Library& library, const LibraryProduct& product, const void* bias = nullptr)
+      : library_(library), gap_(product.gap) {
     const auto [compute, scale] = compute_of(product);
     require(library.cublasLtMatmulDescCreate(&operation, compute, scale), "cublasLtMatmulDescCreate");
     set(CUBLASLT_MATMUL_DESC_TRANSA, product.a_k_outermost ? CUBLAS_OP_N : CUBLAS_OP_T);
@@ -183,11 +201,13 @@ class Description {
     }
   }
   void layout(cublasLtMatrixLayout_t& to, FormatId id, std::size_t rows, std::size_t columns) {
-    require(library_.cublasLtMatrixLayoutCreate(&to, type_of(id), rows, columns, static_cast<std::int64_t>(rows)),
-            "cublasLtMatrixLayoutCreate");
+    require(
+        library_.cublasLtMatrixLayoutCreate(&to, type_of(id), rows, columns, static_cast<std::int64_t>(rows + gap_)),
+        "cublasLtMatrixLayoutCreate");
   }
 
   const Library& library_;
+  std::size_t gap_;
 };
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
@@ -290,28 +310,30 @@ class LoadedCublasLt final : public CublasLt {
 
   bool multiply(const LibraryProduct& given, const LibraryAlgorithm& algorithm, std::span<const std::byte> a,
                 std::span<const std::byte> b, std::span<std::byte> d, const LibraryTerms& terms) override {
-    using Bytes = std::vector<std::byte>;
     LibraryProduct product = given;
-    a_.upload(product.a_k_outermost ? turned(a, product.m, product.k, bytes_of(product.a)) : Bytes(a.begin(), a.end()));
-    b_.upload(product.b_k_outermost ? Bytes(b.begin(), b.end()) : turned(b, product.k, product.n, bytes_of(product.b)));
-    d_.reserve(d.size());
+    const auto [m, n, k] = std::array{product.m, product.n, product.k};
+    const std::size_t lead = m + product.gap, lead_of_k = k + product.gap, d_bytes = bytes_of(product.d);
+    a_.upload(product.a_k_outermost ? by_columns(a, m, k, lead, bytes_of(product.a))
+                                    : rows_as_columns(a, m, k, lead_of_k, bytes_of(product.a)));
+    b_.upload(product.b_k_outermost ? rows_as_columns(b, k, n, n + product.gap, bytes_of(product.b))
+                                    : by_columns(b, k, n, lead_of_k, bytes_of(product.b)));
+    d_.reserve(n * lead * d_bytes);
     const FormatId c_format = product.c.value_or(product.d);
     const bool in_place = terms.in_place && c_format == product.d;
-    if (!terms.c.empty()) (in_place ? d_ : c_).upload(turned(terms.c, product.m, product.n, bytes_of(c_format)));
+    if (!terms.c.empty()) (in_place ? d_ : c_).upload(by_columns(terms.c, m, n, lead, bytes_of(c_format)));
     if (product.bias) bias_.upload(terms.bias);
     upload(terms.a_scale, a_scale_, product.a_scale);
     upload(terms.b_scale, b_scale_, product.b_scale);
     Call call(library_, handle_, workspace_.data(), product, algorithm, terms, bias_.data());
     // A C of another format has a place of its own, even where there is none.
     const bool has_own_c = c_format != product.d || (!terms.c.empty() && !in_place);
-    if (has_own_c) c_.reserve(product.m * product.n * bytes_of(c_format));
+    if (has_own_c) c_.reserve(n * lead * bytes_of(c_format));
     const cublasStatus_t status = call(a_.data(), b_.data(), has_own_c ? c_.data() : d_.data(), d_.data());
     if (status != CUBLAS_STATUS_SUCCESS) return false;
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    std::vector<std::byte> by_columns(d.size());
-    d_.download(by_columns);
-    const std::vector<std::byte> by_rows = turned(by_columns, product.n, product.m, bytes_of(product.d));
-    std::memcpy(d.data(), by_rows.data(), d.size());
+    std::vector<std::byte> columns(n * lead * d_bytes);
+    d_.download(columns);
+    by_rows(columns, m, n, lead, d_bytes, d);
     return true;
   }
 

@@ -21,6 +21,7 @@ struct LibraryProduct {
   bool fast = false;  ///< of fp8: CUBLASLT_MATMUL_DESC_FAST_ACCUM; of fp32: CUBLAS_COMPUTE_32F_FAST_TF32
   /// On the device, k rows of m numbers of A, or of n of B; else k is innermost.
   bool a_k_outermost = false, b_k_outermost = false;
+  std::size_t gap = 0;  ///< so many other numbers lie between one column and the next, of A, B, C and D
   /// Of fp8: what the sums are multiplied with, on the device; null: nothing.
   const float *a_scale = nullptr, *b_scale = nullptr;
   std::optional<FormatId> c = {};     ///< of C; none: as D

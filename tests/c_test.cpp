@@ -424,6 +424,14 @@ TEST(C, KnowsThePlansOfCublasLtsAlgorithms) {
   const auto by_columns = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
   const auto by_columns_text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(by_columns.get(), to); });
   EXPECT_EQ(json::parse(by_columns_text.get())["slices"], 128);
+  of.a_k_outermost = 0;
+  of.b_k_outermost = 1;
+  for (const std::size_t lead : {0, 1, 2}) {
+    of.b_lead = lead;
+    const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_of_cublaslt(&of, to); });
+    const auto text = made_by<OwnedText>([&](auto to) { return tcnum_plan_to_json(plan.get(), to); });
+    EXPECT_EQ(json::parse(text.get())["slices"], lead == 2 ? 128 : 256);
+  }
   of.id = 66;
   of.stages = 35;
   of.has_epilogue = of.adds_to_d = 1;

@@ -24,6 +24,10 @@ using nlohmann::ordered_json;
 
 CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered_json& entry,
                                        const ordered_json& algorithm) {
+  // "nt+8" has 8 numbers between columns.
+  const std::string layout = entry.value("layout", "tn");
+  const std::size_t gap = layout.size() > 2 ? std::stoul(layout.substr(3)) : 0;
+  const bool a_k_outermost = layout[0] == 'n', b_k_outermost = layout[1] == 't';
   return {.a = subject.a,
           .b = subject.b,
           .d = subject.d,
@@ -34,8 +38,10 @@ CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered
           .split_k = algorithm.at("split_k"),
           .reduction = algorithm.at("reduction"),
           .custom = algorithm.at("custom"),
-          .a_k_outermost = entry.value("layout", "tn")[0] == 'n',
-          .b_k_outermost = entry.value("layout", "tn")[1] == 't',
+          .a_k_outermost = a_k_outermost,
+          .b_k_outermost = b_k_outermost,
+          .a_lead = (a_k_outermost ? subject.m : subject.k) + gap,
+          .b_lead = (b_k_outermost ? subject.n : subject.k) + gap,
           .m = subject.m,
           .n = subject.n,
           .tile = algorithm.at("tile"),
@@ -49,6 +55,12 @@ void expect_in_plans(const std::string& sentence) {
   std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+}
+
+/// Whether the plan would be another if columns had no gaps between them.
+bool is_otherwise_by_gap(CublasLtConfiguration configuration, const GemmPlan& plan) {
+  configuration.a_lead = configuration.b_lead = 0;
+  return cublaslt_plan(configuration) != plan;
 }
 
 /// Whether the plan would be another, or none, if both operands had k side by side.
@@ -189,7 +201,7 @@ class Epilogues {
   std::map<std::string, std::size_t> of_all;
   std::size_t products = 0, algorithms = 0, replayed = 0, declined = 0, left_out = 0;
   std::set<std::pair<int, std::string>> kinds;  ///< ids and epilogues
-  std::set<int> by_layout;
+  std::set<int> by_layout, by_gap;
 
  private:
   void replay(const ordered_json& entry, std::map<std::string, std::size_t>& totals) {
@@ -228,6 +240,7 @@ class Epilogues {
         const ordered_json json = plan_to_json(plan);
         kinds.emplace(configuration.id, json.at("epilogue").dump() + (each.in_place ? " in place" : ""));
         if (is_otherwise_by_layout(configuration, plan)) by_layout.insert(configuration.id);
+        if (is_otherwise_by_gap(configuration, plan)) by_gap.insert(configuration.id);
         if (!done_.emplace(fmt::format("{} {}", configuration.k, json.dump()), each.name).second) continue;
         auto [product, is_new] = products_.try_emplace(each.name);
         if (is_new) product->second = operands_->product(each, formats);
@@ -274,6 +287,16 @@ TEST(CublasLtPlans, AreDeclinedWhereTheLibraryLeavesProductsOut) {
   EXPECT_GT(splits.left_out, 250u);
   expect_in_plans(fmt::format("{} algorithms of {} such products, {} results of which leave products out",
                               splits.algorithms, splits.products, splits.left_out));
+}
+
+TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfColumnsWithGaps) {
+  Epilogues gaps;
+  for (const std::string& path : test::kGapsSurveys) gaps.replay(path);
+  EXPECT_EQ(gaps.of_all["wrong"], 0u);
+  EXPECT_EQ(gaps.by_gap, std::set{14});
+  expect_in_plans(fmt::format("{} algorithms of {} products with gaps, {} results right, {} wrong, {} declined",
+                              gaps.algorithms, gaps.products, gaps.of_all["right"], gaps.of_all["wrong"],
+                              gaps.of_all["declined"]));
 }
 
 TEST(CublasLtPlans, GiveWhatOptionsSay) {

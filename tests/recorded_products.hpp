@@ -53,6 +53,10 @@ inline const std::array<std::string, 4> kLeftOutSurveys = {TCNUM_SOURCE_DIR "/ve
                                                            TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_bf16_nn.json",
                                                            TCNUM_SOURCE_DIR
                                                            "/vectors/sm_90/gemm_left_out_bf16_nt.json"};
+/// The same of vectors and matrices with gaps between columns.
+inline const std::array<std::string, 4> kGapsSurveys = {
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_fp32.json", TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_fp64.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_fp16.json", TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_gaps_bf16.json"};
 /// Algorithms of which CUSTOM_OPTION or SPLITK_NUM says what they are.
 inline const std::string kOptionsSurvey = TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_options.json";
 constexpr const char* kEpilogueSurveySchema = "tcnum.epilogue_survey/1";

@@ -20,6 +20,9 @@ struct CublasLtConfiguration {
   /// Whether what lies side by side in memory is of one k: of A with CUBLAS_OP_N, of B with CUBLAS_OP_T, where they are
   /// by columns, as D is. (A D by rows is that of B and A turned.)
   bool a_k_outermost = false, b_k_outermost = false;
+  /// Leading dimensions (CUBLASLT_MATRIX_LAYOUT_LD); 0: what a column has, and no more. A vector's elements lie apart
+  /// with another one, if k is outermost.
+  std::size_t a_lead = 0, b_lead = 0;
 
   std::size_t m = 0, n = 0;  ///< rows and columns of D, as the library has it: by columns
   /// Whether alpha is not 1, or there is a C or a bias. Algorithms of which nobody has measured what they do with them

@@ -237,6 +237,7 @@ typedef struct tcnum_cublaslt_configuration {
   int a_k_outermost, b_k_outermost;   /* not 0: A is CUBLAS_OP_N, or B CUBLAS_OP_T; m and n are then needed, too */
   int has_epilogue;                   /* not 0: alpha is not 1, or there is a C or a bias; m and n are then needed */
   int adds_to_d;                      /* not 0: C is what D holds before, and beta is 1 */
+  size_t a_lead, b_lead;              /* CUBLASLT_MATRIX_LAYOUT_LD; 0: what a column has, and no more */
 } tcnum_cublaslt_configuration;
 /* The plan of that algorithm; TCNUM_INVALID if nobody knows it. */
 TCNUM_API tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configuration, tcnum_plan** plan);

@@ -111,7 +111,7 @@ class CublasLtConfiguration(Structure):
         ("fast_accumulation", c_int), ("id", c_int), ("stages", c_int), ("split_k", c_int), ("reduction", c_int), ("custom", c_int),
         ("m", c_size_t), ("n", c_size_t), ("tile", c_int), ("cluster", c_int), ("swizzle", c_int), ("workspace", c_size_t),
         ("clusters_at_once", c_int), ("a_k_outermost", c_int), ("b_k_outermost", c_int),
-        ("has_epilogue", c_int), ("adds_to_d", c_int),
+        ("has_epilogue", c_int), ("adds_to_d", c_int), ("a_lead", c_size_t), ("b_lead", c_size_t),
     ]  # fmt: skip
 
 

@@ -67,6 +67,8 @@ class Plan:
         m: int = 0,
         n: int = 0,
         layout: str = "tn",
+        a_lead: int = 0,
+        b_lead: int = 0,
         epilogue: bool = False,
         adds_to_d: bool = False,
     ) -> "Plan":
@@ -76,7 +78,8 @@ class Plan:
         cublasLtMatmulAlgoConfigGetAttribute() gives them (others are not needed); ``a``, ``b`` (``a``'s, unless said) and ``d``: formats; ``k``: that of the product.
         Where "split_k" is -1 the library divides k as the device has room: this takes "tile", "cluster", "swizzle" and "workspace" (bytes) too, "clusters_at_once", which is what
         cudaOccupancyMaxActiveClusters() says, and ``m`` and ``n``, the rows and columns of a D by columns. ``layout``: of A and B by columns, turned or not, "tn", "nn", "nt" or "tt" (others than
-        the first need ``m`` and ``n``, too); a D by rows is that of B and A turned, such as "nn" of torch.matmul().
+        the first need ``m`` and ``n``, too); a D by rows is that of B and A turned, such as "nn" of torch.matmul(). ``a_lead`` and ``b_lead``: leading dimensions; 0 is
+        what a column has, and no more.
 
         ``epilogue``: whether alpha is not 1, or there is a C or a bias, as of torch.addmm(): algorithms of which nobody has measured what they do with them
         are then refused, and ``m`` and ``n`` are needed. ``adds_to_d``: whether C is what D holds before, and beta is 1.
@@ -99,7 +102,7 @@ class Plan:
             stages=config.get("stages", 0), split_k=config.get("split_k", 1), reduction=config.get("reduction", 0),
             custom=config.get("custom", 0), m=m, n=n, tile=config.get("tile", 0), cluster=config.get("cluster", 0), swizzle=config.get("swizzle", 0),
             workspace=config.get("workspace", 0), clusters_at_once=config.get("clusters_at_once", 0), a_k_outermost=int(layout[0] == "n"), b_k_outermost=int(layout[1] == "t"),
-            has_epilogue=int(epilogue), adds_to_d=int(adds_to_d),
+            has_epilogue=int(epilogue), adds_to_d=int(adds_to_d), a_lead=a_lead, b_lead=b_lead,
         )  # fmt: skip
         handle = _library.Handle(_FREE, "tcnum_plan_of_cublaslt", ctypes.byref(configuration))
         return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))

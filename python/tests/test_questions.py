@@ -234,6 +234,8 @@ class Finding(unittest.TestCase):
         of = {"a": "bf16", "d": "bf16", "k": 515, "m": 256, "n": 1}
         slices = {layout: tcnum.Plan.from_cublaslt({"id": 14}, layout=layout, **of).json()["slices"] for layout in ("tn", "tt", "nn", "nt")}
         self.assertEqual(slices, {"tn": 256, "tt": 256, "nn": 128, "nt": 128})
+        apart = tcnum.Plan.from_cublaslt({"id": 14}, layout="tt", b_lead=2, **of)
+        self.assertEqual(apart.json()["slices"], 128)
         with self.assertRaisesRegex(tcnum.InputError, "layout: is 'xy'; right would be 'tn'"):
             tcnum.Plan.from_cublaslt({"id": 14}, layout="xy", **of)
 

@@ -174,6 +174,8 @@ tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configur
                                            .custom = given.custom,
                                            .a_k_outermost = given.a_k_outermost != 0,
                                            .b_k_outermost = given.b_k_outermost != 0,
+                                           .a_lead = given.a_lead,
+                                           .b_lead = given.b_lead,
                                            .m = given.m,
                                            .n = given.n,
                                            .has_epilogue = given.has_epilogue != 0,

@@ -57,10 +57,20 @@ ProductFormats parse_formats(std::string_view text) {
 
 OperandLayout parse_layout(const std::string& text) {
   constexpr std::array<std::string_view, 4> kNames = {"tn", "tt", "nn", "nt"};
-  const auto found = std::ranges::find(kNames, text);
-  if (found == kNames.end())
-    throw InputError(fmt::format("--layouts: {}; right would be {}", text, fmt::join(kNames, ", ")));
-  return {text, text[0] == 'n', text[1] == 't'};
+  constexpr std::size_t kMostBetween = 1 << 16;
+  const std::size_t end = std::min(text.find('+'), text.size());
+  const bool is_known = std::ranges::find(kNames, text.substr(0, end)) != kNames.end();
+  std::size_t gap = 0;
+  bool is_number = true;
+  if (end < text.size()) {
+    const auto [stop, error] = std::from_chars(text.data() + end + 1, text.data() + text.size(), gap);
+    is_number = error == std::errc{} && stop == text.data() + text.size() && 1 <= gap && gap <= kMostBetween;
+  }
+  if (!is_known || !is_number) {
+    throw InputError(fmt::format("--layouts: {}; right would be {}, or one with a gap of 1 to {} between columns: nt+8",
+                                 text, fmt::join(kNames, ", "), kMostBetween));
+  }
+  return {text, text[0] == 'n', text[1] == 't', gap};
 }
 
 }  // namespace

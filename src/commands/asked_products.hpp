@@ -18,10 +18,12 @@ struct ProductFormats {
   FormatId a, b, d;
   bool fast = false;
 };
-/// How operands lie by columns, turned (T) or not (N): "tn", the usual ones, with k side by side; "nn", "nt", "tt".
+/// How operands lie by columns, turned (T) or not (N): "tn", the usual ones, with k side by side; "nn", "nt", "tt". With
+/// "+8" columns, those of C and D too, have 8 other numbers between them.
 struct OperandLayout {
   std::string name;
   bool a_k_outermost, b_k_outermost;
+  std::size_t gap = 0;
 };
 inline bool is_fp8(FormatId id) { return format(id).floating && format(id).storage_bits == 8; }
 struct AskedShape {

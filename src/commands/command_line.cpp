@@ -253,7 +253,8 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--shape", options->shapes, "With --from: M×N×K, such as 256×256×4096");
   command.add_option(
       "--layouts", options->layouts,
-      "With cublaslt: how A and B lie, as BLAS says it: tn (default), both with k side by side, nn, nt, tt");
+      "With cublaslt: how A and B lie, as BLAS says it: tn (default), both with k side by side, nn, nt, tt; nt+8 has 8 "
+      "numbers between columns");
   command.add_option("--arch", options->arch, "With --fit: whose instructions")->capture_default_str();
   constexpr std::uint64_t kMostAlgorithms = 100'000;
   add_number(

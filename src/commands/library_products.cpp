@@ -17,7 +17,8 @@ LibraryProduct library_product(const AskedShape& asked) {
           .k = asked.shape[2],
           .fast = asked.formats.fast,
           .a_k_outermost = asked.layout.a_k_outermost,
-          .b_k_outermost = asked.layout.b_k_outermost};
+          .b_k_outermost = asked.layout.b_k_outermost,
+          .gap = asked.layout.gap};
 }
 
 int clusters_at_once(CublasLt& library, const LibraryAlgorithm& algorithm) {
@@ -28,20 +29,24 @@ int clusters_at_once(CublasLt& library, const LibraryAlgorithm& algorithm) {
 
 CublasLtConfiguration configuration_of(const AskedShape& asked, const LibraryAlgorithm& algorithm,
                                        int clusters_at_once) {
+  const auto [m, n, k] = asked.shape;
+  const OperandLayout& layout = asked.layout;
   return {.a = asked.formats.a,
           .b = asked.formats.b,
           .d = asked.formats.d,
-          .k = asked.shape[2],
+          .k = k,
           .fast_accumulation = asked.fast_accumulation(),
           .id = algorithm.id,
           .stages = algorithm.stages,
           .split_k = algorithm.split_k,
           .reduction = algorithm.reduction,
           .custom = algorithm.custom,
-          .a_k_outermost = asked.layout.a_k_outermost,
-          .b_k_outermost = asked.layout.b_k_outermost,
-          .m = asked.shape[0],
-          .n = asked.shape[1],
+          .a_k_outermost = layout.a_k_outermost,
+          .b_k_outermost = layout.b_k_outermost,
+          .a_lead = (layout.a_k_outermost ? m : k) + layout.gap,
+          .b_lead = (layout.b_k_outermost ? n : k) + layout.gap,
+          .m = m,
+          .n = n,
           .tile = algorithm.tile,
           .cluster = algorithm.cluster,
           .swizzle = algorithm.swizzle,

@@ -326,16 +326,19 @@ bool is_a_matrix(const CublasLtConfiguration& of) {
   return of.id == kFewColumns ? of.n <= kFew : of.n <= of.m;
 }
 
-/// Of a matrix and a few vectors, whether the matrix has k side by side. Both have where they are a row and a column.
-bool matrix_has_k_innermost(const CublasLtConfiguration& of) {
-  if (of.id == kBlocks && of.m == 1 && of.n == 1) return true;
-  return !(is_a_matrix(of) ? of.a_k_outermost : of.b_k_outermost);
+/// Whether both operands have k side by side, as a single line has that does not lie apart.
+bool have_k_side_by_side(const CublasLtConfiguration& of) {
+  const auto has = [](bool k_outermost, std::size_t lines, std::size_t lead) {
+    return !k_outermost || (lines == 1 && lead <= 1);
+  };
+  return has(of.a_k_outermost, of.m, of.a_lead) && has(of.b_k_outermost, of.n, of.b_lead);
 }
 
 /// Kernels of a matrix and of a few vectors, by how the matrix lies.
 GemmPlan on_few_columns(const CublasLtConfiguration& of, const GemmPlan& plan) {
   constexpr std::size_t kPromoteEvery = 16;
-  if (matrix_has_k_innermost(of)) return in_turn_on_sixteen(plan, kPromoteEvery);
+  const bool has_k_innermost = !(is_a_matrix(of) ? of.a_k_outermost : of.b_k_outermost);
+  if (has_k_innermost) return in_turn_on_sixteen(plan, kPromoteEvery);
   constexpr int kOfTwo = 0, kOfFour = 1;
   if (of.custom == kOfTwo || of.custom == kOfFour)
     return in_parts_on_threads(plan, of.k, of.custom == kOfTwo ? 2 : 4, of.a);
@@ -354,7 +357,7 @@ GemmPlan left_to_threads(const CublasLtConfiguration& of, GemmPlan plan) {
                     kWhere, of.reduction, of.split_k, of.id, kComputeType, kVectors, kBlocks));
   }
   if (of.id == kBlocks) {
-    GemmPlan on = in_turn_on_blocks(plan, parts, of.a, matrix_has_k_innermost(of));
+    GemmPlan on = in_turn_on_blocks(plan, parts, of.a, have_k_side_by_side(of));
     constexpr std::size_t kMostParts = 128;
     const std::size_t turns = (of.k + *on.k_tile - 1) / *on.k_tile;
     if (std::min(parts, turns) > kMostParts) {
