@@ -98,10 +98,13 @@ HWY_INLINE void add_cut(const Vectors& alignment, TV of_coarse, const Vectors& c
 template <bool kInPairs, bool kDrops, bool kDown>
 HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   const TD d;
-  const TV drop = number(of.drop_power);
-  const TV of_pairs = kInPairs ? grids(w.plan->nodes[of.pair].unit.fraction_bits) : zero();
-  const TV of_sums = grids(of.sum_bits), of_c = grids(of.c_bits);
-  const bool c_is_coarse = of.c_bits <= of.sum_bits;
+  const std::vector<TreeNode>& nodes = w.plan->nodes;
+  const TreeNode& node = nodes[of.sum];
+  const TV drop = number(node.drop_power);
+  const TV of_pairs = grids(nodes[of.pair].unit.fraction_bits);
+  const TV of_sums = grids(node.terms[0].fraction_bits), of_c = grids(node.terms[1].fraction_bits);
+  const bool c_is_coarse = node.terms[1].fraction_bits <= node.terms[0].fraction_bits;
+  const int down_bits = node.result.steps.front().step.fraction_bits;
   double* const HWY_RESTRICT c = w.values;
   constexpr std::size_t kSums = kInPairs ? 2 : 1;
   Surveyed surveyed[kSums];
@@ -147,7 +150,7 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
     } else {
       add_cut(sums.alignment, of_sums, sums.x, of_c, x);
     }
-    to_ordinary_single<kDown>(of.first_bits, x);
+    to_ordinary_single<kDown>(down_bits, x);
     each([&](std::size_t v, std::size_t r) HWY_ATTR { hn::Store(x[v][r], d, at_c + r * kColumns + v * kTreeLanes); });
   }
 }

@@ -239,10 +239,6 @@ class Planner {
       if (std::max(sum.floor_power, plan_.nodes[to.pair].floor_power) > least) return;
       if (sum.is_down_single && sum.result.steps.front().least > least) return;
       if (sum.sum != TreeSum::cut || !(sum.is_single || sum.is_down_single)) return;
-      to.sum_bits = sum.terms[0].fraction_bits;
-      to.c_bits = sum.terms[1].fraction_bits;
-      to.first_bits = sum.result.steps.front().step.fraction_bits;
-      to.drop_power = sum.drop_power;
       all.push_back(to);
     }
     plan_.accumulations = std::move(all);

@@ -96,9 +96,6 @@ struct TreeAccumulation {
   std::size_t products[2] = {};
   bool in_pairs = false;  ///< both, and `pair` adds them up
   std::size_t pair = 0, sum = 0;
-  /// What the sum's node says: fraction bits of the units of its terms, and of its first rounding.
-  int sum_bits = 0, c_bits = 0, first_bits = 0;
-  double drop_power = 0;
 };
 
 /// When a link's result is c whatever its products are.
