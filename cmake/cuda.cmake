@@ -38,8 +38,13 @@ set(TCNUM_CUDA_OPTIONS
 if(TCNUM_DEVELOPER)
   list(APPEND TCNUM_CUDA_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xptxas=-Werror>")
 endif()
-# Where no GPU runs them, kernels need but compile.
-option(TCNUM_CUDA_UNOPTIMIZED "Compile GPU parts with few optimizations, in half the time" OFF)
+# Where no GPU runs them, kernels need but compile: what sm_100 has beside tcgen05, which has a source of its own, sm_120
+# has.
+option(TCNUM_CUDA_UNOPTIMIZED "Compile GPU parts with few optimizations, and what families share for one, in half the time"
+  OFF)
+if(TCNUM_CUDA_UNOPTIMIZED AND "120f-real" IN_LIST TCNUM_CUDA_ARCHS)
+  list(FILTER TCNUM_CUDA_FAMILIES EXCLUDE REGEX "compute_100f")
+endif()
 set(TCNUM_CUDA_OPTIMIZED_OPTIONS ${TCNUM_CUDA_OPTIONS}) # for what says only then whether it is right
 if(TCNUM_CUDA_UNOPTIMIZED AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
   list(APPEND TCNUM_CUDA_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max;-Xcompiler=-O0>")
