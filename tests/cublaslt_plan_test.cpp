@@ -11,6 +11,7 @@
 #include <string>
 
 #include "recorded_products.hpp"
+#include "seed_of_run.hpp"
 #include "src/campaign/stream.hpp"
 #include "src/files/json_fields.hpp"
 #include "src/gemm/operands.hpp"
@@ -73,6 +74,9 @@ bool is_otherwise_by_layout(CublasLtConfiguration configuration, const GemmPlan&
   }
 }
 
+/// Of products that take minutes together, a run makes one in so many again: which ones, the seed says.
+constexpr std::size_t kOneIn = 3;
+
 /// The digests of what plans give of one product after another. Operands are the same however they lie, and so is what
 /// a plan gives: products of other layouts come one after the other.
 class Digests {
@@ -81,10 +85,12 @@ class Digests {
   void begin(const GemmSubject& subject, const std::string& name) {
     if (name == name_) return;
     name_ = name;
+    ++index_;
     subject_ = subject;
     operands_.clear();
     of_plans_.clear();
   }
+  bool are_of_run() const { return test::is_of_run(index_, kOneIn); }
   const std::string& of(const GemmPlan& plan, const std::string& json, OperandFamily family, std::uint64_t seed) {
     const auto key = std::pair(family, seed);
     const auto [digest_of, is_new] = of_plans_.try_emplace({json, key});
@@ -99,6 +105,7 @@ class Digests {
   using Seeded = std::pair<OperandFamily, std::uint64_t>;
 
   std::string name_;
+  std::size_t index_ = 0;
   GemmSubject subject_;
   std::map<Seeded, GemmOperands> operands_;
   std::map<std::pair<std::string, Seeded>, std::string> of_plans_;
@@ -138,6 +145,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
           ++declined;
           continue;
         }
+        if (!digests.are_of_run()) continue;
         const std::string json = plan_to_json(plan).dump();
         if (!plans.insert(json).second) continue;
         for (const ordered_json& asked : entry.at("asked")) {
@@ -158,8 +166,8 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
     EXPECT_EQ(declined + known_since, totals.at("predicted").value("declined", std::size_t{0})) << path;
     EXPECT_EQ(totals.at("predicted").at("wrong"), 0);
   }
-  EXPECT_GT(products, 400u);
-  EXPECT_GT(tails, 10u);
+  EXPECT_GT(products, 100u);
+  EXPECT_GT(tails, 2u);
   for (const int id : {11, 14, 21}) EXPECT_TRUE(by_layout.contains(id)) << id;
   const std::string sentence =
       fmt::format("Of all {} algorithms that are recorded it declines {} now", of_all, declined_of_all);
@@ -185,6 +193,8 @@ class Epilogues {
  public:
   /// Whether those that are declined leave the last k mod SPLITK_NUM products out.
   bool some_leave_out = false;
+  /// Of how many products one is made again, with all that algorithms gave of it.
+  std::size_t one_in = 1;
 
   void replay(const std::string& path) {
     const ordered_json record = read_json_file(path, test::kEpilogueSurveySchema);
@@ -211,6 +221,7 @@ class Epilogues {
     const std::string of_product = product_name(subject, entry);
     if (of_product != of_product_) {
       of_product_ = of_product;
+      ++index_;
       operands_.emplace(subject, entry.at("seed").get<std::uint64_t>());
       products_.clear();
       done_.clear();
@@ -241,6 +252,7 @@ class Epilogues {
         kinds.emplace(configuration.id, json.at("epilogue").dump() + (each.in_place ? " in place" : ""));
         if (is_otherwise_by_layout(configuration, plan)) by_layout.insert(configuration.id);
         if (is_otherwise_by_gap(configuration, plan)) by_gap.insert(configuration.id);
+        if (!test::is_of_run(index_, one_in)) continue;
         if (!done_.emplace(fmt::format("{} {}", configuration.k, json.dump()), each.name).second) continue;
         auto [product, is_new] = products_.try_emplace(each.name);
         if (is_new) product->second = operands_->product(each, formats);
@@ -256,6 +268,7 @@ class Epilogues {
 
   // Operands are the same however they lie.
   std::string of_product_;
+  std::size_t index_ = 0;
   std::optional<EpilogueOperands> operands_;
   std::map<std::string_view, EpilogueProduct> products_;
   std::set<std::pair<std::string, std::string_view>> done_;
@@ -263,10 +276,11 @@ class Epilogues {
 
 TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfAlphaCAndABias) {
   Epilogues epilogues;
+  epilogues.one_in = kOneIn;
   for (const std::string& path : test::kEpilogueSurveys) epilogues.replay(path);
   EXPECT_EQ(epilogues.of_all["wrong"], 0u);
   EXPECT_GT(epilogues.of_all["right"], 9000u);
-  EXPECT_GT(epilogues.replayed, 2400u);
+  EXPECT_GT(epilogues.replayed, 700u);
   EXPECT_GT(epilogues.kinds.size(), 30u);
   for (const int id : {14, 43}) EXPECT_TRUE(epilogues.by_layout.contains(id)) << id;
   const std::string sentence = fmt::format(

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "seed_of_run.hpp"
 #include "src/gemm/operands.hpp"
 #include "src/gemm/plan_space.hpp"
 #include "tcnum/catalogue.hpp"
@@ -46,7 +47,7 @@ struct Planted {
   GemmPlan plan;
 };
 
-std::vector<Planted> planted() {
+std::vector<Planted> all_planted() {
   using enum FormatId;
   std::vector<Planted> all;
   const auto add = [&](const char* what, const GemmSubject& subject, const char* name, const auto& change) {
@@ -124,8 +125,18 @@ std::vector<Planted> planted() {
   return all;
 }
 
+/// Every other one, as all take minutes: one half is asked for products, and of the other half one product is taken.
+/// Which is which, the seed says.
+std::vector<Planted> planted(std::size_t half) {
+  std::vector<Planted> all = all_planted(), some;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (test::is_of_run(i + half, 2)) some.push_back(std::move(all[i]));
+  }
+  return some;
+}
+
 TEST(GemmFit, FindsPlansThatArePlanted) {
-  for (const Planted& each : planted()) {
+  for (const Planted& each : planted(0)) {
     const GemmFit fit = fit_of(each.subject, each.plan);
     EXPECT_EQ(fit.verdict, Verdict::identified) << each.what << ": " << fit.surviving << open_text(fit);
     EXPECT_EQ(fit.mismatches, 0u);
@@ -137,7 +148,7 @@ TEST(GemmFit, FindsPlansThatArePlanted) {
 }
 
 TEST(GemmFit, FindsThemFromOneProduct) {
-  for (const Planted& each : planted()) {
+  for (const Planted& each : planted(1)) {
     const GemmOperands operands = make_operands(each.subject, OperandFamily::spread, 3);
     const Matrix d = gemm(each.plan, operands.a, operands.b);
     const GemmFit fit = fit_gemm("sm_90", operands.a, operands.b, d, {.threads = 2});

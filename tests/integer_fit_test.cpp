@@ -62,7 +62,7 @@ class IntegerFit : public testing::TestWithParam<const char*> {
 TEST_P(IntegerFit, EveryHiddenDatapathIsIdentified) {
   const std::vector<Choice> all = classes(space_);
   const std::size_t most =
-      instruction_.products() > 64 ? 5 : all.size();  // a fit with many structures takes a second or more
+      instruction_.products() >= 32 ? 5 : all.size();  // a fit with many structures takes a second or more
   for (std::size_t n = 0; n < most; ++n) {
     const Choice& hidden = all[n * all.size() / most];
     DatapathOracle oracle(space_.datapath(hidden), instruction_, "hidden", 1);

@@ -11,7 +11,7 @@ using namespace scaled_blind;
 class ScaledBlind : public testing::TestWithParam<Kind> {};
 
 TEST_P(ScaledBlind, TheFitReturnsTheClassOfTheHiddenDatapath) {
-  constexpr int kDraws = 4;
+  constexpr int kDraws = 2;
   expect_recovered(GetParam(), 0, kDraws);
 }
 

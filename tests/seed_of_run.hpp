@@ -20,4 +20,7 @@ inline std::size_t seed_of_run() {
 inline constexpr std::size_t kParts = 6;
 inline std::size_t part_of_run() { return seed_of_run() % kParts; }
 
+/// Whether a run takes this one of a list, of which it takes one in so many.
+inline bool is_of_run(std::size_t index, std::size_t one_in) { return index % one_in == seed_of_run() % one_in; }
+
 }  // namespace tcnum::test

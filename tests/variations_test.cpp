@@ -8,17 +8,18 @@
 #include "emu/cpu/matrix_product.hpp"
 #include "product_example.hpp"
 #include "reference/variations.hpp"
+#include "seed_of_run.hpp"
 
 namespace tcnum {
 namespace {
 
 TEST(Variations, OfTheCatalogueAreWhatTheDefinitionSays) {
-  constexpr std::size_t kOneIn = 4;          // which takes a quarter of a minute
+  constexpr std::size_t kOneIn = 8;          // which takes seconds
   constexpr std::size_t kMostProducts = 64;  // of a link: others are the same with more of them
   const std::vector<test::Variation> all = test::variations_of_catalogue();
   std::mt19937_64 random(1);
   std::size_t compared = 0;
-  for (std::size_t at = 1; at < all.size(); at += kOneIn) {
+  for (std::size_t at = test::seed_of_run() % kOneIn; at < all.size(); at += kOneIn) {
     const Datapath& datapath = all[at].datapath;
     const Numerics& n = datapath.numerics;
     const auto depth = static_cast<std::size_t>(datapath.tree.k);
@@ -31,7 +32,7 @@ TEST(Variations, OfTheCatalogueAreWhatTheDefinitionSays) {
     EXPECT_EQ(test::first_difference(datapath, x, 1, "CPU", multiply), "") << all[at].name;
     ++compared;
   }
-  EXPECT_GE(compared, 3000u);
+  EXPECT_GE(compared, 1500u);
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ struct Kind {
 };
 using enum FormatId;
 constexpr std::array kKinds = std::to_array<Kind>({
-    {"fp16", false, fp32, fp16, fp16, fp32, 8, 14},
-    {"bf16", false, fp32, bf16, bf16, fp32, 8, 14},
-    {"fp8", false, fp32, fp8e4m3fnuz, fp8e5m2fnuz, fp32, 8, 10},
+    {"fp16", false, fp32, fp16, fp16, fp32, 8, 8},
+    {"bf16", false, fp32, bf16, bf16, fp32, 8, 8},
+    {"fp8", false, fp32, fp8e4m3fnuz, fp8e5m2fnuz, fp32, 8, 6},
 });
 
 class WideBlind : public testing::TestWithParam<Kind> {};
