@@ -69,6 +69,8 @@ std::vector<Planted> all_planted() {
       [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 384, .type = fp16}; });
   add("split with parts in bf16", subject_of(bf16, bf16, 32, 64, 1024), "nvjet",
       [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 256, .parts = bf16}; });
+  add("split that leaves products out", subject_of(bf16, fp32, 32, 64, 1287), "nvjet",
+      [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 128, .rest = Rest::left_out}; });
   const auto in_equal_parts = [&](std::size_t count, PartOrder order, std::optional<Tail> tail = {}) {
     return [=](GemmPlan& plan) {
       plan.k_tile = 32;

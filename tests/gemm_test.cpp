@@ -112,6 +112,8 @@ class ByHand {
   /// Of the parts of k, of which the last may be longer than what is left.
   std::vector<std::size_t> lengths(std::size_t k) const {
     const SplitK& split = *plan_.split_k;
+    if (split.chunk != 0 && split.rest == Rest::left_out && split.chunk <= k)
+      return std::vector<std::size_t>(k / split.chunk, split.chunk);
     if (split.chunk != 0) return std::vector<std::size_t>((k + split.chunk - 1) / split.chunk, split.chunk);
     const std::size_t tile = *plan_.k_tile, tiles = (k + tile - 1) / tile;
     std::vector<std::size_t> all(std::min(split.count, tiles), 0);
@@ -263,6 +265,8 @@ GemmPlan random_plan(Random& random) {
     }
     if (plan.split_k->count == 0 && random() % 2 == 0)
       plan.split_k->turns = 1 + up_to(random, random() % 4 == 0 ? 200 : 5);
+    else if (plan.split_k->count == 0)
+      plan.split_k->rest = one_of(random, {Rest::last_part, Rest::left_out});
     plan.split_k->order =
         one_of(random, {PartOrder::ascending, PartOrder::descending, PartOrder::pairs, PartOrder::fours});
     if (random() % 2 == 0) {
@@ -719,6 +723,13 @@ TEST(GemmPlan, SaysWhatIsWrong) {
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 1}})"), "p.json: split_k.turns: 1; right would be 2 or more");
   EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "turns": 2}})"),
             "p.json: split_k.turns: stands beside count; right would be chunk, which is what a part takes at a time");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "rest": "kept"}})"),
+            "p.json.split_k.rest: \"kept\"; right would be one of last_part, left_out");
+  EXPECT_EQ(refusal(R"({"k_tile": 64, "split_k": {"count": 3, "rest": "left_out"}})"),
+            "p.json: split_k.rest: left_out stands beside count; right would be chunk, of which parts leave some of k "
+            "over");
+  EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "turns": 2, "rest": "left_out"}})"),
+            "p.json: split_k.rest: left_out stands beside turns; right would be one of the two");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "type": "bf16", "order": "pairs", "epilogue": "parts"}})"),
             "p.json: split_k.epilogue: parts; right would be total, or order ascending or descending");
   EXPECT_EQ(refusal(R"({"split_k": {"chunk": 64, "type": "fp16", "epilogue": "parts"}})"),

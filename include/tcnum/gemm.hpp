@@ -79,6 +79,11 @@ enum class PartOrder : std::uint8_t {
   fours,       ///< every 64th one after the other, from each of the first 64 on, to +0; the second 32 of these sums to
                ///< the first; of what is left every fourth one after the other; and so these four sums
 };
+/// What becomes of products that parts of a chunk each leave over.
+enum class Rest : std::uint8_t {
+  last_part,  ///< they are one more part
+  left_out,   ///< no part takes them, so that they are not in D, where there is a part at all
+};
 /// Lines of blocks of D, which are taken one there, the next one back.
 enum class BlockLines : std::uint8_t { rows, columns };
 
@@ -94,8 +99,10 @@ struct Tail {
 
 /// A kernel whose k is divided among several blocks of threads, whose sums are then added.
 struct SplitK {
-  /// Products of each part; the last takes what is left. 0: `count` says how many parts there are.
+  /// Products of each part; the last takes what is left, unless `rest` says otherwise. 0: `count` says how many parts
+  /// there are.
   std::size_t chunk = 0;
+  Rest rest = Rest::last_part;
   /// Parts of whole tiles, as equal as can be, the larger ones last. 0: `chunk` says how large they are.
   std::size_t count = 0;
   /// So many parts take `chunk` products each in turn, again and again. 0: once.

@@ -46,6 +46,9 @@ constexpr int kSingleProducts = 12;
 /// Id of kernels that are those of 43, of fp16 and bf16.
 constexpr int kHalves = 42;
 
+/// Id of the library's own kernels for tensor cores.
+constexpr int kNvjet = 66;
+
 /// What becomes of operands of fp32.
 enum class Fp32 : std::uint8_t {
   unknown,  ///< nobody has measured it
@@ -86,7 +89,7 @@ constexpr std::array<Algorithm, 22> kAlgorithms = {{
     {55, "fp32", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::fmas},
     {56, kFp16, Residue::last, Cut::none, Finish::unknown, Fp32::fmas},
     {63, "CUTLASS 3", Residue::last, Cut::by_turns, Finish::cutlass3, Fp32::to_tf32},
-    {66, "nvjet", Residue::last, Cut::tiles, Finish::nvjet},
+    {kNvjet, "nvjet", Residue::last, Cut::tiles, Finish::nvjet},
     {74, "CUTLASS 3", Residue::last, Cut::tiles},
 }};
 
@@ -165,21 +168,29 @@ std::string_view fma_for(const CublasLtConfiguration& of, const Algorithm& algor
                                algorithm.kernels));
 }
 
-SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
+SplitK split_of(const CublasLtConfiguration& of, const Algorithm& algorithm) {
   const auto parts = static_cast<std::size_t>(of.split_k);
   SplitK split;
   if (of.a == FormatId::fp64) split.type = split.parts = FormatId::fp64;
-  if (cut == Cut::cutlass2) {
+  if (algorithm.cut == Cut::cutlass2) {
     split.chunk = cutlass2_chunk(of.k, parts, of.a, !of.a_k_outermost || !of.b_k_outermost);
   } else {
     const std::size_t tile = tile_of(of.stages), products = of.k / parts;
-    if (products % tile == 0 && of.k % parts != 0) {
-      throw InputError(
-          fmt::format("{}: k is {} with split_k {} and tiles of {}, of which the library leaves out the last {} "
-                      "products; right would be another algorithm: no plan does",
-                      kWhere, of.k, of.split_k, tile, of.k % parts));
+    if (products == 0) {
+      throw InputError(fmt::format("{}: k is {} with split_k {}; right would be a product or more for each part",
+                                   kWhere, of.k, of.split_k));
     }
     split.chunk = (products + tile - 1) / tile * tile;
+    if (split.chunk == products && of.k % parts != 0) {
+      split.rest = Rest::left_out;
+      if (of.id != kNvjet || of.reduction != kComputeType) {
+        throw InputError(
+            fmt::format("{}: k is {} with id {}, split_k {}, reduction {} and tiles of {}, and nobody has said what "
+                        "becomes of the last {} products, which id {} leaves out with reduction {}; right would be "
+                        "these, or another split_k",
+                        kWhere, of.k, of.id, of.split_k, of.reduction, tile, of.k % parts, kNvjet, kComputeType));
+      }
+    }
   }
   switch (of.reduction) {
     case kInPlace:  // each part is added to what D holds by then
@@ -571,7 +582,7 @@ void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorith
     if (algorithm.cut == Cut::by_turns)
       take_turns(of, plan);
     else
-      plan.split_k = split_of(of, algorithm.cut);
+      plan.split_k = split_of(of, algorithm);
   }
 }
 

@@ -111,6 +111,11 @@ void check_split(const GemmPlan& plan, const Performer& performer, const std::st
   if (split.turns == 1) fail(where, "split_k.turns", "1; right would be 2 or more");
   if (split.turns != 0 && split.chunk == 0)
     fail(where, "split_k.turns", "stands beside count; right would be chunk, which is what a part takes at a time");
+  if (split.rest == Rest::left_out && split.chunk == 0)
+    fail(where, "split_k.rest",
+         "left_out stands beside count; right would be chunk, of which parts leave some of k over");
+  if (split.rest == Rest::left_out && split.turns != 0)
+    fail(where, "split_k.rest", "left_out stands beside turns; right would be one of the two");
   if (split.count != 0 && !plan.k_tile)
     fail(where, "k_tile", "is missing; right would be the k of a tile, of which each part takes whole ones");
   if (const auto& tail = split.tail) {

@@ -22,6 +22,7 @@ constexpr std::string_view kSchema = "tcnum.gemm_plan/1";
 // Names of values, in the order of their enumerations.
 constexpr std::array<std::string_view, 2> kOrders = {"ascending", "descending"};
 constexpr std::array<std::string_view, 4> kPartOrders = {"ascending", "descending", "pairs", "fours"};
+constexpr std::array<std::string_view, 2> kRests = {"last_part", "left_out"};
 constexpr std::array<std::string_view, 2> kLines = {"rows", "columns"};
 constexpr std::array<std::string_view, 2> kResidues = {"last", "first"};
 constexpr std::array<std::string_view, 4> kSliceOrders = {"ascending", "folded", "halves", "neighbours"};
@@ -115,7 +116,7 @@ Tail tail_from(const ordered_json& json, const std::string& where) {
 }
 
 SplitK split_from(const ordered_json& json, const std::string& where) {
-  const Members members(json, where, {"chunk", "count", "turns", "order", "type", "parts", "epilogue", "tail"});
+  const Members members(json, where, {"chunk", "count", "rest", "turns", "order", "type", "parts", "epilogue", "tail"});
   SplitK split;
   const bool has_chunk = members.find("chunk") != nullptr, has_count = members.find("count") != nullptr;
   if (!has_chunk && !has_count)
@@ -125,6 +126,7 @@ SplitK split_from(const ordered_json& json, const std::string& where) {
   members.whole("chunk", split.chunk);
   members.whole("count", split.count);
   if (has_count && split.count == 0) members.fail("count", "0; right would be 2 or more");
+  members.one_of("rest", kRests, split.rest);
   if (members.find("turns") != nullptr) {
     members.whole("turns", split.turns);
     if (split.turns == 0) members.fail("turns", "0; right would be 2 or more");
@@ -143,6 +145,7 @@ ordered_json split_to_json(const SplitK& split) {
     json["chunk"] = split.chunk;
   else
     json["count"] = split.count;
+  if (split.rest != Rest::last_part) json["rest"] = name_in(kRests, split.rest);
   if (split.turns != 0) json["turns"] = split.turns;
   json["order"] = name_in(kPartOrders, split.order);
   json["type"] = format(split.type).name;

@@ -237,11 +237,17 @@ class Walks {
         all.push_back(SplitK{.chunk = chunk, .type = sums, .parts = sums});
         continue;
       }
+      // Kernels that leave products out have whole tiles in each of so many parts that they do not go into k.
+      // (cuBLASLt's of ALGO_ID 66.)
+      std::vector<Rest> rests = {Rest::last_part};
+      if (k_ % chunk != 0 && k_ % chunk < k_ / chunk && chunk % kLeastWhole == 0) rests.push_back(Rest::left_out);
       const FormatId wide = sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
       std::set<std::pair<FormatId, FormatId>> types = {{wide, wide}, {output, wide}, {wide, output}};
       for (const auto& [type, parts] : types) {
-        for (const PartOrder order : {PartOrder::ascending, PartOrder::descending})
-          all.push_back(SplitK{.chunk = chunk, .order = order, .type = type, .parts = parts});
+        for (const PartOrder order : {PartOrder::ascending, PartOrder::descending}) {
+          for (const Rest rest : rests)
+            all.push_back(SplitK{.chunk = chunk, .rest = rest, .order = order, .type = type, .parts = parts});
+        }
       }
     }
     return all;
@@ -252,7 +258,8 @@ class Walks {
   static constexpr std::array kManySlices = {66, 88, 132, 198, 264, 396};
   /// Of kernels that leave k to the threads of a warp: twice and four times as many parts, and half of them.
   static constexpr std::array<std::size_t, 4> kManyParts = {64, 66, 264, 528};
-  static constexpr std::size_t kScalarTile = 8;  ///< products of k: the least that a kernel of FMAs takes at a time
+  static constexpr std::size_t kLeastWhole = 32;  ///< products of k: the smallest of tensor cores' tiles
+  static constexpr std::size_t kScalarTile = 8;   ///< products of k: the least that a kernel of FMAs takes at a time
 
   std::size_t k_, depth_;
   FormatId operand_;

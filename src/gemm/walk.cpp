@@ -5,7 +5,7 @@
 namespace tcnum {
 namespace {
 
-/// Stretches of k, one after the other, and to how many parts they belong in turn.
+/// Stretches of k that are taken, one after the other, and to how many parts they belong in turn.
 struct Division {
   std::vector<Stretch> stretches;
   std::size_t parts = 0;
@@ -21,7 +21,9 @@ Division division_of(const GemmPlan& plan, std::size_t tile, std::size_t k) {
     for (std::size_t part = 0; part < count; ++part) add((tiles / count + (part >= count - tiles % count)) * tile);
   } else {
     const std::size_t chunk = plan.split_k ? plan.split_k->chunk : k;
-    for (std::size_t first = 0; first < k; first += chunk) add(chunk);
+    const bool leaves_out = plan.split_k && plan.split_k->rest == Rest::left_out && chunk <= k;
+    const std::size_t end = leaves_out ? k / chunk * chunk : k;
+    for (std::size_t first = 0; first < end; first += chunk) add(chunk);
   }
   const std::size_t turns = plan.split_k ? plan.split_k->turns : 0, count = stretches.size();
   return {std::move(stretches), turns == 0 ? count : std::min(turns, count)};

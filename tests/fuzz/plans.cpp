@@ -181,6 +181,7 @@ std::vector<std::string> plan_files() {
     (i % 2 == 0 ? plan.split_k->chunk : plan.split_k->count) =
         i % 2 == 0 ? (1 + random() % 6) * depth : 2 + random() % 6;
     if (i % 4 == 0) plan.split_k->turns = 2 + random() % 5;
+    if (i % 4 == 2) plan.split_k->rest = static_cast<Rest>(random() % 2);
     if (random() % 2 == 0)
       plan.split_k->tail = Tail{1 + random() % 8, 1 + random() % 20, static_cast<BlockLines>(random() % 2),
                                 1 + random() % 2, 1 + random() % 9};

@@ -155,6 +155,7 @@ class Element {
     std::vector<Step> all;
     for (std::size_t first = 0; first < k;) {
       const std::size_t count = std::min(k - first, part_length(all.size(), k));
+      if (split.rest == Rest::left_out && count < split.chunk && first > 0) break;
       all.push_back({first, count});
       first += count;
     }
