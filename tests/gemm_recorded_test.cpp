@@ -68,9 +68,9 @@ TEST(RecordedProducts, AreWhatTheirPlansGive) {
 
 TEST(RecordedProducts, LargeOnesAreWhatTheirPlansGive) {
   const Replayed all = replay(kLarge, std::size_t{1} << 27, 4);
-  EXPECT_GT(all.products, 75u);
-  EXPECT_GT(all.tails, 2u);
-  EXPECT_GT(all.elements, 4'000'000u);
+  EXPECT_GT(all.products, 60u);
+  EXPECT_GT(all.tails, 0u);
+  EXPECT_GT(all.elements, 2'000'000u);
 }
 
 /// Every algorithm whose plan was found has no element that is not as the plan says.
