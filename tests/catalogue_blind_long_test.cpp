@@ -15,11 +15,7 @@ std::vector<Known> longest_ones() {
     const bool tried_already = takes_seconds(kind.shortest.datapath) && kind.longest.name == kind.shortest.name;
     if (!tried_already) all.push_back(std::move(kind.longest));
   }
-  std::vector<Known> part;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (test::is_of_run(i, 12)) part.push_back(std::move(all[i]));
-  }
-  return part;
+  return test::those_of_run(std::move(all), 12);
 }
 
 class CatalogueBlindLong : public testing::TestWithParam<Known> {};

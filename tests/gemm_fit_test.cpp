@@ -127,15 +127,9 @@ std::vector<Planted> all_planted() {
   return all;
 }
 
-/// Every other one, as all take minutes: one half is asked for products, and of the other half one product is taken.
-/// Which is which, the seed says.
-std::vector<Planted> planted(std::size_t half) {
-  std::vector<Planted> all = all_planted(), some;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (test::is_of_run(i + half, 2)) some.push_back(std::move(all[i]));
-  }
-  return some;
-}
+/// Every other one, as all of them take minutes: one half is asked for products, and of the other half one product is
+/// taken. Which is which, the seed says.
+std::vector<Planted> planted(std::size_t half) { return test::those_of_run(all_planted(), 2, half); }
 
 TEST(GemmFit, FindsPlansThatArePlanted) {
   for (const Planted& each : planted(0)) {

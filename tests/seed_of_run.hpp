@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tcnum::test {
 
@@ -22,5 +24,15 @@ inline std::size_t part_of_run() { return seed_of_run() % kParts; }
 
 /// Whether a run takes this one of a list, of which it takes one in so many.
 inline bool is_of_run(std::size_t index, std::size_t one_in) { return index % one_in == seed_of_run() % one_in; }
+
+/// Those of a list that a run takes, or, shifted, that it leaves to others.
+template <class Each>
+std::vector<Each> those_of_run(std::vector<Each> all, std::size_t one_in, std::size_t shift = 0) {
+  std::vector<Each> some;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_of_run(i + shift, one_in)) some.push_back(std::move(all[i]));
+  }
+  return some;
+}
 
 }  // namespace tcnum::test

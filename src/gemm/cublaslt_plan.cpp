@@ -168,11 +168,22 @@ std::string_view fma_for(const CublasLtConfiguration& of, const Algorithm& algor
                                algorithm.kernels));
 }
 
-SplitK split_of(const CublasLtConfiguration& of, const Algorithm& algorithm) {
+/// Where so many parts, each of whole tiles, do not go into k.
+void check_that_rest_is_left_out(const CublasLtConfiguration& of, std::size_t tile) {
+  if (of.id == kNvjet && of.reduction == kComputeType) return;
+  throw InputError(
+      fmt::format("{}: k is {} with id {}, split_k {}, reduction {} and tiles of {}, and nobody has said what "
+                  "becomes of the last {} products, which id {} leaves out with reduction {}; right would be "
+                  "these, or another split_k",
+                  kWhere, of.k, of.id, of.split_k, of.reduction, tile, of.k % static_cast<std::size_t>(of.split_k),
+                  kNvjet, kComputeType));
+}
+
+SplitK split_of(const CublasLtConfiguration& of, Cut cut) {
   const auto parts = static_cast<std::size_t>(of.split_k);
   SplitK split;
   if (of.a == FormatId::fp64) split.type = split.parts = FormatId::fp64;
-  if (algorithm.cut == Cut::cutlass2) {
+  if (cut == Cut::cutlass2) {
     split.chunk = cutlass2_chunk(of.k, parts, of.a, !of.a_k_outermost || !of.b_k_outermost);
   } else {
     const std::size_t tile = tile_of(of.stages), products = of.k / parts;
@@ -182,14 +193,8 @@ SplitK split_of(const CublasLtConfiguration& of, const Algorithm& algorithm) {
     }
     split.chunk = (products + tile - 1) / tile * tile;
     if (split.chunk == products && of.k % parts != 0) {
+      check_that_rest_is_left_out(of, tile);
       split.rest = Rest::left_out;
-      if (of.id != kNvjet || of.reduction != kComputeType) {
-        throw InputError(
-            fmt::format("{}: k is {} with id {}, split_k {}, reduction {} and tiles of {}, and nobody has said what "
-                        "becomes of the last {} products, which id {} leaves out with reduction {}; right would be "
-                        "these, or another split_k",
-                        kWhere, of.k, of.id, of.split_k, of.reduction, tile, of.k % parts, kNvjet, kComputeType));
-      }
     }
   }
   switch (of.reduction) {
@@ -582,7 +587,7 @@ void go_through_tiles(const CublasLtConfiguration& of, const Algorithm& algorith
     if (algorithm.cut == Cut::by_turns)
       take_turns(of, plan);
     else
-      plan.split_k = split_of(of, algorithm);
+      plan.split_k = split_of(of, algorithm.cut);
   }
 }
 
