@@ -123,6 +123,8 @@ struct Fields {
     infinity = f.has_infinity() ? first_special : first_special - 1;
     floor = rule.subnormal_exponent == SubnormalExponent::minimum ? f.min_exponent() : kNoExponent16;
   }
+  bool aligns_subnormals_by_leading_bit() const { return floor == kNoExponent16; }
+
   int bytes = 2, padding = 0, fraction_bits = 10, bias = 15;
   std::uint64_t sign = 0, magnitude_mask = 0;
   std::uint64_t smallest = 1;       ///< magnitudes below this are read as zero

@@ -100,17 +100,20 @@ struct Links {
   std::size_t first, count;
 };
 
-/// Where the operands of an ordinary sum are.
+/// Where the operands of an ordinary sum are, and how far those of the next link are from them. What is asked of the
+/// plan is asked once: a compiler that sees vectors stored asks it anew, which takes as long as a tenth of a short sum.
 template <class T>
 struct OrdinaryOperands {
-  const T *a, *b;          ///< as NodeOperands has them
-  const Word* a8;          ///< [count][kRows]
-  const std::uint8_t* b8;  ///< [count][kColumns]
-  const Word* a_signs;     ///< [kTopsOfWord], of rows so far apart
+  std::size_t depth, halves;  ///< products, and halves of words of signs, of a link
+  const T *a, *b;             ///< as NodeOperands has them
+  const Word* a8;             ///< [count][kRows]
+  const std::uint8_t* b8;     ///< [count][kColumns]
+  const Word* a_signs;        ///< [kTopsOfWord], of rows so far apart
   std::size_t row_of_signs;
   const Top* b_signs;  ///< [kTopsOfWord][kColumns]
 
-  OrdinaryOperands(const Work<T>& w, const Links& links) {
+  OrdinaryOperands(const Work<T>& w, const Links& links)
+      : depth(static_cast<std::size_t>(w.plan->depth)), halves(w.plan->nodes.size() * kTopsOfWord) {
     const auto [place, word, at] = Position(w, links.first, links.number);
     a = w.a->value.data() + at;
     b = w.b->value.data() + place * kColumns;
@@ -121,9 +124,7 @@ struct OrdinaryOperands {
     b_signs = w.b->negative_tops.data() + word * kTopsOfWord * kColumns;
   }
   /// To the next link.
-  HWY_INLINE void advance(const Plan& plan) {
-    const auto depth = static_cast<std::size_t>(plan.depth);
-    const std::size_t halves = plan.nodes.size() * kTopsOfWord;
+  HWY_INLINE void advance() {
     a += depth * kRows;
     b += depth * kColumns;
     a8 += depth * kRows;
@@ -153,28 +154,38 @@ HWY_INLINE VT exponents_of(VT pairs) {
   return hn::And(hn::ShiftLeft<kTopFraction<T>>(pairs), field);
 }
 
+/// How exponents in 8 bits become alignments.
+template <class T>
+struct Alignment8 {
+  hn::Vec<hn::Repartition<std::uint8_t, DT>> lowest;
+  bool is_below_numbers;  ///< the lowest: a sum of exponents that is one of numbers is not below it
+  VT more;
+
+  HWY_INLINE Alignment8(const NodePlan& node, int offset) {
+    const int least = lowest_in_8_bits<T>(node, offset);
+    lowest = hn::Set(hn::Repartition<std::uint8_t, DT>(), static_cast<std::uint8_t>(least));
+    is_below_numbers = least <= kLeastSum8;
+    more = hn::Set(DT(), static_cast<Top>((offset + Lane<T>::kBias) << kTopFraction<T>));
+  }
+};
+
 /// The alignments of a node's sums, as tops of powers of two, where all is ordinary.
 template <class T>
-HWY_INLINE void align_ordinary(const NodePlan& node, const OrdinaryOperands<T>& x, int offset, Rows<Top>& to) {
+HWY_INLINE void align_ordinary(const Alignment8<T>& how, const OrdinaryOperands<T>& x, int count, Rows<Top>& to) {
   const DT dt;
   const hn::Repartition<std::uint8_t, DT> d;
   const hn::RebindToSigned<decltype(d)> ds;
   const hn::Repartition<Word, decltype(d)> dw;
   const auto spread = [&](Word e) HWY_ATTR { return hn::BitCast(d, hn::Set(dw, e)); };
-  Rows<std::uint8_t> exponents;
-  align(x.a8, x.b8, node.count, std::uint8_t{0}, spread, exponents);
-  const auto lowest = hn::Set(d, static_cast<std::uint8_t>(lowest_in_8_bits<T>(node, offset)));
-  const VT more = hn::Set(dt, static_cast<Top>((offset + Lane<T>::kBias) << kTopFraction<T>));
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t j = 0; j < kColumns; j += hn::Lanes(d)) {
-      const auto e = hn::Load(d, exponents.of[r] + j);
-      static_assert(kLeastSum8 == 1 << 7);  // which is the sign
-      const auto is_one = hn::RebindMask(d, hn::Lt(hn::BitCast(ds, e), hn::Zero(ds)));
-      const VT pairs = hn::BitCast(dt, hn::Max(hn::IfThenElseZero(is_one, e), lowest));
-      hn::Store(hn::Add(exponents_of<T, false>(pairs), more), dt, to.of[r] + j);
-      hn::Store(hn::Add(exponents_of<T, true>(pairs), more), dt, to.of[r] + j + kTops);
-    }
-  }
+  align(x.a8, x.b8, count, spread, [&](std::size_t row, std::size_t column, auto e) HWY_ATTR {
+    static_assert(kLeastSum8 == 1 << 7);  // which is the sign
+    const auto is_one = hn::RebindMask(d, hn::Lt(hn::BitCast(ds, e), hn::Zero(ds)));
+    auto most = hn::IfThenElse(is_one, e, how.lowest);
+    if (!how.is_below_numbers) most = hn::Max(most, how.lowest);
+    const VT pairs = hn::BitCast(dt, most);
+    hn::Store(hn::Add(exponents_of<T, false>(pairs), how.more), dt, to.of[row] + column);
+    hn::Store(hn::Add(exponents_of<T, true>(pairs), how.more), dt, to.of[row] + column + kTops);
+  });
 }
 
 /// What a sum takes beside its products.
@@ -192,8 +203,8 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
   constexpr bool kBeginsApart = HWY_TARGET == HWY_AVX2 && !kFew;
   const D<T> d;
   const DT dt;
-  const Plan& plan = *w.plan;
-  const NodePlan& node = plan.nodes[links.number];
+  const NodePlan& node = w.plan->nodes[links.number];
+  const int count = node.count;
   const V<T> growth = hn::Set(d, kGrowth<T>);
   const auto top_of = [&](typename Lane<T>::Bits bits)
                           HWY_ATTR { return hn::Set(dt, static_cast<Top>(bits >> kToTop<T>)); };
@@ -205,7 +216,7 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
       from_bits<T>(node.rounding[0].to_nearest
                        ? ~typename Lane<T>::Bits{0}
                        : ~typename Lane<T>::Bits{0} << (Lane<T>::kFraction - node.rounding[0].fraction_bits));
-  const std::size_t last_half = node.count > kTopBits ? 1 : 0;  // of the words of signs
+  const std::size_t last_half = count > kTopBits ? 1 : 0;  // of the words of signs
   OrdinaryOperands<T> x(w, links);
   Rows<Top> alignments;
   // For vectors of sums, as many as one has tops, from what else they add.
@@ -243,7 +254,7 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
 #pragma GCC unroll 4
         for (std::size_t v = 0; v < kVectors; v += kWide) begin_some(row + r, column + v * kLanes<T>, sum[r] + v);
       }
-      add_products<T>(x.a, x.b, row, column, node.count, sum);
+      add_products<T>(x.a, x.b, row, column, count, sum);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
 #pragma GCC unroll 4
@@ -254,10 +265,11 @@ void ordinary_sums(const Work<T>& w, const Links& links, const Rows<T>& from, Ro
       }
     });
   };
+  const Alignment8<T> alignment8(node, w.offset8);
   const PrefetchInParts prefetch_next(w.next, kRows * kColumns, w.links);
-  for (std::size_t link = 0; link < links.count; ++link, x.advance(plan)) {
+  for (std::size_t link = 0; link < links.count; ++link, x.advance()) {
     prefetch_next(links.first + link);
-    align_ordinary(node, x, w.offset8, alignments);
+    align_ordinary(alignment8, x, count, alignments);
     if constexpr (kBeginsApart) {
       for (std::size_t r = 0; r < kRows; ++r) {
         for (std::size_t at = 0; at < kColumns; at += kTops) {

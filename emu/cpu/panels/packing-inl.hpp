@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <hwy/cache_control.h>
 
@@ -28,18 +29,39 @@ namespace HWY_NAMESPACE {
 /// Operands taken apart at once.
 inline constexpr std::size_t kRun = kColumns;
 
-/// Codes as wide integers.
+/// Codes are told apart in lanes as narrow as they are.
 template <class Code>
-HWY_INLINE VU<double> load_codes(const Code* codes) {
-  const hn::Rebind<Code, DU<double>> narrow;
-  const auto loaded = hn::LoadU(narrow, codes);
-  if constexpr (sizeof(Code) == 4)
-    return hn::PromoteTo(DU<double>(), loaded);
+using Narrow = std::conditional_t<sizeof(Code) == 4, std::int32_t, std::int16_t>;
+template <class N>
+using DN = hn::CappedTag<N, kRun>;
+template <class Code>
+HWY_INLINE hn::Vec<DN<Narrow<Code>>> load_codes(const Code* codes) {
+  const DN<Narrow<Code>> d;
+  if constexpr (sizeof(Code) == sizeof(Narrow<Code>))
+    return hn::BitCast(d, hn::Load(hn::RebindToUnsigned<decltype(d)>(), codes));
   else
-    return hn::PromoteTo(DU<double>(), hn::PromoteTo(hn::Rebind<std::uint32_t, DU<double>>(), loaded));
+    return hn::PromoteTo(d, hn::Load(hn::Rebind<Code, decltype(d)>(), codes));
 }
 
-/// What stands for a zero, an infinity or a NaN.
+/// Integers with a sign, in lanes as wide as T's.
+template <class T, class N>
+HWY_INLINE VU<T> widened(const N* from) {
+  const hn::RebindToSigned<D<T>> d;
+  const auto narrow = hn::Load(hn::Rebind<N, decltype(d)>(), from);
+  if constexpr (sizeof(N) == sizeof(T)) {
+    return hn::BitCast(DU<T>(), narrow);
+  } else if constexpr (2 * sizeof(N) == sizeof(T)) {
+    return hn::BitCast(DU<T>(), hn::PromoteTo(d, narrow));
+  } else {
+#if TCNUM_ROUNDS_EACH
+    return VU<T>{_mm512_cvtepi16_epi64(narrow.raw)};
+#else
+    return hn::BitCast(DU<T>(), hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<std::int32_t, decltype(d)>(), narrow)));
+#endif
+  }
+}
+
+/// What stands for a zero, an infinity or a NaN: less than any number that is packed.
 template <class T>
 inline constexpr double kTiny = sizeof(T) == 8 ? 0x1p-520 : 0x1p-124;
 
@@ -48,14 +70,32 @@ struct Kinds {
   std::uint64_t negative = 0, zero = 0, special = 0;
 };
 
+/// Grown numbers of kRun magnitudes, none of which is 0, with their signs before them.
+template <class T, class N>
+HWY_INLINE void put_grown(const Fields& f, const N* magnitude, T* value) {
+  using Bits = typename Lane<T>::Bits;
+  const D<T> d;
+  const DU<T> du;
+  const V<T> scale = from_bits<T>(Lane<T>::power_of_two(Lane<T>::kBias - f.bias));
+  const V<T> tiny = hn::Set(d, static_cast<T>(kTiny<T>)), last = from_bits<T>(1), sign = from_bits<T>(Lane<T>::kSign);
+  const VU<T> no_sign = hn::Set(du, static_cast<Bits>(std::numeric_limits<N>::max()));
+  for (std::size_t i = 0; i < kRun; i += kLanes<T>) {
+    const VU<T> x = widened<T>(magnitude + i);
+    // The fields, where T has its own, are the number divided by a power of two, even if it is subnormal.
+    const VU<T> fields = hn::ShiftLeftSame(hn::And(x, no_sign), Lane<T>::kFraction - f.fraction_bits);
+    const V<T> number = hn::Max(hn::Mul(hn::BitCast(d, fields), scale), tiny);
+    hn::StoreU(hn::Or3(number, hn::And(hn::BitCast(d, x), sign), last), d, value + i);
+  }
+}
+
 /// Takes `count` codes apart, and zeros after them.
 template <class T, class Code>
 Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, std::size_t count, T* value,
                  std::int16_t* exponent) {
-  constexpr std::size_t kStep = kLanes<double>;
-  const D<double> d;
-  const DU<double> du;
-  const hn::RebindToSigned<D<double>> di;
+  using N = Narrow<Code>;
+  const DN<N> d;
+  const hn::RebindToUnsigned<DN<N>> du;
+  const auto set = [&](auto x) HWY_ATTR { return hn::Set(d, static_cast<N>(x)); };
   HWY_ALIGN Code code[kRun];
   if (stride == 1 && count == kRun) {
     std::memcpy(code, codes, kRun * sizeof(Code));
@@ -63,47 +103,45 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
     for (std::size_t i = 0; i < count; ++i) std::memcpy(code + i, codes + i * stride * sizeof(Code), sizeof(Code));
     for (std::size_t i = count; i < kRun; ++i) code[i] = 0;
   }
-  const V<double> scale = from_bits<double>(Lane<double>::power_of_two(Lane<double>::kBias - f.bias));
-  const V<double> tiny = hn::Set(d, kTiny<T>);
-  const auto floor = hn::Set(di, f.floor), none = hn::Set(di, kNoExponent16);
+  HWY_ALIGN N magnitudes[kRun];
   Kinds kinds;
-  for (std::size_t i = 0; i < kRun; i += kStep) {
-    const auto x = load_codes(code + i);
-    const auto magnitude = hn::ShiftRightSame(hn::And(x, hn::Set(du, f.magnitude_mask)), f.padding);
-    const auto is_special = hn::Not(hn::Lt(magnitude, hn::Set(du, f.first_special)));
-    const auto is_nan = hn::And(is_special, hn::Ne(magnitude, hn::Set(du, f.infinity)));
-    const auto is_zero = hn::Or(hn::Lt(magnitude, hn::Set(du, f.smallest)), is_nan);
-    const auto sign = hn::Ne(hn::And(x, hn::Set(du, f.sign)), hn::Zero(du));
-    const auto in_none = hn::Or(is_zero, is_special);
-    // The fields, where a double has its own, are the number divided by 2^(1023 − bias), even if it is subnormal.
-    const V<double> fields = hn::BitCast(d, hn::ShiftLeftSame(magnitude, Lane<double>::kFraction - f.fraction_bits));
-    const V<double> number = hn::IfThenElse(hn::RebindMask(d, in_none), tiny, hn::Mul(fields, scale));
-    const V<double> signs = hn::IfThenElseZero(hn::RebindMask(d, sign), from_bits<double>(Lane<double>::kSign));
-    if constexpr (sizeof(T) == 8) {
-      hn::StoreU(hn::Or(hn::Or(number, signs), from_bits<double>(1)), d, value + i);
-    } else {
-      const hn::Rebind<T, D<double>> narrow;
-      const hn::RebindToUnsigned<decltype(narrow)> narrow_bits;
-      const auto grown =
-          hn::Or(hn::BitCast(narrow_bits, hn::DemoteTo(narrow, hn::Or(number, signs))), hn::Set(narrow_bits, 1u));
-      hn::StoreU(hn::BitCast(narrow, grown), narrow, value + i);
-    }
-    const auto field = hn::BitCast(di, hn::ShiftRight<Lane<double>::kFraction>(hn::BitCast(du, number)));
-    const auto own = hn::Max(hn::Sub(field, hn::Set(di, Lane<double>::kBias)), floor);
-    const auto aligned = hn::IfThenElse(hn::RebindMask(di, in_none), none, own);
-    const hn::Rebind<std::int16_t, D<double>> d16;
-    const auto narrow = hn::TruncateTo(hn::Rebind<std::uint16_t, D<double>>(), hn::BitCast(du, aligned));
-    hn::StoreU(hn::BitCast(d16, narrow), d16, exponent + i);
+  std::uint64_t subnormal = 0;
+  for (std::size_t i = 0; i < kRun; i += hn::Lanes(d)) {
     const auto bits_of = [&](auto mask) HWY_ATTR {
-      std::uint8_t bits[sizeof(std::uint64_t)] = {};
-      hn::StoreMaskBits(du, mask, bits);
-      return std::uint64_t{bits[0]} << i;
+      std::uint8_t bytes[sizeof(std::uint64_t)] = {};
+      hn::StoreMaskBits(d, mask, bytes);
+      return std::bit_cast<std::uint64_t>(bytes) << i;
     };
-    static_assert(kStep <= 8);
-    kinds.negative |= bits_of(sign);
+    const auto x = load_codes(code + i);
+    const auto bits = hn::ShiftRightSame(hn::BitCast(du, hn::And(x, set(f.magnitude_mask))), f.padding);
+    const auto magnitude = hn::BitCast(d, bits);
+    const auto is_special = hn::Gt(magnitude, set(f.first_special - 1));
+    const auto is_nan = hn::And(is_special, hn::Ne(magnitude, set(f.infinity)));
+    const auto is_zero = hn::Or(hn::Gt(set(f.smallest), magnitude), is_nan);
+    const auto is_negative = hn::Ne(hn::And(x, set(f.sign)), hn::Zero(d));
+    const auto is_none = hn::Or(is_zero, is_special);
+    const auto sign = hn::IfThenElseZero(is_negative, set(std::numeric_limits<N>::min()));
+    hn::Store(hn::Or(hn::IfThenZeroElse(is_none, magnitude), sign), d, magnitudes + i);
+    const auto field = hn::BitCast(d, hn::ShiftRightSame(bits, f.fraction_bits));
+    const auto own = hn::Max(hn::Sub(field, set(f.bias)), set(f.floor));
+    const auto aligned = hn::IfThenElse(is_none, set(kNoExponent16), own);
+    if constexpr (sizeof(N) == sizeof(std::int16_t))
+      hn::StoreU(aligned, d, exponent + i);
+    else
+      hn::StoreU(hn::DemoteTo(hn::Rebind<std::int16_t, DN<N>>(), aligned), hn::Rebind<std::int16_t, DN<N>>(),
+                 exponent + i);
+    kinds.negative |= bits_of(is_negative);
     kinds.zero |= bits_of(is_zero);
     kinds.special |= bits_of(is_special);
+    if (f.aligns_subnormals_by_leading_bit())
+      subnormal |= bits_of(hn::AndNot(is_none, hn::Gt(set(std::int64_t{1} << f.fraction_bits), magnitude)));
   }
+  for (; subnormal != 0; subnormal &= subnormal - 1) {
+    const int i = std::countr_zero(subnormal);
+    const auto magnitude = static_cast<std::uint32_t>(magnitudes[i] & std::numeric_limits<N>::max());
+    exponent[i] = static_cast<std::int16_t>(std::bit_width(magnitude) - f.fraction_bits - f.bias);
+  }
+  put_grown(f, magnitudes, value);
   return kinds;
 }
 
@@ -331,6 +369,7 @@ void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pa
         bits[line * words + place.word] |= static_cast<Word>(mine << place.bit);
       };
       put(kinds.negative, to.negative);
+      if ((kinds.zero | kinds.special) == 0) continue;
       put(kinds.zero, to.zero);
       put(kinds.special, to.special);
     }
@@ -382,11 +421,11 @@ void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
 /// Gives each of kRun lines its bit of a kind.
 HWY_INLINE void add_bits(std::uint64_t those, int bit, Word* words) {
   const DW d;
-  const VW one = hn::Set(d, Word{1});
+  const VW one = hn::Set(d, Word{1} << bit);
   for (std::size_t i = 0; i < kRun; i += kWords, those >>= kWords) {
-    // Lane l gets bit l of `those`.
-    const VW mine = hn::And(hn::Shr(hn::Set(d, static_cast<Word>(those)), hn::Iota(d, Word{0})), one);
-    hn::Store(hn::Or(hn::Load(d, words + i), hn::ShiftLeftSame(mine, bit)), d, words + i);
+    const auto bytes = std::bit_cast<std::array<std::uint8_t, sizeof(those)>>(those);
+    const VW mine = hn::IfThenElseZero(hn::LoadMaskBits(d, bytes.data()), one);
+    hn::Store(hn::Or(hn::Load(d, words + i), mine), d, words + i);
   }
 }
 

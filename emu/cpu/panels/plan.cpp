@@ -54,10 +54,11 @@ void put_rounding(const Unit& unit, PatchRounding how, NodePlan& node) {
   node.drops_sign_of_zero = unit.underflow_sign != UnderflowSign::kept;
 }
 
-/// Whether ordinary kernels have a node: the sum of its products and at most one other number, or a pair.
+/// Whether ordinary kernels have a node: the sum of products and at most one other number, or a pair.
 bool is_ordinary_sum(const NodePlan& node) {
   constexpr int kMostAlignment = 100;
-  return node.is_pair || (!(node.takes_c && node.takes_before) && node.lowest_alignment <= kMostAlignment);
+  return node.is_pair ||
+         (!(node.takes_c && node.takes_before) && node.count > 0 && node.lowest_alignment <= kMostAlignment);
 }
 
 /// Whether floats hold a node's sum, with room for its carries (docs/panels.md), and round it.

@@ -100,33 +100,44 @@ HWY_INLINE void add_products(const T* a, const T* b, std::size_t row, std::size_
   }
 }
 
-/// The largest exponents of a node's products, or of A's operands, which `spread` has as vectors, and B's.
-template <class Exponent, class OfA, class Spread>
-HWY_INLINE void align(const OfA* a, const Exponent* b, int count, Exponent lowest, const Spread& spread,
-                      Rows<Exponent>& to) {
+/// The largest exponents of a node's products, of which A's operands' are spread over vectors: puts them by row and
+/// first column. There is a product at least.
+template <class Exponent, class OfA, class Spread, class Put>
+HWY_INLINE void align(const OfA* a, const Exponent* b, int count, const Spread& spread, const Put& put) {
   static_assert(kRows == 4);
   const hn::CappedTag<Exponent, kColumns> d;
   for (std::size_t column = 0; column < kColumns; column += hn::Lanes(d)) {
-    auto most0 = hn::Set(d, lowest), most1 = most0, most2 = most0, most3 = most0;
     const OfA* of_a = a;
     const Exponent* at = b + column;
-    for (int p = 0; p < count; ++p, of_a += kRows, at += kColumns) {
+    const auto first = hn::Load(d, at);
+    auto most0 = hn::Add(spread(of_a[0]), first), most1 = hn::Add(spread(of_a[1]), first);
+    auto most2 = hn::Add(spread(of_a[2]), first), most3 = hn::Add(spread(of_a[3]), first);
+    for (int p = 1; p < count; ++p) {
+      of_a += kRows;
+      at += kColumns;
       const auto of_b = hn::Load(d, at);
       most0 = hn::Max(most0, hn::Add(spread(of_a[0]), of_b));
       most1 = hn::Max(most1, hn::Add(spread(of_a[1]), of_b));
       most2 = hn::Max(most2, hn::Add(spread(of_a[2]), of_b));
       most3 = hn::Max(most3, hn::Add(spread(of_a[3]), of_b));
     }
-    hn::Store(most0, d, to.of[0] + column);
-    hn::Store(most1, d, to.of[1] + column);
-    hn::Store(most2, d, to.of[2] + column);
-    hn::Store(most3, d, to.of[3] + column);
+    put(0, column, most0);
+    put(1, column, most1);
+    put(2, column, most2);
+    put(3, column, most3);
   }
 }
 void align_in_16_bits(const NodeOperands& x, int count, int lowest, Rows<std::int16_t>& to) {
   const hn::CappedTag<std::int16_t, kColumns> d;
+  const auto least = hn::Set(d, static_cast<std::int16_t>(lowest));
+  if (count == 0) {
+    for (auto& row : to.of) std::fill_n(row, kColumns, static_cast<std::int16_t>(lowest));
+    return;
+  }
   const auto spread = [&](std::int16_t e) HWY_ATTR { return hn::Set(d, e); };
-  align(x.a16, x.b16, count, static_cast<std::int16_t>(lowest), spread, to);
+  align(x.a16, x.b16, count, spread, [&](std::size_t row, std::size_t column, auto most) HWY_ATTR {
+    hn::Store(hn::Max(most, least), d, to.of[row] + column);
+  });
 }
 
 /// What a sum is, without the 1.5 · 2^kFraction units that it began with.

@@ -23,11 +23,11 @@ namespace HWY_NAMESPACE {
 /// Rounds to nearest fp32, where nothing overflows and nothing is below fp32's last bit; before, if kDown, down to so
 /// many fraction bits below the leading one.
 template <bool kDown>
-HWY_INLINE void to_ordinary_single(int down_bits, Vectors& x) {
-  const int bits = format(FormatId::fp32).fraction_bits;
+HWY_INLINE void to_ordinary_single([[maybe_unused]] const TreeAccumulation& of, [[maybe_unused]] int down_bits,
+                                   Vectors& x) {
 #if TCNUM_ROUNDS_EACH
-  const TV last = grids(bits), first = kDown ? grids(down_bits) : zero();
-  const TV more = hn::Sub(last, first);  // to the larger grid, which then rounds what is cut
+  // Down on the one grid, and to nearest on the other, which is larger.
+  const TV last = number(of.single_grid), first = number(of.down_grid), more = number(of.down_to_single);
   Vectors power;
   each([&](std::size_t v, std::size_t r) HWY_ATTR { power[v][r] = binade_of(x[v][r]); });
   if constexpr (kDown)
@@ -35,9 +35,11 @@ HWY_INLINE void to_ordinary_single(int down_bits, Vectors& x) {
   each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = hn::MulAdd(power[v][r], more, x[v][r]); });
   each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = off_grid(power[v][r], last, x[v][r]); });
 #else
+  const int bits = format(FormatId::fp32).fraction_bits;
   each([&](std::size_t v, std::size_t r) HWY_ATTR {
-    TV& of = x[v][r];
-    of = kDown ? rounded_down_and_even(down_bits, bits, of) : rounded_bits<Rounding::nearest_even>(bits, of);
+    TV& of_lane = x[v][r];
+    of_lane = kDown ? rounded_down_and_even(down_bits, bits, of_lane)
+                    : rounded_bits<Rounding::nearest_even>(bits, of_lane);
   });
 #endif
 }
@@ -59,34 +61,30 @@ HWY_INLINE TV larger_power(TV sum, TV alignment, TV power) {
 /// What is known of a node's products, of all rows and columns.
 struct Surveyed {
   HWY_ALIGN std::int16_t alignments[kTreeRows * kColumns];
-  HWY_ALIGN std::uint8_t negatives[kTreeRows * kColumns];
+  Starts starts;
+  GrownOperands operands;
 
-  void survey(const TreeWork& w, std::size_t number) {
-    const TreeNode& node = w.plan->nodes[number];
-    align_products(w, node, alignments);
-    if (counts_apart(node.products.size())) count_negatives(w, node, number, negatives);
+  Surveyed(const TreeWork& w, std::size_t number) : starts(w, number), operands(w, w.plan->nodes[number]) {
+    align_products(w, w.plan->nodes[number], alignments);
   }
 };
 
 /// Some vectors' sums of a node's products.
-HWY_INLINE void add_unrounded(const TreeWork& w, std::size_t number, const Surveyed& surveyed, std::size_t first,
-                              Unrounded& sums) {
+HWY_INLINE void add_unrounded(const Surveyed& surveyed, TV grid, std::size_t first, Unrounded& sums) {
   const auto alignment_of = [&](std::size_t row, std::size_t column)
                                 HWY_ATTR { return alignment_of_products(surveyed.alignments, row, column); };
-  const TreeNode& node = w.plan->nodes[number];
-  const TV of_units = grids(node.unit.fraction_bits);
   CutProducts products;
-  add_cut_products(w, node, number, surveyed.negatives, first, alignment_of, products);
+  add_cut_products(surveyed.operands, surveyed.starts, first, alignment_of, products);
   each([&](std::size_t v, std::size_t r) HWY_ATTR {
-    sums.x[v][r] = off_grid(products.alignment[v][r], of_units, products.sum[v][r]);
+    sums.x[v][r] = off_grid(products.alignment[v][r], grid, products.sum[v][r]);
     sums.alignment[v][r] = products.alignment[v][r];
   });
 }
 
-/// Adds numbers, each cut down to its unit, of which the second one's is no larger: onto the first's grid, which then
-/// becomes the second's, on which that one is added. The total is the second.
-HWY_INLINE void add_cut(const Vectors& alignment, TV of_coarse, const Vectors& coarse, TV of_fine, Vectors& fine) {
-  const TV finer = hn::Sub(of_fine, of_coarse);
+/// Adds numbers, each cut down to its unit: onto the coarse one's grid, which then becomes the fine one's, on which that
+/// one is added. The total is the second.
+HWY_INLINE void add_cut(const TreeAccumulation& of, const Vectors& alignment, const Vectors& coarse, Vectors& fine) {
+  const TV of_coarse = number(of.coarse_grid), finer = number(of.coarse_to_fine), of_fine = number(of.fine_grid);
   Vectors on;
   each([&](std::size_t v, std::size_t r) HWY_ATTR { on[v][r] = on_grid(alignment[v][r], of_coarse, coarse[v][r]); });
   each([&](std::size_t v, std::size_t r) HWY_ATTR { on[v][r] = hn::MulAdd(alignment[v][r], finer, on[v][r]); });
@@ -100,30 +98,30 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
   const TD d;
   const std::vector<TreeNode>& nodes = w.plan->nodes;
   const TreeNode& node = nodes[of.sum];
+  constexpr std::size_t kLast = kInPairs ? 1 : 0;
   const TV drop = number(node.drop_power);
-  const TV of_pairs = grids(nodes[of.pair].unit.fraction_bits);
-  const TV of_sums = grids(node.terms[0].fraction_bits), of_c = grids(node.terms[1].fraction_bits);
-  const bool c_is_coarse = node.terms[1].fraction_bits <= node.terms[0].fraction_bits;
+  const TV of_products = number(of.grid_of_products[kLast]), of_pairs = number(of.grid_of_pair);
   const int down_bits = node.result.steps.front().step.fraction_bits;
   double* const HWY_RESTRICT c = w.values;
-  constexpr std::size_t kSums = kInPairs ? 2 : 1;
-  Surveyed surveyed[kSums];
-  for (std::size_t i = 0; i < kSums; ++i) surveyed[i].survey(w, of.products[i]);
   // The first sums of pairs wait in memory: registers do not hold both.
   HWY_ALIGN double waiting[kInPairs ? 2 * kTreeRows * kColumns : 1];
   const auto waiting_at = [&](std::size_t r, std::size_t column) { return waiting + 2 * (r * kColumns + column); };
-  for (std::size_t first = 0; kInPairs && first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
-    Unrounded sums;
-    add_unrounded(w, of.products[0], surveyed[0], first, sums);
-    each([&](std::size_t v, std::size_t r) HWY_ATTR {
-      double* const to = waiting_at(r, first + v * kTreeLanes);
-      hn::Store(sums.x[v][r], d, to);
-      hn::Store(sums.alignment[v][r], d, to + kTreeLanes);
-    });
+  if constexpr (kInPairs) {
+    const Surveyed surveyed(w, of.products[0]);
+    for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
+      Unrounded sums;
+      add_unrounded(surveyed, number(of.grid_of_products[0]), first, sums);
+      each([&](std::size_t v, std::size_t r) HWY_ATTR {
+        double* const to = waiting_at(r, first + v * kTreeLanes);
+        hn::Store(sums.x[v][r], d, to);
+        hn::Store(sums.alignment[v][r], d, to + kTreeLanes);
+      });
+    }
   }
+  const Surveyed surveyed(w, of.products[kLast]);
   for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     Unrounded sums;
-    add_unrounded(w, of.products[kSums - 1], surveyed[kSums - 1], first, sums);
+    add_unrounded(surveyed, of_products, first, sums);
     if constexpr (kInPairs) {
       each([&](std::size_t v, std::size_t r) HWY_ATTR {
         const double* const from = waiting_at(r, first + v * kTreeLanes);
@@ -144,13 +142,13 @@ HWY_NOINLINE void accumulate(const TreeWork& w, const TreeAccumulation& of) {
       alignment = larger_power(sums.x[v][r], alignment, own);
       if constexpr (kDrops) x[v][r] = hn::IfThenElseZero(hn::Ge(own, hn::Mul(alignment, drop)), x[v][r]);
     });
-    if (c_is_coarse) {
-      add_cut(sums.alignment, of_c, x, of_sums, sums.x);
+    if (of.c_is_coarse) {
+      add_cut(of, sums.alignment, x, sums.x);
       each([&](std::size_t v, std::size_t r) HWY_ATTR { x[v][r] = sums.x[v][r]; });
     } else {
-      add_cut(sums.alignment, of_sums, sums.x, of_c, x);
+      add_cut(of, sums.alignment, sums.x, x);
     }
-    to_ordinary_single<kDown>(down_bits, x);
+    to_ordinary_single<kDown>(of, down_bits, x);
     each([&](std::size_t v, std::size_t r) HWY_ATTR { hn::Store(x[v][r], d, at_c + r * kColumns + v * kTreeLanes); });
   }
 }

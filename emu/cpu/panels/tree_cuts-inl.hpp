@@ -244,9 +244,10 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
   const TS d;
   const hn::RepartitionToWide<TS> pairs;
-  const int floor = node.floor_power > 0 ? std::ilogb(node.floor_power) : kLeastGridExponent;
-  const auto least_exponent = static_cast<std::int16_t>(std::max(floor, kLeastGridExponent));
-  const auto least = hn::BitCast(d, hn::Set(pairs, tops_of_a(least_exponent)));
+  // Not ilogb(): a call for each node of a link takes as long as a fortieth of its sums.
+  const double floor = std::max(node.floor_power, kLeastGrid);
+  const int least_exponent = static_cast<int>(std::bit_cast<std::uint64_t>(floor) >> kFraction) - kBias;
+  const auto least = hn::BitCast(d, hn::Set(pairs, tops_of_a(static_cast<std::int16_t>(least_exponent))));
   for (std::size_t column = 0; column < kColumns; column += kVectors * kShortLanes) {
     hn::Vec<TS> most[kVectors][kTreeRows];
 #pragma GCC unroll 4
@@ -270,23 +271,10 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
   }
 }
 
-/// Whether the negative ones of so many products are counted by count_negatives(), all columns' at once in bytes: where
-/// no instruction counts bits of 64, and they are more than a table of bytes tells.
+/// Whether the negative ones of so many products are counted all columns' at once, in bytes: where no instruction counts
+/// bits of 64, and they are more than a table tells.
 constexpr bool counts_apart(std::size_t products) {
   return kLooksFewBitsUp && products > kFewBits && products <= kFewProducts;
-}
-/// How many of a node's products are negative.
-void count_negatives(const TreeWork& w, const TreeNode& node, std::size_t number, std::uint8_t* HWY_RESTRICT to) {
-  const hn::CappedTag<std::uint8_t, kColumns> d;
-  const std::uint8_t* const of_b = w.b_few_negative + number * kColumns;
-  for (std::size_t column = 0; column < kColumns; column += hn::MaxLanes(d)) {
-    const auto b = hn::Load(d, of_b + column);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const auto signs = hn::Xor(hn::Set(d, w.a_few_negative[r][number]), b);
-      hn::Store(hn::PopulationCount(signs), d, to + r * kColumns + column);
-    }
-  }
 }
 
 /// A grid and so many of its units more, of some lanes.
@@ -310,6 +298,108 @@ HWY_INLINE TV grid_and_units(TV grid, const std::uint8_t* units) {
   return hn::Or(grid, hn::BitCast(TD(), wide));
 #endif
 }
+
+/// A node's grown operands. Loops have these pointers at hand: what vectors are stored to might be a work's members, for
+/// all that a compiler knows, which it reads anew then.
+struct GrownOperands {
+  const double* a[kTreeRows];
+  const double* b;  ///< of the first column
+  const int *first, *last;
+
+  GrownOperands(const TreeWork& w, const TreeNode& node)
+      : b(w.b_grown), first(node.products.data()), last(first + node.products.size()) {
+    for (std::size_t r = 0; r < kTreeRows; ++r) a[r] = w.a_grown[r];
+  }
+};
+
+/// What sums of a node's products begin with: 1.5 · 2^52 units, and one more for each negative product.
+class Starts {
+ public:
+  Starts(const TreeWork& w, std::size_t number)
+      : of_b_(w.b_negative + number * kColumns),
+        count_(w.plan->nodes[number].products.size()),
+        grid_(hn::Sub(bits_of(grids(w.plan->nodes[number].unit.fraction_bits)), bits_of(hn::Set(TD(), 1.0)))) {
+    for (std::size_t r = 0; r < kTreeRows; ++r) of_a_[r] = w.a_negative[r][number];
+    if (is_few())
+      take_tables(grids(w.plan->nodes[number].unit.fraction_bits));
+    else if (counts_apart(count_))
+      count_negatives(w, number);
+  }
+
+  /// Calls with how sums begin, from an alignment, a row, a column, and what signs_of_b() has there.
+  template <class With>
+  HWY_INLINE void with_way(const With& with) const {
+    if (is_few())
+      with([&](TV alignment, std::size_t row, std::size_t, TVI of_b)
+               HWY_ATTR { return start_of_few(alignment, row, of_b); });
+    else if (counts_apart(count_))
+      with([&](TV alignment, std::size_t row, std::size_t column, TVI)
+               HWY_ATTR { return grid_and_units(grid(alignment), negatives_ + row * kColumns + column); });
+    else
+      with([&](TV alignment, std::size_t row, std::size_t, TVI of_b) HWY_ATTR {
+        const auto set = hn::BitCast(hn::RebindToUnsigned<TI>(), signs(row, of_b));
+        return start(alignment, hn::BitCast(TI(), hn::PopulationCount(set)));
+      });
+  }
+  /// B's words of some columns.
+  HWY_INLINE TVI signs_of_b(std::size_t column) const { return hn::Load(TI(), of_b_ + column); }
+
+ private:
+  static constexpr std::size_t kOfFew = std::size_t{1} << kFewBits;
+
+  HWY_INLINE bool is_few() const { return count_ <= kFewBits; }
+  HWY_INLINE TVI signs(std::size_t row, TVI of_b) const { return hn::Xor(integer(of_a_[row]), of_b); }
+  HWY_INLINE TV grid(TV alignment) const { return as_numbers(hn::Add(bits_of(alignment), grid_)); }
+  HWY_INLINE TV start(TV alignment, TVI negatives) const {
+    return as_numbers(hn::Add(bits_of(grid(alignment)), negatives));
+  }
+  HWY_INLINE TV start_of_few(TV alignment, std::size_t row, TVI of_b) const {
+#if TCNUM_ROUNDS_EACH
+    const double* const of_row = of_signs_ + row * kOfFew;
+    const __m512d lower = _mm512_load_pd(of_row), upper = _mm512_load_pd(of_row + kOfFew / 2);
+    return hn::Mul(alignment, TV{_mm512_permutex2var_pd(lower, of_b.raw, upper)});
+#else
+    return start(alignment, few_bits_set(TI(), signs(row, of_b)));
+#endif
+  }
+  /// Of few products: what a sum that is aligned with 1 begins with, by B's signs, for each row's.
+  HWY_INLINE void take_tables([[maybe_unused]] TV grid_of_one) {
+#if TCNUM_ROUNDS_EACH
+    HWY_ALIGN static constexpr std::int64_t kNegatives[kOfFew] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    const auto with = [&](std::size_t i) HWY_ATTR {
+      return as_numbers(hn::Add(bits_of(grid_of_one), hn::Load(TI(), kNegatives + i))).raw;
+    };
+    const __m512d lower = with(0), upper = with(kOfFew / 2);
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+#pragma GCC unroll 2
+      for (std::size_t i = 0; i < kOfFew; i += kTreeLanes) {
+        const TVI differing = signs(r, hn::Iota(TI(), i));
+        _mm512_store_pd(of_signs_ + r * kOfFew + i, _mm512_permutex2var_pd(lower, differing.raw, upper));
+      }
+    }
+#endif
+  }
+  void count_negatives(const TreeWork& w, std::size_t number) {
+    const hn::CappedTag<std::uint8_t, kColumns> d;
+    const std::uint8_t* const of_b = w.b_few_negative + number * kColumns;
+    for (std::size_t column = 0; column < kColumns; column += hn::MaxLanes(d)) {
+      const auto b = hn::Load(d, of_b + column);
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        const auto differing = hn::Xor(hn::Set(d, w.a_few_negative[r][number]), b);
+        hn::Store(hn::PopulationCount(differing), d, negatives_ + r * kColumns + column);
+      }
+    }
+  }
+
+  const std::int64_t* of_b_;
+  std::int64_t of_a_[kTreeRows];
+  std::size_t count_;
+  TVI grid_;  ///< which makes one of a power of two
+  HWY_ALIGN double of_signs_[TCNUM_ROUNDS_EACH ? kTreeRows * kOfFew : 1];
+  HWY_ALIGN std::uint8_t negatives_[kLooksFewBitsUp ? kTreeRows * kColumns : 1];
+};
 
 /// What align_products() found.
 HWY_INLINE TV alignment_of_products(const std::int16_t* alignments, std::size_t row, std::size_t column) {
@@ -353,45 +443,35 @@ struct CutProducts {
 };
 
 /// Adds them from column `first` on, by one FMA for each while the machine rounds toward zero: docs/patches.md has the
-/// proof, and docs/panels.md what is different here. All operands are finite. `negatives` is what count_negatives()
-/// found, if it was asked; `alignment_of` tells of a row and column.
+/// proof, and docs/panels.md what is different here. All operands are finite. `alignment_of` tells of a row and column.
 template <class AlignmentOf>
-HWY_INLINE void add_cut_products(const TreeWork& w, const TreeNode& node, std::size_t number,
-                                 const std::uint8_t* negatives, std::size_t first, const AlignmentOf& alignment_of,
-                                 CutProducts& to) {
+HWY_INLINE void add_cut_products(const GrownOperands& operands, const Starts& starts, std::size_t first,
+                                 const AlignmentOf& alignment_of, CutProducts& to) {
   const TD d;
-  const TI di;
-  const std::int64_t* const b_negative = w.b_negative + number * kColumns;
-  const std::size_t count = node.products.size();
-  const bool is_few = kLooksFewBitsUp && count <= kFewBits;
-  const int* const HWY_RESTRICT products = node.products.data();
+  starts.with_way([&](const auto& start) HWY_ATTR {
 #pragma GCC unroll 2
-  for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
-    const std::size_t column = first + v * kTreeLanes;
-    const TVI of_b = hn::Load(di, b_negative + column);
+    for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
+      const std::size_t column = first + v * kTreeLanes;
+      const TVI of_b = starts.signs_of_b(column);
 #pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      to.alignment[v][r] = alignment_of(r, column);
-      const TV grid = grid_of(to.alignment[v][r], node.unit.fraction_bits);
-      if (counts_apart(count)) {
-        to.sum[v][r] = grid_and_units(grid, negatives + r * kColumns + column);
-        continue;
+      for (std::size_t r = 0; r < kTreeRows; ++r) {
+        to.alignment[v][r] = alignment_of(r, column);
+        to.sum[v][r] = start(to.alignment[v][r], r, column, of_b);
       }
-      const TVI signs = hn::Xor(integer(w.a_negative[r][number]), of_b);
-      const TVI units = is_few ? few_bits_set(di, signs)
-                               : hn::BitCast(di, hn::PopulationCount(hn::BitCast(hn::RebindToUnsigned<TI>(), signs)));
-      to.sum[v][r] = as_numbers(hn::Add(bits_of(grid), units));
     }
-  }
-  const double* const HWY_RESTRICT b_grown = w.b_grown + first;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto k = static_cast<std::size_t>(products[i]);
-    const TV b0 = hn::Load(d, b_grown + k * kColumns), b1 = hn::Load(d, b_grown + k * kColumns + kTreeLanes);
+  });
+  const double* const HWY_RESTRICT b = operands.b + first;
+  static_assert(kTreeRows == 4);
+  const double *const a0 = operands.a[0], *const a1 = operands.a[1], *const a2 = operands.a[2],
+               *const a3 = operands.a[3];
+  for (const int* at = operands.first; at != operands.last; ++at) {
+    const auto k = static_cast<std::size_t>(*at);
+    const TV b0 = hn::Load(d, b + k * kColumns), b1 = hn::Load(d, b + k * kColumns + kTreeLanes);
+    const TV a[kTreeRows] = {hn::Set(d, a0[k]), hn::Set(d, a1[k]), hn::Set(d, a2[k]), hn::Set(d, a3[k])};
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV a = hn::Set(d, w.a_grown[r][k]);
-      to.sum[0][r] = rounded_fma<Rounding::toward_zero>(a, b0, to.sum[0][r]);
-      to.sum[1][r] = rounded_fma<Rounding::toward_zero>(a, b1, to.sum[1][r]);
+      to.sum[0][r] = rounded_fma<Rounding::toward_zero>(a[r], b0, to.sum[0][r]);
+      to.sum[1][r] = rounded_fma<Rounding::toward_zero>(a[r], b1, to.sum[1][r]);
     }
   }
 }
@@ -402,10 +482,11 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
   const auto alignment_of = [&](std::size_t row, std::size_t column)
                                 HWY_ATTR { return alignment_of_cut(w, node, row, column); };
   const TV of_units = grids(node.unit.fraction_bits);
-  if (counts_apart(node.products.size())) count_negatives(w, node, number, w.negatives);
+  const Starts starts(w, number);
+  const GrownOperands operands(w, node);
   for (std::size_t first = 0; first < kColumns; first += kVectorsAtOnce * kTreeLanes) {
     CutProducts products;
-    add_cut_products(w, node, number, w.negatives, first, alignment_of, products);
+    add_cut_products(operands, starts, first, alignment_of, products);
 #pragma GCC unroll 2
     for (std::size_t v = 0; v < kVectorsAtOnce; ++v) {
       const std::size_t column = first + v * kTreeLanes;

@@ -79,7 +79,6 @@ struct TreeWork {
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
   std::int16_t* tops = nullptr;
-  std::uint8_t* negatives = nullptr;
   std::size_t rows = 0, columns = 0;   ///< of the product; others are of zeros
   bool is_first = false;               ///< c are what the product adds, and not results of another link
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last

@@ -231,7 +231,8 @@ class Planner {
       to.pair = static_cast<std::size_t>(std::max(from.pair, 0));
       for (std::size_t i = 0; i < (to.in_pairs ? 2 : 1); ++i) {
         to.products[i] = static_cast<std::size_t>(from.products[i]);
-        if (plan_.nodes[to.products[i]].sum != TreeSum::cut_products) return;
+        const TreeNode& products = plan_.nodes[to.products[i]];
+        if (products.sum != TreeSum::cut_products) return;
       }
       const TreeNode& sum = plan_.nodes[to.sum];
       // Of what is ordinary nothing is below that.
@@ -239,9 +240,25 @@ class Planner {
       if (std::max(sum.floor_power, plan_.nodes[to.pair].floor_power) > least) return;
       if (sum.is_down_single && sum.result.steps.front().least > least) return;
       if (sum.sum != TreeSum::cut || !(sum.is_single || sum.is_down_single)) return;
+      put_grids(sum, to);
       all.push_back(to);
     }
     plan_.accumulations = std::move(all);
+  }
+
+  /// What an accumulation's numbers are cut by.
+  void put_grids(const TreeNode& sum, TreeAccumulation& to) const {
+    const auto grid = [](int fraction_bits) { return std::ldexp(1.5, kDoubleBits - 1 - fraction_bits); };
+    const auto grid_of_node = [&](std::size_t node) { return grid(plan_.nodes[node].unit.fraction_bits); };
+    for (std::size_t i = 0; i < 2; ++i) to.grid_of_products[i] = grid_of_node(to.products[i]);
+    to.grid_of_pair = grid_of_node(to.pair);
+    to.c_is_coarse = sum.terms[1].fraction_bits <= sum.terms[0].fraction_bits;
+    to.coarse_grid = grid(sum.terms[to.c_is_coarse ? 1 : 0].fraction_bits);
+    to.fine_grid = grid(sum.terms[to.c_is_coarse ? 0 : 1].fraction_bits);
+    to.coarse_to_fine = to.fine_grid - to.coarse_grid;
+    to.single_grid = grid(format(FormatId::fp32).fraction_bits);
+    if (sum.is_down_single) to.down_grid = grid(sum.result.steps.front().step.fraction_bits);
+    to.down_to_single = to.single_grid - to.down_grid;
   }
 
   /// Whether no sum of ordinary numbers is too large for a node's results.

@@ -98,7 +98,6 @@ class TreePart {
     for (auto* room : {&sums_, &alignments_}) room->resize(kTreeRows * kColumns);
     left_.resize(kTreeRows * kColumns);
     tops_.resize(kTreeRows * kColumns);
-    negatives_.resize(kTreeRows * kColumns);
     std::size_t most_terms = 0;
     for (const TreeNode& node : plan.nodes) most_terms = std::max(most_terms, node.terms.size());
     terms_.resize(2 * most_terms * kTreeRows * kMostLanes);
@@ -350,7 +349,6 @@ class TreePart {
     work.sums = sums_.data();
     work.alignments = alignments_.data();
     work.tops = tops_.data();
-    work.negatives = negatives_.data();
     return work;
   }
 
@@ -400,7 +398,6 @@ class TreePart {
   Buffer<double> terms_, values_, powers_, sums_, alignments_;
   Buffer<std::int64_t> left_;
   Buffer<std::int16_t> tops_;
-  Buffer<std::uint8_t> negatives_;
   std::vector<bool> finite_rows_, usual_rows_;
   std::vector<Reach> reach_of_rows_, reach_of_links_;
   std::vector<std::size_t> columns_left_;

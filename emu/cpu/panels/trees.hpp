@@ -96,6 +96,15 @@ struct TreeAccumulation {
   std::size_t products[2] = {};
   bool in_pairs = false;  ///< both, and `pair` adds them up
   std::size_t pair = 0, sum = 0;
+
+  /// 1.5 · 2^52 units of numbers that are aligned with 1, which times a power of two they are cut by: of both sums of
+  /// products, of what `pair` adds, and of the two that `sum` does, of which c may have the coarser.
+  double grid_of_products[2] = {}, grid_of_pair = 0, coarse_grid = 0, fine_grid = 0;
+  bool c_is_coarse = false;
+  /// Of fp32, and of what is rounded down before it is rounded to that, if it is.
+  double single_grid = 0, down_grid = 0;
+  /// From one grid to the next.
+  double coarse_to_fine = 0, down_to_single = 0;
 };
 
 /// When a link's result is c whatever its products are.
