@@ -48,6 +48,7 @@ class Planner {
   struct Number {
     int place = 0;
     int lowest = 0;  ///< it is a multiple of 2^lowest
+    bool has_c = false;
   };
 
   WhyNot plan() {
@@ -86,6 +87,7 @@ class Planner {
     for (const SortedNode& node : tree_.nodes) {
       if (const WhyNot why_not = plan_node(node); !why_not.empty()) return why_not;
     }
+    plan_.adds_to_c = results_.back().has_c;
     plan_.rounding = has_rules_ ? Rounding::nearest_even : rounding_.value();
     return {};
   }
@@ -218,7 +220,7 @@ class Planner {
 
   Number number_of(const Term& t) {
     if (t.kind == Term::Kind::node) return results_[static_cast<std::size_t>(t.index)];
-    if (t.kind == Term::Kind::accumulator) return {0, lowest(number_)};
+    if (t.kind == Term::Kind::accumulator) return {.place = 0, .lowest = lowest(number_), .has_c = true};
     const Number product = multiply(t.index, n_.product.round.step[0].subnormals == Subnormals::flushed);
     if (has_rules_) {
       plan_.rules.emplace_back();
@@ -232,7 +234,9 @@ class Planner {
 
   /// `of_result`: the lowest bit that it may have before it is rounded.
   Number put(Operation operation, int of_result, std::initializer_list<Number> used) {
+    bool has_c = false;
     for (const Number& x : used) {
+      has_c |= x.has_c;
       if (x.place != 0) free_.push_back(x.place);  // c stays: the first is its alone
     }
     // Multiples of the smallest normal number are never subnormal.
@@ -244,7 +248,7 @@ class Planner {
       free_.pop_back();
     }
     plan_.operations.push_back(operation);
-    return {operation.place, std::max(of_result, lowest(number_))};
+    return {operation.place, std::max(of_result, lowest(number_)), has_c};
   }
 
   const Numerics& n_;

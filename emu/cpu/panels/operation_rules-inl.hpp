@@ -254,6 +254,11 @@ class ExactOperation {
   TV b_;
 };
 
+/// An infinite c stays what it is where all else is ordinary, of which zeros tell in its place.
+HWY_INLINE TMask stays_infinite(const OperationPlan& plan, TV c) {
+  return plan.adds_to_c ? hn::Eq(hn::Abs(c), number(HUGE_VAL)) : hn::Lt(zero(), zero());
+}
+
 bool run_rules(const OperationWork<double>& w) {
   const TD d;
   bool any_left = false;
@@ -262,16 +267,18 @@ bool run_rules(const OperationWork<double>& w) {
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < kOperationRows; ++r) {
       const TV c = hn::Load(d, w.results[r] + column);
-      rows.left[r] = hn::Not(is_ordinary(c));
-      hn::Store(c, d, w.values + r * kDoubleLanes);
+      const TV finite = hn::IfThenZeroElse(stays_infinite(*w.plan, c), c);
+      rows.left[r] = hn::Not(is_ordinary(finite));
+      hn::Store(finite, d, w.values + r * kDoubleLanes);
     }
     for (std::size_t number = 0; number < w.plan->operations.size(); ++number)
       ExactOperation(w, number, column).run(rows);
       // The last operation's results are in the rows still.
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < kOperationRows; ++r) {
-      const TV c = hn::Load(d, w.values + r * kDoubleLanes), is = rows.exact[r].sum;
-      hn::Store(hn::IfThenElse(rows.left[r], c, is), d, w.results[r] + column);
+      const TV c = hn::Load(d, w.results[r] + column), is = rows.exact[r].sum;
+      const TMask stays = hn::Or(rows.left[r], stays_infinite(*w.plan, c));
+      hn::Store(hn::IfThenElse(stays, c, is), d, w.results[r] + column);
       const hn::RebindToUnsigned<TI> flags;
       hn::Store(hn::VecFromMask(flags, hn::RebindMask(flags, rows.left[r])), flags, w.left + r * kColumns + column);
       any_left |= !hn::AllFalse(d, rows.left[r]);

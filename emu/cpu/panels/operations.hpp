@@ -72,6 +72,7 @@ struct OperationPlan {
   double least_a = 0, least_b = 0;
   ProductExponent product_exponent = ProductExponent::sum;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
+  bool adds_to_c = false;           ///< the result has c in it, and so is infinite if c is, and nothing else
   Datapath datapath;                ///< for those who evaluate what is left
 };
 
