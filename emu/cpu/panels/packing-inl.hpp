@@ -15,10 +15,9 @@
 #include <limits>
 #include <type_traits>
 
-#include <hwy/cache_control.h>
-
 #include "kernels.hpp"
 #include "lanes-inl.hpp"
+#include "prefetch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tcnum::panels {
@@ -444,10 +443,9 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   pack_scales(plan, to_pack.scales, kColumns, places / block, 1, kColumns, to);
   const std::size_t row_bytes = from.k_stride * static_cast<std::size_t>(fields.bytes);
   for (std::size_t k = 0; k < places; ++k) {
-    // A panel takes little of each row of B, too little for the machine to see what comes next.
-    constexpr std::size_t kAhead = 16, kLine = 64;
-    for (std::size_t byte = 0; byte < from.lines * static_cast<std::size_t>(fields.bytes); byte += kLine)
-      hwy::Prefetch(from.codes + std::min(k + kAhead, from.products - 1) * row_bytes + byte);
+    if (k < from.products)
+      prefetch_row_after(from.codes + k * row_bytes, row_bytes, from.products - 1 - k,
+                         from.lines * static_cast<std::size_t>(fields.bytes));
     const auto& [place, word, bit, side_by_side] = place_of[k];
     const std::size_t at = place * kColumns, at_word = word * kColumns;
     Kinds kinds = take_apart(fields, from.codes + k * row_bytes, from.line_stride, k < from.products ? from.lines : 0,

@@ -31,4 +31,12 @@ class PrefetchInParts {
   std::size_t lines_, share_;  // found once: a division takes as long as dozens of sums
 };
 
+/// A panel takes little of each of B's rows, too little for the machine to see what comes next: that of a row a little
+/// further on, if there is one, is asked for. Rows are so many bytes apart, of which a panel takes `bytes`.
+inline void prefetch_row_after(const std::byte* row, std::size_t row_bytes, std::size_t rows_after, std::size_t bytes) {
+  constexpr std::size_t kAhead = 16, kLine = 64;
+  if (rows_after < kAhead) return;
+  for (std::size_t byte = 0; byte < bytes; byte += kLine) hwy::Prefetch(row + kAhead * row_bytes + byte);
+}
+
 }  // namespace tcnum::panels

@@ -38,8 +38,8 @@ HWY_INLINE void to_ordinary_single([[maybe_unused]] const TreeAccumulation& of, 
   const int bits = format(FormatId::fp32).fraction_bits;
   each([&](std::size_t v, std::size_t r) HWY_ATTR {
     TV& of_lane = x[v][r];
-    of_lane = kDown ? rounded_down_and_even(down_bits, bits, of_lane)
-                    : rounded_bits<Rounding::nearest_even>(bits, of_lane);
+    of_lane =
+        kDown ? rounded_down_and_even(down_bits, bits, of_lane) : rounded_bits<Rounding::nearest_even>(bits, of_lane);
   });
 #endif
 }
@@ -81,8 +81,8 @@ HWY_INLINE void add_unrounded(const Surveyed& surveyed, TV grid, std::size_t fir
   });
 }
 
-/// Adds numbers, each cut down to its unit: onto the coarse one's grid, which then becomes the fine one's, on which that
-/// one is added. The total is the second.
+/// Adds numbers, each cut down to its unit: onto the coarse one's grid, which then becomes the fine one's, on which
+/// that one is added. The total is the second.
 HWY_INLINE void add_cut(const TreeAccumulation& of, const Vectors& alignment, const Vectors& coarse, Vectors& fine) {
   const TV of_coarse = number(of.coarse_grid), finer = number(of.coarse_to_fine), of_fine = number(of.fine_grid);
   Vectors on;

@@ -271,8 +271,8 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
   }
 }
 
-/// Whether the negative ones of so many products are counted all columns' at once, in bytes: where no instruction counts
-/// bits of 64, and they are more than a table tells.
+/// Whether the negative ones of so many products are counted all columns' at once, in bytes: where no instruction
+/// counts bits of 64, and they are more than a table tells.
 constexpr bool counts_apart(std::size_t products) {
   return kLooksFewBitsUp && products > kFewBits && products <= kFewProducts;
 }
@@ -299,8 +299,8 @@ HWY_INLINE TV grid_and_units(TV grid, const std::uint8_t* units) {
 #endif
 }
 
-/// A node's grown operands. Loops have these pointers at hand: what vectors are stored to might be a work's members, for
-/// all that a compiler knows, which it reads anew then.
+/// A node's grown operands. Loops have these pointers at hand: what vectors are stored to might be a work's members,
+/// for all that a compiler knows, which it reads anew then.
 struct GrownOperands {
   const double* a[kTreeRows];
   const double* b;  ///< of the first column
@@ -463,7 +463,7 @@ HWY_INLINE void add_cut_products(const GrownOperands& operands, const Starts& st
   const double* const HWY_RESTRICT b = operands.b + first;
   static_assert(kTreeRows == 4);
   const double *const a0 = operands.a[0], *const a1 = operands.a[1], *const a2 = operands.a[2],
-               *const a3 = operands.a[3];
+                      *const a3 = operands.a[3];
   for (const int* at = operands.first; at != operands.last; ++at) {
     const auto k = static_cast<std::size_t>(*at);
     const TV b0 = hn::Load(d, b + k * kColumns), b1 = hn::Load(d, b + k * kColumns + kTreeLanes);

@@ -14,6 +14,7 @@
 #include "number_reader.hpp"
 #include "number_writer.hpp"
 #include "parts.hpp"
+#include "prefetch.hpp"
 #include "tree_kernels.hpp"
 
 namespace tcnum::panels {
@@ -35,11 +36,20 @@ struct PackedTree {
   Buffer<std::int64_t> negative;
   Buffer<std::uint8_t> few_negative;
 
-  void resize(std::size_t count) {
+  /// Room for so many operands: for zeros, if not all will be there.
+  void resize(std::size_t count, bool are_all_there) {
     numbers.resize(count);
-    std::fill_n(numbers.data(), count, 0.0);
+    if (!are_all_there) std::fill_n(numbers.data(), count, 0.0);
     exponents.resize(count);
     grown.resize(count);
+  }
+  void resize_signs(std::size_t words) {
+    negative.resize(words);
+    few_negative.resize(words);
+  }
+  void put_signs(std::size_t word, std::uint64_t signs) {
+    negative[word] = static_cast<std::int64_t>(signs);
+    few_negative[word] = static_cast<std::uint8_t>(signs);
   }
 
   /// Multiplies a number by a block's scale.
@@ -140,7 +150,7 @@ class TreePart {
     const std::size_t first = first_link * plan_.depth, products = links * plan_.depth;
     const std::size_t there = std::min(products, shape_.k - first);  // products after these are of zeros
     a_length_ = rounded_up(products, kMostLanes);
-    packed_a_.resize(rows_ * a_length_);
+    packed_a_.resize(rows_ * a_length_, part_.m == rows_ && there == a_length_);
     for (std::size_t i = 0; i < part_.m; ++i) {
       const std::size_t at = (part_.i + i) * a_.row_stride + first * a_.column_stride;
       a_reader_.read(a_.codes + at * a_reader_.bytes, a_.column_stride, there, &packed_a_.numbers[i * a_length_]);
@@ -166,7 +176,7 @@ class TreePart {
     }
     finish_packing(packed_a_);
     put_tops<tops_of_a>(packed_a_.exponents, a_tops_);
-    find_signs(packed_a_, rows_, a_length_, 1, links);
+    find_signs_of_a(links);
     finite_rows_.resize(rows_ / kTreeRows);
     usual_rows_.resize(rows_ / kTreeRows);
     reach_of_rows_.resize(rows_ / kTreeRows);
@@ -180,10 +190,12 @@ class TreePart {
     }
     for (std::size_t panel = 0; panel < panels_; ++panel) {
       const std::size_t column = part_.j + panel * kColumns, columns = std::min(kColumns, part_.j + part_.n - column);
-      packed_b_.resize(products * kColumns);
+      packed_b_.resize(products * kColumns, there == products && columns == kColumns);
       for (std::size_t k = 0; k < there; ++k) {
         const std::size_t at = (first + k) * b_.row_stride + column * b_.column_stride;
-        b_reader_.read(b_.codes + at * b_reader_.bytes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
+        const std::byte* const codes = b_.codes + at * b_reader_.bytes;
+        prefetch_row_after(codes, b_.row_stride * b_reader_.bytes, there - 1 - k, columns * b_reader_.bytes);
+        b_reader_.read(codes, b_.column_stride, columns, &packed_b_.numbers[k * kColumns]);
       }
       find_exponents(plan_.b, packed_b_);
       if (plan_.scales_sums) {
@@ -204,7 +216,7 @@ class TreePart {
       }
       finish_packing(packed_b_);
       put_tops<top_of_b>(packed_b_.exponents, b_tops_);
-      find_signs(packed_b_, kColumns, 1, kColumns, links);
+      find_signs_of_b(links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
       const bool usual_panel = are_usual(packed_b_.numbers.data(), packed_b_.numbers.size()) &&
                                are_usual_scales(b_scales_.values.data(), b_scales_.values.size());
@@ -292,26 +304,40 @@ class TreePart {
     const auto code = std::to_integer<std::uint64_t>(scales.codes[at]) & format(plan_.scales->format).code_mask();
     return scale_of_code_[static_cast<std::size_t>(code)];
   }
-  /// Bytes or words of signs of nodes that cut products: [lines][links][nodes] of A, [links][nodes][lines] of B.
-  void find_signs(PackedTree& packed, std::size_t lines, std::size_t line_stride, std::size_t k_stride,
-                  std::size_t links) const {
-    const std::size_t nodes = plan_.nodes.size(), words = links * nodes;
-    packed.negative.resize(lines * words);
-    packed.few_negative.resize(lines * words);
-    const std::size_t word_stride = line_stride == 1 ? lines : 1, first_stride = line_stride == 1 ? 1 : words;
-    for (std::size_t word = 0; word < words; ++word) {
-      const TreeNode& node = plan_.nodes[word % nodes];
-      if (node.sum != TreeSum::cut_products) continue;
-      for (std::size_t line = 0; line < lines; ++line) {
-        const double* const numbers = &packed.numbers[line * line_stride + word / nodes * plan_.depth * k_stride];
+  /// Words and bytes of signs of nodes that cut products, line by line along k: [lines][links][nodes].
+  void find_signs_of_a(std::size_t links) {
+    const std::size_t words = links * plan_.nodes.size();
+    packed_a_.resize_signs(rows_ * words);
+    each_word_of_signs(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products) {
+      for (std::size_t line = 0; line < rows_; ++line) {
+        const double* const numbers = &packed_a_.numbers[line * a_length_ + first];
         std::uint64_t signs = 0;
-        for (std::size_t i = 0; i < node.products.size(); ++i) {
-          const double x = numbers[static_cast<std::size_t>(node.products[i]) * k_stride];
-          signs |= std::bit_cast<std::uint64_t>(x) >> 63 << i;
-        }
-        const std::size_t at = word * word_stride + line * first_stride;
-        packed.negative[at] = static_cast<std::int64_t>(signs);
-        packed.few_negative[at] = static_cast<std::uint8_t>(signs);
+        for (std::size_t i = 0; i < products.size(); ++i)
+          signs |= sign(numbers[static_cast<std::size_t>(products[i])]) << i;
+        packed_a_.put_signs(line * words + word, signs);
+      }
+    });
+  }
+  /// Those of a panel, of all columns at once: [links][nodes][kColumns].
+  void find_signs_of_b(std::size_t links) {
+    packed_b_.resize_signs(links * plan_.nodes.size() * kColumns);
+    each_word_of_signs(links, [&](std::size_t word, std::size_t first, const std::vector<int>& products) {
+      std::uint64_t signs[kColumns] = {};
+      for (std::size_t i = 0; i < products.size(); ++i) {
+        const double* const numbers = &packed_b_.numbers[(first + static_cast<std::size_t>(products[i])) * kColumns];
+        for (std::size_t j = 0; j < kColumns; ++j) signs[j] |= sign(numbers[j]) << i;
+      }
+      for (std::size_t j = 0; j < kColumns; ++j) packed_b_.put_signs(word * kColumns + j, signs[j]);
+    });
+  }
+  static std::uint64_t sign(double x) { return std::bit_cast<std::uint64_t>(x) >> 63; }
+  template <class Visit>
+  void each_word_of_signs(std::size_t links, const Visit& visit) const {
+    std::size_t word = 0;
+    for (std::size_t link = 0; link < links; ++link) {
+      for (const TreeNode& node : plan_.nodes) {
+        if (node.sum == TreeSum::cut_products) visit(word, link * plan_.depth, node.products);
+        ++word;
       }
     }
   }
