@@ -100,8 +100,8 @@ struct Links {
   std::size_t first, count;
 };
 
-/// Where the operands of an ordinary sum are, and how far those of the next link are from them. What is asked of the
-/// plan is asked once: a compiler that sees vectors stored asks it anew, which takes as long as a tenth of a short sum.
+/// Where the operands of an ordinary sum are, and how far those of the next link are from them, so that the plan is
+/// asked once: a compiler that sees vectors stored would ask it anew, as they might be stored there.
 template <class T>
 struct OrdinaryOperands {
   std::size_t depth, halves;  ///< products, and halves of words of signs, of a link

@@ -69,7 +69,7 @@ struct Kinds {
   std::uint64_t negative = 0, zero = 0, special = 0;
 };
 
-/// Grown numbers of kRun magnitudes, none of which is 0, with their signs before them.
+/// Grown numbers of kRun magnitudes with their signs before them; what is no number has 0.
 template <class T, class N>
 HWY_INLINE void put_grown(const Fields& f, const N* magnitude, T* value) {
   using Bits = typename Lane<T>::Bits;

@@ -244,7 +244,7 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
   static_assert(kColumns % (kVectors * kShortLanes) == 0);
   const TS d;
   const hn::RepartitionToWide<TS> pairs;
-  // Not ilogb(): a call for each node of a link takes as long as a fortieth of its sums.
+  // Not ilogb(), which is a call that would cost loops their registers.
   const double floor = std::max(node.floor_power, kLeastGrid);
   const int least_exponent = static_cast<int>(std::bit_cast<std::uint64_t>(floor) >> kFraction) - kBias;
   const auto least = hn::BitCast(d, hn::Set(pairs, tops_of_a(static_cast<std::int16_t>(least_exponent))));
@@ -299,8 +299,8 @@ HWY_INLINE TV grid_and_units(TV grid, const std::uint8_t* units) {
 #endif
 }
 
-/// A node's grown operands. Loops have these pointers at hand: what vectors are stored to might be a work's members,
-/// for all that a compiler knows, which it reads anew then.
+/// A node's grown operands, at hand for loops: a compiler that sees vectors stored would read a work's members anew, as
+/// they might be stored there.
 struct GrownOperands {
   const double* a[kTreeRows];
   const double* b;  ///< of the first column
