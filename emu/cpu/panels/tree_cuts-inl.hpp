@@ -397,7 +397,7 @@ class Starts {
   std::int64_t of_a_[kTreeRows];
   std::size_t count_;
   TVI grid_;  ///< which makes one of a power of two
-  HWY_ALIGN double of_signs_[TCNUM_ROUNDS_EACH ? kTreeRows * kOfFew : 1];
+  [[maybe_unused]] HWY_ALIGN double of_signs_[TCNUM_ROUNDS_EACH ? kTreeRows * kOfFew : 1];
   HWY_ALIGN std::uint8_t negatives_[kLooksFewBitsUp ? kTreeRows * kColumns : 1];
 };
 
