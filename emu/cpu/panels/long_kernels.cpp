@@ -291,26 +291,30 @@ HWY_NOINLINE LMask round_word(const RoundSteps& steps, UnderflowSign underflow_s
     if (i > 0) kept = word_shifted(kept, hn::Sub(count(kWordBits), width_of_word(kept)));
     const LMask is_over = hn::Or(infinite, hn::Eq(kept, word(0)));  // nothing more is done to them
     const LVI least = count(s.min_exponent), most = count(s.max_exponent);
-    // Of numbers beyond the largest it does not matter where they are cut.
-    const LVI first = s.from_alignment ? alignment : larger(leading, least);
-    const LVI last_of_word = hn::Sub(leading, count(kWordBits - 1));
-    last = hn::Sub(first, count(s.fraction_bits));
-    if (s.from_alignment) left = hn::Or(left, hn::AndNot(is_over, less(last, hn::Add(last_of_word, count(2)))));
-    const LVI dropped = smaller(larger(hn::Sub(last, last_of_word), count(0)), count(2 * kWordBits));
-    const LV whole = kept, half = word_shifted(word(1), hn::Sub(dropped, count(1)));
-    kept = word_shifted(kept, hn::Neg(dropped));
-    if (s.rounding != Rounding::toward_zero) {
-      const LV is_half = hn::And(whole, half), other = hn::And(whole, hn::Sub(half, word(1)));
-      const Dropped rest{hn::Ne(is_half, word(0)), hn::Ne(other, word(0))};
-      kept = hn::Sub(kept, ones(rounds_away(s.rounding, x.negative, kept, rest)));
+    // A normal number beyond the largest is so however it is rounded.
+    LMask large = hn::AndNot(hn::Or(is_over, less(leading, least)), less(most, leading));
+    if (s.from_alignment || !hn::AllTrue(LD(), hn::Or(is_over, large))) {
+      // Of numbers beyond the largest it does not matter where they are cut.
+      const LVI first = s.from_alignment ? alignment : larger(leading, least);
+      const LVI last_of_word = hn::Sub(leading, count(kWordBits - 1));
+      last = hn::Sub(first, count(s.fraction_bits));
+      if (s.from_alignment) left = hn::Or(left, hn::AndNot(is_over, less(last, hn::Add(last_of_word, count(2)))));
+      const LVI dropped = smaller(larger(hn::Sub(last, last_of_word), count(0)), count(2 * kWordBits));
+      const LV whole = kept, half = word_shifted(word(1), hn::Sub(dropped, count(1)));
+      kept = word_shifted(kept, hn::Neg(dropped));
+      if (s.rounding != Rounding::toward_zero) {
+        const LV is_half = hn::And(whole, half), other = hn::And(whole, hn::Sub(half, word(1)));
+        const Dropped rest{hn::Ne(is_half, word(0)), hn::Ne(other, word(0))};
+        kept = hn::Sub(kept, ones(rounds_away(s.rounding, x.negative, kept, rest)));
+      }
+      leading = hn::Add(last, hn::Sub(width_of_word(kept), count(1)));
+      LMask vanish = hn::Eq(kept, word(0));
+      if (s.subnormals == Subnormals::flushed) vanish = hn::Or(vanish, less(leading, least));
+      vanish = hn::AndNot(is_over, vanish);
+      kept = hn::IfThenZeroElse(vanish, kept);
+      if (underflow_sign == UnderflowSign::positive) x.negative = hn::IfThenZeroElse(vanish, x.negative);
+      large = hn::AndNot(hn::Or(is_over, vanish), less(most, leading));
     }
-    leading = hn::Add(last, hn::Sub(width_of_word(kept), count(1)));
-    LMask vanish = hn::Eq(kept, word(0));
-    if (s.subnormals == Subnormals::flushed) vanish = hn::Or(vanish, less(leading, least));
-    vanish = hn::AndNot(is_over, vanish);
-    kept = hn::IfThenZeroElse(vanish, kept);
-    if (underflow_sign == UnderflowSign::positive) x.negative = hn::IfThenZeroElse(vanish, x.negative);
-    LMask large = hn::AndNot(hn::Or(is_over, vanish), less(most, leading));
     if (!hn::AllFalse(LD(), large)) {
       const LMask negative = mask_of(x.negative);
       LMask to_infinite = none();
