@@ -495,6 +495,9 @@ class Planner {
     if (as_ends && all.is_odd) {
       node.sum = TreeSum::ends;
       node.scales_terms = false;
+      if (!unit.scaled) node.to_double = rounding_to_double(unit.result);
+      if (node.to_double)
+        node.to_double_from = std::ldexp(1.0, std::max(unit.result.step[0].min_exponent, -kMostExponent));
       enclose(all);
     }
     if (unit.scaled) {
@@ -524,7 +527,9 @@ class Planner {
       if (from.terms.size() > 1) all.width = span;
     } else {
       node.sum = TreeSum::close_ends;
-      node.to_double = rounding_to_double(unit.result, all);
+      const bool may_be_small = !unit.result.empty() && is_bounded(unit.result.step[0].min_exponent) &&
+                                all.lowest < unit.result.step[0].min_exponent;
+      if (!may_be_small) node.to_double = rounding_to_double(unit.result);
       enclose(all);
       if (!node.to_double) {
         all.is_odd = true;
@@ -534,13 +539,10 @@ class Planner {
     if (const WhyNot why_not = round(unit.result, node.carry_bits, all, node.result); !why_not.empty()) return why_not;
     return all.is_odd ? "an exact sum is not rounded" : WhyNot();
   }
-  /// How a first step rounds to all bits of a double, if it does no more.
-  static std::optional<Rounding> rounding_to_double(const RoundSteps& steps, const Bounds& x) {
-    if (steps.empty()) return {};
-    const RoundStep& s = steps.step[0];
-    const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
-    if (s.from_alignment || s.fraction_bits != kDoubleBits - 1 || may_be_small) return {};
-    return s.rounding;
+  /// How a first step rounds normal numbers to all bits of a double, if it does no more.
+  static std::optional<Rounding> rounding_to_double(const RoundSteps& steps) {
+    if (steps.empty() || steps.step[0].from_alignment || steps.step[0].fraction_bits != kDoubleBits - 1) return {};
+    return steps.step[0].rounding;
   }
 
   /// What a sum that its block's scales multiply is then.

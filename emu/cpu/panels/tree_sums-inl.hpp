@@ -204,7 +204,7 @@ void add_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
     for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = zero();
     for (std::size_t i = 0; i < node.terms.size(); ++i) {
 #pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = add(sums[r].x, term(i, r));
+      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = add(sums[r].x, term(i, r), i + 1 == node.terms.size());
     }
   };
   if (node.sum == TreeSum::pair) {
@@ -221,10 +221,16 @@ void add_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
     });
   } else if (node.sum == TreeSum::ends) {
     with_end(w.plan->end, [&](auto end) HWY_ATTR {
-      add_up([](TV x, TV y) HWY_ATTR { return sum_to_end<decltype(end)::value>(x, y); });
+      add_up([&](TV x, TV y, bool is_last) HWY_ATTR {
+        const TV sum = sum_to_end<decltype(end)::value>(x, y);
+        if (!is_last || !node.to_double) return sum;
+        const TwoSum exact = two_sum(x, y);
+        const TMask is_normal = hn::Ge(hn::Abs(exact.sum), number(node.to_double_from));
+        return hn::IfThenElse(is_normal, as_double(*node.to_double, exact), sum);
+      });
     });
   } else {
-    add_up([](TV x, TV y) HWY_ATTR { return hn::Add(x, y); });
+    add_up([](TV x, TV y, bool) HWY_ATTR { return hn::Add(x, y); });
   }
 }
 

@@ -86,7 +86,9 @@ struct TreeNode {
   bool scales_to_end = false;              ///< or to the plan's end
   bool is_enclosed = false;                ///< its result is known by two ends, which may differ,
   bool begins_ends = false;                ///< but no term of it is
-  std::optional<Rounding> to_double;  ///< how close ends become doubles, as the first step says; none: rounded to odd
+  /// How sums of ends become doubles, from a magnitude on, as the first step says; none, of close ends: rounded to odd.
+  std::optional<Rounding> to_double;
+  double to_double_from = 0;
   int sum_place = 0;  ///< of the sum before it is rounded, where that loses signs that tell its ends apart; 0: none
 };
 
