@@ -19,7 +19,6 @@ class PrefetchInParts {
         share_((lines_ + parts - 1) / std::max<std::size_t>(parts, 1)) {}
 
   void operator()(std::size_t part) const {
-#pragma GCC unroll 1
     for (std::size_t line = part * share_; line < std::min((part + 1) * share_, lines_); ++line)
       hwy::Prefetch(numbers_ + line * kLine);
   }

@@ -321,7 +321,7 @@ class Starts {
         grid_(hn::Sub(bits_of(grids(w.plan->nodes[number].unit.fraction_bits)), bits_of(hn::Set(TD(), 1.0)))) {
     for (std::size_t r = 0; r < kTreeRows; ++r) of_a_[r] = w.a_negative[r][number];
     if (is_few())
-      take_tables(grids(w.plan->nodes[number].unit.fraction_bits));
+      take_tables();
     else if (counts_apart(count_))
       count_negatives(w, number);
   }
@@ -363,19 +363,14 @@ class Starts {
 #endif
   }
   /// Of few products: what a sum that is aligned with 1 begins with, by B's signs, for each row's.
-  HWY_INLINE void take_tables([[maybe_unused]] TV grid_of_one) {
+  HWY_INLINE void take_tables() {
 #if TCNUM_ROUNDS_EACH
-    HWY_ALIGN static constexpr std::int64_t kNegatives[kOfFew] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-    const auto with = [&](std::size_t i) HWY_ATTR {
-      return as_numbers(hn::Add(bits_of(grid_of_one), hn::Load(TI(), kNegatives + i))).raw;
-    };
-    const __m512d lower = with(0), upper = with(kOfFew / 2);
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) {
 #pragma GCC unroll 2
       for (std::size_t i = 0; i < kOfFew; i += kTreeLanes) {
-        const TVI differing = signs(r, hn::Iota(TI(), i));
-        _mm512_store_pd(of_signs_ + r * kOfFew + i, _mm512_permutex2var_pd(lower, differing.raw, upper));
+        const TVI negatives = few_bits_set(TI(), signs(r, hn::Iota(TI(), i)));
+        hn::Store(start(number(1), negatives), TD(), of_signs_ + r * kOfFew + i);
       }
     }
 #endif

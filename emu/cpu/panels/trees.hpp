@@ -105,7 +105,7 @@ struct TreeAccumulation {
   bool c_is_coarse = false;
   /// Of fp32, and of what is rounded down before it is rounded to that, if it is.
   double single_grid = 0, down_grid = 0;
-  /// From one grid to the next.
+  /// From one grid to the next, which loops would else find again for all that they add at once.
   double coarse_to_fine = 0, down_to_single = 0;
 };
 
