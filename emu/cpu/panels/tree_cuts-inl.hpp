@@ -8,7 +8,9 @@
 #endif
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <type_traits>
 
 #include "few_bits-inl.hpp"
 #include "machine_rounding-inl.hpp"
@@ -274,7 +276,7 @@ void align_products(const TreeWork& w, const TreeNode& node, std::int16_t* HWY_R
 /// Whether the negative ones of so many products are counted all columns' at once, in bytes: where no instruction
 /// counts bits of 64, and they are more than a table tells.
 constexpr bool counts_apart(std::size_t products) {
-  return kLooksFewBitsUp && products > kFewBits && products <= kFewProducts;
+  return kLooksFewBitsUp && products > kFewSigned && products <= kFewProducts;
 }
 
 /// A grid and so many of its units more, of some lanes.
@@ -319,11 +321,12 @@ class Starts {
       : of_b_(w.b_negative + number * kColumns),
         count_(w.plan->nodes[number].products.size()),
         grid_(hn::Sub(bits_of(grids(w.plan->nodes[number].unit.fraction_bits)), bits_of(hn::Set(TD(), 1.0)))) {
-    for (std::size_t r = 0; r < kTreeRows; ++r) of_a_[r] = w.a_negative[r][number];
-    if (is_few())
-      take_tables();
-    else if (counts_apart(count_))
-      count_negatives(w, number);
+    const FewStarts& few = w.plan->few_starts[w.plan->nodes[number].few_starts];
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      of_a_[r] = w.a_negative[r][number];
+      few_[r] = few.at[of_a_[r] & (std::size(few.at) - 1)];
+    }
+    if (counts_apart(count_)) count_negatives(w, number);
   }
 
   /// Calls with how sums begin, from an alignment, a row, a column, and what signs_of_b() has there.
@@ -345,9 +348,7 @@ class Starts {
   HWY_INLINE TVI signs_of_b(std::size_t column) const { return hn::Load(TI(), of_b_ + column); }
 
  private:
-  static constexpr std::size_t kOfFew = std::size_t{1} << kFewBits;
-
-  HWY_INLINE bool is_few() const { return count_ <= kFewBits; }
+  HWY_INLINE bool is_few() const { return count_ <= kFewSigned; }
   HWY_INLINE TVI signs(std::size_t row, TVI of_b) const { return hn::Xor(integer(of_a_[row]), of_b); }
   HWY_INLINE TV grid(TV alignment) const { return as_numbers(hn::Add(bits_of(alignment), grid_)); }
   HWY_INLINE TV start(TV alignment, TVI negatives) const {
@@ -355,24 +356,12 @@ class Starts {
   }
   HWY_INLINE TV start_of_few(TV alignment, std::size_t row, TVI of_b) const {
 #if TCNUM_ROUNDS_EACH
-    const double* const of_row = of_signs_ + row * kOfFew;
-    const __m512d lower = _mm512_load_pd(of_row), upper = _mm512_load_pd(of_row + kOfFew / 2);
-    return hn::Mul(alignment, TV{_mm512_permutex2var_pd(lower, of_b.raw, upper)});
+    static_assert(std::extent_v<decltype(FewStarts::at), 1> == 2 * kTreeLanes);
+    const __m512i lower = _mm512_load_si512(few_[row]), upper = _mm512_load_si512(few_[row] + kTreeLanes);
+    return as_numbers(hn::Add(bits_of(alignment), TVI{_mm512_permutex2var_epi64(lower, of_b.raw, upper)}));
 #else
+    static_assert(kFewSigned == kFewBits);
     return start(alignment, few_bits_set(TI(), signs(row, of_b)));
-#endif
-  }
-  /// Of few products: what a sum that is aligned with 1 begins with, by B's signs, for each row's.
-  HWY_INLINE void take_tables() {
-#if TCNUM_ROUNDS_EACH
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-#pragma GCC unroll 2
-      for (std::size_t i = 0; i < kOfFew; i += kTreeLanes) {
-        const TVI negatives = few_bits_set(TI(), signs(r, hn::Iota(TI(), i)));
-        hn::Store(start(number(1), negatives), TD(), of_signs_ + r * kOfFew + i);
-      }
-    }
 #endif
   }
   void count_negatives(const TreeWork& w, std::size_t number) {
@@ -390,9 +379,9 @@ class Starts {
 
   const std::int64_t* of_b_;
   std::int64_t of_a_[kTreeRows];
+  const std::int64_t* few_[kTreeRows];  ///< rows of FewStarts
   std::size_t count_;
   TVI grid_;  ///< which makes one of a power of two
-  [[maybe_unused]] HWY_ALIGN double of_signs_[TCNUM_ROUNDS_EACH ? kTreeRows * kOfFew : 1];
   HWY_ALIGN std::uint8_t negatives_[kLooksFewBitsUp ? kTreeRows * kColumns : 1];
 };
 

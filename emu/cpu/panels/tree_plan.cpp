@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 
 #include "emu/gpu/requirements.hpp"
@@ -104,6 +105,16 @@ bool is_least_far(const RoundStep& s) {
 }
 bool is_most_far(const RoundStep& s) { return is_bounded(s.max_exponent) && std::abs(s.max_exponent) > kMostExponent; }
 
+FewStarts few_starts_of(int fraction_bits) {
+  FewStarts to{};
+  const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
+  const std::int64_t grid = bits(std::ldexp(1.5, kDoubleBits - 1 - fraction_bits)) - bits(1.0);
+  for (unsigned of_a = 0; of_a < std::size(to.at); ++of_a) {
+    for (unsigned of_b = 0; of_b < std::size(to.at); ++of_b) to.at[of_a][of_b] = grid + std::popcount(of_a ^ of_b);
+  }
+  return to;
+}
+
 TreeStep make_step(const RoundStep& s) {
   TreeStep to;
   to.step = s;
@@ -202,6 +213,7 @@ class Planner {
     plan_.depth = static_cast<std::size_t>(tree_.tree.k);
     plan_.datapath = {n_, {}, tree_.tree};
     if (const WhyNot why_not = plan_product(); !why_not.empty()) return why_not;
+    for (const Unit& unit : n_.units) plan_.few_starts.push_back(few_starts_of(unit.fraction_bits));
     results_.resize(tree_.nodes.size());
     places_.resize(tree_.nodes.size());
     for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
@@ -407,6 +419,7 @@ class Planner {
     const SortedNode& from = tree_.nodes[number];
     TreeNode node;
     node.unit = unit_of(number);
+    node.few_starts = static_cast<std::size_t>(tree_.nodes[number].unit);
     node.result = make_steps(node.unit.result, node.unit.underflow_sign, plan_.zeros_align);
     node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
     node.wants_exponent = wanted_[number];

@@ -61,6 +61,15 @@ enum class TreeSum : std::uint8_t {
   close_ends,    ///< the same of what the first of two doubles' sums leaves
 };
 
+/// Products whose signs index a table.
+inline constexpr std::size_t kFewSigned = 4;
+/// What a sum of so few begins with where they are cut: 1.5 · 2^52 units, and one more for each negative product. By
+/// the signs of A's operands, and then of B's: what is to be added to the bits of the power of two that they are
+/// aligned with.
+struct alignas(64) FewStarts {
+  std::int64_t at[1 << kFewSigned][1 << kFewSigned];
+};
+
 struct TreeNode {
   TreeSum sum = TreeSum::cut;
   std::vector<TreeTerm> terms;
@@ -80,6 +89,7 @@ struct TreeNode {
   bool wants_exponent = false;  ///< that it takes into the sum it is a term of
   int carry_bits = 0;           ///< terms below 2^(alignment + their own bits) add up to less than so many bits more
   double grid = 0;              ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
+  std::size_t few_starts = 0;   ///< of `cut_products`, if they are few, those of the plan's
   std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
   bool scales_terms = false;               ///< before they are added, as no double holds their sum
   bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd,
@@ -148,6 +158,7 @@ struct TreePlan {
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
   std::vector<TreeNode> nodes;
+  std::vector<FewStarts> few_starts;  ///< of each unit
   /// All of it, in order, if that is how it is built and all of them are alike.
   std::vector<TreeAccumulation> accumulations;
   Datapath datapath;  ///< for those who evaluate what panels leave
