@@ -92,6 +92,9 @@ HWY_INLINE LMask exponents_agree(const Bracket& x) {
   return hn::Eq(differ, word(0));
 }
 
+/// Whether one end alone is zero.
+HWY_INLINE LMask may_vanish(const Bracket& x) { return hn::Xor(is_zero(x), word_mask(hn::Eq(x.minus_below, zero()))); }
+
 /// What lies around significand · 2^last, which must be that of a normal number.
 HWY_INLINE void put_bounds(LV significand, LVI last, TV& above, TV& minus_below) {
   constexpr int kHalf = kWordBits / 2;
@@ -194,6 +197,20 @@ HWY_INLINE void replace_large(const BracketStep& how, TMask large, LV negative, 
 constexpr std::size_t kAtOnce = 4;
 static_assert(kColumns % (kAtOnce * kLongLanes) == 0);
 
+/// The exponent of a magnitude that is not zero, after a step. The step's largest number may have more bits than a
+/// double, so that its upper end is above all numbers of the step.
+HWY_INLINE LVI exponent_after(const BracketStep& how, TV magnitude) {
+  const LVI leading = leading_exponent(magnitude);
+  return how.has_long_largest ? smaller(leading, count(how.step.max_exponent)) : leading;
+}
+/// Whether both ends have another exponent then.
+HWY_INLINE LMask exponents_differ(const BracketStep& how, const Bracket& x) {
+  const LMask differ = hn::Not(exponents_agree(x));
+  if (!how.has_long_largest) return differ;
+  const LVI above = exponent_after(how, x.above), below = leading_exponent(minus(x.minus_below));
+  return hn::And(differ, hn::Or(is_special(x), less(below, above)));
+}
+
 /// Applies one rounding step.
 HWY_INLINE void round_once(const BracketStep& how, UnderflowSign underflow_sign, SubnormalExponent subnormals,
                            LVI alignment, Bracket& x) {
@@ -206,9 +223,12 @@ HWY_INLINE void round_once(const BracketStep& how, UnderflowSign underflow_sign,
     if (s.subnormals != Subnormals::flushed) return kept;
     return hn::IfThenZeroElse(hn::Lt(kept, number(how.least)), kept);
   };
-  const TV before = minus(x.minus_below);
-  const bool are_exact = are_same(x.above, before);
-  TV above = rounded(x.above), below = are_exact ? above : rounded(before);
+  TV above = x.above, below = minus(x.minus_below);
+  if (how.cuts) {
+    const bool are_exact = are_same(above, below);
+    above = rounded(above);
+    below = are_exact ? above : rounded(below);
+  }
   const auto beyond = [&](TV magnitude)
                           HWY_ATTR { return hn::AndNot(double_mask(is_over), hn::Ge(magnitude, number(how.beyond))); };
   if (const TMask large = beyond(above); !hn::AllFalse(TD(), large)) {
@@ -222,19 +242,25 @@ HWY_INLINE void round_once(const BracketStep& how, UnderflowSign underflow_sign,
   x.above = above;
   x.minus_below = minus(below);
   if (s.from_alignment) return;
-  LVI own = chosen(is_zero(x), count(s.min_exponent), leading_exponent(above));
+  LVI own = chosen(is_zero(x), count(s.min_exponent), exponent_after(how, above));
   if (subnormals == SubnormalExponent::minimum) own = larger(own, count(s.min_exponent));
   x.exponent = chosen(is_over, x.exponent, own);
 }
-/// Applies rounding steps, as round() of long_kernels.cpp does, to kAtOnce numbers.
+/// Applies rounding steps, as round() of long_kernels.cpp does, to kAtOnce numbers, and tells of which it is not
+/// known whether they are zero, or with which exponent later sums are aligned with them.
 HWY_NOINLINE void round(const std::vector<BracketStep>& steps, UnderflowSign underflow_sign,
-                        SubnormalExponent subnormals, const LVI* alignments, Bracket* numbers) {
+                        SubnormalExponent subnormals, const LVI* alignments, Bracket* numbers, LMask* unknown) {
+  for (std::size_t v = 0; v < kAtOnce; ++v) unknown[v] = none();
   for (const BracketStep& how : steps) {
     for (std::size_t v = 0; v < kAtOnce; ++v) round_once(how, underflow_sign, subnormals, alignments[v], numbers[v]);
+    if (!how.puts_exponent) continue;
+    for (std::size_t v = 0; v < kAtOnce; ++v) unknown[v] = exponents_differ(how, numbers[v]);
   }
-  if (steps.empty()) return;
+  if (steps.empty() || !steps.back().puts_exponent) {
+    for (std::size_t v = 0; v < kAtOnce; ++v) unknown[v] = hn::Or(unknown[v], may_vanish(numbers[v]));
+    return;
+  }
   const RoundStep& last = steps.back().step;
-  if (last.from_alignment) return;
   for (std::size_t v = 0; v < kAtOnce; ++v) {
     Bracket& x = numbers[v];
     x.exponent = chosen(is_zero(x), count(last.min_exponent), x.exponent);
@@ -332,30 +358,30 @@ class BracketColumns {
     for (std::size_t v = 0; v < kAtOnce; ++v) to[v] = multiplied(k, v);
     const bool is_normalised = n_.product.exponent == ProductExponent::normalised;
     const std::vector<BracketStep>& steps = plan_.bracket_product_steps;
-    if (!is_normalised && !n_.product.infinite_from && steps.empty()) return;
-    for (std::size_t v = 0; v < kAtOnce; ++v) {
-      Bracket& x = to[v];
-      leave(v, hn::Not(exponents_agree(x)));
-      const LVI leading = leading_exponent(x.above);
-      const LMask vanishes = is_zero(x);
-      if (is_normalised) x.exponent = chosen(vanishes, x.exponent, leading);
-      if (n_.product.infinite_from)
-        put(hn::AndNot(vanishes, less(count(*n_.product.infinite_from - 1), leading)), HUGE_VAL, x);
+    if (is_normalised || n_.product.infinite_from) {
+      for (std::size_t v = 0; v < kAtOnce; ++v) {
+        Bracket& x = to[v];
+        leave(v, hn::Not(exponents_agree(x)));
+        const LVI leading = leading_exponent(x.above);
+        const LMask vanishes = is_zero(x);
+        if (is_normalised) x.exponent = chosen(vanishes, x.exponent, leading);
+        if (n_.product.infinite_from)
+          put(hn::AndNot(vanishes, less(count(*n_.product.infinite_from - 1), leading)), HUGE_VAL, x);
+      }
     }
     if (steps.empty()) return;
     LVI no_alignments[kAtOnce];
     for (LVI& each : no_alignments) each = count(0);
-    round(steps, UnderflowSign::kept, subnormals(), no_alignments, to);
-    check(steps, to);
+    round_or_leave(steps, UnderflowSign::kept, no_alignments, to);
   }
-  /// Leaves what is not known well enough after rounding steps, for a later sum.
-  void check(const std::vector<BracketStep>& steps, const Bracket* numbers) {
-    const bool has_own = std::ranges::any_of(steps, [](const BracketStep& s) { return !s.step.from_alignment; });
+  /// Applies rounding steps, and leaves what is not known well enough after them, for a later sum.
+  void round_or_leave(const std::vector<BracketStep>& steps, UnderflowSign underflow_sign, const LVI* alignments,
+                      Bracket* numbers) {
+    LMask unknown[kAtOnce];
+    round(steps, underflow_sign, subnormals(), alignments, numbers, unknown);
     for (std::size_t v = 0; v < kAtOnce; ++v) {
       const Bracket& x = numbers[v];
-      const LMask unknown =
-          has_own ? hn::Not(exponents_agree(x)) : hn::Xor(is_zero(x), word_mask(hn::Eq(x.minus_below, zero())));
-      leave(v, hn::AndNot(word_mask(hn::IsNaN(x.above)), unknown));
+      leave(v, hn::AndNot(word_mask(hn::IsNaN(x.above)), unknown[v]));
       leave_unusual(v, x);
     }
   }
@@ -406,8 +432,7 @@ class BracketColumns {
       leave(v, less(count(kMostGridOfBracket), total.exponent));
     }
     const std::vector<BracketStep>& steps = plan_.bracket_steps[unit_number];
-    round(steps, unit.underflow_sign, subnormals(), alignments, totals);
-    check(steps, totals);
+    round_or_leave(steps, unit.underflow_sign, alignments, totals);
   }
 
   /// Puts a node's terms where they wait, and tells what they are aligned with.

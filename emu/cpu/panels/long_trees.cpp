@@ -54,13 +54,37 @@ struct Operands {
   }
 };
 
+/// Calls with a number of a code's type, of so many bytes.
+template <class With>
+void with_code_of(std::size_t bytes, const With& with) {
+  switch (bytes) {
+    case 1:
+      return with(std::uint8_t{});
+    case 2:
+      return with(std::uint16_t{});
+    case 4:
+      return with(std::uint32_t{});
+    default:
+      return with(std::uint64_t{});
+  }
+}
 /// Reads `count` codes, `stride` apart.
 void read_codes(const std::byte* from, std::size_t bytes, std::size_t stride, std::size_t count, std::uint64_t* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t code = 0;
-    std::memcpy(&code, from + i * stride * bytes, bytes);
-    to[i] = code;
-  }
+  with_code_of(bytes, [&]<class Code>(Code code) {
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(&code, from + i * stride * sizeof(Code), sizeof(Code));
+      to[i] = code;
+    }
+  });
+}
+/// Writes them.
+void write_codes(const std::uint64_t* from, std::size_t count, std::byte* to, std::size_t bytes, std::size_t stride) {
+  with_code_of(bytes, [&]<class Code>(Code code) {
+    for (std::size_t i = 0; i < count; ++i) {
+      code = static_cast<Code>(from[i]);
+      std::memcpy(to + i * stride * sizeof(Code), &code, sizeof(Code));
+    }
+  });
 }
 
 std::size_t bytes_of(FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); }
@@ -72,6 +96,7 @@ class LongPart {
       : plan_(plan),
         n_(plan.datapath.numerics),
         kernels_(*long_kernels()),
+        brackets_(*bracket_kernels()),
         shape_(shape),
         a_(a),
         b_(b),
@@ -104,8 +129,7 @@ class LongPart {
     const std::size_t bytes = bytes_of(n_.result);
     results_.each_stretch(d, static_cast<int>(bytes),
                           [&](const std::uint64_t* codes, std::size_t count, std::byte* to) {
-                            for (std::size_t i = 0; i < count; ++i)
-                              std::memcpy(to + i * d.column_stride * bytes, codes + i, bytes);
+                            write_codes(codes, count, to, bytes, d.column_stride);
                           });
   }
 
@@ -116,6 +140,8 @@ class LongPart {
     pack_a(first, products, there);
     for (std::size_t panel = 0; panel < results_.panels(); ++panel) {
       pack_b(first, products, there, panel);
+      // As brackets ask; integers do not heed it.
+      const MachineRounding up(plan_.has_brackets ? Rounding::up : Rounding::nearest_even);
       for (std::size_t row = 0; row < part_.m; ++row) {
         for (std::size_t link = 0; link < links; ++link) {
           const LongWork work = work_of(row, panel, link);
@@ -150,8 +176,7 @@ class LongPart {
   bool run_brackets(const LongWork& work) {
     const bool are_usual = packed_a_.are_usual && packed_b_.are_usual && a_scales_.are_usual && b_scales_.are_usual;
     if (!plan_.has_brackets || !are_usual) return false;
-    const MachineRounding up(Rounding::up);
-    return try_kernel(bracket_kernels()->run, work, tries_of_brackets_);
+    return try_kernel(brackets_.run, work, tries_of_brackets_);
   }
   /// With fewer words.
   bool run_usual(LongWork work) {
@@ -165,7 +190,7 @@ class LongPart {
     operands.below.resize(operands.significand.size());
     const MachineRounding up(Rounding::up);
     operands.are_usual =
-        bracket_kernels()->bounds(operands.from(0), operands.significand.size(), is_minus, operands.bounds_from(0));
+        brackets_.bounds(operands.from(0), operands.significand.size(), is_minus, operands.bounds_from(0));
   }
 
   void pack_a(std::size_t first, std::size_t products, std::size_t there) {
@@ -269,6 +294,7 @@ class LongPart {
 
   /// One link of what the kernels left of a row.
   void evaluate_left(std::size_t k, std::size_t row, std::size_t panel) {
+    const MachineRounding to_nearest(Rounding::nearest_even);
     const std::size_t first = panel * kColumns, columns = std::min(kColumns, part_.n - first);
     left_over_.evaluate_flagged(k, part_.i + row, part_.j + first, {left_.data(), columns}, results_.of(row, panel));
   }
@@ -276,6 +302,7 @@ class LongPart {
   const LongPlan& plan_;
   const Numerics& n_;
   const LongKernels& kernels_;
+  const BracketKernels& brackets_;
   ProductShape shape_;
   MatrixCodes<const std::byte> a_, b_;
   BlockScales scales_;
@@ -387,8 +414,11 @@ BracketStep bracket_step(const RoundStep& s) {
   const int last = std::max(most, s.min_exponent) - s.fraction_bits;
   step.largest_above = step.beyond - std::ldexp(1.0, last);
   step.largest_below = step.largest_above;
-  // Of more bits than a double has.
-  if (most + 1 - last > std::numeric_limits<double>::digits) {
+  // Terms are 2^-kMostBracketNumber at least, so that no sum has a bit below this.
+  constexpr int kDigits = std::numeric_limits<double>::digits, kLeastBit = -kMostBracketNumber - kDigits;
+  step.cuts = s.from_alignment || s.fraction_bits < kDigits - 1 || s.min_exponent > kLeastBit;
+  step.has_long_largest = most + 1 - last > kDigits;
+  if (step.has_long_largest) {
     step.largest_above = step.beyond;
     step.largest_below = std::nextafter(step.beyond, 0);
   }
@@ -397,6 +427,9 @@ BracketStep bracket_step(const RoundStep& s) {
 std::vector<BracketStep> bracket_steps(const RoundSteps& steps) {
   std::vector<BracketStep> to;
   for (const RoundStep& s : steps) to.push_back(bracket_step(s));
+  const auto last =
+      std::ranges::find_if(to.rbegin(), to.rend(), [](const BracketStep& s) { return !s.step.from_alignment; });
+  if (last != to.rend()) last->puts_exponent = true;
   return to;
 }
 

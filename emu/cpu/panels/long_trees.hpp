@@ -56,6 +56,9 @@ struct BracketStep {
   RoundStep step;
   double least = 0, beyond = 0;  ///< the smallest normal number, and the first that is too large
   double largest_above = 0, largest_below = 0;
+  bool has_long_largest = false;  ///< of more bits than a double has: the two are on both sides of it
+  bool cuts = true;               ///< some number of a double's bits, and of usual size
+  bool puts_exponent = false;     ///< the one with which the number takes part in later sums
 };
 inline constexpr int kLeastGridOfBracket = -700, kMostGridOfBracket = 900;
 
