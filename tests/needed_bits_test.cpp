@@ -94,5 +94,21 @@ TEST(NeededBits, OfAStepAreThoseOfTheNumber) {
   EXPECT_EQ(with_needed_bits(datapath_of("fp16", 25, kLargest)).numerics.units[0].result.step[0].fraction_bits, 150);
 }
 
+TEST(NeededBits, OfAStepThatMakesAllInfiniteIsTheLargestExponentBelowThemAll) {
+  const auto largest_of = [](const char* rounding, int max_exponent) {
+    const std::string step = fmt::format(
+        R"([{{"fraction_bits": 20, "from": "leading_bit", "min_exponent": -129, "max_exponent": {},
+             "rounding": "{}", "subnormals": "kept", "overflow": "ieee"}}])",
+        max_exponent, rounding);
+    return with_needed_bits(datapath_of("fp16", 25, step.c_str())).numerics.units[0].result.step[0].max_exponent;
+  };
+  // Products of fp16 are multiples of 2^−48.
+  EXPECT_EQ(largest_of("nearest_even", -120), -49);
+  EXPECT_EQ(largest_of("nearest_even", -48), -48);
+  // These become the largest number.
+  EXPECT_EQ(largest_of("toward_zero", -120), -120);
+  EXPECT_EQ(largest_of("up", -120), -120);
+}
+
 }  // namespace
 }  // namespace tcnum

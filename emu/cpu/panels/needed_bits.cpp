@@ -46,13 +46,25 @@ int carries(std::size_t count) { return bit_width(static_cast<std::uint64_t>(cou
 class Needed {
  public:
   void add(int bits) { most_ = std::max(most_, bits); }
+  /// All numbers that the step meets are multiples of 2^lowest.
+  void meets(int lowest) { lowest_ = std::min(lowest_, lowest); }
+  /// The step's largest exponent, of results' at most. Where all numbers but zeros are beyond it, and become infinite,
+  /// any below theirs does: one that is not as far from other numbers as it may be.
+  int largest_of(const RoundStep& s, int of_results) const {
+    const bool is_plain = !s.from_alignment && !s.twos_complement && s.overflow != Overflow::wrap;
+    const bool meets_some = lowest_ < kFar;  // some node has it
+    const bool are_beyond = lowest_ > s.max_exponent && lowest_ >= s.min_exponent;
+    if (!is_plain || !meets_some || !are_beyond || !to_infinity(s, false) || !to_infinity(s, true))
+      return s.max_exponent;
+    return std::max(s.max_exponent, std::min(lowest_ - 1, of_results));
+  }
   int of(int fraction_bits) const {
     const bool stays = fraction_bits == kExact && most_ > kMostOfExact;
     return stays ? kExact : std::min(fraction_bits, std::max(most_, kFewBits));
   }
 
  private:
-  int most_ = 0;
+  int most_ = 0, lowest_ = kFar;
 };
 
 class Survey {
@@ -88,9 +100,12 @@ class Survey {
  private:
   using StepsNeeded = std::array<Needed, 3>;
 
-  static void take_off(const StepsNeeded& needed, RoundSteps& steps) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i)
-      steps.step[i].fraction_bits = needed[i].of(steps.step[i].fraction_bits);
+  void take_off(const StepsNeeded& needed, RoundSteps& steps) const {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
+      RoundStep& s = steps.step[i];
+      s.max_exponent = needed[i].largest_of(s, format(n_.result).max_exponent());
+      s.fraction_bits = needed[i].of(s.fraction_bits);
+    }
   }
 
   static Extent times(const Extent& x, const Extent& y) {
@@ -154,6 +169,7 @@ class Survey {
     int most_of_zeros = x.most_exponent;  // steps leave zeros alone, of which others before them may have made some
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
+      needed[i].meets(x.lowest);
       const bool has_least = s.min_exponent > -kUnbounded, has_most = s.max_exponent < kUnbounded;
       const bool is_fixed = s.min_exponent > s.max_exponent || s.twos_complement || s.overflow == Overflow::wrap;
       // What numbers beyond the largest become has so many bits.

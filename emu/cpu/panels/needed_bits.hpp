@@ -1,4 +1,4 @@
-// Fraction bits that no number of a datapath has.
+// Fraction bits that no number of a datapath has, and exponents that none comes to.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,8 @@ struct SumReach {
 
 struct NeededBits {
   /// The datapath with fewer fraction bits wherever the more make no difference, whatever the operands are: sums of
-  /// small formats' numbers are cut, and rounded, to more bits than they can have. All results are the same.
+  /// small formats' numbers are cut, and rounded, to more bits than they can have. Likewise with a larger largest
+  /// exponent, where even the smallest number is too large, and infinite. All results are the same.
   Numerics numerics;
   std::vector<SumReach> sums;  ///< of each node, before they are scaled and rounded
 };
