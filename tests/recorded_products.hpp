@@ -11,8 +11,8 @@ namespace tcnum::test {
 
 /// All that the library offers for products of many formats; for those of tf32 of which it divides k as it likes; for
 /// those of fp32 that may be of tf32 or may not; for ragged ones; for vectors; for operands that lie otherwise; for
-/// shapes that nobody had asked before, and for narrow ones.
-inline const std::array<std::string, 19> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
+/// shapes that nobody had asked before, and for narrow ones; and for such shapes on an H200.
+inline const std::array<std::string, 23> kSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_tails.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_fp32.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_ragged.json",
@@ -30,9 +30,13 @@ inline const std::array<std::string, 19> kSurveys = {TCNUM_SOURCE_DIR "/vectors/
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_layouts_tf32_tails.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_shapes.json",
                                                      TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_half.json",
-                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_full.json"};
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_narrow_full.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_half.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_tf32.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_fp8.json",
+                                                     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_h200_fp64.json"};
 /// What algorithms do with alpha, C and a bias.
-inline const std::array<std::string, 14> kEpilogueSurveys = {
+inline const std::array<std::string, 15> kEpilogueSurveys = {
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half32.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_half_split.json",
@@ -46,7 +50,8 @@ inline const std::array<std::string, 14> kEpilogueSurveys = {
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_few_full.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow.json",
     TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_narrow_fp32.json",
-    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_more_fp8.json"};
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_more_fp8.json",
+    TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_epilogues_h200_fp8.json"};
 /// The same of splits of k in which the library leaves products out.
 inline const std::array<std::string, 4> kLeftOutSurveys = {TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_fp16_nt.json",
                                                            TCNUM_SOURCE_DIR "/vectors/sm_90/gemm_left_out_fp16_tt.json",

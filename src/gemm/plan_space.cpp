@@ -81,7 +81,7 @@ std::vector<std::size_t> tiles_of(std::size_t depth) {
 }
 
 /// Chunks that kernels cut k into: ⌈⌈k / tile⌉ / parts⌉ tiles, and CUTLASS 2's. Of fp32, fp16 and bf16 the library cuts
-/// it into any number of parts up to that of multiprocessors.
+/// it into any number of parts up to two for each multiprocessor.
 std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId operand) {
   constexpr std::size_t kMostParts = 64;
   std::vector<std::size_t> counts = {kMultiprocessors / 2, kMultiprocessors * 2 / 3, kMultiprocessors};
@@ -97,7 +97,7 @@ std::set<std::size_t> chunks_of(std::size_t k, std::size_t depth, FormatId opera
     }
   }
   if (operand == FormatId::fp32 || format(operand).storage_bits == 16) {
-    for (std::size_t parts = kMostParts + 1; parts <= std::min(kMultiprocessors, k); ++parts)
+    for (std::size_t parts = kMostParts + 1; parts <= std::min(2 * kMultiprocessors, k); ++parts)
       chunks.insert(cutlass2_chunk(k, parts, operand));
   }
   chunks.erase(chunks.lower_bound(k), chunks.end());
