@@ -24,24 +24,30 @@ MatrixCodes<Byte> part_from(const MatrixCodes<Byte>& matrix, std::size_t row, st
   return {matrix.codes + at * bytes, matrix.row_stride, matrix.column_stride};
 }
 
+/// Calls with a number of a code's type, of so many bytes: of a constant size, which the compiler loads and stores
+/// plainly.
+template <class With>
+decltype(auto) with_code_of(std::size_t bytes, const With& with) {
+  switch (bytes) {
+    case 1:
+      return with(std::uint8_t{});
+    case 2:
+      return with(std::uint16_t{});
+    case 4:
+      return with(std::uint32_t{});
+    default:
+      return with(std::uint64_t{});
+  }
+}
+
 /// One element.
 inline std::uint64_t code_at(const MatrixCodes<const std::byte>& matrix, std::size_t row, std::size_t column,
                              std::size_t bytes) {
   const std::byte* const from = part_from(matrix, row, column, bytes).codes;
-  const auto load = [&]<class Code>(Code code) {
+  return with_code_of(bytes, [&](auto code) {
     std::memcpy(&code, from, sizeof(code));
     return std::uint64_t{code};
-  };
-  switch (bytes) {  // constant sizes, which the compiler turns into plain loads
-    case 1:
-      return load(std::uint8_t{});
-    case 2:
-      return load(std::uint16_t{});
-    case 4:
-      return load(std::uint32_t{});
-    default:
-      return load(std::uint64_t{});
-  }
+  });
 }
 
 /// Copies rows × columns codes.

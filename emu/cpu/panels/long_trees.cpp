@@ -7,6 +7,7 @@
 
 #include "bracket_kernels.hpp"
 #include "emu/bit_width.hpp"
+#include "emu/cpu/matrix_codes.hpp"
 #include "emu/machine_rounding.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
@@ -54,20 +55,6 @@ struct Operands {
   }
 };
 
-/// Calls with a number of a code's type, of so many bytes.
-template <class With>
-void with_code_of(std::size_t bytes, const With& with) {
-  switch (bytes) {
-    case 1:
-      return with(std::uint8_t{});
-    case 2:
-      return with(std::uint16_t{});
-    case 4:
-      return with(std::uint32_t{});
-    default:
-      return with(std::uint64_t{});
-  }
-}
 /// Reads `count` codes, `stride` apart.
 void read_codes(const std::byte* from, std::size_t bytes, std::size_t stride, std::size_t count, std::uint64_t* to) {
   with_code_of(bytes, [&]<class Code>(Code code) {
