@@ -329,6 +329,60 @@ TEST(Emulators, InfiniteSumsTimesLargeScalesAreInfinite) {
   expect_exact(d, {{0x74749336, 0x1103e92e, 0x29151bf5, 0x0d460034}, {0x08, 0x18, 0x15, 0x00}, 0x9c, 0xa6, 0xad}, 0x7c);
 }
 
+/// A sum that does not cut its first term may have any number of bits, also where it cuts the others.
+TEST(Emulators, AnExactFirstTermIsNotShort) {
+  const auto json = nlohmann::ordered_json::parse(R"({
+    "schema": "tcnum.datapath/1", "k": 2,
+    "operands": {
+      "a": {"format": "fp16", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "b": {"format": "fp16", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "c": {"format": "fp32", "subnormals": "kept", "subnormal_exponent": "minimum"}},
+    "result": "fp32",
+    "units": {
+      "u0": {"fraction_bits": 20, "first_fraction_bits": "exact", "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [], "zero_sign": "positive", "underflow_sign": "kept"},
+      "u1": {"fraction_bits": "exact", "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [{"format": "fp32", "rounding": "nearest_even", "subnormals": "kept", "overflow": "ieee"}],
+        "zero_sign": "positive", "underflow_sign": "kept"}},
+    "tree": ["u1", ["u0", 0, ["u0", "c", 1]]],
+    "nan": {"code": "0x7fffffff"}})");
+  const Datapath d = datapath_from_json(json);
+  expect_exact(d, {{0x3c00, 0x3c00}, {0x3c00, 0x3c00}, 0x7e000000, {}, {}}, 0x7e000000);
+  for (const EvaluatorAnswer& answer : evaluators_of(d)) {
+    const bool holds_128 = answer.name == "terms in 128 bits" || answer.name == "terms";
+    EXPECT_TRUE(!holds_128 || !answer.why_not.empty()) << answer.name;
+  }
+}
+
+/// fp64's operations make a signalling NaN quiet; a datapath whose own NaN is one gives it as it is.
+TEST(Emulators, SignallingNansOfFp64StayWhatTheyAre) {
+  auto json = nlohmann::ordered_json::parse(R"({
+    "schema": "tcnum.datapath/1", "k": 2,
+    "operands": {
+      "a": {"format": "fp64", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "b": {"format": "fp64", "subnormals": "kept", "subnormal_exponent": "minimum"},
+      "c": {"format": "fp64", "subnormals": "kept", "subnormal_exponent": "minimum"}},
+    "result": "fp64",
+    "units": {
+      "sum": {"fraction_bits": 30, "align_rounding": "toward_zero", "zero_exponent": "none",
+        "result": [{"format": "fp64", "rounding": "nearest_even", "subnormals": "kept", "overflow": "ieee"}],
+        "zero_sign": "positive", "underflow_sign": "kept"}},
+    "tree": ["sum", "c", "0..1"],
+    "nan": {"code": "0x7ff0000000000001", "propagate": ["a", "b", "c"]}})");
+  for (const auto& bits : {nlohmann::ordered_json(30), nlohmann::ordered_json("exact")}) {
+    json["units"]["sum"]["fraction_bits"] = bits;
+    const Datapath d = datapath_from_json(json);
+    for (const auto& [rows, columns] : {std::pair{1, 1}, {8, 32}, {16, 64}}) {
+      Tiles tiles = make_tiles(FormatId::fp64, FormatId::fp64, FormatId::fp64, FormatId::fp64, 1,
+                               static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), 2);
+      for (std::size_t i = 0; i < tiles.a.size(); ++i)
+        tiles.a.set(i, i % 2 == 0 ? 0xfff0000000000000u : 0x3ff0000000000000u);
+      Emulator(d).run(tiles);
+      for (std::size_t i = 0; i < tiles.d.size(); ++i) ASSERT_EQ(tiles.d[i], 0x7ff0000000000001u) << rows;
+    }
+  }
+}
+
 /// A product that is rounded to a number of any exponent, and is zero, has the lowest exponent of all: where all of a
 /// sum's are zero and take part in its alignment, that sum takes no part in another's.
 TEST(Emulators, SumsOfZerosWithoutLeastExponentAlignNothing) {

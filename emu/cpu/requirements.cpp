@@ -28,14 +28,18 @@ constexpr int kProduct32Bits = 30;
 
 int fraction_bits(const OperandRule& rule) { return format(rule.format).fraction_bits; }
 
-/// Bits kept of a sum's terms, of those that are cut; 0 if none is.
+/// Most fraction bits that a sum keeps of any of its terms; kExact if it does not cut one of them.
+int most_fraction_bits(const Unit& unit) {
+  return std::max(unit.fraction_bits, unit.first_fraction_bits.value_or(unit.fraction_bits));
+}
+/// Most fraction bits of the terms that a sum cuts; 0 if it cuts none.
 int widest_cut(const Unit& unit) {
   const int first = unit.first_fraction_bits.value_or(0), rest = unit.fraction_bits;
   return std::max(first == kExact ? 0 : first, rest == kExact ? 0 : rest);
 }
 
 bool is_short(const Unit& unit) {
-  const bool cut_short = unit.fraction_bits <= kUnroundedTermBits;
+  const bool cut_short = most_fraction_bits(unit) <= kUnroundedTermBits;
   if (unit.result.empty()) return cut_short && !unit.scaled;
   const auto keeps_few = [](const RoundStep& s) { return !s.from_alignment && s.fraction_bits <= kTermFractionBits; };
   const bool fits =
@@ -123,10 +127,8 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
   for (std::size_t u = 0; u < kMaxUnits; ++u) {
     if ((tree.units_in_use >> u & 1u) == 0) continue;
     const Unit& unit = numerics.units[u];
-    const int widest = widest_cut(unit);
-    if (widest > kSum128FractionBits) return "a sum keeps more bits than 128 can hold";
-    if (unit.result.empty() && !unit.scaled &&
-        (unit.fraction_bits == kExact || widest > kSum64FractionBits - more_count_bits))
+    if (widest_cut(unit) > kSum128FractionBits) return "a sum keeps more bits than 128 can hold";
+    if (unit.result.empty() && !unit.scaled && most_fraction_bits(unit) > kSum64FractionBits - more_count_bits)
       return "a sum that may have any number of bits is not rounded";
     if (std::ranges::any_of(unit.result, keeps_many)) return "a result keeps more bits than 128 can hold";
     if (outgrow_exponent(unit.result)) return "a result may be above the exponent that it is aligned with";

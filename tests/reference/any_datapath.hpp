@@ -68,7 +68,7 @@ inline Unit any_unit(FormatId result) {
   Unit u;
   u.fraction_bits = *rc::gen::weightedOneOf<int>(
       {{4, rc::gen::inRange(0, 45)}, {1, rc::gen::inRange(45, 201)}, {1, rc::gen::just(kExact)}});
-  if (seldom(4)) u.first_fraction_bits = between(0, 60);
+  if (seldom(4)) u.first_fraction_bits = seldom(3) ? kExact : between(0, 60);
   if (seldom(4)) u.drop_below = between(0, 60);
   u.align_rounding = *any_rounding();
   u.zero_exponent = any_zero_exponent(result);
@@ -86,6 +86,9 @@ inline NanRule any_nan_rule(FormatId result) {
   NanRule rule;
   const Format& f = format(result);
   rule.code = nan_code(f);
+  // A signalling one: its leading fraction bit is clear, another one set.
+  if (f.non_finite == NonFinite::ieee && f.fraction_bits > 1 && seldom(3))
+    rule.code = infinity_code(f, false) | std::uint64_t{1} << (f.padding_bits + between(0, f.fraction_bits - 2));
   if (seldom(2)) rule.code |= std::uint64_t{1} << (f.storage_bits - 1);
   rule.propagate = seldom(2);
   for (int i = rule.propagate ? between(0, 5) : 0; i > 0; --i) {
@@ -186,8 +189,8 @@ inline Datapath with_any_k(Datapath d) {
   if (d.numerics.scales) return d;
   const int units = static_cast<int>(d.unit_names.size());
   const Unit root = d.numerics.units[static_cast<std::size_t>(d.tree.nodes.back().unit)];
-  d.tree = random_tree(
-      *rc::gen::weightedOneOf<int>({{3, rc::gen::inRange(1, 40)}, {1, rc::gen::inRange(40, 300)}}), units);
+  d.tree =
+      random_tree(*rc::gen::weightedOneOf<int>({{3, rc::gen::inRange(1, 40)}, {1, rc::gen::inRange(40, 300)}}), units);
   d.numerics.units[static_cast<std::size_t>(d.tree.nodes.back().unit)] = root;  // it rounds to the result's format
   drop_unused_units(d, units);
   return d;

@@ -10,6 +10,7 @@
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
 #include "needed_bits.hpp"
+#include "number_writer.hpp"
 #include "settling.hpp"
 #include "trees.hpp"
 
@@ -207,6 +208,8 @@ class Planner {
     plan_.product_exponent = n_.product.exponent;
     find_wanted_exponents();
     plan_.product = make_steps(n_.product.round, UnderflowSign::kept, plan_.zeros_align);
+    const bool signals = n_.result == FormatId::fp64 && (n_.nan.code & kQuietNan) != kQuietNan;
+    if (n_.nan.propagate && signals) return "its NaNs signal, and fp64 operations make them quiet";
     plan_.nan = n_.nan;
     plan_.nan.propagate = n_.nan.propagate && format(n_.result).floating;  // integers are no NaNs
     plan_.leaves_some = plan_.nan.propagate;
