@@ -1,9 +1,11 @@
-// Number formats of the user's own: a list that only grows, so that what has been handed out stays where it is.
+// Custom number formats: each description has one row, in a list that only grows, so that rows stay where they are.
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <charconv>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -78,10 +80,53 @@ bool same(const Format& x, const Format& y) {
          x.fraction_bits == y.fraction_bits && x.bias == y.bias && x.non_finite == y.non_finite;
 }
 
+// --- As one word
+
+constexpr char kSeparator = ':';
+constexpr std::array<std::string_view, 4> kNonFiniteNames = {"ieee", "nan_all_ones", "nan_negative_zero", "none"};
+constexpr std::array<std::string_view, 2> kSigns = {"unsigned", "signed"};
+
+std::string text_of(const Format& f) {
+  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}{0}{6}", kSeparator, f.name, f.exponent_bits, f.fraction_bits, f.bias,
+                     kNonFiniteNames[static_cast<std::size_t>(f.non_finite)], kSigns[f.has_sign ? 1 : 0]);
+}
+
+/// Nothing if the text is no such word.
+std::optional<OwnFormat> described_by(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(kSeparator);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) break;
+    text.remove_prefix(end + 1);
+  }
+  constexpr std::size_t kParts = 6;
+  if (parts.size() != kParts) return std::nullopt;
+  OwnFormat own;
+  own.name = parts[0];
+  std::array<int*, 3> numbers = {&own.exponent_bits, &own.fraction_bits, &own.bias};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::string_view part = parts[i + 1];
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), *numbers[i]);
+    if (error != std::errc{} || stop != part.data() + part.size()) return std::nullopt;
+  }
+  const auto non_finite = std::ranges::find(kNonFiniteNames, parts[4]), sign = std::ranges::find(kSigns, parts[5]);
+  if (non_finite == kNonFiniteNames.end() || sign == kSigns.end()) return std::nullopt;
+  own.non_finite = static_cast<NonFinite>(non_finite - kNonFiniteNames.begin());
+  own.has_sign = sign != kSigns.begin();
+  return own;
+}
+
 /// Reading needs no lock: a row is there before its number is known to anyone.
 class OwnFormats {
  public:
-  FormatId number_of(const OwnFormat& own) {
+  FormatId named(const OwnFormat& own) {
+    const FormatId id = described(own);
+    const std::lock_guard lock(mutex_);
+    by_name_.insert_or_assign(own.name, id);
+    return id;
+  }
+  FormatId described(const OwnFormat& own) {
     Format row = checked_row(own);
     row.name = own.name;
     const std::lock_guard lock(mutex_);
@@ -91,7 +136,7 @@ class OwnFormats {
     if (count_ == rows_.size()) {
       fail(own, "", fmt::format("there are {} formats of one's own already, and expected no more", rows_.size()));
     }
-    auto kept = std::make_unique<Row>(Row{own.name, row});
+    auto kept = std::make_unique<Row>(Row{own.name, text_of(row), row});
     kept->format.name = kept->format.ptx = kept->name;
     kept->format.id = static_cast<FormatId>(kFormats.size() + count_);
     rows_[count_] = std::move(kept);
@@ -99,21 +144,23 @@ class OwnFormats {
   }
   std::optional<FormatId> find(std::string_view name) {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = count_; i-- > 0;) {
-      if (rows_[i]->name == name) return rows_[i]->format.id;
-    }
-    return std::nullopt;
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? std::nullopt : std::optional(found->second);
   }
-  const Format& at(FormatId id) const { return rows_[static_cast<std::size_t>(id) - kFormats.size()]->format; }
+  const Format& at(FormatId id) const { return row(id).format; }
+  std::string_view text(FormatId id) const { return row(id).text; }
 
  private:
   struct Row {
-    std::string name;
+    std::string name, text;
     Format format;
   };
+  const Row& row(FormatId id) const { return *rows_[static_cast<std::size_t>(id) - kFormats.size()]; }
+
   std::mutex mutex_;
   std::array<std::unique_ptr<Row>, kMostOwnFormats> rows_;
   std::size_t count_ = 0;
+  std::map<std::string, FormatId, std::less<>> by_name_;  ///< whose name it is now
 };
 
 OwnFormats& own_formats() {
@@ -123,12 +170,15 @@ OwnFormats& own_formats() {
 
 }  // namespace
 
-FormatId own_format(const OwnFormat& own) { return own_formats().number_of(own); }
+FormatId own_format(const OwnFormat& own) { return own_formats().named(own); }
 
 std::optional<FormatId> find_format_or_own(std::string_view text) {
-  const auto id = find_format(text);
-  return id ? id : own_formats().find(text);
+  if (const auto id = find_format(text)) return id;
+  if (const auto own = described_by(text)) return own_formats().described(*own);
+  return own_formats().find(text);
 }
+
+std::string_view format_text(FormatId id) { return is_own(id) ? own_formats().text(id) : format(id).name; }
 
 const Format& detail::find_own_format(FormatId id) { return own_formats().at(id); }
 

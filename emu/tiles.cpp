@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <stdexcept>
 
+#include "io/memory.hpp"
+
 namespace tcnum {
 namespace {
 
@@ -15,6 +17,7 @@ Codes zero_codes(FormatId id, std::initializer_list<std::size_t> shape) {
   for (const std::size_t extent : shape) overflow |= __builtin_mul_overflow(count, extent, &count);
   overflow |= __builtin_mul_overflow(count, static_cast<std::size_t>(bytes_each), &bytes);
   if (overflow) throw std::length_error("tiles: more elements than a memory can hold");
+  require_memory("tiles of dot products", static_cast<double>(bytes));
   return {bytes_each, count};
 }
 

@@ -25,7 +25,7 @@ ContradictionError::ContradictionError(std::string_view message)
     : std::runtime_error(shortened(message, kMostMessageBytes)) {}
 
 void fail_system(std::string_view path, std::string_view attempt, int error) {
-  constexpr std::array kMachines = {ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM, EMFILE, ENFILE, ENODEV, ENXIO};
+  constexpr std::array kMachines = {ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM, EMFILE, ENFILE, ENODEV, ENXIO, EAGAIN};
   const std::string message = fmt::format("{}: {}: {}", path, attempt, std::generic_category().message(error));
   if (std::ranges::find(kMachines, error) != kMachines.end()) throw UnavailableError(message);
   throw InputError(message);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -70,6 +71,9 @@ ReplacementFile::ReplacementFile(const std::string& path) : path_(path), target_
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
   require(descriptor_ >= 0);
+  struct stat replaced = {};
+  constexpr mode_t kPermissions = 0777;
+  if (stat(target_.c_str(), &replaced) == 0) require(fchmod(descriptor_, replaced.st_mode & kPermissions) == 0);
 }
 
 ReplacementFile::~ReplacementFile() {

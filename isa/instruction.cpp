@@ -1001,9 +1001,8 @@ void check_scaling(const Scaling& scales, int k, bool floating) {
 }  // namespace
 
 Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k, const Scaling& scales) {
-  constexpr int kMostProducts = 256;
-  if (k < 1 || k > kMostProducts)
-    throw InputError(fmt::format("k: {}; right would be 1 to {} products", k, kMostProducts));
+  if (k < 1 || k > kMostDotProducts)
+    throw InputError(fmt::format("k: {}; expected 1 to {} products", k, kMostDotProducts));
   struct Operand {
     std::string_view name;
     FormatId id;

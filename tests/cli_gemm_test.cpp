@@ -104,6 +104,28 @@ TEST_F(CliGemm, AddsCAndABias) {
   const Matrix d = gemm(named_plan("nvjet", FormatId::fp16), a_, b_,
                         {.c = &c_view, .bias = &bias_view, .alpha = 0.75, .beta = -1.5});
   EXPECT_EQ(MatrixFile(path("d.safetensors")).read("D"), stored(d));
+
+  // A C that is there is added, unless its factor is 0: as in C++, C and Python.
+  const std::vector<std::string> from_file = {"gemm",  "--in",  "all.safetensors", "--plan",
+                                              "nvjet", "--out", "e.safetensors"};
+  ASSERT_EQ(run(from_file).status, 0);
+  const Matrix with_c = gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.c = &c_view, .bias = &bias_view});
+  EXPECT_EQ(MatrixFile(path("e.safetensors")).read("D"), stored(with_c));
+  EXPECT_EQ(with_c, gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.c = &c_view, .bias = &bias_view, .beta = 1}));
+  std::vector<std::string> without = from_file;
+  without.insert(without.end(), {"--beta", "0"});
+  ASSERT_EQ(run(without).status, 0);
+  EXPECT_EQ(MatrixFile(path("e.safetensors")).read("D"),
+            stored(gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.bias = &bias_view})));
+  write_npy(path("a.npy"), a);
+  write_npy(path("b.npy"), b);
+  write_npy(path("c.npy"), stored_c);
+  ASSERT_EQ(run({"gemm", "--a", "a.npy", "--b", "b.npy", "--c", "c.npy", "--plan", "nvjet", "--out", "d.npy"}).status,
+            0);
+  EXPECT_EQ(read_npy(NpyFile(path("d.npy"))),
+            stored(gemm(named_plan("nvjet", FormatId::fp16), a_, b_, {.c = &c_view})));
+  const Result error = run({"gemm", "--in", "all.safetensors", "--plan", "nvjet", "--error", "--json", "-"});
+  EXPECT_EQ(json::parse(error.out).at("beta"), 1) << error.err;
 }
 
 /// One for each batch, in either order of elements.

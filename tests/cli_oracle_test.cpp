@@ -326,6 +326,20 @@ TEST_F(CliOracle, CtrlCEndsTheProgramToo) {
   }
 }
 
+/// The command is the same, and the program is another: what a checkpoint holds is not its answers.
+TEST_F(CliOracle, ACheckpointIsOfTheProgramThatAnswered) {
+  write("answers.sh", "exec '" + std::string(kProgram) + "' emulate --serve --datapath '" + kDatapath + "'");
+  const Words command = verify("exec:sh answers.sh", kDatapath, kFp16Dot, {"--checkpoint", "c.json"});
+  ASSERT_EQ(run(command).status, 0);
+  EXPECT_EQ(run(command).status, 0);
+  const std::string before = text("c.json");
+  write_datapath("other.json", "/units/fused/fraction_bits", 20);
+  write("answers.sh", "exec '" + std::string(kProgram) + "' emulate --serve --datapath other.json");
+  expect_failure(command, 2,
+                 {"c.json: digest of ", "the program now gives", "expected the program that the run began with"});
+  EXPECT_EQ(text("c.json"), before);
+}
+
 TEST_F(CliOracle, SaysWhatIsWrongWithTheOptions) {
   const std::string from = "exec:true";
   expect_failure({"probe", "--from", from}, 2, {"--instr: missing; right would be what the program computes"});
@@ -335,7 +349,7 @@ TEST_F(CliOracle, SaysWhatIsWrongWithTheOptions) {
   expect_failure({"probe", "--from", from, "--a", "fp17", "--d", "fp32", "--k", "16"}, 2, {"--a: fp17 is unknown"});
   expect_failure({"probe", "--from", from, "--a", "s8", "--d", "fp32", "--k", "16"}, 2, {"--a: s8, and d is fp32"});
   expect_failure({"probe", "--from", from, "--a", "fp16", "--d", "fp32", "--k", "999"}, 2,
-                 {"--k: 999; right would be"});
+                 {"--k: 999; expected 1 to 256"});
   expect_failure(probe(from, kFp16Dot, {"--arch", "sm_90"}), 2, {"--arch: and --a; right would be"});
   expect_failure(probe(from, kFp16Dot, {"--format", "fp16"}), 2, {"--format: chooses instructions"});
   expect_failure(probe(from, kFp16Dot, {"--record", "r.safetensors"}), 2, {"--record: a vector file is of an instr"});

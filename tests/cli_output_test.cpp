@@ -5,10 +5,13 @@
 
 #include <linux/capability.h>
 
+#include <array>
 #include <map>
 
 #include "cli.hpp"
 #include "sanitizers.hpp"
+#include "src/files/matrix_file.hpp"
+#include "tcnum/gemm.hpp"
 
 namespace tcnum {
 namespace {
@@ -281,6 +284,18 @@ TEST_F(CliOutput, OneFileIsNotWrittenTwice) {
         probe_datapath({"--json", "new.safetensors", "--record", "new.safetensors"}),
         {"probe", "--from", "p.safetensors", "--json", "p.safetensors"},
         {"bench", "report", "own.json", "--markdown", "own.json"},
+        {"explain", "--datapath", "own.json", "--a", "1", "--b", "1", "--json", "own.json"},
+        {"explain", "--datapath", "own.json", "--a", "1", "--b", "1", "--latex", "link.json", "--json", "r.json"},
+        {"diff", "--datapath", "own.json", "--datapath", kDatapath, "--json", "own.json"},
+        {"diff", "--plan", "own.json", "--plan", "nvjet", "--format", "fp16", "--json", "own.json"},
+        {"generate", "--datapath", "own.json", "--out", "own.json"},
+        {"convert", "--in", "p.safetensors", "--datapath", "own.json", "--out", "own.json"},
+        {"gemm", "--fit", "--in", "p.safetensors", "--json", "p.safetensors"},
+        {"gemm", "--fit", "--a", "own.json", "--b", "x.npy", "--d", "y.npy", "--json", "own.json"},
+        {"gemm", "--fit", "--a", "x.npy", "--b", "y.npy", "--d", "p.safetensors", "--json", "p.safetensors"},
+        {"gemm", "--fit", "--from", "plan:own.json", "--formats", "fp16:fp32", "--shape", "8x8x8", "--json",
+         "own.json"},
+        {"sass", "--arch", "sm_90", "--text", "own.json", "--json", "own.json"},
         {"bench", "report", "own.json", "--markdown", "page", "--html", "page"}}) {
     expect_failure(arguments, 2, {"another file"});
   }
@@ -288,6 +303,42 @@ TEST_F(CliOutput, OneFileIsNotWrittenTwice) {
   EXPECT_FALSE(fs::exists(folder_ / "new.json"));
   EXPECT_EQ(run({"emulate", "--in", "p.safetensors", "--datapath", "own.json", "--out", "p.safetensors"}).status, 0);
   EXPECT_EQ(run(verify("1e4", {"--datapath", kDatapath, "--json", "/dev/null"})).status, 0);
+}
+
+/// A name is a stranger's too: no line of the output is begun, and nothing obeyed, by what it holds.
+TEST_F(CliOutput, NamesForgeNoLines) {
+  const std::string odd = "a\nverified: all agree\x1b[31m.json", matrices = "m\n\x1b[31m.safetensors";
+  write(odd, contents(kDatapath));
+  ASSERT_EQ(run(probe_datapath({"--record", "p.safetensors"})).status, 0);
+  const Matrix a = Matrix::from(std::vector<float>(16 * 16, 1.5f), 16, 16, "fp16");
+  const StoredTensor stored{FormatId::fp16, {16, 16}, a.codes()};
+  write_matrices((folder_ / matrices).string(),
+                 std::array<NamedTensor, 3>{{{"A", stored}, {"B", stored}, {"D", stored}}});
+  fs::copy(folder_ / matrices, folder_ / "m.safetensors");
+  write("plan\n\x1b.json", plan_to_json(named_plan("nvjet", FormatId::fp16)).dump());
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"explain", "--datapath", odd, "--a", "1", "--b", "1"},
+           {"explain", "--datapath", odd, "--datapath", kDatapath, "--a", "1", "--b", "1"},
+           {"explain", "--datapath", odd, "--a", "1", "--b", "1", "--latex", "-"},
+           {"explain", "--in", matrices, "--plan", "plan\n\x1b.json", "--at", "0,0"},
+           {"diff", "--datapath", odd, "--datapath", kDatapath},
+           {"diff", "--plan", "plan\n\x1b.json", "--plan", "nvjet", "--format", "fp16", "--most-k", "64"},
+           {"gemm", "--in", matrices, "--error"},
+           {"gemm", "--in", "m.safetensors", "--error", "--plan", "plan\n\x1b.json"},
+           {"gemm", "--in", matrices, "--fit"},
+           {"verify", "--vectors", "p.safetensors", "--datapath", odd},
+           verify("1e4", {"--datapath", odd}),
+           {"list", "--evaluators", "--datapath", odd},
+           probe_datapath({}, odd),
+           {"emulate", "--in", matrices, "--out", "o.safetensors"}}) {
+    const Result r = run(arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments) + "\n" + r.out + r.err);
+    EXPECT_GE(r.status, 0);
+    for (const std::string* text : {&r.out, &r.err}) {
+      EXPECT_EQ(text->find('\x1b'), std::string::npos);
+      EXPECT_EQ(text->find("\nverified:"), std::string::npos);
+    }
+  }
 }
 
 /// Names of files are bytes. Where JSON has one, U+FFFD stands for what is no UTF-8.

@@ -98,6 +98,24 @@ TEST_F(CliText, ByHandThroughPipes) {
   EXPECT_NE(shown.err.find("by-hand.csv: line 1: column"), std::string::npos) << shown.err;
 }
 
+/// A name's ending says another form than would be written.
+TEST_F(CliText, EndingsAreTrue) {
+  const std::vector<std::string> generate = {"generate", "--arch", "sm_90", "--instr", kInstruction, "--count", "3"};
+  std::vector<std::string> made = generate;
+  made.insert(made.end(), {"--out", "x.safetensors"});
+  ASSERT_EQ(run(made).status, 0);
+  for (const char* name : {"y.npy", "x.csv.npy"})
+    expect_failure({"convert", "--in", "x.safetensors", "--out", name}, 2, {"--out: ", "golden.{}.npy"});
+  expect_failure({"convert", "--in", "y.npy", "--out", "z.csv"}, 2, {"--in: y.npy", "golden.{}.npy"});
+  for (const char* name : {"r.csv", "r.hex", "r.npy"})
+    expect_failure({"probe", "--from", "x.safetensors", "--record", name}, 2,
+                   {"--record: ", "FILE.safetensors or a folder"});
+  expect_failure({"gemm", "--in", "x.safetensors", "--plan", "nvjet", "--out", "d.npy"}, 2, {"--out: d.npy"});
+  expect_failure({"gemm", "--a", "a.npy", "--b", "b.npy", "--plan", "nvjet", "--out", "d.safetensors"}, 2,
+                 {"--out: d.safetensors"});
+  for (const char* name : {"y.npy", "r.csv", "d.npy"}) EXPECT_FALSE(fs::exists(folder_ / name)) << name;
+}
+
 TEST_F(CliText, BadInputIsRefused) {
   const auto expect_refused = [&](const std::vector<std::string>& arguments, const char* said) {
     const Result result = run(arguments);

@@ -475,8 +475,7 @@ TEST(GemmError, SaysWhatIsWrong) {
     }
   };
   expect([&] { error_of(c, a, b); }, "error: D is 3 × 4; right would be 3 × 5");
-  expect([&] { error_of(d, a, b, {.beta = 2}); },
-         "error: beta is 2 and there is no C; right would be a C, or a beta of 0");
+  expect([&] { error_of(d, a, b, {.beta = 2}); }, "error: beta is 2 and there is no C; expected a C, or a beta of 0");
   expect([&] { error_of(d, a, b, {.bias = &of_c}); }, "error: bias is 3 × 4; right would be 1 × 5 or 3 × 1");
   expect([&] { error_of(d, a, b, {.alpha = HUGE_VAL}); }, "error: alpha is inf; right would be a finite number");
   EXPECT_THROW(error_of(d, a, a), InputError);

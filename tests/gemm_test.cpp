@@ -662,6 +662,24 @@ TEST(Gemm, StopsWhenItIsTold) {
     for (std::size_t j = 0; j < 64; ++j) ASSERT_EQ(d(i, j), i < rows ? all(i, j) : 0u);
 }
 
+/// Within a row too: here of two million parts of k, which take far longer than a caller waits for a question.
+TEST(Gemm, StopsWithinARow) {
+  GemmPlan plan = named_plan("nvjet", FormatId::fp16);
+  plan.split_k = SplitK{.chunk = 1};
+  constexpr std::size_t kK = 2'000'000;
+  Matrix d(plan.output, 1, 1);
+  d.set(0, 0, 1);
+  std::size_t asked = 0;
+  const std::size_t rows = gemm_into(d, plan, Matrix(FormatId::fp16, 1, kK), Matrix(FormatId::fp16, kK, 1), {},
+                                     {.progress = [&](std::size_t done) {
+                                       EXPECT_EQ(done, 0u);
+                                       return ++asked < 2;
+                                     }});
+  EXPECT_EQ(asked, 2u);
+  EXPECT_EQ(rows, 0u);
+  EXPECT_EQ(d(0, 0), 0u);
+}
+
 TEST(GemmPlan, NamedOnesAreValidAndReadBack) {
   std::size_t plans = 0;
   for (const NamedPlan& named : named_plans()) {
@@ -783,7 +801,7 @@ TEST(Gemm, SaysWhatIsWrong) {
             "gemm: A is of bf16; right would be fp16, as wgmma.m64n8k16.f32.f16.f16 has it");
   EXPECT_EQ(refusal(a, b, {.c = &c_view, .beta = 1}),
             "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
-  EXPECT_EQ(refusal(a, b, {.beta = 1}), "gemm: beta is 1 and there is no C; right would be a C, or a beta of 0");
+  EXPECT_EQ(refusal(a, b, {.beta = 1}), "gemm: beta is 1 and there is no C; expected a C, or a beta of 0");
   EXPECT_EQ(refusal(a, b, {.c = &wide_view, .beta = 1}),
             "gemm: C is of fp64; right would be a format of at most 32 bits");
   Matrix d(FormatId::fp32, 4, 5);

@@ -279,6 +279,19 @@ TEST_F(Files, HaveThePermissionsThatTheUserIsUsedTo) {
   EXPECT_EQ(info.st_mode & 0777u, 0640u);
 }
 
+TEST_F(Files, KeepThePermissionsOfWhatTheyReplace) {
+  for (const mode_t mode : {0600u, 0644u, 0755u}) {
+    std::ofstream(at("file")) << "old";
+    ASSERT_EQ(chmod(at("file").c_str(), mode), 0);
+    ReplacementFile file(at("file"));
+    file.write("new");
+    file.commit();
+    struct stat info = {};
+    ASSERT_EQ(stat(at("file").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777u, mode);
+  }
+}
+
 // --- Text
 // -------------------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // tcnum/tcnum.hpp: matrix products equal chains of the instruction, made by hand with the exact emulator; what is wrong
 // is named.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "src/gemm/performer.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/tcnum.hpp"
@@ -124,7 +126,7 @@ TEST(Matmul, TellsHowFarItIsAndStops) {
   const auto product = [&](std::size_t stop_at) {
     told.clear();
     return matmul(a, b, c, {.datapath = datapath, .progress = [&, stop_at](std::size_t rows) {
-                              told.push_back(rows);
+                              if (rows > 0) told.push_back(rows);  // a slow machine asks within a band
                               return rows < stop_at;
                             }});
   };
@@ -136,6 +138,39 @@ TEST(Matmul, TellsHowFarItIsAndStops) {
   ASSERT_EQ(told.size(), 1u);
   for (std::size_t i = 0; i < kM; ++i) {
     for (std::size_t j = 0; j < kN; ++j) ASSERT_EQ(stopped(i, j), i < told.front() ? right(i, j) : 0) << i;
+  }
+}
+
+/// Steps along k, between which a caller is asked, change no bit: with C, block scales, and a last step that is short.
+TEST(Matmul, PausesChangeNothing) {
+  std::mt19937_64 random(9);
+  for (const char* name : {"hopper-fp16", "blackwell-nvfp4", "ampere-fp16"}) {
+    const Datapath datapath = read_datapath(fmt::format("{}/docs/datapaths/{}.json", TCNUM_SOURCE_DIR, name));
+    const Numerics& n = datapath.numerics;
+    constexpr std::size_t kM = 9, kN = 40, kK = 1000;
+    const Matrix a = random_matrix(n.a.format, kM, kK, random), b = random_matrix(n.b.format, kK, kN, random),
+                 c = random_matrix(n.c.format, kM, kN, random);
+    Matrix sa, sb;
+    BlockScales scales;
+    if (n.scales) {
+      const std::size_t blocks = (kK + 15) / static_cast<std::size_t>(n.scales->block_k);
+      sa = random_matrix(n.scales->format, kM, blocks, random);
+      sb = random_matrix(n.scales->format, blocks, kN, random);
+      scales = {codes_of(MatrixView(sa)), codes_of(MatrixView(sb))};
+    }
+    const MatrixProduct product(datapath, {n.a.format, n.b.format, n.c.format, n.result});
+    const auto by = [&](const Pauses& pauses) {
+      Matrix d(n.result, kM, kN);
+      product.multiply({kM, kN, kK}, codes_of(MatrixView(a)), codes_of(MatrixView(b)), codes_of(MatrixView(c)),
+                       codes_of(d), 2, scales, pauses);
+      return d;
+    };
+    const Matrix at_once = by({});
+    for (const std::size_t products : {std::size_t{1}, kM * kN * 200, kM * kN * kK}) {
+      std::size_t pauses = 0;
+      EXPECT_EQ(by({[&] { ++pauses; }, products}), at_once) << name;
+      EXPECT_GT(pauses, products == 1 ? 10u : 0u);
+    }
   }
 }
 

@@ -75,9 +75,34 @@ TEST(OwnFormat, IsOneForTheSameFieldsAndName) {
   other.bias = 16;
   const FormatId second = own_format(other);
   EXPECT_NE(second, id) << "another format of the same name";
-  EXPECT_EQ(find_format_or_own("half-like"), second) << "the last one";
+  EXPECT_EQ(find_format_or_own("half-like"), second) << "whose name it is now";
+  EXPECT_EQ(own_format(own), id);
+  EXPECT_EQ(find_format_or_own("half-like"), id) << "and again";
   EXPECT_EQ(format(id).bias, 15);
   EXPECT_EQ(find_format_or_own("fp16"), FormatId::fp16);
+}
+
+TEST(OwnFormat, IsOneWordWhateverItsNameStandsFor) {
+  const FormatId first = own_format({"renamed", 5, 10, 15}),
+                 unsigned_one = own_format({"renamed", 5, 9, 3, NonFinite::none, false});
+  EXPECT_EQ(format_text(first), "renamed:5:10:15:ieee:signed");
+  EXPECT_EQ(format_text(unsigned_one), "renamed:5:9:3:none:unsigned");
+  EXPECT_EQ(format_text(FormatId::fp8e4m3), "fp8e4m3");
+  for (const FormatId id : {first, unsigned_one, FormatId::fp8e4m3}) {
+    EXPECT_EQ(find_format_or_own(format_text(id)), id);
+    EXPECT_EQ(find_format_or_own("renamed"), unsigned_one) << "a text renames nothing";
+  }
+  const FormatId known_by_text = find_format_or_own("by-text:4:4:7:nan_all_ones:signed").value();
+  EXPECT_EQ(format(known_by_text).name, "by-text");
+  EXPECT_EQ(format(known_by_text).non_finite, NonFinite::nan_all_ones);
+  EXPECT_EQ(find_format_or_own("by-text"), std::nullopt);
+  for (const char* text : {"x:5:10:15:ieee", "x:5:10:15:ieee:signed:", "x:5:10:15:odd:signed", "x:5:10:15:ieee:maybe",
+                           "x:5:1o:15:ieee:signed", "x:5::15:ieee:signed", ":", ""})
+    EXPECT_EQ(find_format_or_own(text), std::nullopt) << text;
+  EXPECT_THROW(find_format_or_own("fp16:5:10:15:ieee:signed"), InputError);
+  EXPECT_THROW(find_format_or_own("x:50:10:15:ieee:signed"), InputError);
+  const std::vector<std::uint16_t> codes = {1};
+  EXPECT_EQ(MatrixView(std::as_bytes(std::span(codes)), 1, 1, first).format(), first);
 }
 
 TEST(OwnFormat, IsTheSameForAllThreads) {

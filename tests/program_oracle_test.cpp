@@ -282,8 +282,8 @@ TEST(Dots, ThatAreNoneAreRefused) {
   const auto refused = [](FormatId d, FormatId a, FormatId b, FormatId c, int k) {
     return refusal([&] { static_cast<void>(make_dot(d, a, b, c, k)); });
   };
-  EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 0).starts_with("k: 0; right would be"));
-  EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 257).starts_with("k: 257; right would be"));
+  EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 0).starts_with("k: 0; expected 1 to 256"));
+  EXPECT_TRUE(refused(fp32, fp16, fp16, fp32, 257).starts_with("k: 257; expected 1 to 256"));
   EXPECT_TRUE(refused(fp32, s8, fp16, fp32, 16).starts_with("a: s8, and d is fp32; right would be"));
   EXPECT_TRUE(refused(fp32, fp16, ue8m0, fp32, 16).starts_with("b: ue8m0; right would be"));
   EXPECT_TRUE(refused(fp8e4m3, fp16, fp16, fp32, 16).starts_with("d: fp8e4m3; right would be"));

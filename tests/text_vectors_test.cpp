@@ -143,6 +143,29 @@ TEST(TextVectors, AreReadAsPeopleWriteThem) {
   EXPECT_EQ(lines.d[0], 0x40400000u);
 }
 
+/// A key is a stranger's, as a value is: none becomes a result, another key, or something that a terminal obeys.
+TEST(TextVectors, KeysForgeNothing) {
+  const Instruction& in = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
+  Vectors vectors;
+  vectors.tiles = any_tiles(in, 1, 1, 1);
+  vectors.instruction = in.name();
+  vectors.arch = "sm_90";
+  vectors.metadata = {{"note", "a"},           {"x\n0x1,0x2", "b"}, {"\x1b[2J", "c"}, {" instruction", "d"},
+                      {"device: forged", "e"}, {"arch ", "f"},      {"Seed", "g"},    {"", "h"},
+                      {"value", "i\nj"}};
+  for (const TextForm form : kForms) {
+    const std::string text = print(vectors, in, form);
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    const Vectors back = read(text, in, form);
+    EXPECT_EQ(back.tiles.count, 1u);
+    if (form == TextForm::testfloat) continue;
+    EXPECT_EQ(back.instruction, vectors.instruction);
+    EXPECT_EQ(back.arch, "sm_90");
+    EXPECT_EQ(back.device, "");
+    EXPECT_EQ(back.metadata, (Metadata{{"note", "a"}, {"value", "i\\nj"}}));
+  }
+}
+
 TEST(TextVectors, SayWhatIsWrong) {
   const Instruction in = make_dot(FormatId::fp32, FormatId::fp16, FormatId::fp16, FormatId::fp32, 2);
   struct Case {
@@ -159,6 +182,9 @@ TEST(TextVectors, SayWhatIsWrong) {
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,,1,1,1\n", "line 2: b0"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,0.1,1,1,1\n", "line 2: b0"},
       {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,0x10000,1,1,1\n", "line 2: b0"},
+      {TextForm::csv, "# arch: sm_90\n# arch: sm_90\na0,a1,b0,b1,c,d\n1,1,1,1,1,1\n", "line 2: arch: stands twice"},
+      {TextForm::hex, "// note: x\n// y\n// note: z\n", "line 3: note: stands twice"},
+      {TextForm::csv, "a0,a1,b0,b1,c,d\n1,1,-0x1,1,1,1\n", "line 2: b0: -0x1"},
       {TextForm::hex, "// nothing\n@0010\n", "line 2: an address"},
       {TextForm::hex, "3c00_3c00\n", "line 1: a word of 8 digits; right would be 32, or 24 without results"},
       {TextForm::hex, "3c00_3c0x_3c00_3c00_00000000_00000000\n", "line 1: a1: \"3c0x\""},

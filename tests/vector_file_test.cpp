@@ -809,7 +809,10 @@ TEST_F(VectorFile, RefusesMetadataThatCannotBeRead) {
   EXPECT_NE(write_refusal(path_, vectors).find("note"), std::string::npos);
   vectors.metadata["note"] = std::string(1 << 20, 'x');
   EXPECT_NE(write_refusal(path_, vectors).find("__metadata__"), std::string::npos);
-  vectors.metadata.erase("note");
+  vectors.metadata.clear();
+  for (int i = 0; i <= 10'000; ++i) vectors.metadata["k" + std::to_string(i)] = "";
+  EXPECT_NE(write_refusal(path_, vectors).find("members; expected at most 10000"), std::string::npos);
+  vectors.metadata.clear();
   vectors.arch = "sm_70";
   EXPECT_NE(write_refusal(path_, vectors).find("__metadata__.arch"), std::string::npos);
   EXPECT_TRUE(files().empty());

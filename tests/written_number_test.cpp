@@ -105,6 +105,14 @@ TEST(WrittenNumber, WhatTheFormatLacksIsRefused) {
             "x: -0; right would be a number of fp8e4m3fnuz, of which 0 = 0x00 is the nearest");
   EXPECT_NE(refusal(of(FormatId::ue8m0), "0").find("5.877471754111438e-39 = 0x00 is the nearest"), std::string::npos);
   EXPECT_EQ(refusal(of(FormatId::fp16), "0x12345"), "x: 0x12345; right would be a code of fp16, 0xffff or less");
+  EXPECT_EQ(refusal(of(FormatId::fp16), "-0x1"),
+            "x: -0x1; right would be a code of fp16, 0xffff or less, or -0x1p0, the number");
+  EXPECT_EQ(refusal(of(FormatId::fp16), "+0x3c00"),
+            "x: +0x3c00; right would be a code of fp16, 0xffff or less, or +0x3c00p0, the number");
+  EXPECT_EQ(refusal(of(FormatId::fp64), "0x12345678901234567"),
+            "x: 0x12345678901234567; right would be a code of fp64, 0xffffffffffffffff or less, or "
+            "0x12345678901234567p0, the number");
+  EXPECT_EQ(code_of_written(of(FormatId::fp16), "-0x1p0", "x"), 0xbc00u);
   EXPECT_EQ(code_of_written(of(FormatId::fp16), "-inf", "x"), 0xfc00u);
   EXPECT_EQ(code_of_written(of(FormatId::fp8e4m3), "nan", "x"), 0x7fu);
 }

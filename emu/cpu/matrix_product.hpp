@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "tcnum/datapath.hpp"
 #include "wide_product.hpp"
@@ -11,6 +12,13 @@ namespace tcnum {
 /// The formats of its matrices: operands may be fp32 where the datapath reads tf32.
 struct OperandFormats {
   FormatId a, b, c, d;
+};
+
+/// Whom a long product calls between two steps along k, on the thread that asked for it. What the call throws ends the
+/// product, of which D then has something.
+struct Pauses {
+  std::function<void()> call;                   ///< if there is one
+  std::size_t products = std::size_t{1} << 34;  ///< of a step, where one link has no more: seconds of work
 };
 
 /// Products by one datapath.
@@ -25,9 +33,12 @@ class MatrixProduct {
   /// blocks that fill up the last link have scales of 1.
   void multiply(const ProductShape& shape, const MatrixCodes<const std::byte>& a, const MatrixCodes<const std::byte>& b,
                 const MatrixCodes<const std::byte>& c, const MatrixCodes<std::byte>& d, unsigned threads,
-                const BlockScales& scales = {}) const;
+                const BlockScales& scales = {}, const Pauses& pauses = {}) const;
 
  private:
+  void multiply_at_once(const ProductShape& shape, const MatrixCodes<const std::byte>& a,
+                        const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
+                        const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales) const;
   Datapath datapath_;
   OperandFormats formats_;
   WideProduct wide_;

@@ -109,9 +109,9 @@ struct OwnFormat {
   NonFinite non_finite = NonFinite::ieee;
   bool has_sign = true;
 };
-/// The FormatId by which everything knows it from now on, for as long as the program runs; the same one whenever it is
-/// asked for. May be called by several threads at once. Throws InputError naming the field and what would be right, such
-/// as that every number is a double; or if there are kMostOwnFormats others already.
+/// The FormatId of that description: equal descriptions have equal ones, at any time and in any thread. Its name, from
+/// now on, is that of this format, also where it was another one's before. Throws InputError naming the field and what
+/// was expected, such as that every number is a double; or if there are kMostOwnFormats others already.
 FormatId own_format(const OwnFormat& own);
 /// 2^(exponent_bits − 1) − 1, as IEEE 754 has it; 0 where that is no number.
 constexpr int usual_bias(int exponent_bits) {
@@ -154,8 +154,12 @@ constexpr bool holds(const Format& f, const Format& operand) {
 
 /// Finds a format of the table by tcnum's name or PTX's spelling.
 std::optional<FormatId> find_format(std::string_view text);
-/// The same, or by its name one that own_format() was given; of several of one name the last.
+/// The same, or one of own_format(): by its format_text(); by its name, the format that got this name last. Throws
+/// InputError if the text describes a format that there cannot be.
 std::optional<FormatId> find_format_or_own(std::string_view text);
+/// The format as one word, which find_format_or_own() takes back anywhere: the name of one of the table; else
+/// "NAME:EXPONENT_BITS:FRACTION_BITS:BIAS:NON_FINITE:signed" (or unsigned). Ends with a zero byte, and stays.
+std::string_view format_text(FormatId id);
 
 /// A code as text, "0x" and at least one hexadecimal digit; nothing if it is none, or of more than 64 bits.
 std::optional<std::uint64_t> parse_code(std::string_view text);

@@ -191,13 +191,17 @@ struct GemmInputs {
   /// and where it is s32, of integers.
   const MatrixView* c = nullptr;
   const MatrixView* bias = nullptr;  ///< 1 × N, or M × 1; likewise
-  double alpha = 1, beta = 0;        ///< rounded to the epilogue's format
+  double alpha = 1;                  ///< rounded to the epilogue's format
+  /// Rounded likewise. Not given: 1 where there is a C, else 0. 0 leaves C out.
+  std::optional<double> beta = {};
   /// Scales, of fp32, of sums of fp32. Of A: for all rows or for each, so 1 or M of them along M. Of B: for all
   /// columns, each, or every 128, so 1, N or ⌈N / 128⌉ along N. Along k there is one for all of k, which comes to the
   /// sum before alpha does; or one for each promotion, so ⌈K / promote_every⌉, which comes to what is added to the
   /// total.
   const MatrixView* a_scales = nullptr;  ///< 1 or M × along k
   const MatrixView* b_scales = nullptr;  ///< along k × 1, ⌈N / 128⌉ or N
+
+  double factor_of_c() const { return beta.value_or(c == nullptr ? 0 : 1); }
 };
 
 struct GemmOptions {
@@ -206,7 +210,7 @@ struct GemmOptions {
   /// the CPU's. The bits are the same. As matmul(), throws UnavailableError where the GPU is not there or does not take
   /// the instruction's datapath.
   Processor processor = Processor::cpu;
-  /// Called now and then with the number of rows of D that are finished; false: stop.
+  /// Called now and then, also within a row, with the number of rows of D that are finished; false: stop.
   std::function<bool(std::size_t rows)> progress = {};
 };
 
@@ -216,7 +220,7 @@ struct GemmOptions {
 Matrix gemm(const GemmPlan& plan, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs = {},
             const GemmOptions& options = {});
 /// The same into `d`, which must be of that shape and format. Returns how many of its rows, from the first on, are
-/// finished: all, unless `progress` said to stop; the others are as they were.
+/// finished: all, unless `progress` said to stop; the others are zero.
 std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, const MatrixView& b,
                       const GemmInputs& inputs = {}, const GemmOptions& options = {});
 

@@ -161,8 +161,9 @@ struct Instruction {
 /// The dot product d = c + Σ a[k]·b[k] of k products, which no ISA need have; its name is `dot.k16.f32.f16.f16.f32`,
 /// or, with a scale for every 32 elements of a and of b, `dot.k64.block32.f32.e4m3.e4m3.f32.ue8m0`. What takes an
 /// instruction takes it, and find_instruction() does not find it. Throws InputError if there is no such thing: formats
-/// that are not all of integers or all of numbers in floating point, k beyond 1 … 256, scales of integers, or of parts
-/// of a block.
+/// that are not all of integers or all of numbers in floating point, k beyond 1 … kMostDotProducts, scales of integers,
+/// or of parts of a block.
+inline constexpr int kMostDotProducts = 256;
 Instruction make_dot(FormatId d, FormatId a, FormatId b, FormatId c, int k, const Scaling& scales = {});
 
 /// All rows: every mma, wmma, wgmma and v_mfma, dense and sparse. wgmma has one row for each N that it can have, from 8

@@ -86,6 +86,10 @@ class MatrixView {
       : MatrixView(std::as_bytes(std::span(codes)), sizeof(std::ranges::range_value_t<Range>), rows, columns, format,
                    layout) {}
 
+  /// The same of a format that is known, from the bytes of its codes.
+  MatrixView(std::span<const std::byte> bytes, std::size_t rows, std::size_t columns, FormatId format,
+             Layout layout = Layout::row_major);
+
   FormatId format() const { return format_; }
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
@@ -95,6 +99,8 @@ class MatrixView {
  private:
   MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
              std::string_view format, Layout layout);
+  MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
+             FormatId format, Layout layout);
 
   FormatId format_;
   std::size_t rows_, columns_;

@@ -67,13 +67,17 @@ typedef struct tcnum_format_info {
   int padding_bits;  /* low bits of a code that are not part of the number: 13 of a tf32 */
   int bias;          /* of the exponent */
   int has_infinity, has_nan;
+  /* What functions take wherever a format is asked for, and structures that come back call it: the name of one that
+   * `tcnum list` shows; of a custom format "NAME:EXPONENT_BITS:FRACTION_BITS:BIAS:NON_FINITE:signed" (or unsigned),
+   * which needs no tcnum_format_define(). */
+  const char* text;
 } tcnum_format_info;
 
 TCNUM_API size_t tcnum_format_count(void);
 TCNUM_API tcnum_status tcnum_format_at(size_t index, tcnum_format_info* info);
 TCNUM_API tcnum_status tcnum_format_find(const char* name, tcnum_format_info* info);
-/* A floating-point format of your own, as "formats" in a datapath's JSON describes it (docs/datapath.md): from now on all
- * functions know it by that name, as they do those of datapaths that were read; of several of one name the last. With a
+/* A custom floating-point format, as "formats" in a datapath's JSON describes it (docs/datapath.md). All functions know
+ * it by its text, and by its name until another format gets that name, here or in a datapath that is read. With a
  * `bias` of TCNUM_USUAL_BIAS it is 2^(exponent_bits - 1) - 1. `non_finite`: "ieee" (NULL), "nan_all_ones",
  * "nan_negative_zero" or "none". The same description twice is one format; there may be 4096. `info` may be NULL. */
 #define TCNUM_USUAL_BIAS INT_MIN
@@ -89,6 +93,9 @@ TCNUM_API tcnum_status tcnum_encode(const double* numbers, size_t count, const c
                                     const char* overflow, void* codes, size_t bytes);
 TCNUM_API tcnum_status tcnum_encode_floats(const float* numbers, size_t count, const char* format, const char* rounding,
                                            const char* overflow, void* codes, size_t bytes);
+/* The same of integers: int64_t, or with `are_unsigned` other than 0 uint64_t. */
+TCNUM_API tcnum_status tcnum_encode_integers(const void* numbers, int are_unsigned, size_t count, const char* format,
+                                             const char* rounding, const char* overflow, void* codes, size_t bytes);
 /* And back. Every format's numbers are doubles; floats are rounded to nearest where they must be. */
 TCNUM_API tcnum_status tcnum_decode(const void* codes, size_t bytes, const char* format, double* numbers, size_t count);
 TCNUM_API tcnum_status tcnum_decode_floats(const void* codes, size_t bytes, const char* format, float* numbers,
@@ -118,7 +125,8 @@ typedef struct tcnum_instruction_info {
   size_t accounts;           /* datapaths that the catalogue has of it: 0 if none is known */
 } tcnum_instruction_info;
 
-/* Of an architecture; those of wgmma stand for all N with N = 8, those of tcgen05.mma for all M and N with the smallest. */
+/* Of an architecture; those of wgmma stand for all N with N = 8, those of tcgen05.mma for all M and N with the
+ * smallest. */
 TCNUM_API tcnum_status tcnum_instruction_at(const char* arch, size_t index, tcnum_instruction_info* info);
 /* By its name, of any M and N, or its PTX spelling (but of tcgen05.mma, whose has no shape). */
 TCNUM_API tcnum_status tcnum_instruction_find(const char* arch, const char* name, tcnum_instruction_info* info);
@@ -360,8 +368,8 @@ typedef struct tcnum_probe_options {
   size_t size;
   uint64_t seed; /* of random operands; 0: 1 */
   unsigned threads;
-  const char* device; /* what answers, for the report; NULL: "a program" */
-  int any_nan;        /* not 0: of a NaN, its bits are not looked at, which software mostly leaves to chance */
+  const char* device;          /* what answers, for the report; NULL: "a program" */
+  int any_nan;                 /* not 0: of a NaN, its bits are not looked at, which software mostly leaves to chance */
   tcnum_fit_progress progress; /* may be NULL */
   void* progress_user;         /* its first argument */
 } tcnum_probe_options;
@@ -375,8 +383,8 @@ typedef struct tcnum_dot {
   size_t size;
   const char *a, *b, *c, *d; /* formats; b NULL: as a; c NULL: as d */
   size_t k;                  /* products, 1 to 256 */
-  /* Block scales of a and b: how many products share one, which divides k (0: there are none), and their format, "ue8m0"
-   * or "ue4m3" (NULL: ue8m0). The oracle's tiles then have the tensors "SA" and "SB". */
+  /* Block scales of a and b: how many products share one, which divides k (0: there are none), and their format,
+   * "ue8m0" or "ue4m3" (NULL: ue8m0). The oracle's tiles then have the tensors "SA" and "SB". */
   size_t scale_block;
   const char* scale_format;
 } tcnum_dot;

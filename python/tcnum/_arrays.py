@@ -179,7 +179,7 @@ def view_of(codes: np.ndarray, f: Format) -> tuple[_library.View, np.ndarray]:
         bytes=codes.nbytes,
         rows=rows,
         columns=columns,
-        format=f.name.encode(),
+        format=f.text.encode(),
         layout=_library.COLUMN_MAJOR if is_columns else _library.ROW_MAJOR,
     )
     return view, codes
@@ -251,14 +251,20 @@ def cast(x: Any, format: Any, *, rounding: str = "nearest_even", saturate: bool 
     Raises InputError for a NaN that the format does not have.
     """
     f = format_of(format)
-    if not isinstance(x, Codes) and not _is_torch(x) and np.asarray(x).dtype.kind in "iu":
-        x = np.asarray(x).astype(np.float64)  # 64-bit integers are no format, and need not be
-    like = read(x, "x")
-    numbers = np.asarray(_decoded(like, np.float64), order="C")
+    are_integers = not isinstance(x, Codes) and not _is_torch(x) and np.asarray(x).dtype.kind in "iu"
+    if are_integers:  # some 64-bit ones are no doubles
+        whole = np.asarray(x)
+        numbers = np.asarray(whole, np.uint64 if whole.dtype.kind == "u" else np.int64, order="C")
+        how, given = "tcnum_encode_integers", (numbers.ctypes.data, int(whole.dtype.kind == "u"))
+        like = Operand(numbers, f, "numpy")
+    else:
+        like = read(x, "x")
+        numbers = np.asarray(_decoded(like, np.float64), order="C")
+        how, given = "tcnum_encode", (numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),)
     codes = np.empty(numbers.shape, f.codes)
     _library.call(
-        "tcnum_encode", numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), numbers.size, f.name.encode(),
-        _library.encoded(rounding, "rounding"), b"max_finite" if saturate else b"ieee", codes.ctypes.data, codes.nbytes,
+        how, *given, numbers.size, f.text.encode(), _library.encoded(rounding, "rounding"),
+        b"max_finite" if saturate else b"ieee", codes.ctypes.data, codes.nbytes,
     )  # fmt: skip
     return given_back(codes, f, like)
 
@@ -277,7 +283,7 @@ def _decoded(x: Operand, dtype: Any) -> np.ndarray:
     function, number = ("tcnum_decode", ctypes.c_double) if wanted == np.float64 else (
         "tcnum_decode_floats", ctypes.c_float)  # fmt: skip
     _library.call(
-        function, codes.ctypes.data, codes.nbytes, x.format.name.encode(),
+        function, codes.ctypes.data, codes.nbytes, x.format.text.encode(),
         numbers.ctypes.data_as(ctypes.POINTER(number)), numbers.size,
     )  # fmt: skip
     return numbers

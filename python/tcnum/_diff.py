@@ -66,7 +66,7 @@ def _side(given: Any, a: Any, b: Any, instr: str | None, account: str | None) ->
         first = format_of(a)
         second = first if b is None else format_of(b)
         instr = _library.described(
-            _library.InstructionInfo, "tcnum_instruction_for", given.encode(), first.name.encode(), second.name.encode()
+            _library.InstructionInfo, "tcnum_instruction_for", given.encode(), first.text.encode(), second.text.encode()
         ).name.decode()
     return datapath(arch=given, instr=instr, account=account), f"{given} {instr}"
 

@@ -152,7 +152,7 @@ def probe(
     operands; ``device`` names what answers, in the report. An exception of the oracle ends it and is raised.
     """
     options: Any = _library.sized(
-        _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device, "device"), any_nan=int(any_nan)
+        _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device, "device"), any_nan=_library.flag("any_nan", any_nan)
     )
     of_dot = {"a": a, "b": b, "c": c, "d": d, "k": k, "scale_block": scale_block, "scale_format": scale_format}
     dot = {name: value for name, value in of_dot.items() if value is not None}
@@ -202,7 +202,7 @@ def probe(
 
         if dot:
             named = [*"abcd", "scale_format"]
-            formats = {name: format_of(dot[name]).name.encode() for name in named if name in dot}
+            formats = {name: format_of(dot[name]).text.encode() for name in named if name in dot}
             sizes = {name: dot[name] for name in ("k", "scale_block") if name in dot}
             what = (ctypes.byref(_library.sized(_library.Dot, **sizes, **formats)),)
             text = _library.text_of("tcnum_probe_dot", *what, _library.Oracle(answer), None, ctypes.byref(options))
@@ -297,8 +297,8 @@ def fit_gemm(
         raise InputError(f"shape: is {shape!r}; right would be (M, N, K)")
     m, n, k = shape
     subject = _library.sized(
-        _library.GemmSubject, arch=name, a=format_of(a).name.encode(), b=format_of(b).name.encode(),
-        d=format_of(d).name.encode(), m=m, n=n, k=k,
+        _library.GemmSubject, arch=name, a=format_of(a).text.encode(), b=format_of(b).text.encode(),
+        d=format_of(d).text.encode(), m=m, n=n, k=k,
     )  # fmt: skip
     with _interrupts.guarded() as guard:
         options.progress = guard.fit_progress

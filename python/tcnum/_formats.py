@@ -29,6 +29,7 @@ class Format:
     bias: int  #: of the exponent
     has_infinity: bool
     has_nan: bool
+    text: str  #: what else is known of a custom format, in one word that stands for it anywhere; of others the name
 
     @property
     def codes(self) -> np.dtype:
@@ -78,7 +79,7 @@ def _of_table(name: str) -> Format | None:
 
 
 def _found(name: str) -> Format:
-    # One's own are asked for each time: of several of one name the last counts.
+    # Custom formats are asked for each time: a name may be another one's by now.
     return _of_table(name) or _of_info(
         _library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name, "format"))
     )
@@ -93,7 +94,9 @@ def own_format(
     non_finite: str = "ieee",
     signed: bool = True,
 ) -> Format:
-    """A floating-point format of your own, which everything then knows by that name.
+    """A custom floating-point format. It is a value: `Format` objects stay what they are, whatever is defined later.
+
+    As text, its name stands for it until another format gets that name; ``text`` stands for it always.
 
     ``bias`` is 2^(exponent_bits - 1) - 1 unless you say otherwise. ``non_finite`` says which codes are no finite
     numbers: "ieee" (those of the largest exponent), "nan_all_ones", "nan_negative_zero" or "none". A datapath's JSON has the same as
@@ -113,7 +116,7 @@ def own_format(
     return _of_info(
         _library.described(
             _library.FormatInfo, "tcnum_format_define", _library.encoded(name, "name"), exponent_bits, fraction_bits,
-            usual if bias is None else bias, _library.encoded(non_finite, "non_finite"), int(signed),
+            usual if bias is None else bias, _library.encoded(non_finite, "non_finite"), _library.flag("signed", signed),
         )
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ class FormatInfo(Structure):
     _fields_ = [
         ("size", c_size_t), ("name", c_char_p), ("ptx", c_char_p), ("bits", c_int), ("bytes", c_int),
         ("is_floating", c_int), ("is_signed", c_int), ("exponent_bits", c_int), ("fraction_bits", c_int),
-        ("padding_bits", c_int), ("bias", c_int), ("has_infinity", c_int), ("has_nan", c_int),
+        ("padding_bits", c_int), ("bias", c_int), ("has_infinity", c_int), ("has_nan", c_int), ("text", c_char_p),
     ]  # fmt: skip
 
 
@@ -183,6 +183,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "tcnum_format_define": [c_char_p, c_int, c_int, c_int, c_char_p, c_int, POINTER(FormatInfo)],
     "tcnum_encode": [POINTER(c_double), c_size_t, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t],
     "tcnum_encode_floats": [POINTER(c_float), c_size_t, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t],
+    "tcnum_encode_integers": [c_void_p, c_int, c_size_t, c_char_p, c_char_p, c_char_p, c_void_p, c_size_t],
     "tcnum_decode": [c_void_p, c_size_t, c_char_p, POINTER(c_double), c_size_t],
     "tcnum_decode_floats": [c_void_p, c_size_t, c_char_p, POINTER(c_float), c_size_t],
     "tcnum_arch_at": [c_size_t, POINTER(ArchInfo)],
@@ -297,7 +298,7 @@ def _fitting(name: str, value: object, kind: type) -> object:
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise InputError(f"{name}: is {value!r}; right would be a whole number from {least} to {most}")
+        raise InputError(f"{name}: is {_shown(value)}; expected a whole number from {least} to {most}")
     return number
 
 
@@ -320,6 +321,26 @@ def sized(structure: type[Structure], **fields: object) -> Structure:
     return structure(size=ctypes.sizeof(structure), **fitting)
 
 
+def _shown(value: object, most: int = 60) -> str:
+    """On a line, and not at any length. Python writes no integers of thousands of digits."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def flag(name: str, value: object) -> int:
+    """A yes or no, as C takes it."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number not in (0, 1):
+        raise InputError(f"{name}: is {_shown(value)}; expected True or False")
+    return number
+
+
 def real(name: str, value: Any) -> Any:
     """A number that may be left out, as C takes it."""
     if value is None:
@@ -328,16 +349,16 @@ def real(name: str, value: Any) -> Any:
         if isinstance(value, (str, bytes)):
             raise TypeError
         return ctypes.pointer(c_double(float(value)))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: is {value!r}; right would be a number") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: is {_shown(value)}; expected a number that a double holds") from error
 
 
 def json_of(name: str, value: object) -> bytes:
     """A description as the library reads it."""
     try:
         return json.dumps(value).encode()
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: {error}; right would be what JSON can hold") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name}: {error}; expected what JSON can hold") from error
 
 
 def described(structure: type[Structure], name: str, *arguments: object) -> Structure:
@@ -378,7 +399,7 @@ def encoded(text: str | os.PathLike[str] | None, name: str) -> bytes | None:
     if text is None:
         return None
     if not isinstance(text, (str, os.PathLike)):
-        raise InputError(f"{name}: is {text!r}; right would be a text")
+        raise InputError(f"{name}: is {_shown(text)}; expected a text")
     data = os.fsencode(text)
     if b"\0" in data:
         raise InputError(f"{name}: {text!r} has a zero character; right would be a text without")

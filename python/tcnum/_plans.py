@@ -97,12 +97,12 @@ class Plan:
         if layout not in ("tn", "nn", "nt", "tt"):
             raise InputError(f"layout: is {layout!r}; right would be 'tn', 'nn', 'nt' or 'tt'")
         configuration = _library.sized(
-            _library.CublasLtConfiguration, a=format_of(a).name.encode(), b=format_of(b or a).name.encode(),
-            d=format_of(d).name.encode(), k=k, fast_accumulation=int(fast_accumulation), id=config["id"],
+            _library.CublasLtConfiguration, a=format_of(a).text.encode(), b=format_of(b or a).text.encode(),
+            d=format_of(d).text.encode(), k=k, fast_accumulation=_library.flag("fast_accumulation", fast_accumulation), id=config["id"],
             stages=config.get("stages", 0), split_k=config.get("split_k", 1), reduction=config.get("reduction", 0),
             custom=config.get("custom", 0), m=m, n=n, tile=config.get("tile", 0), cluster=config.get("cluster", 0), swizzle=config.get("swizzle", 0),
             workspace=config.get("workspace", 0), clusters_at_once=config.get("clusters_at_once", 0), a_k_outermost=int(layout[0] == "n"), b_k_outermost=int(layout[1] == "t"),
-            has_epilogue=int(epilogue), adds_to_d=int(adds_to_d), a_lead=a_lead, b_lead=b_lead,
+            has_epilogue=_library.flag("epilogue", epilogue), adds_to_d=_library.flag("adds_to_d", adds_to_d), a_lead=a_lead, b_lead=b_lead,
         )  # fmt: skip
         handle = _library.Handle(_FREE, "tcnum_plan_of_cublaslt", ctypes.byref(configuration))
         return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))
@@ -122,14 +122,14 @@ class Plan:
         plan = Plan.__new__(Plan)
         plan._name, plan._output = self._name, self._output
         if "output" in fields:
-            fields["output"] = format_of(fields["output"]).name
+            fields["output"] = format_of(fields["output"]).text
         plan._fields = {**copy.deepcopy(self._fields), **json.loads(_library.json_of("plan", fields))}
         plan._bound(plan._usual_operands())
         return plan
 
     def json(self, operands: Any = None) -> dict[str, Any]:
         """``tcnum.gemm_plan/1``. ``operands``: of what format A and B are, for a plan that has a name."""
-        f = self._usual_operands() if operands is None else format_of(operands).name
+        f = self._usual_operands() if operands is None else format_of(operands).text
         return json.loads(_library.text_of("tcnum_plan_to_json", self._bound(f).value))
 
     def _usual_operands(self) -> str:
@@ -143,7 +143,7 @@ class Plan:
         """The library's plan for operands of that format."""
         if self._name is None:
             return _library.Handle(_FREE, "tcnum_plan_from_json", _library.json_of("plan", self._fields))
-        output = None if self._output is None else self._output.name.encode()
+        output = None if self._output is None else self._output.text.encode()
         handle = _library.Handle(_FREE, "tcnum_plan_find", self._name.encode(), operands.encode(), output)
         if not self._fields:
             return handle
@@ -151,7 +151,7 @@ class Plan:
         return _library.Handle(_FREE, "tcnum_plan_from_json", _library.json_of("plan", fields))
 
     def _made_of(self) -> str:
-        return json.dumps([self._name, str(self._output), self._fields], sort_keys=True)
+        return json.dumps([self._name, self._output and self._output.text, self._fields], sort_keys=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self._made_of() == other._made_of()

@@ -152,7 +152,7 @@ class _ByPlan(_Call):
             b_scales=view("b_scales"),
             processor=self.processor,
         )
-        plan = self.plan._bound(operands.name).value
+        plan = self.plan._bound(operands.text).value
         _library.call("tcnum_gemm", plan, view("a"), view("b"), ctypes.byref(options), result)
 
 
@@ -233,7 +233,7 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
                 raise InputError(f"{name}: is given with a plan; right would be one of them")
         chosen = plan_of(plan)
         if out_dtype is not None:
-            chosen = chosen.with_(output=format_of(out_dtype).name)
+            chosen = chosen.with_(output=format_of(out_dtype).text)
         return _ByPlan(threads, chosen, alpha, beta, processor)
     for name, value in {"alpha": alpha, "beta": beta, "bias": bias}.items():
         if value is not None:
@@ -252,7 +252,7 @@ def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: For
     arch = arch or DEFAULT_ARCH
     if instr is None:
         instr = _library.described(
-            _library.InstructionInfo, "tcnum_instruction_for", _library.encoded(arch, "arch"), a.name.encode(), b.name.encode()
+            _library.InstructionInfo, "tcnum_instruction_for", _library.encoded(arch, "arch"), a.text.encode(), b.text.encode()
         ).name.decode()
     return _ByInstruction(1, arch, instr, None, None, "cpu")
 

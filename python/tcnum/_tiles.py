@@ -250,7 +250,7 @@ def explain(
     try:
         link = operator.index(link)
     except TypeError as error:
-        raise InputError(f"link: is {link!r}; right would be a whole number from {-links} to {links - 1}") from error
+        raise InputError(f"link: is {link!r}; expected a whole number from {-links} to {links - 1}") from error
     if not -links <= link < links:
         raise InputError(f"link: is {link}; right would be {-links} to {links - 1}, for K = {x.codes.size}, {k} each")
     link %= links

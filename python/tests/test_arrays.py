@@ -66,6 +66,9 @@ class OthersArrays(unittest.TestCase):
 
     def test_whole_numbers_are_cast(self):
         self.assertEqual(list(tcnum.cast([1, -2, 3], "fp16")), [1, -2, 3])
+        # Rounded once: by way of float64 it would be a tie, and 2^60.
+        self.assertEqual(tcnum.cast(2**60 + 2**36 + 1, "fp32"), np.float32(2.0**60 + 2.0**37))
+        self.assertEqual(tcnum.cast(np.uint64(2**64 - 1), "fp64", rounding="toward_zero"), 2.0**64 - 2.0**11)
 
 
 class Wheel(unittest.TestCase):

@@ -16,6 +16,13 @@ def of_zeros(a, b, c):
     return np.zeros_like(c)
 
 
+def nested(levels):
+    inner = {}
+    for _ in range(levels):
+        inner = {"x": inner}
+    return inner
+
+
 class Arguments(unittest.TestCase):
     def refused(self, cases):
         for message, call in cases.items():
@@ -26,17 +33,22 @@ class Arguments(unittest.TestCase):
         tiles = tcnum.Tiles("sm_90", MMA)
         dot = {"a": "fp16", "d": "fp32", "k": 16}
         self.refused({
-            "threads: is 1.5; right would be a whole number": lambda: tcnum.matmul(A, B, threads=1.5),
-            "threads: is '2'; right would be a whole number": lambda: tcnum.error(A @ B, A, B, threads="2"),
-            "threads: is -1; right would be a whole number from 0": lambda: tiles.emulate(threads=-1),
-            "alpha: is 'x'; right would be a number": lambda: tcnum.matmul(A, B, plan="nvjet", alpha="x"),
-            "beta: is 1j; right would be a number": lambda: tcnum.matmul(A, B, plan="nvjet", beta=1j),
+            "threads: is 1.5; expected a whole number": lambda: tcnum.matmul(A, B, threads=1.5),
+            "threads: is '2'; expected a whole number": lambda: tcnum.error(A @ B, A, B, threads="2"),
+            "threads: is -1; expected a whole number from 0": lambda: tiles.emulate(threads=-1),
+            "alpha: is 'x'; expected a number": lambda: tcnum.matmul(A, B, plan="nvjet", alpha="x"),
+            "beta: is 1j; expected a number": lambda: tcnum.matmul(A, B, plan="nvjet", beta=1j),
+            "alpha: is 1000.*…; expected a number that a double": lambda: tcnum.matmul(A, B, plan="nvjet", alpha=10**400),
+            "alpha: is a int; expected": lambda: tcnum.matmul(A, B, plan="nvjet", alpha=10**5000),
+            "any_nan: is 'x'; expected True or False": lambda: tcnum.probe(of_zeros, **dot, any_nan="x"),
+            "k: 1099511627776; expected 1 to 256 products": lambda: tcnum.probe(of_zeros, **{**dot, "k": 2**40}),
+            "datapath: .*expected what JSON can hold": lambda: tcnum.datapath(nested(100_000)),
             "alpha: is array": lambda: tcnum.error(A @ B, A, B, alpha=np.ones(3)),
-            "k: is '16'; right would be a whole number": lambda: tcnum.probe(of_zeros, **{**dot, "k": "16"}),
-            "seed: is None; right would be a whole number": lambda: tcnum.probe(of_zeros, **dot, seed=None),
-            "count: is 1.5; right would be a whole number": lambda: tcnum.Tiles("sm_90", MMA, 1.5),
-            "m: is -1; right would be a whole number": lambda: tcnum.Tiles("sm_90", MMA, 1, -1),
-            "link: is 0.5; right would be a whole number": lambda: tcnum.explain(A[0], B[:, 0], link=0.5),
+            "k: is '16'; expected a whole number": lambda: tcnum.probe(of_zeros, **{**dot, "k": "16"}),
+            "seed: is None; expected a whole number": lambda: tcnum.probe(of_zeros, **dot, seed=None),
+            "count: is 1.5; expected a whole number": lambda: tcnum.Tiles("sm_90", MMA, 1.5),
+            "m: is -1; expected a whole number": lambda: tcnum.Tiles("sm_90", MMA, 1, -1),
+            "link: is 0.5; expected a whole number": lambda: tcnum.explain(A[0], B[:, 0], link=0.5),
             r"index: is 3; right would be a place in \(1, 8, 8\)": lambda: tiles.explain(3),
             r"shape: is \(1, 2\); right would be \(M, N, K\)": lambda: tcnum.fit_gemm(
                 np.matmul, a="fp16", b="fp16", d="fp16", shape=(1, 2)
@@ -45,13 +57,13 @@ class Arguments(unittest.TestCase):
 
     def test_that_are_no_texts_are_named(self):
         self.refused({
-            "arch: is 90; right would be a text": lambda: tcnum.matmul(A, B, arch=90),
-            "instr: is b'x'; right would be a text": lambda: tcnum.matmul(A, B, instr=b"x"),
-            "processor: is 1; right would be a text": lambda: tcnum.matmul(A, B, processor=1),
-            "path: is 0; right would be a text": lambda: tcnum.load(0),
-            "datapath: is 3; right would be a text": lambda: tcnum.matmul(A, B, datapath=3),
-            "arch: is 3; right would be a text": lambda: tcnum.catalogue(3),
-            "value: is 5; right would be a text": lambda: tcnum.Tiles("sm_90", MMA).metadata.update(note=5),
+            "arch: is 90; expected a text": lambda: tcnum.matmul(A, B, arch=90),
+            "instr: is b'x'; expected a text": lambda: tcnum.matmul(A, B, instr=b"x"),
+            "processor: is 1; expected a text": lambda: tcnum.matmul(A, B, processor=1),
+            "path: is 0; expected a text": lambda: tcnum.load(0),
+            "datapath: is 3; expected a text": lambda: tcnum.matmul(A, B, datapath=3),
+            "arch: is 3; expected a text": lambda: tcnum.catalogue(3),
+            "value: is 5; expected a text": lambda: tcnum.Tiles("sm_90", MMA).metadata.update(note=5),
         })  # fmt: skip
 
     def test_of_other_kinds_are_named(self):

@@ -160,6 +160,28 @@ class Products(unittest.TestCase):
         with self.assertRaisesRegex(tcnum.InputError, r"formats.py-x.bias: is 99; expected 1\.\.30"):
             tcnum.own_format("py-x", 5, 8, 99)
 
+    def test_a_format_stays_what_it_is(self):
+        wide = tcnum.own_format("py-same", 5, 9)
+        x = tcnum.cast(np.array([1.0, 1 + 2**-9]), wide)
+        narrow = tcnum.own_format("py-same", 5, 4)
+        self.assertNotEqual(wide, narrow)
+        self.assertEqual(tcnum.format_of("py-same"), narrow)
+        self.assertEqual(tcnum.format_of(wide.text), wide)
+        np.testing.assert_array_equal(x.to_numpy(), [1.0, 1 + 2**-9])
+        np.testing.assert_array_equal(tcnum.cast(np.array([1 + 2**-9]), wide).bits, x.bits[1:])
+        self.assertEqual(tcnum.own_format("py-same", 5, 9), wide)
+        self.assertEqual(tcnum.format_of("py-same"), wide)
+        described = json.loads((ROOT / "docs/datapaths/hopper-fp16.json").read_text())
+        own = []
+        for bits in (8, 6):
+            described["formats"] = {"py-same": {"exponent_bits": 5, "fraction_bits": bits}}
+            for operand in "ab":
+                described["operands"][operand]["format"] = "py-same"
+            own.append(tcnum.datapath(described))
+        self.assertEqual([of.a.fraction_bits for of in own], [8, 6])
+        a = tcnum.cast(np.array([[1 + 2**-8]]), own[0].a)
+        self.assertEqual(tcnum.matmul(a, a, datapath=own[0])[0, 0], np.float32((1 + 2**-8) ** 2))
+
     def test_integers(self):
         a = np.random.default_rng(1).integers(-128, 128, (9, 100), np.int8)
         self.assert_same(tcnum.matmul(a, a.T), a.astype(np.int32) @ a.T.astype(np.int32))

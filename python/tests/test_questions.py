@@ -223,9 +223,9 @@ class Finding(unittest.TestCase):
 
     def test_numbers_are_taken_as_they_are_or_not_at_all(self):
         for name, how in {"k": {"k": 2**64 + 4}, "seed": {"seed": -1}, "threads": {"threads": 2**32}}.items():
-            with self.subTest(name), self.assertRaisesRegex(tcnum.InputError, f"{name}: is -?[0-9]+; right would be"):
+            with self.subTest(name), self.assertRaisesRegex(tcnum.InputError, f"{name}: is -?[0-9]+; expected"):
                 tcnum.probe(lambda a, b, c: c, **{"a": "fp16", "d": "fp32", "k": 4} | how)
-        with self.assertRaisesRegex(tcnum.InputError, "m: is -1; right would be"):
+        with self.assertRaisesRegex(tcnum.InputError, "m: is -1; expected"):
             tcnum.fit_gemm(lambda a, b: a, a="fp16", b="fp16", d="fp16", shape=(-1, 1, 1))
         with self.assertRaisesRegex(tcnum.InputError, "masked"):
             tcnum.matmul(np.ma.masked_array(halves(4, 16), mask=np.eye(4, 16)), halves(16, 4))

@@ -107,7 +107,7 @@ MatrixView view_of(const tcnum_view* given, std::string_view argument) {
   }
   const std::span<const std::byte> codes = bytes_at(view.codes, view.bytes, fmt::format("{}->codes", argument));
   try {
-    const MatrixView checked(codes, view.rows, view.columns, f.name,
+    const MatrixView checked(codes, view.rows, view.columns, f.id,
                              view.layout == TCNUM_ROW_MAJOR ? Layout::row_major : Layout::column_major);
     check_codes(codes, f, fmt::format("{}->codes", argument));
     return checked;

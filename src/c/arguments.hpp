@@ -51,8 +51,8 @@ const Format& format_of(const char* name, std::string_view argument);
 /// An instruction that the architecture has.
 const Instruction& instruction_of(ArchId arch, const char* name);
 
-/// Of a format or an architecture of the tables, whose names are literals.
-inline const char* c_name(FormatId id) { return format(id).name.data(); }
+/// A format as callers may hand it back: format_text().
+inline const char* c_name(FormatId id) { return format_text(id).data(); }
 
 // --- Structures that may grow -----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "io/memory.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/fit.hpp"
 
@@ -34,6 +35,8 @@ tcnum_status keep_failure() noexcept {
     return keep(TCNUM_STOPPED, "stopped, as a callback said");
   } catch (const InputError& error) {
     return keep(TCNUM_INVALID, error.what());
+  } catch (const MemoryError& error) {
+    return keep(TCNUM_NO_MEMORY, error.what());
   } catch (const UnavailableError& error) {
     return keep(TCNUM_UNAVAILABLE, error.what());
   } catch (const std::bad_alloc&) {

@@ -26,6 +26,7 @@ tcnum_format_info info_of(const Format& f) {
   info.bias = f.bias;
   info.has_infinity = f.has_infinity();
   info.has_nan = f.non_finite != NonFinite::none;
+  info.text = c_name(f.id);
   return info;
 }
 
@@ -72,17 +73,24 @@ void check_bytes(std::size_t bytes, std::size_t count, const Format& f) {
                                too_many ? "more than a memory can hold" : std::to_string(right), count, f.name));
 }
 
+OutputRule output_rule(const Format& f, const char* rounding, const char* overflow) {
+  return {f.id, rounding_of(rounding), overflow_of(overflow), f.non_finite == NonFinite::none ? 0 : nan_code(f)};
+}
+
+/// Of `count` codes, where they go.
+std::byte* room_for(void* codes, std::size_t bytes) {
+  return static_cast<std::byte*>(&required(static_cast<std::byte*>(codes), "codes", fmt::format("{} bytes", bytes)));
+}
+
 template <class Number>
 void encode_numbers(const Number* numbers, std::size_t count, const char* format_name, const char* rounding,
                     const char* overflow, void* codes, std::size_t bytes) {
   const Format& f = format_of(format_name, "format");
-  const OutputRule rule = {f.id, rounding_of(rounding), overflow_of(overflow),
-                           f.non_finite == NonFinite::none ? 0 : nan_code(f)};
+  const OutputRule rule = output_rule(f, rounding, overflow);
   check_bytes(bytes, count, f);
   if (count == 0) return;
   required(numbers, "numbers", fmt::format("{} numbers", count));
-  auto* const to =
-      static_cast<std::byte*>(&required(static_cast<std::byte*>(codes), "codes", fmt::format("{} bytes", bytes)));
+  std::byte* const to = room_for(codes, bytes);
   if (f.non_finite == NonFinite::none) {  // before anything is written
     for (std::size_t i = 0; i < count; ++i) {
       if (!std::isnan(numbers[i])) continue;
@@ -155,6 +163,26 @@ tcnum_status tcnum_encode(const double* numbers, size_t count, const char* forma
 tcnum_status tcnum_encode_floats(const float* numbers, size_t count, const char* format, const char* rounding,
                                  const char* overflow, void* codes, size_t bytes) {
   return guarded([&] { encode_numbers(numbers, count, format, rounding, overflow, codes, bytes); });
+}
+
+tcnum_status tcnum_encode_integers(const void* numbers, int are_unsigned, size_t count, const char* format,
+                                   const char* rounding, const char* overflow, void* codes, size_t bytes) {
+  return guarded([&] {
+    const Format& f = format_of(format, "format");
+    const OutputRule rule = output_rule(f, rounding, overflow);
+    check_bytes(bytes, count, f);
+    if (count == 0) return;
+    const auto* const whole =
+        &required(static_cast<const std::uint64_t*>(numbers), "numbers", fmt::format("{} numbers", count));
+    std::byte* const to = room_for(codes, bytes);
+    const auto each = static_cast<std::size_t>(f.storage_bytes());
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool negative = are_unsigned == 0 && whole[i] >> 63 != 0;
+      const std::uint64_t magnitude = negative ? 0 - whole[i] : whole[i];
+      const std::uint64_t code = encode(f, negative, magnitude, 0, false, rule.rounding, rule.overflow);
+      std::memcpy(to + i * each, &code, each);
+    }
+  });
 }
 
 tcnum_status tcnum_decode(const void* codes, size_t bytes, const char* format, double* numbers, size_t count) {

@@ -1,6 +1,4 @@
 // Finding the datapath behind a caller's oracle, or behind answers.
-#include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,8 +6,8 @@
 #include <utility>
 
 #include "arguments.hpp"
-#include "fit_progress.hpp"
 #include "emu/parallel.hpp"
+#include "fit_progress.hpp"
 #include "guard.hpp"
 #include "handles.hpp"
 #include "src/fit/fit.hpp"
@@ -123,18 +121,20 @@ tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* us
     const FormatId a = id_of(given.a, "dot->a"), d = id_of(given.d, "dot->d");
     const FormatId b = given.b == nullptr ? a : id_of(given.b, "dot->b");
     const FormatId c = given.c == nullptr ? d : id_of(given.c, "dot->c");
-    const auto as_int = [](std::size_t n) {
-      return static_cast<int>(std::min<std::size_t>(n, std::numeric_limits<int>::max()));
+    const auto as_int = [](std::string_view what, std::size_t n) {
+      if (n > kMostDotProducts)
+        throw InputError(fmt::format("{}: {}; expected 1 to {} products", what, n, kMostDotProducts));
+      return static_cast<int>(n);
     };
     Scaling scales;
     if (given.scale_block != 0) {
-      const FormatId format = given.scale_format == nullptr ? FormatId::ue8m0
-                                                            : id_of(given.scale_format, "dot->scale_format");
-      scales = {ScaleKind::dot, format, as_int(given.scale_block)};
+      const FormatId format =
+          given.scale_format == nullptr ? FormatId::ue8m0 : id_of(given.scale_format, "dot->scale_format");
+      scales = {ScaleKind::dot, format, as_int("scale-block", given.scale_block)};
     } else if (given.scale_format != nullptr) {
       throw InputError("dot->scale_block: is 0; right would be how many products share a scale, such as 32");
     }
-    result = new_text(probe({make_dot(d, a, b, c, as_int(given.k), scales), nullptr, {}}, oracle, user, options));
+    result = new_text(probe({make_dot(d, a, b, c, as_int("k", given.k), scales), nullptr, {}}, oracle, user, options));
   });
 }
 

@@ -63,7 +63,7 @@ class GemmArguments {
     if (a_scales_) inputs.a_scales = &*a_scales_;
     if (b_scales_) inputs.b_scales = &*b_scales_;
     if (given_.alpha != nullptr) inputs.alpha = *given_.alpha;
-    inputs.beta = given_.beta != nullptr ? *given_.beta : c_ ? 1 : 0;
+    if (given_.beta != nullptr) inputs.beta = *given_.beta;
     return inputs;
   }
   GemmOptions options() {
@@ -234,8 +234,11 @@ tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tc
     const GemmInputs inputs = given.inputs();
     const ErrorReport report = error_of(d_view, a_view, b_view, inputs, given.options());
     given.throw_if_stopped();
-    const ComparedProduct compared{
-        .m = a_view.rows(), .n = b_view.columns(), .k = a_view.columns(), .alpha = inputs.alpha, .beta = inputs.beta};
+    const ComparedProduct compared{.m = a_view.rows(),
+                                   .n = b_view.columns(),
+                                   .k = a_view.columns(),
+                                   .alpha = inputs.alpha,
+                                   .beta = inputs.factor_of_c()};
     result = new_text(gemm_error_document(report, compared).dump(2));
   });
 }

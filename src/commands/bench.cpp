@@ -119,8 +119,6 @@ void require_good_files(const BenchOptions& options) {
   require_writable(options.csv);
   require_no_stdout({"--checkpoint", options.checkpoint});
   require_writable(options.checkpoint);
-  require_different({{"--json", options.json}, {"--checkpoint", options.checkpoint}, {"--csv", options.csv}},
-                    {{"--shapes", options.shapes}});
 }
 
 void require_gpu() {
@@ -286,10 +284,6 @@ bench::Document read_with_models(const std::string& file) {
 
 int run_bench_report(const BenchReportOptions& options) {
   for (const std::string& path : {options.markdown, options.html, options.json}) require_writable(path);
-  std::vector<NamedFile> read;
-  for (const std::string& file : options.files) read.emplace_back("files", file);
-  require_different({{"--markdown", options.markdown}, {"--html", options.html}, {"--json", options.json}}, {});
-  require_different({{"--markdown", options.markdown}, {"--html", options.html}}, read);
   std::optional<FileLock> lock;  // of what may be one of the files, with more added
   if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::wait);
   bench::Document document = read_with_models(options.files.front());

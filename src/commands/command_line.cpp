@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,14 @@ constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .
 constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, .testfloat, or x.{}.npy";
 constexpr const char* kForm = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
 
+/// The type of a value that names a file, or a folder, which the command writes.
+constexpr const char* kWritten = "FILE";
+
+/// An option of that type. refuse_lost_files() keeps what any other option names from being overwritten.
+CLI::Option* add_output(CLI::App& command, const std::string& name, std::string& path, const std::string& help) {
+  return command.add_option(name, path, help)->type_name(kWritten);
+}
+
 /// Of what reads dot problems and writes them.
 template <class Options>
 void add_problem_files(CLI::App& command, Options& options) {
@@ -43,7 +53,7 @@ void add_problem_files(CLI::App& command, Options& options) {
   command.add_option("--instr", options.instruction, "Instruction (default: what the file says)");
   command.add_option("--in", options.in, kTextIn);
   command.add_option("--in-form", options.in_form, kForm);
-  command.add_option("--out", options.out, kTextOut);
+  add_output(command, "--out", options.out, kTextOut);
   command.add_option("--form", options.form, kForm);
 }
 
@@ -57,6 +67,16 @@ std::shared_ptr<Options> options_of(CLI::App& command, int (*run)(const Options&
   return options;
 }
 
+template <class Number>
+std::string default_text(const Number& number) {
+  return fmt::format("{}", number);
+}
+/// One that is worked out from other options has none.
+template <class Number>
+std::string default_text(const std::optional<Number>&) {
+  return "";
+}
+
 /// An option whose text is read by a function of numbers.hpp.
 template <class Number, class Parse>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Number& number, const std::string& help,
@@ -65,7 +85,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Number& numb
       .add_option_function<std::string>(
           name, [&number, name, parse](const std::string& text) { number = parse(name, text); }, help)
       ->type_name("NUMBER")
-      ->default_str(fmt::format("{}", number));
+      ->default_str(default_text(number));
 }
 void add_whole(CLI::App& command, const std::string& name, std::uint64_t& number, const std::string& help) {
   add_number(command, name, number, help,
@@ -103,12 +123,12 @@ void add_probe(CLI::App& app, Action& action) {
       "recorded)");
   add_program_options(command, options->program);
   add_time_limit(command, options->program.time_limit);
-  command.add_option("--record", options->record,
-                     "Keep the answers: FILE.safetensors for one instruction, else a folder");
+  add_output(command, "--record", options->record,
+             "Keep the answers: FILE.safetensors for one instruction, else a folder");
   command.add_flag("--fresh", options->fresh,
                    "Fit recorded answers anew, although the fit is kept in the user's cache folder");
   command.add_option("--table", options->table, kTable);
-  command.add_option("--json", options->json, kJson);
+  add_output(command, "--json", options->json, kJson);
   add_whole(command, "--seed", options->seed, "Seed of random operands");
 }
 
@@ -136,11 +156,12 @@ void add_verify(CLI::App& app, Action& action) {
   command.add_option("--devices", options->devices, "GPUs, such as 0 (default; under mpirun: all), 0,1 or all");
   command.add_option("--shard", options->shard, "i/n: the i-th of n parts of the work");
   command.add_option("--chunk", options->chunk, "Dot products to a digest (default: 16 digests for each distribution)");
-  command.add_option("--checkpoint", options->checkpoint, "File to go on from, and to keep up to date");
-  command.add_option("--record", options->record, "Campaign records to add the digests to");
-  command.add_option("--disagreements", options->disagreements, "Folder for vector files with the disagreements found");
+  add_output(command, "--checkpoint", options->checkpoint, "File to go on from, and to keep up to date");
+  add_output(command, "--record", options->record, "Campaign records to add the digests to");
+  add_output(command, "--disagreements", options->disagreements,
+             "Folder for vector files with the disagreements found");
   command.add_flag("--all", options->all, "With --campaign: check every chunk, not a small one of each record");
-  command.add_option("--json", options->json, kJson);
+  add_output(command, "--json", options->json, kJson);
 }
 
 void add_emulate(CLI::App& app, Action& action) {
@@ -171,7 +192,7 @@ void add_generate(CLI::App& app, Action& action) {
       ->capture_default_str();
   command.add_option("--count", options->count, "How many (default: 1000; of the battery, all)");
   add_whole(command, "--seed", options->seed, "Seed of the operands");
-  command.add_option("--out", options->out, kTextOut);
+  add_output(command, "--out", options->out, kTextOut);
   command.add_option("--form", options->form, kForm);
   command.add_flag("--exact", options->exact, "Use the slow emulator that defines the meaning");
 }
@@ -209,8 +230,8 @@ void add_explain(CLI::App& app, Action& action) {
       "--datapath", options->datapaths,
       "Datapaths by themselves: files, or ARCH:INSTRUCTION[:ACCOUNT]; with --in, in place of the catalogue's");
   command.add_option("--account", options->accounts, kAccount);
-  command.add_option("--json", options->json, kJson);
-  command.add_option("--latex", options->latex, "Write the tables for LaTeX (- for standard output)");
+  add_output(command, "--json", options->json, kJson);
+  add_output(command, "--latex", options->latex, "Write the tables for LaTeX (- for standard output)");
 }
 
 void add_gemm(CLI::App& app, Action& action) {
@@ -228,10 +249,10 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--scale-b", options->scale_b, "Scales of B: [1], or [parts of K, 1, N/128 or N]");
   command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
   command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
-  command.add_option("--out", options->out, "File to write: --in's with D, or D as .npy");
+  add_output(command, "--out", options->out, "File to write: --in's with D, or D as .npy");
   command.add_option("--output", options->output, "Format of D (default: the plan's)");
   add_number(command, "--alpha", options->alpha, "D = alpha · A · B + beta · C + bias", parse_number);
-  add_number(command, "--beta", options->beta, "Of C", parse_number);
+  add_number(command, "--beta", options->beta, "Of C (default: 1 where there is a C)", parse_number);
   command.add_option("--processor", options->processor,
                      "With --plan: cpu (default), or gpu, which gives the same bits");
   command.add_flag("--keep-rows", options->keep_rows, "Where it is interrupted, write the rows that are finished");
@@ -261,7 +282,7 @@ void add_gemm(CLI::App& app, Action& action) {
       command, "--algorithms", options->algorithms, "With cublaslt: so many of each product",
       [](std::string_view option, std::string_view text) { return parse_whole(option, text, 1, kMostAlgorithms); });
   add_whole(command, "--seed", options->seed, "With --from: seed of the operands");
-  command.add_option("--json", options->json, kJson);
+  add_output(command, "--json", options->json, kJson);
 }
 
 void add_diff(CLI::App& app, Action& action) {
@@ -277,9 +298,9 @@ void add_diff(CLI::App& app, Action& action) {
   command.add_option("--output", options->output, "With --plan: format of both products (default: the plans')");
   command.add_option("--most-k", options->most_k, "With --plan: products of up to so many along k (default: 65536)");
   command.add_flag("--all", options->all, "All architectures that have instructions for --format, each beside each");
-  command.add_option("--svg", options->svg, "With --all: draw the matrix (- for standard output)");
+  add_output(command, "--svg", options->svg, "With --all: draw the matrix (- for standard output)");
   add_whole(command, "--seed", options->seed, "Of random operands");
-  command.add_option("--json", options->json, kJson);
+  add_output(command, "--json", options->json, kJson);
 }
 
 void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& action) {
@@ -298,11 +319,11 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
              [](std::string_view option, std::string_view text) { return parse_positive(option, text, kMostSeconds); });
   add_whole(command, "--seed", options->seed, "Seed of the operands");
   command.add_option("--devices", options->devices, "GPUs, such as 0 (default; under mpirun: all), 0,1 or all");
-  command.add_option("--json", options->json, "Write the records as JSON (- for standard output)");
-  command.add_option("--checkpoint", options->checkpoint,
-                     "What --json or this wrote before: go on from it, without the rows that it has, and keep it up to "
-                     "date");
-  command.add_option("--csv", options->csv, "Write the records as CSV (- for standard output)");
+  add_output(command, "--json", options->json, "Write the records as JSON (- for standard output)");
+  add_output(command, "--checkpoint", options->checkpoint,
+             "What --json or this wrote before: go on from it, without the rows that it has, and keep it up to "
+             "date");
+  add_output(command, "--csv", options->csv, "Write the records as CSV (- for standard output)");
   if (std::string_view(suite.name) == "gemm") {
     command.add_option(
         "--shapes", options->shapes,
@@ -322,9 +343,9 @@ void add_bench(CLI::App& app, Action& action) {
   const auto options = options_of(report, run_bench_report, action);
   report.add_option("files", options->files, "What --json wrote; of a row that several have, the last one's counts")
       ->required();
-  report.add_option("--markdown", options->markdown, "Write it as Markdown (- for standard output)");
-  report.add_option("--html", options->html, "Write it as one HTML page with plots (- for standard output)");
-  report.add_option("--json", options->json, "Write the records of all files as one (- for standard output)");
+  add_output(report, "--markdown", options->markdown, "Write it as Markdown (- for standard output)");
+  add_output(report, "--html", options->html, "Write it as one HTML page with plots (- for standard output)");
+  add_output(report, "--json", options->json, "Write the records of all files as one (- for standard output)");
 }
 
 void add_model(CLI::App& app, Action& action) {
@@ -351,9 +372,9 @@ void add_model(CLI::App& app, Action& action) {
   command.add_option("--shapes", options->shapes,
                      "In place of --m, --n, --k: a file with a product a line below the heading m,n,k or m,n,k,format "
                      "(- for standard input)");
-  command.add_option("--csv", options->csv, "Write a line for each product and tile (- for standard output)");
-  command.add_option("--svg", options->svg,
-                     "Draw the fastest tile's rates by what limits them (- for standard output)");
+  add_output(command, "--csv", options->csv, "Write a line for each product and tile (- for standard output)");
+  add_output(command, "--svg", options->svg,
+             "Draw the fastest tile's rates by what limits them (- for standard output)");
 }
 
 void add_list(CLI::App& app, Action& action) {
@@ -366,7 +387,7 @@ void add_list(CLI::App& app, Action& action) {
   command.add_flag("--measured", options->measured, "Those of which it was measured here");
   command.add_flag("--works", options->works, "What others have published of them, held against the recorded answers");
   command.add_option("--table", options->table, kTable);
-  command.add_option("--json", options->json, "Write the list as JSON, and nothing else (- for standard output)");
+  add_output(command, "--json", options->json, "Write the list as JSON, and nothing else (- for standard output)");
   command.add_flag("--evaluators", options->evaluators,
                    "Who evaluates the datapath of --arch and --instr, or --datapath, and why others do not");
   command.add_option("--datapath", options->datapath,
@@ -380,7 +401,7 @@ void add_sass(CLI::App& app, Action& action) {
   command.add_option("--arch", options->arch, architecture_help())->required();
   command.add_option("--text", options->text, "What `cuobjdump -sass` wrote of a tcnum (default: runs it on this one)");
   command.add_option("--nvcc", options->nvcc, "The version of nvcc that made it (default: this program's)");
-  command.add_option("--json", options->json, "Write the table as JSON (- for standard output)");
+  add_output(command, "--json", options->json, "Write the table as JSON (- for standard output)");
 }
 
 /// An option of the command that took another option for its value, in words; empty if none did.
@@ -418,6 +439,39 @@ void refuse_empty_values(const CLI::App& app) {
       }
     }
     refuse_empty_values(*command);
+  }
+}
+
+/// An input that an output may take the place of, as the output is the input with more added.
+struct Replaced {
+  std::string_view input, output;
+};
+constexpr std::array<Replaced, 2> kReplaced = {{{"--in", "--out"}, {"files", "--json"}}};
+
+/// Throws InputError if two options write the same file, or one writes what another one names. Any value of any option
+/// that leads to a file counts as an input, also behind a word such as datapath: or plan:.
+void refuse_lost_files(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    std::vector<NamedFile> written;
+    for (const CLI::Option* each : command->get_options()) {
+      if (each->get_type_name() != kWritten) continue;
+      for (const std::string& path : each->results()) written.emplace_back(each->get_name(), path);
+    }
+    require_different(written, {});
+    for (const NamedFile& output : written) {
+      std::vector<NamedFile> read;
+      for (const CLI::Option* each : command->get_options()) {
+        const auto is_it = [&](const Replaced& r) { return r.input == each->get_name() && r.output == output.first; };
+        if (each->get_type_name() == kWritten || std::ranges::any_of(kReplaced, is_it)) continue;
+        for (const std::string& value : each->results()) {
+          for (const std::string& path : {value, value.substr(value.find(':') + 1)}) {
+            if (path != "-" && is_file(path)) read.emplace_back(each->get_name(), path);
+          }
+        }
+      }
+      require_different({output}, read);
+    }
+    refuse_lost_files(*command);
   }
 }
 
@@ -490,6 +544,7 @@ Action parse_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     refuse_empty_values(app);
+    refuse_lost_files(app);
   } catch (const CLI::CallForHelp&) {
     return saying(app.help());  // of the subcommand, if one was named
   } catch (const Told& told) {

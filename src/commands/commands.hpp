@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,10 +70,11 @@ int run_explain(const ExplainOptions& options);
 
 struct GemmCommandOptions {
   std::string in, out, a, b, c, d, bias, scale_a, scale_b, format, plan, output, processor;
-  double alpha = 1, beta = 0;
+  double alpha = 1;
+  std::optional<double> beta;  ///< not given: 1 where there is a C, else 0
   bool keep_rows = false;
   bool fit = false, error = false;
-  bool epilogue = false;  ///< of --fit
+  bool epilogue = false;                   ///< of --fit
   std::string arch = "sm_90", from, json;  ///< of --fit
   std::vector<std::string> formats, shapes, layouts;
   std::uint64_t algorithms = 32, seed = 1;

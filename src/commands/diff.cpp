@@ -185,7 +185,6 @@ int run_diff(const DiffCommandOptions& options) {
   for (const std::string& written : {options.json, options.svg}) {
     if (!written.empty()) require_writable(written);
   }
-  require_different({{"--json", options.json}, {"--svg", options.svg}}, {});
   if (!options.plans.empty()) return run_plans(options);
   if (options.all) return run_all(options);
   const std::array<Side, 2> sides = sides_of(options);

@@ -23,7 +23,6 @@ int run_emulate(const EmulateOptions& options) {
   if (options.in.empty()) throw InputError("--in: missing; right would be a vector file with A, B and C, or --serve");
   if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
   require_vectors_writable(options.out, options.form);
-  require_different({{"--out", options.out}}, {{"--datapath", options.datapath}});  // it may be the same as --in
   VectorsInFile file = read_vectors_in(options.in, {.arch = options.arch,
                                                     .instruction = options.instruction,
                                                     .datapath = options.datapath,

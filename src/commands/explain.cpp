@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "explain_matrix.hpp"
+#include "io/printable.hpp"
 #include "names.hpp"
 #include "operands.hpp"
 #include "output.hpp"
@@ -87,7 +88,7 @@ class Sides {
     for (const std::string& name : options_.datapaths) {
       const NamedDatapath found = named_datapath(name);
       if (file_) check_datapath_fits(found.datapath, *file_->of.instruction, name);
-      add({"", name, "", ""}, found.datapath);
+      add({"", printable(name), "", ""}, found.datapath);
     }
     if (options_.all)
       add_all();
@@ -253,7 +254,6 @@ int run_explain(const ExplainOptions& options) {
   for (const std::string& written : {options.json, options.latex}) {
     if (!written.empty()) require_writable(written);
   }
-  require_different({{"--json", options.json}, {"--latex", options.latex}}, {{"--in", options.in}});
   if (!options.plan.empty()) return run_plan(options);
   std::optional<FromFile> file;
   if (!options.in.empty()) file = question_of_file(options);

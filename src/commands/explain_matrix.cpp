@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/printable.hpp"
 #include "names.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
@@ -108,7 +109,7 @@ ElementOfProduct element_of_product(const ExplainOptions& options) {
   Datapath datapath;
   if (plan.datapath) {
     datapath = *plan.datapath;
-    of = {"", options.plan, "", ""};
+    of = {"", printable(options.plan), "", ""};
   } else {
     const ArchId id = parse_arch(plan.arch);
     NamedDatapath named = choose_datapath({}, id, parse_instruction(plan.instruction, id), options.plan, plan.account);

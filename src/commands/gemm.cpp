@@ -11,6 +11,7 @@
 
 #include "interrupt.hpp"
 #include "names.hpp"
+#include "records.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -141,15 +142,13 @@ void check_options(const GemmCommandOptions& options) {
     throw InputError("gemm: --json: a product has no report; right would be --error or --fit beside it");
   if (options.out.empty() && !options.error) throw InputError("gemm: --out: missing; right would be a file to write");
   require_no_stdout({"--out", options.out});
-  require_different({{"--out", options.out}, {"--json", options.json}}, {{"--a", options.a},
-                                                                         {"--b", options.b},
-                                                                         {"--c", options.c},
-                                                                         {"--d", options.d},
-                                                                         {"--bias", options.bias},
-                                                                         {"--scale-a", options.scale_a},
-                                                                         {"--scale-b", options.scale_b},
-                                                                         {"--plan", options.plan}});
-  require_different({{"--json", options.json}}, {{"--in", options.in}});
+  constexpr std::string_view kArray = ".npy";
+  if (!options.in.empty() && options.out.ends_with(kArray)) {
+    throw InputError(fmt::format("--out: {}; expected a name such as d{}, as --in's tensors are written with D",
+                                 options.out, kVectorFileExtension));
+  }
+  if (options.in.empty() && options.out.ends_with(kVectorFileExtension))
+    throw InputError(fmt::format("--out: {}; expected a name such as d{}, as --a is", options.out, kArray));
   if (!options.out.empty()) require_writable(options.out);
   if (!options.json.empty()) require_writable(options.json);
 }
@@ -243,7 +242,7 @@ BatchInputs::BatchInputs(const GemmCommandOptions& options, const ProductMatrice
   };
   a_ = view("A");
   b_ = view("B");
-  if (options.beta != 0) c_ = view("C");
+  c_ = view("C");
   bias_ = view("bias");
   a_scales_ = view("SA");
   b_scales_ = view("SB");

@@ -41,7 +41,7 @@ int report_error(const GemmCommandOptions& options, const ProductMatrices& matri
                                  .k = matrices.k,
                                  .batches = matrices.batched ? std::optional(matrices.batches) : std::nullopt,
                                  .alpha = options.alpha,
-                                 .beta = options.beta};
+                                 .beta = options.beta.value_or(matrices.find("C") == nullptr ? 0 : 1)};
   if (options.json != "-") say(gemm_error_text(report, compared));
   if (!options.json.empty()) write_json(options.json, gemm_error_document(report, compared));
   return kAgreed;

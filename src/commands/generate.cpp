@@ -96,7 +96,6 @@ int run_generate(const GenerateOptions& options) {
   const Instruction& in = *made.instruction;
   const NamedDatapath chosen = datapath_for(made, options.instruction, options.datapath, options.account);
   require_vectors_writable(options.out, options.form);
-  require_different({{"--out", options.out}}, {{"--datapath", options.datapath}});
 
   const std::vector<Problem> problems = problems_of(options, in);
   Tiles tiles = tiles_of(in, problems.size(), 1, 1, [&](std::size_t i) { return problems[i]; });

@@ -284,7 +284,6 @@ std::string_view name(Processor processor) { return processor == Processor::cpu 
 int list_evaluators(const ListOptions& options) {
   const Datapath datapath = datapath_to_evaluate(options);
   require_writable(options.json);
-  require_different({{"--json", options.json}}, {{"--datapath", options.datapath}});
   Rows rows = {{"processor", "evaluator", "what it is", "evaluates"}};
   ordered_json out = {{"schema", "tcnum.evaluators/1"}, {"version", TCNUM_VERSION}};
   out["evaluators"] = ordered_json::array();
@@ -307,7 +306,6 @@ int list_datapath(const ListOptions& options) {
   if (!options.arch.empty() || !options.instruction.empty())
     throw InputError("list: --datapath: says which; right would be no --arch or --instr beside it");
   require_writable(options.json);
-  require_different({{"--json", options.json}}, {{"--datapath", options.datapath}});
   const NamedDatapath named = named_datapath(options.datapath);
   const ordered_json datapath = to_json(named.datapath);
   ordered_json out;

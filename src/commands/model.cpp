@@ -167,8 +167,6 @@ int run_model_gemm(const ModelGemmOptions& options) {
   }
   require_writable(options.csv);
   require_writable(options.svg);
-  require_different({{"--csv", options.csv}, {"--svg", options.svg}},
-                    {{"--shapes", options.shapes}, {"--device", options.device}});
   const ProductDevice device = find_device(options.device);
   std::vector<Wanted> wanted;
   if (one) wanted.push_back({{options.m, options.n, options.k}, formats});

@@ -109,13 +109,6 @@ InstructionOnArch instruction_of_file(const std::string& path, const Vectors& ve
   return found;
 }
 
-std::string file_of_source(std::string_view from) {
-  if (from == "gpu" || from == "recorded" || from.starts_with(kProgramPrefix)) return "";
-  const std::string datapath = datapath_of_source(from);
-  if (datapath.empty()) return std::string(from);
-  return catalogue_name_of(datapath) ? "" : datapath;
-}
-
 std::string datapath_of_source(std::string_view from) {
   if (from.starts_with(kDatapathPrefix)) return std::string(from.substr(kDatapathPrefix.size()));
   return catalogue_name_of(from) ? std::string(from) : std::string();

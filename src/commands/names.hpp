@@ -42,8 +42,6 @@ inline constexpr std::string_view kDatapathPrefix = "datapath:";
 inline constexpr std::string_view kProgramPrefix = "exec:";
 /// The datapath that `--from` names, for named_datapath(): after the prefix, or one of the catalogue. Empty, if none.
 std::string datapath_of_source(std::string_view from);
-/// The file that `--from` names, of answers or of a datapath; empty if it names none.
-std::string file_of_source(std::string_view from);
 
 /// A datapath and what it is called; `origin` says too how well it is known.
 struct NamedDatapath {

@@ -64,6 +64,12 @@ bool finish_stdout() {
   return false;
 }
 
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_directory(status);
+}
+
 bool is_there(const std::string& path) {
   std::error_code error;
   const bool there = fs::exists(path, error);
@@ -129,8 +135,7 @@ void require_different(const std::vector<NamedFile>& written, const std::vector<
     const std::string same = error || path == "-" ? path : found.string();
     const auto other = taken.find(same);
     if (other != taken.end()) {
-      throw InputError(
-          fmt::format("{}: {}, which {} writes; right would be another file", option, path, other->second));
+      throw InputError(fmt::format("{}: {}, which {} writes; expected another file", option, path, other->second));
     }
     if (is_written) taken.emplace(same, option);
   };

@@ -20,6 +20,8 @@ void say(std::string_view text, std::string_view word, Colour colour);
 /// output is gone, nobody is left to be told, and this is no error.
 bool finish_stdout();
 
+/// Whether the path leads to something that is no folder; not if that cannot be told.
+bool is_file(const std::string& path);
 /// Whether there is a file of that name. Throws InputError if it cannot be told: a loop of links, a name too long.
 bool is_there(const std::string& path);
 
@@ -34,7 +36,7 @@ void require_writable(const std::string& path);
 void require_folder(const std::string& path);
 
 /// An option, and the file that it names.
-using NamedFile = std::pair<std::string_view, std::string>;
+using NamedFile = std::pair<std::string, std::string>;
 /// Of what is no text: throws InputError for "-", as what is shown of it elsewhere is for people and programs to read.
 void require_no_stdout(const NamedFile& file);
 /// Throws InputError if a file that is to be written is another one's too: what is written, or was there, would be

@@ -27,6 +27,7 @@
 #include "records.hpp"
 #include "src/campaign/record.hpp"
 #include "src/catalogue/names.hpp"
+#include "src/files/text_vectors.hpp"
 #include "src/fit/fit.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/layout.hpp"
@@ -277,6 +278,12 @@ void require_recordable(const ProbeOptions& options, const Plan& plan) {
     require_writable(options.record);
     return;
   }
+  if (text_form_of(options.record) || options.record.ends_with(".npy"))
+    throw InputError(fmt::format("--record: {}; expected FILE{} or a folder", options.record, kVectorFileExtension));
+  if (is_file(options.from)) {  // which may have the name that its answers are to be kept under
+    const fs::path folder = fs::absolute(options.from).parent_path();
+    require_different({{"--record", options.record}}, {{"--from", folder.string()}});
+  }
   std::error_code error;
   fs::create_directories(options.record, error);
   if (error) throw InputError(fmt::format("{}: cannot be made a folder: {}", options.record, error.message()));
@@ -521,8 +528,6 @@ int run_probe(const ProbeOptions& options) {
   }
   require_recordable(options, plan);
   require_writable(options.json);
-  require_different({{"--json", options.json}, {"--record", options.record}},
-                    {{"--from", file_of_source(options.from)}});
   const bool text = options.json != "-" && !table;
 
   ProbeDocument document(plan.arch, plan.format);

@@ -16,7 +16,7 @@
 namespace tcnum {
 namespace {
 
-constexpr std::string_view kStandard = "-";
+constexpr std::string_view kStandard = "-", kArrayExtension = ".npy";
 
 }  // namespace
 
@@ -25,7 +25,7 @@ VectorForm vector_form(std::string_view option, const std::string& path, std::st
   VectorForm found;
   if (form.empty()) {
     found.text = text_form_of(path);
-    found.arrays = names_arrays(path);
+    found.arrays = path.ends_with(kArrayExtension);
   } else if (form == "npy") {
     found.arrays = true;
   } else if (form != "safetensors") {

@@ -89,7 +89,7 @@ struct Comparison {
 ordered_json new_verify_document() { return {{"schema", "tcnum.verify/1"}, {"version", TCNUM_VERSION}}; }
 
 std::string datapath_text(const NamedDatapath& datapath) {
-  return fmt::format("{} ({})", datapath.account, datapath.origin);
+  return fmt::format("{} ({})", datapath.account, printable(datapath.origin));
 }
 
 ordered_json datapath_json(const NamedDatapath& datapath) {
@@ -214,11 +214,6 @@ int verify(const VerifyOptions& options, Ranks* ranks) {
   require_writable(options.json);
   require_no_stdout({"--disagreements", options.disagreements});
   if (!options.disagreements.empty()) require_folder(options.disagreements);
-  std::vector<NamedFile> read = {
-      {"--campaign", options.campaign}, {"--datapath", options.datapath}, {"--from", file_of_source(options.from)}};
-  for (const std::string& file : options.vectors) read.emplace_back("--vectors", file);
-  require_different({{"--json", options.json}, {"--record", options.record}, {"--checkpoint", options.checkpoint}},
-                    read);
   if (!options.vectors.empty()) return verify_files(options);
   return streams ? verify_streams(options, ranks) : verify_campaign(options);
 }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "io/memory.hpp"
 #include "io/printable.hpp"
 #include "stored_codes.hpp"
 #include "subject.hpp"
@@ -76,13 +75,16 @@ void check_shape(const Subject& subject, const TensorEntry& entry, const Shape& 
   subject.fail(tensor_field(entry.name, "shape"), "{}; right would be {}", shape_text(entry.shape), shape_text(right));
 }
 
+/// Whether a text that came with a question, or an answer, calls that format: by its name, or by all that it is.
+bool calls(const std::string& text, FormatId id) { return text == format(id).name || find_format_or_own(text) == id; }
+
 /// Formats that share a dtype are told apart by what the metadata says.
 void check_formats(const Subject& subject, const SafetensorsHeader& header, const QuestionForm& form) {
   const std::array<std::pair<std::string_view, FormatId>, 4> rights = {
       {{"format_a", form.a}, {"format_b", form.b}, {"format_c", form.c}, {"format_d", form.d}}};
   for (const auto& [key, right] : rights) {
     const auto found = header.metadata.find(std::string(key));
-    if (found == header.metadata.end() || find_format_or_own(found->second) == right) continue;
+    if (found == header.metadata.end() || calls(found->second, right)) continue;
     subject.fail(metadata_field(key), "{}; right would be {}, as what answers here takes it", in_quotes(found->second),
                  format(right).name);
   }
@@ -94,7 +96,7 @@ void check_formats(const Subject& subject, const SafetensorsHeader& header, cons
     return;
   }
   const auto format_name = header.metadata.find(kScaleFormatKey);
-  if (format_name != header.metadata.end() && find_format_or_own(format_name->second) != form.scale_format) {
+  if (format_name != header.metadata.end() && !calls(format_name->second, form.scale_format)) {
     subject.fail(metadata_field(kScaleFormatKey), "{}; right would be {}, as what answers here takes it",
                  in_quotes(format_name->second), format(form.scale_format).name);
   }
@@ -153,7 +155,7 @@ Tiles read_question(const ByteSource& source, const QuestionForm& form) {
   const std::vector<Part> parts = operands_of(tiles, form.scale_format);
   for (const Part& part : parts) check_shape(subject, typed_entry(subject, header, part.name, part.format), part.shape);
   const SafetensorsData data(source, header);  // the operands are as large as the file is long
-  try {
+  return with_room_for(subject.path + ": data", [&] {
     for (const Part& part : parts) {
       const TensorEntry& entry = *header.find(part.name);
       const auto bytes_each = static_cast<std::size_t>(format(part.format).storage_bytes());
@@ -161,11 +163,8 @@ Tiles read_question(const ByteSource& source, const QuestionForm& form) {
       read_codes(subject, data, entry, part.format, tiles.*part.codes);
     }
     tiles.d = Codes(format(tiles.d_format).storage_bytes(), tiles.size());
-    return tiles;
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  subject.fail("data", "larger than the memory of this machine; right would be a smaller batch");
+    return std::move(tiles);
+  });
 }
 
 void read_answer(const ByteSource& source, Tiles& tiles) {

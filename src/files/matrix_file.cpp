@@ -6,11 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <numeric>
 #include <span>
 #include <stdexcept>
 
+#include "io/memory.hpp"
 #include "io/printable.hpp"
 #include "stored_codes.hpp"
 #include "subject.hpp"
@@ -71,13 +71,11 @@ StoredTensor allocate(const Subject& subject, std::string_view field, TensorDesc
   StoredTensor tensor;
   tensor.format = description.format;
   tensor.shape = std::move(description.shape);
-  try {
-    tensor.codes = Codes(format(tensor.format).storage_bytes(), elements_of(tensor.shape));
-    return tensor;
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  subject.fail(field, "larger than the memory of this machine; right would be a smaller matrix");
+  const std::string where = fmt::format("{}: {}", subject.path, field);
+  const int bytes_each = format(tensor.format).storage_bytes();
+  require_memory(where, static_cast<double>(elements_of(tensor.shape)) * bytes_each);
+  tensor.codes = with_room_for(where, [&] { return Codes(bytes_each, elements_of(tensor.shape)); });
+  return tensor;
 }
 
 // --- Orders of elements -------------------------------------------------------------------------------------------
@@ -130,7 +128,7 @@ MatrixView view_of(const StoredTensor& tensor, std::size_t batch) {
     const std::size_t bytes_each = bytes.size() / tensor.shape[0];
     bytes = bytes.subspan(batch * bytes_each, bytes_each);
   }
-  return MatrixView(bytes, rows, columns, format(tensor.format).name,
+  return MatrixView(bytes, rows, columns, tensor.format,
                     tensor.column_major ? Layout::column_major : Layout::row_major);
 }
 
@@ -189,7 +187,8 @@ void declare(std::vector<TensorEntry>& tensors, Metadata& metadata, std::string_
   check_tensor(tensor);
   const Format& f = format(tensor.format);
   metadata.erase(format_key(name));
-  if (find_element_type(safetensors_types(), f.safetensors)->format != f.id) metadata[format_key(name)] = f.name;
+  if (find_element_type(safetensors_types(), f.safetensors)->format != f.id)
+    metadata[format_key(name)] = format_text(f.id);
   tensors.push_back({std::string(name), std::string(f.safetensors), {tensor.shape.begin(), tensor.shape.end()}, 0, 0});
 }
 

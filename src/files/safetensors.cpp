@@ -233,7 +233,11 @@ std::uint64_t size_of(const std::vector<TensorEntry>& tensors) {
   return size;
 }
 
+/// Throws where the header is one that reading refuses.
 std::string header_text(const Subject& subject, const Metadata& metadata, const std::vector<TensorEntry>& tensors) {
+  constexpr std::size_t kMostMembers = JsonLimits{}.members;
+  if (metadata.size() > kMostMembers)
+    subject.fail(kMetadata, "has {} members; expected at most {}", metadata.size(), kMostMembers);
   ordered_json header = ordered_json::object();
   for (const auto& [key, value] : metadata) {
     if (!is_utf8(key) || !is_utf8(value)) {

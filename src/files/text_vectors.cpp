@@ -52,6 +52,12 @@ std::vector<Column> columns_of(const std::vector<ProblemField>& fields) {
 
 // --- Reading
 
+/// Whether a comment may begin with it as a key of metadata.
+bool is_key(std::string_view text) {
+  const auto of_a_key = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  return !text.empty() && std::ranges::all_of(text, of_a_key);
+}
+
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 std::string_view trimmed(std::string_view text) {
@@ -272,9 +278,9 @@ void TextVectors::take(const std::string& line) {
   const std::size_t colon = line.find(": ");
   if (colon == line.npos) return;
   const std::string key(trimmed(std::string_view(line).substr(0, colon)));
-  const auto of_a_key = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  if (key.empty() || !std::ranges::all_of(key, of_a_key)) return;
-  metadata_.insert_or_assign(key, std::string(trimmed(std::string_view(line).substr(colon + 2))));
+  if (!is_key(key)) return;
+  if (!metadata_.emplace(key, trimmed(std::string_view(line).substr(colon + 2))).second)
+    throw InputError(fmt::format("{}: line {}: {}: stands twice; expected one such comment", path_, number_ + 1, key));
 }
 
 bool TextVectors::next(std::string& line) {
@@ -325,8 +331,10 @@ void print_vectors(const Vectors& vectors, const Instruction& instruction, TextF
   const std::vector<Column> columns = columns_of(fields);
   std::string text;
   if (const std::string_view comment = row(form).comment; !comment.empty()) {
+    // A key that could not be read back stands in quotes, so that the reader takes its line for no metadata.
     const auto say = [&](std::string_view key, const std::string& value) {
-      if (!value.empty()) text += fmt::format("{} {}: {}\n", comment, key, printable(value));
+      if (!value.empty())
+        text += fmt::format("{} {}: {}\n", comment, is_key(key) ? std::string(key) : in_quotes(key), printable(value));
     };
     say("instruction", vectors.instruction);
     say("arch", vectors.arch);

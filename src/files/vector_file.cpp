@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -19,6 +18,7 @@
 
 #include "dot_vectors.hpp"
 #include "io/input_file.hpp"
+#include "io/memory.hpp"
 #include "io/nearest.hpp"
 #include "io/printable.hpp"
 #include "isa/sparsity.hpp"
@@ -256,12 +256,8 @@ void check_tensors(const Subject& subject, const SafetensorsHeader& header, cons
 
 Tiles allocate(const Subject& subject, const Instruction& instruction, const Extents& extents) {
   const auto extent = [&](Axis axis) { return extents[static_cast<std::size_t>(axis)]; };
-  try {
-    return make_operands(instruction, extent(Axis::t), extent(Axis::m), extent(Axis::n));
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  subject.fail("data", "larger than the memory of this machine; right would be a smaller file");
+  return with_room_for(subject.path + ": data",
+                       [&] { return make_operands(instruction, extent(Axis::t), extent(Axis::m), extent(Axis::n)); });
 }
 
 Tiles read_tiles(const InputFile& file, const SafetensorsHeader& header, const Instruction& instruction,

@@ -172,6 +172,12 @@ std::uint64_t code_of_written(const Format& f, std::string_view text, std::strin
     refuse(where, text, fmt::format("a code of {}, {} or less", f.name, hex(f, f.code_mask())));
   }
   const std::string_view size = text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+  // Hexadecimal digits alone are a code; a point or a power makes them a number, which may have a sign.
+  if (size.starts_with("0x") && size.find_first_of(".pP^") == size.npos) {
+    const std::string as_number = shown(text) + "p0";
+    refuse(where, text,
+           fmt::format("a code of {}, {} or less, or {}, the number", f.name, hex(f, f.code_mask()), as_number));
+  }
   if (size == "inf" || size == "infinity") {
     if (f.has_infinity() && (f.has_sign || !text.starts_with('-'))) return infinity_code(f, text.starts_with('-'));
     refuse(where, text, fmt::format("a number of {}, which has no infinities", f.name));

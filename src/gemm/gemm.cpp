@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "caller.hpp"
 #include "converted.hpp"
 #include "divided.hpp"
 #include "emu/cpu/matrix_product.hpp"
@@ -83,6 +84,7 @@ struct Product {
   unsigned threads = 1;
   Processor processor = Processor::cpu;
   KnownAccumulations* known = nullptr;
+  Caller* caller;
 
   bool has_epilogue() const {
     return alpha != 1 || c.is_there() || bias.is_there() || scales.are_last() || scales.are_in_alpha();
@@ -150,6 +152,7 @@ class Band {
   /// One accumulator, from +0: its codes.
   void advance(const Accumulation& accumulation) {
     const OperandFormats& formats = product_.performer.formats;
+    product_.caller->ask_now_and_then();
     if (product_.known != nullptr) {
       if (const Codes* const codes = product_.known->find(row_, column_, accumulation)) {
         codes_ = *codes;
@@ -169,7 +172,7 @@ class Band {
       if (product_.processor == Processor::gpu)
         multiply_on_gpu(product_.performer.datapath, formats, shape, a, b, c, d);
       else
-        product_.performer.product.multiply(shape, a, b, c, d, product_.threads);
+        product_.performer.product.multiply(shape, a, b, c, d, product_.threads, {}, product_.caller->pauses());
     };
     constexpr std::size_t kFew = 2;
     if (accumulation.size() > kFew) {
@@ -433,11 +436,11 @@ void check_inputs(const GemmPlan& plan, const GemmInputs& inputs, const Matrix& 
     check_bias(*bias, d.rows(), d.columns(), kWhere);
     check_addend("bias", *bias, type);
   }
-  if (inputs.c == nullptr && inputs.beta != 0)
-    throw InputError(
-        fmt::format("{}: beta is {} and there is no C; right would be a C, or a beta of 0", kWhere, inputs.beta));
+  const double beta = inputs.factor_of_c();
+  if (inputs.c == nullptr && beta != 0)
+    throw InputError(fmt::format("{}: beta is {} and there is no C; expected a C, or a beta of 0", kWhere, beta));
   check_factor("alpha", inputs.alpha, type);
-  check_factor("beta", inputs.beta, type);
+  check_factor("beta", beta, type);
 }
 
 }  // namespace
@@ -461,6 +464,7 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
   };
   const ConvertedOperand a_codes = operand(a, plan.convert_a, AlphaPlace::on_a),
                          b_codes = operand(b, plan.convert_b, AlphaPlace::on_b);
+  Caller caller(options.progress);
   const auto product_of = [&](const GemmPlan& by, const std::vector<PartWalk>& along) {
     return Product{by,
                    performer,
@@ -468,15 +472,16 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
                    shape,
                    a_codes,
                    b_codes,
-                   Addend(inputs.beta == 0 ? nullptr : inputs.c),
+                   Addend(inputs.factor_of_c() == 0 ? nullptr : inputs.c),
                    bias_of(inputs.bias),
                    Scales(plan, performer.formats.d, shape.m, shape.n, shape.k, inputs, kWhere),
                    scales_operand ? 1 : inputs.alpha,
-                   inputs.beta,
+                   inputs.factor_of_c(),
                    {plan.output, plan.output_rounding, overflow_of(plan), nan_of(performer.datapath, plan.output)},
                    threads,
                    options.processor,
-                   to_follow.known};
+                   to_follow.known,
+                   &caller};
   };
   const Product product = product_of(plan, to_follow.walk);
   // Of elements whose k is whole, where that of others is not.
@@ -492,14 +497,19 @@ std::size_t multiply_by(const PlanToFollow& to_follow, Matrix& d, const MatrixVi
 
   const DividedElements divided(plan, shape.m, shape.n);
   const std::size_t most_rows = band_rows(shape, options.processor);
-  for (std::size_t row = 0; row < shape.m;) {
-    const std::size_t rows = std::min(most_rows, divided.rows_alike(row));
-    for (const auto& run : divided.runs(row))
-      compute_band(whole && !run.divided ? *whole : product, {row, run.first, rows, run.count}, d);
-    row += rows;
-    if (options.progress && !options.progress(row)) return row;
+  std::size_t row = 0;
+  try {
+    while (row < shape.m) {
+      const std::size_t rows = std::min(most_rows, divided.rows_alike(row));
+      for (const auto& run : divided.runs(row))
+        compute_band(whole && !run.divided ? *whole : product, {row, run.first, rows, run.count}, d);
+      row += rows;
+      if (!caller.hears(row)) break;
+    }
+  } catch (const Caller::Stops&) {  // within a band, of which D may have some elements
   }
-  return shape.m;
+  clear_rows_from(row, d);
+  return row;
 }
 
 std::size_t gemm_into(Matrix& d, const GemmPlan& plan, const MatrixView& a, const MatrixView& b,

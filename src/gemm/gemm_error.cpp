@@ -28,9 +28,12 @@ constexpr std::size_t kLargestTerms = 4;
 class Addends {
  public:
   explicit Addends(const GemmInputs& inputs)
-      : inputs_(inputs), alpha_(dyadic_of(inputs.alpha)), beta_(dyadic_of(inputs.beta)) {}
+      : inputs_(inputs),
+        alpha_(dyadic_of(inputs.alpha)),
+        beta_number_(inputs.factor_of_c()),
+        beta_(dyadic_of(beta_number_)) {}
 
-  bool has_c() const { return inputs_.beta != 0; }
+  bool has_c() const { return beta_number_ != 0; }
   bool has_bias() const { return inputs_.bias != nullptr; }
   bool are_none() const { return inputs_.alpha == 1 && !has_c() && !has_bias(); }
   const Dyadic& alpha() const { return alpha_; }
@@ -44,7 +47,7 @@ class Addends {
   /// beta · c, and the bias, as they are in IEEE 754 where one is not finite.
   double special(std::size_t row, std::size_t column) const {
     double sum = 0;
-    if (has_c()) sum += inputs_.beta * number(*inputs_.c, row, column);
+    if (has_c()) sum += beta_number_ * number(*inputs_.c, row, column);
     if (has_bias()) sum += bias(row, column);
     return sum;
   }
@@ -80,7 +83,9 @@ class Addends {
   }
 
   const GemmInputs& inputs_;
-  Dyadic alpha_, beta_;
+  Dyadic alpha_;
+  double beta_number_;
+  Dyadic beta_;
 };
 
 /// What all blocks share.
@@ -358,16 +363,16 @@ ErrorElement element_at(const Comparison& of, const Tally::Place& place) {
 void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs) {
   if (inputs.a_scales != nullptr || inputs.b_scales != nullptr)
     throw InputError(fmt::format("{}: scales; right would be a product without, as the exact one is computed", kWhere));
-  check_shapes(a, b, inputs.beta == 0 ? nullptr : inputs.c, kWhere);
+  const double beta = inputs.factor_of_c();
+  check_shapes(a, b, beta == 0 ? nullptr : inputs.c, kWhere);
   if (d.rows() != a.rows() || d.columns() != b.columns()) {
     throw InputError(
         fmt::format("{}: D is {} × {}; right would be {} × {}", kWhere, d.rows(), d.columns(), a.rows(), b.columns()));
   }
   if (inputs.bias != nullptr) check_bias(*inputs.bias, d.rows(), d.columns(), kWhere);
-  if (inputs.beta != 0 && inputs.c == nullptr)
-    throw InputError(
-        fmt::format("{}: beta is {} and there is no C; right would be a C, or a beta of 0", kWhere, inputs.beta));
-  for (const auto& [name, factor] : {std::pair{"alpha", inputs.alpha}, std::pair{"beta", inputs.beta}}) {
+  if (beta != 0 && inputs.c == nullptr)
+    throw InputError(fmt::format("{}: beta is {} and there is no C; expected a C, or a beta of 0", kWhere, beta));
+  for (const auto& [name, factor] : {std::pair{"alpha", inputs.alpha}, std::pair{"beta", beta}}) {
     if (!std::isfinite(factor))
       throw InputError(fmt::format("{}: {} is {}; right would be a finite number", kWhere, name, factor));
   }

@@ -11,6 +11,7 @@
 
 #include "answered.hpp"
 #include "emu/parallel.hpp"
+#include "io/memory.hpp"
 #include "operands.hpp"
 #include "plan_space.hpp"
 #include "sample.hpp"
@@ -192,8 +193,22 @@ void check_subject(const GemmSubject& subject) {
 
 }  // namespace
 
+namespace {
+
+/// Operands and answers of one product of each family are kept until one plan is left.
+void require_room(const GemmSubject& of) {
+  const auto bytes = [](std::size_t rows, std::size_t columns, FormatId id) {
+    return static_cast<double>(rows) * static_cast<double>(columns) * format(id).storage_bytes();
+  };
+  const double product = bytes(of.m, of.k, of.a) + bytes(of.k, of.n, of.b) + bytes(of.m, of.n, of.d);
+  require_memory(fmt::format("a fit of products of {} × {} × {}", of.m, of.n, of.k), kOperandFamilies * product);
+}
+
+}  // namespace
+
 GemmFitter::GemmFitter(GemmSubject subject) : subject_(std::move(subject)) {
   check_subject(subject_);
+  require_room(subject_);
   candidates_ = std::make_shared<const std::vector<Candidate>>(plan_space(subject_));
 }
 

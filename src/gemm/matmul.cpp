@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "caller.hpp"
 #include "emu/gpu/product.hpp"
 #include "emu/parallel.hpp"
 #include "performer.hpp"
@@ -32,10 +32,11 @@ const Instruction& fitting_instruction(FormatId a, FormatId b, const MatrixView*
     if (best == nullptr || rank(*in) > rank(*best)) best = in;
   }
   if (best != nullptr) return *best;
-  throw InputError(fmt::format(
-      "matmul: no instruction of {} takes {} and {}{}; right would be formats that `tcnum list --arch {}` "
-      "shows together",
-      arch(id).name, name_of(a), name_of(b), c == nullptr ? "" : fmt::format(" with a C of {}", name_of(c->format())), arch(id).name));
+  throw InputError(
+      fmt::format("matmul: no instruction of {} takes {} and {}{}; right would be formats that `tcnum list --arch {}` "
+                  "shows together",
+                  arch(id).name, name_of(a), name_of(b),
+                  c == nullptr ? "" : fmt::format(" with a C of {}", name_of(c->format())), arch(id).name));
 }
 
 Performer choose_performer(const MatrixView& a, const MatrixView& b, const MatrixView* c,
@@ -80,12 +81,11 @@ MatrixCodes<Byte> rows_from(const MatrixCodes<Byte>& codes, std::size_t first, F
   return from;
 }
 
-/// Calls with bands of rows until all are done, or `progress` says to stop; with all of them at once if nobody asks.
+/// Calls with bands of rows until all are done, or the caller stops; with all of them at once if there is none.
 /// Each band prepares all of B anew, so that bands grow until one takes a time that a person may wait.
 template <class Multiply>
-void for_bands(const ProductShape& shape, bool on_gpu, const std::function<bool(std::size_t)>& progress,
-               const Multiply& multiply) {
-  if (!progress) return multiply(0, shape.m);
+void for_bands(const ProductShape& shape, bool on_gpu, Caller* caller, const Multiply& multiply) {
+  if (caller == nullptr) return multiply(0, shape.m);
   using Clock = std::chrono::steady_clock;
   constexpr auto kLongEnough = std::chrono::milliseconds(100);
   constexpr std::size_t kLeastRows = 8, kGrowth = 4;
@@ -97,7 +97,7 @@ void for_bands(const ProductShape& shape, bool on_gpu, const std::function<bool(
     const Clock::time_point started = Clock::now();
     multiply(first, here);
     first += here;
-    if (!progress(first)) return;
+    if (!caller->hears(first)) return;
     if (Clock::now() - started < kLongEnough) rows *= kGrowth;
   }
 }
@@ -124,7 +124,10 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
       options.a_scales ? BlockScales{codes_of(*options.a_scales), codes_of(*options.b_scales)} : BlockScales();
   const bool on_gpu = options.processor == Processor::gpu;
   const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
-  for_bands(shape, on_gpu, options.progress, [&](std::size_t first, std::size_t rows) {
+  Caller caller(options.progress);
+  const Pauses pauses = caller.pauses();
+  std::size_t finished = 0;
+  const auto multiply = [&](std::size_t first, std::size_t rows) {
     const ProductShape band{rows, shape.n, shape.k};
     const MatrixCodes<const std::byte> a_rows = rows_from(codes_of(a), first, a.format()), b_codes = codes_of(b);
     const MatrixCodes<const std::byte> c_rows = c == nullptr ? of_c : rows_from(of_c, first, c->format());
@@ -134,9 +137,15 @@ Matrix checked_product(const MatrixView& a, const MatrixView& b, const MatrixVie
     if (on_gpu) {
       multiply_on_gpu(performer.datapath, performer.formats, band, a_rows, b_codes, c_rows, d_rows, of_band);
     } else {
-      performer.product.multiply(band, a_rows, b_codes, c_rows, d_rows, threads, of_band);
+      performer.product.multiply(band, a_rows, b_codes, c_rows, d_rows, threads, of_band, pauses);
     }
-  });
+    finished = first + rows;
+  };
+  try {
+    for_bands(shape, on_gpu, options.progress ? &caller : nullptr, multiply);
+  } catch (const Caller::Stops&) {  // within a band, of which D has something
+  }
+  clear_rows_from(finished, d);
   return d;
 }
 

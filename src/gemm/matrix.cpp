@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "io/memory.hpp"
 #include "sums.hpp"
 #include "tcnum/error.hpp"
 
@@ -55,9 +56,10 @@ Matrix rounded(std::span<const Number> numbers, std::size_t rows, std::size_t co
 
 Matrix::Matrix(FormatId format, std::size_t rows, std::size_t columns)
     : format_(format), rows_(rows), columns_(columns) {
-  const int bytes_each = tcnum::format(format).storage_bytes();
-  codes_ = Codes(bytes_each, size_in_bytes(rows, columns, static_cast<std::size_t>(bytes_each)) /
-                                 static_cast<std::size_t>(bytes_each));
+  const std::size_t bytes_each = bytes_of(format), bytes = size_in_bytes(rows, columns, bytes_each);
+  require_memory(fmt::format("matrix: {} × {} of {}", rows, columns, tcnum::format(format).name),
+                 static_cast<double>(bytes));
+  codes_ = Codes(static_cast<int>(bytes_each), bytes / bytes_each);
 }
 
 Matrix::Matrix(const MatrixView& view) : Matrix(view.format(), view.rows(), view.columns()) {
@@ -93,9 +95,17 @@ std::vector<float> Matrix::to_floats() const {
   return floats;
 }
 
+MatrixView::MatrixView(std::span<const std::byte> bytes, std::size_t rows, std::size_t columns, FormatId format,
+                       Layout layout)
+    : MatrixView(bytes, 1, rows, columns, format, layout) {}
+
 MatrixView::MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
                        std::string_view format, Layout layout)
-    : format_(format_named(format)), rows_(rows), columns_(columns), layout_(layout), bytes_(bytes) {
+    : MatrixView(bytes, bytes_each, rows, columns, format_named(format), layout) {}
+
+MatrixView::MatrixView(std::span<const std::byte> bytes, std::size_t bytes_each, std::size_t rows, std::size_t columns,
+                       FormatId format, Layout layout)
+    : format_(format), rows_(rows), columns_(columns), layout_(layout), bytes_(bytes) {
   const Format& f = tcnum::format(format_);
   const auto right = static_cast<std::size_t>(f.storage_bytes());
   if (bytes_each != 1 && bytes_each != right) {

@@ -148,8 +148,8 @@ ordered_json split_to_json(const SplitK& split) {
   if (split.rest != Rest::last_part) json["rest"] = name_in(kRests, split.rest);
   if (split.turns != 0) json["turns"] = split.turns;
   json["order"] = name_in(kPartOrders, split.order);
-  json["type"] = format(split.type).name;
-  json["parts"] = format(split.parts).name;
+  json["type"] = format_text(split.type);
+  json["parts"] = format_text(split.parts);
   if (split.epilogue != EpilogueOf::total) json["epilogue"] = name_in(kEpiloguesOf, split.epilogue);
   if (const auto& tail = split.tail) {
     json["tail"] = {{"rows", tail->rows},
@@ -230,8 +230,8 @@ ordered_json plan_to_json(const GemmPlan& plan) {
   json["epilogue"] = {{"alpha", name_in(kAlphas, plan.epilogue.alpha)},
                       {"beta", name_in(kBetas, plan.epilogue.beta)},
                       {"bias", name_in(kBiases, plan.epilogue.bias)}};
-  if (plan.epilogue.type) json["epilogue"]["type"] = format(*plan.epilogue.type).name;
-  json["output"] = format(plan.output).name;
+  if (plan.epilogue.type) json["epilogue"]["type"] = format_text(*plan.epilogue.type);
+  json["output"] = format_text(plan.output);
   json["output_rounding"] = name(plan.output_rounding);
   if (plan.output_overflow) json["output_overflow"] = name_in(kOverflows, *plan.output_overflow);
   return json;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/printable.hpp"
 #include "layout.hpp"
 #include "problem_text.hpp"
 #include "src/fit/dot_of.hpp"
@@ -44,8 +45,9 @@ std::string fields_text(const DatapathDiff& diff) {
 }  // namespace
 
 std::string diff_text(const DatapathDiff& diff, const DiffSide& one, const DiffSide& other) {
-  std::string text = fmt::format("one:   {} ({}){}\nother: {} ({}){}\n\n", one.name, one.origin,
-                                 chain_text(one, diff.k), other.name, other.origin, chain_text(other, diff.k));
+  std::string text =
+      fmt::format("one:   {} ({}){}\nother: {} ({}){}\n\n", printable(one.name), printable(one.origin),
+                  chain_text(one, diff.k), printable(other.name), printable(other.origin), chain_text(other, diff.k));
   if (diff.equal) return text + "They never differ: their descriptions are the same.\n";
   if (!diff.smallest) {
     text += fmt::format("No difference in {} dot products of {} products. Their descriptions are not the same:\n\n{}",

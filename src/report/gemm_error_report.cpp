@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/printable.hpp"
 #include "layout.hpp"
 #include "problem_text.hpp"
 #include "tcnum/instruction.hpp"
@@ -79,10 +80,10 @@ ordered_json element_json(const ErrorElement& e, const ErrorReport& report, cons
 }  // namespace
 
 std::string gemm_error_text(const ErrorReport& report, const ComparedProduct& of) {
-  std::string text = fmt::format("{}: {} × {} × {}{}, {} · {} → {}, {}\n\n", of.file, of.m, of.n, of.k,
+  std::string text = fmt::format("{}: {} × {} × {}{}, {} · {} → {}, {}\n\n", printable(of.file), of.m, of.n, of.k,
                                  of.batches ? fmt::format(", {}", plural(*of.batches, "batch")) : "",
                                  format(report.a).name, format(report.b).name, format(report.d).name,
-                                 of.plan == nullptr ? "as given" : fmt::format("by plan {}", of.plan_name));
+                                 of.plan == nullptr ? "as given" : fmt::format("by plan {}", printable(of.plan_name)));
   const auto count = [](std::uint64_t n) { return count_text(static_cast<double>(n)); };
   std::vector<std::vector<std::string>> rows = {
       {"elements", fmt::format("{}: {} are the exact result rounded to nearest, {} of these exact",

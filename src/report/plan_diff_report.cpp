@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "io/printable.hpp"
 #include "layout.hpp"
 
 namespace tcnum {
@@ -13,7 +14,7 @@ namespace tcnum {
 using nlohmann::ordered_json;
 
 std::string plan_diff_text(const PlanDiff& diff, const std::string& one, const std::string& other) {
-  std::string text = fmt::format("one:   {}\nother: {}\n\n", one, other);
+  std::string text = fmt::format("one:   {}\nother: {}\n\n", printable(one), printable(other));
   if (diff.equal) return text + "They never differ: the plans say the same.\n";
   std::vector<std::vector<std::string>> rows = {{"K", "elements", "differ", "", "ulps, mean", "most"}};
   const auto ulps = [](double number) { return number == 0 ? "-" : fmt::format("{:.3g}", number); };
