@@ -293,7 +293,7 @@ TEST(C, ListsWhatTheCatalogueHas) {
   }
   auto chosen = sized<tcnum_instruction_info>();
   expect_done(tcnum_instruction_for("sm_90", "fp16", "fp16", &chosen));
-  EXPECT_STREQ(chosen.name, kMma);
+  EXPECT_STREQ(chosen.name, "wgmma.m64n8k16.f32.f16.f16");
   auto wide = sized<tcnum_instruction_info>();
   expect_done(tcnum_instruction_find("sm_90a", "wgmma.m64n136k32.f32.e4m3.e4m3", &wide));
   EXPECT_EQ(wide.n, 136);

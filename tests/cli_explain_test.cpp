@@ -192,7 +192,7 @@ TEST_F(CliExplain, WritesTablesForPapers) {
   EXPECT_EQ(r.status, 0) << r.err;
   const std::string tex = contents(folder_ / "t.tex");
   for (const char* part :
-       {"sm\\_90 & \\texttt{mma.m16n8k16.f32.f16.f16.f32} & $-$0.75 & \\texttt{0xbf400000} & 2.097e+06",
+       {"sm\\_90 & \\texttt{wgmma.m64n8k16.f32.f16.f16} & $-$0.75 & \\texttt{0xbf400000} & 2.097e+06",
         "a[2]*b[2] & $-1_2 \\cdot 2^{-2}$ & $-1_2 \\cdot 2^{-2}$ \\\\", "Result &  & $-1.1_2 \\cdot 2^{-1}$"})
     EXPECT_NE(tex.find(part), std::string::npos) << part << "\n" << tex;
   const auto count = [&](const std::string& what) {

@@ -100,6 +100,37 @@ TEST(Matmul, PadsWithProductsOfPlusZero) {
   EXPECT_EQ(padded(0, 0), 0u);
 }
 
+/// The kind that the vendor's library makes large products of, and not one that is lowered to something else.
+TEST(Matmul, ChoosesWhatLibrariesUse) {
+  using enum FormatId;
+  const auto chosen = [](std::string_view arch, FormatId a) { return instruction_for(arch, a, a).name(); };
+  EXPECT_EQ(chosen("sm_90", fp8e4m3), "wgmma.m64n8k32.f32.e4m3.e4m3");
+  EXPECT_EQ(instruction_for("sm_90", fp8e5m2, fp8e4m3).name(), "wgmma.m64n8k32.f32.e5m2.e4m3");
+  EXPECT_EQ(chosen("sm_90", tf32), "wgmma.m64n8k8.f32.tf32.tf32");
+  EXPECT_EQ(chosen("sm_90", s8), "wgmma.m64n8k32.s32.s8.s8");
+  EXPECT_EQ(chosen("sm_89", fp8e4m3), "mma.m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_TRUE(chosen("sm_100", fp8e4m3).starts_with("tcgen05.mma."));
+  EXPECT_TRUE(chosen("sm_103", fp16).starts_with("tcgen05.mma."));
+  EXPECT_EQ(chosen("sm_120", fp8e4m3), "mma.m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(chosen("sm_80", fp16), "mma.m16n8k16.f32.f16.f16.f32");
+  for (const Arch& arch : kArchs) {
+    for (const Format& f : kFormats) {
+      try {
+        const Instruction& in = instruction_for(arch.name, f.id, f.id);
+        EXPECT_EQ(catalogue(arch.id, in).front().lowered_to, "") << arch.name << " " << in.name();
+      } catch (const InputError&) {
+        continue;  // it has none
+      }
+    }
+  }
+  std::mt19937_64 random(3);
+  const Matrix a = random_matrix(fp8e4m3, 8, 512, random, 0xbf), b = random_matrix(fp8e4m3, 512, 8, random, 0xbf);
+  const Matrix by_mma = matmul(a, b, {.arch = "sm_90", .instruction = "mma.m16n8k32.f32.e4m3.e4m3.f32"});
+  EXPECT_NE(matmul(a, b, {.arch = "sm_90"}), by_mma);
+  EXPECT_EQ(matmul(a, b, {.arch = "sm_90"}),
+            matmul(a, b, {.arch = "sm_90", .instruction = "wgmma.m64n8k32.f32.e4m3.e4m3"}));
+}
+
 TEST(Matmul, ChoosesAnInstructionByTheFormats) {
   std::mt19937_64 random(1);
   const Matrix a = random_matrix(FormatId::fp16, 5, 40, random), b = random_matrix(FormatId::fp16, 40, 3, random);
@@ -107,7 +138,7 @@ TEST(Matmul, ChoosesAnInstructionByTheFormats) {
   EXPECT_EQ(matmul(a, b, {.arch = "sm_90"}), by_name);
   const Matrix half = matmul(a, b, Matrix(FormatId::fp16, 5, 3), {.arch = "sm_90"});
   EXPECT_EQ(half.format(), FormatId::fp16);
-  EXPECT_EQ(instruction_for("sm_90", FormatId::fp16, FormatId::fp16).name(), "mma.m16n8k16.f32.f16.f16.f32");
+  EXPECT_EQ(instruction_for("sm_90", FormatId::fp16, FormatId::fp16).name(), "wgmma.m64n8k16.f32.f16.f16");
   EXPECT_THROW(instruction_for("sm_90", FormatId::fp16, FormatId::fp64), InputError);
 }
 
@@ -273,8 +304,8 @@ TEST(Matmul, WrongInputIsNamed) {
                        "fitted"));
   EXPECT_EQ(
       multiply(Matrix(FormatId::fp64, 1, 1), Matrix(FormatId::fp16, 1, 1), {.arch = "sm_90"}),
-      "matmul: no instruction of sm_90 takes fp64 and fp16; right would be formats that `tcnum list --arch sm_90` "
-      "shows together");
+      "sm_90: no instruction takes fp64 and fp16; expected formats that `tcnum list --arch sm_90` shows together");
+  EXPECT_TRUE(multiply(a, b, {.arch = "gfx950"}).starts_with("gfx950: no datapath is known of its instructions for "));
   EXPECT_EQ(multiply(a, b, {.account = "fitted", .datapath = datapath}),
             "matmul: account: right would be none, as there is a datapath");
   EXPECT_TRUE(multiply(a, b, {.instruction = "mma.m16n8k8.f32.f16.f16.f32", .datapath = datapath})

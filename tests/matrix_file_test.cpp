@@ -652,6 +652,19 @@ TEST_F(MatrixFiles, RefuseWhatIsNoElement) {
   EXPECT_EQ(file.read("A").format, FormatId::fp16);  // that of B is its own
 }
 
+/// A file with as many tensors as may be read takes no other one.
+TEST_F(MatrixFiles, AreNotWrittenWhereTheyCouldNotBeRead) {
+  const StoredTensor one{FormatId::u8, {1}, Codes(1, 1)};
+  std::vector<std::string> names(10'000);
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = "t" + std::to_string(i);
+  std::vector<NamedTensor> tensors;
+  for (const std::string& name : names) tensors.push_back({name, one});
+  write_matrices(path("full.safetensors"), tensors);
+  const MatrixFile full(path("full.safetensors"));
+  EXPECT_THROW(full.write_with(path("more.safetensors"), "D", one), InputError);
+  EXPECT_EQ(files(), (std::vector<std::string>{"full.safetensors"}));
+}
+
 TEST_F(MatrixFiles, LeaveNothingHalfWritten) {
   const StoredTensor d = random_tensor(FormatId::fp32, {3, 2});
   const MatrixFile file(file_of("m.safetensors", good_parts().bytes()));

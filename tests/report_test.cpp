@@ -104,6 +104,13 @@ TEST(Sentence, SaysHowProductsAndCBecomeTheResult) {
             "Two fused sums of 8 products each in ascending k (F = 25, rounded to nearest even to fp32); the sums are "
             "added to c one after the other by floating-point adds rounded to nearest even to fp32 first and then to "
             "fp16.");
+  // What no result tells is not said.
+  const std::array<Property, 3> open = {Property::output_rounding, Property::align_rounding, Property::inner_result};
+  Space::set(choice, Property::structure, space.find_structure(Combination::chain, 16, {}).value());
+  EXPECT_EQ(
+      structure_sentence(space, choice, open),
+      "One fused sum of 16 products and c: each term is cut 25 bits below the largest exponent, the sum is rounded "
+      "to fp16.");
 }
 
 TEST(Layout, WrapsWideCellsAndNoLineIsLonger) {

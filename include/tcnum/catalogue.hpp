@@ -36,6 +36,9 @@ struct CatalogueEntry {
   /// these are the recorded ones.
   std::size_t answers = 0;
   std::string_view answered_by = {};  ///< the device that gave them
+  /// What a compiler makes of the instruction where the architecture's tensor cores have none of its kind; empty if they
+  /// have one. Libraries do not use such instructions.
+  std::string_view lowered_to = {};
 
   /// "published, and explains 5000 published answers of an A100", or which answers refute it; empty of a measured
   /// account, whose origin says it.
@@ -57,6 +60,10 @@ std::span<const PublishedAnswers> published_answers();
 std::vector<CatalogueEntry> catalogue(ArchId arch);
 /// The accounts for one instruction (any N of wgmma); empty if nothing is known.
 std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instruction);
+
+/// The vendor's library that makes large products of operands of these formats of this kind of instruction, and where
+/// that is from; empty if it takes another kind, or nobody has said.
+std::string_view library_of(ArchId arch, const Instruction& instruction);
 
 /// The datapath of an instruction that multiplies and adds two numbers, none of matrices, as a dot product of one
 /// product: what products are made of on which no tensor core works. PTX's fma.rn.f32, of all NVIDIA architectures:

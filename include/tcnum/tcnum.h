@@ -130,7 +130,8 @@ typedef struct tcnum_instruction_info {
 TCNUM_API tcnum_status tcnum_instruction_at(const char* arch, size_t index, tcnum_instruction_info* info);
 /* By its name, of any M and N, or its PTX spelling (but of tcgen05.mma, whose has no shape). */
 TCNUM_API tcnum_status tcnum_instruction_find(const char* arch, const char* name, tcnum_instruction_info* info);
-/* The one that tcnum_matmul() takes for operands of these formats, of any K. */
+/* The one that tcnum_matmul() takes for operands of these formats, of any K: of the kind that the vendor's library makes
+ * large products of (wgmma on sm_90, tcgen05.mma on sm_100), where that is known, with the widest result. */
 TCNUM_API tcnum_status tcnum_instruction_for(const char* arch, const char* a, const char* b,
                                              tcnum_instruction_info* info);
 
@@ -162,6 +163,7 @@ typedef struct tcnum_datapath_info {
   int is_fitted;             /* to recorded answers of the hardware, by tcnum */
   const char* standing;      /* how well it is known: "measured_here", "published_and_checked" or "published_only" */
   size_t answers;            /* of the hardware, published by others, that it was checked against; 0: none */
+  const char* lowered_to;    /* what a compiler makes of the instruction where there is none of its kind; "": it is one */
 } tcnum_datapath_info;
 TCNUM_API tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datapath_info* info);
 
@@ -191,7 +193,7 @@ TCNUM_API void tcnum_matrix_free(tcnum_matrix* matrix);
 typedef struct tcnum_matmul_options {
   size_t size;
   const char* arch;               /* needed unless there is a `datapath` */
-  const char* instruction;        /* NULL: the one with the widest result of those that take the formats */
+  const char* instruction;        /* NULL: that of the vendor's library, as tcnum_instruction_for() */
   const char* account;            /* NULL: the one to believe first */
   const tcnum_datapath* datapath; /* instead of the catalogue's */
   unsigned threads;               /* of the CPU */

@@ -19,7 +19,8 @@ struct MatmulOptions {
   /// An architecture, such as "sm_90"; needed unless there is a `datapath`.
   std::string_view arch = {};
   /// An instruction of it that is not sparse, by its name or its PTX spelling. Empty: of those that take the matrices'
-  /// formats the one with the widest result, of these the one with the most products, of these the first.
+  /// formats one of the kind that the vendor's library makes large products of (library_of()); of these the one with the
+  /// widest result, of these the one with the most products, of these the first.
   std::string_view instruction = {};
   /// Which account of the instruction's datapath, such as "fitted"; empty: the one to believe first.
   std::string_view account = {};

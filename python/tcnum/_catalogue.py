@@ -107,6 +107,8 @@ class Datapath:
         #: how well it is known: "measured_here", "published_and_checked", "published_only"; "" if not of the catalogue
         self.standing: str = info.standing.decode()
         self.answers: int = info.answers  #: of the hardware, published by others, that it was checked against
+        #: what a compiler makes of the instruction where the hardware has none of its kind, such as "HMMA of fp16"; or ""
+        self.lowered_to: str = info.lowered_to.decode()
 
     @functools.cached_property
     def json(self) -> dict[str, Any]:

@@ -65,6 +65,7 @@ class DatapathInfo(Structure):
         ("size", c_size_t), ("k", c_size_t), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p),
         ("scale_format", c_char_p), ("scale_block", c_size_t), ("account", c_char_p), ("origin", c_char_p),
         ("refuted_by", c_char_p), ("is_fitted", c_int), ("standing", c_char_p), ("answers", c_size_t),
+        ("lowered_to", c_char_p),
     ]  # fmt: skip
 
 

@@ -184,7 +184,7 @@ def matmul(
     silently: `cast()` does when asked.
 
     By an instruction: ``instr`` of ``arch`` (which is "sm_90" unless said), such as "wgmma.m64n8k16.f32.f16.f16"; without
-    it that with the widest result of those that take the formats. Each element is a chain of the instruction along k,
+    it that of the vendor's library (`wgmma` on Hopper), or else that with the widest result of those that take the formats. Each element is a chain of the instruction along k,
     which begins with ``c``. ``account`` chooses whose datapath, ``datapath`` is one of your own (`datapath()`, a dict,
     a file). ``a_scales`` [M, K/block] and ``b_scales`` [K/block, N] are block scales where the datapath has them.
 

@@ -205,7 +205,7 @@ class Products(unittest.TestCase):
             "threads: is -1": lambda: tcnum.matmul(a, b, threads=-1),
             "processor: \"tpu\" is unknown": lambda: tcnum.matmul(a, b, processor="tpu"),
             "processor: \"npu\" is unknown": lambda: tcnum.matmul(a, b, plan="nvjet", processor="npu"),
-            "no instruction of sm_70 takes": lambda: tcnum.matmul(a, b.astype(np.float32), arch="sm_70"),
+            "sm_70: no instruction takes": lambda: tcnum.matmul(a, b.astype(np.float32), arch="sm_70"),
             "right would be uint16, the codes of bf16": lambda: tcnum.Codes(np.zeros(3, np.uint8), "bf16"),
             "right would be codes of bf16 as uint16, or": lambda: tcnum.matmul(a.view(np.uint8), b, format="bf16"),
             "a_scales is given; right would be none": lambda: tcnum.matmul(

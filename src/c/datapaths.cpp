@@ -110,6 +110,7 @@ tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datap
     info.is_fitted = of.is_fitted;
     info.standing = of.standing.c_str();
     info.answers = of.answers;
+    info.lowered_to = of.lowered_to.c_str();
     hand_back(info, to, "info");
   });
 }

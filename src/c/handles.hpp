@@ -23,6 +23,7 @@ struct tcnum_datapath {
         refuted_by(std::move(entry.refuted_by)),
         standing(tcnum::name(entry.standing)),
         standing_text(entry.standing_text()),
+        lowered_to(entry.lowered_to),
         answers(entry.answers),
         is_fitted(entry.fitted) {}
 
@@ -36,7 +37,7 @@ struct tcnum_datapath {
   }
 
   const tcnum::Datapath datapath;
-  const std::string account, origin, refuted_by, standing, standing_text;
+  const std::string account, origin, refuted_by, standing, standing_text, lowered_to;
   const std::size_t answers = 0;  ///< published ones, that were compared here
   const bool is_fitted = false;
 

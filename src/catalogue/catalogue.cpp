@@ -97,6 +97,7 @@ struct Row {
   Account account;
   Description datapath;
   std::string_view refuted_by = {};  ///< answers, if any
+  std::string_view lowered_to = {};  ///< CatalogueEntry
 };
 
 // Short for the descriptions of several rows.
@@ -110,6 +111,7 @@ constexpr BlockSums fmas(Rounding rounding, BlockDetails details) {
   return {BlockShape::chain, 1, kExact, rounding, details};
 }
 constexpr BlockSums lowered(Rounding rounding) { return {BlockShape::fp16_halves_then_c, kAllProducts, 25, rounding}; }
+constexpr std::string_view kHmma = "HMMA of fp16", kFfma = "FMAs of fp32";
 constexpr BlockSums then_c(int block_k, int fraction_bits, Rounding rounding) {
   return {BlockShape::chain_then_c, block_k, fraction_bits, rounding};
 }
@@ -167,13 +169,13 @@ constexpr auto kRows = std::to_array<Row>({
     {{kHopper,         kWmma,     {fp16},       fp32, kPlain, VoltaShape::no, fp16},  kFitted,   fused(16, 25, toward_zero, {.c_subnormals = SubnormalExponent::normalised})},
     {{kHopper,         kWmma,     {fp16},       fp16, kPlain, VoltaShape::no, fp32},  kFitted,   fused(16, 25, nearest_even, {.to_c_format_first = toward_zero})},
     // What ptxas makes of Volta's shape: fp32 arithmetic, without a tensor core.
-    {{kHopper,         kMma,      {fp16},       fp32, kPlain, kVolta},                kFitted,   then_c(1, kExact, nearest_even)},
-    {{kHopper,         kMma,      {fp16},       fp32, kPlain, kVolta, fp16},          kFitted,   then_c(1, kExact, nearest_even)},
-    {{kHopper,         kMma,      {fp16},       fp16, kPlain, kVolta},                kFitted,   kPairsOntoC},
+    {{kHopper,         kMma,      {fp16},       fp32, kPlain, kVolta},                kFitted,   then_c(1, kExact, nearest_even), {}, kFfma},
+    {{kHopper,         kMma,      {fp16},       fp32, kPlain, kVolta, fp16},          kFitted,   then_c(1, kExact, nearest_even), {}, kFfma},
+    {{kHopper,         kMma,      {fp16},       fp16, kPlain, kVolta},                kFitted,   kPairsOntoC, {}, kFfma},
     {{kHopper,         kWgmma,    kFp8,         fp32},                                kFitted,   fused(32, 13, toward_zero, {.result_fraction_bits = 13})},
     {{kHopper,         kWgmma,    kFp8,         fp16},                                kFitted,   fused(32, 13, nearest_even, {.underflow_sign = positive})},
-    {{kHopper,         kMma,      kFp8,         fp32},                                kFitted,   lowered(toward_zero)},
-    {{kHopper,         kMma,      kFp8,         fp16},                                kFitted,   lowered(nearest_even)},
+    {{kHopper,         kMma,      kFp8,         fp32},                                kFitted,   lowered(toward_zero), {}, kHmma},
+    {{kHopper,         kMma,      kFp8,         fp16},                                kFitted,   lowered(nearest_even), {}, kHmma},
     {{kHopper,         kAny,      {fp64},       fp64},                                kFitted,   fmas(nearest_even, payload_of_b_c_a(Overflow::infinity))},
     {{kHopper,         kAny,      {fp64},       fp64, Modifier::toward_zero},         kFitted,   fmas(toward_zero, payload_of_b_c_a(Overflow::max_finite))},
     {{kHopper,         kAny,      {fp64},       fp64, Modifier::down},                kFitted,   fmas(down, payload_of_b_c_a(Overflow::ieee))},
@@ -230,8 +232,8 @@ constexpr auto kRows = std::to_array<Row>({
     {{kBlackwell,      kMmaWmma,  {fp16},       fp16},                                kMmaSim,   fused(16, 25, nearest_even, {.zero_floor = -22})},
     // sm_100 has no machine instruction for mma with 8-bit operands, as sm_90 has none (its fp8 is tcgen05's). sm_120
     // has one, QMMA; nobody has published answers of it.
-    {{kSm100,          kMma,      kFp8,         fp32},                                kLowered,  lowered(toward_zero)},
-    {{kSm100,          kMma,      kFp8,         fp16},                                kLowered,  lowered(nearest_even)},
+    {{kSm100,          kMma,      kFp8,         fp32},                                kLowered,  lowered(toward_zero), {}, kHmma},
+    {{kSm100,          kMma,      kFp8,         fp16},                                kLowered,  lowered(nearest_even), {}, kHmma},
     {{archs({sm_100}), kMma,      kFp8,         fp32},                                kKhattak,  fused(32, 25, toward_zero), kB200},
     {{archs({sm_100}), kMma,      kFp8,         fp16},                                kKhattak,  fused(32, 25, nearest_even), kB200},
     {{kSm120,          kMma,      kFp8,         fp32},                                kKhattak,  fused(32, 25, toward_zero)},
@@ -305,6 +307,7 @@ std::vector<CatalogueEntry> catalogue(ArchId arch, const Instruction& instructio
     entry.account = row.account.name;
     entry.origin = row.account.origin;
     entry.refuted_by = row.refuted_by;
+    entry.lowered_to = row.lowered_to.empty() ? entries.front().lowered_to : row.lowered_to;
     if (entry.fitted) {
       entry.origin =
           fmt::format("fitted to vectors/{}/{}.safetensors", tcnum::arch(arch).name, recorded_as(instruction));

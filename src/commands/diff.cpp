@@ -2,6 +2,7 @@
 #include "tcnum/diff.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include "names.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
+#include "src/report/choice.hpp"
 #include "src/report/diff_report.hpp"
 #include "src/report/diff_svg.hpp"
 #include "src/report/layout.hpp"
@@ -39,7 +41,8 @@ Side of_name(const std::string& name) {
 }
 Side of_instruction(ArchId id, const Instruction& in, const std::string& account) {
   NamedDatapath found = choose_datapath({}, id, in, "--instr", account);
-  return {fmt::format("{} {}", arch(id).name, in.name()), found.origin, std::move(found.datapath)};
+  const std::string lowered = found.lowered_to.empty() ? "" : fmt::format(" (lowered to {})", found.lowered_to);
+  return {fmt::format("{} {}{}", arch(id).name, in.name(), lowered), found.origin, std::move(found.datapath)};
 }
 
 /// That of two options, or the only one for both.
@@ -48,14 +51,16 @@ std::string of_two(const std::vector<std::string>& given, std::size_t which) {
   return given.size() == 1 ? given[0] : given[which];
 }
 
-/// The instruction that is named, or the one that products of the format are made of.
-const Instruction& instruction_of(ArchId id, const std::string& name, const std::string& format) {
+/// The instruction that is named, or the one that products of the format are made of, of which `choices` tells.
+const Instruction& instruction_of(ArchId id, const std::string& name, const std::string& format, std::string& choices) {
   if (!name.empty()) return parse_instruction(name, id);
   const FormatId operands = parse_format(format, id);
-  return instruction_for(arch(id).name, operands, operands);
+  const Instruction& chosen = instruction_for(arch(id).name, operands, operands);
+  choices += choice_text(id, chosen);
+  return chosen;
 }
 
-std::array<Side, 2> sides_of(const DiffCommandOptions& options) {
+std::array<Side, 2> sides_of(const DiffCommandOptions& options, std::string& choices) {
   for (const auto& [option, given] : {std::pair{"--arch", &options.archs},
                                       {"--instr", &options.instructions},
                                       {"--account", &options.accounts},
@@ -77,50 +82,69 @@ std::array<Side, 2> sides_of(const DiffCommandOptions& options) {
       continue;
     }
     const ArchId id = parse_arch(of_two(options.archs, which));
-    sides[which] = of_instruction(id, instruction_of(id, of_two(options.instructions, which), options.format),
-                                  of_two(options.accounts, which));
+    const Instruction& in = instruction_of(id, of_two(options.instructions, which), options.format, choices);
+    sides[which] = of_instruction(id, in, of_two(options.accounts, which));
   }
   return sides;
 }
 
-/// The datapath of every architecture that has an instruction for the format.
-std::vector<Side> all_sides(FormatId format) {
-  std::vector<Side> sides;
-  for (const Arch& each : kArchs) {
-    try {
-      const Instruction& in = instruction_for(each.name, format, format);
-      if (!catalogue(each.id, in).empty()) sides.push_back(of_instruction(each.id, in, {}));
-    } catch (const InputError&) {
-      continue;  // it has none
+/// A datapath, and all instructions that have it.
+struct ClassOfAll {
+  Side side;
+  std::string number, label;  ///< "3", "sm_80 mma.m16n8k16"
+  ordered_json members = ordered_json::array();
+};
+std::vector<ClassOfAll> all_classes(FormatId format) {
+  std::vector<ClassOfAll> all;
+  for (const DatapathClass& each : classes_of(format)) {
+    const CatalogueEntry& first = each.front();
+    ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), "", ""});
+    std::vector<std::string_view> archs;
+    for (const CatalogueEntry& entry : each.entries) {
+      const std::string_view name = arch(entry.arch).name;
+      if (std::ranges::find(archs, name) == archs.end()) archs.push_back(name);
+      to.members.push_back({{"arch", name}, {"instruction", entry.instruction->name()}});
+      if (!entry.lowered_to.empty()) to.members.back()["lowered_to"] = entry.lowered_to;
     }
+    if (each.entries.size() > 1) {
+      to.side.name +=
+          fmt::format(" and {} more, of {}", plural(each.entries.size() - 1, "instruction"), fmt::join(archs, ", "));
+    }
+    to.number = std::to_string(all.size());
+    const std::string name = first.instruction->name();
+    to.label = fmt::format("{} {}", arch(first.arch).name, name.substr(0, name.find('.', name.find('.') + 1)));
   }
-  return sides;
+  return all;
 }
 
 int run_all(const DiffCommandOptions& options) {
   if (!options.archs.empty() || !options.datapaths.empty() || !options.instructions.empty() || options.format.empty())
     throw InputError("diff: --all: right would be --format beside it, and no --arch, --instr or --datapath");
-  const std::vector<Side> sides = all_sides(parse_any_format("--format", options.format));
+  const std::vector<ClassOfAll> sides = all_classes(parse_any_format("--format", options.format));
   if (sides.size() < 2)
-    throw InputError(fmt::format("--format: fewer than two architectures have instructions for {}", options.format));
+    throw InputError(
+        fmt::format("--format: fewer than two datapaths are known of instructions for {}", options.format));
   std::vector<std::vector<std::string>> rows = {{""}};
-  for (const Side& side : sides) rows[0].push_back(side.name.substr(0, side.name.find(' ')));
+  for (const ClassOfAll& each : sides) rows[0].push_back(each.number);
   ordered_json json = {{"schema", "tcnum.diffs/1"}, {"version", TCNUM_VERSION}, {"format", options.format}};
+  json["classes"] = ordered_json::array();
+  for (const ClassOfAll& each : sides) json["classes"].push_back({{"name", each.side.name}, {"of", each.members}});
   json["pairs"] = ordered_json::array();
   bool differ = false;
   std::vector<std::vector<DiffCell>> cells(sides.size());
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    std::vector<std::string> row = {sides[i].name};
+    std::vector<std::string> row = {fmt::format("{} {}", sides[i].number, sides[i].side.name)};
     for (std::size_t j = 0; j < i; ++j) {
       DiffCell& cell = cells[i].emplace_back();
       try {
-        const DatapathDiff found = diff(sides[j].datapath, sides[i].datapath, {.seed = options.seed, .tiles = 32});
+        const DatapathDiff found =
+            diff(sides[j].side.datapath, sides[i].side.datapath, {.seed = options.seed, .tiles = 32});
         differ = differ || found.smallest;
         cell.kind = found.equal      ? DiffCell::Kind::same
                     : found.smallest ? DiffCell::Kind::different
                                      : DiffCell::Kind::none_found;
         cell.share = static_cast<double>(found.different()) / static_cast<double>(found.tried());
-        json["pairs"].push_back(diff_document(found, sides[j].shown(), sides[i].shown()));
+        json["pairs"].push_back(diff_document(found, sides[j].side.shown(), sides[i].side.shown()));
       } catch (const InputError&) {
         cell.kind = DiffCell::Kind::other_formats;
       }
@@ -130,7 +154,8 @@ int run_all(const DiffCommandOptions& options) {
     rows.push_back(std::move(row));
   }
   if (!options.svg.empty()) {
-    const std::vector<std::string> names(rows[0].begin() + 1, rows[0].end());
+    std::vector<std::string> names;
+    for (const ClassOfAll& each : sides) names.push_back(each.label);
     write_text(options.svg, diff_svg(fmt::format("Products of {}", options.format), names, cells));
   }
   if (options.json != "-" && options.svg != "-") {
@@ -187,9 +212,10 @@ int run_diff(const DiffCommandOptions& options) {
   }
   if (!options.plans.empty()) return run_plans(options);
   if (options.all) return run_all(options);
-  const std::array<Side, 2> sides = sides_of(options);
+  std::string choices;
+  const std::array<Side, 2> sides = sides_of(options, choices);
   const DatapathDiff found = diff(sides[0].datapath, sides[1].datapath, {.seed = options.seed});
-  if (options.json != "-") say(diff_text(found, sides[0].shown(), sides[1].shown()));
+  if (options.json != "-") say(choices + diff_text(found, sides[0].shown(), sides[1].shown()));
   if (!options.json.empty()) write_json(options.json, diff_document(found, sides[0].shown(), sides[1].shown()));
   return found.smallest ? kDisagreed : kAgreed;
 }

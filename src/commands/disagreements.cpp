@@ -110,7 +110,8 @@ void check_again(const std::string& checkpoint, const std::vector<Disagreement>&
   }
 }
 
-std::string found_text(const Found& found, const Datapath& datapath) {
+std::string found_text(const Found& found, const Datapath& of, const std::string& datapath,
+                       const std::string& answerer) {
   const Instruction& in = *found.at.instruction;
   const std::string where =
       fmt::format("\n  {} {} of seed {}", name(found.at.distribution), found.at.index, found.at.seed);
@@ -119,8 +120,8 @@ std::string found_text(const Found& found, const Datapath& datapath) {
                        where, hex(format(in.d), found.small.observed));
   }
   return where + ", made small:\n\n" +
-         problem_text(in, found.small.problem, found.small.expected, found.small.observed) +
-         "\n  By the datapath:\n\n" + explain_text(datapath, found.small.problem);
+         problem_text(in, found.small.problem, {datapath, found.small.expected}, {answerer, found.small.observed}) +
+         fmt::format("\n  By {}:\n\n{}", datapath, explain_text(of, found.small.problem));
 }
 
 void keep_disagreements(const std::string& folder, const std::vector<Found>& all, ArchId id, const Source& source) {

@@ -29,7 +29,9 @@ Found shrink(const Disagreement& at, const Datapath& datapath, Oracle& oracle);
 void check_again(const std::string& checkpoint, const std::vector<Disagreement>& disagreements,
                  const Instruction& instruction, const Datapath& datapath, Oracle& oracle);
 
-std::string found_text(const Found& found, const Datapath& datapath);
+/// `datapath` and `answerer`: what the two sides are called.
+std::string found_text(const Found& found, const Datapath& of, const std::string& datapath,
+                       const std::string& answerer);
 
 /// A vector file in the folder, with what the hardware answered. All are of one instruction.
 void keep_disagreements(const std::string& folder, const std::vector<Found>& all, ArchId id, const Source& source);

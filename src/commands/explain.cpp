@@ -13,6 +13,7 @@
 #include "operands.hpp"
 #include "output.hpp"
 #include "src/oracles/datapath_oracle.hpp"
+#include "src/report/choice.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/explain_sides.hpp"
 #include "src/report/layout.hpp"
@@ -98,6 +99,8 @@ class Sides {
   }
   /// Instructions that the operands are none for.
   std::size_t left_out() const { return left_out_; }
+  /// Which instructions were chosen for a format; empty if the user named them.
+  const std::string& choices() const { return choices_; }
 
  private:
   void add(ExplainedOf of, const Datapath& datapath) {
@@ -121,7 +124,7 @@ class Sides {
     for (const std::string& account : accounts) {
       NamedDatapath of = choose_datapath({}, id, in, "--instr", account);
       if (file_) check_takes_file(id, in);
-      add({std::string(arch(id).name), in.name(), of.account, of.origin}, of.datapath);
+      add({std::string(arch(id).name), in.name(), of.account, of.origin, {}, of.lowered_to}, of.datapath);
     }
   }
   void check_takes_file(ArchId id, const Instruction& in) const {
@@ -158,7 +161,9 @@ class Sides {
       const ArchId id = parse_arch(arch_name);
       if (names.empty()) {
         const FormatId operands = parse_format(options_.format, id);
-        add_instruction(id, instruction_for(arch(id).name, operands, operands));
+        const Instruction& chosen = instruction_for(arch(id).name, operands, operands);
+        choices_ += choice_text(id, chosen);
+        add_instruction(id, chosen);
       }
       for (std::size_t i = 0; i < names.size(); ++i) {
         // Of several architectures, each has some of several instructions.
@@ -205,6 +210,7 @@ class Sides {
   const std::optional<FromFile>& file_;
   std::vector<ExplainedSide> sides_;
   std::size_t left_out_ = 0;
+  std::string choices_;
 };
 
 /// Of one instruction or file.
@@ -212,7 +218,7 @@ std::string single_text(const ExplainedSide& side) {
   const ExplainedOf& of = side.of.front();
   const std::string title =
       of.arch.empty() ? fmt::format("datapath {}", of.instruction)
-                      : fmt::format("{} on {}, datapath {} ({})", of.instruction, of.arch, of.account, of.origin);
+                      : fmt::format("{} on {}, datapath {} ({})", of.marked_name(), of.arch, of.account, of.origin);
   constexpr std::size_t kMostSums = 12;  // that are shown bit by bit
   const auto busy = static_cast<std::size_t>(
       std::ranges::count_if(side.explanation.nodes, [](const ExplainedNode& node) { return !node.idle; }));
@@ -261,7 +267,7 @@ int run_explain(const ExplainOptions& options) {
   const std::vector<ExplainedSide> sides = fold(asked.found());
 
   const bool single = sides.size() == 1 && sides.front().of.size() == 1;
-  std::string text = file ? file->modifiers : "";
+  std::string text = (file ? file->modifiers : "") + asked.choices();
   text += single ? single_text(sides.front()) : sides_text(sides);
   if (file) text += fmt::format("  the file has {}\n", hex(format(file->of.instruction->d), file->observed));
   if (asked.left_out() > 0) {

@@ -131,6 +131,8 @@ std::string source_of(const CatalogueEntry& entry) {
 std::string datapath_text(const Listed& listed, Footnotes& footnotes) {
   if (listed.accounts.empty()) return std::string(kUnknown);
   std::string text = short_text(listed.accounts.front().datapath) + " ";
+  if (const std::string_view to = listed.accounts.front().lowered_to; !to.empty())
+    text += fmt::format("(lowered to {}) ", to);
   for (const CatalogueEntry& entry : listed.accounts) text += footnotes.mark(source_of(entry));
   return text;
 }
@@ -226,6 +228,7 @@ ordered_json architecture_json(const ListedArch& listed) {
       if (entry.standing == Standing::measured) account["answers"] = compared.of(*i);
       if (entry.answers != 0) account["answers"] = entry.answers;
       if (!entry.refuted_by.empty()) account["refuted_by"] = entry.refuted_by;
+      if (!entry.lowered_to.empty()) account["lowered_to"] = entry.lowered_to;
       account["datapath"] = to_json(entry.datapath);
       one["datapaths"].push_back(std::move(account));
     }

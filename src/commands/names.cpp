@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "io/nearest.hpp"
+#include "io/printable.hpp"
 #include "numbers.hpp"
 #include "src/catalogue/names.hpp"
 #include "src/oracles/datapath_oracle.hpp"
@@ -15,6 +16,12 @@
 #include "tcnum/error.hpp"
 
 namespace tcnum {
+namespace {
+
+/// The account of a datapath that is a file's.
+constexpr std::string_view kOfFile = "datapath";
+
+}  // namespace
 
 ArchId parse_arch(std::string_view text) {
   if (const auto id = find_arch(text)) return *id;
@@ -114,6 +121,10 @@ std::string datapath_of_source(std::string_view from) {
   return catalogue_name_of(from) ? std::string(from) : std::string();
 }
 
+std::string called(const NamedDatapath& datapath) {
+  return datapath.account == kOfFile ? shown(datapath.origin) : fmt::format("the {} datapath", datapath.account);
+}
+
 NamedDatapath own_datapath(const std::string& name, const Instruction& instruction) {
   NamedDatapath named = named_datapath(name);
   check_datapath_fits(named.datapath, instruction, name);
@@ -123,7 +134,7 @@ NamedDatapath own_datapath(const std::string& name, const Instruction& instructi
 
 NamedDatapath named_datapath(const std::string& text) {
   const std::optional<CatalogueName> name = catalogue_name_of(text);
-  if (!name) return {read_datapath(text), "datapath", text};
+  if (!name) return {read_datapath(text), std::string(kOfFile), text};
   return choose_datapath({}, name->arch, parse_instruction(name->instruction, name->arch), "--datapath", name->account);
 }
 
@@ -142,7 +153,7 @@ NamedDatapath choose_datapath(const std::string& name, ArchId of, const Instruct
   std::vector<std::string> known;
   for (CatalogueEntry& each : accounts) {
     if (account.empty() || each.account == account) {
-      return {std::move(each.datapath), each.account, each.origin_and_standing()};
+      return {std::move(each.datapath), each.account, each.origin_and_standing(), std::string(each.lowered_to)};
     }
     known.push_back(each.account);
   }

@@ -47,7 +47,10 @@ std::string datapath_of_source(std::string_view from);
 struct NamedDatapath {
   Datapath datapath;
   std::string account, origin;
+  std::string lowered_to = {};  ///< CatalogueEntry
 };
+/// What the user calls it: the file's name, or "the fitted datapath".
+std::string called(const NamedDatapath& datapath);
 /// Wherever the user names a datapath: a file, or one of the catalogue as "sm_90:wgmma.m64n8k16.f32.f16.f16", with an
 /// account after another colon if it is not to be the first.
 NamedDatapath named_datapath(const std::string& text);

@@ -56,11 +56,14 @@ struct Comparison {
     }
   }
 
-  std::string examples_text(const Instruction& instruction) const {
+  /// `datapath` and `answerer`: what the two sides are called.
+  std::string examples_text(const Instruction& instruction, const std::string& datapath,
+                            const std::string& answerer) const {
     std::string text;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const Counterexample& e = kept[i];
-      text += fmt::format("\n  {}:\n\n{}", places[i], problem_text(instruction, e.problem, e.expected, e.observed));
+      text += fmt::format("\n  {}:\n\n{}", places[i],
+                          problem_text(instruction, e.problem, {datapath, e.expected}, {answerer, e.observed}));
     }
     if (mismatches > places.size()) {
       text += fmt::format("\n  and {} more\n", count_text(static_cast<double>(mismatches - places.size())));
@@ -145,7 +148,8 @@ int verify_files(const VerifyOptions& options) {
       say(table_text({{"instruction", in.subject()},
                       {"device", vectors.device.empty() ? "not named" : shown(vectors.device, kMostOfName)},
                       {"datapath", datapath_text(datapath)}}) +
-          comparison.examples_text(instruction));
+          comparison.examples_text(instruction, called(datapath),
+                                   shown(vectors.device.empty() ? "the file" : vectors.device)));
       if (!kept_in.empty())
         say(fmt::format("  {} in {}\n", plural_text(comparison.kept.size(), "disagreement"), printable(kept_in)));
     }

@@ -403,7 +403,7 @@ std::string result_text(const StreamResult& result, const VerifyOptions& options
   text += "\n" + table_text(rows);
   constexpr std::size_t kMostShown = 3;
   for (std::size_t i = 0; i < std::min(result.found.size(), kMostShown); ++i)
-    text += found_text(result.found[i], datapath.datapath);
+    text += found_text(result.found[i], datapath.datapath, called(datapath), answerer(source));
   return text + "\n";
 }
 

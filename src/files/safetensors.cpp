@@ -251,6 +251,8 @@ std::string header_text(const Subject& subject, const Metadata& metadata, const 
     header[each.name] = {{"dtype", each.dtype}, {"shape", each.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
+  if (header.size() > kMostMembers)
+    subject.fail("header", "has {} members; expected at most {}", header.size(), kMostMembers);
   std::string text = header.dump();
   text.resize((text.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment, ' ');
   if (text.size() > kMaxHeaderBytes) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "caller.hpp"
@@ -24,19 +25,29 @@ std::string_view name_of(FormatId id) { return format(id).name; }
 /// Of the instructions that take the formats and have a datapath in the catalogue, the one to prefer.
 const Instruction& fitting_instruction(FormatId a, FormatId b, const MatrixView* c, std::size_t k, ArchId id) {
   const Instruction* best = nullptr;
+  bool any_takes = false;
   for (const Instruction* in : instructions_of(id)) {
     const bool takes = can_be(a, in->a) && can_be(b, in->b) && (c == nullptr || c->format() == in->c);
+    any_takes |= takes && !in->sparse();
     if (!takes || in->sparse() || catalogue(id, *in).empty()) continue;
     if (k > static_cast<std::size_t>(in->k) && in->c != in->d) continue;  // it cannot be chained
-    const auto rank = [](const Instruction& i) { return std::pair(format(i.d).storage_bits, i.k); };
+    const auto rank = [id](const Instruction& i) {
+      return std::tuple(!library_of(id, i).empty(), format(i.d).storage_bits, i.k);
+    };
     if (best == nullptr || rank(*in) > rank(*best)) best = in;
   }
   if (best != nullptr) return *best;
+  const std::string operands = fmt::format("{} and {}{}", name_of(a), name_of(b),
+                                           c == nullptr ? "" : fmt::format(" with a C of {}", name_of(c->format())));
+  if (any_takes) {
+    throw InputError(fmt::format(
+        "{}: no datapath is known of its instructions for {}; expected an architecture of which one is (`tcnum list "
+        "--known`), or a datapath of your own",
+        arch(id).name, operands));
+  }
   throw InputError(
-      fmt::format("matmul: no instruction of {} takes {} and {}{}; right would be formats that `tcnum list --arch {}` "
-                  "shows together",
-                  arch(id).name, name_of(a), name_of(b),
-                  c == nullptr ? "" : fmt::format(" with a C of {}", name_of(c->format())), arch(id).name));
+      fmt::format("{0}: no instruction takes {1}; expected formats that `tcnum list --arch {0}` shows together",
+                  arch(id).name, operands));
 }
 
 Performer choose_performer(const MatrixView& a, const MatrixView& b, const MatrixView* c,

@@ -55,10 +55,9 @@ std::string diff_text(const DatapathDiff& diff, const DiffSide& one, const DiffS
     return text;
   }
   text += fmt::format("They differ, in dot products of {} products:\n\n{}\n", diff.k, operands_text(diff));
-  text +=
-      fmt::format("The smallest operands that were found for which they do (expected: one, observed: other):\n\n{}\n",
-                  problem_text(dot_of(*one.datapath, diff.k), diff.smallest->problem, diff.smallest->expected,
-                               diff.smallest->observed));
+  text += fmt::format("The smallest operands that were found for which they do:\n\n{}\n",
+                      problem_text(dot_of(*one.datapath, diff.k), diff.smallest->problem,
+                                   {one.name, diff.smallest->expected}, {other.name, diff.smallest->observed}));
   text += fields_text(diff);
   text += "  *: one, with this as the other has it, gives the other's result there\n";
   return text;

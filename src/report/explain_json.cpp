@@ -61,11 +61,14 @@ ordered_json json_of(const ExplainedSide& side) {
   ordered_json json;
   json["of"] = ordered_json::array();
   for (const ExplainedOf& of : side.of) {
-    if (of.arch.empty())
+    if (of.arch.empty()) {
       json["of"].push_back({{"datapath", of.instruction}});
-    else
-      json["of"].push_back(
-          {{"arch", of.arch}, {"instruction", of.instruction}, {"account", of.account}, {"origin", of.origin}});
+      continue;
+    }
+    ordered_json one = {
+        {"arch", of.arch}, {"instruction", of.instruction}, {"account", of.account}, {"origin", of.origin}};
+    if (!of.lowered_to.empty()) one["lowered_to"] = of.lowered_to;
+    json["of"].push_back(std::move(one));
   }
   json["formats"] = {
       {"a", format(n.a.format).name}, {"b", format(n.b.format).name}, {"c", format(n.c.format).name}, {"d", d.name}};

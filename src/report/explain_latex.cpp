@@ -63,7 +63,7 @@ std::string results(const std::vector<ExplainedSide>& sides) {
       if (!name.empty() && std::ranges::find(archs, name) == archs.end()) archs.push_back(name);
     }
     rows.push_back({fmt::format("{}", fmt::join(archs, ", ")),
-                    fmt::format("\\texttt{{{}}}", escaped(side.of.front().instruction)),
+                    fmt::format("\\texttt{{{}}}", escaped(side.of.front().marked_name())),
                     escaped(number_text(d, side.explanation.d)),
                     fmt::format("\\texttt{{{}}}", hex(d, side.explanation.d)), ulps_text(side.explanation.ulps)});
   }

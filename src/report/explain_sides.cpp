@@ -80,7 +80,7 @@ std::string list_text(const ExplainedSide& side, std::string ExplainedOf::*field
 std::string instructions_text(const ExplainedSide& side) {
   const auto names = different(side, &ExplainedOf::instruction);
   const std::string more = names.size() > 1 ? fmt::format(", {} more", names.size() - 1) : "";
-  return std::string(names.front()) + more;
+  return side.of.front().marked_name() + more;
 }
 
 /// Terms that are not zero, as they are in the sides' formats where these are the same, else as numbers.
@@ -175,6 +175,10 @@ std::string steps_text(const std::vector<ExplainedSide>& sides) {
 }
 
 }  // namespace
+
+std::string ExplainedOf::marked_name() const {
+  return lowered_to.empty() ? instruction : fmt::format("{} (lowered to {})", instruction, lowered_to);
+}
 
 std::uint64_t ExplainedSide::differing_bits() const {
   if (explanation.exact.kind() != ExactValue::Kind::finite) return 0;

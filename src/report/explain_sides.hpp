@@ -16,7 +16,11 @@ namespace tcnum {
 /// Whose datapath it is: an instruction's of an architecture, or a file's, whose name is `instruction`.
 struct ExplainedOf {
   std::string arch, instruction, account, origin;
-  std::string operands = {};  ///< their formats
+  std::string operands = {};    ///< their formats
+  std::string lowered_to = {};  ///< CatalogueEntry
+
+  /// The instruction, marked if it is lowered.
+  std::string marked_name() const;
 };
 
 struct ExplainedSide {

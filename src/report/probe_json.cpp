@@ -75,8 +75,8 @@ class Summary {
 
   ordered_json json() {
     put("structure", Property::structure, structure_kind(space_, choice_));
-    summary_["sentence"] =
-        (sentence_is_settled(space_, report_.result) ? "" : "For example: ") + structure_sentence(space_, choice_);
+    summary_["sentence"] = (sentence_is_settled(space_, report_.result) ? "" : "For example: ") +
+                           structure_sentence(space_, choice_, report_.result.unobservable);
     put("block_k", Property::structure, structure_.block_k());
     put("blocks", Property::structure, structure_.blocks.size());
     put("order", Property::structure, text_of(structure_.order));

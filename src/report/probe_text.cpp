@@ -135,11 +135,11 @@ std::string text_report(const ProbeReport& report) {
                 2);
   }
   if (r.verdict == Verdict::ambiguous) text += wrapped(settled_and_open(report), 2) + "\n";
-  text += wrapped(structure_sentence(space, r.choice), 2) + "\n" + properties_text(report);
+  text += wrapped(structure_sentence(space, r.choice, r.unobservable), 2) + "\n" + properties_text(report);
   if (r.counterexample) {
-    text += "\n  A small problem that it gets wrong:\n\n" + problem_text(space.instruction(), r.counterexample->problem,
-                                                                         r.counterexample->expected,
-                                                                         r.counterexample->observed);
+    text += "\n  A small problem that it gets wrong:\n\n" +
+            problem_text(space.instruction(), r.counterexample->problem, {"this datapath", r.counterexample->expected},
+                         {answerer(report.source), r.counterexample->observed});
   }
   return text + accounts_text(report) + "\n" + circumstances_text(report);
 }

@@ -10,8 +10,8 @@ namespace tcnum {
 
 using nlohmann::ordered_json;
 
-std::string problem_text(const Instruction& instruction, const Problem& problem, std::uint64_t expected,
-                         std::uint64_t observed) {
+std::string problem_text(const Instruction& instruction, const Problem& problem, const NamedResult& one,
+                         const NamedResult& other) {
   const auto shown = [](FormatId id, std::uint64_t code) {
     return fmt::format("{} = {}", hex(format(id), code), number_text(format(id), code));
   };
@@ -31,8 +31,7 @@ std::string problem_text(const Instruction& instruction, const Problem& problem,
         {fmt::format("scales from k = {}", first), shown(id, problem.sa[block]), shown(id, problem.sb[block])});
   }
   rows.push_back({"c", shown(instruction.c, problem.c), ""});
-  rows.push_back({"expected", shown(instruction.d, expected), ""});
-  rows.push_back({"observed", shown(instruction.d, observed), ""});
+  for (const NamedResult& each : {one, other}) rows.push_back({each.who, shown(instruction.d, each.code), ""});
   std::string text = table_text(rows, 40);
   if (left_out != 0) text += fmt::format("  (the other {}: +0 times +0)\n", plural(left_out, "product"));
   return text;

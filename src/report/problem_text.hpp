@@ -12,9 +12,16 @@
 
 namespace tcnum {
 
-/// One dot problem term by term, each line indented by two; terms whose codes are both zero are left out.
-std::string problem_text(const Instruction& instruction, const Problem& problem, std::uint64_t expected,
-                         std::uint64_t observed);
+/// A result, and whose it is: "NVIDIA H200", "mine.json".
+struct NamedResult {
+  std::string who;
+  std::uint64_t code = 0;
+};
+
+/// One dot problem term by term, each line indented by two, and two results that are not the same; terms whose codes
+/// are both zero are left out.
+std::string problem_text(const Instruction& instruction, const Problem& problem, const NamedResult& one,
+                         const NamedResult& other);
 nlohmann::ordered_json json_problem(const Instruction& instruction, const Problem& problem, std::uint64_t expected,
                                     std::uint64_t observed);
 

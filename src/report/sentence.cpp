@@ -32,8 +32,12 @@ std::string in_words(Rounding mode) {
 /// Phrases for one choice.
 class Sentence {
  public:
-  Sentence(const Space& space, const Choice& choice)
-      : space_(space), choice_(choice), structure_(space.structure(choice)), instruction_(space.instruction()) {}
+  Sentence(const Space& space, const Choice& choice, std::span<const Property> unobservable)
+      : space_(space),
+        choice_(choice),
+        unobservable_(unobservable),
+        structure_(space.structure(choice)),
+        instruction_(space.instruction()) {}
 
   std::string text() const { return sums() + scales(); }
 
@@ -67,23 +71,30 @@ class Sentence {
   std::size_t blocks() const { return structure_.blocks.size(); }
   bool inner_differs() const { return space_.get<Property::inner_result>(choice_) != InnerResult::as_output; }
 
+  /// " toward zero"; empty if no result tells it from other modes.
+  std::string how(Property property, Rounding mode) const {
+    const bool is_told = std::ranges::find(unobservable_, property) == unobservable_.end();
+    return is_told ? " " + in_words(mode) : "";
+  }
+
   /// "rounded toward zero to fp32".
   std::string rounded() const {
     const Format& d = format(instruction_.d);
     const int bits = space_.output_fraction_bits(choice_);
     if (const auto first = space_.first_rounding(choice_)) {
-      return fmt::format("rounded {} to {} and then {} to {}", in_words(*first), format(instruction_.c).name,
-                         in_words(space_.output_rounding(choice_)), d.name);
+      return fmt::format("rounded{} to {} and then{} to {}", how(Property::output_rounding, *first),
+                         format(instruction_.c).name, how(Property::output_rounding, space_.output_rounding(choice_)),
+                         d.name);
     }
-    return fmt::format("rounded {} to {}{}", in_words(space_.output_rounding(choice_)), d.name,
+    return fmt::format("rounded{} to {}{}", how(Property::output_rounding, space_.output_rounding(choice_)), d.name,
                        bits == d.fraction_bits ? "" : fmt::format(" with only {} fraction bits", bits));
   }
   std::string inner_rounded() const {
     const std::optional<Rounding> to_fp32 = space_.inner_rounding(choice_);
-    return to_fp32 ? fmt::format("rounded {} to fp32", in_words(*to_fp32)) : rounded();
+    return to_fp32 ? fmt::format("rounded{} to fp32", how(Property::inner_result, *to_fp32)) : rounded();
   }
   std::string add_rounded() const {
-    return fmt::format("rounded {}{}", in_words(space_.add_rounding(choice_)),
+    return fmt::format("rounded{}{}", how(Property::add_rounding, space_.add_rounding(choice_)),
                        space_.add_through_fp32(choice_)
                            ? fmt::format(" to fp32 first and then to {}", format(instruction_.d).name)
                            : "");
@@ -93,19 +104,12 @@ class Sentence {
   std::string cut() const {
     const int bits = space_.fraction_bits(choice_);
     if (bits == kExact) return "no bit is cut";
-    std::string how;
-    switch (space_.align_rounding(choice_)) {
-      case Rounding::toward_zero:
-        how = "cut toward zero";
-        break;
-      case Rounding::down:
-        how = "cut downward";
-        break;
-      default:
-        how = "rounded " + in_words(space_.align_rounding(choice_));
-    }
+    const Rounding mode = space_.align_rounding(choice_);
+    const std::string words = how(Property::align_rounding, mode);
+    const bool cuts = words.empty() || mode == Rounding::toward_zero || mode == Rounding::down;
+    const std::string done = (cuts ? "cut" : "rounded") + (cuts && words == " down" ? " downward" : words);
     const bool normalised = space_.product_exponent(choice_) == ProductExponent::normalised;
-    return fmt::format("each term is {} {} bits below the largest exponent{}", how, bits,
+    return fmt::format("each term is {} {} bits below the largest exponent{}", done, bits,
                        normalised ? " of the normalised terms" : "");
   }
   /// "F = 25, rounded toward zero to fp32": what `cut` and `inner_rounded` say, in brackets.
@@ -113,7 +117,9 @@ class Sentence {
     const int bits = space_.fraction_bits(choice_);
     const Rounding align = space_.align_rounding(choice_);
     return fmt::format("({}{}, {})", bits == kExact ? "exact" : fmt::format("F = {}", bits),
-                       bits == kExact || align == Rounding::toward_zero ? "" : fmt::format(" cut {}", in_words(align)),
+                       bits == kExact || align == Rounding::toward_zero || how(Property::align_rounding, align).empty()
+                           ? ""
+                           : fmt::format(" cut {}", in_words(align)),
                        inner_rounded());
   }
 
@@ -242,13 +248,16 @@ class Sentence {
 
   const Space& space_;
   const Choice& choice_;
+  std::span<const Property> unobservable_;
   const Structure& structure_;
   const Instruction& instruction_;
 };
 
 }  // namespace
 
-std::string structure_sentence(const Space& space, const Choice& choice) { return Sentence(space, choice).text(); }
+std::string structure_sentence(const Space& space, const Choice& choice, std::span<const Property> unobservable) {
+  return Sentence(space, choice, unobservable).text();
+}
 
 bool sentence_is_settled(const Space& space, const FitResult& result) {
   static constexpr std::array kUnsaid = {Property::operand_format, Property::zero_terms,        Property::join_rounding,

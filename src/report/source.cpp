@@ -30,6 +30,8 @@ std::string source_text(const Source& source) {
   return what + device + (facts.empty() ? "" : fmt::format(" ({})", fmt::join(facts, ", ")));
 }
 
+std::string answerer(const Source& source) { return shown(source.device.empty() ? source.file : source.device); }
+
 ordered_json json_source(const Source& source) {
   ordered_json out = {{"kind", name(source.kind)}, {"device", source.device}};
   for (const char* key : {"driver", "cuda", "date", "kernel", "nan"}) {

@@ -22,6 +22,8 @@ struct Source {
 
 /// One line: "recorded answers of NVIDIA … (driver …, CUDA …, 2026-01-31)".
 std::string source_text(const Source& source);
+/// Whose answers they are, in a word or two: the device, or the file.
+std::string answerer(const Source& source);
 nlohmann::ordered_json json_source(const Source& source);
 
 /// Says of vectors that their results are now the emulator's. `datapath`: by which.
