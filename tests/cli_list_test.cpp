@@ -74,7 +74,8 @@ TEST_F(CliList, SaysDatapathsShortlyAndSourcesOnce) {
   const std::string hopper = list({"--arch", "sm_90"}, "200").out;
   EXPECT_NE(line_of(hopper, kInstruction).find("1×16 F=25 RZ [1]"), std::string::npos) << line_of(hopper, kInstruction);
   EXPECT_NE(line_of(hopper, kInstruction).find("HMMA.16816.F32"), std::string::npos);
-  EXPECT_NE(line_of(hopper, "mma.m16n8k32.f32.e4m3.e4m3.f32").find("2×16 F=25 RZ, +c RN [1]"), std::string::npos);
+  EXPECT_NE(line_of(hopper, "mma.m16n8k32.f32.e4m3.e4m3.f32").find("2×16 F=25 RZ, +c RN (lowered to HMMA of fp16) [1]"),
+            std::string::npos);
   EXPECT_NE(line_of(hopper, "wgmma.m64n8k32.f32.e4m3.e4m3").find("1×32 F=13 RZ m13 [1]"), std::string::npos);
   EXPECT_NE(line_of(hopper, "mma.m8n8k4.f64.f64.f64.f64").find("4×1 FMA RN [1]"), std::string::npos);
   EXPECT_EQ(hopper.find("fitted here"), hopper.rfind("fitted here"));

@@ -154,12 +154,29 @@ TEST(Instructions, OfAnyShapeThatATcgen05HasAreFound) {
 }
 
 TEST(Architectures, GoByTheirDevicesAndGenerations) {
-  for (const auto& [name, arch] : std::vector<std::pair<std::string_view, std::string_view>>{
-           {"sm_90a", "sm_90"}, {"sm90", "sm_90"}, {"90", "sm_90"}, {"Hopper", "sm_90"}, {"H20", "sm_90"},
-           {"H800", "sm_90"}, {"NVIDIA H200", "sm_90"}, {"Ada", "sm_89"}, {"RTX 4090", "sm_89"}, {"L20", "sm_89"},
-           {"GeForce RTX 4090", "sm_89"}, {"Ampere", "sm_80"}, {"Blackwell", "sm_100"}, {"GB200", "sm_100"},
-           {"GB300", "sm_103"}, {"sm_100f", "sm_100"}, {"RTX PRO 6000", "sm_120"}, {"MI300X", "gfx942"},
-           {"MI300", "gfx942"}, {"MI250X", "gfx90a"}, {"gfx90a", "gfx90a"}, {"AMD Instinct MI100", "gfx908"}}) {
+  for (const auto& [name, arch] :
+       std::vector<std::pair<std::string_view, std::string_view>>{{"sm_90a", "sm_90"},
+                                                                  {"sm90", "sm_90"},
+                                                                  {"90", "sm_90"},
+                                                                  {"Hopper", "sm_90"},
+                                                                  {"H20", "sm_90"},
+                                                                  {"H800", "sm_90"},
+                                                                  {"NVIDIA H200", "sm_90"},
+                                                                  {"Ada", "sm_89"},
+                                                                  {"RTX 4090", "sm_89"},
+                                                                  {"L20", "sm_89"},
+                                                                  {"GeForce RTX 4090", "sm_89"},
+                                                                  {"Ampere", "sm_80"},
+                                                                  {"Blackwell", "sm_100"},
+                                                                  {"GB200", "sm_100"},
+                                                                  {"GB300", "sm_103"},
+                                                                  {"sm_100f", "sm_100"},
+                                                                  {"RTX PRO 6000", "sm_120"},
+                                                                  {"MI300X", "gfx942"},
+                                                                  {"MI300", "gfx942"},
+                                                                  {"MI250X", "gfx90a"},
+                                                                  {"gfx90a", "gfx90a"},
+                                                                  {"AMD Instinct MI100", "gfx908"}}) {
     const std::optional<ArchId> id = find_arch(name);
     ASSERT_TRUE(id.has_value()) << name;
     EXPECT_EQ(tcnum::arch(*id).name, arch) << name;
