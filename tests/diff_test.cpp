@@ -181,7 +181,7 @@ TEST_F(CliDiff, SaysWhereArchitecturesPart) {
   EXPECT_EQ(fp8.status, 1);
   EXPECT_TRUE(
       fp8.out.starts_with("fp8e4m3 on sm_90: wgmma.m64n8k32.f32.e4m3.e4m3, of which cuBLASLt 13.1 "
-                          "(vectors/sm_90/gemm.json) makes large products. Other bits by --instr mma."))
+                          "(vectors/sm_90/gemm.json) makes large products. Others whose datapath differs: mma."))
       << fp8.out;
   EXPECT_NE(fp8.out.find("fp8e4m3 on sm_100: tcgen05.mma."), std::string::npos) << fp8.out;
   EXPECT_EQ(fp8.out.find("observed"), std::string::npos) << fp8.out;

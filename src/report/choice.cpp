@@ -102,7 +102,7 @@ std::string choice_text(ArchId id, const Instruction& chosen) {
     const CatalogueEntry& entry = classes[i].front();
     others.push_back(fmt::format("{} [{}]", marked_name(entry), short_text(entry.datapath)));
   }
-  if (!others.empty()) text += fmt::format(". Other bits by --instr {}", fmt::join(others, ", "));
+  if (!others.empty()) text += fmt::format(". Others whose datapath differs: {}", fmt::join(others, ", "));
   return wrapped(text, 0) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// Which instruction stands for a format where nobody names one, and which others there are that give other bits.
+// Which instruction stands for a format where nobody names one, and which others there are with another datapath.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ std::vector<DatapathClass> classes_of(FormatId operands);
 
 /// "mma.m16n8k32.f32.e4m3.e4m3.f32 (lowered to HMMA of fp16)".
 std::string marked_name(const CatalogueEntry& entry);
-/// A line on why this instruction was chosen for a format, and which others give other bits.
+/// A line on why this instruction was chosen for a format, and which others have another datapath.
 std::string choice_text(ArchId arch, const Instruction& chosen);
 
 }  // namespace tcnum
