@@ -95,6 +95,24 @@ TEST_F(CliVerify, OptionsThatMeanNothingAreNotLeftOutInSilence) {
   expect_failure({"verify", "--campaign", "c.json", "--disagreements", "d"}, 2, {"--disagreements", "--vectors"});
 }
 
+/// The answers that tcnum has, where nothing else is named to compare with.
+TEST_F(CliVerify, TakesRecordedAnswersWhereThereAreSome) {
+  write_datapath("mine.json", "/units/fused/fraction_bits", 24);
+  const std::vector<std::string> mine = {"verify",  "--datapath", "mine.json", "--arch", "sm_90",
+                                         "--instr", kInstruction, "--json",    "v.json"};
+  expect_failure(mine, 3, {"there are no recorded answers of mma.m16n8k16.f32.f16.f16.f32 on sm_90"});
+  setenv("TCNUM_VECTORS", TCNUM_SOURCE_DIR "/vectors", 1);
+  const Result wrong = run(mine);
+  std::vector<std::string> right = mine;
+  right[2] = kDatapath;
+  const Result agrees = run(right);
+  unsetenv("TCNUM_VECTORS");
+  EXPECT_EQ(wrong.status, 1) << wrong.err;
+  EXPECT_NE(wrong.out.find("  mine.json"), std::string::npos) << wrong.out;
+  EXPECT_NE(wrong.out.find("  NVIDIA H200"), std::string::npos) << wrong.out;
+  EXPECT_EQ(agrees.status, 0) << agrees.out << agrees.err;
+}
+
 TEST_F(CliVerify, WithoutAGpuItSaysWhatElseThereIs) {
   const Result r = run({"verify", "--arch", "sm_90", "--instr", kInstruction, "--count", "1e4"});
   if (r.status != 3) GTEST_SKIP() << "a GPU is here";

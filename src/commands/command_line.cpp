@@ -135,7 +135,8 @@ void add_probe(CLI::App& app, Action& action) {
 void add_verify(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("verify", "Compare the emulator with recorded answers or with the GPU");
   const auto options = options_of(command, run_verify, action);
-  command.add_option("--vectors", options->vectors, "Vector files with recorded answers");
+  command.add_option("--vectors", options->vectors,
+                     "Vector files with recorded answers (default: those of --arch and --instr that tcnum has)");
   command.add_option("--count", options->count,
                      "Dot products of each instruction to compare with the GPU (1e12 will do)");
   command.add_option("--campaign", options->campaign, "Campaign records to check the emulator against");

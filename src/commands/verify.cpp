@@ -14,9 +14,11 @@
 #include "disagreements.hpp"
 #include "emu/parallel.hpp"
 #include "io/printable.hpp"
+#include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
 #include "rank_roles.hpp"
+#include "records.hpp"
 #include "src/campaign/on_ranks.hpp"
 #include "src/ranks/launch.hpp"
 #include "src/report/layout.hpp"
@@ -202,13 +204,34 @@ void refuse_options_of_streams(const VerifyOptions& options) {
   }
 }
 
+/// What is compared where nothing is named to compare with: the recorded answers of the instructions.
+VerifyOptions of_recorded(const VerifyOptions& options) {
+  const ArchId id = parse_arch(options.arch);
+  std::vector<const Instruction*> instructions = matching_instructions(options.instruction, id);
+  if (!options.datapath.empty())
+    instructions = fitting_instructions(named_datapath(options.datapath).datapath, instructions, options.datapath);
+  VerifyOptions of = options;
+  of.instruction.clear();  // each file says its own
+  for (const Instruction* each : instructions) {
+    const auto file = find_record(id, record_name(*each));
+    if (file) of.vectors.push_back(shown_path(*file));
+  }
+  if (!of.vectors.empty()) return of;
+  throw UnavailableError(fmt::format(
+      "verify: there are no recorded answers of {} on {}; --count N compares with a GPU, --vectors with a file",
+      instructions.size() == 1 ? instructions.front()->name() : "these instructions", arch(id).name));
+}
+
 /// What is asked for; as rank 0 of several, if there are.
 int verify(const VerifyOptions& options, Ranks* ranks) {
   const bool streams = !options.count.empty() || (options.campaign.empty() && !options.distributions.empty());
+  const bool names_answers = !options.vectors.empty() || !options.campaign.empty() || streams || !options.from.empty();
+  if (!names_answers && !options.arch.empty() && ranks == nullptr) return verify(of_recorded(options), nullptr);
   if ((options.vectors.empty() ? 0 : 1) + (options.campaign.empty() ? 0 : 1) + (streams ? 1 : 0) != 1) {
     throw InputError(
-        "verify: right would be one of --vectors FILE… (recorded answers), --count N (the GPU) and --campaign FILE "
-        "(digests of hardware's results)");
+        "verify: expected one of --vectors FILE… (recorded answers), --count N (the GPU) and --campaign FILE (digests "
+        "of "
+        "hardware's results), or --arch, whose recorded answers are taken then");
   }
   if (ranks != nullptr && !streams)
     throw InputError("verify: several ranks share streams alone; right would be --count N with them, or no mpirun");
