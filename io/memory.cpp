@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -12,7 +13,7 @@
 namespace tcnum {
 namespace {
 
-constexpr std::uint64_t kPage = 4096, kKibibyte = 1024;
+constexpr std::uint64_t kKibibyte = 1024;
 
 /// The number that follows a word in a file of words and numbers; without a word, the first.
 std::optional<std::uint64_t> number_in(const char* file, const std::string& word = "") {
@@ -42,7 +43,7 @@ std::uint64_t available_memory() {
   rlimit addresses = {};
   const auto pages = number_in("/proc/self/statm");
   if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY && pages)
-    least = std::min(least, rest_of(addresses.rlim_cur, *pages * kPage));
+    least = std::min(least, rest_of(addresses.rlim_cur, *pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
   return least;
 }
 
@@ -53,7 +54,7 @@ void require_memory(std::string_view subject, double bytes) {
   if (bytes <= available) return;
   constexpr double kGigabyte = 1e9;
   throw MemoryError(fmt::format("{}: takes {:.3g} GB of memory; this machine has {:.3g} GB to spare", subject,
-                                     bytes / kGigabyte, available / kGigabyte));
+                                bytes / kGigabyte, available / kGigabyte));
 }
 
 }  // namespace tcnum
