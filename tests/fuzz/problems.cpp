@@ -44,7 +44,8 @@ bool read_a_problem(std::string_view input) {
   const std::string text = explain_text(named.datapath, problem);
   if (text.find("d = " + hex(format(instruction->d), tile.d[0])) == std::string::npos)
     wrong("what is explained is not what is emulated", text);
-  static_cast<void>(problem_text(*instruction, problem, tile.d[0], ~tile.d[0] & format(instruction->d).code_mask()));
+  static_cast<void>(problem_text(*instruction, problem, {"one", tile.d[0]},
+                                 {"other", ~tile.d[0] & format(instruction->d).code_mask()}));
   return true;
 }
 
