@@ -41,8 +41,8 @@ Side of_name(const std::string& name) {
 }
 Side of_instruction(ArchId id, const Instruction& in, const std::string& account) {
   NamedDatapath found = choose_datapath({}, id, in, "--instr", account);
-  const std::string lowered = found.lowered_to.empty() ? "" : fmt::format(" (lowered to {})", found.lowered_to);
-  return {fmt::format("{} {}{}", arch(id).name, in.name(), lowered), found.origin, std::move(found.datapath)};
+  return {fmt::format("{} {}", arch(id).name, marked_name(in.name(), found.lowered_to)), found.origin,
+          std::move(found.datapath)};
 }
 
 /// That of two options, or the only one for both.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tcnum/catalogue.hpp"
@@ -21,7 +22,7 @@ std::vector<DatapathClass> classes_like(ArchId arch, const Instruction& instruct
 std::vector<DatapathClass> classes_of(FormatId operands);
 
 /// "mma.m16n8k32.f32.e4m3.e4m3.f32 (lowered to HMMA of fp16)".
-std::string marked_name(const CatalogueEntry& entry);
+std::string marked_name(std::string_view instruction, std::string_view lowered_to);
 /// A line on why this instruction was chosen for a format, and which others have another datapath.
 std::string choice_text(ArchId arch, const Instruction& chosen);
 

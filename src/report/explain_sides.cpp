@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "choice.hpp"
 #include "explain.hpp"
 #include "layout.hpp"
 #include "problem_text.hpp"
@@ -176,9 +177,7 @@ std::string steps_text(const std::vector<ExplainedSide>& sides) {
 
 }  // namespace
 
-std::string ExplainedOf::marked_name() const {
-  return lowered_to.empty() ? instruction : fmt::format("{} (lowered to {})", instruction, lowered_to);
-}
+std::string ExplainedOf::marked_name() const { return tcnum::marked_name(instruction, lowered_to); }
 
 std::uint64_t ExplainedSide::differing_bits() const {
   if (explanation.exact.kind() != ExactValue::Kind::finite) return 0;
