@@ -30,6 +30,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/fit", {"include", "emu", "src/questions"}},
     {"src/gemm", {"include", "io", "emu", "src/files", "src/fit", "src/oracles"}},
     {"src/catalogue", {"include", "emu", "src/files"}},
+    {"src/identify", {"include", "emu", "src/questions", "src/fit", "src/catalogue"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit"}},
     {"src/ranks", {"include"}},
     {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/files", "src/ranks"}},

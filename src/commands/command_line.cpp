@@ -34,6 +34,8 @@ constexpr const char* kAccount =
 constexpr const char* kInstruction = "Instruction, by its name or its PTX spelling";
 
 constexpr std::uint64_t kMostThreads = 4096;
+constexpr const char* kElements =
+    "a[0], a[1], ...: numbers such as 1.5, -2^30, 0x1.8p3, inf, nan, or codes such as 0x3c00 (the others are zero)";
 constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .hex, .testfloat, or x.{}.npy";
 constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, .testfloat, or x.{}.npy";
 constexpr const char* kForm = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
@@ -220,11 +222,10 @@ void add_explain(CLI::App& app, Action& action) {
   add_whole(command, "--index", options->index, "Number of the result in the file");
   command.add_option("--at", options->at, "Or its tile,row,column; with --plan its row,column")->excludes("--index");
   command.add_option("--plan", options->plan, "--in has matrices, multiplied by this plan: a name or a file");
-  command.add_option("--a", options->a,
-                     "a[0], a[1], ...: numbers such as 1.5, -2^30, 0x1.8p3, inf, nan, or codes such as 0x3c00 (the "
-                     "others are zero)");
+  command.add_option("--a", options->a, kElements);
   command.add_option("--b", options->b, "b[0], b[1], ..., likewise");
   command.add_option("--c", options->c, "c, likewise");
+  command.add_option("--d", options->d, "An answer, by its code or as printed: whose is it?");
   command.add_option("--sa", options->sa, "a's block scales, likewise (those left out are 1)");
   command.add_option("--sb", options->sb, "b's block scales");
   command.add_option(
@@ -233,6 +234,30 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--account", options->accounts, kAccount);
   add_output(command, "--json", options->json, kJson);
   add_output(command, "--latex", options->latex, "Write the tables for LaTeX (- for standard output)");
+}
+
+void add_identify(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("identify", "Tell which datapaths and plans give some answers");
+  const auto options = options_of(command, run_identify, action);
+  command.add_option("--format", options->format,
+                     "Of a and b, such as fp16, or two of them: fp8e4m3:fp8e5m2 (default: what the file says)");
+  command.add_option("--a", options->a, kElements);
+  command.add_option("--b", options->b, "b[0], b[1], ..., likewise");
+  command.add_option("--c", options->c, "c, likewise (default: +0)");
+  command.add_option("--d", options->d, "The result: its code, or the number as it was printed");
+  command.add_option("--output", options->output,
+                     "Format of results (default: as long as the code is, fp32 of a number, or what the file says)");
+  command.add_option("--sa", options->sa, "a's block scales, likewise (those left out are 1)");
+  command.add_option("--sb", options->sb, "b's block scales");
+  command.add_option("--scale-block", options->scale_block, "Products that share a scale (default: 32)");
+  command.add_option("--scale-format", options->scale_format, "Of scales: ue8m0 (default) or ue4m3");
+  command.add_option("--in", options->in,
+                     "File of answers: vectors or matrices A, B, D (safetensors), .csv, .hex, .testfloat, or x.{}.npy");
+  command.add_option("--in-form", options->in_form, kForm);
+  command.add_option("--arch", options->archs, "Only these architectures: " + arch_names());
+  command.add_flag("--all", options->all, "Show every datapath that does not agree, too");
+  add_output(command, "--json", options->json, kJson);
+  add_whole(command, "--seed", options->seed, "Seed of random inputs that are tried to tell apart what agrees");
 }
 
 void add_gemm(CLI::App& app, Action& action) {
@@ -538,8 +563,8 @@ Action parse_command_line(int argc, char** argv) {
       "Exit status: 0 done and all agreed; 1 a disagreement was found; 2 wrong usage or input;\n"
       "3 this machine lacks what was asked for: a GPU, answers, memory, space.");
   Action action;
-  for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_diff, add_gemm,
-                         add_bench, add_model, add_list, add_sass})
+  for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_identify,
+                         add_diff, add_gemm, add_bench, add_model, add_list, add_sass})
     add(app, action);
   add_texts(app);
   try {

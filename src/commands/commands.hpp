@@ -62,11 +62,19 @@ int run_emulate(const EmulateOptions& options);
 
 struct ExplainOptions {
   std::vector<std::string> archs, instructions, accounts, datapaths;
-  std::string format, in, at, plan, a, b, c, sa, sb, json, latex;
+  std::string format, in, at, plan, a, b, c, d, sa, sb, json, latex;
   std::uint64_t index = 0;
   bool all = false;
 };
 int run_explain(const ExplainOptions& options);
+
+struct IdentifyCommandOptions {
+  std::vector<std::string> archs;
+  std::string format, output, in, in_form, a, b, c, d, sa, sb, scale_block, scale_format, json;
+  std::uint64_t seed = 1;
+  bool all = false;
+};
+int run_identify(const IdentifyCommandOptions& options);
 
 struct GemmCommandOptions {
   std::string in, out, a, b, c, d, bias, scale_a, scale_b, format, plan, output, processor;

@@ -293,6 +293,20 @@ bool TextVectors::next(std::string& line) {
   return true;
 }
 
+std::size_t TextVectors::products(const Instruction& one) const {
+  if (waiting_.empty()) return 0;
+  const std::string_view line = trimmed(waiting_.front());
+  if (form_ != TextForm::hex) {
+    const std::size_t elements = form_ == TextForm::csv ? split(line, ',').size() : words_of(line).size();
+    return elements < 2 ? 0 : (elements - 2) / 2;  // c and d are two of them
+  }
+  std::string digits(words_of(line).front());
+  std::erase(digits, '_');
+  const auto digits_in = [](FormatId id) { return static_cast<std::size_t>((format(id).storage_bits + 3) / 4); };
+  const std::size_t ends = digits_in(one.c) + digits_in(one.d);
+  return digits.size() < ends ? 0 : (digits.size() - ends) / (digits_in(one.a) + digits_in(one.b));
+}
+
 Vectors TextVectors::read(const Instruction& instruction, bool results_required) {
   Collector to(path_, instruction);
   bool named = form_ != TextForm::csv;

@@ -43,6 +43,10 @@ class TextVectors {
   /// What comments say, as "key: value". A form without comments says nothing.
   const Metadata& metadata() const { return metadata_; }
 
+  /// How many products the first problem has, of the formats of `one`, a dot product of one product; 0: none, or what
+  /// stands there is no problem of these formats.
+  std::size_t products(const Instruction& one) const;
+
   /// All problems, each a tile of 1 × 1, of an instruction of the table or of make_dot(). Results may be missing, in
   /// all lines or in none, unless they are required; they are then +0. Throws InputError that names the line and the
   /// element.

@@ -105,8 +105,7 @@ bool is_that(const Format& f, std::uint64_t code, const Rational& x) {
                       : (significand << shift) * x.denominator == x.numerator;
 }
 
-/// The format's numbers that enclose it; one, if it is that, or beyond all of them.
-std::vector<std::uint64_t> nearest(const Format& f, const Rational& x) {
+std::uint64_t rounded(const Format& f, const Rational& x, Rounding mode) {
   // So many bits that no rounding to any format needs to know what is below them.
   constexpr int kBits = 80;
   uint128 magnitude = 0;
@@ -120,11 +119,13 @@ std::vector<std::uint64_t> nearest(const Format& f, const Rational& x) {
     sticky = up % by != 0;
     exponent = -shift;
   }
-  const auto rounded = [&](Rounding mode) {
-    return encode(f, x.negative, magnitude, exponent, sticky, mode, Overflow::max_finite);
-  };
-  std::vector<std::uint64_t> codes = {rounded(Rounding::down)};
-  if (const std::uint64_t above = rounded(Rounding::up); above != codes[0]) codes.push_back(above);
+  return encode(f, x.negative, magnitude, exponent, sticky, mode, Overflow::max_finite);
+}
+
+/// The format's numbers that enclose it; one, if it is that, or beyond all of them.
+std::vector<std::uint64_t> nearest(const Format& f, const Rational& x) {
+  std::vector<std::uint64_t> codes = {rounded(f, x, Rounding::down)};
+  if (const std::uint64_t above = rounded(f, x, Rounding::up); above != codes[0]) codes.push_back(above);
   return codes;
 }
 
@@ -189,6 +190,13 @@ std::uint64_t code_of_written(const Format& f, std::string_view text, std::strin
   const auto number = number_of(text);
   if (!number) refuse(where, text, right);
   return code_of_number(f, *number, text, where);
+}
+
+std::uint64_t code_of_printed(const Format& f, std::string_view text, std::string_view where) {
+  if (text.size() <= kMostCharacters && !parse_code(text)) {
+    if (const auto number = number_of(text)) return rounded(f, *number, Rounding::nearest_even);
+  }
+  return code_of_written(f, text, where);
 }
 
 }  // namespace tcnum

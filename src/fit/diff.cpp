@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "chain.hpp"
 #include "description_diff.hpp"
 #include "dot_of.hpp"
 #include "emu/parallel.hpp"
@@ -16,71 +17,11 @@
 #include "src/questions/battery.hpp"
 #include "src/questions/families.hpp"
 #include "src/questions/packing.hpp"
-#include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
-#include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
 namespace {
-
-/// A datapath that is run again and again along k, from c on.
-class Chain {
- public:
-  explicit Chain(const Datapath& datapath)
-      : emulator_(datapath),
-        link_(dot_of(datapath, datapath.tree.k)),
-        k_(static_cast<std::size_t>(datapath.tree.k)),
-        result_(format(datapath.numerics.result)) {}
-
-  void run(Tiles& tiles) const {
-    if (tiles.k == k_) {
-      emulator_.run(tiles);
-    } else {
-      Tiles link = make_dot_tiles(link_, tiles.count, tiles.m, tiles.n);
-      link.c = tiles.c;
-      for (std::size_t first = 0; first < tiles.k; first += k_) {
-        if (first > 0) link.c = link.d;
-        take(tiles, first, link);
-        emulator_.run(link);
-      }
-      tiles.d = link.d;
-    }
-    // All NaNs are one.
-    if (!result_.floating) return;
-    for (std::size_t i = 0; i < tiles.d.size(); ++i) {
-      if (decode(result_, tiles.d[i]).number_class == NumberClass::nan) tiles.d.set(i, nan_code(result_));
-    }
-  }
-
- private:
-  void take(const Tiles& from, std::size_t first, Tiles& link) const {
-    for (std::size_t t = 0; t < from.count; ++t) {
-      for (std::size_t k = 0; k < k_; ++k) {
-        for (std::size_t i = 0; i < from.m; ++i)
-          link.a.set(link.a_index(t, i, k), from.a[from.a_index(t, i, first + k)]);
-        for (std::size_t j = 0; j < from.n; ++j)
-          link.b.set(link.b_index(t, k, j), from.b[from.b_index(t, first + k, j)]);
-      }
-      if (from.scale_block != 0) take_scales(from, t, first, link);
-    }
-  }
-  static void take_scales(const Tiles& from, std::size_t t, std::size_t first, Tiles& link) {
-    const auto block_k = static_cast<std::size_t>(from.scale_block);
-    const std::size_t all = from.k / block_k, blocks = link.k / block_k, first_block = first / block_k;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      for (std::size_t i = 0; i < from.m; ++i)
-        link.sa.set((t * from.m + i) * blocks + block, from.sa[(t * from.m + i) * all + first_block + block]);
-      for (std::size_t j = 0; j < from.n; ++j)
-        link.sb.set((t * blocks + block) * from.n + j, from.sb[(t * all + first_block + block) * from.n + j]);
-    }
-  }
-
-  Emulator emulator_;
-  Instruction link_;
-  std::size_t k_;
-  const Format& result_;
-};
 
 void check(const Datapath& one, const Datapath& other) {
   const auto formats = [](const Datapath& x) {

@@ -1,0 +1,152 @@
+#include "separation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "emu/parallel.hpp"
+#include "src/questions/battery.hpp"
+#include "src/questions/families.hpp"
+#include "src/questions/packing.hpp"
+#include "tcnum/instruction.hpp"
+
+namespace tcnum {
+namespace {
+
+FormatId narrowest_c(const Tiles& answered, const std::vector<const Subject*>& subjects) {
+  FormatId narrowest = answered.c_format;
+  for (const Subject* each : subjects) {
+    if (each->suspect.plan) continue;
+    const FormatId c = each->suspect.of.front().datapath.numerics.c.format;
+    if (format(c).storage_bits < format(narrowest).storage_bits) narrowest = c;
+  }
+  return narrowest;
+}
+
+/// So many products that whole steps of all make them; a plan may do something after some hundred.
+int products_for(const std::vector<const Subject*>& subjects) {
+  int k = 1;
+  bool any_plan = false;
+  for (const Subject* each : subjects) {
+    k = std::lcm(k, each->k);
+    any_plan |= each->suspect.plan.has_value();
+  }
+  if (any_plan || k > kMostDotProducts) k = kMostDotProducts;
+  for (const Subject* each : subjects) {
+    if (!each->takes(static_cast<std::size_t>(k))) k = std::min(k, each->k);
+  }
+  return k;
+}
+
+std::vector<Problem> inputs_of(const Instruction& dot, std::uint64_t seed) {
+  constexpr std::uint64_t kOfFamily = 128;
+  std::vector<Problem> inputs;
+  for (CraftedProblem& each : battery(dot)) inputs.push_back(std::move(each.problem));
+  for (std::size_t f = 0; f < kFamilies; ++f) {
+    for (std::uint64_t i = 0; i < kOfFamily; ++i) inputs.push_back(make_problem(dot, static_cast<Family>(f), seed, i));
+  }
+  return inputs;
+}
+
+std::size_t terms_of(const Problem& problem) {
+  std::size_t terms = problem.c != 0 ? 1 : 0;
+  for (std::size_t k = 0; k < problem.a.size(); ++k) terms += problem.a[k] != 0 && problem.b[k] != 0 ? 1 : 0;
+  return terms;
+}
+
+/// Which group each subject is in, numbered from 0 on.
+using Groups = std::vector<std::size_t>;
+
+/// Splits groups by results; says how many there are then.
+std::size_t split(const Groups& groups, const std::vector<Codes>& results, std::size_t input, Groups& finer) {
+  std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> numbers;
+  finer.resize(groups.size());
+  for (std::size_t s = 0; s < groups.size(); ++s)
+    finer[s] = numbers.try_emplace({groups[s], results[s][input]}, numbers.size()).first->second;
+  return numbers.size();
+}
+
+/// Results of each subject for one input.
+std::vector<std::uint64_t> results_for(const Tiles& input, const std::vector<const Subject*>& subjects) {
+  std::vector<std::uint64_t> results;
+  for (const Subject* each : subjects) results.push_back(each->results(input)[0]);
+  return results;
+}
+
+std::size_t different(std::vector<std::uint64_t> results) {
+  std::ranges::sort(results);
+  return static_cast<std::size_t>(std::ranges::unique(results).begin() - results.begin());
+}
+
+/// Without the terms that make no group more.
+Problem thinned(Problem problem, const Instruction& dot, const std::vector<const Subject*>& subjects) {
+  const auto groups = [&](const Problem& of) {
+    return different(results_for(tiles_of(dot, 1, 1, 1, [&](std::size_t) { return of; }), subjects));
+  };
+  const std::size_t most = groups(problem);
+  const auto try_without = [&](const Problem& less) {
+    if (less != problem && groups(less) >= most) problem = less;
+  };
+  // Blocks of terms first, then ever smaller ones.
+  for (std::size_t size = problem.a.size(); size > 0; size /= 2) {
+    for (std::size_t first = 0; first < problem.a.size(); first += size) {
+      Problem less = problem;
+      for (std::size_t k = first; k < std::min(first + size, problem.a.size()); ++k) less.a[k] = less.b[k] = 0;
+      try_without(less);
+    }
+  }
+  Problem less = problem;
+  less.c = 0;
+  try_without(less);
+  return problem;
+}
+
+}  // namespace
+
+Separation separate(const Tiles& answered, const std::vector<const Subject*>& subjects,
+                    const IdentifyOptions& options) {
+  const auto operand = [](FormatId id) { return id == FormatId::fp32 ? FormatId::tf32 : id; };
+  Scaling scales;
+  if (answered.scale_block != 0) scales = {ScaleKind::dot, options.scales, answered.scale_block};
+  const Instruction dot = make_dot(answered.d_format, operand(answered.a_format), operand(answered.b_format),
+                                   narrowest_c(answered, subjects), products_for(subjects), scales);
+  std::vector<Problem> inputs = inputs_of(dot, options.seed);
+  std::ranges::stable_sort(inputs, {}, terms_of);
+  const Tiles packed = pack(dot, inputs);
+  std::vector<Codes> results(subjects.size());  // by subject, then by input
+  in_parallel(subjects.size(), all_threads(), [&](std::size_t s) {
+    const Codes d = subjects[s]->results(packed);
+    results[s] = Codes(d.bytes_each(), inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::size_t on_diagonal = i % kPackSide;
+      results[s].set(i, d[packed.c_index(i / kPackSide, on_diagonal, on_diagonal)]);
+    }
+  });
+
+  Separation found;
+  found.tried = inputs.size();
+  found.groups = 1;
+  Groups groups(subjects.size(), 0);
+  for (;;) {
+    std::size_t best = inputs.size(), most = found.groups;
+    Groups finer;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::size_t count = split(groups, results, i, finer);
+      if (count <= most) continue;
+      most = count;
+      best = i;
+    }
+    if (best == inputs.size()) return found;
+    if (found.inputs == 0) {
+      const Problem thin = thinned(inputs[best], dot, subjects);
+      found.next = tiles_of(dot, 1, 1, 1, [&](std::size_t) { return thin; });
+      found.results = results_for(found.next, subjects);
+    }
+    found.groups = split(groups, results, best, finer);
+    groups = finer;
+    ++found.inputs;
+  }
+}
+
+}  // namespace tcnum

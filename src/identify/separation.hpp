@@ -1,0 +1,14 @@
+// Inputs that tell those apart that agree with every answer.
+#pragma once
+
+#include <vector>
+
+#include "subjects.hpp"
+
+namespace tcnum {
+
+/// Of crafted and random operands, few that leave as many groups of subjects as all of them do: at each step the one
+/// that makes most groups, and of these the one with the fewest terms.
+Separation separate(const Tiles& answered, const std::vector<const Subject*>& subjects, const IdentifyOptions& options);
+
+}  // namespace tcnum

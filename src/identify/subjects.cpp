@@ -1,0 +1,204 @@
+#include "subjects.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "tcnum/error.hpp"
+#include "tcnum/matrix.hpp"
+
+namespace tcnum {
+namespace {
+
+/// fp32 codes stand for tf32, of which an instruction reads what it reads.
+bool reads(FormatId instruction, FormatId given) {
+  return instruction == given || (instruction == FormatId::tf32 && given == FormatId::fp32);
+}
+
+/// A number of one format rounded to another, to nearest even.
+std::uint64_t rounded(const Format& from, const Format& to, std::uint64_t code) {
+  const Decoded x = decode(from, code);
+  if (x.number_class == NumberClass::nan) return nan_code(to);
+  if (x.number_class == NumberClass::infinity) return infinity_code(to, x.negative);
+  return encode(to, x.negative, x.significand, x.exponent - from.fraction_bits, false, Rounding::nearest_even);
+}
+
+bool holds_specials(const Format& f) { return f.has_infinity() && f.non_finite != NonFinite::none; }
+
+/// Whether a kernel may have made results of the one format from sums of the other.
+bool can_be_rounded(FormatId sum, FormatId result) {
+  const Format &s = format(sum), &r = format(result);
+  return s.floating && holds_specials(s) && holds_specials(r) && r.storage_bits < s.storage_bits && holds(s, r);
+}
+
+void one_nan(FormatId id, Codes& codes) {
+  const Format& f = format(id);
+  if (!f.floating || f.non_finite == NonFinite::none) return;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (decode(f, codes[i]).number_class == NumberClass::nan) codes.set(i, nan_code(f));
+  }
+}
+
+Codes to_format(const Codes& codes, FormatId from, FormatId to) {
+  if (from == to) return codes;
+  Codes narrow(format(to).storage_bytes(), codes.size());
+  for (std::size_t i = 0; i < codes.size(); ++i) narrow.set(i, rounded(format(from), format(to), codes[i]));
+  return narrow;
+}
+
+bool all_zero(const Tiles& tiles) {
+  const Format& f = format(tiles.c_format);
+  for (std::size_t i = 0; i < tiles.c.size(); ++i) {
+    if (decode(f, tiles.c[i]).number_class != NumberClass::zero) return false;
+  }
+  return true;
+}
+
+/// One tile of operands as a matrix.
+MatrixView matrix_of(const Codes& codes, FormatId id, std::size_t tile, std::size_t rows, std::size_t columns) {
+  const std::size_t bytes = rows * columns * bytes_of(id);
+  return {codes.bytes().subspan(tile * bytes, bytes), rows, columns, id};
+}
+
+Codes results_of_plan(const GemmPlan& plan, const Tiles& tiles) {
+  Codes d;
+  const bool has_c = !all_zero(tiles);
+  for (std::size_t t = 0; t < tiles.count; ++t) {
+    const MatrixView c = matrix_of(tiles.c, tiles.c_format, t, tiles.m, tiles.n);
+    GemmInputs inputs;
+    if (has_c) inputs.c = &c;
+    const Codes of_tile = gemm(plan, matrix_of(tiles.a, tiles.a_format, t, tiles.m, tiles.k),
+                               matrix_of(tiles.b, tiles.b_format, t, tiles.k, tiles.n), inputs)
+                              .codes();
+    if (t == 0)
+      d = of_tile;
+    else
+      d.append(of_tile);
+  }
+  return d;
+}
+
+/// Whether the plan is one chain of its instruction for so many products.
+bool is_one_chain(const GemmPlan& plan, std::size_t k) {
+  const bool split = plan.split_k && (plan.split_k->count != 0 || plan.split_k->chunk < k);
+  return plan.k_order == KOrder::ascending && plan.slices == 1 && !split &&
+         (!plan.promote_every || *plan.promote_every >= k) &&
+         (plan.residue == Residue::last || !plan.k_tile || k % *plan.k_tile == 0);
+}
+
+class Collection {
+ public:
+  Collection(const Tiles& answered, const IdentifyOptions& options) : answered_(answered), options_(options) {}
+
+  std::vector<Subject> collected() {
+    for (const Arch& each : kArchs) {
+      if (!options_.archs.empty() && std::ranges::find(options_.archs, each.id) == options_.archs.end()) continue;
+      for (const Instruction* in : instructions_of(each.id)) {
+        if (!takes_answers(*in)) continue;
+        std::vector<CatalogueEntry> accounts = catalogue(each.id, *in);
+        if (!accounts.empty()) add(std::move(accounts.front()));
+      }
+    }
+    if (answered_.scale_block == 0) add_plans();
+    return std::move(subjects_);
+  }
+
+ private:
+  bool takes_answers(const Instruction& in) const {
+    const bool scales = answered_.scale_block == 0
+                            ? !in.scaled()
+                            : in.scales.format == options_.scales && in.scales.block_k == answered_.scale_block;
+    return (options_.sparse || !in.sparse()) && scales && reads(in.a, answered_.a_format) &&
+           reads(in.b, answered_.b_format) &&
+           (in.d == answered_.d_format || can_be_rounded(in.d, answered_.d_format)) &&
+           same_numbers(answered_.c, answered_.c_format, in.c).has_value();
+  }
+
+  void add(CatalogueEntry entry) {
+    const auto like = std::ranges::find_if(
+        subjects_, [&](const Subject& each) { return each.suspect.of.front().datapath == entry.datapath; });
+    if (like != subjects_.end()) {
+      like->suspect.of.push_back(std::move(entry));
+      return;
+    }
+    Subject subject;
+    subject.chain = std::make_shared<const Chain>(entry.datapath);
+    if (!subject.chain->takes(answered_.k)) return;
+    subject.k = entry.datapath.tree.k;
+    subject.suspect.rounded = entry.datapath.numerics.result != answered_.d_format;
+    subject.suspect.of.push_back(std::move(entry));
+    subjects_.push_back(std::move(subject));
+  }
+
+  void add_plans() {
+    for (const NamedPlan& named : named_plans()) {
+      try {
+        GemmPlan plan = named_plan(named.name, answered_.a_format, answered_.d_format);
+        const auto arch = find_arch(plan.arch);
+        if (!options_.archs.empty() && (!arch || std::ranges::find(options_.archs, *arch) == options_.archs.end()))
+          continue;
+        if (answered_.b_format != answered_.a_format || plan.output != answered_.d_format) continue;
+        if (is_one_chain(plan, answered_.k) && all_zero(answered_)) continue;  // its datapath is there
+        Subject subject;
+        subject.suspect.plan = std::move(plan);
+        subjects_.push_back(std::move(subject));
+      } catch (const InputError&) {
+        continue;  // it is of other formats
+      }
+    }
+  }
+
+  const Tiles& answered_;
+  const IdentifyOptions& options_;
+  std::vector<Subject> subjects_;
+};
+
+}  // namespace
+
+bool same_result(FormatId id, std::uint64_t one, std::uint64_t other) {
+  if (one == other) return true;
+  const Format& f = format(id);
+  return f.floating && decode(f, one).number_class == NumberClass::nan &&
+         decode(f, other).number_class == NumberClass::nan;
+}
+
+std::optional<Codes> same_numbers(const Codes& codes, FormatId from, FormatId to) {
+  if (from == to) return codes;
+  const Format &f = format(from), &t = format(to);
+  if (f.floating != t.floating) return std::nullopt;
+  Codes same(t.storage_bytes(), codes.size());
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const Decoded x = decode(f, codes[i]);
+    if (!x.is_finite() && !holds_specials(t)) return std::nullopt;
+    const std::uint64_t code = rounded(f, t, codes[i]);
+    const bool is_nan = x.number_class == NumberClass::nan;
+    if (!is_nan && rounded(t, f, code) != codes[i]) return std::nullopt;
+    same.set(i, code);
+  }
+  return same;
+}
+
+Codes Subject::results(const Tiles& tiles) const {
+  if (suspect.plan) {
+    Codes d = results_of_plan(*suspect.plan, tiles);
+    one_nan(tiles.d_format, d);
+    return d;
+  }
+  const Numerics& n = suspect.of.front().datapath.numerics;
+  Tiles mine = tiles;
+  mine.a_format = n.a.format;
+  mine.b_format = n.b.format;
+  mine.c_format = n.c.format;
+  mine.d_format = n.result;
+  mine.c = same_numbers(tiles.c, tiles.c_format, n.c.format).value();
+  mine.d = Codes(format(n.result).storage_bytes(), tiles.size());
+  chain->run(mine);
+  return to_format(mine.d, n.result, tiles.d_format);
+}
+
+std::vector<Subject> subjects_of(const Tiles& answered, const IdentifyOptions& options) {
+  return Collection(answered, options).collected();
+}
+
+}  // namespace tcnum
