@@ -5,47 +5,76 @@ include(CMakePackageConfigHelpers)
 
 set(TCNUM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tcnum)
 
-foreach(part io emu isa probes core)
+set(exported_parts io emu isa probes core)
+if(TCNUM_SHARED)
+  list(APPEND exported_parts c)
+endif()
+list(TRANSFORM exported_parts PREPEND tcnum_ OUTPUT_VARIABLE exported_targets)
+set(plugins "")
+if(TARGET tcnum_mpi)
+  set(plugins tcnum_mpi) # src/ranks/launch.cpp looks for it in the library folder
+endif()
+
+# What shells and man(1) read is what the program says of its own command line.
+set(texts "")
+if(NOT CMAKE_CROSSCOMPILING)
+  set(folder ${PROJECT_BINARY_DIR}/texts)
+  set(texts ${folder}/tcnum ${folder}/_tcnum ${folder}/tcnum.fish ${folder}/tcnum.1)
+  add_custom_command(OUTPUT ${texts}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND tcnum --completion bash > ${folder}/tcnum
+    COMMAND tcnum --completion zsh > ${folder}/_tcnum
+    COMMAND tcnum --completion fish > ${folder}/tcnum.fish
+    COMMAND tcnum --man > ${folder}/tcnum.1
+    DEPENDS tcnum COMMENT "Describing the command line to shells and man")
+endif()
+
+# Everything that is built and installed. `cmake --install` refuses before it writes if a file of it is missing.
+add_custom_target(tcnum_installation ALL DEPENDS ${texts})
+add_dependencies(tcnum_installation ${exported_targets} ${plugins} tcnum)
+if(TARGET quick_tests)
+  add_dependencies(quick_tests tcnum_installation) # the test `install` is one of them
+endif()
+set(built ${texts})
+foreach(target ${exported_targets} ${plugins} tcnum)
+  list(APPEND built $<TARGET_FILE:${target}>)
+endforeach()
+install(CODE "
+  set(built [[${built}]])
+  foreach(file IN LISTS built)
+    if(NOT EXISTS \"\${file}\")
+      message(FATAL_ERROR \" \${file} is not built; expected `${PROJECT_SOURCE_DIR}/run install FOLDER`, or `cmake --build ${PROJECT_BINARY_DIR} --target tcnum_installation` before\")
+    endif()
+  endforeach()")
+
+# Libraries of other packages are found in the prefix, for a machine that lacks them, and where the build found them.
+set_target_properties(${exported_targets} ${plugins} tcnum PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN")
+set_property(TARGET tcnum PROPERTY INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+foreach(part ${exported_parts})
   set_target_properties(tcnum_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
-install(TARGETS tcnum_io tcnum_emu tcnum_isa tcnum_probes tcnum_core EXPORT tcnumTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${exported_targets} EXPORT tcnumTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TCNUM_SHARED)
-  set_target_properties(tcnum_c PROPERTIES EXPORT_NAME c)
-  install(TARGETS tcnum_c EXPORT tcnumTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   # pkg-config's file finds the prefix from where it lies.
   set(pkgconfig ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   file(RELATIVE_PATH TCNUM_PKGCONFIG_TO_PREFIX /${pkgconfig} /)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/tcnum.pc.in ${PROJECT_BINARY_DIR}/tcnum.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/tcnum.pc DESTINATION ${pkgconfig})
 endif()
-install(TARGETS tcnum RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(TARGET tcnum_mpi)
-  install(TARGETS tcnum_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}) # src/ranks/launch.cpp looks for it there
-endif()
+install(TARGETS tcnum ${plugins} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INSTALL_DIR})
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/schemas DESTINATION share/tcnum FILES_MATCHING PATTERN "*.json")
-install(FILES ${PROJECT_SOURCE_DIR}/CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/CITATION.cff ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# What shells and man(1) read is what the program says of its own command line.
-if(NOT CMAKE_CROSSCOMPILING)
-  set(texts ${PROJECT_BINARY_DIR}/texts)
-  add_custom_command(OUTPUT ${texts}/tcnum ${texts}/_tcnum ${texts}/tcnum.fish ${texts}/tcnum.1
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${texts}
-    COMMAND tcnum --completion bash > ${texts}/tcnum
-    COMMAND tcnum --completion zsh > ${texts}/_tcnum
-    COMMAND tcnum --completion fish > ${texts}/tcnum.fish
-    COMMAND tcnum --man > ${texts}/tcnum.1
-    DEPENDS tcnum COMMENT "Describing the command line to shells and man")
-  add_custom_target(tcnum_texts ALL DEPENDS ${texts}/tcnum)
-  if(TARGET quick_tests)
-    add_dependencies(quick_tests tcnum_texts) # one of which installs all
-  endif()
-  install(FILES ${texts}/tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${texts}/_tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES ${texts}/tcnum.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-  install(FILES ${texts}/tcnum.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+if(texts)
+  install(FILES ${folder}/tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${folder}/_tcnum DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${folder}/tcnum.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  install(FILES ${folder}/tcnum.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 
 install(EXPORT tcnumTargets NAMESPACE tcnum:: DESTINATION ${TCNUM_PACKAGE_DIR})

@@ -34,5 +34,23 @@ TEST_F(Run, WhatCannotBeBuiltIsStatus3) {
   EXPECT_NE(r.err.find("build"), std::string::npos) << r.err;
 }
 
+/// Nothing is built where the folder is missing or cannot be made. tests/install/check.sh installs.
+TEST_F(Run, InstallsOnlyIntoAFolder) {
+  fs::copy_file(TCNUM_SOURCE_DIR "/run", folder_ / "run");
+  write("file", "");
+  for (const std::vector<std::string>& folders : std::vector<std::vector<std::string>>{
+           {}, {""}, {"--help"}, {"one", "two"}, {"file"}, {(folder_ / "file" / "prefix").string()}}) {
+    std::vector<std::string> arguments = {"install"};
+    arguments.insert(arguments.end(), folders.begin(), folders.end());
+    const Result r = run_script(folder_ / "run", arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments) + "\n" + r.err);
+    EXPECT_EQ(r.status, 2);
+    EXPECT_TRUE(r.err.starts_with("run: install: "));
+    EXPECT_NE(r.err.find("expected"), std::string::npos);
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
+    EXPECT_FALSE(fs::exists(folder_ / "build"));
+  }
+}
+
 }  // namespace
 }  // namespace tcnum
