@@ -21,14 +21,15 @@ install_all() {
   [[ $message == *"is not built; expected "*"/run install FOLDER"* ]] || fail "an empty build: $message"
   [[ ! -e $work/half ]] || fail "half a prefix is left: $(find "$work/half")"
 
-  if [[ $build == "$source/build" ]]; then  # the folder of ./run, and of pip
-    bare "$source/run" install "$work/first"
-    if [[ $shared == ON ]] && "$python" -c 'import numpy, pip'; then
-      bare "$python" -m pip install --quiet --no-index --no-deps --target "$work/python" "$source/python"
-    fi
+  if [[ -n ${TCNUM_RUN:-} ]]; then  # set by `./run test`; elsewhere ./run would configure the build anew
+    bare "$TCNUM_RUN" install "$work/first"
   else
     bare cmake --build "$build" --target tcnum_installation
     bare cmake --install "$build" --prefix "$work/first" >/dev/null
+  fi
+  # pip uses the library of this build folder.
+  if [[ $shared == ON && $build == "$source/build" ]] && "$python" -c 'import numpy, pip'; then
+    bare "$python" -m pip install --quiet --no-index --no-deps --target "$work/python" "$source/python"
   fi
   mv "$work/first" "$work/prefix"
 }
