@@ -51,8 +51,13 @@ use() {
   local shared=$1 python=$2 mpirun=$3
   local prefix=$work/prefix instruction=mma.m16n8k16.f32.f16.f16.f32
   local answers=$prefix/share/tcnum/vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors
+  local libraries
+  libraries=$(dirname "$(find "$prefix" -name libtcnum_core.a)")
   cd "$work/project"
   bare "$prefix/bin/tcnum" verify --arch sm_90 --instr "$instruction"
+  # A library of another package that is put into the folder goes before the system's.
+  cp "$(ldd "$prefix/bin/tcnum" | awk '$1 ~ /^libhwy/ { print $3 }')" "$libraries"
+  [[ $(bare ldd "$prefix/bin/tcnum") == *" => $prefix/bin/../"* ]] || fail "libraries in the folder are not found"
   if [[ -n $mpirun ]]; then  # the program finds libtcnum_mpi.so
     bare OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
       "$mpirun" -n 2 "$prefix/bin/tcnum" verify --arch sm_90 --instr "$instruction" --count 1e4 --from datapath:hopper-fp16.json
@@ -66,8 +71,7 @@ use() {
 
   bare build/uses_c "$answers" | diff example.txt -
   # By pkg-config, with the library named to the linker once, and to the loader once (docs/c.md).
-  local flags libraries
-  libraries=$(dirname "$(find "$prefix" -name libtcnum.so)")
+  local flags
   flags=$(bare "PKG_CONFIG_PATH=$libraries/pkgconfig" pkg-config --cflags --libs tcnum)
   # Word splitting is meant: one word, one flag.
   # shellcheck disable=SC2086
