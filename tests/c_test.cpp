@@ -527,8 +527,33 @@ TEST(C, SaysHowFarAProductIsOff) {
   const ErrorReport right = error_of(d, a, b, inputs);
   EXPECT_EQ(found["schema"], "tcnum.gemm_error/1");
   EXPECT_EQ(found["measured"], 24);
-  EXPECT_EQ(found["ulps"]["max"], right.max_ulps);
+  EXPECT_EQ(found["ulps"]["max"], right.error.ulps.max());
   EXPECT_EQ(found["worst"]["row"], right.worst->row);
+  EXPECT_FALSE(found.contains("quantisation"));
+
+  // With scales, and what A was.
+  const Matrix scales = Matrix::from(normal_numbers(6 * 3, random), 6, 3, "fp32");
+  const Matrix was = Matrix::from(normal_numbers(6 * 48, random), 6, 48, "fp64");
+  const tcnum_view scales_view = view_of(scales), was_view = view_of(was);
+  options.a_scales = &scales_view;
+  options.exact_a = &was_view;
+  const auto with_text =
+      made_by<OwnedText>([&](auto to) { return tcnum_gemm_error(&d_view, &a_view, &b_view, &options, to); });
+  const json with = json::parse(with_text.get());
+  const MatrixView scales_right = scales, was_right = was;
+  GemmInputs with_scales = inputs;
+  with_scales.a_scales = &scales_right;
+  const ErrorReport with_right = error_of(d, a, b, with_scales, {}, {.exact_a = &was_right});
+  EXPECT_EQ(with["a_scale_block"], 16);
+  EXPECT_EQ(with["exact_a"], "fp64");
+  EXPECT_EQ(with["relative"]["median"], with_right.error.relative.percentile(50));
+  EXPECT_EQ(with["quantisation"]["relative"]["p99"], with_right.quantisation.value().relative.percentile(99));
+  const auto plan = made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find("nvjet", "fp16", "fp32", to); });
+  tcnum_matrix* no_product = nullptr;
+  options.a_scales = nullptr;
+  EXPECT_EQ(tcnum_gemm(plan.get(), &a_view, &b_view, &options, &no_product), TCNUM_INVALID);
+  EXPECT_EQ(no_product, nullptr);
+
   char* none = nullptr;
   EXPECT_EQ(tcnum_gemm_error(nullptr, &a_view, &b_view, nullptr, &none), TCNUM_INVALID);
   EXPECT_EQ(tcnum_gemm_error(&d_view, &b_view, &a_view, nullptr, &none), TCNUM_INVALID);

@@ -239,6 +239,66 @@ TEST_F(CliScaledGemm, HasOneForEachBatch) {
   EXPECT_EQ(MatrixFile(path("d.safetensors")).read("D").codes, right);
 }
 
+TEST_F(CliScaledGemm, IsComparedWithWhatItsOperandsWere) {
+  const Matrix sa = scales(kM, 2, 7), sb = scales(2, 2, 8), was_a = random_matrix(FormatId::fp64, kM, kK, 13),
+               was_b = random_matrix(FormatId::bf16, kK, kN, 14);
+  const MatrixView of_a = sa, of_b = sb, exact_a = was_a, exact_b = was_b;
+  const Matrix d = product("deepgemm", sa, sb);
+  const ErrorReport right = error_of(d, fp8_a_, fp8_b_, {.a_scales = &of_a, .b_scales = &of_b}, {},
+                                     {.exact_a = &exact_a, .exact_b = &exact_b});
+  const auto expect = [&](const Result& result) {
+    ASSERT_EQ(result.status, 0) << result.err;
+    const json report = json::parse(text("error.json"));
+    EXPECT_EQ(report.at("ulps").at("p90"), right.error.ulps.percentile(90));
+    EXPECT_EQ(report.at("relative").at("median"), right.error.relative.percentile(50));
+    EXPECT_EQ(report.at("arithmetic").at("relative").at("max"), right.arithmetic->relative.max());
+    EXPECT_EQ(report.at("quantisation").at("ulps").at("mean"), right.quantisation->ulps.mean);
+    EXPECT_EQ(report.at("exact_a"), "fp64");
+    EXPECT_EQ(report.at("b_scale_block"), 128);
+    EXPECT_NE(result.out.find("A: scales for every 128 of k, exact in fp64; B: "), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("quantisation, of Σ|a·b|"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("mean"), std::string::npos) << result.out;
+  };
+  const StoredTensor a = stored(fp8_a_), b = stored(fp8_b_), stored_sa = stored(sa), stored_sb = stored(sb),
+                     stored_a = stored(was_a), stored_b = stored(was_b), stored_d = stored(d);
+  const std::vector<NamedTensor> without_d = {{"A", a},          {"B", b},              {"SA", stored_sa},
+                                              {"SB", stored_sb}, {"exact_B", stored_b}, {"exact_A", stored_a}};
+  write_matrices(path("all.safetensors"), without_d);
+  expect(run({"gemm", "--in", "all.safetensors", "--plan", "deepgemm", "--output", "fp32", "--error", "--json",
+              "error.json"}));
+  std::vector<NamedTensor> with_d = without_d;
+  with_d.push_back({"D", stored_d});
+  write_matrices(path("all.safetensors"), with_d);
+  expect(run({"gemm", "--in", "all.safetensors", "--error", "--json", "error.json"}));
+
+  const StoredTensor short_a = stored(random_matrix(FormatId::fp32, kM, kK - 1, 13));
+  const std::vector<NamedTensor> with_short = {{"A", a}, {"B", b}, {"D", stored_d}, {"exact_A", short_a}};
+  write_matrices(path("short.safetensors"), with_short);
+  expect_failure({"gemm", "--in", "short.safetensors", "--error"}, 2,
+                 {"short.safetensors: tensor exact_A: shape: [5, 255]; right would be [M, K]", "with K = 256, as A has"});
+}
+
+/// No plan has block scales, but a D that somebody computed with them can be compared.
+TEST_F(CliScaledGemm, IsComparedWithBlockScalesToo) {
+  StoredTensor a = stored(fp8_a_), b = stored(fp8_b_);
+  a.format = b.format = FormatId::u8;
+  StoredTensor sa{FormatId::u8, {kM, 8}, Codes(1, kM * 8)}, sb{FormatId::u8, {8, kN}, Codes(1, 8 * kN)};
+  for (std::size_t i = 0; i < sa.codes.size(); ++i) sa.codes.set(i, 120 + i % 9);
+  for (std::size_t i = 0; i < sb.codes.size(); ++i) sb.codes.set(i, 120 + i % 7);
+  const StoredTensor d = stored(product("nvjet-fp8", scales(1, 1, 1), scales(1, 1, 2)));
+  for (const auto& [name, tensor] : std::map<std::string, const StoredTensor*>{
+           {"a.npy", &a}, {"b.npy", &b}, {"sa.npy", &sa}, {"sb.npy", &sb}, {"d.npy", &d}})
+    write_npy(path(name), *tensor);
+  const Result r = run({"gemm", "--a", "a.npy", "--b", "b.npy", "--scale-a", "sa.npy", "--scale-b", "sb.npy",
+                        "--format", "fp8e4m3", "--scale-format", "ue8m0", "--d", "d.npy", "--error", "--json", "-"});
+  ASSERT_EQ(r.status, 0) << r.err;
+  sa.format = sb.format = FormatId::ue8m0;
+  const MatrixView of_a = view_of(sa), of_b = view_of(sb);
+  const ErrorReport right = error_of(view_of(d), fp8_a_, fp8_b_, {.a_scales = &of_a, .b_scales = &of_b});
+  EXPECT_EQ(json::parse(r.out).at("a_scale_block"), 32);
+  EXPECT_EQ(json::parse(r.out).at("ulps").at("median"), right.error.ulps.percentile(50));
+}
+
 TEST_F(CliScaledGemm, SaysWhatIsWrong) {
   const auto refused = [&](const StoredTensor& sa, const StoredTensor& sb, const std::vector<std::string>& parts,
                            const std::vector<std::string>& how = {"--plan", "nvjet-fp8-slow", "--out", "d"}) {
@@ -260,9 +320,13 @@ TEST_F(CliScaledGemm, SaysWhatIsWrong) {
           {"--plan", "nvjet-fp8", "--out", "d"});
   StoredTensor blocks{FormatId::ue8m0, {kM, 8}, Codes(1, kM * 8)}, of_b{FormatId::ue8m0, {8, kN}, Codes(1, 8 * kN)};
   refused(blocks, of_b, {"all.safetensors: tensor SA: scales of ue8m0", "no plan is of one; right would be fp32"});
-  refused(one, one, {"all.safetensors: tensor SA: --error compares"}, {"--plan", "nvjet-fp8", "--error"});
+  refused(stored(scales(1, 3, 1)), stored(scales(3, 1, 1)),
+          {"all.safetensors: tensor SA: 3 parts of K; right would be 1, or 2 of 128 each"},
+          {"--plan", "nvjet-fp8-slow", "--error"});
   expect_failure({"gemm", "--in", "all.safetensors", "--scale-a", "sa.npy", "--plan", "nvjet-fp8", "--out", "d"}, 2,
-                 {"--scale-a, --scale-b and --d go with --a and --b"});
+                 {"--scale-a, --scale-b, --exact-a, --exact-b and --d go with --a and --b"});
+  expect_failure({"gemm", "--a", "a.npy", "--b", "b.npy", "--exact-a", "x.npy", "--plan", "nvjet-fp8", "--out", "d"}, 2,
+                 {"gemm: --exact-a and --exact-b: nothing is compared with them; expected --error beside them"});
 
   // In NumPy's files too.
   StoredTensor codes{FormatId::u8, {kM, 1}, Codes(1, kM)}, fp8_a = stored(fp8_a_), fp8_b = stored(fp8_b_);
@@ -368,10 +432,10 @@ TEST_F(CliGemm, ComparesWithTheExactProduct) {
     EXPECT_EQ(report.at("elements"), 33 * 65);
     EXPECT_EQ(report.at("exact"), right.exact);
     EXPECT_EQ(report.at("nearest"), right.nearest);
-    EXPECT_EQ(report.at("ulps").at("max"), right.max_ulps);
-    EXPECT_EQ(report.at("ulps").at("mean"), right.mean_ulps);
+    EXPECT_EQ(report.at("ulps").at("max"), right.error.ulps.max());
+    EXPECT_EQ(report.at("ulps").at("mean"), right.error.ulps.mean);
     EXPECT_EQ(report.at("ulps").at("histogram").size(), right.bins.size());
-    EXPECT_EQ(report.at("relative").at("max"), right.max_relative);
+    EXPECT_EQ(report.at("relative").at("max"), right.error.relative.max());
     EXPECT_EQ(report.at("worst").at("row"), right.worst->row);
     EXPECT_EQ(report.at("worst").at("largest").size(), 4u);
     EXPECT_EQ(report.at("worst_relative").at("column"), right.worst_relative->column);
@@ -417,8 +481,8 @@ TEST_F(CliGemm, ComparesBatchesWithCAndABias) {
     right.add(error_of(gemm(named_plan("nvjet", FormatId::fp16), *each, b_, inputs), *each, b_, inputs), batch++);
   const json report = json::parse(r.out);
   EXPECT_EQ(report.at("elements"), 2 * 33 * 65);
-  EXPECT_EQ(report.at("ulps").at("max"), right.max_ulps);
-  EXPECT_EQ(report.at("ulps").at("mean"), right.mean_ulps);
+  EXPECT_EQ(report.at("ulps").at("max"), right.error.ulps.max());
+  EXPECT_EQ(report.at("ulps").at("mean"), right.error.ulps.mean);
   EXPECT_EQ(report.at("worst").at("batch"), right.worst->batch);
   EXPECT_EQ(report.at("worst").at("row"), right.worst->row);
 }

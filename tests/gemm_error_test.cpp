@@ -188,21 +188,21 @@ void expect_report(const Product& p, const ErrorReport& report) {
   EXPECT_EQ(reported, bins);
   if (measured == 0) return;
   const auto count = static_cast<double>(measured);
-  expect_close(report.max_ulps, most);
-  expect_close(report.mean_ulps, sum / count);
+  expect_close(report.error.ulps.max(), most);
+  expect_close(report.error.ulps.mean, sum / count);
   EXPECT_NEAR(report.drift_ulps, drift / count, 1e-11 * (1 + sum / count));
-  expect_close(report.max_relative, most_relative);
-  expect_close(report.mean_relative, sum_relative / count);
+  expect_close(report.error.relative.max(), most_relative);
+  expect_close(report.error.relative.mean, sum_relative / count);
 
   ASSERT_TRUE(report.worst && report.worst_relative);
   const ErrorElement& worst = *report.worst;
   const Naive element(p, worst.row, worst.column);
-  EXPECT_EQ(worst.ulps, report.max_ulps);
+  EXPECT_EQ(worst.ulps, report.error.ulps.max());
   EXPECT_EQ(worst.given, p.d(worst.row, worst.column));
   EXPECT_EQ(worst.nearest, rounded(f, element.exact));
   expect_close(worst.exact, quotient(element.exact, Integer(1) << kScale));
   expect_close(worst.magnitudes, quotient(element.magnitudes, Integer(1) << kScale));
-  EXPECT_EQ(report.worst_relative->relative, report.max_relative);
+  EXPECT_EQ(report.worst_relative->relative, report.error.relative.max());
   for (std::size_t t = 1; t < worst.largest.size(); ++t)
     EXPECT_GE(std::fabs(worst.largest[t - 1].product), std::fabs(worst.largest[t].product));
 }
@@ -281,7 +281,7 @@ TEST(GemmError, IsAtMostHalfAnUlpOfWhatIsRoundedToNearest) {
         one_of(random, {FormatId::fp16, FormatId::fp32, FormatId::fp64, FormatId::fp8e5m2, FormatId::s8});
     const Product p = random_product(random, a, a, d, Given::nearest);
     const ErrorReport report = p.report({.threads = 1});
-    EXPECT_LE(report.max_ulps, 0.5);
+    EXPECT_LE(report.error.ulps.max(), 0.5);
     EXPECT_EQ(report.nearest, report.measured);
     EXPECT_EQ(report.lost, 0u);
     measured += report.measured - report.exact;
@@ -296,23 +296,23 @@ TEST(GemmError, CountsUlpsOfTheExactResult) {
     const Matrix b = Matrix::from(std::vector{x, y}, 2, 1, "fp32"), d = Matrix::from(std::vector{given}, 1, 1, "fp32");
     return error_of(d, one, b);
   };
-  EXPECT_EQ(report(1, 0x1p-24, 1).max_ulps, 0.5);
+  EXPECT_EQ(report(1, 0x1p-24, 1).error.ulps.max(), 0.5);
   EXPECT_EQ(report(1, 0x1p-24, 1).nearest, 1u);
   EXPECT_EQ(report(1, 0x1p-24, 1).drift_ulps, -0.5);
   EXPECT_EQ(report(1, 0x1p-24, 1 + 0x1p-23).drift_ulps, 0.5);
-  EXPECT_EQ(report(1, 1 - 0x1p-23, 2).max_ulps, 1);
-  EXPECT_EQ(report(1, 1, 2 - 0x1p-23).max_ulps, 0.5);
+  EXPECT_EQ(report(1, 1 - 0x1p-23, 2).error.ulps.max(), 1);
+  EXPECT_EQ(report(1, 1, 2 - 0x1p-23).error.ulps.max(), 0.5);
   // What cancels has ulps of its own, and its terms have a magnitude.
   const ErrorReport cancelled = report(1 + 0x1p-20, -1, 0);
-  EXPECT_EQ(cancelled.max_ulps, 0x1p23);
+  EXPECT_EQ(cancelled.error.ulps.max(), 0x1p23);
   EXPECT_EQ(cancelled.bins, (std::vector<ErrorBin>{{23, 1}}));
-  EXPECT_NEAR(cancelled.max_relative, 0x1p-21, 0x1p-40);
+  EXPECT_NEAR(cancelled.error.relative.max(), 0x1p-21, 0x1p-40);
   EXPECT_NEAR(cancelled.worst.value().left(), 0x1p-21, 0x1p-40);
   EXPECT_EQ(cancelled.worst->largest.at(0).k, 0u);
   EXPECT_EQ(cancelled.worst->largest.at(1).product, -1);
   // Zero's ulps are those of the smallest numbers.
-  EXPECT_EQ(report(1, -1, 0x1p-149).max_ulps, 1);
-  EXPECT_EQ(report(0, 0, 1).max_relative, HUGE_VAL);
+  EXPECT_EQ(report(1, -1, 0x1p-149).error.ulps.max(), 1);
+  EXPECT_EQ(report(0, 0, 1).error.relative.max(), HUGE_VAL);
 }
 
 TEST(GemmError, SlicesAndWordsAndIntegersGiveTheSameSums) {
@@ -327,8 +327,9 @@ TEST(GemmError, SlicesAndWordsAndIntegersGiveTheSameSums) {
       // Links that are not full, several stretches of k, and vectors that are not full.
       const std::size_t m = 3, n = 21, k = 1200 + random() % 100;
       const Matrix a = random_matrix(random, of_a, m, k, any, false), b = random_matrix(random, of_b, k, n, any, false);
-      ExactSums by_slices = ExactProduct(a, b, ExactBy::slices).sums({1, 2, 2, 18});
-      ExactSums by_words = ExactProduct(a, b, ExactBy::words).sums({1, 2, 2, 18});
+      const ScaledOperand rows(a, OperandLines::rows), columns(b, OperandLines::columns);
+      ExactSums by_slices = ExactProduct(rows, columns, ExactBy::slices).sums({1, 2, 2, 18});
+      ExactSums by_words = ExactProduct(rows, columns, ExactBy::words).sums({1, 2, 2, 18});
       EXPECT_EQ(by_slices.words, by_words.words);
       for (std::size_t i = 0; i < 2; ++i) {
         for (std::size_t j = 0; j < 18; ++j) {
@@ -380,12 +381,12 @@ TEST(GemmError, GoesThroughBlocksAndThreadsChangeNoBit) {
   const Product p = large_product(random);
   const ErrorReport one = p.report({.threads = 1}), three = p.report({.threads = 3});
   EXPECT_EQ(one.measured, 300u * 270);
-  EXPECT_LT(one.max_ulps, 1);
-  EXPECT_GT(one.max_ulps, 0.9);
+  EXPECT_LT(one.error.ulps.max(), 1);
+  EXPECT_GT(one.error.ulps.max(), 0.9);
   // Everything is cut toward zero.
-  EXPECT_EQ(one.drift_ulps, -one.mean_ulps);
-  EXPECT_EQ(three.mean_ulps, one.mean_ulps);
-  EXPECT_EQ(three.mean_relative, one.mean_relative);
+  EXPECT_EQ(one.drift_ulps, -one.error.ulps.mean);
+  EXPECT_EQ(three.error.ulps.mean, one.error.ulps.mean);
+  EXPECT_EQ(three.error.relative.mean, one.error.relative.mean);
   EXPECT_EQ(three.bins, one.bins);
   EXPECT_EQ(three.worst->row, one.worst->row);
   EXPECT_EQ(three.worst->column, one.worst->column);
@@ -398,7 +399,7 @@ TEST(GemmError, GoesThroughBlocksAndThreadsChangeNoBit) {
   }
   const ErrorReport other =
       error_of(p.d, p.a, MatrixView(turned, rows, columns, "fp8e4m3", Layout::column_major), {}, {.threads = 2});
-  EXPECT_EQ(other.mean_ulps, one.mean_ulps);
+  EXPECT_EQ(other.error.ulps.mean, one.error.ulps.mean);
   EXPECT_EQ(other.bins, one.bins);
 }
 
@@ -421,8 +422,8 @@ TEST(GemmError, FindsTheOneElementThatIsOff) {
   const ErrorReport report = p.report();
   EXPECT_EQ(report.worst.value().row, 280u);
   EXPECT_EQ(report.worst->column, 263u);
-  EXPECT_GT(report.max_ulps, 62);
-  EXPECT_LT(report.max_ulps, 65);
+  EXPECT_GT(report.error.ulps.max(), 62);
+  EXPECT_LT(report.error.ulps.max(), 65);
 }
 
 TEST(GemmError, StopsWhereItIsTold) {
@@ -457,10 +458,128 @@ TEST(GemmError, AddsReportsUp) {
   EXPECT_EQ(sum.elements(), whole.elements());
   EXPECT_EQ(sum.bins, whole.bins);
   EXPECT_EQ(sum.lost, whole.lost);
-  expect_close(sum.mean_ulps, whole.mean_ulps);
-  EXPECT_EQ(sum.max_ulps, whole.max_ulps);
+  expect_close(sum.error.ulps.mean, whole.error.ulps.mean);
+  EXPECT_EQ(sum.error.ulps.ascending, whole.error.ulps.ascending);
+  EXPECT_EQ(sum.error.ulps.max(), whole.error.ulps.max());
   EXPECT_EQ(sum.worst->batch * 4 + sum.worst->row, whole.worst->row);
   EXPECT_EQ(sum.worst->column, whole.worst->column);
+}
+
+TEST(GemmError, HasPercentilesOfTheNearestRank) {
+  const Matrix one = Matrix::from(std::vector{1.0}, 1, 1, "fp32"),
+               ones = Matrix::from(std::vector<double>(10, 1), 1, 10, "fp32");
+  std::vector<double> given;
+  for (int i = 9; i >= 0; --i) given.push_back(1 + i * 0x1p-23);
+  const ErrorReport report = error_of(Matrix::from(given, 1, 10, "fp32"), one, ones);
+  const ErrorMeasure& ulps = report.error.ulps;
+  EXPECT_EQ(ulps.percentile(50), 4);
+  EXPECT_EQ(ulps.percentile(51), 5);
+  EXPECT_EQ(ulps.percentile(90), 8);
+  EXPECT_EQ(ulps.percentile(99), 9);
+  EXPECT_EQ(ulps.percentile(0), 0);
+  EXPECT_EQ(ulps.mean, 4.5);
+  EXPECT_EQ(report.error.relative.percentile(90), 8 * 0x1p-23);
+  EXPECT_EQ(ErrorMeasure{}.percentile(50), 0);
+}
+
+TEST(GemmError, TakesScalesAndExactOperands) {
+  // Scales of two products each: 1·2·1·4 twice and 1·0.5·1·8 twice.
+  const Matrix ones = Matrix::from(std::vector<double>(4, 1), 1, 4, "fp8e4m3"),
+               ones_down = Matrix::from(std::vector<double>(4, 1), 4, 1, "fp8e4m3");
+  const Matrix sa = Matrix::from(std::vector{2.0, 0.5}, 1, 2, "fp32"),
+               sb = Matrix::from(std::vector{4., 8.}, 2, 1, "fp32"), d = Matrix::from(std::vector{25.0}, 1, 1, "fp32");
+  const MatrixView a_scales = sa, b_scales = sb;
+  const GemmInputs scales = {.a_scales = &a_scales, .b_scales = &b_scales};
+  const ErrorReport scaled = error_of(d, ones, ones_down, scales);
+  EXPECT_EQ(scaled.a_scale_block, 2u);
+  EXPECT_EQ(scaled.worst->exact, 24);
+  EXPECT_EQ(scaled.worst->magnitudes, 24);
+  EXPECT_EQ(scaled.worst->largest.at(0).product, 8);
+  EXPECT_EQ(scaled.error.ulps.max(), 0x1p19);
+  EXPECT_EQ(scaled.error.relative.max(), 1 / 24.0);
+  EXPECT_FALSE(scaled.quantisation || scaled.arithmetic || scaled.worst->quantised);
+
+  // A was 2.5, 2, 0.5, 0.5: with B's scales that is 26, from which 24 is 2 off, and from which 25 is 1 off.
+  const Matrix was = Matrix::from(std::vector{2.5, 2.0, 0.5, 0.5}, 1, 4, "fp64");
+  const MatrixView exact_a = was;
+  const ErrorReport split = error_of(d, ones, ones_down, scales, {}, {.exact_a = &exact_a});
+  EXPECT_EQ(split.exact_a, FormatId::fp64);
+  EXPECT_EQ(split.worst->exact, 26);
+  EXPECT_EQ(split.worst->quantised, 24);
+  EXPECT_EQ(split.worst->largest.at(0).a, was(0, 0));
+  EXPECT_EQ(split.error.relative.max(), 1 / 26.0);
+  EXPECT_EQ(split.quantisation.value().relative.max(), 2 / 26.0);
+  EXPECT_EQ(split.quantisation->ulps.max(), 0x1p20);
+  EXPECT_EQ(split.arithmetic.value().relative.max(), 1 / 26.0);
+
+  // A scale of NaN makes what is multiplied a NaN, whatever D is.
+  const Matrix nan = Matrix::from(std::vector{2.0, std::nan("")}, 1, 2, "fp32");
+  const MatrixView nan_scales = nan;
+  const GemmInputs with_nan = {.a_scales = &nan_scales, .b_scales = &b_scales};
+  EXPECT_EQ(error_of(d, ones, ones_down, with_nan).not_finite, 1u);
+  const ErrorReport lost = error_of(d, ones, ones_down, with_nan, {}, {.exact_a = &exact_a});
+  EXPECT_EQ(lost.measured, 1u);
+  EXPECT_EQ(lost.error.relative.max(), 1 / 26.0);
+  EXPECT_EQ(lost.arithmetic.value().ulps.max(), HUGE_VAL);
+}
+
+/// Numbers times their scales, which fp64 holds.
+Matrix times_scales(const Matrix& of, const Matrix& scales, std::size_t rows_each, std::size_t columns_each) {
+  Matrix scaled(FormatId::fp64, of.rows(), of.columns());
+  for (std::size_t i = 0; i < of.rows(); ++i) {
+    for (std::size_t j = 0; j < of.columns(); ++j) {
+      const double scale = plain(format(scales.format()), scales(i / rows_each, j / columns_each));
+      scaled.set(i, j, std::bit_cast<std::uint64_t>(plain(format(of.format()), of(i, j)) * scale));
+    }
+  }
+  return scaled;
+}
+
+TEST(GemmError, OfScaledOperandsIsThatOfTheScaledNumbers) {
+  struct Case {
+    FormatId operands, scales;
+    std::size_t k, block, a_rows, b_columns;  ///< to a scale
+  };
+  constexpr std::size_t kM = 2, kN = 130;
+  Random random(8);
+  for (const auto& [operands, of_scales, k, block, a_rows, b_columns] :
+       std::initializer_list<Case>{{FormatId::fp8e4m3, FormatId::fp32, 300, 128, 1, 128},  // DeepSeek's, of a ragged k
+                                   {FormatId::fp8e5m2, FormatId::fp32, 300, 128, 1, 1},
+                                   {FormatId::fp8e4m3, FormatId::fp32, 300, 300, 1, 1},    // of rows and columns
+                                   {FormatId::fp16, FormatId::fp32, 70, 70, kM, kN},       // of tensors
+                                   {FormatId::fp4e2m1, FormatId::ue4m3, 64, 16, 1, 1},     // NVFP4
+                                   {FormatId::fp6e2m3, FormatId::ue8m0, 96, 32, 1, 1}}) {  // MX
+    SCOPED_TRACE(std::string(format(operands).name) + " " + std::string(format(of_scales).name));
+    const auto parts = [](std::size_t x, std::size_t each) { return (x + each - 1) / each; };
+    const Matrix a = random_matrix(random, operands, kM, k, true, false),
+                 b = random_matrix(random, operands, k, kN, true, false);
+    const bool any = of_scales == FormatId::ue4m3;  // whose numbers are of a few binades anyway
+    const Matrix sa = random_matrix(random, of_scales, parts(kM, a_rows), parts(k, block), any, false),
+                 sb = random_matrix(random, of_scales, parts(k, block), parts(kN, b_columns), any, false);
+    const Matrix scaled_a = times_scales(a, sa, a_rows, block), scaled_b = times_scales(b, sb, block, b_columns);
+    Product numbers{scaled_a, scaled_b, Matrix(FormatId::bf16, kM, kN)};
+    for (std::size_t i = 0; i < kM; ++i) {
+      for (std::size_t j = 0; j < kN; ++j)
+        numbers.d.set(i, j, (rounded(format(FormatId::bf16), Naive(numbers, i, j).exact) + random() % 5 - 2) & 0xFFFF);
+    }
+    const ErrorReport right = numbers.report();
+    const MatrixView a_scales = sa, b_scales = sb, exact_a = scaled_a, exact_b = scaled_b;
+    const GemmInputs inputs = {.a_scales = &a_scales, .b_scales = &b_scales};
+    const ErrorReport report =
+        error_of(numbers.d, a, b, inputs, {.threads = 2}, {.exact_a = &exact_a, .exact_b = &exact_b});
+    EXPECT_GT(report.measured, kM * kN / 2);
+    EXPECT_EQ(report.a_scale_block, block);
+    for (const ErrorReport& each : {error_of(numbers.d, a, b, inputs), report}) {
+      EXPECT_EQ(each.measured, right.measured);
+      EXPECT_EQ(each.bins, right.bins);
+      EXPECT_EQ(each.error.ulps.ascending, right.error.ulps.ascending);
+      expect_close(each.error.relative.mean, right.error.relative.mean);
+      EXPECT_EQ(each.worst->nearest, right.worst->nearest);
+    }
+    // They were nothing else before.
+    EXPECT_EQ(report.quantisation.value().ulps.max(), 0);
+    EXPECT_EQ(report.arithmetic.value().ulps.ascending, right.error.ulps.ascending);
+  }
 }
 
 TEST(GemmError, SaysWhatIsWrong) {
@@ -478,6 +597,24 @@ TEST(GemmError, SaysWhatIsWrong) {
   expect([&] { error_of(d, a, b, {.beta = 2}); }, "error: beta is 2 and there is no C; expected a C, or a beta of 0");
   expect([&] { error_of(d, a, b, {.bias = &of_c}); }, "error: bias is 3 × 4; right would be 1 × 5 or 3 × 1");
   expect([&] { error_of(d, a, b, {.alpha = HUGE_VAL}); }, "error: alpha is inf; right would be a finite number");
+  const Matrix scales(FormatId::fp32, 1, 3), of_rows(FormatId::fp32, 2, 1), of_fp16(FormatId::fp16, 1, 1),
+      wide(FormatId::fp64, 3, 4);
+  const MatrixView of_scales = scales, for_rows = of_rows, narrow = of_fp16, as_c = c,
+                   one = Matrix(FormatId::fp32, 1, 1);
+  expect([&] { error_of(d, a, b, {.a_scales = &of_scales}); },
+         "error: a_scales has 3 parts of k, which is 4; expected 1, or one for every so many products, a power of two");
+  expect([&] { error_of(d, a, b, {.b_scales = &of_scales}); },
+         "error: b_scales has scales for 3 columns and 1 parts of k; right would be 1, 1 or 5");
+  expect([&] { error_of(d, a, b, {.a_scales = &for_rows}); },
+         "error: a_scales has scales for 2 rows and 1 parts of k; right would be 1 or 3");
+  expect([&] { error_of(d, a, b, {.a_scales = &narrow}); },
+         "error: a_scales is of fp16; right would be fp32, ue8m0, ue4m3");
+  expect([&] { error_of(d, a, b, {.a_scales = &of_scales}, {}, {.scale_block = 2}); },
+         "error: a_scales has 3 parts of k, which is 4; expected 1, or 2, of 2 products each");
+  expect([&] { error_of(d, a, b, {}, {}, {.exact_b = &as_c}); },
+         "error: exact_b is 3 × 4; expected 4 × 5, as the operand is");
+  expect([&] { error_of(d, wide, b, {.a_scales = &one}); },
+         "error: A is of fp64, with scales; expected a format of at most 29 bits of precision");
   EXPECT_THROW(error_of(d, a, a), InputError);
   EXPECT_THROW(error_of(d, a, b, {.c = &of_c, .beta = 1}), InputError);
 }

@@ -130,8 +130,8 @@ typedef struct tcnum_instruction_info {
 TCNUM_API tcnum_status tcnum_instruction_at(const char* arch, size_t index, tcnum_instruction_info* info);
 /* By its name, of any M and N, or its PTX spelling (but of tcgen05.mma, whose has no shape). */
 TCNUM_API tcnum_status tcnum_instruction_find(const char* arch, const char* name, tcnum_instruction_info* info);
-/* The one that tcnum_matmul() takes for operands of these formats, of any K: of the kind that the vendor's library makes
- * large products of (wgmma on sm_90, tcgen05.mma on sm_100), where that is known, with the widest result. */
+/* The one that tcnum_matmul() takes for operands of these formats, of any K: of the kind that the vendor's library
+ * makes large products of (wgmma on sm_90, tcgen05.mma on sm_100), where that is known, with the widest result. */
 TCNUM_API tcnum_status tcnum_instruction_for(const char* arch, const char* a, const char* b,
                                              tcnum_instruction_info* info);
 
@@ -163,7 +163,7 @@ typedef struct tcnum_datapath_info {
   int is_fitted;             /* to recorded answers of the hardware, by tcnum */
   const char* standing;      /* how well it is known: "measured_here", "published_and_checked" or "published_only" */
   size_t answers;            /* of the hardware, published by others, that it was checked against; 0: none */
-  const char* lowered_to;    /* what a compiler makes of the instruction where there is none of its kind; "": it is one */
+  const char* lowered_to; /* what a compiler makes of the instruction where there is none of its kind; "": it is one */
 } tcnum_datapath_info;
 TCNUM_API tcnum_status tcnum_datapath_describe(const tcnum_datapath* datapath, tcnum_datapath_info* info);
 
@@ -266,10 +266,14 @@ typedef struct tcnum_gemm_options {
   /* Called now and then with the number of rows of D that are finished. Not 0: stop. */
   int (*progress)(void* user, size_t rows);
   void* user;
-  /* Scales, of fp32: along k one, or one for each promotion of the plan; NULL: none (tcnum/gemm.hpp, GemmInputs). */
+  /* Scales, of fp32: along k one, or one for each promotion of the plan; NULL: none (tcnum/gemm.hpp, GemmInputs). For
+   * tcnum_gemm_error() also block scales of ue8m0 or ue4m3; products along k that share a scale are a power of two. */
   const tcnum_view* a_scales; /* 1 or M, x along k */
   const tcnum_view* b_scales; /* along k x 1, N, or one for every 128 of N */
   const char* processor;      /* of the instructions: "cpu" (NULL) or "gpu", which gives the same bits */
+  /* For tcnum_gemm_error() alone: what A and B were before they were quantised, of any format; NULL: what they are. */
+  const tcnum_view* exact_a;
+  const tcnum_view* exact_b;
 } tcnum_gemm_options;
 
 /* D = alpha A B + beta C + bias with the bits of the plan, in its output format. `options` may be NULL. By the GPU,
@@ -279,9 +283,10 @@ TCNUM_API tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, c
                                   const tcnum_gemm_options* options, tcnum_matrix** d);
 
 /* Compares D with alpha A B + beta C + bias, computed exactly, and returns the JSON of `tcnum gemm --error`
- * (tcnum.gemm_error/1): the largest and mean error in ulps and relative to the sum of the terms' magnitudes, a
- * histogram, and the worst element. alpha and beta are the numbers that they are; `options` may be NULL. If `progress`
- * stops it, the call returns TCNUM_STOPPED. */
+ * (tcnum.gemm_error/1): the mean, median, largest and other errors in ulps and relative to the sum of the terms'
+ * magnitudes, a histogram, and the worst element; with exact_a or exact_b, the errors of quantisation and of arithmetic
+ * too. alpha and beta are the numbers that they are; `options` may be NULL. If `progress` stops it, the call returns
+ * TCNUM_STOPPED. */
 TCNUM_API tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tcnum_view* b,
                                         const tcnum_gemm_options* options, char** json);
 

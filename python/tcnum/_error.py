@@ -41,6 +41,23 @@ class ErrorReport:
         """The mean of these."""
         return float(self.json["relative"]["mean"])
 
+    def percentile(self, percent: int, measure: str = "relative") -> float:
+        """What 50 (the median), 90 or 99 percent of the elements do not exceed, of "ulps" or "relative"."""
+        keys = {50: "median", 90: "p90", 99: "p99"}
+        if percent not in keys or measure not in ("ulps", "relative"):
+            raise InputError(f"percentile: {percent!r} of {measure!r}; expected 50, 90 or 99, of 'ulps' or 'relative'")
+        return float(self.json[measure][keys[percent]])
+
+    @property
+    def quantisation(self) -> dict[str, Any] | None:
+        """With exact operands, how far the exact product of `a` and `b` is from theirs: "ulps" and "relative"."""
+        return self.json.get("quantisation")
+
+    @property
+    def arithmetic(self) -> dict[str, Any] | None:
+        """With exact operands, how far D is from the exact product of `a` and `b`, in the same units."""
+        return self.json.get("arithmetic")
+
     @property
     def histogram(self) -> dict[int, int]:
         """Elements by their error: up to 2^exponent ulps, and above half of that. Exact ones are not in it."""
@@ -55,9 +72,15 @@ class ErrorReport:
         found = self.json
         lines = [
             f"{found['elements']} elements: {found['nearest']} are the exact result rounded to nearest",
-            f"ulps: at most {self.max_ulps:.6g}, {self.mean_ulps:.4g} on average",
-            f"of Σ|a||b|: at most {self.max_relative:.3g}, {self.mean_relative:.3g} on average",
         ]
+        steps = {"": found} | {f"{step}, ": found[step] for step in ("quantisation", "arithmetic") if step in found}
+        for step, measures in steps.items():
+            for unit, name in (("ulps", "ulps"), ("relative", "of Σ|a||b|")):
+                of = {key: float("inf") if value is None else value for key, value in measures[unit].items()}
+                lines.append(
+                    f"{step}{name}: mean {of['mean']:.4g}, median {of['median']:.4g}, 90 % {of['p90']:.4g}, "
+                    f"99 % {of['p99']:.4g}, max {of['max']:.6g}"
+                )
         if (worst := self.worst) is not None:
             lines.append(
                 f"worst: [{worst['row']}, {worst['column']}] is {worst['given']}, exactly {worst['exact']:.17g}, "
@@ -78,6 +101,10 @@ def error(
     alpha: float = 1.0,
     beta: float | None = None,
     bias: Any = None,
+    a_scales: Any = None,
+    b_scales: Any = None,
+    exact_a: Any = None,
+    exact_b: Any = None,
     format: Any = None,
     threads: int = 0,
 ) -> ErrorReport:
@@ -85,6 +112,13 @@ def error(
 
     ``d`` [M, N], ``a`` [M, K], ``b`` [K, N], ``c`` [M, N] and ``bias`` [N], of any formats; ``format`` says what unsigned
     integers in ``d``, ``a`` and ``b`` are codes of, or is three of them. ``beta`` is 1 where there is a ``c``.
+
+    Scales are one number, or as `matmul()` takes them: ``a_scales`` [1 or M, parts of k] and ``b_scales`` [parts of k, 1,
+    N or ⌈N/128⌉], of fp32, ue8m0 or ue4m3. A part is a power of two of products, so that ⌈K / it⌉ are the parts.
+
+    ``exact_a`` [M, K] and ``exact_b`` [K, N] are the numbers before they were quantised, of any formats: then D is compared
+    with their product, and `quantisation` and `arithmetic` of the report are the two steps to it. Formats can thus be
+    compared on the same numbers.
 
     >>> a = np.random.default_rng(1).standard_normal((8, 32)).astype(np.float16)
     >>> exact = error((a.astype(np.float64) @ a.T.astype(np.float64)), a, a.T)
@@ -102,6 +136,8 @@ def error(
             codes = operand.codes if shape is None else np.broadcast_to(operand.codes, shape)
         except ValueError as wrong:
             raise InputError(f"{name}: has the shape {operand.shape}; right would be {shape}, as d has it") from wrong
+        if name in ("a_scales", "b_scales") and codes.size == 1:
+            codes = codes.reshape(1, 1)
         if codes.ndim != 2 or 0 in codes.shape:
             raise InputError(f"{name}: has the shape {operand.shape}; right would be a matrix")
         return views.of(codes, operand.format)
@@ -117,6 +153,10 @@ def error(
             beta=_library.real("beta", beta),
             threads=threads,
             progress=guard.progress,
+            a_scales=None if a_scales is None else view(a_scales, "a_scales"),
+            b_scales=None if b_scales is None else view(b_scales, "b_scales"),
+            exact_a=None if exact_a is None else view(exact_a, "exact_a"),
+            exact_b=None if exact_b is None else view(exact_b, "exact_b"),
         )
         text = _library.text_of("tcnum_gemm_error", *product, ctypes.byref(options))
     return ErrorReport(json.loads(text))

@@ -120,7 +120,8 @@ class GemmOptions(Structure):
     _fields_ = [
         ("size", c_size_t), ("c", POINTER(View)), ("bias", POINTER(View)), ("alpha", POINTER(c_double)),
         ("beta", POINTER(c_double)), ("threads", c_uint), ("progress", Progress), ("user", c_void_p),
-        ("a_scales", POINTER(View)), ("b_scales", POINTER(View)), ("processor", c_char_p),
+        ("a_scales", POINTER(View)), ("b_scales", POINTER(View)), ("processor", c_char_p), ("exact_a", POINTER(View)),
+        ("exact_b", POINTER(View)),
     ]  # fmt: skip
 
 

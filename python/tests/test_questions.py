@@ -4,6 +4,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+from fractions import Fraction
 
 import numpy as np
 import tcnum
@@ -316,9 +317,56 @@ class Errors(unittest.TestCase):
         whole = (2 * exact + 3 * c + bias).astype(np.float32)
         self.assertLess(tcnum.error(whole, a, b, c, alpha=2, beta=3, bias=bias).max_ulps, 0.5001)
 
+    def test_scaled_products_and_what_their_operands_were(self):
+        m, k, n, block = 3, 200, 5, 128
+        random = np.random.default_rng(4)
+        was = [random.standard_normal((m, k)), random.standard_normal((k, n))]
+        scales = [(0.01 + random.random((m, 2))).astype(np.float32), (0.01 + random.random((2, n))).astype(np.float32)]
+        full = [np.repeat(scales[0], block, 1)[:, :k], np.repeat(scales[1], block, 0)[:k]]
+        codes = [tcnum.cast(x / scale, "fp8e4m3") for x, scale in zip(was, full)]
+        numbers = [tcnum.decode(code) for code in codes]
+        d = tcnum.matmul(*codes, plan="deepgemm", a_scales=scales[0], b_scales=scales[1], out_dtype="float32")
+
+        def product(a, b):
+            """Σ a·b and Σ |a·b| of each element, exactly."""
+            terms = [[[Fraction(a[i, x]) * Fraction(b[x, j]) for x in range(k)] for j in range(n)] for i in range(m)]
+            return [sum(each) for row in terms for each in row], [sum(map(abs, each)) for row in terms for each in row]
+
+        scaled, _ = product(*(x * scale.astype(np.float64) for x, scale in zip(numbers, full)))
+        exact, magnitudes = product(*was)
+        given = [Fraction(float(x)) for x in d.reshape(-1)]
+
+        def relative(x, y):
+            return sorted(float(abs(p - q) / magnitude) for p, q, magnitude in zip(x, y, magnitudes))
+
+        report = tcnum.error(d, *codes, a_scales=scales[0], b_scales=scales[1], exact_a=was[0], exact_b=was[1])
+        for found, right in {
+            "relative": relative(given, exact),
+            "quantisation": relative(scaled, exact),
+            "arithmetic": relative(given, scaled),
+        }.items():
+            measure = report.json[found] if found == "relative" else report.json[found]["relative"]
+            for key, rank in {"median": 8, "p90": 14, "p99": 15, "max": 15}.items():
+                self.assertAlmostEqual(measure[key] / right[rank - 1], 1, 9, f"{found} {key}")
+            self.assertAlmostEqual(measure["mean"] / (sum(right) / 15), 1, 9)
+        self.assertEqual(report.percentile(90), report.json["relative"]["p90"])
+        self.assertEqual(report.json["a_scale_block"], block)
+        self.assertIn("quantisation, of Σ|a||b|: mean ", str(report))
+
+        # Without them, the numbers that were multiplied are exact.
+        report = tcnum.error(d, *codes, a_scales=scales[0], b_scales=scales[1])
+        self.assertIsNone(report.quantisation)
+        self.assertAlmostEqual(report.json["worst"]["exact"] / float(scaled[5 * report.worst["row"] + report.worst["column"]]), 1)
+        # One number for all of a matrix.
+        one = tcnum.error(2 * numbers[0] @ numbers[1], *codes, a_scales=np.float32(0.5), b_scales=np.float32(4))
+        self.assertLess(one.max_relative, 1e-14)
+
     def test_what_is_wrong_is_said(self):
         a = halves(8, 8)
         for message, call in {
+            r"exact_a is 4 × 8; expected 8 × 8, as the operand is": lambda: tcnum.error(a, a, a, exact_a=a[:4]),
+            "a_scales is of fp16; right would be fp32, ue8m0, ue4m3": lambda: tcnum.error(a, a, a, a_scales=a[0, 0]),
+            "percentile: 95 of 'relative'; expected 50, 90 or 99": lambda: tcnum.error(a, a, a).percentile(95),
             "d: has the shape": lambda: tcnum.error(a[0], a, a),
             r"bias: has the shape \(3,\); right would be \(1, 8\), as d has it": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
             "right would be": lambda: tcnum.error(a[:3], a, a),

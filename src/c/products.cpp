@@ -54,6 +54,8 @@ class GemmArguments {
         bias_(view_or_none(given_.bias, "options->bias")),
         a_scales_(view_or_none(given_.a_scales, "options->a_scales")),
         b_scales_(view_or_none(given_.b_scales, "options->b_scales")),
+        exact_a_(view_or_none(given_.exact_a, "options->exact_a")),
+        exact_b_(view_or_none(given_.exact_b, "options->exact_b")),
         progress_(given_.progress, given_.user) {}
 
   GemmInputs inputs() const {
@@ -66,6 +68,14 @@ class GemmArguments {
     if (given_.beta != nullptr) inputs.beta = *given_.beta;
     return inputs;
   }
+  ErrorReference reference() const {
+    return {.exact_a = exact_a_ ? &*exact_a_ : nullptr, .exact_b = exact_b_ ? &*exact_b_ : nullptr};
+  }
+  /// Of a product, with which nothing is compared.
+  void require_no_reference() const {
+    if (exact_a_ || exact_b_)
+      throw InputError("options->exact_a and exact_b: are given; expected NULL, as tcnum_gemm_error() alone has them");
+  }
   GemmOptions options() {
     return {.threads = given_.threads, .processor = processor_of(given_.processor), .progress = progress_.callback()};
   }
@@ -75,7 +85,7 @@ class GemmArguments {
 
  private:
   tcnum_gemm_options given_;
-  std::optional<MatrixView> c_, bias_, a_scales_, b_scales_;
+  std::optional<MatrixView> c_, bias_, a_scales_, b_scales_, exact_a_, exact_b_;
   Progress progress_;
 };
 
@@ -218,6 +228,7 @@ tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum
     const GemmPlan& by = required(plan, "plan", "a plan").plan;
     const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b");
     GemmArguments given(options);
+    given.require_no_reference();
     Matrix product(by.output, a_view.rows(), b_view.columns());
     gemm_into(product, by, a_view, b_view, given.inputs(), given.options());
     result = new tcnum_matrix{std::move(product)};
@@ -232,7 +243,7 @@ tcnum_status tcnum_gemm_error(const tcnum_view* d, const tcnum_view* a, const tc
     const MatrixView d_view = view_of(d, "d"), a_view = view_of(a, "a"), b_view = view_of(b, "b");
     GemmArguments given(options);
     const GemmInputs inputs = given.inputs();
-    const ErrorReport report = error_of(d_view, a_view, b_view, inputs, given.options());
+    const ErrorReport report = error_of(d_view, a_view, b_view, inputs, given.options(), given.reference());
     given.throw_if_stopped();
     const ComparedProduct compared{.m = a_view.rows(),
                                    .n = b_view.columns(),

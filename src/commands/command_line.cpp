@@ -265,7 +265,8 @@ void add_gemm(CLI::App& app, Action& action) {
   const auto options = options_of(command, run_gemm, action);
   std::vector<std::string_view> plans;
   for (const NamedPlan& plan : named_plans()) plans.push_back(plan.name);
-  command.add_option("--in", options->in, "safetensors file with A [M, K] and B [K, N], perhaps C and bias");
+  command.add_option("--in", options->in,
+                     "safetensors file with A [M, K] and B [K, N], perhaps C, bias, SA, SB, exact_A and exact_B");
   command.add_option("--a", options->a, "Or A, in a .npy file of its own");
   command.add_option("--b", options->b, "B, likewise");
   command.add_option("--c", options->c, "C, likewise");
@@ -273,7 +274,10 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--bias", options->bias, "A bias of N elements, likewise");
   command.add_option("--scale-a", options->scale_a, "Scales of A, likewise: [1], or [1 or M, parts of K] of fp32");
   command.add_option("--scale-b", options->scale_b, "Scales of B: [1], or [parts of K, 1, N/128 or N]");
+  command.add_option("--exact-a", options->exact_a, "With --error: A before it was quantised, likewise");
+  command.add_option("--exact-b", options->exact_b, "With --error: B before it was quantised, likewise");
   command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
+  command.add_option("--scale-format", options->scale_format, "Format of scales, likewise: ue8m0 or ue4m3");
   command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
   add_output(command, "--out", options->out, "File to write: --in's with D, or D as .npy");
   command.add_option("--output", options->output, "Format of D (default: the plan's)");

@@ -77,7 +77,8 @@ struct IdentifyCommandOptions {
 int run_identify(const IdentifyCommandOptions& options);
 
 struct GemmCommandOptions {
-  std::string in, out, a, b, c, d, bias, scale_a, scale_b, format, plan, output, processor;
+  std::string in, out, a, b, c, d, bias, scale_a, scale_b, exact_a, exact_b, format, scale_format, plan, output;
+  std::string processor;
   double alpha = 1;
   std::optional<double> beta;  ///< not given: 1 where there is a C, else 0
   bool keep_rows = false;

@@ -177,21 +177,25 @@ StoredTensor multiply(const GemmCommandOptions& options, const ProductMatrices& 
 }  // namespace
 
 ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
-  const std::optional<FormatId> operands = named_format("--format", options.format);
+  const std::optional<FormatId> operands = named_format("--format", options.format),
+                                scales = named_format("--scale-format", options.scale_format);
   const bool arrays = !options.a.empty() || !options.b.empty();
   if (options.in.empty() != arrays) {
     throw InputError("gemm: right would be either --in FILE, or --a A.npy and --b B.npy");
   }
   if (!arrays) {
-    for (const std::string* const each : {&options.c, &options.bias, &options.d, &options.scale_a, &options.scale_b}) {
+    for (const std::string* const each : {&options.c, &options.bias, &options.d, &options.scale_a, &options.scale_b,
+                                          &options.exact_a, &options.exact_b}) {
       if (each->empty()) continue;
       throw InputError(
-          "gemm: --c, --bias, --scale-a, --scale-b and --d go with --a and --b; right would be all of it in --in's "
-          "file");
+          "gemm: --c, --bias, --scale-a, --scale-b, --exact-a, --exact-b and --d go with --a and --b; right would be "
+          "all of it in --in's file");
     }
     ProductRequest request;
+    if (options.error) request.optional.insert(request.optional.end(), {"exact_A", "exact_B"});
+    if (scales) request.formats = {{"SA", *scales}, {"SB", *scales}};
     if (with_d) request.required = {"D"};
-    if (operands) request.formats = {{"A", *operands}, {"B", *operands}};
+    if (operands) request.formats.insert({{"A", *operands}, {"B", *operands}});
     return read_product(MatrixFile(options.in), request);
   }
   std::vector<NpyOperand> files;
@@ -205,8 +209,10 @@ ProductMatrices read_matrices(const GemmCommandOptions& options, bool with_d) {
   add("B", "--b", options.b, operands, true);
   add("C", "--c", options.c, std::nullopt, false);
   add("bias", "--bias", options.bias, std::nullopt, false);
-  add("SA", "--scale-a", options.scale_a, std::nullopt, false);
-  add("SB", "--scale-b", options.scale_b, std::nullopt, false);
+  add("SA", "--scale-a", options.scale_a, scales, false);
+  add("SB", "--scale-b", options.scale_b, scales, false);
+  add("exact_A", "--exact-a", options.exact_a, std::nullopt, false);
+  add("exact_B", "--exact-b", options.exact_b, std::nullopt, false);
   if (with_d) add("D", "--d", options.d, named_format("--output", options.output), true);
   return read_product(files);
 }
@@ -246,6 +252,8 @@ BatchInputs::BatchInputs(const GemmCommandOptions& options, const ProductMatrice
   bias_ = view("bias");
   a_scales_ = view("SA");
   b_scales_ = view("SB");
+  exact_a_ = view("exact_A");
+  exact_b_ = view("exact_B");
 }
 
 GemmInputs BatchInputs::others() const {
@@ -257,15 +265,22 @@ GemmInputs BatchInputs::others() const {
           .b_scales = b_scales_ ? &*b_scales_ : nullptr};
 }
 
+ErrorReference BatchInputs::reference(const GemmPlan* plan) const {
+  return {.exact_a = exact_a_ ? &*exact_a_ : nullptr,
+          .exact_b = exact_b_ ? &*exact_b_ : nullptr,
+          .scale_block = plan == nullptr ? 0 : plan->promote_every.value_or(0)};
+}
+
 int run_gemm(const GemmCommandOptions& options) {
   if (options.fit && options.error) throw InputError("gemm: --fit and --error: right would be one of the two");
   if (options.fit && !options.processor.empty())
     throw InputError("gemm: --processor: --fit multiplies on the CPU; right would be --plan beside it, or neither");
+  if (!options.error && !(options.exact_a.empty() && options.exact_b.empty()))
+    throw InputError("gemm: --exact-a and --exact-b: nothing is compared with them; expected --error beside them");
   if (options.fit) return run_gemm_fit(options);
   check_options(options);
   const bool is_given = options.plan.empty();
   const ProductMatrices matrices = read_matrices(options, is_given);
-  if (options.error) refuse_scales(options, matrices, "--error compares with the exact product of A and B themselves");
   const InterruptGuard guard;
   if (is_given) return report_error(options, matrices, *matrices.find("D"), nullptr);
   const GemmPlan plan = chosen_plan(options, matrices.find("A")->format);

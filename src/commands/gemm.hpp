@@ -14,6 +14,7 @@
 #include "src/files/product_matrices.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
+#include "tcnum/gemm_error.hpp"
 
 namespace tcnum {
 
@@ -57,10 +58,12 @@ class BatchInputs {
   const MatrixView& a() const { return *a_; }
   const MatrixView& b() const { return *b_; }
   GemmInputs others() const;
+  /// Of a product by that plan; null: nobody knows by which.
+  ErrorReference reference(const GemmPlan* plan) const;
 
  private:
   const GemmCommandOptions& options_;
-  std::optional<MatrixView> a_, b_, c_, bias_, a_scales_, b_scales_;
+  std::optional<MatrixView> a_, b_, c_, bias_, a_scales_, b_scales_, exact_a_, exact_b_;
 };
 
 /// `tcnum gemm --fit`.

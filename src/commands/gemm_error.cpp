@@ -24,11 +24,12 @@ int report_error(const GemmCommandOptions& options, const ProductMatrices& matri
       progress.show(before + done);
       return !interrupted.load();
     };
-    report.add(
-        said_of_file(
-            options,
-            [&] { return error_of(view_of(d, batch), inputs.a(), inputs.b(), inputs.others(), {.progress = show}); }),
-        batch);
+    report.add(said_of_file(options,
+                            [&] {
+                              return error_of(view_of(d, batch), inputs.a(), inputs.b(), inputs.others(),
+                                              {.progress = show}, inputs.reference(plan));
+                            }),
+               batch);
     if (interrupted)
       throw UnavailableError(fmt::format("gemm: interrupted after comparing {} of {} rows", report.rows, rows));
   }

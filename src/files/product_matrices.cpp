@@ -34,14 +34,16 @@ struct OperandRule {
   bool scales;
 };
 /// A and B first, as they say how large the others are; D last, as it has the batch axis if any other has.
-const std::array<OperandRule, 7>& operand_rules() {
-  static const std::array<OperandRule, 7> kRules = {{
+const std::array<OperandRule, 9>& operand_rules() {
+  static const std::array<OperandRule, 9> kRules = {{
       {"A", {Axis::m, Axis::k}, false},
       {"B", {Axis::k, Axis::n}, false},
       {"C", {Axis::m, Axis::n}, false},
       {"bias", {Axis::n}, false},
       {"SA", {Axis::m, Axis::blocks}, true},
       {"SB", {Axis::blocks, Axis::n}, true},
+      {"exact_A", {Axis::m, Axis::k}, false},
+      {"exact_B", {Axis::k, Axis::n}, false},
       {"D", {Axis::m, Axis::n}, false},
   }};
   return kRules;

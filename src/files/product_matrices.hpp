@@ -16,7 +16,8 @@
 
 namespace tcnum {
 
-/// What is read of a safetensors file: of the tensors A [M, K], B [K, N], C and D [M, N], bias [N], SA and SB.
+/// What is read of a safetensors file: of the tensors A [M, K], B [K, N], C and D [M, N], bias [N], SA and SB, and
+/// exact_A and exact_B, of the shapes of A and B.
 struct ProductRequest {
   std::vector<std::string> required = {};  ///< beside A and B
   std::vector<std::string> optional = {"C", "bias", "SA", "SB"};

@@ -98,14 +98,14 @@ struct Stretch {
   }
 };
 
-/// Numbers of an operand whose lines lie so; marks the lines that have an infinity or NaN.
-Stretch read(Stretch into, const Format& f, const MatrixCodes<const std::byte>& codes, std::vector<bool>& not_finite) {
-  const std::size_t bytes = bytes_of(f.id);
+/// Numbers of an operand, from a line and a k on; marks the lines that have an infinity or NaN.
+Stretch read(Stretch into, const ScaledOperand& operand, std::size_t first_line, std::size_t first_k,
+             std::vector<bool>& not_finite) {
   into.numbers.resize(into.lines * into.depth);
   into.lowest.assign(into.lines, std::numeric_limits<int>::max());
   into.above.assign(into.lines, std::numeric_limits<int>::min());
   into.each([&](std::size_t line, std::size_t k, std::size_t i) {
-    double x = number_of(f, code_at(codes, line, k, bytes));
+    double x = operand.number(first_line + line, first_k + k);
     if (!std::isfinite(x)) {
       not_finite[line] = true;
       x = 0;
@@ -187,11 +187,11 @@ class Adder {
 
 }  // namespace
 
-ExactProduct::ExactProduct(const MatrixView& a, const MatrixView& b, ExactBy by)
+ExactProduct::ExactProduct(const ScaledOperand& a, const ScaledOperand& b, ExactBy by)
     : a_(a),
       b_(b),
       by_(by),
-      range_(sum_of_many(product(fixed_range_of(format(a.format())), fixed_range_of(format(b.format()))))),
+      range_(sum_of_many(product(a.range(), b.range()))),
       doubles_(fma_chain(), {FormatId::fp64, FormatId::fp64, FormatId::fp64, FormatId::fp64}) {}
 
 ExactSums ExactProduct::sums(const ExactBlock& block) const {
@@ -202,15 +202,10 @@ ExactSums ExactProduct::sums(const ExactBlock& block) const {
                  std::vector<long double>(m * n),
                  std::vector<bool>(m),
                  std::vector<bool>(n)};
-  const Format &of_a = format(a_.format()), &of_b = format(b_.format());
-  const MatrixCodes<const std::byte> a = codes_of(a_), b_rows = codes_of(b_),
-                                     b = {b_rows.codes, b_rows.column_stride, b_rows.row_stride};  // by its columns
-  for (std::size_t k = 0; k < a_.columns(); k += kDepth) {
-    const std::size_t depth = std::min(kDepth, a_.columns() - k);
-    const Stretch rows =
-        read({m, depth, depth, 1, {}, {}, {}}, of_a, part_from(a, i, k, bytes_of(of_a.id)), sums.row_not_finite);
-    const Stretch columns =
-        read({n, depth, 1, n, {}, {}, {}}, of_b, part_from(b, j, k, bytes_of(of_b.id)), sums.column_not_finite);
+  for (std::size_t k = 0; k < a_.depth(); k += kDepth) {
+    const std::size_t depth = std::min(kDepth, a_.depth() - k);
+    const Stretch rows = read({m, depth, depth, 1, {}, {}, {}}, a_, i, k, sums.row_not_finite);
+    const Stretch columns = read({n, depth, 1, n, {}, {}, {}}, b_, j, k, sums.column_not_finite);
     Adder adder(doubles_, rows, columns, sums);
     const std::size_t of_rows = rows.slices(), of_columns = columns.slices();
     const bool is_worth_it = by_ == ExactBy::whichever ? of_rows * of_columns <= kMostProducts : by_ == ExactBy::slices;

@@ -7,7 +7,7 @@
 
 #include "emu/cpu/matrix_product.hpp"
 #include "fixed_point.hpp"
-#include "tcnum/matrix.hpp"
+#include "scaled_operand.hpp"
 
 namespace tcnum {
 
@@ -40,13 +40,13 @@ enum class ExactBy : std::uint8_t {
 
 class ExactProduct {
  public:
-  /// The views' codes must outlive it.
-  ExactProduct(const MatrixView& a, const MatrixView& b, ExactBy by = ExactBy::whichever);
+  /// Of A by its rows and B by its columns, whose codes must outlive it.
+  ExactProduct(const ScaledOperand& a, const ScaledOperand& b, ExactBy by = ExactBy::whichever);
   FixedRange range() const { return range_; }
   ExactSums sums(const ExactBlock& block) const;
 
  private:
-  MatrixView a_, b_;
+  ScaledOperand a_, b_;
   ExactBy by_;
   FixedRange range_;
   MatrixProduct doubles_;

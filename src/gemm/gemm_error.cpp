@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "emu/parallel.hpp"
 #include "exact_product.hpp"
 #include "performer.hpp"
+#include "scales.hpp"
 #include "sums.hpp"
 #include "tcnum/error.hpp"
 
@@ -88,31 +90,42 @@ class Addends {
   Dyadic beta_;
 };
 
-/// What all blocks share.
+/// What all blocks share. The reference is made of the exact operands, where there are some.
 struct Comparison {
-  Comparison(const MatrixView& the_d, const MatrixView& the_a, const MatrixView& the_b, const GemmInputs& the_inputs,
-             ExactBy by)
+  Comparison(const MatrixView& the_d, const ScaledOperand& a, const ScaledOperand& b, const GemmInputs& the_inputs,
+             const ErrorReference& reference)
       : d(the_d),
-        a(the_a),
-        b(the_b),
+        reference_a(reference.exact_a == nullptr ? a : ScaledOperand(*reference.exact_a, OperandLines::rows)),
+        reference_b(reference.exact_b == nullptr ? b : ScaledOperand(*reference.exact_b, OperandLines::columns)),
         inputs(the_inputs),
         output(format(the_d.format())),
-        products(the_a, the_b, by),
+        products(reference_a, reference_b),
         addends(the_inputs),
         range(both(addends.range(products.range()), fixed_range_of(output))),
         ulp_of_largest(std::max(output.max_exponent(), output.min_exponent()) - output.fraction_bits) {
+    if (reference.exact_a != nullptr || reference.exact_b != nullptr) {
+      quantised.emplace(a, b);
+      range = both(range, addends.range(quantised->range()));
+    }
     // Room for the difference of two, and for half an ulp.
     range.lowest -= 1;
     range.highest += 2;
   }
 
-  const MatrixView &d, &a, &b;
+  const MatrixView& d;
+  ScaledOperand reference_a, reference_b;
   const GemmInputs& inputs;
   const Format& output;
-  ExactProduct products;
+  ExactProduct products;                  ///< of the reference
+  std::optional<ExactProduct> quantised;  ///< of the operands that were multiplied, where they are others
   Addends addends;
   FixedRange range;  ///< of results, D's numbers, and their differences
   int ulp_of_largest;
+};
+
+/// The size of a difference.
+struct Size {
+  double ulps = 0, relative = 0;
 };
 
 /// How one element is off.
@@ -121,26 +134,63 @@ struct ElementError {
   Kind kind = Kind::measured;
   bool differs = false;  ///< of what is not finite
   bool is_exact = true;
-  double ulps = 0, relative = 0, drift = 0;
+  Size error, quantisation, arithmetic;
+  double drift = 0;
   int bin = kLeastErrorBin;
   // Of the exact result.
   double exact = 0, magnitudes = 0;
+  std::optional<double> quantised;
   std::uint64_t nearest = 0;
+};
+
+/// alpha · sum + beta · c + bias of one element: a sign, and a magnitude in words.
+class ExactResult {
+ public:
+  explicit ExactResult(const FixedRange& range) : words_(range.words()), lowest_(range.lowest) {}
+
+  FixedPoint magnitude() { return {words_, lowest_}; }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  bool is_negative() const { return negative_; }
+  double number() {
+    const long double magnitude = this->magnitude().approximately();
+    return static_cast<double>(negative_ ? -magnitude : magnitude);
+  }
+  /// Of the element (i, j), whose sum is (row, column) of the block's. Returns the terms' magnitudes.
+  long double compute(const Comparison& of, ExactSums& sums, std::size_t row, std::size_t column, std::size_t i,
+                      std::size_t j) {
+    std::ranges::fill(words_, 0);
+    FixedPoint exact = magnitude(), sum = sums.sum(row, column);
+    const bool is_sum_negative = sum.drop_sign();
+    exact.add_product(is_sum_negative, sum, of.addends.alpha());
+    long double magnitudes = sums.magnitudes[row * sums.columns + column];
+    if (!of.addends.are_none()) {
+      magnitudes *= std::fabs(of.inputs.alpha);
+      magnitudes += of.addends.add_to(exact, i, j);
+    }
+    negative_ = exact.drop_sign();
+    return magnitudes;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  int lowest_;
+  bool negative_ = false;
 };
 
 /// Elements of one block, one after the other.
 class BlockErrors {
  public:
   BlockErrors(const Comparison& of, const ExactBlock& block)
-      : of_(of), block_(block), sums_(of.products.sums(block)), exact_(of.range.words()), difference_(exact_) {}
+      : of_(of), block_(block), sums_(of.products.sums(block)), exact_(of.range), quantised_(of.range) {
+    if (of.quantised) quantised_sums_ = of.quantised->sums(block);
+  }
 
   /// `row` and `column` are the block's own.
   ElementError error(std::size_t row, std::size_t column) {
     const std::size_t i = block_.i + row, j = block_.j + column;
     const std::uint64_t given = code_at(of_.d, i, j);
-    const Decoded decoded = decode(of_.output, given);
     ElementError error;
-    if (sums_.row_not_finite[row] || sums_.column_not_finite[column] || !of_.addends.are_finite(i, j)) {
+    if (!is_finite(sums_, row, column) || !of_.addends.are_finite(i, j)) {
       const double exact = special(i, j), d = number_of(of_.output, given);
       error.kind = ElementError::Kind::not_finite;
       error.differs = std::isnan(exact) ? !std::isnan(d) : d != exact;
@@ -148,81 +198,140 @@ class BlockErrors {
       return error;
     }
 
-    std::ranges::fill(exact_, 0);
-    FixedPoint exact(exact_, of_.range.lowest), sum = sums_.sum(row, column);
-    const bool is_sum_negative = sum.drop_sign();
-    exact.add_product(is_sum_negative, sum, of_.addends.alpha());
-    long double magnitudes = sums_.magnitudes[row * block_.n + column];
-    if (!of_.addends.are_none()) {
-      magnitudes *= std::fabs(of_.inputs.alpha);
-      magnitudes += of_.addends.add_to(exact, i, j);
-    }
-    const bool negative = exact.drop_sign();
-    describe(exact, negative, magnitudes, error);
-    if (is_beyond(exact, negative)) {
+    const long double magnitudes = exact_.compute(of_, sums_, row, column, i, j);
+    if (quantised_sums_) error.quantised = quantised(row, column, i, j);
+    const FixedPoint exact = exact_.magnitude();
+    const FixedPoint::Leading x = exact.leading();
+    error.nearest = encode(of_.output, exact_.is_negative(), x.magnitude, x.exponent, x.sticky, Rounding::nearest_even);
+    error.exact = exact_.number();
+    error.magnitudes = static_cast<double>(magnitudes);
+    if (is_beyond()) {
       error.kind = ElementError::Kind::beyond;
-    } else if (!decoded.is_finite()) {
+    } else if (!decode(of_.output, given).is_finite()) {
       error.kind = ElementError::Kind::lost;
     } else {
-      measure(exact, negative, dyadic_of(of_.output, given), magnitudes, error);
+      measure(dyadic_of(of_.output, given), magnitudes, error);
     }
     return error;
   }
 
  private:
+  static bool is_finite(const ExactSums& sums, std::size_t row, std::size_t column) {
+    return !sums.row_not_finite[row] && !sums.column_not_finite[column];
+  }
+  /// What the operands that were multiplied give, to nearest.
+  double quantised(std::size_t row, std::size_t column, std::size_t i, std::size_t j) {
+    if (!is_finite(*quantised_sums_, row, column)) return std::numeric_limits<double>::quiet_NaN();
+    quantised_.compute(of_, *quantised_sums_, row, column, i, j);
+    return quantised_.number();
+  }
   /// What an element with operands that are not finite is in IEEE 754.
   double special(std::size_t i, std::size_t j) const {
-    const Format &of_a = format(of_.a.format()), &of_b = format(of_.b.format());
     double sum = 0;
-    for (std::size_t k = 0; k < of_.a.columns(); ++k) {
-      const double x = number_of(of_a, code_at(of_.a, i, k)), y = number_of(of_b, code_at(of_.b, k, j));
+    for (std::size_t k = 0; k < of_.reference_a.depth(); ++k) {
+      const double x = of_.reference_a.number(i, k), y = of_.reference_b.number(j, k);
       if (!std::isfinite(x) || !std::isfinite(y)) sum += x * y;
     }
     return of_.inputs.alpha * sum + of_.addends.special(i, j);
   }
-  void describe(const FixedPoint& exact, bool negative, long double magnitudes, ElementError& error) const {
-    const FixedPoint::Leading x = exact.leading();
-    error.nearest = encode(of_.output, negative, x.magnitude, x.exponent, x.sticky, Rounding::nearest_even);
-    const long double number = exact.approximately();
-    error.exact = static_cast<double>(negative ? -number : number);
-    error.magnitudes = static_cast<double>(magnitudes);
-  }
   /// Half an ulp or more above the largest number.
-  bool is_beyond(const FixedPoint& exact, bool negative) {
+  bool is_beyond() {
     const bool may_be =
-        !of_.output.has_sign || exact.exponent().value_or(of_.range.lowest) >= of_.output.max_exponent();
+        !of_.output.has_sign || exact_.magnitude().exponent().value_or(of_.range.lowest) >= of_.output.max_exponent();
     if (!may_be) return false;
-    const Dyadic largest = dyadic_of(of_.output, max_finite_code(of_.output, negative));
-    difference_ = exact_;
-    FixedPoint above(difference_, of_.range.lowest);
+    const Dyadic largest = dyadic_of(of_.output, max_finite_code(of_.output, exact_.is_negative()));
+    FixedPoint above = copy_of(exact_);
     above.add(true, largest.significand, largest.exponent);
     above.add(true, 1, of_.ulp_of_largest - 1);
     return !above.drop_sign();
   }
-  void measure(const FixedPoint& exact, bool negative, const Dyadic& given, long double magnitudes,
-               ElementError& error) {
-    const int exponent = std::max(std::min(exact.exponent().value_or(of_.range.lowest), of_.output.max_exponent()),
-                                  of_.output.min_exponent());
+  void measure(const Dyadic& given, long double magnitudes, ElementError& error) {
+    const int exponent =
+        std::max(std::min(exact_.magnitude().exponent().value_or(of_.range.lowest), of_.output.max_exponent()),
+                 of_.output.min_exponent());
     const int ulp = exponent - of_.output.fraction_bits;
-    difference_ = exact_;
-    FixedPoint difference(difference_, of_.range.lowest);
-    // Both as if the exact result were positive.
-    difference.add(given.negative == negative, given.significand, given.exponent);
+    const auto size = [&](const FixedPoint& difference) -> Size {
+      const long double off = difference.approximately();
+      if (off == 0) return {};
+      return {static_cast<double>(std::ldexp(off, -ulp)),
+              magnitudes > 0 ? static_cast<double>(off / magnitudes) : std::numeric_limits<double>::infinity()};
+    };
+    // Differences are taken as if the minuend's result were positive.
+    const auto difference_from = [&](const ExactResult& result) {
+      FixedPoint difference = copy_of(result);
+      difference.add(given.negative == result.is_negative(), given.significand, given.exponent);
+      return difference;
+    };
+    if (error.quantised && std::isnan(*error.quantised)) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      error.quantisation = error.arithmetic = {kInfinity, kInfinity};
+    } else if (error.quantised) {
+      FixedPoint arithmetic = difference_from(quantised_);
+      arithmetic.drop_sign();
+      error.arithmetic = size(arithmetic);
+      FixedPoint quantisation = copy_of(quantised_);
+      quantisation.add_product(exact_.is_negative() == quantised_.is_negative(), exact_.magnitude(), {false, 1, 0});
+      quantisation.drop_sign();
+      error.quantisation = size(quantisation);
+    }
+    FixedPoint difference = difference_from(exact_);
     const bool too_small = !difference.drop_sign();
     const std::optional<int> leading = difference.exponent();
     error.is_exact = !leading;
     if (error.is_exact) return;
     error.bin = std::max(*leading + (difference.is_power_of_two() ? 0 : 1) - ulp, kLeastErrorBin);
-    const long double off = difference.approximately();
-    error.ulps = static_cast<double>(std::ldexp(off, -ulp));
-    error.drift = too_small ? -error.ulps : error.ulps;
-    error.relative = magnitudes > 0 ? static_cast<double>(off / magnitudes) : std::numeric_limits<double>::infinity();
+    error.error = size(difference);
+    error.drift = too_small ? -error.error.ulps : error.error.ulps;
+  }
+  /// Its magnitude, to be changed.
+  FixedPoint copy_of(const ExactResult& result) {
+    difference_ = result.words();
+    return {difference_, of_.range.lowest};
   }
 
   const Comparison& of_;
   ExactBlock block_;
   ExactSums sums_;
-  std::vector<std::uint64_t> exact_, difference_;
+  std::optional<ExactSums> quantised_sums_;
+  ExactResult exact_, quantised_;
+  std::vector<std::uint64_t> difference_;
+};
+
+/// One measure of the elements so far.
+class MeasureTally {
+ public:
+  void add(double size) {
+    sum_ += size;
+    sizes_.push_back(size);
+  }
+  void add(const MeasureTally& other) {
+    sum_ += other.sum_;
+    sizes_.insert(sizes_.end(), other.sizes_.begin(), other.sizes_.end());
+  }
+  ErrorMeasure measure() && {
+    ErrorMeasure measure;
+    measure.mean = sizes_.empty() ? 0 : sum_ / static_cast<double>(sizes_.size());
+    std::ranges::sort(sizes_);
+    measure.ascending = std::move(sizes_);
+    return measure;
+  }
+
+ private:
+  double sum_ = 0;
+  std::vector<double> sizes_;
+};
+struct MeasuresTally {
+  MeasureTally ulps, relative;
+
+  void add(const Size& size) {
+    ulps.add(size.ulps);
+    relative.add(size.relative);
+  }
+  void add(const MeasuresTally& other) {
+    ulps.add(other.ulps);
+    relative.add(other.relative);
+  }
+  ErrorMeasures measures() && { return {std::move(ulps).measure(), std::move(relative).measure()}; }
 };
 
 /// Sums over elements. Blocks are added in their order, so that threads change no bit.
@@ -259,11 +368,14 @@ class Tally {
       ++exact_;
     else
       ++bins_.at(bin_index(error.bin));
-    ulps_ += error.ulps;
-    relative_ += error.relative;
     drift_ += error.drift;
-    worst_.take({row, column, error.ulps});
-    worst_relative_.take({row, column, error.relative});
+    error_.add(error.error);
+    if (error.quantised) {
+      quantisation_.add(error.quantisation);
+      arithmetic_.add(error.arithmetic);
+    }
+    worst_.take({row, column, error.error.ulps});
+    worst_relative_.take({row, column, error.error.relative});
   }
   void add(const Tally& other) {
     beyond_ += other.beyond_;
@@ -273,16 +385,17 @@ class Tally {
     measured_ += other.measured_;
     exact_ += other.exact_;
     for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
-    ulps_ += other.ulps_;
-    relative_ += other.relative_;
     drift_ += other.drift_;
+    error_.add(other.error_);
+    quantisation_.add(other.quantisation_);
+    arithmetic_.add(other.arithmetic_);
     if (other.measured_ > 0) {
       worst_.take(other.worst_);
       worst_relative_.take(other.worst_relative_);
     }
   }
   /// All but the worst elements.
-  ErrorReport report() const {
+  ErrorReport report(bool has_exact_operands) && {
     ErrorReport report;
     report.measured = measured_;
     report.beyond = beyond_;
@@ -296,13 +409,12 @@ class Tally {
       if (exponent < 0) report.nearest += bins_[i];
       report.bins.push_back({exponent, bins_[i]});
     }
-    if (measured_ == 0) return report;
-    const auto count = static_cast<double>(measured_);
-    report.max_ulps = worst_.value;
-    report.mean_ulps = ulps_ / count;
-    report.drift_ulps = drift_ / count;
-    report.max_relative = worst_relative_.value;
-    report.mean_relative = relative_ / count;
+    report.error = std::move(error_).measures();
+    if (measured_ > 0) report.drift_ulps = drift_ / static_cast<double>(measured_);
+    if (has_exact_operands) {
+      report.quantisation = std::move(quantisation_).measures();
+      report.arithmetic = std::move(arithmetic_).measures();
+    }
     return report;
   }
   bool has_worst() const { return measured_ > 0; }
@@ -316,7 +428,8 @@ class Tally {
 
   std::uint64_t measured_ = 0, beyond_ = 0, not_finite_ = 0, differ_ = 0, lost_ = 0, exact_ = 0;
   std::vector<std::uint64_t> bins_ = std::vector<std::uint64_t>(kBins);
-  double ulps_ = 0, relative_ = 0, drift_ = 0;
+  double drift_ = 0;
+  MeasuresTally error_, quantisation_, arithmetic_;
   Place worst_, worst_relative_;
 };
 
@@ -330,11 +443,10 @@ Tally tally_of(const Comparison& comparison, const ExactBlock& block) {
 }
 
 std::vector<ErrorTerm> largest_terms(const Comparison& of, std::size_t row, std::size_t column) {
-  std::vector<ErrorTerm> terms(of.a.columns());
+  std::vector<ErrorTerm> terms(of.reference_a.depth());
   for (std::size_t k = 0; k < terms.size(); ++k) {
-    const std::uint64_t a = code_at(of.a, row, k), b = code_at(of.b, k, column);
-    const double x = number_of(format(of.a.format()), a), y = number_of(format(of.b.format()), b);
-    terms[k] = {k, a, b, of.inputs.alpha * x * y};
+    terms[k] = {k, of.reference_a.code(row, k), of.reference_b.code(column, k),
+                of.inputs.alpha * of.reference_a.number(row, k) * of.reference_b.number(column, k)};
   }
   const auto end = terms.begin() + static_cast<std::ptrdiff_t>(std::min(kLargestTerms, terms.size()));
   std::ranges::partial_sort(terms, end, [](const ErrorTerm& x, const ErrorTerm& y) {
@@ -348,27 +460,64 @@ std::vector<ErrorTerm> largest_terms(const Comparison& of, std::size_t row, std:
 ErrorElement element_at(const Comparison& of, const Tally::Place& place) {
   BlockErrors errors(of, {place.row, place.column, 1, 1});
   const ElementError error = errors.error(0, 0);
-  return {0,
-          place.row,
-          place.column,
-          code_at(of.d, place.row, place.column),
-          error.nearest,
-          error.exact,
-          error.magnitudes,
-          error.ulps,
-          error.relative,
-          largest_terms(of, place.row, place.column)};
+  return {.row = place.row,
+          .column = place.column,
+          .given = code_at(of.d, place.row, place.column),
+          .nearest = error.nearest,
+          .exact = error.exact,
+          .quantised = error.quantised,
+          .magnitudes = error.magnitudes,
+          .ulps = error.error.ulps,
+          .relative = error.error.relative,
+          .largest = largest_terms(of, place.row, place.column)};
 }
 
-void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs) {
-  if (inputs.a_scales != nullptr || inputs.b_scales != nullptr)
-    throw InputError(fmt::format("{}: scales; right would be a product without, as the exact one is computed", kWhere));
+/// How many products along k share one of so many scales.
+std::size_t block_of(const LineScales& scales, std::string_view name, std::size_t k, std::size_t asked) {
+  if (scales.blocks() == 1) return k;
+  const auto parts = [&](std::size_t block) { return (k + block - 1) / block; };
+  const std::size_t block = asked == 0 ? std::bit_ceil(parts(scales.blocks())) : asked;
+  if (parts(block) == scales.blocks()) return block;
+  throw InputError(fmt::format("{}: {} has {} parts of k, which is {}; expected 1{}", kWhere, name, scales.blocks(), k,
+                               asked == 0 ? ", or one for every so many products, a power of two"
+                                          : fmt::format(", or {}, of {} products each", parts(asked), asked)));
+}
+
+/// An operand with its scales, and the products along k that share one.
+struct GivenOperand {
+  GivenOperand(const MatrixView& matrix, OperandLines along, const MatrixView* scales, std::size_t asked_block)
+      : numbers(matrix, along) {
+    if (scales == nullptr) return;
+    const bool is_a = along == OperandLines::rows;
+    const Format& f = format(matrix.format());
+    if (!holds_scales_of(f)) {
+      throw InputError(fmt::format("{}: {} is of {}, with scales; expected a format of at most 29 bits of precision",
+                                   kWhere, is_a ? "A" : "B", f.name));
+    }
+    LineScales of_lines = line_scales(*scales, is_a ? ScalesOf::a : ScalesOf::b, numbers.lines(), kWhere);
+    block = block_of(of_lines, is_a ? "a_scales" : "b_scales", numbers.depth(), asked_block);
+    numbers = ScaledOperand(matrix, along, std::move(of_lines), *block);
+  }
+  ScaledOperand numbers;
+  std::optional<std::size_t> block;
+};
+
+void check_exact(const MatrixView* exact, std::string_view name, const MatrixView& of) {
+  if (exact == nullptr || (exact->rows() == of.rows() && exact->columns() == of.columns())) return;
+  throw InputError(fmt::format("{}: {} is {} × {}; expected {} × {}, as the operand is", kWhere, name, exact->rows(),
+                               exact->columns(), of.rows(), of.columns()));
+}
+
+void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs,
+           const ErrorReference& reference) {
   const double beta = inputs.factor_of_c();
   check_shapes(a, b, beta == 0 ? nullptr : inputs.c, kWhere);
   if (d.rows() != a.rows() || d.columns() != b.columns()) {
     throw InputError(
         fmt::format("{}: D is {} × {}; right would be {} × {}", kWhere, d.rows(), d.columns(), a.rows(), b.columns()));
   }
+  check_exact(reference.exact_a, "exact_a", a);
+  check_exact(reference.exact_b, "exact_b", b);
   if (inputs.bias != nullptr) check_bias(*inputs.bias, d.rows(), d.columns(), kWhere);
   if (beta != 0 && inputs.c == nullptr)
     throw InputError(fmt::format("{}: beta is {} and there is no C; expected a C, or a beta of 0", kWhere, beta));
@@ -380,26 +529,51 @@ void check(const MatrixView& d, const MatrixView& a, const MatrixView& b, const 
 
 }  // namespace
 
+double ErrorMeasure::percentile(double percent) const {
+  if (ascending.empty()) return 0;
+  const double rank = std::ceil(percent / 100 * static_cast<double>(ascending.size()));
+  return ascending[std::min(static_cast<std::size_t>(std::max(rank, 1.0)), ascending.size()) - 1];
+}
+
+void ErrorMeasure::add(const ErrorMeasure& other) {
+  const auto mine = static_cast<std::ptrdiff_t>(ascending.size());
+  const auto of_mine = static_cast<double>(mine), of_other = static_cast<double>(other.ascending.size());
+  if (of_mine + of_other > 0) mean = (mean * of_mine + other.mean * of_other) / (of_mine + of_other);
+  ascending.insert(ascending.end(), other.ascending.begin(), other.ascending.end());
+  std::ranges::inplace_merge(ascending, ascending.begin() + mine);
+}
+
 void ErrorReport::add(const ErrorReport& other, std::size_t batch) {
-  const auto weighed = [&](double mine, double others) {
-    const auto of_mine = static_cast<double>(measured), of_others = static_cast<double>(other.measured);
-    return of_mine + of_others == 0 ? 0 : (mine * of_mine + others * of_others) / (of_mine + of_others);
-  };
   const auto take = [&](std::optional<ErrorElement>& mine, const std::optional<ErrorElement>& others, auto value) {
     if (!others || (mine && std::invoke(value, *mine) >= std::invoke(value, *others))) return;
     mine = others;
     mine->batch = batch;
   };
-  mean_ulps = weighed(mean_ulps, other.mean_ulps);
-  drift_ulps = weighed(drift_ulps, other.drift_ulps);
-  mean_relative = weighed(mean_relative, other.mean_relative);
-  max_ulps = std::max(max_ulps, other.max_ulps);
-  max_relative = std::max(max_relative, other.max_relative);
+  const auto add_measures = [](ErrorMeasures& mine, const ErrorMeasures& others) {
+    mine.ulps.add(others.ulps);
+    mine.relative.add(others.relative);
+  };
+  const auto add_step = [&](std::optional<ErrorMeasures>& mine, const std::optional<ErrorMeasures>& others) {
+    if (!others) return;
+    if (!mine) mine.emplace();
+    add_measures(*mine, *others);
+  };
+  if (measured + other.measured > 0) {
+    const auto of_mine = static_cast<double>(measured), of_other = static_cast<double>(other.measured);
+    drift_ulps = (drift_ulps * of_mine + other.drift_ulps * of_other) / (of_mine + of_other);
+  }
+  add_measures(error, other.error);
+  add_step(quantisation, other.quantisation);
+  add_step(arithmetic, other.arithmetic);
   take(worst, other.worst, &ErrorElement::ulps);
   take(worst_relative, other.worst_relative, &ErrorElement::relative);
   a = other.a;
   b = other.b;
   d = other.d;
+  exact_a = other.exact_a;
+  exact_b = other.exact_b;
+  a_scale_block = other.a_scale_block;
+  b_scale_block = other.b_scale_block;
   rows += other.rows;
   measured += other.measured;
   beyond += other.beyond;
@@ -418,10 +592,12 @@ void ErrorReport::add(const ErrorReport& other, std::size_t batch) {
 }
 
 ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView& b, const GemmInputs& inputs,
-                     const GemmOptions& options) {
-  check(d, a, b, inputs);
+                     const GemmOptions& options, const ErrorReference& reference) {
+  check(d, a, b, inputs, reference);
   const unsigned threads = options.threads == 0 ? all_threads() : options.threads;
-  const Comparison comparison(d, a, b, inputs, ExactBy::whichever);
+  const GivenOperand of_a(a, OperandLines::rows, inputs.a_scales, reference.scale_block),
+      of_b(b, OperandLines::columns, inputs.b_scales, reference.scale_block);
+  const Comparison comparison(d, of_a.numbers, of_b.numbers, inputs, reference);
 
   const std::size_t m = a.rows(), n = b.columns();
   const std::size_t across = (n + kBlockColumns - 1) / kBlockColumns;
@@ -442,7 +618,11 @@ ErrorReport error_of(const MatrixView& d, const MatrixView& a, const MatrixView&
     rows = end;
     if (options.progress && !options.progress(rows)) break;
   }
-  ErrorReport report = all.report();
+  ErrorReport report = std::move(all).report(comparison.quantised.has_value());
+  if (reference.exact_a != nullptr) report.exact_a = reference.exact_a->format();
+  if (reference.exact_b != nullptr) report.exact_b = reference.exact_b->format();
+  report.a_scale_block = of_a.block;
+  report.b_scale_block = of_b.block;
   report.a = a.format();
   report.b = b.format();
   report.d = d.format();

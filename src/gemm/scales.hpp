@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tcnum/gemm.hpp"
@@ -21,11 +23,20 @@ class LineScales {
   float operator()(std::size_t line, std::size_t block) const {
     return scales_.empty() ? 1 : scales_[line / per_scale_ * blocks_ + block];
   }
+  bool empty() const { return scales_.empty(); }
+  std::size_t blocks() const { return blocks_; }
+  std::span<const float> numbers() const { return scales_; }
 
  private:
   std::vector<float> scales_;  ///< those of a line's blocks side by side
   std::size_t blocks_ = 1, per_scale_ = 1;
 };
+
+/// Whose scales a matrix holds: of A it is lines × blocks of k, of B blocks of k × lines.
+enum class ScalesOf : std::uint8_t { a, b };
+/// Scales of fp32, ue8m0 or ue4m3 for so many rows of A, or columns of B: one for all of them, one for each, or of B
+/// one for every 128. Throws InputError that says what would be right.
+LineScales line_scales(const MatrixView& scales, ScalesOf of, std::size_t lines, std::string_view where);
 
 /// Of both, in the order in which a plan multiplies them.
 class Scales {

@@ -91,6 +91,7 @@ INPUTS = {
     "plan.json": json.dumps(PLAN).encode(),
     "a.npy": npy("<f2", (8, 16), [1 + i / 64 for i in range(128)], "e"),
     "b.npy": npy("<f2", (16, 8), [3 - i / 32 for i in range(128)], "e"),
+    "sa.npy": npy("<f4", (8, 2), [1 + i / 3 for i in range(16)], "f"),
     "d.npy": npy("<f4", (8, 8), [i / 3 for i in range(64)], "f"),
 }
 COMMANDS = {
@@ -99,6 +100,8 @@ COMMANDS = {
                               "--shape", "16x16x64"],
     "gemm --error": ["gemm", "--error", "--a", "a.npy", "--b", "b.npy", "--d", "d.npy"],
     "gemm --error --plan": ["gemm", "--error", "--a", "a.npy", "--b", "b.npy", "--plan", "plan.json"],
+    "gemm --error --exact-a": ["gemm", "--error", "--a", "a.npy", "--b", "b.npy", "--d", "d.npy", "--scale-a", "sa.npy",
+                               "--exact-a", "a.npy"],
     "probe": ["probe", *LIVE, "--record", "p.safetensors"],
     "probe recorded": ["probe", "--from", RECORDED],
     "probe refuted": ["probe", "--from", str(SOURCE / "vectors/sm_90/wgmma.m64n8k8.f32.tf32.tf32.safetensors")],
