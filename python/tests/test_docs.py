@@ -3,7 +3,10 @@
 import doctest
 import importlib
 import inspect
+import json
+import pathlib
 import pkgutil
+import re
 import unittest
 
 import numpy
@@ -29,3 +32,19 @@ class Documentation(unittest.TestCase):
                     for member, value in vars(what).items():
                         if not member.startswith("_") and inspect.isfunction(value):
                             self.assertTrue(value.__doc__ or len(inspect.getsource(value).splitlines()) < 4, member)
+
+    def test_plans_of_kernels_are_plans(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/kernels.md").read_text()
+        plans = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
+        files = {plan["name"]: plan for plan in plans}
+        named = tcnum.Plan.names()
+        for name in re.findall(r"--plan ([\w-]+)(?:\.json)?", page):
+            self.assertTrue(name in named or name in files or name in ("NAME", "FILE", "P1", "P2"), name)
+        self.assertGreater(len(files), 5)
+        for name, plan in files.items():
+            with self.subTest(name):
+                operands = "fp8e4m3" if "e4m3" in plan["instruction"] else "fp16"
+                a, b = (tcnum.cast(numpy.ones(shape), operands) for shape in ((2, 2100), (2100, 3)))
+                scale = numpy.full((1, 1), 2, numpy.float32)
+                d = tcnum.matmul(a, b, plan=plan, a_scales=scale, b_scales=scale)
+                numpy.testing.assert_allclose(tcnum.decode(d), numpy.full((2, 3), 4 * 2100), rtol=0.01)
