@@ -261,8 +261,8 @@ TEST_F(CliScaledGemm, IsComparedWithWhatItsOperandsWere) {
   };
   const StoredTensor a = stored(fp8_a_), b = stored(fp8_b_), stored_sa = stored(sa), stored_sb = stored(sb),
                      stored_a = stored(was_a), stored_b = stored(was_b), stored_d = stored(d);
-  const std::vector<NamedTensor> without_d = {{"A", a},          {"B", b},              {"SA", stored_sa},
-                                              {"SB", stored_sb}, {"exact_B", stored_b}, {"exact_A", stored_a}};
+  const std::vector<NamedTensor> without_d = {
+      {"A", a}, {"B", b}, {"SA", stored_sa}, {"SB", stored_sb}, {"exact_B", stored_b}, {"exact_A", stored_a}};
   write_matrices(path("all.safetensors"), without_d);
   expect(run({"gemm", "--in", "all.safetensors", "--plan", "deepgemm", "--output", "fp32", "--error", "--json",
               "error.json"}));
@@ -274,8 +274,9 @@ TEST_F(CliScaledGemm, IsComparedWithWhatItsOperandsWere) {
   const StoredTensor short_a = stored(random_matrix(FormatId::fp32, kM, kK - 1, 13));
   const std::vector<NamedTensor> with_short = {{"A", a}, {"B", b}, {"D", stored_d}, {"exact_A", short_a}};
   write_matrices(path("short.safetensors"), with_short);
-  expect_failure({"gemm", "--in", "short.safetensors", "--error"}, 2,
-                 {"short.safetensors: tensor exact_A: shape: [5, 255]; right would be [M, K]", "with K = 256, as A has"});
+  expect_failure(
+      {"gemm", "--in", "short.safetensors", "--error"}, 2,
+      {"short.safetensors: tensor exact_A: shape: [5, 255]; right would be [M, K]", "with K = 256, as A has"});
 }
 
 /// No plan has block scales, but a D that somebody computed with them can be compared.
