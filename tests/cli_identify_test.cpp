@@ -193,6 +193,39 @@ TEST_F(CliIdentify, ExplainSaysWhoseAnAnswerIs) {
   EXPECT_FALSE(names(other.at("matches")).contains({"sm_90", kInstruction}));
 }
 
+/// Twenty answers that nothing explains: sums of numbers that no datapath rounds, some of them off by a quarter.
+TEST_F(CliIdentify, AProbeOfFewAnswersSaysWhatItLeftOut) {
+  const Instruction& in = *find_instruction(kInstruction);
+  std::string table = fmt::format("# instruction: {}\n# arch: sm_90\n", in.name());
+  for (const char* operand : {"a", "b"}) {
+    for (int k = 0; k < in.k; ++k) table += fmt::format("{}{},", operand, k);
+  }
+  table += "c,d\n";
+  for (int row = 0; row < 20; ++row) {
+    double sum = row % 4 == 1 ? 0.25 : 0;
+    std::string a, b;
+    for (int k = 0; k < in.k; ++k) {
+      const double x = (k * 7 + row) % 5 - 2, y = (k * 3 + row) % 4 + 1;
+      sum += x * y;
+      a += fmt::format("{},", x);
+      b += fmt::format("{},", y);
+    }
+    table += fmt::format("{}{}0,{}\n", a, b, sum);
+  }
+  write("few.csv", table);
+  ASSERT_EQ(run({"convert", "--in", "few.csv", "--out", "few.hex"}).status, 0);
+  for (const char* file : {"few.csv", "few.hex"}) {
+    const Result r = run({"probe", "--from", file});
+    EXPECT_EQ(r.status, 1) << r.err;
+    EXPECT_NE(r.out.find("Rare ones were not looked at, for which recorded answers must be 1,000"), std::string::npos);
+    EXPECT_NE(r.out.find("gets 5 of 20 answers wrong"), std::string::npos) << r.out;
+    EXPECT_EQ(r.out.find("subnormal_inputs"), std::string::npos) << r.out;  // no answer speaks of them
+  }
+  expect_failure({"probe", "--from", "none.csv"}, 2, {"none.csv"});
+  write("bare.csv", table.substr(table.find("a0")));
+  expect_failure({"probe", "--from", "bare.csv"}, 2, {"bare.csv", "--instr"});
+}
+
 TEST_F(CliIdentify, RefusesWhatIsWrong) {
   expect_failure({"identify"}, 2, {"--in FILE", "--d"});
   expect_failure({"identify", "--format", "fp16", "--a", "1", "--b", "1", "--d", "0x123"}, 2, {"--d", "3 digits"});

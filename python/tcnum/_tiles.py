@@ -222,13 +222,17 @@ def explain(
     format: Any = None,
     link: int = -1,
 ) -> str:
-    """One dot product bit by bit: each term, its shift, what was cut, the sum, the rounding, the error in ulps.
+    """One dot product bit by bit: each term, its shift, what was cut, the sum, the rounding, the error in ulps. The
+    first line says in what format the operands were taken (those of Python's floats are fp64) and who multiplies.
 
     ``a_row`` and ``b_column`` have K elements, ``c`` one. Where K is longer than the instruction's k, ``link`` says which
     of the chain's instructions is shown (the last), with the c that the ones before it give. The rest is as in `matmul()`.
 
     >>> text = explain(np.float16([1024, 2**-14]), np.float16([1024, 2**-14]), instr="mma.m16n8k16.f32.f16.f16.f32")
-    >>> print(text.splitlines()[0])
+    >>> for line in text.splitlines()[:3]:
+    ...     print(line)
+    fp16 by mma.m16n8k16.f32.f16.f16.f32 of sm_90
+    <BLANKLINE>
       sum 1 (sum): aligned to 2^20, cut toward_zero below 2^-5
     """
     a_format, b_format = format if isinstance(format, (tuple, list)) else (format, format)
@@ -267,10 +271,11 @@ def explain(
         if number < link:
             tiles["C"].bits[...] = tiles["D"].bits
     text = tiles.explain((0, 0, 0), how.datapath)
-    if links == 1:
-        return text
-    last = min((link + 1) * k, x.codes.size) - 1
-    return f"Link {link + 1} of {links} of {title}: products {link * k} to {last}; c is the sum before them.\n\n{text}"
+    heading = f"{x.format if x.format == y.format else f'{x.format} and {y.format}'} by {title}"
+    if links > 1:
+        last = min((link + 1) * k, x.codes.size) - 1
+        heading += f", link {link + 1} of {links}: products {link * k} to {last}; c is the sum before them"
+    return f"{heading}\n\n{text}"
 
 
 def _filled_up(codes: np.ndarray, k: int) -> np.ndarray:

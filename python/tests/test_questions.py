@@ -22,9 +22,10 @@ class Explanations(unittest.TestCase):
         a, b = halves(3, 50), halves(50, 4, seed=2)
         d = tcnum.matmul(a, b, instr=MMA)
         text = tcnum.explain(a[1], b[:, 2], instr=MMA)
-        self.assertTrue(text.startswith(f"Link 7 of 7 of {MMA} of sm_90: products 48 to 49; c is the sum before them."))
+        self.assertTrue(text.startswith(f"fp16 by {MMA} of sm_90, link 7 of 7: products 48 to 49; c is the sum before them\n"))
         self.assertIn(f"d = {d.view(np.uint32)[1, 2]:#010x} = ", text)
         first = tcnum.matmul(a[:, :8], b[:8], instr=MMA)
+        self.assertTrue(tcnum.explain([1.0, 2.0], [3.0, 4.0]).startswith("fp64 by "))
         self.assertIn(f"d = {first.view(np.uint32)[1, 2]:#010x} = ", tcnum.explain(a[1], b[:, 2], instr=MMA, link=0))
 
     def test_c_and_datapaths_and_the_instruction_that_matmul_takes(self):

@@ -37,6 +37,7 @@
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
+#include "vectors.hpp"
 
 namespace tcnum {
 namespace {
@@ -69,13 +70,14 @@ struct Target {
 std::unique_ptr<Target> target_of_file(const std::string& file, const std::string& arch_text,
                                        const std::string& instruction) {
   constexpr std::string_view kRight = "a vector file";
+  const auto content = [&] { return is_file(file) ? sha256_of_file(file, kRight) : std::string(); };
   auto target = std::make_unique<Target>();
-  target->content = sha256_of_file(file, kRight);
-  target->recorded = read_vectors(file);
-  if (sha256_of_file(file, kRight) != target->content) target->content.clear();  // somebody writes to it
-  const auto [id, found] = instruction_of_file(file, *target->recorded, arch_text, instruction);
-  target->arch = id;
-  target->instruction = found;
+  target->content = content();
+  VectorsInFile in = read_vectors_in(file, {.arch = arch_text, .instruction = instruction});
+  if (content() != target->content) target->content.clear();  // somebody writes to it
+  target->recorded = std::move(in.vectors);
+  target->arch = in.arch;
+  target->instruction = in.instruction;
   target->file = file;
   return target;
 }

@@ -27,7 +27,7 @@ struct VectorsInFile {
 
 struct WantedVectors {
   std::string arch, instruction;  ///< what the user says that the file is of, if anything
-  std::string datapath;           ///< that named_datapath() finds; a file that names no instruction is of this
+  std::string datapath = {};      ///< that named_datapath() finds; a file that names no instruction is of this
   std::string form = {};          ///< --in-form, if it is not as the file's name ends
   bool results = true;            ///< whether it must have some
 };

@@ -26,7 +26,8 @@ FitResult Elimination::run() {
   separate_while_undecided();
   doubt_adds();
   doubt_all();
-  if (survivors_.empty()) look_among_rare();
+  result_.looked_among_rare = survivors_.empty() && are_enough_for_rare();
+  if (result_.looked_among_rare) look_among_rare();
   result_.considered = space_.size();
   watch_.begin(survivors_.empty() ? "looking for the nearest" : "judging properties", 0, survivors_.size());
   if (survivors_.empty()) {
@@ -87,6 +88,9 @@ void Elimination::doubt_all() {
     separate_while_undecided();
   }
 }
+
+/// A few recorded answers leave so many rare datapaths that none of them would be one to believe.
+bool Elimination::are_enough_for_rare() const { return live_ != nullptr || evidence_.size() >= kEnoughForRare; }
 
 /// Rarer datapaths are looked at where nothing else explains the answers.
 void Elimination::look_among_rare() {

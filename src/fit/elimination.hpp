@@ -29,6 +29,7 @@ class Elimination {
   void doubt_adds();
   const std::vector<Tiles>& further_answers();
   void doubt_all();
+  bool are_enough_for_rare() const;
   void look_among_rare();
   void drop_refuted_cores();
   void expand_cores();

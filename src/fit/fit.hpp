@@ -38,14 +38,20 @@ struct FitResult {
   double considered = 0;  ///< datapaths in the space
   double surviving = 0;   ///< of them, those that explain every answer
   std::size_t classes = 0;
+  /// Whether rarer datapaths were looked at too, as nothing else explains the answers; recorded ones must be
+  /// kEnoughForRare for that.
+  bool looked_among_rare = false;
   std::size_t mismatches = 0;  ///< of `datapath`, among all answers
   std::vector<Rejection> rejected;
-  std::vector<Property> unobservable;
+  std::vector<Property> unobservable;  ///< if unexplained: those of which every value gets as many answers wrong
   std::vector<Undetermined> undetermined;
   std::optional<Counterexample> counterexample;
   std::size_t separating = 0;     ///< operands that were found and asked because they separate two datapaths
   std::size_t search_effort = 0;  ///< dot problems tried in searches that found none
 };
+
+/// Fewer recorded answers than these are not held against rare datapaths.
+inline constexpr std::size_t kEnoughForRare = 1000;
 
 class Fit {
  public:

@@ -1,6 +1,7 @@
 #include "nearest.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "minimise.hpp"
 #include "tcnum/emulator.hpp"
@@ -27,6 +28,22 @@ class Descent {
       best = choice;
     }
     return best;
+  }
+
+  /// Properties of which no other value gets more answers wrong, or fewer.
+  std::vector<Property> unobservable(const Choice& choice) const {
+    const std::size_t here = wrong(choice);
+    std::vector<Property> found;
+    for (const PropertyRow& row : kPropertyTable) {
+      bool shows = false;
+      for (int v = 0; v < space_.count(row.property) && !shows; ++v) {
+        Choice other = choice;
+        Space::set(other, row.property, v);
+        shows = other != choice && space_.contains(other) && wrong(other) != here;
+      }
+      if (!shows) found.push_back(row.property);
+    }
+    return found;
   }
 
  private:
@@ -88,15 +105,25 @@ std::size_t terms_of(const Problem& p) {
   return terms;
 }
 
-/// The problem with the fewest terms among those that the datapath gets wrong.
+/// Whether one of the results is a NaN or an infinity, or both are zeros.
+bool is_corner(const Format& f, const Counterexample& example) {
+  if (!f.floating) return false;
+  const Decoded x = decode(f, example.expected), y = decode(f, example.observed);
+  return !x.is_finite() || !y.is_finite() ||
+         (x.number_class == NumberClass::zero && y.number_class == NumberClass::zero);
+}
+
+/// The problem with the fewest terms among those that the datapath gets wrong: one whose results are numbers, if there
+/// is one.
 std::optional<Counterexample> smallest_counterexample(const Evidence& evidence, const Datapath& datapath) {
   const CpuEmulator emulator(datapath);
+  const Format& d = format(evidence.instruction().d);
   std::optional<Counterexample> smallest;
   for (std::size_t n = 0; n < evidence.size(); ++n) {
     if (evidence.explained_by(emulator, n)) continue;
-    Problem p = evidence.problem(n);
-    if (smallest && terms_of(p) >= terms_of(smallest->problem)) continue;
-    smallest = Counterexample{std::move(p), evidence.emulate(emulator, n), evidence.answer(n)};
+    Counterexample example{evidence.problem(n), evidence.emulate(emulator, n), evidence.answer(n)};
+    const auto rank = [&](const Counterexample& of) { return std::pair(is_corner(d, of), terms_of(of.problem)); };
+    if (!smallest || rank(example) < rank(*smallest)) smallest = std::move(example);
   }
   return smallest;
 }
@@ -105,7 +132,9 @@ std::optional<Counterexample> smallest_counterexample(const Evidence& evidence, 
 
 void find_nearest(const Space& space, const Evidence& evidence, const std::vector<Choice>& cores, Oracle* live,
                   FitResult& result) {
-  result.choice = Descent(space, evidence).nearest(cores);
+  const Descent descent(space, evidence);
+  result.choice = descent.nearest(cores);
+  result.unobservable = descent.unobservable(result.choice);
   result.datapath = space.datapath(result.choice);
   result.mismatches = evidence.wrong_answers(result.datapath).size();
   result.counterexample = smallest_counterexample(evidence, result.datapath);

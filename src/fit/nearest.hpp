@@ -10,7 +10,7 @@
 
 namespace tcnum {
 
-/// Sets the choice, the datapath, its mismatches and the counterexample of `result`, by coordinate descent from the
+/// Sets the choice, the datapath, its mismatches, what of it is unobservable and the counterexample of `result`, by coordinate descent from the
 /// cores that came far. A live oracle (which may be null) makes the counterexample smaller.
 void find_nearest(const Space& space, const Evidence& evidence, const std::vector<Choice>& cores, Oracle* live,
                   FitResult& result);

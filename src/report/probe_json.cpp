@@ -229,6 +229,7 @@ ordered_json json_report(const ProbeReport& report) {
   out["datapath"] = to_json(r.datapath);
   out["summary"] = Summary(report).json();
   out["hypotheses"] = {{"considered", whole(r.considered)}, {"surviving", whole(r.surviving)}};
+  if (r.verdict == Verdict::unexplained) out["hypotheses"]["rare"] = r.looked_among_rare;
   out["probes"] = report.fit.evidence().size();
   out["separating"] = r.separating;
   out["mismatches"] = r.mismatches;

@@ -28,7 +28,7 @@ std::string properties_text(const ProbeReport& report) {
     const auto property = static_cast<Property>(i);
     const Finding finding(report.fit, report.result, property);
     if (!explained) {
-      if (report.fit.space().count(property) > 1) rows.push_back({std::string(name(property)), finding.value(), ""});
+      if (!finding.unobservable()) rows.push_back({std::string(name(property)), finding.value(), ""});
     } else if (finding.interesting()) {
       rows.push_back({std::string(name(property)), finding.value(), finding.evidence(witness_of(report.source))});
     }
@@ -129,10 +129,14 @@ std::string text_report(const ProbeReport& report) {
   const std::string on = report.arch.empty() ? "" : " on " + report.arch;
   std::string text = fmt::format("{}{}: {}\n\n", space.instruction().name(), on, name(r.verdict));
   if (r.verdict == Verdict::unexplained) {
-    text +=
-        wrapped(fmt::format("No datapath of the space explains every answer. The nearest gets {} of {} answers wrong:",
-                            size_text(r.mismatches), size_text(report.fit.evidence().size())),
-                2);
+    text += wrapped(
+        fmt::format("No datapath of the space explains every answer.{} The nearest gets {} of {} answers wrong:",
+                    r.looked_among_rare
+                        ? ""
+                        : fmt::format(" Rare ones were not looked at, for which recorded answers must be {}.",
+                                      size_text(kEnoughForRare)),
+                    size_text(r.mismatches), size_text(report.fit.evidence().size())),
+        2);
   }
   if (r.verdict == Verdict::ambiguous) text += wrapped(settled_and_open(report), 2) + "\n";
   text += wrapped(structure_sentence(space, r.choice, r.unobservable), 2) + "\n" + properties_text(report);
