@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <numeric>
+#include <thread>
 #include <utility>
 
 #include "cublaslt.hpp"
 #include "cuda/device_memory.hpp"
 #include "cuda/event.hpp"
 #include "gemm_kernels.hpp"
+#include "hold.hpp"
 #include "tcnum/error.hpp"
 #include "tensor_map.hpp"
 #include "timed_archs.hpp"
@@ -137,14 +141,29 @@ class GpuGemmDevice final : public GemmDevice {
     check(cudaMemset(last_.d, 0xa5, d), "cudaMemset");  // no result
   }
 
-  /// Launches, and says how long each took.
+  /// Calls `launch` with the number of each launch, and says how long they took.
+  template <class Launch>
+  void time_launches(const GemmWork& work, GemmTimes& times, const Launch& launch) {
+    if (work.rest_seconds > 0) {
+      for (unsigned i = 0; i < work.launches; ++i) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(work.rest_seconds));
+        check(launch_hold(kHoldNanoseconds), "launch of the kernel that the device waits in");
+        times.single_seconds.push_back(seconds_of(1, [&](unsigned) { launch(i); }));
+      }
+      times.seconds = std::reduce(times.single_seconds.begin(), times.single_seconds.end()) / work.launches;
+    } else {
+      times.seconds = seconds_of(work.launches, launch) / work.launches;
+    }
+  }
+
+  /// Of all launches together.
   template <class Launch>
   double seconds_of(unsigned launches, const Launch& launch) {
     before_.record();
-    for (unsigned i = 0; i < launches; ++i) launch(i % placed_.size());
+    for (unsigned i = 0; i < launches; ++i) launch(i);
     behind_.record();
     check(cudaDeviceSynchronize(), "a matrix product");
-    return behind_.seconds_since(before_) / launches;
+    return behind_.seconds_since(before_);
   }
 
   void multiply_ours(const GemmWork& work, GemmTimes& times) {
@@ -174,30 +193,42 @@ class GpuGemmDevice final : public GemmDevice {
 
     const std::size_t bytes = bytes_of(work.formats.operands);
     const GemmShape& s = work.shape;
-    constexpr std::size_t kMostSms = 1024;
-    times_.reserve(kMostSms * sizeof(SmTimes));
-    check(cudaMemset(times_.data(), 0, kMostSms * sizeof(SmTimes)), "cudaMemset");
+    // Launches without a rest share one row of times; others have a row each.
+    const std::size_t rows = work.rest_seconds > 0 ? work.launches : 1;
+    std::vector<SmTimes> said(rows * kMostSms);
+    times_.reserve(said.size() * sizeof(SmTimes));
+    check(cudaMemset(times_.data(), 0, said.size() * sizeof(SmTimes)), "cudaMemset");
+    auto* const sm_times = static_cast<SmTimes*>(times_.data());
     std::vector<GemmLaunch> launches;
     for (const Operands& at : placed_) {
       launches.push_back({operand_lines(at.a, work.formats.operands, s.m, s.k, tile.rows / tile.cluster_columns),
                           operand_lines(at.b, work.formats.operands, s.n, s.k, tile.columns / tile.cluster_rows),
                           result_map(at.d, s), raster,
-                          static_cast<unsigned>((s.k * bytes + kGemmStepBytes - 1) / kGemmStepBytes),
-                          static_cast<SmTimes*>(times_.data())});
+                          static_cast<unsigned>((s.k * bytes + kGemmStepBytes - 1) / kGemmStepBytes), sm_times});
     }
-    times.seconds = seconds_of(work.launches, [&](std::size_t i) {
-      void* arguments[] = {&launches[i]};
+    time_launches(work, times, [&](unsigned i) {
+      GemmLaunch& launch = launches[i % launches.size()];
+      launch.times = sm_times + i % rows * kMostSms;
+      void* arguments[] = {&launch};
       check(cudaLaunchKernelExC(&config, kernel->function, arguments), "launch of a matrix product");
     });
-    std::vector<SmTimes> said(kMostSms);
-    check(cudaMemcpy(said.data(), times_.data(), kMostSms * sizeof(SmTimes), cudaMemcpyDeviceToHost),
+    check(cudaMemcpy(said.data(), times_.data(), said.size() * sizeof(SmTimes), cudaMemcpyDeviceToHost),
           "cudaMemcpy from the device");
-    times.clock_mhz = median_clock(said);
+    times.clock_mhz = mean_clock(said);
+  }
+
+  /// Over the rows of times, of which each has its SMs' median; 0: too short to say.
+  static double mean_clock(std::span<const SmTimes> rows) {
+    std::vector<double> clocks;
+    for (; !rows.empty(); rows = rows.subspan(kMostSms)) {
+      if (const double clock = median_clock(rows.first(kMostSms)); clock > 0) clocks.push_back(clock);
+    }
+    return clocks.empty() ? 0 : std::reduce(clocks.begin(), clocks.end()) / static_cast<double>(clocks.size());
   }
 
   /// 0: the time was too short for the device's timer, which may step by a microsecond.
-  static double median_clock(const std::vector<SmTimes>& said) {
-    constexpr unsigned long long kShortestNs = 100'000;
+  static double median_clock(std::span<const SmTimes> said) {
+    constexpr unsigned long long kShortestNs = 10'000;
     std::vector<double> clocks;
     for (const SmTimes& t : said) {
       if (t.first_ns == 0 || t.last_ns < t.first_ns + kShortestNs) continue;
@@ -218,9 +249,15 @@ class GpuGemmDevice final : public GemmDevice {
     const LibraryProduct product{operands, operands, work.formats.results, s.n, s.m, s.k, bytes_of(operands) == 1};
     times.algorithm = first_algorithm(*library_, product);
     const std::unique_ptr<LibraryLaunch> launch = library_->prepare(product, *times.algorithm);
-    times.seconds =
-        seconds_of(work.launches, [&](std::size_t i) { launch->enqueue(placed_[i].b, placed_[i].a, placed_[i].d); });
+    time_launches(work, times, [&](unsigned i) {
+      const Operands& at = placed_[i % placed_.size()];
+      launch->enqueue(at.b, at.a, at.d);
+    });
   }
+
+  static constexpr std::size_t kMostSms = 1024;
+  /// Longer than the host takes to submit what is timed, so that none of the host's time shows.
+  static constexpr unsigned kHoldNanoseconds = 100'000;
 
   int arch_;
   unsigned sms_;

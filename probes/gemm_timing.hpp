@@ -69,12 +69,15 @@ struct GemmWork {
   std::optional<GemmTile> tile;
   /// Operands change from launch to launch, so that none is in a cache when it is read first.
   unsigned launches = 1;
+  /// How long the device rests before each launch, which is then timed alone; 0: launches follow each other.
+  double rest_seconds = 0;
 };
 
 struct GemmTimes {
-  double seconds = 0;    ///< of a launch: of all of them behind each other, divided by how many
-  double clock_mhz = 0;  ///< of the SMs meanwhile; 0: it was too short to say, or the library's kernel
-  unsigned blocks = 0;   ///< of ours
+  double seconds = 0;                  ///< of a launch: of all of them together, divided by how many
+  double clock_mhz = 0;                ///< of the SMs meanwhile; 0: it was too short to say, or the library's kernel
+  std::vector<double> single_seconds;  ///< of each launch, where the device rests between them
+  unsigned blocks = 0;                 ///< of ours
   /// Which operands the last launch had: A and B begin at these elements of the device's codes.
   std::size_t a_first = 0, b_first = 0;
   std::optional<LibraryAlgorithm> algorithm;  ///< the library's

@@ -36,6 +36,10 @@ class FakeProducts final : public GemmDevice {
     GemmTimes times;
     times.seconds = seconds_of(work.shape, work.tile) * slower;
     times.clock_mhz = work.tile ? kClockMhz : 0;
+    // After a rest a launch takes twice as long, and the first one three times.
+    for (unsigned i = 0; work.rest_seconds > 0 && i < work.launches; ++i) {
+      times.single_seconds.push_back(times.seconds * (i == 0 ? 3 : 2));
+    }
     times.a_first = (work.launches - 1) * kBetweenLaunches;
     times.b_first = times.a_first + work.shape.m * work.shape.k;
     if (!work.tile) times.algorithm = kAlgorithm;
@@ -44,7 +48,7 @@ class FakeProducts final : public GemmDevice {
   }
 
   std::vector<std::byte> results(std::span<const std::size_t> rows, std::span<const std::size_t> columns) override {
-    const auto& [formats, shape, tile, launches] = calls.at(calls.size() - 1);
+    const auto& [formats, shape, tile, launches, rest] = calls.at(calls.size() - 1);
     Matrix a(formats.operands, rows.size(), shape.k), b(formats.operands, shape.k, columns.size());
     for (std::size_t p = 0; p < shape.k; ++p) {
       for (std::size_t i = 0; i < rows.size(); ++i) a.set(i, p, code(formats, last_.a_first + rows[i] * shape.k + p));

@@ -23,9 +23,9 @@ namespace {
 constexpr unsigned kH200Sms = 132;
 
 std::vector<Record> measure(FakeProductsDevice& device, const std::vector<std::string>& subjects,
-                            const std::vector<std::string>& axes, const Settings& settings = {}) {
+                            const std::vector<std::string>& axes, const Settings& settings = {},
+                            const Measurement& measurement = gemm_measurement()) {
   std::vector<Record> records;
-  const Measurement& measurement = gemm_measurement();
   measurement.measure(device, ArchId::sm_90, subjects, parse_axes(axes, measurement.axes()), settings,
                       [&](Record r) { records.push_back(std::move(r)); });
   return records;
@@ -309,6 +309,32 @@ TEST(Gemm, LaunchesAsOftenAsTakesABurst) {
   }
   EXPECT_EQ(bursts[2], 20u) << "2 ms of 16 × 16 × 16";
   EXPECT_EQ(bursts.back(), 2u) << "no less than two, one behind the other";
+}
+
+/// After a rest each, beside the first launch, whose results are compared; the time is their median.
+TEST(Gemm, SingleCallsAreTimedAlone) {
+  FakeProductsDevice device;
+  const auto records =
+      measure(device, {"single.fp16.fp16"}, {"shapes=small", "kernel=128x64,cublaslt"}, {}, single_gemm_measurement());
+  ASSERT_EQ(records.size(), 2u);
+  const std::vector<GemmShape> shapes = gemm_shapes(kSmallShapes);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const double alone_us = 2e6 * FakeProducts::seconds_of(shapes[i], *find_tile("128x64"));
+    EXPECT_NEAR(records[0].numbers("microseconds")->at(i), alone_us, 1e-5 * alone_us);
+    EXPECT_EQ(records[0].numbers("clock_mhz")->at(i), FakeProducts::kClockMhz);
+  }
+  EXPECT_EQ(records[0].measurement, "single gemm");
+  EXPECT_NE(records[1].numbers("tile_id"), nullptr);
+  for (std::size_t i = 0; i < device.fake().calls.size(); ++i) {
+    const GemmWork& work = device.fake().calls[i];
+    EXPECT_EQ(work.rest_seconds > 0, i % 2 == 1) << i;
+    EXPECT_EQ(work.launches, i % 2 == 1 ? 11u : 1u) << i;
+  }
+
+  FakeProductsDevice spoiled;
+  spoiled.fake().spoiled = {0, 0, 1};
+  const auto wrong = measure(spoiled, {"single.fp16.fp16"}, kSmallOnly, {}, single_gemm_measurement());
+  EXPECT_TRUE(wrong.at(0).error.starts_with("16 × 16 × 16: element 0, 0 is 0x")) << wrong[0].error;
 }
 
 TEST(Gemm, AWrongResultIsTheRowsError) {

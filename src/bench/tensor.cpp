@@ -146,7 +146,8 @@ const std::vector<const Measurement*>& measurements() {
       &barriers_measurement(),      &clusters_measurement(),     &histogram_measurement(), &latency_measurement(),
       &strides_measurement(),       &bandwidth_measurement(),    &streams_measurement(),   &host_measurement(),
       &roofline_measurement(),      &copy_latency_measurement(), &copies_measurement(),    &tiled_product_measurement(),
-      &gemm_measurement(),          &skinny_measurement(),       &linear_measurement(),    &transformer_measurement()};
+      &gemm_measurement(),          &single_gemm_measurement(),  &skinny_measurement(),    &linear_measurement(),
+      &transformer_measurement()};
   return all;
 }
 

@@ -48,7 +48,7 @@ std::span<const BenchSuite> bench_suites() {
       {"sync", "Atomics, barriers and clusters", {"atomics", "barriers", "clusters", "histogram"}},
       {"memory", "Latency and rates of memories", {"latency", "strides", "bandwidth", "streams", "host"}},
       {"copy", "Copies from global to shared memory", {"copy latency", "copies", "tiled product"}},
-      {"gemm", "Matrix products", {"gemm", "skinny"}},
+      {"gemm", "Matrix products", {"gemm", "single gemm", "skinny"}},
       {"linear", "Linear layers, of fp8 with casts", {"linear", "transformer"}},
       {"roofline", "Arithmetic whose operands come from DRAM", {"roofline"}},
       {"all", "Everything", {}},

@@ -28,12 +28,23 @@ const GemmTile* find_tile(std::string_view name) {
   return found == gemm_tiles().end() ? nullptr : &*found;
 }
 
-std::string gemm_subject(const GemmFormats& formats) {
-  return fmt::format("gemm.{}.{}", format(formats.operands).name, format(formats.results).name);
+namespace {
+
+enum class Calls : std::uint8_t { in_bursts, single };
+
+std::string subject_of(const GemmFormats& formats, Calls calls) {
+  return fmt::format("{}.{}.{}", calls == Calls::single ? "single" : "gemm", format(formats.operands).name,
+                     format(formats.results).name);
 }
 
+}  // namespace
+
+std::string gemm_subject(const GemmFormats& formats) { return subject_of(formats, Calls::in_bursts); }
+
 const GemmFormats* find_gemm_formats(std::string_view subject) {
-  const auto found = std::ranges::find(kGemmFormats, subject, gemm_subject);
+  const auto found = std::ranges::find_if(kGemmFormats, [&](const GemmFormats& formats) {
+    return subject == subject_of(formats, Calls::in_bursts) || subject == subject_of(formats, Calls::single);
+  });
   return found == kGemmFormats.end() ? nullptr : &*found;
 }
 
@@ -104,9 +115,11 @@ namespace {
 /// Some launches behind each other take about so long; then the device rests, so that what it draws on average lets it
 /// keep its clock.
 constexpr double kBurstSeconds = 2e-3;
-constexpr auto kRest = std::chrono::milliseconds(6);
+constexpr std::chrono::duration<double> kRest(6e-3);
 constexpr std::size_t kSamples = 5;
 constexpr unsigned kMostLaunches = 64;
+/// Single calls are shorter than bursts, and there are more samples of them.
+constexpr unsigned kSingleCalls = 11;
 
 struct Point {
   double microseconds, spread_percent, clock_mhz;
@@ -125,9 +138,13 @@ constexpr auto kAlgorithmSeries = std::to_array<AlgorithmSeries>({{"algorithm_id
 
 class GemmMeasurement final : public Measurement {
  public:
-  std::string name() const override { return "gemm"; }
+  explicit GemmMeasurement(Calls calls) : calls_(calls) {}
+  std::string name() const override { return calls_ == Calls::single ? "single gemm" : "gemm"; }
   std::string meaning() const override {
-    return "matrix products by a warp-specialised persistent kernel of wgmma and TMA, by its tiles, and by cuBLASLt";
+    return calls_ == Calls::single
+               ? "the same matrix products, one call at a time on a device that has rested, operands in DRAM"
+               : "matrix products by a warp-specialised persistent kernel of wgmma and TMA, by its tiles, and by "
+                 "cuBLASLt";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = [] {
@@ -146,7 +163,7 @@ class GemmMeasurement final : public Measurement {
   std::vector<std::string> subjects(ArchId arch) const override {
     std::vector<std::string> names;
     if (arch != ArchId::sm_90) return names;
-    for (const GemmFormats& formats : kGemmFormats) names.push_back(gemm_subject(formats));
+    for (const GemmFormats& formats : kGemmFormats) names.push_back(subject_of(formats, calls_));
     return names;
   }
 
@@ -179,8 +196,8 @@ class GemmMeasurement final : public Measurement {
   }
 
  private:
-  static void measure_set(GemmDevice& device, const GemmFormats& formats, std::span<const std::byte> codes,
-                          const std::string& set, const std::string& kernel, const Settings& settings, Record& record) {
+  void measure_set(GemmDevice& device, const GemmFormats& formats, std::span<const std::byte> codes,
+                   const std::string& set, const std::string& kernel, const Settings& settings, Record& record) const {
     const GemmTile* const tile = find_tile(kernel);
     Record::Series ms{"m", {}}, ns{"n", {}}, ks{"k", {}}, times{"microseconds", {}}, spreads{"spread_percent", {}},
         clocks{"clock_mhz", {}};
@@ -227,30 +244,62 @@ class GemmMeasurement final : public Measurement {
     }
   }
 
-  static Point measure_shape(GemmDevice& device, GemmWork work, std::span<const std::byte> codes,
-                             const Settings& settings) {
+  /// What was sampled, and the last call's times.
+  struct Samples {
+    std::vector<double> microseconds, clocks;
+    GemmTimes last;
+  };
+
+  Point measure_shape(GemmDevice& device, GemmWork work, std::span<const std::byte> codes,
+                      const Settings& settings) const {
+    const auto check = [&](const GemmTimes& times) {
+      if (work.tile) check_product(device, work, times, codes, settings.seed, settings.threads);
+    };
     const GemmTimes first = device.multiply(work);
-    if (work.tile) check_product(device, work, first, codes, settings.seed, settings.threads);
+    check(first);
+    Samples samples = calls_ == Calls::single ? sample_single_calls(device, work) : sample_bursts(device, work);
+    check(samples.last);
+    const Summary s = summarise(std::move(samples.microseconds));
+    return {s.median, s.spread_percent(), samples.clocks.empty() ? 0 : summarise(std::move(samples.clocks)).median,
+            first.algorithm};
+  }
+
+  static Samples sample_single_calls(GemmDevice& device, GemmWork& work) {
+    work.launches = kSingleCalls;
+    work.rest_seconds = kRest.count();
+    Samples samples;
+    samples.last = device.multiply(work);
+    for (const double seconds : samples.last.single_seconds) samples.microseconds.push_back(seconds * 1e6);
+    if (samples.last.clock_mhz > 0) samples.clocks = {samples.last.clock_mhz};
+    return samples;
+  }
+
+  static Samples sample_bursts(GemmDevice& device, GemmWork& work) {
     work.launches = 2;
     const double about = device.multiply(work).seconds;
     work.launches = static_cast<unsigned>(std::clamp(std::ceil(kBurstSeconds / about), 2.0, double{kMostLaunches}));
-    std::vector<double> samples, clocks;
+    Samples samples;
     for (std::size_t i = 0; i < kSamples; ++i) {
       std::this_thread::sleep_for(kRest);
-      const GemmTimes times = device.multiply(work);
-      samples.push_back(times.seconds * 1e6);
-      if (times.clock_mhz > 0) clocks.push_back(times.clock_mhz);
-      if (i + 1 == kSamples && work.tile) check_product(device, work, times, codes, settings.seed, settings.threads);
+      samples.last = device.multiply(work);
+      samples.microseconds.push_back(samples.last.seconds * 1e6);
+      if (samples.last.clock_mhz > 0) samples.clocks.push_back(samples.last.clock_mhz);
     }
-    const Summary s = summarise(std::move(samples));
-    return {s.median, s.spread_percent(), clocks.empty() ? 0 : summarise(std::move(clocks)).median, first.algorithm};
+    return samples;
   }
+
+  Calls calls_;
 };
 
 }  // namespace
 
 const Measurement& gemm_measurement() {
-  static const GemmMeasurement measurement;
+  static const GemmMeasurement measurement(Calls::in_bursts);
+  return measurement;
+}
+
+const Measurement& single_gemm_measurement() {
+  static const GemmMeasurement measurement(Calls::single);
   return measurement;
 }
 

@@ -11,6 +11,8 @@ namespace tcnum::bench {
 
 /// Times of products over sets of shapes; the results of each are compared with the emulator's.
 const Measurement& gemm_measurement();
+/// The same, one call at a time on a device that has rested.
+const Measurement& single_gemm_measurement();
 
 /// "128x256" or, of clusters, "128x256/2x1"; and back.
 std::string tile_name(const GemmTile& tile);
@@ -19,6 +21,7 @@ inline constexpr std::string_view kLibraryName = "cublaslt";
 
 /// "gemm.fp16.fp16"
 std::string gemm_subject(const GemmFormats& formats);
+/// Of a subject of either measurement; null if it is none.
 const GemmFormats* find_gemm_formats(std::string_view subject);
 
 /// The codes that matrices are made of: element i of the device's memory is codes[i mod kGemmCodes], a prime, so that

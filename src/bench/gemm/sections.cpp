@@ -15,9 +15,9 @@
 namespace tcnum::bench {
 
 bool is_of_products(const Record& record) {
-  return std::ranges::any_of(
-      std::array{&gemm_measurement(), &skinny_measurement(), &linear_measurement(), &transformer_measurement()},
-      [&](const Measurement* m) { return is(record, m->name()); });
+  return std::ranges::any_of(std::array{&gemm_measurement(), &single_gemm_measurement(), &skinny_measurement(),
+                                        &linear_measurement(), &transformer_measurement()},
+                             [&](const Measurement* m) { return is(record, m->name()); });
 }
 
 std::vector<Section> product_sections(const Document& document) {
