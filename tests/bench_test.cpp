@@ -13,6 +13,7 @@
 #include "probes/timing_layout.hpp"
 #include "src/bench/axes.hpp"
 #include "src/bench/fragments.hpp"
+#include "src/bench/gemm/gemm.hpp"
 #include "src/bench/measurement.hpp"
 #include "src/bench/model.hpp"
 #include "src/bench/operands.hpp"
@@ -20,6 +21,7 @@
 #include "src/bench/peaks.hpp"
 #include "src/bench/plot.hpp"
 #include "src/bench/printers.hpp"
+#include "src/bench/sections.hpp"
 #include "src/bench/statistics.hpp"
 #include "src/bench/steady.hpp"
 #include "src/bench/tensor.hpp"
@@ -589,7 +591,9 @@ TEST(Measurements, EndWhenTheyAreTold) {
 TEST(Measurements, HaveSubjectsAndDefaults) {
   for (const Measurement* m : measurements()) {
     const auto subjects = m->subjects(ArchId::sm_90);
-    EXPECT_GT(std::ranges::count_if(subjects, [&](const std::string& s) { return m->by_default(s); }), 0) << m->name();
+    const bool any = std::ranges::any_of(subjects, [&](const std::string& s) { return m->by_default(s); });
+    EXPECT_EQ(any, m != &gemm_measurement(Calls::single)) << m->name();
+    EXPECT_FALSE(subjects.empty()) << m->name();
     for (const Axis& axis : m->axes()) {
       for (const std::string& value : axis.defaults)
         EXPECT_NE(std::ranges::find(axis.values, value), axis.values.end());
@@ -597,6 +601,18 @@ TEST(Measurements, HaveSubjectsAndDefaults) {
   }
   EXPECT_TRUE(mma_measurement().subjects(ArchId::gfx942).empty());
   EXPECT_FALSE(mma_measurement().by_default("mma.m16n8k32.s32.s8.u8.s32"));
+}
+
+TEST(Pages, HaveEverySectionOfARecordAsText) {
+  for (const char* name : {"bench.json", "bench_h100.json"}) {
+    const Document document = read_document(std::string(TCNUM_SOURCE_DIR "/vectors/sm_90/") + name);
+    const std::string page = text_page(document, {}, "");
+    for (const Section& section : sections_of(document, {})) {
+      if (section.title.empty()) continue;
+      EXPECT_NE(page.find(section.title + "\n\n"), std::string::npos) << section.title;
+      for (const auto& row : section.table) EXPECT_EQ(row.size(), section.table[0].size()) << section.title;
+    }
+  }
 }
 
 TEST(Sass, OfProbesIsWhatDoesTheirWork) {

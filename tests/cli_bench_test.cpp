@@ -161,6 +161,83 @@ TEST_F(CliBench, WhatCannotBeGoneOnFromIsRefused) {
   expect_refusal(barriers({"--checkpoint", "bad.json"}), {"bad.json", "schema"});
 }
 
+/// Reports of the recorded devices, by a machine with GPUs or without.
+class CliBenchRecords : public CliBench {
+ protected:
+  static inline const std::string kRecords = TCNUM_SOURCE_DIR "/vectors";
+  static Words report(const Words& more) {
+    Words arguments = {"bench", "report"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  Result of_records(const Words& more) const {
+    return run(report(more), "out", preparation({{"TCNUM_VECTORS", kRecords}}));
+  }
+  void expect_refused(const Words& more, const Words& parts) const {
+    expect_failure(report(more), 2, parts, preparation({{"TCNUM_VECTORS", kRecords}}));
+  }
+};
+
+TEST_F(CliBenchRecords, HaveSectionsAsText) {
+  const Result one = of_records({"--device", "h100", "--section", "memory: LATENCY"});
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_TRUE(one.out.starts_with("Record: NVIDIA H100 80GB HBM3 (sm_90), 2026-11-23")) << one.out;
+  EXPECT_NE(one.out.find(", driver 580.159.04, SM clock at most 1980 MHz ("), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("\nMemory: latency\n"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("Memory: bandwidth"), std::string::npos);
+  EXPECT_EQ(one.out.find("| "), std::string::npos) << "no Markdown";
+
+  const Result several = of_records({"--section", "memory"});
+  ASSERT_EQ(several.status, 0) << several.err;
+  EXPECT_TRUE(several.out.starts_with("Record: NVIDIA H200 (sm_90), ")) << several.out;
+  for (const char* title : {"\nMemory: latency\n", "\nMemory: bandwidth\n", "\nMemory: streams\n"}) {
+    EXPECT_NE(several.out.find(title), std::string::npos) << title;
+  }
+
+  const Result markdown = of_records({"--section", "matrix products", "--markdown", "-"});
+  EXPECT_TRUE(markdown.out.starts_with("# Latency, throughput and power: NVIDIA H200\n")) << markdown.out;
+  EXPECT_NE(markdown.out.find("\n## Matrix products\n"), std::string::npos);
+  EXPECT_EQ(markdown.out.find("## Matrix products: "), std::string::npos) << "the title itself, and no other";
+  EXPECT_EQ(of_records({}).out, contents(TCNUM_SOURCE_DIR "/docs/h200.md")) << "the page, where no section is named";
+  const std::string h100 = kRecords + "/sm_90/bench_h100.json";
+  EXPECT_EQ(of_records({h100, "--section", "launch"}).status, 2) << "titles, and not measurements";
+  EXPECT_NE(of_records({h100, "--section", "starting kernels"}).out.find("Starting kernels"), std::string::npos);
+}
+
+TEST_F(CliBenchRecords, SayWhatThereIs) {
+  expect_refused({"--section", "caches"},
+                 {"--section: caches; expected ", "Memory: latency", "Tall and skinny products"});
+  expect_refused({"--section", "caches", "--markdown", "kept.md"}, {"--section: caches"});
+  EXPECT_FALSE(fs::exists(folder_ / "kept.md"));
+  expect_refused({"--device", "a100"}, {"--device: a100; expected ", "NVIDIA H200, NVIDIA H100 80GB HBM3"});
+  expect_refused({"--device", "h100", kRecords + "/sm_90/bench.json"}, {"--device"});
+  expect_refused({"--section", "memory", "--json", "kept.json"}, {"--section", "--json"});
+  EXPECT_FALSE(fs::exists(folder_ / "kept.json"));
+  expect_failure(report({}), 2, {"--device: none is recorded here"});
+}
+
+/// This machine's GPU before the others, if it has a record.
+TEST_F(CliBenchRecords, AreOfTheGpuAtHand) {
+  fs::create_directories(folder_ / "records/sm_90");
+  json own = json::parse(contents(kRecords + "/sm_90/bench_h100.json"));
+  own["device"]["name"] = "Fake H200";
+  write("records/sm_90/bench_h100.json", own.dump());
+  fs::copy(kRecords + "/sm_90/bench.json", folder_ / "records/sm_90/bench.json");
+  const Words latency = {"report", "--section", "memory: latency"};
+  const Result mine = bench(latency, {{"TCNUM_VECTORS", "records"}});
+  EXPECT_TRUE(mine.out.starts_with("Record: Fake H200 (sm_90), ")) << mine.out << mine.err;
+  const Result other = bench(latency, {{"TCNUM_VECTORS", kRecords}});
+  EXPECT_TRUE(other.out.starts_with("Record: NVIDIA H200 (sm_90), ")) << other.out << other.err;
+  EXPECT_NE(other.out.find("; there is none of Fake H200\n"), std::string::npos) << other.out;
+}
+
+/// They take minutes.
+TEST_F(CliBench, SingleCallsAreTimedWhereTheyAreAskedFor) {
+  const Result list = bench({"gemm", "--list"});
+  EXPECT_NE(list.out.find("\n  single.fp16.fp16 (only if asked for)\n"), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find("\n  gemm.fp16.fp16\n"), std::string::npos) << list.out;
+}
+
 class CliRoofline : public CliBench {
  protected:
   static inline const Words kTwoPoints = {"roofline", "--instr",      "roofline.fp32",

@@ -314,8 +314,8 @@ TEST(Gemm, LaunchesAsOftenAsTakesABurst) {
 /// After a rest each, beside the first launch, whose results are compared; the time is their median.
 TEST(Gemm, SingleCallsAreTimedAlone) {
   FakeProductsDevice device;
-  const auto records =
-      measure(device, {"single.fp16.fp16"}, {"shapes=small", "kernel=128x64,cublaslt"}, {}, single_gemm_measurement());
+  const auto records = measure(device, {"single.fp16.fp16"}, {"shapes=small", "kernel=128x64,cublaslt"}, {},
+                               gemm_measurement(Calls::single));
   ASSERT_EQ(records.size(), 2u);
   const std::vector<GemmShape> shapes = gemm_shapes(kSmallShapes);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -333,7 +333,7 @@ TEST(Gemm, SingleCallsAreTimedAlone) {
 
   FakeProductsDevice spoiled;
   spoiled.fake().spoiled = {0, 0, 1};
-  const auto wrong = measure(spoiled, {"single.fp16.fp16"}, kSmallOnly, {}, single_gemm_measurement());
+  const auto wrong = measure(spoiled, {"single.fp16.fp16"}, kSmallOnly, {}, gemm_measurement(Calls::single));
   EXPECT_TRUE(wrong.at(0).error.starts_with("16 × 16 × 16: element 0, 0 is 0x")) << wrong[0].error;
 }
 

@@ -235,7 +235,7 @@ TEST(ProductModel, IsRecordedWithWhatItWasFittedTo) {
   Document document = read_document(kRecorded);
   const auto law_of = [&] { return product_device(document, kRecorded).law; };
   ProductLaw recorded = law_of();
-  put_product_model(document);
+  put_product_models(document);
   ProductLaw renewed = law_of();
   const auto before = parameters_of(recorded), after = parameters_of(renewed);
   for (std::size_t i = 0; i < before.size(); ++i) {

@@ -58,7 +58,8 @@ class Measurement {
   virtual const std::vector<Axis>& axes() const = 0;
   /// Names of what it can measure on an architecture.
   virtual std::vector<std::string> subjects(ArchId arch) const = 0;
-  /// Whether a subject is measured if none is asked for by name: not if it only says otherwise what another is.
+  /// Whether a subject is measured if none is asked for by name: not if it only says otherwise what another is, or
+  /// takes minutes for a special use.
   virtual bool by_default(const std::string&) const { return true; }
   /// Whether several devices measure their rows at the same time.
   virtual bool is_together() const { return false; }

@@ -8,6 +8,7 @@
 #include "io/printable.hpp"
 #include "plot.hpp"
 #include "sections.hpp"
+#include "src/report/layout.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -82,10 +83,10 @@ constexpr std::string_view kHtmlHead =
 
 }  // namespace
 
-std::string markdown_page(const Document& document, const SassTable& sass) {
+std::string markdown_page(const Document& document, const SassTable& sass, std::string_view title) {
   std::string text =
       fmt::format("# {}\n\nMade by `tcnum bench report`.\n\n{}\n", in_markdown(title_of(document)), kMethod);
-  for (const Section& each : sections_of(document, sass)) {
+  for (const Section& each : sections_of(document, sass, title)) {
     if (!each.title.empty()) text += fmt::format("\n## {}\n", in_markdown(each.title));
     if (!each.prose.empty()) text += "\n" + in_markdown(each.prose) + "\n";
     text += "\n" + markdown_table(each.table);
@@ -93,10 +94,22 @@ std::string markdown_page(const Document& document, const SassTable& sass) {
   return text;
 }
 
-std::string html_page(const Document& document, const SassTable& sass) {
+std::string html_page(const Document& document, const SassTable& sass, std::string_view title) {
   std::string text = fmt::format(kHtmlHead, escaped(title_of(document)), escaped(kMethod));
-  for (const Section& each : sections_of(document, sass)) text += html_section(each);
+  for (const Section& each : sections_of(document, sass, title)) text += html_section(each);
   return text + "</body>\n</html>\n";
+}
+
+std::string text_page(const Document& document, const SassTable& sass, std::string_view title) {
+  std::string text;
+  for (const Section& each : sections_of(document, sass, title)) {
+    if (each.title.empty()) continue;
+    if (!text.empty()) text += "\n";
+    text += each.title + "\n\n";
+    if (!each.prose.empty()) text += wrapped(each.prose, 2) + "\n";
+    text += table_text(each.table);
+  }
+  return text;
 }
 
 }  // namespace tcnum::bench

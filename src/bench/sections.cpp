@@ -1,13 +1,15 @@
 #include "sections.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <set>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "dpx_section.hpp"
@@ -24,6 +26,7 @@
 #include "src/bench/memory/sections.hpp"
 #include "statistics.hpp"
 #include "sync_sections.hpp"
+#include "tcnum/error.hpp"
 #include "tensor.hpp"
 
 namespace tcnum::bench {
@@ -524,9 +527,26 @@ Section header(const Document& document) {
   return section;
 }
 
+/// As sections_of() says.
+void keep_titled(std::vector<Section>& all, std::string_view title) {
+  const std::string wanted = in_lower_case(title);
+  const auto keep = [&](const auto& fits) {
+    const bool any = std::ranges::any_of(all, fits);
+    if (any) std::erase_if(all, [&](const Section& s) { return !s.title.empty() && !fits(s); });
+    return any;
+  };
+  if (keep([&](const Section& s) { return in_lower_case(s.title) == wanted; })) return;
+  if (keep([&](const Section& s) { return in_lower_case(s.title).find(wanted) != std::string::npos; })) return;
+  std::vector<std::string> titles;
+  for (const Section& s : all) {
+    if (!s.title.empty()) titles.push_back(s.title);
+  }
+  throw InputError(fmt::format("--section: {}; expected one of {}, or a part of it", title, fmt::join(titles, "; ")));
+}
+
 }  // namespace
 
-std::vector<Section> sections_of(const Document& document, const SassTable& sass) {
+std::vector<Section> sections_of(const Document& document, const SassTable& sass, std::string_view title) {
   std::vector<Section> all = {header(document),
                               glance(document),
                               wgmma_rates(document),
@@ -549,7 +569,20 @@ std::vector<Section> sections_of(const Document& document, const SassTable& sass
     all.insert(all.end() - 1, sections.begin(), sections.end());
   }
   std::erase_if(all, [](const Section& s) { return s.table.size() < 2; });
+  if (!title.empty()) keep_titled(all, title);
   return all;
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string all(text);
+  std::ranges::transform(all, all.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return all;
+}
+
+std::string device_line(const Document& document) {
+  const TimingFacts& f = document.facts;
+  return fmt::format("{} ({}), {}, driver {}{}", f.device, f.arch, dates_of(document), f.driver,
+                     f.max_sm_clock_mhz ? fmt::format(", SM clock at most {:.0f} MHz", *f.max_sm_clock_mhz) : "");
 }
 
 }  // namespace tcnum::bench

@@ -140,14 +140,19 @@ void put_models(Document& document, const std::string& file) {
 }
 
 const std::vector<const Measurement*>& measurements() {
-  static const std::vector<const Measurement*> all = {
-      &incore_measurement(),        &mma_measurement(),          &wmma_measurement(),      &wgmma_measurement(),
-      &integer_wgmma_measurement(), &dpx_measurement(),          &launch_measurement(),    &atomics_measurement(),
-      &barriers_measurement(),      &clusters_measurement(),     &histogram_measurement(), &latency_measurement(),
-      &strides_measurement(),       &bandwidth_measurement(),    &streams_measurement(),   &host_measurement(),
-      &roofline_measurement(),      &copy_latency_measurement(), &copies_measurement(),    &tiled_product_measurement(),
-      &gemm_measurement(),          &single_gemm_measurement(),  &skinny_measurement(),    &linear_measurement(),
-      &transformer_measurement()};
+  static const std::vector<const Measurement*> all = {&incore_measurement(),        &mma_measurement(),
+                                                      &wmma_measurement(),          &wgmma_measurement(),
+                                                      &integer_wgmma_measurement(), &dpx_measurement(),
+                                                      &launch_measurement(),        &atomics_measurement(),
+                                                      &barriers_measurement(),      &clusters_measurement(),
+                                                      &histogram_measurement(),     &latency_measurement(),
+                                                      &strides_measurement(),       &bandwidth_measurement(),
+                                                      &streams_measurement(),       &host_measurement(),
+                                                      &roofline_measurement(),      &copy_latency_measurement(),
+                                                      &copies_measurement(),        &tiled_product_measurement(),
+                                                      &gemm_measurement(),          &gemm_measurement(Calls::single),
+                                                      &skinny_measurement(),        &linear_measurement(),
+                                                      &transformer_measurement()};
   return all;
 }
 

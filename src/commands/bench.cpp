@@ -14,6 +14,7 @@
 #include "bench_parts.hpp"
 #include "bench_together.hpp"
 #include "commands.hpp"
+#include "device_records.hpp"
 #include "emu/parallel.hpp"
 #include "failure.hpp"
 #include "file_lock.hpp"
@@ -122,7 +123,9 @@ void require_good_files(const BenchOptions& options) {
 }
 
 void require_gpu() {
-  if (const GpuInfo gpu = gpu_info(); !gpu.present) throw UnavailableError(fmt::format("no GPU: {}", gpu.why_not));
+  const GpuInfo gpu = gpu_info();
+  if (gpu.present) return;
+  throw UnavailableError(fmt::format("no GPU: {}; `tcnum bench report --section NAME` shows what was recorded of one", gpu.why_not));
 }
 
 /// What of the parts is measured on one GPU after the other, or on all at the same time.
@@ -280,31 +283,44 @@ bench::Document read_with_models(const std::string& file) {
   return document;
 }
 
+/// All files' records as one.
+DeviceRecord read_together(const std::vector<std::string>& files) {
+  DeviceRecord record{read_with_models(files.front()), files.front(), ""};
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    bench::Document more = read_with_models(files[i]);
+    const std::string& device = record.document.facts.device;
+    if (more.facts.device != device) {
+      throw InputError(fmt::format("{}: device.name: {}; right would be {}, as in {}", files[i], more.facts.device,
+                                   device, files.front()));
+    }
+    merge(record.document, std::move(more));
+  }
+  bench::put_shares(record.document);
+  bench::put_product_models(record.document);
+  return record;
+}
+
 }  // namespace
 
 int run_bench_report(const BenchReportOptions& options) {
   for (const std::string& path : {options.markdown, options.html, options.json}) require_writable(path);
   std::optional<FileLock> lock;  // of what may be one of the files, with more added
   if (!options.json.empty() && options.json != "-") lock.emplace(options.json, FileLock::IfHeld::wait);
-  bench::Document document = read_with_models(options.files.front());
-  for (std::size_t i = 1; i < options.files.size(); ++i) {
-    bench::Document more = read_with_models(options.files[i]);
-    if (more.facts.device != document.facts.device) {
-      throw InputError(fmt::format("{}: device.name: {}; right would be {}, as in {}", options.files[i],
-                                   more.facts.device, document.facts.device, options.files.front()));
-    }
-    merge(document, std::move(more));
-  }
+  const DeviceRecord record = options.files.empty() ? find_device_record(options.device) : read_together(options.files);
+  const bench::Document& document = record.document;
   const auto arch = find_arch(document.facts.arch);
   const SassTable sass = arch ? find_sass(*arch) : SassTable{};
-  const auto markdown = [&] { return bench::markdown_page(document, sass); };
-  bench::put_shares(document);
-  bench::put_product_model(document);
+  const std::string& section = options.section;
+  const auto markdown = [&] { return bench::markdown_page(document, sass, section); };
   Attempts attempts;
   if (!options.json.empty()) attempts.attempt([&] { write_text(options.json, bench::json_text(document)); });
-  if (!options.html.empty()) attempts.attempt([&] { write_text(options.html, bench::html_page(document, sass)); });
+  if (!options.html.empty()) {
+    attempts.attempt([&] { write_text(options.html, bench::html_page(document, sass, section)); });
+  }
   if (!options.markdown.empty()) attempts.attempt([&] { write_text(options.markdown, markdown()); });
-  if (options.markdown.empty() && options.html.empty() && options.json.empty()) say(markdown());
+  if (options.markdown.empty() && options.html.empty() && options.json.empty()) {
+    say(section.empty() ? markdown() : record_line(record) + "\n\n" + bench::text_page(document, sass, section));
+  }
   return attempts.finish(kAgreed);
 }
 

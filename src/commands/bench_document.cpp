@@ -116,7 +116,7 @@ void RunDocument::finish(Attempts& attempts) {
   bench::Document document = std::move(records_).finish(all_seconds);
   const std::size_t taken_over = document.records.size() - measured_;
   bench::put_shares(document);
-  bench::put_product_model(document);
+  bench::put_product_models(document);
   std::vector<std::string> json = kept_up_to_date_;
   if (options_.json == "-") json.push_back(options_.json);
   // What was there before is worth more than nothing.

@@ -339,8 +339,8 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   command.callback([options, &suite, &action] { action = [options, &suite] { return run_bench(suite, *options); }; });
   command.add_flag("--list", options->list, "Show what can be measured, and along which axes");
   command.add_option("--instr", options->globs,
-                     "Instructions or operations, names or globs such as 'wgmma.*'; '*' is all (default: not those "
-                     "that only say otherwise what another is)");
+                     "Instructions or operations, names or globs such as 'wgmma.*'; '*' is all (default: all but those "
+                     "that --list marks)");
   command.add_option("-a,--axis", options->axes, "Values of an axis, such as N=8,16,…,256 or source=ss,rs; repeatable")
       ->allow_extra_args(false);
   command.add_option("--arch", options->arch, "With --list: architecture (default: the GPU's)");
@@ -365,17 +365,25 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
                    "Managed memory beyond the device's own too, which moves to and fro and may take very long");
 }
 
+constexpr const char* kDeviceHelp =
+    "What `tcnum bench report --json` wrote, or part of the name of a recorded device (default: this machine's GPU; "
+    "where it has no record, the first recorded device)";
+
 void add_bench(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("bench", "Measure latency, throughput and energy");
   command.require_subcommand(1);
   for (const BenchSuite& suite : bench_suites()) add_bench_suite(command, suite, action);
   CLI::App& report = *command.add_subcommand("report", "Make a report of recorded measurements, beside published ones");
   const auto options = options_of(report, run_bench_report, action);
-  report.add_option("files", options->files, "What --json wrote; of a row that several have, the last one's counts")
-      ->required();
+  report.add_option("files", options->files,
+                    "What --json wrote; of a row that several have, the last one's counts (default: a record)");
+  report.add_option("--device", options->device, kDeviceHelp)->excludes("files");
+  report.add_option("--section", options->section,
+                    "Sections with this title, or this text in it, as text; with --markdown or --html, in that");
   add_output(report, "--markdown", options->markdown, "Write it as Markdown (- for standard output)");
   add_output(report, "--html", options->html, "Write it as one HTML page with plots (- for standard output)");
-  add_output(report, "--json", options->json, "Write the records of all files as one (- for standard output)");
+  add_output(report, "--json", options->json, "Write the records of all files as one (- for standard output)")
+      ->excludes("--section");
 }
 
 void add_model(CLI::App& app, Action& action) {
@@ -384,10 +392,8 @@ void add_model(CLI::App& app, Action& action) {
   CLI::App& command =
       *all.add_subcommand("gemm", "A matrix product: its time, what limits it, and which tile is fastest");
   const auto options = options_of(command, run_model_gemm, action);
-  command
-      .add_option("--device", options->device,
-                  "What `tcnum bench report --json` wrote, or part of the name of a recorded device")
-      ->capture_default_str();
+  command.add_option("--device", options->device, kDeviceHelp);
+  constexpr std::uint64_t kMostMhz = 10'000;
   const auto add_size = [&](const char* name, std::uint64_t& size, const char* help, std::uint64_t most) {
     command
         .add_option_function<std::string>(
@@ -397,6 +403,10 @@ void add_model(CLI::App& app, Action& action) {
   add_size("--m", options->m, "Rows of A and D", kMostProductLines);
   add_size("--n", options->n, "Columns of B and D", kMostProductLines);
   add_size("--k", options->k, "Columns of A, rows of B", kMostProductDepth);
+  add_size("--clock", options->clock_mhz, "Clock that the SMs keep, in MHz (default: what their power leaves)",
+           kMostMhz);
+  command.add_flag("--single", options->single,
+                   "One call at a time on a device that has rested (default: calls back to back)");
   command.add_option("--format", options->format, "Of A and B: fp16, bf16 or fp8e4m3")->capture_default_str();
   command.add_option("--tile", options->tile, "One tile of our kernel, such as 128x256/2x1 (default: all)");
   command.add_option("--shapes", options->shapes,

@@ -118,13 +118,15 @@ int run_bench(const BenchSuite& suite, const BenchOptions& options);
 
 struct BenchReportOptions {
   std::vector<std::string> files;
+  std::string device, section;  ///< empty device, where there are no files: this machine's, or the first recorded
   std::string markdown, html, json;
 };
 int run_bench_report(const BenchReportOptions& options);
 
 struct ModelGemmOptions {
-  std::string device = "h200", format = "fp16", tile, shapes, csv, svg;
-  std::uint64_t m = 0, n = 0, k = 0;  ///< 0: not said
+  std::string device, format = "fp16", tile, shapes, csv, svg;  ///< empty device: this machine's, or the first recorded
+  std::uint64_t m = 0, n = 0, k = 0, clock_mhz = 0;             ///< 0: not said
+  bool single = false;
 };
 int run_model_gemm(const ModelGemmOptions& options);
 

@@ -3,16 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
 
 #include "commands.hpp"
+#include "device_records.hpp"
 #include "failure.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "product_shapes.hpp"
-#include "records.hpp"
 #include "src/bench/gemm/gemm.hpp"
 #include "src/bench/gemm/product_model.hpp"
 #include "src/bench/plot.hpp"
@@ -22,40 +20,10 @@
 namespace tcnum {
 namespace {
 
-namespace fs = std::filesystem;
-using bench::Prediction, bench::ProductTiling, bench::ProductDevice;
+using bench::Calls, bench::Prediction, bench::ProductTiling, bench::ProductDevice;
 
-/// What was measured of the devices of an architecture.
-constexpr auto kBenchFiles = std::to_array<std::string_view>({"bench.json", "bench_h100.json"});
 /// Of our kernel, or of any tiling, which stands for a library's.
 constexpr const char *kOurs = "tcnum", *kAny = "any";
-
-std::string lower(std::string_view text) {
-  std::string all(text);
-  std::ranges::transform(all, all.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return all;
-}
-
-/// A file, or the recorded one of a device whose name has that text in it.
-ProductDevice find_device(const std::string& text) {
-  if (is_there(text)) return product_device(bench::read_document(text), text);
-  std::vector<std::string> names;
-  for (const Arch& each : kArchs) {
-    for (const std::string_view name : kBenchFiles) {
-      const auto file = find_record(each.id, name);
-      if (!file) continue;
-      const bench::Document document = bench::read_document(file->string());
-      if (lower(document.facts.device).find(lower(text)) != std::string::npos) {
-        return product_device(document, file->string());
-      }
-      names.push_back(document.facts.device);
-    }
-  }
-  throw InputError(
-      fmt::format("--device: {}: right would be a file of `tcnum bench report --json`, or part of the name of "
-                  "a recorded device: {}",
-                  text, fmt::join(names, ", ")));
-}
 
 struct Wanted {
   GemmShape shape;
@@ -91,10 +59,29 @@ std::vector<Row> rows_of(const ProductDevice& device, const Wanted& wanted, cons
   return rows;
 }
 
-std::string text_of(const ProductDevice& device, const std::vector<Row>& rows) {
+const char* calls_name(Calls calls) { return calls == Calls::single ? "single" : "back to back"; }
+
+/// What the predictions hold for, with the fastest one's clock.
+std::string conditions_line(const ProductDevice& device, Calls calls, const Prediction& fastest) {
+  const char* const how = calls == Calls::single ? "one call at a time on a device that has rested"
+                                                 : "sustained for about 2 ms, calls back to back";
+  std::string clock = fmt::format("{:.0f} MHz", fastest.clock_mhz);
+  if (device.clock_mhz) {
+    clock += " (--clock)";
+  } else if (fastest.power_limited) {
+    clock += fmt::format(" for the first (power-limited; {:.0f} MHz where power allows)", device.law.most_mhz);
+  } else {
+    clock += " for the first (not power-limited)";
+  }
+  return fmt::format("Conditions: {}, operands in DRAM, at {}", how, clock);
+}
+
+std::string text_of(const DeviceRecord& record, const ProductDevice& device, Calls calls,
+                    const std::vector<Row>& rows) {
   const Wanted& w = rows.front().wanted;
-  std::string text = fmt::format("{} × {} × {}, {}, on {}: predicted, not measured\n\n", w.shape.m, w.shape.n,
-                                 w.shape.k, format_name(w), device.name);
+  std::string text = fmt::format("{} × {} × {}, {}, on {}: predicted, not measured\n", w.shape.m, w.shape.n, w.shape.k,
+                                 format_name(w), device.name);
+  text += record_line(record) + "\n" + conditions_line(device, calls, rows.front().prediction) + "\n\n";
   std::vector<std::vector<std::string>> table = {{"kernel", "tile", "µs", "Tops/s", "MHz", "waves", "limit"}};
   for (const Row& row : rows) {
     const Prediction& p = row.prediction;
@@ -115,14 +102,14 @@ std::string text_of(const ProductDevice& device, const std::vector<Row>& rows) {
   return text;
 }
 
-std::string csv_of(const std::vector<Row>& rows) {
-  std::string csv = "m,n,k,format,kernel,tile,microseconds,tera_ops,clock_mhz,waves,limit,light_microseconds\n";
+std::string csv_of(const std::vector<Row>& rows, Calls calls) {
+  std::string csv = "m,n,k,format,kernel,tile,microseconds,tera_ops,clock_mhz,waves,limit,light_microseconds,calls\n";
   for (const Row& row : rows) {
     const GemmShape& s = row.wanted.shape;
     const Prediction& p = row.prediction;
-    csv += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{},{},{:.6g}\n", s.m, s.n, s.k, format_name(row.wanted),
-                       row.kernel, tiling_name(row.tiling), p.microseconds, tera_ops(row), p.clock_mhz, p.waves,
-                       bench::kProductLimits.at(p.limit), p.sol_microseconds);
+    csv += fmt::format("{},{},{},{},{},{},{:.6g},{:.6g},{:.6g},{},{},{:.6g},{}\n", s.m, s.n, s.k,
+                       format_name(row.wanted), row.kernel, tiling_name(row.tiling), p.microseconds, tera_ops(row),
+                       p.clock_mhz, p.waves, bench::kProductLimits.at(p.limit), p.sol_microseconds, calls_name(calls));
   }
   return csv;
 }
@@ -167,7 +154,10 @@ int run_model_gemm(const ModelGemmOptions& options) {
   }
   require_writable(options.csv);
   require_writable(options.svg);
-  const ProductDevice device = find_device(options.device);
+  const Calls calls = options.single ? Calls::single : Calls::in_bursts;
+  const DeviceRecord record = find_device_record(options.device);
+  ProductDevice device = product_device(record.document, record.file, calls);
+  if (options.clock_mhz > 0) device.clock_mhz = static_cast<double>(options.clock_mhz);
   std::vector<Wanted> wanted;
   if (one) wanted.push_back({{options.m, options.n, options.k}, formats});
   if (!one) {
@@ -183,14 +173,16 @@ int run_model_gemm(const ModelGemmOptions& options) {
   }
   Attempts attempts;
   if (!options.svg.empty()) attempts.attempt([&] { write_text(options.svg, svg_of(device, products)); });
-  if (!options.csv.empty()) attempts.attempt([&] { write_text(options.csv, csv_of(all)); });
+  if (!options.csv.empty()) attempts.attempt([&] { write_text(options.csv, csv_of(all, calls)); });
   if (options.csv.empty() && options.svg.empty()) {
     if (one) {
-      say(text_of(device, all));
+      say(text_of(record, device, calls, all));
     } else {
-      say(csv_of(all));
+      say(csv_of(all, calls));
     }
   }
+  const bool says_record = one && options.csv.empty() && options.svg.empty();
+  if (!says_record && options.device.empty()) complain(record_line(record));
   return attempts.finish(kAgreed);
 }
 

@@ -30,8 +30,6 @@ const GemmTile* find_tile(std::string_view name) {
 
 namespace {
 
-enum class Calls : std::uint8_t { in_bursts, single };
-
 std::string subject_of(const GemmFormats& formats, Calls calls) {
   return fmt::format("{}.{}.{}", calls == Calls::single ? "single" : "gemm", format(formats.operands).name,
                      format(formats.results).name);
@@ -167,6 +165,8 @@ class GemmMeasurement final : public Measurement {
     return names;
   }
 
+  bool by_default(const std::string&) const override { return calls_ != Calls::single; }
+
   void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
                const Settings& settings, const std::function<void(Record)>& add) const override {
     for (const std::string& subject : subjects) {
@@ -293,14 +293,9 @@ class GemmMeasurement final : public Measurement {
 
 }  // namespace
 
-const Measurement& gemm_measurement() {
-  static const GemmMeasurement measurement(Calls::in_bursts);
-  return measurement;
-}
-
-const Measurement& single_gemm_measurement() {
-  static const GemmMeasurement measurement(Calls::single);
-  return measurement;
+const Measurement& gemm_measurement(Calls calls) {
+  static const GemmMeasurement in_bursts(Calls::in_bursts), single(Calls::single);
+  return calls == Calls::single ? single : in_bursts;
 }
 
 }  // namespace tcnum::bench

@@ -1,6 +1,7 @@
 // Matrix products, by a kernel of ours and by NVIDIA's library.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "probes/gemm_timing.hpp"
@@ -9,10 +10,11 @@
 
 namespace tcnum::bench {
 
+/// How calls are timed: several back to back, or each alone on a device that has rested.
+enum class Calls : std::uint8_t { in_bursts, single };
+
 /// Times of products over sets of shapes; the results of each are compared with the emulator's.
-const Measurement& gemm_measurement();
-/// The same, one call at a time on a device that has rested.
-const Measurement& single_gemm_measurement();
+const Measurement& gemm_measurement(Calls calls = Calls::in_bursts);
 
 /// "128x256" or, of clusters, "128x256/2x1"; and back.
 std::string tile_name(const GemmTile& tile);

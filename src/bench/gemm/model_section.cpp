@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "gemm.hpp"
 #include "product_model.hpp"
@@ -30,9 +31,9 @@ struct Compared {
 };
 
 std::vector<Compared> compared(const ProductDevice& device, const Document& document, std::string_view set,
-                               bool by_library) {
+                               bool by_library, Calls calls) {
   std::vector<Compared> all;
-  for (const MeasuredProduct& p : measured_products(document, set, by_library)) {
+  for (const MeasuredProduct& p : measured_products(document, set, by_library, calls)) {
     if (p.microseconds >= kShortestUs) all.push_back({p, predict(device, p.formats, p.shape, p.tiling)});
   }
   return all;
@@ -86,8 +87,8 @@ Chosen chosen_of(const std::vector<Compared>& all) {
 }
 
 /// Measured against predicted, by what limits.
-std::string plot_of(const char* title, const std::vector<Compared>& all) {
-  Plot plot{title, "predicted µs", "measured / predicted", {}, true, true, true};
+std::string plot_of(std::string title, const std::vector<Compared>& all) {
+  Plot plot{std::move(title), "predicted µs", "measured / predicted", {}, true, true, true};
   std::map<std::size_t, Line> lines;
   for (const Compared& c : all) {
     Line& line = lines[c.predicted.limit];
@@ -99,29 +100,28 @@ std::string plot_of(const char* title, const std::vector<Compared>& all) {
   return svg(std::move(plot));
 }
 
-}  // namespace
-
-std::vector<Section> model_sections(const Document& document) {
+std::vector<Section> sections_of_calls(const Document& document, Calls calls) {
   ProductDevice device;
   try {
-    device = product_device(document, "");
+    device = product_device(document, "", calls);
   } catch (const InputError&) {
     return {};  // it, or rows that it needs, are not there
   }
+  const char* const timed = calls == Calls::single ? ", one call at a time" : "";
   Section section{
-      "Matrix products: the model",
+      fmt::format("Matrix products{}: the model", timed),
       fmt::format(
-          "Predicted against measured, of products of at least {:.0f} µs. The parameters were fitted to our kernel's "
+          "Predicted against measured, of products of at least {:.0f} µs{}. The parameters were fitted to our kernel's "
           "times of the set {} alone; the library's products, and those of the other sets, were not used. Error: "
           "|predicted / measured − 1|. Worst: the larger of predicted / measured and its inverse. Light: the error of "
           "the highest rate of the tensor cores, or of DRAM, alone. {}: with the tile, cluster and split that the "
           "library says of its algorithm; {}: of all such tilings the fastest.",
-          kShortestUs, kFitShapes, kLibraryName, kUnknown),
+          kShortestUs, timed, kFitShapes, kLibraryName, kUnknown),
       {{"shapes", "kernel", "products", "mean error %", "p95 %", "worst ×", "light: mean error %"}},
       {}};
   std::vector<Compared> ours, library;
   for (const std::string_view set : {kFitShapes, kDeepSeekShapes, kRandomShapes, kUnseenShapes, kOwnShapes}) {
-    const std::vector<Compared> all = compared(device, document, set, false);
+    const std::vector<Compared> all = compared(device, document, set, false, calls);
     for (const GemmTile& tile : gemm_tiles()) {
       std::vector<Compared> of_tile;
       std::ranges::copy_if(all, std::back_inserter(of_tile),
@@ -138,7 +138,7 @@ std::vector<Section> model_sections(const Document& document) {
           set, chosen.mean_loss_percent, chosen.worst_loss_percent);
       if (set != kFitShapes) ours.insert(ours.end(), chosen.tiles.begin(), chosen.tiles.end());
     }
-    std::vector<Compared> by_library = compared(device, document, set, true);
+    std::vector<Compared> by_library = compared(device, document, set, true, calls);
     if (by_library.empty()) continue;
     section.table.push_back(row_of(set, std::string(kLibraryName), by_library));
     if (set != kFitShapes) library.insert(library.end(), by_library.begin(), by_library.end());
@@ -146,12 +146,14 @@ std::vector<Section> model_sections(const Document& document) {
     section.table.push_back(row_of(set, fmt::format("{}, {}", kLibraryName, kUnknown), by_library));
   }
   if (!ours.empty())
-    section.plots.push_back(
-        plot_of("The model and our kernel with the tile that the model finds fastest, by what limits", ours));
-  if (!library.empty()) section.plots.push_back(plot_of("The model and cuBLASLt, by what limits", library));
+    section.plots.push_back(plot_of(
+        fmt::format("The model and our kernel{} with the tile that the model finds fastest, by what limits", timed),
+        ours));
+  if (!library.empty())
+    section.plots.push_back(plot_of(fmt::format("The model and cuBLASLt{}, by what limits", timed), library));
 
   ProductLaw law = device.law;
-  Section parameters{"Matrix products: the model's parameters",
+  Section parameters{fmt::format("Matrix products{}: the model's parameters", timed),
                      "Fitted to our kernel's times; what each is: docs/model.md.",
                      {{"parameter", "value"}},
                      {},
@@ -159,6 +161,17 @@ std::vector<Section> model_sections(const Document& document) {
   for (const LawParameter& p : parameters_of(law))
     parameters.table.push_back({p.name, fmt::format("{:.4g}", *p.value)});
   return {std::move(section), std::move(parameters)};
+}
+
+}  // namespace
+
+std::vector<Section> model_sections(const Document& document) {
+  std::vector<Section> all;
+  for (const Calls calls : {Calls::in_bursts, Calls::single}) {
+    std::vector<Section> sections = sections_of_calls(document, calls);
+    std::ranges::move(sections, std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace tcnum::bench

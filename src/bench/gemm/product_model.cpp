@@ -66,8 +66,8 @@ double time_of(const ProductDevice& device, std::size_t formats, const ProductWo
   for (const Wave& wave : work.waves) {
     const double coalesced =
         std::min(law.coalesced_share, 1.0) / (1 + wave.panel_bytes / (law.coalesced_mega_bytes * kMicro));
-    const double l2 = work.steps * work.lines * line_bytes * wave.blocks * (1 - coalesced) /
-                      (law.l2_tera_bytes_per_second * kMicro);
+    const double l2 =
+        work.steps * work.lines * line_bytes * wave.blocks * (1 - coalesced) / (law.l2_tera_bytes_per_second * kMicro);
     const double all_requests = requests * wave.blocks / (law.requests_per_ns * kNsOfUs);
     const double dram = (wave.fresh_bytes + law.dram_share_of_results * wave.blocks * work.result_bytes) /
                         (law.dram_tera_bytes_per_second * kMicro);
@@ -98,22 +98,33 @@ double clock_of(const ProductDevice& device, std::size_t formats, const ProductW
   return std::min(law.most_mhz, law.base_mhz - law.math_mhz[formats] * busy - law.l2_mhz * l2 - law.dram_mhz * dram);
 }
 
+double highest_mhz(const ProductDevice& device) { return device.clock_mhz.value_or(device.law.most_mhz); }
+
+/// Operations a microsecond, all SMs together: the highest rate that was measured, or what the instructions' cycles
+/// give at the clock that the SMs keep.
+double tensor_core_rate(const ProductDevice& device, std::size_t formats) {
+  if (!device.clock_mhz) return device.tera_ops[formats] * kTera / kMicro;
+  const double products = kWgmmaTileRows * kGemmStepBytes / kStepInstructions /
+                          static_cast<double>(format(kGemmFormats[formats].operands).storage_bytes());
+  return 2 * products / device.column_cycles[formats] * device.sms * *device.clock_mhz;
+}
+
 /// The clock depends on how fast the product is, and that on the clock.
 Prediction predict(const ProductDevice& device, std::size_t formats, const ProductWork& work) {
   constexpr int kTurns = 8;
   constexpr double kLeastMhz = 300;
   Prediction p;
-  p.clock_mhz = device.law.most_mhz;
-  for (int i = 0; i < kTurns; ++i) {
+  p.clock_mhz = highest_mhz(device);
+  for (int i = 0; i < kTurns && !device.clock_mhz; ++i) {
     p.microseconds = time_of(device, formats, work, p.clock_mhz / kNsOfUs, p.part_us);
     const double next = clock_of(device, formats, work, p.microseconds, p.clock_mhz / kNsOfUs);
     p.clock_mhz = std::max(kLeastMhz, (p.clock_mhz + next) / 2);
   }
   p.microseconds = time_of(device, formats, work, p.clock_mhz / kNsOfUs, p.part_us);
   p.limit = static_cast<std::size_t>(std::ranges::max_element(p.part_us) - p.part_us.begin());
+  p.power_limited = p.clock_mhz < highest_mhz(device);
   p.sol_microseconds =
-      std::max(work.operations / (device.tera_ops[formats] * kTera), work.bytes / device.dram_bytes_per_second) *
-      kMicro;
+      std::max(work.operations / tensor_core_rate(device, formats), work.bytes / device.dram_bytes_per_second * kMicro);
   for (const Wave& wave : work.waves) p.waves += wave.count;
   return p;
 }
@@ -139,7 +150,7 @@ double fastest_possible(const ProductDevice& device, std::size_t formats, const 
                         const ProductTiling& tiling) {
   const ProductWork work = work_in_l2(shape, kGemmFormats[formats], tiling, blocks_of(device, tiling));
   Parts parts;
-  return time_of(device, formats, work, device.law.most_mhz / kNsOfUs, parts);
+  return time_of(device, formats, work, highest_mhz(device) / kNsOfUs, parts);
 }
 
 /// Tilings such as the library has.
@@ -225,10 +236,11 @@ BestTiling best_tiling(const ProductDevice& device, std::size_t formats, const G
   return best;
 }
 
-std::vector<MeasuredProduct> measured_products(const Document& document, std::string_view set, bool by_library) {
+std::vector<MeasuredProduct> measured_products(const Document& document, std::string_view set, bool by_library,
+                                               Calls calls) {
   std::vector<MeasuredProduct> all;
   for (const Record& record : document.records) {
-    if (record.measurement != gemm_measurement().name() || record.text("shapes") != set) continue;
+    if (record.measurement != gemm_measurement(calls).name() || record.text("shapes") != set) continue;
     const std::string kernel = record.text("kernel");
     const GemmFormats* const formats = find_gemm_formats(record.subject);
     const GemmTile* const tile = find_tile(kernel);
@@ -351,10 +363,14 @@ ProductLaw fit_law(const ProductDevice& measured, std::span<const MeasuredProduc
   return device.law;
 }
 
-void put_product_model(Document& document) {
+namespace {
+
+std::string_view model_row(Calls calls) { return calls == Calls::single ? kSingleProductModel : kProductModel; }
+
+void put_product_model(Document& document, Calls calls) {
   // Fewer say too little of so many parameters.
   constexpr std::ptrdiff_t kLeastProducts = 100;
-  const std::vector<MeasuredProduct> products = measured_products(document, kFitShapes, false);
+  const std::vector<MeasuredProduct> products = measured_products(document, kFitShapes, false, calls);
   for (std::size_t i = 0; i < kGemmFormats.size(); ++i) {
     if (std::ranges::count(products, i, &MeasuredProduct::formats) < kLeastProducts) return;
   }
@@ -365,21 +381,27 @@ void put_product_model(Document& document) {
     return;  // a file of products alone: their report has no model
   }
   device->law = fit_law(*device, products);
-  Record record{std::string(kProductModel), "gemm", {}, {}, {}, "", ""};
+  Record record{std::string(model_row(calls)), "gemm", {}, {}, {}, "", ""};
   for (const LawParameter& parameter : parameters_of(device->law)) record.set(parameter.name, *parameter.value);
   record.set("products", static_cast<std::int64_t>(products.size()));
-  std::erase_if(document.records, [](const Record& r) { return r.measurement == kProductModel; });
+  std::erase_if(document.records, [&](const Record& r) { return r.measurement == model_row(calls); });
   document.records.push_back(std::move(record));
 }
 
-ProductDevice product_device(const Document& document, const std::string& file) {
+}  // namespace
+
+void put_product_models(Document& document) {
+  for (const Calls calls : {Calls::in_bursts, Calls::single}) put_product_model(document, calls);
+}
+
+ProductDevice product_device(const Document& document, const std::string& file, Calls calls) {
   ProductDevice device = measured_device(document, file);
-  const auto found = std::ranges::find(document.records, kProductModel, &Record::measurement);
+  const auto found = std::ranges::find(document.records, model_row(calls), &Record::measurement);
   if (found == document.records.end()) {
     throw InputError(
         fmt::format("{}: records: there is no {}; right would be a file of `tcnum bench report … --json` with "
-                    "what `tcnum bench gemm -a shapes=fit --json` wrote",
-                    file, kProductModel));
+                    "what `tcnum bench gemm{} -a shapes=fit --json` wrote",
+                    file, model_row(calls), calls == Calls::single ? " --instr 'single.*'" : ""));
   }
   for (const LawParameter& parameter : parameters_of(device.law)) {
     const auto value = found->number(parameter.name);

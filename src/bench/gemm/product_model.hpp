@@ -1,5 +1,6 @@
 // How long a matrix product takes, and what holds it up. A device is what was measured of it: rates by `bench tensor`
-// and `bench memory`, and parameters that are fitted to products of the set "fit" that `bench gemm` timed.
+// and `bench memory`, and parameters that are fitted to products of the set "fit" that `bench gemm` timed, in bursts or
+// one call at a time.
 //
 // Persistent blocks compute a wave of tiles at a time. A wave takes as long as the slowest of what it asks for: the
 // tensor cores' instructions, the lines that come out of the L2, in bytes and in requests, and what DRAM has to bring;
@@ -8,10 +9,12 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "gemm.hpp"
 #include "product_work.hpp"
 #include "src/bench/record.hpp"
 
@@ -19,16 +22,16 @@ namespace tcnum::bench {
 
 /// What is fitted.
 struct ProductLaw {
-  double start_us = 6;                   ///< of a launch: until the first operands are there, and after the last
-  double step_cycles = 12;               ///< of each step along k, beside its instructions
-  double tile_cycles = 1200;             ///< of a tile of 128 × 128 results, to write them
-  double l2_tera_bytes_per_second = 10;  ///< out of the L2, all SMs together; its clock does not follow the SMs'
-  double coalesced_share = 0.4;          ///< of lines that come to an SM because another has just asked for them,
-                                         ///< where tiles at work read little, and half of it where they read
-  double coalesced_mega_bytes = 6;       ///< so much
-  double requests_per_ns = 135;          ///< of lines, all SMs together
-  double request_cycles = 1.2;           ///< that an SM takes for one
-  double line_cycles = 2;                ///< and for a line at least
+  double start_us = 6;                      ///< of a launch: until the first operands are there, and after the last
+  double step_cycles = 12;                  ///< of each step along k, beside its instructions
+  double tile_cycles = 1200;                ///< of a tile of 128 × 128 results, to write them
+  double l2_tera_bytes_per_second = 10;     ///< out of the L2, all SMs together; its clock does not follow the SMs'
+  double coalesced_share = 0.4;             ///< of lines that come to an SM because another has just asked for them,
+                                            ///< where tiles at work read little, and half of it where they read
+  double coalesced_mega_bytes = 6;          ///< so much
+  double requests_per_ns = 135;             ///< of lines, all SMs together
+  double request_cycles = 1.2;              ///< that an SM takes for one
+  double line_cycles = 2;                   ///< and for a line at least
   double dram_tera_bytes_per_second = 3.5;  ///< of 128 bytes here and there
   double dram_share_of_results = 0.5;       ///< of what is written, that its time shows
   // The SMs' clock gives way to the power that a product takes.
@@ -53,6 +56,7 @@ struct ProductDevice {
   double dram_bytes_per_second = 0;
   double l2_bytes = 0;  ///< that the latency shows
   ProductLaw law;
+  std::optional<double> clock_mhz;  ///< that the SMs keep whatever they draw; none: the clock that power leaves
 };
 
 /// What a product may wait for.
@@ -65,6 +69,7 @@ struct Prediction {
   std::array<double, kProductLimits.size()> part_us{};  ///< that each would take alone, by kProductLimits
   std::size_t waves = 0;
   std::size_t limit = 0;  ///< the longest part
+  bool power_limited = false;
 };
 
 /// `formats` is its place in kGemmFormats.
@@ -88,16 +93,18 @@ struct MeasuredProduct {
 };
 /// Those of records of `bench gemm` over that set of shapes, by our kernel or by the library. None of algorithms whose
 /// tile or cluster is not known.
-std::vector<MeasuredProduct> measured_products(const Document& document, std::string_view set, bool by_library);
+std::vector<MeasuredProduct> measured_products(const Document& document, std::string_view set, bool by_library,
+                                               Calls calls = Calls::in_bursts);
 
 /// What other measurements say of the device; throws InputError, naming the file and the row that is missing.
 ProductDevice measured_device(const Document& document, const std::string& file);
 ProductLaw fit_law(const ProductDevice& device, std::span<const MeasuredProduct> products);
 
-/// Puts the parameters into a record of their own, where the document has all that they are fitted to.
-void put_product_model(Document& document);
-inline constexpr std::string_view kProductModel = "gemm model";
+/// Puts the parameters of calls in bursts, and of single calls, into a record each, where the document has all that
+/// they are fitted to.
+void put_product_models(Document& document);
+inline constexpr std::string_view kProductModel = "gemm model", kSingleProductModel = "single gemm model";
 /// With the parameters that the document has. Throws InputError, naming the file and what is missing.
-ProductDevice product_device(const Document& document, const std::string& file);
+ProductDevice product_device(const Document& document, const std::string& file, Calls calls = Calls::in_bursts);
 
 }  // namespace tcnum::bench

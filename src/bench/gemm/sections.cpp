@@ -15,7 +15,7 @@
 namespace tcnum::bench {
 
 bool is_of_products(const Record& record) {
-  return std::ranges::any_of(std::array{&gemm_measurement(), &single_gemm_measurement(), &skinny_measurement(),
+  return std::ranges::any_of(std::array{&gemm_measurement(), &gemm_measurement(Calls::single), &skinny_measurement(),
                                         &linear_measurement(), &transformer_measurement()},
                              [&](const Measurement* m) { return is(record, m->name()); });
 }
