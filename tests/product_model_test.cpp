@@ -187,11 +187,12 @@ struct Errors {
   std::size_t products = 0;
   double mean_percent = 0, worst_factor = 0;
 };
-Errors errors_of(const Document& document, std::string_view set, bool by_library, bool tiling_known) {
-  const ProductDevice device = product_device(document, kRecorded);
+Errors errors_of(const Document& document, std::string_view set, bool by_library, bool tiling_known,
+                 Calls calls = Calls::in_bursts) {
+  const ProductDevice device = product_device(document, kRecorded, calls);
   constexpr double kShortestUs = 20;
   Errors errors;
-  for (const MeasuredProduct& p : measured_products(document, set, by_library)) {
+  for (const MeasuredProduct& p : measured_products(document, set, by_library, calls)) {
     if (p.microseconds < kShortestUs) continue;
     const Prediction predicted = tiling_known ? predict(device, p.formats, p.shape, p.tiling)
                                               : best_tiling(device, p.formats, p.shape).prediction;
@@ -229,6 +230,20 @@ TEST(ProductModel, IsAsNearToTheRecordAsItIsSaidToBe) {
   EXPECT_EQ(layers.products, 54U);
   EXPECT_LT(layers.mean_percent, 3);
   EXPECT_LT(layers.worst_factor, 1.15);
+}
+
+TEST(ProductModel, OfSingleCallsIsAsNearToThem) {
+  const Document document = read_document(kRecorded);
+  const Errors layers = errors_of(document, kDeepSeekShapes, false, true, Calls::single),
+               unseen = errors_of(document, kUnseenShapes, false, true, Calls::single),
+               library = errors_of(document, kUnseenShapes, true, true, Calls::single);
+  EXPECT_GT(layers.products, 370u);
+  EXPECT_LT(layers.mean_percent, 3.5);
+  EXPECT_GT(unseen.products, 1200u);
+  EXPECT_LT(unseen.mean_percent, 3.5);
+  EXPECT_LT(unseen.worst_factor, 1.25);
+  EXPECT_GT(library.products, 150u);
+  EXPECT_LT(library.mean_percent, 7);
 }
 
 TEST(ProductModel, IsRecordedWithWhatItWasFittedTo) {
