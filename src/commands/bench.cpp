@@ -125,7 +125,8 @@ void require_good_files(const BenchOptions& options) {
 void require_gpu() {
   const GpuInfo gpu = gpu_info();
   if (gpu.present) return;
-  throw UnavailableError(fmt::format("no GPU: {}; `tcnum bench report --section NAME` shows what was recorded of one", gpu.why_not));
+  throw UnavailableError(
+      fmt::format("no GPU: {}; `tcnum bench report --section NAME` shows what was recorded of one", gpu.why_not));
 }
 
 /// What of the parts is measured on one GPU after the other, or on all at the same time.
