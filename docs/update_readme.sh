@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands that README.md shows, and pages beside it, and puts their real output between the markers of the same
 # name.
-#   docs/update_readme.sh [probe|explain|explain-all|campaign|test|numpy|numpy-fp16|model|gemm-model|diff|diffs|plan-diff|works|differential]…
+#   docs/update_readme.sh [probe|explain|explain-all|identify|campaign|test|numpy|numpy-fp16|model|gemm-model|diff|diffs|plan-diff|works|differential]…
 #                                                            (default: all but differential, which takes long)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,13 +43,14 @@ update() {
   rm -f "$block" "$new"
 }
 
-(($# > 0)) || set -- probe explain explain-all campaign test numpy numpy-fp16 model gemm-model diff diffs plan-diff works
+(($# > 0)) || set -- probe explain explain-all identify campaign test numpy numpy-fp16 model gemm-model diff diffs plan-diff works
 fp16=mma.m16n8k16.f32.f16.f16.f32
 for name in "$@"; do
   case $name in
     probe) update probe 0 README.md ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3 ;;
     explain) update explain 0 README.md ./run explain --arch sm_90 --instr mma.m16n8k16.f32.f16.f16.f32 --a -32,0x1.004p0 --b -8,0x1.004p-14 --c -0x1.51fcp-3 ;;
     explain-all) update explain-all 31 README.md ./run explain --all --c 2^23 --a -2^12,-0.5,-0.25,-0.125 --b 2^11,1,1,1 ;;  # the results
+    identify) update identify 0 README.md ./run identify --format fp16 --a -2^12,-0.5,-0.25,-0.125 --b 2^11,1,1,1 --c 2^23 --d -0.75 ;;
     campaign) update campaign 0 README.md ./run verify --campaign vectors/sm_90/campaigns.json ;;
     test) update test -2 README.md ./run test ;;  # what was skipped, and the counts
     numpy) update numpy 0 docs/oracles.md ./run probe --from 'exec:python3 examples/oracles/oracle.py' --a fp32 --d fp32 --k 16 --any-nan ;;
@@ -61,6 +62,6 @@ for name in "$@"; do
     plan-diff) update plan-diff 0 docs/architectures.md ./run diff --plan nvjet-fp8 --plan nvjet-fp8-slow --format fp8e4m3 ;;
     works) update works 0 docs/works.md ./run list --works --arch sm_90 ;;
     differential) update differential 0 docs/verification.md ./run test differential_test --count 1e8 --gtest_brief=1 ;;
-    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, explain-all, campaign, test, numpy, numpy-fp16, model, diff, diffs, plan-diff, works or differential" >&2 && exit 2 ;;
+    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, explain-all, identify, campaign, test, numpy, numpy-fp16, model, diff, diffs, plan-diff, works or differential" >&2 && exit 2 ;;
   esac
 done

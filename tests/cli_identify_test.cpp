@@ -217,7 +217,7 @@ TEST_F(CliIdentify, AProbeOfFewAnswersSaysWhatItLeftOut) {
   for (const char* file : {"few.csv", "few.hex"}) {
     const Result r = run({"probe", "--from", file});
     EXPECT_EQ(r.status, 1) << r.err;
-    EXPECT_NE(r.out.find("Rare ones were not looked at, for which recorded answers must be 1,000"), std::string::npos);
+    EXPECT_NE(r.out.find("Rare ones were not looked"), std::string::npos);
     EXPECT_NE(r.out.find("gets 5 of 20 answers wrong"), std::string::npos) << r.out;
     EXPECT_EQ(r.out.find("subnormal_inputs"), std::string::npos) << r.out;  // no answer speaks of them
   }

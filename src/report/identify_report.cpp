@@ -66,8 +66,11 @@ std::string computes_text(const Suspect& suspect, const Tiles& answered) {
   return text;
 }
 
-/// "mma.m16n8k8.f32.f16.f16.f32, 3 more", of one architecture.
-std::string names_text(const std::vector<const CatalogueEntry*>& entries) {
+/// "wgmma.m64n8k16.f32.f16.f16, 3 more", of one architecture: the one that libraries use first, lowered ones last.
+std::string names_text(std::vector<const CatalogueEntry*> entries) {
+  std::ranges::stable_sort(entries, {}, [](const CatalogueEntry* each) {
+    return std::pair(!each->lowered_to.empty(), library_of(each->arch, *each->instruction).empty());
+  });
   std::vector<std::string> names;
   for (const CatalogueEntry* each : entries) {
     const std::string name = marked_name(each->instruction->name(), each->lowered_to);

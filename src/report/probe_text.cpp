@@ -33,6 +33,7 @@ std::string properties_text(const ProbeReport& report) {
       rows.push_back({std::string(name(property)), finding.value(), finding.evidence(witness_of(report.source))});
     }
   }
+  if (rows.size() == 1) return "  Other values of its properties get as many wrong.\n";
   return table_text(rows, 24);
 }
 
