@@ -5,10 +5,10 @@
 
 #include "emu/cpu/panels/fma_chains.hpp"
 #include "emu/cpu/panels/integers.hpp"
-#include "emu/cpu/panels/operations.hpp"
 #include "emu/cpu/panels/plan.hpp"
 #include "emu/cpu/panels/trees.hpp"
 #include "emu/cpu/requirements.hpp"
+#include "emu/cpu/wide_product.hpp"
 #include "emu/gpu/requirements.hpp"
 #include "fma_chain.hpp"
 #include "integer_sums.hpp"
@@ -22,22 +22,29 @@ struct Evaluator {
   std::string_view name, does;
   WhyNot (*why_not)(const Numerics&, const SortedTree&);
   WhyNot (*why_not_node)(const cpu::NodeToTake&) = nullptr;
+  WidePlan (*plan)(const Numerics&, const SortedTree&) = nullptr;  ///< of what takes wide tiles alone
 };
+
+WidePlan plan_panels(const Numerics& numerics, const SortedTree& tree) {
+  return panels::make_plan({numerics, {}, tree.tree});
+}
+template <auto make>
+WidePlan plan_by(const Numerics& numerics, const SortedTree& tree) {
+  return make(numerics, tree);
+}
 
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 15> kCpuEvaluators = {{
-    {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels},
-    {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels},
+constexpr std::array<Evaluator, 13> kCpuEvaluators = {{
+    {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels,
+     nullptr, plan_panels},
+    {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels,
+     nullptr, plan_by<panels::make_integer_plan>},
     {"fma panels", "chains of the machine's own FMAs, fp64 or fp32, of wide tiles and whole matrices",
-     panels::why_no_fma_panels},
-    {"operation panels",
-     "trees of the machine's own operations, fp64 or fp32, or of fp64's rounded in any way, of wide tiles and whole "
-     "matrices",
-     panels::why_no_operation_panels},
-    {"tree panels", "trees of sums that fp64 holds, of wide tiles and whole matrices", panels::why_no_tree_panels},
-    {"long panels", "any others of wide tiles and whole matrices, in integers of 128 or 256 bits", nothing_asked},
+     panels::why_no_fma_panels, nullptr, plan_by<panels::make_fma_chain_plan>},
+    {"tree panels", "trees of sums that fp64 holds, of wide tiles and whole matrices", panels::why_no_tree_panels,
+     nullptr, plan_by<panels::make_tree_plan>},
     {"fma chain", "the machine's own fp64 FMAs", why_no_fma_chain},
     {"integers", "sums of integers", why_no_integer_sums},
     {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,
@@ -71,6 +78,7 @@ constexpr std::array<Evaluator, 11> kGpuEvaluators = {{
 static_assert(kGpuEvaluators.size() == static_cast<std::size_t>(GpuEvaluator::terms) + 1);
 
 WhyNot why_not_all_nodes(const Evaluator& evaluator, const Numerics& numerics, const SortedTree& tree) {
+  if (evaluator.plan != nullptr && !panels::are_here()) return "this machine has no fused multiply-adds of vectors";
   const WhyNot why_not = evaluator.why_not(numerics, tree);
   if (!why_not.empty() || evaluator.why_not_node == nullptr) return why_not;
   const unsigned short_results = cpu::units_of_short_results(numerics, tree);
@@ -82,6 +90,14 @@ WhyNot why_not_all_nodes(const Evaluator& evaluator, const Numerics& numerics, c
 }
 
 }  // namespace
+
+std::optional<WidePlan> make_wide_plan(const Numerics& numerics, const SortedTree& tree) {
+  if (!panels::are_here()) return std::nullopt;
+  for (const Evaluator& evaluator : kCpuEvaluators) {
+    if (evaluator.plan != nullptr && evaluator.why_not(numerics, tree).empty()) return evaluator.plan(numerics, tree);
+  }
+  return std::nullopt;
+}
 
 void choose_on_cpu(const Numerics& numerics, const SortedTree& tree, std::vector<CpuEvaluator>& of_nodes) {
   of_nodes.assign(tree.nodes.size(), CpuEvaluator::exact);

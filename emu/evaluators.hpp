@@ -15,12 +15,10 @@ namespace tcnum {
 /// The CPU's, in the order in which they are asked: the first that takes a datapath, or a node of it, evaluates it.
 enum class CpuEvaluator : std::uint8_t {
   // These take wide tiles and whole matrices alone: takes_wide_tiles_alone().
-  panels,            ///< aligned sums, in the machine's floating-point numbers
-  integer_panels,    ///< sums of integers that end in 32 bits
-  fma_panels,        ///< the machine's own FMAs
-  operation_panels,  ///< trees of the machine's own operations
-  tree_panels,       ///< sums of any kind, in the machine's fp64
-  long_panels,       ///< any others, between two doubles or in integers of several words
+  panels,          ///< aligned sums, in the machine's floating-point numbers
+  integer_panels,  ///< sums of integers that end in 32 bits
+  fma_panels,      ///< the machine's own FMAs
+  tree_panels,     ///< trees of sums, in the machine's fp64
   // These take tiles of any shape, and single dot problems.
   fma_chain,  ///< the machine's own FMAs
   integers,   ///< sums of integers, in 32 and 64 bits
@@ -34,7 +32,7 @@ enum class CpuEvaluator : std::uint8_t {
   exact,      ///< the definition, in integers of any size
 };
 
-constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::long_panels; }
+constexpr bool takes_wide_tiles_alone(CpuEvaluator e) { return e <= CpuEvaluator::tree_panels; }
 
 /// The GPU's, likewise.
 enum class GpuEvaluator : std::uint8_t {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "capped_products.hpp"
+#include "emu/cpu/matrix_product.hpp"
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
 #include "emu/gpu/conversions.hpp"
 #include "generators.hpp"
@@ -34,10 +35,10 @@ using Multiply = std::function<void(const ProductShape&, const MatrixCodes<const
                                     const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
                                     const MatrixCodes<std::byte>& d, unsigned threads, const BlockScales& scales)>;
 
-/// Products by whichever panels are the datapath's.
+/// Products by whoever takes the datapath, mostly panels.
 Multiply multiply_of(const Datapath& datapath) {
-  const WideProduct product(datapath.numerics, SortedTree(datapath.tree));
-  EXPECT_TRUE(product.is_taken());
+  const Numerics& n = datapath.numerics;
+  const MatrixProduct product(datapath, {n.a.format, n.b.format, n.c.format, n.result});
   return [product](const auto&... arguments) { product.multiply(arguments...); };
 }
 
@@ -83,56 +84,6 @@ Datapath random_fma_chain_of_any_format() {
   n.nan.code = *rc::gen::element<std::uint64_t>(0x7fffffff, 0x7fc00000, 0xff800001);
   RoundStep& step = n.units[0].result.step[0];
   step = round_to(format(fp32), step.rounding, step.overflow, step.subnormals);
-  return d;
-}
-
-/// Trees of operations of fp64, of which the machine has none that rounds so.
-Datapath random_operations_with_rules() {
-  Datapath d = test::draw_until(test::random_operations,
-                                [](const Datapath& of) { return of.numerics.result == FormatId::fp64; });
-  Numerics& n = d.numerics;
-  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
-  const auto seldom = [&] { return any(0, 3) == 0; };
-  const auto any_step = [&](bool may_be_from_alignment) {
-    RoundStep s;
-    s.rounding = *test::any_rounding();
-    s.from_alignment = may_be_from_alignment && seldom();
-    s.fraction_bits = seldom() ? any(0, 47) : any(46, 52);
-    if (s.from_alignment) s.fraction_bits = any(0, 50);
-    if (seldom()) s.min_exponent = *rc::gen::element(-1022, -126, -14);
-    if (seldom()) s.max_exponent = *rc::gen::element(1023, 127, 15);
-    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
-    return s;
-  };
-  const auto last_step = [&] {
-    RoundStep s = round_to(format(FormatId::fp64), *test::any_rounding());
-    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::kept, Subnormals::flushed);
-    if (seldom()) s.fraction_bits = any(10, 52);
-    return s;
-  };
-  if (!n.product.round.empty()) {
-    n.product.round = {last_step()};
-    if (seldom()) n.product.round = {any_step(false), last_step()};
-  }
-  if (seldom()) n.product.exponent = ProductExponent::normalised;
-  if (seldom()) n.product.infinite_from = any(12, 420);
-  n.nan.propagate = seldom();
-  for (std::size_t i = 0; i < 2; ++i) {
-    Unit& unit = n.units[i];
-    if (seldom()) {
-      const auto any_bits = [&] { return seldom() ? kExact : seldom() ? any(46, 50) : any(0, 50); };
-      unit.fraction_bits = any_bits();
-      unit.align_rounding = *test::any_rounding();
-      if (seldom()) unit.first_fraction_bits = any_bits();
-      if (seldom()) unit.drop_below = any(0, 60);
-      if (seldom()) unit.zero_exponent = {ZeroExponentKind::zeros, any(-20, 5)};
-      if (seldom()) unit.zero_exponent = {ZeroExponentKind::floor, any(-20, 5)};
-    }
-    unit.result = {last_step()};
-    if (seldom()) unit.result = {any_step(unit.fraction_bits != kExact), last_step()};
-    unit.zero_sign = *rc::gen::element(ZeroSign::ieee, ZeroSign::ieee, ZeroSign::positive);
-    unit.underflow_sign = *rc::gen::element(UnderflowSign::kept, UnderflowSign::positive);
-  }
   return d;
 }
 
@@ -344,88 +295,6 @@ Datapath random_scaled_sums() {
   return test::draw_until(test::random_scaled_datapath, [](const Datapath& d) { return d.numerics.units[0].scaled; });
 }
 
-/// Datapaths of which doubles hold neither all sums nor all bits that their steps keep, but results of which these tell
-/// few bits.
-Datapath random_sums_between_doubles() {
-  using enum FormatId;
-  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
-  Datapath d = any(0, 2) > 0 ? random_tree_of_sums() : any(0, 1) == 0 ? random_scaled_sums() : random_scaled_products();
-  Numerics& n = d.numerics;
-  for (OperandRule* operand : {&n.a, &n.b}) {
-    if (any(0, 1) == 0) *operand = test::random_operand(*rc::gen::element(fp64, fp64, fp32, bf16, fp16, tf32));
-  }
-  if (any(0, 2) == 0) n.c = test::random_operand(*rc::gen::element(fp64, fp32, bf16, fp16));
-  if (any(0, 1) == 0) n.product.round = {};
-  const auto any_step = [&](int least_bits, int most_bits) {
-    RoundStep s;
-    s.fraction_bits = any(least_bits, most_bits);
-    s.rounding = *test::any_rounding();
-    s.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
-    if (any(0, 2) == 0) s.min_exponent = any(-40, 5);
-    if (any(0, 2) > 0) return s;
-    s.max_exponent = std::max(s.min_exponent - 1, any(0, 40));
-    s.overflow = *rc::gen::element(Overflow::ieee, Overflow::infinity, Overflow::max_finite);
-    return s;
-  };
-  for (Unit& unit : n.units) {
-    if (any(0, 1) == 0) unit.fraction_bits = any(0, 1) == 0 ? kExact : any(50, 140);
-    if (any(0, 3) == 0) unit.drop_below = any(0, 60);
-    if (unit.fraction_bits == kExact && unit.first_fraction_bits == kExact) unit.first_fraction_bits.reset();
-    if (unit.result.empty()) continue;
-    const RoundStep last = unit.result.step[static_cast<std::size_t>(unit.result.count) - 1];
-    RoundStep below;
-    below.from_alignment = true;
-    below.fraction_bits = any(0, 60);
-    below.rounding = *test::any_rounding();
-    const RoundStep many = any_step(52, 150), few = any_step(1, 30);
-    const RoundSteps steps[] = {{many, last}, {few, many, last}, {many, few, last}, {many, below, last}, unit.result};
-    const bool has_alignment = unit.fraction_bits != kExact;
-    unit.result = steps[has_alignment || any(0, 1) == 0 ? any(0, has_alignment ? 4 : 2) : 2];
-  }
-  return d;
-}
-
-/// Datapaths of exact sums that are rounded to as many bits as a double has, or nearly.
-Datapath random_sums_to_doubles() {
-  const auto any = [](int first, int last) { return *rc::gen::inRange(first, last + 1); };
-  Datapath d = random_sums_between_doubles();
-  Numerics& n = d.numerics;
-  n.scales.reset();
-  n.product.round = {};
-  n.product.infinite_from.reset();
-  n.product.operation = ProductOperation::multiply;
-  if (any(0, 1) == 0) n.c = test::random_operand(FormatId::fp64);
-  n.result = FormatId::fp64;
-  n.nan.code = nan_code(format(n.result));
-  for (Unit& unit : n.units) {
-    unit.scaled = unit.scale_exponents_alone = false;
-    unit.fraction_bits = kExact;
-    unit.first_fraction_bits.reset();
-    unit.drop_below.reset();
-    RoundStep last = round_to(format(n.result), *test::any_rounding());
-    last.subnormals = *rc::gen::element(Subnormals::kept, Subnormals::flushed);
-    if (any(0, 2) == 0) last.fraction_bits = any(38, 51);
-    RoundStep first;
-    first.fraction_bits = any(30, 52);
-    first.rounding = *test::any_rounding();
-    if (any(0, 1) == 0) first.min_exponent = any(-60, -10);
-    unit.result = {last};
-    if (any(0, 3) == 0) unit.result = {first, last};
-  }
-  return d;
-}
-
-/// Those whose sums panels know by two ends.
-Datapath random_ends() {
-  const auto draw = [] {
-    return *rc::gen::arbitrary<bool>() ? random_sums_between_doubles() : random_sums_to_doubles();
-  };
-  return test::draw_until(draw, [](const Datapath& d) {
-    const SortedTree tree(d.tree);
-    return panels::why_no_tree_panels(d.numerics, tree).empty() && panels::make_tree_plan(d.numerics, tree).upper;
-  });
-}
-
 /// Some of whose operands are of any other format, integers too.
 template <auto draw>
 Datapath with_other_operands() {
@@ -440,16 +309,8 @@ Datapath with_other_operands() {
 
 const Kind kKinds[] = {
     {"fma_panels", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>, random_fma_chain_of_any_format},
-    {"operation_panels", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
-     test::random_operations},
-    {"operation_panels, rules", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
-     random_operations_with_rules},
     {"fma_panels, other operands", panels::why_no_fma_panels, multiply_by<panels::make_fma_chain_plan>,
      with_other_operands<random_fma_chain_of_any_format>},
-    {"operation_panels, other operands", panels::why_no_operation_panels, multiply_by<panels::make_operation_plan>,
-     with_other_operands<test::random_operations>},
-    {"operation_panels, rules, other operands", panels::why_no_operation_panels,
-     multiply_by<panels::make_operation_plan>, with_other_operands<random_operations_with_rules>},
     {"tree_panels", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_tree_of_sums},
     {"tree_panels, cut twice", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_twice},
     {"tree_panels, cut first", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_cut_first},
@@ -457,7 +318,6 @@ const Kind kKinds[] = {
      random_steps_of_many_bits},
     {"tree_panels, sums of doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_of_doubles},
-    {"tree_panels, sums between doubles", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_ends},
     {"tree_panels, integers", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>, random_sums_of_integers},
     {"tree_panels, far alignments", panels::why_no_tree_panels, multiply_by<panels::make_tree_plan>,
      random_sums_aligned_far},
@@ -495,65 +355,6 @@ TEST_P(ChainPanels, EqualTheExactEmulatorOnRandomDatapaths) {
       const std::string found = difference(datapath, x, 1, kind.multiply(datapath));
       if (!found.empty()) RC_FAIL(found);
     }));
-  }
-}
-
-/// Numbers whose sums and products are ties, powers of two, or next to either, or cancel but for what an exact product
-/// has below a double's last bit; or have exponents at the end of those of narrower formats.
-std::uint64_t draw_close_number(std::mt19937_64& random) {
-  constexpr int kEnds[] = {-7, -14, -63, -126, 8, 16};
-  const int below = random() % 3 == 0 ? 30 : static_cast<int>(1 + random() % 54);
-  const double near_one = 1 + static_cast<double>(static_cast<int>(random() % 5) - 2) * std::ldexp(1.0, -below);
-  int exponent = static_cast<int>(random() % 3) - 1;
-  if (random() % 4 == 0)
-    exponent += random() % 2 == 0 ? kEnds[random() % std::size(kEnds)] : static_cast<int>(random() % 240) - 120;
-  const double x = random() % 16 == 0 ? 0 : std::ldexp(near_one, exponent);
-  return std::bit_cast<std::uint64_t>(random() % 2 == 0 ? x : -x);
-}
-
-TEST_P(ChainPanels, RoundTiesOfOperationsThatTheMachineHasNot) {
-  const auto is_of_doubles = [](const Datapath& d) {
-    const Numerics& n = d.numerics;
-    return n.a.format == FormatId::fp64 && n.b.format == FormatId::fp64 &&
-           panels::why_no_operation_panels(n, SortedTree(d.tree)).empty();
-  };
-  EXPECT_TRUE(rc::check([&] {
-    const Datapath datapath = test::draw_until(random_operations_with_rules, is_of_doubles);
-    std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
-    const auto depth = static_cast<std::size_t>(datapath.tree.k);
-    Example x = test::draw_example(random, datapath, {9, 65, 2 * depth}, Operands::numbers);
-    for (Codes* codes : {&x.a, &x.b, &x.c}) {
-      for (std::size_t i = 0; i < codes->size(); ++i) codes->set(i, draw_close_number(random));
-    }
-    test::compute_exactly(datapath, x);
-    const std::string found = difference(datapath, x, 1, multiply_by<panels::make_operation_plan>(datapath));
-    if (!found.empty()) RC_FAIL(found);
-  }));
-}
-
-/// Products of a leading bit that the nearest double does not have: the next power of two.
-TEST_P(ChainPanels, AlignProductsWithTheirOwnLeadingBits) {
-  Datapath datapath = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/fp64-fma-chain.json");
-  datapath.numerics.product.exponent = ProductExponent::normalised;
-  std::mt19937_64 random(9);
-  for (std::size_t mode = 0; mode < kRoundingNames.size(); ++mode) {
-    Unit& unit = datapath.numerics.units[0];
-    unit.fraction_bits = 20;
-    unit.align_rounding = static_cast<Rounding>(mode);
-    ASSERT_EQ(panels::why_no_operation_panels(datapath.numerics, SortedTree(datapath.tree)), "");
-    const auto depth = static_cast<std::size_t>(datapath.tree.k);
-    Example x = test::draw_example(random, datapath, {8, 64, depth}, Operands::numbers);
-    for (Codes* codes : {&x.a, &x.b, &x.c}) {
-      const double near_one = codes == &x.a ? 1 - 0x1p-30 : 1 + 0x1p-30;
-      for (std::size_t i = 0; i < codes->size(); ++i)
-        codes->set(i, std::bit_cast<std::uint64_t>(codes == &x.c ? std::ldexp(near_one, -5) : near_one));
-    }
-    // After the one product that is not zero no sum is cut.
-    for (std::size_t i = 0; i < x.a.size(); ++i) {
-      if (i % depth + 1 < depth) x.a.set(i, 0);
-    }
-    test::compute_exactly(datapath, x);
-    EXPECT_EQ(difference(datapath, x, 1), "") << name(unit.align_rounding);
   }
 }
 
@@ -619,37 +420,6 @@ TEST_P(ChainPanels, EqualTheExactEmulatorAlongManyLinks) {
       const std::size_t k = operands == Operands::numbers ? 300 : 41;
       EXPECT_EQ(difference(datapath, test::draw_example(random, datapath, {5, 67, k}, operands), 1), "");
     }
-  }
-}
-
-/// Results that are all infinite, or NaNs, are what later links' are, too, unless one of their sums is infinite without
-/// them: that of products at the ends of a format now and then is.
-TEST_P(ChainPanels, KeepInfinitiesAndNaNsWhileNothingElseIsInfinite) {
-  for (const Kind& kind : kKinds) {
-    const auto takes = [&](const Datapath& d) {
-      const Format& f = format(d.numerics.result);
-      return d.numerics.c.format == d.numerics.result && f.has_infinity() &&
-             kind.why_not(d.numerics, SortedTree(d.tree)).empty();
-    };
-    if (std::string_view(kind.name).find("integers") != std::string_view::npos) continue;
-    EXPECT_TRUE(rc::check(kind.name, [&] {
-      constexpr std::size_t kLinks = 4;
-      const Datapath datapath = test::draw_until(kind.draw, takes);
-      std::mt19937_64 random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()));
-      const auto operands = *rc::gen::element(Operands::numbers, Operands::edges);
-      const auto depth = static_cast<std::size_t>(datapath.tree.k);
-      Example x = test::draw_example(random, datapath, {3, 9, depth * kLinks}, operands);
-      const Format& f = format(datapath.numerics.result);
-      const std::uint64_t infinity = f.first_non_finite() << f.padding_bits,
-                          sign = f.code_mask() & ~(f.code_mask() >> 1);
-      const std::uint64_t codes[] = {infinity, infinity | sign, datapath.numerics.nan.code, nan_code(f)};
-      const std::size_t first = random() % std::size(codes), kinds = 1 + random() % (std::size(codes) - first);
-      for (std::size_t i = 0; i < x.c.size(); ++i) x.c.set(i, codes[first + random() % kinds]);
-      if (random() % 4 == 0) x.c.set(random() % x.c.size(), 0);
-      test::compute_exactly(datapath, x);
-      const std::string found = difference(datapath, x, 1, kind.multiply(datapath));
-      if (!found.empty()) RC_FAIL(found);
-    }));
   }
 }
 
@@ -826,9 +596,8 @@ TEST_P(ChainPanels, ReadAndWriteMatricesByColumns) {
     const Codes a = transposed(x.a, shape.m, shape.k), b = transposed(x.b, shape.k, shape.n);
     const Codes c = transposed(x.c, shape.m, shape.n);
     Codes d(x.d.bytes_each(), x.d.size());
-    WideProduct(datapath.numerics, SortedTree(datapath.tree))
-        .multiply(shape, by_columns(a.bytes().data(), shape.m), by_columns(b.bytes().data(), shape.k),
-                  by_columns(c.bytes().data(), shape.m), by_columns(d.bytes().data(), shape.m), 1);
+    multiply_of(datapath)(shape, by_columns(a.bytes().data(), shape.m), by_columns(b.bytes().data(), shape.k),
+                          by_columns(c.bytes().data(), shape.m), by_columns(d.bytes().data(), shape.m), 1, {});
     EXPECT_EQ(d, transposed(x.d, shape.m, shape.n));
   }
 }

@@ -131,8 +131,8 @@ RC_GTEST_PROP(Evaluators, TheFirstThatCanTakesTheDatapath, ()) {
 }
 
 /// A result is aligned with the exponent that its first step gave it, and a later step rounds it up to a unit of the
-/// sum's alignment, which may be far above that exponent: what evaluates sums in a few words does not take it, but for
-/// long panels, which see of each result whether they hold it, and trees of sums, whose doubles do.
+/// sum's alignment, which may be far above that exponent: what evaluates sums in a few words does not take it, but trees
+/// of sums, whose doubles hold it, do.
 RC_GTEST_PROP(Evaluators, TakeNoResultAboveItsExponent, (bool wide, bool up)) {
   using enum FormatId;
   Datapath d;
@@ -155,7 +155,7 @@ RC_GTEST_PROP(Evaluators, TakeNoResultAboveItsExponent, (bool wide, bool up)) {
   d.tree.nodes = {{0, {{Term::Kind::accumulator, 0}, {Term::Kind::product, 0}}},
                   {1, {{Term::Kind::product, 1}, {Term::Kind::node, 0}}}};
   for (const EvaluatorAnswer& answer : evaluators_of(d)) {
-    const bool may_take = answer.name == "exact" || answer.name == "long panels" || answer.name == "tree panels";
+    const bool may_take = answer.name == "exact" || answer.name == "tree panels";
     if (!may_take) RC_ASSERT(answer.nodes == 0u);
   }
   expect_fast_equals_exact(d);

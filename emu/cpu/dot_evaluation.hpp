@@ -83,9 +83,7 @@ struct DotEvaluation {
       case CpuEvaluator::panels:
       case CpuEvaluator::integer_panels:
       case CpuEvaluator::fma_panels:
-      case CpuEvaluator::operation_panels:
       case CpuEvaluator::tree_panels:
-      case CpuEvaluator::long_panels:
       case CpuEvaluator::terms_128:
       case CpuEvaluator::integers:  // those who take only whole datapaths do not come here
       case CpuEvaluator::exact:

@@ -213,31 +213,6 @@ HWY_INLINE TV to_end(const TwoSum& s) {
   const TVI bits = bits_of(s.sum), away = hn::Or(hn::BroadcastSignBit(bits), integer(1));  // from zero, if it is added
   return hn::IfThenElse(is_beyond, as_numbers(kDown ? hn::Sub(bits, away) : hn::Add(bits, away)), s.sum);
 }
-/// The same cut toward zero.
-HWY_INLINE TV toward_zero(const TwoSum& s) {
-  const TMask is_beyond = hn::Lt(hn::Xor(s.rest, sign_of(s.sum)), zero());
-  return hn::IfThenElse(is_beyond, as_numbers(hn::Sub(bits_of(s.sum), integer(1))), s.sum);
-}
-/// A sum with something left over as a double.
-HWY_INLINE TV as_double(Rounding mode, const TwoSum& s) {
-  switch (mode) {
-    case Rounding::toward_zero:
-      return toward_zero(s);
-    case Rounding::nearest_even:
-      return s.sum;
-    case Rounding::nearest_away: {
-      // Of a tie the nearest even one may be the smaller.
-      const TV half = hn::Or(hn::Mul(binade_of(s.sum), number(0x1p-53)), sign_of(s.sum));
-      const TMask is_tie = hn::And(hn::Eq(s.rest, half), hn::Ne(half, zero()));
-      return hn::IfThenElse(is_tie, as_numbers(hn::Add(bits_of(s.sum), integer(1))), s.sum);
-    }
-    case Rounding::up:
-      return to_end<Rounding::up>(s);
-    case Rounding::down:
-      return to_end<Rounding::down>(s);
-  }
-  return s.sum;
-}
 /// x + y, rounded down or up.
 template <Rounding kEnd>
 HWY_INLINE TV sum_to_end(TV x, TV y) {
@@ -248,13 +223,6 @@ HWY_INLINE TV sum_to_end(TV x, TV y) {
   return to_end<kEnd>(two_sum(x, y));
 #endif
 }
-/// Calls with an end that the compiler knows.
-template <class With>
-HWY_INLINE auto with_end(Rounding end, const With& with) {
-  if (end == Rounding::down) return with(std::integral_constant<Rounding, Rounding::down>());
-  return with(std::integral_constant<Rounding, Rounding::up>());
-}
-
 /// x + y to odd, both finite.
 HWY_INLINE TV sum_to_odd(TV x, TV y) {
 #if TCNUM_ROUNDS_EACH

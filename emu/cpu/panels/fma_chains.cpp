@@ -208,8 +208,6 @@ FmaChainPlan make_fma_chain_plan(const Numerics& numerics, const SortedTree& tre
   return {numerics.a, numerics.b, numerics.c, numerics.result, depth, fma_chain_of(numerics, tree), numerics.nan};
 }
 
-bool fma_panels_are_here() { return fma_kernels<double>() != nullptr; }
-
 void multiply(const FmaChainPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
               const MatrixCodes<std::byte>& d, unsigned threads) {

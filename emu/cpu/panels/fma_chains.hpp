@@ -21,9 +21,6 @@ WhyNot why_no_fma_panels(const Numerics& numerics, const SortedTree& tree);
 /// Of a datapath that they can.
 FmaChainPlan make_fma_chain_plan(const Numerics& numerics, const SortedTree& tree);
 
-/// Whether this machine can.
-bool fma_panels_are_here();
-
 /// As multiply() of aligned sums.
 void multiply(const FmaChainPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,

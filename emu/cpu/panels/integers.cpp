@@ -192,8 +192,6 @@ IntegerPlan make_integer_plan(const Numerics& numerics, const SortedTree& tree) 
   return plan;
 }
 
-bool integers_are_here() { return integer_kernels() != nullptr; }
-
 void multiply(const IntegerPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,
               const MatrixCodes<std::byte>& d, unsigned threads) {

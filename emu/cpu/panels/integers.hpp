@@ -23,9 +23,6 @@ WhyNot why_no_integer_panels(const Numerics& numerics, const SortedTree& tree);
 /// Of a datapath that they can.
 IntegerPlan make_integer_plan(const Numerics& numerics, const SortedTree& tree);
 
-/// Whether this machine can.
-bool integers_are_here();
-
 /// As multiply() of sums of floating-point numbers; c and d are s32.
 void multiply(const IntegerPlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,

@@ -103,8 +103,6 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
         pair_sums(w, node, column);
         break;
       case TreeSum::far:
-      case TreeSum::ends:
-      case TreeSum::close_ends:
         sums_of_kept(w, node, column);
         break;
     }
@@ -268,49 +266,8 @@ void take_c(const TreeWork& w) {
     std::memcpy(w.values + r * kColumns, w.results[r], kColumns * sizeof(double));
 }
 
-/// Which numbers that are c of a link are its results, too.
-class Settled {
- public:
-  explicit Settled(const TreeWork& w)
-      : nans_(w.plan->settling.of_nans), nan_(w.are_finite ? w.plan->settling.of_nan : std::nullopt) {
-    const std::optional<int>& top = w.plan->settling.of_infinities;
-    if (!top || !w.are_finite) return;
-    // An operand's exponent is at least its format's.
-    const auto above = [](const Reach& reach, FormatId id) {
-      return std::max(reach.top, format(id).min_exponent() + 1);
-    };
-    infinities_ = above(w.a_reach, w.plan->a.format) + above(w.b_reach, w.plan->b.format) <= *top;
-  }
-  /// Whether all of a work's are, which one row after the other has.
-  bool are(const TreeWork& w, const auto& row) const {
-    if (!nans_ && !nan_ && !infinities_) return false;
-    const TD d;
-    const TVI nan = integer(static_cast<std::int64_t>(kQuietNan | nan_.value_or(0)));
-    for (std::size_t r = 0; r < w.rows; ++r) {
-      for (std::size_t column = 0; column < w.columns; column += kTreeLanes) {
-        const TV x = hn::Load(d, row(r) + column);
-        TMask stay = hn::Not(hn::FirstN(d, w.columns - column));
-        if (nans_) stay = hn::Or(stay, hn::IsNaN(x));
-        if (nan_) stay = hn::Or(stay, hn::RebindMask(d, hn::Eq(bits_of(x), nan)));
-        if (infinities_) stay = hn::Or(stay, hn::IsInf(x));
-        if (!hn::AllTrue(d, stay)) return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  bool nans_, infinities_ = false;
-  std::optional<std::uint64_t> nan_;
-};
-bool is_settled(const TreeWork& w) {
-  return !w.is_first && Settled(w).are(w, [&](std::size_t r) { return w.results[r]; });
-}
-
 void run(const TreeWork& w) {
   const TreePlan& plan = *w.plan;
-  const Settled settled(w);
-  if (!w.is_first && settled.are(w, [&](std::size_t r) { return w.results[r]; })) return;
   if (!plan.accumulations.empty() && (run_accumulations(w) || run_accumulations_without_specials(w))) return;
   take_c(w);
   TreeWork at = w;
@@ -326,7 +283,6 @@ void run(const TreeWork& w) {
       if (asks_c && is_ordinary && w.are_finite) known = Known::finite;
     }
     for (std::size_t number = 0; number < plan.nodes.size(); ++number) run_node(at, plan.nodes[number], number, known);
-    if (settled.are(w, [&](std::size_t r) { return w.values + r * kColumns; })) break;
     next_link(at);
   }
   for (std::size_t r = 0; r < kTreeRows; ++r)
@@ -352,62 +308,6 @@ HWY_INLINE Nans nans_of(const TreeWork& w, TV c, TV result) {
   return {known, hn::And(is_nan, hn::And(hn::IsNaN(c), differs))};
 }
 
-/// Flags some lanes of a row that are not zero.
-HWY_INLINE void leave(const TreeWork& w, std::size_t row, std::size_t column, TVI flags) {
-  std::int64_t* const left = w.left[row] + column;
-  hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
-}
-
-/// Flags those lanes of all rows where two ends of a number are of different signs, or one alone is zero, or where what
-/// they are aligned with differs: nothing then is known of what is between.
-void leave_differing(const TreeWork& w, int lower_place, int upper_place, bool are_aligned) {
-  const TD d;
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-      const Terms terms(w, r, column);
-      const std::size_t of_lower = terms.at(lower_place), of_upper = terms.at(upper_place);
-      const TV lower = hn::Load(d, w.values + of_lower), upper = hn::Load(d, w.values + of_upper);
-      const TMask one_is_zero = hn::Xor(hn::Eq(lower, zero()), hn::Eq(upper, zero()));
-      TV differ = hn::Or(hn::VecFromMask(d, one_is_zero), sign_of(hn::Xor(lower, upper)));
-      if (are_aligned)
-        differ = hn::Or(differ, hn::Xor(hn::Load(d, w.powers + of_lower), hn::Load(d, w.powers + of_upper)));
-      leave(w, r, column, bits_of(differ));
-    }
-  }
-}
-
-/// Both ends of one link that a plan encloses: results are those on which they agree, or both NaN.
-void run_ends(const TreeWork& w) {
-  const TreePlan &plan = *w.plan, &upper_plan = *plan.upper;
-  TreeWork upper = w;
-  upper.plan = &upper_plan;
-  take_c(w);
-  if (plan.wants_exponents || plan.c.subnormals == Subnormals::flushed) prepare_c(w, plan.wants_exponents);
-  for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
-    const TreeNode &node = plan.nodes[number], &other = upper_plan.nodes[number];
-    if (node.begins_ends) {
-      for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
-        sums_of_both_ends(w, node, upper, other, column);
-    } else {
-      run_node(w, node, number, Known::nothing);
-      if (node.is_enclosed) run_node(upper, other, number, Known::nothing);
-    }
-    if (node.sum_place != 0) leave_differing(w, node.sum_place, other.sum_place, false);
-    const bool is_last = number + 1 == plan.nodes.size();
-    if (node.is_enclosed && node.wants_exponent && !is_last) leave_differing(w, node.place, other.place, true);
-  }
-  const int of_lower = plan.nodes.back().place, of_upper = upper_plan.nodes.back().place;
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-      const Terms terms(w, r, column);
-      const TV x = hn::Load(TD(), w.values + terms.at(of_lower)), y = hn::Load(TD(), w.values + terms.at(of_upper));
-      const TMask are_nan = hn::And(hn::IsNaN(x), hn::IsNaN(y));
-      leave(w, r, column, hn::IfThenZeroElse(hn::RebindMask(TI(), are_nan), hn::Xor(bits_of(x), bits_of(y))));
-      hn::Store(x, TD(), w.results[r] + column);
-    }
-  }
-}
-
 bool run_leaving(const TreeWork& w) {
   const TD d;
   double c[kTreeRows][kColumns];
@@ -418,10 +318,7 @@ bool run_leaving(const TreeWork& w) {
     else
       std::memset(w.left[r], 0, kColumns * sizeof(std::int64_t));
   }
-  if (w.plan->upper)
-    run_ends(w);
-  else
-    run(w);
+  run(w);
   TMask any_left = hn::Lt(zero(), zero());
   for (std::size_t r = 0; r < kTreeRows; ++r) {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
@@ -443,7 +340,7 @@ bool run_leaving(const TreeWork& w) {
 
 const TreeKernels* tree_kernels_of_target() {
   static const TreeKernels kKernels = {
-      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, are_usual, extremes, is_settled, run, run_leaving};
+      hwy::TargetName(HWY_TARGET), exponents, grow, are_finite, are_usual, extremes, run, run_leaving};
   return &kKernels;
 }
 

@@ -79,8 +79,6 @@ struct TreeWork {
   /// Room for [kTreeRows][kColumns].
   double *sums = nullptr, *alignments = nullptr;
   std::int16_t* tops = nullptr;
-  std::size_t rows = 0, columns = 0;   ///< of the product; others are of zeros
-  bool is_first = false;               ///< c are what the product adds, and not results of another link
   double* results[kTreeRows] = {};     ///< kColumns, c of the first link, and then the results of the last
   const double* next = nullptr;        ///< those that are worked on next, one row after the other
   std::int64_t* left[kTreeRows] = {};  ///< of each result, not zero: it could not be told, and is c still
@@ -100,8 +98,6 @@ struct TreeKernels {
   bool (*are_usual)(const double* numbers, std::size_t count, double least);
   /// Least and greatest magnitudes of finite numbers that are not zero; both 1 if there are none.
   std::pair<double, double> (*extremes)(const double* numbers, std::size_t count);
-  /// Whether results are c, and those of later links, too (Settling).
-  bool (*is_settled)(const TreeWork&);
   /// Of plans that leave nothing.
   void (*run)(const TreeWork&);
   /// Of others, along one link; whether any result was left.

@@ -244,17 +244,6 @@ HWY_INLINE void multiply_rows(const TreeWork& w, int k, std::size_t column, Alig
   if (plan.operation == ProductOperation::exclusive_or) {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) rows[r].x = hn::Abs(hn::Sub(a[r], b[r]));
-  } else if (plan.products_to_end) {
-    with_end(plan.end, [&](auto end) HWY_ATTR {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const TV product = hn::Mul(a[r], b[r]);
-        const TwoSum whole = {product, hn::MulSub(a[r], b[r], product)};
-        rows[r].x = to_end<decltype(end)::value>(whole);
-        if (by_leading_bits) align(r, toward_zero(whole));  // which both ends may not have
-      }
-    });
-    return;
   } else {
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) rows[r].x = hn::Mul(a[r], b[r]);
@@ -395,9 +384,9 @@ HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std:
     TV both = both_scales(w, node, r, column);
     if (node.scales_terms) both = hn::IfThenElse(hn::Eq(both, zero()), both, number(1));
     const TV product = hn::Mul(v[r].x, both);
-    if (node.scales_to_odd || node.scales_to_end) {
+    if (node.scales_to_odd) {
       const TwoSum whole = {product, hn::MulSub(v[r].x, both, product)};
-      v[r].x = node.scales_to_odd ? to_odd(whole) : as_double(w.plan->end, whole);
+      v[r].x = to_odd(whole);
     } else {
       v[r].x = product;
     }
@@ -458,10 +447,6 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
       std::copy_n(rows, kTreeRows, v);
     }
     may_be_zero = true;
-  }
-  if (kFinish == Finish::any && node.sum_place != 0) {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(v[r].x, d, w.values + Terms(w, r, column).at(node.sum_place));
   }
   const bool is_known = kFinish == Finish::single || kFinish == Finish::down_single;
   if (is_known || (kFinish == Finish::any && !node.result.steps.empty())) {

@@ -11,7 +11,6 @@
 #include "emu/units.hpp"
 #include "needed_bits.hpp"
 #include "number_writer.hpp"
-#include "settling.hpp"
 #include "trees.hpp"
 
 namespace tcnum::panels {
@@ -32,10 +31,6 @@ constexpr int kLeastAlignment = -500;
 /// Bits that the first of two sums keeps of the largest term, besides those that carries take.
 constexpr int kFirstSumBits = 50;
 
-/// Results that are known by two ends keep no more bits, so that few have different ones: each addition that doubles do
-/// not hold takes them apart by a unit of their last bit.
-constexpr int kMostEnclosedBits = 44;
-
 /// Of bits that no limit is known for.
 constexpr int kFar = 1 << 24;
 
@@ -44,14 +39,13 @@ int carries(std::size_t count) { return static_cast<int>(std::bit_width(count - 
 
 /// What is known of every number that an operand, a product or a node's result can be.
 struct Bounds {
-  int lowest = 0;            ///< it is a multiple of 2^lowest
-  int top = 0;               ///< it is below 2^top in magnitude
-  int width = 0;             ///< bits of its significand, at most
-  int most_exponent = 0;     ///< that it is aligned with
-  int headroom = 1;          ///< it is below 2^(the exponent that it is aligned with + headroom)
-  bool is_odd = false;       ///< it may be rounded to odd, as a sum that is to be cut
-  int below = kFar;          ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
-  bool is_enclosed = false;  ///< it is known by two ends, doubles of which all this is said
+  int lowest = 0;         ///< it is a multiple of 2^lowest
+  int top = 0;            ///< it is below 2^top in magnitude
+  int width = 0;          ///< bits of its significand, at most
+  int most_exponent = 0;  ///< that it is aligned with
+  int headroom = 1;       ///< it is below 2^(the exponent that it is aligned with + headroom)
+  bool is_odd = false;    ///< it may be rounded to odd, as a sum that is to be cut
+  int below = kFar;       ///< of a sum, it is a multiple of 2^(what it is aligned to - below)
 };
 
 Bounds bounds_of(const OperandRule& rule) {
@@ -79,8 +73,7 @@ Bounds scaled_bounds(const Bounds& x, const Bounds& by) {
           x.most_exponent + by.most_exponent,
           x.headroom + (is_power ? 0 : 1),
           x.is_odd,
-          x.below + (is_power ? 0 : by.width - 1),
-          x.is_enclosed};
+          x.below + (is_power ? 0 : by.width - 1)};
 }
 
 Bounds bounds_of_product(const Bounds& a, const Bounds& b, ProductExponent exponent) {
@@ -146,49 +139,14 @@ TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool
   return to;
 }
 
-/// The other end of what a plan encloses, in places after its own.
-TreePlan upper_plan(const TreePlan& plan) {
-  TreePlan to = plan;
-  to.end = Rounding::up;
-  std::vector<bool> has_ends(plan.places, false);
-  for (const TreeNode& node : plan.nodes) has_ends[static_cast<std::size_t>(node.place)] = node.is_enclosed;
-  const auto places = static_cast<int>(plan.places);
-  for (TreeNode& node : to.nodes) {
-    for (std::vector<TreeTerm>* terms : {&node.terms, &node.others}) {
-      for (TreeTerm& t : *terms) {
-        if (!t.is_product && has_ends[static_cast<std::size_t>(t.at)]) t.at += places;
-      }
-    }
-    if (node.is_enclosed) node.place += places;
-    if (node.sum_place != 0) node.sum_place += places;
-  }
-  to.places = 2 * plan.places;
-  return to;
-}
-
-/// How sums are known.
-enum class Sums : std::uint8_t {
-  held,      ///< doubles are what their roundings depend on
-  enclosed,  ///< doubles are ends of those that they do not hold,
-  close,     ///< or two doubles' sums are, so that results may keep all bits that a double has
-};
-
 class Planner {
  public:
-  Planner(const Numerics& numerics, const SortedTree& tree, Sums sums)
-      : n_(needed_bits(numerics, tree).numerics), tree_(tree), sums_(sums) {
-    why_not_ = plan();
-    if (!encloses() || !why_not_.empty()) return;
-    plan_.leaves_some = true;
-    plan_.upper = std::make_shared<const TreePlan>(upper_plan(plan_));
-    plan_.places = plan_.upper->places;
-  }
+  Planner(const Numerics& numerics, const SortedTree& tree)
+      : n_(needed_bits(numerics, tree).numerics), tree_(tree), why_not_(plan()) {}
   WhyNot why_not() const { return why_not_; }
   TreePlan take() { return std::move(plan_); }
 
  private:
-  bool encloses() const { return sums_ != Sums::held; }
-
   WhyNot plan() {
     plan_.scales = n_.scales;
     plan_.scales_sums = scales_sums(n_);
@@ -227,7 +185,6 @@ class Planner {
     const bool asks_for_usual = plan_.asks_for_usual_operands || plan_.asks_for_usual_c || plan_.asks_for_usual_scales;
     plan_.leaves_some = plan_.leaves_some || asks_for_usual;
     find_accumulations();
-    plan_.settling = settling_of(plan_);
     plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
                          plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
     plan_.rounds_to_single = plan_.stays_finite && std::ranges::all_of(plan_.nodes, [](const TreeNode& node) {
@@ -237,7 +194,7 @@ class Planner {
   }
   /// Accumulations, if the tree is built of nothing else, and its nodes add as those do.
   void find_accumulations() {
-    if (encloses() || plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
+    if (plan_.scales || !gpu::why_no_accumulations(n_, tree_).empty()) return;
     std::vector<TreeAccumulation> all;
     for (const gpu::Accumulation& from : gpu::accumulations_of(tree_)) {
       TreeAccumulation to;
@@ -303,27 +260,13 @@ class Planner {
       for (Bounds* x : {&a, &b}) limit(kLeastUsualOperand, *x);
     }
     product_ = bounds_of_product(a, b, n_.product.exponent);
-    const bool is_long = product_.width > kDoubleBits;
-    // What products are aligned with is known of those alone that are not rounded.
-    plan_.products_to_end = is_long && sums_ == Sums::enclosed && n_.product.round.empty();
-    plan_.products_in_two = is_long && sums_ == Sums::close;
-    plan_.products_to_odd = product_.is_odd = is_long && !plan_.products_to_end && !plan_.products_in_two;
-    if (plan_.products_to_end) enclose(product_);
+    plan_.products_to_odd = product_.is_odd = product_.width > kDoubleBits;
     grows_products_ = std::max(a.top, b.top) <= kMostGrownTop && product_.width <= kMostGrownBits;
     if (n_.product.infinite_from && *n_.product.infinite_from < product_.top) {
       if (*n_.product.infinite_from < -kMostExponent) return "tiny products are infinite";
       plan_.infinite_from = std::ldexp(1.0, *n_.product.infinite_from);
     }
     return round(n_.product.round, 0, product_, plan_.product);
-  }
-
-  /// A number of which two doubles are known that it is between, which may be it.
-  static void enclose(Bounds& x) {
-    x.is_enclosed = true;
-    x.is_odd = false;
-    x.width = kDoubleBits;
-    ++x.top;
-    ++x.headroom;
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
@@ -336,7 +279,7 @@ class Planner {
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
       const RoundStep& s = steps.step[i];
       const bool wraps = s.overflow == Overflow::wrap;
-      if (wraps && (x.is_enclosed || x.top + 1 - x.lowest > kDoubleBits - 1)) return kTooManyBits;
+      if (wraps && x.top + 1 - x.lowest > kDoubleBits - 1) return kTooManyBits;
       // Rounding may take a number to the next power of two, and to the unit whatever is less.
       const bool may_be_small = is_bounded(s.min_exponent) && x.lowest < s.min_exponent;
       const bool is_directed = s.rounding == Rounding::up || s.rounding == Rounding::down;
@@ -448,7 +391,6 @@ class Planner {
       all.most_exponent = std::max(all.most_exponent, x.most_exponent);
       all.headroom = std::max(all.headroom, x.headroom);
       all.is_odd = all.is_odd || x.is_odd;
-      all.is_enclosed = all.is_enclosed || x.is_enclosed;
       if (x.lowest < -kMostExponent || x.top > kMostExponent) return "a sum has terms beyond what doubles hold";
       const int at = t.kind == Term::Kind::product ? t.index
                      : t.kind == Term::Kind::node  ? places_[static_cast<std::size_t>(t.index)]
@@ -461,32 +403,15 @@ class Planner {
     node.products = from.products;
     std::ranges::copy_if(node.terms, std::back_inserter(node.others), [](const TreeTerm& t) { return !t.is_product; });
     const bool is_root = number + 1 == tree_.nodes.size();  // which is the next link's c
-    const Bounds terms = all;
-    const TreeNode unsummed = node;
-    WhyNot why_not = sums_ == Sums::close ? plan_close_sum(from, all, node) : plan_sum(from, false, all, node);
-    // Of terms that two ends are known of, so is the sum, and needs no two doubles for either.
-    const bool needs_no_far = terms.is_enclosed && node.sum == TreeSum::far;
-    if (sums_ == Sums::enclosed && (!why_not.empty() || all.is_odd || needs_no_far)) {
-      all = terms;
-      node = unsummed;
-      why_not = plan_sum(from, true, all, node);
-    }
-    if (!why_not.empty()) return why_not;
+    if (const WhyNot why_not = plan_sum(from, all, node); !why_not.empty()) return why_not;
     cut_once(node);
     if (unit.result.empty() && !unit.scale_exponents_alone) all.headroom += node.carry_bits;
     if (is_root && all.is_odd) return "an exact sum is not rounded";
-    if (is_root && sums_ == Sums::enclosed && all.is_enclosed && all.width > kMostEnclosedBits)
-      return "an exact sum is hardly rounded";
-    node.is_enclosed = all.is_enclosed;
-    const bool is_of_ends = node.sum == TreeSum::ends || node.sum == TreeSum::close_ends;
-    node.begins_ends = all.is_enclosed && !terms.is_enclosed && (node.cuts_first || is_of_ends);
-    // Of zeros that rounding makes the sign is lost, and a sum that is zero itself may have another one.
-    if (all.is_enclosed && node.result.drops_sign_of_zero && !unit.result.empty()) node.sum_place = new_place();
     results_[number] = all;
     for (const Term& t : from.terms) {
       if (t.kind == Term::Kind::node) free_.push_back(places_[static_cast<std::size_t>(t.index)]);
     }
-    node.place = places_[number] = is_root && !encloses() ? kPlaceOfC : new_place();
+    node.place = places_[number] = is_root ? kPlaceOfC : new_place();
     plan_.puts_exponents = is_root && plan_.wants_exponents && is_aligned_as_c(node);
     node.wants_exponent = node.wants_exponent || plan_.puts_exponents;
     plan_.leaves_some = plan_.leaves_some || node.sum == TreeSum::far;
@@ -503,66 +428,24 @@ class Planner {
            last.result.steps.back().least == plan_.least_c;
   }
 
-  /// How a node adds its terms, of which this is known; then it is what is known of its result. As ends: where no
-  /// double is that.
-  WhyNot plan_sum(const SortedNode& from, bool as_ends, Bounds& all, TreeNode& node) {
+  /// How a node adds its terms, of which this is known; then it is what is known of its result.
+  WhyNot plan_sum(const SortedNode& from, Bounds& all, TreeNode& node) {
     const Unit& unit = node.unit;
     if (const WhyNot why_not = choose_sum(from, all, node); !why_not.empty()) return why_not;
-    if (as_ends && all.is_odd) {
-      node.sum = TreeSum::ends;
-      node.scales_terms = false;
-      if (!unit.scaled) node.to_double = rounding_to_double(unit.result);
-      if (node.to_double)
-        node.to_double_from = std::ldexp(1.0, std::max(unit.result.step[0].min_exponent, -kMostExponent));
-      enclose(all);
-    }
     if (unit.scaled) {
       if (unit.scale_exponents_alone) {
         all.most_exponent = 0;
         all.headroom = std::max(all.top, 1);
         all.below = kFar;
       }
-      if (const WhyNot why_not = scale(as_ends, all, node); !why_not.empty()) return why_not;
+      if (const WhyNot why_not = scale(all, node); !why_not.empty()) return why_not;
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
     return round(unit.result, node.carry_bits, all, node.result);
   }
 
-  /// Of sums whose terms are neither cut nor aligned: exact, or to be rounded at once.
-  WhyNot plan_close_sum(const SortedNode& from, Bounds& all, TreeNode& node) const {
-    const Unit& unit = node.unit;
-    if (cuts_terms(unit) || unit.drop_below || plan_.wants_exponents || plan_.infinite_from < HUGE_VAL || n_.scales ||
-        !only_multiplies())
-      return "an exact sum is hardly rounded";
-    const int span = all.top + node.carry_bits - all.lowest;
-    all.top += node.carry_bits;
-    all.below = kFar;
-    const bool is_of_two = plan_.products_in_two && !from.products.empty();
-    if (!is_of_two && (span <= kDoubleBits - 1 || from.terms.size() == 1)) {
-      node.sum = TreeSum::exact;
-      if (from.terms.size() > 1) all.width = span;
-    } else {
-      node.sum = TreeSum::close_ends;
-      const bool may_be_small = !unit.result.empty() && is_bounded(unit.result.step[0].min_exponent) &&
-                                all.lowest < unit.result.step[0].min_exponent;
-      if (!may_be_small) node.to_double = rounding_to_double(unit.result);
-      enclose(all);
-      if (!node.to_double) {
-        all.is_odd = true;
-        all.width = span;
-      }
-    }
-    if (const WhyNot why_not = round(unit.result, node.carry_bits, all, node.result); !why_not.empty()) return why_not;
-    return all.is_odd ? "an exact sum is not rounded" : WhyNot();
-  }
-  /// How a first step rounds normal numbers to all bits of a double, if it does no more.
-  static std::optional<Rounding> rounding_to_double(const RoundSteps& steps) {
-    if (steps.empty() || steps.step[0].from_alignment || steps.step[0].fraction_bits != kDoubleBits - 1) return {};
-    return steps.step[0].rounding;
-  }
-
   /// What a sum that its block's scales multiply is then.
-  WhyNot scale(bool as_ends, Bounds& sum, TreeNode& node) {
+  WhyNot scale(Bounds& sum, TreeNode& node) {
     const FormatId id = n_.scales->format;
     // Sums that are rounded to odd stay so times a power of two alone.
     const bool by_powers = format(id).fraction_bits == 0;
@@ -576,11 +459,8 @@ class Planner {
     plan_.asks_for_usual_scales = plan_.asks_for_usual_scales || usual;
     sum = scaled(usual);
     if (sum.width > kDoubleBits) {
-      const bool is_rounded = !by_powers && !node.scales_terms;
-      node.scales_to_odd = is_rounded && !as_ends;
-      node.scales_to_end = is_rounded && as_ends;
+      node.scales_to_odd = !by_powers && !node.scales_terms;
       sum.is_odd = true;
-      if (as_ends) enclose(sum);
     }
     return is_far(sum) ? "a sum times its scales is beyond what doubles hold" : WhyNot();
   }
@@ -615,10 +495,9 @@ class Planner {
     }
   }
 
-  /// A result may replace its node's terms: those of a column are read before it is written. Where there is another end
-  /// of it, terms that have none are read again.
+  /// A result may replace its node's terms: those of a column are read before it is written.
   int new_place() {
-    if (free_.empty() || encloses()) return static_cast<int>(plan_.places++);
+    if (free_.empty()) return static_cast<int>(plan_.places++);
     const int place = free_.back();
     free_.pop_back();
     return place;
@@ -707,29 +586,17 @@ class Planner {
   std::vector<Bounds> results_;
   std::vector<bool> wanted_;
   std::vector<int> places_, free_;
-  Sums sums_;
   bool grows_products_ = false;
   WhyNot why_not_;
 };
 
 }  // namespace
 
-namespace {
-Planner planner_of(const Numerics& numerics, const SortedTree& tree) {
-  if (Planner held(numerics, tree, Sums::held); held.why_not().empty()) return held;
-  Planner enclosed(numerics, tree, Sums::enclosed);
-  if (enclosed.why_not().empty()) return enclosed;
-  // Close ends are for few, so that what others lack is said of the former.
-  Planner close(numerics, tree, Sums::close);
-  return close.why_not().empty() ? std::move(close) : std::move(enclosed);
-}
-}  // namespace
-
 WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_own_formats(numerics); !why_not.empty()) return why_not;
-  return planner_of(numerics, tree).why_not();
+  return Planner(numerics, tree).why_not();
 }
 
-TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree) { return planner_of(numerics, tree).take(); }
+TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree) { return Planner(numerics, tree).take(); }
 
 }  // namespace tcnum::panels

@@ -54,55 +54,28 @@ void exact_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish(w, node, column, sums);
 }
 
-/// The first of two sums of numbers that are in memory, so far apart: exact, of their multiples of a unit. Calls with
-/// what is left of each, which goes to the second.
-template <class AddRest>
-HWY_INLINE TV first_sum(const double* numbers, std::size_t stride, std::size_t count, int carry_bits,
-                        const AddRest& add_rest) {
-  const auto number_at = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), numbers + i * stride); };
-  TV most = zero();
-  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(number_at(i)));
-  constexpr int kFirstSumBits = 49;
-  const TV grid = grid_of(scaled(hn::Max(binade_of(most), number(0x1p-850)), carry_bits - kFirstSumBits));
-  TV first = zero();
-  for (std::size_t i = 0; i < count; ++i) {
-    const TV x = number_at(i), t = hn::Sub(hn::Add(x, grid), grid);
-    first = hn::Add(first, t);
-    add_rest(hn::Sub(x, t));
-  }
-  return first;
-}
-
-/// Sums of terms that are in memory, those of one row so far apart. Sets bits of `left` where two doubles cannot hold
-/// the sum.
+/// Sums of terms that are in memory, those of one row so far apart. The first of two sums is exact, of their multiples
+/// of a unit; what is left of each goes to the second. Sets bits of `left` where two doubles cannot hold the sum.
 TV far_sum(const TreeNode& node, const double* terms, std::size_t stride, std::int64_t* left) {
   const std::size_t count = node.terms.size() - 1;  // the last comes after these
-  TV second = zero();
+  const auto term = [&](std::size_t i) HWY_ATTR { return hn::Load(TD(), terms + i * stride); };
+  TV most = zero();
+  for (std::size_t i = 0; i < count; ++i) most = hn::Max(most, hn::Abs(term(i)));
+  constexpr int kFirstSumBits = 49;
+  const TV grid = grid_of(scaled(hn::Max(binade_of(most), number(0x1p-850)), node.carry_bits - kFirstSumBits));
+  TV first = zero(), second = zero();
   TMask lost = hn::Lt(zero(), zero());
-  const TV first = first_sum(terms, stride, count, node.carry_bits, [&](TV rest) HWY_ATTR {
-    const TwoSum rests = two_sum(second, rest);
+  for (std::size_t i = 0; i < count; ++i) {
+    const TV x = term(i), kept = hn::Sub(hn::Add(x, grid), grid);
+    first = hn::Add(first, kept);
+    const TwoSum rests = two_sum(second, hn::Sub(x, kept));
     second = rests.sum;
     lost = hn::Or(lost, hn::Gt(hn::Abs(rests.rest), zero()));
-  });
+  }
   const TVI flags = hn::VecFromMask(TI(), hn::RebindMask(TI(), lost));
   hn::Store(hn::Or(hn::Load(TI(), left), flags), TI(), left);
-  const TV last = hn::Load(TD(), terms + count * stride);
+  const TV last = term(count);
   return finite_or(first, last, sum_of_three_to_odd(last, first, second));
-}
-
-/// Of numbers that are in memory as well, an end of their sum: as a double, or rounded to odd.
-template <Rounding kEnd>
-TV close_end(const TreeNode& node, const double* terms, std::size_t stride, std::size_t numbers) {
-  const std::size_t count = numbers - 1;
-  TV second = zero();
-  // There may be two numbers for each term.
-  const TV first = first_sum(terms, stride, count, node.carry_bits + 1,
-                             [&](TV rest) HWY_ATTR { second = sum_to_end<kEnd>(second, rest); });
-  const TV last = hn::Load(TD(), terms + count * stride);
-  const TwoSum all = sum_of_three(last, first, second);
-  const TV sum =
-      node.to_double ? as_double(*node.to_double, two_sum(all.sum, all.rest)) : sum_to_odd(all.sum, all.rest);
-  return finite_or(first, last, sum);
 }
 
 /// From one term in memory to the next: a vector for each row.
@@ -115,21 +88,12 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
   for (std::size_t r = 0; r < kTreeRows; ++r) sums[r] = {zero(), zero()};
   const auto term = [&](std::size_t i, std::size_t r) HWY_ATTR { return w.terms + i * kOfTerm + r * kTreeLanes; };
   if (!node.cuts_first) {
-    std::size_t at = count;  // of what is left of products that are two numbers
     for (std::size_t i = 0; i < count; ++i) {
       Aligned rows[kTreeRows];
       load_rows<false>(w, node.terms[i], column, rows);
       if (node.scales_terms) scale_terms(w, node, column, rows);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), term(i, r));
-      if (!w.plan->products_in_two || !node.terms[i].is_product) continue;
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) {
-        const Terms terms(w, r, column);
-        const TV rest = hn::MulSub(terms.a(node.terms[i].at), terms.b(node.terms[i].at), rows[r].x);
-        hn::Store(hn::IfThenElseZero(is_finite(rows[r].x), rest), TD(), term(at, r));
-      }
-      ++at;
     }
     align_unrounded(w, node, column, sums);
     return;
@@ -199,61 +163,29 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
 void add_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
   const auto term = [&](std::size_t i, std::size_t r)
                         HWY_ATTR { return hn::Load(TD(), w.terms + i * kOfTerm + r * kTreeLanes); };
-  const auto add_up = [&](const auto& add) HWY_ATTR {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = zero();
-    for (std::size_t i = 0; i < node.terms.size(); ++i) {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = add(sums[r].x, term(i, r), i + 1 == node.terms.size());
-    }
-  };
   if (node.sum == TreeSum::pair) {
     for (std::size_t r = 0; r < kTreeRows; ++r)
       sums[r].x = finite_or(term(0, r), term(1, r), sum_to_odd(term(0, r), term(1, r)));
   } else if (node.sum == TreeSum::far) {
     for (std::size_t r = 0; r < kTreeRows; ++r)
       sums[r].x = far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column);
-  } else if (node.sum == TreeSum::close_ends) {
-    const std::size_t numbers = node.terms.size() + (w.plan->products_in_two ? node.products.size() : 0);
-    with_end(w.plan->end, [&](auto end) HWY_ATTR {
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        sums[r].x = close_end<decltype(end)::value>(node, w.terms + r * kTreeLanes, kOfTerm, numbers);
-    });
-  } else if (node.sum == TreeSum::ends) {
-    with_end(w.plan->end, [&](auto end) HWY_ATTR {
-      add_up([&](TV x, TV y, bool is_last) HWY_ATTR {
-        const TV sum = sum_to_end<decltype(end)::value>(x, y);
-        if (!is_last || !node.to_double) return sum;
-        const TwoSum exact = two_sum(x, y);
-        const TMask is_normal = hn::Ge(hn::Abs(exact.sum), number(node.to_double_from));
-        return hn::IfThenElse(is_normal, as_double(*node.to_double, exact), sum);
-      });
-    });
   } else {
-    add_up([](TV x, TV y, bool) HWY_ATTR { return hn::Add(x, y); });
+#pragma GCC unroll 4
+    for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = zero();
+    for (std::size_t i = 0; i < node.terms.size(); ++i) {
+#pragma GCC unroll 4
+      for (std::size_t r = 0; r < kTreeRows; ++r) sums[r].x = hn::Add(sums[r].x, term(i, r));
+    }
   }
 }
 
-/// Sums of terms that go through memory: those that are cut first, of many of which no double holds the sum, or whose
-/// ends are asked for.
+/// Sums of terms that go through memory: those that are cut first, and of many of which no double holds the sum.
 void sums_of_kept(const TreeWork& w, const TreeNode& node, std::size_t column) {
   Aligned sums[kTreeRows];
   put_terms(w, node, column, sums);
   add_terms(w, node, column, sums);
   finish(w, node, column, sums);
 }
-/// Both ends of sums of the same terms.
-void sums_of_both_ends(const TreeWork& w, const TreeNode& node, const TreeWork& upper, const TreeNode& of_upper,
-                       std::size_t column) {
-  Aligned sums[kTreeRows], others[kTreeRows];
-  put_terms(w, node, column, sums);
-  std::copy_n(sums, kTreeRows, others);
-  add_terms(w, node, column, sums);
-  finish(w, node, column, sums);
-  add_terms(upper, of_upper, column, others);
-  finish(upper, of_upper, column, others);
-}
-
 /// high + low + last, rounded to odd: docs/panels.md says why this suffices where the three are those of near_sums().
 HWY_INLINE TV near_sum_to_odd(TV high, TV low, TV last) {
   const TwoSum products = fast_two_sum(high, low), all = two_sum(products.sum, last);

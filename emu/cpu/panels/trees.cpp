@@ -239,12 +239,9 @@ class TreePart {
           work.a_reach = reach_of_rows_[row / kTreeRows];
           work.b_reach = of_all;
           work.b_reach_of_link = of_links;
-          work.rows = std::min(kTreeRows, part_.m - row);
-          work.columns = columns;
-          work.is_first = first + link == 0;
           if (!plan_.leaves_some)
             kernels_.run(work);
-          else if (!kernels_.is_settled(work) && run_leaving(work, usual_panel && usual_rows_[row / kTreeRows]))
+          else if (run_leaving(work, usual_panel && usual_rows_[row / kTreeRows]))
             evaluate_left(first + link * plan_.depth, row, panel);
         }
       }
@@ -431,8 +428,6 @@ class TreePart {
 };
 
 }  // namespace
-
-bool tree_panels_are_here() { return tree_kernels() != nullptr; }
 
 void multiply(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
               const MatrixCodes<const std::byte>& b, const MatrixCodes<const std::byte>& c,

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -57,8 +56,6 @@ enum class TreeSum : std::uint8_t {
   pair,          ///< two, and what the rounded sum leaves over
   near,          ///< products, and one number more, that two doubles' sums hold
   far,           ///< terms of which two doubles' sums mostly hold all
-  ends,          ///< neither: each addition is rounded down for the lower end of what the sum is, and up for the upper
-  close_ends,    ///< the same of what the first of two doubles' sums leaves
 };
 
 /// Products whose signs index a table.
@@ -92,14 +89,7 @@ struct TreeNode {
   std::size_t few_starts = 0;   ///< of `cut_products`, if they are few, those of the plan's
   std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
   bool scales_terms = false;               ///< before they are added, as no double holds their sum
-  bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd,
-  bool scales_to_end = false;              ///< or to the plan's end
-  bool is_enclosed = false;                ///< its result is known by two ends, which may differ,
-  bool begins_ends = false;                ///< but no term of it is
-  /// How sums of ends become doubles, from a magnitude on, as the first step says; none, of close ends: rounded to odd.
-  std::optional<Rounding> to_double;
-  double to_double_from = 0;
-  int sum_place = 0;  ///< of the sum before it is rounded, where that loses signs that tell its ends apart; 0: none
+  bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd
 };
 
 /// A sum of products, or of two such sums, that goes on unrounded to its sum with c or with the result before: numbers
@@ -119,16 +109,6 @@ struct TreeAccumulation {
   double coarse_to_fine = 0, down_to_single = 0;
 };
 
-/// When a link's result is c whatever its products are.
-struct Settling {
-  bool of_nans = false;  ///< if c is a NaN: it, or another one, which is written alike
-  /// Where payloads propagate: if c is the NaN of this code, and all operands are finite. It is the only one, then.
-  std::optional<std::uint64_t> of_nan;
-  /// If c is infinite, all operands are finite, and neither a product nor the power of two that it is aligned with is
-  /// as large as 2^this: no sum without c is infinite then. None: nobody knows.
-  std::optional<int> of_infinities;
-};
-
 struct TreePlan {
   OperandRule a, b, c;  ///< integers' numbers and exponents are as floating-point formats' that keep subnormal numbers
   bool normalises_small = false;    ///< results below the least normal number are aligned with their leading bits
@@ -140,9 +120,7 @@ struct TreePlan {
   ProductExponent product_exponent = ProductExponent::sum;
   TreeSteps product;
   double infinite_from = HUGE_VAL;  ///< products from this on are infinite
-  bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut;
-  bool products_to_end = false;     ///< or are known by their ends,
-  bool products_in_two = false;     ///< or are two doubles' sums
+  bool products_to_odd = false;     ///< they have more bits than a double, but are rounded or cut
   /// All nodes are `near` sums of which nothing is asked but that they are rounded to nearest in fp32 (`is_single`).
   bool rounds_to_single = false;
   bool stays_finite = false;     ///< a link whose operands are finite and whose c is below kOrdinary has no infinities
@@ -150,8 +128,7 @@ struct TreePlan {
   bool wants_exponents = false;  ///< of operands
   bool cuts_products = false;    ///< some node does that alone
   bool puts_exponents = false;   ///< the last node, of the next link's c
-  Settling settling;
-  bool leaves_some = false;  ///< there may be results that panels cannot tell
+  bool leaves_some = false;      ///< there may be results that panels cannot tell
   /// As formats, those of fp64 among them, have others, which are left.
   bool asks_for_usual_operands = false, asks_for_usual_scales = false, asks_for_usual_c = false;
   NanRule nan;
@@ -162,11 +139,6 @@ struct TreePlan {
   /// All of it, in order, if that is how it is built and all of them are alike.
   std::vector<TreeAccumulation> accumulations;
   Datapath datapath;  ///< for those who evaluate what panels leave
-  /// Where doubles hold neither sums nor what decides how these are rounded, a result is known by two ends: this plan
-  /// rounds down, its `upper` up, and what both agree on is the result; others are left. Null: doubles do. Both ends of
-  /// a node, the last one too, have places of their own.
-  std::shared_ptr<const TreePlan> upper;
-  Rounding end = Rounding::down;
 };
 
 /// Magnitudes that tree panels are for where formats have others, of operands with their scales, scales of sums, and c:
@@ -183,9 +155,6 @@ inline constexpr double kLeastOrdinaryC = 0x1p-102;
 WhyNot why_no_tree_panels(const Numerics& numerics, const SortedTree& tree);
 /// Of a datapath that they can.
 TreePlan make_tree_plan(const Numerics& numerics, const SortedTree& tree);
-
-/// Whether this machine can.
-bool tree_panels_are_here();
 
 /// As multiply() of aligned sums.
 void multiply(const TreePlan& plan, const ProductShape& shape, const MatrixCodes<const std::byte>& a,
