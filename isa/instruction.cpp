@@ -513,7 +513,7 @@ struct AmdWmma {
   ArchSet archs;
   Sparsity sparsity = Sparsity::none;
 };
-constexpr ArchSet kRdna = archs({gfx1100, gfx1200}), kRdna4 = archs({gfx1200});
+constexpr ArchSet kRdna = archs({gfx1100, gfx1151, gfx1200}), kRdna4 = archs({gfx1200});
 constexpr auto kSwmmac = Sparsity::ascending;
 constexpr std::array kAmdWmmaRows = std::to_array<AmdWmma>({
     {16, fp32, fp16, fp16, kRdna},
@@ -1113,80 +1113,6 @@ std::vector<const Instruction*> instructions_of(ArchId arch, std::optional<Forma
     if (stands_for_its_kind && has_input && row.archs.contains(arch)) found.push_back(&row);
   }
   return found;
-}
-
-namespace {
-
-/// What people call an architecture: a device that has it, or its generation, of which the one in data centres is meant.
-struct ArchAlias {
-  ArchId arch;
-  std::string_view names;  ///< small letters and digits, with spaces between them
-};
-// Sources: CUDA C++ Programming Guide, "Compute Capabilities", and developer.nvidia.com/cuda-gpus; LLVM, "User Guide for
-// AMDGPU Backend", "Processors".
-constexpr auto kArchAliases = std::to_array<ArchAlias>({
-    {ArchId::sm_70, "volta v100 titanv"},
-    {ArchId::sm_75, "turing t4 rtx2080 rtx2080ti titanrtx"},
-    {ArchId::sm_80, "ampere a100 a800 a30"},
-    {ArchId::sm_86, "a2 a10 a16 a40 rtxa6000 rtx3060 rtx3070 rtx3080 rtx3090"},
-    {ArchId::sm_87, "orin"},
-    {ArchId::sm_89, "ada adalovelace l4 l20 l40 l40s rtx6000ada rtx4060 rtx4070 rtx4080 rtx4090"},
-    {ArchId::sm_90, "hopper h100 h200 h20 h800 gh200"},
-    {ArchId::sm_100, "blackwell b100 b200 gb200"},
-    {ArchId::sm_103, "blackwellultra b300 gb300"},
-    {ArchId::sm_120, "rtxpro6000 rtx5060 rtx5070 rtx5080 rtx5090"},
-    {ArchId::sm_121, "gb10 dgxspark"},
-    {ArchId::gfx908, "cdna1 mi100"},
-    {ArchId::gfx90a, "cdna2 mi200 mi210 mi250 mi250x"},
-    {ArchId::gfx942, "cdna3 mi300 mi300a mi300x mi308x mi325x"},
-    {ArchId::gfx950, "cdna4 mi350x mi355x"},
-    {ArchId::gfx1100, "rdna3 rx7900xt rx7900xtx"},
-    {ArchId::gfx1200, "rx9060 rx9060xt"},
-});
-
-/// Small letters and digits alone, without what stands between words and without the vendor's; empty if other characters
-/// are there, as paths have them.
-std::string plain_name(std::string_view text) {
-  std::string plain;
-  for (const char c : text) {
-    if (c >= 'A' && c <= 'Z')
-      plain += static_cast<char>(c | 0x20);
-    else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
-      plain += c;
-    else if (c != '_' && c != '-' && c != ' ')
-      return "";
-  }
-  for (const std::string_view word : {"nvidia", "geforce", "amd", "radeon", "instinct"}) {
-    if (plain.starts_with(word)) plain.erase(0, word.size());
-  }
-  return plain;
-}
-
-bool has_word(std::string_view words, std::string_view word) {
-  return (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
-}
-
-}  // namespace
-
-std::optional<ArchId> find_arch(std::string_view text) {
-  std::string name = plain_name(text);
-  if (name.empty()) return std::nullopt;
-  if (std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) name.insert(0, "sm");
-  // PTX's targets "sm_90a" (architecture-specific) and "sm_100f" (family-specific).
-  const bool suffixed = name.starts_with("sm") && (name.ends_with('a') || name.ends_with('f'));
-  if (suffixed) name.pop_back();
-  for (const Arch& each : kArchs) {
-    if (plain_name(each.name) == name) return each.id;
-  }
-  const auto alias =
-      std::ranges::find_if(kArchAliases, [&](const ArchAlias& each) { return has_word(each.names, name); });
-  return alias == kArchAliases.end() ? std::nullopt : std::optional(alias->arch);
-}
-
-std::string arch_names() {
-  std::string text;
-  for (const Arch& a : kArchs) text.append(text.empty() ? "" : ", ").append(a.name);
-  return text;
 }
 
 }  // namespace tcnum

@@ -176,6 +176,8 @@ TEST(Architectures, GoByTheirDevicesAndGenerations) {
                                                                   {"MI300", "gfx942"},
                                                                   {"MI250X", "gfx90a"},
                                                                   {"gfx90a", "gfx90a"},
+                                                                  {"H800", "sm_90"},
+                                                                  {"Strix Halo", "gfx1151"},
                                                                   {"AMD Instinct MI100", "gfx908"}}) {
     const std::optional<ArchId> id = find_arch(name);
     ASSERT_TRUE(id.has_value()) << name;
@@ -183,6 +185,25 @@ TEST(Architectures, GoByTheirDevicesAndGenerations) {
   }
   for (const char* name : {"", "sm_", "./sm_90", "sm_91", "h", "100h", "rtx", "mi", "a100 h100", "sm_90/x", "gfx90f"})
     EXPECT_FALSE(find_arch(name).has_value()) << name;
+}
+
+/// A near name is one of the same series, with the nearest number: an RTX 4095 is no sm_90.
+TEST(Architectures, NearNamesGoBySeriesAndNumber) {
+  const auto nearest = [](std::string_view text) {
+    const std::string expected = expected_archs(text);
+    EXPECT_TRUE(expected.starts_with("one of sm_70, ")) << expected;
+    constexpr std::string_view kNearest = "; nearest are ";
+    const std::size_t at = expected.find(kNearest);
+    return at == std::string::npos ? "" : expected.substr(at + kNearest.size());
+  };
+  EXPECT_EQ(nearest("RTX 4095"), "RTX 4090 (sm_89), RTX 4080 (sm_89) or RTX 4070 (sm_89)");
+  EXPECT_EQ(nearest("4090"), "RTX 4090 (sm_89)");
+  EXPECT_EQ(nearest("NVIDIA H100 80GB HBM3"), "H100 (sm_90), H200 (sm_90) or H20 (sm_90)");
+  EXPECT_EQ(nearest("mi310"), "MI308X (gfx942), MI300 (gfx942) or MI300A (gfx942)");
+  EXPECT_EQ(nearest("strix hallo"), "Strix Halo (gfx1151)");
+  EXPECT_EQ(nearest("sm_91"), "sm_90, sm_89 or sm_87");
+  EXPECT_EQ(nearest("91"), nearest("sm_91"));
+  for (const char* text : {"", "x", "./file", "TPU v5", "gaudi"}) EXPECT_EQ(nearest(text), "") << text;
 }
 
 TEST(Instructions, OfEachArchitectureAreAsManyAsItsSourcesHave) {
@@ -206,6 +227,7 @@ TEST(Instructions, OfEachArchitectureAreAsManyAsItsSourcesHave) {
   EXPECT_EQ(count(ArchId::gfx942, dense), 5 + 2 + 2 + 5 + 5 + 5 + 8);
   EXPECT_EQ(count(ArchId::gfx942, any), 32 + 14);
   EXPECT_EQ(count(ArchId::gfx1100, any), 6);
+  EXPECT_EQ(count(ArchId::gfx1151, any), 6);
 }
 
 TEST(Instructions, HopperHasEveryWgmmaAtItsWidths) {

@@ -36,6 +36,7 @@ enum class ArchId : std::uint8_t {
   gfx942,
   gfx950,
   gfx1100,
+  gfx1151,
   gfx1200
 };
 
@@ -45,7 +46,7 @@ struct Arch {
   std::string_view family;  ///< the vendor's name of the generation
 };
 
-inline constexpr std::array<Arch, 17> kArchs = {{
+inline constexpr std::array<Arch, 18> kArchs = {{
     {ArchId::sm_70, "sm_70", "NVIDIA Volta"},
     {ArchId::sm_75, "sm_75", "NVIDIA Turing"},
     {ArchId::sm_80, "sm_80", "NVIDIA Ampere (A100)"},
@@ -62,6 +63,7 @@ inline constexpr std::array<Arch, 17> kArchs = {{
     {ArchId::gfx942, "gfx942", "AMD CDNA3"},
     {ArchId::gfx950, "gfx950", "AMD CDNA4"},
     {ArchId::gfx1100, "gfx1100", "AMD RDNA3"},
+    {ArchId::gfx1151, "gfx1151", "AMD RDNA3.5 (Strix Halo)"},
     {ArchId::gfx1200, "gfx1200", "AMD RDNA4"},
 }};
 
@@ -70,6 +72,9 @@ constexpr const Arch& arch(ArchId id) { return kArchs[static_cast<std::size_t>(i
 std::optional<ArchId> find_arch(std::string_view text);
 /// "sm_70, sm_75, …" for messages.
 std::string arch_names();
+/// What was expected in place of a text that find_arch() does not know, for messages: "one of sm_70, sm_75, …", and the
+/// architectures and devices whose names are like it: "; nearest are RTX 4090 (sm_89), RTX 4080 (sm_89) or …".
+std::string expected_archs(std::string_view text);
 
 /// A set of architectures.
 struct ArchSet {

@@ -31,10 +31,9 @@ char* new_text(std::string_view text) {
 }
 
 ArchId arch_of(const char* name, std::string_view argument) {
-  const std::string right = "one of " + arch_names();
-  const std::string_view text = text_of(name, argument, right);
+  const std::string_view text = text_of(name, argument, "one of " + arch_names());
   if (const auto id = find_arch(text)) return *id;
-  throw InputError(fmt::format("{}: {} is unknown; right would be {}", argument, in_quotes(text), right));
+  throw InputError(fmt::format("{}: {} is unknown; expected {}", argument, in_quotes(text), expected_archs(text)));
 }
 
 const Format& format_of(const char* name, std::string_view argument) {

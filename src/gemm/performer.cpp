@@ -18,8 +18,8 @@ std::string_view name_of(FormatId id) { return format(id).name; }
 ArchId named_arch(std::string_view text, std::string_view where) {
   if (const auto id = find_arch(text)) return *id;
   throw InputError(text.empty()
-                       ? fmt::format("{}: arch is missing; right would be one of {}", where, arch_names())
-                       : fmt::format("{}: arch {} is unknown; right would be one of {}", where, text, arch_names()));
+                       ? fmt::format("{}: arch is missing; expected one of {}", where, arch_names())
+                       : fmt::format("{}: arch {} is unknown; expected {}", where, text, expected_archs(text)));
 }
 
 const Instruction& named_instruction(std::string_view text, std::optional<ArchId> id, std::string_view where) {
