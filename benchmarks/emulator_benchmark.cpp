@@ -88,7 +88,7 @@ std::vector<Case> cases() {
 }
 
 Tiles operands(const Case& each, std::size_t count) {
-  return make_family_tiles(*each.instruction, Family::bell_curve, 1, 0, count, kSide, kSide);
+  return make_family_tiles(*each.instruction, Family::gaussian, 1, 0, count, kSide, kSide);
 }
 
 /// "columns", or several in the order of the table.

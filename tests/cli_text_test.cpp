@@ -123,14 +123,22 @@ TEST_F(CliText, BadInputIsRefused) {
     EXPECT_NE(result.err.find(said), std::string::npos) << result.err;
     EXPECT_EQ(std::ranges::count(result.err, '\n'), 1);
   };
-  const std::vector<std::string> generate = {"generate", "--arch", "sm_90", "--instr", kInstruction, "--out", "x.csv"};
+  std::vector<std::string> generate = {"generate", "--arch", "sm_90", "--instr", kInstruction, "--out", "x.csv"};
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = generate;
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  expect_refused(with({"--distribution", "bell"}), "--distribution: bell is unknown; right would be one of battery");
+  expect_refused(with({"--distribution", "bell"}), "--distribution: bell is unknown; expected one of battery");
   expect_refused(with({"--distribution", "product_pairs"}), "--distribution");
+  // A family's former name is the distribution's of that kind.
+  const auto drawn = [&](const char* distribution) {
+    EXPECT_EQ(run(with({"--distribution", distribution})).status, 0) << distribution;
+    return text("x.safetensors");
+  };
+  generate.back() = "x.safetensors";
+  EXPECT_EQ(drawn("bell_curve"), drawn("gaussian"));
+  EXPECT_NE(run({"verify", "--help"}).out.find("gaussian: Normally distributed."), std::string::npos);
   expect_refused(with({"--count", "0"}), "--count");
   expect_refused(with({"--count", "1e12"}), "--count");
   expect_refused(with({"--form", "xml"}), "--form");

@@ -149,8 +149,7 @@ TEST_P(DeviceTest, ZeroAccumulatorsGiveTheBitsOfTheCatalogue) {
   if (entries.empty() || !entries[0].fitted) GTEST_SKIP() << "no datapath of " << instruction().name() << " is fitted";
   const auto oracle = make_gpu_dot_oracle(instruction());
   const Emulator emulator(entries[0].datapath);
-  for (const Family family :
-       {Family::close_sizes, Family::any_sizes, Family::smallest, Family::zeros, Family::special_codes}) {
+  for (const Family family : {Family::narrow, Family::wide, Family::tiny, Family::signed_zeros, Family::specials}) {
     Tiles tiles = make_family_tiles(instruction(), family, 3, 0, 100, rows(), 8);
     tiles.c = Codes(tiles.c.bytes_each(), tiles.c.size());
     Tiles expected = tiles;
@@ -221,7 +220,7 @@ TEST_P(SparseDeviceTest, AnyOperandsWithAnyMetadataGiveTheBitsOfTheCatalogue) {
   if (entries.empty() || !entries[0].fitted) GTEST_SKIP() << "no datapath of " << instruction().name() << " is fitted";
   const auto oracle = make_gpu_oracle(instruction());
   const Emulator emulator(entries[0].datapath);
-  for (const Family family : {Family::close_sizes, Family::any_sizes, Family::any_codes, Family::smallest}) {
+  for (const Family family : {Family::narrow, Family::wide, Family::uniform_bits, Family::tiny}) {
     Tiles tiles = with_random_metadata(200, 16, 8);
     // B has twice the depth of the problems that a family makes: its halves are two problems.
     const Tiles even = make_family_tiles(instruction(), family, 1, 0, 200, 16, 8);

@@ -164,7 +164,7 @@ TEST_F(CliDiff, SaysWhereArchitecturesPart) {
   const Result text = run_words("diff --arch sm_80 --arch sm_90 --format fp16");
   EXPECT_EQ(text.status, 1);
   EXPECT_EQ(text.err, "");
-  for (const char* part : {"They differ, in dot products of 16 products:", "bell_curve", "units.sum.fraction_bits"})
+  for (const char* part : {"They differ, in dot products of 16 products:", "gaussian", "units.sum.fraction_bits"})
     EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
   const Result json = run_words("diff --arch sm_80 --arch sm_86 --format fp16 --json -");
   EXPECT_EQ(json.status, 0);

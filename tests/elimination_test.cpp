@@ -60,8 +60,8 @@ Choice without(Choice choice, std::span<const Property> properties) {
 /// Of few answers, so that much is left, and other values of a rule have others consulted.
 TEST_P(EdgeRules, AreThoseThatExplainEveryAnswer) {
   std::mt19937_64 random(1);
-  constexpr std::array kFamilies = {Family::limits, Family::largest,       Family::smallest,
-                                    Family::zeros,  Family::special_codes, Family::any_codes};
+  constexpr std::array kFamilies = {Family::edges,        Family::huge,     Family::tiny,
+                                    Family::signed_zeros, Family::specials, Family::uniform_bits};
   for (int round = 0; round < 30; ++round) {
     const Choice hidden = draw(space_, random);
     evidence_ = Evidence(space_.instruction());
@@ -94,7 +94,7 @@ TEST_P(Nearest, HasNoNearerNeighbour) {
   for (int round = 0; round < 10; ++round) {
     evidence_ = Evidence(space_.instruction());
     const Choice hidden = draw(space_, random), start = draw(space_, random);
-    for (const Family family : {Family::few_terms, Family::limits, Family::cancelling})
+    for (const Family family : {Family::sparse, Family::edges, Family::cancellation})
       answer(hidden, family, random(), 6);
     FitResult result;
     find_nearest(space_, evidence_, {start}, nullptr, result);

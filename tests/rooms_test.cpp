@@ -33,7 +33,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/identify", {"include", "emu", "src/questions", "src/fit", "src/catalogue"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit"}},
     {"src/ranks", {"include"}},
-    {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/files", "src/ranks"}},
+    {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/questions", "src/files", "src/ranks"}},
     {"src/bench",
      {"include", "io", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},
     {"src/c", {"include", "io", "emu", "src/catalogue", "src/fit", "src/gemm", "src/report"}},

@@ -12,25 +12,6 @@
 namespace tcnum {
 namespace {
 
-constexpr std::array<std::string_view, kDistributions> kNames = {"narrow",
-                                                                 "wide",
-                                                                 "cancellation",
-                                                                 "uniform_bits",
-                                                                 "tiny",
-                                                                 "huge",
-                                                                 "sparse",
-                                                                 "edges",
-                                                                 "signed_zeros",
-                                                                 "specials",
-                                                                 "gaussian",
-                                                                 "product_pairs",
-                                                                 "product_and_accumulator",
-                                                                 "operand_pairs"};
-
-}  // namespace
-
-namespace {
-
 /// The block scales of an instruction's streams. (One without them has none to draw.)
 class StreamScales {
  public:
@@ -73,14 +54,17 @@ class StreamScales {
 
 }  // namespace
 
-std::string_view name(Distribution distribution) { return kNames[static_cast<std::size_t>(distribution)]; }
+std::string_view name(Distribution distribution) { return kOperandKinds[static_cast<std::size_t>(distribution)].name; }
 
-std::vector<std::string_view> distribution_names() { return {kNames.begin(), kNames.end()}; }
+std::vector<std::string_view> distribution_names() {
+  std::vector<std::string_view> names;
+  for (const OperandKind& each : kOperandKinds) names.push_back(each.name);
+  return names;
+}
 
 std::optional<Distribution> find_distribution(std::string_view text) {
-  const auto found = std::ranges::find(kNames, text);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Distribution>(found - kNames.begin());
+  const auto kind = find_operand_kind(text);
+  return kind ? std::optional(static_cast<Distribution>(*kind)) : std::nullopt;
 }
 
 std::optional<std::uint64_t> sweep_size(const Instruction& in, Distribution distribution, std::uint64_t seed) {

@@ -14,13 +14,15 @@
 #include <string_view>
 #include <vector>
 
+#include "src/questions/operand_kinds.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
 
-/// What the problems of a stream are like. The random distributions never end; docs/verification.md has a table of
-/// them. The sweeps are exhaustive: their places say where the operands go that vary, all others are +0.
+/// What the problems of a stream are like, as rows of kOperandKinds say it. The random distributions never end;
+/// docs/verification.md has a table of them. The sweeps are exhaustive: their places say where the operands go that
+/// vary, all others are +0.
 enum class Distribution : std::uint8_t {
   narrow,
   wide,
@@ -37,7 +39,7 @@ enum class Distribution : std::uint8_t {
   product_and_accumulator,  ///< 8-bit operands and 16-bit c: all products at place seed % k with every c
   operand_pairs,            ///< 16-bit operands: all products at place seed % k, with c = the code seed / k
 };
-inline constexpr std::size_t kDistributions = 14, kRandomDistributions = 11;
+inline constexpr std::size_t kDistributions = kOperandKinds.size(), kRandomDistributions = kRandomKinds;
 constexpr bool is_sweep(Distribution distribution) {
   return static_cast<std::size_t>(distribution) >= kRandomDistributions;
 }

@@ -58,9 +58,8 @@ std::vector<Problem> stream_problems(const Instruction& in, Distribution distrib
   if (is_sweep(distribution)) {
     const std::optional<std::uint64_t> size = sweep_size(in, distribution, seed);
     if (!size)
-      throw InputError(
-          fmt::format("--distribution: {} has no sweep of {}; right would be one that is random, such as {}", in.name(),
-                      name(distribution), name(Distribution::gaussian)));
+      throw InputError(fmt::format("--distribution: {} has no sweep of {}; expected one that is random, such as {}",
+                                   in.name(), name(distribution), name(Distribution::gaussian)));
     count = std::min(count, *size);
   }
   std::vector<Problem> problems;
@@ -74,18 +73,19 @@ std::vector<Problem> stream_problems(const Instruction& in, Distribution distrib
   return problems;
 }
 
+Distribution named_distribution(const std::string& text) {
+  if (const std::optional<Distribution> distribution = find_distribution(text)) return *distribution;
+  throw InputError(fmt::format("--distribution: {} is unknown; expected one of {}, {}", text, kBattery,
+                               fmt::join(distribution_names(), ", ")));
+}
+
 std::vector<Problem> problems_of(const GenerateOptions& options, const Instruction& in) {
   const std::uint64_t count = options.count.empty() ? kGenerated : parse_count("--count", options.count);
   if (count > kMostGenerated)
     throw InputError(fmt::format("--count: {}; right would be at most {}", count, kMostGenerated));
   if (options.distribution == kBattery)
     return crafted_problems(in, options.count.empty() ? kMostGenerated : static_cast<std::size_t>(count));
-  const std::optional<Distribution> distribution = find_distribution(options.distribution);
-  if (!distribution) {
-    throw InputError(fmt::format("--distribution: {} is unknown; right would be one of {}, {}", options.distribution,
-                                 kBattery, fmt::join(distribution_names(), ", ")));
-  }
-  return stream_problems(in, *distribution, options.seed, count);
+  return stream_problems(in, named_distribution(options.distribution), options.seed, count);
 }
 
 }  // namespace
@@ -107,8 +107,9 @@ int run_generate(const GenerateOptions& options) {
   made.vectors.tiles = scatter(in, std::move(tiles));
   made.vectors.tiles.d = std::move(results);
   attribute_to_emulator(made.vectors, fmt::format("{}: {}", chosen.account, chosen.origin));
-  made.vectors.metadata["distribution"] = options.distribution;
-  if (options.distribution != kBattery) made.vectors.metadata["seed"] = fmt::format("{}", options.seed);
+  const bool crafted = options.distribution == kBattery;
+  made.vectors.metadata["distribution"] = crafted ? kBattery : name(named_distribution(options.distribution));
+  if (!crafted) made.vectors.metadata["seed"] = fmt::format("{}", options.seed);
   write_vectors_of(made, options.out, made.vectors, options.form);
   return kAgreed;
 }

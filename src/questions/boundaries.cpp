@@ -73,7 +73,7 @@ Tiles make_boundary_tiles(const Instruction& in, const Boundaries& boundaries, s
   const std::size_t side = std::max(m, n);
   return tiles_of(in, count, m, n, [&](std::size_t i) {
     const RandomNumbers random(seed, kBoundarySeries, first * side + i);
-    return format(in.d).floating ? make_boundary_problem(in, boundaries, random) : integer_families::limits(in, random);
+    return format(in.d).floating ? make_boundary_problem(in, boundaries, random) : integer_families::edges(in, random);
   });
 }
 

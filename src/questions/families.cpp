@@ -14,22 +14,21 @@ namespace {
 constexpr std::uint32_t kScaleSeries = 3000;  // of random numbers, one for each family
 
 struct FamilyRow {
-  std::string_view name;
   Problem (*of_floats)(const Instruction&, RandomNumbers);
   Problem (*of_integers)(const Instruction&, RandomNumbers);
 };
 constexpr std::array<FamilyRow, kFamilies> kRows = {{
-    {"close_sizes", float_families::close_sizes, integer_families::close_sizes},
-    {"any_sizes", float_families::any_sizes, integer_families::any_sizes},
-    {"cancelling", float_families::cancelling, integer_families::cancelling},
-    {"any_codes", float_families::any_codes, integer_families::any_codes},
-    {"smallest", float_families::smallest, integer_families::smallest},
-    {"largest", float_families::largest, integer_families::largest},
-    {"few_terms", float_families::few_terms, integer_families::few_terms},
-    {"limits", float_families::limits, integer_families::limits},
-    {"zeros", float_families::zeros, integer_families::zeros},
-    {"special_codes", float_families::special_codes, integer_families::special_codes},
-    {"bell_curve", float_families::bell_curve, integer_families::bell_curve},
+    {float_families::narrow, integer_families::narrow},
+    {float_families::wide, integer_families::wide},
+    {float_families::cancellation, integer_families::cancellation},
+    {float_families::uniform_bits, integer_families::uniform_bits},
+    {float_families::tiny, integer_families::tiny},
+    {float_families::huge, integer_families::huge},
+    {float_families::sparse, integer_families::sparse},
+    {float_families::edges, integer_families::edges},
+    {float_families::signed_zeros, integer_families::signed_zeros},
+    {float_families::specials, integer_families::specials},
+    {float_families::gaussian, integer_families::gaussian},
 }};
 const FamilyRow& row(Family family) { return kRows[static_cast<std::size_t>(family)]; }
 
@@ -40,14 +39,14 @@ RandomNumbers random_numbers(Family family, std::uint64_t seed, std::uint64_t in
 
 }  // namespace
 
-std::string_view name(Family family) { return row(family).name; }
+std::string_view name(Family family) { return kOperandKinds[static_cast<std::size_t>(family)].name; }
 
 Problem make_problem(const Instruction& in, Family family, std::uint64_t seed, std::uint64_t index) {
   const auto make = format(in.d).floating ? row(family).of_floats : row(family).of_integers;
   Problem problem = make(in, random_numbers(family, seed, index));
   if (in.scaled()) {
     const RandomNumbers random(seed, kScaleSeries + static_cast<std::uint32_t>(family), index);
-    draw_scales(in, problem, random, family == Family::special_codes);
+    draw_scales(in, problem, random, family == Family::specials);
   }
   return problem;
 }

@@ -6,26 +6,27 @@
 #include <cstdint>
 #include <string_view>
 
+#include "operand_kinds.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
 namespace tcnum {
 
+/// What the problems are like, as rows of kOperandKinds say it.
 enum class Family : std::uint8_t {
-  close_sizes,    ///< exponents within a few of each other; of integers: a few bits
-  any_sizes,      ///< exponents anywhere; of integers: any number of bits
-  cancelling,     ///< large products that nearly cancel
-  any_codes,      ///< every finite code alike
-  smallest,       ///< around the smallest results: subnormals, underflow; of integers: −1, 0, 1
-  largest,        ///< around the largest results: overflow; of integers: at the ends of the ranges
-  few_terms,      ///< few nonzero terms at related exponents
-  limits,         ///< a few terms at the smallest result and far below it; of integers: the sum passes an end of the
-                  ///< accumulator's range on the way
-  zeros,          ///< zeros of both signs, with and without other terms; of integers: all products zero
-  special_codes,  ///< infinities and NaNs among ordinary numbers; of integers: patterns of bits
-  bell_curve,     ///< normally distributed values
+  narrow,
+  wide,
+  cancellation,
+  uniform_bits,
+  tiny,
+  huge,
+  sparse,
+  edges,
+  signed_zeros,
+  specials,
+  gaussian,
 };
-inline constexpr std::size_t kFamilies = 11;
+inline constexpr std::size_t kFamilies = kRandomKinds;
 std::string_view name(Family family);
 
 /// The problem with that index of a family: a function of all four arguments, the same on every machine.

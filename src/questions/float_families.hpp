@@ -6,22 +6,22 @@
 namespace tcnum::float_families {
 
 // By the sizes of their terms.
-Problem close_sizes(const Instruction& instruction, RandomNumbers random);
-Problem any_sizes(const Instruction& instruction, RandomNumbers random);
-Problem cancelling(const Instruction& instruction, RandomNumbers random);
-Problem few_terms(const Instruction& instruction, RandomNumbers random);
-Problem any_codes(const Instruction& instruction, RandomNumbers random);
-Problem bell_curve(const Instruction& instruction, RandomNumbers random);
-/// Fills all places, and c, as close_sizes() does.
-void fill_with_close_sizes(FloatDraft& draft);
+Problem narrow(const Instruction& instruction, RandomNumbers random);
+Problem wide(const Instruction& instruction, RandomNumbers random);
+Problem cancellation(const Instruction& instruction, RandomNumbers random);
+Problem sparse(const Instruction& instruction, RandomNumbers random);
+Problem uniform_bits(const Instruction& instruction, RandomNumbers random);
+Problem gaussian(const Instruction& instruction, RandomNumbers random);
+/// Fills all places, and c, as narrow() does.
+void fill_with_narrow(FloatDraft& draft);
 
 // At the ends of the result's range.
-Problem smallest(const Instruction& instruction, RandomNumbers random);
-Problem largest(const Instruction& instruction, RandomNumbers random);
-Problem limits(const Instruction& instruction, RandomNumbers random);
+Problem tiny(const Instruction& instruction, RandomNumbers random);
+Problem huge(const Instruction& instruction, RandomNumbers random);
+Problem edges(const Instruction& instruction, RandomNumbers random);
 
 // With operands that are no ordinary numbers.
-Problem zeros(const Instruction& instruction, RandomNumbers random);
-Problem special_codes(const Instruction& instruction, RandomNumbers random);
+Problem signed_zeros(const Instruction& instruction, RandomNumbers random);
+Problem specials(const Instruction& instruction, RandomNumbers random);
 
 }  // namespace tcnum::float_families

@@ -43,7 +43,7 @@ int quantum(const FloatDraft& draft) { return smallest_exponent(draft.d); }
 
 }  // namespace
 
-Problem smallest(const Instruction& in, RandomNumbers numbers) {
+Problem tiny(const Instruction& in, RandomNumbers numbers) {
   using Of = Smallest;
   FloatDraft draft(in, numbers);
   RandomNumbers& random = draft.random;
@@ -63,7 +63,7 @@ Problem smallest(const Instruction& in, RandomNumbers numbers) {
   return draft.problem;
 }
 
-Problem largest(const Instruction& in, RandomNumbers numbers) {
+Problem huge(const Instruction& in, RandomNumbers numbers) {
   using Of = Largest;
   FloatDraft draft(in, numbers);
   RandomNumbers& random = draft.random;
@@ -80,7 +80,7 @@ Problem largest(const Instruction& in, RandomNumbers numbers) {
   return draft.problem;
 }
 
-Problem limits(const Instruction& in, RandomNumbers numbers) {
+Problem edges(const Instruction& in, RandomNumbers numbers) {
   using Of = Limits;
   FloatDraft draft(in, numbers);
   RandomNumbers& random = draft.random;

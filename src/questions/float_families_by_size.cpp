@@ -53,7 +53,7 @@ std::uint64_t finite(const Format& f, std::uint64_t bits) {
 
 }  // namespace
 
-void fill_with_close_sizes(FloatDraft& draft) {
+void fill_with_narrow(FloatDraft& draft) {
   const int spread = draft.random.in(CloseSizes::kSpread);
   const auto draw_centre = [&](const Format& f) {
     const int margin = std::min(spread + 1, (f.max_exponent() - f.min_exponent()) / 2);
@@ -75,13 +75,13 @@ void fill_with_close_sizes(FloatDraft& draft) {
   draft.problem.c = draft.number(draft.c, ea + eb + beside);
 }
 
-Problem close_sizes(const Instruction& in, RandomNumbers random) {
+Problem narrow(const Instruction& in, RandomNumbers random) {
   FloatDraft draft(in, random);
-  fill_with_close_sizes(draft);
+  fill_with_narrow(draft);
   return draft.problem;
 }
 
-Problem any_sizes(const Instruction& in, RandomNumbers random) {
+Problem wide(const Instruction& in, RandomNumbers random) {
   FloatDraft draft(in, random);
   // A product's exponent is at most twice the reach.
   const int most = std::min(AnySizes::kReach.high, draft.d.max_exponent() / 2 - 2);
@@ -97,7 +97,7 @@ Problem any_sizes(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem cancelling(const Instruction& in, RandomNumbers numbers) {
+Problem cancellation(const Instruction& in, RandomNumbers numbers) {
   using Of = Cancelling;
   FloatDraft draft(in, numbers);
   RandomNumbers& random = draft.random;
@@ -123,7 +123,7 @@ Problem cancelling(const Instruction& in, RandomNumbers numbers) {
   return draft.problem;
 }
 
-Problem few_terms(const Instruction& in, RandomNumbers numbers) {
+Problem sparse(const Instruction& in, RandomNumbers numbers) {
   using Of = FewTerms;
   FloatDraft draft(in, numbers);
   RandomNumbers& random = draft.random;
@@ -141,7 +141,7 @@ Problem few_terms(const Instruction& in, RandomNumbers numbers) {
   return draft.problem;
 }
 
-Problem any_codes(const Instruction& in, RandomNumbers random) {
+Problem uniform_bits(const Instruction& in, RandomNumbers random) {
   FloatDraft draft(in, random);
   for (std::size_t k = 0; k < draft.products(); ++k) {
     draft.problem.a[k] = finite(draft.a, draft.random.next64());
@@ -151,7 +151,7 @@ Problem any_codes(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem bell_curve(const Instruction& in, RandomNumbers random) {
+Problem gaussian(const Instruction& in, RandomNumbers random) {
   FloatDraft draft(in, random);
   const auto draw = [&](const Format& f) {
     // A sum of integers, so that it is the same bits on every machine.

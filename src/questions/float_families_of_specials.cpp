@@ -60,7 +60,7 @@ void put_zero_product(FloatDraft& draft, std::size_t k) {
 
 }  // namespace
 
-Problem zeros(const Instruction& in, RandomNumbers numbers) {
+Problem signed_zeros(const Instruction& in, RandomNumbers numbers) {
   FloatDraft draft(in, numbers);
   RandomNumbers& random = draft.random;
   Problem& p = draft.problem;
@@ -97,9 +97,9 @@ Problem zeros(const Instruction& in, RandomNumbers numbers) {
   return p;
 }
 
-Problem special_codes(const Instruction& in, RandomNumbers numbers) {
+Problem specials(const Instruction& in, RandomNumbers numbers) {
   FloatDraft draft(in, numbers);
-  fill_with_close_sizes(draft);
+  fill_with_narrow(draft);
   RandomNumbers& random = draft.random;
   if (random.chance(kZeroA)) {
     for (std::uint64_t& a : draft.problem.a) a = draft.zero(draft.a);

@@ -175,7 +175,7 @@ Problem filled(const Instruction& in, RandomNumbers random, const Value& draw) {
 
 }  // namespace
 
-Problem close_sizes(const Instruction& in, RandomNumbers random) {
+Problem narrow(const Instruction& in, RandomNumbers random) {
   Draft draft(in, random);
   const int c_bits = draft.random.in(CloseSizes::kBitsOfC);
   const int operand_bits = draft.random.in(CloseSizes::kBits);
@@ -183,11 +183,11 @@ Problem close_sizes(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem any_sizes(const Instruction& in, RandomNumbers random) {
+Problem wide(const Instruction& in, RandomNumbers random) {
   return filled(in, random, [](Draft& draft, const Format& f) { return draft.any_size(f); });
 }
 
-Problem cancelling(const Instruction& in, RandomNumbers random) {
+Problem cancellation(const Instruction& in, RandomNumbers random) {
   Draft draft(in, random);
   draft.fill_with_bits(Cancelling::kBits, Cancelling::kBitsOfC);
   for (int n = draft.random.between(1, std::max(1, in.products() / 2)); n > 0; --n) {
@@ -202,21 +202,21 @@ Problem cancelling(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem any_codes(const Instruction& in, RandomNumbers random) {
+Problem uniform_bits(const Instruction& in, RandomNumbers random) {
   return filled(in, random, [](Draft& draft, const Format& f) { return draft.any(f); });
 }
 
-Problem smallest(const Instruction& in, RandomNumbers random) {
+Problem tiny(const Instruction& in, RandomNumbers random) {
   Draft draft(in, random);
   draft.fill_with_bits(1, 1);
   return draft.problem;
 }
 
-Problem largest(const Instruction& in, RandomNumbers random) {
+Problem huge(const Instruction& in, RandomNumbers random) {
   return filled(in, random, [](Draft& draft, const Format& f) { return draft.near_an_end(f); });
 }
 
-Problem few_terms(const Instruction& in, RandomNumbers random) {
+Problem sparse(const Instruction& in, RandomNumbers random) {
   Draft draft(in, random);
   for (int n = draft.random.in(FewTerms::kTerms); n > 0; --n) {
     draft.put_anywhere({draft.any(draft.a), draft.any(draft.b)});
@@ -225,7 +225,7 @@ Problem few_terms(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem limits(const Instruction& in, RandomNumbers random) {
+Problem edges(const Instruction& in, RandomNumbers random) {
   Draft draft(in, random);
   const IntegerRange range = range_of(draft.c);
   const bool high = draft.random.coin();
@@ -246,7 +246,7 @@ Problem limits(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem zeros(const Instruction& in, RandomNumbers random) {
+Problem signed_zeros(const Instruction& in, RandomNumbers random) {
   Draft draft(in, random);
   for (std::size_t k = 0; k < draft.products(); ++k) {
     if (draft.random.coin())
@@ -260,11 +260,11 @@ Problem zeros(const Instruction& in, RandomNumbers random) {
   return draft.problem;
 }
 
-Problem special_codes(const Instruction& in, RandomNumbers random) {
+Problem specials(const Instruction& in, RandomNumbers random) {
   return filled(in, random, [](Draft& draft, const Format& f) { return draft.pattern(f); });
 }
 
-Problem bell_curve(const Instruction& in, RandomNumbers random) {
+Problem gaussian(const Instruction& in, RandomNumbers random) {
   return filled(in, random, [](Draft& draft, const Format& f) {
     std::int64_t sum = 0;
     for (int n = 0; n < BellCurve::kTerms; ++n) sum += draft.any(f);

@@ -7,16 +7,16 @@
 
 namespace tcnum::integer_families {
 
-Problem close_sizes(const Instruction& instruction, RandomNumbers random);
-Problem any_sizes(const Instruction& instruction, RandomNumbers random);
-Problem cancelling(const Instruction& instruction, RandomNumbers random);
-Problem any_codes(const Instruction& instruction, RandomNumbers random);
-Problem smallest(const Instruction& instruction, RandomNumbers random);
-Problem largest(const Instruction& instruction, RandomNumbers random);
-Problem few_terms(const Instruction& instruction, RandomNumbers random);
-Problem limits(const Instruction& instruction, RandomNumbers random);
-Problem zeros(const Instruction& instruction, RandomNumbers random);
-Problem special_codes(const Instruction& instruction, RandomNumbers random);
-Problem bell_curve(const Instruction& instruction, RandomNumbers random);
+Problem narrow(const Instruction& instruction, RandomNumbers random);
+Problem wide(const Instruction& instruction, RandomNumbers random);
+Problem cancellation(const Instruction& instruction, RandomNumbers random);
+Problem uniform_bits(const Instruction& instruction, RandomNumbers random);
+Problem tiny(const Instruction& instruction, RandomNumbers random);
+Problem huge(const Instruction& instruction, RandomNumbers random);
+Problem sparse(const Instruction& instruction, RandomNumbers random);
+Problem edges(const Instruction& instruction, RandomNumbers random);
+Problem signed_zeros(const Instruction& instruction, RandomNumbers random);
+Problem specials(const Instruction& instruction, RandomNumbers random);
+Problem gaussian(const Instruction& instruction, RandomNumbers random);
 
 }  // namespace tcnum::integer_families
