@@ -353,9 +353,8 @@ TEST_F(Cli, Explains) {
   refuse({}, {"--arch", "--in"});
   refuse({"--in", "p.safetensors", "--index", "1000000000"}, {"--index", "p.safetensors"});
   refuse({"--in", "p.safetensors", "--c", "0x0"}, {"--in"});
-  refuse(
-      {"--arch", "sm_90", "--instr", kInstruction, "--a", "0.1"},
-      {"--a: 0.1; right would be a number of fp16, of which 0.0999755859375 = 0x2e66 and 0.10003662109375 = 0x2e67"});
+  refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0.1"},
+         {"--a: 0.1; expected a number of fp16, of which 0.0999755859375 = 0x2e66 and 0.10003662109375 = 0x2e67"});
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--at", "0,0,0"}, {"--at", "--in"});
   refuse({"--arch", "sm_90", "--instr", kInstruction, "--a", "0x12345"}, {"--a", "0x12345", "fp16"});
   refuse({"--arch", "sm_90", "--instr", "wmma.m16n16k16.f16.f16.f16.f32", "--b", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"},

@@ -92,26 +92,29 @@ TEST(WrittenNumber, DecimalsAreExact) {
 TEST(WrittenNumber, WhatTheFormatLacksIsRefused) {
   const auto of = [](FormatId id) -> const Format& { return format(id); };
   EXPECT_EQ(refusal(of(FormatId::fp16), "65505"),
-            "x: 65505; right would be a number of fp16, of which 65504 = 0x7bff is the nearest");
-  EXPECT_EQ(refusal(of(FormatId::fp8e4m3), "inf"),
-            "x: inf; right would be a number of fp8e4m3, which has no infinities");
-  EXPECT_EQ(refusal(of(FormatId::fp4e2m1), "nan"), "x: nan; right would be a number of fp4e2m1, which has no NaN");
-  EXPECT_EQ(refusal(of(FormatId::s8), "128"),
-            "x: 128; right would be a number of s8, of which 127 = 0x7f is the nearest");
-  EXPECT_EQ(refusal(of(FormatId::u8), "-1"), "x: -1; right would be a number of u8, of which 0 = 0x00 is the nearest");
+            "x: 65505; expected a number of fp16, of which 65504 = 0x7bff is the nearest");
+  EXPECT_EQ(refusal(of(FormatId::fp8e4m3), "inf"), "x: inf; expected a number of fp8e4m3, which has no infinities");
+  EXPECT_EQ(refusal(of(FormatId::fp4e2m1), "nan"), "x: nan; expected a number of fp4e2m1, which has no NaN");
+  EXPECT_EQ(refusal(of(FormatId::s8), "128"), "x: 128; expected a number of s8, of which 127 = 0x7f is the nearest");
+  EXPECT_EQ(refusal(of(FormatId::u8), "-1"), "x: -1; expected a number of u8, of which 0 = 0x00 is the nearest");
   EXPECT_EQ(refusal(of(FormatId::s8), "1.5"),
-            "x: 1.5; right would be a number of s8, of which 1 = 0x01 and 2 = 0x02 are the nearest");
+            "x: 1.5; expected a number of s8, of which 1 = 0x01 and 2 = 0x02 are the nearest");
   EXPECT_EQ(refusal(of(FormatId::fp8e4m3fnuz), "-0"),
-            "x: -0; right would be a number of fp8e4m3fnuz, of which 0 = 0x00 is the nearest");
+            "x: -0; expected a number of fp8e4m3fnuz, of which 0 = 0x00 is the nearest");
   EXPECT_NE(refusal(of(FormatId::ue8m0), "0").find("5.877471754111438e-39 = 0x00 is the nearest"), std::string::npos);
-  EXPECT_EQ(refusal(of(FormatId::fp16), "0x12345"), "x: 0x12345; right would be a code of fp16, 0xffff or less");
+  EXPECT_EQ(refusal(of(FormatId::fp16), "0x12345"), "x: 0x12345; expected a code of fp16, 0xffff or less");
   EXPECT_EQ(refusal(of(FormatId::fp16), "-0x1"),
-            "x: -0x1; right would be a code of fp16, 0xffff or less, or -0x1p0, the number");
+            "x: -0x1; expected a code of fp16, 0xffff or less, or -0x1p0, the number");
   EXPECT_EQ(refusal(of(FormatId::fp16), "+0x3c00"),
-            "x: +0x3c00; right would be a code of fp16, 0xffff or less, or +0x3c00p0, the number");
+            "x: +0x3c00; expected a code of fp16, 0xffff or less, or +0x3c00p0, the number");
   EXPECT_EQ(refusal(of(FormatId::fp64), "0x12345678901234567"),
-            "x: 0x12345678901234567; right would be a code of fp64, 0xffffffffffffffff or less, or "
+            "x: 0x12345678901234567; expected a code of fp64, 0xffffffffffffffff or less, or "
             "0x12345678901234567p0, the number");
+  EXPECT_EQ(
+      refusal(of(FormatId::tf32), "1.0001"),
+      "x: 1.0001; expected a number of tf32, of which 1 = 0x3f800000 and 1.0009765625 = 0x3f802000 are the nearest; "
+      "or 0x3f800347, the code of fp32's 1.000100016593933, with the 13 low bits that tf32 does not count");
+  EXPECT_EQ(code_of_written(of(FormatId::tf32), "0x3f800347", "x"), 0x3f800347u);
   EXPECT_EQ(code_of_written(of(FormatId::fp16), "-0x1p0", "x"), 0xbc00u);
   EXPECT_EQ(code_of_written(of(FormatId::fp16), "-inf", "x"), 0xfc00u);
   EXPECT_EQ(code_of_written(of(FormatId::fp8e4m3), "nan", "x"), 0x7fu);

@@ -21,7 +21,11 @@ constexpr std::size_t kMostProducts = 4096;
 std::vector<std::uint64_t> codes_of(const std::string& option, const std::string& text, FormatId id) {
   std::vector<std::uint64_t> codes;
   if (text.empty()) return codes;
-  for (const std::string& part : split_at_commas(text)) codes.push_back(code_of_written(format(id), part, option));
+  const std::vector<std::string> parts = split_at_commas(text);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string where = parts.size() == 1 ? option : fmt::format("{}[{}]", option, i);
+    codes.push_back(code_of_written(format(id), parts[i], where));
+  }
   return codes;
 }
 

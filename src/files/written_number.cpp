@@ -105,6 +105,7 @@ bool is_that(const Format& f, std::uint64_t code, const Rational& x) {
                       : (significand << shift) * x.denominator == x.numerator;
 }
 
+/// The number as the format has it, rounded.
 std::uint64_t rounded(const Format& f, const Rational& x, Rounding mode) {
   // So many bits that no rounding to any format needs to know what is below them.
   constexpr int kBits = 80;
@@ -134,7 +135,7 @@ std::string code_and_number(const Format& f, std::uint64_t code) {
 }
 
 [[noreturn]] void refuse(std::string_view where, std::string_view text, std::string_view right) {
-  throw InputError(fmt::format("{}: {}; right would be {}", where, text.empty() ? "is empty" : shown(text), right));
+  throw InputError(fmt::format("{}: {}; expected {}", where, text.empty() ? "is empty" : shown(text), right));
 }
 
 std::uint64_t code_of_number(const Format& f, const Rational& x, std::string_view text, std::string_view where) {
@@ -143,9 +144,15 @@ std::uint64_t code_of_number(const Format& f, const Rational& x, std::string_vie
     if (is_that(f, code, x)) return code;
   }
   if (codes.size() == 2) {
-    refuse(where, text,
-           fmt::format("a number of {}, of which {} and {} are the nearest", f.name, code_and_number(f, codes[0]),
-                       code_and_number(f, codes[1])));
+    std::string right = fmt::format("a number of {}, of which {} and {} are the nearest", f.name,
+                                    code_and_number(f, codes[0]), code_and_number(f, codes[1]));
+    if (f.padding_bits > 0) {  // the code is that of an fp32 number, and the instruction is given all of it
+      const Format& stored = format(FormatId::fp32);
+      const std::uint64_t code = rounded(stored, x, Rounding::nearest_even);
+      right += fmt::format("; or {}, the code of {}'s {}, with the {} low bits that {} does not count",
+                           hex(stored, code), stored.name, number_text(stored, code), f.padding_bits, f.name);
+    }
+    refuse(where, text, right);
   }
   refuse(where, text, fmt::format("a number of {}, of which {} is the nearest", f.name, code_and_number(f, codes[0])));
 }
