@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands that README.md shows, and pages beside it, and puts their real output between the markers of the same
 # name.
-#   docs/update_readme.sh [probe|explain|explain-all|identify|campaign|test|numpy|numpy-fp16|model|gemm-model|diff|diffs|plan-diff|works|differential]…
+#   docs/update_readme.sh [probe|explain|explain-all|identify|campaign|test|numpy|numpy-fp16|model|gemm-model|datapaths|diff|diffs|plan-diff|works|differential]…
 #                                                            (default: all but differential, which takes long)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,7 +43,7 @@ update() {
   rm -f "$block" "$new"
 }
 
-(($# > 0)) || set -- probe explain explain-all identify campaign test numpy numpy-fp16 model gemm-model diff diffs plan-diff works
+(($# > 0)) || set -- probe explain explain-all identify campaign test numpy numpy-fp16 model gemm-model datapaths diff diffs plan-diff works
 fp16=mma.m16n8k16.f32.f16.f16.f32
 for name in "$@"; do
   case $name in
@@ -57,11 +57,12 @@ for name in "$@"; do
     numpy-fp16) update numpy-fp16 1 docs/oracles.md ./run verify --count 1e6 --from 'exec:python3 examples/oracles/oracle.py' --a fp16 --d fp16 --k 16 --any-nan --datapath examples/oracles/numpy-fp16.json ;;
     model) update model 26 docs/oracles.md ./run verify --count 1e5 --arch sm_90 --instr "$fp16" --from "exec:build/tcnum emulate --serve --arch sm_80 --instr $fp16" ;;
     gemm-model) update gemm-model 0 docs/model.md ./run model gemm --m 4096 --n 7168 --k 16384 --format fp8e4m3 ;;
+    datapaths) update datapaths 0 docs/architectures.md ./run list --arch a100 h100 b200 mi300x mi350x --format bf16 nvfp4 --table text ;;
     diff) update diff 0 docs/architectures.md ./run diff --arch sm_80 --arch sm_90 --format fp16 ;;
     diffs) update diffs 0 docs/architectures.md ./run diff --all --format fp16 ;;
     plan-diff) update plan-diff 0 docs/architectures.md ./run diff --plan nvjet-fp8 --plan nvjet-fp8-slow --format fp8e4m3 ;;
     works) update works 0 docs/works.md ./run list --works --arch sm_90 ;;
     differential) update differential 0 docs/verification.md ./run test differential_test --count 1e8 --gtest_brief=1 ;;
-    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, explain-all, identify, campaign, test, numpy, numpy-fp16, model, diff, diffs, plan-diff, works or differential" >&2 && exit 2 ;;
+    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, explain-all, identify, campaign, test, numpy, numpy-fp16, model, gemm-model, datapaths, diff, diffs, plan-diff, works or differential" >&2 && exit 2 ;;
   esac
 done

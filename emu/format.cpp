@@ -69,7 +69,9 @@ std::optional<std::uint64_t> parse_code(std::string_view text) {
 
 std::optional<FormatId> find_format(std::string_view text) {
   for (const Format& f : kFormats) {
-    if (f.name == text || f.ptx == text) return f.id;
+    // AMD's fp8 and bf8 are the fnuz formats on gfx942 and OCP's on gfx950: alone they name no format.
+    const bool is_amds = f.non_finite == NonFinite::nan_negative_zero;
+    if (f.name == text || (f.ptx == text && !is_amds)) return f.id;
   }
   return std::nullopt;
 }

@@ -136,7 +136,8 @@ TEST(C, KnowsTheFormats) {
     EXPECT_EQ(info.bytes, f.storage_bytes());
     EXPECT_EQ(info.has_infinity != 0, f.has_infinity());
     auto found = sized<tcnum_format_info>();
-    expect_done(tcnum_format_find(info.ptx, &found));
+    const bool is_amds = f.name.ends_with("fnuz");  // what AMD calls fp8 and bf8 depends on the architecture
+    expect_done(tcnum_format_find(is_amds ? info.name : info.ptx, &found));
     EXPECT_EQ(std::memcmp(&info, &found, sizeof info), 0) << f.name;
   }
 }

@@ -119,6 +119,70 @@ TEST_F(CliList, Filters) {
   expect_failure({"list", "--arch", "sm_80", "--instr", "wgmma.*"}, 2, {"wgmma.*", "sm_80"});
 }
 
+TEST_F(CliList, ATableHasARowForEachArchitectureAndDatapath) {
+  const auto table = [&](std::vector<std::string> arguments, const char* style = "csv") {
+    arguments.insert(arguments.end(), {"--table", style});
+    const Result r = list(arguments);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return r.out;
+  };
+  const std::vector<std::string> rows =
+      lines_of(table({"--arch", "a100", "sm_90", "gfx942", "gfx950", "--format", "fp16", "fp8"}));
+  EXPECT_EQ(rows.at(0),
+            "architecture,instructions,formats,structure,block k,F,cut,output bits,rounding,accumulator,zero "
+            "exponent,subnormals,evidence");
+  const auto has = [&](const std::string& begin, const std::string& end) {
+    return std::ranges::any_of(rows, [&](const auto& row) { return row.starts_with(begin) && row.ends_with(end); });
+  };
+  // One row, whatever the format of fp8.
+  EXPECT_TRUE(has("sm_90,wgmma k32; wgmma.sp k64 (", ",32,13,RZ,13,RZ,aligned,none,kept,fitted here")) << rows.at(1);
+  EXPECT_TRUE(has("sm_80,", "published, some checked (Khattak & Mikaitis)\""));
+  EXPECT_TRUE(has("gfx950,", ",no datapath is known"));
+  EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << "each row once";
+
+  EXPECT_EQ(lines_of(table({"--arch", "sm_80", "sm_120", "--format", "nvfp4"})).at(1),
+            "sm_80,,,,,,,,,,,,no such instruction");
+  EXPECT_TRUE(table({"--arch", "sm_90"}, "latex").starts_with("\\begin{tabular}{lllllllllllll}\n\\toprule\n"));
+  EXPECT_NE(table({"--arch", "sm_90"}, "md").find("| sm\\_90 | mma k8; mma.sp k16 (3) | fp16 → fp32 |"),
+            std::string::npos);
+  EXPECT_NE(table({"--arch", "sm_90"}, "text").find("F: bits kept"), std::string::npos);
+  expect_failure({"list", "--arch", "sm_80", "--table", "tsv"}, 2, {"tsv", "text, md, csv or latex"});
+}
+
+/// A name of several formats is all of them where several are taken, and none where one is meant.
+TEST_F(CliList, NamesOfFormatsAreThoseOfTheArchitecture) {
+  const auto names = [&](const char* arch, const char* format) {
+    std::set<std::string> found;
+    const json instructions = listed({"--arch", arch, "--format", format}).at(0).at("instructions");
+    for (const json& each : instructions) found.insert(each.at("name").get<std::string>());
+    return found;
+  };
+  auto both = names("sm_89", "fp8e4m3");
+  both.merge(names("sm_89", "fp8e5m2"));
+  EXPECT_EQ(names("sm_89", "fp8"), both);
+  EXPECT_TRUE(names("gfx942", "fp8").contains("v_mfma_f32_16x16x32_bf8_fp8"));
+  EXPECT_EQ(names("sm_120", "nvfp4"),
+            (std::set<std::string>{"mma.m16n8k64.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3",
+                                   "mma.sp::ordered_metadata.m16n8k128.mxf4nvf4.4x.f32.e2m1.e2m1.f32.ue4m3"}));
+  EXPECT_TRUE(names("sm_120", "mxfp4").contains("mma.m16n8k64.mxf4.2x.f32.e2m1.e2m1.f32.ue8m0"));
+  EXPECT_EQ(names("sm_120", "mxfp8").size(), 2u * 4u) << "of e4m3 and e5m2, dense and sparse";
+  EXPECT_TRUE(names("gfx950", "mxfp4").contains("v_mfma_scale_f32_16x16x128_f8f6f4.fp4.fp4"));
+
+  const Result explained = run({"explain", "--arch", "sm_89", "--format", "fp8", "--a", "1.5", "--b", "1"});
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  for (const char* part : {".e4m3.e4m3.", ".e5m2.e5m2."})
+    EXPECT_NE(explained.out.find(part), std::string::npos) << part;
+  EXPECT_EQ(run({"explain", "--arch", "sm_120", "--format", "nvfp4", "--a", "6", "--b", "1", "--sa", "448"}).status, 0);
+  EXPECT_NE(run({"diff", "--arch", "sm_100", "sm_120", "--format", "nvfp4"}).out.find("mxf4nvf4.4x"),
+            std::string::npos);
+
+  expect_failure({"diff", "--arch", "sm_89", "sm_90", "--format", "fp8"}, 2, {"--format: fp8", "fp8e4m3 or fp8e5m2"});
+  expect_failure({"diff", "--arch", "sm_120", "--format", "mxfp6"}, 2, {"--instr mma.m16n8k32.mxf8f6f4.1x.f32.e2m3"});
+  expect_failure({"list", "--arch", "sm_80", "--format", "fp8"}, 2, {"fp8 is no input format of sm_80", "fp16"});
+  expect_failure({"gemm", "--in", "x", "--plan", "nvjet", "--out", "y.safetensors", "--format", "nvfp4"}, 2,
+                 {"nvfp4 is fp4e2m1 with a ue4m3 scale for each 16 elements"});
+}
+
 TEST_F(CliList, WritesJsonInPlaceOfText) {
   const Result r = list({"--arch", "sm_90", "--json", "l.json"});
   EXPECT_EQ(r.status, 0);

@@ -130,6 +130,9 @@ TEST_F(CliNames, WrongOnesGetTheNearest) {
   expect_failure({"explain", "--datapath", kHopper + ":nobody"}, 2, {"--account: nobody", "fitted"});
   expect_failure({"explain", "--datapath", "sm_90:mma"}, 2, {"--instr: mma is unknown", "such as mma."});
   expect_failure({"list", "--arch", "gfx940"}, 2, {"--arch: gfx940 is unknown", "nearest are gfx9"});
+  expect_failure({"explain", "--arch", "RTX 4095", "--format", "fp16"}, 2, {"nearest are RTX 4090 (sm_89), RTX 4080"});
+  for (const char* none : {"Strix Halo", "gfx950", "sm_121"})
+    expect_failure({"explain", "--arch", none, "--format", "fp16"}, 2, {": no datapath is known of its instructions"});
   expect_failure({"explain", "--all", "--format", "e4m4"}, 2, {"--format: e4m4 is unknown", "ue4m3"});
   expect_failure({"diff", "--all", "--format", "half"}, 2, {"--format: half is unknown"});
   expect_failure({"list", "--datapath", "sm_91:mma"}, 2, {"sm_91:mma", "cannot be read"});

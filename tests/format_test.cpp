@@ -296,7 +296,8 @@ TEST(Formats, LargestSmallestAndSpecialCodes) {
 TEST(Formats, AreFoundByEitherName) {
   for (const Format& f : kFormats) {
     EXPECT_EQ(find_format(f.name), f.id);
-    EXPECT_EQ(find_format(f.ptx), f.id);
+    const bool is_ptx = !f.name.ends_with("fnuz");
+    EXPECT_EQ(find_format(f.ptx), is_ptx ? std::optional(f.id) : std::nullopt) << "AMD's fp8 is OCP's on gfx950";
   }
   EXPECT_EQ(find_format("fp17"), std::nullopt);
   EXPECT_EQ(find_format(""), std::nullopt);

@@ -198,7 +198,7 @@ TEST(Architectures, NearNamesGoBySeriesAndNumber) {
   };
   EXPECT_EQ(nearest("RTX 4095"), "RTX 4090 (sm_89), RTX 4080 (sm_89) or RTX 4070 (sm_89)");
   EXPECT_EQ(nearest("4090"), "RTX 4090 (sm_89)");
-  EXPECT_EQ(nearest("NVIDIA H100 80GB HBM3"), "H100 (sm_90), H200 (sm_90) or H20 (sm_90)");
+  EXPECT_EQ(nearest("NVIDIA H100 80GB HBM3"), "H100 (sm_90), H800 (sm_90) or H200 (sm_90)");
   EXPECT_EQ(nearest("mi310"), "MI308X (gfx942), MI300 (gfx942) or MI300A (gfx942)");
   EXPECT_EQ(nearest("strix hallo"), "Strix Halo (gfx1151)");
   EXPECT_EQ(nearest("sm_91"), "sm_90, sm_89 or sm_87");

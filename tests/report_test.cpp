@@ -67,10 +67,12 @@ TEST(PropertyTable, EscapesWhatItsStyleWouldRead) {
   EXPECT_EQ(property_table(rows, TableStyle::csv),
             "name,value\nv_f32,\"a|b, \"\"50%\"\" & {2^3} ~ \\ $x × #\"\nb,\"*c* <d> [e]\nf\"\n");
   EXPECT_EQ(property_table(rows, TableStyle::latex),
-            "\\begin{tabular}{ll}\n\\hline\nname & value \\\\\n\\hline\n"
-            "v\\_f32 & a\\textbar{}b, \\textquotedbl{}50\\%\\textquotedbl{} \\& \\{2\\textasciicircum{}3\\} "
+            "\\begin{tabular}{ll}\n\\toprule\nname & value \\\\\n\\midrule\n"
+            "v\\_f32 & a\\textbar{}b, ''50\\%'' \\& \\{2\\textasciicircum{}3\\} "
             "\\textasciitilde{} \\textbackslash{} \\$x $\\times$ \\# \\\\\n"
-            "b & *c* \\textless{}d\\textgreater{} [e] f \\\\\n\\hline\n\\end{tabular}\n");
+            "b & *c* \\textless{}d\\textgreater{} [e] f \\\\\n\\bottomrule\n\\end{tabular}\n");
+  EXPECT_NE(property_table({{{{"zero exponent", "-133"}}}}, TableStyle::latex).find("\n$-$133 "), std::string::npos);
+  EXPECT_EQ(property_table(rows, TableStyle::text).substr(0, 15), "  name   value\n");
 }
 
 /// Of what is published too, which may be no datapath of a space.

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "operand_formats.hpp"
 #include "tcnum/error.hpp"
-#include "tcnum/tcnum.hpp"
 
 namespace tcnum {
 namespace {
@@ -40,8 +41,8 @@ void add(std::vector<DatapathClass>& classes, CatalogueEntry entry) {
 }
 
 bool is_like(const Instruction& in, const Instruction& other) {
-  return !in.sparse() && !in.scaled() && in.modifier == other.modifier && in.a == other.a && in.b == other.b &&
-         in.c == other.c && in.d == other.d;
+  return !in.sparse() && in.scales == other.scales && in.modifier == other.modifier && in.a == other.a &&
+         in.b == other.b && in.c == other.c && in.d == other.d;
 }
 
 void add_like(ArchId arch, const Instruction& instruction, std::vector<DatapathClass>& classes) {
@@ -69,13 +70,15 @@ std::vector<DatapathClass> classes_like(ArchId arch, const Instruction& instruct
   return classes;
 }
 
-std::vector<DatapathClass> classes_of(FormatId operands) {
+std::vector<DatapathClass> classes_of(std::string_view operands) {
   std::vector<DatapathClass> classes;
   for (const Arch& each : kArchs) {
+    const std::optional<Operands> taken = find_operands(operands, each.id);
+    if (!taken) continue;
     try {
-      add_like(each.id, instruction_for(each.name, operands, operands), classes);
+      for (const Instruction* in : instructions_for(*taken)) add_like(each.id, *in, classes);
     } catch (const InputError&) {
-      continue;  // it has none
+      continue;  // no datapath is known of them
     }
   }
   return classes;

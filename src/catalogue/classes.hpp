@@ -1,6 +1,7 @@
 // Instructions of the catalogue that compute the same, whatever their shapes.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "tcnum/catalogue.hpp"
@@ -19,7 +20,8 @@ struct DatapathClass {
 
 /// Those of an architecture that take and give what the instruction does: its own class first.
 std::vector<DatapathClass> classes_like(ArchId arch, const Instruction& instruction);
-/// Those of all architectures for a format of both operands, with the widest result that an architecture has for it.
-std::vector<DatapathClass> classes_of(FormatId operands);
+/// Those of all architectures for what --format names, of both operands, with the widest result that an architecture
+/// has for it.
+std::vector<DatapathClass> classes_of(std::string_view operands);
 
 }  // namespace tcnum

@@ -26,7 +26,7 @@ namespace tcnum {
 namespace {
 
 constexpr const char* kJson = "Write the results as JSON (- for standard output)";
-constexpr const char* kTable = "In place of text, a table with a row for each instruction: md, csv or latex";
+constexpr const char* kTable = "A table with a row for each instruction: text, md, csv or latex";
 constexpr const char* kOwnDatapath =
     "Another datapath: a file, or ARCH:INSTRUCTION[:ACCOUNT] (default: the catalogue's)";
 constexpr const char* kAccount =
@@ -57,6 +57,17 @@ void add_problem_files(CLI::App& command, Options& options) {
   command.add_option("--in-form", options.in_form, kForm);
   add_output(command, "--out", options.out, kTextOut);
   command.add_option("--form", options.form, kForm);
+}
+
+/// Of --format, where one instruction is meant or several.
+constexpr const char* kFormatExamples =
+    "fp16, fp8e4m3, fp8 (every fp8 of the architecture), or nvfp4 (with its scales)";
+
+/// A line for each distribution.
+std::string distributions_help() {
+  std::string text;
+  for (const OperandKind& each : kOperandKinds) text += fmt::format("\n{}: {}", each.name, each.sentence);
+  return text;
 }
 
 std::string architecture_help() { return "Architecture: " + arch_names(); }
@@ -115,8 +126,9 @@ void add_probe(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("probe", "Infer the datapath of instructions, with the evidence");
   const auto options = options_of(command, run_probe, action);
   command.add_option("--arch", options->arch, architecture_help());
-  command.add_option("--format", options->format,
-                     "The instructions with this input format, such as fp16 or fp8e4m3 (default: all)");
+  command.add_option(
+      "--format", options->format,
+      fmt::format("The instructions with this input format, such as {} (default: all)", kFormatExamples));
   command.add_option("--instr", options->instruction, "One instruction, by its name or its PTX spelling");
   command.add_option(
       "--from", options->from,
@@ -148,9 +160,8 @@ void add_verify(CLI::App& app, Action& action) {
                      "wgmma, 'wgmma.*' N = 8");
   command.add_option("--datapath", options->datapath, kOwnDatapath);
   add_whole(command, "--seed", options->seed, "Seed of the operands");
-  command.add_option(
-      "--distribution", options->distributions,
-      fmt::format("What operands are like (default: all that are random): {}", fmt::join(distribution_names(), ", ")));
+  command.add_option("--distribution", options->distributions,
+                     fmt::format("What operands are like (default: all that are random):{}", distributions_help()));
   command.add_option(
       "--from", options->from,
       "What answers: gpu (default), datapath:FILE, ARCH:INSTRUCTION[:ACCOUNT], or exec:COMMAND, a program");
@@ -190,8 +201,8 @@ void add_generate(CLI::App& app, Action& action) {
   command.add_option("--account", options->account, kAccount);
   command
       .add_option("--distribution", options->distribution,
-                  fmt::format("What operands are like: {}, or battery, the crafted problems that a fit asks",
-                              fmt::join(distribution_names(), ", ")))
+                  fmt::format("What operands are like:\nbattery: The crafted problems that a fit asks.{}",
+                              distributions_help()))
       ->capture_default_str();
   command.add_option("--count", options->count, "How many (default: 1000; of the battery, all)");
   add_whole(command, "--seed", options->seed, "Seed of the operands");
@@ -214,7 +225,7 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--arch", options->archs, "Architectures: " + arch_names());
   command.add_option("--instr", options->instructions, "Instructions of these, by name or PTX spelling");
   command.add_option("--format", options->format,
-                     "Or of both operands: the instruction that products of it are made of");
+                     "Or of both operands: the instruction that products of it are made of; also fp8, nvfp4, mxfp4, …");
   command.add_flag(
       "--all", options->all,
       "All architectures and instructions whose operands are of one format, or those for --format or --instr");
@@ -319,7 +330,9 @@ void add_diff(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("diff", "Show where two datapaths part, or two plans of whole products");
   const auto options = options_of(command, run_diff, action);
   command.add_option("--arch", options->archs, "Of the one and of the other; one for both");
-  command.add_option("--format", options->format, "Of both operands: the instruction that products of it are made of");
+  command.add_option(
+      "--format", options->format,
+      "Of both operands: the instruction that products of it are made of; also nvfp4, mxfp4, …, with scales");
   command.add_option("--instr", options->instructions, "Of the one and of the other; one for both");
   command.add_option("--account", options->accounts, "Whose datapath, likewise");
   command.add_option("--datapath", options->datapaths,
@@ -420,13 +433,15 @@ void add_model(CLI::App& app, Action& action) {
 void add_list(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("list", "Show architectures, formats, instructions and known datapaths");
   const auto options = options_of(command, run_list, action);
-  command.add_option("--arch", options->arch, "One architecture: " + arch_names());
+  command.add_option("--arch", options->archs, "Architectures, or devices that have them: " + arch_names());
   command.add_option("--instr", options->instruction, "Instruction, or a pattern such as 'mma.*'");
-  command.add_option("--format", options->format, "The instructions with this input format, such as fp16 or fp8e4m3");
+  command.add_option("--format", options->formats,
+                     fmt::format("The instructions with one of these input formats, such as {}", kFormatExamples));
   command.add_flag("--known", options->known, "Those of which a datapath is known");
   command.add_flag("--measured", options->measured, "Those of which it was measured here");
   command.add_flag("--works", options->works, "What others have published of them, held against the recorded answers");
-  command.add_option("--table", options->table, kTable);
+  command.add_option("--table", options->table,
+                     "One table with a row for each architecture and datapath: text, md, csv or latex (with booktabs)");
   add_output(command, "--json", options->json, "Write the list as JSON, and nothing else (- for standard output)");
   command.add_flag("--evaluators", options->evaluators,
                    "Who evaluates the datapath of --arch and --instr, or --datapath, and why others do not");

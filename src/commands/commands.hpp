@@ -131,7 +131,8 @@ struct ModelGemmOptions {
 int run_model_gemm(const ModelGemmOptions& options);
 
 struct ListOptions {
-  std::string arch, json, table, instruction, format, datapath;
+  std::vector<std::string> archs, formats;
+  std::string json, table, instruction, datapath;
   bool evaluators = false, known = false, measured = false, works = false;
 };
 int run_list(const ListOptions& options);

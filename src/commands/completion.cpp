@@ -7,6 +7,7 @@
 
 #include "command_description.hpp"
 #include "src/campaign/stream.hpp"
+#include "src/catalogue/operand_formats.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/format.hpp"
 #include "tcnum/instruction.hpp"
@@ -23,10 +24,11 @@ std::optional<Words> values_of(std::string_view option) {
     for (const Arch& each : kArchs) words.emplace_back(each.name);
   } else if (option == "--format") {
     for (const Format& each : kFormats) words.emplace_back(each.name);
+    for (const FormatName& each : format_names()) words.emplace_back(each.name);
   } else if (option == "--distribution") {
     for (const std::string_view each : distribution_names()) words.emplace_back(each);
   } else if (option == "--table") {
-    words = {"md", "csv", "latex"};
+    words = {"text", "md", "csv", "latex"};
   } else if (option == "--completion") {
     words = {"bash", "zsh", "fish"};
   } else {
@@ -108,8 +110,10 @@ complete -o default -F _tcnum tcnum
 
 // --- zsh --------------------------------------------------------------------------------------------------------
 
+std::string first_line(const std::string& help) { return help.substr(0, help.find('\n')); }
+
 std::string zsh_help(const std::string& help) {
-  std::string text = replaced(help, "\\", "\\\\");
+  std::string text = replaced(first_line(help), "\\", "\\\\");
   for (const char* each : {"[", "]", ":"}) text = replaced(text, each, std::string("\\") + each);
   return replaced(text, "\n", " ");
 }
@@ -189,7 +193,7 @@ std::string fish_completion(const CommandDescription& program) {
         if (const auto known = values_of(name)) values = fmt::format(" -x -a '{}'", fmt::join(*known, " "));
       }
       if (!option.value.empty() && values.empty()) values = " -r";
-      text += fmt::format("{}{}{} -d {}\n", when, names, values, fish_quoted(option.help));
+      text += fmt::format("{}{}{} -d {}\n", when, names, values, fish_quoted(first_line(option.help)));
     }
   }
   return text;

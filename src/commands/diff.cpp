@@ -22,7 +22,6 @@
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 #include "tcnum/plan_diff.hpp"
-#include "tcnum/tcnum.hpp"
 
 namespace tcnum {
 namespace {
@@ -54,8 +53,7 @@ std::string of_two(const std::vector<std::string>& given, std::size_t which) {
 /// The instruction that is named, or the one that products of the format are made of, of which `choices` tells.
 const Instruction& instruction_of(ArchId id, const std::string& name, const std::string& format, std::string& choices) {
   if (!name.empty()) return parse_instruction(name, id);
-  const FormatId operands = parse_format(format, id);
-  const Instruction& chosen = instruction_for(arch(id).name, operands, operands);
+  const Instruction& chosen = parse_operands_of_one(format, id);
   choices += choice_text(id, chosen);
   return chosen;
 }
@@ -94,9 +92,9 @@ struct ClassOfAll {
   std::string number, label;  ///< "3", "sm_80 mma.m16n8k16"
   ordered_json members = ordered_json::array();
 };
-std::vector<ClassOfAll> all_classes(FormatId format) {
+std::vector<ClassOfAll> all_classes(const std::string& operands) {
   std::vector<ClassOfAll> all;
-  for (const DatapathClass& each : classes_of(format)) {
+  for (const DatapathClass& each : classes_of(operands)) {
     const CatalogueEntry& first = each.front();
     ClassOfAll& to = all.emplace_back(ClassOfAll{of_instruction(first.arch, *first.instruction, {}), "", ""});
     std::vector<std::string_view> archs;
@@ -120,7 +118,8 @@ std::vector<ClassOfAll> all_classes(FormatId format) {
 int run_all(const DiffCommandOptions& options) {
   if (!options.archs.empty() || !options.datapaths.empty() || !options.instructions.empty() || options.format.empty())
     throw InputError("diff: --all: right would be --format beside it, and no --arch, --instr or --datapath");
-  const std::vector<ClassOfAll> sides = all_classes(parse_any_format("--format", options.format));
+  require_format_name("--format", options.format);
+  const std::vector<ClassOfAll> sides = all_classes(options.format);
   if (sides.size() < 2)
     throw InputError(
         fmt::format("--format: fewer than two datapaths are known of instructions for {}", options.format));

@@ -23,7 +23,6 @@
 #include "tcnum/error.hpp"
 #include "tcnum/identify.hpp"
 #include "tcnum/sparse_tiles.hpp"
-#include "tcnum/tcnum.hpp"
 #include "vectors.hpp"
 
 namespace tcnum {
@@ -162,10 +161,10 @@ class Sides {
     for (const std::string& arch_name : options_.archs) {
       const ArchId id = parse_arch(arch_name);
       if (names.empty()) {
-        const FormatId operands = parse_format(options_.format, id);
-        const Instruction& chosen = instruction_for(arch(id).name, operands, operands);
-        choices_ += choice_text(id, chosen);
-        add_instruction(id, chosen);
+        for (const Instruction* chosen : instructions_for(parse_operands(options_.format, id))) {
+          choices_ += choice_text(id, *chosen);
+          add_instruction(id, *chosen);
+        }
       }
       for (std::size_t i = 0; i < names.size(); ++i) {
         // Of several architectures, each has some of several instructions.
@@ -184,11 +183,10 @@ class Sides {
   void add_all() {
     if (!options_.archs.empty() || !options_.accounts.empty() || file_)
       throw InputError("--all: takes every architecture's first account; right would be no --arch, --account or --in");
-    std::optional<FormatId> operands;
-    if (!options_.format.empty()) operands = parse_any_format("--format", options_.format);
+    if (!options_.format.empty()) require_format_name("--format", options_.format);
     std::optional<InputError> last;
     for (const Arch& each : kArchs) {
-      for (const Instruction* in : instructions_of(each.id, operands)) {
+      for (const Instruction* in : instructions_asked_for(each.id)) {
         if (!is_asked_for(*in) || catalogue(each.id, *in).empty()) continue;
         try {
           add_instruction(each.id, *in);
@@ -201,6 +199,11 @@ class Sides {
     if (sides_.empty() && last) throw *last;
     if (sides_.empty())
       throw InputError("--all: the catalogue has no such instruction; right would be what `tcnum list` shows");
+  }
+  std::vector<const Instruction*> instructions_asked_for(ArchId id) const {
+    if (options_.format.empty()) return instructions_of(id);
+    const std::optional<Operands> operands = find_operands(options_.format, id);
+    return operands ? instructions_of(*operands) : std::vector<const Instruction*>();
   }
   bool is_asked_for(const Instruction& in) const {
     if (in.a != in.b) return false;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -12,6 +13,8 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "records.hpp"
+#include "src/catalogue/operand_formats.hpp"
+#include "src/report/datapath_table.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/property_table.hpp"
 #include "src/report/short_datapath.hpp"
@@ -33,7 +36,9 @@ constexpr std::string_view kWaysToKnow = "Where nobody has published one, `tcnum
 constexpr std::string_view kMore =
     "\n  `tcnum list --arch sm_90` shows the instructions of one, `tcnum list --instr 'mma.m16n8k*'` those of a name, "
     "and\n"
-    "  `tcnum list --known` all with their datapaths.\n";
+    "  `tcnum list --known` all with their datapaths; `tcnum list --arch sm_80 sm_90 --format fp16 fp8 --table text` "
+    "those of "
+    "several as one table.\n";
 
 std::string heading(std::string_view text) { return fmt::format("{}\n\n", text); }
 
@@ -51,6 +56,13 @@ std::string formats_text() {
   return table_text(rows);
 }
 
+/// Names that --format takes beside those of formats.
+std::string format_names_text() {
+  Rows rows = {{"--format", "operands"}};
+  for (const FormatName& each : format_names()) rows.push_back({std::string(each.name), meaning_of(each)});
+  return table_text(rows);
+}
+
 std::string architectures_text() {
   Rows rows = {{"architecture", "instructions", "in the catalogue", "generation"}};
   for (const Arch& each : kArchs) {
@@ -62,17 +74,24 @@ std::string architectures_text() {
 
 /// Which instructions the user wants to see.
 struct Filter {
-  std::string pattern, format;
+  std::string pattern;
+  std::vector<std::string> formats;
   bool known = false, measured = false;
 
-  bool wants_all() const { return pattern.empty() && format.empty() && !known && !measured; }
-  /// Those of an architecture; none, where it has neither instructions of that format nor of that name.
+  bool wants_all() const { return pattern.empty() && formats.empty() && !known && !measured; }
+  /// Those of an architecture; throws InputError where it has neither instructions of any of the formats nor of that
+  /// name.
   std::vector<const Instruction*> of(ArchId id) const {
     std::vector<const Instruction*> chosen = matching_instructions(pattern, id);
-    if (!format.empty()) {
-      const FormatId input = parse_format(format, id);
-      std::erase_if(chosen, [&](const Instruction* i) { return i->a != input && i->b != input; });
+    if (formats.empty()) return chosen;
+    std::vector<Operands> operands;
+    for (const std::string& each : formats) {
+      if (std::optional<Operands> taken = find_operands(each, id)) operands.push_back(std::move(*taken));
     }
+    if (operands.empty()) parse_operands(formats.front(), id);
+    std::erase_if(chosen, [&](const Instruction* i) {
+      return std::ranges::none_of(operands, [&](const Operands& each) { return each.are_of(*i); });
+    });
     return chosen;
   }
   bool wants(const std::vector<CatalogueEntry>& accounts) const {
@@ -81,15 +100,9 @@ struct Filter {
   }
 };
 
-/// An instruction and what is known of it.
-struct Listed {
-  const Instruction* instruction;
-  std::vector<CatalogueEntry> accounts;
-};
-
 struct ListedArch {
   const Arch* arch;
-  std::vector<Listed> instructions;
+  std::vector<KnownInstruction> instructions;
 };
 
 ListedArch listed_of(const Arch& each, const Filter& filter) {
@@ -128,7 +141,7 @@ std::string source_of(const CatalogueEntry& entry) {
 }
 
 /// "1×16 F=25 RZ [1]": what the first account says, and where each comes from.
-std::string datapath_text(const Listed& listed, Footnotes& footnotes) {
+std::string datapath_text(const KnownInstruction& listed, Footnotes& footnotes) {
   if (listed.accounts.empty()) return std::string(kUnknown);
   std::string text = short_text(listed.accounts.front().datapath) + " ";
   if (const std::string_view to = listed.accounts.front().lowered_to; !to.empty())
@@ -138,7 +151,7 @@ std::string datapath_text(const Listed& listed, Footnotes& footnotes) {
 }
 
 /// How many results of the hardware were compared with it.
-std::string compared_text(const Listed& listed, const ComparedResults& compared) {
+std::string compared_text(const KnownInstruction& listed, const ComparedResults& compared) {
   if (listed.accounts.empty()) return "";
   const CatalogueEntry& first = listed.accounts.front();
   const std::uint64_t results = first.standing == Standing::measured ? compared.of(*listed.instruction) : first.answers;
@@ -177,7 +190,7 @@ std::string instructions_text(const ListedArch& listed, Footnotes& footnotes, st
   const SassTable sass = find_sass(listed.arch->id);
   const ComparedResults compared(listed.arch->id);
   Rows rows = {{"instruction", "datapath", "compared", "SASS"}};
-  for (const Listed& each : listed.instructions) {
+  for (const KnownInstruction& each : listed.instructions) {
     rows.push_back({each.instruction->name(), datapath_text(each, footnotes), compared_text(each, compared),
                     sass.opcodes(*each.instruction)});
   }
@@ -198,7 +211,7 @@ std::string instructions_text(const std::vector<ListedArch>& all) {
     if (each.instructions.empty()) continue;
     out += fmt::format("{}{} ({}): {}\n\n{}", out.empty() ? "" : "\n", each.arch->name, each.arch->family,
                        plural(each.instructions.size(), "instruction"), instructions_text(each, footnotes, width));
-    for (const Listed& one : each.instructions) (one.accounts.empty() ? any_unknown : any_known) = true;
+    for (const KnownInstruction& one : each.instructions) (one.accounts.empty() ? any_unknown : any_known) = true;
   }
   out += "\n" + footnotes.text(width);
   if (any_known) out += wrapped(kShortTextLegend, 2, width);
@@ -251,34 +264,46 @@ ordered_json json_list(const std::vector<ListedArch>& archs_shown) {
   return out;
 }
 
-/// Of all architectures. That some have no such instruction is no error, unless none has.
-std::vector<ListedArch> listed_anywhere(const Filter& filter) {
-  if (!filter.format.empty() && !find_format(filter.format)) {
-    throw InputError(fmt::format("--format: {} is unknown; right would be one that `tcnum list` shows", filter.format));
+/// The architectures that are named, or all. That some have no such instruction is no error where there are several,
+/// unless none has; those that are not named are then left out.
+std::vector<ListedArch> listed_of(const std::vector<std::string>& names, const Filter& filter) {
+  for (const std::string& each : filter.formats) require_format_name("--format", each);
+  std::vector<const Arch*> asked;
+  for (const std::string& each : names) {
+    const Arch* const one = &arch(parse_arch(each));
+    if (std::ranges::find(asked, one) == asked.end()) asked.push_back(one);
+  }
+  if (asked.size() == 1) return {listed_of(*asked.front(), filter)};
+  if (names.empty()) {
+    for (const Arch& each : kArchs) asked.push_back(&each);
   }
   std::vector<ListedArch> listed;
-  for (const Arch& each : kArchs) {
+  bool any = false;
+  for (const Arch* each : asked) {
     try {
-      listed.push_back(listed_of(each, filter));
+      listed.push_back(listed_of(*each, filter));
+      any = true;
     } catch (const InputError&) {  // this one has none
+      if (!names.empty()) listed.push_back({each, {}});
     }
   }
-  if (!listed.empty()) return listed;
+  if (any) return listed;
   throw InputError(
-      fmt::format("list: no architecture has an instruction {}{}; right would be names and formats that "
-                  "`tcnum list --arch sm_90` shows",
+      fmt::format("list: no architecture has an instruction {}{}; expected names and formats that `tcnum "
+                  "list --arch sm_90` shows",
                   filter.pattern.empty() ? "" : fmt::format("{} ", filter.pattern),
-                  filter.format.empty() ? "" : fmt::format("of {}", filter.format)));
+                  filter.formats.empty() ? "" : fmt::format("of {}", fmt::join(filter.formats, ", "))));
 }
 
 // --- Who evaluates a datapath -----------------------------------------------------------------------------------
 
 Datapath datapath_to_evaluate(const ListOptions& options) {
-  if (options.arch.empty() != options.instruction.empty() || options.arch.empty() == options.datapath.empty()) {
-    throw InputError("list: --evaluators: of what? right would be --datapath FILE, or --arch and --instr");
+  if (options.archs.size() > 1 || options.archs.empty() != options.instruction.empty() ||
+      options.archs.empty() == options.datapath.empty()) {
+    throw InputError("list: --evaluators: of what? expected --datapath FILE, or one --arch and --instr");
   }
   if (!options.datapath.empty()) return named_datapath(options.datapath).datapath;
-  const ArchId id = parse_arch(options.arch);
+  const ArchId id = parse_arch(options.archs.front());
   return choose_datapath("", id, parse_instruction(options.instruction, id), "--instr").datapath;
 }
 
@@ -306,7 +331,7 @@ int list_evaluators(const ListOptions& options) {
 
 /// What --datapath reads, with where it comes from.
 int list_datapath(const ListOptions& options) {
-  if (!options.arch.empty() || !options.instruction.empty())
+  if (!options.archs.empty() || !options.instruction.empty())
     throw InputError("list: --datapath: says which; right would be no --arch or --instr beside it");
   require_writable(options.json);
   const NamedDatapath named = named_datapath(options.datapath);
@@ -330,34 +355,33 @@ int run_list(const ListOptions& options) {
   }
   if (options.evaluators) return list_evaluators(options);
   if (!options.datapath.empty()) return list_datapath(options);
-  const Filter filter{options.instruction, options.format, options.known, options.measured};
+  Filter filter{options.instruction, options.formats, options.known, options.measured};
   if (options.works) {
-    if (options.arch.empty())
-      throw InputError(fmt::format("--arch: missing; right would be whose works, one of {}", arch_names()));
+    if (options.archs.size() != 1)
+      throw InputError(fmt::format("--arch: {}; expected whose works, one of {}",
+                                   options.archs.empty() ? "missing" : "several", arch_names()));
     if (!options.table.empty() && !options.json.empty())
       throw InputError("list: --table and --json; right would be one of them");
-    const ArchId id = parse_arch(options.arch);
+    const ArchId id = parse_arch(options.archs.front());
     return list_works(options, id, filter.of(id));
   }
   require_writable(options.json);
   std::optional<TableStyle> table;
   if (!options.table.empty()) table = parse_table_style(options.table);
   if (table && !options.json.empty()) throw InputError("list: --table and --json; right would be one of them");
-  if (table && options.arch.empty()) {
-    throw InputError(fmt::format("--arch: missing; right would be that of the table, one of {}", arch_names()));
-  }
-  const std::vector<ListedArch> shown =
-      options.arch.empty() ? listed_anywhere(filter) : std::vector{listed_of(arch(parse_arch(options.arch)), filter)};
+  if (table) filter.known = false;  // it has no rows of others, but says of an architecture that nothing is known of it
+  const std::vector<ListedArch> shown = listed_of(options.archs, filter);
   if (!options.json.empty()) {
     write_json(options.json, json_list(shown));
   } else if (table) {
     std::vector<TableRow> rows;
-    for (const auto& [instruction, accounts] : shown.front().instructions)
-      rows.push_back(table_row(*instruction, accounts));
+    for (const ListedArch& each : shown)
+      std::ranges::move(datapath_rows(*each.arch, each.instructions), std::back_inserter(rows));
     say(property_table(rows, *table));
-  } else if (options.arch.empty() && filter.wants_all()) {
-    say(heading("Formats") + formats_text() + "\n" + heading("Architectures") + architectures_text() +
-        std::string(kMore));
+    if (table == TableStyle::text) say("\n" + wrapped(kDatapathTableLegend, 2, line_width()));
+  } else if (options.archs.empty() && filter.wants_all()) {
+    say(heading("Formats") + formats_text() + "\n" + format_names_text() + "\n" + heading("Architectures") +
+        architectures_text() + std::string(kMore));
   } else {
     const bool any = std::ranges::any_of(shown, [](const ListedArch& each) { return !each.instructions.empty(); });
     say(any ? instructions_text(shown) : "no instruction is so\n");

@@ -17,6 +17,8 @@ std::string roff(std::string_view text) {
       out += "\\-";
     else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n'))
       out.append("\\&").push_back(c);
+    else if (c == '\n')
+      out += "\n.br\n";
     else
       out.push_back(c);
   }

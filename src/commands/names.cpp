@@ -11,6 +11,7 @@
 #include "io/printable.hpp"
 #include "numbers.hpp"
 #include "src/catalogue/names.hpp"
+#include "src/catalogue/operand_formats.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -25,36 +26,50 @@ constexpr std::string_view kOfFile = "datapath";
 
 ArchId parse_arch(std::string_view text) {
   if (const auto id = find_arch(text)) return *id;
+  throw InputError(fmt::format("--arch: {} is unknown; expected {}", text, expected_archs(text)));
+}
+
+void require_format_name(std::string_view option, std::string_view text) {
+  if (find_format_or_own(text) || find_format_name(text) != nullptr) return;
   std::vector<std::string> names;
-  for (const Arch& each : kArchs) names.emplace_back(each.name);
-  throw InputError(fmt::format("--arch: {} is unknown; right would be one of {}; nearest are {}", text, arch_names(),
+  for (const Format& f : kFormats) names.emplace_back(f.name);
+  for (const FormatName& each : format_names()) names.emplace_back(each.name);
+  throw InputError(fmt::format("{}: {} is unknown; expected a format that `tcnum list` shows, such as {}", option, text,
                                nearest_names(text, names)));
 }
 
 FormatId parse_any_format(std::string_view option, std::string_view text) {
-  if (const auto id = find_format_or_own(text)) return *id;
-  std::vector<std::string> names;
-  for (const Format& f : kFormats) names.emplace_back(f.name);
-  throw InputError(fmt::format("{}: {} is unknown; right would be a format that `tcnum list` shows, such as {}", option,
-                               text, nearest_names(text, names)));
+  require_format_name(option, text);
+  if (const FormatName* const several = find_format_name(text)) {
+    throw InputError(fmt::format("{}: {} is {}; expected one number format, such as {}", option, text,
+                                 meaning_of(*several), format(several->formats.front()).name));
+  }
+  return *find_format_or_own(text);
 }
 
-FormatId parse_format(std::string_view text, ArchId of) {
+Operands parse_operands(std::string_view text, ArchId of) {
+  if (std::optional<Operands> operands = find_operands(text, of)) return std::move(*operands);
   std::vector<std::string_view> known;
-  const auto id = find_format(text);
-  for (const Instruction* i : instructions_of(of)) {
-    for (FormatId input : {i->a, i->b}) {
-      if (input == id) return input;
-      if (std::ranges::find(known, format(input).name) == known.end()) known.push_back(format(input).name);
-    }
-  }
-  if (known.empty()) {
-    throw InputError(
-        fmt::format("--arch: tcnum knows no instruction of {} yet; `tcnum list` shows what it knows", arch(of).name));
-  }
-  throw InputError(fmt::format("--format: {} {}; right would be one of {}", text,
-                               id ? fmt::format("is no input format of {}", arch(of).name) : "is unknown",
+  const auto add = [&](std::string_view name) {
+    if (find_operands(name, of)) known.push_back(name);
+  };
+  for (const Format& each : kFormats) add(each.name);
+  for (const FormatName& each : format_names()) add(each.name);
+  const bool exists = find_format(text) || find_format_name(text) != nullptr;
+  throw InputError(fmt::format("--format: {} {}; expected one of {}", text,
+                               exists ? fmt::format("is no input format of {}", arch(of).name) : "is unknown",
                                fmt::join(known, ", ")));
+}
+
+const Instruction& parse_operands_of_one(std::string_view text, ArchId of) {
+  const Operands operands = parse_operands(text, of);
+  const std::vector<const Instruction*> found = instructions_for(operands);
+  if (found.size() == 1) return *found.front();
+  std::vector<std::string> names;
+  for (const Instruction* each : found)
+    names.push_back(operands.kind == ScaleKind::none ? std::string(format(each->a).name) : each->name());
+  throw InputError(fmt::format("--format: {} stands for several on {}; expected {} {}", text, arch(of).name,
+                               operands.kind == ScaleKind::none ? "--format" : "--instr", fmt::join(names, " or ")));
 }
 
 const Instruction& parse_instruction(std::string_view text, ArchId of) {

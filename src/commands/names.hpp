@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/catalogue/operand_formats.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
@@ -15,11 +16,15 @@ namespace tcnum {
 /// As find_arch() does.
 ArchId parse_arch(std::string_view text);
 
-/// Any format that there is.
+/// Throws InputError unless the text is a format's name, or a FormatName's.
+void require_format_name(std::string_view option, std::string_view text);
+/// Any format that there is; a name that stands for several is refused, and says for which.
 FormatId parse_any_format(std::string_view option, std::string_view text);
 
-/// A format that some instruction of the architecture takes.
-FormatId parse_format(std::string_view text, ArchId of);
+/// What --format names, which some instruction of the architecture takes.
+Operands parse_operands(std::string_view text, ArchId of);
+/// The instruction of instructions_for(), of which there must be one.
+const Instruction& parse_operands_of_one(std::string_view text, ArchId of);
 
 /// An instruction that the architecture has.
 const Instruction& parse_instruction(std::string_view text, ArchId of);

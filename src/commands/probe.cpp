@@ -95,14 +95,13 @@ struct Plan {
 };
 
 std::vector<const Instruction*> chosen_instructions(const ProbeOptions& options, ArchId id) {
-  std::optional<FormatId> input;
-  if (!options.format.empty()) input = parse_format(options.format, id);
-  if (options.instruction.empty()) return instructions_of(id, input);
+  std::optional<Operands> operands;
+  if (!options.format.empty()) operands = parse_operands(options.format, id);
+  if (options.instruction.empty()) return operands ? instructions_of(*operands) : instructions_of(id);
   const Instruction& instruction = parse_instruction(options.instruction, id);
-  if (input && instruction.a != *input && instruction.b != *input) {
-    throw InputError(
-        fmt::format("--instr: {} has no {} operand; right would be an instruction with one, or no --format",
-                    instruction.name(), tcnum::format(*input).name));
+  if (operands && !operands->are_of(instruction)) {
+    throw InputError(fmt::format("--instr: {} has no {} operand; expected an instruction with one, or no --format",
+                                 instruction.name(), operands->name));
   }
   return {&instruction};
 }
@@ -111,11 +110,10 @@ void plan_file(const ProbeOptions& options, Plan& plan) {
   std::shared_ptr<Target> target = target_of_file(options.from, options.arch, options.instruction);
   const Instruction& i = *target->instruction;
   if (!options.format.empty()) {
-    const FormatId input = parse_format(options.format, *target->arch);
-    if (i.a != input && i.b != input) {
-      throw InputError(
-          fmt::format("{}: __metadata__.instruction: {} has no {} operand; right would be one, as --format says",
-                      options.from, i.name(), tcnum::format(input).name));
+    const Operands operands = parse_operands(options.format, *target->arch);
+    if (!operands.are_of(i)) {
+      throw InputError(fmt::format("{}: __metadata__.instruction: {} has no {} operand; expected one, as --format says",
+                                   options.from, i.name(), operands.name));
     }
   }
   plan.arch = arch(*target->arch).name;
@@ -209,9 +207,9 @@ void plan_recorded(ArchId id, const std::vector<const Instruction*>& instruction
 }
 
 /// Which operands are looked at, as the results say it.
-std::string_view format_of(const ProbeOptions& options, ArchId id, const Instruction& first) {
-  if (!options.format.empty()) return tcnum::format(parse_format(options.format, id)).name;
-  return options.instruction.empty() ? "all" : tcnum::format(first.a).name;
+std::string format_of(const ProbeOptions& options, ArchId id, const Instruction& first) {
+  if (!options.format.empty()) return parse_operands(options.format, id).name;
+  return std::string(options.instruction.empty() ? "all" : tcnum::format(first.a).name);
 }
 
 /// A datapath of the catalogue says whose it is, where the user does not.

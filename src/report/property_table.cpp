@@ -7,7 +7,7 @@
 #include <array>
 
 #include "finding.hpp"
-#include "problem_text.hpp"
+#include "layout.hpp"
 #include "short_datapath.hpp"
 
 namespace tcnum {
@@ -19,8 +19,8 @@ struct StyleName {
   std::string_view name;
   TableStyle style;
 };
-constexpr std::array<StyleName, 3> kStyleNames = {
-    {{"md", TableStyle::markdown}, {"csv", TableStyle::csv}, {"latex", TableStyle::latex}}};
+constexpr std::array<StyleName, 4> kStyleNames = {
+    {{"text", TableStyle::text}, {"md", TableStyle::markdown}, {"csv", TableStyle::csv}, {"latex", TableStyle::latex}}};
 
 /// What stands for a character, or for one of UTF-8's.
 struct Escape {
@@ -55,7 +55,7 @@ constexpr std::array<Escape, 18> kLatexEscapes = {{{"\\", "\\textbackslash{}"},
                                                    {"<", "\\textless{}"},
                                                    {">", "\\textgreater{}"},
                                                    {"|", "\\textbar{}"},
-                                                   {"\"", "\\textquotedbl{}"},
+                                                   {"\"", "''"},
                                                    {"×", "$\\times$"},
                                                    {"→", "$\\to$"},
                                                    {"\n", " "},
@@ -82,6 +82,9 @@ std::string csv_cell(std::string_view text) {
 
 using Cells = std::vector<std::string>;
 
+/// Characters of a cell of text from which on it is wrapped.
+constexpr std::size_t kWideCell = 24;
+
 std::string markdown_table(const std::vector<Cells>& rows) {
   std::string out;
   for (const Cells& row : rows) {
@@ -104,15 +107,21 @@ std::string csv_table(const std::vector<Cells>& rows) {
   return out;
 }
 
+/// A number's minus is no hyphen.
+std::string latex_cell(std::string_view text) {
+  const bool minus = text.size() > 1 && text.front() == '-' && text[1] >= '0' && text[1] <= '9';
+  return minus ? "$-$" + escaped(text.substr(1), kLatexEscapes) : escaped(text, kLatexEscapes);
+}
+
 std::string latex_table(const std::vector<Cells>& rows) {
-  std::string out = fmt::format("\\begin{{tabular}}{{{}}}\n\\hline\n", std::string(rows.front().size(), 'l'));
+  std::string out = fmt::format("\\begin{{tabular}}{{{}}}\n\\toprule\n", std::string(rows.front().size(), 'l'));
   for (const Cells& row : rows) {
     Cells cells;
-    for (const std::string& cell : row) cells.push_back(escaped(cell, kLatexEscapes));
+    for (const std::string& cell : row) cells.push_back(latex_cell(cell));
     out += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
-    if (&row == &rows.front()) out += "\\hline\n";
+    if (&row == &rows.front()) out += "\\midrule\n";
   }
-  return out + "\\hline\n\\end{tabular}\n";
+  return out + "\\bottomrule\n\\end{tabular}\n";
 }
 
 /// Headings, then rows.
@@ -125,69 +134,6 @@ std::vector<Cells> filled_columns(const std::vector<TableRow>& rows) {
   }
   return table;
 }
-
-// --- A datapath's properties, without a space that it would be of -----------------------------------------------
-
-/// What the units in use have for a property, each once, in the order of evaluation.
-template <class Text>
-std::string of_units(const Datapath& datapath, const Text& text) {
-  Cells values;
-  for (const Node& node : datapath.tree.nodes) {
-    const std::string value = text(datapath.numerics.units[static_cast<std::size_t>(node.unit)]);
-    if (!value.empty() && std::ranges::find(values, value) == values.end()) values.push_back(value);
-  }
-  return fmt::format("{}", fmt::join(values, "; "));
-}
-
-std::string zero_exponent_text(const Unit& unit) {
-  switch (unit.zero_exponent.kind) {
-    case ZeroExponentKind::none:
-      return "none";
-    case ZeroExponentKind::natural:
-      return "natural";
-    case ZeroExponentKind::floor:
-      return std::to_string(unit.zero_exponent.value);
-    case ZeroExponentKind::zeros:
-      return fmt::format("{} for zeros", unit.zero_exponent.value);
-  }
-  return {};
-}
-
-std::string_view subnormals_text(bool flushed) { return flushed ? "flushed" : "kept"; }
-
-std::string_view overflow_text(Overflow overflow) {
-  static constexpr std::array<std::string_view, 4> kTexts = {"ieee", "infinity", "max_finite", "wrap"};
-  return kTexts[static_cast<std::size_t>(overflow)];
-}
-
-void put_floating_cells(const Datapath& datapath, TableRow& row) {
-  const Numerics& n = datapath.numerics;
-  const Unit& root = n.units[static_cast<std::size_t>(datapath.tree.nodes.back().unit)];
-  const RoundSteps& steps = root.result;
-  const auto put = [&](std::string_view name, std::string value) { row.cells.emplace_back(name, std::move(value)); };
-  put("fraction_bits", of_units(datapath, [](const Unit& u) {
-        return u.fraction_bits == kExact ? std::string("exact") : std::to_string(u.fraction_bits);
-      }));
-  put("align_rounding", of_units(datapath, [](const Unit& u) {
-        return u.fraction_bits == kExact ? std::string() : std::string(name(u.align_rounding));
-      }));
-  put("output_rounding", std::string(name((steps.end() - 1)->rounding)));
-  put("output_fraction_bits", std::to_string((steps.end() - 1)->fraction_bits));
-  put("zero_exponent", of_units(datapath, zero_exponent_text));
-  put("subnormal_inputs",
-      std::string(subnormals_text(std::ranges::any_of(
-          std::array{n.a, n.b, n.c}, [](const OperandRule& o) { return o.subnormals == Subnormals::flushed; }))));
-  put("subnormal_outputs", std::string(subnormals_text(std::ranges::any_of(
-                               steps, [](const RoundStep& s) { return s.subnormals == Subnormals::flushed; }))));
-  put("zero_sign", root.zero_sign == ZeroSign::ieee ? "ieee" : "positive");
-  put("underflow_sign", root.underflow_sign == UnderflowSign::kept ? "kept" : "positive");
-  put("nan", hex(format(n.result), n.nan.code) + (n.nan.propagate ? ", or the operand's" : ""));
-}
-
-/// Columns that rows without a datapath, or of integers, leave empty.
-constexpr std::array<std::string_view, 10> kFloatingCells = {
-    "fraction_bits",    "align_rounding",    "output_rounding", "output_fraction_bits", "zero_exponent",
-    "subnormal_inputs", "subnormal_outputs", "zero_sign",       "underflow_sign",       "nan"};
 
 }  // namespace
 
@@ -213,33 +159,12 @@ TableRow table_row(const ProbeReport& report) {
   return row;
 }
 
-TableRow table_row(const Instruction& instruction, const std::vector<CatalogueEntry>& accounts) {
-  TableRow row;
-  row.cells = {{"instruction", instruction.name()}};
-  if (accounts.empty()) {
-    for (const std::string_view each : {"account", "standing", "datapath"}) row.cells.emplace_back(each, "");
-  } else {
-    const CatalogueEntry& first = accounts.front();
-    row.cells.emplace_back("account", first.account);
-    row.cells.emplace_back("standing", name(first.standing));
-    row.cells.emplace_back("datapath", short_text(first.datapath));
-  }
-  if (!accounts.empty() && format(instruction.d).floating) {
-    put_floating_cells(accounts.front().datapath, row);
-  } else {
-    for (const std::string_view each : kFloatingCells) row.cells.emplace_back(each, "");
-  }
-  row.cells.emplace_back("overflow", accounts.empty() ? "" : of_units(accounts.front().datapath, [](const Unit& unit) {
-                           return unit.result.empty() ? std::string()
-                                                      : std::string(overflow_text((unit.result.end() - 1)->overflow));
-                         }));
-  return row;
-}
-
 std::string property_table(const std::vector<TableRow>& rows, TableStyle style) {
   if (rows.empty()) return "";
   const std::vector<Cells> table = filled_columns(rows);
   switch (style) {
+    case TableStyle::text:
+      return table_text(table, kWideCell);
     case TableStyle::markdown:
       return markdown_table(table);
     case TableStyle::csv:

@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "probe_report.hpp"
-#include "tcnum/catalogue.hpp"
 
 namespace tcnum {
 
-enum class TableStyle : unsigned char { markdown, csv, latex };
-/// By what users call it: "md", "csv", "latex".
+enum class TableStyle : unsigned char { text, markdown, csv, latex };
+/// By what users call it: "text", "md", "csv", "latex".
 std::optional<TableStyle> find_table_style(std::string_view text);
-inline constexpr std::string_view kTableStyles = "md, csv or latex";
+inline constexpr std::string_view kTableStyles = "text, md, csv or latex";
 
 /// A row: what each column has for an instruction, by the column's name. An empty cell says that the property does not
 /// apply, or is not known.
@@ -25,10 +24,8 @@ struct TableRow {
 
 /// As a probe found it: its verdict and properties.
 TableRow table_row(const ProbeReport& report);
-/// As the first account of the catalogue has it; `accounts` may be empty.
-TableRow table_row(const Instruction& instruction, const std::vector<CatalogueEntry>& accounts);
 
-/// With the columns of all rows, without those that are empty in all. Of LaTeX, a tabular.
+/// With the columns of all rows, without those that are empty in all. Of LaTeX, a tabular with the rules of booktabs.
 std::string property_table(const std::vector<TableRow>& rows, TableStyle style);
 
 }  // namespace tcnum
