@@ -23,6 +23,7 @@
 #include "output.hpp"
 #include "probes/timing.hpp"
 #include "product_shapes.hpp"
+#include "progress.hpp"
 #include "rank_roles.hpp"
 #include "records.hpp"
 #include "src/bench/gemm/product_model.hpp"

@@ -13,6 +13,7 @@
 #include "names.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "src/report/choice.hpp"
 #include "src/report/diff_report.hpp"
 #include "src/report/diff_svg.hpp"
@@ -130,10 +131,13 @@ int run_all(const DiffCommandOptions& options) {
   for (const ClassOfAll& each : sides) json["classes"].push_back({{"name", each.side.name}, {"of", each.members}});
   json["pairs"] = ordered_json::array();
   bool differ = false;
+  const ProgressLine progress;
+  const std::size_t pairs = sides.size() * (sides.size() - 1) / 2;
   std::vector<std::vector<DiffCell>> cells(sides.size());
   for (std::size_t i = 0; i < sides.size(); ++i) {
     std::vector<std::string> row = {fmt::format("{} {}", sides[i].number, sides[i].side.name)};
     for (std::size_t j = 0; j < i; ++j) {
+      progress.show(fmt::format("{} of {} pairs of datapaths compared", i * (i - 1) / 2 + j, pairs));
       DiffCell& cell = cells[i].emplace_back();
       try {
         const DatapathDiff found =
@@ -152,6 +156,7 @@ int run_all(const DiffCommandOptions& options) {
     row.resize(sides.size() + 1);
     rows.push_back(std::move(row));
   }
+  progress.clear();
   if (!options.svg.empty()) {
     std::vector<std::string> names;
     for (const ClassOfAll& each : sides) names.push_back(each.label);
@@ -196,7 +201,9 @@ int run_plans(const DiffCommandOptions& options) {
                                  options.plans[0], format(plans[0].output).name, options.plans[1],
                                  format(plans[1].output).name));
   }
+  const ProgressLine progress("comparing the plans' products");
   const PlanDiff found = diff(plans[0], plans[1], how);
+  progress.clear();
   if (options.json != "-") say(plan_diff_text(found, options.plans[0], options.plans[1]));
   if (!options.json.empty()) write_json(options.json, plan_diff_document(found, options.plans[0], options.plans[1]));
   return found.smallest_k ? kDisagreed : kAgreed;
@@ -213,7 +220,9 @@ int run_diff(const DiffCommandOptions& options) {
   if (options.all) return run_all(options);
   std::string choices;
   const std::array<Side, 2> sides = sides_of(options, choices);
+  const ProgressLine progress("comparing the datapaths' results");
   const DatapathDiff found = diff(sides[0].datapath, sides[1].datapath, {.seed = options.seed});
+  progress.clear();
   if (options.json != "-") say(choices + diff_text(found, sides[0].shown(), sides[1].shown()));
   if (!options.json.empty()) write_json(options.json, diff_document(found, sides[0].shown(), sides[1].shown()));
   return found.smallest ? kDisagreed : kAgreed;

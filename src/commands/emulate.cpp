@@ -5,6 +5,8 @@
 #include "emulate.hpp"
 #include "names.hpp"
 #include "output.hpp"
+#include "progress.hpp"
+#include "src/report/layout.hpp"
 #include "src/report/source.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
@@ -31,6 +33,7 @@ int run_emulate(const EmulateOptions& options) {
   const NamedDatapath chosen = datapath_for(file, options.in, options.datapath, options.account);
   Vectors& vectors = file.vectors;
   Tiles problems = dot_problems(vectors.tiles, vectors.metadata);
+  const ProgressLine progress(fmt::format("emulating {}", plural(problems.size(), "dot product")));
   if (options.exact)
     emulate_exact(chosen.datapath, problems);
   else

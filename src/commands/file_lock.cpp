@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "io/failures.hpp"
-#include "output.hpp"
+#include "progress.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -47,8 +47,7 @@ FileLock::FileLock(const std::string& path, IfHeld if_held) {
   descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   int error = descriptor_ < 0 ? errno : lock(descriptor_, LOCK_EX | LOCK_NB);
   if (error == EWOULDBLOCK && if_held == IfHeld::wait) {
-    const ProgressLine line;
-    line.show(fmt::format("waiting for another process to write {}", path));
+    const ProgressLine line(fmt::format("waiting for another process to write {}", path));
     error = lock(descriptor_, LOCK_EX);
   }
   if (error == 0) {

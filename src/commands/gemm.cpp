@@ -11,6 +11,7 @@
 
 #include "interrupt.hpp"
 #include "names.hpp"
+#include "output.hpp"
 #include "records.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/error.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "commands.hpp"
-#include "output.hpp"
+#include "progress.hpp"
 #include "src/files/product_matrices.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -36,10 +36,11 @@ auto said_of_file(const GemmCommandOptions& options, const Work& work) {
   }
 }
 
-/// Rows of all batches that are done, on a terminal, with their rate and how long the others will take.
+/// Rows of all batches that are done, with their rate and how long the others will take.
 class RowsProgress {
  public:
-  RowsProgress(std::string_view doing, std::size_t rows) : doing_(doing), rows_(rows), begin_(Clock::now()) {}
+  RowsProgress(std::string_view doing, std::size_t rows)
+      : doing_(doing), rows_(rows), begin_(Clock::now()), line_(fmt::format("{}: 0 of {} rows", doing, rows)) {}
   void show(std::size_t done) const;
   void clear() const { line_.clear(); }
 

@@ -7,6 +7,7 @@
 
 #include "gemm.hpp"
 #include "interrupt.hpp"
+#include "output.hpp"
 #include "src/report/gemm_error_report.hpp"
 #include "tcnum/error.hpp"
 

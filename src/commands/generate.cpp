@@ -10,9 +10,11 @@
 #include "emu/parallel.hpp"
 #include "numbers.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "src/campaign/stream.hpp"
 #include "src/questions/battery.hpp"
 #include "src/questions/packing.hpp"
+#include "src/report/layout.hpp"
 #include "src/report/source.hpp"
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
@@ -97,7 +99,9 @@ int run_generate(const GenerateOptions& options) {
   const NamedDatapath chosen = datapath_for(made, options.instruction, options.datapath, options.account);
   require_vectors_writable(options.out, options.form);
 
+  const ProgressLine progress("making dot products");
   const std::vector<Problem> problems = problems_of(options, in);
+  progress.show(fmt::format("answering {}", plural(problems.size(), "dot product")));
   Tiles tiles = tiles_of(in, problems.size(), 1, 1, [&](std::size_t i) { return problems[i]; });
   if (options.exact)
     emulate_exact(chosen.datapath, tiles);
@@ -118,6 +122,7 @@ int run_convert(const ConvertOptions& options) {
   if (options.in.empty()) throw InputError("--in: missing; right would be a file of dot problems");
   if (options.out.empty()) throw InputError("--out: missing; right would be a file to write");
   require_vectors_writable(options.out, options.form);
+  const ProgressLine progress(fmt::format("converting {}", options.in));
   // Results that are missing would come out as zeros: emulate adds them.
   const VectorsInFile file = read_vectors_in(options.in, {.arch = options.arch,
                                                           .instruction = options.instruction,

@@ -13,6 +13,7 @@
 #include "interrupt.hpp"
 #include "library_products.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/epilogue_fit.hpp"
 #include "tcnum/error.hpp"

@@ -11,6 +11,7 @@
 #include "interrupt.hpp"
 #include "library_products.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "src/campaign/stream.hpp"
 #include "src/report/gemm_fit_report.hpp"
 #include "tcnum/error.hpp"

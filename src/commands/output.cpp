@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <system_error>
 
@@ -17,7 +16,6 @@
 #include "io/failures.hpp"
 #include "io/printable.hpp"
 #include "io/replacement_file.hpp"
-#include "src/ranks/launch.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -141,16 +139,6 @@ void require_different(const std::vector<NamedFile>& written, const std::vector<
   };
   for (const NamedFile& file : written) check(file, true);
   for (const NamedFile& file : read) check(file, false);
-}
-
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {
-  if (terminal_) return;
-  const std::optional<Launch> launched = launch();
-  terminal_ = launched && launched->is_first() && launcher_shows_stderr_on_terminal();
-}
-
-void ProgressLine::show(std::string_view text) const {
-  if (terminal_) static_cast<void>(std::fprintf(stderr, "\r\033[K%s", printable(text).c_str()));
 }
 
 }  // namespace tcnum

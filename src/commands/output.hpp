@@ -43,18 +43,4 @@ void require_no_stdout(const NamedFile& file);
 /// lost.
 void require_different(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read);
 
-/// A line on standard error that is overwritten again and again: on a terminal only.
-class ProgressLine {
- public:
-  ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() { clear(); }
-  void show(std::string_view text) const;
-  void clear() const { show(""); }
-
- private:
-  bool terminal_;
-};
-
 }  // namespace tcnum

@@ -24,6 +24,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
+#include "progress.hpp"
 #include "records.hpp"
 #include "src/campaign/record.hpp"
 #include "src/catalogue/names.hpp"
@@ -405,12 +406,7 @@ class ProbeProgress {
   explicit ProbeProgress(std::size_t count) : count_(count) {}
 
   void begins(const std::string& name) { show(name, ""); }
-  void at(const std::string& name, const FitProgress& fit) {
-    std::string text = fmt::format(": {}", fit.phase);
-    if (fit.all > 1) text += fmt::format(" {} of {}", std::min(fit.done, fit.all), fit.all);
-    if (fit.candidates > 0) text += fmt::format(", {} left", fit.candidates);
-    show(name, text);
-  }
+  void at(const std::string& name, const FitProgress& fit) { show(name, ": " + progress_text(fit)); }
   void ends() {
     const std::lock_guard lock(mutex_);
     ++done_;

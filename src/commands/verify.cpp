@@ -17,6 +17,7 @@
 #include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
+#include "progress.hpp"
 #include "rank_roles.hpp"
 #include "records.hpp"
 #include "src/campaign/on_ranks.hpp"
@@ -126,7 +127,9 @@ int verify_files(const VerifyOptions& options) {
   std::uint64_t mismatches = 0, count = 0;
   std::size_t verified = 0, disagreeing = 0;
   std::set<std::string> kept;  // names in the folder of disagreements
+  const ProgressLine progress;
   const auto verify_file = [&](const std::string& file) {
+    progress.show(fmt::format("{} of {} files verified; at {}", verified, options.vectors.size(), file));
     const VectorsInFile in =
         read_vectors_in(file, {.arch = options.arch, .instruction = options.instruction, .datapath = options.datapath});
     const NamedDatapath datapath = datapath_for(in, file, options.datapath);
@@ -134,6 +137,7 @@ int verify_files(const VerifyOptions& options) {
     const Instruction& instruction = *in.instruction;
     Tiles expected = dot_problems(vectors.tiles, vectors.metadata);
     Emulator(datapath.datapath).run(expected, all_threads());
+    progress.clear();
     Comparison comparison{.most_kept = options.disagreements.empty() ? kMostExamples : kMostKept};
     comparison.add(expected, vectors.tiles);
     mismatches += comparison.mismatches;

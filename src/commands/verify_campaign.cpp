@@ -14,6 +14,7 @@
 #include "interrupt.hpp"
 #include "io/printable.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "src/campaign/record.hpp"
 #include "src/campaign/verifier.hpp"
 #include "src/report/layout.hpp"
@@ -86,7 +87,9 @@ class DigestCheck {
  public:
   /// `records`: how many will be checked.
   DigestCheck(const VerifyOptions& options, ArchId id, std::size_t records)
-      : options_(options), id_(id), records_(records) {}
+      : options_(options), id_(id), records_(records) {
+    show_progress();
+  }
 
   /// One chunk of the record, which the seed chooses; or all.
   void check(const CampaignRecord& r, const Instruction& in) {

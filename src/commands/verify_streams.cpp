@@ -18,6 +18,7 @@
 #include "numbers.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
+#include "progress.hpp"
 #include "src/campaign/campaign.hpp"
 #include "src/campaign/on_ranks.hpp"
 #include "src/campaign/record.hpp"
@@ -327,6 +328,8 @@ class CampaignObserver {
       before_ += task.done();
       mismatches_before_ += task.mismatches();
     }
+    line_.show(fmt::format("{} of {} dot products", count_text(static_cast<double>(before_)),
+                           count_text(static_cast<double>(total_))));
   }
 
   void after_chunk() {
