@@ -46,7 +46,9 @@ TEST_F(CliGemm, MultipliesByAPlanAndFindsItAgain) {
 
   const Result fit = run({"gemm", "--in", "abd.safetensors", "--fit", "--json", "fit.json"});
   EXPECT_EQ(fit.status, 0) << fit.err;
-  EXPECT_NE(fit.out.find("33 × 65 × 300: identified"), std::string::npos) << fit.out;
+  EXPECT_NE(fit.out.find("33 × 65 × 300: identified\n  The plan: one chain of wgmma.m64n8k16.f32.f16.f16 of sm_90.\n"),
+            std::string::npos)
+      << fit.out;
   const json report = json::parse(text("fit.json"));
   EXPECT_EQ(report.at("schema"), "tcnum.gemm_fit/1");
   EXPECT_EQ(report.at("verdict"), "identified");
@@ -371,6 +373,9 @@ TEST_F(CliGemm, FindsAPlantedFault) {
   EXPECT_EQ(fit.status, 1) << fit.out;
   EXPECT_NE(fit.out.find("unexplained"), std::string::npos);
   EXPECT_NE(fit.out.find("1 of them not as it says"), std::string::npos) << fit.out;
+  for (const char* part : {"  The nearest plan gets 1 of 2145 elements wrong: ", "  Searched: ", "  What to try:\n",
+                           "Few elements are wrong", "Ask for a D of fp32"})
+    EXPECT_NE(fit.out.find(part), std::string::npos) << part << "\n" << fit.out;
   EXPECT_NE(fit.out.find("element [21, 58]"), std::string::npos) << fit.out;
 }
 
@@ -392,6 +397,28 @@ TEST_F(CliGemm, AsksAProgram) {
            "exec:'" + std::string(kProgram) + "' gemm --out {out} --in {in} --plan nvjet-fp8-slow --output bf16",
            "--formats", "fp8e4m3:bf16", "--shape", "17x40x512", "--json", "-"});
   EXPECT_EQ(placed.out, fit.out) << placed.err;
+}
+
+TEST_F(CliGemm, SaysInAPipeWhatItIsAt) {
+  write("slow", "#!/bin/sh\nsleep 6\nexit 9\n");
+  fs::permissions(folder_ / "slow", fs::perms::owner_all);
+  const Result fit =
+      run({"gemm", "--fit", "--from", "exec:./slow", "--formats", "fp16:fp32", "--shape", "8x8x16", "--json", "-"});
+  EXPECT_EQ(fit.status, 2) << fit.err;
+  EXPECT_NE(fit.err.find("tcnum: 5 s: waiting for product 1\n"), std::string::npos) << fit.err;
+  EXPECT_EQ(fit.err.find('\r'), std::string::npos);
+  EXPECT_EQ(fit.out, "");
+}
+
+TEST_F(CliGemm, DescribesTheNamedPlans) {
+  const std::string help = run({"gemm", "--help"}).out;
+  for (const NamedPlan& plan : named_plans()) {
+    const std::size_t line = help.find("\n  " + std::string(plan.name) + " ");
+    ASSERT_NE(line, std::string::npos) << plan.name;
+    const std::string text = help.substr(line + 1, help.find('\n', line + 1) - line - 1);
+    EXPECT_NE(text.find(plan.does), std::string::npos) << text;
+    EXPECT_NE(text.find(format(plan.operands.front()).name), std::string::npos) << text;
+  }
 }
 
 TEST_F(CliGemm, AsksWhatBecomesOfAlphaCAndABias) {

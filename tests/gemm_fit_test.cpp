@@ -87,6 +87,21 @@ std::vector<Planted> all_planted() {
       in_equal_parts(5, PartOrder::pairs, Tail{64, 64, BlockLines::rows, 2, 6}));
   add("some blocks in four parts of a length", subject_of(fp32, fp32, 136, 200, 512), "triton",
       in_equal_parts(4, PartOrder::pairs, Tail{64, 64, BlockLines::columns, 1, 4}));
+  const auto in_a_few_parts = [&](std::size_t count, std::size_t tile, PartOrder order, std::size_t promote) {
+    return [=](GemmPlan& plan) {
+      plan.k_tile = tile;
+      if (promote != 0) plan.promote_every = promote;
+      plan.split_k = SplitK{.count = count, .order = order};
+    };
+  };
+  add("three equal parts, promoted", subject_of(fp16, fp16, 32, 64, 1184), "nvjet",
+      in_a_few_parts(3, 64, PartOrder::ascending, 64));
+  add("eight equal parts", subject_of(fp16, fp32, 32, 64, 1216), "nvjet",
+      in_a_few_parts(8, 64, PartOrder::ascending, 0));
+  add("five equal parts in pairs", subject_of(bf16, fp32, 32, 64, 1184), "nvjet",
+      in_a_few_parts(5, 32, PartOrder::pairs, 128));
+  add("two equal parts of fp8", subject_of(fp8e4m3, bf16, 32, 64, 1120), "nvjet-fp8",
+      in_a_few_parts(2, 128, PartOrder::descending, 64));
   add("fp32 as it is", subject_of(fp32, fp32, 32, 64, 300), "chain", as_it_is);
   add("fp32 as it is, split", subject_of(fp32, fp32, 32, 64, 512), "chain",
       [](GemmPlan& plan) { plan.split_k = SplitK{.chunk = 192}; });

@@ -61,6 +61,13 @@ struct GemmMismatch {
   std::uint64_t observed = 0;
 };
 
+/// Of all plans that were compared, what tells them apart.
+struct SearchedPlans {
+  std::vector<std::string> instructions;
+  std::size_t most_parts = 1, most_slices = 1;  ///< of k
+  std::size_t most_promoted = 0;                ///< products of an accumulator before it is promoted; 0: none is
+};
+
 struct GemmFit {
   Verdict verdict = Verdict::unexplained;
   GemmPlan plan;               ///< one that explains every element; if unexplained, the nearest that was found
@@ -72,6 +79,7 @@ struct GemmFit {
   std::size_t mismatches = 0;            ///< of these: 0, unless unexplained
   std::vector<OpenProperty> open;        ///< fields of the plan of which more than one value explains every element
   std::optional<GemmMismatch> mismatch;  ///< the first
+  SearchedPlans searched;
 };
 
 struct Candidate;

@@ -19,6 +19,7 @@ struct CommandDescription {
   std::string help;
   std::vector<OptionDescription> options;
   std::vector<CommandDescription> commands;
+  std::string footer;  ///< lines after the options; of the program itself, empty
 };
 
 /// What completes command lines in "bash", "zsh" or "fish". Throws InputError if the shell is another.

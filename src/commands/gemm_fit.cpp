@@ -13,6 +13,7 @@
 #include "interrupt.hpp"
 #include "names.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "src/files/matrix_file.hpp"
 #include "src/files/safetensors.hpp"
 #include "src/oracles/program.hpp"
@@ -123,23 +124,33 @@ FitOfOne fit_multiplier(const GemmSubject& subject, const EpilogueCallable& mult
 }
 
 FitOfOne fit_one(const GemmCommandOptions& options) {
-  const GemmFitOptions fit_options{.seed = options.seed};
+  const ProgressLine progress("making the plans to compare");
+  const GemmFitOptions fit_options{.seed = options.seed, .progress = [&](const FitProgress& at) {
+                                     progress.show(progress_text(at));
+                                     return true;
+                                   }};
   if (options.from.empty()) return fit_files(options, fit_options);
   if (options.formats.size() != 1 || options.shapes.size() != 1)
     throw InputError(
         "--from: --formats and --shape: right would be one of each, such as --formats fp16:fp32 --shape 256×256×4096");
   const GemmSubject subject = asked_shapes(options).at(0).subject(options.arch);
+  const auto said = [&](EpilogueCallable multiply) -> EpilogueCallable {
+    return [&progress, multiply = std::move(multiply), count = 0](const EpilogueProduct& product) mutable {
+      progress.show(fmt::format("waiting for product {}", ++count));
+      return multiply(product);
+    };
+  };
   if (options.from.starts_with(kPlan)) {
     const GemmPlan plan = read_plan(options.from.substr(kPlan.size()));
-    return fit_multiplier(
-        subject, [&](const EpilogueProduct& product) { return gemm(plan, product); }, options.epilogue, fit_options);
+    return fit_multiplier(subject, said([&](const EpilogueProduct& product) { return gemm(plan, product); }),
+                          options.epilogue, fit_options);
   }
   if (!options.from.starts_with(kProgramPrefix))
     throw InputError(fmt::format("--from: {}; right would be exec:COMMAND, plan:FILE or cublaslt", options.from));
   const FileProgram program(options.from.substr(kProgramPrefix.size()),
                             {.time_limit = options.time_limit, .stop = &interrupted});
   const InterruptGuard guard;
-  return fit_multiplier(subject, by_program(program, subject), options.epilogue, fit_options);
+  return fit_multiplier(subject, said(by_program(program, subject)), options.epilogue, fit_options);
 }
 
 }  // namespace

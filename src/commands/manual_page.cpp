@@ -36,6 +36,7 @@ std::string option_text(const OptionDescription& option) {
 std::string command_text(const CommandDescription& command) {
   std::string text = fmt::format(".SS tcnum {}\n{}.\n", roff(command.name), roff(command.help));
   for (const OptionDescription& option : command.options) text += option_text(option);
+  if (!command.footer.empty()) text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command.footer));
   for (const CommandDescription& each : command.commands) text += command_text(each);
   return text;
 }

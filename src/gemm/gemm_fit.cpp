@@ -39,6 +39,18 @@ class KnownOfProduct {
   std::map<std::pair<const Performer*, std::optional<Rounding>>, KnownAccumulations> known_;
 };
 
+SearchedPlans searched_of(const std::vector<Candidate>& candidates) {
+  SearchedPlans searched;
+  for (const Candidate& each : candidates) {
+    if (std::ranges::find(searched.instructions, each.plan.instruction) == searched.instructions.end())
+      searched.instructions.push_back(each.plan.instruction);
+    searched.most_parts = std::max(searched.most_parts, each.walk.size());
+    searched.most_slices = std::max(searched.most_slices, static_cast<std::size_t>(each.plan.slices));
+    searched.most_promoted = std::max(searched.most_promoted, each.plan.promote_every.value_or(0));
+  }
+  return searched;
+}
+
 class Fit {
  public:
   Fit(const GemmSubject& subject, const std::vector<Candidate>& candidates, const GemmFitOptions& options)
@@ -50,6 +62,7 @@ class Fit {
         mismatches_(candidates_.size(), 0) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);
     result_.considered = candidates_.size();
+    result_.searched = searched_of(candidates_);
   }
 
   /// Leaves the plans that explain it: first a few of its elements, then all, where few plans are left.

@@ -4,7 +4,8 @@
 #include <map>
 #include <mutex>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "performer.hpp"
@@ -22,17 +23,19 @@ class KnownAccumulations {
   /// Of a part of D, by the row and the column that it begins with. Null if it is not known. What is there stays.
   const Codes* find(std::size_t row, std::size_t column, const Accumulation& accumulation) const {
     const std::lock_guard lock(mutex_);
-    const auto found = codes_.find({row, column, accumulation});
-    return found == codes_.end() ? nullptr : &found->second;
+    const auto part = codes_.find({row, column});
+    if (part == codes_.end()) return nullptr;
+    const auto found = part->second.find(accumulation);
+    return found == part->second.end() ? nullptr : &found->second;
   }
   void add(std::size_t row, std::size_t column, const Accumulation& accumulation, const Codes& codes) {
     const std::lock_guard lock(mutex_);
-    codes_.try_emplace({row, column, accumulation}, codes);
+    codes_[{row, column}].try_emplace(accumulation, codes);
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::tuple<std::size_t, std::size_t, Accumulation>, Codes> codes_;
+  std::map<std::pair<std::size_t, std::size_t>, std::unordered_map<Accumulation, Codes, AccumulationHash>> codes_;
 };
 
 /// A plan with what follows from it for some k.

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "emu/fma_chain.hpp"
@@ -123,7 +122,7 @@ class Walks {
       add_one_thread(plain, plans);
       add_threads(plain, plans);
     }
-    add_equal_parts(plain, plans);
+    add_equal_parts(plain, sums, output, plans);
     return plans;
   }
 
@@ -216,10 +215,33 @@ class Walks {
         plans.push_back(in_turn_on_blocks(plain, blocks, operand_, k_is_innermost));
     }
   }
-  /// Kernels that divide k into a number of parts for all of D have been seen of tf32 alone.
-  void add_equal_parts(const GemmPlan& plain, std::vector<GemmPlan>& plans) const {
-    if ((operand_ == FormatId::tf32 || operand_ == FormatId::fp32) && !is_scalar_)
+  /// Kernels that divide k into a number of parts for all of D: of tf32 into many, as cuBLASLt's, of all that tensor
+  /// cores round into a few, of tiles of any size.
+  void add_equal_parts(const GemmPlan& plain, FormatId sums, FormatId output, std::vector<GemmPlan>& plans) const {
+    if (is_scalar_ || !format(sums).floating || sums == FormatId::fp64) return;
+    if (operand_ == FormatId::tf32 || operand_ == FormatId::fp32)
       std::ranges::copy(equal_parts(plain, operand_, k_), std::back_inserter(plans));
+    constexpr std::size_t kMost = 16;
+    for (const std::size_t tile : tiles_of(std::max(depth_, kLeastWhole))) {
+      for (std::size_t count = 2; count <= std::min(kMost, (k_ + tile - 1) / tile); ++count) {
+        for (const PartOrder order : {PartOrder::ascending, PartOrder::descending, PartOrder::pairs}) {
+          for (const auto& [type, parts] : additions_of_parts(sums, output)) {
+            GemmPlan plan = plain;
+            plan.k_tile = tile;
+            plan.split_k = SplitK{.count = count, .order = order, .type = type, .parts = parts};
+            for (const auto& promote : promotions(true)) {
+              plan.promote_every = promote;
+              plans.push_back(plan);
+            }
+          }
+        }
+      }
+    }
+  }
+  /// What sums of parts, and parts before they are added, are rounded to.
+  static std::set<std::pair<FormatId, FormatId>> additions_of_parts(FormatId sums, FormatId output) {
+    const FormatId wide = sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
+    return {{wide, wide}, {output, wide}, {wide, output}};
   }
   /// With parts of k, libraries' kernels promote seldom if at all.
   std::vector<std::optional<std::size_t>> promotions(bool is_split) const {
@@ -241,9 +263,7 @@ class Walks {
       // (cuBLASLt's of ALGO_ID 66.)
       std::vector<Rest> rests = {Rest::last_part};
       if (k_ % chunk != 0 && k_ % chunk < k_ / chunk && chunk % kLeastWhole == 0) rests.push_back(Rest::left_out);
-      const FormatId wide = sums == FormatId::fp64 ? FormatId::fp64 : FormatId::fp32;
-      std::set<std::pair<FormatId, FormatId>> types = {{wide, wide}, {output, wide}, {wide, output}};
-      for (const auto& [type, parts] : types) {
+      for (const auto& [type, parts] : additions_of_parts(sums, output)) {
         for (const PartOrder order : {PartOrder::ascending, PartOrder::descending}) {
           for (const Rest rest : rests)
             all.push_back(SplitK{.chunk = chunk, .rest = rest, .order = order, .type = type, .parts = parts});
@@ -288,7 +308,7 @@ class Sums {
     std::vector<std::size_t> slices;
     for (const SliceWalk& slice : part) {
       slices.push_back(one_after_the_other(slice, Additions::plain, [&](const Accumulation& accumulation) {
-        return accumulations_.try_emplace(accumulation, count()).first->second;
+        return number_in(accumulations_, accumulation);
       }));
     }
     add_slices_up(plan, slices.size(), [&](std::size_t onto, std::size_t slice) {
@@ -331,13 +351,28 @@ class Sums {
   }
   std::size_t sum(Additions additions, std::size_t x, std::size_t y) {
     const bool commutes = additions != Additions::narrow_sums;
-    return sums_.try_emplace({additions, commutes ? std::min(x, y) : x, commutes ? std::max(x, y) : y}, count())
-        .first->second;
+    return number_in(sums_, {additions, commutes ? std::min(x, y) : x, commutes ? std::max(x, y) : y});
   }
-  std::size_t count() const { return accumulations_.size() + sums_.size(); }
+  template <class Key, class Hash>
+  std::size_t number_in(std::unordered_map<Key, std::size_t, Hash>& numbers, const Key& key) {
+    const auto [found, is_new] = numbers.try_emplace(key, count_);
+    if (is_new) ++count_;
+    return found->second;
+  }
 
-  std::map<Accumulation, std::size_t> accumulations_;
-  std::map<std::tuple<Additions, std::size_t, std::size_t>, std::size_t> sums_;
+  struct Addition {
+    Additions additions = Additions::plain;
+    std::size_t x = 0, y = 0;  ///< numbers of what is added
+    friend bool operator==(const Addition&, const Addition&) = default;
+  };
+  struct AdditionHash {
+    std::size_t operator()(const Addition& of) const {
+      return mixed(mixed(static_cast<std::size_t>(of.additions), of.x), of.y);
+    }
+  };
+  std::unordered_map<Accumulation, std::size_t, AccumulationHash> accumulations_;
+  std::unordered_map<Addition, std::size_t, AdditionHash> sums_;
+  std::size_t count_ = 0;
 };
 
 /// Integer sums that wrap come to the same in any order, and so do those that cannot overflow.
@@ -352,9 +387,14 @@ bool has_no_order(const Datapath& datapath, std::size_t k) {
                                                         << (format(n.result).fraction_bits - bits_of_product);
 }
 
-/// What makes two plans of one instruction the same, whatever they are called: the sum, how operands are converted, and
-/// to what it is rounded and how.
-using Key = std::tuple<std::size_t, std::optional<Rounding>, std::vector<FormatId>, std::optional<Rounding>>;
+/// What makes two plans of one instruction the same, whatever they are called.
+struct Key {
+  std::size_t sum = 0;  ///< its number
+  std::optional<Rounding> convert = {};
+  std::vector<FormatId> parts = {};       ///< what sums of parts, and parts, are rounded to, where these are narrow
+  std::optional<Rounding> rounding = {};  ///< of the sum to the output's format; none: it is of that format
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
 Key key_of(const GemmPlan& plan, const Performer& performer, const std::vector<PartWalk>& walk, std::size_t k,
            Sums& sums) {
   if (has_no_order(performer.datapath, k)) return {};
@@ -367,8 +407,10 @@ Key key_of(const GemmPlan& plan, const Performer& performer, const std::vector<P
   if (additions != Additions::plain) formats = {plan.split_k->type, plan.split_k->parts};
   // What is of the output's format is not rounded to it.
   const FormatId last = splits ? plan.split_k->type : performer.formats.d;
-  return {sums.of(plan, walk, additions), plan.convert_a, formats,
-          last == plan.output ? std::nullopt : std::optional(plan.output_rounding)};
+  return {.sum = sums.of(plan, walk, additions),
+          .convert = plan.convert_a,
+          .parts = std::move(formats),
+          .rounding = last == plan.output ? std::nullopt : std::optional(plan.output_rounding)};
 }
 
 }  // namespace
@@ -409,10 +451,11 @@ std::vector<Candidate> plan_space(const GemmSubject& subject) {
       plain.convert_a = plain.convert_b = convert;
       for (GemmPlan& plan : Walks(subject, *performer).of(plain, performer->formats.d, subject.d)) {
         const std::vector<PartWalk> walk = walk_of(plan, performer->depth(), subject.k);
+        Key key = key_of(plan, *performer, walk, subject.k, sums);
         for (const Rounding rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
           plan.output_rounding = rounding;
-          if (seen.insert(key_of(plan, *performer, walk, subject.k, sums)).second)
-            candidates.push_back({plan, performer, walk});
+          if (key.rounding) key.rounding = rounding;
+          if (seen.insert(key).second) candidates.push_back({plan, performer, walk});
         }
       }
     }

@@ -19,6 +19,19 @@ struct Stretch {
 };
 /// What one accumulator takes from +0 on.
 using Accumulation = std::vector<Stretch>;
+/// A hash with one number more.
+constexpr std::size_t mixed(std::size_t hash, std::size_t number) {
+  constexpr std::size_t kMultiplier = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
+  hash = (hash ^ number) * kMultiplier;
+  return hash ^ (hash >> 32);
+}
+struct AccumulationHash {
+  std::size_t operator()(const Accumulation& accumulation) const {
+    std::size_t hash = accumulation.size();
+    for (const Stretch& stretch : accumulation) hash = mixed(mixed(hash, stretch.first), stretch.count);
+    return hash;
+  }
+};
 /// The accumulations of one slice of a part, in the order in which they come to its total.
 using SliceWalk = std::vector<Accumulation>;
 using PartWalk = std::vector<SliceWalk>;

@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <vector>
+
+#include "layout.hpp"
+#include "plan_sentence.hpp"
 
 namespace tcnum {
 
@@ -31,6 +35,52 @@ std::string rest_text(const Fit& fit, const GemmSubject& subject, std::string_vi
   return text;
 }
 
+std::string searched_text(const GemmFit& fit) {
+  const SearchedPlans& searched = fit.searched;
+  std::string text = fmt::format("Searched: {} plans made of {}; one chain along k", fit.considered,
+                                 fmt::join(searched.instructions, ", "));
+  if (searched.most_promoted != 0)
+    text +=
+        fmt::format(", or the sum of every 2^i instructions promoted, of up to {} products", searched.most_promoted);
+  if (searched.most_parts > 1) {
+    text += fmt::format(
+        "; k in up to {} parts, of one length or as equal as can be, added in order, from the last on "
+        "or in pairs",
+        searched.most_parts);
+  }
+  if (searched.most_slices > 1) text += fmt::format("; up to {} accumulators side by side", searched.most_slices);
+  return wrapped(text +
+                     "; a ragged k last or first; results rounded to nearest even or toward zero; and all of these "
+                     "with k divided for the last blocks of D alone.",
+                 2);
+}
+
+/// What may say why no plan explains the products.
+std::string advice_text(const GemmFit& fit, const GemmSubject& subject) {
+  std::vector<std::string> advice;
+  constexpr std::size_t kOneInMany = 10;
+  if (fit.mismatches > fit.elements / kOneInMany) {
+    advice.push_back(
+        "Many elements are wrong: is it another architecture (--arch), another format of the operands, or do "
+        "a scale, an activation, C or a bias come to the product?");
+  } else {
+    advice.push_back(
+        "Few elements are wrong: does the kernel give the same D twice? Atomics add parts in an order that changes.");
+  }
+  if (fit.asked.empty()) {
+    advice.push_back(
+        "Let the fit ask the kernel itself (--from exec:COMMAND): it chooses operands that tell plans apart.");
+  }
+  if (format(subject.d).floating && format(subject.d).storage_bits < 32)
+    advice.push_back(fmt::format("Ask for a D of fp32: {} hides most of what sums lose.", format(subject.d).name));
+  advice.push_back(
+      "Try a smaller K, from that of one instruction on: the first one that is unexplained shows what the kernel does "
+      "beyond.");
+  std::string text = "  What to try:\n";
+  for (const std::string& each : advice) text += wrapped("- " + each, 2);
+  return text;
+}
+
 std::string_view case_of(const EpilogueFit& fit) { return epilogue_cases()[fit.mismatch->product].name; }
 
 template <class Fit>
@@ -51,10 +101,19 @@ void add_rest(const Fit& fit, ordered_json& json) {
 std::string gemm_fit_text(const GemmFit& fit, const GemmSubject& subject) {
   std::string text = fmt::format("{} · {} → {}, {} × {} × {}: {}\n", format(subject.a).name, format(subject.b).name,
                                  format(subject.d).name, subject.m, subject.n, subject.k, name(fit.verdict));
+  const std::string sentence = plan_sentence(fit.plan);
+  if (fit.verdict == Verdict::unexplained) {
+    text += wrapped(
+        fmt::format("The nearest plan gets {} of {} elements wrong: {}.", fit.mismatches, fit.elements, sentence), 2);
+    text += searched_text(fit) + advice_text(fit, subject);
+  } else {
+    text += wrapped(
+        fmt::format("{}: {}.", fit.verdict == Verdict::identified ? "The plan" : "One of the plans left", sentence), 2);
+  }
   text += fmt::format("  {} of {} plans explain every element of {} products\n", fit.surviving, fit.considered,
                       fit.products);
-  text += fmt::format("  {} plan: {}\n", how_sure(fit.verdict), plan_to_json(fit.plan).dump());
-  return text + rest_text(fit, subject, fit.mismatch ? fmt::format("product {}", fit.mismatch->product) : "");
+  text += rest_text(fit, subject, fit.mismatch ? fmt::format("product {}", fit.mismatch->product) : "");
+  return text + fmt::format("  {} plan: {}\n", how_sure(fit.verdict), plan_to_json(fit.plan).dump());
 }
 
 std::string epilogue_fit_text(const EpilogueFit& fit, const GemmSubject& subject) {
