@@ -2,6 +2,7 @@
 // status; threads share what they may share. tests/c/ has the same from C, and the symbols.
 #include "tcnum/tcnum.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -424,6 +425,27 @@ TEST(C, FollowsPlans) {
       EXPECT_EQ(copy_of(d.get()), gemm(right, a, b)) << info.name << " " << info.operands[j];
     }
   }
+}
+
+TEST(C, ExplainsAnElementOfAProductByAPlan) {
+  std::mt19937_64 random(3);
+  const Matrix a = random_matrix(FormatId::fp8e4m3, 3, 300, random),
+               b = random_matrix(FormatId::fp8e4m3, 300, 2, random);
+  const tcnum_view a_view = view_of(a), b_view = view_of(b);
+  const auto named = [](const char* name) {
+    return made_by<OwnedPlan>([&](auto to) { return tcnum_plan_find(name, "fp8e4m3", nullptr, to); });
+  };
+  const auto slow = named("nvjet-fp8-slow"), fast = named("nvjet-fp8");
+  const Matrix d = gemm(named_plan("nvjet-fp8-slow", FormatId::fp8e4m3), a, b);
+  const auto text = made_by<OwnedText>(
+      [&](auto to) { return tcnum_explain_gemm(slow.get(), fast.get(), &a_view, &b_view, nullptr, 2, 1, to); });
+  const std::string said = text.get();
+  EXPECT_TRUE(said.starts_with("nvjet-fp8-slow: made of wgmma.m64n8k32.f32.e4m3.e4m3 of sm_90; ")) << said;
+  EXPECT_NE(said.find(fmt::format("D has {:#010x} = ", d(2, 1))), std::string::npos) << said;
+  EXPECT_NE(said.find("\nnvjet-fp8: one chain of "), std::string::npos) << said;
+  char* none = nullptr;
+  EXPECT_EQ(tcnum_explain_gemm(nullptr, nullptr, &a_view, &b_view, nullptr, 0, 0, &none), TCNUM_INVALID);
+  EXPECT_EQ(tcnum_explain_gemm(slow.get(), nullptr, &a_view, &b_view, nullptr, 3, 1, &none), TCNUM_INVALID);
 }
 
 TEST(C, KnowsThePlansOfCublasLtsAlgorithms) {

@@ -132,7 +132,7 @@ TEST_F(CliExplain, AFilesResultByOtherArchitectures) {
   EXPECT_EQ(results.at("sm_90"), found.at("observed"));
 }
 
-/// Of a product by a plan: what the chain comes to is the D that `tcnum gemm` writes.
+/// Of a product by a plan: what the steps come to is the D that `tcnum gemm` writes.
 TEST_F(CliExplain, AnElementOfAMatrixProduct) {
   std::mt19937_64 random(1);
   const auto write_product = [&](const char* name, FormatId id, std::size_t m, std::size_t n, std::size_t k) {
@@ -159,25 +159,45 @@ TEST_F(CliExplain, AnElementOfAMatrixProduct) {
     const std::string in = name + ".safetensors", out = name + "-d.safetensors";
     ASSERT_EQ(run({"gemm", "--in", in, "--plan", plan, "--out", out}).status, 0) << plan;
     const Result r = explain("--in " + out + " --plan " + plan + " --at " + place + " --json e.json");
-    if (name == "long" && plan == "cutlass2-tf32" && r.status == 2) {
-      EXPECT_NE(r.err.find("takes a ragged part of k first"), std::string::npos) << r.err;
-      continue;
-    }
     ASSERT_EQ(r.status, 0) << r.err;
     EXPECT_EQ(r.out.find("  ...") != std::string::npos, name == "long") << "300 products are too many to show";
-    const auto result = r.out.find("D has 0x"), observed = r.out.find("the file has 0x");
-    ASSERT_NE(observed, std::string::npos) << r.out;
-    EXPECT_EQ(r.out.substr(result + 6, r.out.find(' ', result + 6) - result - 6),
-              r.out.substr(observed + 13, r.out.size() - observed - 14));
+    EXPECT_TRUE(r.out.ends_with(": the same\n")) << r.out;
+    EXPECT_EQ(r.out.find("rounded to fp16") != std::string::npos, name == "half") << r.out;
+    EXPECT_EQ(r.out.find("fp16 keeps the bits of the sum before the bar") != std::string::npos, name == "half");
     const json found = json::parse(contents(folder_ / "e.json"));
     const json& side = found.at("explained").at(0);
     EXPECT_GT(side.at("sums").size(), 1u);
-    if (name == "long") {  // whose D is of fp32 too
-      EXPECT_EQ(side.at("d"), found.at("observed")) << plan;
-    }
+    const json& steps = found.at("plans").at(0).at("steps");
+    EXPECT_EQ(steps.back().at("result"), found.at("observed")) << plan;
+    EXPECT_EQ(steps.back().at("step"), "output");
+    EXPECT_EQ(steps.size(), side.at("sums").size() + 1);
   }
-  EXPECT_NE(explain("--in fp8.safetensors --plan nvjet-fp8-slow --at 0,0").err.find("promotes every 128"),
+  // Two plans, from the first step on that differs: where one promotes for the first time.
+  ASSERT_EQ(run({"gemm", "--in", "fp8.safetensors", "--plan", "nvjet-fp8", "--out", "fast.safetensors"}).status, 0);
+  const Result both = explain("--in fast.safetensors --plan nvjet-fp8 --plan nvjet-fp8-slow --at 1,1 --json both.json");
+  EXPECT_EQ(both.status, 0) << both.err;
+  for (const char* part : {"promotes every 128 products to fp32", "promoted to the total", "  5     k-step  ",
+                           "The sums after 4 steps are those of the other plan too; then:", ": the same\n"})
+    EXPECT_NE(both.out.find(part), std::string::npos) << part << "\n" << both.out;
+  const json plans = json::parse(contents(folder_ / "both.json")).at("plans");
+  EXPECT_EQ(plans.at(0).at("shared_steps"), 4);
+  EXPECT_EQ(plans.at(0).at("steps").size(), 10u + 1);
+  EXPECT_EQ(plans.at(1).at("steps").size(), 10u + 3 + 1);
+  EXPECT_NE(explain("--in fp8.safetensors --plan nvjet-fp8 --plan nvjet-fp8-slow --at 1,1 --latex -")
+                .err.find("--latex: tables are of one datapath's sums"),
             std::string::npos);
+  // Another result than the plan's.
+  std::string bytes = contents(folder_ / "half-d.safetensors");
+  bytes[bytes.size() - 2] ^= 1;
+  write("half-d.safetensors", bytes);
+  const Result other = explain("--in half-d.safetensors --plan nvjet --at 2,1");
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_NE(other.out.find(": 1 ulp "), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("No named plan gives the file's result here."), std::string::npos) << other.out;
+  // Where a named plan gives it, both are shown.
+  const Result found = explain("--in fast.safetensors --plan nvjet-fp8-slow --at 1,1 --json both.json");
+  EXPECT_NE(found.out.find("\nnvjet-fp8: one chain of "), std::string::npos) << found.out;
+  EXPECT_EQ(json::parse(contents(folder_ / "both.json")).at("plans").at(1).at("shared_steps"), 4);
   EXPECT_NE(explain("--in half.safetensors --plan nvjet --at 3,0")
                 .err.find("--at: 3,0; right would be row,column, below 3,2"),
             std::string::npos);
@@ -185,6 +205,8 @@ TEST_F(CliExplain, AnElementOfAMatrixProduct) {
   EXPECT_NE(explain("--in half.safetensors --plan none --at 0,0").err.find("--plan: none is neither"),
             std::string::npos);
   EXPECT_NE(explain("--plan nvjet").err.find("--plan: right would be --in"), std::string::npos);
+  EXPECT_NE(explain("--alpha 2 --arch sm_90 --format fp16 --a 1 --b 1").err.find("right would be --plan beside them"),
+            std::string::npos);
 }
 
 TEST_F(CliExplain, WritesTablesForPapers) {

@@ -31,7 +31,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/gemm", {"include", "io", "emu", "src/files", "src/fit", "src/oracles"}},
     {"src/catalogue", {"include", "emu", "src/files"}},
     {"src/identify", {"include", "emu", "src/questions", "src/fit", "src/catalogue"}},
-    {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit"}},
+    {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit", "src/gemm"}},
     {"src/ranks", {"include"}},
     {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/questions", "src/files", "src/ranks"}},
     {"src/bench",

@@ -282,6 +282,12 @@ typedef struct tcnum_gemm_options {
 TCNUM_API tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum_view* b,
                                   const tcnum_gemm_options* options, tcnum_matrix** d);
 
+/* One element of such a product step by step, as `tcnum explain --plan` prints it, to the rounding that makes it D's.
+ * `other` may be NULL; else it is another plan, and the steps of both are shown from the first one on that differs. */
+TCNUM_API tcnum_status tcnum_explain_gemm(const tcnum_plan* plan, const tcnum_plan* other, const tcnum_view* a,
+                                          const tcnum_view* b, const tcnum_gemm_options* options, size_t row,
+                                          size_t column, char** text);
+
 /* Compares D with alpha A B + beta C + bias, computed exactly, and returns the JSON of `tcnum gemm --error`
  * (tcnum.gemm_error/1): the mean, median, largest and other errors in ulps and relative to the sum of the terms'
  * magnitudes, a histogram, and the worst element; with exact_a or exact_b, the errors of quantisation and of arithmetic

@@ -220,6 +220,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "tcnum_verify": [c_void_p, c_void_p, c_uint, POINTER(Comparison)],
     "tcnum_diff": [c_void_p, c_char_p, c_void_p, c_char_p, c_uint64, _Text],
     "tcnum_explain": [c_void_p, c_size_t, c_void_p, _Text],
+    "tcnum_explain_gemm": [c_void_p, c_void_p, POINTER(View), POINTER(View), POINTER(GemmOptions), c_size_t, c_size_t, _Text],
     "tcnum_probe": [c_char_p, c_char_p, Oracle, c_void_p, POINTER(ProbeOptions), _Text],
     "tcnum_probe_dot": [POINTER(Dot), Oracle, c_void_p, POINTER(ProbeOptions), _Text],
     "tcnum_probe_tiles": [c_void_p, POINTER(ProbeOptions), _Text],

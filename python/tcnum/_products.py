@@ -219,6 +219,8 @@ def matmul(
     if out_dtype is not None and format_of(out_dtype) != f:
         result = _arrays.cast(result, out_dtype)
     kept = {"arch": arch, "instr": instr, "plan": plan, "datapath": datapath, "account": account, "format": format}
+    if plan is not None:
+        kept |= {"out_dtype": out_dtype, "alpha": alpha, "beta": beta, "bias": bias}
     if not {"a_scales", "b_scales"} & rest.keys():
         _remember(result, Recipe(a, b, c, {key: value for key, value in kept.items() if value is not None}))
     return result

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from . import _arrays, _library
-from ._arrays import Codes
+from ._arrays import Codes, Operand
 from ._library import InputError
 from ._catalogue import Datapath, datapath
 from ._formats import Format, format_of
+from ._plans import Plan, plan_of
 from ._products import by_instruction, check_operand
 
 _FREE = "tcnum_tiles_free"
@@ -221,12 +222,21 @@ def explain(
     datapath: Any = None,
     format: Any = None,
     link: int = -1,
+    plan: Any = None,
+    other_plan: Any = None,
+    out_dtype: Any = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    bias: Any = None,
 ) -> str:
     """One dot product bit by bit: each term, its shift, what was cut, the sum, the rounding, the error in ulps. The
     first line says in what format the operands were taken (those of Python's floats are fp64) and who multiplies.
 
     ``a_row`` and ``b_column`` have K elements, ``c`` one. Where K is longer than the instruction's k, ``link`` says which
     of the chain's instructions is shown (the last), with the c that the ones before it give. The rest is as in `matmul()`.
+
+    By a ``plan``, and with ``alpha``, ``beta`` and a ``bias`` of one element: every step from the first instruction to the
+    rounding to D's format; with an ``other_plan``, the steps of both from the first one on that differs.
 
     >>> text = explain(np.float16([1024, 2**-14]), np.float16([1024, 2**-14]), instr="mma.m16n8k16.f32.f16.f16.f32")
     >>> for line in text.splitlines()[:3]:
@@ -240,6 +250,20 @@ def explain(
     for name, operand in {"a_row": x, "b_column": y}.items():
         if operand.codes.ndim != 1 or operand.codes.size == 0 or operand.codes.size != x.codes.size:
             raise InputError(f"{name}: has the shape {operand.shape}; right would be K elements, as the other has")
+    if plan is not None:
+        plans = [plan_of(each) for each in (plan, other_plan) if each is not None]
+        if out_dtype is not None:
+            plans = [each.with_(output=out_dtype) for each in plans]
+        terms = {
+            name: _arrays.read(_exactly(value, format_of("fp32")) if isinstance(value, (int, float)) else value, name)
+            for name, value in {"c": c, "bias": bias}.items()
+            if value is not None
+        }
+        row, column = _arrays.Codes(x.codes[None, :], x.format), _arrays.Codes(y.codes[:, None], y.format)
+        return explained_by_plans(plans, _arrays.read(row, "a_row"), _arrays.read(column, "b_column"), terms, alpha, beta)
+    for name, value in {"other_plan": other_plan, "out_dtype": out_dtype, "alpha": alpha, "beta": beta, "bias": bias}.items():
+        if value is not None:
+            raise InputError(f"{name}: is given without a plan; right would be a plan, such as plan='nvjet'")
     how = by_instruction(arch, instr, datapath, x.format, y.format)
     if how.datapath is not None:
         tiles, title = Tiles.of_datapath(how.datapath, 1, 1, 1), repr(how.datapath)
@@ -276,6 +300,31 @@ def explain(
         last = min((link + 1) * k, x.codes.size) - 1
         heading += f", link {link + 1} of {links}: products {link * k} to {last}; c is the sum before them"
     return f"{heading}\n\n{text}"
+
+
+def explained_by_plans(
+    plans: list[Plan], a: Operand, b: Operand, terms: dict[str, Operand], alpha: float | None, beta: float | None,
+    at: tuple[int, int] = (0, 0),
+) -> str:  # fmt: skip
+    """An element of a product of two matrices by one plan, or two; ``terms``: "c" and "bias", where they are."""
+    views, shape = _arrays.Views(), (a.codes.shape[0], b.codes.shape[1])
+
+    def view(name: str, shape: tuple[int, int]) -> Any:
+        if name not in terms:
+            return None
+        try:
+            return views.of(np.broadcast_to(terms[name].codes, shape), terms[name].format)
+        except ValueError as error:
+            raise InputError(f"{name}: has the shape {terms[name].shape}; right would be {shape}") from error
+
+    options = _library.sized(
+        _library.GemmOptions, c=view("c", shape), bias=view("bias", (1, shape[1])), alpha=_library.real("alpha", alpha),
+        beta=_library.real("beta", beta),
+    )  # fmt: skip
+    bound = [each._bound(a.format.text) for each in plans]
+    other = bound[1].value if len(bound) > 1 else None
+    matrices = (views.of(each.codes, each.format) for each in (a, b))
+    return _library.text_of("tcnum_explain_gemm", bound[0].value, other, *matrices, ctypes.byref(options), *at)
 
 
 def _filled_up(codes: np.ndarray, k: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from ._library import Error, InputError
 from ._formats import Format
 from ._plans import plan_of
 from ._products import Recipe, recipe_of
-from ._tiles import explain
+from ._tiles import explain, explained_by_plans
 
 
 def _ordinals(codes: np.ndarray, f: Format) -> np.ndarray:
@@ -81,7 +81,7 @@ def assert_bits_equal(actual: Any, expected: Any, *, format: Any = None, msg: st
         lines.append(f"  {np.count_nonzero(nans)} of them with a NaN on one side or both")
     for name, result in (("expected", expected), ("actual", actual)):
         if (recipe := recipe_of(result)) is not None:
-            lines += ["", f"How tcnum computed {name}{list(where)}:", _why(recipe, where)]
+            lines += ["", f"How tcnum computed {name}{list(where)}:", _why(recipe, where, recipe_of(actual))]
             break
     raise AssertionError("\n".join(([msg] if msg else []) + lines))
 
@@ -90,7 +90,8 @@ def _counted(count: Any) -> str:
     return f"{int(count)} ulp" + ("" if abs(int(count)) == 1 else "s")
 
 
-def _why(recipe: Recipe, where: tuple[int, ...]) -> str:
+def _why(recipe: Recipe, where: tuple[int, ...], other: Recipe | None) -> str:
+    """``other``: of what the result is compared with; where that is by another plan of the same operands, both are shown."""
     how = dict(recipe.how)
     if len(where) != 2:
         return f"by {how}"
@@ -102,7 +103,7 @@ def _why(recipe: Recipe, where: tuple[int, ...]) -> str:
         row = _arrays.Codes(a.codes[where[0]], a.format)
         column = _arrays.Codes(b.codes[:, where[1]], b.format)
         if "plan" in how:
-            return _why_by_plan(how["plan"], a.format, row, column)
+            return _why_by_plans(recipe, other, a, b, where)
         how.pop("account", None)
         c = None
         if recipe.c is not None:
@@ -113,15 +114,13 @@ def _why(recipe: Recipe, where: tuple[int, ...]) -> str:
         return f"by {recipe.how} ({error})"
 
 
-def _why_by_plan(what: Any, operands: Format, row: Any, column: Any) -> str:
-    plan = plan_of(what)
-    fields = plan.json(operands)
-    text = f"by the plan {plan.name or fields}: {fields['instruction']} along k"
-    if fields["promote_every"]:
-        text += f", the sum of every {fields['promote_every']} added to a total ({fields['promote_rounding']})"
-    if split := fields["split_k"]:
-        text += f", in {split['count']} parts" if "count" in split else f", in parts of {split['chunk']}"
-        text += " for some blocks of D" if "tail" in split else ""
-    if fields["promote_every"] or fields["split_k"] or fields["slices"] != 1 or fields.get("datapath"):
-        return text
-    return f"{text}. Its last instruction:\n{explain(row, column, arch=fields['arch'], instr=fields['instruction'])}"
+def _why_by_plans(recipe: Recipe, other: Recipe | None, a: Any, b: Any, where: tuple[int, ...]) -> str:
+    how, plans = recipe.how, [plan_of(recipe.how["plan"])]
+    alike = other is not None and other is not recipe and other.a is recipe.a and other.b is recipe.b
+    if other is not None and alike and "plan" in other.how:
+        plans.append(plan_of(other.how["plan"]))
+    if "out_dtype" in how:
+        plans = [each.with_(output=how["out_dtype"]) for each in plans]
+    given = {"c": recipe.c, "bias": how.get("bias")}
+    terms = {name: _arrays.read(value, name) for name, value in given.items() if value is not None}
+    return explained_by_plans(plans, a, b, terms, how.get("alpha"), how.get("beta"), (where[0], where[1]))

@@ -37,6 +37,15 @@ class Explanations(unittest.TestCase):
         d = tcnum.matmul(a, b, datapath=own)
         self.assertIn(f"d = {d.view(np.uint32)[0, 0]:#010x} = ", tcnum.explain(a[0], b[:, 0], datapath=own))
 
+    def test_a_plan_ends_with_the_rounding_to_d(self):
+        a, b = halves(3, 200), halves(200, 4, seed=2)
+        how = {"plan": tcnum.Plan.named("nvjet").with_(promote_every=64, k_tile=64, split_k={"count": 2}), "alpha": 0.75}
+        d = tcnum.matmul(a, b, np.full((3, 4), 0.5, np.float16), bias=halves(4), **how)
+        text = tcnum.explain(a[1], b[:, 2], 0.5, bias=halves(4)[2], **how)
+        self.assertIn(f"D has {d.view(np.uint16)[1, 2]:#06x} = ", text)
+        for part in ("k in 2 parts", "promoted to the total", "parts added", "0.75 · sum", "fp16 keeps the bits"):
+            self.assertIn(part, text)
+
     def test_what_is_wrong_is_said(self):
         a = halves(16)
         for message, call in {
@@ -46,6 +55,8 @@ class Explanations(unittest.TestCase):
             "a_row: is fp16; right would be bf16": lambda: tcnum.explain(
                 a, a, instr="mma.m16n8k16.f32.bf16.bf16.f32"
             ),
+            "alpha: is given without a plan": lambda: tcnum.explain(a, a, alpha=2.0),
+            "bias: has the shape": lambda: tcnum.explain(a, a, plan="nvjet", bias=a),
             "which is sparse": lambda: tcnum.explain(a, a, instr="mma.sp.m16n8k16.f32.f16.f16.f32"),
         }.items():
             with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
@@ -100,8 +111,19 @@ class Assertions(unittest.TestCase):
         text = self.failure(actual, expected, msg="the kernel")
         self.assertTrue(text.startswith("the kernel\n2 of 64 elements differ in their bits (fp32)\n  first, [3, 4]: actual"))
         self.assertIn("\n  by 1 ulp\n  the most, of all that differ: 2 ulps\n", text)
-        self.assertIn("How tcnum computed expected[3, 4]:\nby the plan nvjet: wgmma.m64n8k16.f32.f16.f16 along k.", text)
-        self.assertIn(f"d = {expected.view(np.uint32)[3, 4]:#010x} = ", text)
+        self.assertIn("How tcnum computed expected[3, 4]:\n  nvjet: one chain of wgmma.m64n8k16.f32.f16.f16 of sm_90.\n", text)
+        self.assertIn(f"D has {expected.view(np.uint32)[3, 4]:#010x} = ", text)
+
+    def test_shows_where_two_plans_part(self):
+        a, b = (tcnum.cast(halves(*shape, seed=shape[0]), "fp8e4m3") for shape in ((8, 512), (512, 8)))
+        bias = halves(8).astype(np.float32)
+        slow, fast = (tcnum.matmul(a, b, plan=p, bias=bias, out_dtype=np.float32) for p in ("nvjet-fp8-slow", "nvjet-fp8"))
+        text = self.failure(fast, slow)
+        for part in ("promotes every 128 products to fp32", "The sums after 4 steps are those of the other plan too; then:"):
+            self.assertIn(part, text)
+        row, column = np.argwhere(np.asarray(slow) != np.asarray(fast))[0]
+        for d in (slow, fast):
+            self.assertIn(f"D has {d.view(np.uint32)[row, column]:#010x} = ", text)
 
     def test_operands_are_forgotten_with_the_result(self):
         from tcnum import _products
@@ -271,7 +293,7 @@ class Finding(unittest.TestCase):
         rows, columns = np.nonzero(d != whole)
         # Of 2 × 2 blocks the last one is the first of the second row: on the way back.
         self.assertEqual((rows.min(), rows.max(), columns.min(), columns.max()), (64, 95, 0, 31))
-        with self.assertRaisesRegex(AssertionError, "in 3 parts for some blocks of D"):
+        with self.assertRaisesRegex(AssertionError, r"(?s)k in 3 parts.* parts added, fp32 .*D has 0x"):
             tcnum.testing.assert_bits_equal(whole, d)
 
     def test_a_plan_behind_a_function_and_behind_arrays(self):

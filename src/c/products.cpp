@@ -9,6 +9,7 @@
 #include "handles.hpp"
 #include "io/json.hpp"
 #include "io/printable.hpp"
+#include "src/report/element_report.hpp"
 #include "src/report/gemm_error_report.hpp"
 #include "tcnum/cublaslt.hpp"
 #include "tcnum/gemm.hpp"
@@ -233,6 +234,24 @@ tcnum_status tcnum_gemm(const tcnum_plan* plan, const tcnum_view* a, const tcnum
     gemm_into(product, by, a_view, b_view, given.inputs(), given.options());
     result = new tcnum_matrix{std::move(product)};
     given.throw_if_stopped();
+  });
+}
+
+tcnum_status tcnum_explain_gemm(const tcnum_plan* plan, const tcnum_plan* other, const tcnum_view* a,
+                                const tcnum_view* b, const tcnum_gemm_options* options, size_t row, size_t column,
+                                char** text) {
+  return guarded([&] {
+    char*& result = result_of(text, "text");
+    const MatrixView a_view = view_of(a, "a"), b_view = view_of(b, "b");
+    GemmArguments given(options);
+    std::vector<ExplainedElement> elements;
+    const auto add = [&](const GemmPlan& by, const char* name) {
+      elements.push_back(
+          {by.name.empty() ? name : by.name, trace_element(by, a_view, b_view, given.inputs(), row, column)});
+    };
+    add(required(plan, "plan", "a plan").plan, "plan");
+    if (other != nullptr) add(other->plan, "other");
+    result = new_text(element_text(elements));
   });
 }
 

@@ -232,7 +232,12 @@ void add_explain(CLI::App& app, Action& action) {
   command.add_option("--in", options->in, "Vector file with the problem");
   add_whole(command, "--index", options->index, "Number of the result in the file");
   command.add_option("--at", options->at, "Or its tile,row,column; with --plan its row,column")->excludes("--index");
-  command.add_option("--plan", options->plan, "--in has matrices, multiplied by this plan: a name or a file");
+  command.add_option(
+      "--plan", options->plans,
+      "--in has matrices, multiplied by this plan: a name that `tcnum gemm --help` shows, or a file; two "
+      "plans: from the first step on that differs");
+  add_number(command, "--alpha", options->alpha, "With --plan: D = alpha · A · B + beta · C + bias", parse_number);
+  add_number(command, "--beta", options->beta, "Of C (default: 1 where there is a C)", parse_number);
   command.add_option("--a", options->a, kElements);
   command.add_option("--b", options->b, "b[0], b[1], ..., likewise");
   command.add_option("--c", options->c, "c, likewise");
@@ -271,11 +276,21 @@ void add_identify(CLI::App& app, Action& action) {
   add_whole(command, "--seed", options->seed, "Seed of random inputs that are tried to tell apart what agrees");
 }
 
+/// A line for each, with the formats of its operands.
+std::string named_plans_text() {
+  std::string text = "Named plans (docs/plans.md), and the formats of their operands:\n";
+  for (const NamedPlan& plan : named_plans()) {
+    std::vector<std::string_view> operands;
+    for (const FormatId id : plan.operands) operands.push_back(format(id).name);
+    text += fmt::format("  {:<18} {} ({})\n", plan.name, plan.does, fmt::join(operands, ", "));
+  }
+  return text;
+}
+
 void add_gemm(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("gemm", "Multiply whole matrices as a kernel does, or find out how one does");
   const auto options = options_of(command, run_gemm, action);
-  std::vector<std::string_view> plans;
-  for (const NamedPlan& plan : named_plans()) plans.push_back(plan.name);
+  command.footer(named_plans_text());
   command.add_option("--in", options->in,
                      "safetensors file with A [M, K] and B [K, N], perhaps C, bias, SA, SB, exact_A and exact_B");
   command.add_option("--a", options->a, "Or A, in a .npy file of its own");
@@ -289,7 +304,7 @@ void add_gemm(CLI::App& app, Action& action) {
   command.add_option("--exact-b", options->exact_b, "With --error: B before it was quantised, likewise");
   command.add_option("--format", options->format, "Format of A and B, where their file has no type for it");
   command.add_option("--scale-format", options->scale_format, "Format of scales, likewise: ue8m0 or ue4m3");
-  command.add_option("--plan", options->plan, fmt::format("A plan's file, or its name: {}", fmt::join(plans, ", ")));
+  command.add_option("--plan", options->plan, "A plan's file, or one of the names below");
   add_output(command, "--out", options->out, "File to write: --in's with D, or D as .npy");
   command.add_option("--output", options->output, "Format of D (default: the plan's)");
   add_number(command, "--alpha", options->alpha, "D = alpha · A · B + beta · C + bias", parse_number);
@@ -533,7 +548,7 @@ void refuse_lost_files(const CLI::App& app) {
 // --- What else is made of the description -------------------------------------------------------------------------
 
 CommandDescription described(const CLI::App& app, const std::string& name) {
-  CommandDescription command{name, app.get_description(), {}, {}};
+  CommandDescription command{name, app.get_description(), {}, {}, name.empty() ? "" : app.get_footer()};
   for (const CLI::Option* each : app.get_options()) {
     OptionDescription option{
         {}, each->get_description(), each->get_items_expected_max() == 0 ? "" : each->get_type_name()};

@@ -61,9 +61,11 @@ struct EmulateOptions {
 int run_emulate(const EmulateOptions& options);
 
 struct ExplainOptions {
-  std::vector<std::string> archs, instructions, accounts, datapaths;
-  std::string format, in, at, plan, a, b, c, d, sa, sb, json, latex;
+  std::vector<std::string> archs, instructions, accounts, datapaths, plans;
+  std::string format, in, at, a, b, c, d, sa, sb, json, latex;
   std::uint64_t index = 0;
+  double alpha = 1;            ///< with --plan
+  std::optional<double> beta;  ///< not given: 1 where there is a C, else 0
   bool all = false;
 };
 int run_explain(const ExplainOptions& options);

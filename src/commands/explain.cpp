@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 #include "src/report/choice.hpp"
+#include "src/report/element_report.hpp"
 #include "src/report/explain.hpp"
 #include "src/report/explain_sides.hpp"
 #include "src/report/identify_report.hpp"
@@ -287,18 +288,20 @@ void write(const ExplainOptions& options, const std::string& text, const std::ve
   if (!options.latex.empty()) write_text(options.latex, sides_latex(sides));
 }
 
-int run_plan(const ExplainOptions& options) {
+int run_plans(const ExplainOptions& options) {
   if (options.in.empty() || !options.archs.empty() || !options.instructions.empty() || !options.format.empty() ||
       !options.accounts.empty() || !options.datapaths.empty() || options.all || !options.a.empty() ||
-      !options.b.empty() || !options.c.empty()) {
+      !options.b.empty() || !options.c.empty() || !options.d.empty()) {
     throw InputError("--plan: right would be --in FILE of matrices and --at beside it, and what it says is the plan's");
   }
   const ElementOfProduct found = element_of_product(options);
-  const Format& f = format(found.output);
-  std::string text =
-      single_text(found.side) + fmt::format("  D has {} = {}\n", hex(f, found.d), number_text(f, found.d));
-  if (found.observed) text += fmt::format("  the file has {}\n", hex(f, *found.observed));
-  write(options, text, {found.side}, found.observed ? hex(f, *found.observed) : "");
+  const bool is_chain = found.plans.size() == 1 && found.plans.front().is_one_chain();
+  if (!options.latex.empty() && !is_chain)
+    throw InputError("--latex: tables are of one datapath's sums; right would be one plan that is one chain");
+  if (options.json != "-" && options.latex != "-")
+    say((is_chain ? single_text(found.chain) + "\n" : "") + element_text(found.plans, found.observed, is_chain));
+  if (!options.json.empty()) write_json(options.json, element_document(found.plans, found.chain, found.observed));
+  if (!options.latex.empty()) write_text(options.latex, sides_latex({found.chain}));
   return kAgreed;
 }
 
@@ -310,7 +313,9 @@ int run_explain(const ExplainOptions& options) {
   for (const std::string& written : {options.json, options.latex}) {
     if (!written.empty()) require_writable(written);
   }
-  if (!options.plan.empty()) return run_plan(options);
+  if (!options.plans.empty()) return run_plans(options);
+  if (options.alpha != 1 || options.beta)
+    throw InputError("--alpha, --beta: come to a whole product's element; right would be --plan beside them");
   std::optional<FromFile> file;
   if (!options.in.empty()) file = question_of_file(options);
   Sides asked(options, file);

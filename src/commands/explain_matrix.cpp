@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,91 +45,98 @@ Place place_of(const ExplainOptions& options, const ProductMatrices& matrices) {
   return matrices.batched ? Place{at[0], at[1], at[2]} : Place{0, at[0], at[1]};
 }
 
-GemmPlan plan_of(const ExplainOptions& options, FormatId operands) {
+GemmPlan plan_of(const std::string& name, FormatId operands) {
   const auto plans = named_plans();
-  if (std::ranges::find(plans, options.plan, &NamedPlan::name) != plans.end())
-    return named_plan(options.plan, operands);
-  if (!is_there(options.plan)) {
+  if (std::ranges::find(plans, name, &NamedPlan::name) != plans.end()) return named_plan(name, operands);
+  if (!is_there(name)) {
     throw InputError(fmt::format(
         "--plan: {} is neither a plan's name nor a file; right would be one that `tcnum gemm --help` shows, "
         "or a file",
-        options.plan));
+        name));
   }
-  return read_plan(options.plan);
+  return read_plan(name);
 }
 
-/// What keeps the plan from being one chain for so many products; empty: nothing.
-std::string why_no_chain(const GemmPlan& plan, std::size_t k) {
-  if (plan.k_order != KOrder::ascending) return "goes down along k";
-  if (plan.slices > 1) return fmt::format("has {} slices", plan.slices);
-  if (plan.promote_every && *plan.promote_every < k) return fmt::format("promotes every {}", *plan.promote_every);
-  if (plan.split_k && plan.split_k->count != 0) return fmt::format("splits k into {} parts", plan.split_k->count);
-  if (plan.split_k && plan.split_k->chunk < k) return fmt::format("splits k into parts of {}", plan.split_k->chunk);
-  if (plan.residue == Residue::first && plan.k_tile && k % *plan.k_tile != 0) return "takes a ragged part of k first";
-  return "";
+/// A, B, and what comes to their product, of one batch.
+class Inputs {
+ public:
+  Inputs(const ExplainOptions& options, const ProductMatrices& matrices, std::size_t batch)
+      : a(view_of(*matrices.find("A"), batch)), b(view_of(*matrices.find("B"), batch)) {
+    const auto view = [&](const char* name) -> const MatrixView* {
+      const StoredTensor* const tensor = matrices.find(name);
+      return tensor == nullptr ? nullptr : &views_.emplace_back(view_of(*tensor, batch));
+    };
+    others.c = view("C");
+    others.bias = view("bias");
+    others.alpha = options.alpha;
+    others.beta = options.beta;
+    others.a_scales = view("SA");
+    others.b_scales = view("SB");
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  ExplainedElement element(const std::string& name, const GemmPlan& plan, const Place& at) const {
+    return {name, trace_element(plan, a, b, others, at.row, at.column)};
+  }
+
+  MatrixView a, b;
+  GemmInputs others;
+
+ private:
+  std::deque<MatrixView> views_;
+};
+
+/// The first of the named plans whose D has that code there.
+std::optional<ExplainedElement> named_plan_that_gives(std::uint64_t code, FormatId output, const Inputs& of,
+                                                      const Place& at) {
+  for (const NamedPlan& named : named_plans()) {
+    if (std::ranges::find(named.operands, of.a.format()) == named.operands.end()) continue;
+    try {
+      ExplainedElement found = of.element(std::string(named.name), named_plan(named.name, of.a.format(), output), at);
+      if (found.trace.d == code) return found;
+    } catch (const InputError&) {  // it takes no such scales
+    }
+  }
+  return std::nullopt;
 }
 
-/// A number as the plan's instruction reads it.
-std::uint64_t converted(std::uint64_t code, FormatId from, FormatId to, const std::optional<Rounding>& convert) {
-  const Format &f = format(from), &g = format(to);
-  const Decoded x = decode(f, code);
-  if (from == to || !convert || !x.is_finite()) return code;  // fp32 codes are tf32 ones, whose low bits are not read
-  return encode(g, x.negative, x.significand, x.exponent - f.fraction_bits, false, *convert);
-}
-
-Matrix row_of(const Matrix& matrix, std::size_t row) {
-  Matrix one(matrix.format(), 1, matrix.columns());
-  for (std::size_t k = 0; k < matrix.columns(); ++k) one.set(0, k, matrix(row, k));
-  return one;
-}
-Matrix column_of(const Matrix& matrix, std::size_t column) {
-  Matrix one(matrix.format(), matrix.rows(), 1);
-  for (std::size_t k = 0; k < matrix.rows(); ++k) one.set(k, 0, matrix(k, column));
-  return one;
+/// The plan's instruction, from +0 on.
+ExplainedSide chain_of(const ExplainedElement& element) {
+  const GemmPlan& plan = element.trace.plan;
+  const Problem& problem = element.trace.chains.at(0);
+  const bool is_instruction = !plan.datapath && find_instruction(plan.instruction) != nullptr;
+  if (!is_instruction) {
+    return make_side({"", printable(plan.datapath ? element.name : plan.instruction), "", ""}, element.trace.datapath,
+                     problem);
+  }
+  const ArchId id = parse_arch(plan.arch);
+  NamedDatapath named = choose_datapath({}, id, parse_instruction(plan.instruction, id), element.name, plan.account);
+  return make_side({plan.arch, plan.instruction, named.account, named.origin}, std::move(named.datapath), problem);
 }
 
 }  // namespace
 
 ElementOfProduct element_of_product(const ExplainOptions& options) {
-  const ProductMatrices matrices = read_product(MatrixFile(options.in), {.optional = {"D"}});
+  constexpr std::size_t kMostPlans = 2;
+  if (options.plans.size() > kMostPlans) throw InputError("--plan: right would be one plan, or two to compare");
+  const ProductMatrices matrices = read_product(MatrixFile(options.in), {.optional = {"C", "bias", "D", "SA", "SB"}});
   const Place place = place_of(options, matrices);
-  const Matrix a = row_of(Matrix(view_of(*matrices.find("A"), place.batch)), place.row),
-               b = column_of(Matrix(view_of(*matrices.find("B"), place.batch)), place.column);
-  GemmPlan plan = plan_of(options, a.format());
-  if (!divides_k(plan, matrices.m, matrices.n, place.row, place.column)) plan.split_k.reset();
-  if (const std::string why = why_no_chain(plan, matrices.k); !why.empty()) {
-    throw InputError(
-        fmt::format("--plan: {} {}; right would be a plan that is one chain of an instruction", options.plan, why));
-  }
+  const Inputs inputs(options, matrices, place.batch);
   ElementOfProduct found;
-  // This checks the formats too.
-  found.d = gemm(plan, a, b)(0, 0);
-  found.output = plan.output;
-  if (const StoredTensor* d = matrices.find("D"); d != nullptr && d->format == plan.output)
-    found.observed = Matrix(view_of(*d, place.batch))(place.row, place.column);
-
-  ExplainedOf of{plan.arch, plan.instruction, "", ""};
-  Datapath datapath;
-  if (plan.datapath) {
-    datapath = *plan.datapath;
-    of = {"", printable(options.plan), "", ""};
-  } else {
-    const ArchId id = parse_arch(plan.arch);
-    NamedDatapath named = choose_datapath({}, id, parse_instruction(plan.instruction, id), options.plan, plan.account);
-    of.account = named.account;
-    of.origin = named.origin;
-    datapath = std::move(named.datapath);
+  for (const std::string& name : options.plans)
+    found.plans.push_back(inputs.element(name, plan_of(name, inputs.a.format()), place));
+  found.chain = chain_of(found.plans.front());
+  const StoredTensor* const d = matrices.find("D");
+  const bool is_theirs = d != nullptr && std::ranges::all_of(found.plans, [&](const auto& each) {
+                           return each.trace.plan.output == d->format;
+                         });
+  if (!is_theirs) return found;
+  found.observed = Matrix(view_of(*d, place.batch))(place.row, place.column);
+  if (found.plans.size() == 1 && *found.observed != found.plans.front().trace.d) {
+    if (auto other = named_plan_that_gives(*found.observed, found.plans.front().trace.plan.output, inputs, place))
+      found.plans.push_back(*std::move(other));
   }
-  const Numerics& n = datapath.numerics;
-  Problem problem{{}, {}, zero_code(format(n.c.format), false)};
-  for (std::size_t k = 0; k < matrices.k; ++k) {
-    problem.a.push_back(converted(a(0, k), a.format(), n.a.format, plan.convert_a));
-    problem.b.push_back(converted(b(k, 0), b.format(), n.b.format, plan.convert_b));
-  }
-  const auto each = static_cast<std::size_t>(datapath.tree.k);
-  problem.a.resize((matrices.k + each - 1) / each * each, zero_code(format(n.a.format), false));
-  problem.b.resize(problem.a.size(), zero_code(format(n.b.format), false));
-  found.side = make_side(std::move(of), std::move(datapath), std::move(problem));
   return found;
 }
 

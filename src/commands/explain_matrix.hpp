@@ -3,22 +3,22 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "commands.hpp"
+#include "src/report/element_report.hpp"
 #include "src/report/explain_sides.hpp"
-#include "tcnum/format.hpp"
 
 namespace tcnum {
 
 struct ElementOfProduct {
-  ExplainedSide side;  ///< the plan's instruction, one after the other along k
-  FormatId output = FormatId::fp32;
-  std::uint64_t d = 0;                    ///< what the plan makes of the last one's result
-  std::optional<std::uint64_t> observed;  ///< the file's D
+  /// One or two: where one is asked for and the file's D is another, also a named plan that gives it, if there is one.
+  std::vector<ExplainedElement> plans;
+  ExplainedSide chain;                    ///< the first plan's first accumulator
+  std::optional<std::uint64_t> observed;  ///< the file's D, where it is of the plans' format
 };
 
-/// That of --in, --plan and --at. Throws InputError, also where the plan is more than one chain of an instruction.
+/// That of --in, --plan and --at, with the C, bias and scales that the file has. Throws InputError.
 ElementOfProduct element_of_product(const ExplainOptions& options);
 
 }  // namespace tcnum

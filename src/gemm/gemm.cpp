@@ -34,16 +34,6 @@ namespace {
 
 constexpr std::string_view kWhere = "gemm";
 
-/// The NaNs of conversions and of the epilogue: as the instruction's, of which NVIDIA's have all bits set but the sign.
-std::uint64_t nan_of(const Datapath& datapath, FormatId of) {
-  const Format& f = format(of);
-  if (f.non_finite == NonFinite::none) return 0;
-  const Format& result = format(datapath.numerics.result);
-  const auto all_but_sign = [](const Format& x) { return x.code_mask() >> (x.has_sign ? 1 : 0); };
-  const bool all_set = !result.floating || datapath.numerics.nan.code == all_but_sign(result);
-  return all_set && f.non_finite != NonFinite::nan_negative_zero ? all_but_sign(f) : nan_code(f);
-}
-
 /// What is added to the sums, in the epilogue's format.
 struct Addend {
   MatrixCodes<const std::byte> codes;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tcnum/datapath.hpp"
 #include "tcnum/format.hpp"
 
 namespace tcnum {
@@ -20,6 +21,16 @@ inline double number_of(const Format& f, std::uint64_t code) {
   if (x.number_class == NumberClass::infinity) magnitude = std::numeric_limits<double>::infinity();
   if (x.number_class == NumberClass::nan) magnitude = std::numeric_limits<double>::quiet_NaN();
   return x.negative ? -magnitude : magnitude;
+}
+
+/// The NaNs of conversions and of the epilogue: as the instruction's, of which NVIDIA's have all bits set but the sign.
+inline std::uint64_t nan_of(const Datapath& datapath, FormatId of) {
+  const Format& f = format(of);
+  if (f.non_finite == NonFinite::none) return 0;
+  const Format& result = format(datapath.numerics.result);
+  const auto all_but_sign = [](const Format& x) { return x.code_mask() >> (x.has_sign ? 1 : 0); };
+  const bool all_set = !result.floating || datapath.numerics.nan.code == all_but_sign(result);
+  return all_set && f.non_finite != NonFinite::nan_negative_zero ? all_but_sign(f) : nan_code(f);
 }
 
 /// How numbers become a format's codes.
