@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <system_error>
 
 #include "io/printable.hpp"
 #include "src/ranks/launch.hpp"
@@ -17,8 +18,12 @@ ProgressLine::ProgressLine(std::string_view text, std::chrono::milliseconds inte
   const std::optional<Launch> launched = launch();
   const bool speaks = !launched || launched->is_first();
   if (!terminal_) terminal_ = launched && speaks && launcher_shows_stderr_on_terminal();
-  if (!terminal_ && speaks)
-    speaker_ = std::jthread([this, interval](const std::stop_token& stop) { say_now_and_then(stop, interval); });
+  if (!terminal_ && speaks) {
+    try {
+      speaker_ = std::jthread([this, interval](const std::stop_token& stop) { say_now_and_then(stop, interval); });
+    } catch (const std::system_error&) {  // there is no room for a thread: the work goes on unsaid
+    }
+  }
   if (!text.empty()) show(text);
 }
 
