@@ -314,7 +314,7 @@ TEST(GemmFit, SaysWhatIsWrong) {
   EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, b, d); }),
             "gemm: C is 4 × 4; right would be 4 × 5, as A (4 × 8) and B (8 × 5) make it");
   EXPECT_EQ(refusal([&] { fit_gemm("sm_91", a, b, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 30),
-            "gemm: arch sm_91 is unknown; r");
+            "gemm: arch sm_91 is unknown; e");
   EXPECT_EQ(refusal([&] { fit_gemm("sm_90", a, bytes, Matrix(FormatId::fp16, 4, 5)); }).substr(0, 49),
             "gemm: no instruction of sm_90 takes fp16 and u8; ");
   const GemmSubject subject = subject_of(FormatId::fp16, FormatId::fp16, 4, 4, 16);
