@@ -52,7 +52,8 @@ struct IdentifyOptions {
   bool sparse = false;                ///< sparse instructions too, whose gathered products the answers are of
   FormatId scales = FormatId::ue8m0;  ///< of the tiles' block scales, where they have some
   std::uint64_t seed = 1;             ///< of random inputs that are tried to tell suspects apart
-  std::function<void(std::size_t done, std::size_t all)> progress = {};  ///< called after each suspect
+  std::function<void(std::size_t done, std::size_t all)> progress = {};  ///< called after each suspect,
+  ///< by any thread but never by two at once
 };
 
 /// Dot products and their results: dense tiles, of any k. Results of a narrower format than a datapath's may be its

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
+#include "emu/parallel.hpp"
 #include "separation.hpp"
 #include "src/catalogue/classes.hpp"
 #include "subjects.hpp"
@@ -66,11 +68,14 @@ Identification identify(const Tiles& answered, const IdentifyOptions& options) {
         format(answered.a_format).name, format(answered.b_format).name, format(answered.c_format).name, answered.k,
         format(answered.d_format).name));
   }
-  std::vector<Codes> given;
-  for (const Subject& subject : subjects) {
-    given.push_back(subject.results(answered));
-    if (options.progress) options.progress(given.size(), subjects.size());
-  }
+  std::vector<Codes> given(subjects.size());
+  std::size_t done = 0;
+  std::mutex telling;
+  in_parallel(subjects.size(), all_threads(), [&](std::size_t i) {
+    given[i] = subjects[i].results(answered);
+    const std::lock_guard lock(telling);
+    if (options.progress) options.progress(++done, subjects.size());
+  });
   merge(subjects, given);
   for (std::size_t i = 0; i < subjects.size(); ++i) compare(answered, given[i], subjects[i].suspect);
   std::ranges::stable_sort(subjects, std::greater(), [](const Subject& each) { return each.suspect.agreeing; });

@@ -69,7 +69,7 @@ Codes results_of_plan(const GemmPlan& plan, const Tiles& tiles) {
     GemmInputs inputs;
     if (has_c) inputs.c = &c;
     const Codes of_tile = gemm(plan, matrix_of(tiles.a, tiles.a_format, t, tiles.m, tiles.k),
-                               matrix_of(tiles.b, tiles.b_format, t, tiles.k, tiles.n), inputs)
+                               matrix_of(tiles.b, tiles.b_format, t, tiles.k, tiles.n), inputs, {.threads = 1})
                               .codes();
     if (t == 0)
       d = of_tile;

@@ -77,6 +77,16 @@ def npy(descr, shape, values, code):
         f"<{len(values)}{code}", *values)
 
 
+def safetensors(tensors):
+    """Tensors of fp16: name to shape and values."""
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [len(data), len(data) + 2 * len(values)]}
+        data += struct.pack(f"<{len(values)}e", *values)
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
 def bench_of(date, subject):
     """A row that goes over fewer values of an axis than it could."""
     return json.dumps({"schema": "tcnum.bench/1", "version": "1", "settings": {},
@@ -92,6 +102,8 @@ INPUTS = {
     "a.npy": npy("<f2", (8, 16), [1 + i / 64 for i in range(128)], "e"),
     "b.npy": npy("<f2", (16, 8), [3 - i / 32 for i in range(128)], "e"),
     "sa.npy": npy("<f4", (8, 2), [1 + i / 3 for i in range(16)], "f"),
+    "m.safetensors": safetensors({"A": ([2, 300], [1 + i / 1024 for i in range(600)]),
+                                  "B": ([300, 2], [3 - i / 512 for i in range(600)])}),
     "d.npy": npy("<f4", (8, 8), [i / 3 for i in range(64)], "f"),
 }
 COMMANDS = {
@@ -120,6 +132,7 @@ COMMANDS = {
     "explain an answer": ["explain", "--arch", "sm_90", "--instr", FP16, "--a", "1,2", "--b", "3,4", "--d", "11"],
     "identify": ["identify", "--format", "fp16", "--a", "1,2", "--b", "3,2^-14", "--d", "0x40400200"],
     "identify scales": ["identify", "--format", "fp8e4m3", "--a", "1", "--b", "3", "--sa", "2", "--d", "6"],
+    "explain plans": ["explain", "--in", "m.safetensors", "--at", "1,1", "--plan", "nvjet", "--plan", "chain"],
     "explain a file's": ["explain", "--in", RECORDED, "--index", "4000", "--datapath", HOPPER],
     "bench report": ["bench", "report", str(SOURCE / "vectors/sm_90/bench.json")],
     "bench report of two days": ["bench", "report", "monday.json", "tuesday.json"],
