@@ -44,7 +44,7 @@ void in_parallel(std::size_t count, unsigned threads, const Body& body) {
     }
   };
   {
-    const std::vector<std::jthread> others = threads_of(1, threads, work);
+    const std::vector<std::jthread> others = threads_of(1, std::min<std::size_t>(threads, count), work);
     work(0);
   }
   if (failure) std::rethrow_exception(failure);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -33,6 +34,32 @@ TEST(InOrder, TakesAllOnceInOrderOnThisThread) {
     EXPECT_EQ(taken, all);
     for (const auto& times : made) EXPECT_EQ(times, 1);
   }
+}
+
+/// The first is made while the second has begun, and the second once all others are made.
+TEST(InOrder, OneThatTakesLongKeepsNoThreadFromTheOthers) {
+  constexpr int kCount = 5;
+  std::atomic<int> made = 0;
+  std::atomic<bool> has_begun = false;
+  const auto wait_until = [deadline =
+                               std::chrono::steady_clock::now() + std::chrono::seconds(20)](const auto& is_true) {
+    while (!is_true() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return is_true();
+  };
+  in_order<int>(
+      kCount, 2,
+      [&](std::size_t i) {
+        if (i == 0) {
+          EXPECT_TRUE(wait_until([&] { return has_begun.load(); }));
+        }
+        if (i == 1) {
+          has_begun = true;
+          EXPECT_TRUE(wait_until([&] { return made == kCount - 1; }));
+        }
+        return ++made;
+      },
+      [](std::size_t, int) {});
 }
 
 TEST(InOrder, ThrowsWhatAMakerThrewAfterWhatComesBefore) {

@@ -62,6 +62,28 @@ TEST_P(Panels, EqualTheExactEmulatorOnRandomDatapaths) {
   }));
 }
 
+TEST(PanelsOfAllTargets, AreBuilt) {
+  const std::string left_out = test::targets_left_out();
+  if (!left_out.empty()) GTEST_SKIP() << "this build (TCNUM_CPU_TARGETS) leaves out kernels for" << left_out;
+  EXPECT_FALSE(test::panel_targets().empty()) << "a machine without fused multiply-adds";
+}
+
+/// As where a program is started that was built for another machine alone.
+TEST(PanelsOfAllTargets, AreNotNeeded) {
+  const std::int64_t others = panels::compiled_targets() & ~test::kPanelTargets;
+  if (others == 0) GTEST_SKIP() << "panels are compiled for the compiler's baseline itself";
+  const Datapath datapath =
+      catalogue(ArchId::sm_90, *find_instruction("mma.m16n8k16.f32.f16.f16.f32")).front().datapath;
+  std::mt19937_64 random(1);
+  const Example example = draw_example(random, datapath, {3, 65, 48}, Operands::edges);
+  const test::ChosenTarget baseline(others);
+  ASSERT_EQ(panels::kernels(), nullptr);
+  EXPECT_EQ(test::first_difference(
+                datapath, example, 1, "the baseline",
+                [&](const auto&... operands) { MatrixProduct(datapath, example.formats).multiply(operands...); }),
+            "");
+}
+
 /// Of all targets at once: the exact emulator takes longest by far.
 TEST(PanelsOfAllTargets, EqualTheExactEmulatorOnTheCatalogue) {
   const std::vector<std::int64_t> targets = test::panel_targets();

@@ -14,12 +14,12 @@
 
 namespace tcnum {
 
-/// Calls take(i, make(i)) for 0 … count − 1, in that order and on this thread, where up to so many threads, this one
-/// included, make. Throws what make(i) threw once those before are taken; what comes after is not begun any more.
+/// Calls take(i, make(i)) for 0 … count − 1, in that order and on this thread. So many other threads make; with one
+/// thread, or where the system gives no other, this one does. Throws what make(i) threw once those before are taken;
+/// what comes after is not begun any more.
 template <class Result, class Make, class Take>
 void in_order(std::size_t count, unsigned threads, const Make& make, const Take& take) {
   struct Place {
-    std::atomic<bool> begun = false;
     std::optional<Result> result;
     std::exception_ptr failure;
     bool done = false;
@@ -27,9 +27,9 @@ void in_order(std::size_t count, unsigned threads, const Make& make, const Take&
   std::vector<Place> places(count);
   std::mutex mutex;
   std::condition_variable news;
+  std::atomic<std::size_t> next = 0;
   std::atomic<bool> stopped = false;
   const auto work_on = [&](std::size_t i) {
-    if (places[i].begun.exchange(true)) return;
     std::optional<Result> result;
     std::exception_ptr failure;
     try {
@@ -44,12 +44,12 @@ void in_order(std::size_t count, unsigned threads, const Make& make, const Take&
     news.notify_all();
   };
   const auto work = [&](std::size_t /*thread*/) {
-    for (std::size_t i = 0; i < count && !stopped; ++i) work_on(i);
+    for (std::size_t i = next++; i < count && !stopped; i = next++) work_on(i);
   };
-  const std::vector<std::jthread> others = threads_of(1, threads, work);
+  const std::vector<std::jthread> others = threads_of(0, threads > 1 ? threads : 0, work);
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      work_on(i);
+      if (others.empty()) work_on(i);
       std::unique_lock lock(mutex);
       news.wait(lock, [&] { return places[i].done; });
       lock.unlock();

@@ -442,9 +442,8 @@ struct ProbedTarget {
 /// Fits the datapaths of targets.
 class Prober {
  public:
-  /// So many threads for each fit.
-  Prober(const ProbeOptions& options, const Plan& plan, unsigned threads)
-      : options_(options), plan_(plan), threads_(threads), progress_(plan.targets.size()) {
+  Prober(const ProbeOptions& options, const Plan& plan)
+      : options_(options), plan_(plan), progress_(plan.targets.size()) {
     if (plan.recorded) kept_.emplace();
   }
 
@@ -478,7 +477,8 @@ class Prober {
 
   FinishedReport fitted(Target& target, const Source& source) {
     FitOptions fit_options;
-    fit_options.threads = threads_;
+    // All: some fits take a hundred times as long as others, and the last one shall not be left with one core.
+    fit_options.threads = all_threads();
     fit_options.seed = options_.seed;
     fit_options.progress = [&](const FitProgress& at) {
       progress_.at(target.instruction->name(), at);
@@ -494,7 +494,6 @@ class Prober {
 
   const ProbeOptions& options_;
   const Plan& plan_;
-  unsigned threads_;
   std::optional<KeptReports> kept_;
   Surroundings surroundings_;
   ProbeProgress progress_;
@@ -530,10 +529,10 @@ int run_probe(const ProbeOptions& options) {
   std::vector<TableRow> rows;
   bool disagreed = false;
   Attempts attempts;
-  // Who answers now is asked for one instruction at a time; of what is recorded, each thread may take one.
+  // Who answers now is asked for one instruction at a time; recorded instructions are fitted side by side.
   const unsigned threads =
       plan.recorded ? static_cast<unsigned>(std::min<std::size_t>(all_threads(), plan.targets.size())) : 1;
-  Prober prober(options, plan, std::max(1u, all_threads() / threads));
+  Prober prober(options, plan);
   const bool finished = attempts.attempt([&] {
     in_order<ProbedTarget>(
         plan.targets.size(), threads, [&](std::size_t i) { return prober.probe(i); },

@@ -324,6 +324,7 @@ namespace tcnum::panels {
 HWY_EXPORT(kernels_of_target);
 
 const Kernels* kernels() { return HWY_DYNAMIC_DISPATCH(kernels_of_target)(); }
+std::int64_t compiled_targets() { return HWY_TARGETS; }
 
 }  // namespace tcnum::panels
 #endif

@@ -77,6 +77,9 @@ struct Kernels {
 /// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.
 const Kernels* kernels();
 
+/// The CPUs that kernels are compiled for, as Highway's bits.
+std::int64_t compiled_targets();
+
 /// Results so far from which an ordinary kernel may go on: zero, or of such a magnitude.
 inline constexpr double kLeastOrdinary = 0x1p-88, kMostOrdinary = 0x1p100;
 /// Whether the products of two ranges of operands are ordinary.
