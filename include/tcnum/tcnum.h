@@ -6,8 +6,8 @@
  *            that it was asked of, and lives as long; a `char*` belongs to the caller, who gives it to tcnum_free().
  *            Names of architectures, instructions, formats and the like are those that `tcnum list` shows, or PTX's.
  * Handles    Are freed by the function of their name; to free NULL does nothing.
- * Structures that begin with `size` may grow at their end: the caller sets `size` to sizeof of what he was compiled
- *            with, and the rest to zero, which asks for defaults.
+ * Structures that begin with `size` must have it set to their own sizeof; a library whose structure has another size
+ *            refuses the call. All other members that are zero ask for defaults.
  * Codes      Are the bits of a number in its format, one number after the other, each in as many bytes as the format
  *            needs, a byte at least (s4, b1, fp6 and fp4 are one a byte, whose other bits are zero), in the machine's
  *            order of bytes.
@@ -38,7 +38,7 @@ extern "C" {
 typedef enum tcnum_status {
   TCNUM_OK = 0,
   TCNUM_STOPPED = 1,     /* a callback said so */
-  TCNUM_INVALID = 2,     /* an argument or a file is wrong; the message names it and says what would be right */
+  TCNUM_INVALID = 2,     /* an argument or a file is wrong; the message names it and says what was expected */
   TCNUM_UNAVAILABLE = 3, /* this machine lacks what was asked for, such as space on a disk */
   TCNUM_NO_MEMORY = 4,
   TCNUM_INTERNAL = 5 /* a bug of the library's */

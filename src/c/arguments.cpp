@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -9,8 +10,8 @@
 
 namespace tcnum {
 
-std::string_view text_of(const char* text, std::string_view argument, std::string_view right) {
-  return &required(text, argument, right);
+std::string_view text_of(const char* text, std::string_view argument, std::string_view expected) {
+  return &required(text, argument, expected);
 }
 
 bool is_utf8(std::string_view text) {
@@ -37,46 +38,31 @@ ArchId arch_of(const char* name, std::string_view argument) {
 }
 
 const Format& format_of(const char* name, std::string_view argument) {
-  std::string right;
-  for (const Format& f : kFormats) right += (right.empty() ? "one of " : ", ") + std::string(f.name);
-  const std::string_view text = text_of(name, argument, right);
+  std::string expected;
+  for (const Format& f : kFormats) expected += (expected.empty() ? "one of " : ", ") + std::string(f.name);
+  const std::string_view text = text_of(name, argument, expected);
   if (const auto id = find_format_or_own(text)) return format(*id);
-  throw InputError(fmt::format("{}: {} is unknown; right would be {}", argument, in_quotes(text), right));
+  throw InputError(fmt::format("{}: {} is unknown; expected {}", argument, in_quotes(text), expected));
 }
 
 const Instruction& instruction_of(ArchId id, const char* name) {
-  std::string right = fmt::format("one that `tcnum list --arch {}` shows", arch(id).name);
-  const std::string_view text = text_of(name, "instruction", right);
+  std::string expected = fmt::format("one that `tcnum list --arch {}` shows", arch(id).name);
+  const std::string_view text = text_of(name, "instruction", expected);
   const Instruction* const found = find_instruction(text);
   if (found == nullptr || !found->archs.contains(id)) {
     std::vector<std::string> names;
     for (const Instruction& each : instructions()) {
       if (each.archs.contains(id)) names.push_back(each.name());
     }
-    right += ", such as " + nearest_names(text, names);
+    expected += ", such as " + nearest_names(text, names);
   }
   if (found == nullptr)
-    throw InputError(fmt::format("instruction: {} is unknown; right would be {}", in_quotes(text), right));
+    throw InputError(fmt::format("instruction: {} is unknown; expected {}", in_quotes(text), expected));
   if (!found->archs.contains(id)) {
     throw InputError(
-        fmt::format("instruction: {} does not have {}; right would be {}", arch(id).name, found->name(), right));
+        fmt::format("instruction: {} does not have {}; expected {}", arch(id).name, found->name(), expected));
   }
   return *found;
-}
-
-void check_size(std::size_t size, std::size_t least, std::string_view argument) {
-  constexpr std::size_t kMost = 4096;  // of any version; more is no size, and to look at as much would leave the memory
-  if (size >= least && size <= kMost) return;
-  throw InputError(
-      fmt::format("{}->size: is {}; right would be sizeof(*{}), {} to {}", argument, size, argument, least, kMost));
-}
-
-void check_rest(std::span<const std::byte> unknown, std::string_view argument) {
-  if (std::ranges::all_of(unknown, [](std::byte byte) { return byte == std::byte{}; })) return;
-  throw InputError(
-      fmt::format("{}: asks for something that tcnum {} does not know; right would be zeros at its end, or a newer "
-                  "library",
-                  argument, tcnum_version()));
 }
 
 void check_codes(std::span<const std::byte> codes, const Format& f, std::string_view argument) {
@@ -86,8 +72,8 @@ void check_codes(std::span<const std::byte> codes, const Format& f, std::string_
     std::uint64_t code = 0;
     std::memcpy(&code, &codes[i * each], each);
     if ((code & ~f.code_mask()) == 0) continue;
-    throw InputError(fmt::format("{}: code {} is 0x{:0{}x}, which is no {}; right would be {} bits, the rest zero",
-                                 argument, i, code, 2 * each, f.name, f.storage_bits));
+    throw InputError(fmt::format("{}: code {} is 0x{:0{}x}, which is no {}; expected {} bits, the rest zero", argument,
+                                 i, code, 2 * each, f.name, f.storage_bits));
   }
 }
 
@@ -102,7 +88,7 @@ MatrixView view_of(const tcnum_view* given, std::string_view argument) {
   const Format& f = format_of(view.format, fmt::format("{}->format", argument));
   if (view.layout != TCNUM_ROW_MAJOR && view.layout != TCNUM_COLUMN_MAJOR) {
     throw InputError(
-        fmt::format("{}->layout: is {}; right would be TCNUM_ROW_MAJOR or TCNUM_COLUMN_MAJOR", argument, view.layout));
+        fmt::format("{}->layout: is {}; expected TCNUM_ROW_MAJOR or TCNUM_COLUMN_MAJOR", argument, view.layout));
   }
   const std::span<const std::byte> codes = bytes_at(view.codes, view.bytes, fmt::format("{}->codes", argument));
   try {

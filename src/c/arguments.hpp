@@ -1,12 +1,10 @@
-// What callers in C hand over, checked: pointers that must be there, names, structures of another version, codes. Each
-// function throws an InputError that names the argument and says what would be right.
+// Checks of what callers in C hand over: pointers, names, sizes of structures, codes. Each function throws an
+// InputError that names the argument and says what was expected.
 #pragma once
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,90 +16,76 @@
 
 namespace tcnum {
 
-/// What an argument points to. `right` says what that would be.
+/// The pointee of an argument that may not be NULL. The message ends with `expected`.
 template <class T>
-T& required(T* pointer, std::string_view argument, std::string_view right) {
-  if (pointer == nullptr) throw InputError(fmt::format("{}: is NULL; right would be {}", argument, right));
+T& required(T* pointer, std::string_view argument, std::string_view expected) {
+  if (pointer == nullptr) throw InputError(fmt::format("{}: is NULL; expected {}", argument, expected));
   return *pointer;
 }
 
-/// Where a result goes: nothing is there until there is one.
+inline constexpr std::string_view kResultAddress = "the address that the result goes to";
+
+/// The place of a result. It holds NULL until the call has succeeded.
 template <class T>
 T*& result_of(T** result, std::string_view argument) {
-  T*& at = required(result, argument, "where the result is to go");
+  T*& at = required(result, argument, kResultAddress);
   at = nullptr;
   return at;
 }
 
-/// A text that must be there.
-std::string_view text_of(const char* text, std::string_view argument, std::string_view right);
-/// Or need not be.
+/// A text that may not be NULL.
+std::string_view text_of(const char* text, std::string_view argument, std::string_view expected);
+/// A text that may be NULL, which is the empty one.
 inline std::string_view text_or_none(const char* text) { return text == nullptr ? std::string_view() : text; }
 
-/// Reports and files take no other.
+/// Reports and files hold UTF-8 alone.
 bool is_utf8(std::string_view text);
 
-/// A text as callers get it, who free it.
+/// A copy of the text that the caller frees by tcnum_free().
 char* new_text(std::string_view text);
 
 // --- Names ------------------------------------------------------------------------------------------------------
 
 ArchId arch_of(const char* name, std::string_view argument = "arch");
 const Format& format_of(const char* name, std::string_view argument);
-/// An instruction that the architecture has.
+/// The instruction of that name, which the architecture must have.
 const Instruction& instruction_of(ArchId arch, const char* name);
 
-/// A format as callers may hand it back: format_text().
+/// The text by which callers can name a format in later calls: format_text().
 inline const char* c_name(FormatId id) { return format_text(id).data(); }
 
-// --- Structures that may grow -----------------------------------------------------------------------------------
+// --- Structures -------------------------------------------------------------------------------------------------
 
-/// The size that the first version had. When a structure grows, a specialisation keeps it.
+/// Every structure that begins with `size` has the size of this library's version of it: no other is taken.
 template <class T>
-inline constexpr std::size_t kFirstSize = sizeof(T);
-template <>
-inline constexpr std::size_t kFirstSize<tcnum_matmul_options> = offsetof(tcnum_matmul_options, a_scales);
-template <>
-inline constexpr std::size_t kFirstSize<tcnum_datapath_info> = offsetof(tcnum_datapath_info, standing);
-template <>
-inline constexpr std::size_t kFirstSize<tcnum_probe_options> = offsetof(tcnum_probe_options, any_nan);
-template <>
-inline constexpr std::size_t kFirstSize<tcnum_gemm_fit_options> = offsetof(tcnum_gemm_fit_options, progress);
-template <>
-inline constexpr std::size_t kFirstSize<tcnum_dot> = offsetof(tcnum_dot, scale_block);
-
-void check_size(std::size_t size, std::size_t least, std::string_view argument);
-/// Throws where a caller who knows more than this library asks for it.
-void check_rest(std::span<const std::byte> unknown, std::string_view argument);
-
-/// The caller's structure as this library knows it; all zero if there is none.
-template <class T>
-T options_of(const T* given, std::string_view argument) {
-  T options = {};
-  if (given == nullptr) return options;
-  check_size(given->size, kFirstSize<T>, argument);
-  std::memcpy(&options, given, std::min(given->size, sizeof(T)));
-  if (given->size > sizeof(T)) {
-    check_rest({reinterpret_cast<const std::byte*>(given) + sizeof(T), given->size - sizeof(T)}, argument);
-  }
-  return options;
+void check_size(const T& given, std::string_view argument) {
+  if (given.size == sizeof(T)) return;
+  throw InputError(fmt::format("{0}->size: is {1}; expected sizeof(*{0}), which is {2} in the tcnum.h of tcnum {3}",
+                               argument, given.size, sizeof(T), tcnum_version()));
 }
 
-/// Fills as much of the caller's structure as both know.
+/// The caller's options; all zero where the pointer is NULL.
+template <class T>
+T options_of(const T* given, std::string_view argument) {
+  if (given == nullptr) return {};
+  check_size(*given, argument);
+  return *given;
+}
+
+/// Fills the caller's structure.
 template <class T>
 void hand_back(T value, T* to, std::string_view argument) {
-  const std::size_t size = required(to, argument, "where the result is to go").size;
-  check_size(size, kFirstSize<T>, argument);
-  value.size = size;
-  std::memcpy(to, &value, std::min(size, sizeof(T)));
+  check_size(required(to, argument, kResultAddress), argument);
+  value.size = sizeof(T);
+  *to = value;
 }
 
 // --- Codes ------------------------------------------------------------------------------------------------------
 
-/// Throws if a code has bits that its format has not.
+/// Throws if a code has a bit set beyond those of its format.
 void check_codes(std::span<const std::byte> codes, const Format& format, std::string_view argument);
 
-/// `bytes` bytes at that address.
+/// The bytes at that address, which may be NULL if there are none.
 std::span<const std::byte> bytes_at(const void* codes, std::size_t bytes, std::string_view argument);
 
 MatrixView view_of(const tcnum_view* view, std::string_view argument);

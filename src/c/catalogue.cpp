@@ -1,4 +1,4 @@
-// Architectures and instructions.
+// Describes architectures and instructions.
 #include <map>
 #include <mutex>
 #include <string>
@@ -12,12 +12,12 @@
 namespace tcnum {
 namespace {
 
-/// What an instruction is called, for as long as the library lives.
+/// Names of an instruction. They live as long as the library.
 struct InstructionTexts {
   std::string name, ptx;
 };
 
-/// Of what find_instruction() finds, which is there for as long.
+/// The instruction must be one that find_instruction() returns, whose address stays valid.
 const InstructionTexts& texts_of(const Instruction& in) {
   static std::mutex mutex;
   static std::map<const Instruction*, InstructionTexts> made;
@@ -63,7 +63,7 @@ size_t tcnum_arch_count() { return kArchs.size(); }
 tcnum_status tcnum_arch_at(size_t index, tcnum_arch_info* info) {
   return guarded([&] {
     if (index >= kArchs.size())
-      throw InputError(fmt::format("index: is {}; right would be a number below {}", index, kArchs.size()));
+      throw InputError(fmt::format("index: is {}; expected a number below {}", index, kArchs.size()));
     hand_back(info_of(kArchs[index]), info, "info");
   });
 }
@@ -77,7 +77,7 @@ tcnum_status tcnum_instruction_at(const char* arch_name, size_t index, tcnum_ins
     const ArchId id = arch_of(arch_name);
     const std::vector<const Instruction*> all = instructions_of(id);
     if (index >= all.size()) {
-      throw InputError(fmt::format("index: is {}; right would be a number below {}, the instructions of {}", index,
+      throw InputError(fmt::format("index: is {}; expected a number below {}, the instructions of {}", index,
                                    all.size(), arch(id).name));
     }
     hand_back(info_of(id, *all[index]), info, "info");

@@ -1,4 +1,4 @@
-// Handles of datapaths.
+// Makes and describes handles of datapaths.
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -18,8 +18,8 @@ std::vector<CatalogueEntry> accounts_of(ArchId id, const Instruction& in) {
   std::vector<CatalogueEntry> accounts = catalogue(id, in);
   if (!accounts.empty()) return accounts;
   throw InputError(
-      fmt::format("instruction: the catalogue has no datapath of {} on {}; right would be one that `tcnum list --arch "
-                  "{}` shows with one, or a datapath of your own",
+      fmt::format("instruction: the catalogue has no datapath of {} on {}; expected one that `tcnum list --arch "
+                  "{}` shows with a datapath, or a datapath of your own",
                   in.name(), arch(id).name, arch(id).name));
 }
 
@@ -29,7 +29,7 @@ CatalogueEntry account_named(std::vector<CatalogueEntry> accounts, const char* n
     if (name == nullptr || each.account == name) return std::move(each);
     known += (known.empty() ? "" : ", ") + each.account;
   }
-  throw InputError(fmt::format("account: {} is unknown; right would be one of: {}", in_quotes(name), known));
+  throw InputError(fmt::format("account: {} is unknown; expected one of: {}", in_quotes(name), known));
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ tcnum_status tcnum_datapath_at(const char* arch_name, const char* instruction, s
     const Instruction& in = instruction_of(id, instruction);
     std::vector<CatalogueEntry> accounts = accounts_of(id, in);
     if (index >= accounts.size()) {
-      throw InputError(fmt::format("index: is {}; right would be a number below {}, the accounts of {} on {}", index,
+      throw InputError(fmt::format("index: is {}; expected a number below {}, the accounts of {} on {}", index,
                                    accounts.size(), in.name(), arch(id).name));
     }
     result = new tcnum_datapath(std::move(accounts[index]));
@@ -72,7 +72,7 @@ tcnum_status tcnum_datapath_from_json(const char* json, tcnum_datapath** datapat
 tcnum_status tcnum_datapath_read(const char* path, tcnum_datapath** datapath) {
   return guarded([&] {
     tcnum_datapath*& result = result_of(datapath, "datapath");
-    const std::string_view text = text_of(path, "path", "a file's, or ARCH:INSTRUCTION");
+    const std::string_view text = text_of(path, "path", "the path of a file, or ARCH:INSTRUCTION");
     if (const auto name = catalogue_name_of(text)) {
       result = new tcnum_datapath(
           account_named(accounts_of(name->arch, instruction_of(name->arch, name->instruction.c_str())),

@@ -1,4 +1,4 @@
-// Tiles by a datapath: emulated, compared, explained.
+// Emulates tiles by a datapath, compares them with it, and explains one of their results.
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,13 +23,12 @@ class Chosen {
   Chosen(const tcnum_tiles& tiles, const tcnum_datapath* given) : datapath_(given) {
     if (given != nullptr) return;
     if (tiles.instruction == nullptr)
-      throw InputError("datapath: is NULL; right would be a datapath, as the tiles are of no instruction");
+      throw InputError("datapath: is NULL; expected a datapath, as the tiles are of no instruction");
     const ArchId id = *find_arch(tiles.vectors.arch);
     std::vector<CatalogueEntry> accounts = catalogue(id, *tiles.instruction);
     if (accounts.empty()) {
-      throw InputError(
-          fmt::format("datapath: is NULL; right would be a datapath, as the catalogue has none of {} on {}",
-                      tiles.instruction->name(), arch(id).name));
+      throw InputError(fmt::format("datapath: is NULL; expected a datapath, as the catalogue has none for {} on {}",
+                                   tiles.instruction->name(), arch(id).name));
     }
     own_ = std::make_unique<tcnum_datapath>(std::move(accounts.front()));
     datapath_ = own_.get();
@@ -41,7 +40,7 @@ class Chosen {
   std::unique_ptr<tcnum_datapath> own_;
 };
 
-/// As the instruction computes them. The order of results is the tiles' own.
+/// The dot problems of the tiles, as the instruction computes them. Results keep the order of the tiles.
 Tiles problems_of(const tcnum_tiles& tiles) {
   check_written(tiles);
   return dot_problems(tiles.vectors.tiles, tiles.vectors.metadata);
@@ -49,7 +48,7 @@ Tiles problems_of(const tcnum_tiles& tiles) {
 
 unsigned threads_or_all(unsigned threads) { return threads == 0 ? all_threads() : threads; }
 
-/// Where the caller knows them to be, and whose they are.
+/// Writes the results where D already lies in memory, as callers may hold its address, and says whose they are.
 void put_results(const Codes& d, const Chosen& by, tcnum_tiles& tiles) {
   std::ranges::copy(d.bytes(), tiles.vectors.tiles.d.bytes().begin());
   if (tiles.instruction == nullptr) return;
@@ -87,8 +86,7 @@ tcnum_status tcnum_verify(const tcnum_tiles* tiles, const tcnum_datapath* datapa
                           tcnum_comparison* to) {
   return guarded([&] {
     const tcnum_tiles& of = required(tiles, "tiles", "tiles with results");
-    check_size(required(to, "comparison", "where the result is to go").size, kFirstSize<tcnum_comparison>,
-               "comparison");
+    check_size(required(to, "comparison", kResultAddress), "comparison");
     const Chosen chosen(of, datapath);
     Tiles problems = problems_of(of);
     chosen->emulator().run(problems, threads_or_all(threads));
@@ -126,7 +124,7 @@ tcnum_status tcnum_explain(const tcnum_tiles* tiles, size_t index, const tcnum_d
     const std::size_t results = of.vectors.tiles.size();
     if (index >= results) {
       throw InputError(
-          fmt::format("index: is {}; right would be a number below {}, the results of the tiles", index, results));
+          fmt::format("index: is {}; expected a number below {}, the results of the tiles", index, results));
     }
     const Chosen chosen(of, datapath);
     result = new_text(explain_text(chosen->datapath, problem_at(problems_of(of), index)));

@@ -1,4 +1,4 @@
-// Callers in C who are told what a fit is at, and may stop it.
+// The progress of a fit, told to a callback in C that may stop it.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace tcnum {
 
-/// Of tcnum_probe_options or tcnum_gemm_fit_options.
+/// `Options`: tcnum_probe_options or tcnum_gemm_fit_options.
 template <class Options>
 std::function<bool(const FitProgress&)> fit_progress_of(const Options& given) {
   if (given.progress == nullptr) return {};

@@ -1,4 +1,4 @@
-// Finding the plan behind a caller's matrix product.
+// Finds the plan behind a matrix product of the caller.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -25,9 +25,9 @@ GemmFitOptions fit_options_of(const tcnum_gemm_fit_options* options) {
 }
 
 GemmSubject subject_of(const tcnum_gemm_subject* subject) {
-  const auto given = options_of(&required(subject, "subject", "what is multiplied"), "subject");
+  const auto given = options_of(&required(subject, "subject", "the product to be fitted"), "subject");
   const auto length_of = [](std::size_t length, std::string_view which) {
-    if (length == 0) throw InputError(fmt::format("subject->{}: is 0; right would be 1 or more", which));
+    if (length == 0) throw InputError(fmt::format("subject->{}: is 0; expected 1 or more", which));
     return length;
   };
   return {std::string(arch(arch_of(given.arch, "subject->arch")).name),
@@ -44,7 +44,7 @@ tcnum_view c_view_of(const Matrix& matrix) {
           matrix.columns(),      c_name(matrix.format()), TCNUM_ROW_MAJOR};
 }
 
-/// D, of a caller who is given where its codes go.
+/// The D that a callback writes: write(codes, bytes) is not 0 to stop.
 template <class Write>
 Matrix written_by(const GemmSubject& of, std::string_view who, const Write& write) {
   Matrix d(of.d, of.m, of.n);
@@ -76,7 +76,7 @@ tcnum_status tcnum_fit_gemm(const tcnum_gemm_subject* subject, tcnum_multiply mu
   return guarded([&] {
     char*& result = result_of(json, "json");
     const GemmSubject of = subject_of(subject);
-    if (multiply == nullptr) throw InputError("multiply: is NULL; right would be a function that writes D's codes");
+    if (multiply == nullptr) throw InputError("multiply: is NULL; expected a function that writes D's codes");
     const GemmFitOptions how = fit_options_of(options);
     const GemmFit fit = fit_gemm(
         of,

@@ -14,7 +14,8 @@
 namespace tcnum {
 namespace {
 
-/// Of this thread. It is no string: to say that there is no memory must take none. InputError's are shorter.
+/// The message of this thread. An array, so that no memory is needed to say that there is none. Messages of InputError
+/// are shorter.
 constinit thread_local std::array<char, 2048> t_message = {};
 
 tcnum_status keep(tcnum_status status, std::string_view message) noexcept {
@@ -40,13 +41,13 @@ tcnum_status keep_failure() noexcept {
   } catch (const UnavailableError& error) {
     return keep(TCNUM_UNAVAILABLE, error.what());
   } catch (const std::bad_alloc&) {
-    return keep(TCNUM_NO_MEMORY, "the memory of this machine does not suffice; right would be smaller arguments");
-  } catch (const std::length_error&) {  // more than any memory has
-    return keep(TCNUM_NO_MEMORY, "more than a memory can hold; right would be smaller arguments");
+    return keep(TCNUM_NO_MEMORY, "not enough memory on this machine; expected smaller arguments");
+  } catch (const std::length_error&) {  // a size that no allocation can have
+    return keep(TCNUM_NO_MEMORY, "more than a memory can hold; expected smaller arguments");
   } catch (const std::exception& error) {
     return keep(TCNUM_INTERNAL, error.what());
   } catch (...) {
-    return keep(TCNUM_INTERNAL, "an exception that says nothing");
+    return keep(TCNUM_INTERNAL, "an exception without a message");
   }
 }
 

@@ -1,11 +1,11 @@
-// What stands between callers in C and exceptions: none passes, and each becomes a status and a message.
+// Turns each exception into a status and a message, so that none reaches callers in C.
 #pragma once
 
 #include "tcnum/tcnum.h"
 
 namespace tcnum {
 
-/// Thrown where a callback of the caller's says to stop.
+/// Thrown where a callback asks to stop.
 struct Stopped {};
 
 /// The status of the exception that is being handled; keeps its message for the thread.

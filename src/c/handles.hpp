@@ -1,4 +1,4 @@
-// What the handles hold.
+// The types behind the handles of tcnum.h.
 #pragma once
 
 #include <mutex>
@@ -27,10 +27,10 @@ struct tcnum_datapath {
         answers(entry.answers),
         is_fitted(entry.fitted) {}
 
-  /// As tcnum::CatalogueEntry has it.
+  /// Like tcnum::CatalogueEntry::origin_and_standing().
   std::string origin_and_standing() const { return standing_text.empty() ? origin : origin + "; " + standing_text; }
 
-  /// Made when it is first asked for, by whichever thread.
+  /// The emulator is made on the first call, which may be any thread's.
   const tcnum::Emulator& emulator() const {
     std::call_once(emulator_once_, [this] { emulator_.emplace(datapath); });
     return *emulator_;
@@ -38,7 +38,7 @@ struct tcnum_datapath {
 
   const tcnum::Datapath datapath;
   const std::string account, origin, refuted_by, standing, standing_text, lowered_to;
-  const std::size_t answers = 0;  ///< published ones, that were compared here
+  const std::size_t answers = 0;  ///< published answers that the datapath was compared with
   const bool is_fitted = false;
 
  private:
@@ -55,17 +55,17 @@ struct tcnum_plan {
 };
 
 struct tcnum_tiles {
-  /// Of an instruction; null: of a datapath alone.
+  /// Null where the tiles belong to a datapath alone.
   const tcnum::Instruction* instruction = nullptr;
   tcnum::Vectors vectors;
-  /// Where there are block scales.
+  /// Used only where there are block scales.
   tcnum::FormatId scale_format = tcnum::FormatId::ue8m0;
 };
 
 namespace tcnum {
 
-/// Throws InputError if the caller has written codes that are none, or places of stored elements that the instruction
-/// cannot have.
+/// Throws InputError if the caller has written codes that the formats do not have, or places of stored elements that
+/// the instruction cannot have.
 void check_written(const tcnum_tiles& tiles);
 
 }  // namespace tcnum

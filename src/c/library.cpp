@@ -1,4 +1,4 @@
-// What the library says of itself.
+// The version, texts of statuses, and what frees texts.
 #include <cstdlib>
 
 #include "tcnum/tcnum.h"
@@ -18,9 +18,9 @@ const char* tcnum_status_text(tcnum_status status) {
     case TCNUM_NO_MEMORY:
       return "not enough memory";
     case TCNUM_INTERNAL:
-      return "a bug of tcnum's";
+      return "a bug of tcnum";
   }
-  return "no status of tcnum's";
+  return "not a status of tcnum";
 }
 
 void tcnum_free(char* text) { std::free(text); }

@@ -1,4 +1,4 @@
-// Formats, and numbers as their codes.
+// Describes formats, and converts numbers to codes and back.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -33,11 +33,11 @@ tcnum_format_info info_of(const Format& f) {
 Rounding rounding_of(const char* name) {
   if (name == nullptr) return Rounding::nearest_even;
   if (const auto mode = find_rounding(name)) return *mode;
-  throw InputError(fmt::format(
-      "rounding: {} is unknown; right would be nearest_even, nearest_away, toward_zero, up or down", in_quotes(name)));
+  throw InputError(fmt::format("rounding: {} is unknown; expected nearest_even, nearest_away, toward_zero, up or down",
+                               in_quotes(name)));
 }
 
-/// "wrap" is no way to make a code of one number.
+/// Overflow::wrap is left out: it is a rule of accumulators of integers.
 constexpr std::array<std::pair<std::string_view, Overflow>, 3> kOverflows = {
     {{"ieee", Overflow::ieee}, {"infinity", Overflow::infinity}, {"max_finite", Overflow::max_finite}}};
 
@@ -46,8 +46,7 @@ Overflow overflow_of(const char* name) {
   for (const auto& [text, overflow] : kOverflows) {
     if (text == name) return overflow;
   }
-  throw InputError(
-      fmt::format("overflow: {} is unknown; right would be ieee, infinity or max_finite", in_quotes(name)));
+  throw InputError(fmt::format("overflow: {} is unknown; expected ieee, infinity or max_finite", in_quotes(name)));
 }
 
 constexpr std::array<std::pair<std::string_view, NonFinite>, 4> kNonFinite = {
@@ -61,23 +60,23 @@ NonFinite non_finite_of(const char* name) {
   for (const auto& [text, kind] : kNonFinite) {
     if (text == name) return kind;
   }
-  throw InputError(fmt::format(
-      "non_finite: {} is unknown; right would be ieee, nan_all_ones, nan_negative_zero or none", in_quotes(name)));
+  throw InputError(fmt::format("non_finite: {} is unknown; expected ieee, nan_all_ones, nan_negative_zero or none",
+                               in_quotes(name)));
 }
 
 void check_bytes(std::size_t bytes, std::size_t count, const Format& f) {
-  std::size_t right = 0;
-  const bool too_many = __builtin_mul_overflow(count, static_cast<std::size_t>(f.storage_bytes()), &right);
-  if (!too_many && bytes == right) return;
-  throw InputError(fmt::format("bytes: is {}; right would be {}, as {} codes of {} have", bytes,
-                               too_many ? "more than a memory can hold" : std::to_string(right), count, f.name));
+  std::size_t expected = 0;
+  const bool too_many = __builtin_mul_overflow(count, static_cast<std::size_t>(f.storage_bytes()), &expected);
+  if (!too_many && bytes == expected) return;
+  throw InputError(fmt::format("bytes: is {}; expected {}, as {} codes of {} have", bytes,
+                               too_many ? "more than a memory can hold" : std::to_string(expected), count, f.name));
 }
 
 OutputRule output_rule(const Format& f, const char* rounding, const char* overflow) {
   return {f.id, rounding_of(rounding), overflow_of(overflow), f.non_finite == NonFinite::none ? 0 : nan_code(f)};
 }
 
-/// Of `count` codes, where they go.
+/// The address that codes are written to.
 std::byte* room_for(void* codes, std::size_t bytes) {
   return static_cast<std::byte*>(&required(static_cast<std::byte*>(codes), "codes", fmt::format("{} bytes", bytes)));
 }
@@ -91,11 +90,11 @@ void encode_numbers(const Number* numbers, std::size_t count, const char* format
   if (count == 0) return;
   required(numbers, "numbers", fmt::format("{} numbers", count));
   std::byte* const to = room_for(codes, bytes);
-  if (f.non_finite == NonFinite::none) {  // before anything is written
+  if (f.non_finite == NonFinite::none) {  // refuses NaNs before anything is written
     for (std::size_t i = 0; i < count; ++i) {
       if (!std::isnan(numbers[i])) continue;
       throw InputError(
-          fmt::format("numbers: number {} is NaN; right would be a format that has one, which {} has not", i, f.name));
+          fmt::format("numbers: number {} is NaN; expected a format that has one, which {} has not", i, f.name));
     }
   }
   const auto each = static_cast<std::size_t>(f.storage_bytes());
@@ -131,7 +130,7 @@ size_t tcnum_format_count() { return kFormats.size(); }
 tcnum_status tcnum_format_at(size_t index, tcnum_format_info* info) {
   return guarded([&] {
     if (index >= kFormats.size())
-      throw InputError(fmt::format("index: is {}; right would be a number below {}", index, kFormats.size()));
+      throw InputError(fmt::format("index: is {}; expected a number below {}", index, kFormats.size()));
     hand_back(info_of(kFormats[index]), info, "info");
   });
 }
@@ -143,7 +142,7 @@ tcnum_status tcnum_format_find(const char* name, tcnum_format_info* info) {
 tcnum_status tcnum_format_define(const char* name, int exponent_bits, int fraction_bits, int bias,
                                  const char* non_finite, int is_signed, tcnum_format_info* info) {
   return guarded([&] {
-    OwnFormat own{std::string(text_of(name, "name", "a name of one's own")),
+    OwnFormat own{std::string(text_of(name, "name", "a name for the format")),
                   exponent_bits,
                   fraction_bits,
                   bias,

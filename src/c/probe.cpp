@@ -1,4 +1,4 @@
-// Finding the datapath behind a caller's oracle, or behind answers.
+// Finds the datapath behind an oracle of the caller, or behind answers.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,14 +18,14 @@
 namespace tcnum {
 namespace {
 
-/// What is probed: an instruction, or, without an architecture, a dot product of a program's own.
+/// The subject of a probe: an instruction, or, without an architecture, a dot product that a program computes.
 struct Probed {
   Instruction instruction;
-  const Instruction* row = nullptr;  ///< of the instruction; null: of none
+  const Instruction* row = nullptr;  ///< of the table of instructions; null: the dot product of a program
   std::optional<ArchId> arch;
 };
 
-/// What a caller's function answers.
+/// Asks a function of the caller.
 class CallbackOracle final : public Oracle {
  public:
   CallbackOracle(const Probed& probed, tcnum_oracle ask, void* user, const tcnum_probe_options& options)
@@ -61,7 +61,7 @@ class CallbackOracle final : public Oracle {
 tcnum_probe_options probe_options_of(const tcnum_probe_options* options) {
   const tcnum_probe_options given = options_of(options, "options");
   if (given.device != nullptr && !is_utf8(given.device))
-    throw InputError("options->device: is no UTF-8; right would be text in it");
+    throw InputError("options->device: is not UTF-8; expected text in UTF-8");
   return given;
 }
 
@@ -73,7 +73,7 @@ FitOptions fit_options_of(const tcnum_probe_options& given) {
   return options;
 }
 
-/// What `tcnum probe` writes of one instruction.
+/// The JSON that `tcnum probe` writes for one instruction.
 std::string document_of(Fit& fit, std::optional<ArchId> id, Source source) {
   const Instruction& in = fit.space().instruction();
   const FitResult result = fit.run();
@@ -90,7 +90,7 @@ std::string document_of(Fit& fit, std::optional<ArchId> id, Source source) {
 }
 
 std::string probe(const Probed& probed, tcnum_oracle oracle, void* user, const tcnum_probe_options* options) {
-  if (oracle == nullptr) throw InputError("oracle: is NULL; right would be a function that fills D of tiles");
+  if (oracle == nullptr) throw InputError("oracle: is NULL; expected a function that fills D of tiles");
   const auto given = probe_options_of(options);
   CallbackOracle live(probed, oracle, user, given);
   Fit fit(probed.instruction, &live, fit_options_of(given));
@@ -116,7 +116,7 @@ tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* us
                              char** json) {
   return guarded([&] {
     char*& result = result_of(json, "json");
-    const auto given = options_of(&required(dot, "dot", "what is computed"), "dot");
+    const auto given = options_of(&required(dot, "dot", "the dot product to be probed"), "dot");
     const auto id_of = [](const char* name, std::string_view argument) { return format_of(name, argument).id; };
     const FormatId a = id_of(given.a, "dot->a"), d = id_of(given.d, "dot->d");
     const FormatId b = given.b == nullptr ? a : id_of(given.b, "dot->b");
@@ -132,7 +132,7 @@ tcnum_status tcnum_probe_dot(const tcnum_dot* dot, tcnum_oracle oracle, void* us
           given.scale_format == nullptr ? FormatId::ue8m0 : id_of(given.scale_format, "dot->scale_format");
       scales = {ScaleKind::dot, format, as_int("scale-block", given.scale_block)};
     } else if (given.scale_format != nullptr) {
-      throw InputError("dot->scale_block: is 0; right would be how many products share a scale, such as 32");
+      throw InputError("dot->scale_block: is 0; expected the number of products that share a scale, such as 32");
     }
     result = new_text(probe({make_dot(d, a, b, c, as_int("k", given.k), scales), nullptr, {}}, oracle, user, options));
   });
@@ -142,8 +142,7 @@ tcnum_status tcnum_probe_tiles(const tcnum_tiles* tiles, const tcnum_probe_optio
   return guarded([&] {
     char*& result = result_of(json, "json");
     const tcnum_tiles& of = required(tiles, "tiles", "tiles with results");
-    if (of.instruction == nullptr)
-      throw InputError("tiles: are of a datapath alone; right would be tiles of an instruction");
+    if (of.instruction == nullptr) throw InputError("tiles: are of a datapath alone; expected tiles of an instruction");
     check_written(of);
     const auto given = probe_options_of(options);
     const Vectors& vectors = of.vectors;

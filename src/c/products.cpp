@@ -1,4 +1,4 @@
-// Matrix products, and the plans of whole kernels.
+// Multiplies matrices by instructions and by plans, and makes handles of plans.
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,10 +27,10 @@ Processor processor_of(const char* name) {
   const std::string_view text = name == nullptr ? "cpu" : name;
   if (text == "cpu") return Processor::cpu;
   if (text == "gpu") return Processor::gpu;
-  throw InputError(fmt::format("options->processor: {} is unknown; right would be cpu or gpu", in_quotes(text)));
+  throw InputError(fmt::format("options->processor: {} is unknown; expected cpu or gpu", in_quotes(text)));
 }
 
-/// A caller's function that is told how far a product is, and may stop it.
+/// Tells a callback how many rows of a product are finished. The callback may stop the product.
 class Progress {
  public:
   Progress(int (*tell)(void*, std::size_t), void* user) : tell_(tell), user_(user) {}
@@ -46,7 +46,7 @@ class Progress {
   bool stopped_ = false;
 };
 
-/// What the options of a product ask for.
+/// The options of a product, checked.
 class GemmArguments {
  public:
   explicit GemmArguments(const tcnum_gemm_options* options)
@@ -72,10 +72,10 @@ class GemmArguments {
   ErrorReference reference() const {
     return {.exact_a = exact_a_ ? &*exact_a_ : nullptr, .exact_b = exact_b_ ? &*exact_b_ : nullptr};
   }
-  /// Of a product, with which nothing is compared.
+  /// Refuses exact operands, which tcnum_gemm_error() alone compares with.
   void require_no_reference() const {
     if (exact_a_ || exact_b_)
-      throw InputError("options->exact_a and exact_b: are given; expected NULL, as tcnum_gemm_error() alone has them");
+      throw InputError("options->exact_a and exact_b: are given; expected NULL, as tcnum_gemm_error() alone uses them");
   }
   GemmOptions options() {
     return {.threads = given_.threads, .processor = processor_of(given_.processor), .progress = progress_.callback()};
@@ -90,7 +90,7 @@ class GemmArguments {
   Progress progress_;
 };
 
-/// Names of formats, for as long as the library lives.
+/// Names of the formats that the plan takes. They live as long as the library.
 const std::vector<const char*>& operands_of(std::size_t plan) {
   static const std::vector<std::vector<const char*>> kNames = [] {
     std::vector<std::vector<const char*>> names;
@@ -111,8 +111,8 @@ using namespace tcnum;
 tcnum_status tcnum_matrix_view(const tcnum_matrix* matrix, tcnum_view* view) {
   return guarded([&] {
     const Matrix& of = required(matrix, "matrix", "a matrix").matrix;
-    required(view, "view", "where the result is to go") = {of.bytes().data(), of.bytes().size(),   of.rows(),
-                                                           of.columns(),      c_name(of.format()), TCNUM_ROW_MAJOR};
+    required(view, "view", kResultAddress) = {of.bytes().data(), of.bytes().size(),   of.rows(),
+                                              of.columns(),      c_name(of.format()), TCNUM_ROW_MAJOR};
   });
 }
 
@@ -147,7 +147,7 @@ tcnum_status tcnum_plan_at(size_t index, tcnum_plan_info* to) {
   return guarded([&] {
     const auto plans = named_plans();
     if (index >= plans.size())
-      throw InputError(fmt::format("index: is {}; right would be a number below {}", index, plans.size()));
+      throw InputError(fmt::format("index: is {}; expected a number below {}", index, plans.size()));
     tcnum_plan_info info = {};
     info.name = plans[index].name.data();
     info.does = plans[index].does.data();
@@ -161,7 +161,7 @@ tcnum_status tcnum_plan_at(size_t index, tcnum_plan_info* to) {
 tcnum_status tcnum_plan_find(const char* name, const char* operands, const char* output, tcnum_plan** plan) {
   return guarded([&] {
     tcnum_plan*& result = result_of(plan, "plan");
-    const std::string_view text = text_of(name, "name", "that of a plan");
+    const std::string_view text = text_of(name, "name", "the name of a plan");
     const FormatId id = format_of(operands, "operands").id;
     const auto output_id = output == nullptr ? std::nullopt : std::optional(format_of(output, "output").id);
     result = new tcnum_plan{named_plan(text, id, output_id)};
@@ -172,7 +172,7 @@ tcnum_status tcnum_plan_of_cublaslt(const tcnum_cublaslt_configuration* configur
   return guarded([&] {
     tcnum_plan*& result = result_of(plan, "plan");
     const auto given =
-        options_of(&required(configuration, "configuration", "what cuBLASLt says of an algorithm"), "configuration");
+        options_of(&required(configuration, "configuration", "the configuration of an algorithm"), "configuration");
     result = new tcnum_plan{cublaslt_plan({.a = format_of(given.a, "configuration->a").id,
                                            .b = format_of(given.b, "configuration->b").id,
                                            .d = format_of(given.d, "configuration->d").id,
@@ -209,7 +209,7 @@ tcnum_status tcnum_plan_from_json(const char* json, tcnum_plan** plan) {
 tcnum_status tcnum_plan_read(const char* path, tcnum_plan** plan) {
   return guarded([&] {
     tcnum_plan*& result = result_of(plan, "plan");
-    result = new tcnum_plan{read_plan(std::string(text_of(path, "path", "a file's")))};
+    result = new tcnum_plan{read_plan(std::string(text_of(path, "path", "the path of a plan")))};
   });
 }
 

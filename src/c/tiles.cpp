@@ -1,4 +1,4 @@
-// Handles of tiles: their codes, and what is said of them.
+// Makes, reads and writes handles of tiles: their codes and their metadata.
 #include <array>
 #include <iterator>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace tcnum {
 namespace {
 
-/// A tensor, in memory and for the caller.
+/// A tensor of the tiles, as the caller names it.
 struct NamedTensor {
   std::string_view name;
   Codes* codes;
@@ -22,7 +22,7 @@ struct NamedTensor {
   std::array<std::size_t, 3> shape;
 };
 
-/// Those that the tiles have.
+/// All tensors that the tiles have.
 std::vector<NamedTensor> tensors_of(tcnum_tiles& of) {
   Tiles& t = of.vectors.tiles;
   std::vector<NamedTensor> tensors = {{"A", &t.a, t.a_format, {t.count, t.m, t.a_depth()}},
@@ -40,11 +40,11 @@ std::vector<NamedTensor> tensors_of(tcnum_tiles& of) {
 
 void check_extents(std::size_t count, std::size_t m, std::size_t n) {
   for (const auto& [argument, extent] : {std::pair{"count", count}, std::pair{"m", m}, std::pair{"n", n}}) {
-    if (extent == 0) throw InputError(fmt::format("{}: is 0; right would be 1 or more", argument));
+    if (extent == 0) throw InputError(fmt::format("{}: is 0; expected 1 or more", argument));
   }
 }
 
-/// Fields of Vectors that are metadata in a file.
+/// A field of Vectors that is metadata in a file.
 struct Field {
   std::string_view key;
   std::string Vectors::*text;
@@ -52,12 +52,12 @@ struct Field {
 constexpr std::array<Field, 3> kFields = {
     {{"instruction", &Vectors::instruction}, {"arch", &Vectors::arch}, {"device", &Vectors::device}}};
 
-/// What may not be said, as it is part of what the tiles are.
+/// Keys that callers cannot set, because they are part of what the tiles are.
 constexpr std::array<std::string_view, 5> kFixed = {"instruction", "arch", "scale_a", "scale_b", "scale_d"};
 
 std::string checked_value(std::string_view key, std::string_view value) {
   if (!is_utf8(value))
-    throw InputError(fmt::format("value: of {} is no UTF-8; right would be text in it", in_quotes(key)));
+    throw InputError(fmt::format("value: of {} is not UTF-8; expected text in UTF-8", in_quotes(key)));
   return std::string(value);
 }
 
@@ -74,10 +74,10 @@ void check_written(const tcnum_tiles& of) {
   if (t.sparse_group == 0) return;
   const std::size_t first = first_illegal_group(*of.instruction, t.e);
   if (first == t.e.size()) return;
-  throw InputError(fmt::format(
-      "tiles: E: the group from code {} on begins with {}; right would be places of stored elements that {} "
-      "can have (docs/files.md)",
-      first, t.e[first], of.instruction->name()));
+  throw InputError(
+      fmt::format("tiles: E: the group from code {} on begins with {}; expected places of stored elements that {} "
+                  "can have (docs/files.md)",
+                  first, t.e[first], of.instruction->name()));
 }
 
 }  // namespace tcnum
@@ -128,7 +128,7 @@ tcnum_status tcnum_tiles_read(const char* path, int without_results, tcnum_tiles
   return guarded([&] {
     tcnum_tiles*& result = result_of(tiles, "tiles");
     auto made = std::make_unique<tcnum_tiles>();
-    made->vectors = read_vectors(std::string(text_of(path, "path", "a vector file's")), without_results == 0);
+    made->vectors = read_vectors(std::string(text_of(path, "path", "the path of a vector file")), without_results == 0);
     made->instruction = find_instruction(made->vectors.instruction);
     made->scale_format = made->instruction->scales.format;
     result = made.release();
@@ -138,9 +138,8 @@ tcnum_status tcnum_tiles_read(const char* path, int without_results, tcnum_tiles
 tcnum_status tcnum_tiles_write(const tcnum_tiles* tiles, const char* path) {
   return guarded([&] {
     const tcnum_tiles& of = required(tiles, "tiles", "tiles of an instruction");
-    const std::string to(text_of(path, "path", "a vector file's"));
-    if (of.instruction == nullptr)
-      throw InputError("tiles: are of a datapath alone; right would be tiles of an instruction");
+    const std::string to(text_of(path, "path", "the path of a vector file"));
+    if (of.instruction == nullptr) throw InputError("tiles: are of a datapath alone; expected tiles of an instruction");
     check_written(of);
     write_vectors(to, of.vectors);
   });
@@ -157,7 +156,7 @@ tcnum_status tcnum_tiles_tensor(tcnum_tiles* tiles, const char* name, tcnum_tens
     const auto found = std::ranges::find(tensors, wanted, &NamedTensor::name);
     if (found == tensors.end()) {
       throw InputError(
-          fmt::format("name: {} is no tensor of these tiles; right would be one of {}", in_quotes(wanted), known));
+          fmt::format("name: {} is not a tensor of these tiles; expected one of {}", in_quotes(wanted), known));
     }
     tcnum_tensor tensor = {};
     tensor.codes = found->codes->bytes().data();
@@ -194,10 +193,10 @@ const char* tcnum_tiles_key(const tcnum_tiles* tiles, size_t index) {
 tcnum_status tcnum_tiles_set_text(tcnum_tiles* tiles, const char* key, const char* value) {
   return guarded([&] {
     Vectors& vectors = required(tiles, "tiles", "tiles").vectors;
-    const std::string name = checked_value("key", text_of(key, "key", "such as \"device\""));
+    const std::string name = checked_value("key", text_of(key, "key", "a key such as \"device\""));
     if (std::ranges::find(kFixed, name) != kFixed.end()) {
-      throw InputError(
-          fmt::format("key: {} is part of what the tiles are; right would be such as \"device\" or \"note\"", name));
+      throw InputError(fmt::format(
+          "key: {} is part of what the tiles are; expected another key, such as \"device\" or \"note\"", name));
     }
     if (name == "device") {
       vectors.device = value == nullptr ? "" : checked_value(name, value);
