@@ -7,8 +7,9 @@
 (dtype('float32'), (64, 64))
 
 `matmul` and `scaled_mm` multiply, `Plan` says how a kernel does, `explain` shows one element bit by bit, `probe` and
-`fit_gemm` find what computes like that, `diff` compares datapaths, `catalogue` has what is known, `testing.assert_bits_equal` is for tests.
-Everything wrong with an argument is a `ValueError` that says what would be right.
+`fit_gemm` find what computes given results, `diff` compares datapaths, `catalogue` has what is known, `testing` has
+assertions for tests of kernels.
+A wrong argument raises a `ValueError` that says what was expected.
 """
 
 from . import testing

@@ -1,4 +1,4 @@
-"""Arrays of others as codes, and codes as arrays of others. Nothing here changes a number."""
+"""Converts arrays of other packages to codes and back, bit for bit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Codes:
         self.bits = np.asarray(bits)
         if self.bits.dtype.kind not in "iu" or self.bits.itemsize != self.format.bytes:
             raise InputError(
-                f"bits: are {self.bits.dtype}; right would be {self.format.codes}, the codes of {self.format}"
+                f"bits: are {self.bits.dtype}; expected {self.format.codes}, the codes of {self.format}"
             )
         self.bits = self.bits.view(self.format.codes)
 
@@ -47,18 +47,18 @@ class Codes:
     def __getitem__(self, index: Any) -> "Codes":
         return Codes(self.bits[index], self.format)
 
-    # numpy would take it for a sequence of objects, and say that nothing is equal.
+    # Without this, numpy would take Codes for a sequence of objects, none of which is equal.
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise InputError("Codes: are no array of numpy's; right would be .bits, or the numbers by .to_numpy()")
+        raise InputError("Codes: are not an array of numpy; expected .bits (codes) or .to_numpy() (numbers)")
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, Codes):
             return NotImplemented
         if other.format != self.format:
-            raise InputError(f"Codes: are of {self.format} and of {other.format}; right would be one format")
+            raise InputError(f"Codes: are of {self.format} and of {other.format}; expected one format")
         return self.bits == other.bits
 
     def __ne__(self, other: object) -> Any:
@@ -78,12 +78,12 @@ class Codes:
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """What was given, as codes: of what format, in whose kind of array."""
+    """An operand as codes, with its format and the kind of array that it came in."""
 
     codes: np.ndarray  # of unsigned integers
     format: Format
     kind: str  # "numpy", "torch" or "codes"
-    device: Any = None  # of a tensor of torch's
+    device: Any = None  # of a tensor of torch
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -95,7 +95,7 @@ def _is_torch(x: Any) -> bool:
 
 
 def _unpacked(codes: np.ndarray) -> np.ndarray:
-    """Two fp4 of each byte, the low one first, along the axis that lies together in memory."""
+    """Splits each byte into two fp4, the low one first, along the axis that is contiguous in memory."""
     axis = int(np.argmin([abs(s) if n > 1 else sys.maxsize for s, n in zip(codes.strides, codes.shape)]))
     along = np.moveaxis(codes, axis, -1)
     both = np.stack([along & 0xF, along >> 4], axis=-1).reshape(*along.shape[:-1], -1)
@@ -112,7 +112,7 @@ def _of_torch(x: Any, name: str) -> tuple[np.ndarray, str]:
     integers = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     x = x.detach()
     if x.layout != torch.strided or x.is_complex():
-        raise InputError(f"{name}: is a {x.layout} tensor of {dtype}; right would be a dense one of a format of tcnum's")
+        raise InputError(f"{name}: is a {x.layout} tensor of {dtype}; expected a dense tensor of a format of tcnum")
     codes = x.view(integers[x.element_size()]).cpu().numpy()
     return (_unpacked(codes.view(np.uint8)) if dtype == PACKED else codes), dtype
 
@@ -122,7 +122,7 @@ def read(x: Any, name: str, format: Any = None) -> Operand:
     device = None
     if isinstance(x, Codes):
         if format is not None and format_of(format) != x.format:
-            raise InputError(f"{name}: is of {x.format}; right would be {format_of(format)}, as `format` says")
+            raise InputError(f"{name}: is of {x.format}; expected {format_of(format)}, as `format` says")
         return Operand(x.bits, x.format, "codes")
     if _is_torch(x):
         kind, device = "torch", x.device
@@ -132,7 +132,7 @@ def read(x: Any, name: str, format: Any = None) -> Operand:
         if not isinstance(x, np.ndarray) and not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
             x = np.from_dlpack(x)
         if np.ma.is_masked(x):
-            raise InputError(f"{name}: has masked elements; right would be numbers in their place, as filled() puts them")
+            raise InputError(f"{name}: has masked elements; expected numbers in their place, as filled() gives")
         array = np.asarray(x)
         if array.dtype.byteorder == (">" if sys.byteorder == "little" else "<"):
             array = array.astype(array.dtype.newbyteorder("="))
@@ -143,20 +143,20 @@ def read(x: Any, name: str, format: Any = None) -> Operand:
         is_itself = own == f or (f.name == "tf32" and dtype == "float32")
         if not is_itself and (array.dtype.kind not in "iu" or array.itemsize != f.bytes):
             raise InputError(
-                f"{name}: is {dtype}; right would be codes of {f} as {f.codes}, or numbers by "
+                f"{name}: is {dtype}; expected codes of {f} as {f.codes}, or numbers by "
                 f"tcnum.cast({name}, '{f}')"
             )
     elif own is not None:
         f = own
     else:
         raise InputError(
-            f"{name}: is {dtype}, which is no format of tcnum's; right would be such as float16, ml_dtypes' or torch's "
+            f"{name}: is {dtype}, which is not a format of tcnum; expected a type such as float16, ml_dtypes' or torch's "
             "types, or unsigned integers with `format`"
         )
     if array.dtype == bool:
         array = array.astype(np.uint8)
     codes = array.view(f.codes)
-    if f.bits < 8 and dtype in ("int4", "uint4"):  # whose high bits repeat the sign
+    if f.bits < 8 and dtype in ("int4", "uint4"):  # their high bits repeat the sign
         codes = codes & ((1 << f.bits) - 1)
     return Operand(codes, f, kind, device)
 
@@ -169,7 +169,7 @@ def _formatted(dtype: str) -> Format | None:
 
 
 def view_of(codes: np.ndarray, f: Format) -> tuple[_library.View, np.ndarray]:
-    """A matrix as C takes it, and what must live as long."""
+    """A view for C, and the codes that it points to, which must live as long."""
     is_columns = codes.flags.f_contiguous and not codes.flags.c_contiguous
     if not is_columns:
         codes = np.ascontiguousarray(codes)
@@ -186,7 +186,7 @@ def view_of(codes: np.ndarray, f: Format) -> tuple[_library.View, np.ndarray]:
 
 
 class Views:
-    """Matrices as C sees them, for as long as this lives."""
+    """Views for C that stay valid while this object lives."""
 
     def __init__(self) -> None:
         self._alive: list[Any] = []
@@ -198,7 +198,7 @@ class Views:
 
 
 class _MatrixMemory:
-    """The library's result as memory that numpy may look at, freed with the last array that does."""
+    """The memory of a result of the library, freed with the last array that uses it."""
 
     def __init__(self, handle: Any):
         self._handle = handle
@@ -217,13 +217,13 @@ class _MatrixMemory:
 
 
 def taken(handle: Any) -> tuple[np.ndarray, Format]:
-    """Codes of a tcnum_matrix, which is theirs from now on, without a copy."""
+    """The codes of a tcnum_matrix, without a copy. The array owns the matrix from now on."""
     memory = _MatrixMemory(handle)
     return np.asarray(memory), memory.format
 
 
 def given_back(codes: np.ndarray, f: Format, like: Operand) -> Any:
-    """Codes as the kind of array that the operands were."""
+    """Codes as the kind of array that the operand ``like`` was."""
     if like.kind == "torch" and (dtype := torch_dtype(f)) is not None:
         torch = sys.modules["torch"]
         if name_of_dtype(dtype) == PACKED:
@@ -252,7 +252,7 @@ def cast(x: Any, format: Any, *, rounding: str = "nearest_even", saturate: bool 
     """
     f = format_of(format)
     are_integers = not isinstance(x, Codes) and not _is_torch(x) and np.asarray(x).dtype.kind in "iu"
-    if are_integers:  # some 64-bit ones are no doubles
+    if are_integers:  # some 64-bit integers are not doubles
         whole = np.asarray(x)
         numbers = np.asarray(whole, np.uint64 if whole.dtype.kind == "u" else np.int64, order="C")
         how, given = "tcnum_encode_integers", (numbers.ctypes.data, int(whole.dtype.kind == "u"))
@@ -273,9 +273,9 @@ def _decoded(x: Operand, dtype: Any) -> np.ndarray:
     try:
         wanted = np.dtype(dtype)
     except TypeError as error:
-        raise InputError(f"dtype: is {dtype!r}; right would be float64 or float32") from error
+        raise InputError(f"dtype: is {dtype!r}; expected float64 or float32") from error
     if wanted not in (np.float64, np.float32):
-        raise InputError(f"dtype: is {wanted}; right would be float64 or float32")
+        raise InputError(f"dtype: is {wanted}; expected float64 or float32")
     if x.format.codes.itemsize == wanted.itemsize and x.format.name in ("fp64", "fp32"):
         return x.codes.view(wanted)
     codes = np.asarray(x.codes, order="C")

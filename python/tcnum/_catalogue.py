@@ -1,4 +1,4 @@
-"""What is known: architectures, their instructions, and the datapaths that these have."""
+"""The catalogue: architectures, their instructions, and the datapaths of these."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def instructions(arch: str = "sm_90") -> tuple[Instruction, ...]:
 
 @functools.cache
 def instruction(arch: str, name: str) -> Instruction:
-    """One of them, by its name, of any N, or its PTX spelling.
+    """An instruction by its name, of any N, or by its PTX spelling.
 
     >>> instruction("sm_90", "wgmma.m64n256k16.f32.bf16.bf16").k
     16
@@ -88,7 +88,7 @@ def instruction(arch: str, name: str) -> Instruction:
 
 
 class Datapath:
-    """How one dot product gets its bits: `docs/datapath.md` says what the description says.
+    """How one dot product gets its bits; `docs/datapath.md` explains the description.
 
     Made by `datapath()`. It never changes; threads may share one. Two are equal if their descriptions are.
     """
@@ -112,7 +112,7 @@ class Datapath:
 
     @functools.cached_property
     def json(self) -> dict[str, Any]:
-        """The description, of which `datapath()` makes the same again."""
+        """The description; `datapath()` makes an equal datapath from it."""
         return json.loads(_library.text_of("tcnum_datapath_to_json", self._handle.value))
 
     def __eq__(self, other: object) -> bool:
@@ -122,7 +122,7 @@ class Datapath:
         return hash(json.dumps(self.json, sort_keys=True))
 
     def __reduce__(self) -> Any:
-        """By its description, and with what is known of it."""
+        """Pickles the description and what the catalogue says about it."""
         return datapath, (self.json,), {name: value for name, value in vars(self).items() if name != "_handle"}
 
     def __repr__(self) -> str:
@@ -140,14 +140,14 @@ def datapath(
     instr: str | None = None,
     account: str | None = None,
 ) -> Datapath:
-    """A datapath of a JSON file, a dict of such, or the catalogue, by its parts or as "ARCH:INSTRUCTION[:ACCOUNT]".
+    """A datapath from a JSON file, from a dict, or from the catalogue, by its parts or as "ARCH:INSTRUCTION[:ACCOUNT]".
 
     >>> datapath(arch="sm_90", instr="wgmma.m64n8k32.f32.e4m3.e4m3").json["tree"]["fraction_bits"]  # doctest: +SKIP
     13
     """
     if source is None:
         if arch is None or instr is None:
-            raise InputError("datapath: right would be a file, a dict, or arch and instr")
+            raise InputError("datapath: expected a file, a dict, or arch and instr")
         return Datapath(
             _library.Handle(
                 _FREE, "tcnum_datapath_find", _library.encoded(arch, "arch"), _library.encoded(instr, "instr"),
@@ -155,7 +155,7 @@ def datapath(
             )  # fmt: skip
         )
     if arch is not None or instr is not None or account is not None:
-        raise InputError("datapath: there are a source and an instruction; right would be one of them")
+        raise InputError("datapath: there are a source and an instruction; expected only one of the two")
     if isinstance(source, dict):
         return Datapath(_library.Handle(_FREE, "tcnum_datapath_from_json", _library.json_of("datapath", source)))
     return Datapath(_library.Handle(_FREE, "tcnum_datapath_read", _library.encoded(source, "datapath")))
@@ -163,7 +163,7 @@ def datapath(
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """What the catalogue has of an instruction: one account of its datapath."""
+    """One account of the datapath of an instruction."""
 
     instruction: Instruction
     datapath: Datapath

@@ -1,4 +1,4 @@
-"""Where two datapaths part."""
+"""Compares two datapaths."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ._library import InputError
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What `diff()` found; ``str()`` of it is a summary."""
+    """The result of `diff()`; ``str()`` gives a summary."""
 
     document: dict[str, Any]  #: the JSON of `tcnum diff`, tcnum.diff/1
 
     @property
     def equal(self) -> bool:
-        """Whether the descriptions say the same, so that they never differ."""
+        """Whether the descriptions are the same, so that results never differ."""
         return bool(self.document["equal"])
 
     @property
@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def different(self) -> int:
-        """Of them, those whose results differ."""
+        """Dot products whose results differ."""
         return int(self.document["different"])
 
     @property
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def decisive(self) -> dict[str, tuple[str, str]]:
-        """What alone makes the difference there: how the one has it, and the other."""
+        """The fields that alone cause the difference there, with their values in the one and in the other."""
         return {f["field"]: (f["one"], f["other"]) for f in self.document["fields"] if f["decides"]}
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ def _side(given: Any, a: Any, b: Any, instr: str | None, account: str | None) ->
         return datapath(given), given
     if instr is None:
         if a is None:
-            raise InputError("format: is None; right would be the operands', such as 'fp16', or an instr")
+            raise InputError("format: is None; expected the format of the operands, such as 'fp16', or an instr")
         first = format_of(a)
         second = first if b is None else format_of(b)
         instr = _library.described(

@@ -1,4 +1,4 @@
-"""How far a product is from the exact one."""
+"""The error of a matrix product against the exact one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._library import InputError
 
 
 class ErrorReport:
-    """What `error()` found: the JSON of ``tcnum gemm --error`` (tcnum.gemm_error/1), and what of it people ask first.
+    """The result of `error()`: the JSON of ``tcnum gemm --error`` (tcnum.gemm_error/1), and its main figures.
 
     docs/plans.md, "How far a product is off", defines every figure.
     """
@@ -38,11 +38,11 @@ class ErrorReport:
 
     @property
     def mean_relative(self) -> float:
-        """The mean of these."""
+        """The mean of the errors' magnitudes, relative to Σ|a||b|."""
         return float(self.json["relative"]["mean"])
 
     def percentile(self, percent: int, measure: str = "relative") -> float:
-        """What 50 (the median), 90 or 99 percent of the elements do not exceed, of "ulps" or "relative"."""
+        """The error that 50 (the median), 90 or 99 percent of the elements do not exceed, in "ulps" or "relative"."""
         keys = {50: "median", 90: "p90", 99: "p99"}
         if percent not in keys or measure not in ("ulps", "relative"):
             raise InputError(f"percentile: {percent!r} of {measure!r}; expected 50, 90 or 99, of 'ulps' or 'relative'")
@@ -127,7 +127,7 @@ def error(
     """
     formats = format if isinstance(format, (tuple, list)) else (format, format, format)
     if len(formats) != 3:
-        raise InputError(f"format: is {format!r}; right would be one, or three: of d, of a and of b")
+        raise InputError(f"format: is {format!r}; expected one, or three: of d, a and b")
     views = _arrays.Views()
 
     def view(x: Any, name: str, of: Any = None, shape: tuple[int, int] | None = None) -> Any:
@@ -135,11 +135,11 @@ def error(
         try:
             codes = operand.codes if shape is None else np.broadcast_to(operand.codes, shape)
         except ValueError as wrong:
-            raise InputError(f"{name}: has the shape {operand.shape}; right would be {shape}, as d has it") from wrong
+            raise InputError(f"{name}: has the shape {operand.shape}; expected {shape}, as d has it") from wrong
         if name in ("a_scales", "b_scales") and codes.size == 1:
             codes = codes.reshape(1, 1)
         if codes.ndim != 2 or 0 in codes.shape:
-            raise InputError(f"{name}: has the shape {operand.shape}; right would be a matrix")
+            raise InputError(f"{name}: has the shape {operand.shape}; expected a matrix")
         return views.of(codes, operand.format)
 
     product = [view(x, name, of) for (x, name), of in zip(((d, "d"), (a, "a"), (b, "b")), formats)]

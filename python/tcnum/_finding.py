@@ -1,4 +1,4 @@
-"""What computes like that? The datapath behind an oracle, and the plan behind a matrix product."""
+"""Finds the datapath behind an oracle, and the plan behind a matrix product."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._tiles import Tiles
 
 
 class Report:
-    """What `probe()` found: the JSON of ``tcnum probe`` (tcnum.probe/1), and what of it people ask first."""
+    """The result of `probe()`: the JSON of ``tcnum probe`` (tcnum.probe/1), and its main parts."""
 
     def __init__(self, document: dict[str, Any]):
         self.json = document
@@ -67,16 +67,16 @@ class Report:
 
 
 def _written(answer: Any, to: Codes, name: str) -> None:
-    """What a caller's function returned, where the library wants it."""
+    """Writes what a function of the caller returned to the memory of the library."""
     given = _arrays.read(answer, name, to.format if getattr(answer, "dtype", None) == to.bits.dtype else None)
     if given.format != to.format:
-        raise InputError(f"{name}: is {given.format}; right would be {to.format}")
+        raise InputError(f"{name}: is {given.format}; expected {to.format}")
     if given.shape != to.shape:
-        raise InputError(f"{name}: has the shape {given.shape}; right would be {to.shape}")
+        raise InputError(f"{name}: has the shape {given.shape}; expected {to.shape}")
     to.bits[...] = given.codes
 
 
-_ASKED_TWICE = 16  # the first batch, and every one that is so many after it
+_ASKED_TWICE = 16  # one batch in so many is asked twice, beginning with the first
 
 
 def _check_same(first: Codes, second: Codes, batch: int, any_nan: bool) -> None:
@@ -89,13 +89,13 @@ def _check_same(first: Codes, second: Codes, batch: int, any_nan: bool) -> None:
     digits = 2 + 2 * first.format.bytes
     raise InputError(
         f"oracle: answers differently the second time: batch {batch}, tile {t}, element ({i}, {j}) is "
-        f"{int(first.bits[t, i, j]):#0{digits}x} at first and {int(second.bits[t, i, j]):#0{digits}x} then; right would "
-        "be answers that depend on the operands alone"
+        f"{int(first.bits[t, i, j]):#0{digits}x} at first and {int(second.bits[t, i, j]):#0{digits}x} then; expected "
+        "answers that depend on the operands alone"
     )
 
 
 class _Borrowed:
-    """A handle that is somebody else's."""
+    """A handle that the library owns."""
 
     def __init__(self, value: int):
         self.value = ctypes.c_void_p(value)
@@ -158,20 +158,20 @@ def probe(
     dot = {name: value for name, value in of_dot.items() if value is not None}
     if isinstance(oracle, Tiles):
         if dot or instr is not None or arch is not None:
-            raise InputError("oracle: is Tiles, which say what they are of; right would be neither formats nor `instr`")
+            raise InputError("oracle: is Tiles, which know their instruction; expected neither formats nor `instr`")
         with _interrupts.guarded() as guard:
             options.progress = guard.fit_progress
             text = _library.text_of("tcnum_probe_tiles", oracle._value, ctypes.byref(options))
         return Report(json.loads(text))
     if not callable(oracle):
-        raise InputError(f"oracle: is {oracle!r}; right would be a function of A, B and C, or Tiles")
+        raise InputError(f"oracle: is {oracle!r}; expected a function of A, B and C, or Tiles")
     if (instr is None) == (not dot):
-        raise InputError("probe: right would be the formats a and d and the number k, or `instr`, and not both")
+        raise InputError("probe: expected the formats a and d and the number k, or `instr`, and not both")
     for name in ("a", "d", "k"):
         if dot and name not in dot:
-            raise InputError(f"{name}: is None; right would be {'a number of products' if name == 'k' else 'a format'}")
+            raise InputError(f"{name}: is None; expected {'a number of products' if name == 'k' else 'a format'}")
     if dot and arch is not None:
-        raise InputError("arch: is given without `instr`; right would be None")
+        raise InputError("arch: is given without `instr`; expected None")
     asked: Callable[..., Any] = oracle
 
     text = ""
@@ -187,7 +187,7 @@ def probe(
                 like = _arrays.Operand(x.bits, x.format, "numpy")
 
                 def ask(to: Codes) -> None:
-                    # Copies, as somebody may keep them; and what becomes of the operands here is nobody's business.
+                    # Copies, as the function may keep or change them.
                     operands = (_arrays.given_back(of.bits.copy(), of.format, like) for of in (x, y, z, *scales))
                     _written(asked(*operands), to, "the oracle's D")
 
@@ -213,7 +213,7 @@ def probe(
 
 
 class GemmReport:
-    """What `fit_gemm()` found: the JSON of ``tcnum gemm --fit`` (tcnum.gemm_fit/1)."""
+    """The result of `fit_gemm()`: the JSON of ``tcnum gemm --fit`` (tcnum.gemm_fit/1)."""
 
     def __init__(self, document: dict[str, Any]):
         self.json = document
@@ -230,12 +230,12 @@ class GemmReport:
 
     @property
     def open(self) -> dict[str, list[str]]:
-        """Fields of the plan of which more than one value explains every element."""
+        """Fields of the plan for which more than one value explains every element, with these values."""
         return {each["field"]: each["values"] for each in self.json["open"]}
 
     @property
     def epilogue(self) -> dict[str, Any] | None:
-        """What becomes of alpha, C and a bias, if somebody was asked: "verdict", "plan", which has the epilogue, "open"."""
+        """How alpha, C and a bias are applied, if an epilogue was given: "verdict", "plan" (with the epilogue), "open"."""
         return self.json.get("epilogue")
 
     def __repr__(self) -> str:
@@ -272,29 +272,29 @@ def fit_gemm(
     text = ""
     name = _library.encoded(arch, "arch")
     if epilogue is not None and not (callable(epilogue) and callable(product)):
-        raise InputError(f"epilogue: is {epilogue!r}; right would be a function, beside one of A and B")
+        raise InputError(f"epilogue: is {epilogue!r}; expected a function, with a product that is one")
     if isinstance(product, tuple):
         if len(product) != 3:
-            raise InputError(f"product: has {len(product)} arrays; right would be A, B and D")
+            raise InputError(f"product: has {len(product)} arrays; expected A, B and D")
         views, seen = [], _arrays.Views()
         for which, array in zip("ABD", product):
             operand = _arrays.read(array, which)
             if operand.codes.ndim != 2:
-                raise InputError(f"{which}: has the shape {operand.shape}; right would be a matrix")
+                raise InputError(f"{which}: has the shape {operand.shape}; expected a matrix")
             views.append(seen.of(operand.codes, operand.format))
         with _interrupts.guarded() as guard:
             options.progress = guard.fit_progress
             text = _library.text_of("tcnum_fit_gemm_matrices", name, *views, ctypes.byref(options))
         return GemmReport(json.loads(text))
     if not callable(product):
-        raise InputError(f"product: is {product!r}; right would be a function of A and B, or the arrays (A, B, D)")
+        raise InputError(f"product: is {product!r}; expected a function of A and B, or the arrays (A, B, D)")
     for which, value in {"a": a, "b": b, "d": d, "shape": shape}.items():
         if value is None:
-            raise InputError(f"{which}: is None; right would be {'(M, N, K)' if which == 'shape' else 'a format'}")
+            raise InputError(f"{which}: is None; expected {'(M, N, K)' if which == 'shape' else 'a format'}")
     assert shape is not None
     multiplied: Callable[[Any, Any], Any] = product
     if not isinstance(shape, (tuple, list)) or len(shape) != 3:
-        raise InputError(f"shape: is {shape!r}; right would be (M, N, K)")
+        raise InputError(f"shape: is {shape!r}; expected (M, N, K)")
     m, n, k = shape
     subject = _library.sized(
         _library.GemmSubject, arch=name, a=format_of(a).text.encode(), b=format_of(b).text.encode(),
@@ -337,7 +337,7 @@ def _memory(address: int, size: int) -> np.ndarray:
 
 
 def _array_of(view: Any) -> Any:
-    """A matrix of the library's, copied, as somebody may keep it."""
+    """A copy of a matrix of the library, which the caller may keep."""
     f = format_of(view.format.decode())
     codes = _memory(view.codes, view.bytes).view(f.codes).reshape(view.rows, view.columns).copy()
     return _arrays.given_back(codes, f, _arrays.Operand(codes, f, "numpy"))

@@ -1,4 +1,4 @@
-"""Number formats, and what other libraries call them."""
+"""Number formats, and their names in other packages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Format:
     is_floating: bool
     is_signed: bool
     exponent_bits: int  #: 0 for integers
-    fraction_bits: int  #: of integers: all but the sign
+    fraction_bits: int  #: for integers: all but the sign
     padding_bits: int  #: low bits of a code that are not part of the number: 13 of a tf32
     bias: int  #: of the exponent
     has_infinity: bool
@@ -40,7 +40,7 @@ class Format:
         return self.name
 
 
-# What numpy, ml_dtypes and torch call the formats. torch packs two fp4 into each float4_e2m1fn_x2.
+# Names of the formats in numpy, ml_dtypes and torch. torch packs two fp4 into each float4_e2m1fn_x2.
 _DTYPES = {
     "float64": "fp64", "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "fp8e4m3",
     "float8_e5m2": "fp8e5m2", "float8_e4m3fnuz": "fp8e4m3fnuz", "float8_e5m2fnuz": "fp8e5m2fnuz",
@@ -79,7 +79,7 @@ def _of_table(name: str) -> Format | None:
 
 
 def _found(name: str) -> Format:
-    # Custom formats are asked for each time: a name may be another one's by now.
+    # Custom formats are looked up each time, as a name may have been given to another format.
     return _of_table(name) or _of_info(
         _library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name, "format"))
     )
@@ -98,7 +98,7 @@ def own_format(
 
     As text, its name stands for it until another format gets that name; ``text`` stands for it always.
 
-    ``bias`` is 2^(exponent_bits - 1) - 1 unless you say otherwise. ``non_finite`` says which codes are no finite
+    ``bias`` is 2^(exponent_bits - 1) - 1 unless you say otherwise. ``non_finite`` says which codes are not finite
     numbers: "ieee" (those of the largest exponent), "nan_all_ones", "nan_negative_zero" or "none". A datapath's JSON has the same as
     "formats". Its codes are unsigned integers, as those of all formats that numpy has no type for:
 
@@ -122,7 +122,7 @@ def own_format(
 
 
 def name_of_dtype(dtype: Any) -> str:
-    """What a numpy, ml_dtypes or torch type is called: "float8_e4m3fn"."""
+    """The name of a numpy, ml_dtypes or torch type: "float8_e4m3fn"."""
     return str(getattr(dtype, "name", None) or dtype).removeprefix("torch.")
 
 
@@ -142,7 +142,7 @@ def format_of(what: Any) -> Format:
         what = np.dtype(what)
     name = name_of_dtype(what)
     if name not in _DTYPES:
-        raise InputError(f"no format is called {name}; right would be the type or name of one, such as {_known()}")
+        raise InputError(f"format: {name} is unknown; expected the type or name of one, such as {_known()}")
     return _found(_DTYPES[name])
 
 

@@ -1,8 +1,8 @@
 """Ctrl-C while the library works.
 
-A KeyboardInterrupt that Python raised inside a callback of ctypes would be lost: it arises before the callback's first
-line, where nobody can catch it. So while the library works, SIGINT is only noted; callbacks ask whether it was, and it
-is delivered when the library has come back.
+A KeyboardInterrupt that Python raised inside a callback of ctypes would be lost: it is raised before the callback's first
+line, where nothing can catch it. So SIGINT is only recorded while the library works: callbacks look for it, and it is
+delivered when the call has returned.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from . import _library
 
 
 class Guard:
-    """What callbacks of one call ask, and where they leave what was raised in them."""
+    """The state that the callbacks of one call share: signals that came, and what was raised in them."""
 
     def __init__(self) -> None:
         self.signals: list[tuple[int, Any]] = []
         self.error: BaseException | None = None
-        self._theirs: Any = None  # who handled SIGINT before
-        # For calls that say how far they are, and for fits.
+        self._theirs: Any = None  # the previous handler of SIGINT
+        # Progress callbacks of products and of fits.
         self.progress = _library.Progress(lambda _, rows: int(self.should_stop()))
         self.fit_progress = _library.FitProgress(lambda _, phase, done, of: int(self.should_stop()))
 
@@ -31,13 +31,13 @@ class Guard:
         return bool(self.signals) or self.error is not None
 
     def run(self, work: Callable[[], None]) -> int:
-        """Runs the caller's own code, with the caller's own handling of SIGINT. Other than 0: stop."""
+        """Runs code of the caller under the caller's own handler of SIGINT. Returns 0 to go on."""
         if self.should_stop():
             return 1
         try:
             with self._as_before():
                 work()
-        except BaseException as error:  # noqa: BLE001: it goes on from where the library was called
+        except BaseException as error:  # noqa: BLE001: guarded() raises it again
             self.error = error
         return int(self.should_stop())
 
@@ -55,7 +55,7 @@ class Guard:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[Guard]:
-    """Around a call of the library that has callbacks. Afterwards raises what they left."""
+    """Surrounds a call of the library that has callbacks, and raises afterwards what was raised in them."""
     guard = Guard()
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is threading.main_thread() and callable(before):
@@ -72,5 +72,5 @@ def guarded() -> Iterator[Guard]:
     if guard.error is not None:
         raise guard.error
     if guard.signals:
-        guard._theirs(*guard.signals[-1])  # KeyboardInterrupt, unless the caller has other plans
+        guard._theirs(*guard.signals[-1])  # KeyboardInterrupt, unless the caller's handler does something else
         raise KeyboardInterrupt

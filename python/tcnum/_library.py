@@ -1,4 +1,4 @@
-"""libtcnum.so through ctypes: what is declared here is include/tcnum/tcnum.h, and no more than that."""
+"""Declares include/tcnum/tcnum.h for ctypes, and loads libtcnum.so."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import numpy as np
 
 
 class Error(Exception):
-    """What every error of tcnum is."""
+    """The base of all errors of tcnum."""
 
 
 class InputError(Error, ValueError):
-    """An argument or a file is wrong; the message names it and says what would be right."""
+    """An argument or a file is wrong; the message names it and says what was expected."""
 
 
 class UnavailableError(Error, RuntimeError):
@@ -27,7 +27,7 @@ class UnavailableError(Error, RuntimeError):
 
 
 class InternalError(Error, RuntimeError):
-    """A fault of tcnum's own."""
+    """A bug of tcnum."""
 
 
 class Stopped(Error):
@@ -166,7 +166,7 @@ class GemmFitOptions(Structure):
     ]  # fmt: skip
 
 
-# What each structure is called in C.
+# The names of the structures in C.
 STRUCTURES = {
     "tcnum_format_info": FormatInfo, "tcnum_arch_info": ArchInfo, "tcnum_instruction_info": InstructionInfo,
     "tcnum_datapath_info": DatapathInfo, "tcnum_view": View, "tcnum_matmul_options": MatmulOptions,
@@ -175,10 +175,10 @@ STRUCTURES = {
     "tcnum_gemm_fit_options": GemmFitOptions,
 }  # fmt: skip
 
-_Text = POINTER(c_char_p)  # where the library puts a text of the caller's
+_Text = POINTER(c_char_p)  # the library writes the address of a text there, which the caller frees
 _Handle = POINTER(c_void_p)
 
-# Arguments of the functions that return a tcnum_status; and what the others return.
+# Arguments of the functions that return a tcnum_status; OTHERS has the result types of the rest, too.
 FUNCTIONS: dict[str, list[Any]] = {
     "tcnum_format_at": [c_size_t, POINTER(FormatInfo)],
     "tcnum_format_find": [c_char_p, POINTER(FormatInfo)],
@@ -262,7 +262,7 @@ def _load() -> ctypes.CDLL:
         library = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(
-            f"tcnum: {path} cannot be loaded ({error}); right would be `pip install ./python`, a library that the "
+            f"tcnum: {path} cannot be loaded ({error}); expected `pip install ./python`, a library that the "
             "system finds, or its path in TCNUM_LIBRARY"
         ) from error
     everything = {name: (c_int, arguments) for name, arguments in FUNCTIONS.items()} | OTHERS
@@ -271,7 +271,7 @@ def _load() -> ctypes.CDLL:
             function = getattr(library, name)
         except AttributeError as error:
             raise ImportError(
-                f"tcnum: {path} has no {name}; right would be a library as new as this package, such as that of a new "
+                f"tcnum: {path} has no {name}; expected a library as new as this package, such as that of a new "
                 "`pip install ./python`"
             ) from error
         function.restype, function.argtypes = result, arguments
@@ -283,7 +283,7 @@ library = _load()
 
 _INTEGERS: tuple[type, ...] = (c_size_t, c_uint, c_uint64, c_int)
 
-# What callers of the package know numbers by that are arguments of functions.
+# The names by which callers of the package know arguments that are numbers.
 _NUMBERS = {
     "tcnum_tiles_new": {2: "count", 3: "m", 4: "n"}, "tcnum_tiles_of_datapath": {1: "count", 2: "m", 3: "n"},
     "tcnum_emulate": {2: "threads"}, "tcnum_verify": {2: "threads"}, "tcnum_diff": {4: "seed"},
@@ -291,7 +291,7 @@ _NUMBERS = {
 
 
 def _fitting(name: str, value: object, kind: type) -> object:
-    """A number that the kind has room for: ctypes takes of others the bits that there is room for, and says nothing."""
+    """Refuses a number that does not fit: ctypes would cut its high bits in silence."""
     if kind not in _INTEGERS or isinstance(value, _INTEGERS):
         return value
     bits = 8 * ctypes.sizeof(kind)
@@ -306,7 +306,7 @@ def _fitting(name: str, value: object, kind: type) -> object:
 
 
 def call(name: str, *arguments: object) -> None:
-    """Calls a function that returns a status, and raises what that means."""
+    """Calls a function that returns a status, and raises the error that the status stands for."""
     names = _NUMBERS.get(name, {})
     fitting = [
         _fitting(names.get(i, name), value, kind) for i, (value, kind) in enumerate(zip(arguments, FUNCTIONS[name]))
@@ -325,7 +325,7 @@ def sized(structure: type[Structure], **fields: object) -> Structure:
 
 
 def _shown(value: object, most: int = 60) -> str:
-    """On a line, and not at any length. Python writes no integers of thousands of digits."""
+    """A short text on one line. Python refuses to write integers of thousands of digits."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):
@@ -361,11 +361,11 @@ def json_of(name: str, value: object) -> bytes:
     try:
         return json.dumps(value).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{name}: {error}; expected what JSON can hold") from error
+        raise InputError(f"{name}: {error}; expected a value that JSON can hold") from error
 
 
 def described(structure: type[Structure], name: str, *arguments: object) -> Structure:
-    """What a function fills in."""
+    """The structure that a function fills."""
     info = sized(structure)
     call(name, *arguments, ctypes.byref(info))
     return info
@@ -382,7 +382,7 @@ def text_of(name: str, *arguments: object) -> str:
 
 
 class Handle:
-    """Something of the library's, freed with this object."""
+    """A handle of the library, freed with this object."""
 
     __slots__ = ("_free", "value")
 
@@ -398,12 +398,12 @@ class Handle:
 
 
 def encoded(text: str | os.PathLike[str] | None, name: str) -> bytes | None:
-    """A text or path as C takes it; ``name``: of the argument that it is."""
+    """A text or path as C takes it. ``name`` is that of the argument, for messages."""
     if text is None:
         return None
     if not isinstance(text, (str, os.PathLike)):
         raise InputError(f"{name}: is {_shown(text)}; expected a text")
     data = os.fsencode(text)
     if b"\0" in data:
-        raise InputError(f"{name}: {text!r} has a zero character; right would be a text without")
+        raise InputError(f"{name}: {text!r} has a zero character; expected a text without one")
     return data

@@ -1,4 +1,4 @@
-"""MMA-Sim's names for the same things, so that its users change one import.
+"""Classes with the names of MMA-Sim, so that its users change one import.
 
 MMA-Sim (Xie et al., arXiv 2511.10909) has classes for kinds of instructions, made from an architecture's name and what
 comes after the kind in the instruction's name, and called with A, B and C.
@@ -28,7 +28,7 @@ class _Instruction:
 
     def __init__(self, arch: str, shape_and_type: str):
         if arch not in _ARCHS:
-            raise InputError(f"arch: is {arch!r}; right would be one of {', '.join(_ARCHS)}")
+            raise InputError(f"arch: is {arch!r}; expected one of {', '.join(_ARCHS)}")
         self.arch = arch
         self._instruction = self._found(_ARCHS[arch], shape_and_type)
 
@@ -87,6 +87,6 @@ class TCGen05MMABlockScale(_Instruction):
 
 
 class MFMA(_Instruction):
-    """``v_mfma_…``, by what follows: MFMA("CDNA3", "f32_16x16x16_f16")."""
+    """``v_mfma_…``, by the rest of the name: MFMA("CDNA3", "f32_16x16x16_f16")."""
 
     _prefixes = ("v_mfma_",)

@@ -42,7 +42,7 @@ class Plan:
         Which instruction it is made of depends on the operands.
         """
         if name not in cls.names():
-            raise InputError(f"plan: {name!r} is unknown; right would be one of {', '.join(cls.names())}")
+            raise InputError(f"plan: {name!r} is unknown; expected one of {', '.join(cls.names())}")
         plan = cls.__new__(cls)
         plan._name, plan._fields = name, {}
         plan._output = None if output is None else format_of(output)
@@ -93,9 +93,9 @@ class Plan:
         """
         missing = {"id"} - config.keys()
         if missing or not all(isinstance(value, int) for value in config.values()):
-            raise InputError(f"config: is {config}; right would be numbers, such as id, stages, split_k, reduction, custom")
+            raise InputError(f"config: is {config}; expected numbers, such as id, stages, split_k, reduction, custom")
         if layout not in ("tn", "nn", "nt", "tt"):
-            raise InputError(f"layout: is {layout!r}; right would be 'tn', 'nn', 'nt' or 'tt'")
+            raise InputError(f"layout: is {layout!r}; expected 'tn', 'nn', 'nt' or 'tt'")
         configuration = _library.sized(
             _library.CublasLtConfiguration, a=format_of(a).text.encode(), b=format_of(b or a).text.encode(),
             d=format_of(d).text.encode(), k=k, fast_accumulation=_library.flag("fast_accumulation", fast_accumulation), id=config["id"],
@@ -110,7 +110,7 @@ class Plan:
     @staticmethod
     @functools.cache
     def names() -> dict[str, str]:
-        """The plans that have names, and what they do."""
+        """The named plans, and what they do."""
         return {info.name.decode(): info.does.decode() for info in _named()}
 
     @property
@@ -118,7 +118,7 @@ class Plan:
         return self._name or str(self._fields.get("name", ""))
 
     def with_(self, **fields: Any) -> "Plan":
-        """The same but for these fields of the JSON: ``plan.with_(split_k={"chunk": 1408}, output="bf16")``."""
+        """A copy with other values of these fields of the JSON: ``plan.with_(split_k={"chunk": 1408}, output="bf16")``."""
         plan = Plan.__new__(Plan)
         plan._name, plan._output = self._name, self._output
         if "output" in fields:
@@ -128,7 +128,7 @@ class Plan:
         return plan
 
     def json(self, operands: Any = None) -> dict[str, Any]:
-        """``tcnum.gemm_plan/1``. ``operands``: of what format A and B are, for a plan that has a name."""
+        """``tcnum.gemm_plan/1``. ``operands``: the format of A and B, for a named plan."""
         f = self._usual_operands() if operands is None else format_of(operands).text
         return json.loads(_library.text_of("tcnum_plan_to_json", self._bound(f).value))
 
@@ -138,7 +138,7 @@ class Plan:
                 return info.operands[0].decode()
         return "fp32"
 
-    @functools.lru_cache(maxsize=16)  # noqa: B019: plans are few, and live long
+    @functools.lru_cache(maxsize=16)  # noqa: B019: there are few plans, and they live long
     def _bound(self, operands: str) -> _library.Handle:
         """The library's plan for operands of that format."""
         if self._name is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,56 +20,35 @@ from ._plans import Plan, plan_of
 DEFAULT_ARCH = "sm_90"
 
 
-class Recipe:
-    """How a result came about, for those who ask about one of its elements later."""
-
-    def __init__(self, a: Any, b: Any, c: Any, how: dict[str, Any]):
-        self.a, self.b, self.c, self.how = a, b, c, how
-
-
-_recipes: dict[int, Recipe] = {}
-
-
-def _remember(result: Any, recipe: Recipe) -> None:
-    key = id(result)
-    _recipes[key] = recipe
-    weakref.finalize(result, lambda: _recipes.pop(key, None))
-
-
-def recipe_of(result: Any) -> Recipe | None:
-    """How `matmul()` made this very array; None if it did not."""
-    return _recipes.get(id(result))
-
-
 def _format_for(format: Any, which: int) -> Any:
-    """`format` may be one, or two: of A and of B."""
+    """The format of operand ``which``: ``format`` is one for both, or a pair for A and B."""
     if not isinstance(format, (tuple, list)):
         return format
     if len(format) != 2:
-        raise InputError(f"format: is {format!r}; right would be one, or two: of a and of b")
+        raise InputError(f"format: is {format!r}; expected one, or a pair: of a and of b")
     return format[which]
 
 
-def check_operand(name: str, operand: Operand, right: Format) -> None:
-    """Refuses what would have to be converted, and says how."""
-    if operand.format == right or (right.name == "tf32" and operand.format.name == "fp32"):
+def check_operand(name: str, operand: Operand, expected: Format) -> None:
+    """Refuses an operand of another format; the message says how to convert it."""
+    if operand.format == expected or (expected.name == "tf32" and operand.format.name == "fp32"):
         return
     raise InputError(
-        f"{name}: is {operand.format}; right would be {right}, which tcnum.cast({name}, '{right}') makes of it"
+        f"{name}: is {operand.format}; expected {expected}, as tcnum.cast({name}, '{expected}') gives"
     )
 
 
 def _matrices(operand: Operand, name: str, as_row: bool) -> np.ndarray:
-    """Its codes with two axes at least: a vector is a row of A, or a column of B."""
+    """The codes of an operand with two axes or more: a vector is a row of A or a column of B."""
     codes = operand.codes
     if codes.ndim == 0 or 0 in codes.shape:
-        raise InputError(f"{name}: has the shape {codes.shape}; right would be a matrix, with an element at least")
+        raise InputError(f"{name}: has the shape {codes.shape}; expected a matrix with at least one element")
     if codes.ndim == 1:
         return codes[None, :] if as_row else codes[:, None]
     return codes
 
 
-Matrix = tuple[np.ndarray, Format]  # codes, and of what
+Matrix = tuple[np.ndarray, Format]  # codes, and their format
 
 
 class _Call:
@@ -80,7 +58,7 @@ class _Call:
         self.threads = threads
 
     def run(self, matrices: dict[str, Matrix]) -> Matrix:
-        """Of "a", "b", and what else there is."""
+        """Multiplies "a" and "b"; the other matrices are those that the call takes, by name."""
         views = _arrays.Views()
 
         def view(name: str) -> Any:
@@ -106,7 +84,7 @@ class _ByInstruction(_Call):
         self.arch, self.instr, self.account = arch, instr, account
         self.datapath, self.processor = of_datapath, processor
         for name, text in {"arch": arch, "instr": instr, "account": account, "processor": processor}.items():
-            _library.encoded(text, name)  # is one
+            _library.encoded(text, name)  # refuses what is not text
 
     def check(self, a: Operand, b: Operand) -> None:
         if self.datapath is not None:
@@ -180,7 +158,7 @@ def matmul(
 
     Shapes: ``a`` [M, K], ``b`` [K, N], ``c`` [M, N], of any M, N and K, in any layout; vectors and batches as in
     `numpy.matmul`. Arrays are numpy's, ml_dtypes', torch's, anything with ``__array__`` or DLPack, or `Codes`; unsigned
-    integers are codes where ``format`` says of what ("bf16", or a pair for ``a`` and ``b``). Nothing is converted
+    integers are codes where ``format`` names their format ("bf16", or a pair for ``a`` and ``b``). Nothing is converted
     silently: `cast()` does when asked.
 
     By an instruction: ``instr`` of ``arch`` (which is "sm_90" unless said), such as "wgmma.m64n8k16.f32.f16.f16"; without
@@ -202,7 +180,7 @@ def matmul(
     >>> matmul(a, b, instr="mma.m16n8k16.f32.f16.f16.f32"), matmul(a, b, arch="sm_70")
     (array([[16.000057]], dtype=float32), array([[16.000057]], dtype=float32))
 
-    Raises `InputError`, which is a ValueError, that says what would be right; `UnavailableError` without a GPU.
+    Raises `InputError`, which is a ValueError, that says what was expected; `UnavailableError` without a GPU.
     """
     x = _arrays.read(a, "a", _format_for(format, 0))
     y = _arrays.read(b, "b", _format_for(format, 1))
@@ -217,12 +195,7 @@ def matmul(
     codes, f = _multiplied(x, y, rest, how)
     result = _arrays.given_back(codes, f, x)
     if out_dtype is not None and format_of(out_dtype) != f:
-        result = _arrays.cast(result, out_dtype)
-    kept = {"arch": arch, "instr": instr, "plan": plan, "datapath": datapath, "account": account, "format": format}
-    if plan is not None:
-        kept |= {"out_dtype": out_dtype, "alpha": alpha, "beta": beta, "bias": bias}
-    if not {"a_scales", "b_scales"} & rest.keys():
-        _remember(result, Recipe(a, b, c, {key: value for key, value in kept.items() if value is not None}))
+        return _arrays.cast(result, out_dtype)
     return result
 
 
@@ -232,14 +205,14 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
         others = {"arch": arch, "instr": instr, "datapath": of_datapath, "account": account}
         for name, value in others.items():
             if value is not None:
-                raise InputError(f"{name}: is given with a plan; right would be one of them")
+                raise InputError(f"{name}: is given with a plan; expected only one of the two")
         chosen = plan_of(plan)
         if out_dtype is not None:
             chosen = chosen.with_(output=format_of(out_dtype).text)
         return _ByPlan(threads, chosen, alpha, beta, processor)
     for name, value in {"alpha": alpha, "beta": beta, "bias": bias}.items():
         if value is not None:
-            raise InputError(f"{name}: is given without a plan; right would be a plan, such as plan='nvjet'")
+            raise InputError(f"{name}: is given without a plan; expected a plan, such as plan='nvjet'")
     if of_datapath is not None:
         own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
         return _ByInstruction(threads, arch, instr, account, own, processor)
@@ -247,7 +220,7 @@ def _chosen(arch: Any, instr: Any, plan: Any, of_datapath: Any, account: Any, ou
 
 
 def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: Format, b: Format) -> _ByInstruction:
-    """Who computes a dot product of these formats: the instruction that `matmul()` takes, or a datapath."""
+    """The call that computes a dot product of these formats: by the instruction that `matmul()` takes, or by a datapath."""
     if of_datapath is not None:
         own = of_datapath if isinstance(of_datapath, Datapath) else datapath(of_datapath)
         return _ByInstruction(1, None, None, None, own, "cpu")
@@ -263,7 +236,7 @@ def _multiplied(x: Operand, y: Operand, rest: dict[str, Operand], how: _Call) ->
     a, b = _matrices(x, "a", True), _matrices(y, "b", False)
     if a.shape[-1] != b.shape[-2]:
         raise InputError(
-            f"b: has the shape {y.shape}, a has {x.shape}; right would be as many rows of b as columns of a, "
+            f"b: has the shape {y.shape}, a has {x.shape}; expected as many rows of b as columns of a, "
             f"{a.shape[-1]}"
         )
     m, n = a.shape[-2], b.shape[-1]
@@ -279,16 +252,16 @@ def _multiplied(x: Operand, y: Operand, rest: dict[str, Operand], how: _Call) ->
             matrices[name] = (codes, operand.format)
     except ValueError as error:
         shapes = ", ".join([f"a {x.shape}", f"b {y.shape}"] + [f"{k} {v.shape}" for k, v in rest.items()])
-        raise InputError(f"shapes: {shapes} do not go together; right would be as in numpy.matmul") from error
+        raise InputError(f"shapes: {shapes} do not fit; expected shapes as in numpy.matmul") from error
     for name in ("a_scales", "b_scales"):
         if name in matrices and matrices[name][0].ndim != 2:
-            raise InputError(f"{name}: has the shape {matrices[name][0].shape}; right would be a matrix")
+            raise InputError(f"{name}: has the shape {matrices[name][0].shape}; expected a matrix")
     kept = batch + ((m,) if x.codes.ndim > 1 else ()) + ((n,) if y.codes.ndim > 1 else ())
     if not batch:
         codes, f = how.run(matrices)
         return codes.reshape(kept), f
     if math.prod(batch) == 0:
-        raise InputError(f"a: has the shape {x.shape}, b has {y.shape}; right would be a batch with a product at least")
+        raise InputError(f"a: has the shape {x.shape}, b has {y.shape}; expected a batch of at least one product")
     result = None
     for index in np.ndindex(*batch):
         codes, f = how.run({
@@ -315,7 +288,7 @@ def scaled_mm(
     arch: str = "sm_90",
     threads: int = 0,
 ) -> Any:
-    """What ``torch._scaled_mm`` gives for fp8 matrices on Hopper, with its names and its meaning.
+    """The result of ``torch._scaled_mm`` for fp8 matrices on Hopper. Arguments have its names and its meaning.
 
     ``input`` [M, K], ``mat2`` [K, N], both of fp8; ``bias`` [N]. ``scale_a`` and ``scale_b``, of float32, are one number
     each; or [M, 1] and [1, N], one for each row and column; or ``scale_a`` [M, ⌈K/128⌉] and ``scale_b`` [⌈K/128⌉, N] or
@@ -328,16 +301,16 @@ def scaled_mm(
     share scales, else scale_b times the rounded scale_a · sum.
     """
     if arch != "sm_90":
-        raise InputError(f"arch: is {arch!r}; right would be 'sm_90', whose kernels are known")
+        raise InputError(f"arch: is {arch!r}; expected 'sm_90', whose kernels are known")
     if scale_result is not None:
-        raise InputError("scale_result: is given; right would be None: how results are scaled has not been measured")
+        raise InputError("scale_result: is given; expected None: how results are scaled has not been measured")
     x, y = _arrays.read(input, "input"), _arrays.read(mat2, "mat2")
     if len(x.shape) != 2 or len(y.shape) != 2:
-        raise InputError(f"input: has the shape {x.shape}, mat2 has {y.shape}; right would be two matrices")
+        raise InputError(f"input: has the shape {x.shape}, mat2 has {y.shape}; expected two matrices")
     scales = {name: _scales_of(scale, name) for name, scale in {"scale_a": scale_a, "scale_b": scale_b}.items()}
     kind = _kind_of_scales(scales["scale_a"].shape, scales["scale_b"].shape, x.shape[0], x.shape[1], y.shape[1])
     if kind.in_blocks and use_fast_accum:
-        raise InputError("use_fast_accum: is True with scales of blocks; right would be False, as in torch")
+        raise InputError("use_fast_accum: is True with scales of blocks; expected False, as in torch")
     name = "nvjet-fp8" if use_fast_accum else "nvjet-fp8-slow"
     plan = Plan.named(name, x.format if out_dtype is None else format_of(out_dtype)).with_(scales=kind.order)
     return matmul(input, mat2, plan=plan, bias=bias, threads=threads, a_scales=scales["scale_a"], b_scales=scales["scale_b"])
@@ -348,7 +321,7 @@ def _scales_of(scale: Any, name: str) -> np.ndarray:
         return np.array([[scale]], np.float32)
     operand = _arrays.read(scale, name)
     if operand.format.name != "fp32":
-        raise InputError(f"{name}: is {operand.format}; right would be fp32")
+        raise InputError(f"{name}: is {operand.format}; expected fp32")
     numbers = operand.codes.view(np.float32)
     return numbers.reshape(1, 1) if numbers.size == 1 else numbers
 
@@ -369,6 +342,6 @@ def _kind_of_scales(a: tuple[int, ...], b: tuple[int, ...], m: int, k: int, n: i
     if (a, b) == ((m, parts), (parts, n)):
         return _ScaleKind("a_first", True)
     raise InputError(
-        f"scale_a: has the shape {a}, scale_b has {b}; right would be one number each, [{m}, 1] and [1, {n}], or "
+        f"scale_a: has the shape {a}, scale_b has {b}; expected one number each, [{m}, 1] and [1, {n}], or "
         f"[{m}, {parts}] and [{parts}, {n}] or [{parts}, {columns}]"
     )

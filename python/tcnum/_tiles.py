@@ -1,4 +1,4 @@
-"""Many dot products with their results: what vector files hold."""
+"""Tiles: many dot products with their results, as vector files hold them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FREE = "tcnum_tiles_free"
 
 
 class _Metadata(MutableMapping[str, str]):
-    """What is said of tiles: a dict of texts."""
+    """The metadata of tiles: a mapping of texts."""
 
     def __init__(self, tiles: "Tiles"):
         self._tiles = tiles
@@ -39,7 +39,7 @@ class _Metadata(MutableMapping[str, str]):
         _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key, "key"), _library.encoded(value, "value"))
 
     def __delitem__(self, key: str) -> None:
-        self[key]  # a KeyError, if there is none
+        self[key]  # raises KeyError if it is missing
         _library.call("tcnum_tiles_set_text", self._tiles._value, _library.encoded(key, "key"), None)
 
     def __iter__(self) -> Iterator[str]:
@@ -57,20 +57,20 @@ class _Metadata(MutableMapping[str, str]):
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Results against what a datapath gives."""
+    """Results compared with those of a datapath."""
 
-    count: int  #: of results
-    mismatches: int  #: of them, those that the datapath does not give
-    first: tuple[int, int, int] | None  #: where the first of these is in D
-    expected: int  #: its code by the datapath
-    observed: int  #: its code in D
+    count: int  #: results compared
+    mismatches: int  #: results that differ from those of the datapath
+    first: tuple[int, int, int] | None  #: index of the first mismatch in D; None if there is none
+    expected: int  #: code of the datapath there
+    observed: int  #: code in D there
 
     def __bool__(self) -> bool:
         return self.mismatches == 0
 
 
 class _Memory:
-    """Codes of tiles, which keep these alive."""
+    """The codes of a tensor as memory for numpy, which keeps the tiles alive."""
 
     def __init__(self, owner: Any, tensor: Any, f: Format):
         self._owner = owner
@@ -80,13 +80,13 @@ class _Memory:
 
 
 class Tiles:
-    """T products of M × N tiles by one instruction: A [T, M, K], B [T, K, N], C and D [T, M, N], and what is said of them.
+    """T products of M × N tiles by one instruction: A [T, M, K], B [T, K, N], C and D [T, M, N], and metadata.
 
     ``Tiles(arch, instr, count, m, n)`` has zeros; `load()` reads a vector file. The tensors are `Codes` that share their
     memory with the library: write their ``bits``, or assign arrays (``tiles["A"] = …``). They can be copied and pickled.
     """
 
-    _datapath: Datapath | None = None  # of tiles that are no instruction's
+    _datapath: Datapath | None = None  # set where the tiles belong to a datapath alone
 
     def __init__(self, arch: str, instr: str, count: int = 1, m: int = 8, n: int = 8):
         self._handle = _library.Handle(
@@ -101,7 +101,7 @@ class Tiles:
 
     @classmethod
     def of_datapath(cls, of: Datapath, count: int = 1, m: int = 8, n: int = 8) -> "Tiles":
-        """Of a datapath alone, with its block scales "SA" and "SB" if it has them."""
+        """Tiles of a datapath alone, with block scales "SA" and "SB" if it has them."""
         tiles = cls._of(_library.Handle(_FREE, "tcnum_tiles_of_datapath", of._handle.value, count, m, n))
         tiles._datapath = of
         return tiles
@@ -120,12 +120,12 @@ class Tiles:
         given = _arrays.read(value, name)
         if given.format != to.format and not (given.codes.dtype == to.bits.dtype and given.format.name in ("u8",)):
             raise InputError(
-                f"{name}: is {given.format}; right would be {to.format}, which tcnum.cast(…, '{to.format}') makes of it"
+                f"{name}: is {given.format}; expected {to.format}, as tcnum.cast(…, '{to.format}') gives"
             )
         try:
             to.bits[...] = given.codes
         except ValueError as error:
-            raise InputError(f"{name}: has the shape {given.shape}; right would be {to.shape}") from error
+            raise InputError(f"{name}: has the shape {given.shape}; expected {to.shape}") from error
 
     @property
     def metadata(self) -> MutableMapping[str, str]:
@@ -160,7 +160,7 @@ class Tiles:
         try:
             place = int(np.ravel_multi_index(index, self["D"].shape))
         except (TypeError, ValueError) as error:
-            raise InputError(f"index: is {index!r}; right would be a place in {self['D'].shape}") from error
+            raise InputError(f"index: is {index!r}; expected an index into {self['D'].shape}") from error
         value = None if of is None else _datapath_of(of)._handle.value
         return _library.text_of("tcnum_explain", self._value, place, value)
 
@@ -205,9 +205,9 @@ def _datapath_of(what: Any) -> Datapath:
 
 
 def load(path: str | os.PathLike[str], *, without_results: bool = False) -> Tiles:
-    """A vector file (docs/files.md). ``without_results``: D may be missing, and is zero.
+    """Reads a vector file (docs/files.md). ``without_results``: D may be missing, and is zero.
 
-    Raises InputError that names the file and the field if it is none.
+    Raises InputError that names the file and the field if it is not one.
     """
     return Tiles._of(_library.Handle(_FREE, "tcnum_tiles_read", _library.encoded(path, "path"), int(without_results)))
 
@@ -249,7 +249,7 @@ def explain(
     x, y = _arrays.read(a_row, "a_row", a_format), _arrays.read(b_column, "b_column", b_format)
     for name, operand in {"a_row": x, "b_column": y}.items():
         if operand.codes.ndim != 1 or operand.codes.size == 0 or operand.codes.size != x.codes.size:
-            raise InputError(f"{name}: has the shape {operand.shape}; right would be K elements, as the other has")
+            raise InputError(f"{name}: has the shape {operand.shape}; expected K elements, as the other operand has")
     if plan is not None:
         plans = [plan_of(each) for each in (plan, other_plan) if each is not None]
         if out_dtype is not None:
@@ -263,7 +263,7 @@ def explain(
         return explained_by_plans(plans, _arrays.read(row, "a_row"), _arrays.read(column, "b_column"), terms, alpha, beta)
     for name, value in {"other_plan": other_plan, "out_dtype": out_dtype, "alpha": alpha, "beta": beta, "bias": bias}.items():
         if value is not None:
-            raise InputError(f"{name}: is given without a plan; right would be a plan, such as plan='nvjet'")
+            raise InputError(f"{name}: is given without a plan; expected a plan, such as plan='nvjet'")
     how = by_instruction(arch, instr, datapath, x.format, y.format)
     if how.datapath is not None:
         tiles, title = Tiles.of_datapath(how.datapath, 1, 1, 1), repr(how.datapath)
@@ -273,17 +273,17 @@ def explain(
     check_operand("b_column", y, tiles["B"].format)
     k = tiles["B"].shape[1]
     if tiles["A"].shape[2] != k:
-        raise InputError(f"instr: is {how.instr}, which is sparse; right would be a dense one")
+        raise InputError(f"instr: is {how.instr}, which is sparse; expected a dense instruction")
     links = (x.codes.size + k - 1) // k
     try:
         link = operator.index(link)
     except TypeError as error:
         raise InputError(f"link: is {link!r}; expected a whole number from {-links} to {links - 1}") from error
     if not -links <= link < links:
-        raise InputError(f"link: is {link}; right would be {-links} to {links - 1}, for K = {x.codes.size}, {k} each")
+        raise InputError(f"link: is {link}; expected {-links} to {links - 1}, for K = {x.codes.size}, {k} each")
     link %= links
     if link > 0 and tiles["C"].format != tiles["D"].format:
-        raise InputError(f"a_row: has {x.codes.size} elements; right would be {k}, as no d can be the next one's c")
+        raise InputError(f"a_row: has {x.codes.size} elements; expected {k}, as D and C of the instruction have different formats")
 
     if c is not None:
         tiles["C"] = _exactly(c, tiles["C"].format) if isinstance(c, (int, float)) else c
@@ -334,5 +334,5 @@ def _filled_up(codes: np.ndarray, k: int) -> np.ndarray:
 def _exactly(number: float, f: Format) -> Codes:
     codes = _arrays.cast(np.float64(number), f)
     if _arrays.decode(codes) != number and number == number:
-        raise InputError(f"c: {number} is no {f}; right would be one of its numbers, such as {_arrays.decode(codes)}")
+        raise InputError(f"c: {number} is not a number of {f}; expected one, such as {_arrays.decode(codes)}")
     return codes

@@ -42,15 +42,15 @@ class Arguments(unittest.TestCase):
             "alpha: is a int; expected": lambda: tcnum.matmul(A, B, plan="nvjet", alpha=10**5000),
             "any_nan: is 'x'; expected True or False": lambda: tcnum.probe(of_zeros, **dot, any_nan="x"),
             "k: 1099511627776; expected 1 to 256 products": lambda: tcnum.probe(of_zeros, **{**dot, "k": 2**40}),
-            "datapath: .*expected what JSON can hold": lambda: tcnum.datapath(nested(100_000)),
+            "datapath: .*expected a value that JSON can hold": lambda: tcnum.datapath(nested(100_000)),
             "alpha: is array": lambda: tcnum.error(A @ B, A, B, alpha=np.ones(3)),
             "k: is '16'; expected a whole number": lambda: tcnum.probe(of_zeros, **{**dot, "k": "16"}),
             "seed: is None; expected a whole number": lambda: tcnum.probe(of_zeros, **dot, seed=None),
             "count: is 1.5; expected a whole number": lambda: tcnum.Tiles("sm_90", MMA, 1.5),
             "m: is -1; expected a whole number": lambda: tcnum.Tiles("sm_90", MMA, 1, -1),
             "link: is 0.5; expected a whole number": lambda: tcnum.explain(A[0], B[:, 0], link=0.5),
-            r"index: is 3; right would be a place in \(1, 8, 8\)": lambda: tiles.explain(3),
-            r"shape: is \(1, 2\); right would be \(M, N, K\)": lambda: tcnum.fit_gemm(
+            r"index: is 3; expected an index into \(1, 8, 8\)": lambda: tiles.explain(3),
+            r"shape: is \(1, 2\); expected \(M, N, K\)": lambda: tcnum.fit_gemm(
                 np.matmul, a="fp16", b="fp16", d="fp16", shape=(1, 2)
             ),
         })  # fmt: skip
@@ -68,13 +68,13 @@ class Arguments(unittest.TestCase):
 
     def test_of_other_kinds_are_named(self):
         self.refused({
-            "format: is .*; right would be one, or two": lambda: tcnum.matmul(A, B, format=("fp16",)),
-            "format: is .*; right would be one, or three": lambda: tcnum.error(A @ B, A, B, format=("fp16", "fp16")),
+            "format: is .*; expected one, or a pair": lambda: tcnum.matmul(A, B, format=("fp16",)),
+            "format: is .*; expected one, or three": lambda: tcnum.error(A @ B, A, B, format=("fp16", "fp16")),
             "plan: .* not JSON": lambda: tcnum.matmul(A, B, plan={"slices": {1}}),
             "datapath: .* not JSON": lambda: tcnum.matmul(A, B, datapath={"k": {1}}),
-            "dtype: is 'zzz'; right would be float64": lambda: tcnum.decode(A, "zzz"),
+            "dtype: is 'zzz'; expected float64": lambda: tcnum.decode(A, "zzz"),
             r"bias: has the shape \(3,\)": lambda: tcnum.error(A @ B, A, B, bias=np.ones(3, np.float32)),
-            r"c: has the shape \(3, 3\); right would be \(4, 4\)": lambda: tcnum.error(A @ B, A, B, np.ones((3, 3))),
+            r"c: has the shape \(3, 3\); expected \(4, 4\)": lambda: tcnum.error(A @ B, A, B, np.ones((3, 3))),
             r"actual: has the shape \(4, 16\)": lambda: tcnum.testing.ulps(A, B),
             "a: is object": lambda: tcnum.matmul(None, B),
             r"a: has the shape \(\)": lambda: tcnum.matmul(np.float16(1), B),
@@ -131,9 +131,9 @@ class Copies(unittest.TestCase):
         self.assertTrue((x == again).all())
         self.assertEqual((x != tcnum.Codes(np.uint16([0x3F80, 0]), "bf16")).tolist(), [False, True])
         self.assertFalse(x == "bf16")
-        with self.assertRaisesRegex(tcnum.InputError, "right would be one format"):
+        with self.assertRaisesRegex(tcnum.InputError, "expected one format"):
             x == tcnum.Codes(np.uint16([0, 0]), "fp16")  # noqa: B015
-        with self.assertRaisesRegex(tcnum.InputError, "right would be .bits"):
+        with self.assertRaisesRegex(tcnum.InputError, "expected .bits"):
             np.asarray(x)
 
     def test_threads_share_what_there_is(self):

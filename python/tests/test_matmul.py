@@ -117,7 +117,7 @@ class Products(unittest.TestCase):
         self.assertEqual(_arrays.read(tcnum.scaled_mm(a, b, 1, 1), "d").format.name, "fp8e4m3")
         fast = tcnum.matmul(a, b, plan="nvjet-fp8", out_dtype=np.float16)
         self.assert_same(tcnum.scaled_mm(a, b, 1, 1, out_dtype="fp16", use_fast_accum=True), fast)
-        with self.assertRaisesRegex(ValueError, r"scale_a: has the shape \(16, 1\), scale_b has \(1, 1\); right would be"):
+        with self.assertRaisesRegex(ValueError, r"scale_a: has the shape \(16, 1\), scale_b has \(1, 1\); expected"):
             tcnum.scaled_mm(a, b, np.ones((16, 1), np.float32), 1)
         with self.assertRaisesRegex(ValueError, "use_fast_accum: is True with scales of blocks"):
             ones = np.ones((16, 2), np.float32)
@@ -189,29 +189,29 @@ class Products(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         a, b = halves(4, 16), halves(16, 4, seed=2)
         wrong = {
-            r"a: is fp32; right would be fp16, which tcnum.cast\(a, 'fp16'\)": lambda: tcnum.matmul(
+            r"a: is fp32; expected fp16, as tcnum.cast\(a, 'fp16'\)": lambda: tcnum.matmul(
                 a.astype(np.float32), b, instr=WGMMA
             ),
-            "a: is int64, which is no format": lambda: tcnum.matmul(a.astype(np.int64), b),
+            "a: is int64, which is not a format": lambda: tcnum.matmul(a.astype(np.int64), b),
             "as many rows of b as columns of a, 16": lambda: tcnum.matmul(a, a),
             "sm_91 is unknown": lambda: tcnum.matmul(a, b, arch="sm_91"),
-            "right would be one that": lambda: tcnum.matmul(a, b, instr="mma.m1n1k1"),
-            "'nvjett' is unknown; right would be one of nvjet": lambda: tcnum.matmul(a, b, plan="nvjett"),
+            "expected one that": lambda: tcnum.matmul(a, b, instr="mma.m1n1k1"),
+            "'nvjett' is unknown; expected one of nvjet": lambda: tcnum.matmul(a, b, plan="nvjett"),
             "arch: is given with a plan": lambda: tcnum.matmul(a, b, plan="nvjet", arch="sm_90"),
             "alpha: is given without a plan": lambda: tcnum.matmul(a, b, alpha=2.0),
-            "c .* do not go together": lambda: tcnum.matmul(a, b, np.zeros((3, 4), np.float32)),
+            "c .* do not fit": lambda: tcnum.matmul(a, b, np.zeros((3, 4), np.float32)),
             r"a: has the shape \(\)": lambda: tcnum.matmul(np.float16(1), b),
             r"a: has the shape \(0, 16\)": lambda: tcnum.matmul(a[:0], b),
             "threads: is -1": lambda: tcnum.matmul(a, b, threads=-1),
             "processor: \"tpu\" is unknown": lambda: tcnum.matmul(a, b, processor="tpu"),
             "processor: \"npu\" is unknown": lambda: tcnum.matmul(a, b, plan="nvjet", processor="npu"),
             "sm_70: no instruction takes": lambda: tcnum.matmul(a, b.astype(np.float32), arch="sm_70"),
-            "right would be uint16, the codes of bf16": lambda: tcnum.Codes(np.zeros(3, np.uint8), "bf16"),
-            "right would be codes of bf16 as uint16, or": lambda: tcnum.matmul(a.view(np.uint8), b, format="bf16"),
+            "expected uint16, the codes of bf16": lambda: tcnum.Codes(np.zeros(3, np.uint8), "bf16"),
+            "expected codes of bf16 as uint16, or": lambda: tcnum.matmul(a.view(np.uint8), b, format="bf16"),
             "a_scales is given; right would be none": lambda: tcnum.matmul(
                 a, b, instr=WGMMA, a_scales=tcnum.cast(np.ones((4, 1)), "ue8m0")
             ),
-            "no format is called complex64": lambda: tcnum.cast(a, np.complex64),
+            "format: complex64 is unknown": lambda: tcnum.cast(a, np.complex64),
             "datapath: ": lambda: tcnum.matmul(a, b, datapath={}),
             "nowhere.json": lambda: tcnum.matmul(a, b, plan="nowhere.json"),
         }

@@ -4,6 +4,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+import weakref
 from fractions import Fraction
 
 import numpy as np
@@ -50,9 +51,9 @@ class Explanations(unittest.TestCase):
         a = halves(16)
         for message, call in {
             "b_column: has the shape": lambda: tcnum.explain(a, a[:8]),
-            "link: is 9; right would be -1 to 0": lambda: tcnum.explain(a, a, link=9),
-            "c: 0.1 is no fp32": lambda: tcnum.explain(a, a, 0.1),
-            "a_row: is fp16; right would be bf16": lambda: tcnum.explain(
+            "link: is 9; expected -1 to 0": lambda: tcnum.explain(a, a, link=9),
+            "c: 0.1 is not a number of fp32": lambda: tcnum.explain(a, a, 0.1),
+            "a_row: is fp16; expected bf16": lambda: tcnum.explain(
                 a, a, instr="mma.m16n8k16.f32.bf16.bf16.f32"
             ),
             "alpha: is given without a plan": lambda: tcnum.explain(a, a, alpha=2.0),
@@ -84,7 +85,7 @@ class Differences(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         for message, call in {
-            "format: is None; right would be the operands'": lambda: tcnum.diff("sm_80", "sm_90"),
+            "format: is None; expected the format of the operands": lambda: tcnum.diff("sm_80", "sm_90"),
             "sm_91": lambda: tcnum.diff("sm_80", "sm_91", "fp16"),
             "right would be the same formats": lambda: tcnum.diff("sm_80", "sm_90", instr=(MMA, "mma.m16n8k8.f32.bf16.bf16.f32")),
         }.items():
@@ -108,7 +109,9 @@ class Assertions(unittest.TestCase):
         actual = np.array(expected)
         actual[3, 4] = np.nextafter(actual[3, 4], np.float32(np.inf))
         actual[5, 5] = np.nextafter(np.nextafter(actual[5, 5], np.float32(-np.inf)), np.float32(-np.inf))
-        text = self.failure(actual, expected, msg="the kernel")
+        with self.assertRaises(AssertionError) as raised:
+            tcnum.testing.assert_matmul(actual, a, b, plan="nvjet", out_dtype=np.float32, msg="the kernel")
+        text = str(raised.exception)
         self.assertTrue(text.startswith("the kernel\n2 of 64 elements differ in their bits (fp32)\n  first, [3, 4]: actual"))
         self.assertIn("\n  by 1 ulp\n  the most, of all that differ: 2 ulps\n", text)
         self.assertIn("How tcnum computed expected[3, 4]:\n  nvjet: one chain of wgmma.m64n8k16.f32.f16.f16 of sm_90.\n", text)
@@ -116,28 +119,38 @@ class Assertions(unittest.TestCase):
 
     def test_shows_where_two_plans_part(self):
         a, b = (tcnum.cast(halves(*shape, seed=shape[0]), "fp8e4m3") for shape in ((8, 512), (512, 8)))
-        bias = halves(8).astype(np.float32)
-        slow, fast = (tcnum.matmul(a, b, plan=p, bias=bias, out_dtype=np.float32) for p in ("nvjet-fp8-slow", "nvjet-fp8"))
-        text = self.failure(fast, slow)
+        how = {"bias": np.float32(0.25), "out_dtype": np.float32}
+        slow, fast = (tcnum.matmul(a, b, plan=p, bias=np.full(8, 0.25, np.float32), out_dtype=np.float32) for p in ("nvjet-fp8-slow", "nvjet-fp8"))
+        row, column = np.argwhere(np.asarray(slow) != np.asarray(fast))[0]
+        text = tcnum.explain(a[row], b[:, column], plan="nvjet-fp8-slow", other_plan="nvjet-fp8", **how)
         for part in ("promotes every 128 products to fp32", "The sums after 4 steps are those of the other plan too; then:"):
             self.assertIn(part, text)
-        row, column = np.argwhere(np.asarray(slow) != np.asarray(fast))[0]
         for d in (slow, fast):
             self.assertIn(f"D has {d.view(np.uint32)[row, column]:#010x} = ", text)
 
-    def test_operands_are_forgotten_with_the_result(self):
-        from tcnum import _products
+    def test_explains_products_of_instructions(self):
+        a, b, c = halves(4, 16), halves(16, 4, seed=2), np.ones((4, 4), np.float32)
+        how = {"arch": "sm_80", "instr": "mma.m16n8k16.f32.f16.f16.f32"}
+        d = tcnum.matmul(a, b, c, **how)
+        tcnum.testing.assert_matmul(d, a, b, c, **how)
+        with self.assertRaises(AssertionError) as raised:
+            tcnum.testing.assert_matmul(np.nextafter(d, np.float32(9)), a, b, c, **how)
+        self.assertIn(f"d = {d.view(np.uint32)[0, 0]:#010x} = ", str(raised.exception))
+        with self.assertRaisesRegex(AssertionError, "actual is fp16, expected is fp32"):
+            tcnum.testing.assert_matmul(a, a, b, **how)
 
-        before = len(_products._recipes)
-        d = tcnum.matmul(halves(4, 16), halves(16, 4))
-        self.assertEqual(len(_products._recipes), before + 1)
-        del d
-        self.assertEqual(len(_products._recipes), before)
+    def test_results_do_not_keep_operands_alive(self):
+        a, b = (tcnum.Codes(halves(16, 16, seed=s).view(np.uint16), "fp16") for s in (1, 2))
+        d = tcnum.matmul(a, b)
+        gone = weakref.ref(a)
+        del a
+        self.assertIsNone(gone())
+        self.assertEqual(d.shape, (16, 16))
 
     def test_zeros_nans_formats_and_shapes(self):
         self.assertIn("by 0 ulps: the other zero", self.failure(np.float16([0.0]), np.float16([-0.0])))
         nan = np.array([0x7FC00000, 0x7FFFFFFF], np.uint32).view(np.float32)
-        self.assertIn("one of them is no number", self.failure(nan[:1], nan[1:]))
+        self.assertIn("one of them is NaN", self.failure(nan[:1], nan[1:]))
         self.assertIn("actual is fp16, expected is fp32", self.failure(np.float16([1]), np.float32([1])))
         self.assertIn("actual has the shape (2,), expected (1,)", self.failure(nan, nan[:1]))
         self.assertIn("by -3 ulps", self.failure(np.uint16([0x3F80]), np.uint16([0x3F83]), format="bf16"))
@@ -188,7 +201,7 @@ class Finding(unittest.TestCase):
     def test_a_datapath_behind_recorded_answers(self):
         tiles = tcnum.load(ROOT / "vectors/sm_90/mma.m8n8k4.f32.f16.f16.f16.safetensors")
         self.assertEqual(tcnum.probe(tiles).verdict, "identified")
-        with self.assertRaisesRegex(tcnum.InputError, "say what they are of"):
+        with self.assertRaisesRegex(tcnum.InputError, "know their instruction"):
             tcnum.probe(tiles, instr=MMA)
 
     def test_a_dot_product_of_ones_own(self):
@@ -213,7 +226,7 @@ class Finding(unittest.TestCase):
             "not both": {},
             "k: is None": {"a": "fp16", "d": "fp32"},
             "arch: is given": {"a": "fp16", "d": "fp32", "k": 4, "arch": "sm_90"},
-            "no format is called": {"a": np.complex64, "d": "fp32", "k": 4},
+            "format: complex64 is unknown": {"a": np.complex64, "d": "fp32", "k": 4},
         }.items():
             with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
                 tcnum.probe(tree, **how)
@@ -222,8 +235,8 @@ class Finding(unittest.TestCase):
         for message, error, oracle in (
             ("division", ZeroDivisionError, lambda a, b, c: 1 / 0),
             ("has the shape", tcnum.InputError, lambda a, b, c: c[:, :1]),
-            ("is fp64; right would be fp32", tcnum.InputError, lambda a, b, c: np.zeros(c.shape)),
-            ("no format", tcnum.InputError, lambda a, b, c: None),
+            ("is fp64; expected fp32", tcnum.InputError, lambda a, b, c: np.zeros(c.shape)),
+            ("is not a format", tcnum.InputError, lambda a, b, c: None),
         ):
             with self.subTest(message), self.assertRaisesRegex(error, message):
                 tcnum.probe(oracle, instr=MMA)
@@ -260,7 +273,7 @@ class Finding(unittest.TestCase):
         self.assertEqual(slices, {"tn": 256, "tt": 256, "nn": 128, "nt": 128})
         apart = tcnum.Plan.from_cublaslt({"id": 14}, layout="tt", b_lead=2, **of)
         self.assertEqual(apart.json()["slices"], 128)
-        with self.assertRaisesRegex(tcnum.InputError, "layout: is 'xy'; right would be 'tn'"):
+        with self.assertRaisesRegex(tcnum.InputError, "layout: is 'xy'; expected 'tn'"):
             tcnum.Plan.from_cublaslt({"id": 14}, layout="xy", **of)
 
     def test_a_plan_says_what_becomes_of_c_and_a_bias(self):
@@ -294,7 +307,7 @@ class Finding(unittest.TestCase):
         # Of 2 × 2 blocks the last one is the first of the second row: on the way back.
         self.assertEqual((rows.min(), rows.max(), columns.min(), columns.max()), (64, 95, 0, 31))
         with self.assertRaisesRegex(AssertionError, r"(?s)k in 3 parts.* parts added, fp32 .*D has 0x"):
-            tcnum.testing.assert_bits_equal(whole, d)
+            tcnum.testing.assert_matmul(whole, a, b, plan=divided)
 
     def test_a_plan_behind_a_function_and_behind_arrays(self):
         plan = tcnum.Plan.named("nvjet", "fp16").with_(split_k={"chunk": 128})
@@ -323,7 +336,7 @@ class Finding(unittest.TestCase):
         )
         self.assertEqual((report.verdict, report.epilogue["verdict"]), ("identified", "unexplained"))
         self.assertIsNone(tcnum.fit_gemm(lambda a, b: tcnum.matmul(a, b, plan=plan), **of).epilogue)
-        with self.assertRaisesRegex(tcnum.InputError, "epilogue: is 3; right would be a function"):
+        with self.assertRaisesRegex(tcnum.InputError, "epilogue: is 3; expected a function"):
             tcnum.fit_gemm(lambda a, b: a, epilogue=3, **of)
 
 
@@ -391,7 +404,7 @@ class Errors(unittest.TestCase):
             "a_scales is of fp16; right would be fp32, ue8m0, ue4m3": lambda: tcnum.error(a, a, a, a_scales=a[0, 0]),
             "percentile: 95 of 'relative'; expected 50, 90 or 99": lambda: tcnum.error(a, a, a).percentile(95),
             "d: has the shape": lambda: tcnum.error(a[0], a, a),
-            r"bias: has the shape \(3,\); right would be \(1, 8\), as d has it": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
+            r"bias: has the shape \(3,\); expected \(1, 8\), as d has it": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
             "right would be": lambda: tcnum.error(a[:3], a, a),
         }.items():
             with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
@@ -434,8 +447,8 @@ class Files(unittest.TestCase):
                 tcnum.load(bad)
         tiles = tcnum.Tiles("sm_90", MMA)
         for message, call in {
-            "right would be fp16, which": lambda: tiles.__setitem__("A", np.zeros((1, 8, 8), np.float32)),
-            r"A: has the shape \(2, 2\); right would be \(1, 8, 8\)": lambda: tiles.__setitem__("A", np.zeros((2, 2), np.float16)),
+            "expected fp16, as": lambda: tiles.__setitem__("A", np.zeros((1, 8, 8), np.float32)),
+            r"A: has the shape \(2, 2\); expected \(1, 8, 8\)": lambda: tiles.__setitem__("A", np.zeros((2, 2), np.float16)),
             "index: is": lambda: tiles.explain((5, 0, 0)),
             "name": lambda: tiles["Q"],
         }.items():

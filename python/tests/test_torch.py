@@ -64,7 +64,7 @@ class Tensors(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         x = drawn(8, 32, torch.float32)
-        with self.assertRaisesRegex(ValueError, "a: is fp32; right would be fp16"):
+        with self.assertRaisesRegex(ValueError, "a: is fp32; expected fp16"):
             tcnum.matmul(x, x.T.half(), instr="wgmma.m64n8k16.f32.f16.f16")
         with self.assertRaisesRegex(ValueError, "sparse"):
             tcnum.matmul(x.half().to_sparse(), x.T.half())
