@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands that README.md shows, and pages beside it, and puts their real output between the markers of the same
 # name.
-#   docs/update_readme.sh [probe|explain|explain-all|identify|campaign|test|numpy|numpy-fp16|model|gemm-model|datapaths|diff|diffs|plan-diff|works|differential]…
+#   docs/update_readme.sh [probe|explain|explain-all|identify|campaign|test|numpy|numpy-fp16|model|gemm-model|datapaths|diff|diffs|plan-diff|works|h200|differential]…
 #                                                            (default: all but differential, which takes long)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,7 +43,16 @@ update() {
   rm -f "$block" "$new"
 }
 
-(($# > 0)) || set -- probe explain explain-all identify campaign test numpy numpy-fp16 model gemm-model datapaths diff diffs plan-diff works
+# Keeps the plot of that number of a section of an H200's report as a file.
+plot() {
+  local file=$1 number=$2 section=$3
+  mkdir -p docs/plots
+  ./run bench report --device h200 --section "$section" --html - |
+    awk -v number="$number" '/<svg/ { ++count } count == number { print } /<\/svg>/ && count == number { exit }' |
+    sed '1s|<svg |<svg xmlns="http://www.w3.org/2000/svg" |' >"docs/plots/$file"
+}
+
+(($# > 0)) || set -- probe explain explain-all identify campaign test numpy numpy-fp16 model gemm-model datapaths diff diffs plan-diff works h200
 fp16=mma.m16n8k16.f32.f16.f16.f32
 for name in "$@"; do
   case $name in
@@ -62,7 +71,16 @@ for name in "$@"; do
     diffs) update diffs 0 docs/architectures.md ./run diff --all --format fp16 ;;
     plan-diff) update plan-diff 0 docs/architectures.md ./run diff --plan nvjet-fp8 --plan nvjet-fp8-slow --format fp8e4m3 ;;
     works) update works 0 docs/works.md ./run list --works --arch sm_90 ;;
+    h200)
+      report=(./run bench report --device h200 --section)
+      update h200-glance 0 docs/h200.md "${report[@]}" 'At a glance'
+      update h200-memory 0 docs/h200.md "${report[@]}" 'Memory: latency'
+      update h200-roofline 0 docs/h200.md "${report[@]}" 'Roofline'
+      plot h200-wgmma.svg 1 'wgmma and wgmma.sp: throughput and power'
+      plot h200-bandwidth.svg 2 'Memory: bandwidth'
+      plot h200-roofline.svg 1 'Roofline'
+      ;;
     differential) update differential 0 docs/verification.md ./run test differential_test --count 1e8 --gtest_brief=1 ;;
-    *) echo "update_readme.sh: $name is unknown; right would be probe, explain, explain-all, identify, campaign, test, numpy, numpy-fp16, model, gemm-model, datapaths, diff, diffs, plan-diff, works or differential" >&2 && exit 2 ;;
+    *) echo "update_readme.sh: $name is unknown; expected probe, explain, explain-all, identify, campaign, test, numpy, numpy-fp16, model, gemm-model, datapaths, diff, diffs, plan-diff, works, h200 or differential" >&2 && exit 2 ;;
   esac
 done
