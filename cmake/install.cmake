@@ -26,17 +26,17 @@ if(NOT CMAKE_CROSSCOMPILING)
     COMMAND tcnum --completion zsh > ${folder}/_tcnum
     COMMAND tcnum --completion fish > ${folder}/tcnum.fish
     COMMAND tcnum --man > ${folder}/tcnum.1
-    DEPENDS tcnum COMMENT "Describing the command line to shells and man")
+    DEPENDS tcnum tcnum-bench COMMENT "Describing the command line to shells and man")
 endif()
 
 # Everything that is built and installed. `cmake --install` refuses before it writes if a file of it is missing.
 add_custom_target(tcnum_installation ALL DEPENDS ${texts})
-add_dependencies(tcnum_installation ${exported_targets} ${plugins} tcnum)
+add_dependencies(tcnum_installation ${exported_targets} ${plugins} tcnum tcnum-bench)
 if(TARGET quick_tests)
   add_dependencies(quick_tests tcnum_installation) # the test `install` is one of them
 endif()
 set(built ${texts})
-foreach(target ${exported_targets} ${plugins} tcnum)
+foreach(target ${exported_targets} ${plugins} tcnum tcnum-bench)
   list(APPEND built $<TARGET_FILE:${target}>)
 endforeach()
 install(CODE "
@@ -48,8 +48,8 @@ install(CODE "
   endforeach()")
 
 # Libraries of other packages are found in the prefix, for a machine that lacks them, and where the build found them.
-set_target_properties(${exported_targets} ${plugins} tcnum PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN")
-set_property(TARGET tcnum PROPERTY INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+set_target_properties(${exported_targets} ${plugins} tcnum tcnum-bench PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN")
+set_property(TARGET tcnum tcnum-bench PROPERTY INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 foreach(part ${exported_parts})
   set_target_properties(tcnum_${part} PROPERTIES EXPORT_NAME ${part})
@@ -63,7 +63,7 @@ if(TCNUM_SHARED)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/tcnum.pc.in ${PROJECT_BINARY_DIR}/tcnum.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/tcnum.pc DESTINATION ${pkgconfig})
 endif()
-install(TARGETS tcnum ${plugins} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS tcnum tcnum-bench ${plugins} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tcnum DESTINATION include FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/vectors/ DESTINATION ${TCNUM_VECTORS_INSTALL_DIR})
 

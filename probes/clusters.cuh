@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sync_kernels.hpp"
-#include "timing_common.cuh"
+#include "cluster_grid.hpp"
+#include "device_common.cuh"
 
 namespace tcnum {
 
-/// Not an unnamed namespace: where timing kernels are not built, nothing uses these, and nvcc would warn.
+/// Not an unnamed namespace: a file may leave some of these unused, and nvcc would warn.
 namespace sync {
 
 inline constexpr unsigned kMostThreads = 1024;
@@ -45,7 +45,7 @@ __device__ inline void meet_cluster() {
 
 /// Lets a kernel have so much dynamic shared memory, and clusters of more blocks than every device has.
 template <class Kernel>
-cudaError_t allow(Kernel* kernel, const SyncGrid& grid, std::size_t shared_bytes) {
+cudaError_t allow(Kernel* kernel, const ClusterGrid& grid, std::size_t shared_bytes) {
   constexpr unsigned kPortableBlocks = 8;
   const cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
@@ -54,7 +54,7 @@ cudaError_t allow(Kernel* kernel, const SyncGrid& grid, std::size_t shared_bytes
 }
 
 /// `attribute` must live as long as the configuration.
-inline cudaLaunchConfig_t config_of(const SyncGrid& grid, std::size_t shared_bytes, cudaLaunchAttribute& attribute) {
+inline cudaLaunchConfig_t config_of(const ClusterGrid& grid, std::size_t shared_bytes, cudaLaunchAttribute& attribute) {
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {grid.cluster, 1, 1};
   cudaLaunchConfig_t config{};

@@ -28,8 +28,8 @@ LibraryAlgorithm first_algorithm(CublasLt& library, const LibraryProduct& produc
 #include <cstring>
 #include <stdexcept>
 
+#include "cluster_grid.hpp"
 #include "cuda/device_memory.hpp"
-#include "sync_kernels.hpp"
 #include "tcnum/matrix.hpp"
 #include "tcnum/oracle.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "device_tiles.hpp"
 #include "tcnum/instruction.hpp"
-#include "timing_kernels.hpp"
 
 namespace tcnum {
 
@@ -21,7 +20,6 @@ struct Kernel {
   cudaError_t (*launch)(const Instruction& instruction, const DeviceTiles& tiles);
   /// The ways in which operands reach the instruction, if there are several. None may change a bit.
   std::span<const std::string_view> variants = {};
-  Timing timing = {};  ///< wgmma has its own table, wgmma_timing_kernels()
 };
 
 /// That of an instruction, by its name; null if this build has none.

@@ -6,7 +6,6 @@
 #include "mma_operands.cuh"
 #include "mma_scales.cuh"
 #include "sparse_metadata.cuh"
-#include "time_mma_kernel.cuh"
 
 namespace tcnum {
 
@@ -126,7 +125,7 @@ cudaError_t launch_mma(const Instruction&, const DeviceTiles& tiles) {
   TCNUM_MMA_TYPE(TCNUM_MMA_NAME(M, K, D, A, B, C), "", "", FIRST, R, ND, NA, NB, M, K, D, A, B, C)
 
 /// The row of a type without variants in the table of kernels.
-#define TCNUM_MMA_ROW(NAME, TYPE) {NAME, launch_mma<TYPE>, {}, timing_of<TimedMma<TYPE>>()},
+#define TCNUM_MMA_ROW(NAME, TYPE) {NAME, launch_mma<TYPE>},
 
 #define TCNUM_MMA_KERNEL(FIRST, R, ND, NA, NB, M, K, D, A, B, C) \
   TCNUM_MMA_ROW("mma.m" #M "n8k" #K TCNUM_MMA_TYPES(D, A, B, C), TCNUM_MMA_NAME(M, K, D, A, B, C))

@@ -26,7 +26,7 @@
 
 /// Its row in the table of kernels.
 #define TCNUM_SPARSE_ROW(TYPE, SP, AFTER, K, D, A, B, C) \
-  {"mma" SP ".m16n8k" #K TCNUM_MMA_TYPES(D, A, B, C) AFTER, launch_mma<TYPE>, selectors_of<TYPE>(), timing_of<TimedMma<TYPE>>()},
+  {"mma" SP ".m16n8k" #K TCNUM_MMA_TYPES(D, A, B, C) AFTER, launch_mma<TYPE>, selectors_of<TYPE>()},
 
 // One row of a file's table: first architecture, registers of D, A and B, K, and the four types. Each is for mma.sp and
 // for mma.sp::ordered_metadata.

@@ -2,7 +2,6 @@
 #include "cublaslt.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
-#include "timing.hpp"
 
 namespace tcnum {
 
@@ -13,7 +12,5 @@ constexpr const char* kWhyNot = "tcnum was built without its CUDA parts (`./run 
 std::string cuda_compiler() { return ""; }
 
 std::unique_ptr<CublasLt> load_cublaslt() { throw UnavailableError(kWhyNot); }
-
-std::unique_ptr<TimingDevice> make_timing_device(int) { throw UnavailableError(kWhyNot); }
 
 }  // namespace tcnum

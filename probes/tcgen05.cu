@@ -245,7 +245,7 @@ cudaError_t launch_on(const Tcgen05Work& work, const DeviceTiles& tiles) {
   constexpr auto kKernel = tcgen05_kernel<Kind, Code, kSms>;
   const std::size_t bytes =
       static_cast<std::size_t>(work.shared_bytes() + kSwizzlePeriod);  // to begin where a swizzle's pattern does
-  const SyncGrid grid{.blocks = kSms * static_cast<unsigned>(std::min(kMaxBlocks / kSms, tiles.count)),
+  const ClusterGrid grid{.blocks = kSms * static_cast<unsigned>(std::min(kMaxBlocks / kSms, tiles.count)),
                       .threads = kThreads,
                       .cluster = kSms};
   if (const cudaError_t error = sync::allow(kKernel, grid, bytes); error != cudaSuccess) return error;

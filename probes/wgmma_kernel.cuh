@@ -207,7 +207,7 @@ cudaError_t launch_wgmma(const Instruction&, const DeviceTiles& tiles) {
 #define TCNUM_PROBED_WGMMA_ROW(TYPE, NAME) {NAME, launch_wgmma<TYPE>, wgmma_variant_names<TYPE>()},
 
 // The rows. A file says what it makes of them: TCNUM_WGMMA_TYPE and TCNUM_WGMMA_ROW are those of probes, above, or of
-// timing (time_wgmma_kernel.cuh).
+// timing (bench/device/time_wgmma_kernel.cuh).
 #define TCNUM_WGMMA_SHAPE(N, K) "m64n" #N "k" #K
 #define TCNUM_WGMMA_TYPES(D, A, B) "." #D "." #A "." #B
 #define TCNUM_WGMMA_NAME(N, K, D, A, B) wgmma_m64n##N##k##K##_##D##_##A##_##B

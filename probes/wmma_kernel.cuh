@@ -9,7 +9,6 @@
 
 #include "asm_operands.cuh"
 #include "device_common.cuh"
-#include "time_mma_kernel.cuh"
 
 namespace tcnum {
 
@@ -135,46 +134,6 @@ cudaError_t launch_wmma(const Instruction&, const DeviceTiles& tiles) {
   return cudaGetLastError();
 }
 
-/// How a wmma is timed: A [slice][tile][row][column], B [slice][tile][column][row], C [chain][tile][row][column] and D
-/// [block][warp][chain][row][column] are matrices in memory, packed. An instruction whose D is of another format than
-/// its C can be the next one's C only by way of one that turns them back: a step is both.
-template <class Op, class Back>
-struct TimedWmma {
-  using Register = typename Op::Register;
-  static constexpr int kFirstArch = Op::kFirstArch;
-  static constexpr bool kAlone = std::is_same_v<Op, Back>;
-  static constexpr int kARegisters = Op::kARegisters, kBRegisters = Op::kBRegisters, kDRegisters = Op::kCRegisters;
-  /// As of TimedMma. Fragments of fp16 have each element twice, of which the compiler holds one.
-  static constexpr int kHeldOperands =
-      (Op::kM + Op::kN) * Op::kK * Op::kCodeBits / (8 * sizeof(Register) * kWarpLanes) * (Op::kCodeBits == 4 ? 2 : 1);
-  static constexpr int kHeldAccumulators = std::max(Op::kCRegisters, Op::kDRegisters);
-  static constexpr int kBody = kTimedMmaBody;
-  static constexpr bool kSparse = false, kOpaque = true;
-  static_assert(Back::kDRegisters == Op::kCRegisters);
-  static_assert(kDRegisters * kWarpLanes * sizeof(Register) == Op::kCBytes, "an image is as long as a matrix");
-
-  __device__ static void read_a(Register (&to)[kARegisters], const void* from, unsigned block) {
-    Op::load_a(to, static_cast<const std::uint8_t*>(from) + block * (Op::kM * Op::kK * Op::kCodeBits / 8));
-  }
-  __device__ static void read_b(Register (&to)[kBRegisters], const void* from, unsigned block) {
-    Op::load_b(to, static_cast<const std::uint8_t*>(from) + block * (Op::kK * Op::kN * Op::kCodeBits / 8));
-  }
-  __device__ static void read_c(Register (&to)[kDRegisters], const void* from, unsigned block) {
-    Op::load_c(to, static_cast<const std::uint8_t*>(from) + block * Op::kCBytes);
-  }
-  __device__ static void step(Register (&d)[kDRegisters], const Register (&a)[kARegisters],
-                              const Register (&b)[kBRegisters], std::uint32_t, std::uint32_t) {
-    if constexpr (kAlone) {
-      Op::multiply(d, a, b, d);
-    } else {
-      Register between[Op::kDRegisters];
-      Op::multiply(between, a, b, d);
-      Back::multiply(d, a, b, between);
-    }
-  }
-  __device__ static void write_d(void* to, const Register (&d)[kDRegisters]) { Back::store_d(to, d); }
-};
-
 /// Those that the instruction has.
 template <class Op>
 std::span<const std::string_view> wmma_variants_of() {
@@ -283,8 +242,7 @@ std::span<const std::string_view> wmma_variants_of() {
 
 /// Its row in the table of kernels. BACK: the type with the formats of C and D exchanged.
 #define TCNUM_WMMA_ROW(TYPE, BACK, AFTER, M, N, K, D, A, B, C)                                                \
-  {"wmma.m" #M "n" #N "k" #K TCNUM_WMMA_TYPES(D, A, B, C) AFTER, launch_wmma<TYPE>, wmma_variants_of<TYPE>(), \
-   timing_of<TimedWmma<TYPE, BACK>>()},
+  {"wmma.m" #M "n" #N "k" #K TCNUM_WMMA_TYPES(D, A, B, C) AFTER, launch_wmma<TYPE>, wmma_variants_of<TYPE>()},
 #define TCNUM_WMMA_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C) \
   TCNUM_WMMA_ROW(TCNUM_WMMA_NAME(M, N, K, D, A, B, C), TCNUM_WMMA_NAME(M, N, K, C, A, B, D), "", M, N, K, D, A, B, C)
 #define TCNUM_WMMA_SATURATING_KERNEL(FIRST, R, ND, NA, NB, NC, M, N, K, D, A, B, C)                                \

@@ -34,19 +34,23 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit", "src/gemm"}},
     {"src/ranks", {"include"}},
     {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/questions", "src/files", "src/ranks"}},
-    {"src/bench",
-     {"include", "io", "emu", "isa", "probes", "src/catalogue", "src/files", "src/questions", "src/report"}},
     {"src/c", {"include", "io", "emu", "src/catalogue", "src/fit", "src/gemm", "src/report"}},
     {"src/commands",
-     {"include", "io", "emu", "probes", "src/bench", "src/campaign", "src/catalogue", "src/files", "src/fit",
-      "src/oracles", "src/questions", "src/ranks", "src/report"}},
+     {"include", "io", "emu", "probes", "src/campaign", "src/catalogue", "src/files", "src/fit", "src/oracles",
+      "src/questions", "src/ranks", "src/report"}},
+    {"bench/device", {"include", "cuda", "probes"}},
+    {"bench/measure",
+     {"include", "io", "emu", "isa", "src/catalogue", "src/files", "src/questions", "src/report", "bench/device"}},
+    {"bench/commands",
+     {"include", "io", "emu", "src/campaign", "src/commands", "src/ranks", "src/report", "bench/device",
+      "bench/measure"}},
 };
 
 /// The room of a file, by its path from the root or as an #include has it: "tcnum/…" is the public headers'.
 std::string room_of(const std::string& path) {
   if (path.starts_with("tcnum/")) return "include";
   const std::size_t first = path.find('/');
-  if (!path.starts_with("src/")) return path.substr(0, first);
+  if (!path.starts_with("src/") && !path.starts_with("bench/")) return path.substr(0, first);
   return path.substr(0, path.find('/', first + 1));
 }
 
@@ -92,6 +96,8 @@ TEST(Rooms, AnArrowThatTurnsRoundIsFound) {
   EXPECT_EQ(forbidden_includes("probes/gpu_oracle.cpp", "#include \"emu/parallel.hpp\"\n").size(), 1u);
   EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "  # include \"src/report/layout.hpp\"\n").size(), 1u);
   EXPECT_EQ(forbidden_includes("src/attic/old.cpp", "").size(), 1u);
+  EXPECT_EQ(forbidden_includes("src/commands/sass.cpp", "#include \"bench/device/timing.hpp\"\n").size(), 1u);
+  EXPECT_EQ(forbidden_includes("bench/device/timing.cpp", "#include \"bench/measure/record.hpp\"\n").size(), 1u);
   EXPECT_EQ(forbidden_includes("src/ranks/launch.cpp", "#include <mpi.h>\n").size(), 1u);
   EXPECT_TRUE(forbidden_includes("src/ranks/mpi/mpi_ranks.cpp", "#include <mpi.h>\n").empty());
   EXPECT_EQ(forbidden_includes("src/fit/fit.cpp", "#include \"../emu/parallel.hpp\"\n").size(), 1u);
@@ -102,7 +108,7 @@ TEST(Rooms, ArrowsPointOneWay) {
   const fs::path root = TCNUM_SOURCE_DIR;
   const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".hip", ".h", ".in"};
   std::size_t files = 0;
-  for (const std::string top : {"include", "io", "cuda", "emu", "isa", "probes", "src"}) {
+  for (const std::string top : {"include", "io", "cuda", "emu", "isa", "probes", "src", "bench"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       if (!entry.is_regular_file() || !sources.contains(entry.path().extension().string())) continue;
       ++files;

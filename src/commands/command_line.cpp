@@ -1,10 +1,9 @@
-// How the commands and their options are spelled. This is the one file that compiles CLI11, which takes long.
+// How the commands and their options are spelled.
 #include "command_line.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -12,11 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "bench_program.hpp"
 #include "command_description.hpp"
 #include "commands.hpp"
 #include "numbers.hpp"
+#include "options.hpp"
 #include "output.hpp"
-#include "product_shapes.hpp"
 #include "src/campaign/stream.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
@@ -39,14 +39,6 @@ constexpr const char* kElements =
 constexpr const char* kTextIn = "Vector file, or a text of dot products: .csv, .hex, .testfloat, or x.{}.npy";
 constexpr const char* kTextOut = "File to write: .safetensors, .csv, .hex, .testfloat, or x.{}.npy";
 constexpr const char* kForm = "csv, hex, testfloat, npy or safetensors (default: as the name ends)";
-
-/// The type of a value that names a file, or a folder, which the command writes.
-constexpr const char* kWritten = "FILE";
-
-/// An option of that type. refuse_lost_files() keeps what any other option names from being overwritten.
-CLI::Option* add_output(CLI::App& command, const std::string& name, std::string& path, const std::string& help) {
-  return command.add_option(name, path, help)->type_name(kWritten);
-}
 
 /// Of what reads dot problems and writes them.
 template <class Options>
@@ -71,39 +63,6 @@ std::string distributions_help() {
 }
 
 std::string architecture_help() { return "Architecture: " + arch_names(); }
-
-/// Options that live as long as the action that is told them.
-template <class Options>
-std::shared_ptr<Options> options_of(CLI::App& command, int (*run)(const Options&), Action& action) {
-  auto options = std::make_shared<Options>();
-  command.callback([options, run, &action] { action = [options, run] { return run(*options); }; });
-  return options;
-}
-
-template <class Number>
-std::string default_text(const Number& number) {
-  return fmt::format("{}", number);
-}
-/// One that is worked out from other options has none.
-template <class Number>
-std::string default_text(const std::optional<Number>&) {
-  return "";
-}
-
-/// An option whose text is read by a function of numbers.hpp.
-template <class Number, class Parse>
-CLI::Option* add_number(CLI::App& command, const std::string& name, Number& number, const std::string& help,
-                        Parse parse) {
-  return command
-      .add_option_function<std::string>(
-          name, [&number, name, parse](const std::string& text) { number = parse(name, text); }, help)
-      ->type_name("NUMBER")
-      ->default_str(default_text(number));
-}
-void add_whole(CLI::App& command, const std::string& name, std::uint64_t& number, const std::string& help) {
-  add_number(command, name, number, help,
-             [](std::string_view option, std::string_view text) { return parse_whole(option, text); });
-}
 
 /// Of `--from exec:COMMAND`.
 void add_program_options(CLI::App& command, ProgramCommandOptions& options) {
@@ -361,90 +320,6 @@ void add_diff(CLI::App& app, Action& action) {
   add_output(command, "--json", options->json, kJson);
 }
 
-void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& action) {
-  CLI::App& command = *bench_app.add_subcommand(suite.name, suite.meaning);
-  const auto options = std::make_shared<BenchOptions>();
-  command.callback([options, &suite, &action] { action = [options, &suite] { return run_bench(suite, *options); }; });
-  command.add_flag("--list", options->list, "Show what can be measured, and along which axes");
-  command.add_option("--instr", options->globs,
-                     "Instructions or operations, names or globs such as 'wgmma.*'; '*' is all (default: all but those "
-                     "that --list marks)");
-  command.add_option("-a,--axis", options->axes, "Values of an axis, such as N=8,16,…,256 or source=ss,rs; repeatable")
-      ->allow_extra_args(false);
-  command.add_option("--arch", options->arch, "With --list: architecture (default: the GPU's)");
-  constexpr double kMostSeconds = 60;
-  add_number(command, "--seconds", options->seconds, "Steady load for each row, at least",
-             [](std::string_view option, std::string_view text) { return parse_positive(option, text, kMostSeconds); });
-  add_whole(command, "--seed", options->seed, "Seed of the operands");
-  command.add_option("--devices", options->devices, "GPUs, such as 0 (default; under mpirun: all), 0,1 or all");
-  add_output(command, "--json", options->json, "Write the records as JSON (- for standard output)");
-  add_output(command, "--checkpoint", options->checkpoint,
-             "What --json or this wrote before: go on from it, without the rows that it has, and keep it up to "
-             "date");
-  add_output(command, "--csv", options->csv, "Write the records as CSV (- for standard output)");
-  if (std::string_view(suite.name) == "gemm") {
-    command.add_option(
-        "--shapes", options->shapes,
-        "Products of your own in place of the sets: a file with one a line below the heading m,n,k (- for "
-        "standard input)");
-  }
-  if (std::string_view(suite.name) != "memory") return;
-  command.add_flag("--oversubscribe", options->oversubscribe,
-                   "Managed memory beyond the device's own too, which moves to and fro and may take very long");
-}
-
-constexpr const char* kDeviceHelp =
-    "What `tcnum bench report --json` wrote, or part of the name of a recorded device (default: this machine's GPU; "
-    "where it has no record, the first recorded device)";
-
-void add_bench(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("bench", "Measure latency, throughput and energy");
-  command.require_subcommand(1);
-  for (const BenchSuite& suite : bench_suites()) add_bench_suite(command, suite, action);
-  CLI::App& report = *command.add_subcommand("report", "Make a report of recorded measurements, beside published ones");
-  const auto options = options_of(report, run_bench_report, action);
-  report.add_option("files", options->files,
-                    "What --json wrote; of a row that several have, the last one's counts (default: a record)");
-  report.add_option("--device", options->device, kDeviceHelp)->excludes("files");
-  report.add_option("--section", options->section,
-                    "Sections with this title, or this text in it, as text; with --markdown or --html, in that");
-  add_output(report, "--markdown", options->markdown, "Write it as Markdown (- for standard output)");
-  add_output(report, "--html", options->html, "Write it as one HTML page with plots (- for standard output)");
-  add_output(report, "--json", options->json, "Write the records of all files as one (- for standard output)")
-      ->excludes("--section");
-}
-
-void add_model(CLI::App& app, Action& action) {
-  CLI::App& all = *app.add_subcommand("model", "Predict how long work takes, from recorded measurements");
-  all.require_subcommand(1);
-  CLI::App& command =
-      *all.add_subcommand("gemm", "A matrix product: its time, what limits it, and which tile is fastest");
-  const auto options = options_of(command, run_model_gemm, action);
-  command.add_option("--device", options->device, kDeviceHelp);
-  constexpr std::uint64_t kMostMhz = 10'000;
-  const auto add_size = [&](const char* name, std::uint64_t& size, const char* help, std::uint64_t most) {
-    command
-        .add_option_function<std::string>(
-            name, [&size, name, most](const std::string& text) { size = parse_whole(name, text, 1, most); }, help)
-        ->type_name("NUMBER");
-  };
-  add_size("--m", options->m, "Rows of A and D", kMostProductLines);
-  add_size("--n", options->n, "Columns of B and D", kMostProductLines);
-  add_size("--k", options->k, "Columns of A, rows of B", kMostProductDepth);
-  add_size("--clock", options->clock_mhz, "Clock that the SMs keep, in MHz (default: what their power leaves)",
-           kMostMhz);
-  command.add_flag("--single", options->single,
-                   "One call at a time on a device that has rested (default: calls back to back)");
-  command.add_option("--format", options->format, "Of A and B: fp16, bf16 or fp8e4m3")->capture_default_str();
-  command.add_option("--tile", options->tile, "One tile of our kernel, such as 128x256/2x1 (default: all)");
-  command.add_option("--shapes", options->shapes,
-                     "In place of --m, --n, --k: a file with a product a line below the heading m,n,k or m,n,k,format "
-                     "(- for standard input)");
-  add_output(command, "--csv", options->csv, "Write a line for each product and tile (- for standard output)");
-  add_output(command, "--svg", options->svg,
-             "Draw the fastest tile's rates by what limits them (- for standard output)");
-}
-
 void add_list(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("list", "Show architectures, formats, instructions and known datapaths");
   const auto options = options_of(command, run_list, action);
@@ -596,9 +471,16 @@ Action saying(std::string text) {
   };
 }
 
+template <const NamedCommand& kCommand>
+void add_named(CLI::App& app, Action&) {
+  app.add_subcommand(kCommand.name, kCommand.help);
+}
+
 }  // namespace
 
-Action parse_command_line(int argc, char** argv) {
+const BenchCommands kNamedBenchCommands = {add_named<kBenchCommand>, add_named<kModelCommand>};
+
+Action parse_command_line(int argc, char** argv, const BenchCommands& bench) {
   CLI::App app("tcnum tells, with evidence, what a tensor core computes, and computes the same bits without one.",
                "tcnum");
   app.set_version_flag("--version", "tcnum " TCNUM_VERSION);
@@ -608,7 +490,7 @@ Action parse_command_line(int argc, char** argv) {
       "3 this machine lacks what was asked for: a GPU, answers, memory, space.");
   Action action;
   for (const auto add : {add_probe, add_verify, add_emulate, add_generate, add_convert, add_explain, add_identify,
-                         add_diff, add_gemm, add_bench, add_model, add_list, add_sass})
+                         add_diff, add_gemm, bench.add_bench, bench.add_model, add_list, add_sass})
     add(app, action);
   add_texts(app);
   try {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -100,37 +99,6 @@ struct DiffCommandOptions {
   bool all = false;
 };
 int run_diff(const DiffCommandOptions& options);
-
-/// What `tcnum bench NAME` measures.
-struct BenchSuite {
-  const char* name;
-  const char* meaning;
-  std::vector<std::string> measurements;  ///< empty: all
-};
-std::span<const BenchSuite> bench_suites();
-
-struct BenchOptions {
-  std::vector<std::string> globs, axes;
-  std::string arch, json, checkpoint, csv, devices, shapes;
-  bool list = false, oversubscribe = false;
-  double seconds = 0.25;
-  std::uint64_t seed = 1;
-};
-int run_bench(const BenchSuite& suite, const BenchOptions& options);
-
-struct BenchReportOptions {
-  std::vector<std::string> files;
-  std::string device, section;  ///< empty device, where there are no files: this machine's, or the first recorded
-  std::string markdown, html, json;
-};
-int run_bench_report(const BenchReportOptions& options);
-
-struct ModelGemmOptions {
-  std::string device, format = "fp16", tile, shapes, csv, svg;  ///< empty device: this machine's, or the first recorded
-  std::uint64_t m = 0, n = 0, k = 0, clock_mhz = 0;             ///< 0: not said
-  bool single = false;
-};
-int run_model_gemm(const ModelGemmOptions& options);
 
 struct ListOptions {
   std::vector<std::string> archs, formats;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "bench_program.hpp"
 #include "commands.hpp"
 #include "io/input_file.hpp"
 #include "io/lines.hpp"
@@ -16,7 +17,7 @@
 #include "io/program.hpp"
 #include "names.hpp"
 #include "output.hpp"
-#include "probes/timing_layout.hpp"
+#include "probes/lane_calls.hpp"
 #include "records.hpp"
 #include "src/report/layout.hpp"
 #include "tcnum/error.hpp"
@@ -25,9 +26,11 @@
 namespace tcnum {
 namespace {
 
-/// What cuobjdump writes of this program.
+/// What cuobjdump writes of this program, or of tcnum-bench where it is there, which has the same probes and the
+/// kernels of DPX functions.
 void disassemble(ProbeSass& sass) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string program =
+      (has_bench_program() ? bench_program() : std::filesystem::read_symlink("/proc/self/exe")).string();
   if (run_program("cuobjdump", {"-sass", program}, [&](const std::string& line) { sass.read(line); }) != 0)
     throw UnavailableError("cuobjdump, of the CUDA toolkit, cannot read this program");
 }

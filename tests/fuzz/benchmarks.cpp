@@ -2,10 +2,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bench/measure/pages.hpp"
+#include "bench/measure/record.hpp"
+#include "bench/measure/tensor.hpp"
 #include "harnesses.hpp"
-#include "src/bench/pages.hpp"
-#include "src/bench/record.hpp"
-#include "src/bench/tensor.hpp"
 
 namespace tcnum::fuzz {
 

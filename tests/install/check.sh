@@ -39,6 +39,7 @@ check_files() {
   local source=$1 text
   for text in bash-completion/completions/tcnum zsh/site-functions/_tcnum fish/vendor_completions.d/tcnum.fish man/man1/tcnum.1; do
     grep -q campaign "$work/prefix/share/$text" || fail "$text says nothing of tcnum's options"
+    grep -q oversubscribe "$work/prefix/share/$text" || fail "$text says nothing of tcnum-bench's options"
   done
   diff -r "$source/docs/schemas" "$work/prefix/share/tcnum/schemas"
   diff -r "$source/include/tcnum" "$work/prefix/include/tcnum"
@@ -55,6 +56,7 @@ use() {
   libraries=$(dirname "$(find "$prefix" -name libtcnum_core.a)")
   cd "$work/project"
   bare "$prefix/bin/tcnum" verify --arch sm_90 --instr "$instruction"
+  bare "$prefix/bin/tcnum" model gemm --m 4096 --n 4096 --k 4096 >/dev/null
   # A library of another package that is put into the folder goes before the system's.
   cp "$(ldd "$prefix/bin/tcnum" | awk '$1 ~ /^libhwy/ { print $3 }')" "$libraries"
   [[ $(bare ldd "$prefix/bin/tcnum") == *" => $prefix/bin/../"* ]] || fail "libraries in the folder are not found"

@@ -1,0 +1,106 @@
+#include "bench_parts.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/measure/axes.hpp"
+#include "src/commands/interrupt.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+using bench::Measurement;
+
+std::vector<const Measurement*> measurements_of(const BenchSuite& suite) {
+  std::vector<const Measurement*> chosen;
+  for (const Measurement* m : bench::measurements()) {
+    if (suite.measurements.empty() || std::ranges::find(suite.measurements, m->name()) != suite.measurements.end()) {
+      chosen.push_back(m);
+    }
+  }
+  return chosen;
+}
+
+/// Of the axes that a row goes over, those of which the user wants some values only.
+std::vector<bench::Field> settings_of_row(const SuitePart& part, const bench::Record& row) {
+  std::vector<bench::Field> settings;
+  for (const bench::Axis& axis : part.measurement->axes()) {
+    const std::vector<std::string>& wanted = part.selection.at(axis.name);
+    const bool is_own = std::ranges::find(row.axes, axis.name, &bench::Field::name) != row.axes.end();
+    if (is_own || wanted == axis.defaults) continue;
+    settings.push_back({axis.name, fmt::format("{}", fmt::join(wanted, ","))});
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::vector<SuitePart> parts_of(const BenchSuite& suite, const BenchOptions& options) {
+  std::vector<SuitePart> parts;
+  std::vector<bench::Axis> all;
+  for (const Measurement* m : measurements_of(suite)) {
+    for (const bench::Axis& axis : m->axes()) {
+      if (std::ranges::find(all, axis.name, &bench::Axis::name) == all.end()) all.push_back(axis);
+    }
+  }
+  bench::parse_axes(options.axes, all);
+  for (const Measurement* m : measurements_of(suite)) {
+    std::vector<std::string> mine;
+    for (const std::string& text : options.axes) {
+      const std::string name = text.substr(0, text.find('='));
+      if (std::ranges::find(m->axes(), name, &bench::Axis::name) != m->axes().end()) mine.push_back(text);
+    }
+    parts.push_back({m, bench::parse_axes(mine, m->axes()), {}});
+  }
+  return parts;
+}
+
+void choose_subjects(std::vector<SuitePart>& parts, const BenchOptions& options, const BenchSuite& suite, ArchId id) {
+  bool any = false;
+  for (SuitePart& part : parts) {
+    for (std::string& name : part.measurement->subjects(id)) {
+      const bool wanted =
+          options.globs.empty() ? part.measurement->by_default(name) : bench::matches(options.globs, name);
+      if (wanted) part.subjects.push_back(std::move(name));
+    }
+    any = any || !part.subjects.empty();
+  }
+  if (!any) {
+    throw InputError(
+        fmt::format("--instr: {} matches nothing of {}; right would be a name or a glob of those that `tcnum "
+                    "bench {} --list` shows, such as 'wgmma.*'",
+                    fmt::join(options.globs, ", "), arch(id).name, suite.name));
+  }
+}
+
+ArchId arch_of(const TimingFacts& facts) {
+  if (const auto id = find_arch(facts.arch)) return *id;
+  throw UnavailableError(
+      fmt::format("the GPU ({}, {}) is of no architecture that tcnum knows", facts.device, facts.arch));
+}
+
+void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, const Labels& labels,
+                   bench::Settings settings, const RecordSink& sink) {
+  const ArchId id = arch_of(timing.facts());
+  for (const SuitePart& part : parts) {
+    if (part.subjects.empty() || interrupted) continue;
+    const auto complete = [&](bench::Record record, const Fields& axes) {
+      record.settings = settings_of_row(part, record);
+      record.settings.insert(record.settings.end(), labels.settings.begin(), labels.settings.end());
+      record.axes.insert(record.axes.begin(), axes.begin(), axes.end());
+      return record;
+    };
+    settings.has = [&](const bench::Record& row) {
+      if (labels.together.empty()) return sink.has(complete(row, labels.axes));
+      return std::ranges::all_of(labels.together, [&](const Fields& axes) { return sink.has(complete(row, axes)); });
+    };
+    part.measurement->measure(timing, id, part.subjects, part.selection, settings,
+                              [&](bench::Record record) { sink.add(complete(std::move(record), labels.axes)); });
+  }
+}
+
+}  // namespace tcnum

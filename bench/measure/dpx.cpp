@@ -1,0 +1,213 @@
+#include "dpx.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "block_sweep.hpp"
+#include "dpx_functions.hpp"
+#include "lane_sweep.hpp"
+#include "steady.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+const std::string kKernels = "dpx.", kValueKernels = "dpx.values.";
+
+/// The same in each part of a word, but for what tells the parts apart.
+std::uint32_t parts_of(const DpxFunction& f, std::uint32_t low, std::uint32_t high) {
+  return f.parts() == 1 ? low : (low & 0xffff) | high << 16;
+}
+
+std::uint32_t start_of(const DpxFunction& f, int lane, int chain) {
+  const auto l = static_cast<std::uint32_t>(lane), c = static_cast<std::uint32_t>(chain);
+  return parts_of(f, 3 * l + 100 * c + 1, 5 * l + 200 * c + 2);
+}
+
+/// What is added again and again: so much that sums wrap around every few steps, and a chain's end tells how many
+/// steps there were.
+std::uint32_t addend_of(const DpxFunction& f, int lane) {
+  const auto l = static_cast<std::uint32_t>(lane);
+  return f.parts() == 1 ? 0x03000001 + l * 0x00010003 : parts_of(f, 0x0301 + 5 * l, 0x0503 + 3 * l);
+}
+
+/// What a sum is compared with: near the largest number for a minimum, and for a maximum a little below zero, or above
+/// where nothing is below.
+std::uint32_t bound_of(const DpxFunction& f, int lane) {
+  const auto l = static_cast<std::uint32_t>(lane);
+  if (f.is_max) {
+    return f.is_signed ? parts_of(f, 0u - (7 * l + 1), 0u - (3 * l + 2)) : parts_of(f, 7 * l + 1, 3 * l + 2);
+  }
+  const std::uint32_t largest = (f.parts() == 1 ? 0xffffffffu : 0xffffu) >> (f.is_signed ? 1 : 0);
+  return parts_of(f, largest - 3 * l, largest - l - 1);
+}
+
+/// A function without c has the bound beside it all the same, and does not look at it. The complement says that an odd
+/// count of predicates was true (bench/device/time_dpx.cu).
+std::uint64_t end_of(const DpxFunction& f, int lane, int chain) {
+  std::uint32_t x = start_of(f, lane, chain);
+  bool odd = false;
+  for (unsigned s = 0; s < kLaneSteps; ++s) {
+    const bool turn = s % 2 != 0 && &in_turn_with(f) != &f;
+    const DpxResult r = turn ? evaluate(in_turn_with(f), x, bound_of(f, lane), 0)
+                             : evaluate(f, x, addend_of(f, lane), bound_of(f, lane));
+    x = r.value;
+    odd ^= r.predicates == 1 || r.predicates == 2;
+  }
+  return odd ? ~x : x;
+}
+
+LaneOperation operation_of(const DpxFunction& f) {
+  return {std::string(f.name),
+          kKernels + std::string(f.name),
+          32,
+          [&](int lane, int chain) { return start_of(f, lane, chain); },
+          [&](int lane) { return addend_of(f, lane); },
+          [&](int lane) { return bound_of(f, lane); },
+          [&](int lane, int chain) { return end_of(f, lane, chain); }};
+}
+
+std::vector<std::byte> bytes_of(const std::vector<std::uint32_t>& words) {
+  std::vector<std::byte> bytes(words.size() * sizeof(std::uint32_t));
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
+}
+
+/// Applies the function once to each of many operands. Throws WrongResult.
+std::size_t check_values(TimingDevice& device, const DpxFunction& f, std::uint64_t seed) {
+  const DpxOperands operands = dpx_check_operands(seed);
+  constexpr unsigned kWarps = 32;
+  const std::size_t count = operands.a.size();
+  TimedOperands timed;
+  timed.a = bytes_of(operands.a);
+  timed.b = bytes_of(operands.b);
+  timed.c = bytes_of(operands.c);
+  device.load(timed);
+  constexpr std::size_t kResultBytes = 2 * sizeof(std::uint32_t);
+  device.run({kValueKernels + std::string(f.name), TimingLoop::back_to_back, true, kWarps, 1,
+              static_cast<unsigned>(count / (kWarps * kLanes)), 1, count * kResultBytes},
+             1);
+  const std::vector<std::byte> results = device.result();
+  for (std::size_t i = 0; i < count; ++i) {
+    std::array<std::uint32_t, 2> words{};
+    std::memcpy(words.data(), results.data() + i * kResultBytes, kResultBytes);
+    const DpxResult right = evaluate(f, operands.a[i], operands.b[i], operands.c[i]);
+    if (DpxResult{words[0], words[1]} == right) continue;
+    throw WrongResult(fmt::format(
+        "{} of 0x{:08x}, 0x{:08x}, 0x{:08x} is 0x{:08x} with predicates {:02b}, and 0x{:08x} "
+        "with {:02b} on the CPU",
+        f.name, operands.a[i], operands.b[i], operands.c[i], words[0], words[1], right.value, right.predicates));
+  }
+  return count;
+}
+
+/// Of a block, at least: the timer's steps are a hundredth of this.
+constexpr double kBlockCycles = 3e5;
+constexpr unsigned kMultiples = 4, kLaunches = 3;
+
+void put_blocks(const LaneTimer& timer, const LanePoint& best, double results_per_instruction, Record& record) {
+  TimedWork work = timer.work(best.warps, best.chains);
+  const double instructions = lane_instructions(best.warps, best.chains);
+  work.rounds = static_cast<unsigned>(std::ceil(kBlockCycles / (instructions * best.interval_cycles))) + 1;
+  const auto sms = static_cast<unsigned>(timer.device().facts().sms);
+  const BlockSweep sweep = sweep_blocks(sms, kMultiples, [&](unsigned blocks) {
+    work.blocks = blocks;
+    const TimedBatch batch = timer.device().run(work, kLaunches);
+    timer.check(best.chains);
+    return summarise(batch.seconds).median;
+  });
+  std::vector<double> blocks, rates, steps(sweep.steps.begin(), sweep.steps.end());
+  for (const BlockSweep::Point& p : sweep.points) {
+    blocks.push_back(p.blocks);
+    rates.push_back(p.blocks * instructions * work.rounds * results_per_instruction / p.seconds * 1e-9);
+  }
+  record.set("giga_results", *std::ranges::max_element(rates));
+  if (const auto period = step_period(sweep.steps)) record.set("blocks_per_step", std::int64_t{*period});
+  record.series.push_back({"grid_blocks", std::move(blocks)});
+  record.series.push_back({"grid_giga_results", std::move(rates)});
+  record.series.push_back({"step_blocks", std::move(steps)});
+}
+
+class DpxMeasurement final : public Measurement {
+ public:
+  std::string name() const override { return "dpx"; }
+  std::string meaning() const override {
+    return "DPX functions: latency, reciprocal throughput over parallelism and warps, throughput over blocks";
+  }
+  const std::vector<Axis>& axes() const override { return lane_axes(); }
+  std::vector<std::string> subjects(ArchId arch) const override {
+    std::vector<std::string> names;
+    if (!tcnum::arch(arch).name.starts_with("sm_")) return names;
+    for (const DpxFunction& f : dpx_functions()) names.emplace_back(f.name);
+    return names;
+  }
+
+  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
+               const Settings& settings, const std::function<void(Record)>& add) const override {
+    for (const std::string& subject : subjects) {
+      const DpxFunction& f = *std::ranges::find(dpx_functions(), subject, &DpxFunction::name);
+      Record record{name(), subject, {}, {}, {}, "", ""};
+      if (settings.has(record)) continue;
+      if (!settings.go_on(subject)) return;
+      if (device.most_warps(kKernels + subject) == 0) {
+        record.waived = "this build has no timing kernel for it";
+      } else {
+        measure_into(record, [&] { measure_one(device, f, selection, settings, record); });
+      }
+      add(std::move(record));
+    }
+  }
+
+ private:
+  static void measure_one(TimingDevice& device, const DpxFunction& f, const Selection& selection,
+                          const Settings& settings, Record& record) {
+    const std::size_t checked = check_values(device, f, settings.seed);
+    LaneTimer timer(device, operation_of(f));
+    LanePoint best = sweep_lanes(timer, selection, record);
+    const Steady steady = run_steadily(device, timer.work(best.warps, best.chains), settings);
+    timer.check(best.chains);
+    put_steady(record, steady, lane_instructions(best.warps, best.chains));
+    best.interval_cycles = *record.number("interval_cycles");
+    const double results = kLanes * f.parts();
+    record.set("results_per_clock", results / best.interval_cycles);
+    put_blocks(timer, best, results, record);
+    record.set("checked", fmt::format("{} operands, and every chain's end, against the CPU's", checked));
+  }
+};
+
+}  // namespace
+
+DpxOperands dpx_check_operands(std::uint64_t seed) {
+  constexpr auto kEdges = std::to_array<std::uint32_t>(
+      {0x00000000, 0x00000001, 0xffffffff, 0x7fffffff, 0x80000000, 0x7ffffffe, 0x80000001, 0x00007fff, 0x00008000,
+       0x0000ffff, 0x00010000, 0x7fff8000, 0x80007fff, 0xffff0000, 0x8000ffff, 0x7fff0001});
+  DpxOperands operands;
+  for (std::uint32_t a : kEdges) {
+    for (std::uint32_t b : kEdges) {
+      for (std::uint32_t c : kEdges) {
+        operands.a.push_back(a);
+        operands.b.push_back(b);
+        operands.c.push_back(c);
+      }
+    }
+  }
+  std::mt19937_64 random(seed);
+  for (std::size_t i = operands.a.size(); i > 0; --i) {
+    const std::uint64_t two = random();
+    operands.a.push_back(static_cast<std::uint32_t>(two));
+    operands.b.push_back(static_cast<std::uint32_t>(two >> 32));
+    operands.c.push_back(static_cast<std::uint32_t>(random()));
+  }
+  return operands;
+}
+
+const Measurement& dpx_measurement() {
+  static const DpxMeasurement measurement;
+  return measurement;
+}
+
+}  // namespace tcnum::bench

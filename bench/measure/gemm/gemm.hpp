@@ -1,0 +1,41 @@
+// Matrix products, by a kernel of ours and by NVIDIA's library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bench/device/gemm_timing.hpp"
+#include "bench/measure/measurement.hpp"
+#include "src/questions/random_numbers.hpp"
+
+namespace tcnum::bench {
+
+/// How calls are timed: several back to back, or each alone on a device that has rested.
+enum class Calls : std::uint8_t { in_bursts, single };
+
+/// Times of products over sets of shapes; the results of each are compared with the emulator's.
+const Measurement& gemm_measurement(Calls calls = Calls::in_bursts);
+
+/// "128x256" or, of clusters, "128x256/2x1"; and back.
+std::string tile_name(const GemmTile& tile);
+const GemmTile* find_tile(std::string_view name);
+inline constexpr std::string_view kLibraryName = "cublaslt";
+
+/// "gemm.fp16.fp16"
+std::string gemm_subject(const GemmFormats& formats);
+/// Of a subject of either measurement; null if it is none.
+const GemmFormats* find_gemm_formats(std::string_view subject);
+
+/// The codes that matrices are made of: element i of the device's memory is codes[i mod kGemmCodes], a prime, so that
+/// no two rows are alike.
+inline constexpr std::size_t kGemmCodes = 4194301;
+std::vector<std::byte> gemm_codes(FormatId format, std::uint64_t seed);
+
+/// So many of `all` rows or columns, the first and the last among them, in ascending order, none twice.
+std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random);
+
+/// Compares some rows and columns of what came out with what the emulator says: WrongResult.
+void check_product(GemmDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
+                   std::uint64_t seed, unsigned threads);
+
+}  // namespace tcnum::bench

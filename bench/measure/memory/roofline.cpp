@@ -1,0 +1,285 @@
+// The roofline: how fast each unit multiplies and adds while what it needs comes from DRAM, by operations for each
+// byte.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "bench/measure/peaks.hpp"
+#include "bench/measure/run_records.hpp"
+#include "gathers.hpp"
+#include "memory.hpp"
+#include "roofline_words.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+constexpr double kGiga = 1e9, kTera = 1e12;
+
+struct Unit {
+  std::string name;
+  RooflineUnit unit;
+  ArchId first;
+  /// Operations of an SM in a clock, at most; none: no source says.
+  std::optional<double> (*peak)(ArchId arch);
+};
+std::optional<double> of_fmas(ArchId arch, std::string_view operation) {
+  const auto results = arithmetic_per_clock(arch, operation);
+  return results ? std::optional(2 * *results) : std::nullopt;
+}
+const std::vector<Unit>& unit_table() {
+  static const std::vector<Unit> table = {
+      {"roofline.fp16", RooflineUnit::fp16, ArchId::sm_70, [](ArchId arch) { return of_fmas(arch, "fma.rn.f16x2"); }},
+      {"roofline.fp32", RooflineUnit::fp32, ArchId::sm_70, [](ArchId arch) { return of_fmas(arch, "fma.rn.f32"); }},
+      {"roofline.fp64", RooflineUnit::fp64, ArchId::sm_70, [](ArchId arch) { return of_fmas(arch, "fma.rn.f64"); }},
+      {"roofline.mma", RooflineUnit::tensor, ArchId::sm_80,
+       [](ArchId arch) { return peak_operations_per_clock(arch, FormatId::fp16, false); }}};
+  return table;
+}
+
+/// A turn for so many reads, or so many turns for a read.
+RooflineWork work_of(RooflineUnit unit, std::size_t bytes, double intensity) {
+  RooflineWork work{.unit = unit, .bytes = bytes};
+  const double turns = intensity / roofline_intensity(work);
+  work.turns = static_cast<unsigned>(std::max(1.0, turns));
+  work.reads = static_cast<unsigned>(std::max(1.0, 1 / turns));
+  return work;
+}
+
+struct Point {
+  double intensity, flops, bytes;  ///< a second, both of the whole device
+  double clock_mhz, spread_percent;
+  std::optional<double> watts, celsius;
+};
+
+/// A row has many points: of each as much steady load as settings.stop wants at least, or the energy counter needs,
+/// which steps every 0.1 s.
+StopRule stop_of_point(const MemoryRow& row) {
+  constexpr double kEnoughSteps = 0.3;
+  StopRule stop = row.settings.stop;
+  if (row.device.energy_joules()) stop.least_seconds = std::max(stop.least_seconds, kEnoughSteps);
+  stop.most_seconds = stop.least_seconds;
+  return stop;
+}
+
+/// The n-th point of all, at the same time as on other devices.
+Point measure_point(const MemoryRow& row, const RooflineWork& work, const RooflineWords& words, std::size_t n) {
+  constexpr double kBatchSeconds = 0.02;
+  constexpr unsigned kMostLaunches = 64;
+  const std::uint64_t expected = words.checksum(work, row.settings.threads);
+  const auto run = [&](unsigned launches) {
+    RooflineTimes times = row.memory.roofline(work, launches);
+    if (times.checksum != expected) {
+      throw WrongResult(
+          fmt::format("{} with {} turns for {} reads: the sum of its results is 0x{:x}, and 0x{:x} on the "
+                      "CPU",
+                      row.record.subject, work.turns, work.reads, times.checksum, expected));
+    }
+    return times.batch;
+  };
+  const double once = run(2).seconds.back();
+  const auto launches =
+      static_cast<unsigned>(std::clamp(kBatchSeconds / std::max(once, 1e-6), 1.0, static_cast<double>(kMostLaunches)));
+  Settings settings = row.settings;
+  settings.stop = stop_of_point(row);
+  std::vector<double> rates;
+  row.settings.meet(n);
+  // The rate stands for the cycles of a sample.
+  const Steady steady = sample_steadily(
+      row.device,
+      [&] {
+        const TimedBatch batch = run(launches);
+        rates.push_back(static_cast<double>(work.bytes) / summarise(batch.seconds).median);
+        return TimedSample{rates.back(), batch.clock_mhz};
+      },
+      settings);
+  const Summary s = summarise(rates);
+  const double intensity = roofline_intensity(work);
+  const double clock = steady.clock_mhz.empty() ? 0 : summarise(steady.clock_mhz).median;
+  return {intensity,
+          s.median * intensity,
+          s.median,
+          clock,
+          s.spread_percent(),
+          steady.power_watts,
+          row.device.temperature_celsius()};
+}
+
+template <class Value>
+double highest(const std::vector<Point>& points, Value Point::*value) {
+  double most = 0;
+  for (const Point& p : points) {
+    if constexpr (std::is_same_v<Value, double>) {
+      most = std::max(most, p.*value);
+    } else {
+      most = std::max(most, (p.*value).value_or(0));
+    }
+  }
+  return most;
+}
+
+void put_highest(Record& record, const std::vector<Point>& points) {
+  const double flops = highest(points, &Point::flops), bytes = highest(points, &Point::bytes);
+  record.set("tera_flops", flops / kTera);
+  record.set("giga_bytes_per_second", bytes / kGiga);
+  record.set("ridge_flops_per_byte", flops / bytes);
+  record.set("spread_percent", highest(points, &Point::spread_percent));
+  if (const double watts = highest(points, &Point::watts); watts > 0) record.set("power_watts", watts);
+  if (const double celsius = highest(points, &Point::celsius); celsius > 0) record.set("temperature_celsius", celsius);
+}
+
+void put_roofs(const MemoryRow& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
+  Record& record = row.record;
+  put_highest(record, points);
+  const Point& fastest = *std::ranges::max_element(points, {}, &Point::flops);
+  const double flops = fastest.flops, bytes = highest(points, &Point::bytes);
+  if (peak_per_clock && fastest.clock_mhz > 0) {
+    record.set("percent_of_peak", flops / (*peak_per_clock * row.device.facts().sms * fastest.clock_mhz * 1e6) * 100);
+  }
+  if (const auto pins = row.memory.memory_facts().dram_bytes_per_second) {
+    record.set("percent_of_pins", bytes / *pins * 100);
+  }
+  if (fastest.clock_mhz > 0) record.set("clock_mhz", fastest.clock_mhz);
+}
+
+/// A series of what each point has; none if one has it not.
+void put_series(Record& record, const std::string& name, const std::vector<Point>& points,
+                const std::function<std::optional<double>(const Point&)>& value) {
+  Record::Series series{name, {}};
+  for (const Point& p : points) {
+    const auto number = value(p);
+    if (!number) return;
+    series.numbers.push_back(*number);
+  }
+  record.series.push_back(std::move(series));
+}
+
+void put_points(Record& record, const std::vector<Point>& points) {
+  const double flops = highest(points, &Point::flops), bytes = highest(points, &Point::bytes);
+  const auto put = [&](const char* name, const std::function<std::optional<double>(const Point&)>& value) {
+    put_series(record, name, points, value);
+  };
+  put("sweep_intensity", [](const Point& p) { return p.intensity; });
+  put("sweep_tera_flops", [](const Point& p) { return p.flops / kTera; });
+  put("sweep_giga_bytes_per_second", [](const Point& p) { return p.bytes / kGiga; });
+  put("sweep_percent_of_roof", [&](const Point& p) { return p.flops / std::min(flops, p.intensity * bytes) * 100; });
+  put("sweep_clock_mhz", [](const Point& p) { return p.clock_mhz > 0 ? std::optional(p.clock_mhz) : std::nullopt; });
+  put("sweep_power_watts", [](const Point& p) { return p.watts; });
+  put("sweep_temperature_celsius", [](const Point& p) { return p.celsius; });
+}
+
+/// What put_points() left, as far as sums need it. Nothing, if not all of it is there.
+std::optional<std::vector<Point>> points_in(const Record& record) {
+  const auto *const intensities = record.numbers("sweep_intensity"), *const flops = record.numbers("sweep_tera_flops"),
+                    *const bytes = record.numbers("sweep_giga_bytes_per_second");
+  const auto *const watts = record.numbers("sweep_power_watts"), *const celsius =
+                                                                     record.numbers("sweep_temperature_celsius");
+  if (intensities == nullptr || intensities->empty() || record.find(kInterrupted) != nullptr) return std::nullopt;
+  for (const std::vector<double>* const needed : {flops, bytes}) {
+    if (needed == nullptr || needed->size() != intensities->size()) return std::nullopt;
+  }
+  const auto at = [&](const std::vector<double>* numbers, std::size_t i) {
+    return numbers != nullptr && i < numbers->size() ? std::optional((*numbers)[i]) : std::nullopt;
+  };
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < intensities->size(); ++i) {
+    points.push_back({(*intensities)[i], (*flops)[i] * kTera, (*bytes)[i] * kGiga, 0,
+                      record.number("spread_percent").value_or(0), at(watts, i), at(celsius, i)});
+  }
+  return points;
+}
+
+/// Rates and power of two devices together; the higher one of what cannot be added.
+Point operator+(const Point& a, const Point& b) {
+  const auto both = [](const std::optional<double>& x, const std::optional<double>& y, const auto& join) {
+    return x && y ? std::optional(join(*x, *y)) : std::nullopt;
+  };
+  return {a.intensity,
+          a.flops + b.flops,
+          a.bytes + b.bytes,
+          0,
+          std::max(a.spread_percent, b.spread_percent),
+          both(a.watts, b.watts, [](double x, double y) { return x + y; }),
+          both(a.celsius, b.celsius, [](double x, double y) { return std::max(x, y); })};
+}
+
+/// Why there is nothing to measure; empty: it was measured.
+std::string measure_unit(const MemoryRow& row, ArchId arch, const std::vector<std::string>& intensities) {
+  constexpr std::size_t kTimesL2 = 16, kMostReads = 16;
+  const Unit& unit = *std::ranges::find(unit_table(), row.record.subject, &Unit::name);
+  if (arch < unit.first) return "its instruction is sm_80's and later ones'";
+  const MemoryFacts& facts = row.memory.memory_facts();
+  constexpr std::size_t kPiece = kMostReads * kRooflineTileBytes;
+  const std::size_t bytes = kTimesL2 * facts.l2_bytes / kPiece * kPiece;
+  if (2 * bytes > facts.global_bytes) return "its buffer does not fit in the device's memory";
+  row.memory.fill(bytes, fill_seed(row.settings));
+  const RooflineWords words(bytes, fill_seed(row.settings), row.settings.threads);
+  std::vector<Point> points;
+  const auto first = static_cast<std::size_t>(&unit - unit_table().data()) * intensities.size() + 1;
+  for (std::size_t i = 0; i < intensities.size(); ++i) {
+    if (!row.settings.go_on(fmt::format("{} {} a byte", row.record.subject, intensities[i]))) break;
+    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(intensities[i])), words, first + i));
+  }
+  if (points.empty()) return "interrupted";
+  std::ranges::sort(points, {}, &Point::intensity);
+  put_roofs(row, points, unit.peak(arch));
+  put_points(row.record, points);
+  return "";
+}
+
+class RooflineMeasurement final : public Measurement {
+ public:
+  std::string name() const override { return "roofline"; }
+  std::string meaning() const override {
+    return "operations a second of arithmetic whose operands come from DRAM, by operations for each byte";
+  }
+  const std::vector<Axis>& axes() const override {
+    static const std::vector<std::string> intensities = {"0.125", "0.25", "0.5", "1",  "2",   "4",
+                                                         "8",     "16",   "32",  "64", "128", "256"};
+    static const std::vector<Axis> axes = {
+        {"intensity", "operations for each byte of DRAM; a row has them all", intensities, intensities}};
+    return axes;
+  }
+  std::vector<std::string> subjects(ArchId arch) const override {
+    std::vector<std::string> names;
+    for (const Unit& unit : unit_table()) names.push_back(unit.name);
+    return if_nvidia(arch, std::move(names));
+  }
+  bool is_together() const override { return true; }
+  std::optional<Record> add_up(const std::vector<const Record*>& records) const override {
+    std::vector<Point> sums;
+    for (const Record* r : records) {
+      const auto points = points_in(*r);
+      if (!points) return std::nullopt;
+      if (sums.empty()) {
+        sums = *points;
+        continue;
+      }
+      if (!std::ranges::equal(sums, *points, {}, &Point::intensity, &Point::intensity)) return std::nullopt;
+      std::ranges::transform(sums, *points, sums.begin(), std::plus());
+    }
+    Record sum{name(), records.front()->subject, {}, {}, {}, "", ""};
+    put_highest(sum, sums);
+    sum.set("devices", static_cast<std::int64_t>(records.size()));
+    put_points(sum, sums);
+    return sum;
+  }
+  void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
+               const Settings& settings, const std::function<void(Record)>& add) const override {
+    // The intensities make one row, whatever there are.
+    measure_rows(name(), {}, device, subjects, {}, settings, add,
+                 [&](const MemoryRow& row) { return measure_unit(row, arch, selection.at("intensity")); });
+  }
+};
+
+}  // namespace
+
+const Measurement& roofline_measurement() {
+  static const RooflineMeasurement measurement;
+  return measurement;
+}
+
+}  // namespace tcnum::bench

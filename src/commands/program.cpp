@@ -1,0 +1,66 @@
+#include "program.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+
+#include "commands.hpp"
+#include "failure.hpp"
+#include "output.hpp"
+#include "src/ranks/launch.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum {
+namespace {
+
+/// A file that is opened must not take the number of a standard stream that the caller has closed, and with it what is
+/// meant for that stream. What stands there instead fails as the closed one would.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+      static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+/// Of what is thrown where nothing may be: by a destructor that needs memory, as that of large JSON does.
+void fail_at_once() {
+  if (const std::exception_ptr failure = std::current_exception()) _exit(report_failure(failure));
+  std::abort();
+}
+
+/// Several processes that mpirun started have one command line: the first one says what is wrong with it.
+Action parsed(int argc, char** argv, Parse* parse) {
+  try {
+    return parse(argc, argv);
+  } catch (const InputError&) {
+    const auto launched = launch();
+    if (!launched || launched->is_first()) throw;
+    return [] { return kLeftToFirst; };
+  }
+}
+
+int run(int argc, char** argv, Parse* parse) {
+  try {
+    return parsed(argc, argv, parse)();
+  } catch (...) {
+    return report_failure(std::current_exception());
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, Parse* parse) {
+  std::set_terminate(fail_at_once);
+  occupy_standard_streams();
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));  // a closed pipe shows as an error of write,
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // and so does a file that may not grow
+  const int status = run(argc, argv, parse);
+  const bool all_said = finish_stdout();
+  return status == kAgreed && !all_said ? kUnavailable : status;
+}
+
+}  // namespace tcnum

@@ -1,0 +1,803 @@
+// The host's half of benchmarks: axes, statistics, records, printers, operands, the model, reports; and measurements on
+// a device that makes its answers up.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bench/device/timing_layout.hpp"
+#include "bench/measure/axes.hpp"
+#include "bench/measure/fragments.hpp"
+#include "bench/measure/gemm/gemm.hpp"
+#include "bench/measure/measurement.hpp"
+#include "bench/measure/model.hpp"
+#include "bench/measure/operands.hpp"
+#include "bench/measure/pages.hpp"
+#include "bench/measure/peaks.hpp"
+#include "bench/measure/plot.hpp"
+#include "bench/measure/printers.hpp"
+#include "bench/measure/sections.hpp"
+#include "bench/measure/statistics.hpp"
+#include "bench/measure/steady.hpp"
+#include "bench/measure/tensor.hpp"
+#include "src/catalogue/sass.hpp"
+#include "tcnum/catalogue.hpp"
+#include "tcnum/error.hpp"
+#include "tcnum/exact.hpp"
+#include "tcnum/sparse_tiles.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+const std::vector<Axis> kAxes = {{"N", "", {"8", "16", "24", "32"}, {"8"}}, {"source", "", {"ss", "rs"}, {"ss", "rs"}}};
+
+TEST(Axes, ListsRangesAndDefaults) {
+  const Selection s = parse_axes({"N=8,16,…,32"}, kAxes);
+  EXPECT_EQ(s.at("N"), (std::vector<std::string>{"8", "16", "24", "32"}));
+  EXPECT_EQ(s.at("source"), (std::vector<std::string>{"ss", "rs"}));
+  EXPECT_EQ(parse_axes({"N=8,16,...,32", "N=8"}, kAxes), s);
+  EXPECT_EQ(parse_axes({"source=rs"}, kAxes).at("source"), (std::vector<std::string>{"rs"}));
+}
+
+TEST(Axes, WrongOnesAreNamed) {
+  for (const std::string text : {"M=8", "N", "N=", "N=12", "N=8,…,32", "N=16,8,…,32", "N=8,24,…,32", "N=8,,16",
+                                 "source=…", "N=8,16,…,2147483640", "N=-2147483648,8,…,2147483647"}) {
+    try {
+      parse_axes({text}, kAxes);
+      ADD_FAILURE() << text << " was accepted";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Axes, Globs) {
+  EXPECT_TRUE(matches({}, "mma"));
+  EXPECT_TRUE(matches({"x", "wg*"}, "wgmma"));
+  EXPECT_FALSE(matches({"mma"}, "wgmma"));
+}
+
+TEST(Statistics, OfKnownSamples) {
+  std::vector<double> samples;
+  for (int i = 100; i >= 0; --i) samples.push_back(i);
+  const Summary s = summarise(samples);
+  EXPECT_EQ(s.count, 101u);
+  EXPECT_EQ(s.min, 0);
+  EXPECT_DOUBLE_EQ(s.p5, 5);
+  EXPECT_DOUBLE_EQ(s.median, 50);
+  EXPECT_DOUBLE_EQ(s.p95, 95);
+  EXPECT_EQ(s.max, 100);
+  EXPECT_DOUBLE_EQ(s.mean, 50);
+  EXPECT_NEAR(s.relative_deviation, std::sqrt(101.0 * 102 / 12) / 50, 1e-12);
+  EXPECT_DOUBLE_EQ(s.spread_percent(), 200);
+  EXPECT_THROW(summarise({}), std::logic_error);
+}
+
+TEST(Statistics, StopsOnlyWithEnoughThatAgree) {
+  const StopRule rule{.least_samples = 4, .least_seconds = 1, .most_seconds = 5, .relative_deviation = 0.01};
+  EXPECT_FALSE(rule.enough({1, 1, 1}, 2));
+  EXPECT_FALSE(rule.enough({1, 1, 1, 1}, 0.5));
+  EXPECT_TRUE(rule.enough({1, 1, 1, 1}, 2));
+  EXPECT_FALSE(rule.enough({1, 2, 1.5, 1.5}, 2)) << "agrees better than the first half";
+  EXPECT_TRUE(rule.enough({1, 1.1, 1, 2}, 2)) << "agrees no better than the first half";
+  EXPECT_TRUE(rule.enough({1, 2, 1.5, 1.5}, 5)) << "has had its time";
+}
+
+TEST(Power, BetweenStepsOfTheCounter) {
+  EXPECT_DOUBLE_EQ(*power_of({{0, 10}, {1, 10}, {2, 110}, {3, 110}, {4, 310}, {5, 310}}), 100);
+  EXPECT_FALSE(power_of({{0, 10}, {1, 110}, {2, 110}}));
+  EXPECT_FALSE(power_of({}));
+}
+
+Record example() {
+  Record r{"wgmma",
+           "wgmma.m64nNk16.f32.f16.f16",
+           {{"N", std::int64_t{64}},
+            {"source", std::string("ss")},
+            {"data", std::string("zeros")},
+            {"warpgroups", std::int64_t{1}}},
+           {},
+           {},
+           "",
+           ""};
+  r.set("latency_cycles", 90.5);
+  r.set("interval_cycles", 32.123456789);
+  r.set("clock_mhz", 1600.0);
+  r.set("clock_moved", true);
+  r.set("power_watts", 300.0);
+  return r;
+}
+
+TEST(Records, RoundToSixDigitsAndLeaveOutWhatIsNoNumber) {
+  Record r = example();
+  EXPECT_EQ(r.number("interval_cycles"), 32.1235);
+  EXPECT_EQ(r.number("N"), 64);
+  EXPECT_EQ(r.text("source"), "ss");
+  EXPECT_EQ(r.text("nothing"), "");
+  r.set("power_watts", NAN);
+  EXPECT_EQ(r.number("power_watts"), 300);
+}
+
+Document example_document() {
+  Document document;
+  document.version = "1";
+  document.facts = {"sm_90", "NVIDIA H200", "580", "13.0", "2026-01-02", 132, 700.0, std::nullopt};
+  document.settings = {{"seconds", 0.25}, {"seed", std::int64_t{1}}};
+  Record measured = example();
+  put_rates(measured, *find_instruction("wgmma.m64n64k16.f32.f16.f16"), ArchId::sm_90, document.facts, false);
+  measured.series.push_back({"sample_interval_cycles", {32.1, 32.2}});
+  Record waived = example();
+  waived.values.clear();
+  waived.waived = "no \"kernel\", for it";
+  Record wrong = waived;
+  wrong.waived.clear();
+  wrong.error = "3 results are wrong";
+  document.records = {measured, waived, wrong};
+  return document;
+}
+
+TEST(Records, ReadBackFromJson) {
+  const Document document = example_document();
+  const auto json = nlohmann::ordered_json::parse(json_text(document));
+  EXPECT_EQ(json["schema"], "tcnum.bench/1");
+  const Document back = document_from_json(json, "x.json");
+  EXPECT_EQ(back.records, document.records);
+  EXPECT_EQ(back.settings, document.settings);
+  EXPECT_EQ(back.facts.power_limit_watts, 700);
+  EXPECT_EQ(back.facts.max_sm_clock_mhz, std::nullopt);
+  EXPECT_EQ(json_text(back), json_text(document));
+}
+
+TEST(Records, WrongJsonIsNamed) {
+  const auto json = nlohmann::ordered_json::parse(json_text(example_document()));
+  const std::map<std::string, nlohmann::ordered_json> changes = {
+      {"/records/0/values/clock_mhz", nlohmann::ordered_json::array()},
+      {"/device/sms", -1},
+      {"/records/0/series", 3},
+      {"/records/0/series/sample_interval_cycles", {"x"}},
+      {"/records", 1},
+      {"/device/power_limit_watts", "x"}};
+  for (const auto& [where, value] : changes) {
+    auto changed = json;
+    changed[nlohmann::ordered_json::json_pointer(where)] = value;
+    EXPECT_THROW(document_from_json(changed, "x.json"), InputError) << where;
+  }
+}
+
+TEST(Printers, CsvHasEveryColumnAndQuotes) {
+  const std::string csv = csv_text(example_document());
+  EXPECT_TRUE(csv.starts_with("measurement,subject,N,source,data,warpgroups,latency_cycles,interval_cycles")) << csv;
+  EXPECT_NE(csv.find("\"no \"\"kernel\"\", for it\""), std::string::npos) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
+}
+
+TEST(Printers, TableNamesWhatIsWaivedWrongAndOffTheModel) {
+  Document document = example_document();
+  EXPECT_TRUE(off_model(document).empty());
+  document.records[0].set("model_residual_percent", -6.0);
+  const std::string text = tables_text(document);
+  for (const char* part : {"clock moved", "waived: ", "ERROR: ", "3 results are wrong", "-6.0 %"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(Rates, OfKnownCycles) {
+  Record r = example();
+  r.set("interval_cycles", 32.0);
+  const TimingFacts facts = example_document().facts;
+  put_rates(r, *find_instruction("wgmma.m64n64k16.f32.f16.f16"), ArchId::sm_90, facts, false);
+  EXPECT_DOUBLE_EQ(*r.number("percent_of_peak"), 100);
+  EXPECT_NEAR(*r.number("tera_ops"), 4096 * 132 * 1600e6 / 1e12, 0.01);
+  EXPECT_NEAR(*r.number("percent_of_datasheet"), 4096 * 132 * 1600e6 / 1e12 / 989.5 * 100, 0.01);
+  EXPECT_NEAR(*r.number("tera_ops_per_watt"), 4096 * 132 * 1600e6 / 1e12 / 300, 0.001);
+  EXPECT_DOUBLE_EQ(*r.number("model_residual_percent"), 0);
+}
+
+TEST(Rates, ModelsAreRenewed) {
+  Document document = example_document();
+  document.records[0].set("model_cycles", 1.0);
+  put_models(document, "r.json");
+  EXPECT_EQ(document.records[0].number("model_cycles"), 32);
+  EXPECT_NEAR(*document.records[0].number("model_residual_percent"), 0.386, 0.001);
+  document.records[0].subject = "wgmma.m64nNk15.f32.f16.f16";
+  EXPECT_THROW(put_models(document, "r.json"), InputError);
+}
+
+TEST(Peaks, AbsentOnesAreBlank) {
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::fp16, false), 4096);
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::fp8e5m2, true), 16384);
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_90, FormatId::s4, false), std::nullopt);
+  EXPECT_EQ(peak_operations_per_clock(ArchId::sm_75, FormatId::fp16, false), std::nullopt);
+  EXPECT_EQ(datasheet_peak("NVIDIA H200", FormatId::tf32, false)->tera_operations, 494.5);
+  EXPECT_EQ(datasheet_peak("NVIDIA H200 NVL", FormatId::tf32, false)->tera_operations, 417.5);
+  EXPECT_FALSE(datasheet_peak("Another", FormatId::tf32, false));
+}
+
+/// max(N/2, 16 + N/4) with both operands from shared memory, 16 + N/2 if A is sparse, for every format.
+TEST(Model, IsTheClosedFormForEveryWgmma) {
+  for (const Instruction& in : instructions()) {
+    if (in.kind != InstructionKind::wgmma) continue;
+    const auto ss = model_of(in, ArchId::sm_90, false), rs = model_of(in, ArchId::sm_90, true);
+    if (!ss) continue;
+    EXPECT_DOUBLE_EQ(ss->cycles(), in.sparse() ? 16 + in.n / 2.0 : std::max(in.n / 2.0, 16 + in.n / 4.0)) << in.name();
+    EXPECT_DOUBLE_EQ(rs->cycles(), std::max(in.n / 2.0, in.sparse() ? 16.0 : 13.0)) << in.name();
+  }
+  EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n8k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
+               "shared memory");
+  EXPECT_STREQ(model_of(*find_instruction("wgmma.m64n256k16.f32.f16.f16"), ArchId::sm_90, false)->limit(),
+               "tensor cores");
+  EXPECT_FALSE(model_of(*find_instruction("mma.m16n8k16.f32.f16.f16.f32"), ArchId::sm_86, true));
+}
+
+TEST(Operands, UniformCodesAreInRange) {
+  EXPECT_EQ(uniform_code(format(FormatId::fp16), 0), 0u);
+  EXPECT_EQ(uniform_code(format(FormatId::fp32), std::uint64_t{1} << 52), 0x3f000000u);
+  EXPECT_EQ(uniform_code(format(FormatId::fp32), (std::uint64_t{1} << 63) | (std::uint64_t{1} << 52)), 0xbf000000u);
+  EXPECT_EQ(uniform_code(format(FormatId::s4), ~std::uint64_t{0}), 0xfu);
+}
+
+TEST(Operands, OfANarrowerWgmmaAreTheFirstColumns) {
+  const ChainOperands narrow = make_chain_operands(*find_instruction("wgmma.m64n16k16.f32.f16.f16"), Data::random, 3);
+  const ChainOperands wide = make_chain_operands(*find_instruction("wgmma.m64n32k16.f32.f16.f16"), Data::random, 3);
+  ASSERT_EQ(narrow.slices.size(), static_cast<std::size_t>(timed_wgmma_slices(false)));
+  for (std::size_t s = 0; s < narrow.slices.size(); ++s) {
+    EXPECT_EQ(narrow.slices[s].a, wide.slices[s].a);
+    for (std::size_t k = 0; k < 16; ++k) {
+      for (std::size_t j = 0; j < 16; ++j) {
+        EXPECT_EQ(narrow.slices[s].b[k * 16 + j], wide.slices[s].b[k * 32 + j]);
+      }
+    }
+  }
+  EXPECT_FALSE(narrow.slices[0].a == narrow.slices[1].a);
+}
+
+/// Steps one by one through the exact emulator, on elements one by one.
+std::uint64_t replay_exactly(const ChainOperands& operands, const std::vector<Datapath>& datapaths, unsigned steps,
+                             std::size_t slices, std::size_t chain, std::size_t tile, std::size_t row,
+                             std::size_t column) {
+  const Tiles& any = operands.slices.front();
+  std::uint64_t d = operands.c[((chain * operands.tiles + tile) * any.m + row) * any.n + column];
+  for (unsigned s = 0; s < steps; ++s) {
+    const Tiles& tiles = operands.slices[s % slices];
+    Problem problem;
+    for (std::size_t i = 0; i < tiles.a_depth(); ++i) {
+      problem.a.push_back(tiles.a[tiles.a_index(tile, row, i)]);
+      const std::size_t k = tiles.sparse_group == 0 ? i : factor_row(tiles, tile, row, i);
+      problem.b.push_back(tiles.b[tiles.b_index(tile, k, column)]);
+    }
+    for (const Datapath& datapath : datapaths) d = emulate_exact(datapath, problem.a, problem.b, d);
+  }
+  return d;
+}
+
+TEST(Operands, ReplayIsTheChainOfSteps) {
+  for (const char* name :
+       {"mma.m16n8k16.f32.f16.f16.f32", "mma.sp.m16n8k32.f16.f16.f16.f16", "mma.m16n8k32.s32.s8.u8.s32",
+        "wgmma.m64n24k32.f32.e4m3.e5m2", "wgmma.sp.m64n24k16.f32.tf32.tf32", "wgmma.m64n8k256.s32.b1.b1.and.popc",
+        "mma.m8n8k4.f64.f64.f64.f64", "wmma.m32n8k16.f16.f16.f16.f32", "wmma.m8n32k16.f32.f16.f16.f16"}) {
+    const Instruction& in = *find_instruction(name);
+    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    EXPECT_EQ(datapaths.size(), in.c == in.d ? 1u : 2u) << name;
+    const ChainOperands operands = make_chain_operands(in, Data::random, 5);
+    const std::size_t slices = operands.slices.size();
+    const Codes d = replay(operands, datapaths, 11, slices, 3);
+    for (std::size_t i = 0; i < d.size(); i += 37) {
+      const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n);
+      const std::size_t t = i / (m * n);
+      EXPECT_EQ(d[i], replay_exactly(operands, datapaths, 11, slices, t / operands.tiles, t % operands.tiles, i / n % m,
+                                     i % n))
+          << name << " " << i;
+    }
+  }
+}
+
+/// A device that does what the timing kernels do, by the layouts of the PTX manual, and takes as many cycles as it is
+/// told.
+class FakeDevice final : public TimingDevice {
+ public:
+  FakeDevice() { facts_ = example_document().facts; }
+
+  const TimingFacts& facts() const override { return facts_; }
+  unsigned most_warps(const std::string& kernel, unsigned chains) const override {
+    return kernel.find("n24k") != std::string::npos ? 0 : chains < 4 ? 8 : 4;
+  }
+  void load(const TimedOperands& operands) override { operands_ = operands; }
+  TimedBatch run(const TimedWork& work, unsigned launches) override {
+    work_ = work;
+    return {std::vector<double>(launches, cycles(work) * work.rounds), 1500};
+  }
+  std::vector<std::byte> result() override {
+    const Instruction& in = *find_instruction(work_.kernel);
+    std::vector<std::byte> all = in.kind == InstructionKind::mma    ? mma(in)
+                                 : in.kind == InstructionKind::wmma ? wmma(in)
+                                                                    : wgmma(in);
+    if (spoil) all.back() ^= std::byte{1};
+    return all;
+  }
+  std::optional<double> energy_joules() const override { return std::nullopt; }
+
+  std::function<double(const TimedWork&)> cycles = [](const TimedWork& w) {
+    return 8.0 * w.steps * w.chains * w.warps;
+  };
+  bool spoil = false;
+
+ private:
+  static std::uint32_t word(const std::vector<std::byte>& from, std::size_t i) {
+    std::uint32_t w = 0;
+    std::memcpy(&w, from.data() + 4 * i, 4);
+    return w;
+  }
+  /// The code that begins at that bit.
+  static std::uint64_t code_at(const std::vector<std::byte>& from, std::size_t bit, std::size_t bits) {
+    const std::uint64_t mask = bits == 32 ? 0xffffffff : (std::uint64_t{1} << bits) - 1;
+    return word(from, bit / 32) >> bit % 32 & mask;
+  }
+
+  /// fp16 m16n8k16 with fp32 accumulators, from registers.
+  std::vector<std::byte> mma(const Instruction& in) {
+    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    std::vector<std::byte> all(std::size_t{work_.warps} * work_.chains * 16 * 8 * 4);
+    for (std::size_t warp = 0; warp < work_.warps; ++warp) {
+      for (std::size_t chain = 0; chain < work_.chains; ++chain) {
+        for (std::size_t lane = 0; lane < 32; ++lane) {
+          for (std::size_t i = 0; i < 4; ++i) {
+            const std::size_t tile = warp % kTimedTiles, row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+            std::uint64_t d = word(operands_.c, ((chain * kTimedTiles + tile) * 4 + i) * 32 + lane);
+            for (std::size_t s = 0; s < work_.steps; ++s) {
+              const std::size_t block = s % kTimedMmaSlices * kTimedTiles + tile;
+              std::vector<std::uint64_t> a(16), b(16);
+              for (std::size_t k = 0; k < 16; ++k) {
+                const std::size_t a_register = row / 8 + k / 8 * 2, b_register = k / 8;
+                a[k] =
+                    word(operands_.a, (block * 4 + a_register) * 32 + row % 8 * 4 + k % 8 / 2) >> k % 2 * 16 & 0xffff;
+                b[k] = word(operands_.b, (block * 2 + b_register) * 32 + column * 4 + k % 8 / 2) >> k % 2 * 16 & 0xffff;
+              }
+              d = step(datapaths, a, b, d);
+            }
+            store(all, ((warp * work_.chains + chain) * 4 + i) * 32 + lane, d);
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  /// Operands and results of up to 32 bits, in matrices.
+  std::vector<std::byte> wmma(const Instruction& in) {
+    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n),
+               k = static_cast<std::size_t>(in.k);
+    const auto bits = static_cast<std::size_t>(format(in.a).storage_bits),
+               c_bits = static_cast<std::size_t>(format(in.c).storage_bits);
+    std::vector<std::byte> all(std::size_t{work_.warps} * work_.chains * m * n * c_bits / 8 * 2);
+    for (std::size_t warp = 0; warp < work_.warps; ++warp) {
+      for (std::size_t chain = 0; chain < work_.chains; ++chain) {
+        for (std::size_t i = 0; i < m * n; ++i) {
+          const std::size_t tile = warp % kTimedTiles;
+          std::uint64_t d = code_at(operands_.c, ((chain * kTimedTiles + tile) * m * n + i) * c_bits, c_bits);
+          for (std::size_t s = 0; s < work_.steps; ++s) {
+            const std::size_t block = s % kTimedMmaSlices * kTimedTiles + tile;
+            std::vector<std::uint64_t> a, b;
+            for (std::size_t kk = 0; kk < k; ++kk) {
+              a.push_back(code_at(operands_.a, ((block * m + i / n) * k + kk) * bits, bits));
+              b.push_back(code_at(operands_.b, ((block * n + i % n) * k + kk) * bits, bits));
+            }
+            d = step(datapaths, a, b, d);
+          }
+          std::memcpy(all.data() + (((2 * warp + 1) * work_.chains + chain) * m * n + i) * c_bits / 8, &d, c_bits / 8);
+        }
+      }
+    }
+    return all;
+  }
+
+  /// Operands of up to 32 bits, sparse ones of 16, with 32-bit accumulators, from shared memory or registers.
+  std::vector<std::byte> wgmma(const Instruction& in) {
+    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    const auto n = static_cast<std::size_t>(in.n), bits = static_cast<std::size_t>(format(in.a).storage_bits),
+               products = static_cast<std::size_t>(in.products()), per = 32 / bits;
+    std::vector<std::byte> all(std::size_t{work_.warps} / 4 * 64 * n * 4);
+    const auto shared = [&](std::size_t row, std::size_t place) {
+      const std::size_t bit = place * bits, at = row * 128 + bit / 8;
+      return code_at(operands_.shared, (at ^ (at >> 7 & 7) << 4) * 8 + bit % 8, bits);
+    };
+    const std::size_t slices = work_.loop == TimingLoop::completion ? 1 : in.sparse() ? 2 : 4;
+    for (std::size_t row = 0; row < 64; ++row) {
+      const std::size_t first_thread = row / 16 * 32 + row % 8 * 4, half = row % 16 / 8;
+      for (std::size_t column = 0; column < n; ++column) {
+        std::uint64_t d = 0;
+        for (std::size_t s = 0; s < work_.steps; ++s) {
+          const std::size_t slice = s % slices;
+          std::vector<std::uint64_t> a, b;
+          for (std::size_t i = 0; i < products; ++i) {
+            const std::size_t thread = first_thread + i % (4 * per) / per, reg = half + i / (4 * per) * 2;
+            a.push_back(work_.a_in_registers
+                            ? code_at(operands_.a, ((slice * 4 + reg) * 128 + thread) * 32 + i % per * bits, bits)
+                            : shared(row, slice * products + i));
+            std::size_t k = i;
+            if (in.sparse()) {  // threads 0 and 1 of four have groups 0 … 3 and 4 … 7 of a row, then of that 8 below
+              const std::size_t group = i / 2;
+              const std::uint32_t metadata = word(operands_.e, slice * 128 + first_thread + group / 4);
+              k = group * 4 + (metadata >> (half * 16 + group % 4 * 4 + i % 2 * 2) & 3);
+            }
+            b.push_back(shared(64 + column, slice * static_cast<std::size_t>(in.k) + k));
+          }
+          d = step(datapaths, a, b, d);
+        }
+        const std::size_t thread = row / 16 * 32 + row % 8 * 4 + column % 8 / 2,
+                          i = column / 8 * 4 + row % 16 / 8 * 2 + column % 2;
+        for (std::size_t group = 0; group < work_.warps / 4; ++group) store(all, (group * n / 2 + i) * 128 + thread, d);
+      }
+    }
+    return all;
+  }
+
+  /// Long chains are of zeros.
+  static std::uint64_t step(const std::vector<Datapath>& datapaths, const std::vector<std::uint64_t>& a,
+                            const std::vector<std::uint64_t>& b, std::uint64_t d) {
+    if (std::ranges::all_of(a, [](auto x) { return x == 0; }) && d == 0) return 0;
+    for (const Datapath& datapath : datapaths) d = emulate_exact(datapath, a, b, d);
+    return d;
+  }
+  static void store(std::vector<std::byte>& to, std::size_t word, std::uint64_t code) {
+    std::memcpy(to.data() + 4 * word, &code, 4);
+  }
+
+  TimingFacts facts_;
+  TimedOperands operands_;
+  TimedWork work_;
+};
+
+/// Random operands through the layouts of registers and shared memory, a few steps, and back.
+TEST(Fragments, AreThoseOfTheInstructions) {
+  struct Case {
+    const char* name;
+    unsigned warps, chains;
+    bool a_in_registers;
+  };
+  for (const Case& c :
+       {Case{"mma.m16n8k16.f32.f16.f16.f32", 3, 2, true}, Case{"wgmma.m64n16k16.f32.f16.f16", 8, 1, false},
+        Case{"wgmma.m64n16k16.f32.f16.f16", 4, 1, true}, Case{"wgmma.sp.m64n16k32.f32.f16.f16", 4, 1, false},
+        Case{"wgmma.sp.m64n16k32.f32.f16.f16", 4, 1, true}, Case{"wgmma.m64n8k32.s32.s8.s8", 4, 1, false},
+        Case{"wgmma.m64n8k32.s32.u8.s8", 4, 1, true}, Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1, false},
+        Case{"wgmma.m64n8k256.s32.b1.b1.and.popc", 4, 1, true}, Case{"wmma.m16n16k16.f32.f16.f16.f32", 3, 2, true},
+        Case{"wmma.m8n32k16.f32.f16.f16.f16", 3, 2, true}, Case{"wmma.m32n8k16.f16.f16.f16.f32", 2, 1, true},
+        Case{"wmma.m16n16k8.f32.tf32.tf32.f32", 1, 3, true}, Case{"wmma.m8n8k32.s32.s4.s4.s32", 3, 2, true}}) {
+    SCOPED_TRACE(c.name);
+    const Instruction& in = *find_instruction(c.name);
+    const ChainOperands operands = make_chain_operands(in, Data::random, 9);
+    constexpr unsigned kFewSteps = 5;
+    const Codes expected = replay(operands, *datapaths_of(ArchId::sm_90, in), kFewSteps, operands.slices.size(), 2);
+    FakeDevice device;
+    device.load(timed_operands(operands));
+    device.run({c.name, TimingLoop::back_to_back, c.a_in_registers, c.warps, c.chains, kFewSteps, 1, 0}, 1);
+    const std::vector<std::byte> results = device.result();
+    EXPECT_EQ(results.size(), result_bytes(in, c.warps, c.chains));
+    EXPECT_EQ(count_wrong(in, results, c.warps, c.chains, expected), 0u);
+    device.spoil = true;
+    EXPECT_EQ(count_wrong(in, device.result(), c.warps, c.chains, expected), 1u);
+  }
+}
+
+/// Every instruction's operands have a layout, of the size that its kernel reads.
+TEST(Fragments, OfEveryTimedInstructionOfHopper) {
+  for (const Instruction* in : instructions_of(ArchId::sm_90)) {
+    if (!is_timed(*in)) continue;
+    const ChainOperands operands = make_chain_operands(*in, Data::random, 1);
+    const TimedOperands timed = timed_operands(operands);
+    const auto a_bits = static_cast<std::size_t>(in->m * in->products() * format(in->a).storage_bits);
+    EXPECT_EQ(timed.a.size(), operands.slices.size() * operands.tiles * a_bits / 8) << in->name();
+    const std::size_t threads = in->kind == InstructionKind::wgmma ? 128 : 32;
+    EXPECT_EQ(timed.e.size(), in->sparse() ? operands.slices.size() * operands.tiles * threads * 4u : 0u) << in->name();
+    for (const Tiles& tiles : operands.slices) {
+      if (in->sparse()) {
+        EXPECT_EQ(first_illegal_group(*in, tiles.e), tiles.e.size()) << in->name();
+      }
+    }
+  }
+}
+
+Settings quick() {
+  Settings settings;
+  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
+  settings.warm_up_seconds = 0;
+  return settings;
+}
+
+std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                            const std::vector<std::string>& axes, const Settings& settings = quick()) {
+  std::vector<Record> records;
+  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
+                      [&](Record r) { records.push_back(std::move(r)); });
+  return records;
+}
+
+TEST(Measurements, OfMma) {
+  FakeDevice device;
+  // A warp's accumulators wait for each other up to four; warps share the tensor cores from eight tiles on.
+  device.cycles = [](const TimedWork& w) { return 1.0 * w.steps * std::max(32u, 4 * w.warps * w.chains); };
+  const auto records = measure(mma_measurement(), device, "mma.m16n8k16.f32.f16.f16.f32",
+                               {"data=zeros", "warps=1,2,4,8,16", "chains=1,2,4"});
+  ASSERT_EQ(records.size(), 1u);
+  const Record& r = records.front();
+  EXPECT_EQ(r.error + r.waived, "");
+  EXPECT_EQ(r.number("latency_cycles"), 32);
+  EXPECT_EQ(r.number("issue_interval_cycles"), 8);
+  EXPECT_EQ(r.number("interval_cycles"), 4);
+  EXPECT_EQ(r.number("percent_of_peak"), 25);
+  EXPECT_EQ(r.number("saturated_warps"), 8) << "with the fewest chains of those with eight tiles";
+  EXPECT_EQ(r.number("saturated_chains"), 1);
+  EXPECT_EQ(r.numbers("sweep_warps")->size(), 11u) << "16 warps do not fit, nor 8 with four accumulators";
+  EXPECT_EQ(r.number("clock_mhz"), 1500);
+  EXPECT_EQ(r.text("clock_moved"), "false");
+}
+
+TEST(Measurements, OfWgmma) {
+  FakeDevice device;
+  device.cycles = [](const TimedWork& w) { return (w.loop == TimingLoop::completion ? 60.0 : 18.0) * w.steps; };
+  const auto records = measure(wgmma_measurement(), device, "wgmma.m64nNk16.f32.f16.f16",
+                               {"N=8,24", "data=zeros", "source=ss", "warpgroups=1,3"});
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(records[0].number("latency_cycles"), 60);
+  EXPECT_EQ(records[0].number("interval_cycles"), 18);
+  EXPECT_EQ(records[0].number("model_residual_percent"), 0);
+  EXPECT_NE(records[1].waived.find("3 warpgroups"), std::string::npos);
+  EXPECT_NE(records[2].waived.find("no timing kernel"), std::string::npos);
+}
+
+TEST(Measurements, OfWmmaCountBothInstructionsOfAStep) {
+  FakeDevice device;
+  const auto records = measure(wmma_measurement(), device, "wmma.m16n16k16.f32.f16.f16.f16", {"data=zeros", "warps=1"});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(records[0].number("latency_cycles"), 4) << "half of the 8 that the device takes for a step";
+}
+
+TEST(Measurements, OfIntegerWgmmaWaiveWidthsThatThereAreNot) {
+  FakeDevice device;
+  const auto records = measure(integer_wgmma_measurement(), device, "wgmma.sp.m64nNk64.s32.s8.s8",
+                               {"N=8,40", "data=zeros", "source=rs"});
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_NE(records[1].waived.find("no such N"), std::string::npos);
+}
+
+TEST(Measurements, WrongResultsAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  device.spoil = true;
+  for (const Record& r : measure(mma_measurement(), device, "mma.m16n8k16.f32.f16.f16.f32", {"data=zeros"})) {
+    EXPECT_NE(r.error.find("1 results"), std::string::npos) << r.error;
+    EXPECT_TRUE(r.values.empty() && r.series.empty());
+  }
+}
+
+TEST(Measurements, EndWhenTheyAreTold) {
+  FakeDevice device;
+  Settings settings = quick();
+  int rows = 0;
+  settings.go_on = [&](const std::string&) { return ++rows < 3; };
+  EXPECT_EQ(measure(wgmma_measurement(), device, "wgmma.m64nNk16.f32.f16.f16", {"N=8", "data=zeros", "warpgroups=1,2"},
+                    settings)
+                .size(),
+            2u);
+}
+
+TEST(Measurements, HaveSubjectsAndDefaults) {
+  for (const Measurement* m : measurements()) {
+    const auto subjects = m->subjects(ArchId::sm_90);
+    const bool any = std::ranges::any_of(subjects, [&](const std::string& s) { return m->by_default(s); });
+    EXPECT_EQ(any, m != &gemm_measurement(Calls::single)) << m->name();
+    EXPECT_FALSE(subjects.empty()) << m->name();
+    for (const Axis& axis : m->axes()) {
+      for (const std::string& value : axis.defaults)
+        EXPECT_NE(std::ranges::find(axis.values, value), axis.values.end());
+    }
+  }
+  EXPECT_TRUE(mma_measurement().subjects(ArchId::gfx942).empty());
+  EXPECT_FALSE(mma_measurement().by_default("mma.m16n8k32.s32.s8.u8.s32"));
+}
+
+TEST(Pages, HaveEverySectionOfARecordAsText) {
+  for (const char* name : {"bench.json", "bench_h100.json"}) {
+    const Document document = read_document(std::string(TCNUM_SOURCE_DIR "/vectors/sm_90/") + name);
+    const std::string page = text_page(document, {}, "");
+    for (const Section& section : sections_of(document, {})) {
+      if (section.title.empty()) continue;
+      EXPECT_NE(page.find(section.title + "\n\n"), std::string::npos) << section.title;
+      for (const auto& row : section.table) EXPECT_EQ(row.size(), section.table[0].size()) << section.title;
+    }
+  }
+}
+
+TEST(Sass, OfProbesIsWhatDoesTheirWork) {
+  ProbeSass sass(8);
+  for (const char* line :
+       {"\t\tFunction : _ZN5tcnum15time_mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11TimedLaunchE",
+        "        /*07e0*/                   HMMA.1688.F32 R20, R8, R12, R20 ;  /* 0x0 */",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_28mma_m16n8k16_f32_f16_f16_f32EEEvNS_11DeviceTilesE",
+        "        /*0000*/                   HFMA2.MMA R1, -RZ, RZ, 0, 0 ;  /* 0x0 */",
+        "        /*07e0*/              @!P0 HMMA.16816.F32 R20, R8, R12, R20 ;  /* 0x0 */",
+        "        /*07f0*/                   IADD3 R20, R8, R12, R20 ;  /* 0x0 */",
+        "\t\tFunction : _ZN5tcnum10mma_kernelINS_30mma_m16n8k32_f32_e5m2_e5m2_f32EEEvNS_11DeviceTilesE",
+        " F2FP.F16.E5M2.UNPACK_B R3, R2 ;", " HMMA.16816.F32 R20, R8, R12, R20 ;",
+        " F2FP.F16.E5M2.UNPACK_B R4, R2 ;"}) {
+    sass.read(line);
+  }
+  const SassTable table = sass.table(ArchId::sm_90, "13.0");
+  ASSERT_EQ(table.instructions.size(), 2u);
+  EXPECT_EQ(table.text(*find_instruction("mma.m16n8k16.f32.f16.f16.f32")), "HMMA.16816.F32 (nvcc 13.0)");
+  EXPECT_EQ(table.text(*find_instruction("mma.m16n8k32.f32.e5m2.e5m2.f32")),
+            "HMMA.16816.F32, F2FP.F16.E5M2.UNPACK_B (nvcc 13.0)");
+  EXPECT_EQ(table.text(*find_instruction("mma.m16n8k8.f32.f16.f16.f32")), "");
+  EXPECT_EQ(probe_type_of(*find_instruction("mma.sp::ordered_metadata.m16n8k64.s32.s8.s8.s32.satfinite")),
+            "mma_sp_ordered_m16n8k64_s32_s8_s8_s32_satfinite");
+  EXPECT_EQ(probe_type_of(*find_instruction("mma.m8n8k128.s32.b1.b1.s32.xor.popc")), "mma_m8n8k128_b1_xor");
+}
+
+/// Every instruction of Hopper that is probed has its machine code in the record; a wgmma at N = 8 stands for its kind.
+TEST(Sass, IsRecordedOfEveryInstructionOfHopper) {
+  const SassTable table = read_sass(TCNUM_SOURCE_DIR "/vectors/sm_90/sass.json");
+  EXPECT_FALSE(table.nvcc.empty());
+  for (const Instruction* in : instructions_of(ArchId::sm_90)) EXPECT_NE(table.text(*in), "") << in->name();
+  EXPECT_NE(table.text(*find_instruction("wgmma.sp.m64n24k32.f32.f16.f16")), "");
+}
+
+TEST(Reports, HaveTheRecordsAndEscapeThem) {
+  const Document document = example_document();
+  const SassTable sass{"sm_90", "13", {{"wgmma.m64n8k16.f32.f16.f16", {"HGMMA<&>"}}}};
+  const std::string markdown = markdown_page(document, sass), html = html_page(document, sass);
+  for (const char* part : {"NVIDIA H200", "wgmma.m64nNk16.f32.f16.f16", "719.6"}) {
+    EXPECT_NE(markdown.find(part), std::string::npos) << part;
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(html.find("HGMMA&lt;&amp;&gt;"), std::string::npos);
+  EXPECT_NE(html.find("<svg"), std::string::npos);
+  EXPECT_EQ(html.find("src="), std::string::npos) << "the page needs nothing but itself";
+  EXPECT_EQ(html.find("nan"), std::string::npos);
+}
+
+/// A rate of zero is none that others could be compared with.
+TEST(Reports, OfZerosHaveNoRatios) {
+  for (const double other : {0.0, 128.0}) {
+    Document document = example_document();
+    document.records.clear();
+    for (const auto& [subject, rate] : {std::pair{"fma.rn.f32", 0.0}, {"fma.rn.f64", other}}) {
+      Record record;
+      record.measurement = "incore";
+      record.subject = subject;
+      record.set("flops_per_clock", rate);
+      document.records.push_back(record);
+    }
+    for (const std::string& page : {markdown_page(document, {}), tables_text(document)}) {
+      EXPECT_NE(page.find("fma.rn.f64"), std::string::npos);
+      EXPECT_EQ(page.find("nan"), std::string::npos) << page;
+      EXPECT_EQ(page.find("inf"), std::string::npos) << page;
+    }
+  }
+}
+
+TEST(Reports, EscapeWhatStrangersWrote) {
+  Document document = example_document();
+  document.facts.device = "<script>`x`|[a](b)\n\x1b[2J*'&";
+  const SassTable sass{"sm_90", "<b>13\n|", {{"wgmma.m64n8k16.f32.f16.f16", {"A|B\n| 0 |"}}}};
+  const std::string markdown = markdown_page(document, sass), html = html_page(document, sass);
+  EXPECT_NE(markdown.find("&lt;script>\\`x\\`\\|\\[a\\](b)\\\\n\\\\u001b\\[2J\\*'&amp;"), std::string::npos)
+      << markdown;
+  EXPECT_NE(markdown.find("A\\|B\\\\n\\| 0 \\| |\n"), std::string::npos) << markdown;
+  EXPECT_NE(html.find("&lt;script&gt;`x`|[a](b)\\n\\u001b[2J*'&amp;"), std::string::npos) << html;
+  for (const std::string& page : {markdown, html}) {
+    EXPECT_EQ(page.find("<script"), std::string::npos);
+    EXPECT_EQ(page.find("<b>"), std::string::npos);
+    EXPECT_EQ(page.find('\x1b'), std::string::npos);
+    EXPECT_EQ(page.find("\n| 0 |"), std::string::npos);
+  }
+}
+
+/// Rows that are not what a measurement writes, but whose fields all have their types.
+TEST(Reports, OfStrangeRowsAreMadeOrRefused) {
+  const Document good = example_document();
+  const auto outcome = [&](const std::function<void(Record&)>& change) {
+    Document document = good;
+    change(document.records[0]);
+    Record other = document.records[0];
+    other.axes.back().value = std::int64_t{2};
+    document.records.push_back(other);
+    try {
+      put_models(document, "r.json");
+      return markdown_page(document, {}) + html_page(document, {});
+    } catch (const InputError& error) {
+      return std::string("refused: ") + error.what();
+    }
+  };
+  const auto refused = [](const std::string& text) { return text.starts_with("refused: "); };
+  EXPECT_FALSE(refused(outcome([](Record&) {})));
+  for (const Value& n : std::vector<Value>{std::int64_t{0}, std::int64_t{-8}, std::int64_t{12}, std::int64_t{1} << 40,
+                                           8.0, 1e300, std::string("8"), true}) {
+    EXPECT_TRUE(refused(outcome([&](Record& r) { r.axes[0].value = n; })));
+  }
+  EXPECT_TRUE(refused(outcome([](Record& r) { r.axes.erase(r.axes.begin()); }))) << "no N";
+  for (const char* subject : {"", "nNk", "wgmma.m64n64k16.f32.f16.f16", "mma.m16nNk16.f32.f16.f16.f32", "x.m64nNk16"}) {
+    EXPECT_TRUE(refused(outcome([&](Record& r) { r.subject = subject; }))) << subject;
+  }
+  for (const char* value : {"interval_cycles", "latency_cycles", "power_watts"}) {
+    EXPECT_FALSE(
+        refused(outcome([&](Record& r) { std::erase_if(r.values, [&](const Field& f) { return f.name == value; }); })));
+    for (const Value& odd : std::vector<Value>{0.0, -1.0, 5e-324, 1.7e308, std::string("x"), true, std::int64_t{0}}) {
+      EXPECT_FALSE(refused(outcome([&](Record& r) { r.set(value, odd); })));
+    }
+  }
+}
+
+TEST(Reports, HaveSparseIntegerAndWarpWideInstructions) {
+  Document document = example_document();
+  const auto add = [&](Record r, const char* measurement, const char* subject) {
+    r.measurement = measurement;
+    r.subject = subject;
+    document.records.push_back(std::move(r));
+  };
+  add(example(), "wgmma", "wgmma.sp.m64nNk32.f32.f16.f16");
+  add(example(), "integer wgmma", "wgmma.m64nNk32.s32.s8.s8");
+  add(example(), "wmma", "wmma.m16n16k16.f32.f16.f16.f32");
+  Record twice = example();
+  twice.axes.back().value = std::int64_t{2};
+  twice.set("interval_cycles", 31.5);
+  add(std::move(twice), "wgmma", "wgmma.m64nNk16.f32.f16.f16");
+  const SassTable sass{"sm_90", "13", {{"wmma.m16n16k16.f32.f16.f16.f32", {"HMMA.16816.F32"}}}};
+  const std::string markdown = markdown_page(document, sass);
+  for (const char* part : {"| wgmma.sp.m64nNk32.f32.f16.f16 | 64 |", "| wgmma.m64nNk32.s32.s8.s8 | 64 |",
+                           "| wgmma.m64nNk16.f32.f16.f16 | 64 | ss | zeros | 32.12 | 31.50 | – | – |", "## wmma",
+                           "| wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 | HMMA.16816.F32 |"}) {
+    EXPECT_NE(markdown.find(part), std::string::npos) << part << "\n" << markdown;
+  }
+}
+
+TEST(Plots, PutPointsWhereTheyBelong) {
+  const std::string plot = svg({"T", "x", "y", {{"a", {{1, 10}, {2, 20}}}}, true});
+  EXPECT_NE(plot.find("<title>a: 1, 10</title>"), std::string::npos);
+  EXPECT_NE(plot.find("cx=\"64.0\""), std::string::npos) << "the first at the left";
+  EXPECT_EQ(svg({"T", "x", "y", {}}), "");
+}
+
+TEST(Plots, HaveRoundTicksWhereTheyAreAskedFor) {
+  Plot plot{"T", "x", "y", {{"a", {{0.0203, 10}, {0.0511, 20}, {2, 30}}}}, true};
+  const auto has = [](const std::string& svg, const char* tick) { return svg.find(tick) != std::string::npos; };
+  EXPECT_TRUE(has(svg(plot), ">0.0203<") && has(svg(plot), ">0.0511<"));
+  plot.round_x = true;
+  const std::string round = svg(plot);
+  EXPECT_FALSE(has(round, ">0.0203<") || has(round, ">0.02<"));
+  for (const char* tick : {">0.05<", ">0.1<", ">0.2<", ">0.5<", ">1<", ">2<"}) EXPECT_TRUE(has(round, tick)) << tick;
+  plot.lines[0].points = {{1.1, 1}, {1.5, 2}};
+  EXPECT_TRUE(has(svg(plot), ">1.1<") && has(svg(plot), ">1.5<")) << "there is no round number between them";
+}
+
+/// A record may hold any numbers. Steps of zero would never reach an end, nor would those from minus infinity.
+TEST(Plots, EndWhateverTheNumbers) {
+  const std::vector<double> numbers = {0, -0.0, 1, -1, 5e-324, 1e-200, 1e99, 1e200, 1.7e308, -1.7e308, INFINITY, NAN};
+  for (const bool logarithmic_x : {false, true}) {
+    for (const bool logarithmic_y : {false, true}) {
+      for (const double x : numbers) {
+        for (const double y : numbers) {
+          const std::string plot =
+              svg({"T", "x", "y", {{"a", {{x, y}}}}, logarithmic_x, logarithmic_y, logarithmic_x && y > 0});
+          SCOPED_TRACE(fmt::format("{} {} {} {}", x, y, logarithmic_x, logarithmic_y));
+          EXPECT_EQ(plot.find("nan"), std::string::npos) << plot;
+          EXPECT_EQ(plot.find("inf"), std::string::npos) << plot;
+          EXPECT_LT(plot.size(), 1'000'000u);
+        }
+        for (const bool round_x : {false, true}) {
+          const Plot plot{"T", "x", "y", {{"a", {{x, 1}, {1, x}, {2, 3}}}}, logarithmic_x, logarithmic_y, round_x};
+          EXPECT_LT(svg(plot).size(), 1'000'000u);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tcnum::bench

@@ -1,0 +1,398 @@
+// `tcnum bench` as a user runs it, on GPUs that are not there (fake_gpus/).
+#include <csignal>
+#include <map>
+#include <sstream>
+
+#include "tests/cli.hpp"
+
+namespace tcnum {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class CliBench : public Cli {
+ protected:
+  /// Variables of the environment, for the fake GPUs.
+  using Wanted = std::vector<std::pair<const char*, std::string>>;
+
+  static Preparation preparation(const Wanted& wanted) {
+    return [wanted] {
+      for (const auto& [variable, value] : wanted) setenv(variable, value.c_str(), 1);
+    };
+  }
+  Result bench(Words arguments, const Wanted& wanted = {}) const {
+    arguments.insert(arguments.begin(), "bench");
+    return finish(start_program(TCNUM_FAKE_GPUS, arguments, "out", preparation(wanted)));
+  }
+  /// Ten rows, quickly.
+  Result barriers(Words more, const Wanted& wanted = {}) const {
+    Words arguments = {"sync",      "--instr", "*barrier*", "--instr",      "__sync*",
+                       "--seconds", "0.001",   "-a",        "threads=32,64"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return bench(arguments, wanted);
+  }
+  json document(const std::string& file) const { return json::parse(text(file)); }
+
+  /// The rows of a file, and when each was measured.
+  std::multimap<std::string, std::string> dates(const std::string& file) const {
+    const json all = document(file);
+    std::multimap<std::string, std::string> found;
+    for (const json& r : all["records"]) {
+      found.emplace(r["subject"].get<std::string>() + " " + r["axes"]["cluster"].dump(),
+                    r.value("date", all["device"]["date"].get<std::string>()));
+    }
+    return found;
+  }
+  static std::size_t count(const std::multimap<std::string, std::string>& dates, const std::string& date) {
+    return static_cast<std::size_t>(
+        std::ranges::count(dates, date, &std::multimap<std::string, std::string>::value_type::second));
+  }
+};
+
+constexpr std::size_t kRows = 10;
+const std::string kFirstDay = "2026-01-01", kSecondDay = "2026-01-02";
+
+TEST_F(CliBench, ARunThatIsKilledGoesOn) {
+  const Result killed = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGKILL)}});
+  EXPECT_EQ(killed.status, -SIGKILL);
+  EXPECT_EQ(dates("c.json").size(), 3u) << "two barriers of blocks, and one of clusters of two";
+
+  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  EXPECT_NE(r.out.find("7 rows in "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("and 3 of c.json"), std::string::npos) << r.out;
+  const auto days = dates("c.json");
+  EXPECT_EQ(days.size(), kRows);
+  EXPECT_EQ(count(days, kFirstDay), 3u);
+  EXPECT_EQ(count(days, kSecondDay), 7u);
+  EXPECT_EQ(document("c.json")["device"]["date"], kSecondDay);
+
+  // The same rows in the same order as of an unbroken run.
+  EXPECT_EQ(barriers({"--json", "whole.json"}).status, 0);
+  const json whole = document("whole.json")["records"], both = document("c.json")["records"];
+  ASSERT_EQ(whole.size(), both.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(whole[i]["subject"], both[i]["subject"]) << i;
+    EXPECT_EQ(whole[i]["axes"], both[i]["axes"]) << i;
+  }
+
+  const Result page = bench({"report", "c.json"});
+  EXPECT_NE(page.out.find(kFirstDay + " to " + kSecondDay), std::string::npos) << page.out;
+}
+
+/// But what could not be measured is asked again.
+TEST_F(CliBench, ACompleteFileIsNotMeasuredAgain) {
+  EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+  const json before = document("c.json")["records"];
+  const Result r = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}});
+  EXPECT_NE(r.out.find("2 rows in "), std::string::npos) << r.out;
+  json after = document("c.json")["records"];
+  for (json& record : after) {
+    const bool waived = record.contains("waived");
+    EXPECT_EQ(record.value("date", kSecondDay), waived ? kSecondDay : kFirstDay);
+    record.erase("date");
+  }
+  EXPECT_EQ(before, after);
+}
+
+/// The row at hand may lack points: it is measured again.
+TEST_F(CliBench, AnInterruptedRowIsMeasuredAgain) {
+  const Result first = barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_SIGNAL", std::to_string(SIGINT)}});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_NE(first.out.find("barrier.cluster (interrupted)"), std::string::npos) << first.out;
+  const json records = document("c.json")["records"];
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[3]["values"]["interrupted"], true);
+  EXPECT_EQ(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_DATE", kSecondDay}}).status, 0);
+  EXPECT_EQ(count(dates("c.json"), kFirstDay), 3u);
+  EXPECT_FALSE(document("c.json")["records"][3]["values"].contains("interrupted"));
+}
+
+/// Values of an axis along which a row goes are the row's settings; those of other axes make other rows.
+TEST_F(CliBench, RowsOfOtherSettingsAreMeasuredAgain) {
+  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=1,2"}).status, 0);
+  EXPECT_EQ(document("c.json")["records"][0]["settings"]["threads"], "32,64");
+  EXPECT_EQ(barriers({"--checkpoint", "c.json", "-a", "cluster=2,4"}, {{"FAKE_GPUS_DATE", kSecondDay}}).status, 0);
+  auto days = dates("c.json");
+  EXPECT_EQ(days.size(), 6u) << "clusters of one, of two, and of four";
+  EXPECT_EQ(count(days, kSecondDay), 2u);
+  EXPECT_EQ(
+      barriers({"--checkpoint", "c.json", "-a", "cluster=2", "-a", "threads=128"}, {{"FAKE_GPUS_DATE", "2026-01-03"}})
+          .status,
+      0);
+  days = dates("c.json");
+  EXPECT_EQ(days.size(), 6u);
+  EXPECT_EQ(count(days, "2026-01-03"), 2u);
+}
+
+TEST_F(CliBench, NothingIsTakenOverFromOtherConditions) {
+  const auto expect_all_anew = [&](const Words& more, Wanted wanted, const std::string& why) {
+    EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+    Words arguments = {"--checkpoint", "c.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    wanted.emplace_back("FAKE_GPUS_DATE", kSecondDay);
+    const Result r = barriers(arguments, wanted);
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_NE(r.err.find("c.json: " + why), std::string::npos) << r.err;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1);
+    const auto days = dates("c.json");
+    EXPECT_EQ(days.size(), kRows);
+    EXPECT_EQ(count(days, kSecondDay), kRows);
+  };
+  expect_all_anew({}, {{"FAKE_GPUS_DRIVER", "2.0"}}, "driver 1.0; here 2.0: all rows are measured again");
+  expect_all_anew({"--seed", "2"}, {}, "settings seconds 0.001, seed 1; here seconds 0.001, seed 2");
+}
+
+TEST_F(CliBench, WhatCannotBeGoneOnFromIsRefused) {
+  EXPECT_EQ(barriers({"--json", "c.json"}).status, 0);
+  const std::string before = text("c.json");
+  const auto expect_refusal = [&](const Result& r, const Words& parts) {
+    EXPECT_EQ(r.status, 2) << r.err;
+    EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+    for (const std::string& part : parts) EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
+  };
+  expect_refusal(barriers({"--checkpoint", "c.json"}, {{"FAKE_GPUS_NAME", "Fake H100"}}),
+                 {"c.json: device: Fake H200 (sm_90, 4 SMs)", "Fake H100", "another file"});
+  EXPECT_EQ(text("c.json"), before);
+  expect_refusal(barriers({"--checkpoint", "-"}), {"--checkpoint: -", "a file"});
+  expect_refusal(barriers({"--checkpoint", "c.json", "--json", "c.json"}), {"c.json", "another file"});
+  write("bad.json", "{}");
+  expect_refusal(barriers({"--checkpoint", "bad.json"}), {"bad.json", "schema"});
+}
+
+/// Reports of the recorded devices, by a machine with GPUs or without.
+class CliBenchRecords : public CliBench {
+ protected:
+  static inline const std::string kRecords = TCNUM_SOURCE_DIR "/vectors";
+  static Words report(const Words& more) {
+    Words arguments = {"bench", "report"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  Result of_records(const Words& more) const {
+    return run(report(more), "out", preparation({{"TCNUM_VECTORS", kRecords}}));
+  }
+  void expect_refused(const Words& more, const Words& parts) const {
+    expect_failure(report(more), 2, parts, preparation({{"TCNUM_VECTORS", kRecords}}));
+  }
+};
+
+TEST_F(CliBenchRecords, HaveSectionsAsText) {
+  const Result one = of_records({"--device", "h100", "--section", "memory: LATENCY"});
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_TRUE(one.out.starts_with("Record: NVIDIA H100 80GB HBM3 (sm_90), 2026-11-23")) << one.out;
+  EXPECT_NE(one.out.find(", driver 580.159.04, SM clock at most 1980 MHz ("), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("\nMemory: latency\n"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("Memory: bandwidth"), std::string::npos);
+  EXPECT_EQ(one.out.find("| "), std::string::npos) << "no Markdown";
+
+  const Result several = of_records({"--section", "memory"});
+  ASSERT_EQ(several.status, 0) << several.err;
+  EXPECT_TRUE(several.out.starts_with("Record: NVIDIA H200 (sm_90), ")) << several.out;
+  for (const char* title : {"\nMemory: latency\n", "\nMemory: bandwidth\n", "\nMemory: streams\n"}) {
+    EXPECT_NE(several.out.find(title), std::string::npos) << title;
+  }
+
+  const Result markdown = of_records({"--section", "matrix products", "--markdown", "-"});
+  EXPECT_TRUE(markdown.out.starts_with("# Latency, throughput and power: NVIDIA H200\n")) << markdown.out;
+  EXPECT_NE(markdown.out.find("\n## Matrix products\n"), std::string::npos);
+  EXPECT_EQ(markdown.out.find("## Matrix products: "), std::string::npos) << "the title itself, and no other";
+  const std::string page = of_records({}).out, section = of_records({"--section", "at a glance"}).out;
+  EXPECT_EQ(page, of_records({"--markdown", "-"}).out) << "the whole page, where no section is named";
+  for (const char* title : {"\n## At a glance\n", "\n## Roofline\n", "\n## Matrix products: the model\n"}) {
+    EXPECT_NE(page.find(title), std::string::npos) << title;
+  }
+  EXPECT_NE(contents(TCNUM_SOURCE_DIR "/docs/h200.md").find(section.substr(section.find("\nAt a glance\n"))),
+            std::string::npos)
+      << "docs/h200.md shows what the record has";
+  const std::string h100 = kRecords + "/sm_90/bench_h100.json";
+  EXPECT_EQ(of_records({h100, "--section", "launch"}).status, 2) << "titles, and not measurements";
+  EXPECT_NE(of_records({h100, "--section", "starting kernels"}).out.find("Starting kernels"), std::string::npos);
+}
+
+TEST_F(CliBenchRecords, SayWhatThereIs) {
+  expect_refused({"--section", "caches"},
+                 {"--section: caches; expected ", "Memory: latency", "Tall and skinny products"});
+  expect_refused({"--section", "caches", "--markdown", "kept.md"}, {"--section: caches"});
+  EXPECT_FALSE(fs::exists(folder_ / "kept.md"));
+  expect_refused({"--device", "a100"}, {"--device: a100; expected ", "NVIDIA H200, NVIDIA H100 80GB HBM3"});
+  expect_refused({"--device", "h100", kRecords + "/sm_90/bench.json"}, {"--device"});
+  expect_refused({"--section", "memory", "--json", "kept.json"}, {"--section", "--json"});
+  EXPECT_FALSE(fs::exists(folder_ / "kept.json"));
+  expect_failure(report({}), 2, {"--device: none is recorded here"});
+}
+
+/// This machine's GPU before the others, if it has a record.
+TEST_F(CliBenchRecords, AreOfTheGpuAtHand) {
+  fs::create_directories(folder_ / "records/sm_90");
+  json own = json::parse(contents(kRecords + "/sm_90/bench_h100.json"));
+  own["device"]["name"] = "Fake H200";
+  write("records/sm_90/bench_h100.json", own.dump());
+  fs::copy(kRecords + "/sm_90/bench.json", folder_ / "records/sm_90/bench.json");
+  const Words latency = {"report", "--section", "memory: latency"};
+  const Result mine = bench(latency, {{"TCNUM_VECTORS", "records"}});
+  EXPECT_TRUE(mine.out.starts_with("Record: Fake H200 (sm_90), ")) << mine.out << mine.err;
+  const Result other = bench(latency, {{"TCNUM_VECTORS", kRecords}});
+  EXPECT_TRUE(other.out.starts_with("Record: NVIDIA H200 (sm_90), ")) << other.out << other.err;
+  EXPECT_NE(other.out.find("; there is none of Fake H200\n"), std::string::npos) << other.out;
+}
+
+/// They take minutes.
+TEST_F(CliBench, SingleCallsAreTimedWhereTheyAreAskedFor) {
+  const Result list = bench({"gemm", "--list"});
+  EXPECT_NE(list.out.find("\n  single.fp16.fp16 (only if asked for)\n"), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find("\n  gemm.fp16.fp16\n"), std::string::npos) << list.out;
+}
+
+class CliRoofline : public CliBench {
+ protected:
+  static inline const Words kTwoPoints = {"roofline", "--instr",      "roofline.fp32",
+                                          "--instr",  "roofline.mma", "--seconds",
+                                          "0.001",    "-a",           "intensity=0.125,256"};
+  Result roofline(Words more, const Wanted& wanted) const {
+    more.insert(more.begin(), kTwoPoints.begin(), kTwoPoints.end());
+    return bench(more, wanted);
+  }
+
+  /// The rows of a unit, by what tells them apart.
+  static std::map<std::string, json> rows_of(const json& document, const std::string& subject,
+                                             const std::string& axis = "device") {
+    std::map<std::string, json> rows;
+    for (const json& r : document["records"]) {
+      if (r["subject"] != subject) continue;
+      const json& value = r["axes"][axis];
+      rows.emplace(value.is_string() ? value.get<std::string>() : value.dump(), r);
+    }
+    return rows;
+  }
+  static double value(const json& record, const char* name) { return record["values"][name].get<double>(); }
+};
+
+/// GPU d is slower by a quarter d times: 500 GB/s and 8 TFLOP/s over 1 + d / 4.
+TEST_F(CliRoofline, OfAllGpusAtTheSameTimeAddsUp) {
+  const Result r = roofline({"--devices", "all", "--json", "r.json"}, {{"FAKE_GPUS", "3"}, {"FAKE_GPUS_METERED", "1"}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* subject : {"roofline.fp32", "roofline.mma"}) {
+    const auto rows = rows_of(document("r.json"), subject);
+    ASSERT_EQ(rows.size(), 4u) << subject;
+    double bytes = 0, flops = 0, watts = 0;
+    for (int d = 0; d < 3; ++d) {
+      const json& row = rows.at(std::to_string(d));
+      EXPECT_NEAR(value(row, "giga_bytes_per_second"), 500 / (1 + d / 4.0), 0.01);
+      EXPECT_NEAR(value(row, "tera_flops"), 8 / (1 + d / 4.0), 1e-3);
+      EXPECT_EQ(row["settings"]["devices"], "0,1,2");
+      bytes += value(row, "giga_bytes_per_second");
+      flops += value(row, "tera_flops");
+      watts += row["series"]["sweep_power_watts"][0].get<double>();
+    }
+    const json& all = rows.at("all");
+    EXPECT_NEAR(value(all, "giga_bytes_per_second"), bytes, 0.01);
+    EXPECT_NEAR(value(all, "tera_flops"), flops, 1e-3);
+    EXPECT_NEAR(all["series"]["sweep_power_watts"][0].get<double>(), watts, 0.01);
+    EXPECT_EQ(value(all, "devices"), 3);
+    EXPECT_EQ(all["series"]["sweep_intensity"], (json{0.125, 256.0}));
+  }
+  EXPECT_NE(r.out.find("roofline.mma device=all"), std::string::npos) << r.out;
+  const Result page = bench({"report", "r.json"});
+  EXPECT_NE(page.out.find("| mma, 3 GPUs |"), std::string::npos) << page.out;
+  EXPECT_NE(page.out.find("| mma, GPU 2 |"), std::string::npos);
+}
+
+TEST_F(CliRoofline, OfOneGpuHasNoOthers) {
+  EXPECT_EQ(roofline({"--json", "r.json"}, {{"FAKE_GPUS", "3"}}).status, 0);
+  const json records = document("r.json")["records"];
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(records[0]["axes"].empty());
+}
+
+/// The others go on without it, and nothing is added up.
+TEST_F(CliRoofline, AGpuWithWrongResultsHoldsNobodyUp) {
+  const Result r = roofline({"--devices", "0,1", "--json", "r.json"}, {{"FAKE_GPUS", "2"}, {"FAKE_GPUS_WRONG", "1"}});
+  EXPECT_EQ(r.status, 1) << r.err;
+  const auto rows = rows_of(document("r.json"), "roofline.fp32");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows.at("0")["values"].contains("tera_flops"));
+  EXPECT_TRUE(rows.at("1").contains("error"));
+}
+
+/// A row that one of them lacks is measured on all: it would not be at the same time.
+TEST_F(CliRoofline, RowsOfGpusThatMeasureTogetherAreTakenOverTogether) {
+  const Wanted two = {{"FAKE_GPUS", "2"}};
+  EXPECT_EQ(roofline({"--devices", "all", "--json", "r.json"}, two).status, 0);
+  json lacking = document("r.json");
+  json& records = lacking["records"];
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i]["subject"] == "roofline.mma" && records[i]["axes"]["device"] == 1) records.erase(i--);
+  }
+  write("c.json", lacking.dump());
+  const Result r =
+      roofline({"--devices", "all", "--checkpoint", "c.json"}, {{"FAKE_GPUS", "2"}, {"FAKE_GPUS_DATE", kSecondDay}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* device : {"0", "1"}) {
+    EXPECT_EQ(rows_of(document("c.json"), "roofline.fp32").at(device).value("date", kSecondDay), kFirstDay);
+    EXPECT_EQ(rows_of(document("c.json"), "roofline.mma").at(device).value("date", kSecondDay), kSecondDay);
+  }
+}
+
+class CliRooflineOnRanks : public CliRoofline {
+ protected:
+  void SetUp() override {
+    if (std::string_view(TCNUM_MPIRUN).empty()) GTEST_SKIP() << "no MPI (libopenmpi-dev, openmpi-bin)";
+  }
+  /// More ranks than cores, and root, are what Open MPI wants to be asked for.
+  Result on_ranks(const char* ranks, Words arguments, Wanted wanted) const {
+    for (const char* variable :
+         {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"}) {
+      wanted.emplace_back(variable, "1");
+    }
+    arguments.insert(arguments.begin(), {"-n", ranks, TCNUM_FAKE_GPUS, "bench"});
+    return finish(start_program(TCNUM_MPIRUN, arguments, "out", preparation(wanted)));
+  }
+  Words two_points(const Words& more) const {
+    Words arguments = kTwoPoints;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+TEST_F(CliRooflineOnRanks, EachRankTakesItsGpusAndRank0HasAll) {
+  const Result r = on_ranks("2", two_points({"--json", "r.json"}), {{"FAKE_GPUS", "3"}});
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (const char* subject : {"roofline.fp32", "roofline.mma"}) {
+    const auto rows = rows_of(document("r.json"), subject);
+    ASSERT_EQ(rows.size(), 4u) << "three GPUs and all of them";
+    double flops = 0;
+    for (const char* device : {"0", "1", "2"}) {
+      EXPECT_TRUE(rows.at(device)["axes"]["host"].is_string());
+      flops += value(rows.at(device), "tera_flops");
+    }
+    EXPECT_EQ(rows.at("all")["axes"]["host"], "all");
+    EXPECT_NEAR(value(rows.at("all"), "tera_flops"), flops, 1e-3);
+  }
+}
+
+TEST_F(CliRooflineOnRanks, WhatIsWrongIsSaidOnce) {
+  const auto expect_one_line = [&](const Words& arguments, int status, const std::string& part) {
+    const Result r = on_ranks("2", arguments, {});
+    EXPECT_EQ(r.status, status) << r.err;
+    std::size_t lines = 0;
+    std::istringstream text(r.err);
+    for (std::string line; std::getline(text, line);) lines += line.starts_with("tcnum: ") ? 1 : 0;
+    EXPECT_EQ(lines, 1u) << r.err;
+    EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
+  };
+  expect_one_line({"sync"}, 2, "bench roofline");
+  expect_one_line(two_points({"--checkpoint", "c.json"}), 2, "--checkpoint");
+  expect_one_line({"roofline", "-a", "intensity=3"}, 2, "intensity=3");
+}
+
+/// One GPU for two ranks: rank 0 says so, and the others are sent home.
+TEST_F(CliRooflineOnRanks, RanksDoNotShareGpus) {
+  const Result r = on_ranks("2", two_points({"--json", "r.json"}), {{"FAKE_GPUS", "1"}});
+  EXPECT_EQ(r.status, 3) << r.err;
+  EXPECT_NE(r.err.find("2 ranks and 1 GPUs"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace tcnum

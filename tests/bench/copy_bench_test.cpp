@@ -1,0 +1,468 @@
+// Copies to shared memory on a device that does what the kernels do, word by word, and makes its times up.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "bench/measure/copy/copies.hpp"
+#include "bench/measure/copy/sections.hpp"
+#include "bench/measure/copy/sums.hpp"
+#include "bench/measure/pages.hpp"
+#include "bench/measure/printers.hpp"
+#include "no_timed_kernels.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+constexpr std::uint32_t kWordsOfElement = kCopyElementBytes / sizeof(std::uint32_t);
+constexpr double kDramShare = 0.5;        // of the L2's rate
+constexpr double kBlockRate = 1e8;        // bytes a second of a block, at most
+constexpr double kFlightSeconds = 40e-6;  // of a copy on its way: 4000 bytes under way saturate a block
+constexpr double kClockMhz = 1000, kPins = 1e9;
+
+/// What is planted.
+enum class Spoiled : std::uint8_t {
+  nothing,
+  word,           ///< one word of a copy is another
+  exchanged,      ///< two words of a copy are in each other's place
+  stale,          ///< a stage still has what its copy before brought
+  box,            ///< a copy brings the box beside its own
+  order,          ///< two copies of a warp arrive in each other's place
+  last,           ///< the same as word, of a launch's last copy
+  later_product,  ///< all products but the first are wrong in an element
+};
+
+class FakeDevice final : public NoTimedKernels, public CopyDevice {
+ public:
+  CopyDevice* copies() override { return has_copies ? this : nullptr; }
+
+  const MemoryFacts& memory_facts() const override { return sizes; }
+  std::size_t ring_bytes() const override { return std::size_t{200} << 10; }
+  void fill(std::size_t bytes, std::uint32_t seed) override {
+    words_.resize(bytes / sizeof(std::uint32_t));
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
+  }
+
+  CopyTimes copy(const CopyWork& work, unsigned launches) override {
+    CopyTimes times;
+    times.blocks = kBlocks;
+    times.clock_mhz = kClockMhz;
+    const double flight = static_cast<double>(work.copy_bytes) * work.stages * work.warps;
+    const double rate = std::min(kBlockRate, flight / kFlightSeconds) * (work.from_l2 ? 1 : kDramShare);
+    times.seconds.assign(launches, static_cast<double>(work.copy_bytes) * work.warps * work.copies / rate);
+    for (std::uint32_t block = 0; block < kBlocks; ++block) {
+      for (std::uint32_t warp = 0; warp < work.warps; ++warp) times.checksums.push_back(ring(work, block, warp));
+    }
+    return times;
+  }
+
+  CopyLatencies latencies(const CopyLatencyWork& work) override {
+    const BoxLayout layout = box_layout(work.method.dimensions, work.copy_bytes, work.buffer_bytes);
+    CopyLatencies found;
+    for (std::uint32_t i = 0; i < work.copies; ++i) {
+      found.cycles.push_back((work.from_l2 ? 500.0 : 900.0) + static_cast<double>(work.copy_bytes) / 64 + i % 2);
+      for (unsigned block = 0; block < work.method.cluster; ++block) {
+        std::vector<std::uint32_t> stage = box(layout, work.copy_bytes, latency_box(work, layout.count(), i + 1));
+        if (spoiled == Spoiled::word && i == 5 && block + 1 == work.method.cluster) stage.back() ^= 1;
+        found.checksums.push_back(sum(stage));
+      }
+    }
+    return found;
+  }
+
+  ProductTimes product(const TiledProduct& work, unsigned launches) override {
+    ProductTimes times;
+    times.rows = std::size_t{2} * work.side;
+    times.columns = std::size_t{work.blocks} * work.side;
+    times.clock_mhz = kClockMhz;
+    times.seconds.assign(launches, (work.async ? 1e-5 : 1.25e-5) * work.rounds);
+    std::vector<float>& result = results_[{work.side, work.blocks}];
+    if (result.empty()) result = exact(work, times);
+    times.result = result;
+    if (spoiled == Spoiled::word || (spoiled == Spoiled::later_product && products_ > 2)) times.result.back() += 1;
+    ++products_;
+    return times;
+  }
+  unsigned most_product_blocks(const TiledProduct& work) const override {
+    return std::min(32u, 2048 / (work.side * work.side));
+  }
+
+  bool has_copies = true;
+  MemoryFacts sizes = {
+      .global_bytes = std::size_t{1} << 30, .l2_bytes = kCopyBufferPiece / 32, .dram_bytes_per_second = kPins};
+  Spoiled spoiled = Spoiled::nothing;
+
+ private:
+  static constexpr std::uint32_t kBlocks = 4;
+
+  /// What a box becomes in shared memory.
+  std::vector<std::uint32_t> box(const BoxLayout& layout, std::size_t bytes, std::uint32_t n) const {
+    std::vector<std::uint32_t> stage(bytes / sizeof(std::uint32_t));
+    for (std::uint32_t i = 0; i < stage.size(); ++i) {
+      stage[i] = words_.at(layout.element(n, i / kWordsOfElement) * kWordsOfElement + i % kWordsOfElement);
+    }
+    return stage;
+  }
+  static std::uint32_t sum(const std::vector<std::uint32_t>& stage) {
+    std::uint32_t total = 0;
+    for (std::uint32_t i = 0; i < stage.size(); ++i) total += weighted(stage[i], i);
+    return total;
+  }
+
+  std::uint32_t ring(const CopyWork& work, std::uint32_t block, std::uint32_t warp) const {
+    const BoxLayout layout = box_layout(work.method.dimensions, work.copy_bytes, work.buffer_bytes);
+    const std::uint32_t boxes = layout.count();
+    const bool mine = block == 1 && warp + 1 == work.warps;
+    std::vector<std::vector<std::uint32_t>> ring(work.stages);
+    std::uint32_t checksum = 0;
+    for (std::uint32_t i = 0; i < work.copies; ++i) {
+      const bool here = mine && (spoiled == Spoiled::last ? i + 1 == work.copies : i == work.stages);
+      std::uint32_t n = copied_box(work, boxes, kBlocks, block, warp, i);
+      if (here && spoiled == Spoiled::box) n = (n + 1) % boxes;
+      const bool later = mine && spoiled == Spoiled::order && i == work.stages + 1;
+      if (here && spoiled == Spoiled::order) n = copied_box(work, boxes, kBlocks, block, warp, i + 1);
+      if (later) n = copied_box(work, boxes, kBlocks, block, warp, i - 1);
+      std::vector<std::uint32_t>& stage = ring[i % work.stages];
+      if (!here || spoiled != Spoiled::stale) stage = box(layout, work.copy_bytes, n);
+      if (here && (spoiled == Spoiled::word || spoiled == Spoiled::last)) stage[7] ^= 1;
+      if (here && spoiled == Spoiled::exchanged) std::swap(stage[3], stage[4]);
+      if (work.read_all || i + work.stages >= work.copies) checksum = next_checksum(checksum, sum(stage));
+    }
+    return checksum;
+  }
+
+  static std::vector<float> exact(const TiledProduct& work, const ProductTimes& times) {
+    std::vector<float> result;
+    for (std::size_t row = 0; row < times.rows; ++row) {
+      for (std::size_t column = 0; column < times.columns; ++column) {
+        int total = 0;
+        for (std::size_t i = 0; i < work.k; ++i) {
+          total += static_cast<int>(product_operand(kProductSeedA, row * work.k + i)) *
+                   static_cast<int>(product_operand(kProductSeedB, i * times.columns + column));
+        }
+        result.push_back(static_cast<float>(total));
+      }
+    }
+    return result;
+  }
+
+  std::vector<std::uint32_t> words_;
+  std::map<std::pair<unsigned, unsigned>, std::vector<float>> results_;
+  unsigned products_ = 0;
+};
+
+std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                            const std::vector<std::string>& axes, ArchId arch = ArchId::sm_90) {
+  Settings settings;
+  settings.stop = {.least_samples = 2, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
+  settings.warm_up_seconds = 0;
+  std::vector<Record> records;
+  measurement.measure(device, arch, {subject}, parse_axes(axes, measurement.axes()), settings,
+                      [&](Record r) { records.push_back(std::move(r)); });
+  return records;
+}
+
+const std::vector<std::string> kFewPoints = {"from=l2", "copy_bytes=512,2048", "stages=2,4", "copy_warps=1,4"};
+
+// --- Boxes
+
+/// Every element of the buffer is in one box, and a box is what the hardware can have.
+TEST(BoxLayouts, CutABufferIntoBoxes) {
+  for (unsigned dimensions = 1; dimensions <= BoxLayout::kMostDimensions; ++dimensions) {
+    const CopyMethod method{CopyWay::tensor, dimensions};
+    for (std::size_t bytes = least_copy_bytes(method); bytes <= most_copy_bytes(method); bytes *= 8) {
+      const BoxLayout layout = box_layout(dimensions, bytes, kCopyBufferPiece);
+      const auto elements = static_cast<std::uint32_t>(bytes / kCopyElementBytes);
+      std::vector<bool> seen(kCopyBufferPiece / kCopyElementBytes);
+      ASSERT_EQ(std::size_t{layout.count()} * elements, seen.size());
+      for (std::uint32_t n = 0; n < layout.count(); ++n) {
+        for (std::uint32_t e = 0; e < elements; ++e) {
+          ASSERT_LT(layout.element(n, e), seen.size());
+          ASSERT_FALSE(seen[layout.element(n, e)]) << dimensions << " dimensions, " << bytes << " bytes, box " << n;
+          seen[layout.element(n, e)] = true;
+        }
+      }
+      for (unsigned i = 0; i < BoxLayout::kMostDimensions; ++i) {
+        EXPECT_LE(layout.box[i], kMostBoxElements);
+        EXPECT_TRUE(i < dimensions || (layout.box[i] == 1 && layout.boxes[i] == 1));
+        // Kernels take them for powers of two, but the last.
+        EXPECT_TRUE(i + 1 >= dimensions || std::has_single_bit(layout.boxes[i]));
+      }
+      if (dimensions > 1) {
+        EXPECT_GE(layout.box[0] * kCopyElementBytes, 128u);
+        EXPECT_GT(layout.boxes[0], 1u) << "rows lie apart";
+      }
+    }
+  }
+}
+
+TEST(BoxLayouts, HaveSidesThatAreAboutAsLong) {
+  const BoxLayout layout = box_layout(5, 65536, kCopyBufferPiece);
+  EXPECT_EQ(std::vector<std::uint32_t>(std::begin(layout.box), std::end(layout.box)),
+            (std::vector<std::uint32_t>{16, 8, 4, 4, 4}));
+  EXPECT_EQ(std::vector<std::uint32_t>(std::begin(layout.boxes), std::end(layout.boxes)),
+            (std::vector<std::uint32_t>{4, 2, 2, 2, 1}));
+  EXPECT_EQ(box_layout(2, 65536, kCopyBufferPiece).box[0], 32u) << "256 rows are the most";
+  EXPECT_EQ(most_copy_bytes({CopyWay::tensor, 1}), 2048u);
+}
+
+/// Word by word, where box_sum() goes row by row.
+TEST(BoxSums, AreOfTheWordsByTheirPlace) {
+  constexpr std::uint32_t kSeed = 5;
+  for (unsigned dimensions = 1; dimensions <= BoxLayout::kMostDimensions; ++dimensions) {
+    const BoxLayout layout = box_layout(dimensions, 2048, kCopyBufferPiece);
+    const auto sums = box_sums(layout, kSeed, 2);
+    ASSERT_EQ(sums.size(), layout.count());
+    for (std::uint32_t n = 0; n < sums.size(); n += 37) {
+      std::uint32_t right = 0;
+      for (std::uint32_t i = 0; i < 512; ++i) {
+        right += weighted(
+            memory_word(kSeed, layout.element(n, i / kWordsOfElement) * kWordsOfElement + i % kWordsOfElement), i);
+      }
+      EXPECT_EQ(sums[n], right) << dimensions << " dimensions, box " << n;
+    }
+  }
+}
+
+/// Out of DRAM each box is copied at most once; out of the L2 every block gets everywhere.
+TEST(CopiedBoxes, AreEachOnceOrEverywhere) {
+  CopyWork work{.method = {CopyWay::tensor, 2, 2}, .from_l2 = false, .stages = 2, .warps = 3};
+  constexpr std::uint32_t kBoxes = 1000, kBlocks = 8;
+  std::vector<unsigned> seen(kBoxes);
+  for (std::uint32_t block = 0; block < kBlocks; block += work.method.cluster) {
+    for (std::uint32_t warp = 0; warp < work.warps; ++warp) {
+      for (std::uint32_t i = 0; i < kBoxes / (kBlocks / 2 * 3); ++i) {
+        const std::uint32_t box = copied_box(work, kBoxes, kBlocks, block, warp, i);
+        EXPECT_EQ(box, copied_box(work, kBoxes, kBlocks, block + 1, warp, i)) << "of one cluster";
+        EXPECT_EQ(++seen[box], 1u);
+      }
+    }
+  }
+  work.from_l2 = true;
+  for (std::uint32_t block = 0; block < kBlocks; ++block) {
+    std::vector<bool> reached(kBoxes);
+    for (std::uint32_t warp = 0; warp < work.warps; ++warp) {
+      for (std::uint32_t i = 0; i <= kBoxes / work.warps; ++i)
+        reached[copied_box(work, kBoxes, kBlocks, block, warp, i)] = true;
+    }
+    EXPECT_EQ(std::ranges::count(reached, false), 0);
+  }
+}
+
+// --- Latency
+
+TEST(CopyLatency, OfEachSizeThatAMethodHas) {
+  FakeDevice device;
+  const auto records = measure(copy_latency_measurement(), device, "latency of cp.async.bulk", {});
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(records[0].text("from"), "l2");
+  EXPECT_EQ(records[0].numbers("latency_bytes")->size(), 10u);
+  EXPECT_EQ(records[0].number("least_cycles"), 500 + 2 + 0.5);
+  EXPECT_EQ(records[0].number("most_bytes"), 65536);
+  EXPECT_EQ(records[1].number("most_cycles"), 900 + 1024 + 0.5);
+  EXPECT_EQ(records[1].numbers("latency_max_cycles")->back(), 900 + 1024 + 1);
+  const auto rows = measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d", {"from=l2"});
+  EXPECT_EQ(rows[0].number("most_bytes"), 2048) << "no box has longer rows";
+  const auto multicast =
+      measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.2d.multicast of 4", {"from=l2"});
+  EXPECT_EQ(multicast[0].number("least_bytes"), 512) << "a row for each block";
+  const auto none = measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d",
+                            {"from=l2", "latency_bytes=65536"});
+  EXPECT_NE(none[0].waived, "");
+}
+
+TEST(CopyLatency, WrongBytesAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  device.spoiled = Spoiled::word;
+  for (const char* way : {"cp.async", "cp.async.bulk.tensor.2d.multicast of 2"}) {
+    const auto records =
+        measure(copy_latency_measurement(), device, fmt::format("latency of {}", way), {"latency_bytes=1024"});
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_NE(records[0].error.find("copy 5 of 1024 bytes"), std::string::npos) << records[0].error;
+    EXPECT_TRUE(records[0].values.empty());
+  }
+  EXPECT_THROW(check_latencies({}, {}, 1), WrongResult);
+}
+
+// --- Rates
+
+TEST(Copies, OfTheBestPoint) {
+  FakeDevice device;
+  const auto records =
+      measure(copies_measurement(), device, "cp.async", {"copy_bytes=512,2048", "stages=2,4", "copy_warps=1,4"});
+  ASSERT_EQ(records.size(), 2u);
+  const Record &l2 = records[0], &dram = records[1];
+  EXPECT_EQ(l2.error + l2.waived, "");
+  EXPECT_DOUBLE_EQ(*l2.number("tera_bytes_per_second"), 4 * kBlockRate * 1e-12);
+  EXPECT_DOUBLE_EQ(*l2.number("bytes_per_clock"), kBlockRate / (kClockMhz * 1e6));
+  EXPECT_EQ(l2.numbers("sweep_in_flight_bytes")->size(), 8u);
+  EXPECT_EQ((*l2.numbers("sweep_in_flight_bytes"))[1], 512 * 2 * 4);
+  EXPECT_EQ(l2.number("best_in_flight_bytes"), 4096) << "the first that is as fast as any";
+  EXPECT_EQ(l2.number("saturated_in_flight_bytes"), 4096);
+  EXPECT_FALSE(l2.number("percent_of_pins"));
+  EXPECT_EQ(dram.error + dram.waived, "");
+  EXPECT_DOUBLE_EQ(*dram.number("percent_of_pins"), 4 * kBlockRate * kDramShare / kPins * 100);
+  EXPECT_GT(*l2.number("samples"), 1);
+}
+
+TEST(Copies, OfAMulticastAreFetchedOnce) {
+  FakeDevice device;
+  const auto records = measure(copies_measurement(), device, "cp.async.bulk.tensor.2d.multicast of 4",
+                               {"from=dram", "copy_bytes=128,2048", "stages=3", "copy_warps=4"});
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(records[0].numbers("sweep_copy_bytes")->size(), 1u) << "128 bytes are no rows for four blocks";
+  EXPECT_DOUBLE_EQ(*records[0].number("fetched_tera_bytes_per_second"),
+                   *records[0].number("tera_bytes_per_second") / 4);
+}
+
+TEST(Copies, SynchronousOnesHaveOneStage) {
+  FakeDevice device;
+  const auto records = measure(copies_measurement(), device, "ld.global + st.shared",
+                               {"from=l2", "copy_bytes=512,8192", "stages=2,4", "copy_warps=1"});
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(*records[0].numbers("sweep_stages"), std::vector<double>{1});
+}
+
+/// Of every way; each kind of wrong bytes, and none of them in the copies that are left at the end of a launch, but
+/// one.
+TEST(Copies, WrongBytesAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  for (const Spoiled spoiled : {Spoiled::word, Spoiled::exchanged, Spoiled::stale, Spoiled::box, Spoiled::order}) {
+    for (const NamedMethod& method : copy_methods()) {
+      device.spoiled = spoiled;
+      const auto records = measure(copies_measurement(), device, method.name, kFewPoints);
+      ASSERT_EQ(records.size(), 1u);
+      EXPECT_NE(records[0].error.find("block 1, warp 0 has the checksum"), std::string::npos)
+          << method.name << " " << static_cast<int>(spoiled) << records[0].error;
+      EXPECT_TRUE(records[0].values.empty());
+    }
+  }
+}
+
+TEST(Copies, TimedLaunchesAreCheckedAtTheirEnds) {
+  CopyWork work{.method = {CopyWay::bulk}, .copy_bytes = 512, .stages = 2, .warps = 2, .copies = 9};
+  FakeDevice device;
+  device.fill(work.buffer_bytes, 1);
+  const auto sums = box_sums(box_layout(1, work.copy_bytes, work.buffer_bytes), 1, 1);
+  EXPECT_NO_THROW(check_copies(work, device.copy(work, 1), sums, 1));
+  device.spoiled = Spoiled::last;
+  EXPECT_THROW(check_copies(work, device.copy(work, 1), sums, 1), WrongResult);
+  EXPECT_THROW(check_copies(work, {}, sums, 1), WrongResult);
+  device.spoiled = Spoiled::nothing;
+  work.copies = 1;  // fewer than stages
+  EXPECT_NO_THROW(check_copies(work, device.copy(work, 1), sums, 1));
+}
+
+// --- Products
+
+TEST(TiledProducts, AreComparedAndTheirGainSaid) {
+  FakeDevice device;
+  const auto records = measure(tiled_product_measurement(), device, "product of 32x32 threads", {"product_blocks=1,4"});
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_NEAR(*records[0].number("gain_percent"), 25, 1e-9);
+  EXPECT_NEAR(*records[0].number("giga_flops"), 2.0 * 64 * 32 * 4096 / 1.25e-5 * 1e-9, 0.01);
+  EXPECT_EQ(records[1].waived, "2 blocks of 1024 threads fit on an SM");
+}
+
+TEST(TiledProducts, WrongOnesAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  device.spoiled = Spoiled::word;
+  const std::vector<std::string> one = {"product_blocks=1"};
+  auto records = measure(tiled_product_measurement(), device, "product of 8x8 threads", one);
+  EXPECT_NE(records[0].error.find("in row 15, column 7"), std::string::npos) << records[0].error;
+  EXPECT_TRUE(records[0].values.empty());
+  FakeDevice later;
+  later.spoiled = Spoiled::later_product;
+  records = measure(tiled_product_measurement(), later, "product of 8x8 threads", one);
+  EXPECT_NE(records[0].error, "");
+  EXPECT_THROW(check_product({}, {}, 1), WrongResult);
+}
+
+// --- All of them
+
+TEST(CopyMeasurements, AreWaivedWhereTheyCannotBe) {
+  FakeDevice device;
+  const auto why = [&](const Measurement& m, const std::string& subject, ArchId arch) {
+    return measure(m, device, subject, {}, arch)[0].waived;
+  };
+  EXPECT_EQ(why(copies_measurement(), "cp.async", ArchId::sm_75), "cp.async needs sm_80");
+  EXPECT_EQ(why(copies_measurement(), "cp.async.bulk", ArchId::sm_89), "cp.async.bulk needs sm_90");
+  EXPECT_EQ(why(copy_latency_measurement(), "latency of cp.async.bulk.tensor.3d", ArchId::sm_80),
+            "cp.async.bulk.tensor.3d needs sm_90");
+  EXPECT_NE(why(copies_measurement(), "cp.async.bulk.tensor.2d.multicast of 2", ArchId::sm_120), "");
+  EXPECT_EQ(why(tiled_product_measurement(), "product of 8x8 threads", ArchId::sm_75), "cp.async needs sm_80");
+  device.sizes.global_bytes = 0;
+  EXPECT_EQ(why(copies_measurement(), "cp.async", ArchId::sm_90), "its buffer does not fit in the device's memory");
+  device.has_copies = false;
+  for (const Measurement* m : {&copy_latency_measurement(), &copies_measurement(), &tiled_product_measurement()}) {
+    EXPECT_EQ(m->subjects(ArchId::gfx942).size(), 0u);
+    for (const std::string& subject : m->subjects(ArchId::sm_90)) {
+      EXPECT_NE(why(*m, subject, ArchId::sm_90), "") << subject;
+    }
+  }
+}
+
+TEST(CopyMeasurements, EndWhenTheyAreTold) {
+  FakeDevice device;
+  for (const Measurement* m : {&copy_latency_measurement(), &copies_measurement(), &tiled_product_measurement()}) {
+    Settings settings;
+    settings.go_on = [](const std::string&) { return false; };
+    m->measure(device, ArchId::sm_90, m->subjects(ArchId::sm_90), parse_axes({}, m->axes()), settings,
+               [](const Record&) { ADD_FAILURE() << "a record"; });
+  }
+}
+
+TEST(CopySections, HaveTheRecords) {
+  FakeDevice device;
+  Document document;
+  const auto add = [&](std::vector<Record> records) {
+    std::ranges::move(records, std::back_inserter(document.records));
+  };
+  add(measure(copy_latency_measurement(), device, "latency of cp.async", {"latency_bytes=128,4096"}));
+  add(measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d", {"latency_bytes=128"}));
+  add(measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.5d", {"latency_bytes=4096"}));
+  add(measure(copies_measurement(), device, "cp.async", kFewPoints));
+  add(measure(copies_measurement(), device, "ld.global + st.shared", kFewPoints));
+  add(measure(tiled_product_measurement(), device, "product of 8x8 threads", {"product_blocks=1"}));
+  const std::vector<Section> sections = copy_sections(document);
+  ASSERT_EQ(sections.size(), 4u);
+  EXPECT_EQ(sections[0].table[0], (std::vector<std::string>{"copy", "from", "128 B", "4 KiB", "spread %"}));
+  EXPECT_EQ(sections[0].table[1], (std::vector<std::string>{"cp.async", "l2", "502", "564", "0.0"}));
+  EXPECT_EQ(sections[0].table[3][3], "–");
+  ASSERT_EQ(sections[0].plots.size(), 2u) << "from DRAM, and from the L2";
+  EXPECT_NE(sections[0].plots[1].find("<title>cp.async: 4, 564.5</title>"), std::string::npos);
+  EXPECT_NE(sections[0].plots[1].find("<title>tensor.1d: 0.125, "), std::string::npos);
+  EXPECT_EQ(sections[0].plots[1].find("tensor.5d"), std::string::npos);
+  EXPECT_EQ(sections[1].table.size(), 3u);
+  EXPECT_EQ(sections[2].table[0],
+            (std::vector<std::string>{"copy", "from", "512 B", "2 KiB", "1 stage", "2 stages", "4 stages"}));
+  EXPECT_EQ(sections[2].table[1][4], "–");
+  EXPECT_EQ(sections[3].table[1][4], "25.0");
+  EXPECT_NE(sections[3].prose.find("1.5 times"), std::string::npos);
+
+  EXPECT_NE(tables_text(document).find("product of 8x8 threads"), std::string::npos);
+  const std::string page = markdown_page(document, {}), html = html_page(document, {});
+  EXPECT_NE(page.find("## Copies to shared memory: rates"), std::string::npos);
+  EXPECT_NE(html.find("Copies from l2 over the bytes under way in an SM"), std::string::npos);
+}
+
+/// Rows that are not what the measurements write, but whose fields all have their types.
+TEST(CopySections, OfStrangeRowsAreMade) {
+  for (const char* measurement : {"copy latency", "copies", "tiled product"}) {
+    Document document;
+    Record r{measurement, "", {}, {{"best_stages", std::string("x")}, {"best_copy_bytes", -1e300}}, {}, "", ""};
+    r.series = {{"latency_bytes", {1, -5, 1e300}},  {"latency_cycles", {1, 0}},
+                {"sweep_copy_bytes", {0, -1}},      {"sweep_stages", {1e300}},
+                {"sweep_in_flight_bytes", {-1, 0}}, {"sweep_giga_bytes_per_second", {-1, 1e300}}};
+    document.records = {r};
+    EXPECT_EQ((markdown_page(document, {}) + html_page(document, {}) + tables_text(document)).find("nan"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tcnum::bench

@@ -1,0 +1,768 @@
+// Measurements of memories on a device that makes its answers up: what it is asked, what is checked, and what records,
+// tables and pages say of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "bench/device/memory_timing.hpp"
+#include "bench/measure/memory/buffers.hpp"
+#include "bench/measure/memory/levels.hpp"
+#include "bench/measure/memory/memory.hpp"
+#include "bench/measure/memory/roofline_words.hpp"
+#include "bench/measure/memory/sections.hpp"
+#include "bench/measure/pages.hpp"
+#include "bench/measure/printers.hpp"
+#include "no_timed_kernels.hpp"
+#include "src/questions/random_numbers.hpp"
+#include "tcnum/error.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+constexpr double kKibi = 1024, kMebi = 1024 * kKibi;
+
+// --- Levels
+
+/// Latencies of a hierarchy: each level up to its size, then the next one's share grows with what does not fit.
+double latency_of(const std::vector<std::pair<double, double>>& levels, double bytes) {
+  double cycles = levels.front().second;
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+    const double fits = levels[i].first;
+    if (bytes > fits) cycles += (levels[i + 1].second - levels[i].second) * std::min(1.0, 2 * (1 - fits / bytes));
+  }
+  return cycles;
+}
+
+std::vector<LatencyPoint> curve(const std::vector<std::pair<double, double>>& levels, double least, double most,
+                                double noise, std::uint64_t seed) {
+  RandomNumbers random(seed, 0, 0);
+  std::vector<LatencyPoint> points;
+  for (double bytes = least; bytes <= most; bytes *= 1.189207115) {  // four to an octave
+    const double off = noise * random.between(-1000, 1000) / 1000;
+    points.push_back({bytes, latency_of(levels, bytes) * (1 + off)});
+  }
+  return points;
+}
+
+TEST(Levels, AreFoundUnderNoise) {
+  const std::vector<std::pair<double, double>> hierarchy = {
+      {200 * kKibi, 33}, {25 * kMebi, 210}, {50 * kMebi, 270}, {1e12, 600}};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    // The second half of the L2 is too small a range of sizes to be a level of its own here.
+    const auto levels = find_levels(curve(hierarchy, kKibi, 8192 * kMebi, seed == 0 ? 0 : 0.015, seed));
+    ASSERT_EQ(levels.size(), 3u) << seed;
+    EXPECT_NEAR(levels[0].cycles, 33, 0.7);
+    EXPECT_NEAR(levels[1].cycles, 210, 5);
+    EXPECT_NEAR(levels[2].cycles, 600, 25);
+    EXPECT_NEAR(std::log2(levels[0].fits_bytes / (200 * kKibi)), 0, 0.5) << "within two sizes of the true one";
+    EXPECT_NEAR(std::log2(levels[1].fits_bytes / (25 * kMebi)), 0, 0.5);
+    EXPECT_EQ(names_of(levels, 50 * kMebi), (std::vector<std::string>{"l1", "l2", "dram"}));
+  }
+}
+
+TEST(Levels, OfALongSecondHalfOfTheL2) {
+  const auto levels = find_levels(
+      curve({{200 * kKibi, 33}, {4 * kMebi, 210}, {64 * kMebi, 290}, {1e12, 600}}, kKibi, 4096 * kMebi, 0.01, 1));
+  EXPECT_EQ(names_of(levels, 64 * kMebi), (std::vector<std::string>{"l1", "l2", "l2_far", "dram"}));
+}
+
+TEST(Levels, OfOneLatencyAndOfNone) {
+  const auto one = find_levels(curve({{1e12, 23}}, kKibi, 228 * kKibi, 0.01, 1));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_NEAR(one[0].cycles, 23, 0.3);
+  EXPECT_TRUE(find_levels({}).empty());
+  EXPECT_TRUE(find_levels({{1, 10}, {2, 20}, {4, 40}, {8, 80}}).empty()) << "no three sizes are alike";
+  EXPECT_TRUE(find_levels({{1, 0}, {2, 0}, {4, 0}}).empty()) << "no load takes no time";
+}
+
+// --- Buffers
+
+TEST(Cycles, VisitEachPieceOnce) {
+  for (const auto& [bytes, piece] : {std::pair<std::size_t, std::size_t>{64 * 128, 128}, {1 << 20, 4096}, {128, 128}}) {
+    const auto order = random_cycle(bytes, piece, 7, 0);
+    std::set<std::uint64_t> pieces;
+    for (std::uint64_t offset : order) {
+      EXPECT_EQ(offset % kLineBytes, 0u);
+      EXPECT_LT(offset, bytes);
+      EXPECT_TRUE(pieces.insert(offset / piece).second);
+    }
+    EXPECT_EQ(pieces.size(), bytes / piece);
+  }
+  EXPECT_EQ(random_cycle(1 << 16, 128, 7, 0), random_cycle(1 << 16, 128, 7, 0));
+  EXPECT_NE(random_cycle(1 << 16, 128, 7, 0), random_cycle(1 << 16, 128, 7, 1));
+  EXPECT_NE(random_cycle(1 << 16, 128, 7, 0), random_cycle(1 << 16, 128, 8, 0));
+}
+
+/// Each other place follows the first about as often.
+TEST(Cycles, AreAllAsLikely) {
+  std::vector<int> times(8);
+  for (std::uint64_t n = 0; n < 7000; ++n) {
+    const auto order = random_cycle(8 * 128, 128, 1, n);
+    ++times[order[1] / 128];
+  }
+  EXPECT_EQ(times[0], 0) << "no node leads to itself";
+  for (std::size_t i = 1; i < 8; ++i) EXPECT_NEAR(times[i], 1000, 150) << i;
+}
+
+// --- The device
+
+/// Does what the kernels do, in the order of their threads, and takes as many cycles as it is told.
+class FakeMemory final : public MemoryDevice {
+ public:
+  FakeMemory() {
+    facts.global_bytes = std::size_t{256} << 20;
+    facts.l2_bytes = std::size_t{1} << 20;
+    facts.shared_bytes = 96 << 10;
+    facts.host_bytes = std::size_t{16} << 20;
+    facts.dram_bytes_per_second = 1e12;
+  }
+  const MemoryFacts& memory_facts() const override { return facts; }
+
+  void fill(std::size_t bytes, std::uint32_t seed) override {
+    words_.resize(bytes / 4);
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
+  }
+
+  ChaseTimes chase(const Chase& work) override {
+    EXPECT_EQ(work.warm_hops % kChaseHops, 0u);
+    EXPECT_EQ(work.hops % kChaseHops, 0u);
+    EXPECT_LE(work.order.size() * 8, work.bytes);
+    const std::size_t end = (work.warm_hops + work.hops) % work.order.size();
+    return {{{cycles(work) * work.hops}, 1500}, work.order[end] + (spoil ? 8 : 0)};
+  }
+
+  GatherTimes gather(const GatherWork& work) override {
+    EXPECT_EQ(work.offsets.size(), std::size_t{kGathered} * kGatherThreads);
+    GatherTimes times{{{gather_cycles(work) * work.rounds}, 1500}, {}};
+    for (std::size_t block = 0; block < kSms; ++block) {
+      for (std::size_t thread = 0; thread < kGatherThreads; ++thread) {
+        std::uint32_t x = 0, checksum = 0;
+        for (std::size_t place = 0; place < kGathered; ++place) {
+          const std::size_t word = work.offsets[place * kGatherThreads + thread] / 4;
+          for (std::size_t w = 0; w < work.width / 4; ++w) x ^= words_.at(word + w);
+        }
+        for (unsigned round = 0; round <= work.rounds; ++round) checksum = (checksum ^ x) * 0x9e3779b1U;
+        times.checksums.push_back(checksum);
+      }
+    }
+    if (spoil) times.checksums[77] ^= 1;
+    return times;
+  }
+
+  ReadTimes read(const ReadWork& work) override {
+    works.push_back(work);
+    const std::size_t pieces = work.pieces(), span = std::min(work.bytes, kReadPiece);
+    ReadTimes times{{{0}, 1500, {1}}, {}, {}};
+    for (std::size_t block = 0; block < kSms; ++block) {
+      // The last SM is slower by half.
+      const unsigned rounds = work.alone && block != 0 ? 0 : work.rounds;
+      times.cycles.push_back(read_cycles(work) * rounds * (block + 1 == kSms ? 1.5 : 1));
+      const std::size_t region = work.common ? 0 : block * pieces * kReadPiece;
+      for (std::size_t thread = 0; thread < kReadThreads; ++thread) {
+        std::uint32_t checksum = 0;
+        std::size_t piece = work.common ? block * pieces / kSms : 0;
+        for (unsigned round = 0; round < work.warm_rounds + rounds; ++round) {
+          std::uint32_t x = 0;
+          for (std::size_t at = thread * work.width; at < kReadPiece; at += kReadThreads * work.width) {
+            const std::size_t word = (region + piece * kReadPiece + at % span) / 4;
+            for (std::size_t w = 0; w < work.width / 4; ++w) x ^= words_.at(word + w);
+          }
+          checksum = (checksum ^ x) * 0x9e3779b1U;
+          piece = piece + 1 == pieces ? 0 : piece + 1;
+        }
+        times.checksums.push_back(checksum);
+      }
+    }
+    times.batch.cycles = {times.cycles.front()};
+    times.batch.seconds = {std::ranges::max(times.cycles) / 1500e6};
+    if (spoil) times.checksums[77] ^= 1;
+    return times;
+  }
+
+  RooflineTimes roofline(const RooflineWork& work, unsigned launches) override {
+    const double flops = roofline_intensity(work) * static_cast<double>(work.bytes);
+    const double seconds = std::max(static_cast<double>(work.bytes) / 500e9, flops / 8e12);
+    const auto [known, is_new] = rooflines_.try_emplace({work.unit, work.reads, work.turns}, 0);
+    if (is_new) known->second = roofline_sum(work);
+    return {{{1}, 1500, std::vector<double>(launches, seconds)}, known->second + (spoil ? 1 : 0)};
+  }
+
+  StreamTimes stream(const StreamWork& work, unsigned launches) override {
+    EXPECT_EQ(work.elements % kStreamElements, 0u);
+    const auto [known, is_new] = sums_.try_emplace(work.kernel, 0);
+    if (is_new) {
+      const std::vector<double> result = results(work);
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        known->second += std::bit_cast<std::uint64_t>(result[i]) * (2 * i + 1);
+      }
+    }
+    return {std::vector<double>(launches, 1e-3 / std::min(work.blocks, 16u)), known->second + (spoil ? 1 : 0)};
+  }
+
+  HostCopyTimes copy(const HostCopy& work) override {
+    const auto sum = [&](std::uint32_t seed) {
+      std::uint64_t all = 0;
+      for (std::uint64_t i = 0; i < work.bytes / 4; ++i) {
+        all += (std::uint64_t{memory_word(seed, i)} << (i % 2 * 32)) * (i / 2 * 2 + 1);
+      }
+      return all;
+    };
+    const double rate = work.pinned ? 50e9 : 10e9;
+    return {std::vector<double>(work.samples, work.copies * (5e-6 + static_cast<double>(work.bytes) / rate)),
+            work.to_device ? sum(kToDeviceSeed) + (spoil ? 1 : 0) : 0,
+            work.from_device ? sum(kFromDeviceSeed) + (spoil ? 1 : 0) : 0};
+  }
+
+  ManagedTimes managed_triad(std::size_t elements, unsigned times) override {
+    ManagedTimes managed{std::vector<double>(times, 1e-3), spoil ? 1U : 0U};
+    managed.seconds[0] = 1;
+    managed_elements.push_back(elements);
+    const std::vector<double> result = results({"triad", elements, 1});
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      managed.checksum += std::bit_cast<std::uint64_t>(result[i]) * (2 * i + 1);
+    }
+    return managed;
+  }
+
+  std::vector<std::size_t> managed_elements;
+  std::vector<ReadWork> works;  ///< of reads
+
+  static constexpr std::size_t kSms = 3;
+
+  MemoryFacts facts;
+  bool spoil = false;
+  std::function<double(const Chase&)> cycles = [](const Chase& work) {
+    return work.memory == Memory::shared
+               ? 23
+               : latency_of({{64 * kKibi, 33}, {1 * kMebi, 250}, {1e12, 600}}, static_cast<double>(work.bytes));
+  };
+  std::function<double(const GatherWork&)> gather_cycles = [](const GatherWork& work) {
+    const double stride = (work.offsets[1] - work.offsets[0]) / work.width;
+    return kGathered * kGatherThreads * work.width / 128.0 * stride;
+  };
+  /// Of a round. So many that few rounds are enough.
+  std::function<double(const ReadWork&)> read_cycles = [](const ReadWork& work) {
+    const double clock = work.memory == Memory::shared ? 4 : static_cast<double>(work.bytes) <= 48 * kKibi ? 2 : 1;
+    const double share = work.common && static_cast<double>(work.bytes) > kMebi ? 0.25 : 1;
+    return static_cast<double>(kReadPiece) / (clock * share * work.width / 16);
+  };
+
+ private:
+  static std::vector<double> results(const StreamWork& work) {
+    std::vector<double> x, y, result;
+    for (std::size_t i = 0; i < work.elements + 4; ++i) {
+      x.push_back(stream_element(0, i));
+      y.push_back(stream_element(1, i));
+    }
+    for (std::size_t i = 0; i < work.elements; ++i) {
+      if (work.kernel == "init") result.push_back(3);
+      if (work.kernel == "scale") result.push_back(3 * x[i]);
+      if (work.kernel == "triad") result.push_back(x[i] + 3 * y[i]);
+      if (work.kernel == "3pt") result.push_back(x[i] + x[i + 1] + x[i + 2]);
+      if (work.kernel == "5pt") result.push_back(x[i] + x[i + 1] + x[i + 2] + x[i + 3] + x[i + 4]);
+    }
+    for (std::size_t i = 0; work.kernel == "read" && i < work.elements; i += 32) {
+      std::uint64_t bits = 0;
+      for (std::size_t lane = 0; lane < 32; ++lane) bits ^= std::bit_cast<std::uint64_t>(x[i + lane]);
+      result.push_back(std::bit_cast<double>(bits));
+    }
+    return result;
+  }
+  std::uint64_t roofline_sum(const RooflineWork& work) const;
+
+  std::vector<std::uint32_t> words_;
+  std::map<std::tuple<RooflineUnit, unsigned, unsigned>, std::uint64_t> rooflines_;
+  std::map<std::string, std::uint64_t> sums_;  ///< of a stream's results
+};
+
+std::uint32_t bits_of(RooflineUnit unit, double value) {
+  if (unit == RooflineUnit::fp64) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    return static_cast<std::uint32_t>(bits >> 32) ^ static_cast<std::uint32_t>(bits);
+  }
+  return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+}
+
+/// An fp16 code's number and, of whole numbers other than zero, the other way round.
+double of_half(std::uint32_t code) {
+  return std::ldexp(1024 + (code & 0x3ff), static_cast<int>(code >> 10 & 0x1f) - 25) * (code >> 15 == 0 ? 1 : -1);
+}
+std::uint32_t to_half(double value) {
+  const int exponent = std::ilogb(value);
+  const auto fraction = static_cast<std::uint32_t>(std::ldexp(std::abs(value), 10 - exponent)) - 1024;
+  return fraction | static_cast<std::uint32_t>(exponent + 15) << 10 | (value < 0 ? 0x8000U : 0U);
+}
+
+using Lanes = std::array<std::uint32_t, 32>;
+
+/// A lane's accumulators after an mma.m16n8k16 for each turn; fragments are those of PTX's pictures.
+std::vector<std::uint32_t> mma_results(const Lanes& words, std::size_t lane, unsigned turns) {
+  double a[16][16], b[16][8];
+  for (std::size_t each = 0; each < words.size(); ++each) {
+    const std::size_t group = each / 4, pair = each % 4 * 2;
+    for (unsigned half = 0; half < 2; ++half) {
+      for (unsigned i = 0; i < 4; ++i) {
+        a[group + i % 2 * 8][pair + half + i / 2 * 8] = of_half(roofline_a(words[each], i) >> 16 * half & 0xffff);
+      }
+      for (unsigned i = 0; i < 2; ++i) {
+        b[pair + half + i * 8][group] = of_half(roofline_b(words[each], i) >> 16 * half & 0xffff);
+      }
+    }
+  }
+  std::vector<std::uint32_t> results;
+  for (std::size_t i = 0; i < 4; ++i) {
+    double product = 0, d = 0;
+    for (std::size_t k = 0; k < 16; ++k) product += a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2];
+    for (unsigned t = 0; t < turns; ++t) d += product;
+    results.push_back(bits_of(RooflineUnit::fp32, d));
+  }
+  return results;
+}
+
+std::vector<std::uint32_t> number_results(RooflineUnit unit, std::uint32_t words, unsigned turns) {
+  const bool is_half = unit == RooflineUnit::fp16;
+  std::vector<std::uint32_t> results;
+  for (unsigned r = 0; r < (is_half ? 8U : 4U); ++r) {
+    const std::uint32_t rotated = r == 0 ? words : words << 4 * r | words >> (32 - 4 * r);
+    double x[2], y[2];
+    for (unsigned p = 0; p < 2; ++p) {
+      x[p] = 256 + (rotated >> 16 * p & 0xff);
+      y[p] = 256 + (rotated >> (16 * p + 8) & 0xff);
+      for (unsigned t = 0; t < turns; ++t) {
+        x[p] = std::fma(y[p], 1, x[p]);
+        y[p] = std::fma(x[p], -1, y[p]);
+      }
+    }
+    results.push_back(is_half ? to_half(x[0]) | to_half(x[1]) << 16 : bits_of(unit, x[0]));
+    results.push_back(is_half ? to_half(y[0]) | to_half(y[1]) << 16 : bits_of(unit, y[0]));
+  }
+  return results;
+}
+
+/// Every turn is taken.
+std::uint64_t FakeMemory::roofline_sum(const RooflineWork& work) const {
+  std::uint64_t sum = 0;
+  const std::size_t words_of_step = work.reads * kRooflineTileBytes / 4;
+  for (std::size_t step = 0; step < work.bytes / 4 / words_of_step; ++step) {
+    Lanes words{};
+    for (std::size_t i = 0; i < words_of_step; ++i) words[i / 4 % 32] ^= words_.at(step * words_of_step + i);
+    for (std::size_t lane = 0; lane < words.size(); ++lane) {
+      std::uint32_t checksum = 0;
+      for (std::uint32_t result : work.unit == RooflineUnit::tensor
+                                      ? mma_results(words, lane, work.turns)
+                                      : number_results(work.unit, words[lane], work.turns)) {
+        checksum = (checksum ^ (result << 7 | result >> 25)) * 0x9e3779b1U;
+      }
+      sum += checksum * (2 * (std::uint64_t{step} * 32 + lane) + 1);
+    }
+  }
+  return sum;
+}
+
+class FakeDevice final : public NoTimedKernels {
+ public:
+  FakeDevice() {
+    facts_.arch = "sm_90";
+    facts_.device = "NVIDIA H200";
+    facts_.sms = FakeMemory::kSms;
+  }
+  std::optional<double> temperature_celsius() const override { return celsius; }
+  MemoryDevice* memory() override { return has_memory ? &fake : nullptr; }
+
+  FakeMemory fake;
+  bool has_memory = true;
+  std::optional<double> celsius = 40;
+};
+
+Settings quick() {
+  Settings settings;
+  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
+  settings.warm_up_seconds = 0;
+  settings.threads = 2;
+  return settings;
+}
+
+std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                            const std::vector<std::string>& axes = {}, const Settings& settings = quick()) {
+  std::vector<Record> records;
+  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
+                      [&](Record r) { records.push_back(std::move(r)); });
+  return records;
+}
+
+Record measure_one(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                   const std::vector<std::string>& axes = {}) {
+  auto records = measure(measurement, device, subject, axes);
+  EXPECT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.at(0).error, "");
+  return records.at(0);
+}
+
+TEST(MemoryLatency, FindsTheLevelsAndNamesThem) {
+  FakeDevice device;
+  for (const char* address : {"pointer", "index"}) {
+    const Record r = measure_one(latency_measurement(), device, "latency.global", {std::string("address=") + address});
+    EXPECT_EQ(r.waived, "");
+    EXPECT_EQ(r.text("address"), address);
+    EXPECT_EQ(r.number("l1_latency_cycles"), 33);
+    EXPECT_EQ(r.number("l1_fits_bytes"), 65536);
+    EXPECT_EQ(r.number("l2_latency_cycles"), 250);
+    EXPECT_EQ(r.number("l2_fits_bytes"), 1 << 20);
+    EXPECT_NEAR(*r.number("dram_latency_cycles"), 600, 1);
+    EXPECT_EQ(r.number("l1_latency_ns"), 22);
+    EXPECT_EQ(r.numbers("sweep_bytes")->front(), 1024);
+    EXPECT_EQ(r.numbers("sweep_bytes")->back(), 128 << 20) << "beyond four times the L2 in octaves";
+    EXPECT_EQ(r.numbers("sample_latency_cycles")->size(), 3 * r.numbers("sweep_bytes")->size());
+    EXPECT_EQ(r.number("spread_percent"), 0);
+  }
+}
+
+/// No buffer of pages is in the L1, and few cycles are long enough to be cold.
+TEST(MemoryLatency, OfPages) {
+  FakeDevice device;
+  device.fake.cycles = [](const Chase& work) {
+    EXPECT_EQ(work.memory, Memory::l2);
+    EXPECT_EQ(work.order.size(), work.bytes / kPageBytes);
+    return work.bytes <= (32u << 20) ? 250.0 : 400.0;
+  };
+  const Record r = measure_one(latency_measurement(), device, "latency.global.pages", {"address=pointer"});
+  EXPECT_EQ(r.number("pages_1_latency_cycles"), 250);
+  EXPECT_EQ(r.number("pages_1_fits_bytes"), 32 << 20);
+}
+
+TEST(MemoryLatency, OfSharedMemory) {
+  FakeDevice device;
+  device.fake.cycles = [](const Chase& work) { return work.by_index ? 29 : 23; };
+  const auto records = measure(latency_measurement(), device, "latency.shared");
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].number("shared_latency_cycles"), 23);
+  EXPECT_EQ(records[1].number("shared_latency_cycles"), 29);
+  EXPECT_EQ(records[0].numbers("sweep_bytes")->back(), 96 << 10);
+}
+
+TEST(MemoryStrides, HaveAllOfThem) {
+  FakeDevice device;
+  const auto records = measure(strides_measurement(), device, "strides.l1");
+  ASSERT_EQ(records.size(), 2u);
+  for (const Record& r : records) {
+    EXPECT_EQ(r.error + r.waived, "");
+    EXPECT_EQ(r.number("bytes_per_clock"), 128);
+    EXPECT_EQ(r.number("bytes_per_clock_min"), 1);
+    const auto table = strides_table(r);
+    ASSERT_EQ(table.size(), 17u);
+    EXPECT_EQ(table[1][1], "128.0");
+    EXPECT_EQ(table[1][2], "64.0");
+    EXPECT_EQ(table[2][0], "8");
+    EXPECT_EQ(table[16][8], "1.0");
+  }
+}
+
+TEST(MemoryBandwidth, TakesTheBestSizeOfEachLevel) {
+  FakeDevice device;
+  struct Expected {
+    const char* subject;
+    double least, most;  ///< bytes of a region
+    double rate;         ///< bytes a clock of an SM but the slowest
+  };
+  for (const auto& [subject, least, most, rate] :
+       {Expected{"bandwidth.shared", 1 * kKibi, 96 * kKibi, 4}, Expected{"bandwidth.l1", 1 * kKibi, 1280 * kKibi, 2},
+        Expected{"bandwidth.l2", 288 * kKibi, 4032 * kKibi, 1},
+        Expected{"bandwidth.dram", 8 * kMebi, 16 * kMebi, 0.25}}) {
+    const Record r = measure_one(bandwidth_measurement(), device, subject, {"read_bytes=16"});
+    EXPECT_EQ(r.waived, "") << subject;
+    EXPECT_EQ(r.numbers("sweep_bytes")->front(), least) << subject;
+    EXPECT_EQ(r.numbers("sweep_bytes")->back(), most) << subject;
+    EXPECT_NEAR(*r.number("fastest_bytes_per_clock"), rate, 1e-5) << subject;
+    EXPECT_NEAR(*r.number("slowest_bytes_per_clock"), rate / 1.5, 1e-5) << subject;
+    const double sum = rate * (2 + 1 / 1.5);
+    EXPECT_NEAR(*r.number("bytes_per_clock"), sum / 3, 1e-5) << subject;
+    EXPECT_NEAR(*r.number("tera_bytes_per_second"), sum * 1500e6 / 1e12, 1e-6) << "each SM by its own clocks";
+    EXPECT_NEAR(*r.number("launch_tera_bytes_per_second"), 3 * rate / 1.5 * 1500e6 / 1e12, 1e-6)
+        << "until the slowest is done";
+    EXPECT_EQ(r.number("clock_mhz"), 1500);
+    EXPECT_EQ(r.find("percent_of_pins") != nullptr, std::string(subject) == "bandwidth.dram");
+    EXPECT_EQ(r.find("coalesced_bytes_per_clock") != nullptr, std::string(subject) == "bandwidth.l2");
+    EXPECT_EQ(r.find("holds_bytes"), nullptr);
+  }
+}
+
+TEST(MemoryBandwidth, OfTheL2IsThatOfTheLargestBufferThatItSurelyAnswers) {
+  FakeDevice device;
+  const Record r = measure_one(bandwidth_measurement(), device, "bandwidth.l2", {"read_bytes=16"});
+  const double half = static_cast<double>(device.memory()->memory_facts().l2_bytes) / 2;
+  const std::vector<double>& bytes = *r.numbers("sweep_bytes");
+  const auto beyond = std::ranges::upper_bound(bytes, half);
+  ASSERT_NE(beyond, bytes.begin());
+  EXPECT_EQ(r.number("best_bytes"), *std::prev(beyond));
+}
+
+TEST(MemoryBandwidth, OfOneSmIsItsOwn) {
+  FakeDevice device;
+  const Record r = measure_one(bandwidth_measurement(), device, "bandwidth.l2.one_sm", {"read_bytes=16"});
+  for (const char* name : {"bytes_per_clock", "slowest_bytes_per_clock", "fastest_bytes_per_clock"}) {
+    EXPECT_NEAR(*r.number(name), 1, 1e-5) << name;
+  }
+  EXPECT_NEAR(*r.number("tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
+  EXPECT_NEAR(*r.number("launch_tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
+  // The fake's L2 is as fast to its end.
+  EXPECT_LE(*r.number("holds_bytes"), static_cast<double>(device.memory()->memory_facts().l2_bytes));
+  EXPECT_GT(*r.number("holds_bytes"), static_cast<double>(device.memory()->memory_facts().l2_bytes) / 2);
+}
+
+/// Where each of a launch's loads goes: as much of a region as a round has bytes, the same bytes as often as another.
+TEST(MemoryBandwidth, ReadsAllOfARegionEvenly) {
+  for (const std::size_t bytes : {std::size_t{1024}, std::size_t{4096}, std::size_t{16384}, 3 * kReadPiece}) {
+    for (const unsigned width : {4U, 8U, 16U}) {
+      ReadWork work{.width = width, .bytes = bytes};
+      std::map<std::size_t, std::size_t> times;
+      for (unsigned load = 0; load < work.loads(); ++load) {
+        for (unsigned thread = 0; thread < kReadThreads; ++thread) ++times[work.offset(load, thread)];
+      }
+      const std::size_t span = std::min(bytes, kReadPiece);
+      EXPECT_EQ(times.size(), span / width);
+      EXPECT_EQ(times.rbegin()->first, span - width);
+      for (const auto& [offset, count] : times) EXPECT_EQ(count, kReadPiece / span);
+    }
+  }
+}
+
+/// No two SMs are at one place of a buffer that all read, and none meets its own words in an L1.
+TEST(MemoryBandwidth, KeepsSmsApartAndOutOfTheirL1) {
+  FakeDevice device;
+  measure_one(bandwidth_measurement(), device, "bandwidth.l2", {"read_bytes=8"});
+  ASSERT_FALSE(device.fake.works.empty());
+  for (const ReadWork& work : device.fake.works) {
+    EXPECT_EQ(work.memory, Memory::l2);
+    EXPECT_TRUE(work.common);
+    EXPECT_GT(work.bytes, 2 * device.fake.memory_facts().shared_bytes);
+    std::set<std::size_t> starts;
+    for (std::size_t block = 0; block < FakeMemory::kSms; ++block) starts.insert(work.start(block, FakeMemory::kSms));
+    EXPECT_EQ(starts.size(), FakeMemory::kSms);
+    EXPECT_GE(work.warm_rounds * FakeMemory::kSms, work.pieces()) << "all of it was read before";
+  }
+}
+
+TEST(MemoryBandwidth, NeedsRoom) {
+  FakeDevice device;
+  device.fake.facts.global_bytes = 16 << 20;
+  EXPECT_EQ(measure(bandwidth_measurement(), device, "bandwidth.dram")[0].waived,
+            "its buffer does not fit in the device's memory");
+}
+
+TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
+  FakeDevice device;
+  Document document;
+  document.facts = device.facts();
+  for (const std::string& subject : streams_measurement().subjects(ArchId::sm_90)) {
+    document.records.push_back(measure_one(streams_measurement(), device, subject, {"blocks=1,8,16,32"}));
+    const Record& r = document.records.back();
+    EXPECT_EQ(r.error + r.waived, "") << subject;
+    EXPECT_EQ(*r.numbers("sweep_occupancy_percent"), (std::vector<double>{3.125, 25, 50, 100}));
+    EXPECT_EQ(r.number("best_occupancy_percent"), 50);
+    EXPECT_EQ(r.number("saturated_occupancy_percent"), 50);
+  }
+  put_shares(document);
+  const auto share = [&](const char* subject) {
+    return std::ranges::find(document.records, subject, &Record::subject)->number("percent_of_highest");
+  };
+  EXPECT_EQ(share("stream.triad"), 100);
+  EXPECT_NEAR(*share("stream.scale"), 200.0 / 3, 1e-3);
+  EXPECT_NEAR(*share("stream.read"), 8.25 / 24 * 100, 1e-3);
+}
+
+/// 500 GB/s and 8 TFLOP/s meet at 16 operations a byte.
+TEST(Roofline, HasTwoRoofsAndWhereTheyMeet) {
+  FakeDevice device;
+  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  for (const std::string& subject : roofline_measurement().subjects(ArchId::sm_90)) {
+    const Record r = measure_one(roofline_measurement(), device, subject, {"intensity=0.125,0.5,2,8,16,32"});
+    EXPECT_EQ(r.waived, "") << subject;
+    EXPECT_NEAR(*r.number("tera_flops"), 8, 1e-5) << subject;
+    EXPECT_NEAR(*r.number("giga_bytes_per_second"), 500, 1e-3);
+    EXPECT_NEAR(*r.number("ridge_flops_per_byte"), 16, 1e-4);
+    EXPECT_NEAR(*r.number("percent_of_pins"), 50, 1e-4);
+    EXPECT_EQ(r.number("temperature_celsius"), 40);
+    ASSERT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.125, 0.5, 2, 8, 16, 32}));
+    EXPECT_EQ(r.numbers("sweep_power_watts"), nullptr) << "a device without a meter";
+    for (std::size_t i = 0; i < 6; ++i) {
+      const double intensity = r.numbers("sweep_intensity")->at(i);
+      EXPECT_NEAR(r.numbers("sweep_tera_flops")->at(i), std::min(8.0, 0.5 * intensity), 1e-4) << subject << intensity;
+      EXPECT_NEAR(r.numbers("sweep_percent_of_roof")->at(i), 100, 1e-3);
+    }
+  }
+  // 256 results of an SM in a clock, two operations each, on 3 SMs at 1500 MHz.
+  const Record r = measure_one(roofline_measurement(), device, "roofline.fp16", {"intensity=16"});
+  EXPECT_NEAR(*r.number("percent_of_peak"), 8e12 / (512 * 3 * 1500e6) * 100, 1e-2);
+}
+
+TEST(Roofline, IsByIntensityInWhateverOrder) {
+  FakeDevice device;
+  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  device.celsius = std::nullopt;
+  const Record r = measure_one(roofline_measurement(), device, "roofline.fp32", {"intensity=4,0.5"});
+  EXPECT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.5, 4}));
+  EXPECT_FALSE(r.find("temperature_celsius"));
+  EXPECT_EQ(r.numbers("sweep_temperature_celsius"), nullptr);
+}
+
+/// A turn that is missing, or one too many, gives another sum, and so does another buffer.
+TEST(Roofline, SumsTellTurnsAndWordsApart) {
+  for (RooflineUnit unit : {RooflineUnit::fp16, RooflineUnit::fp32, RooflineUnit::fp64, RooflineUnit::tensor}) {
+    RooflineWork work{.unit = unit, .bytes = 8 * kRooflineTileBytes};
+    const RooflineWords words(work.bytes, 1, 2), others(work.bytes, 1 << 20, 2);
+    std::set<std::uint64_t> sums = {others.checksum(work, 1)};
+    for (unsigned turns = 1; turns <= 6; ++turns) {
+      work.turns = turns;
+      EXPECT_TRUE(sums.insert(words.checksum(work, 2)).second) << turns;
+    }
+    work.turns = 1;
+    work.reads = 2;
+    EXPECT_TRUE(sums.insert(words.checksum(work, 2)).second);
+  }
+}
+
+/// The most turns that are taken, against each of them.
+TEST(Roofline, SumsOfManyTurns) {
+  FakeDevice device;
+  const std::size_t bytes = kRooflineTileBytes;
+  device.fake.fill(bytes, 1);
+  const RooflineWords words(bytes, 1, 1);
+  for (const auto& [unit, turns] : {std::pair{RooflineUnit::fp16, 256U},
+                                    {RooflineUnit::fp32, 1024U},
+                                    {RooflineUnit::fp64, 1024U},
+                                    {RooflineUnit::tensor, 128U}}) {
+    const RooflineWork work{.unit = unit, .bytes = bytes, .turns = turns};
+    EXPECT_EQ(roofline_intensity(work), 256);
+    EXPECT_EQ(device.fake.roofline(work, 1).checksum, words.checksum(work, 1));
+  }
+}
+
+TEST(Roofline, TensorCoresNeedTheirInstruction) {
+  FakeDevice device;
+  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  std::vector<Record> records;
+  roofline_measurement().measure(device, ArchId::sm_75, roofline_measurement().subjects(ArchId::sm_75),
+                                 parse_axes({"intensity=1"}, roofline_measurement().axes()), quick(),
+                                 [&](Record r) { records.push_back(std::move(r)); });
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[2].waived, "");
+  EXPECT_NE(records[3].waived.find("sm_80"), std::string::npos);
+}
+
+TEST(MemoryOfTheHost, CopiesAreAStartAndARate) {
+  FakeDevice device;
+  for (const auto& [subject, rate] : {std::pair("host.pinned.to_device", 50.0),
+                                      {"host.pageable.from_device", 10.0},
+                                      {"host.pinned.both_ways", 100.0}}) {
+    const Record r = measure_one(host_measurement(), device, subject);
+    EXPECT_NEAR(*r.number("fit_giga_bytes_per_second"), rate, rate * 1e-3) << subject;
+    EXPECT_NEAR(*r.number("fit_start_us"), 5, 0.01) << subject;
+    EXPECT_NEAR(*r.number("least_us"), 5, 0.2) << subject;
+    EXPECT_EQ(r.numbers("sweep_bytes")->front(), 1024);
+    EXPECT_EQ(r.numbers("sweep_bytes")->back(), 4 << 20) << "a quarter of the host's memory";
+  }
+}
+
+TEST(MemoryOfTheHost, ManagedMemoryGoesBeyondTheDevicesOnlyWhenAsked) {
+  FakeDevice device;
+  const Record r = measure_one(host_measurement(), device, "host.managed.triad");
+  EXPECT_EQ(device.fake.managed_elements,
+            (std::vector<std::size_t>{(4 << 20) / 24 / kStreamElements * kStreamElements}));
+  EXPECT_NEAR(*r.number("giga_bytes_per_second") / *r.number("first_giga_bytes_per_second"), 1000, 0.1);
+  EXPECT_FALSE(r.find("oversubscribed_giga_bytes_per_second"));
+
+  Settings settings = quick();
+  settings.oversubscribe = true;
+  EXPECT_THROW(measure(host_measurement(), device, "host.managed.triad", {}, settings), UnavailableError);
+  EXPECT_EQ(device.fake.managed_elements.size(), 1u) << "nothing ran";
+  EXPECT_NO_THROW(measure(host_measurement(), device, "host.pinned.to_device", {}, settings));
+}
+
+TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
+  FakeDevice device;
+  device.fake.spoil = true;
+  for (const Measurement* m : {&latency_measurement(), &strides_measurement(), &bandwidth_measurement(),
+                               &streams_measurement(), &host_measurement(), &roofline_measurement()}) {
+    for (const std::string& subject : m->subjects(ArchId::sm_90)) {
+      for (const Record& r : measure(*m, device, subject)) {
+        EXPECT_NE(r.error, "") << subject;
+        EXPECT_TRUE(r.values.empty() && r.series.empty());
+      }
+    }
+  }
+}
+
+TEST(Memory, IsWaivedWhereNothingTimesIt) {
+  FakeDevice device;
+  device.has_memory = false;
+  for (const Record& r : measure(strides_measurement(), device, "strides.l1")) {
+    EXPECT_NE(r.waived.find("nothing that times memories"), std::string::npos);
+  }
+}
+
+TEST(Memory, EndsWhenItIsTold) {
+  FakeDevice device;
+  Settings settings = quick();
+  int asked = 0;
+  settings.go_on = [&](const std::string&) { return ++asked < 4; };
+  const auto records = measure(latency_measurement(), device, "latency.global", {}, settings);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].numbers("sweep_bytes")->size(), 2u) << "what was measured is kept";
+}
+
+TEST(Memory, TablesAndPagesShowIt) {
+  FakeDevice device;
+  Document document;
+  document.facts = device.facts();
+  for (const auto& [m, subject] : {std::pair(&latency_measurement(), "latency.global"),
+                                   {&strides_measurement(), "strides.shared"},
+                                   {&bandwidth_measurement(), "bandwidth.dram"},
+                                   {&streams_measurement(), "stream.triad"},
+                                   {&host_measurement(), "host.pinned.both_ways"}}) {
+    for (Record& r : measure(*m, device, subject)) document.records.push_back(std::move(r));
+  }
+  device.fake.facts.l2_bytes = 1 << 16;
+  document.records.push_back(measure_one(roofline_measurement(), device, "roofline.fp64"));
+  put_shares(document);
+  const std::string text = tables_text(document);
+  for (const char* part :
+       {"latency.global", "65536", "strides.shared width=8", "bandwidth.dram          16      0.22", "stream.triad"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
+  }
+  const std::string page = markdown_page(document, {}), html = html_page(document, {});
+  for (const char* part : {"Memory: latency", "64 KiB", "40.7", "Memory: bandwidth", "Memory: streams", "1861.5",
+                           "host.pinned.both_ways", "Memory: strides.shared, elements of 8 bytes"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(html.find("Latency over the size of the buffer"), std::string::npos);
+  for (const char* part : {"Roofline", "Roofline: all points", "DRAM, 500 GB/s", "% of the roof"}) {
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(page.find("spread of the samples"), std::string::npos) << "sweeps have points that lie between levels";
+}
+
+/// Rows that are not what the measurements write, but whose fields all have their types.
+TEST(Memory, PagesOfStrangeRowsAreMade) {
+  for (const char* measurement : {"latency", "strides", "bandwidth", "streams", "host", "roofline"}) {
+    Document document;
+    Record r{measurement, "", {}, {{"l1_latency_cycles", std::string("x")}, {"l2_latency_cycles", -1e300}}, {}, "", ""};
+    r.values.push_back({"l2_fits_bytes", -1.0});
+    r.series = {{"sweep_bytes", {1, -5, 1e300}}, {"sweep_latency_cycles", {1}}, {"sweep_stride", {}}};
+    document.records = {r};
+    put_shares(document);
+    EXPECT_EQ((markdown_page(document, {}) + html_page(document, {}) + tables_text(document)).find("nan"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tcnum::bench

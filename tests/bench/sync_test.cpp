@@ -1,0 +1,381 @@
+// Atomics, barriers and clusters: the measurements on a device that does what the kernels do, thread by thread, and
+// makes its cycles up.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "bench/measure/plot.hpp"
+#include "bench/measure/sync.hpp"
+#include "bench/measure/sync_sections.hpp"
+#include "no_timed_kernels.hpp"
+
+namespace tcnum::bench {
+namespace {
+
+/// Four SMs. Threads take turns, step by step, in an order that is not theirs by number.
+class FakeDevice final : public NoTimedKernels, public SyncDevice {
+ public:
+  FakeDevice() { facts_.sms = kBlocks; }
+  SyncDevice* sync() override { return has_sync ? this : nullptr; }
+
+  unsigned most_cluster_blocks() const override { return 4; }
+
+  AtomicTimes atomics(const AtomicWork& work, unsigned launches) override {
+    AtomicTimes times;
+    times.blocks = kBlocks;
+    times.cycles.assign(launches, work.chained ? 30.0 * work.steps : 2.0 * work.steps * work.threads / 32);
+    const std::size_t threads = times.blocks * work.threads;
+    times.words.resize(threads);
+    times.given.resize(threads);
+    std::vector<std::uint32_t> expected(threads);
+    for (unsigned step = 0; step < work.steps; ++step) {
+      for (std::size_t i = 0; i < threads; ++i) {
+        const std::size_t thread = (i * 7 + step * 5) % threads;  // 7 has no factor in common with a power of two
+        if (work.chained) {
+          if (thread % work.threads == 0) chain(work, times, thread, step);
+        } else {
+          apply(work, times, expected, thread, step);
+        }
+      }
+    }
+    if (spoil_word) times.words[0] += 1;
+    if (spoil_given) times.given[0] += 1;
+    return times;
+  }
+
+  BarrierTimes barriers(const BarrierWork& work, unsigned launches) override {
+    return {std::vector<double>(launches, (20.0 + work.threads / 32.0) * work.steps * work.cluster), kBlocks, 100,
+            spoil_word ? 99u : 100u};
+  }
+
+  ClusterLatencies cluster_latencies(unsigned cluster) override {
+    ClusterLatencies found;
+    found.clusters = 2;
+    std::uint32_t end = 0;
+    for (unsigned hop = 0; hop < kClusterHops; ++hop) end = next_cluster_node(end);
+    for (std::size_t i = 0; i < found.clusters * cluster * cluster; ++i) {
+      const std::size_t from = i / cluster % cluster, to = i % cluster;
+      found.cycles.push_back((from == to ? 30.0 : 200.0 + static_cast<double>(from)) * kClusterHops);
+      found.ends.push_back(end ^ (spoil_word && i == 3 ? 1u : 0u));
+    }
+    return found;
+  }
+
+  RingTimes ring(const RingWork& work, unsigned launches) override {
+    RingTimes times;
+    times.blocks = kBlocks;
+    times.clock_mhz = 1000;
+    // As many bytes a clock as there are loads in flight, up to 16.
+    const double rate = std::min(16.0, work.threads / 1024.0 * 4 * work.parallel);
+    times.cycles.assign(launches, static_cast<double>(kRingBytes) * work.rounds / rate);
+    for (unsigned block = 0; block < kBlocks; ++block) {
+      for (unsigned thread = 0; thread < work.threads; ++thread) {
+        std::uint32_t checksum = 0;
+        for (std::uint32_t load = thread; load < kRingBytes / 16; load += work.threads) {
+          for (std::uint32_t w = 0; w < 4; ++w)
+            checksum ^= ring_word((block % work.cluster + 1) % work.cluster, 4 * load + w);
+        }
+        times.checksums.push_back(checksum);
+      }
+    }
+    if (spoil_word) times.checksums.back() ^= 1;
+    return times;
+  }
+
+  bool has_room(const HistogramWork& work) override { return work.bins / work.cluster <= kBlockBins; }
+
+  HistogramTimes histogram(const HistogramWork& work, unsigned launches) override {
+    const double giga_elements = (100.0 + work.threads / 128.0 + std::countr_zero(work.bins)) / work.cluster;
+    const double elements = double{kHistogramStretches} * kStretchElements * work.rounds;
+    HistogramTimes times{std::vector<double>(launches, elements * 1e-9 / giga_elements), kBlocks, 1000, {}};
+    const unsigned own_bins = work.bins / work.cluster;
+    std::vector<std::vector<std::uint32_t>> blocks(work.cluster, std::vector<std::uint32_t>(own_bins));
+    for (std::uint32_t stretch = 0; stretch < kHistogramStretches; ++stretch) {
+      std::uint32_t element = first_element(stretch);
+      for (unsigned i = 0; i < kStretchElements; ++i) {
+        const auto bin = static_cast<unsigned>(std::uint64_t{element} * work.bins >> 32);
+        blocks[bin / own_bins][bin % own_bins] += work.rounds;
+        element = next_element(element);
+      }
+    }
+    for (const auto& block : blocks) times.counts.insert(times.counts.end(), block.begin(), block.end());
+    if (spoil_word) --times.counts.back();
+    return times;
+  }
+
+  bool has_sync = true, spoil_word = false, spoil_given = false;
+
+ private:
+  static constexpr unsigned kBlocks = 4, kBlockBins = 2048;
+
+  static std::size_t word_of(const AtomicWork& work, std::size_t thread) {
+    const std::size_t block = thread / work.threads, own = thread % work.threads;
+    if (work.space == AtomicSpace::global && work.same_address && !work.chained) return 0;
+    const std::size_t target = work.space == AtomicSpace::cluster ? block + 1 - 2 * (block % 2) : block;
+    return target * work.threads + (work.same_address ? 0 : own);
+  }
+  static std::uint32_t float_sum(std::uint32_t a, std::uint32_t b) {
+    return std::bit_cast<std::uint32_t>(std::bit_cast<float>(a) + std::bit_cast<float>(b));
+  }
+
+  static void apply(const AtomicWork& work, AtomicTimes& times, std::vector<std::uint32_t>& expected,
+                    std::size_t thread, unsigned step) {
+    std::uint32_t &word = times.words[word_of(work, thread)], &given = times.given[thread], &x = expected[thread];
+    if (work.operation == "add.u32") {
+      given += word++;
+    } else if (work.operation == "red.add.u32") {
+      ++word;
+    } else if (work.operation == "add.f32") {
+      given += word;
+      word = float_sum(word, std::bit_cast<std::uint32_t>(1.0f));
+    } else if (work.operation == "exch.b32") {
+      given += word;
+      word = exchange_tag(thread, step, work.steps);
+    } else if (word == x) {  // cas.b32
+      ++given;
+      word = ++x;
+    } else {
+      x = word;
+    }
+  }
+  static void chain(const AtomicWork& work, AtomicTimes& times, std::size_t thread, unsigned step) {
+    const bool is_float = work.operation == "add.f32";
+    std::uint32_t &word = times.words[word_of(work, thread)], &x = times.given[thread];
+    if (step == 0) x = chain_start(is_float);
+    const std::uint32_t old = word;
+    if (work.operation == "exch.b32") word = x;
+    if (work.operation == "add.u32") word += x;
+    if (is_float) word = float_sum(word, x);
+    x = old;  // cas.b32 leaves the word as it is
+  }
+};
+
+std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
+                            const std::vector<std::string>& axes = {}) {
+  Settings settings;
+  settings.stop = {.least_samples = 2, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
+  std::vector<Record> records;
+  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
+                      [&](Record r) { records.push_back(std::move(r)); });
+  return records;
+}
+
+const std::vector<std::string> kOperations = {"add.u32", "red.add.u32", "add.f32", "exch.b32", "cas.b32"};
+
+TEST(Atomics, OfEverySpaceAreWhatTheyMustBe) {
+  FakeDevice device;
+  for (const std::string& operation : kOperations) {
+    for (const Record& r : measure(atomics_measurement(), device, operation)) {
+      EXPECT_EQ(r.error + r.waived, "") << operation << " " << r.text("space") << " " << r.text("address");
+      EXPECT_EQ(r.number("latency_cycles"), operation == "red.add.u32" ? std::nullopt : std::optional(30.0));
+      EXPECT_EQ(r.number("interval_cycles"), 2);
+      EXPECT_EQ(r.number("results_per_clock"), 16);
+      EXPECT_EQ(r.number("device_results_per_clock"), 64);
+    }
+  }
+}
+
+/// Each wrong word and each wrong result is seen, of all operations, chained and not.
+TEST(Atomics, WrongOnesAreErrors) {
+  for (const std::string& operation : kOperations) {
+    for (const AtomicSpace space : {AtomicSpace::shared, AtomicSpace::cluster, AtomicSpace::global}) {
+      for (const bool same : {false, true}) {
+        for (const bool chained : {false, true}) {
+          if (chained && operation == "red.add.u32") continue;
+          AtomicWork work{operation, space, same, chained, 32, 8};
+          FakeDevice device;
+          EXPECT_NO_THROW(check_atomics(work, device.atomics(work, 1)));
+          device.spoil_word = true;
+          EXPECT_THROW(check_atomics(work, device.atomics(work, 1)), WrongResult) << operation;
+          device.spoil_word = false;
+          device.spoil_given = true;
+          EXPECT_THROW(check_atomics(work, device.atomics(work, 1)), WrongResult) << operation;
+        }
+      }
+    }
+  }
+  EXPECT_THROW(check_atomics({"add.u32"}, {}), WrongResult);
+}
+
+TEST(Barriers, ByThreadsAndClusters) {
+  FakeDevice device;
+  const auto records = measure(barriers_measurement(), device, "__syncthreads", {"threads=32,1024"});
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].error + records[0].waived, "");
+  EXPECT_EQ(*records[0].numbers("sweep_cycles"), (std::vector<double>{21, 52}));
+  EXPECT_EQ(records[0].number("least_cycles"), 21);
+  EXPECT_EQ(records[0].number("most_cycles"), 52);
+  const auto clusters = measure(barriers_measurement(), device, "barrier.cluster", {"threads=32"});
+  ASSERT_EQ(clusters.size(), 4u);
+  EXPECT_EQ(clusters[0].number("cluster"), 2);
+  EXPECT_EQ(clusters[0].number("least_cycles"), 42);
+  EXPECT_NE(clusters[2].waived.find("at most 4"), std::string::npos);
+  device.spoil_word = true;
+  EXPECT_NE(measure(barriers_measurement(), device, "mbarrier")[0].error.find("99 of 100"), std::string::npos);
+}
+
+TEST(Clusters, LatenciesAndRings) {
+  FakeDevice device;
+  const auto latencies = measure(clusters_measurement(), device, "latency", {"blocks=2,4"});
+  ASSERT_EQ(latencies.size(), 2u);
+  EXPECT_EQ(latencies[1].error + latencies[1].waived, "");
+  EXPECT_EQ(latencies[1].number("latency_cycles"), 201.5);
+  EXPECT_EQ(latencies[1].number("least_cycles"), 200);
+  EXPECT_EQ(latencies[1].number("most_cycles"), 203);
+  EXPECT_EQ(latencies[1].number("own_cycles"), 30);
+  const std::vector<double>& pairs = *latencies[1].numbers("pair_cycles");
+  EXPECT_EQ(pairs[0], 30);
+  EXPECT_EQ(pairs[4 * 2 + 1], 202) << "from block 2 to block 1";
+
+  const auto rings = measure(clusters_measurement(), device, "ring", {"blocks=2"});
+  EXPECT_EQ(rings[0].error + rings[0].waived, "");
+  EXPECT_EQ(rings[0].number("bytes_per_clock"), 16);
+  EXPECT_EQ(rings[0].number("best_threads"), 512) << "the first with as many loads in flight";
+  EXPECT_EQ(rings[0].number("tera_bytes_per_second"), 16 * 4 * 1e9 * 1e-12);
+}
+
+TEST(Clusters, WrongOnesAreErrors) {
+  FakeDevice device;
+  device.spoil_word = true;
+  EXPECT_NE(measure(clusters_measurement(), device, "latency", {"blocks=2"})[0].error.find("block 1 to block 1"),
+            std::string::npos);
+  EXPECT_NE(measure(clusters_measurement(), device, "ring", {"blocks=4"})[0].error.find("a ring of 4"),
+            std::string::npos);
+  device.has_sync = false;
+  for (const Measurement* m :
+       {&clusters_measurement(), &atomics_measurement(), &barriers_measurement(), &histogram_measurement()}) {
+    for (const Record& r : measure(*m, device, m->subjects(ArchId::sm_90).front())) EXPECT_NE(r.waived, "");
+  }
+}
+
+TEST(Histogram, OverBinsAndClusters) {
+  FakeDevice device;
+  const auto records = measure(histogram_measurement(), device, "histogram",
+                               {"cluster=1,4,8", "bins=256,2048,4096", "histogram_threads=128,256"});
+  ASSERT_EQ(records.size(), 3u);
+  const Record &alone = records[0], &four = records[1];
+  EXPECT_EQ(alone.error + alone.waived + four.error + four.waived, "");
+  EXPECT_EQ(*alone.numbers("sweep_bins"), (std::vector<double>{256, 256, 2048, 2048})) << "one block has no more";
+  EXPECT_EQ(*four.numbers("sweep_bins"), (std::vector<double>{256, 256, 2048, 2048, 4096, 4096}));
+  EXPECT_EQ(*four.numbers("sweep_threads"), (std::vector<double>{128, 256, 128, 256, 128, 256}));
+  EXPECT_NEAR(alone.number("giga_elements_per_second").value(), 100 + 2 + 11, 1e-3);
+  EXPECT_NEAR(alone.number("elements_per_clock").value(), 113.0 / 4, 1e-3) << "at 1000 MHz";
+  EXPECT_NEAR(four.number("giga_elements_per_second").value(), (100 + 2 + 12) / 4.0, 1e-3);
+  EXPECT_EQ(four.number("best_bins"), 4096);
+  EXPECT_EQ(four.number("best_threads"), 256);
+  EXPECT_EQ(alone.number("most_bins"), 2048);
+  EXPECT_NE(records[2].waived.find("at most 4"), std::string::npos);
+
+  const auto too_many = measure(histogram_measurement(), device, "histogram", {"cluster=2", "bins=8192"});
+  EXPECT_NE(too_many[0].waived.find("no room"), std::string::npos);
+}
+
+TEST(Histogram, WrongCountsAreErrors) {
+  FakeDevice device;
+  HistogramWork work{512, 2, 128, 3};
+  HistogramTimes times = device.histogram(work, 1);
+  EXPECT_NO_THROW(check_histogram(work, times));
+  ++times.counts[0], --times.counts[1];
+  EXPECT_THROW(check_histogram(work, times), WrongResult) << "two that make up for each other";
+  EXPECT_THROW(check_histogram(work, {}), WrongResult);
+  device.spoil_word = true;
+  const auto records = measure(histogram_measurement(), device, "histogram", {"cluster=2", "bins=512"});
+  EXPECT_NE(records[0].error.find("bin 511"), std::string::npos) << records[0].error;
+}
+
+/// Of bins as of a fair die: no bin has far more elements than another, which would make its word a bottleneck.
+TEST(Histogram, ElementsAreSpreadEvenly) {
+  constexpr unsigned kBins = 256;
+  std::vector<double> counts(kBins);
+  for (std::uint32_t stretch = 0; stretch < kHistogramStretches; ++stretch) {
+    std::uint32_t element = first_element(stretch);
+    for (unsigned i = 0; i < kStretchElements; ++i, element = next_element(element)) ++counts[element >> 24];
+  }
+  const double mean = double{kHistogramStretches} * kStretchElements / kBins;
+  const auto [least, most] = std::ranges::minmax(counts);
+  const double five_deviations = 5 * std::sqrt(mean);
+  EXPECT_GT(least, mean - five_deviations);
+  EXPECT_LT(most, mean + five_deviations);
+}
+
+/// The 32 lanes of a warp have neighbouring stretches: at each step, their elements are in bins as if drawn at random.
+TEST(Histogram, LanesAreInDifferentBins) {
+  constexpr unsigned kLanes = 32, kShift = 32 - 8, kBins = 256, kWarps = 1024;
+  std::uint64_t different = 0;
+  for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
+    std::vector<std::uint32_t> elements(kLanes);
+    for (unsigned lane = 0; lane < kLanes; ++lane) elements[lane] = first_element(warp * kLanes + lane);
+    for (unsigned i = 0; i < kStretchElements; ++i) {
+      std::vector<bool> taken(kBins);
+      for (std::uint32_t& element : elements) {
+        different += taken[element >> kShift] ? 0 : 1;
+        taken[element >> kShift] = true;
+        element = next_element(element);
+      }
+    }
+  }
+  const double expected = kBins * (1 - std::pow(1 - 1.0 / kBins, kLanes));
+  EXPECT_NEAR(static_cast<double>(different) / (kWarps * kStretchElements), expected, 0.01 * expected);
+}
+
+/// Hops go through every node before they come back, and do not end where they began.
+TEST(Clusters, NodesAreOneCycle) {
+  std::vector<bool> seen(kClusterNodes);
+  std::uint32_t at = 0;
+  for (unsigned hop = 0; hop < kClusterNodes; ++hop) {
+    EXPECT_FALSE(seen[at]);
+    seen[at] = true;
+    at = next_cluster_node(at);
+  }
+  EXPECT_EQ(at, 0u);
+  EXPECT_NE(kClusterHops % kClusterNodes, 0u);
+}
+
+TEST(SyncSections, HaveTheRecords) {
+  FakeDevice device;
+  Document document;
+  const auto add = [&](std::vector<Record> records) {
+    std::ranges::move(records, std::back_inserter(document.records));
+  };
+  add(measure(atomics_measurement(), device, "add.u32"));
+  add(measure(barriers_measurement(), device, "__syncthreads", {"threads=32,64"}));
+  add(measure(barriers_measurement(), device, "barrier.cluster", {"threads=64"}));
+  add(measure(clusters_measurement(), device, "latency"));
+  add(measure(clusters_measurement(), device, "ring"));
+  EXPECT_EQ(atomics_section(document).table.size(), 7u);
+  const Section barriers = barriers_section(document);
+  EXPECT_EQ(barriers.table[0],
+            (std::vector<std::string>{"barrier", "blocks of a cluster", "32 threads", "64 threads"}));
+  EXPECT_EQ(barriers.table[2], (std::vector<std::string>{"barrier.cluster", "2", "–", "44.0"}));
+  const Section clusters = clusters_section(document);
+  EXPECT_EQ(clusters.table.size(), 5u);
+  EXPECT_NE(clusters.prose.find("180 cycles"), std::string::npos);
+  ASSERT_EQ(clusters.plots.size(), 2u);
+  EXPECT_NE(clusters.plots[1].find("Latency in a cluster of 4 blocks"), std::string::npos);
+  add(measure(histogram_measurement(), device, "histogram",
+              {"cluster=1,4", "bins=2048,4096", "histogram_threads=128,256"}));
+  const Section histogram = histogram_section(document);
+  ASSERT_EQ(histogram.table.size(), 3u);
+  EXPECT_EQ(histogram.table[0].back(), "4096");
+  EXPECT_EQ(histogram.table[1].front(), "1");
+  EXPECT_EQ(histogram.table[1].back(), "–");
+  EXPECT_EQ(histogram.table[2].back(), "28") << "114 / 4, with the better number of threads";
+  ASSERT_EQ(histogram.plots.size(), 1u);
+  EXPECT_NE(histogram.plots[0].find("clusters of 4"), std::string::npos);
+}
+
+TEST(HeatMap, IsDrawnOrEmpty) {
+  const std::string map = svg_heat_map({"T", "x", "y", 2, {1, 2, 3, 4}});
+  EXPECT_NE(map.find("rgb(255,255,255)"), std::string::npos) << "the least";
+  EXPECT_NE(map.find("rgb(77,77,255)"), std::string::npos) << "the largest";
+  EXPECT_EQ(svg_heat_map({}), "");
+  EXPECT_EQ(svg_heat_map({"T", "x", "y", 2, {1, 2, 3}}), "");
+  EXPECT_EQ(svg_heat_map({"T", "x", "y", 1, {NAN}}), "");
+}
+
+}  // namespace
+}  // namespace tcnum::bench
