@@ -31,10 +31,10 @@ constexpr std::string_view kIn = "--in";
 constexpr int kBitsOfDigit = 4;
 
 /// Formats of A and B: "fp16", or "fp8e4m3:fp8e5m2".
-struct Operands {
+struct OperandPair {
   FormatId a, b;
 };
-Operands operands_of(const std::string& text) {
+OperandPair operands_of(const std::string& text) {
   if (text.empty()) throw InputError("--format: missing; expected the format of a and b, such as fp16");
   // A custom format has colons of its own.
   if (const auto whole = find_format(text)) return {*whole, *whole};
@@ -50,7 +50,7 @@ FormatId sums_of(FormatId operands) {
 }
 
 /// The format of a code that is as long as the text, else of sums.
-FormatId format_of_result(const std::string& option, const std::string& text, const Operands& of) {
+FormatId format_of_result(const std::string& option, const std::string& text, const OperandPair& of) {
   const FormatId sums = sums_of(of.a);
   if (!parse_code(text)) return sums;
   const auto bits = static_cast<int>(text.size() - 2) * kBitsOfDigit;
@@ -76,7 +76,7 @@ void fill(Codes& codes, const std::vector<std::uint64_t>& from) {
 GivenAnswers typed(const IdentifyCommandOptions& options) {
   if (options.a.empty() || options.b.empty() || options.d.empty())
     throw InputError("identify: expected --in FILE, or --format, --a, --b and --d");
-  const Operands of = operands_of(options.format);
+  const OperandPair of = operands_of(options.format);
   const FormatId d =
       options.output.empty() ? format_of_result("--d", options.d, of) : parse_any_format("--output", options.output);
   const FormatId c = format_of_result("--c", options.c, of);
@@ -120,7 +120,7 @@ GivenAnswers of_vectors(const VectorsInFile& in) {
 
 /// The dot product of k products that the options say a file has.
 Instruction said_dot(const IdentifyCommandOptions& options, std::size_t k) {
-  const Operands of = operands_of(options.format);
+  const OperandPair of = operands_of(options.format);
   const FormatId d = options.output.empty() ? sums_of(of.a) : parse_any_format("--output", options.output);
   if (k == 0 || k > kMostDotProducts) {
     throw InputError(fmt::format("{}: each dot product has {} products; expected 1 to {}, or matrices in safetensors",
@@ -173,7 +173,7 @@ GivenAnswers of_matrices(const IdentifyCommandOptions& options, const ProductMat
 }
 
 GivenAnswers of_arrays(const IdentifyCommandOptions& options) {
-  const Operands of = operands_of(options.format);
+  const OperandPair of = operands_of(options.format);
   std::vector<NpyOperand> operands = {{"A", array_path(options.in, "a"), of.a},
                                       {"B", array_path(options.in, "b"), of.b}};
   std::optional<FormatId> d;
@@ -188,7 +188,7 @@ GivenAnswers of_safetensors(const IdentifyCommandOptions& options) {
   if (file.metadata().contains("instruction")) return of_vectors(read_vectors_in(options.in, {}));
   ProductRequest request{.required = {"D"}};
   if (!options.format.empty()) {
-    const Operands of = operands_of(options.format);
+    const OperandPair of = operands_of(options.format);
     request.formats = {{"A", of.a}, {"B", of.b}};
   }
   if (!options.output.empty()) request.formats["D"] = parse_any_format("--output", options.output);
