@@ -35,18 +35,20 @@ function(tcnum_compile_together target)
   endforeach()
 endfunction()
 
-# Gives all files of a target the headers that most of them read, as compiled once: tcnum_precompile(TARGET [AS OTHER] …).
-# AS another target, whose options are the same, they are not compiled anew. Headers beside the usual ones may follow.
+# Gives all files of a target the headers that most of them read, compiled once: tcnum_precompile(TARGET [AS OTHER] …).
+# AS another target, whose language options are the same, takes what that one has. More headers may follow.
+# Not where warnings are errors: behind a precompiled header GCC 12 gives false alarms about std::string. Nor with
+# sanitizers, whose targets have levels of optimization that Clang does not let share one.
 function(tcnum_precompile target)
-  if(NOT TCNUM_TOGETHER)
+  if(NOT TCNUM_TOGETHER OR TCNUM_DEVELOPER OR TCNUM_SANITIZE)
     return()
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" AS "")
-  if(arg_AS AND NOT TCNUM_SANITIZE) # sanitizers' builds have other levels of optimization, which Clang takes amiss
+  if(arg_AS)
     target_precompile_headers(${target} REUSE_FROM ${arg_AS})
-  else()
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <functional>
-      <limits> <map> <memory> <optional> <set> <span> <stdexcept> <string> <string_view> <tuple> <utility> <variant>
-      <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json_fwd.hpp> ${arg_UNPARSED_ARGUMENTS})
+    return()
   endif()
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <functional> <limits>
+    <map> <memory> <optional> <set> <span> <stdexcept> <string> <string_view> <tuple> <utility> <variant> <vector>
+    <fmt/format.h> <fmt/ranges.h> <nlohmann/json_fwd.hpp> ${arg_UNPARSED_ARGUMENTS})
 endfunction()
