@@ -1,6 +1,5 @@
-// Campaigns under mpirun: what four ranks leave, what becomes of it when one of them is killed or all are interrupted,
-// and what is said where there is no MPI.
-#include <array>
+// Campaigns under mpirun: what four ranks leave, how a rerun goes on when one of them was killed or all were
+// interrupted, and the message where there is no MPI.
 #include <iterator>
 #include <sstream>
 
@@ -22,19 +21,12 @@ class CliMpi : public CliStreams {
       setenv(variable, "1", 1);
     }
   }
-  static void prepare_recovery() {
-    prepare();
-    setenv("OMPI_MCA_orte_enable_recovery", "1", 1);
-    setenv("TCNUM_RANK_TIMEOUT", "2", 1);
-  }
-  pid_t start_ranks(const std::vector<std::string>& arguments, const Preparation& preparation = prepare) const {
+  pid_t start_ranks(const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = {"-n", "4", kProgram};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return start_program(TCNUM_MPIRUN, words, "out", preparation);
+    return start_program(TCNUM_MPIRUN, words, "out", prepare);
   }
-  Result run_ranks(const std::vector<std::string>& arguments, const Preparation& preparation = prepare) const {
-    return finish(start_ranks(arguments, preparation));
-  }
+  Result run_ranks(const std::vector<std::string>& arguments) const { return finish(start_ranks(arguments)); }
 
   /// The lines of standard error that are tcnum's; mpirun has more to say where a status is not 0.
   static std::vector<std::string> said(const Result& r) {
@@ -86,9 +78,8 @@ TEST_F(CliMpi, DisagreementsAreReportedOnce) {
 }
 
 TEST_F(CliMpi, WhatIsWrongIsSaidOnce) {
-  const auto expect_one_line = [&](const std::vector<std::string>& arguments, const std::string& part,
-                                   const Preparation& preparation = prepare) {
-    const Result r = run_ranks(arguments, preparation);
+  const auto expect_one_line = [&](const std::vector<std::string>& arguments, const std::string& part) {
+    const Result r = run_ranks(arguments);
     EXPECT_EQ(r.status, 2);
     ASSERT_EQ(said(r).size(), 1u) << r.err;
     EXPECT_NE(said(r)[0].find(part), std::string::npos) << r.err;
@@ -98,10 +89,6 @@ TEST_F(CliMpi, WhatIsWrongIsSaidOnce) {
   expect_one_line(verify("1e5", {"--distribution", "none"}), "--distribution: none");
   expect_one_line(verify("1e5", {"--no-such-option"}), "--no-such-option");
   expect_one_line({"verify", "--vectors", "v.safetensors"}, "--count N");
-  expect_one_line(verify("1e5", {}), "TCNUM_RANK_TIMEOUT", [] {
-    prepare();
-    setenv("TCNUM_RANK_TIMEOUT", "soon", 1);
-  });
 }
 
 /// What another MPI's mpirun starts would each do everything.
@@ -121,7 +108,7 @@ TEST_F(CliMpi, ProcessesThatDoNotFindEachOtherSaySoOnce) {
   EXPECT_EQ(first.out + second.out + second.err, "");
 }
 
-/// Rank 2 is given a chunk that it never ends, while the others do all there is.
+/// Rank 2 never ends its first chunk, while the others do all of theirs.
 class CliMpiStuck : public CliMpi {
  protected:
   void SetUp() override {
@@ -187,15 +174,14 @@ class CliMpiStuck : public CliMpi {
   }
 };
 
-/// Rank 0 waits for no chunk, and sends the others home.
+/// Rank 0 does not wait for the others: it ends the job when its results are written.
 TEST_F(CliMpiStuck, AnInterruptOfRank0AloneKeepsWhatIsFinished) {
   const pid_t job = start_ranks(stuck());
   wait_for("asked");
   wait_for("c.json");
   kill_rank(0, SIGINT);
   const Result r = finish(job);
-  EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_NE(r.out.find("(interrupted)"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("(interrupted)"), std::string::npos) << r.out << r.err;
   const json results = json::parse(text("v.json"));
   EXPECT_EQ(results["interrupted"], true);
   EXPECT_EQ(results["instructions"][0]["count"], 4096 * chunks(json::parse(text("c.json")), true));
@@ -204,8 +190,7 @@ TEST_F(CliMpiStuck, AnInterruptOfRank0AloneKeepsWhatIsFinished) {
   expect_the_rest_to_be_done(true);
 }
 
-/// Open MPI ends all ranks when one is killed. What rank 0 writes then, it has a second for, which is none on a machine
-/// that is busy; the checkpoint is there all the time.
+/// Open MPI ends all ranks when one is killed; the checkpoint is there all the time.
 TEST_F(CliMpiStuck, AKilledRankEndsTheJobAndARerunGoesOn) {
   const pid_t job = start_ranks(stuck());
   wait_for("asked");
@@ -222,39 +207,6 @@ TEST_F(CliMpiStuck, AnInterruptLeavesACheckpointForAnyNumberOfRanks) {
   kill(job, SIGINT);
   EXPECT_NE(finish(job).status, 0);
   expect_the_rest_to_be_done(false);
-}
-
-class CliMpiRecovery : public CliMpiStuck {
- protected:
-  void SetUp() override {
-    CliMpiStuck::SetUp();
-    if (IsSkipped()) return;
-    const std::string version = finish(start_program(TCNUM_MPIRUN, {"--version"}, "out", prepare)).out;
-    if (version.find("(Open MPI) 4.") == std::string::npos && version.find("(OpenRTE) 4.") == std::string::npos)
-      GTEST_SKIP() << "not Open MPI 4: no --enable-recovery";
-  }
-};
-
-/// With recovery the others do what it had at hand.
-TEST_F(CliMpiRecovery, AKilledRankLosesItsChunkAlone) {
-  const pid_t job = start_ranks(stuck(), prepare_recovery);
-  wait_for("asked");
-  kill_rank(2);
-  const Result r = finish(job);
-  EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_NE(r.err.find("tcnum: rank 2 is silent"), std::string::npos) << r.err;
-  EXPECT_EQ(json::parse(text("v.json"))["interrupted"], false);
-  EXPECT_EQ(text("r.json"), unbroken_record());
-}
-
-TEST_F(CliMpiRecovery, NoRankOutlivesRank0) {
-  const pid_t job = start_ranks(stuck(), prepare_recovery);
-  wait_for("asked");
-  wait_for("c.json");
-  kill_rank(0);
-  const Result r = finish(job);
-  EXPECT_NE(r.err.find("tcnum: nothing is heard of rank 0"), std::string::npos) << r.err;
-  EXPECT_GT(chunks(json::parse(text("c.json")), true), 0u);
 }
 
 /// A program that no library lies beside is one that was built without MPI.

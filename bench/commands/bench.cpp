@@ -32,7 +32,6 @@
 #include "src/commands/names.hpp"
 #include "src/commands/output.hpp"
 #include "src/commands/progress.hpp"
-#include "src/commands/rank_roles.hpp"
 #include "src/commands/records.hpp"
 #include "src/ranks/launch.hpp"
 #include "src/report/layout.hpp"
@@ -175,30 +174,9 @@ void measure_all(const BenchSuite& suite, const BenchOptions& options, const std
   }
 }
 
-/// Rank 0's part where there are others, with their GPUs.
-void measure_on_ranks(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
-                      const bench::Settings& settings, Ranks& ranks, RunDocument& document, Attempts& attempts) {
-  const std::vector<int> devices =
-      own_devices(parse_devices(options.devices.empty() ? "all" : options.devices, gpu_count()), ranks);
-  document.set_facts(make_timing_device(devices.front())->facts());
-  measure_with_ranks(together_work(suite, options, parts, devices, settings), ranks, document, attempts);
-  for (const SuitePart& part : parts) document.add_sums(*part.measurement, {kHostAxis, kDeviceAxis}, {});
-}
-
-/// Measures what is asked for, and keeps it; as rank 0 of several, if there are.
-int measure_suite(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
-                  Ranks* ranks) {
+/// Measures what is asked for, and keeps it.
+int measure_suite(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts) {
   require_good_files(options);
-  if (ranks != nullptr) {
-    if (!parts_that_are(false, parts).empty()) {
-      throw InputError(
-          "bench: several ranks measure at the same time, which rooflines alone are for; right would be `bench "
-          "roofline` with them, or no mpirun");
-    }
-    if (!options.checkpoint.empty()) {
-      throw InputError("--checkpoint: is of one process; right would be --json with several ranks, or no mpirun");
-    }
-  }
   std::vector<GemmShape> shapes = own_shapes(options);
   require_gpu();
   std::optional<FileLock> json_lock, checkpoint_lock;  // of what is written after each row
@@ -217,34 +195,11 @@ int measure_suite(const BenchSuite& suite, const BenchOptions& options, const st
     return !interrupted;
   };
   Attempts attempts;
-  const bool measured = attempts.attempt([&] {
-    if (ranks == nullptr) {
-      measure_all(suite, options, parts, settings, document, attempts);
-    } else {
-      measure_on_ranks(suite, options, parts, settings, *ranks, document, attempts);
-    }
-  });
+  const bool measured = attempts.attempt([&] { measure_all(suite, options, parts, settings, document, attempts); });
   progress.clear();
   if (measured || document.any()) document.finish(attempts);  // what was finished is kept
   if (document.wrong_rows() > 0) complain(fmt::format("{} rows had wrong results", document.wrong_rows()));
   return attempts.finish(document.wrong_rows() > 0 ? kDisagreed : kAgreed);
-}
-
-int measure_suite_on_ranks(const BenchSuite& suite, const BenchOptions& options, const std::vector<SuitePart>& parts,
-                           const Launch& launched) {
-  return in_roles(
-      launched,
-      [&](Ranks& ranks) {
-        const InterruptGuard guard;
-        return measure_for_rank_0(ranks, [&] {
-          require_gpu();
-          const auto devices = parse_devices(options.devices.empty() ? "all" : options.devices, gpu_count());
-          bench::Settings settings = settings_of(options);
-          settings.go_on = [](const std::string&) { return !interrupted; };
-          return together_work(suite, options, parts, own_devices(devices, ranks), settings);
-        });
-      },
-      [&](Ranks& ranks) { return measure_suite(suite, options, parts, &ranks); }, end_ranks);
 }
 
 }  // namespace
@@ -252,18 +207,13 @@ int measure_suite_on_ranks(const BenchSuite& suite, const BenchOptions& options,
 int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
   BenchOptions options = asked;
   if (!options.shapes.empty() && options.globs.empty()) options.globs = {"gemm.*"};
-  const std::optional<Launch> launched = launch();
-  const bool speaks = !launched || launched->is_first();
-  std::vector<SuitePart> parts;
-  try {
-    parts = parts_of(suite, options);
-  } catch (const InputError&) {
-    if (speaks) throw;
-    return kLeftToFirst;
+  if (const auto launched = launch()) {
+    if (!launched->is_first()) return kLeftToFirst;
+    throw InputError(fmt::format("bench: {} is {}; expected one process, without mpirun: --devices names several GPUs",
+                                 launched->size_variable, launched->size));
   }
-  if (options.list) return speaks ? list_parts(std::move(parts), options, suite) : kLeftToFirst;
-  return launched ? measure_suite_on_ranks(suite, options, parts, *launched)
-                  : measure_suite(suite, options, parts, nullptr);
+  std::vector<SuitePart> parts = parts_of(suite, options);
+  return options.list ? list_parts(std::move(parts), options, suite) : measure_suite(suite, options, parts);
 }
 
 namespace {

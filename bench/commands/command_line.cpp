@@ -26,7 +26,7 @@ void add_bench_suite(CLI::App& bench_app, const BenchSuite& suite, Action& actio
   add_number(command, "--seconds", options->seconds, "Steady load for each row, at least",
              [](std::string_view option, std::string_view text) { return parse_positive(option, text, kMostSeconds); });
   add_whole(command, "--seed", options->seed, "Seed of the operands");
-  command.add_option("--devices", options->devices, "GPUs, such as 0 (default; under mpirun: all), 0,1 or all");
+  command.add_option("--devices", options->devices, "GPUs, such as 0 (default), 0,1 or all");
   add_output(command, "--json", options->json, "Write the records as JSON (- for standard output)");
   add_output(command, "--checkpoint", options->checkpoint,
              "What --json or this wrote before: go on from it, without the rows that it has, and keep it up to "

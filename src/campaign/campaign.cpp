@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "emu/parallel.hpp"
+#include "io/json.hpp"
 #include "src/campaign/stream/digest.hpp"
 #include "src/files/json_fields.hpp"
 #include "tcnum/error.hpp"
@@ -98,7 +99,7 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
       all_chunks += divide_up(to - from, chunk);
       if (all_chunks > kMostChunks) {
         throw InputError(
-            fmt::format("--chunk: makes more than {} chunks; right would be larger ones, or --shard", kMostChunks));
+            fmt::format("--chunk: makes more than {} chunks; expected larger ones, or --shard", kMostChunks));
       }
       StreamTask task{in, distribution, plan.seed, from * tile, (to - from) * tile, chunk * tile, {}};
       task.chunks.resize(divide_up(to - from, chunk));
@@ -108,17 +109,7 @@ std::vector<StreamTask> plan(const CampaignPlan& plan) {
   return tasks;
 }
 
-Campaign::Campaign(std::vector<StreamTask> tasks) { set_tasks(std::move(tasks)); }
-
-void Campaign::set_tasks(std::vector<StreamTask> tasks) {
-  tasks_ = std::move(tasks);
-  examples_.assign(tasks_.size(), {});
-  left_ = 0;
-  for (const StreamTask& task : tasks_)
-    left_ += static_cast<std::size_t>(std::ranges::count_if(task.chunks, [](const auto& chunk) { return !chunk; }));
-  next_ = {};
-  given_back_.clear();
-}
+Campaign::Campaign(std::vector<StreamTask> tasks) : tasks_(std::move(tasks)), examples_(tasks_.size()) {}
 
 void Campaign::set_identity(const nlohmann::ordered_json& identity) { identity_ = identity.dump(); }
 
@@ -149,7 +140,7 @@ using Json = nlohmann::ordered_json;
 
 /// Throws unless the checkpoint has the checksum that its other members have, which it loses.
 void unseal(Json& checkpoint, const std::string& path) {
-  constexpr std::string_view kRight = "right would be the file as tcnum left it, or another one, from the beginning";
+  constexpr std::string_view kRight = "expected the file as tcnum left it, or another one, from the beginning";
   const JsonFields file(checkpoint, path);
   if (!checkpoint.contains(kChecksum)) {
     file.fail(kChecksum, fmt::format("is missing, as in checkpoints of older versions: what is not there cannot vouch "
@@ -166,7 +157,7 @@ void unseal(Json& checkpoint, const std::string& path) {
 }
 
 [[noreturn]] void fail_other_run(const JsonFields& file, const std::string& field) {
-  file.fail(field, "is of another run; right would be what it was begun with, or another file");
+  file.fail(field, "is of another run; expected what it was begun with, or another file");
 }
 
 /// What a checkpoint has done of a stream.
@@ -185,8 +176,8 @@ std::vector<std::optional<ChunkResult>> read_chunks(const Json& json, const Stre
     const JsonFields chunk(chunks[c], fmt::format("{}: {}.chunks[{}]", file.where(), where, c));
     done[c] = ChunkResult{chunk.bits(chunk.any("digest"), "digest"), chunk.whole("mismatches")};
     if (done[c]->mismatches > task.count_of(c)) {
-      chunk.fail("mismatches", fmt::format("{}; right would be at most {}, the problems of the chunk",
-                                           done[c]->mismatches, task.count_of(c)));
+      chunk.fail("mismatches", fmt::format("{}; expected at most {}, the problems of the chunk", done[c]->mismatches,
+                                           task.count_of(c)));
     }
   }
   return done;
@@ -201,7 +192,7 @@ std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields,
     if (task.instruction->name() != instruction || name(task.distribution) != distribution || task.seed != seed)
       continue;
     if (index < task.first || index - task.first >= task.count) {
-      fields.fail("index", fmt::format("{}; right would be from {} to {}, as the run has them", index, task.first,
+      fields.fail("index", fmt::format("{}; expected from {} to {}, as the run has them", index, task.first,
                                        task.first + task.count - 1));
     }
     const auto chunk = static_cast<std::size_t>((index - task.first) / task.chunk);
@@ -213,12 +204,17 @@ std::pair<Disagreement, ChunkNumber> read_disagreement(const JsonFields& fields,
 
 }  // namespace
 
-void Campaign::resume(const std::string& path) {
-  Json json = read_json_file(path, kSchema);
-  unseal(json, path);
-  const JsonFields file(json, path);
+void Campaign::resume(const std::string& path) { resume_from_json(read_json_file(path, kSchema), path); }
+
+void Campaign::resume_from_text(std::string_view text, const std::string& where) {
+  resume_from_json(parse_json(text, where), where);
+}
+
+void Campaign::resume_from_json(Json json, const std::string& where) {
+  unseal(json, where);
+  const JsonFields file(json, where);
   const Json identity = Json::parse(identity_);
-  const JsonFields run(file.any("run"), path + ": run");
+  const JsonFields run(file.any("run"), where + ": run");
   for (const auto& [key, value] : identity.items()) {
     // In whatever order the keys are.
     if (nlohmann::json(run.any(key.c_str())) != nlohmann::json(value)) fail_other_run(file, "run." + key);
@@ -235,12 +231,12 @@ void Campaign::resume(const std::string& path) {
   std::map<const Instruction*, std::size_t> of_instruction, expected;
   const auto& all = file.array("disagreements");
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const JsonFields fields(all[i], fmt::format("{}: disagreements[{}]", path, i));
+    const JsonFields fields(all[i], fmt::format("{}: disagreements[{}]", where, i));
     const auto [each, number] = read_disagreement(fields, tasks);
     const auto& chunk = tasks[number.stream].chunks[number.chunk];
     if (!chunk || ++of_chunk[number] > chunk->mismatches) {
       fields.fail("index",
-                  fmt::format("{}; right would be one of a chunk that is done and has as many mismatches", each.index));
+                  fmt::format("{}; expected one of a chunk that is done and has as many mismatches", each.index));
     }
     if (!examples[number.stream].insert(each.index).second) fields.fail("index", "is there twice");
     ++of_instruction[each.instruction];
@@ -253,24 +249,11 @@ void Campaign::resume(const std::string& path) {
     if (of_instruction[in] >= std::min(chunks, kMostDisagreements) && of_instruction[in] <= kMostDisagreements)
       continue;
     file.fail("disagreements",
-              fmt::format("{} of {}; right would be {} to {}, as its chunks have mismatches", of_instruction[in],
-                          in->name(), std::min(chunks, kMostDisagreements), kMostDisagreements));
+              fmt::format("{} of {}; expected {} to {}, as its chunks have mismatches", of_instruction[in], in->name(),
+                          std::min(chunks, kMostDisagreements), kMostDisagreements));
   }
-  set_tasks(std::move(tasks));
+  tasks_ = std::move(tasks);
   examples_ = std::move(examples);
-}
-
-std::map<std::string, std::uint64_t> Campaign::fingerprints() const {
-  std::map<std::string, std::uint64_t> all;
-  const Json identity = Json::parse(identity_);
-  for (const auto& [key, value] : identity.items()) all[key] = checksum_of(value.dump());
-  std::string streams;
-  for (const StreamTask& task : tasks_) {
-    streams += fmt::format("{} {} {} {} {} {}\n", task.instruction->name(), name(task.distribution), task.seed,
-                           task.first, task.count, task.chunk);
-  }
-  all["streams"] = checksum_of(streams);
-  return all;
 }
 
 std::vector<Disagreement> Campaign::disagreements() const {
@@ -295,40 +278,19 @@ void Campaign::keep_example(std::size_t stream, std::uint64_t index) {
   examples_[last].erase(std::prev(examples_[last].end()));
 }
 
-std::optional<ChunkNumber> Campaign::take() {
-  const auto is_done = [&](const ChunkNumber& number) {
-    return tasks_[number.stream].chunks[number.chunk].has_value();
-  };
-  while (!given_back_.empty()) {
-    const ChunkNumber number = *given_back_.begin();
-    given_back_.erase(given_back_.begin());
-    if (!is_done(number)) return number;
-  }
-  while (next_.stream < tasks_.size()) {
-    if (next_.chunk >= tasks_[next_.stream].chunks.size()) {
-      next_ = {next_.stream + 1, 0};
-      continue;
+std::vector<ChunkNumber> Campaign::unfinished() const {
+  std::vector<ChunkNumber> all;
+  for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    for (std::size_t c = 0; c < tasks_[t].chunks.size(); ++c) {
+      if (!tasks_[t].chunks[c]) all.push_back({t, c});
     }
-    const ChunkNumber number = next_;
-    ++next_.chunk;
-    if (!is_done(number)) return number;
   }
-  return std::nullopt;
+  return all;
 }
 
 void Campaign::finish(ChunkNumber number, const StreamOutcome& outcome) {
-  StreamTask& task = tasks_[number.stream];
-  std::optional<ChunkResult>& chunk = task.chunks[number.chunk];
-  const ChunkResult result{outcome.digest, outcome.mismatches};
-  if (chunk) {
-    if (*chunk == result) return;
-    throw ContradictionError(fmt::format(
-        "{} {}, {} problems from {} on: two that did them have other results: digests {:#018x} and {:#018x}",
-        task.instruction->name(), name(task.distribution), task.count_of(number.chunk), task.first_of(number.chunk),
-        chunk->digest, result.digest));
-  }
-  chunk = result;
-  --left_;
+  StreamTask& task = tasks_.at(number.stream);
+  task.chunks.at(number.chunk) = ChunkResult{outcome.digest, outcome.mismatches};
   const std::uint64_t count = task.count_of(number.chunk);
   done_now_ += count;
   mismatches_now_ += outcome.mismatches;
@@ -341,30 +303,30 @@ StreamOutcome verify_chunk(StreamVerifier& verifier, const StreamTask& task, std
   return verifier.verify(task.distribution, task.seed, task.first_of(chunk) / tile, task.count_of(chunk) / tile);
 }
 
-void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
-                   const std::function<void()>& progress) {
-  next_ = {};
+void verify_chunks(const std::vector<StreamTask>& tasks, const std::vector<ChunkNumber>& chunks,
+                   const MakeVerifier& make, std::size_t workers, const std::function<bool()>& stopped,
+                   const std::function<void(ChunkNumber, const StreamOutcome&)>& done) {
   std::mutex mutex;
+  std::size_t next_chunk = 0;
   std::exception_ptr failure;
   const auto next = [&]() -> std::optional<ChunkNumber> {
     const std::lock_guard lock(mutex);
-    if (failure || stop) return std::nullopt;
-    return take();
+    if (failure || stopped() || next_chunk == chunks.size()) return std::nullopt;
+    return chunks[next_chunk++];
   };
   const auto work = [&](std::size_t worker) {
     try {
       std::unique_ptr<StreamVerifier> verifier;
       const Instruction* verified = nullptr;
-      while (const auto left = next()) {
-        const StreamTask& task = tasks_[left->stream];
+      while (const auto number = next()) {
+        const StreamTask& task = tasks[number->stream];
         if (verified != task.instruction) {
           verifier = make(*task.instruction, worker);
           verified = task.instruction;
         }
-        const StreamOutcome outcome = verify_chunk(*verifier, task, left->chunk);
+        const StreamOutcome outcome = verify_chunk(*verifier, task, number->chunk);
         const std::lock_guard lock(mutex);
-        finish(*left, outcome);
-        progress();
+        done(*number, outcome);
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
@@ -376,6 +338,16 @@ void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::ato
     work(0);
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+void Campaign::run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
+                   const std::function<void()>& progress) {
+  verify_chunks(
+      tasks_, unfinished(), make, workers, [&] { return stop.load(); },
+      [&](ChunkNumber number, const StreamOutcome& outcome) {
+        finish(number, outcome);
+        progress();
+      });
 }
 
 }  // namespace tcnum

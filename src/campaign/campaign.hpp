@@ -70,11 +70,16 @@ std::string sealed_checkpoint(const nlohmann::ordered_json& content);
 /// Does a chunk of a stream of the verifier's instruction.
 StreamOutcome verify_chunk(StreamVerifier& verifier, const StreamTask& task, std::size_t chunk);
 
+/// Makes what verifies an instruction, for worker 0, 1, …; each worker is a thread.
+using MakeVerifier = std::function<std::unique_ptr<StreamVerifier>(const Instruction&, std::size_t worker)>;
+/// Does chunks of the tasks on several threads, until `stopped`. Calls `done` after each chunk, from one thread at a
+/// time. Throws what a worker or `done` throws; the other workers end after their chunk at hand then.
+void verify_chunks(const std::vector<StreamTask>& tasks, const std::vector<ChunkNumber>& chunks,
+                   const MakeVerifier& make, std::size_t workers, const std::function<bool()>& stopped,
+                   const std::function<void(ChunkNumber, const StreamOutcome&)>& done);
+
 class Campaign {
  public:
-  /// Makes what verifies an instruction, for worker 0, 1, …; each worker is a thread.
-  using MakeVerifier = std::function<std::unique_ptr<StreamVerifier>(const Instruction&, std::size_t worker)>;
-
   explicit Campaign(std::vector<StreamTask> tasks);
 
   /// What identifies the run beside its tasks (the datapaths, the architecture), for its checkpoint.
@@ -82,23 +87,17 @@ class Campaign {
   /// Takes over what a checkpoint has done; throws InputError if it is not one of this run, was changed, or holds what
   /// no run can have done.
   void resume(const std::string& path);
+  /// The same of the text of a checkpoint. `where` names it in messages.
+  void resume_from_text(std::string_view text, const std::string& where);
   /// The checkpoint at this moment.
   std::string checkpoint() const;
 
-  /// A checksum of the streams and one of each member of the identity: where all are those of another process's
-  /// campaign, its chunks have the results that this one's have.
-  std::map<std::string, std::uint64_t> fingerprints() const;
-
-  /// The next chunk that is neither done nor at somebody's hand; nothing if there is none. Like all below, for one
-  /// thread at a time.
-  std::optional<ChunkNumber> take();
-  /// Of one who will not do it: somebody else takes it.
-  void give_back(ChunkNumber number) { given_back_.insert(number); }
-  /// What came of a chunk. Two may have done it: throws ContradictionError if the results differ.
+  /// The chunks that are not done, in the order of the streams.
+  std::vector<ChunkNumber> unfinished() const;
+  /// Keeps the outcome of an unfinished chunk. Threads may do so one at a time.
   void finish(ChunkNumber number, const StreamOutcome& outcome);
-  bool is_finished() const { return left_ == 0; }
 
-  /// Does what is left, until `stop`. Calls `progress` after each chunk, from one thread at a time.
+  /// Does the unfinished chunks, until `stop`. Calls `progress` after each chunk, from one thread at a time.
   void run(const MakeVerifier& make, std::size_t workers, const std::atomic<bool>& stop,
            const std::function<void()>& progress);
 
@@ -106,21 +105,18 @@ class Campaign {
   /// Of each instruction the first few, in the order of its streams, whoever found them and when; the chunks have how
   /// many there are.
   std::vector<Disagreement> disagreements() const;
-  std::uint64_t done_now() const { return done_now_; }  ///< problems, since run() began
+  std::uint64_t done_now() const { return done_now_; }  ///< problems that this process has kept the outcomes of
   double multiply_adds_now() const { return multiply_adds_now_; }
   std::uint64_t mismatches_now() const { return mismatches_now_; }
 
  private:
   static constexpr std::size_t kMostDisagreements = 16;  ///< of each instruction
 
-  void set_tasks(std::vector<StreamTask> tasks);
+  void resume_from_json(nlohmann::ordered_json json, const std::string& where);
   void keep_example(std::size_t stream, std::uint64_t index);
 
   std::vector<StreamTask> tasks_;
   std::vector<std::set<std::uint64_t>> examples_;  ///< of each task: indices of disagreements
-  std::size_t left_ = 0;                           ///< chunks that are not done
-  ChunkNumber next_;                               ///< the next to look at
-  std::set<ChunkNumber> given_back_;
   std::string identity_ = "{}";
   std::uint64_t done_now_ = 0, mismatches_now_ = 0;
   double multiply_adds_now_ = 0;

@@ -1,57 +1,33 @@
-// Campaigns on several ranks. Rank 0 deals the chunks out and keeps what comes of them: it alone has the campaign, its
-// checkpoint and its records. Every rank, rank 0 too, does chunks, as many at once as it has workers. A rank that
-// fails, or of which nothing is heard any more, loses the chunks that it has at hand: others do them.
+// Campaigns on several ranks. Each rank does its share of the chunks and sends the outcomes to rank 0, which alone has
+// the checkpoint, the records and the results. If a rank fails, the whole job ends, and a rerun with the same
+// checkpoint does the chunks that are not in it.
 #pragma once
 
 #include <atomic>
-#include <exception>
 #include <functional>
-#include <memory>
-#include <string>
+#include <string_view>
 
 #include "campaign.hpp"
 #include "src/ranks/ranks.hpp"
 
 namespace tcnum {
 
-/// What is to be told while the campaign goes on.
+/// Called by rank 0 while a campaign goes on, from one thread at a time.
 struct CampaignEvents {
   std::function<void()> after_chunk;
-  std::function<void(const std::string&)> lost;  ///< a rank, and why
+  std::function<void()> while_waiting;  ///< some times a second
 };
 
-class ChunkWorkers;
+/// The part of rank 0: sends the campaign to the other ranks, does its own share, and keeps the outcomes of all.
+/// Returns when all ranks have finished; or at `stop`, after its own chunks at hand and without waiting for the other
+/// ranks.
+void lead_campaign(Campaign& campaign, Ranks& ranks, const MakeVerifier& make, std::size_t workers,
+                   const std::atomic<bool>& stop, const CampaignEvents& events);
 
-/// Rank 0's part.
-class CampaignOnRanks {
- public:
-  /// `make` for this rank's own workers. All are used until the end.
-  CampaignOnRanks(Campaign& campaign, Ranks& ranks, Campaign::MakeVerifier make, std::size_t workers);
-  CampaignOnRanks(const CampaignOnRanks&) = delete;
-  CampaignOnRanks& operator=(const CampaignOnRanks&) = delete;
-  /// Waits for the chunks that its own workers have at hand.
-  ~CampaignOnRanks();
-
-  /// Returns when all chunks are done, or at `stop`, without those at hand: whoever stops a job gives its processes
-  /// little time to keep what they have. Throws what its own workers throw, and what is a finding, whoever throws it.
-  void run(const std::atomic<bool>& stop, const CampaignEvents& events);
-
- private:
-  Campaign& campaign_;
-  Ranks& ranks_;
-  Campaign::MakeVerifier make_;
-  std::size_t count_;
-  std::unique_ptr<ChunkWorkers> workers_;
-};
-/// Sends the other ranks home, with the exit status of all, and leaves.
-void dismiss(Ranks& ranks, int status);
-
-/// Another rank's part: does chunks of the same campaign until rank 0 sends it home; returns the exit status. Throws
-/// UnavailableError if rank 0 is gone. Sets `stop` then, for verifiers that can be stopped, and waits for the chunks at
-/// hand, which are nobody's any more.
-int work_for_rank_0(const Campaign& campaign, Ranks& ranks, const Campaign::MakeVerifier& make, std::size_t workers,
-                    std::atomic<bool>& stop);
-/// The same of a rank that cannot work, and why.
-int fail_for_rank_0(Ranks& ranks, const std::exception_ptr& why);
+/// The part of another rank: does its share of the chunks that the checkpoint lacks, until `stop`. The checkpoint is
+/// that of rank 0, which ranks.broadcast() returns. Throws InputError if it is not one of this campaign: the ranks then
+/// have different programs, files or kinds of GPU.
+void join_campaign(Campaign& campaign, Ranks& ranks, std::string_view checkpoint, const MakeVerifier& make,
+                   std::size_t workers, const std::atomic<bool>& stop);
 
 }  // namespace tcnum

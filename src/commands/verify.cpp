@@ -13,14 +13,13 @@
 
 #include "disagreements.hpp"
 #include "emu/parallel.hpp"
+#include "interrupt.hpp"
 #include "io/printable.hpp"
 #include "names.hpp"
 #include "output.hpp"
 #include "program_source.hpp"
 #include "progress.hpp"
-#include "rank_roles.hpp"
 #include "records.hpp"
-#include "src/campaign/on_ranks.hpp"
 #include "src/ranks/launch.hpp"
 #include "src/report/layout.hpp"
 #include "src/report/problem_text.hpp"
@@ -249,15 +248,31 @@ int verify(const VerifyOptions& options, Ranks* ranks) {
   return streams ? verify_streams(options, ranks) : verify_campaign(options);
 }
 
+/// Rank 0 keeps the files and prints the results; the other ranks send it the outcomes of their chunks.
 int verify_on_ranks(const VerifyOptions& options, const Launch& launched) {
-  return in_roles(
-      launched,
-      [&](Ranks& ranks) {
-        VerifyOptions work = options;
-        for (std::string* file : {&work.json, &work.record, &work.checkpoint, &work.disagreements}) file->clear();
-        return work_on_streams(work, ranks);
-      },
-      [&](Ranks& ranks) { return verify(options, &ranks); }, dismiss);
+  std::unique_ptr<Ranks> ranks;
+  try {
+    ranks = join_ranks(launched);
+  } catch (...) {  // in the same way in all ranks
+    if (launched.is_first()) throw;
+    return kLeftToFirst;
+  }
+  int status = kAgreed;
+  try {
+    if (ranks->rank() == 0) {
+      status = verify(options, ranks.get());
+    } else {
+      VerifyOptions work = options;
+      for (std::string* file : {&work.json, &work.record, &work.checkpoint, &work.disagreements}) file->clear();
+      work_on_streams(work, *ranks);
+    }
+  } catch (...) {
+    if (ranks->rank() > 0 && interrupted) return kUnavailable;  // the reason is that of another rank
+    if (ranks->rank() > 0) complain(fmt::format("rank {} ends the job:", ranks->rank()));
+    status = report_failure(std::current_exception());
+  }
+  ranks->abort_unfinished(status);
+  return status;
 }
 
 }  // namespace

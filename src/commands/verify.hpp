@@ -18,8 +18,8 @@ namespace tcnum {
 int verify_files(const VerifyOptions& options);
 /// Against the GPU, or another datapath, by the trillion; as rank 0 of several, if there are.
 int verify_streams(const VerifyOptions& options, Ranks* ranks);
-/// The part of another rank in that, which writes no file; returns the exit status that rank 0 has.
-int work_on_streams(const VerifyOptions& options, Ranks& ranks);
+/// The part of another rank in that, which writes no file.
+void work_on_streams(const VerifyOptions& options, Ranks& ranks);
 /// The emulator against the digests of a campaign.
 int verify_campaign(const VerifyOptions& options);
 

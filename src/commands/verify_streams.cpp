@@ -333,18 +333,17 @@ class CampaignObserver {
   }
 
   void after_chunk() {
-    constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
-    if (seconds_since(saved_) >= kWorkToSaving * save_seconds_) save();
+    has_unsaved_ = true;
+    if (is_due()) save();
     const auto now = static_cast<double>(campaign_.done_now());
     line_.show(fmt::format("{} of {} dot products, {:.3g} a second, {:.0f} s left, {}",
                            count_text(static_cast<double>(before_) + now), count_text(static_cast<double>(total_)),
                            now / seconds(), (static_cast<double>(total_ - before_) - now) / now * seconds(),
                            plural_text(mismatches_before_ + campaign_.mismatches_now(), "disagreement")));
   }
-  /// Of a rank that does no more.
-  void lost(const std::string& what) const {
-    line_.clear();
-    complain(what);
+  /// Saves what has not been saved: a launcher that ends the job leaves a second for that.
+  void while_waiting() {
+    if (has_unsaved_ && (interrupted || is_due())) save();
   }
   void finish() {
     line_.clear();
@@ -354,8 +353,13 @@ class CampaignObserver {
   std::uint64_t done_before() const { return before_; }
 
  private:
+  bool is_due() const {
+    constexpr double kWorkToSaving = 50;  // so that checkpoints take 2 % of the time, at most
+    return seconds_since(saved_) >= kWorkToSaving * save_seconds_;
+  }
   void save() {
     const auto begun = Clock::now();
+    has_unsaved_ = false;
     if (!checkpoint_.empty()) write_text(checkpoint_, campaign_.checkpoint());
     saved_ = Clock::now();
     save_seconds_ = seconds_since(begun);
@@ -366,6 +370,7 @@ class CampaignObserver {
   ProgressLine line_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
   double save_seconds_ = 0;  ///< that the last checkpoint took
+  bool has_unsaved_ = false;
   std::uint64_t total_ = 0, before_ = 0, mismatches_before_ = 0;
 };
 
@@ -470,7 +475,7 @@ void require_room(const VerifyOptions& options, const StreamRequest& request, co
 }
 
 /// Both live until the last one is made.
-Campaign::MakeVerifier verifiers(const Backend& backend, const StreamRequest& request) {
+MakeVerifier verifiers(const Backend& backend, const StreamRequest& request) {
   return [&](const Instruction& in, std::size_t worker) {
     return backend.verifier(in, request.datapaths.at(&in).datapath, worker);
   };
@@ -494,21 +499,19 @@ int verify_streams(const VerifyOptions& options, Ranks* ranks) {
   if (!guard) guard.emplace();
   CampaignObserver observer(campaign, options.checkpoint);
   Attempts attempts;
-  const Campaign::MakeVerifier make = verifiers(backend, request);
-  std::unique_ptr<CampaignOnRanks> on_ranks;
+  const MakeVerifier make = verifiers(backend, request);
   const bool finished = attempts.attempt([&] {
-    if (ranks == nullptr) return campaign.run(make, backend.workers(), interrupted, [&] { observer.after_chunk(); });
-    on_ranks = std::make_unique<CampaignOnRanks>(campaign, *ranks, make, backend.workers());
-    on_ranks->run(interrupted,
-                  {[&] { observer.after_chunk(); }, [&](const std::string& what) { observer.lost(what); }});
+    const auto after_chunk = [&] { observer.after_chunk(); };
+    if (ranks == nullptr) return campaign.run(make, backend.workers(), interrupted, after_chunk);
+    lead_campaign(campaign, *ranks, make, backend.workers(), interrupted,
+                  {after_chunk, [&] { observer.while_waiting(); }});
   });
   const double seconds = observer.seconds();
   if (!finished && campaign.done_now() + observer.done_before() == 0) return attempts.finish(kAgreed);
   attempts.attempt([&] { observer.finish(); });
   if (!options.record.empty()) attempts.attempt([&] { write_records(options.record, records_of(campaign, source)); });
 
-  const bool all = finished && !interrupted;
-  if (backend.answers_one_at_a_time()) on_ranks.reset();  // what follows asks again
+  const bool all = finished && campaign.unfinished().empty();
   const std::vector<StreamResult> results = results_of(campaign, request, backend, attempts);
   if (all) attempts.attempt([&] { backend.finish(); });
   ordered_json document = new_verify_document();
@@ -541,20 +544,14 @@ int verify_streams(const VerifyOptions& options, Ranks* ranks) {
   return attempts.finish(earned_by(mismatches));
 }
 
-int work_on_streams(const VerifyOptions& options, Ranks& ranks) {
+void work_on_streams(const VerifyOptions& options, Ranks& ranks) {
+  const std::string checkpoint = ranks.broadcast("");  // when rank 0 has found nothing wrong
   interrupted = false;
-  const InterruptGuard guard;  // rank 0 was told too, and says when this one may end
-  StreamRequest request;
-  std::unique_ptr<const Backend> backend;
-  std::optional<Campaign> campaign;
-  try {
-    request = checked_request(options);
-    backend = std::make_unique<const Backend>(options, request.arch, &ranks);
-    campaign.emplace(planned_campaign(options, request, *backend));
-  } catch (...) {
-    return fail_for_rank_0(ranks, std::current_exception());
-  }
-  return work_for_rank_0(*campaign, ranks, verifiers(*backend, request), backend->workers(), interrupted);
+  const InterruptGuard guard;
+  const StreamRequest request = checked_request(options);
+  const Backend backend(options, request.arch, &ranks);
+  Campaign campaign = planned_campaign(options, request, backend);
+  join_campaign(campaign, ranks, checkpoint, verifiers(backend, request), backend.workers(), interrupted);
 }
 
 }  // namespace tcnum

@@ -1,7 +1,5 @@
-// What the program knows of the library that joins ranks by MPI, and loads only where it was started among them.
+// The interface of the library that makes ranks by MPI. The program loads it only where a launcher has started it.
 #pragma once
-
-#include <chrono>
 
 #include "ranks.hpp"
 
@@ -9,7 +7,8 @@ namespace tcnum {
 
 inline constexpr const char* kJoiningLibrary = "libtcnum_mpi.so";
 inline constexpr const char* kJoiningFunction = "tcnum_join_ranks";
-/// Its one function. A rank of which nothing is heard for so long is silent. The caller owns the result.
-using JoinRanks = Ranks*(std::chrono::milliseconds silence);
+/// The only function of the library. The caller owns the result; it is null if MPI does not allow calls from several
+/// threads, one at a time (MPI_THREAD_SERIALIZED).
+using JoinRanks = Ranks*();
 
 }  // namespace tcnum

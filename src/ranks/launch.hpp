@@ -1,4 +1,4 @@
-// What mpirun, or another launcher, says to the processes that it starts.
+// Finds out whether mpirun, or another launcher, has started several processes.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@ namespace tcnum {
 /// One of several processes that were started together.
 struct Launch {
   int rank = 0, size = 1;
-  std::string says_so;  ///< the variable of the environment that has the size
+  std::string size_variable;  ///< the environment variable that holds the size
 
-  /// The one that speaks for all where all have the same to say.
+  /// Whether this process reports what all of them find wrong, such as an unknown option.
   bool is_first() const { return rank == 0; }
 };
-/// The exit status of the others then: with any but 0, mpirun might end the first one before it has spoken.
+/// The exit status of the other processes in that case. A launcher might end the first process before it has spoken if
+/// theirs were not 0.
 inline constexpr int kLeftToFirst = 0;
-/// Nothing for a process that was started alone. Reads the environment, and nothing of MPI.
+/// The launch that the environment describes; nothing if the process was started alone. Does not use MPI.
 std::optional<Launch> launch();
 
-/// Joins the others; all of them must. Throws UnavailableError if this program was built without MPI, or with another
-/// one than the launcher's; InputError if TCNUM_RANK_TIMEOUT is no number of seconds.
+/// Joins the other ranks; all of them must call it. Throws UnavailableError if this program was built without MPI, or
+/// with another MPI than that of the launcher.
 std::unique_ptr<Ranks> join_ranks(const Launch& launch);
 
-/// Whether what a process writes to standard error comes out on a terminal although it does not write to one: the
-/// launcher passes it on.
+/// Whether the launcher passes standard error of this process on to a terminal.
 bool launcher_shows_stderr_on_terminal();
 
 }  // namespace tcnum

@@ -1,8 +1,7 @@
-// Ranks: the processes of one job, on one host or many, and the messages between them. What joins those of MPI is a
-// library of its own (mpi/), so that the program needs no MPI where it works alone.
+// Ranks: the processes of one job, on one host or many. Rank 0 tells the others what to do, once, and they send it what
+// they find. The ranks of MPI are made by a library of its own (mpi/), so that a program that works alone needs no MPI.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +13,7 @@ struct Message {
   std::string text;
 };
 
-/// This process among its job's. Rank 0 and each other rank write to each other, and hear now and then that the other
-/// is still there; any thread may call send() and is_silent().
+/// This process among those of its job. A rank that fails ends all of them.
 class Ranks {
  public:
   Ranks() = default;
@@ -25,25 +23,25 @@ class Ranks {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Among the ranks of this host.
+  /// The number of this rank among those of its host.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
-  /// Whether the others go on when one is gone, and none waits for it in the end.
-  virtual bool outlive_each_other() const = 0;
 
-  /// Never waits, and does not fail where the other one is gone. Rank 0 may write to itself.
-  virtual void send(int to, std::string text) = 0;
-  /// The next message, those of one rank in the order in which it sent them; nothing if none came in that time.
-  virtual std::optional<Message> receive(std::chrono::milliseconds patience) = 0;
-  /// Whether nothing was heard of a rank for so long that it must be gone. It may turn out that it was not.
-  virtual bool is_silent(int rank) const = 0;
+  /// Returns the text of rank 0 in every rank. All of them must call it.
+  virtual std::string broadcast(std::string text) = 0;
+  /// Sends a text to rank 0. Another rank calls it, from one thread at a time.
+  virtual void send(const std::string& text) = 0;
+  /// The next message that has arrived; rank 0 alone calls it. Does not wait.
+  virtual std::optional<Message> receive() = 0;
 
-  /// The last thing that is called: sends what is still to be sent, and if `together` waits until all ranks are here.
-  virtual void leave(bool together) = 0;
+  /// Returns when all ranks have called it. No other rank can be reached afterwards.
+  virtual void finish() = 0;
+  /// Ends all ranks at once with this exit status, unless they have finished.
+  virtual void abort_unfinished(int status) = 0;
 };
 
-/// Of what a host has, this rank's part: dealt out to its ranks one after the other. Where there is not enough, ranks
-/// share.
+/// The part of a host's GPUs that this rank uses: they are dealt out to the ranks of the host in turn. Ranks share GPUs
+/// if there are more ranks than GPUs.
 std::vector<int> share_of(const std::vector<int>& all, const Ranks& ranks);
 
 }  // namespace tcnum

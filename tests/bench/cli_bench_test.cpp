@@ -335,63 +335,17 @@ TEST_F(CliRoofline, RowsOfGpusThatMeasureTogetherAreTakenOverTogether) {
   }
 }
 
-class CliRooflineOnRanks : public CliRoofline {
- protected:
-  void SetUp() override {
-    if (std::string_view(TCNUM_MPIRUN).empty()) GTEST_SKIP() << "no MPI (libopenmpi-dev, openmpi-bin)";
+/// The processes that mpirun starts would measure on the same GPUs. The first of them says so.
+TEST_F(CliRoofline, SeveralProcessesAreRefused) {
+  for (const char* rank : {"0", "1"}) {
+    const Result r = roofline({}, {{"OMPI_COMM_WORLD_RANK", rank}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+    const bool is_first = std::string_view(rank) == "0";
+    EXPECT_EQ(r.status, is_first ? 2 : 0);
+    EXPECT_EQ(r.err, is_first ? "tcnum: bench: OMPI_COMM_WORLD_SIZE is 2; expected one process, without mpirun: "
+                                "--devices names several GPUs\n"
+                              : "");
+    EXPECT_EQ(r.out, "");
   }
-  /// More ranks than cores, and root, are what Open MPI wants to be asked for.
-  Result on_ranks(const char* ranks, Words arguments, Wanted wanted) const {
-    for (const char* variable :
-         {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"}) {
-      wanted.emplace_back(variable, "1");
-    }
-    arguments.insert(arguments.begin(), {"-n", ranks, TCNUM_FAKE_GPUS, "bench"});
-    return finish(start_program(TCNUM_MPIRUN, arguments, "out", preparation(wanted)));
-  }
-  Words two_points(const Words& more) const {
-    Words arguments = kTwoPoints;
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
-  }
-};
-
-TEST_F(CliRooflineOnRanks, EachRankTakesItsGpusAndRank0HasAll) {
-  const Result r = on_ranks("2", two_points({"--json", "r.json"}), {{"FAKE_GPUS", "3"}});
-  EXPECT_EQ(r.status, 0) << r.err;
-  for (const char* subject : {"roofline.fp32", "roofline.mma"}) {
-    const auto rows = rows_of(document("r.json"), subject);
-    ASSERT_EQ(rows.size(), 4u) << "three GPUs and all of them";
-    double flops = 0;
-    for (const char* device : {"0", "1", "2"}) {
-      EXPECT_TRUE(rows.at(device)["axes"]["host"].is_string());
-      flops += value(rows.at(device), "tera_flops");
-    }
-    EXPECT_EQ(rows.at("all")["axes"]["host"], "all");
-    EXPECT_NEAR(value(rows.at("all"), "tera_flops"), flops, 1e-3);
-  }
-}
-
-TEST_F(CliRooflineOnRanks, WhatIsWrongIsSaidOnce) {
-  const auto expect_one_line = [&](const Words& arguments, int status, const std::string& part) {
-    const Result r = on_ranks("2", arguments, {});
-    EXPECT_EQ(r.status, status) << r.err;
-    std::size_t lines = 0;
-    std::istringstream text(r.err);
-    for (std::string line; std::getline(text, line);) lines += line.starts_with("tcnum: ") ? 1 : 0;
-    EXPECT_EQ(lines, 1u) << r.err;
-    EXPECT_NE(r.err.find(part), std::string::npos) << r.err;
-  };
-  expect_one_line({"sync"}, 2, "bench roofline");
-  expect_one_line(two_points({"--checkpoint", "c.json"}), 2, "--checkpoint");
-  expect_one_line({"roofline", "-a", "intensity=3"}, 2, "intensity=3");
-}
-
-/// One GPU for two ranks: rank 0 says so, and the others are sent home.
-TEST_F(CliRooflineOnRanks, RanksDoNotShareGpus) {
-  const Result r = on_ranks("2", two_points({"--json", "r.json"}), {{"FAKE_GPUS", "1"}});
-  EXPECT_EQ(r.status, 3) << r.err;
-  EXPECT_NE(r.err.find("2 ranks and 1 GPUs"), std::string::npos) << r.err;
 }
 
 }  // namespace
