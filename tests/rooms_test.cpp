@@ -33,7 +33,7 @@ const std::vector<std::pair<std::string, Rooms>> kRooms = {
     {"src/identify", {"include", "emu", "src/questions", "src/fit", "src/catalogue"}},
     {"src/report", {"include", "io", "src/catalogue", "src/files", "src/fit", "src/gemm"}},
     {"src/ranks", {"include"}},
-    {"src/campaign", {"include", "emu", "isa", "cuda", "probes", "src/questions", "src/files", "src/ranks"}},
+    {"src/campaign", {"include", "io", "emu", "isa", "cuda", "probes", "src/questions", "src/files", "src/ranks"}},
     {"src/c", {"include", "io", "emu", "src/catalogue", "src/fit", "src/gemm", "src/report"}},
     {"src/commands",
      {"include", "io", "emu", "probes", "src/campaign", "src/catalogue", "src/files", "src/fit", "src/oracles",
