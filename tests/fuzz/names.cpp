@@ -38,7 +38,7 @@ bool read_names(std::string_view input) {
   });
   ArchId arch{};
   if (!accepted([&] { arch = parse_arch(arch_text); }, "--arch: ")) return taken;
-  taken |= accepted([&] { static_cast<void>(parse_format(text, arch)); });
+  taken |= accepted([&] { static_cast<void>(parse_operands(text, arch)); });
   taken |= accepted([&] {
     for (const Instruction* found : matching_instructions(text, arch)) {
       if (!found->archs.contains(arch)) wrong("an instruction matches that the architecture does not have", text);
