@@ -76,7 +76,7 @@ std::vector<std::uint64_t> results_for(const Tiles& input, const std::vector<con
 
 std::size_t different(std::vector<std::uint64_t> results) {
   std::ranges::sort(results);
-  return static_cast<std::size_t>(std::ranges::unique(results).begin() - results.begin());
+  return static_cast<std::size_t>(std::unique(results.begin(), results.end()) - results.begin());
 }
 
 /// Without the terms that make no group more.

@@ -279,7 +279,7 @@ std::vector<TableRow> datapath_rows(const Arch& arch, const std::vector<KnownIns
     else
       its->entries.push_back(&entry);
   }
-  std::ranges::stable_partition(rows, [](const DatapathRow& row) { return !row.is_lowered(); });
+  std::stable_partition(rows.begin(), rows.end(), [](const DatapathRow& row) { return !row.is_lowered(); });
   std::vector<TableRow> cells;
   for (const DatapathRow& row : rows) {
     cells.push_back(cells_of(arch, instructions_text(row.entries),
