@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "io/printable.hpp"
 #include "names.hpp"
 #include "numbers.hpp"
+#include "operands.hpp"
 #include "output.hpp"
 #include "src/files/array_vectors.hpp"
 #include "src/files/dot_vectors.hpp"
@@ -62,54 +62,29 @@ FormatId format_of_result(const std::string& option, const std::string& text, co
                   option, shown(text), text.size() - 2, format(sums).storage_bits / kBitsOfDigit, format(sums).name));
 }
 
-std::vector<std::uint64_t> codes_of(const std::string& option, const std::string& text, FormatId id) {
-  std::vector<std::uint64_t> codes;
-  if (text.empty()) return codes;
-  for (const std::string& part : split_at_commas(text)) codes.push_back(code_of_written(format(id), part, option));
-  return codes;
-}
-
-void fill(Codes& codes, const std::vector<std::uint64_t>& from) {
-  for (std::size_t i = 0; i < from.size(); ++i) codes.set(i, from[i]);
-}
-
 GivenAnswers typed(const IdentifyCommandOptions& options) {
   if (options.a.empty() || options.b.empty() || options.d.empty())
     throw InputError("identify: expected --in FILE, or --format, --a, --b and --d");
   const OperandPair of = operands_of(options.format);
-  const FormatId d =
+  Numerics n;
+  n.a.format = of.a;
+  n.b.format = of.b;
+  n.c.format = format_of_result("--c", options.c, of);
+  n.result =
       options.output.empty() ? format_of_result("--d", options.d, of) : parse_any_format("--output", options.output);
-  const FormatId c = format_of_result("--c", options.c, of);
-  const std::vector<std::uint64_t> a_codes = codes_of("--a", options.a, of.a),
-                                   b_codes = codes_of("--b", options.b, of.b);
-  const std::vector<std::string> scale_texts = {options.sa, options.sb};
-  const bool scaled = !options.sa.empty() || !options.sb.empty();
-  std::size_t k = std::max(a_codes.size(), b_codes.size());
   const std::size_t block =
       options.scale_block.empty() ? 32 : parse_whole("--scale-block", options.scale_block, 1, 256);
-  if (scaled) k = (k + block - 1) / block * block;
-
   GivenAnswers answers;
-  Tiles& tiles = answers.tiles = make_tiles(of.a, of.b, c, d, 1, 1, 1, k);
-  fill(tiles.a, a_codes);
-  fill(tiles.b, b_codes);
-  if (!options.c.empty()) tiles.c.set(0, code_of_written(format(c), options.c, "--c"));
-  tiles.d.set(0, code_of_printed(format(d), options.d, "--d"));
-  if (!scaled) return answers;
-  if (!options.scale_format.empty()) answers.scales = parse_any_format("--scale-format", options.scale_format);
-  tiles.scale_block = static_cast<int>(block);
-  const Format& f = format(answers.scales);
-  for (const auto& [option, text, codes] :
-       {std::tuple{"--sa", &options.sa, &tiles.sa}, {"--sb", &options.sb, &tiles.sb}}) {
-    std::vector<std::uint64_t> given = codes_of(option, *text, answers.scales);
-    if (given.size() > k / block) {
-      throw InputError(fmt::format("{}: has {} scales; expected {} or fewer, one for every {} of {} products", option,
-                                   given.size(), k / block, block, k));
-    }
-    given.resize(k / block, code_of_written(f, "1", option));
-    *codes = Codes(f.storage_bytes(), given.size());
-    fill(*codes, given);
+  if (!options.sa.empty() || !options.sb.empty()) {
+    if (!options.scale_format.empty()) answers.scales = parse_any_format("--scale-format", options.scale_format);
+    n.scales = ScaleRule{answers.scales, static_cast<int>(block)};
   }
+  const Problem problem = parse_problem(n, {options.a, options.b, options.c, options.sa, options.sb},
+                                        [&](const std::string& /*option*/, std::size_t given) {
+                                          return n.scales ? (given + block - 1) / block * block : given;
+                                        });
+  answers.tiles = tile_of(n, problem);
+  answers.tiles.d.set(0, code_of_printed(format(n.result), options.d, "--d"));
   return answers;
 }
 

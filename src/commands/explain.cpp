@@ -250,22 +250,10 @@ AskedAnswer asked_answer(const std::string& d, const std::vector<ExplainedSide>&
     lines.push_back(is_its[i] ? fmt::format("{} gives it", who)
                               : fmt::format("{} gives {}", who, number_text(f, sides[i].explanation.d)));
   }
-  Tiles asked = make_tiles(n.a.format, n.b.format, n.c.format, n.result, 1, 1, 1, first.problem.a.size());
-  for (std::size_t k = 0; k < first.problem.a.size(); ++k) {
-    asked.a.set(k, first.problem.a[k]);
-    asked.b.set(k, first.problem.b[k]);
-  }
-  asked.c.set(0, first.problem.c);
+  Tiles asked = tile_of(n, first.problem);
   asked.d.set(0, code);
   IdentifyOptions how;
-  if (n.scales) {
-    how.scales = n.scales->format;
-    asked.scale_block = n.scales->block_k;
-    for (const auto& [codes, given] : {std::pair{&asked.sa, &first.problem.sa}, {&asked.sb, &first.problem.sb}}) {
-      *codes = Codes(format(how.scales).storage_bytes(), given->size());
-      for (std::size_t i = 0; i < given->size(); ++i) codes->set(i, (*given)[i]);
-    }
-  }
+  if (n.scales) how.scales = n.scales->format;
   const Identification found = identify(asked, how);
   std::string text = "\n" + wrapped(fmt::format("Asked whether d is {} = {}: {}.", hex(result, code),
                                                 number_text(result, code), fmt::join(lines, ", ")),

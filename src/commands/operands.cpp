@@ -10,6 +10,8 @@
 
 #include "numbers.hpp"
 #include "src/files/written_number.hpp"
+#include "src/oracles/datapath_oracle.hpp"
+#include "src/questions/packing.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -46,11 +48,16 @@ std::size_t products_of_chain(const Datapath& datapath, const std::string& optio
 }  // namespace
 
 Problem parse_problem(const Datapath& datapath, const ProblemText& text) {
-  const Numerics& n = datapath.numerics;
+  return parse_problem(datapath.numerics, text, [&](const std::string& option, std::size_t given) {
+    return products_of_chain(datapath, option, given);
+  });
+}
+
+Problem parse_problem(const Numerics& n, const ProblemText& text,
+                      const std::function<std::size_t(const std::string& option, std::size_t given)>& products) {
   Problem problem{codes_of("--a", text.a, n.a.format), codes_of("--b", text.b, n.b.format), 0};
   const bool a_is_longer = problem.a.size() >= problem.b.size();
-  const std::size_t k =
-      products_of_chain(datapath, a_is_longer ? "--a" : "--b", a_is_longer ? problem.a.size() : problem.b.size());
+  const std::size_t k = products(a_is_longer ? "--a" : "--b", a_is_longer ? problem.a.size() : problem.b.size());
   problem.a.resize(k, zero_code(format(n.a.format), false));
   problem.b.resize(k, zero_code(format(n.b.format), false));
   if (!text.c.empty()) problem.c = code_of_written(format(n.c.format), text.c, "--c");
@@ -63,12 +70,17 @@ Problem parse_problem(const Datapath& datapath, const ProblemText& text) {
     *scales = codes_of(option, *scales_text, n.scales->format);
     const std::size_t blocks = k / static_cast<std::size_t>(n.scales->block_k);
     if (scales->size() > blocks) {
-      throw InputError(fmt::format("{}: has {} scales; right would be {} or fewer, one for every {} of {} products",
-                                   option, scales->size(), blocks, n.scales->block_k, k));
+      throw InputError(fmt::format("{}: has {} scales; expected {} or fewer, one for every {} of {} products", option,
+                                   scales->size(), blocks, n.scales->block_k, k));
     }
     scales->resize(blocks, code_of_written(format(n.scales->format), "1", option));
   }
   return problem;
+}
+
+Tiles tile_of(const Numerics& numerics, const Problem& problem) {
+  const Instruction dot = dot_of(Datapath{numerics, {}, {static_cast<int>(problem.a.size()), {}}});
+  return tiles_of(dot, 1, 1, 1, [&](std::size_t) { return problem; });
 }
 
 std::size_t parse_place(const std::string& option, const std::string& text, const Tiles& tiles,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "tcnum/datapath.hpp"
@@ -18,6 +19,13 @@ struct ProblemText {
 /// than the datapath takes, they are those of a chain, and the problem has as many as the chain takes. Throws
 /// InputError that names the option.
 Problem parse_problem(const Datapath& datapath, const ProblemText& text);
+/// The same of as many products as the last function says, which is told the option with most elements, and how many
+/// these are.
+Problem parse_problem(const Numerics& numerics, const ProblemText& text,
+                      const std::function<std::size_t(const std::string& option, std::size_t given)>& products);
+
+/// A tile of 1 × 1 that is the problem, in the formats of the numerics.
+Tiles tile_of(const Numerics& numerics, const Problem& problem);
 
 /// "tile,row,column" of a result in a file, as its number.
 std::size_t parse_place(const std::string& option, const std::string& text, const Tiles& tiles,

@@ -6,6 +6,7 @@
 
 #include "dot_of.hpp"
 #include "src/questions/packing.hpp"
+#include "tcnum/program_oracle.hpp"
 #include "tcnum/sparse_tiles.hpp"
 
 namespace tcnum {
@@ -70,11 +71,7 @@ void Chain::run(Tiles& tiles) const {
     }
     tiles.d = std::move(sum);
   }
-  const Format& result = format(step_.d);
-  if (!result.floating) return;
-  for (std::size_t i = 0; i < tiles.d.size(); ++i) {
-    if (decode(result, tiles.d[i]).number_class == NumberClass::nan) tiles.d.set(i, nan_code(result));
-  }
+  make_nans_alike(tiles);
 }
 
 }  // namespace tcnum

@@ -7,6 +7,12 @@
 
 namespace tcnum {
 
+std::size_t terms_of(const Problem& problem) {
+  std::size_t terms = problem.c != 0 ? 1 : 0;
+  for (std::size_t k = 0; k < problem.a.size(); ++k) terms += problem.a[k] != 0 && problem.b[k] != 0 ? 1 : 0;
+  return terms;
+}
+
 Counterexample minimise(const Instruction& instruction, const Answers& theirs, const Answers& mine,
                         Counterexample found) {
   const auto try_all = [&](std::vector<Problem> candidates) {

@@ -1,6 +1,7 @@
 // Counterexamples made small.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 #include "tcnum/emulator.hpp"
@@ -8,6 +9,9 @@
 #include "tcnum/oracle.hpp"
 
 namespace tcnum {
+
+/// c and products, those of them that are not zero.
+std::size_t terms_of(const Problem& problem);
 
 /// Fills tiles.d.
 using Answers = std::function<void(Tiles&)>;

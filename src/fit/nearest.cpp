@@ -99,12 +99,6 @@ class Descent {
   std::vector<std::size_t> sample_;  // numbers of answers
 };
 
-std::size_t terms_of(const Problem& p) {
-  std::size_t terms = p.c != 0 ? 1 : 0;
-  for (std::size_t k = 0; k < p.a.size(); ++k) terms += p.a[k] != 0 && p.b[k] != 0 ? 1 : 0;
-  return terms;
-}
-
 /// Whether one of the results is a NaN or an infinity, or both are zeros.
 bool is_corner(const Format& f, const Counterexample& example) {
   if (!f.floating) return false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "emu/parallel.hpp"
+#include "src/fit/minimise.hpp"
 #include "src/questions/battery.hpp"
 #include "src/questions/families.hpp"
 #include "src/questions/packing.hpp"
@@ -47,12 +48,6 @@ std::vector<Problem> inputs_of(const Instruction& dot, std::uint64_t seed) {
     for (std::uint64_t i = 0; i < kOfFamily; ++i) inputs.push_back(make_problem(dot, static_cast<Family>(f), seed, i));
   }
   return inputs;
-}
-
-std::size_t terms_of(const Problem& problem) {
-  std::size_t terms = problem.c != 0 ? 1 : 0;
-  for (std::size_t k = 0; k < problem.a.size(); ++k) terms += problem.a[k] != 0 && problem.b[k] != 0 ? 1 : 0;
-  return terms;
 }
 
 /// Which group each subject is in, numbered from 0 on.

@@ -1,12 +1,14 @@
 #include "subjects.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "src/catalogue/operand_formats.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/matrix.hpp"
+#include "tcnum/program_oracle.hpp"
 
 namespace tcnum {
 namespace {
@@ -30,14 +32,6 @@ bool holds_specials(const Format& f) { return f.has_infinity() && f.non_finite !
 bool can_be_rounded(FormatId sum, FormatId result) {
   const Format &s = format(sum), &r = format(result);
   return s.floating && holds_specials(s) && holds_specials(r) && r.storage_bits < s.storage_bits && holds(s, r);
-}
-
-void one_nan(FormatId id, Codes& codes) {
-  const Format& f = format(id);
-  if (!f.floating || f.non_finite == NonFinite::none) return;
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (decode(f, codes[i]).number_class == NumberClass::nan) codes.set(i, nan_code(f));
-  }
 }
 
 Codes to_format(const Codes& codes, FormatId from, FormatId to) {
@@ -89,7 +83,9 @@ bool is_one_chain(const GemmPlan& plan, std::size_t k) {
 
 class Collection {
  public:
-  Collection(const Tiles& answered, const IdentifyOptions& options) : answered_(answered), options_(options) {}
+  Collection(const Tiles& answered, const IdentifyOptions& options) : answered_(answered), options_(options) {
+    if (answered.scale_block != 0) scales_ = ScaleRule{options.scales, answered.scale_block};
+  }
 
   std::vector<Subject> collected() {
     for (const Arch& each : kArchs) {
@@ -100,19 +96,21 @@ class Collection {
         if (!accounts.empty()) add(std::move(accounts.front()));
       }
     }
-    if (answered_.scale_block == 0) add_plans();
+    if (!scales_) add_plans();
     return std::move(subjects_);
   }
 
  private:
-  bool takes_answers(const Instruction& in) const {
-    const bool scales = answered_.scale_block == 0
-                            ? !in.scaled()
-                            : in.scales.format == options_.scales && in.scales.block_k == answered_.scale_block;
-    return (options_.sparse || !in.sparse()) && scales && reads(in.a, answered_.a_format) &&
+  bool takes_answers(const Instruction& in) {
+    return (options_.sparse || !in.sparse()) && scales_of(in) == scales_ && reads(in.a, answered_.a_format) &&
            reads(in.b, answered_.b_format) &&
-           (in.d == answered_.d_format || can_be_rounded(in.d, answered_.d_format)) &&
-           same_numbers(answered_.c, answered_.c_format, in.c).has_value();
+           (in.d == answered_.d_format || can_be_rounded(in.d, answered_.d_format)) && has_c(in.c);
+  }
+  /// Whether the format has every c of the answers, which few formats are asked of.
+  bool has_c(FormatId id) {
+    const auto [found, is_new] = has_c_.try_emplace(id);
+    if (is_new) found->second = same_numbers(answered_.c, answered_.c_format, id).has_value();
+    return found->second;
   }
 
   void add(CatalogueEntry entry) {
@@ -151,6 +149,8 @@ class Collection {
 
   const Tiles& answered_;
   const IdentifyOptions& options_;
+  std::optional<ScaleRule> scales_;
+  std::map<FormatId, bool> has_c_;
   std::vector<Subject> subjects_;
 };
 
@@ -180,13 +180,13 @@ std::optional<Codes> same_numbers(const Codes& codes, FormatId from, FormatId to
 }
 
 Codes Subject::results(const Tiles& tiles) const {
+  Tiles mine = tiles;
   if (suspect.plan) {
-    Codes d = results_of_plan(*suspect.plan, tiles);
-    one_nan(tiles.d_format, d);
-    return d;
+    mine.d = results_of_plan(*suspect.plan, tiles);
+    make_nans_alike(mine);
+    return std::move(mine.d);
   }
   const Numerics& n = suspect.of.front().datapath.numerics;
-  Tiles mine = tiles;
   mine.a_format = n.a.format;
   mine.b_format = n.b.format;
   mine.c_format = n.c.format;

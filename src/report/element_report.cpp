@@ -25,10 +25,9 @@ ExactValue exact(double number) { return ExactValue::of(format(FormatId::fp64), 
 class ExactSums {
  public:
   explicit ExactSums(const ElementTrace& trace) : terms_(trace.terms) {
-    for (std::size_t k = 0; k < trace.a.size(); ++k) {
-      up_to_.push_back(up_to_.back() + ExactValue::of(format(trace.datapath.numerics.a.format), trace.a[k]) *
-                                           ExactValue::of(format(trace.datapath.numerics.b.format), trace.b[k]));
-    }
+    const Problem all{trace.a, trace.b};
+    for (std::size_t k = 0; k < trace.a.size(); ++k)
+      up_to_.push_back(up_to_.back() + exact_product(trace.datapath.numerics, all, k));
   }
 
   /// What a step's result would be; nothing where it cannot be told from the products.
@@ -101,11 +100,6 @@ std::string what_text(const ExplainedElement& of, std::size_t number) {
   return "";
 }
 
-std::string ulps_text(const std::optional<double>& ulps) {
-  if (!ulps) return "";
-  return *ulps == 0 ? "0" : fmt::format("{:+.4g}", *ulps);
-}
-
 /// The steps from that one on. Of many, k-steps within an accumulator are counted.
 std::string steps_text(const ExplainedElement& of, std::size_t first) {
   constexpr std::size_t kMany = 100;
@@ -131,7 +125,7 @@ std::string steps_text(const ExplainedElement& of, std::size_t first) {
     const std::optional<ExactValue> right = sums.of(step);
     rows.push_back({std::to_string(i + 1), what_text(of, i), products_text(step.products), right ? right->text() : "",
                     number_text(f, step.code),
-                    right ? ulps_text(right->ulps_to(ExactValue::of(f, step.code), f)) : ""});
+                    right ? ulps_off_text(right->ulps_to(ExactValue::of(f, step.code), f)) : ""});
   }
   constexpr std::size_t kWidest = 40;
   return table_text(rows, kWidest);

@@ -165,4 +165,9 @@ std::string ExactValue::hexadecimal() const {
   return fmt::format("{}0x{}p{:+}", number_ < 0 ? "-" : "", digits, leading + lsb_);
 }
 
+std::string ulps_off_text(const std::optional<double>& ulps) {
+  if (!ulps) return "";
+  return *ulps == 0 ? "0" : fmt::format("{:+.4g}", *ulps);
+}
+
 }  // namespace tcnum

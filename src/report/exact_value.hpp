@@ -46,4 +46,7 @@ class ExactValue {
   int lsb_ = 0;
 };
 
+/// "+0.5", "0"; empty if nothing is known.
+std::string ulps_off_text(const std::optional<double>& ulps);
+
 }  // namespace tcnum

@@ -60,11 +60,6 @@ std::vector<ExplainedSide> folded_by(std::vector<ExplainedSide> sides, Same same
   return folded;
 }
 
-std::string ulps_text(const std::optional<double>& ulps) {
-  if (!ulps) return "";
-  return *ulps == 0 ? "0" : fmt::format("{:+.4g}", *ulps);
-}
-
 std::vector<std::string_view> different(const ExplainedSide& side, std::string ExplainedOf::*field) {
   std::vector<std::string_view> values;
   for (const ExplainedOf& of : side.of) {
@@ -115,7 +110,7 @@ std::string results_text(const std::vector<ExplainedSide>& sides) {
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const ExplainedSide& side = sides[i];
     rows.push_back({std::to_string(i + 1), list_text(side, &ExplainedOf::arch), list_text(side, &ExplainedOf::operands),
-                    number_text(result_of(side), side.explanation.d), ulps_text(side.explanation.ulps),
+                    number_text(result_of(side), side.explanation.d), ulps_off_text(side.explanation.ulps),
                     instructions_text(side)});
   }
   constexpr std::size_t kWidest = 20;
@@ -168,8 +163,8 @@ std::string steps_text(const std::vector<ExplainedSide>& sides) {
   for (std::size_t i = 0; i < sides.size(); ++i) {
     std::string label = std::to_string(i + 1);
     for (const ExplainedNode* node : busy_nodes(sides[i].explanation)) {
-      rows.push_back(
-          {std::exchange(label, ""), node->of.text(), node->exact.text(), node->result.text(), ulps_text(node->ulps)});
+      rows.push_back({std::exchange(label, ""), node->of.text(), node->exact.text(), node->result.text(),
+                      ulps_off_text(node->ulps)});
     }
   }
   return table_text(rows, 34);

@@ -15,7 +15,18 @@ std::span<const std::uint64_t> part(const std::vector<std::uint64_t>& codes, std
   return std::span(codes).subspan(number * each, each);
 }
 
-/// a[k] · b[k], with the scales of its block.
+/// Whether the result is the only one of these that is not zero, or a zero as all of them are.
+bool passes_on(const std::vector<const TracedNumber*>& terms, const TracedNumber& result) {
+  const auto same = [&](const TracedNumber* term) {
+    return term->negative == result.negative && ExactValue::of(*term) == ExactValue::of(result);
+  };
+  if (std::ranges::all_of(terms, same)) return !terms.empty() || ExactValue::of(result).is_zero();
+  return std::ranges::count_if(terms, [](const TracedNumber* term) { return !ExactValue::of(*term).is_zero(); }) == 1 &&
+         std::ranges::any_of(terms, same);
+}
+
+}  // namespace
+
 ExactValue exact_product(const Numerics& n, const Problem& problem, std::size_t k) {
   const ExactValue a = ExactValue::of(format(n.a.format), problem.a[k]),
                    b = ExactValue::of(format(n.b.format), problem.b[k]);
@@ -30,18 +41,6 @@ ExactValue exact_product(const Numerics& n, const Problem& problem, std::size_t 
   }
   return product;
 }
-
-/// Whether the result is the only one of these that is not zero, or a zero as all of them are.
-bool passes_on(const std::vector<const TracedNumber*>& terms, const TracedNumber& result) {
-  const auto same = [&](const TracedNumber* term) {
-    return term->negative == result.negative && ExactValue::of(*term) == ExactValue::of(result);
-  };
-  if (std::ranges::all_of(terms, same)) return !terms.empty() || ExactValue::of(result).is_zero();
-  return std::ranges::count_if(terms, [](const TracedNumber* term) { return !ExactValue::of(*term).is_zero(); }) == 1 &&
-         std::ranges::any_of(terms, same);
-}
-
-}  // namespace
 
 void Summed::add(const Summed& other) {
   c = c || other.c;

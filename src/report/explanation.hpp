@@ -15,6 +15,9 @@
 
 namespace tcnum {
 
+/// a[k] · b[k], with the scales of its block.
+ExactValue exact_product(const Numerics& numerics, const Problem& problem, std::size_t k);
+
 /// Of the dot product's terms, those that a sum is of.
 struct Summed {
   bool c = false;

@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "choice.hpp"
-#include "exact_value.hpp"
+#include "explanation.hpp"
 #include "layout.hpp"
 #include "short_datapath.hpp"
 #include "src/files/written_number.hpp"
@@ -33,18 +32,13 @@ std::string formats_text(const Tiles& of) {
 
 /// c and all products, with their scales.
 ExactValue exact_sum(const Tiles& of, FormatId scales) {
+  Numerics numerics;
+  numerics.a.format = of.a_format;
+  numerics.b.format = of.b_format;
+  if (of.scale_block != 0) numerics.scales = ScaleRule{scales, of.scale_block};
   const Problem problem = problem_at(of, 0);
   ExactValue sum = ExactValue::of(format(of.c_format), problem.c);
-  for (std::size_t k = 0; k < problem.a.size(); ++k) {
-    ExactValue product =
-        ExactValue::of(format(of.a_format), problem.a[k]) * ExactValue::of(format(of.b_format), problem.b[k]);
-    if (of.scale_block != 0) {
-      const std::size_t block = k / static_cast<std::size_t>(of.scale_block);
-      product = product * ExactValue::of(format(scales), problem.sa[block]) *
-                ExactValue::of(format(scales), problem.sb[block]);
-    }
-    sum = sum + product;
-  }
+  for (std::size_t k = 0; k < problem.a.size(); ++k) sum = sum + exact_product(numerics, problem, k);
   return sum;
 }
 
@@ -55,7 +49,7 @@ std::string truth_text(const Tiles& answered, FormatId scales) {
   const std::uint64_t d = answered.d[0];
   std::string text = fmt::format("d = {}; the true value is {}", code_text(f.id, d), exact.text());
   if (const auto ulps = exact.ulps_to(ExactValue::of(f, d), f))
-    text += *ulps == 0 ? ", exactly that" : fmt::format(", {:+.4g} ulps away", *ulps);
+    text += *ulps == 0 ? ", exactly that" : fmt::format(", {} ulps away", ulps_off_text(ulps));
   return wrapped(text, 0);
 }
 
@@ -155,8 +149,7 @@ ordered_json holder_json(const CatalogueEntry& entry) {
           {"lowered_to", entry.lowered_to.empty() ? ordered_json() : ordered_json(entry.lowered_to)}};
 }
 
-}  // namespace
-
+/// "sm_75: mma.m16n8k8.f32.f16.f16.f32, 3 more; sm_80, sm_86: ...".
 std::string holders_text(const Suspect& suspect) {
   if (suspect.plan) return fmt::format("{}: {}", suspect.plan->arch, suspect.plan->instruction);
   std::vector<std::pair<std::string, std::vector<std::string_view>>> groups;  // of the same instructions
@@ -177,6 +170,8 @@ std::string holders_text(const Suspect& suspect) {
   for (const auto& [names, archs] : groups) texts.push_back(fmt::format("{}: {}", fmt::join(archs, ", "), names));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
+
+}  // namespace
 
 std::string matches_text(const Identification& found, const Tiles& answered) {
   Rows rows = {{"computes", "who"}};

@@ -17,7 +17,5 @@ nlohmann::ordered_json identify_document(const Identification& found, const Tile
 /// Of those that agree alone: a table, and `matches` of the document.
 std::string matches_text(const Identification& found, const Tiles& answered);
 nlohmann::ordered_json matches_json(const Identification& found);
-/// "sm_75: mma.m16n8k8.f32.f16.f16.f32, 3 more; sm_80, sm_86: ...".
-std::string holders_text(const Suspect& suspect);
 
 }  // namespace tcnum
