@@ -1,11 +1,10 @@
 // Blind recovery: datapaths drawn from the space, hidden behind an oracle; and datapaths that are not in it.
+// Labels: long parts=2
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <random>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -52,11 +51,8 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
     RC_ASSERT(leaves_open(result, hidden));
   }));
   RecordProperty("identified", identified);
-  // About one in a thousand differs from another only where the search comes by too rarely (docs/space.md), but none of
-  // those that ./run test draws without --fresh.
-  const char* const parameters = std::getenv("RC_PARAMS");
-  const bool usual = parameters != nullptr && std::string_view(parameters) == "seed=1";
-  EXPECT_GE(identified * 100, drawn * (usual ? 100 : 99)) << identified << " of " << drawn;
+  // About one in a thousand differs from another only where the search comes by too rarely (docs/space.md).
+  EXPECT_GE(identified * 100, drawn * 99) << identified << " of " << drawn;
   std::cout << identified << " of " << drawn << " identified, the others left open\n";
 }
 

@@ -1,5 +1,7 @@
 // tcnum/tcnum.h: each call gives what the library for C++ gives; what is wrong is named, in one line and with its
 // status; threads share what they may share. tests/c/ has the same from C, and the symbols.
+// Labels: threads sanitized
+#include "labels.hpp"
 #include "tcnum/tcnum.h"
 
 #include <fmt/format.h>
@@ -897,6 +899,7 @@ struct Multiplier {
 };
 
 TEST(C, FindsThePlanBehindAProduct) {
+  TCNUM_NOT_SANITIZED();
   Multiplier multiplier{named_plan("nvjet-fp8-slow", FormatId::fp8e4m3, FormatId::fp16)};
   auto subject = sized<tcnum_gemm_subject>();
   subject.arch = "sm_90";

@@ -9,7 +9,7 @@
 #include "src/campaign/campaign.hpp"
 #include "src/campaign/record.hpp"
 
-namespace tcnum {
+namespace tcnum::campaign_plan_test {
 namespace {
 
 constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
@@ -111,4 +111,4 @@ TEST(Records, ThatContradictEachOtherAreBothKept) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::campaign_plan_test

@@ -1,5 +1,6 @@
 // The emulator against what is remembered of hardware's results by the trillion: a chunk of each record that a core
 // does in a fraction of a second, for every instruction that was recorded.
+// Labels: long parts=4
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 #include "src/campaign/verifier.hpp"
 #include "tcnum/catalogue.hpp"
 
-namespace tcnum {
+namespace tcnum::campaign_test {
 namespace {
 
 constexpr std::uint64_t kSmall = 1u << 17;
@@ -122,4 +123,4 @@ TEST(CampaignRecords, OfSeveralDevicesAgree) {
 INSTANTIATE_TEST_SUITE_P(Recorded, Campaigns, testing::Range(0, kShards));
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::campaign_test

@@ -1,6 +1,7 @@
 // Blind recovery of the datapaths of the catalogue: what takes more than seconds, and of each kind the one with the
 // most products. All take ten minutes of a core: one in twelve is tried, which ones the seed says (./run test --fresh
 // draws others).
+// Labels: long parts=2
 #include "catalogue_blind.hpp"
 #include "seed_of_run.hpp"
 

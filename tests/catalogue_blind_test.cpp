@@ -1,5 +1,6 @@
 // Blind recovery of the datapaths of the catalogue: of each kind the one with the fewest products, where that takes a
 // fit no more than seconds.
+// Labels: long-parts parts=4
 #include "catalogue_blind.hpp"
 
 namespace tcnum {

@@ -1,5 +1,6 @@
 // Products of whole matrices by panels of chains and trees of floating-point operations equal chains of the exact
 // emulator, for every CPU that Highway compiled them for.
+// Labels: sanitized
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "labels.hpp"
 #include "capped_products.hpp"
 #include "emu/cpu/matrix_product.hpp"
 #include "emu/cpu/panels/fma_chain_kernels.hpp"
@@ -573,6 +575,7 @@ TEST_P(ChainPanels, TellNaNsThatNoOperandOfAOrBBrought) {
 }
 
 TEST_P(ChainPanels, GiveTheSameBitsOnManyThreads) {
+  TCNUM_NOT_SANITIZED();
   std::mt19937_64 random(2);
   for (const Datapath& datapath : some_of_each_kind()) {
     const Example x = test::draw_example(random, datapath, {66, 130, 8}, Operands::edges);

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "labels.hpp"
 #include "cli.hpp"
 
 namespace tcnum {
@@ -303,6 +304,7 @@ TEST_F(CliCampaigns, ChunksAreNotTooMany) {
 
 /// Whatever was found would be lost if its file turned out to be too large in the end.
 TEST_F(CliCampaigns, RecordsThatBecomeTooLargeAreRefusedBeforeTheWork) {
+  TCNUM_TAKES_LONG();
   ASSERT_EQ(run(verify("1e4", {"--record", "r.json", "--distribution", "wide"})).status, 0);
   json all = json::parse(text("r.json"));
   constexpr std::size_t kMost = std::size_t{64} << 20;

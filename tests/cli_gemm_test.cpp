@@ -1,8 +1,10 @@
 // tcnum gemm as a user runs it: products by plans, and plans of products.
+// Labels: sanitized
 #include <bit>
 #include <cstring>
 #include <random>
 
+#include "labels.hpp"
 #include "cli.hpp"
 #include "src/files/matrix_file.hpp"
 #include "tcnum/gemm.hpp"
@@ -83,6 +85,7 @@ TEST_F(CliGemm, MultipliesOnAGpu) {
 }
 
 TEST_F(CliGemm, TakesArraysOfNumPy) {
+  TCNUM_NOT_SANITIZED();
   write_npy(path("a.npy"), stored(a_));
   write_npy(path("b.npy"), stored(b_));
   ASSERT_EQ(run({"gemm", "--a", "a.npy", "--b", "b.npy", "--plan", "nvjet", "--out", "d.npy"}).status, 0);
@@ -364,6 +367,7 @@ TEST_F(CliScaledGemm, SaysWhatIsWrong) {
 }
 
 TEST_F(CliGemm, FindsAPlantedFault) {
+  TCNUM_NOT_SANITIZED();
   write_ab("ab.safetensors", a_, b_);
   ASSERT_EQ(run({"gemm", "--in", "ab.safetensors", "--plan", "nvjet", "--out", "abd.safetensors"}).status, 0);
   std::string bytes = text("abd.safetensors");
@@ -380,6 +384,7 @@ TEST_F(CliGemm, FindsAPlantedFault) {
 }
 
 TEST_F(CliGemm, AsksAProgram) {
+  TCNUM_NOT_SANITIZED();
   // It multiplies as a plan says, with this very program.
   write("multiply", std::string("#!/bin/sh\nexec ") + kProgram +
                         " gemm --in \"$1\" --plan nvjet-fp8-slow --output bf16 --out \"$2\"\n");
@@ -422,6 +427,7 @@ TEST_F(CliGemm, DescribesTheNamedPlans) {
 }
 
 TEST_F(CliGemm, AsksWhatBecomesOfAlphaCAndABias) {
+  TCNUM_NOT_SANITIZED();
   write("plan.json", R"({"schema": "tcnum.gemm_plan/1", "arch": "sm_90", "output": "fp16",
                          "instruction": "wgmma.m64n8k16.f32.f16.f16",
                          "epilogue": {"alpha": "first", "beta": "fused", "bias": "as_c"}})");
@@ -557,6 +563,7 @@ class CliLongGemm : public CliGemm {
 };
 
 TEST_F(CliLongGemm, WritesNothingWhereItIsInterrupted) {
+  TCNUM_NOT_SANITIZED();
   for (const auto& more : std::vector<std::vector<std::string>>{{}, {"--error", "--json", "error.json"}}) {
     const pid_t child = start(gemm_with(more));
     await_handler(child);

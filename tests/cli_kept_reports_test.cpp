@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "labels.hpp"
 #include "cli.hpp"
 #include "io/sha256.hpp"
 #include "tcnum/fit.hpp"
@@ -101,6 +102,7 @@ TEST_F(CliKeptReports, HaveTheirStatus) {
 }
 
 TEST_F(CliKeptReports, ThatAreDamagedAreMadeAgain) {
+  TCNUM_TAKES_LONG();
   const std::string first = run(probe()).out;
   const fs::path file = only_kept();
   const std::string good = contents(file);

@@ -1,5 +1,6 @@
 // Campaigns under mpirun: what four ranks leave, how a rerun goes on when one of them was killed or all were
 // interrupted, and the message where there is no MPI.
+// Labels: sanitized
 #include <iterator>
 #include <sstream>
 

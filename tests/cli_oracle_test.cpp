@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "labels.hpp"
 #include "cli.hpp"
 #include "tcnum/exact.hpp"
 #include "tcnum/fit.hpp"
@@ -178,6 +179,7 @@ TEST_F(CliOracle, FindsWhatIsWrongWithAModel) {
 }
 
 TEST_F(CliOracle, WhatTheSpaceLacksIsUnexplained) {
+  TCNUM_TAKES_LONG();
   // Two blocks of different widths.
   json datapath = json::parse(contents(kDatapath));
   datapath["units"]["narrow"] = datapath["units"]["fused"];
@@ -223,6 +225,7 @@ TEST_F(CliOracle, BlockScalesAreAsked) {
 }
 
 TEST_F(CliOracle, ADatapathWithBlockScalesIsIdentified) {
+  TCNUM_TAKES_LONG();
   const Result r = run(probe(served(kMxf8), {"--a", "fp8e4m3", "--d", "fp32", "--k", "32", "--scale-block", "32"},
                              {"--json", "report.json"}));
   EXPECT_EQ(r.status, 0) << r.out << r.err;

@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 
+#include "labels.hpp"
 #include "cli.hpp"
 #include "sanitizers.hpp"
 #include "src/files/matrix_file.hpp"
@@ -430,6 +431,7 @@ TEST_F(CliOutput, FewerThreadsAreEnough) {
 }
 
 TEST_F(CliOutput, TooLittleMemoryIsStatus3) {
+  TCNUM_TAKES_LONG();
   if (test::kAddressesAreWatched) GTEST_SKIP() << "the address sanitizer needs all addresses";
   constexpr rlim_t kMiB = 1 << 20;
   rlim_t least = 8 * kMiB;  // in which the program can be loaded

@@ -1,4 +1,6 @@
 // The program as a user runs it: arguments in; standard output, standard error, exit status and files out.
+// Labels: sanitized
+#include "labels.hpp"
 #include "cli.hpp"
 
 #include <chrono>
@@ -103,6 +105,7 @@ TEST_F(Cli, WrongDatapathsNameTheField) {
 }
 
 TEST_F(Cli, ProbesADatapath) {
+  TCNUM_NOT_SANITIZED();
   const Result r = run(probe_datapath({"--json", "p.json"}));
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.err, "");
@@ -139,6 +142,7 @@ TEST_F(Cli, ProbesADatapath) {
 }
 
 TEST_F(Cli, ProbesEmulatesAndVerifiesIntegers) {
+  TCNUM_NOT_SANITIZED();
   const std::string at_the_end = TCNUM_SOURCE_DIR "/docs/datapaths/ampere-s8.json";
   json on_the_way = json::parse(contents(at_the_end));
   on_the_way["tree"] = json::parse(R"(["sum", ["sum", "c", "0..15"], "16..31"])");
@@ -169,6 +173,7 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesIntegers) {
 }
 
 TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
+  TCNUM_NOT_SANITIZED();
   const std::string name = "mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32";
   expect_failure(
       {"probe", "--arch", "sm_90", "--instr", "mma.sp.m16n8k16.f32.f16.f16.f32", "--from", "datapath:" + kDatapath}, 2,
@@ -226,6 +231,7 @@ TEST_F(Cli, ProbesEmulatesAndVerifiesSparseInstructions) {
 }
 
 TEST_F(Cli, TextFitsAPage) {
+  TCNUM_NOT_SANITIZED();
   const Result r = run(probe_datapath({}));
   std::size_t from = 0;
   for (std::size_t to; (to = r.out.find('\n', from)) != std::string::npos; from = to + 1) {
@@ -237,6 +243,7 @@ TEST_F(Cli, TextFitsAPage) {
 }
 
 TEST_F(Cli, JsonToStandardOutputIsOneObject) {
+  TCNUM_NOT_SANITIZED();
   const Result probe = run(probe_datapath({"--json", "-"}));
   EXPECT_EQ(json::parse(probe.out).at("schema"), "tcnum.probe/1");
   const Result list = run({"list", "--json", "-"});
@@ -244,6 +251,7 @@ TEST_F(Cli, JsonToStandardOutputIsOneObject) {
 }
 
 TEST_F(Cli, RecordVerifyEmulateProbeAgain) {
+  TCNUM_NOT_SANITIZED();
   ASSERT_EQ(run(probe_datapath({"--record", "records", "--json", "live.json"})).status, 0);
   const std::string record = std::string("records/") + kInstruction + ".safetensors";
   ASSERT_TRUE(fs::exists(folder_ / record));
@@ -293,6 +301,7 @@ TEST_F(Cli, RecordVerifyEmulateProbeAgain) {
 }
 
 TEST_F(Cli, ProbesAllOfAnArchitecture) {
+  TCNUM_NOT_SANITIZED();
   const std::string sparse = "mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32";
   for (const std::string& name : {std::string(kInstruction), sparse}) {
     const Result r = run(
@@ -332,6 +341,7 @@ TEST_F(Cli, InterruptLeavesNoHalfWrittenFile) {
 }
 
 TEST_F(Cli, Explains) {
+  TCNUM_NOT_SANITIZED();
   Result r = run({"explain", "--arch", "sm_90", "--instr", kInstruction, "--a", "0x3c00,0x4000", "--b", "0x3c00,0x4200",
                   "--c", "0x3f800000"});
   EXPECT_EQ(r.status, 0) << r.err;
@@ -532,6 +542,7 @@ TEST_F(CliStreams, BadInput) {
 }
 
 TEST_F(CliStreams, APatternWithAWidthTakesEveryWidth) {
+  TCNUM_NOT_SANITIZED();
   const std::string campaigns = TCNUM_SOURCE_DIR "/vectors/sm_90/campaigns.json";
   const auto names = [&](const char* pattern) {
     const Result r =

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-namespace tcnum {
+namespace tcnum::cli_text_test {
 namespace {
 
 class CliText : public Cli {};
@@ -156,4 +156,4 @@ TEST_F(CliText, BadInputIsRefused) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::cli_text_test

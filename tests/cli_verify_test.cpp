@@ -1,8 +1,10 @@
 // `tcnum verify` and `tcnum sass` where answers disagree, are several files', or are missing: nothing is left out in
 // silence.
+// Labels: sanitized
 #include <set>
 #include <sstream>
 
+#include "labels.hpp"
 #include "cli.hpp"
 #include "src/questions/packing.hpp"
 #include "tcnum/sparse_tiles.hpp"
@@ -22,6 +24,7 @@ class CliVerify : public CliStreams {
 };
 
 TEST_F(CliVerify, DisagreementsOfFilesAreKept) {
+  TCNUM_NOT_SANITIZED();
   record_other("one.safetensors");
   fs::create_directory(folder_ / "more");
   fs::copy(folder_ / "one.safetensors", folder_ / "more/one.safetensors");
@@ -84,6 +87,7 @@ TEST_F(CliVerify, ModifiersAreAppliedToWhatIsKept) {
 }
 
 TEST_F(CliVerify, OptionsThatMeanNothingAreNotLeftOutInSilence) {
+  TCNUM_NOT_SANITIZED();
   ASSERT_EQ(run(probe_datapath({"--record", "one.safetensors"})).status, 0);
   for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{{"--record", "r.json"},
                                                                                       {"--checkpoint", "c.json"},
@@ -158,6 +162,7 @@ TEST_F(CliVerify, MachineInstructionsAreThoseRecordedWhereThereIsNothingToRead) 
 }
 
 TEST_F(CliVerify, AnAmbiguousReportSaysWhatIsSettled) {
+  TCNUM_NOT_SANITIZED();
   Vectors vectors = read_vectors(TCNUM_SOURCE_DIR "/vectors/sm_90/mma.m16n8k8.f32.f16.f16.f32.safetensors");
   vectors.tiles.count = 2;
   for (Codes Tiles::*codes : {&Tiles::a, &Tiles::b, &Tiles::c, &Tiles::d}) {

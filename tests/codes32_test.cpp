@@ -1,4 +1,5 @@
 // Codes of formats of at most 32 bits, as kernels make them, are those of the streams' definition.
+// Labels: sanitized
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,5 @@
 // Plans that follow from what cuBLASLt says of its algorithms, against what these algorithms gave.
+// Labels: long
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // The kernels that make streams and compare them, on a CPU (tests/cuda_on_cpu): machines without a GPU test them too.
+// Labels: long speed sample=4 sanitized
 #include <gtest/gtest.h>
 
 #include <cctype>

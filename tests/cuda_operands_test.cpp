@@ -1,5 +1,6 @@
 // What the kernels of mma and wgmma do with operands before and after the instruction, on a CPU (tests/cuda_on_cpu):
 // every code goes where the layouts say, and nothing goes anywhere else.
+// Labels: sanitized
 #include <gtest/gtest.h>
 
 #include <cstring>

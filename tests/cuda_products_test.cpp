@@ -1,5 +1,6 @@
 // Products of whole matrices on a GPU, with its kernels on a CPU (tests/cuda_on_cpu): they equal chains of the exact
 // emulator.
+// Labels: long speed
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,5 @@
 // The JSON form of datapaths: the examples in docs/datapaths, round trips, and what is refused.
+// Labels: speed
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <unistd.h>

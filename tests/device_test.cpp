@@ -1,4 +1,5 @@
 // The GPU oracle on a GPU: that each element of each operand goes where the layouts say.
+// Labels: sanitized
 #include <gtest/gtest.h>
 
 #include <algorithm>

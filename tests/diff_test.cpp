@@ -1,4 +1,5 @@
 // tcnum/diff.hpp and `tcnum diff`: what is found is what the exact emulator gives, and what is the same is said to be.
+#include "labels.hpp"
 #include "tcnum/diff.hpp"
 
 #include <fmt/format.h>
@@ -127,6 +128,7 @@ TEST(Diff, RefusesWhatCannotBeCompared) {
 
 /// With block scales, that of a chain of half as many products too.
 TEST(Diff, TakesBlockScales) {
+  TCNUM_TAKES_LONG();
   const Datapath one = read_datapath(TCNUM_SOURCE_DIR "/docs/datapaths/blackwell-nvfp4.json");
   const Datapath other = with(one, "/units/group/scale_exponents_alone", false);
   const DatapathDiff found = diff(one, other, {.tiles = 32});

@@ -4,6 +4,7 @@
 //   differential_test [--count 1e8] [--seed N] [--threads N]
 //
 // The table that it prints is in docs/verification.md, of a long run. What is compared depends on count and seed alone.
+// Labels: long speed
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include "src/questions/families.hpp"
 #include "tcnum/emulator.hpp"
 
-namespace tcnum {
+namespace tcnum::elimination_test {
 namespace {
 
 const char* const kInstructions[] = {"mma.m8n8k4.f32.f16.f16.f32", "mma.m8n8k4.f16.f16.f16.f16",
@@ -115,4 +115,4 @@ INSTANTIATE_TEST_SUITE_P(Instructions, EdgeRules, testing::ValuesIn(kInstruction
 INSTANTIATE_TEST_SUITE_P(Instructions, Nearest, testing::ValuesIn(kInstructions));
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::elimination_test

@@ -1,4 +1,5 @@
 // The fast emulator equals the exact one, bit for bit, on random datapaths and operands.
+// Labels: threads sanitized
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

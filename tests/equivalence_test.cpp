@@ -1,4 +1,5 @@
 // The rules of docs/space.md, against the emulator: what Space::canonical calls the same gives the same results.
+// Labels: long parts=4
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -12,7 +13,7 @@
 #include "src/fit/space.hpp"
 #include "tcnum/instruction.hpp"
 
-namespace tcnum {
+namespace tcnum::equivalence_test {
 namespace {
 
 constexpr std::array kInstructions = {
@@ -167,4 +168,4 @@ TEST(Rules, AreTheOnesThatThePageProves) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::equivalence_test

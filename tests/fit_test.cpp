@@ -17,7 +17,7 @@
 #include "tcnum/emulator.hpp"
 #include "tcnum/error.hpp"
 
-namespace tcnum {
+namespace tcnum::fit_test {
 namespace {
 
 const Instruction& small_instruction() { return *find_instruction("mma.m8n8k4.f32.f16.f16.f32"); }
@@ -268,4 +268,4 @@ TEST(Space, PutsAndGetsTypedValues) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::fit_test

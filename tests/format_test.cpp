@@ -1,4 +1,5 @@
 // Formats: every code of the small ones, and rounding against MPFR.
+// Labels: sanitized
 #include "tcnum/format.hpp"
 
 #include <gtest/gtest.h>

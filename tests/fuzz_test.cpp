@@ -1,4 +1,5 @@
 // What the fuzzers begin with and what they found, without them: the harnesses abort where something is wrong.
+// Labels: long
 #include <gtest/gtest.h>
 
 #include <algorithm>

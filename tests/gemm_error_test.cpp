@@ -1,4 +1,5 @@
 // tcnum/gemm_error.hpp: every figure of a report is that of the definition, computed with GMP's integers.
+// Labels: sanitized
 #include "tcnum/gemm_error.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 
 #include "src/gemm/exact_product.hpp"
 
-namespace tcnum {
+namespace tcnum::gemm_error_test {
 namespace {
 
 using Integer = boost::multiprecision::mpz_int;
@@ -620,4 +621,4 @@ TEST(GemmError, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::gemm_error_test

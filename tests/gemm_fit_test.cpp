@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "labels.hpp"
 #include "seed_of_run.hpp"
 #include "src/gemm/operands.hpp"
 #include "src/gemm/plan_space.hpp"
@@ -159,6 +160,7 @@ TEST(GemmFit, FindsPlansThatArePlanted) {
 }
 
 TEST(GemmFit, FindsThemFromOneProduct) {
+  TCNUM_TAKES_LONG();
   for (const Planted& each : planted(1)) {
     const GemmOperands operands = make_operands(each.subject, OperandFamily::spread, 3);
     const Matrix d = gemm(each.plan, operands.a, operands.b);

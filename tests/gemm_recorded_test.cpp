@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "labels.hpp"
 #include "recorded_products.hpp"
 #include "seed_of_run.hpp"
 #include "src/campaign/stream.hpp"
@@ -67,6 +68,7 @@ TEST(RecordedProducts, AreWhatTheirPlansGive) {
 }
 
 TEST(RecordedProducts, LargeOnesAreWhatTheirPlansGive) {
+  TCNUM_TAKES_LONG();
   const Replayed all = replay(kLarge, std::size_t{1} << 27, 4);
   EXPECT_GT(all.products, 60u);
   EXPECT_GT(all.tails, 0u);

@@ -1,5 +1,6 @@
 // tcnum/gemm.hpp: products by plans equal what the plan's words say, done by hand element by element; plans are read
 // and written without loss, and what is wrong is named.
+// Labels: sanitized
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 #include "tcnum/gemm.hpp"
 #include "tcnum/tcnum.hpp"
 
-namespace tcnum {
+namespace tcnum::gemm_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -809,4 +810,4 @@ TEST(Gemm, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::gemm_test

@@ -1,5 +1,6 @@
 // The code that the CUDA emulator runs equals the exact emulator, bit for bit: compiled for the CPU, so that it is
 // tested where there is no GPU.
+// Labels: long speed
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,5 @@
 // The program with files, names and limits that somebody made to break it.
+// Labels: sanitized
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -6,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "labels.hpp"
 #include "cli.hpp"
 #include "sanitizers.hpp"
 
@@ -129,6 +131,7 @@ TEST_F(Hostile, WhatIsNoFile) {
 
 /// Whoever waits for what a pipe has to say may wait for ever.
 TEST_F(Hostile, PipesAreRefusedAtOnce) {
+  TCNUM_NOT_SANITIZED();
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   ASSERT_EQ(run(probe_datapath({"--record", "v.safetensors"})).status, 0);
   const auto silent_input = [] {
@@ -181,6 +184,7 @@ TEST_F(Hostile, AMeasurementOfNothing) {
 
 /// Reports compare rows with each other; each with all would take minutes.
 TEST_F(Hostile, ManyMeasurements) {
+  TCNUM_NOT_SANITIZED();
   json record = json::parse(contents(folder_ / "good.json"));
   json row = {{"measurement", "wgmma"}, {"subject", "wgmma.m64nNk16.f32.f16.f16"}, {"series", json::object()}};
   row["values"] = {{"latency_cycles", 90}, {"interval_cycles", 32}};
@@ -233,6 +237,7 @@ TEST_F(Hostile, MessagesAreShort) {
 }
 
 TEST_F(Hostile, FilesCannotSpeakForTheProgram) {
+  TCNUM_NOT_SANITIZED();
   const std::string line = "v.safetensors: 9,999 dot products, 0 mismatches";
   write_vectors_of("v.safetensors", {{"device", "\x1b[2J\x1b[H\n" + line + "\n"}, {"driver", "1\r\u009b2J\u202e"}});
   const Words commands[] = {
@@ -324,6 +329,7 @@ TEST_F(Hostile, MachineCodeOfAnything) {
 // --- Numbers and other words of the command line
 
 TEST_F(Hostile, NumbersAreTakenAsTheyAreWrittenOrNotAtAll) {
+  TCNUM_NOT_SANITIZED();
   const Words streams = {"verify", "--arch", "sm_90", "--instr", kInstruction, "--from", "datapath:" + kDatapath};
   const auto with = [](Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());

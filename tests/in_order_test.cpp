@@ -1,4 +1,5 @@
 // Results that several threads make and one takes.
+// Labels: threads sanitized
 #include "src/commands/in_order.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Instructions that sum integers: their space, their operands, and blind recovery of hidden datapaths.
+// Labels: long-parts parts=4
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 #include "src/questions/families.hpp"
 #include "tcnum/emulator.hpp"
 
-namespace tcnum {
+namespace tcnum::integer_fit_test {
 namespace {
 
 constexpr std::array kInstructions = {"mma.m8n8k16.s32.s8.s8.s32",
@@ -225,4 +226,4 @@ TEST(IntegerFit, DatapathsOutsideTheSpaceAreUnexplained) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::integer_fit_test

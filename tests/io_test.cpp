@@ -1,4 +1,5 @@
 // What comes in and goes out, whatever a stranger put there: JSON, files, and text as people are shown it.
+// Labels: sanitized
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@
 #include "io/sha256.hpp"
 #include "tcnum/error.hpp"
 
-namespace tcnum {
+namespace tcnum::io_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -358,4 +359,4 @@ TEST(Sha256, DoesNotDependOnHowTheBytesCome) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::io_test

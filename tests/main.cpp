@@ -1,11 +1,15 @@
-// The program of many files' tests: --file=NAME runs those of tests/NAME.cpp alone. All else is GoogleTest's.
+// Every test program's main(): --file=NAME runs the tests of NAME.cpp alone, of a program that has many files'. All else is
+// GoogleTest's.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "seed_of_run.hpp"
 
 namespace {
 
@@ -37,19 +41,25 @@ std::string all_but(std::string_view file) {
   return found ? others : "";
 }
 
+/// Of one test in so many as TCNUM_TEST_SAMPLE says, the run's seed chooses which: they are a shard to GoogleTest.
+void take_sample() {
+  const char* const parts = std::getenv("TCNUM_TEST_SAMPLE");
+  if (parts == nullptr || *parts == '\0') return;
+  setenv("GTEST_TOTAL_SHARDS", parts, 1);
+  setenv("GTEST_SHARD_INDEX", std::to_string(tcnum::test::seed_of_run() % std::stoul(parts)).c_str(), 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  take_sample();
+  if (argc == 1) return RUN_ALL_TESTS();
   constexpr std::string_view kFile = "--file=";
-  const std::string_view argument = argc == 2 ? argv[1] : "";
-  if (!argument.starts_with(kFile)) {
-    std::cerr << "tests: right would be --file=NAME, for what is in tests/NAME.cpp\n";
-    return 2;
-  }
-  const std::string others = all_but(argument.substr(kFile.size()));
+  const std::string_view argument = argv[1];
+  const std::string others = argc == 2 && argument.starts_with(kFile) ? all_but(argument.substr(kFile.size())) : "";
   if (others.empty()) {
-    std::cerr << "tests: " << argument << ": no test is of that file\n";
+    std::cerr << "tests: " << argument << "; expected --file=NAME, where NAME.cpp has tests of this program\n";
     return 2;
   }
   std::string filter = testing::GTEST_FLAG(filter);

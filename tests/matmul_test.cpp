@@ -1,5 +1,6 @@
 // tcnum/tcnum.hpp: matrix products equal chains of the instruction, made by hand with the exact emulator; what is wrong
 // is named.
+// Labels: threads sanitized
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // Matrices of files: what others write is read, what is written others can read, and what is neither is refused.
+// Labels: sanitized
 #include "src/files/matrix_file.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Operands that are not what the datapath takes: every public call of the emulators says so, in one line, and reads
 // nothing.
+// Labels: sanitized
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Datapaths without the fraction bits that no number of theirs has: the same results, by the exact emulator.
+// Labels: sanitized
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,6 @@
 // Campaigns on several ranks, which are threads here: rank 0 has in the end what one process has. The thread sanitizer
 // watches these (`./run test --all`).
+// Labels: threads sanitized
 #include "src/campaign/on_ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Number formats of the user's own.
+// Labels: sanitized
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,5 +1,6 @@
 // Products of whole matrices by panels equal chains of the exact emulator, for every CPU that Highway compiled them
 // for.
+// Labels: sanitized
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

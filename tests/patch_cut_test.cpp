@@ -1,5 +1,6 @@
 // How patches cut (docs/patches.md): terms grown by less than any bit that is kept, and sums that begin with as many
 // units as they have negative terms, give the sum of the terms cut toward zero.
+// Labels: speed sanitized
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

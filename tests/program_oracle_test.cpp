@@ -1,4 +1,5 @@
 // Programs as oracles: what well-behaved ones answer, and what becomes of the others.
+// Labels: sanitized
 #include "tcnum/program_oracle.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@
 #include "tcnum/sparse_tiles.hpp"
 #include "tcnum/tiles.hpp"
 
-namespace tcnum {
+namespace tcnum::program_oracle_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -301,4 +302,4 @@ TEST(Dots, ThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::program_oracle_test

@@ -1,4 +1,5 @@
 // From the recorded answers alone: the verdicts, and what the catalogue has of fits.
+// Labels: long-parts parts=8
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // The exact emulator equals a second implementation of docs/datapath.md (tests/reference), bit for bit, on datapaths
 // and operands from all of the page's range, and on every datapath of the catalogue and of docs/datapaths.
+// Labels: speed
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,5 @@
 // Threads that measure at the same time: none goes on before all are as far.
+// Labels: threads sanitized
 #include "src/ranks/rendezvous.hpp"
 
 #include <gtest/gtest.h>

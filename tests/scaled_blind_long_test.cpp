@@ -1,13 +1,14 @@
 // Blind recovery with block scales: many draws, of which some are tried that the seed says, and neighbours of nvfp4.
+// Labels: long parts=4
 #include "scaled_blind.hpp"
 #include "seed_of_run.hpp"
 
-namespace tcnum {
+namespace tcnum::scaled_blind_long_test {
 namespace {
 
 using namespace scaled_blind;
 
-class ScaledBlindLong : public testing::TestWithParam<Kind> {};
+class ScaledBlindLong : public testing::TestWithParam<scaled_blind::Kind> {};
 
 constexpr int kFirst = 1000, kDraws = 2;
 
@@ -38,4 +39,4 @@ INSTANTIATE_TEST_SUITE_P(Files, ScaledDescribedLong,
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::scaled_blind_long_test

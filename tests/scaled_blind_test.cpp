@@ -1,14 +1,15 @@
 // Blind recovery with block scales: some draws, and neighbours of a datapath that docs/datapaths describes.
+// Labels: long
 #include "scaled_blind.hpp"
 
 #include <vector>
 
-namespace tcnum {
+namespace tcnum::scaled_blind_test {
 namespace {
 
 using namespace scaled_blind;
 
-class ScaledBlind : public testing::TestWithParam<Kind> {};
+class ScaledBlind : public testing::TestWithParam<scaled_blind::Kind> {};
 
 TEST_P(ScaledBlind, TheFitReturnsTheClassOfTheHiddenDatapath) {
   constexpr int kDraws = 2;
@@ -50,4 +51,4 @@ TEST(ScaledOutside, DatapathsOutsideTheSpaceAreUnexplained) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::scaled_blind_test

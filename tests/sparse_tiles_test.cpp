@@ -19,7 +19,7 @@
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
 
-namespace tcnum {
+namespace tcnum::sparse_tiles_test {
 namespace {
 
 /// One of each kind of group and order.
@@ -291,4 +291,4 @@ TEST(DotProblems, AreWhatTheModifiersMakeThem) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::sparse_tiles_test

@@ -1,5 +1,6 @@
 // Streams: the same on a GPU as on a CPU, whatever the part; exhaustive where they say so; and able to refute what is
 // wrong.
+// Labels: threads sanitized
 #include <gtest/gtest.h>
 
 #include <algorithm>

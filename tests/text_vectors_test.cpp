@@ -1,4 +1,5 @@
 // Dot problems as text and as NumPy arrays.
+// Labels: sanitized
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // What runs on several threads gives what one gives. The thread sanitizer watches these (`./run test --all`).
+// Labels: threads sanitized
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

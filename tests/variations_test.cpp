@@ -1,5 +1,6 @@
 // Whole products by datapaths that differ in one rule from one of the catalogue's, such as users write who know one,
 // equal those of the exact emulator.
+// Labels: long
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,3 +1,4 @@
+// Labels: sanitized
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -30,7 +31,7 @@
 #include "tcnum/instruction.hpp"
 #include "tcnum/tiles.hpp"
 
-namespace tcnum {
+namespace tcnum::vector_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -893,4 +894,4 @@ TEST(Tiles, StartAtZero) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::vector_file_test

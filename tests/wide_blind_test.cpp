@@ -1,5 +1,6 @@
 // Blind recovery of what is rare: datapaths of structures that a space has once it is widened, hidden behind an oracle;
 // and those that docs/datapaths describes.
+// Labels: long parts=3
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 #include "src/fit/separate.hpp"
 #include "src/oracles/datapath_oracle.hpp"
 
-namespace tcnum {
+namespace tcnum::wide_blind_test {
 namespace {
 
 struct Kind {
@@ -106,4 +107,4 @@ std::string file_name(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(Files, Described, testing::ValuesIn(described()), file_name);
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::wide_blind_test

@@ -1,4 +1,5 @@
 // tcnum without tcnum-bench beside it: `bench` and `model` say how to get it, and everything else works.
+// Labels: sanitized
 #include "tests/cli.hpp"
 
 namespace tcnum {

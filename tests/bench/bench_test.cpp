@@ -1,5 +1,6 @@
 // The host's half of benchmarks: axes, statistics, records, printers, operands, the model, reports; and measurements on
 // a device that makes its answers up.
+// Labels: speed
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

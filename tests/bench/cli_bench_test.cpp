@@ -1,11 +1,12 @@
 // `tcnum bench` as a user runs it, on GPUs that are not there (fake_gpus/).
+// Labels: sanitized
 #include <csignal>
 #include <map>
 #include <sstream>
 
 #include "tests/cli.hpp"
 
-namespace tcnum {
+namespace tcnum::cli_bench_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -349,4 +350,4 @@ TEST_F(CliRoofline, SeveralProcessesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tcnum
+}  // namespace tcnum::cli_bench_test

@@ -13,7 +13,7 @@
 #include "bench/measure/printers.hpp"
 #include "no_timed_kernels.hpp"
 
-namespace tcnum::bench {
+namespace tcnum::bench::copy_bench_test {
 namespace {
 
 constexpr std::uint32_t kWordsOfElement = kCopyElementBytes / sizeof(std::uint32_t);
@@ -465,4 +465,4 @@ TEST(CopySections, OfStrangeRowsAreMade) {
 }
 
 }  // namespace
-}  // namespace tcnum::bench
+}  // namespace tcnum::bench::copy_bench_test

@@ -15,7 +15,7 @@
 #include "bench/measure/lane_sweep.hpp"
 #include "bench/measure/published.hpp"
 
-namespace tcnum::bench {
+namespace tcnum::bench::dpx_test {
 namespace {
 
 /// The same by C++'s own integers, from the name alone.
@@ -297,4 +297,4 @@ TEST(DpxSection, HasTheRecordsWithPublishedFigures) {
 }
 
 }  // namespace
-}  // namespace tcnum::bench
+}  // namespace tcnum::bench::dpx_test

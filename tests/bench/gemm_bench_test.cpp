@@ -17,7 +17,7 @@
 #include "fake_products.hpp"
 #include "tcnum/error.hpp"
 
-namespace tcnum::bench {
+namespace tcnum::bench::gemm_bench_test {
 namespace {
 
 constexpr unsigned kH200Sms = 132;
@@ -515,4 +515,4 @@ TEST(GemmSections, OfStrangeRowsAreMade) {
 }
 
 }  // namespace
-}  // namespace tcnum::bench
+}  // namespace tcnum::bench::gemm_bench_test

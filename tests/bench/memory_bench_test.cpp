@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "../labels.hpp"
 #include "bench/device/memory_timing.hpp"
 #include "bench/measure/memory/buffers.hpp"
 #include "bench/measure/memory/levels.hpp"
@@ -24,7 +25,7 @@
 #include "src/questions/random_numbers.hpp"
 #include "tcnum/error.hpp"
 
-namespace tcnum::bench {
+namespace tcnum::bench::memory_bench_test {
 namespace {
 
 constexpr double kKibi = 1024, kMebi = 1024 * kKibi;
@@ -719,6 +720,7 @@ TEST(Memory, EndsWhenItIsTold) {
 }
 
 TEST(Memory, TablesAndPagesShowIt) {
+  TCNUM_TAKES_LONG();
   FakeDevice device;
   Document document;
   document.facts = device.facts();
@@ -765,4 +767,4 @@ TEST(Memory, PagesOfStrangeRowsAreMade) {
 }
 
 }  // namespace
-}  // namespace tcnum::bench
+}  // namespace tcnum::bench::memory_bench_test

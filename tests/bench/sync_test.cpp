@@ -13,7 +13,7 @@
 #include "bench/measure/sync_sections.hpp"
 #include "no_timed_kernels.hpp"
 
-namespace tcnum::bench {
+namespace tcnum::bench::sync_test {
 namespace {
 
 /// Four SMs. Threads take turns, step by step, in an order that is not theirs by number.
@@ -378,4 +378,4 @@ TEST(HeatMap, IsDrawnOrEmpty) {
 }
 
 }  // namespace
-}  // namespace tcnum::bench
+}  // namespace tcnum::bench::sync_test
