@@ -28,10 +28,10 @@ def _version() -> str:
 def _built_library() -> pathlib.Path:
     """Of the build folder that ./run uses too."""
     if shutil.which("cmake") is None:
-        raise RuntimeError("cmake is missing; right would be what `./run` at the root of tcnum installs")
+        raise RuntimeError("cmake is missing; expected what `./run` at the root of tcnum installs")
     configure = ["cmake", "-S", str(ROOT), "-B", str(BUILD), "-DTCNUM_SHARED=ON"]
     if not (BUILD / "CMakeCache.txt").exists():
-        configure += ["-DCMAKE_BUILD_TYPE=Release", "-DTCNUM_TESTS=OFF"]
+        configure += ["-DCMAKE_BUILD_TYPE=Release", "-DTCNUM_TESTS=OFF", "-DTCNUM_CPU_TARGETS=native"]
         configure += ["-G", "Ninja"] if shutil.which("ninja") else []
     subprocess.run(configure, check=True)
     subprocess.run(
@@ -110,4 +110,4 @@ def build_editable(wheel_directory: str, config_settings: object = None, metadat
 
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
-    raise NotImplementedError("tcnum's library is built from its whole source tree; right would be build_wheel")
+    raise NotImplementedError("tcnum's library is built from its whole source tree; expected build_wheel")

@@ -41,7 +41,7 @@ results_of() {
 
 for folder in "$@"; do
   if [[ ! -s $folder/results/ctest.xml ]]; then
-    echo "count_results.sh: $folder/results/ctest.xml: not there; right would be a folder whose tests ran" >&2
+    echo "count_results.sh: $folder/results/ctest.xml: not there; expected a folder whose tests ran" >&2
     exit 2
   fi
 done
