@@ -9,7 +9,7 @@
 namespace tcnum {
 
 /// What each block of a launch has, and the stream that it is in; null: the default one.
-struct BlockShape {
+struct LaunchSize {
   int threads;
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
@@ -23,7 +23,7 @@ struct BlockShape {
 /// Launches as many blocks as run side by side, but at most one for each of `pieces`: with more, the last to come would
 /// have the GPU to themselves. What CUDA says of it.
 template <class... Parameters, class... Arguments>
-cudaError_t launch_resident(void (*kernel)(Parameters...), const BlockShape& block, std::uint64_t pieces,
+cudaError_t launch_resident(void (*kernel)(Parameters...), const LaunchSize& block, std::uint64_t pieces,
                             const Arguments&... arguments) {
   const auto [threads, shared_bytes, stream] = block;
   const auto* const function = reinterpret_cast<const void*>(kernel);
@@ -47,7 +47,7 @@ cudaError_t launch_resident(void (*kernel)(Parameters...), const BlockShape& blo
 #define TCNUM_SHARED_MEMORY(name) alignas(16) static unsigned char name[std::size_t{1} << 20]
 
 template <class... Parameters, class... Arguments>
-static cudaError_t launch_resident(void (*kernel)(Parameters...), const BlockShape& block, std::uint64_t pieces,
+static cudaError_t launch_resident(void (*kernel)(Parameters...), const LaunchSize& block, std::uint64_t pieces,
                                    const Arguments&... arguments) {
   constexpr std::uint64_t kBlocks = 2;
   cuda_on_cpu::launch(kernel, static_cast<unsigned>(std::min(kBlocks, pieces)), static_cast<unsigned>(block.threads),

@@ -104,22 +104,64 @@ TEST(Rooms, AnArrowThatTurnsRoundIsFound) {
   EXPECT_TRUE(forbidden_includes("src/fit/fit.cpp", "#include \"space.hpp\"\n#include \"emu/parallel.hpp\"\n").empty());
 }
 
-TEST(Rooms, ArrowsPointOneWay) {
+/// Every source of the product, by its path from the root, with its text.
+std::map<std::string, std::string> product_sources() {
   const fs::path root = TCNUM_SOURCE_DIR;
-  const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".hip", ".h", ".in"};
-  std::size_t files = 0;
+  const std::set<std::string> endings = {".cpp", ".hpp", ".cu", ".cuh", ".hip", ".h", ".in"};
+  std::map<std::string, std::string> sources;
   for (const std::string top : {"include", "io", "cuda", "emu", "isa", "probes", "src", "bench"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
-      if (!entry.is_regular_file() || !sources.contains(entry.path().extension().string())) continue;
-      ++files;
+      if (!entry.is_regular_file() || !endings.contains(entry.path().extension().string())) continue;
       std::stringstream text;
       text << std::ifstream(entry.path()).rdbuf();
-      for (const std::string& line : forbidden_includes(fs::relative(entry.path(), root).string(), text.str())) {
-        ADD_FAILURE() << line;
-      }
+      sources[fs::relative(entry.path(), root).string()] = text.str();
     }
   }
-  EXPECT_GT(files, 100u);
+  return sources;
+}
+
+TEST(Rooms, ArrowsPointOneWay) {
+  const auto sources = product_sources();
+  for (const auto& [path, text] : sources) {
+    for (const std::string& line : forbidden_includes(path, text)) ADD_FAILURE() << line;
+  }
+  EXPECT_GT(sources.size(), 100u);
+}
+
+/// The types that a file defines outside of unnamed namespaces and of other types, each after its namespaces.
+std::vector<std::string> types_of(const std::string& text) {
+  static const std::regex kNamespace("^(?:inline )?namespace ?([A-Za-z0-9_:]*) \\{"), kEnd("^\\}  // namespace"),
+      kType("^(?:template <.*> )?(?:struct|class|enum class) (?:alignas\\(.*\\) )?(\\w+)(?: final)?(?: :[^;]*)? \\{");
+  std::vector<std::string> found, inside;
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == ' ' || line[0] == '#' || line[0] == '/') continue;
+    if (std::regex_search(line, match, kNamespace)) {
+      inside.push_back(match[1]);
+    } else if (std::regex_search(line, kEnd) && !inside.empty()) {
+      inside.pop_back();
+    } else if (std::ranges::find(inside, "") == inside.end() && std::regex_search(line, match, kType)) {
+      std::string name;
+      for (const std::string& each : inside) name += each + "::";
+      found.push_back(name + std::string(match[1]));
+    }
+  }
+  return found;
+}
+
+/// Two types of one name in one program are one to the linker, which takes either's destructor for both.
+TEST(Rooms, NoTwoTypesHaveOneName) {
+  EXPECT_EQ(types_of("namespace tcnum {\nstruct A {\nnamespace {\nstruct B {\n}  // namespace\nenum class C : int {\n"),
+            (std::vector<std::string>{"tcnum::A", "tcnum::C"}));
+  std::map<std::string, std::string> file_of;
+  for (const auto& [path, text] : product_sources()) {
+    for (const std::string& type : types_of(text)) {
+      const auto [known, is_new] = file_of.try_emplace(type, path);
+      EXPECT_TRUE(is_new) << type << " is in " << known->second << " and in " << path;
+    }
+  }
+  EXPECT_GT(file_of.size(), 300u);
 }
 
 }  // namespace

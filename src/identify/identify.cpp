@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "emu/parallel.hpp"
+#include "producers.hpp"
 #include "separation.hpp"
 #include "src/catalogue/classes.hpp"
-#include "subjects.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum {
@@ -34,20 +34,20 @@ bool computes_alike(const Datapath& one, Datapath other) {
   return same_chain(one, other);
 }
 
-/// Makes one of subjects that compute alike and gave the same results; the one whose steps can follow each other stands
-/// for both.
-void merge(std::vector<Subject>& subjects, std::vector<Codes>& given) {
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    if (subjects[i].suspect.plan) continue;
-    for (std::size_t j = subjects.size(); --j > i;) {
-      const Subject &one = subjects[i], &other = subjects[j];
+/// Makes one of producers that compute alike and gave the same results; the one whose steps can follow each other
+/// stands for both.
+void merge(std::vector<Producer>& producers, std::vector<Codes>& given) {
+  for (std::size_t i = 0; i < producers.size(); ++i) {
+    if (producers[i].suspect.plan) continue;
+    for (std::size_t j = producers.size(); --j > i;) {
+      const Producer &one = producers[i], &other = producers[j];
       if (other.suspect.plan || given[i] != given[j] ||
           !computes_alike(one.suspect.of.front().datapath, other.suspect.of.front().datapath))
         continue;
-      if (!one.repeats() && other.repeats()) std::swap(subjects[i], subjects[j]);
-      std::ranges::move(subjects[j].suspect.of, std::back_inserter(subjects[i].suspect.of));
+      if (!one.repeats() && other.repeats()) std::swap(producers[i], producers[j]);
+      std::ranges::move(producers[j].suspect.of, std::back_inserter(producers[i].suspect.of));
       const auto at = static_cast<std::ptrdiff_t>(j);
-      subjects.erase(subjects.begin() + at);
+      producers.erase(producers.begin() + at);
       given.erase(given.begin() + at);
     }
   }
@@ -60,29 +60,29 @@ std::size_t Identification::agreeing() const {
 }
 
 Identification identify(const Tiles& answered, const IdentifyOptions& options) {
-  std::vector<Subject> subjects = subjects_of(answered, options);
-  if (subjects.empty()) {
+  std::vector<Producer> producers = producers_of(answered, options);
+  if (producers.empty()) {
     throw InputError(fmt::format(
         "no datapath of the catalogue takes {} and {} with a C of {}, for {} products and results of {}; expected "
         "formats that `tcnum list --known` shows together",
         format(answered.a_format).name, format(answered.b_format).name, format(answered.c_format).name, answered.k,
         format(answered.d_format).name));
   }
-  std::vector<Codes> given(subjects.size());
+  std::vector<Codes> given(producers.size());
   std::size_t done = 0;
   std::mutex telling;
-  in_parallel(subjects.size(), all_threads(), [&](std::size_t i) {
-    given[i] = subjects[i].results(answered);
+  in_parallel(producers.size(), all_threads(), [&](std::size_t i) {
+    given[i] = producers[i].results(answered);
     const std::lock_guard lock(telling);
-    if (options.progress) options.progress(++done, subjects.size());
+    if (options.progress) options.progress(++done, producers.size());
   });
-  merge(subjects, given);
-  for (std::size_t i = 0; i < subjects.size(); ++i) compare(answered, given[i], subjects[i].suspect);
-  std::ranges::stable_sort(subjects, std::greater(), [](const Subject& each) { return each.suspect.agreeing; });
+  merge(producers, given);
+  for (std::size_t i = 0; i < producers.size(); ++i) compare(answered, given[i], producers[i].suspect);
+  std::ranges::stable_sort(producers, std::greater(), [](const Producer& each) { return each.suspect.agreeing; });
 
   Identification found{answered.size(), {}, {}};
-  std::vector<const Subject*> agreeing;
-  for (const Subject& each : subjects) {
+  std::vector<const Producer*> agreeing;
+  for (const Producer& each : producers) {
     found.suspects.push_back(each.suspect);
     std::ranges::stable_sort(found.suspects.back().of, {}, &CatalogueEntry::arch);
     if (each.suspect.agrees()) agreeing.push_back(&each);

@@ -15,9 +15,9 @@
 namespace tcnum {
 namespace {
 
-FormatId narrowest_c(const Tiles& answered, const std::vector<const Subject*>& subjects) {
+FormatId narrowest_c(const Tiles& answered, const std::vector<const Producer*>& producers) {
   FormatId narrowest = answered.c_format;
-  for (const Subject* each : subjects) {
+  for (const Producer* each : producers) {
     if (each->suspect.plan) continue;
     const FormatId c = each->suspect.of.front().datapath.numerics.c.format;
     if (format(c).storage_bits < format(narrowest).storage_bits) narrowest = c;
@@ -26,15 +26,15 @@ FormatId narrowest_c(const Tiles& answered, const std::vector<const Subject*>& s
 }
 
 /// So many products that whole steps of all make them; a plan may do something after some hundred.
-int products_for(const std::vector<const Subject*>& subjects) {
+int products_for(const std::vector<const Producer*>& producers) {
   int k = 1;
   bool any_plan = false;
-  for (const Subject* each : subjects) {
+  for (const Producer* each : producers) {
     k = std::lcm(k, each->k);
     any_plan |= each->suspect.plan.has_value();
   }
   if (any_plan || k > kMostDotProducts) k = kMostDotProducts;
-  for (const Subject* each : subjects) {
+  for (const Producer* each : producers) {
     if (!each->takes(static_cast<std::size_t>(k))) k = std::min(k, each->k);
   }
   return k;
@@ -50,7 +50,7 @@ std::vector<Problem> inputs_of(const Instruction& dot, std::uint64_t seed) {
   return inputs;
 }
 
-/// Which group each subject is in, numbered from 0 on.
+/// Which group each producer is in, numbered from 0 on.
 using Groups = std::vector<std::size_t>;
 
 /// Splits groups by results; says how many there are then.
@@ -62,10 +62,10 @@ std::size_t split(const Groups& groups, const std::vector<Codes>& results, std::
   return numbers.size();
 }
 
-/// Results of each subject for one input.
-std::vector<std::uint64_t> results_for(const Tiles& input, const std::vector<const Subject*>& subjects) {
+/// Results of each producer for one input.
+std::vector<std::uint64_t> results_for(const Tiles& input, const std::vector<const Producer*>& producers) {
   std::vector<std::uint64_t> results;
-  for (const Subject* each : subjects) results.push_back(each->results(input)[0]);
+  for (const Producer* each : producers) results.push_back(each->results(input)[0]);
   return results;
 }
 
@@ -75,9 +75,9 @@ std::size_t different(std::vector<std::uint64_t> results) {
 }
 
 /// Without the terms that make no group more.
-Problem thinned(Problem problem, const Instruction& dot, const std::vector<const Subject*>& subjects) {
+Problem thinned(Problem problem, const Instruction& dot, const std::vector<const Producer*>& producers) {
   const auto groups = [&](const Problem& of) {
-    return different(results_for(tiles_of(dot, 1, 1, 1, [&](std::size_t) { return of; }), subjects));
+    return different(results_for(tiles_of(dot, 1, 1, 1, [&](std::size_t) { return of; }), producers));
   };
   const std::size_t most = groups(problem);
   const auto try_without = [&](const Problem& less) {
@@ -99,19 +99,19 @@ Problem thinned(Problem problem, const Instruction& dot, const std::vector<const
 
 }  // namespace
 
-Separation separate(const Tiles& answered, const std::vector<const Subject*>& subjects,
+Separation separate(const Tiles& answered, const std::vector<const Producer*>& producers,
                     const IdentifyOptions& options) {
   const auto operand = [](FormatId id) { return id == FormatId::fp32 ? FormatId::tf32 : id; };
   Scaling scales;
   if (answered.scale_block != 0) scales = {ScaleKind::dot, options.scales, answered.scale_block};
   const Instruction dot = make_dot(answered.d_format, operand(answered.a_format), operand(answered.b_format),
-                                   narrowest_c(answered, subjects), products_for(subjects), scales);
+                                   narrowest_c(answered, producers), products_for(producers), scales);
   std::vector<Problem> inputs = inputs_of(dot, options.seed);
   std::ranges::stable_sort(inputs, {}, terms_of);
   const Tiles packed = pack(dot, inputs);
-  std::vector<Codes> results(subjects.size());  // by subject, then by input
-  in_parallel(subjects.size(), all_threads(), [&](std::size_t s) {
-    const Codes d = subjects[s]->results(packed);
+  std::vector<Codes> results(producers.size());  // by producer, then by input
+  in_parallel(producers.size(), all_threads(), [&](std::size_t s) {
+    const Codes d = producers[s]->results(packed);
     results[s] = Codes(d.bytes_each(), inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::size_t on_diagonal = i % kPackSide;
@@ -122,7 +122,7 @@ Separation separate(const Tiles& answered, const std::vector<const Subject*>& su
   Separation found;
   found.tried = inputs.size();
   found.groups = 1;
-  Groups groups(subjects.size(), 0);
+  Groups groups(producers.size(), 0);
   for (;;) {
     std::size_t best = inputs.size(), most = found.groups;
     Groups finer;
@@ -134,9 +134,9 @@ Separation separate(const Tiles& answered, const std::vector<const Subject*>& su
     }
     if (best == inputs.size()) return found;
     if (found.inputs == 0) {
-      const Problem thin = thinned(inputs[best], dot, subjects);
+      const Problem thin = thinned(inputs[best], dot, producers);
       found.next = tiles_of(dot, 1, 1, 1, [&](std::size_t) { return thin; });
-      found.results = results_for(found.next, subjects);
+      found.results = results_for(found.next, producers);
     }
     found.groups = split(groups, results, best, finer);
     groups = finer;

@@ -3,12 +3,13 @@
 
 #include <vector>
 
-#include "subjects.hpp"
+#include "producers.hpp"
 
 namespace tcnum {
 
-/// Of crafted and random operands, few that leave as many groups of subjects as all of them do: at each step the one
+/// Of crafted and random operands, few that leave as many groups of producers as all of them do: at each step the one
 /// that makes most groups, and of these the one with the fewest terms.
-Separation separate(const Tiles& answered, const std::vector<const Subject*>& subjects, const IdentifyOptions& options);
+Separation separate(const Tiles& answered, const std::vector<const Producer*>& producers,
+                    const IdentifyOptions& options);
 
 }  // namespace tcnum

@@ -10,7 +10,7 @@
 
 namespace tcnum {
 
-struct Subject {
+struct Producer {
   Suspect suspect;                     ///< without a word on answers
   std::shared_ptr<const Chain> chain;  ///< of a datapath
   int k = 1;                           ///< products of a step of it; of a plan 1
@@ -22,7 +22,7 @@ struct Subject {
 };
 
 /// Each datapath and plan that takes the formats and that many products, once.
-std::vector<Subject> subjects_of(const Tiles& answered, const IdentifyOptions& options);
+std::vector<Producer> producers_of(const Tiles& answered, const IdentifyOptions& options);
 
 /// The codes of the same numbers in another format; nothing if it lacks one of them.
 std::optional<Codes> same_numbers(const Codes& codes, FormatId from, FormatId to);

@@ -1,4 +1,4 @@
-#include "subjects.hpp"
+#include "producers.hpp"
 
 #include <algorithm>
 #include <map>
@@ -87,7 +87,7 @@ class Collection {
     if (answered.scale_block != 0) scales_ = ScaleRule{options.scales, answered.scale_block};
   }
 
-  std::vector<Subject> collected() {
+  std::vector<Producer> collected() {
     for (const Arch& each : kArchs) {
       if (!options_.archs.empty() && std::ranges::find(options_.archs, each.id) == options_.archs.end()) continue;
       for (const Instruction* in : instructions_of(each.id)) {
@@ -115,18 +115,18 @@ class Collection {
 
   void add(CatalogueEntry entry) {
     const auto like = std::ranges::find_if(
-        subjects_, [&](const Subject& each) { return each.suspect.of.front().datapath == entry.datapath; });
+        subjects_, [&](const Producer& each) { return each.suspect.of.front().datapath == entry.datapath; });
     if (like != subjects_.end()) {
       like->suspect.of.push_back(std::move(entry));
       return;
     }
-    Subject subject;
-    subject.chain = std::make_shared<const Chain>(entry.datapath);
-    if (!subject.chain->takes(answered_.k)) return;
-    subject.k = entry.datapath.tree.k;
-    subject.suspect.rounded = entry.datapath.numerics.result != answered_.d_format;
-    subject.suspect.of.push_back(std::move(entry));
-    subjects_.push_back(std::move(subject));
+    Producer producer;
+    producer.chain = std::make_shared<const Chain>(entry.datapath);
+    if (!producer.chain->takes(answered_.k)) return;
+    producer.k = entry.datapath.tree.k;
+    producer.suspect.rounded = entry.datapath.numerics.result != answered_.d_format;
+    producer.suspect.of.push_back(std::move(entry));
+    subjects_.push_back(std::move(producer));
   }
 
   void add_plans() {
@@ -138,9 +138,9 @@ class Collection {
           continue;
         if (answered_.b_format != answered_.a_format || plan.output != answered_.d_format) continue;
         if (is_one_chain(plan, answered_.k) && all_zero(answered_)) continue;  // its datapath is there
-        Subject subject;
-        subject.suspect.plan = std::move(plan);
-        subjects_.push_back(std::move(subject));
+        Producer producer;
+        producer.suspect.plan = std::move(plan);
+        subjects_.push_back(std::move(producer));
       } catch (const InputError&) {
         continue;  // it is of other formats
       }
@@ -151,7 +151,7 @@ class Collection {
   const IdentifyOptions& options_;
   std::optional<ScaleRule> scales_;
   std::map<FormatId, bool> has_c_;
-  std::vector<Subject> subjects_;
+  std::vector<Producer> subjects_;
 };
 
 }  // namespace
@@ -179,7 +179,7 @@ std::optional<Codes> same_numbers(const Codes& codes, FormatId from, FormatId to
   return same;
 }
 
-Codes Subject::results(const Tiles& tiles) const {
+Codes Producer::results(const Tiles& tiles) const {
   Tiles mine = tiles;
   if (suspect.plan) {
     mine.d = results_of_plan(*suspect.plan, tiles);
@@ -197,7 +197,7 @@ Codes Subject::results(const Tiles& tiles) const {
   return to_format(mine.d, n.result, tiles.d_format);
 }
 
-std::vector<Subject> subjects_of(const Tiles& answered, const IdentifyOptions& options) {
+std::vector<Producer> producers_of(const Tiles& answered, const IdentifyOptions& options) {
   return Collection(answered, options).collected();
 }
 
