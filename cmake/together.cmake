@@ -1,6 +1,6 @@
 # How a build of all reads headers less often; TCNUM_TOGETHER asks for it.
 
-# Compiles files of a room together, up to twelve at a time: most of the time that one takes goes to headers that its
+# Compiles files of a room together, up to 64 at a time: most of the time that one takes goes to headers that its
 # neighbours read too. Files that call something of their own as a neighbour does stand ALONE, and so do those with options
 # of their own.
 function(tcnum_compile_together target)
@@ -29,7 +29,7 @@ function(tcnum_compile_together target)
     if(NOT DEFINED files_${room})
       set(files_${room} 0)
     endif()
-    math(EXPR part "${files_${room}} / 12")
+    math(EXPR part "${files_${room}} / 64")
     math(EXPR files_${room} "${files_${room}} + 1")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${part})
   endforeach()
