@@ -1,5 +1,4 @@
 // `tcnum bench` as a user runs it, on GPUs that are not there (fake_gpus/).
-// Labels: sanitized
 #include <csignal>
 #include <map>
 #include <sstream>
