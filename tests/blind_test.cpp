@@ -51,7 +51,7 @@ TEST_P(Blind, TheFitReturnsTheClassOfTheHiddenDatapath) {
     RC_ASSERT(leaves_open(result, hidden));
   }));
   RecordProperty("identified", identified);
-  // About one in a thousand differs from another only where the search comes by too rarely (docs/space.md).
+  // About one in a thousand differs from another only where the search comes by too rarely (docs/equivalence.md).
   EXPECT_GE(identified * 100, drawn * 99) << identified << " of " << drawn;
   std::cout << identified << " of " << drawn << " identified, the others left open\n";
 }

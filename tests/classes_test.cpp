@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
       return text;
     });
 
-/// Two choices at the bound of a rule of docs/space.md.
+/// Two choices at the bound of a rule of docs/equivalence.md.
 struct AtABound {
   const char* name;
   const char* instruction;

@@ -6,7 +6,7 @@ namespace {
 
 class CliWorks : public Cli {
  protected:
-  /// With the recorded answers of the source tree, from there, as docs/update_readme.sh runs it.
+  /// With the recorded answers of the source tree, from there, as docs/update_blocks.sh runs it.
   Result works(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"list", "--works"});
     return run(arguments, "out", [] {
@@ -25,7 +25,7 @@ TEST_F(CliWorks, ThePageHasWhatTheCommandSays) {
   const std::size_t first = page.find(begin), last = page.find(end);
   ASSERT_TRUE(first != std::string::npos && last != std::string::npos);
   EXPECT_EQ(page.substr(first + begin.size(), last - first - begin.size()), r.out)
-      << "right would be docs/update_readme.sh works";
+      << "expected what docs/update_blocks.sh works writes";
 }
 
 TEST_F(CliWorks, AnAccountIsRefutedWhereTheHardwareIsAndAWorkThatSaysNothingHasNoCell) {

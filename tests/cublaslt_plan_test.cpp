@@ -53,8 +53,8 @@ CublasLtConfiguration configuration_of(const GemmSubject& subject, const ordered
           .clusters_at_once = algorithm.value("clusters_at_once", 0)};
 }
 
-void expect_in_plans(const std::string& sentence) {
-  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
+void expect_on_page(const std::string& sentence) {
+  std::ifstream file(TCNUM_SOURCE_DIR "/docs/cublaslt.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
 }
@@ -172,7 +172,7 @@ TEST(CublasLtPlans, GiveWhatTheAlgorithmsGave) {
   for (const int id : {11, 14, 21}) EXPECT_TRUE(by_layout.contains(id)) << id;
   const std::string sentence =
       fmt::format("Of all {} algorithms that are recorded it declines {} now", of_all, declined_of_all);
-  expect_in_plans(sentence);
+  expect_on_page(sentence);
 }
 
 /// Every algorithm whose products with alpha, C and biases were recorded.
@@ -268,7 +268,7 @@ TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfAlphaCAndABias) {
       epilogues.algorithms, epilogues.products, epilogues.of_all["right"], epilogues.of_all["wrong"],
       epilogues.of_all["declined"], epilogues.of_all["refused"]);
   EXPECT_EQ(epilogues.declined, 12u);  // of ALGO_ID 56, whose results hide what it does
-  expect_in_plans(sentence);
+  expect_on_page(sentence);
 }
 
 /// Where ⌊k / SPLITK_NUM⌋ is whole tiles and k is not SPLITK_NUM of them, its last products are not in the library's D.
@@ -279,8 +279,8 @@ TEST(CublasLtPlans, LeaveProductsOutWhereTheLibraryDoes) {
   EXPECT_EQ(splits.declined, 0u);
   EXPECT_EQ(splits.of_all["declined"], splits.left_out);  // nobody knew then
   EXPECT_GT(splits.left_out, 250u);
-  expect_in_plans(fmt::format("{} algorithms of {} such products, {} results of which leave products out",
-                              splits.algorithms, splits.products, splits.left_out));
+  expect_on_page(fmt::format("{} algorithms of {} such products, {} results of which leave products out",
+                             splits.algorithms, splits.products, splits.left_out));
 }
 
 TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfColumnsWithGaps) {
@@ -288,9 +288,9 @@ TEST(CublasLtPlans, GiveWhatAlgorithmsMakeOfColumnsWithGaps) {
   for (const std::string& path : test::kGapsSurveys) gaps.replay(path);
   EXPECT_EQ(gaps.of_all["wrong"], 0u);
   EXPECT_EQ(gaps.by_gap, std::set{14});
-  expect_in_plans(fmt::format("{} algorithms of {} products with gaps, {} results right, {} wrong, {} declined",
-                              gaps.algorithms, gaps.products, gaps.of_all["right"], gaps.of_all["wrong"],
-                              gaps.of_all["declined"]));
+  expect_on_page(fmt::format("{} algorithms of {} products with gaps, {} results right, {} wrong, {} declined",
+                             gaps.algorithms, gaps.products, gaps.of_all["right"], gaps.of_all["wrong"],
+                             gaps.of_all["declined"]));
 }
 
 TEST(CublasLtPlans, GiveWhatOptionsSay) {
@@ -302,7 +302,7 @@ TEST(CublasLtPlans, GiveWhatOptionsSay) {
   const std::string sentence =
       fmt::format("{} algorithms of {} products: {} right, {} wrong, {} declined", options.algorithms, options.products,
                   options.of_all["right"], options.of_all["wrong"], options.of_all["declined"]);
-  expect_in_plans(sentence);
+  expect_on_page(sentence);
 }
 
 TEST(CublasLtPlans, AreDeclinedWhereNobodyKnows) {

@@ -1,4 +1,4 @@
-// The rules of docs/space.md, against the emulator: what Space::canonical calls the same gives the same results.
+// The rules of docs/equivalence.md, against the emulator: what Space::canonical calls the same gives the same results.
 // Labels: long parts=4
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -142,10 +142,10 @@ TEST(Space, HasTheSizeThatItsDescriptionGives) {
   }
 }
 
-/// Rules as docs/space.md has them: numbers and titles, in the order of the page.
+/// Rules as docs/equivalence.md has them: numbers and titles, in the order of the page.
 std::vector<std::pair<int, std::string>> rules_of_the_page(const std::string& pattern) {
   std::stringstream page;
-  page << std::ifstream(std::string(TCNUM_SOURCE_DIR) + "/docs/space.md").rdbuf();
+  page << std::ifstream(std::string(TCNUM_SOURCE_DIR) + "/docs/equivalence.md").rdbuf();
   const std::string text = page.str();
   const std::regex rule(pattern);
   std::vector<std::pair<int, std::string>> found;

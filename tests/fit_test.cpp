@@ -245,8 +245,8 @@ TEST_P(Properties, AreDescribed) {
   const std::string name(GetParam().name), question(GetParam().question);
   EXPECT_NE(text_of_file("/docs/space.md").find("| `" + name + "` |"), std::string::npos)
       << "docs/space.md has no row for it";
-  EXPECT_NE(text_of_file("/README.md").find("| " + name + " | " + question), std::string::npos)
-      << "README.md does not ask its question";
+  EXPECT_NE(text_of_file("/docs/report.md").find("| " + name + " | " + question), std::string::npos)
+      << "docs/report.md does not ask its question";
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Properties, testing::ValuesIn(kPropertyTable),

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -93,19 +92,20 @@ TEST(RecordedProducts, AreRightOrDeclined) {
 }
 
 TEST(RecordedProducts, AreWhatTheDocumentationCounts) {
-  std::ifstream file(TCNUM_SOURCE_DIR "/docs/plans.md");
+  std::ifstream file(TCNUM_SOURCE_DIR "/docs/cublaslt.md");
   std::string text(std::istreambuf_iterator<char>(file), {});
-  std::ranges::replace(text, '\n', ' ');
-  const auto has = [&](const std::string& sentence) { EXPECT_NE(text.find(sentence), std::string::npos) << sentence; };
   for (const std::string& path : test::kSurveys) {
     const ordered_json totals = survey(path).at("totals");
-    const auto count = [&](const char* key) { return totals.at(key).get<std::size_t>(); };
-    has(fmt::format("{} algorithms of {} products", count("cases"), count("products")));
-    has(fmt::format("{} identified, {} ambiguous, {} unexplained", count("identified"), count("ambiguous"),
-                    count("unexplained")));
-    const auto predicted = [&](const char* key) { return totals.at("predicted").value(key, std::size_t{0}); };
-    has(fmt::format("right for {} algorithms, wrong for {}, and declines {}", predicted("right"), predicted("wrong"),
-                    predicted("declined")));
+    std::string counts;
+    for (const char* key : {"cases", "products", "identified", "ambiguous", "unexplained"})
+      counts += fmt::format(" | {}", totals.at(key).get<std::size_t>());
+    for (const char* key : {"right", "wrong", "declined"})
+      counts += fmt::format(" | {}", totals.at("predicted").value(key, std::size_t{0}));
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const std::size_t row = text.find("| `" + name + "` |");
+    ASSERT_NE(row, std::string::npos) << name;
+    EXPECT_TRUE(text.substr(row, text.find('\n', row) - row).ends_with(counts + " |"))
+        << name << ": expected what docs/update_blocks.sh surveys writes";
   }
 }
 

@@ -22,6 +22,15 @@ def load_tests(loader, tests, pattern):
     return tests
 
 
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def anchors_of(page):
+    """As GitHub makes them of headings: small letters, hyphens for spaces, and no other punctuation."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 class Documentation(unittest.TestCase):
     def test_all_that_is_public_says_what_it_is(self):
         for name in tcnum.__all__:
@@ -33,8 +42,24 @@ class Documentation(unittest.TestCase):
                         if not member.startswith("_") and inspect.isfunction(value):
                             self.assertTrue(value.__doc__ or len(inspect.getsource(value).splitlines()) < 4, member)
 
+    def test_links_lead_somewhere(self):
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("python/*.md")]:
+            text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                with self.subTest(page=page.name, link=link):
+                    path, _, anchor = link.partition("#")
+                    target = (page.parent / path).resolve() if path else page
+                    if not link.startswith("https://"):
+                        self.assertTrue(target.exists())
+                        self.assertTrue(not anchor or anchor in anchors_of(target))
+
+    def test_all_pages_are_listed(self):
+        index = (ROOT / "docs/README.md").read_text()
+        for page in ROOT.glob("docs/*.md"):
+            self.assertTrue(page.name == "README.md" or f"[{page.name}]({page.name})" in index, page.name)
+
     def test_plans_of_kernels_are_plans(self):
-        page = (pathlib.Path(__file__).parents[2] / "docs/kernels.md").read_text()
+        page = (ROOT / "docs/kernels.md").read_text()
         plans = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
         files = {plan["name"]: plan for plan in plans}
         named = tcnum.Plan.names()

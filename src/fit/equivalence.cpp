@@ -1,5 +1,5 @@
-// Which datapaths of a space are one and the same. docs/space.md states and proves each rule; here each is a function
-// of that name, in a table.
+// Which datapaths of a space are one and the same. docs/equivalence.md states and proves each rule; here each is a
+// function of that name, in a table.
 #include "equivalence.hpp"
 
 #include <algorithm>

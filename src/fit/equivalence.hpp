@@ -1,4 +1,5 @@
-// Which datapaths of a space are one and the same: the rules that docs/space.md states and proves, by its numbers.
+// Which datapaths of a space are one and the same: the rules that docs/equivalence.md states and proves, by its
+// numbers.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace tcnum {
 
-/// A rule of docs/space.md.
+/// A rule of docs/equivalence.md.
 struct EquivalenceRule {
   int number;
   std::string_view title;

@@ -1,4 +1,4 @@
-// Which datapaths that sum integers are one and the same. docs/space.md, "Integers", states and proves each rule.
+// Which datapaths that sum integers are one and the same. docs/equivalence.md, "Integers", states and proves each rule.
 #include <algorithm>
 #include <array>
 #include <numeric>

@@ -69,7 +69,7 @@ struct Families {
 struct PropertyRow {
   Property property;
   std::string_view name;
-  std::string_view question;  ///< that a value answers, as README.md asks it
+  std::string_view question;  ///< that a value answers, as docs/report.md asks it
   Part part;
   /// Of an edge rule: what a result has consulted (Consulted) that depends on it.
   unsigned consulted = kConsultedNothing;

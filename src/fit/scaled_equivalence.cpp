@@ -1,5 +1,5 @@
-// Which datapaths with block scales are one and the same. docs/space.md states and proves each rule; here each is a
-// function of that name, in a table.
+// Which datapaths with block scales are one and the same. docs/equivalence.md states and proves each rule; here each is
+// a function of that name, in a table.
 #include <algorithm>
 #include <array>
 

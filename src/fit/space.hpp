@@ -52,7 +52,7 @@ class Space {
   Datapath datapath(const Choice& choice) const;
 
   /// The representative of the datapaths that provably give the same result for every input. Two choices with the same
-  /// canonical form are one class. Each rule that this applies is proven in docs/space.md.
+  /// canonical form are one class. Each rule that this applies is proven in docs/equivalence.md.
   Choice canonical(const Choice& choice) const;
 
   /// False for a choice whose core is provably the same as another's that is in the space, whatever its edge rules: a

@@ -1,19 +1,20 @@
-# Makes a program of the C++ example of README.md, and reads there what it prints.
+# Makes a program of the C++ example of docs/cpp.md, and reads there what it prints.
 
 # The first block in C++ that has a main() goes to `source`, the console block after it to the variable `output`.
-function(tcnum_readme_example source output)
-  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
-  file(READ ${PROJECT_SOURCE_DIR}/README.md text)
+function(tcnum_page_example source output)
+  set(page docs/cpp.md)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(READ ${PROJECT_SOURCE_DIR}/${page} text)
   string(FIND "${text}" "```cpp\n" begin)
   if(begin EQUAL -1)
-    message(FATAL_ERROR "README.md: has no block of C++")
+    message(FATAL_ERROR "${page}: has no block of C++")
   endif()
   math(EXPR begin "${begin} + 7")
   string(SUBSTRING "${text}" ${begin} -1 text)
   string(FIND "${text}" "```\n" end)
   string(SUBSTRING "${text}" 0 ${end} program)
   if(NOT program MATCHES "int main\\(\\)")
-    message(FATAL_ERROR "README.md: its first block of C++ has no main()")
+    message(FATAL_ERROR "${page}: its first block of C++ has no main()")
   endif()
   file(CONFIGURE OUTPUT ${source} CONTENT "${program}" @ONLY)
   string(SUBSTRING "${text}" ${end} -1 text)
