@@ -1,4 +1,4 @@
-// Number formats. A format is one constexpr row; formats differ by data, not by code.
+// Number formats. A format is one constexpr row; code names ue8m0 alone, which has no zero and no subnormals.
 //
 // Encodings: IEEE 754 for fp16, fp32, fp64; OCP 8-bit Floating Point Specification 1.0 for e4m3 and e5m2; OCP
 // Microscaling Formats 1.0 for fp6, fp4 and e8m0; PTX ISA, "Alternate floating point data formats", for tf32, bf16

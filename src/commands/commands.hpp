@@ -1,5 +1,5 @@
-// The commands: what each is told, and the function that does it. Each has a file of its name; command_line.cpp is the
-// one that knows how the options are spelled.
+// The commands: what each is told, and the function that does it. Each is in the file of its name, but for convert,
+// which is in generate.cpp; command_line.cpp is the only one that knows how the options are spelled.
 #pragma once
 
 #include <cstdint>
