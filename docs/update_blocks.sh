@@ -150,7 +150,6 @@ block tutorial-gemm docs/tutorial.md 0 tutorial_gemm
 block tutorial-own docs/tutorial.md 0 tutorial_own
 block tutorial-verify docs/tutorial.md 0 tutorial_verify
 block campaign docs/tutorial.md 0 ./run verify --campaign vectors/sm_90/campaigns.json
-block test CONTRIBUTING.md -2 ./run test # what was skipped, and the counts
 block rooms docs/house.md 0 rooms
 block surveys docs/cublaslt.md 0 surveys
 block numpy docs/oracles.md 0 ./run probe --from "$numpy" --a fp32 --d fp32 --k 16 --any-nan
