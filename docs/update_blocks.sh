@@ -51,12 +51,12 @@ one_console() {
 
 # Replaces what is between <!-- begin NAME --> and <!-- end NAME --> in the page.
 update() {
-  local name=$1 page=$2 new made
+  local name=$1 file=$2 new made
   shift 2
-  grep -q "^<!-- begin $name -->\$" "$page" && grep -q "^<!-- end $name -->\$" "$page" || {
-    echo "$page: no markers <!-- begin $name --> and <!-- end $name -->" >&2
+  if ! grep -q "^<!-- begin $name -->\$" "$file" || ! grep -q "^<!-- end $name -->\$" "$file"; then
+    echo "$file: no markers <!-- begin $name --> and <!-- end $name -->" >&2
     exit 2
-  }
+  fi
   new=$(mktemp)
   made=$(mktemp)
   "$@" >"$made"
@@ -64,8 +64,8 @@ update() {
     $0 == "<!-- begin " name " -->" { print; while ((getline line < made) > 0) print line; inside = 1 }
     $0 == "<!-- end " name " -->" { inside = 0 }
     !inside && $0 != "<!-- begin " name " -->" { print }
-  ' "$page" >"$new"
-  cat "$new" >"$page"
+  ' "$file" >"$new"
+  cat "$new" >"$file"
   rm -f "$new" "$made"
 }
 
@@ -140,9 +140,9 @@ END
 fp16=mma.m16n8k16.f32.f16.f16.f32
 numpy='exec:python3 examples/oracles/oracle.py'
 report=(./run bench report --device h200 --section)
-block explain-all README.md 31 ./run explain --all --c 2^23 --a -2^12,-0.5,-0.25,-0.125 --b 2^11,1,1,1
+block explain-all README.md 19 ./run explain --all --format fp16 --c 2^23 --a -2^12,-0.5,-0.25,-0.125 --b 2^11,1,1,1
 block probe docs/report.md 0 ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3
-block tutorial-probe docs/tutorial.md 14 ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3
+block tutorial-probe docs/tutorial.md 13 ./run probe --arch sm_90 --instr wgmma.m64n8k32.f32.e4m3.e4m3
 block explain docs/tutorial.md 0 ./run explain --arch sm_90 --instr "$fp16" --a -32,0x1.004p0 --b -8,0x1.004p-14 --c -0x1.51fcp-3
 block identify docs/tutorial.md 0 ./run identify --format fp16 --a -2^12,-0.5,-0.25,-0.125 --b 2^11,1,1,1 --c 2^23 --d -0.75
 block tutorial-diff docs/tutorial.md 24 ./run diff --arch sm_80 --arch sm_90 --format fp16
@@ -171,6 +171,7 @@ block differential docs/verification.md 0 ./run test differential_test --count 1
 for name in "$@"; do
   [[ -v commands[$name] ]] || { echo "update_blocks.sh: $name is unknown; expected one of: ${names[*]}" >&2 && exit 2; }
 done
+command=()
 for name in "$@"; do
   eval "command=(${commands[$name]})"
   if [[ -z ${page[$name]} ]]; then
