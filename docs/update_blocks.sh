@@ -154,7 +154,7 @@ block rooms docs/house.md 0 rooms
 block surveys docs/cublaslt.md 0 surveys
 block numpy docs/oracles.md 0 ./run probe --from "$numpy" --a fp32 --d fp32 --k 16 --any-nan
 block numpy-fp16 docs/oracles.md 1 ./run verify --count 1e6 --from "$numpy" --a fp16 --d fp16 --k 16 --any-nan --datapath examples/oracles/numpy-fp16.json
-block model docs/oracles.md 26 ./run verify --count 1e5 --arch sm_90 --instr "$fp16" --from "exec:build/tcnum emulate --serve --arch sm_80 --instr $fp16"
+block model docs/oracles.md 27 ./run verify --count 1e5 --arch sm_90 --instr "$fp16" --from "exec:build/tcnum emulate --serve --arch sm_80 --instr $fp16"
 block gemm-model docs/model.md 0 ./run model gemm --m 4096 --n 7168 --k 16384 --format fp8e4m3
 block datapaths docs/architectures.md 0 ./run list --arch a100 h100 b200 mi300x mi350x --format bf16 nvfp4 --table text
 block diff docs/architectures.md 0 ./run diff --arch sm_80 --arch sm_90 --format fp16
