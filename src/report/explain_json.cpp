@@ -1,4 +1,4 @@
-// tcnum.explain/1: what docs/files.md says.
+// tcnum.explain/1: docs/schemas says what each member means.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -40,7 +40,7 @@ std::vector<ExplainedSide> fold(std::vector<ExplainedSide> sides);
 
 /// The numbers, each side's result with its bits and its error, and the sums on the way.
 std::string sides_text(const std::vector<ExplainedSide>& sides);
-/// tcnum.explain/1 (docs/files.md).
+/// tcnum.explain/1 (docs/schemas).
 nlohmann::ordered_json sides_document(const std::vector<ExplainedSide>& sides);
 /// Tables for the package booktabs: the results, and if there is one side alone, its sums.
 std::string sides_latex(const std::vector<ExplainedSide>& sides);
