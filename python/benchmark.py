@@ -37,7 +37,7 @@ def main() -> None:
     view, alive = _arrays.view_of(*(lambda x: (x.codes, x.format))(_arrays.read(a, "a")))
 
     def library() -> None:
-        options = _library.sized(_library.MatmulOptions, arch=b"sm_90", threads=1)
+        options = _library.sized("tcnum_matmul_options", arch=b"sm_90", threads=1)
         handle = ctypes.c_void_p()
         of = ctypes.byref(view)
         _library.call("tcnum_matmul", of, of, None, ctypes.byref(options), ctypes.byref(handle))

@@ -98,6 +98,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
         if path.suffix in (".py", ".typed"):
             wheel.add(f"tcnum/{path.name}", path.read_bytes())
     wheel.add(f"tcnum/{LIBRARY}", library.read_bytes())
+    wheel.add("tcnum/tcnum.h", (ROOT / "include/tcnum/tcnum.h").read_bytes())
     return wheel.done()
 
 

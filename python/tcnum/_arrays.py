@@ -168,13 +168,13 @@ def _formatted(dtype: str) -> Format | None:
         return None
 
 
-def view_of(codes: np.ndarray, f: Format) -> tuple[_library.View, np.ndarray]:
+def view_of(codes: np.ndarray, f: Format) -> tuple[Any, np.ndarray]:
     """A view for C, and the codes that it points to, which must live as long."""
     is_columns = codes.flags.f_contiguous and not codes.flags.c_contiguous
     if not is_columns:
         codes = np.ascontiguousarray(codes)
     rows, columns = codes.shape
-    view = _library.View(
+    view = _library.c.tcnum_view(
         codes=codes.ctypes.data,
         bytes=codes.nbytes,
         rows=rows,
@@ -196,13 +196,27 @@ class Views:
         self._alive += [view, memory]
         return ctypes.pointer(view)
 
+    def of_argument(self, x: Any, name: str, shape: tuple[int, int] | None = None, format: Any = None) -> Any:
+        """A matrix that the caller gives, broadcast to ``shape``; a single number is [1, 1]. None stays None."""
+        if x is None:
+            return None
+        operand = x if isinstance(x, Operand) else read(x, name, format)
+        codes = operand.codes.reshape(1, 1) if shape is None and operand.codes.size == 1 else operand.codes
+        try:
+            codes = codes if shape is None else np.broadcast_to(codes, shape)
+        except ValueError as error:
+            raise InputError(f"{name}: has the shape {operand.shape}; expected {shape}") from error
+        if codes.ndim != 2 or 0 in codes.shape:
+            raise InputError(f"{name}: has the shape {operand.shape}; expected a matrix")
+        return self.of(codes, operand.format)
+
 
 class _MatrixMemory:
     """The memory of a result of the library, freed with the last array that uses it."""
 
     def __init__(self, handle: Any):
         self._handle = handle
-        view = _library.View()
+        view = _library.c.tcnum_view()
         _library.call("tcnum_matrix_view", handle, ctypes.byref(view))
         self.format = format_of(view.format.decode())
         self.__array_interface__ = {

@@ -61,7 +61,7 @@ def archs() -> tuple[Arch, ...]:
     Arch(name='sm_70', family='NVIDIA Volta')
     """
     count = _library.library.tcnum_arch_count()
-    infos = [_library.described(_library.ArchInfo, "tcnum_arch_at", i) for i in range(count)]
+    infos = [_library.described("tcnum_arch_at", i) for i in range(count)]
     return tuple(Arch(info.name.decode(), info.family.decode()) for info in infos)
 
 
@@ -69,8 +69,8 @@ def archs() -> tuple[Arch, ...]:
 def instructions(arch: str = "sm_90") -> tuple[Instruction, ...]:
     """All instructions of an architecture."""
     name = _library.encoded(arch, "arch")
-    count = _library.described(_library.ArchInfo, "tcnum_arch_find", name).instructions
-    infos = [_library.described(_library.InstructionInfo, "tcnum_instruction_at", name, i) for i in range(count)]
+    count = _library.described("tcnum_arch_find", name).instructions
+    infos = [_library.described("tcnum_instruction_at", name, i) for i in range(count)]
     return tuple(_instruction(arch, info) for info in infos)
 
 
@@ -81,10 +81,14 @@ def instruction(arch: str, name: str) -> Instruction:
     >>> instruction("sm_90", "wgmma.m64n256k16.f32.bf16.bf16").k
     16
     """
-    info = _library.described(
-        _library.InstructionInfo, "tcnum_instruction_find", _library.encoded(arch, "arch"), _library.encoded(name, "instr")
-    )
-    return _instruction(arch, info)
+    where = _library.encoded(arch, "arch")
+    return _instruction(arch, _library.described("tcnum_instruction_find", where, _library.encoded(name, "instr")))
+
+
+def instruction_for(arch: str, a: Format, b: Format) -> str:
+    """The instruction that products of operands of these formats are made of."""
+    where = _library.encoded(arch, "arch")
+    return _library.described("tcnum_instruction_for", where, a.text.encode(), b.text.encode()).name.decode()
 
 
 class Datapath:
@@ -95,7 +99,7 @@ class Datapath:
 
     def __init__(self, handle: _library.Handle):
         self._handle = handle
-        info = _library.described(_library.DatapathInfo, "tcnum_datapath_describe", handle.value)
+        info = _library.described("tcnum_datapath_describe", handle.value)
         self.k: int = info.k  #: products of one dot product
         self.a, self.b, self.c, self.d = (format_of(f.decode()) for f in (info.a, info.b, info.c, info.d))
         self.scale_format = None if info.scale_format is None else format_of(info.scale_format.decode())

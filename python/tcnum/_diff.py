@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from . import _library
-from ._catalogue import Datapath, datapath
+from ._catalogue import Datapath, datapath, instruction_for
 from ._formats import format_of
 from ._library import InputError
 
@@ -65,9 +65,7 @@ def _side(given: Any, a: Any, b: Any, instr: str | None, account: str | None) ->
             raise InputError("format: is None; expected the format of the operands, such as 'fp16', or an instr")
         first = format_of(a)
         second = first if b is None else format_of(b)
-        instr = _library.described(
-            _library.InstructionInfo, "tcnum_instruction_for", given.encode(), first.text.encode(), second.text.encode()
-        ).name.decode()
+        instr = instruction_for(given, first, second)
     return datapath(arch=given, instr=instr, account=account), f"{given} {instr}"
 
 

@@ -6,10 +6,9 @@ import ctypes
 import json
 from typing import Any
 
-import numpy as np
-
 from . import _arrays, _interrupts, _library
 from ._library import InputError
+from ._products import gemm_options
 
 
 class ErrorReport:
@@ -129,34 +128,12 @@ def error(
     if len(formats) != 3:
         raise InputError(f"format: is {format!r}; expected one, or three: of d, a and b")
     views = _arrays.Views()
-
-    def view(x: Any, name: str, of: Any = None, shape: tuple[int, int] | None = None) -> Any:
-        operand = _arrays.read(x, name, of)
-        try:
-            codes = operand.codes if shape is None else np.broadcast_to(operand.codes, shape)
-        except ValueError as wrong:
-            raise InputError(f"{name}: has the shape {operand.shape}; expected {shape}, as d has it") from wrong
-        if name in ("a_scales", "b_scales") and codes.size == 1:
-            codes = codes.reshape(1, 1)
-        if codes.ndim != 2 or 0 in codes.shape:
-            raise InputError(f"{name}: has the shape {operand.shape}; expected a matrix")
-        return views.of(codes, operand.format)
-
-    product = [view(x, name, of) for (x, name), of in zip(((d, "d"), (a, "a"), (b, "b")), formats)]
+    product = [views.of_argument(x, name, None, of) for (x, name), of in zip(((d, "d"), (a, "a"), (b, "b")), formats)]
     rows, columns = product[0].contents.rows, product[0].contents.columns
+    shapes = {"c": (rows, columns), "bias": (1, columns)}
+    others = {"c": c, "bias": bias, "a_scales": a_scales, "b_scales": b_scales, "exact_a": exact_a, "exact_b": exact_b}
+    matrices = {name: views.of_argument(x, name, shapes.get(name)) for name, x in others.items()}
     with _interrupts.guarded() as guard:
-        options = _library.sized(
-            _library.GemmOptions,
-            c=None if c is None else view(c, "c", None, (rows, columns)),
-            bias=None if bias is None else view(bias, "bias", None, (1, columns)),
-            alpha=_library.real("alpha", alpha),
-            beta=_library.real("beta", beta),
-            threads=threads,
-            progress=guard.progress,
-            a_scales=None if a_scales is None else view(a_scales, "a_scales"),
-            b_scales=None if b_scales is None else view(b_scales, "b_scales"),
-            exact_a=None if exact_a is None else view(exact_a, "exact_a"),
-            exact_b=None if exact_b is None else view(exact_b, "exact_b"),
-        )
+        options = gemm_options(alpha, beta, threads=threads, progress=guard.progress, **matrices)
         text = _library.text_of("tcnum_gemm_error", *product, ctypes.byref(options))
     return ErrorReport(json.loads(text))

@@ -151,9 +151,8 @@ def probe(
     ``any_nan``: of a NaN, its bits are not looked at, which software mostly leaves to chance. ``seed`` is of random
     operands; ``device`` names what answers, in the report. An exception of the oracle ends it and is raised.
     """
-    options: Any = _library.sized(
-        _library.ProbeOptions, seed=seed, threads=threads, device=_library.encoded(device, "device"), any_nan=_library.flag("any_nan", any_nan)
-    )
+    of_answers = {"device": _library.encoded(device, "device"), "any_nan": _library.flag("any_nan", any_nan)}
+    options: Any = _library.sized("tcnum_probe_options", seed=seed, threads=threads, **of_answers)
     of_dot = {"a": a, "b": b, "c": c, "d": d, "k": k, "scale_block": scale_block, "scale_format": scale_format}
     dot = {name: value for name, value in of_dot.items() if value is not None}
     if isinstance(oracle, Tiles):
@@ -204,11 +203,11 @@ def probe(
             named = [*"abcd", "scale_format"]
             formats = {name: format_of(dot[name]).text.encode() for name in named if name in dot}
             sizes = {name: dot[name] for name in ("k", "scale_block") if name in dot}
-            what = (ctypes.byref(_library.sized(_library.Dot, **sizes, **formats)),)
-            text = _library.text_of("tcnum_probe_dot", *what, _library.Oracle(answer), None, ctypes.byref(options))
+            what = (ctypes.byref(_library.sized("tcnum_dot", **sizes, **formats)),)
+            text = _library.text_of("tcnum_probe_dot", *what, _library.c.tcnum_oracle(answer), None, ctypes.byref(options))
         else:
             by = (_library.encoded(arch or DEFAULT_ARCH, "arch"), _library.encoded(instr, "instr"))
-            text = _library.text_of("tcnum_probe", *by, _library.Oracle(answer), None, ctypes.byref(options))
+            text = _library.text_of("tcnum_probe", *by, _library.c.tcnum_oracle(answer), None, ctypes.byref(options))
     return Report(json.loads(text))
 
 
@@ -268,7 +267,7 @@ def fit_gemm(
     >>> report.verdict, report.plan.json()["split_k"]  # doctest: +SKIP
     ('identified', None)
     """
-    options: Any = _library.sized(_library.GemmFitOptions, seed=seed, threads=threads)
+    options: Any = _library.sized("tcnum_gemm_fit_options", seed=seed, threads=threads)
     text = ""
     name = _library.encoded(arch, "arch")
     if epilogue is not None and not (callable(epilogue) and callable(product)):
@@ -296,10 +295,8 @@ def fit_gemm(
     if not isinstance(shape, (tuple, list)) or len(shape) != 3:
         raise InputError(f"shape: is {shape!r}; expected (M, N, K)")
     m, n, k = shape
-    subject = _library.sized(
-        _library.GemmSubject, arch=name, a=format_of(a).text.encode(), b=format_of(b).text.encode(),
-        d=format_of(d).text.encode(), m=m, n=n, k=k,
-    )  # fmt: skip
+    formats = {which: format_of(value).text.encode() for which, value in {"a": a, "b": b, "d": d}.items()}
+    subject = _library.sized("tcnum_gemm_subject", arch=name, m=m, n=n, k=k, **formats)
     with _interrupts.guarded() as guard:
         options.progress = guard.fit_progress
 
@@ -324,10 +321,10 @@ def fit_gemm(
             return guard.run(work)
 
         if epilogue is not None:
-            options.multiply_and_add = _library.MultiplyAndAdd(add)
+            options.multiply_and_add = _library.c.tcnum_multiply_and_add(add)
 
         text = _library.text_of(
-            "tcnum_fit_gemm", ctypes.byref(subject), _library.Multiply(multiply), None, ctypes.byref(options)
+            "tcnum_fit_gemm", ctypes.byref(subject), _library.c.tcnum_multiply(multiply), None, ctypes.byref(options)
         )
     return GemmReport(json.loads(text))
 

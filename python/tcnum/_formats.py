@@ -70,7 +70,7 @@ def formats() -> tuple[Format, ...]:
     ['fp4e2m1', 's4', 'u4']
     """
     count = _library.library.tcnum_format_count()
-    return tuple(_of_info(_library.described(_library.FormatInfo, "tcnum_format_at", i)) for i in range(count))
+    return tuple(_of_info(_library.described("tcnum_format_at", i)) for i in range(count))
 
 
 @functools.cache
@@ -80,9 +80,7 @@ def _of_table(name: str) -> Format | None:
 
 def _found(name: str) -> Format:
     # Custom formats are looked up each time, as a name may have been given to another format.
-    return _of_table(name) or _of_info(
-        _library.described(_library.FormatInfo, "tcnum_format_find", _library.encoded(name, "format"))
-    )
+    return _of_table(name) or _of_info(_library.described("tcnum_format_find", _library.encoded(name, "format")))
 
 
 def own_format(
@@ -115,10 +113,15 @@ def own_format(
     usual = -(2**31)
     return _of_info(
         _library.described(
-            _library.FormatInfo, "tcnum_format_define", _library.encoded(name, "name"), exponent_bits, fraction_bits,
-            usual if bias is None else bias, _library.encoded(non_finite, "non_finite"), _library.flag("signed", signed),
+            "tcnum_format_define",
+            _library.encoded(name, "name"),
+            exponent_bits,
+            fraction_bits,
+            usual if bias is None else bias,
+            _library.encoded(non_finite, "non_finite"),
+            _library.flag("signed", signed),
         )
-    )  # fmt: skip
+    )
 
 
 def name_of_dtype(dtype: Any) -> str:

@@ -8,12 +8,15 @@ delivered when the call has returned.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _library
+
+_Progress = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 
 
 class Guard:
@@ -24,8 +27,8 @@ class Guard:
         self.error: BaseException | None = None
         self._theirs: Any = None  # the previous handler of SIGINT
         # Progress callbacks of products and of fits.
-        self.progress = _library.Progress(lambda _, rows: int(self.should_stop()))
-        self.fit_progress = _library.FitProgress(lambda _, phase, done, of: int(self.should_stop()))
+        self.progress = _Progress(lambda _, rows: int(self.should_stop()))
+        self.fit_progress = _library.c.tcnum_fit_progress(lambda _, phase, done, of: int(self.should_stop()))
 
     def should_stop(self) -> bool:
         return bool(self.signals) or self.error is not None

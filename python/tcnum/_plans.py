@@ -96,14 +96,19 @@ class Plan:
             raise InputError(f"config: is {config}; expected numbers, such as id, stages, split_k, reduction, custom")
         if layout not in ("tn", "nn", "nt", "tt"):
             raise InputError(f"layout: is {layout!r}; expected 'tn', 'nn', 'nt' or 'tt'")
+        attributes = ("id", "stages", "split_k", "reduction", "custom", "tile", "cluster", "swizzle", "workspace")
+        formats = {name: format_of(f).text.encode() for name, f in {"a": a, "b": b or a, "d": d}.items()}
+        flags = {"fast_accumulation": fast_accumulation, "epilogue": epilogue, "adds_to_d": adds_to_d}
+        flags = {name: _library.flag(name, value) for name, value in flags.items()}
         configuration = _library.sized(
-            _library.CublasLtConfiguration, a=format_of(a).text.encode(), b=format_of(b or a).text.encode(),
-            d=format_of(d).text.encode(), k=k, fast_accumulation=_library.flag("fast_accumulation", fast_accumulation), id=config["id"],
-            stages=config.get("stages", 0), split_k=config.get("split_k", 1), reduction=config.get("reduction", 0),
-            custom=config.get("custom", 0), m=m, n=n, tile=config.get("tile", 0), cluster=config.get("cluster", 0), swizzle=config.get("swizzle", 0),
-            workspace=config.get("workspace", 0), clusters_at_once=config.get("clusters_at_once", 0), a_k_outermost=int(layout[0] == "n"), b_k_outermost=int(layout[1] == "t"),
-            has_epilogue=_library.flag("epilogue", epilogue), adds_to_d=_library.flag("adds_to_d", adds_to_d), a_lead=a_lead, b_lead=b_lead,
-        )  # fmt: skip
+            "tcnum_cublaslt_configuration",
+            **formats,
+            **{name: config.get(name, int(name == "split_k")) for name in (*attributes, "clusters_at_once")},
+            **{"has_epilogue" if name == "epilogue" else name: value for name, value in flags.items()},
+            **{"m": m, "n": n, "k": k, "a_lead": a_lead, "b_lead": b_lead},
+            a_k_outermost=int(layout[0] == "n"),
+            b_k_outermost=int(layout[1] == "t"),
+        )
         handle = _library.Handle(_FREE, "tcnum_plan_of_cublaslt", ctypes.byref(configuration))
         return cls(json.loads(_library.text_of("tcnum_plan_to_json", handle.value)))
 
@@ -167,7 +172,7 @@ class Plan:
 @functools.cache
 def _named() -> list[Any]:
     count = _library.library.tcnum_plan_count()
-    return [_library.described(_library.PlanInfo, "tcnum_plan_at", i) for i in range(count)]
+    return [_library.described("tcnum_plan_at", i) for i in range(count)]
 
 
 def plan_of(what: Any) -> Plan:

@@ -12,7 +12,7 @@ import numpy as np
 from . import _arrays, _interrupts, _library
 from ._arrays import Operand
 from ._library import InputError
-from ._catalogue import Datapath, datapath, instruction
+from ._catalogue import Datapath, datapath, instruction, instruction_for
 from ._formats import Format, format_of
 from ._plans import Plan, plan_of
 
@@ -97,7 +97,7 @@ class _ByInstruction(_Call):
 
     def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
         options = _library.sized(
-            _library.MatmulOptions,
+            "tcnum_matmul_options",
             arch=_library.encoded(self.arch, "arch"),
             instruction=_library.encoded(self.instr, "instr"),
             account=_library.encoded(self.account, "account"),
@@ -111,24 +111,22 @@ class _ByInstruction(_Call):
         _library.call("tcnum_matmul", view("a"), view("b"), view("c"), ctypes.byref(options), result)
 
 
+def gemm_options(alpha: float | None, beta: float | None, **others: Any) -> Any:
+    """What comes to a product by a plan, for C."""
+    numbers = {"alpha": _library.real("alpha", alpha), "beta": _library.real("beta", beta)}
+    return _library.sized("tcnum_gemm_options", **numbers, **others)
+
+
 class _ByPlan(_Call):
     def __init__(self, threads: int, plan: Plan, alpha: float | None, beta: float | None, processor: str = "cpu"):
         super().__init__(threads)
         self.processor = _library.encoded(processor, "processor")
-        self.plan, self.alpha, self.beta = plan, _library.real("alpha", alpha), _library.real("beta", beta)
+        self.plan, self.alpha, self.beta = plan, alpha, beta
 
     def call(self, view: Callable[[str], Any], progress: Any, operands: Format, result: Any) -> None:
-        options = _library.sized(
-            _library.GemmOptions,
-            c=view("c"),
-            bias=view("bias"),
-            alpha=self.alpha,
-            beta=self.beta,
-            threads=self.threads,
-            progress=progress,
-            a_scales=view("a_scales"),
-            b_scales=view("b_scales"),
-            processor=self.processor,
+        matrices = {name: view(name) for name in ("c", "bias", "a_scales", "b_scales")}
+        options = gemm_options(
+            self.alpha, self.beta, threads=self.threads, progress=progress, processor=self.processor, **matrices
         )
         plan = self.plan._bound(operands.text).value
         _library.call("tcnum_gemm", plan, view("a"), view("b"), ctypes.byref(options), result)
@@ -226,9 +224,7 @@ def by_instruction(arch: str | None, instr: str | None, of_datapath: Any, a: For
         return _ByInstruction(1, None, None, None, own, "cpu")
     arch = arch or DEFAULT_ARCH
     if instr is None:
-        instr = _library.described(
-            _library.InstructionInfo, "tcnum_instruction_for", _library.encoded(arch, "arch"), a.text.encode(), b.text.encode()
-        ).name.decode()
+        instr = instruction_for(arch, a, b)
     return _ByInstruction(1, arch, instr, None, None, "cpu")
 
 

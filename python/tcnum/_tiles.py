@@ -18,7 +18,7 @@ from ._library import InputError
 from ._catalogue import Datapath, datapath
 from ._formats import Format, format_of
 from ._plans import Plan, plan_of
-from ._products import by_instruction, check_operand
+from ._products import by_instruction, check_operand, gemm_options
 
 _FREE = "tcnum_tiles_free"
 
@@ -111,7 +111,7 @@ class Tiles:
         return self._handle.value
 
     def __getitem__(self, name: str) -> Codes:
-        tensor = _library.described(_library.Tensor, "tcnum_tiles_tensor", self._value, _library.encoded(name, "name"))
+        tensor = _library.described("tcnum_tiles_tensor", self._value, _library.encoded(name, "name"))
         f = format_of(tensor.format.decode())
         return Codes(np.asarray(_Memory(self._handle, tensor, f)), f)
 
@@ -149,7 +149,7 @@ class Tiles:
     def verify(self, of: Any = None, *, threads: int = 0) -> Comparison:
         """D against what a datapath gives."""
         value = None if of is None else _datapath_of(of)._handle.value
-        found = _library.sized(_library.Comparison)
+        found = _library.sized("tcnum_comparison")
         _library.call("tcnum_verify", self._value, value, threads, ctypes.byref(found))
         d = self["D"].shape
         first = tuple(int(i) for i in np.unravel_index(found.first, d)) if found.mismatches else None
@@ -307,20 +307,9 @@ def explained_by_plans(
     at: tuple[int, int] = (0, 0),
 ) -> str:  # fmt: skip
     """An element of a product of two matrices by one plan, or two; ``terms``: "c" and "bias", where they are."""
-    views, shape = _arrays.Views(), (a.codes.shape[0], b.codes.shape[1])
-
-    def view(name: str, shape: tuple[int, int]) -> Any:
-        if name not in terms:
-            return None
-        try:
-            return views.of(np.broadcast_to(terms[name].codes, shape), terms[name].format)
-        except ValueError as error:
-            raise InputError(f"{name}: has the shape {terms[name].shape}; right would be {shape}") from error
-
-    options = _library.sized(
-        _library.GemmOptions, c=view("c", shape), bias=view("bias", (1, shape[1])), alpha=_library.real("alpha", alpha),
-        beta=_library.real("beta", beta),
-    )  # fmt: skip
+    views = _arrays.Views()
+    shapes = {"c": (a.shape[0], b.shape[1]), "bias": (1, b.shape[1])}
+    options = gemm_options(alpha, beta, **{name: views.of_argument(x, name, shapes[name]) for name, x in terms.items()})
     bound = [each._bound(a.format.text) for each in plans]
     other = bound[1].value if len(bound) > 1 else None
     matrices = (views.of(each.codes, each.format) for each in (a, b))

@@ -141,7 +141,7 @@ class Products(unittest.TestCase):
         one, two = tcnum.cast(np.ones((4, 2)), "ue8m0"), tcnum.cast(np.full((2, 3), 2.0), "ue8m0")
         plain = tcnum.matmul(a, b, a_scales=one, b_scales=one.T[:, :3], datapath=own)
         self.assert_same(tcnum.matmul(a, b, a_scales=one, b_scales=two, datapath=own), plain * 2)
-        with self.assertRaisesRegex(tcnum.InputError, "b_scales is missing; right would be 2 × 3 of ue8m0"):
+        with self.assertRaisesRegex(tcnum.InputError, "b_scales is missing; expected 2 × 3 of ue8m0"):
             tcnum.matmul(a, b, a_scales=one, datapath=own)
 
     def test_formats_of_ones_own(self):
@@ -208,7 +208,7 @@ class Products(unittest.TestCase):
             "sm_70: no instruction takes": lambda: tcnum.matmul(a, b.astype(np.float32), arch="sm_70"),
             "expected uint16, the codes of bf16": lambda: tcnum.Codes(np.zeros(3, np.uint8), "bf16"),
             "expected codes of bf16 as uint16, or": lambda: tcnum.matmul(a.view(np.uint8), b, format="bf16"),
-            "a_scales is given; right would be none": lambda: tcnum.matmul(
+            "a_scales is given; expected none": lambda: tcnum.matmul(
                 a, b, instr=WGMMA, a_scales=tcnum.cast(np.ones((4, 1)), "ue8m0")
             ),
             "format: complex64 is unknown": lambda: tcnum.cast(a, np.complex64),

@@ -87,7 +87,7 @@ class Differences(unittest.TestCase):
         for message, call in {
             "format: is None; expected the format of the operands": lambda: tcnum.diff("sm_80", "sm_90"),
             "sm_91": lambda: tcnum.diff("sm_80", "sm_91", "fp16"),
-            "right would be the same formats": lambda: tcnum.diff("sm_80", "sm_90", instr=(MMA, "mma.m16n8k8.f32.bf16.bf16.f32")),
+            "expected the same formats": lambda: tcnum.diff("sm_80", "sm_90", instr=(MMA, "mma.m16n8k8.f32.bf16.bf16.f32")),
         }.items():
             with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
                 call()
@@ -401,11 +401,11 @@ class Errors(unittest.TestCase):
         a = halves(8, 8)
         for message, call in {
             r"exact_a is 4 × 8; expected 8 × 8, as the operand is": lambda: tcnum.error(a, a, a, exact_a=a[:4]),
-            "a_scales is of fp16; right would be fp32, ue8m0, ue4m3": lambda: tcnum.error(a, a, a, a_scales=a[0, 0]),
+            "a_scales is of fp16; expected fp32, ue8m0, ue4m3": lambda: tcnum.error(a, a, a, a_scales=a[0, 0]),
             "percentile: 95 of 'relative'; expected 50, 90 or 99": lambda: tcnum.error(a, a, a).percentile(95),
             "d: has the shape": lambda: tcnum.error(a[0], a, a),
-            r"bias: has the shape \(3,\); expected \(1, 8\), as d has it": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
-            "right would be": lambda: tcnum.error(a[:3], a, a),
+            r"bias: has the shape \(3,\); expected \(1, 8\)": lambda: tcnum.error(a, a, a, bias=a[0, :3]),
+            "expected": lambda: tcnum.error(a[:3], a, a),
         }.items():
             with self.subTest(message), self.assertRaisesRegex(tcnum.InputError, message):
                 call()
