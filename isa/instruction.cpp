@@ -55,212 +55,152 @@ constexpr bool is_amd(InstructionKind kind) { return kind == kMfma || kind == kA
 constexpr std::array kF8f6f4 = {fp8e4m3, fp8e5m2, fp6e3m2, fp6e2m3, fp4e2m1};
 constexpr bool is_fp8(FormatId id) { return id == fp8e4m3 || id == fp8e5m2; }
 
-constexpr std::array kFloatMmaRows = std::to_array<Instruction>({
-    // kind  m   n  k   d     a        b        c
-    // PTX accepts these everywhere, but only Volta has them as instructions of their own.
-    {kMma, 8, 8, 4, fp32, fp16, fp16, fp32, from(sm_70)},
-    {kMma, 8, 8, 4, fp32, fp16, fp16, fp16, from(sm_70)},
-    {kMma, 8, 8, 4, fp16, fp16, fp16, fp16, from(sm_70)},
-
-    {kMma, 16, 8, 8, fp32, fp16, fp16, fp32, from(sm_75)},
-    {kMma, 16, 8, 16, fp32, fp16, fp16, fp32, from(sm_80)},
-    {kMma, 16, 8, 8, fp16, fp16, fp16, fp16, from(sm_75)},
-    {kMma, 16, 8, 16, fp16, fp16, fp16, fp16, from(sm_80)},
-
-    {kMma, 16, 8, 8, fp32, bf16, bf16, fp32, from(sm_80)},
-    {kMma, 16, 8, 16, fp32, bf16, bf16, fp32, from(sm_80)},
-
-    {kMma, 16, 8, 4, fp32, tf32, tf32, fp32, from(sm_80)},
-    {kMma, 16, 8, 8, fp32, tf32, tf32, fp32, from(sm_80)},
-
-    {kMma, 16, 8, 16, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
-    {kMma, 16, 8, 16, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
-    {kMma, 16, 8, 16, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
-    {kMma, 16, 8, 16, fp32, fp8e5m2, fp8e5m2, fp32, from(sm_89)},
-    {kMma, 16, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
-    {kMma, 16, 8, 32, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
-    {kMma, 16, 8, 32, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
-    {kMma, 16, 8, 32, fp32, fp8e5m2, fp8e5m2, fp32, from(sm_89)},
-    {kMma, 16, 8, 16, fp16, fp8e4m3, fp8e4m3, fp16, from(sm_89)},
-    {kMma, 16, 8, 16, fp16, fp8e4m3, fp8e5m2, fp16, from(sm_89)},
-    {kMma, 16, 8, 16, fp16, fp8e5m2, fp8e4m3, fp16, from(sm_89)},
-    {kMma, 16, 8, 16, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
-    {kMma, 16, 8, 32, fp16, fp8e4m3, fp8e4m3, fp16, from(sm_89)},
-    {kMma, 16, 8, 32, fp16, fp8e4m3, fp8e5m2, fp16, from(sm_89)},
-    {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e4m3, fp16, from(sm_89)},
-    {kMma, 16, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, from(sm_89)},
-});
-
-/// fp64, each with a row for each way to round.
-constexpr std::array kDoubleBases = std::to_array<Instruction>({
-    {kMma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
-    {kMma, 16, 8, 4, fp64, fp64, fp64, fp64, from(sm_90)},
-    {kMma, 16, 8, 8, fp64, fp64, fp64, fp64, from(sm_90)},
-    {kMma, 16, 8, 16, fp64, fp64, fp64, fp64, from(sm_90)},
-    {kWmma, 8, 8, 4, fp64, fp64, fp64, fp64, from(sm_80)},
-});
-constexpr std::array kDoubleModifiers = {Modifier::none, Modifier::toward_zero, Modifier::down, Modifier::up};
-constexpr std::size_t double_rows(InstructionKind kind) {
-  return static_cast<std::size_t>(std::ranges::count(kDoubleBases, kind, &Instruction::kind)) * kDoubleModifiers.size();
-}
-template <class Next>
-constexpr Next copy_double_rows(InstructionKind kind, Next next) {
-  for (const Instruction& base : kDoubleBases) {
-    for (const Modifier modifier : kDoubleModifiers) {
-      if (base.kind != kind) continue;
-      *next = base;
-      (next++)->modifier = modifier;
-    }
-  }
-  return next;
-}
-
-/// mma.sp and mma.sp::ordered_metadata, each with a row for each of these.
-constexpr std::array kFloatSparseRows = std::to_array<Instruction>({
-    {kMma, 16, 8, 16, fp32, fp16, fp16, fp32, from(sm_80)},
-    {kMma, 16, 8, 32, fp32, fp16, fp16, fp32, from(sm_80)},
-    {kMma, 16, 8, 16, fp16, fp16, fp16, fp16, from(sm_80)},
-    {kMma, 16, 8, 32, fp16, fp16, fp16, fp16, from(sm_80)},
-
-    {kMma, 16, 8, 16, fp32, bf16, bf16, fp32, from(sm_80)},
-    {kMma, 16, 8, 32, fp32, bf16, bf16, fp32, from(sm_80)},
-
-    {kMma, 16, 8, 8, fp32, tf32, tf32, fp32, from(sm_80)},
-    {kMma, 16, 8, 16, fp32, tf32, tf32, fp32, from(sm_80)},
-
-    {kMma, 16, 8, 64, fp32, fp8e4m3, fp8e4m3, fp32, from(sm_89)},
-    {kMma, 16, 8, 64, fp32, fp8e4m3, fp8e5m2, fp32, from(sm_89)},
-    {kMma, 16, 8, 64, fp32, fp8e5m2, fp8e4m3, fp32, from(sm_89)},
-    {kMma, 16, 8, 64, fp32, fp8e5m2, fp8e5m2, fp32, from(sm_89)},
-});
-
-/// mma of integers: a shape for all pairs of operand formats, all modifiers and all kinds of sparsity.
-struct IntegerMma {
-  int m, k;
-  std::span<const FormatId> operands;
-  std::span<const Modifier> modifiers;
-  ArchSet archs;
-  std::span<const Sparsity> sparsities;
-};
-constexpr std::array kBytes = {s8, u8};
-constexpr std::array kNibbles = {s4, u4};
-constexpr std::array kBit = {b1};
-constexpr std::array kIntegerModifiers = {Modifier::none, Modifier::satfinite};
-constexpr std::array kAnd = {Modifier::and_popc};
-constexpr std::array kXor = {Modifier::xor_popc};
-constexpr std::array kDense = {Sparsity::none};
+// What rows have one or several of.
+constexpr std::array kFp16 = {fp16}, kBf16 = {bf16}, kTf32 = {tf32}, kFp32 = {fp32}, kFp64 = {fp64};
+constexpr std::array kFp8 = {fp8e4m3, fp8e5m2}, kFnuz = {fp8e4m3fnuz, fp8e5m2fnuz};
+constexpr std::array kBytes = {s8, u8}, kNibbles = {s4, u4};
+constexpr std::array kS8 = {s8}, kU8 = {u8}, kS4 = {s4}, kU4 = {u4}, kBit = {b1};
+constexpr std::array kPlain = {Modifier::none}, kAnd = {Modifier::and_popc}, kXor = {Modifier::xor_popc};
+constexpr std::array kSaturating = {Modifier::none, Modifier::satfinite};
+constexpr std::array kRoundings = {Modifier::none, Modifier::toward_zero, Modifier::down, Modifier::up};
+constexpr std::array kDense = {Sparsity::none}, kAscending = {Sparsity::ascending};
 constexpr std::array kSparse = {Sparsity::any_order, Sparsity::ascending};
 
-constexpr std::array kIntegerMma = std::to_array<IntegerMma>({
-    {8, 16, kBytes, kIntegerModifiers, from(sm_75), kDense},
-    {16, 16, kBytes, kIntegerModifiers, from(sm_80), kDense},
-    {16, 32, kBytes, kIntegerModifiers, from(sm_80), kDense},
-
-    {8, 32, kNibbles, kIntegerModifiers, from(sm_75), kDense},
-    {16, 32, kNibbles, kIntegerModifiers, from(sm_80), kDense},
-    {16, 64, kNibbles, kIntegerModifiers, from(sm_80), kDense},
-
-    {8, 128, kBit, kAnd, from(sm_80), kDense},
-    {8, 128, kBit, kXor, from(sm_75), kDense},
-    {16, 128, kBit, kAnd, from(sm_80), kDense},
-    {16, 128, kBit, kXor, from(sm_80), kDense},
-    {16, 256, kBit, kAnd, from(sm_80), kDense},
-    {16, 256, kBit, kXor, from(sm_80), kDense},
-
-    {16, 32, kBytes, kIntegerModifiers, from(sm_80), kSparse},
-    {16, 64, kBytes, kIntegerModifiers, from(sm_80), kSparse},
-    {16, 64, kNibbles, kIntegerModifiers, from(sm_80), kSparse},
-    {16, 128, kNibbles, kIntegerModifiers, from(sm_80), kSparse},
-});
-
-constexpr std::size_t row_count(const IntegerMma& each) {
-  return each.operands.size() * each.operands.size() * each.modifiers.size() * each.sparsities.size();
-}
-constexpr std::size_t kIntegerMmaRows = [] {
-  std::size_t total = 0;
-  for (const IntegerMma& each : kIntegerMma) total += row_count(each);
-  return total;
-}();
-
-constexpr auto kMmaRows = [] {
-  std::array<Instruction,
-             kFloatMmaRows.size() + double_rows(kMma) + kSparse.size() * kFloatSparseRows.size() + kIntegerMmaRows>
-      rows{};
-  auto next = copy_double_rows(kMma, std::copy(kFloatMmaRows.begin(), kFloatMmaRows.end(), rows.begin()));
-  for (const Sparsity sparsity : kSparse) {
-    for (const Instruction& row : kFloatSparseRows) {
-      *next = row;
-      (next++)->sparsity = sparsity;
-    }
-  }
-  for (const IntegerMma& each : kIntegerMma) {
-    for (const Sparsity sparsity : each.sparsities) {
-      for (const FormatId a : each.operands) {
-        for (const FormatId b : each.operands) {
-          for (const Modifier modifier : each.modifiers) {
-            *next++ = {kMma, each.m, 8, each.k, s32, a, b, s32, each.archs, modifier, sparsity};
-          }
-        }
+/// Instructions that differ in the formats of A and B and in modifiers alone: all pairs of the formats, each with all of
+/// the modifiers.
+struct Rows {
+  InstructionKind kind;
+  int m, n, k;
+  FormatId d;
+  std::span<const FormatId> operands;
+  FormatId c;
+  ArchSet archs;
+  std::span<const Modifier> modifiers = kPlain;
+  std::span<const Sparsity> sparsities = kDense;
+  int blocks = 1;
+};
+/// Calls visit(row) for each, of one kind of sparsity.
+template <class Visit>
+constexpr void each_of(const Rows& rows, Sparsity sparsity, const Visit& visit) {
+  for (const FormatId a : rows.operands) {
+    for (const FormatId b : rows.operands) {
+      for (const Modifier modifier : rows.modifiers) {
+        visit(Instruction{rows.kind, rows.m, rows.n, rows.k, rows.d, a, b, rows.c, rows.archs, modifier, sparsity, {},
+                          rows.blocks});
       }
     }
   }
-  return rows;
-}();
+}
+template <class Visit>
+constexpr void each_of(std::span<const Rows> table, const Visit& visit) {
+  for (const Rows& rows : table) {
+    for (const Sparsity sparsity : rows.sparsities) each_of(rows, sparsity, visit);
+  }
+}
 
-/// wmma: those of 16- and 8-bit operands come in three shapes.
-struct WmmaShape {
-  int m, n;
-};
-constexpr std::array kWmmaShapes = std::to_array<WmmaShape>({{16, 16}, {32, 8}, {8, 32}});
-constexpr std::array kWmmaBases = std::to_array<Instruction>({
-    {kWmma, 16, 16, 16, fp32, fp16, fp16, fp32, from(sm_70)},
-    {kWmma, 16, 16, 16, fp32, fp16, fp16, fp16, from(sm_70)},
-    {kWmma, 16, 16, 16, fp16, fp16, fp16, fp32, from(sm_70)},
-    {kWmma, 16, 16, 16, fp16, fp16, fp16, fp16, from(sm_70)},
-    {kWmma, 16, 16, 16, fp32, bf16, bf16, fp32, from(sm_80)},
-    {kWmma, 16, 16, 16, s32, s8, s8, s32, from(sm_75)},
-    {kWmma, 16, 16, 16, s32, s8, s8, s32, from(sm_75), Modifier::satfinite},
-    {kWmma, 16, 16, 16, s32, u8, u8, s32, from(sm_75)},
-    {kWmma, 16, 16, 16, s32, u8, u8, s32, from(sm_75), Modifier::satfinite},
-});
-constexpr std::array kWmmaRows = std::to_array<Instruction>({
-    {kWmma, 16, 16, 8, fp32, tf32, tf32, fp32, from(sm_80)},
-    {kWmma, 8, 8, 32, s32, s4, s4, s32, from(sm_75)},
-    {kWmma, 8, 8, 32, s32, s4, s4, s32, from(sm_75), Modifier::satfinite},
-    {kWmma, 8, 8, 32, s32, u4, u4, s32, from(sm_75)},
-    {kWmma, 8, 8, 32, s32, u4, u4, s32, from(sm_75), Modifier::satfinite},
-    {kWmma, 8, 8, 128, s32, b1, b1, s32, from(sm_80), Modifier::and_popc},
-    {kWmma, 8, 8, 128, s32, b1, b1, s32, from(sm_75), Modifier::xor_popc},
-});
+constexpr std::array kMmaRows = std::to_array<Rows>({
+    // kind  m   n  k   d     a, b   c
+    // PTX accepts these everywhere, but only Volta has them as instructions of their own.
+    {kMma, 8, 8, 4, fp32, kFp16, fp32, from(sm_70)},
+    {kMma, 8, 8, 4, fp32, kFp16, fp16, from(sm_70)},
+    {kMma, 8, 8, 4, fp16, kFp16, fp16, from(sm_70)},
 
-/// wgmma at its smallest N; C and D are the same registers. Only sm_90a: later architectures have tcgen05 instead.
-/// wgmma.sp has a row for each of these too, with twice the K.
-constexpr std::array kFloatWgmmaBases = std::to_array<Instruction>({
-    {kWgmma, 64, 8, 16, fp32, fp16, fp16, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 16, fp16, fp16, fp16, fp16, archs({sm_90})},
-    {kWgmma, 64, 8, 16, fp32, bf16, bf16, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 8, fp32, tf32, tf32, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp32, fp8e4m3, fp8e5m2, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp32, fp8e5m2, fp8e4m3, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp32, fp8e5m2, fp8e5m2, fp32, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp16, fp8e4m3, fp8e4m3, fp16, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp16, fp8e4m3, fp8e5m2, fp16, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp16, fp8e5m2, fp8e4m3, fp16, archs({sm_90})},
-    {kWgmma, 64, 8, 32, fp16, fp8e5m2, fp8e5m2, fp16, archs({sm_90})},
-});
+    {kMma, 16, 8, 8, fp32, kFp16, fp32, from(sm_75)},
+    {kMma, 16, 8, 16, fp32, kFp16, fp32, from(sm_80)},
+    {kMma, 16, 8, 8, fp16, kFp16, fp16, from(sm_75)},
+    {kMma, 16, 8, 16, fp16, kFp16, fp16, from(sm_80)},
 
-/// The same of integers, of which not every N is legal. Bits have no sparse form, and no exclusive or.
-struct IntegerWgmma {
-  int k;
-  std::span<const FormatId> operands;
-  std::span<const Modifier> modifiers;
-  bool has_sparse;
-};
-constexpr std::array kIntegerWgmma = std::to_array<IntegerWgmma>({
-    {32, kBytes, kIntegerModifiers, true},
-    {256, kBit, kAnd, false},
+    {kMma, 16, 8, 8, fp32, kBf16, fp32, from(sm_80)},
+    {kMma, 16, 8, 16, fp32, kBf16, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 4, fp32, kTf32, fp32, from(sm_80)},
+    {kMma, 16, 8, 8, fp32, kTf32, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 16, fp32, kFp8, fp32, from(sm_89)},
+    {kMma, 16, 8, 32, fp32, kFp8, fp32, from(sm_89)},
+    {kMma, 16, 8, 16, fp16, kFp8, fp16, from(sm_89)},
+    {kMma, 16, 8, 32, fp16, kFp8, fp16, from(sm_89)},
+
+    {kMma, 8, 8, 4, fp64, kFp64, fp64, from(sm_80), kRoundings},
+    {kMma, 16, 8, 4, fp64, kFp64, fp64, from(sm_90), kRoundings},
+    {kMma, 16, 8, 8, fp64, kFp64, fp64, from(sm_90), kRoundings},
+    {kMma, 16, 8, 16, fp64, kFp64, fp64, from(sm_90), kRoundings},
 });
+/// mma.sp and mma.sp::ordered_metadata, each with all of these.
+constexpr std::array kFloatSparseRows = std::to_array<Rows>({
+    {kMma, 16, 8, 16, fp32, kFp16, fp32, from(sm_80)},
+    {kMma, 16, 8, 32, fp32, kFp16, fp32, from(sm_80)},
+    {kMma, 16, 8, 16, fp16, kFp16, fp16, from(sm_80)},
+    {kMma, 16, 8, 32, fp16, kFp16, fp16, from(sm_80)},
+
+    {kMma, 16, 8, 16, fp32, kBf16, fp32, from(sm_80)},
+    {kMma, 16, 8, 32, fp32, kBf16, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 8, fp32, kTf32, fp32, from(sm_80)},
+    {kMma, 16, 8, 16, fp32, kTf32, fp32, from(sm_80)},
+
+    {kMma, 16, 8, 64, fp32, kFp8, fp32, from(sm_89)},
+});
+constexpr std::array kIntegerMmaRows = std::to_array<Rows>({
+    {kMma, 8, 8, 16, s32, kBytes, s32, from(sm_75), kSaturating},
+    {kMma, 16, 8, 16, s32, kBytes, s32, from(sm_80), kSaturating},
+    {kMma, 16, 8, 32, s32, kBytes, s32, from(sm_80), kSaturating},
+
+    {kMma, 8, 8, 32, s32, kNibbles, s32, from(sm_75), kSaturating},
+    {kMma, 16, 8, 32, s32, kNibbles, s32, from(sm_80), kSaturating},
+    {kMma, 16, 8, 64, s32, kNibbles, s32, from(sm_80), kSaturating},
+
+    {kMma, 8, 8, 128, s32, kBit, s32, from(sm_80), kAnd},
+    {kMma, 8, 8, 128, s32, kBit, s32, from(sm_75), kXor},
+    {kMma, 16, 8, 128, s32, kBit, s32, from(sm_80), kAnd},
+    {kMma, 16, 8, 128, s32, kBit, s32, from(sm_80), kXor},
+    {kMma, 16, 8, 256, s32, kBit, s32, from(sm_80), kAnd},
+    {kMma, 16, 8, 256, s32, kBit, s32, from(sm_80), kXor},
+
+    {kMma, 16, 8, 32, s32, kBytes, s32, from(sm_80), kSaturating, kSparse},
+    {kMma, 16, 8, 64, s32, kBytes, s32, from(sm_80), kSaturating, kSparse},
+    {kMma, 16, 8, 64, s32, kNibbles, s32, from(sm_80), kSaturating, kSparse},
+    {kMma, 16, 8, 128, s32, kNibbles, s32, from(sm_80), kSaturating, kSparse},
+});
+template <class Visit>
+constexpr void each_mma(const Visit& visit) {
+  each_of(kMmaRows, visit);
+  for (const Sparsity sparsity : kSparse) {
+    for (const Rows& rows : kFloatSparseRows) each_of(rows, sparsity, visit);
+  }
+  each_of(kIntegerMmaRows, visit);
+}
+
+/// wmma: those of 16- and 8-bit operands, which have one format, come in three shapes.
+constexpr std::array kWmmaShapes = {std::array{16, 16}, std::array{32, 8}, std::array{8, 32}};
+constexpr std::array kShapedWmmaRows = std::to_array<Rows>({
+    {kWmma, 16, 16, 16, fp32, kFp16, fp32, from(sm_70)},
+    {kWmma, 16, 16, 16, fp32, kFp16, fp16, from(sm_70)},
+    {kWmma, 16, 16, 16, fp16, kFp16, fp32, from(sm_70)},
+    {kWmma, 16, 16, 16, fp16, kFp16, fp16, from(sm_70)},
+    {kWmma, 16, 16, 16, fp32, kBf16, fp32, from(sm_80)},
+    {kWmma, 16, 16, 16, s32, kS8, s32, from(sm_75), kSaturating},
+    {kWmma, 16, 16, 16, s32, kU8, s32, from(sm_75), kSaturating},
+});
+constexpr std::array kWmmaRows = std::to_array<Rows>({
+    {kWmma, 16, 16, 8, fp32, kTf32, fp32, from(sm_80)},
+    {kWmma, 8, 8, 32, s32, kS4, s32, from(sm_75), kSaturating},
+    {kWmma, 8, 8, 32, s32, kU4, s32, from(sm_75), kSaturating},
+    {kWmma, 8, 8, 128, s32, kBit, s32, from(sm_80), kAnd},
+    {kWmma, 8, 8, 128, s32, kBit, s32, from(sm_75), kXor},
+    {kWmma, 8, 8, 4, fp64, kFp64, fp64, from(sm_80), kRoundings},
+});
+template <class Visit>
+constexpr void each_wmma(const Visit& visit) {
+  each_of(kShapedWmmaRows, [&](Instruction row) {
+    for (const auto& [m, n] : kWmmaShapes) {
+      row.m = m;
+      row.n = n;
+      visit(row);
+    }
+  });
+  each_of(kWmmaRows, visit);
+}
 
 constexpr int kWgmmaSmallestN = 8;
 constexpr int kWgmmaLargestN = 256;
@@ -268,36 +208,33 @@ constexpr int kWgmmaLargestN = 256;
 constexpr bool wgmma_has_width(bool floating, int n) {
   return n % 8 == 0 && kWgmmaSmallestN <= n && n <= kWgmmaLargestN && (floating || n <= 32 || n % 16 == 0);
 }
+/// wgmma at its smallest N; C and D are the same registers. Only sm_90a: later architectures have tcgen05 instead.
+/// wgmma.sp has all of these but bits too, with twice the K. Bits have no exclusive or.
+constexpr std::array kWgmmaRows = std::to_array<Rows>({
+    {kWgmma, 64, 8, 16, fp32, kFp16, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 16, fp16, kFp16, fp16, archs({sm_90})},
+    {kWgmma, 64, 8, 16, fp32, kBf16, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 8, fp32, kTf32, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp32, kFp8, fp32, archs({sm_90})},
+    {kWgmma, 64, 8, 32, fp16, kFp8, fp16, archs({sm_90})},
+    {kWgmma, 64, 8, 32, s32, kBytes, s32, archs({sm_90}), kSaturating},
+    {kWgmma, 64, 8, 256, s32, kBit, s32, archs({sm_90}), kAnd},
+});
 /// Calls visit(row) for each wgmma: all widths of each of its kinds.
 template <class Visit>
 constexpr void each_wgmma(const Visit& visit) {
-  const auto widths = [&](Instruction row, Sparsity sparsity) {
-    row.sparsity = sparsity;
+  const auto widths = [&](Instruction row) {
     if (row.sparse()) row.k *= 2;
-    for (int n = kWgmmaSmallestN; n <= kWgmmaLargestN; n += kWgmmaSmallestN) {
-      row.n = n;
-      if (wgmma_has_width(format(row.a).floating, n)) visit(row);
+    for (row.n = kWgmmaSmallestN; row.n <= kWgmmaLargestN; row.n += kWgmmaSmallestN) {
+      if (wgmma_has_width(format(row.a).floating, row.n)) visit(row);
     }
   };
   for (const Sparsity sparsity : {Sparsity::none, Sparsity::ascending}) {
-    for (const Instruction& base : kFloatWgmmaBases) widths(base, sparsity);
-    for (const IntegerWgmma& each : kIntegerWgmma) {
-      if (sparsity != Sparsity::none && !each.has_sparse) continue;
-      for (const FormatId a : each.operands) {
-        for (const FormatId b : each.operands) {
-          for (const Modifier modifier : each.modifiers) {
-            widths({kWgmma, 64, kWgmmaSmallestN, each.k, s32, a, b, s32, archs({sm_90}), modifier}, sparsity);
-          }
-        }
-      }
+    for (const Rows& rows : kWgmmaRows) {
+      if (sparsity == Sparsity::none || rows.operands.front() != b1) each_of(rows, sparsity, widths);
     }
   }
 }
-constexpr std::size_t kWgmmaRows = [] {
-  std::size_t count = 0;
-  each_wgmma([&](const Instruction&) { ++count; });
-  return count;
-}();
 
 // Block scales: a kind has one for every so many elements along k, of a sparse A for twice as many.
 constexpr Scaling kMxf8f6f4{ScaleKind::mxf8f6f4, ue8m0, 32}, kMxf4{ScaleKind::mxf4, ue8m0, 32};
@@ -352,11 +289,14 @@ constexpr void each_mma_of_sm_120(const Visit& visit) {
 
 constexpr ArchSet kTcgen05Archs = archs({sm_100, sm_103});
 /// tcgen05.mma at its smallest M and N: C and D are the same tensor memory.
-constexpr std::array kTcgen05Bases = std::to_array<Instruction>({
-    {kTcgen05, 64, 8, 16, fp32, fp16, fp16, fp32, kTcgen05Archs},
-    {kTcgen05, 64, 8, 16, fp16, fp16, fp16, fp16, kTcgen05Archs},
-    {kTcgen05, 64, 8, 16, fp32, bf16, bf16, fp32, kTcgen05Archs},
-    {kTcgen05, 64, 8, 8, fp32, tf32, tf32, fp32, kTcgen05Archs},
+constexpr std::array kTcgen05Rows = std::to_array<Rows>({
+    {kTcgen05, 64, 8, 16, fp32, kFp16, fp32, kTcgen05Archs},
+    {kTcgen05, 64, 8, 16, fp16, kFp16, fp16, kTcgen05Archs},
+    {kTcgen05, 64, 8, 16, fp32, kBf16, fp32, kTcgen05Archs},
+    {kTcgen05, 64, 8, 8, fp32, kTf32, fp32, kTcgen05Archs},
+    {kTcgen05, 64, 8, 32, fp32, kF8f6f4, fp32, kTcgen05Archs},
+    {kTcgen05, 64, 8, 32, fp16, kF8f6f4, fp16, kTcgen05Archs},
+    {kTcgen05, 64, 8, 32, s32, kBytes, s32, archs({sm_100}), kSaturating},
 });
 /// Those with block scales and operands of fp4. Only sm_103 has K = 96, which has no sparse form, and N in steps
 /// of 16 (CUTLASS, SM103_MXF4_ULTRA_SS_VS in cute/arch/mma_sm100_umma.hpp).
@@ -395,16 +335,7 @@ constexpr void each_tcgen05(const Visit& visit) {
     stationary.n = 64;
     both_forms(stationary, visit);
   };
-  for (const Instruction& base : kTcgen05Bases) plain(base);
-  for (const FormatId d : {fp32, fp16}) {
-    each_f8f6f4({kTcgen05, 64, 8, 32, d, fp8e4m3, fp8e4m3, d, kTcgen05Archs}, plain);
-  }
-  for (const FormatId a : kBytes) {
-    for (const FormatId b : kBytes) {
-      for (const Modifier modifier : kIntegerModifiers)
-        plain({kTcgen05, 64, 8, 32, s32, a, b, s32, archs({sm_100}), modifier});
-    }
-  }
+  each_of(kTcgen05Rows, plain);
   Instruction scaled{kTcgen05, 128, 8, 32, fp32, fp8e4m3, fp8e4m3, fp32, kTcgen05Archs};
   scaled.scales = kMxf8f6f4;
   each_f8f6f4(scaled, [&](const Instruction& row) { both_forms(row, visit); });
@@ -418,134 +349,102 @@ constexpr void each_tcgen05(const Visit& visit) {
   }
 }
 
-/// v_mfma of m × m × k, so many at once.
-struct Mfma {
-  int m, k, blocks;
-  FormatId d, a, b;
-  ArchSet archs;
-  Sparsity sparsity = Sparsity::none;
-};
 constexpr ArchSet kCdna = archs({gfx908, gfx90a, gfx942, gfx950}), kCdna12 = archs({gfx908, gfx90a});
 constexpr ArchSet kFromCdna2 = archs({gfx90a, gfx942, gfx950}), kFromCdna3 = archs({gfx942, gfx950});
 constexpr ArchSet kCdna3 = archs({gfx942}), kCdna4 = archs({gfx950});
-constexpr auto kSmfmac = Sparsity::ascending;
-constexpr std::array kMfmaRows = std::to_array<Mfma>({
-    {32, 1, 2, fp32, fp32, fp32, kCdna},
-    {16, 1, 4, fp32, fp32, fp32, kCdna},
-    {4, 1, 16, fp32, fp32, fp32, kCdna},
-    {32, 2, 1, fp32, fp32, fp32, kCdna},
-    {16, 4, 1, fp32, fp32, fp32, kCdna},
-    {16, 8, 1, fp32, tf32, tf32, kCdna3},
-    {32, 4, 1, fp32, tf32, tf32, kCdna3},
-    {16, 4, 1, fp64, fp64, fp64, kFromCdna2},
-    {4, 4, 4, fp64, fp64, fp64, kFromCdna2},
-    {32, 4, 2, fp32, fp16, fp16, kCdna},
-    {16, 4, 4, fp32, fp16, fp16, kCdna},
-    {4, 4, 16, fp32, fp16, fp16, kCdna},
-    {32, 8, 1, fp32, fp16, fp16, kCdna},
-    {16, 16, 1, fp32, fp16, fp16, kCdna},
-    {32, 16, 1, fp32, fp16, fp16, kCdna4},
-    {16, 32, 1, fp32, fp16, fp16, kCdna4},
-    {32, 2, 2, fp32, bf16, bf16, kCdna12},
-    {16, 2, 4, fp32, bf16, bf16, kCdna12},
-    {4, 2, 16, fp32, bf16, bf16, kCdna12},
-    {32, 4, 1, fp32, bf16, bf16, kCdna12},
-    {16, 8, 1, fp32, bf16, bf16, kCdna12},
-    {32, 4, 2, fp32, bf16, bf16, kFromCdna2},
-    {16, 4, 4, fp32, bf16, bf16, kFromCdna2},
-    {4, 4, 16, fp32, bf16, bf16, kFromCdna2},
-    {32, 8, 1, fp32, bf16, bf16, kFromCdna2},
-    {16, 16, 1, fp32, bf16, bf16, kFromCdna2},
-    {32, 16, 1, fp32, bf16, bf16, kCdna4},
-    {16, 32, 1, fp32, bf16, bf16, kCdna4},
-    {32, 4, 2, s32, s8, s8, kCdna},
-    {16, 4, 4, s32, s8, s8, kCdna},
-    {4, 4, 16, s32, s8, s8, kCdna},
-    {32, 8, 1, s32, s8, s8, kCdna12},
-    {16, 16, 1, s32, s8, s8, kCdna12},
-    {32, 16, 1, s32, s8, s8, kFromCdna3},
-    {16, 32, 1, s32, s8, s8, kFromCdna3},
-    {32, 32, 1, s32, s8, s8, kCdna4},
-    {16, 64, 1, s32, s8, s8, kCdna4},
-    {32, 16, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3},
-    {32, 16, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3},
-    {32, 16, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3},
-    {32, 16, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3},
-    {16, 32, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3},
-    {16, 32, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3},
-    {16, 32, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3},
-    {16, 32, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3},
-
-    {32, 16, 1, fp32, fp16, fp16, kFromCdna3, kSmfmac},
-    {16, 32, 1, fp32, fp16, fp16, kFromCdna3, kSmfmac},
-    {32, 16, 1, fp32, bf16, bf16, kFromCdna3, kSmfmac},
-    {16, 32, 1, fp32, bf16, bf16, kFromCdna3, kSmfmac},
-    {32, 32, 1, s32, s8, s8, kFromCdna3, kSmfmac},
-    {16, 64, 1, s32, s8, s8, kFromCdna3, kSmfmac},
-    {32, 32, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
-    {32, 32, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
-    {32, 32, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
-    {32, 32, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
-    {16, 64, 1, fp32, fp8e4m3fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
-    {16, 64, 1, fp32, fp8e4m3fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
-    {16, 64, 1, fp32, fp8e5m2fnuz, fp8e4m3fnuz, kCdna3, kSmfmac},
-    {16, 64, 1, fp32, fp8e5m2fnuz, fp8e5m2fnuz, kCdna3, kSmfmac},
-    {32, 32, 1, fp32, fp16, fp16, kCdna4, kSmfmac},
-    {16, 64, 1, fp32, fp16, fp16, kCdna4, kSmfmac},
-    {32, 32, 1, fp32, bf16, bf16, kCdna4, kSmfmac},
-    {16, 64, 1, fp32, bf16, bf16, kCdna4, kSmfmac},
-    {32, 64, 1, s32, s8, s8, kCdna4, kSmfmac},
-    {16, 128, 1, s32, s8, s8, kCdna4, kSmfmac},
-    {32, 64, 1, fp32, fp8e4m3, fp8e4m3, kCdna4, kSmfmac},
-    {32, 64, 1, fp32, fp8e4m3, fp8e5m2, kCdna4, kSmfmac},
-    {32, 64, 1, fp32, fp8e5m2, fp8e4m3, kCdna4, kSmfmac},
-    {32, 64, 1, fp32, fp8e5m2, fp8e5m2, kCdna4, kSmfmac},
-    {16, 128, 1, fp32, fp8e4m3, fp8e4m3, kCdna4, kSmfmac},
-    {16, 128, 1, fp32, fp8e4m3, fp8e5m2, kCdna4, kSmfmac},
-    {16, 128, 1, fp32, fp8e5m2, fp8e4m3, kCdna4, kSmfmac},
-    {16, 128, 1, fp32, fp8e5m2, fp8e5m2, kCdna4, kSmfmac},
-});
-
-/// v_wmma of 16 × 16 × k, and v_swmmac.
-struct AmdWmma {
-  int k;
-  FormatId d, a, b;
-  ArchSet archs;
-  Sparsity sparsity = Sparsity::none;
-};
 constexpr ArchSet kRdna = archs({gfx1100, gfx1151, gfx1200}), kRdna4 = archs({gfx1200});
-constexpr auto kSwmmac = Sparsity::ascending;
-constexpr std::array kAmdWmmaRows = std::to_array<AmdWmma>({
-    {16, fp32, fp16, fp16, kRdna},
-    {16, fp32, bf16, bf16, kRdna},
-    {16, fp16, fp16, fp16, kRdna},
-    {16, bf16, bf16, bf16, kRdna},
-    {16, s32, s8, s8, kRdna},
-    {16, s32, s4, s4, kRdna},
-    {32, s32, s4, s4, kRdna4},
-    {16, fp32, fp8e4m3, fp8e4m3, kRdna4},
-    {16, fp32, fp8e4m3, fp8e5m2, kRdna4},
-    {16, fp32, fp8e5m2, fp8e4m3, kRdna4},
-    {16, fp32, fp8e5m2, fp8e5m2, kRdna4},
+constexpr auto kSmfmac = kAscending, kSwmmac = kAscending;
+/// v_mfma of m × m × k, some of so many at once.
+constexpr Rows mfma(int m, int k, int blocks, FormatId d, std::span<const FormatId> operands, ArchSet archs,
+                    std::span<const Sparsity> sparsities = kDense) {
+  return {kMfma, m, m, k, d, operands, d, archs, kPlain, sparsities, blocks};
+}
+/// v_wmma of 16 × 16 × k.
+constexpr Rows amd_wmma(int k, FormatId d, std::span<const FormatId> operands, ArchSet archs,
+                        std::span<const Sparsity> sparsities = kDense) {
+  return {kAmdWmma, 16, 16, k, d, operands, d, archs, kPlain, sparsities};
+}
+constexpr std::array kMfmaRows = {
+    mfma(32, 1, 2, fp32, kFp32, kCdna),
+    mfma(16, 1, 4, fp32, kFp32, kCdna),
+    mfma(4, 1, 16, fp32, kFp32, kCdna),
+    mfma(32, 2, 1, fp32, kFp32, kCdna),
+    mfma(16, 4, 1, fp32, kFp32, kCdna),
+    mfma(16, 8, 1, fp32, kTf32, kCdna3),
+    mfma(32, 4, 1, fp32, kTf32, kCdna3),
+    mfma(16, 4, 1, fp64, kFp64, kFromCdna2),
+    mfma(4, 4, 4, fp64, kFp64, kFromCdna2),
+    mfma(32, 4, 2, fp32, kFp16, kCdna),
+    mfma(16, 4, 4, fp32, kFp16, kCdna),
+    mfma(4, 4, 16, fp32, kFp16, kCdna),
+    mfma(32, 8, 1, fp32, kFp16, kCdna),
+    mfma(16, 16, 1, fp32, kFp16, kCdna),
+    mfma(32, 16, 1, fp32, kFp16, kCdna4),
+    mfma(16, 32, 1, fp32, kFp16, kCdna4),
+    mfma(32, 2, 2, fp32, kBf16, kCdna12),
+    mfma(16, 2, 4, fp32, kBf16, kCdna12),
+    mfma(4, 2, 16, fp32, kBf16, kCdna12),
+    mfma(32, 4, 1, fp32, kBf16, kCdna12),
+    mfma(16, 8, 1, fp32, kBf16, kCdna12),
+    mfma(32, 4, 2, fp32, kBf16, kFromCdna2),
+    mfma(16, 4, 4, fp32, kBf16, kFromCdna2),
+    mfma(4, 4, 16, fp32, kBf16, kFromCdna2),
+    mfma(32, 8, 1, fp32, kBf16, kFromCdna2),
+    mfma(16, 16, 1, fp32, kBf16, kFromCdna2),
+    mfma(32, 16, 1, fp32, kBf16, kCdna4),
+    mfma(16, 32, 1, fp32, kBf16, kCdna4),
+    mfma(32, 4, 2, s32, kS8, kCdna),
+    mfma(16, 4, 4, s32, kS8, kCdna),
+    mfma(4, 4, 16, s32, kS8, kCdna),
+    mfma(32, 8, 1, s32, kS8, kCdna12),
+    mfma(16, 16, 1, s32, kS8, kCdna12),
+    mfma(32, 16, 1, s32, kS8, kFromCdna3),
+    mfma(16, 32, 1, s32, kS8, kFromCdna3),
+    mfma(32, 32, 1, s32, kS8, kCdna4),
+    mfma(16, 64, 1, s32, kS8, kCdna4),
+    mfma(32, 16, 1, fp32, kFnuz, kCdna3),
+    mfma(16, 32, 1, fp32, kFnuz, kCdna3),
 
-    {32, fp32, fp16, fp16, kRdna4, kSwmmac},
-    {32, fp32, bf16, bf16, kRdna4, kSwmmac},
-    {32, fp16, fp16, fp16, kRdna4, kSwmmac},
-    {32, bf16, bf16, bf16, kRdna4, kSwmmac},
-    {32, s32, s8, s8, kRdna4, kSwmmac},
-    {32, s32, s4, s4, kRdna4, kSwmmac},
-    {64, s32, s4, s4, kRdna4, kSwmmac},
-    {32, fp32, fp8e4m3, fp8e4m3, kRdna4, kSwmmac},
-    {32, fp32, fp8e4m3, fp8e5m2, kRdna4, kSwmmac},
-    {32, fp32, fp8e5m2, fp8e4m3, kRdna4, kSwmmac},
-    {32, fp32, fp8e5m2, fp8e5m2, kRdna4, kSwmmac},
-});
+    mfma(32, 16, 1, fp32, kFp16, kFromCdna3, kSmfmac),
+    mfma(16, 32, 1, fp32, kFp16, kFromCdna3, kSmfmac),
+    mfma(32, 16, 1, fp32, kBf16, kFromCdna3, kSmfmac),
+    mfma(16, 32, 1, fp32, kBf16, kFromCdna3, kSmfmac),
+    mfma(32, 32, 1, s32, kS8, kFromCdna3, kSmfmac),
+    mfma(16, 64, 1, s32, kS8, kFromCdna3, kSmfmac),
+    mfma(32, 32, 1, fp32, kFnuz, kCdna3, kSmfmac),
+    mfma(16, 64, 1, fp32, kFnuz, kCdna3, kSmfmac),
+    mfma(32, 32, 1, fp32, kFp16, kCdna4, kSmfmac),
+    mfma(16, 64, 1, fp32, kFp16, kCdna4, kSmfmac),
+    mfma(32, 32, 1, fp32, kBf16, kCdna4, kSmfmac),
+    mfma(16, 64, 1, fp32, kBf16, kCdna4, kSmfmac),
+    mfma(32, 64, 1, s32, kS8, kCdna4, kSmfmac),
+    mfma(16, 128, 1, s32, kS8, kCdna4, kSmfmac),
+    mfma(32, 64, 1, fp32, kFp8, kCdna4, kSmfmac),
+    mfma(16, 128, 1, fp32, kFp8, kCdna4, kSmfmac),
+};
+constexpr std::array kAmdWmmaRows = {
+    amd_wmma(16, fp32, kFp16, kRdna),
+    amd_wmma(16, fp32, kBf16, kRdna),
+    amd_wmma(16, fp16, kFp16, kRdna),
+    amd_wmma(16, bf16, kBf16, kRdna),
+    amd_wmma(16, s32, kS8, kRdna),
+    amd_wmma(16, s32, kS4, kRdna),
+    amd_wmma(32, s32, kS4, kRdna4),
+    amd_wmma(16, fp32, kFp8, kRdna4),
+
+    amd_wmma(32, fp32, kFp16, kRdna4, kSwmmac),
+    amd_wmma(32, fp32, kBf16, kRdna4, kSwmmac),
+    amd_wmma(32, fp16, kFp16, kRdna4, kSwmmac),
+    amd_wmma(32, bf16, kBf16, kRdna4, kSwmmac),
+    amd_wmma(32, s32, kS8, kRdna4, kSwmmac),
+    amd_wmma(32, s32, kS4, kRdna4, kSwmmac),
+    amd_wmma(64, s32, kS4, kRdna4, kSwmmac),
+    amd_wmma(32, fp32, kFp8, kRdna4, kSwmmac),
+};
 
 template <class Visit>
 constexpr void each_of_amd(const Visit& visit) {
-  for (const Mfma& x : kMfmaRows) {
-    visit(Instruction{kMfma, x.m, x.m, x.k, x.d, x.a, x.b, x.d, x.archs, Modifier::none, x.sparsity, {}, x.blocks});
-  }
+  each_of(kMfmaRows, visit);
   // gfx950's of any formats of at most 8 bits, with block scales or without.
   for (const bool scaled : {false, true}) {
     for (const auto& [m, k] : {std::array{16, 128}, std::array{32, 64}}) {
@@ -554,9 +453,7 @@ constexpr void each_of_amd(const Visit& visit) {
       each_f8f6f4(row, visit);
     }
   }
-  for (const AmdWmma& x : kAmdWmmaRows) {
-    visit(Instruction{kAmdWmma, 16, 16, x.k, x.d, x.a, x.b, x.d, x.archs, Modifier::none, x.sparsity});
-  }
+  each_of(kAmdWmmaRows, visit);
 }
 
 /// Of what `each` visits.
@@ -566,31 +463,20 @@ constexpr std::size_t count_rows(const Each& each) {
   each([&](const Instruction&) { ++count; });
   return count;
 }
-constexpr std::size_t kLaterRows = count_rows([](const auto& visit) {
+template <class Visit>
+constexpr void each_instruction(const Visit& visit) {
+  each_mma(visit);
+  each_wmma(visit);
+  each_wgmma(visit);
   each_mma_of_sm_120(visit);
   each_tcgen05(visit);
   each_of_amd(visit);
-});
-
+}
+constexpr std::size_t kCount = count_rows([](const auto& visit) { each_instruction(visit); });
 constexpr auto kInstructions = [] {
-  std::array<Instruction, kMmaRows.size() + kWmmaBases.size() * kWmmaShapes.size() + kWmmaRows.size() +
-                              double_rows(kWmma) + kWgmmaRows + kLaterRows>
-      rows{};
-  auto next = std::copy(kMmaRows.begin(), kMmaRows.end(), rows.begin());
-  for (const Instruction& base : kWmmaBases) {
-    for (const WmmaShape& shape : kWmmaShapes) {
-      *next = base;
-      next->m = shape.m;
-      next->n = shape.n;
-      ++next;
-    }
-  }
-  next = copy_double_rows(kWmma, std::copy(kWmmaRows.begin(), kWmmaRows.end(), next));
-  const auto append = [&](const Instruction& row) { *next++ = row; };
-  each_wgmma(append);
-  each_mma_of_sm_120(append);
-  each_tcgen05(append);
-  each_of_amd(append);
+  std::array<Instruction, kCount> rows{};
+  auto next = rows.begin();
+  each_instruction([&](const Instruction& row) { *next++ = row; });
   return rows;
 }();
 
@@ -678,9 +564,10 @@ constexpr bool first_of_its_layout(const Instruction& row) {
     const MmaGeometry g = geometry_of(x);
     return std::array{g.m, g.n, g.k, g.register_elements, g.sparse ? 1 : 0};
   };
-  return &row == &*std::ranges::find(kMmaRows, layout(row), layout);
+  return &row == &*std::ranges::find(kInstructions, layout(row), layout);
 }
-static_assert(std::ranges::all_of(kMmaRows, [](const Instruction& row) {
+constexpr std::size_t kMmas = count_rows([](const auto& visit) { each_mma(visit); });  // the first rows
+static_assert(std::ranges::all_of(std::span(kInstructions).first(kMmas), [](const Instruction& row) {
   return row.is_volta() || !first_of_its_layout(row) ||
          (fragments_are_bijective(row) && (!row.sparse() || metadata_is_bijective(row)));
 }));
