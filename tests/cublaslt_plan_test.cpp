@@ -78,7 +78,7 @@ bool is_otherwise_by_layout(CublasLtConfiguration configuration, const GemmPlan&
 }
 
 /// Of products that take minutes together, a run makes one in so many again: which ones, the seed says.
-constexpr std::size_t kOneIn = 3;
+constexpr std::size_t kOneIn = 9;
 
 /// The digests of what plans give of one product after another. Operands are the same however they lie, and so is what
 /// a plan gives: products of other layouts come one after the other.
