@@ -36,7 +36,7 @@ WidePlan plan_by(const Numerics& numerics, const SortedTree& tree) {
 WhyNot nothing_asked(const Numerics&, const SortedTree&) { return {}; }
 
 /// In the order of CpuEvaluator.
-constexpr std::array<Evaluator, 13> kCpuEvaluators = {{
+constexpr std::array<Evaluator, 10> kCpuEvaluators = {{
     {"panels", "aligned sums of wide tiles and whole matrices, in the machine's fp64 or fp32", panels::why_no_panels,
      nullptr, plan_panels},
     {"integer panels", "sums of integers of wide tiles and whole matrices, in 32 bits", panels::why_no_integer_panels,
@@ -49,10 +49,7 @@ constexpr std::array<Evaluator, 13> kCpuEvaluators = {{
     {"integers", "sums of integers", why_no_integer_sums},
     {"columns", "aligned sums of 32-bit products, 8 columns of B side by side", cpu::why_not_node_by_node,
      cpu::why_not_columns},
-    {"sums in 32 bits", "aligned sums of 32-bit products", cpu::why_not_node_by_node, cpu::why_not_sums_32},
-    {"sums in 64 bits", "aligned sums of 64-bit products", cpu::why_not_node_by_node, cpu::why_not_sums_64},
     {"pairs in 64 bits", "exact sums of two terms", cpu::why_not_node_by_node, cpu::why_not_pairs_64},
-    {"pairs in 128 bits", "exact sums of two terms", cpu::why_not_node_by_node, cpu::why_not_pairs_128},
     {"terms in 128 bits", "sums of any terms", cpu::why_not_node_by_node, cpu::why_not_terms_128},
     {"exact", "the definition, in integers of any size", nothing_asked},
 }};

@@ -24,10 +24,7 @@ enum class CpuEvaluator : std::uint8_t {
   integers,   ///< sums of integers, in 32 and 64 bits
   // These take a datapath node by node.
   columns,    ///< aligned sums of 32-bit products, several columns of B side by side
-  sums_32,    ///< aligned sums of 32-bit products
-  sums_64,    ///< aligned sums of 64-bit products
   pairs_64,   ///< exact sums of two terms, in 64 bits
-  pairs_128,  ///< exact sums of two terms, in 128 bits
   terms_128,  ///< sums of any terms, of which each has 128 bits
   exact,      ///< the definition, in integers of any size
 };

@@ -28,10 +28,9 @@ P cut(P x, int shift, Rounding mode) {
 }
 
 /// Products of a sum: product[i] · 2^(exponent[i] − fraction bits of a and b).
-template <class P>
 struct Products {
   std::size_t count = 0;
-  P product[cpu::kMostProducts];
+  std::int32_t product[cpu::kMostProducts];
   std::int32_t exponent[cpu::kMostProducts];
 };
 

@@ -71,22 +71,10 @@ struct DotEvaluation {
     }
     switch (plan.evaluators[number]) {
       case CpuEvaluator::columns:
-      case CpuEvaluator::sums_32:
-        return aligned_sum<std::int32_t>(node, results, result);
-      case CpuEvaluator::sums_64:
-        return aligned_sum<std::int64_t>(node, results, result);
+        return aligned_sum(node, results, result);
       case CpuEvaluator::pairs_64:
-        return pair<std::uint64_t>(node, results, result);
-      case CpuEvaluator::fma_chain:  // where the machine's own is of no use: one is a sum of two
-      case CpuEvaluator::pairs_128:
-        return pair<uint128>(node, results, result);
-      case CpuEvaluator::panels:
-      case CpuEvaluator::integer_panels:
-      case CpuEvaluator::fma_panels:
-      case CpuEvaluator::tree_panels:
-      case CpuEvaluator::terms_128:
-      case CpuEvaluator::integers:  // those who take only whole datapaths do not come here
-      case CpuEvaluator::exact:
+        return pair(node, results, result);
+      default:  // also a chain of FMAs, where the machine's own are of no use
         result = sum_of_terms(node, results);
     }
   }
@@ -151,20 +139,15 @@ struct DotEvaluation {
     return {unit.align_rounding, std::max(0, up), std::max(0, -up), unit.fraction_bits};
   }
 
-  /// P holds a product, and a product shifted left as far as alignment can ask (cpu/requirements.cpp).
-  template <class P>
+  /// 32 bits hold a product, also shifted left as far as alignment can ask (cpu/requirements.cpp).
   void aligned_sum(const SortedNode& node, const Value128* results, Value128& result) {
     const Unit& unit = plan.unit_of(node);
-    Products<P> products;
+    Products products;
     find_products(node, unit, products);
     OtherTerms others;
     find_others(node, unit, results, others);
     std::int32_t highest = others.highest_exponent;
-    if (n().product.exponent == ProductExponent::normalised) {
-      highest = std::max(highest, normalise(products));
-    } else {
-      for (std::size_t i = 0; i < products.count; ++i) highest = std::max(highest, products.exponent[i]);
-    }
+    for (std::size_t i = 0; i < products.count; ++i) highest = std::max(highest, products.exponent[i]);
     if constexpr (kTrace) {
       if (highest <= watch_exponent) watch(unit, products, others);
     }
@@ -177,14 +160,12 @@ struct DotEvaluation {
     const ProductCut how = product_cut(unit);
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < products.count; ++i) {
-      sum +=
-          cut(static_cast<P>(products.product[i] << how.up), alignment - products.exponent[i] + how.down, how.rounding);
+      sum += cut(products.product[i] << how.up, alignment - products.exponent[i] + how.down, how.rounding);
     }
     total(node, unit, others, alignment, sum, result);
   }
 
-  template <class P>
-  [[gnu::always_inline]] void find_products(const SortedNode& node, const Unit& unit, Products<P>& to) const {
+  [[gnu::always_inline]] void find_products(const SortedNode& node, const Unit& unit, Products& to) const {
     const DecodedNumbers &a = p.decoded.a(), &b = p.decoded.b();
     const bool natural = unit.zero_exponent.kind == ZeroExponentKind::natural;
     const std::size_t count = to.count = node.products.size();
@@ -195,12 +176,12 @@ struct DotEvaluation {
     if (node.contiguous) {
       const auto first = static_cast<std::size_t>(count == 0 ? 0 : node.products[0]);
       ea += first, eb += first, sa += first, sb += first;
-      for (std::size_t i = 0; i < count; ++i) to.product[i] = static_cast<P>(sa[i]) * static_cast<P>(sb[i]);
+      for (std::size_t i = 0; i < count; ++i) to.product[i] = sa[i] * sb[i];
       for (std::size_t i = 0; i < count; ++i) to.exponent[i] = ea[i] + eb[i];
     } else {
       for (std::size_t i = 0; i < count; ++i) {
         const auto kk = static_cast<std::size_t>(node.products[i]);
-        to.product[i] = static_cast<P>(sa[kk]) * static_cast<P>(sb[kk]);
+        to.product[i] = sa[kk] * sb[kk];
         to.exponent[i] = ea[kk] + eb[kk];
       }
     }
@@ -208,31 +189,8 @@ struct DotEvaluation {
 
   int product_fraction() const { return p.decoded.a().fraction_bits + p.decoded.b().fraction_bits; }
 
-  /// Brings products below one up to it. What they take part in alignment with, at most.
-  template <class P>
-  [[gnu::always_inline]] std::int32_t normalise(Products<P>& products) const {
-    std::int32_t highest = 2 * kNotAligned32;
-    for (std::size_t i = 0; i < products.count; ++i) {
-      P& product = products.product[i];
-      std::int32_t& exponent = products.exponent[i];
-      if (product == 0) {
-        highest = std::max(highest, exponent);
-        continue;
-      }
-      const auto magnitude = static_cast<std::uint64_t>(std::abs(static_cast<std::int64_t>(product)));
-      const int above_one = bit_width(magnitude) - 1 - product_fraction();
-      highest = std::max(highest, exponent + above_one);
-      if (above_one < 0) {
-        product = static_cast<P>(product * (P{1} << -above_one));
-        exponent += above_one;
-      }
-    }
-    return highest;
-  }
-
   /// Notes if aligning to the watched exponent would cut something.
-  template <class P>
-  void watch(const Unit& unit, const Products<P>& products, const OtherTerms& others) {
+  void watch(const Unit& unit, const Products& products, const OtherTerms& others) {
     const int last_kept = watch_exponent - unit.fraction_bits;
     const auto loses = [&](std::int64_t significand, int lsb) {
       return significand != 0 && lsb + std::countr_zero(static_cast<std::uint64_t>(significand)) < last_kept;
@@ -258,36 +216,33 @@ struct DotEvaluation {
 
   // --- Exact sums of two finite terms.
 
-  template <class U>
-  static PairTerm<U> pair_term(const DecodedNumbers& numbers, std::size_t at) {
-    return {static_cast<U>(std::abs(numbers.significand_at(at))), numbers.natural[at] - numbers.fraction_bits,
-            numbers.negative[at] != 0};
+  static PairTerm pair_term(const DecodedNumbers& numbers, std::size_t at) {
+    return {static_cast<std::uint64_t>(std::abs(numbers.significand_at(at))),
+            numbers.natural[at] - numbers.fraction_bits, numbers.negative[at] != 0};
   }
 
-  template <class U>
-  PairTerm<U> pair_term(const Term& t, const Value128* results) const {
+  PairTerm pair_term(const Term& t, const Value128* results) const {
     switch (t.kind) {
       case Term::Kind::accumulator:
-        return pair_term<U>(p.decoded.c(), p.c);
+        return pair_term(p.decoded.c(), p.c);
       case Term::Kind::product: {
-        const PairTerm<U> x = pair_term<U>(p.decoded.a(), p.a + static_cast<std::size_t>(t.index));
-        const PairTerm<U> y = pair_term<U>(p.decoded.b(), p.b + static_cast<std::size_t>(t.index));
+        const PairTerm x = pair_term(p.decoded.a(), p.a + static_cast<std::size_t>(t.index));
+        const PairTerm y = pair_term(p.decoded.b(), p.b + static_cast<std::size_t>(t.index));
         return {x.magnitude * y.magnitude, x.lsb + y.lsb, x.negative != y.negative};
       }
       case Term::Kind::node:
         break;
     }
     const Value128& v = results[t.index];
-    return {static_cast<U>(v.magnitude), v.lsb, v.negative};
+    return {static_cast<std::uint64_t>(v.magnitude), v.lsb, v.negative};
   }
 
-  template <class U>
   void pair(const SortedNode& node, const Value128* results, Value128& result) {
     const Unit& unit = plan.unit_of(node);
-    const PairTerm<U> terms[2] = {pair_term<U>(node.terms[0], results), pair_term<U>(node.terms[1], results)};
+    const PairTerm terms[2] = {pair_term(node.terms[0], results), pair_term(node.terms[1], results)};
     const bool all_negative = terms[0].negative && terms[1].negative;
     const bool any_negative = terms[0].negative || terms[1].negative;
-    Rounded<U> r = sum_of_pair(terms);
+    Rounded<std::uint64_t> r = sum_of_pair(terms);
     if (r.magnitude == 0) r = {0, 0, 0, zero_is_negative(unit, all_negative, any_negative)};
     round(unit, r, 0, result);
   }

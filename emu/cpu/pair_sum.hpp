@@ -8,22 +8,21 @@
 namespace tcnum {
 
 /// ±magnitude · 2^lsb.
-template <class U>
 struct PairTerm {
-  U magnitude;
+  std::uint64_t magnitude;
   int lsb;
   bool negative;
   int end() const { return magnitude == 0 ? kNotAligned32 : bit_width(magnitude) + lsb; }
 };
 
-/// The larger term is shifted to the top of a U. What the smaller one has below U's last bit is folded into that bit,
+/// The larger term is shifted to the top of 64 bits. What the smaller one has below the last is folded into that bit,
 /// which lies below all bits that decide a rounding (cpu::kPairSpareBits). Of a sum of zero, only the magnitude counts.
-template <class U>
-[[gnu::always_inline]] inline Rounded<U> sum_of_pair(const PairTerm<U> (&terms)[2]) {
+[[gnu::always_inline]] inline Rounded<std::uint64_t> sum_of_pair(const PairTerm (&terms)[2]) {
   static_assert(cpu::kPairSpareBits >= 6);
+  using U = std::uint64_t;
   // Which term is larger, and the signs, are as good as random: no branches on them.
   const bool second = terms[0].end() < terms[1].end();
-  const PairTerm<U>&large = terms[second], &small = terms[!second];
+  const PairTerm &large = terms[second], &small = terms[!second];
   if (large.magnitude == 0) return {0, 0, 0, false};
   const int up = kBits<U> - 2 - bit_width(large.magnitude);
   const int lsb = large.lsb - up;

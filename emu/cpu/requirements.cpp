@@ -62,22 +62,6 @@ WhyNot why_not_exact_products_of_short_terms(const NodeToTake& x) {
   return short_terms ? WhyNot() : "a sum has a term of too many bits";
 }
 
-/// `bits`: of the integers in which the two terms are added.
-WhyNot why_not_pairs(const NodeToTake& x, int bits) {
-  const Unit& unit = x.unit();
-  if (unit.fraction_bits != kExact) return "a sum cuts its terms";
-  if (const WhyNot why_not = why_not_exact_products_of_short_terms(x); !why_not.empty()) return why_not;
-  if (x.node.terms.size() != 2) return "an exact sum has other than two terms";
-  if (unit.result.empty()) return "an exact sum is not rounded";
-  const int product = fraction_bits(x.numerics.a) + fraction_bits(x.numerics.b) + 2;
-  int widest = x.node.products.empty() ? kTermBits : std::max(kTermBits, product);
-  for (const RoundStep& s : unit.result) {
-    if (s.from_alignment) return "an exact sum is cut below its alignment";
-    widest = std::max(widest, s.fraction_bits);
-  }
-  return widest + kPairSpareBits <= bits ? WhyNot() : "an exact sum has terms, or keeps a result, of too many bits";
-}
-
 /// Scales are factors of products, or of sums of a block's products, which take part with all of their bits.
 WhyNot why_not_scaled(const Numerics& numerics, const SortedTree& tree) {
   // Of a sum of so many products of up to 4 each.
@@ -136,34 +120,35 @@ WhyNot why_not_node_by_node(const Numerics& numerics, const SortedTree& tree) {
   return {};
 }
 
-WhyNot why_not_sums_64(const NodeToTake& x) {
+WhyNot why_not_columns(const NodeToTake& x) {
   const Unit& unit = x.unit();
   if (unit.fraction_bits == kExact) return "a sum cuts nothing";
   if (const WhyNot why_not = why_not_exact_products_of_short_terms(x); !why_not.empty()) return why_not;
-  const int a = fraction_bits(x.numerics.a), b = fraction_bits(x.numerics.b), c = fraction_bits(x.numerics.c);
-  constexpr int kOperandBits = 30, kTerms64Bits = 48;
-  if (unit.fraction_bits > kSum64FractionBits || a > kOperandBits || b > kOperandBits || a + b > kTerms64Bits ||
-      c > kTerms64Bits || (x.short_results >> x.node.unit & 1u) == 0)
+  if (x.numerics.product.exponent != ProductExponent::sum) return "its products are aligned by their leading bits";
+  const int products = fraction_bits(x.numerics.a) + fraction_bits(x.numerics.b);
+  constexpr int kCBits = 48;
+  if (fraction_bits(x.numerics.c) > kCBits || (x.short_results >> x.node.unit & 1u) == 0)
     return "a sum needs more than 64 bits";
   if (x.node.products.size() > kMostProducts || x.node.others.size() > kMostOthers) return "a sum has too many terms";
-  return {};
+  const bool few_bits = std::max(unit.fraction_bits, products) + 2 <= kProduct32Bits;
+  return few_bits ? WhyNot() : "its products need more than 32 bits";
 }
 
-WhyNot why_not_sums_32(const NodeToTake& x) {
-  if (const WhyNot why_not = why_not_sums_64(x); !why_not.empty()) return why_not;
-  const int a = fraction_bits(x.numerics.a), b = fraction_bits(x.numerics.b);
-  const int shifted = std::max(x.unit().fraction_bits, a + b) + 2;
-  return shifted <= kProduct32Bits ? WhyNot() : "its products need more than 32 bits";
+WhyNot why_not_pairs_64(const NodeToTake& x) {
+  const Unit& unit = x.unit();
+  if (unit.fraction_bits != kExact) return "a sum cuts its terms";
+  if (const WhyNot why_not = why_not_exact_products_of_short_terms(x); !why_not.empty()) return why_not;
+  if (x.node.terms.size() != 2) return "an exact sum has other than two terms";
+  if (unit.result.empty()) return "an exact sum is not rounded";
+  const int product = fraction_bits(x.numerics.a) + fraction_bits(x.numerics.b) + 2;
+  int widest = x.node.products.empty() ? kTermBits : std::max(kTermBits, product);
+  for (const RoundStep& s : unit.result) {
+    if (s.from_alignment) return "an exact sum is cut below its alignment";
+    widest = std::max(widest, s.fraction_bits);
+  }
+  return widest + kPairSpareBits <= 64 ? WhyNot() : "an exact sum has terms, or keeps a result, of too many bits";
 }
 
-WhyNot why_not_columns(const NodeToTake& x) {
-  if (const WhyNot why_not = why_not_sums_32(x); !why_not.empty()) return why_not;
-  const bool by_sum = x.numerics.product.exponent == ProductExponent::sum;
-  return by_sum ? WhyNot() : "its products are aligned by their leading bits";
-}
-
-WhyNot why_not_pairs_64(const NodeToTake& x) { return why_not_pairs(x, 64); }
-WhyNot why_not_pairs_128(const NodeToTake& x) { return why_not_pairs(x, 128); }
 WhyNot why_not_terms_128(const NodeToTake&) { return {}; }
 
 }  // namespace tcnum::cpu

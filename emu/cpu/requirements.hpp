@@ -27,10 +27,7 @@ struct NodeToTake {
   const Unit& unit() const { return numerics.units[static_cast<std::size_t>(node.unit)]; }
 };
 WhyNot why_not_columns(const NodeToTake& node);
-WhyNot why_not_sums_32(const NodeToTake& node);
-WhyNot why_not_sums_64(const NodeToTake& node);
 WhyNot why_not_pairs_64(const NodeToTake& node);
-WhyNot why_not_pairs_128(const NodeToTake& node);
 WhyNot why_not_terms_128(const NodeToTake& node);
 
 }  // namespace tcnum::cpu
