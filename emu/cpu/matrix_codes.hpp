@@ -1,15 +1,27 @@
-// Walking and copying the codes of matrices, whoever they belong to.
+// The codes of matrices and of their block scales, whoever they belong to, and how they are walked and copied.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "emu/cpu/panels/product.hpp"
-
 namespace tcnum {
 
-using panels::MatrixCodes;
+/// Codes of a matrix: element (row, column) is code number row · row_stride + column · column_stride.
+template <class Byte>
+struct MatrixCodes {
+  Byte* codes = nullptr;
+  std::size_t row_stride = 0, column_stride = 1;
+};
+
+/// Codes of block scales: of A, element (row, block), and of B, (block, column). The last block may be shorter.
+struct BlockScales {
+  MatrixCodes<const std::byte> a, b;
+};
+
+struct ProductShape {
+  std::size_t m = 0, n = 0, k = 0;
+};
 
 /// Codes of a matrix whose rows lie one behind the other.
 template <class Byte>

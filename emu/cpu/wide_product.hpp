@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "emu/cpu/matrix_codes.hpp"
@@ -13,9 +14,6 @@
 
 namespace tcnum {
 
-using panels::BlockScales;
-using panels::ProductShape;
-
 /// A datapath as panels take it.
 using WidePlan = std::variant<panels::Plan, panels::IntegerPlan, panels::FmaChainPlan, panels::TreePlan>;
 /// By the table of evaluators (emu/evaluators.cpp); nothing if no panels take it, or this machine has none.
@@ -24,6 +22,7 @@ std::optional<WidePlan> make_wide_plan(const Numerics& numerics, const SortedTre
 class WideProduct {
  public:
   WideProduct(const Numerics& numerics, const SortedTree& tree) : plan_(make_wide_plan(numerics, tree)) {}
+  explicit WideProduct(WidePlan plan) : plan_(std::move(plan)) {}
 
   bool is_taken() const { return plan_.has_value(); }
   /// If it is. The scales are those that the datapath has, if any.

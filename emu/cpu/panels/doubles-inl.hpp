@@ -213,6 +213,27 @@ HWY_INLINE TV to_end(const TwoSum& s) {
   const TVI bits = bits_of(s.sum), away = hn::Or(hn::BroadcastSignBit(bits), integer(1));  // from zero, if it is added
   return hn::IfThenElse(is_beyond, as_numbers(kDown ? hn::Sub(bits, away) : hn::Add(bits, away)), s.sum);
 }
+/// The same rounded in any way, to all bits of a double; the sum was rounded to nearest.
+template <Rounding kMode>
+HWY_INLINE TV to_double(const TwoSum& s) {
+  switch (kMode) {
+    case Rounding::nearest_even:
+      return s.sum;
+    case Rounding::toward_zero:
+      return hn::IfThenElse(is_negative(s.sum), to_end<Rounding::up>(s), to_end<Rounding::down>(s));
+    case Rounding::down:
+      return to_end<Rounding::down>(s);
+    case Rounding::up:
+      return to_end<Rounding::up>(s);
+    case Rounding::nearest_away: {
+      // A tie that was rounded to even, and that toward zero.
+      const TV next = as_numbers(hn::Add(bits_of(s.sum), integer(1)));
+      const TMask is_tie = hn::Eq(s.rest, hn::Mul(hn::Sub(next, s.sum), number(0.5)));
+      return hn::IfThenElse(hn::And(is_tie, hn::Ne(s.rest, zero())), next, s.sum);
+    }
+  }
+  return s.sum;
+}
 /// x + y, rounded down or up.
 template <Rounding kEnd>
 HWY_INLINE TV sum_to_end(TV x, TV y) {

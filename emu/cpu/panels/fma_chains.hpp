@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
+#include "emu/cpu/matrix_codes.hpp"
 #include "emu/fma_chain.hpp"
-#include "product.hpp"
 
 namespace tcnum::panels {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "emu/cpu/matrix_codes.hpp"
 #include "emu/evaluators.hpp"
-#include "product.hpp"
 
 namespace tcnum::panels {
 

@@ -9,10 +9,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "codes-inl.hpp"
 #include "kernels.hpp"
 #include "ordinary_sums-inl.hpp"
 #include "packing-inl.hpp"
@@ -24,7 +21,7 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-// --- Whatever panels evaluate: in doubles.
+// --- Sums of scaled sums, in doubles.
 
 using Double = V<double>;
 
@@ -37,58 +34,6 @@ HWY_INLINE VU<double> take_term(Double term, int floor, Double& alignment) {
   return hn::ShiftRight<63>(hn::BitCast(du, term));
 }
 
-/// A sum of which some term is an infinity or a NaN; other terms do not matter.
-class SpecialSum {
- public:
-  void add_products(Word a_special, Word b_special, Word a_zero, Word b_zero, Word a_negative, Word b_negative) {
-    const Word special = a_special | b_special, zero = a_zero | b_zero, negative = a_negative ^ b_negative;
-    nan_ |= (special & zero) != 0;  // NaNs count as zeros
-    negative_ |= (special & ~zero & negative) != 0;
-    positive_ |= (special & ~zero & ~negative) != 0;
-  }
-  void add(double term) {
-    nan_ |= std::isnan(term);
-    if (!std::isinf(term)) return;
-    (std::signbit(term) ? negative_ : positive_) = true;
-  }
-  bool any() const { return nan_ || negative_ || positive_; }
-  double result() const {
-    if (nan_ || (negative_ && positive_)) return std::numeric_limits<double>::quiet_NaN();
-    return negative_ ? -HUGE_VAL : HUGE_VAL;
-  }
-
- private:
-  bool nan_ = false, negative_ = false, positive_ = false;
-};
-
-/// Numbers on the way along a link.
-struct State {
-  Rows<double> c, before;
-};
-
-/// Replaces results of sums with infinities or NaNs among their terms.
-void put_specials(const Work<double>& w, std::size_t r, std::size_t word, const NodePlan& node, const State& terms,
-                  double* results) {
-  const std::size_t at_a = (w.row + r) * w.a_words + word, at_b = word * kColumns;
-  for (std::size_t j = 0; j < kColumns; ++j) {
-    SpecialSum sum;
-    sum.add_products(w.a->special[at_a], w.b->special[at_b + j], w.a->zero[at_a], w.b->zero[at_b + j],
-                     w.a->negative[at_a], w.b->negative[at_b + j]);
-    if (node.takes_c) sum.add(terms.c.of[r][j]);
-    if (node.takes_before) sum.add(terms.before.of[r][j]);
-    if (sum.any()) results[j] = sum.result();
-  }
-}
-
-/// Whether a row of terms has infinities or NaNs.
-HWY_INLINE bool any_not_finite(const double* row) {
-  const D<double> d;
-  for (std::size_t j = 0; j < kColumns; j += kLanes<double>) {
-    if (!hn::AllTrue(d, hn::Lt(hn::Abs(hn::Load(d, row + j)), hn::Set(d, HUGE_VAL)))) return true;
-  }
-  return false;
-}
-
 /// Exponents as they are in the lanes' own numbers: the bits of 2^e.
 HWY_INLINE Double powers_of_two(const std::int16_t* exponents) {
   const D<double> d;
@@ -97,48 +42,6 @@ HWY_INLINE Double powers_of_two(const std::int16_t* exponents) {
   const hn::Rebind<std::int32_t, D<double>> d32;
   const auto e = hn::PromoteTo(di, hn::PromoteTo(d32, hn::LoadU(d16, exponents)));
   return hn::BitCast(d, hn::ShiftLeft<Lane<double>::kFraction>(hn::Add(e, hn::Set(di, Lane<double>::kBias))));
-}
-
-void sum_of_products(const NodePlan& node, const NodeOperands& x, const State& state, Rows<double>& results) {
-  const D<double> d;
-  const DU<double> du;
-  const hn::Rebind<Word, D<double>> dw;
-  const Double growth = hn::Set(d, kGrowth<double>), zero = hn::Zero(d);
-  const VU<double> grid = hn::Set(du, Lane<double>::grid(node.fraction_bits));
-  Rows<std::int16_t> alignments;
-  align_in_16_bits(x, node.count, node.lowest_alignment, alignments);
-  each_chunk<double>([&](std::size_t row, std::size_t column) HWY_ATTR {
-    Sums<double> sum;
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const std::size_t at = column + v * kLanes<double>;
-        const auto signs = hn::Xor(hn::Set(dw, x.a_negative[row + r]), hn::Load(dw, x.b_negative + at));
-        VU<double> negatives = hn::PromoteTo(du, hn::PopulationCount(signs));
-        Double alignment = powers_of_two(alignments.of[row + r] + at), c = zero, before = zero;
-        // Adding zero makes −0 the +0 that it is worth.
-        if (node.takes_c) {
-          c = hn::Add(hn::Load(d, state.c.of[row + r] + at), zero);
-          negatives = hn::Add(negatives, take_term(c, node.c_floor, alignment));
-        }
-        if (node.takes_before) {
-          before = hn::Add(hn::Load(d, state.before.of[row + r] + at), zero);
-          negatives = hn::Add(negatives, take_term(before, node.before_floor, alignment));
-        }
-        sum[r][v] = hn::BitCast(d, hn::Add(hn::Add(hn::BitCast(du, alignment), grid), negatives));
-        if (node.takes_c) sum[r][v] = hn::MulAdd(c, growth, sum[r][v]);
-        if (node.takes_before) sum[r][v] = hn::MulAdd(before, growth, sum[r][v]);
-      }
-    }
-    add_products<double>(x.a, x.b, row, column, node.count, sum);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
-#pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v)
-        hn::Store(without_beginning<double>(sum[r][v]), d, results.of[row + r] + column + v * kLanes<double>);
-    }
-  });
 }
 
 void round_results(const NodePlan& node, Rows<double>& results) {
@@ -153,34 +56,6 @@ void round_results(const NodePlan& node, Rows<double>& results) {
     }
   }
 }
-
-void general(const Work<double>& w) {
-  const Plan& plan = *w.plan;
-  State state;
-  Rows<double> results;
-  take_results(w, state.c);
-  for (std::size_t link = 0; link < w.links; ++link) {
-    for (std::size_t number = 0; number < plan.nodes.size(); ++number) {
-      const NodePlan& node = plan.nodes[number];
-      if (node.is_pair)
-        add_rows(state.c, state.before, results);
-      else
-        sum_of_products(node, operands_of(w, link, number), state, results);
-      round_results(node, results);
-      for (std::size_t r = 0; r < kRows; ++r) {
-        const bool any_special = w.a->range[w.row + r].any_special || w.b->range[0].any_special ||
-                                 (node.takes_c && any_not_finite(state.c.of[r])) ||
-                                 (node.takes_before && any_not_finite(state.before.of[r]));
-        if (any_special) put_specials(w, r, link * plan.nodes.size() + number, node, state, results.of[r]);
-      }
-      state.before = results;
-    }
-    state.c = state.before;
-  }
-  put_results(state.c, w.sums);
-}
-
-// --- Sums of scaled sums.
 
 /// An exact sum of products times its two scales, for a panel's columns. Raises the alignments by it.
 void add_scaled_sum(const Work<double>& w, std::size_t link, std::size_t number, Rows<double>& sums,
@@ -295,16 +170,9 @@ void scaled_sums(const Work<double>& w) {
 
 const Kernels* kernels_of_target() {
   static const Kernels kKernels = {hwy::TargetName(HWY_TARGET),
-                                   pack_a<double>,
-                                   pack_b<double>,
-                                   pack_a<float>,
-                                   pack_b<float>,
-                                   read,
-                                   write,
-                                   ordinary<double>,
-                                   ordinary<float>,
-                                   scaled_sums,
-                                   general};
+                                   {pack_a<double>, pack_b<double>, ordinary<double>},
+                                   {pack_a<float>, pack_b<float>, ordinary<float>},
+                                   scaled_sums};
   return &kKernels;
 }
 

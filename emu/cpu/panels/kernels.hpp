@@ -53,25 +53,29 @@ struct Work {
   const float* next = nullptr;  ///< those that are worked on next, one row after the other
 };
 
-/// Functions of one CPU. They want the machine to round toward zero, and to keep subnormal numbers.
+/// Functions of one CPU, in numbers of T. They want the machine to round toward zero, and to keep subnormal numbers.
+template <class T>
+struct KernelsIn {
+  void (*pack_a)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<T>&);
+  void (*pack_b)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<T>&);
+  /// Chains of ordinary sums of which nothing leaves the range of the ordinary: the products are is_ordinary(), and the
+  /// results so far, and what becomes of them, are ordinary too. If not, it says so and changes nothing.
+  bool (*ordinary)(const Work<T>&);
+};
 struct Kernels {
   const char* name;
-  void (*pack_a_double)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<double>&);
-  void (*pack_b_double)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<double>&);
-  void (*pack_a_float)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<float>&);
-  void (*pack_b_float)(const Plan&, const Fields&, const ToPack&, const std::vector<Place>&, Packed<float>&);
-  /// Codes of fp32 or fp16, `stride` apart, as numbers, and back; `nan` is the code of any NaN.
-  void (*read)(FormatId, const std::byte* codes, std::size_t stride, std::size_t count, float* to);
-  void (*write)(FormatId, std::uint64_t nan, const float* from, std::size_t count, std::byte* codes,
-                std::size_t stride);
-  /// Chains of ordinary sums of which nothing leaves the range of the ordinary: the products are is_ordinary(), and the
-  /// results so far, and what becomes of them, are ordinary too. If not, they say so and change nothing.
-  bool (*ordinary_double)(const Work<double>&);
-  bool (*ordinary_float)(const Work<float>&);
+  KernelsIn<double> doubles;
+  KernelsIn<float> floats;
   /// Chains of sums of scaled sums.
   void (*scaled_sums)(const Work<double>&);
-  /// Whatever else panels evaluate.
-  void (*general)(const Work<double>&);
+
+  template <class T>
+  const KernelsIn<T>& in() const {
+    if constexpr (sizeof(T) == sizeof(double))
+      return doubles;
+    else
+      return floats;
+  }
 };
 
 /// Those of this machine, or of the CPU that hwy::SetSupportedTargetsForTest() chose; null if it has no FMA.

@@ -49,18 +49,4 @@ void LeftOver::evaluate(std::size_t k, std::size_t row, std::span<const std::siz
   for (std::size_t j = 0; j < columns.size(); ++j) codes[j] = tile.d[j];
 }
 
-void LeftOver::evaluate_flagged(std::size_t k, std::size_t row, std::size_t first, std::span<const std::uint64_t> flags,
-                                std::uint64_t* codes) {
-  columns_.clear();
-  codes_.clear();
-  for (std::size_t j = 0; j < flags.size(); ++j) {
-    if (flags[j] == 0) continue;
-    columns_.push_back(first + j);
-    codes_.push_back(codes[j]);
-  }
-  if (columns_.empty()) return;
-  evaluate(k, row, columns_, codes_);
-  for (std::size_t i = 0; i < columns_.size(); ++i) codes[columns_[i] - first] = codes_[i];
-}
-
 }  // namespace tcnum::panels

@@ -8,7 +8,6 @@
 
 #include "emu/cpu/cpu_emulator.hpp"
 #include "emu/cpu/matrix_codes.hpp"
-#include "product.hpp"
 #include "tcnum/datapath.hpp"
 
 namespace tcnum::panels {
@@ -28,9 +27,6 @@ class LeftOver {
   /// One link, from product k on, of some columns of a row: codes of c, which become those of the results.
   void evaluate(std::size_t k, std::size_t row, std::span<const std::size_t> columns,
                 std::span<std::uint64_t> codes) const;
-  /// The same of those columns from `first` on that have flags, of which codes are side by side.
-  void evaluate_flagged(std::size_t k, std::size_t row, std::size_t first, std::span<const std::uint64_t> flags,
-                        std::uint64_t* codes);
 
  private:
   void put_scales(std::size_t k, std::size_t products, std::size_t row, std::span<const std::size_t> columns,
@@ -42,8 +38,6 @@ class LeftOver {
   MatrixCodes<const std::byte> a_, b_;
   BlockScales scales_;
   CpuEmulator emulator_;
-  std::vector<std::size_t> columns_;
-  std::vector<std::uint64_t> codes_;
 };
 
 }  // namespace tcnum::panels

@@ -80,9 +80,9 @@ template <class T>
 struct Packed {
   Buffer<T> value;
   Buffer<std::int16_t> exponent;
-  Buffer<std::uint8_t> exponent8;        ///< of B, in the order of ordinary kernels
-  Buffer<Word> exponent8_words;          ///< of A, four times, which a machine spreads over a vector as it loads them
-  Buffer<Word> negative, zero, special;  ///< zero: zeros and NaNs; special: infinities and NaNs
+  Buffer<std::uint8_t> exponent8;  ///< of B, in the order of ordinary kernels
+  Buffer<Word> exponent8_words;    ///< of A, four times, which a machine spreads over a vector as it loads them
+  Buffer<Word> negative;
   /// `negative` as ordinary kernels have it: number (word · 2 + half) · lines + line of B, in their order.
   Buffer<Top> negative_tops;
   Buffer<Word> negative_twice;  ///< of A, each half twice: number (line · words + word) · 2 + half
@@ -97,7 +97,7 @@ struct Packed {
   void resize(std::size_t lines, std::size_t places, std::size_t words, std::size_t ranges) {
     value.resize(lines * places);
     exponent.resize(lines * places);
-    for (Buffer<Word>* of_kind : {&negative, &zero, &special}) of_kind->resize(lines * words);
+    negative.resize(lines * words);
     range.resize(ranges);
   }
   /// Of kRows lines of A.
@@ -120,7 +120,6 @@ struct Fields {
     bias = f.bias;
     smallest = rule.subnormals == Subnormals::flushed ? std::uint64_t{1} << f.fraction_bits : 1;
     first_special = f.first_non_finite();
-    infinity = f.has_infinity() ? first_special : first_special - 1;
     floor = rule.subnormal_exponent == SubnormalExponent::minimum ? f.min_exponent() : kNoExponent16;
   }
   bool aligns_subnormals_by_leading_bit() const { return floor == kNoExponent16; }
@@ -129,7 +128,6 @@ struct Fields {
   std::uint64_t sign = 0, magnitude_mask = 0;
   std::uint64_t smallest = 1;       ///< magnitudes below this are read as zero
   std::uint64_t first_special = 0;  ///< from this on they are infinities or NaNs
-  std::uint64_t infinity = 0;       ///< that of infinity; first_special − 1 if there is none
   int floor = 0;                    ///< no number takes part in alignment with a smaller exponent
 };
 

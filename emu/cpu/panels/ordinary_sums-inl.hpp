@@ -348,6 +348,7 @@ bool take_ordinary_results(const Work<T>& w, Rows<T>& to) {
         x = load_results(w.sums[r] + j);
       else
         x = hn::LoadU(narrow, w.sums[r] + j);
+      x = hn::Add(x, hn::Zero(d));  // −0 is worth +0, and a sum would take it for less
       const V<T> magnitude = hn::Abs(x);
       const auto within = hn::And(hn::Ge(magnitude, least), hn::Lt(magnitude, most));
       all = hn::And(all, hn::Or(within, hn::Eq(magnitude, hn::Zero(d))));

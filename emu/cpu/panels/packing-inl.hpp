@@ -64,9 +64,10 @@ HWY_INLINE VU<T> widened(const N* from) {
 template <class T>
 inline constexpr double kTiny = sizeof(T) == 8 ? 0x1p-520 : 0x1p-124;
 
-/// As bits, the operands among kRun that are of a kind.
+/// Operands among kRun: which are negative, as bits, and whether any is an infinity or a NaN.
 struct Kinds {
-  std::uint64_t negative = 0, zero = 0, special = 0;
+  std::uint64_t negative = 0;
+  bool any_special = false;
 };
 
 /// Grown numbers of kRun magnitudes with their signs before them; what is no number has 0.
@@ -105,6 +106,7 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
   HWY_ALIGN N magnitudes[kRun];
   Kinds kinds;
   std::uint64_t subnormal = 0;
+  auto any_special = hn::Lt(hn::Zero(d), hn::Zero(d));
   for (std::size_t i = 0; i < kRun; i += hn::Lanes(d)) {
     const auto bits_of = [&](auto mask) HWY_ATTR {
       std::uint8_t bytes[sizeof(std::uint64_t)] = {};
@@ -115,10 +117,8 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
     const auto bits = hn::ShiftRightSame(hn::BitCast(du, hn::And(x, set(f.magnitude_mask))), f.padding);
     const auto magnitude = hn::BitCast(d, bits);
     const auto is_special = hn::Gt(magnitude, set(f.first_special - 1));
-    const auto is_nan = hn::And(is_special, hn::Ne(magnitude, set(f.infinity)));
-    const auto is_zero = hn::Or(hn::Gt(set(f.smallest), magnitude), is_nan);
     const auto is_negative = hn::Ne(hn::And(x, set(f.sign)), hn::Zero(d));
-    const auto is_none = hn::Or(is_zero, is_special);
+    const auto is_none = hn::Or(hn::Gt(set(f.smallest), magnitude), is_special);
     const auto sign = hn::IfThenElseZero(is_negative, set(std::numeric_limits<N>::min()));
     hn::Store(hn::Or(hn::IfThenZeroElse(is_none, magnitude), sign), d, magnitudes + i);
     const auto field = hn::BitCast(d, hn::ShiftRightSame(bits, f.fraction_bits));
@@ -130,8 +130,7 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
       hn::StoreU(hn::DemoteTo(hn::Rebind<std::int16_t, DN<N>>(), aligned), hn::Rebind<std::int16_t, DN<N>>(),
                  exponent + i);
     kinds.negative |= bits_of(is_negative);
-    kinds.zero |= bits_of(is_zero);
-    kinds.special |= bits_of(is_special);
+    any_special = hn::Or(any_special, is_special);
     if (f.aligns_subnormals_by_leading_bit())
       subnormal |= bits_of(hn::AndNot(is_none, hn::Gt(set(std::int64_t{1} << f.fraction_bits), magnitude)));
   }
@@ -140,6 +139,7 @@ Kinds take_apart(const Fields& f, const std::byte* codes, std::size_t stride, st
     const auto magnitude = static_cast<std::uint32_t>(magnitudes[i] & std::numeric_limits<N>::max());
     exponent[i] = static_cast<std::int16_t>(std::bit_width(magnitude) - f.fraction_bits - f.bias);
   }
+  kinds.any_special = !hn::AllFalse(d, any_special);
   put_grown(f, magnitudes, value);
   return kinds;
 }
@@ -265,8 +265,7 @@ struct RunOfScales {
   }
 };
 
-/// Multiplies operands by their scales. What a NaN scales counts as special and zero, as NaNs do, and so does an
-/// infinity that zero scales.
+/// Multiplies operands by their scales. What a NaN scales counts as one.
 void scale_run(const RunOfScales& by, double* value, std::int16_t* exponent, Kinds& kinds) {
   for (std::size_t i = 0; i < kRun; ++i) {
     const bool counts = exponent[i] != kNoExponent16;
@@ -281,8 +280,7 @@ void scale_run(const RunOfScales& by, double* value, std::int16_t* exponent, Kin
     value[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value[i]) | 1);
     exponent[i] = kNoExponent16;
   }
-  kinds.zero |= by.zero;
-  kinds.special |= by.nan;
+  kinds.any_special |= by.nan != 0;
 }
 
 /// Numbers of exact sums, which nothing is cut from: not grown, and zeros are none.
@@ -320,12 +318,6 @@ void pack_scales(const Plan& plan, const ScalesToPack& from, std::size_t lines, 
   }
 }
 
-template <class T>
-void clear_words(Packed<T>& packed) {
-  for (Buffer<Word>* words : {&packed.negative, &packed.zero, &packed.special})
-    std::memset(words->data(), 0, words->size() * sizeof(Word));
-}
-
 /// Takes a line of A apart: into kRows lines, of which it is number `r`, and its words and its range.
 template <class T>
 void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pack, const std::vector<Place>& place_of,
@@ -355,7 +347,7 @@ void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pa
       heed_scales(plan, scales, value, exponent, kinds);
     }
     range.add(range_of(exponent));
-    range.any_special |= kinds.special != 0;
+    range.any_special |= kinds.any_special;
     for (std::size_t i = 0, together = 0; i < here; i += together) {
       const Place& place = place_of[first + i];
       together = std::min(place.side_by_side, here - i);
@@ -363,14 +355,8 @@ void take_line_apart(const Plan& plan, const Fields& fields, const ToPack& to_pa
         std::copy_n(run_value + i, together, values + place.place);
         std::copy_n(run_exponent + i, together, exponents + place.place);
       }
-      const auto put = [&](std::uint64_t those, Buffer<Word>& bits) {
-        const std::uint64_t mine = those >> i & ~std::uint64_t{0} >> (kRun - together);
-        bits[line * words + place.word] |= static_cast<Word>(mine << place.bit);
-      };
-      put(kinds.negative, to.negative);
-      if ((kinds.zero | kinds.special) == 0) continue;
-      put(kinds.zero, to.zero);
-      put(kinds.special, to.special);
+      const std::uint64_t mine = kinds.negative >> i & ~std::uint64_t{0} >> (kRun - together);
+      to.negative[line * words + place.word] |= static_cast<Word>(mine << place.bit);
     }
   }
   to.range[line] = range;
@@ -397,27 +383,29 @@ void pack_a(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   const std::size_t places = place_of.size(), room = rounded_up(places, kRun);
   const std::size_t lines = rounded_up(to_pack.codes.lines, kRows);
   to.resize(lines, places, places / static_cast<std::size_t>(plan.depth) * plan.nodes.size(), lines);
-  if (plan.has_ordinary_sums) {
+  if (!plan.scales_sums) {
     to.exponent8_words.resize(lines * places);
     to.lines_exponent8.resize(kRows * room);
   }
   to.lines_value.resize(kRows * room);
   to.lines_exponent.resize(kRows * room);
-  clear_words(to);
+  std::fill_n(to.negative.data(), to.negative.size(), Word{0});
   const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
   pack_scales(plan, to_pack.scales, lines, places / block, places / block, 1, to);
   for (std::size_t line = 0; line < lines; line += kRows) {
     for (std::size_t r = 0; r < kRows; ++r) take_line_apart(plan, fields, to_pack, place_of, line + r, to);
     lay_side_by_side(to.lines_value.data(), room, places, &to.value[line * places]);
-    lay_side_by_side(to.lines_exponent.data(), room, places, &to.exponent[line * places]);
-    if (!plan.has_ordinary_sums) continue;
+    if (plan.scales_sums) {
+      lay_side_by_side(to.lines_exponent.data(), room, places, &to.exponent[line * places]);
+      continue;
+    }
     spread_exponents(to.lines_exponent.data(), kRows * room, to.range_of_rows(line), to.lines_exponent8.data());
     lay_side_by_side(to.lines_exponent8.data(), room, places, &to.exponent8_words[line * places]);
   }
-  if (plan.has_ordinary_sums) spread_signs(to.negative, to.negative_twice);
+  if (!plan.scales_sums) spread_signs(to.negative, to.negative_twice);
 }
 
-/// Gives each of kRun lines its bit of a kind.
+/// Gives each of kRun lines its bit.
 HWY_INLINE void add_bits(std::uint64_t those, int bit, Word* words) {
   const DW d;
   const VW one = hn::Set(d, Word{1} << bit);
@@ -435,8 +423,8 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
   static_assert(kRun == kColumns);
   const std::size_t places = place_of.size(), words = places / static_cast<std::size_t>(plan.depth) * plan.nodes.size();
   to.resize(kColumns, places, words, 1);
-  if (plan.has_ordinary_sums) to.exponent8.resize(kColumns * places);
-  clear_words(to);
+  if (!plan.scales_sums) to.exponent8.resize(kColumns * places);
+  std::fill_n(to.negative.data(), to.negative.size(), Word{0});
   Range range;
   RunOfScales scales;
   const std::size_t block = plan.scales ? static_cast<std::size_t>(plan.scales->block_k) : 1;
@@ -457,14 +445,11 @@ void pack_b(const Plan& plan, const Fields& fields, const ToPack& to_pack, const
       heed_scales(plan, scales, &to.value[at], &to.exponent[at], kinds);
     }
     range.add(range_of(&to.exponent[at]));
-    range.any_special |= kinds.special != 0;
+    range.any_special |= kinds.any_special;
     add_bits(kinds.negative, bit, &to.negative[at_word]);
-    if ((kinds.zero | kinds.special) == 0) continue;
-    add_bits(kinds.zero, bit, &to.zero[at_word]);
-    add_bits(kinds.special, bit, &to.special[at_word]);
   }
   to.range[0] = range;
-  if (!plan.has_ordinary_sums) return;
+  if (plan.scales_sums) return;
   narrow_exponents<T>(to.exponent.data(), places, range, to.exponent8.data());
   narrow_signs<T>(to.negative, to.negative_tops);
 }

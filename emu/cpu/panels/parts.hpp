@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "emu/cpu/matrix_codes.hpp"
 #include "emu/parallel.hpp"
 #include "operands.hpp"
-#include "product.hpp"
 
 namespace tcnum::panels {
 

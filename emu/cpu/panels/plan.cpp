@@ -54,11 +54,18 @@ void put_rounding(const Unit& unit, PatchRounding how, NodePlan& node) {
   node.drops_sign_of_zero = unit.underflow_sign != UnderflowSign::kept;
 }
 
-/// Whether ordinary kernels have a node: the sum of products and at most one other number, or a pair.
-bool is_ordinary_sum(const NodePlan& node) {
+/// What ordinary kernels have: sums of products and at most one other number, and pairs.
+WhyNot why_no_ordinary_sums(const Numerics& n, const SortedTree& tree) {
   constexpr int kMostAlignment = 100;
-  return node.is_pair ||
-         (!(node.takes_c && node.takes_before) && node.count > 0 && node.lowest_alignment <= kMostAlignment);
+  for (const SortedNode& node : tree.nodes) {
+    const Unit& unit = n.units[static_cast<std::size_t>(node.unit)];
+    const ZeroExponent& zero = unit.zero_exponent;
+    if (!node.products.empty() && node.others.size() > 1) return "a sum of products takes both c and a result";
+    if (node.products.empty() && unit.fraction_bits != kExact) return "a sum of other terms than products is cut";
+    if (zero.kind == ZeroExponentKind::floor && zero.value > kMostAlignment)
+      return "the floor under an alignment is too high";
+  }
+  return {};
 }
 
 /// Whether floats hold a node's sum, with room for its carries (docs/panels.md), and round it.
@@ -182,11 +189,15 @@ void put_scaled_sums(const Datapath& datapath, Plan& plan) {
   last.c_floor = n.c.subnormal_exponent == SubnormalExponent::minimum ? format(n.c.format).min_exponent() : kNoFloor;
 }
 
-/// Panels are patches whose zeros are positive.
+/// Panels are patches whose zeros are positive. What is not ordinary goes as a tree of sums.
 WhyNot why_no_patches(const Numerics& n, const SortedTree& tree) {
   const Unit& last = n.units[static_cast<std::size_t>(tree.nodes.back().unit)];
   if (last.zero_sign != ZeroSign::positive) return "its zeros may be negative";
-  return gpu::why_no_patches(n, tree);
+  Numerics unscaled = n;
+  unscaled.scales.reset();
+  if (const WhyNot why_not = gpu::why_no_patches(unscaled, tree); !why_not.empty()) return why_not;
+  if (const WhyNot why_not = why_no_ordinary_sums(n, tree); !why_not.empty()) return why_not;
+  return why_no_tree_panels(n, tree);
 }
 
 }  // namespace
@@ -214,10 +225,7 @@ WhyNot why_no_panels(const Numerics& numerics, const SortedTree& tree) {
   if (const WhyNot why_not = why_no_signs(numerics); !why_not.empty()) return why_not;
   if (!numerics.scales) return why_no_patches(numerics, tree);
   if (!are_scalable(numerics.a.format) || !are_scalable(numerics.b.format)) return "its scaled operands are wide";
-  if (scales_sums(numerics)) return why_no_scaled_sums(numerics, tree);
-  Numerics unscaled = numerics;
-  unscaled.scales.reset();
-  return why_no_patches(unscaled, tree);
+  return scales_sums(numerics) ? why_no_scaled_sums(numerics, tree) : why_no_patches(numerics, tree);
 }
 
 Plan make_plan(const Datapath& datapath) {
@@ -261,10 +269,10 @@ Plan make_plan(const Datapath& datapath) {
     plan.nodes.push_back(node);
   }
   const int product_bits = format(plan.a).fraction_bits + format(plan.b).fraction_bits;
-  plan.has_ordinary_sums = std::ranges::all_of(plan.nodes, is_ordinary_sum);
   plan.fits_floats =
-      plan.has_ordinary_sums && !plan.scales && plan.nodes.front().takes_c && floats_hold_products(n) &&
+      !plan.scales && plan.nodes.front().takes_c && floats_hold_products(n) &&
       std::ranges::all_of(plan.nodes, [&](const NodePlan& node) { return floats_hold(node, product_bits); });
+  plan.otherwise = std::make_shared<const TreePlan>(make_tree_plan(n, SortedTree(datapath.tree)));
   return plan;
 }
 

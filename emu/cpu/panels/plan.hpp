@@ -4,12 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "emu/evaluators.hpp"
 #include "tcnum/datapath.hpp"
 #include "tcnum/format.hpp"
+#include "trees.hpp"
 
 namespace tcnum::panels {
 
@@ -52,10 +54,10 @@ struct Plan {
   /// Every sum but the last is an exact one of products, and the last takes c and these, each multiplied by the scales
   /// of its block. Without, products are scaled, if anything.
   bool scales_sums = false;
-  /// Every sum takes c, the result before or neither: the ordinary kernels', where the operands allow.
-  bool has_ordinary_sums = false;
   /// Floats, which are twice as many, hold its sums.
   bool fits_floats = false;
+  /// The same datapath as tree panels evaluate it, for what is not ordinary; none where sums are scaled.
+  std::shared_ptr<const TreePlan> otherwise;
 };
 
 /// Where the product at some k of some links stands: its place, the word of its node and its bit there. It and those

@@ -1,12 +1,16 @@
 #include "product.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "emu/machine_rounding.hpp"
 #include "kernels.hpp"
+#include "number_reader.hpp"
+#include "number_writer.hpp"
 #include "parts.hpp"
 
 namespace tcnum::panels {
@@ -44,7 +48,9 @@ class PackedPart {
           codes + (part_.i * row_stride + first_ * column_stride) * static_cast<std::size_t>(a_fields_.bytes),
           row_stride, column_stride, part_.m, products()};
       const MatrixCodes<const std::byte>& scales = problem_.scales.a;
-      pack_a({a, scales_from(part_.i, part_.m, scales.codes, scales.row_stride, scales.column_stride)});
+      problem_.kernels.in<T>().pack_a(
+          problem_.plan, a_fields_,
+          {a, scales_from(part_.i, part_.m, scales.codes, scales.row_stride, scales.column_stride)}, places_, a_);
       has_a_ = true;
     }
     return a_;
@@ -57,7 +63,9 @@ class PackedPart {
           codes + (first_ * row_stride + column * column_stride) * static_cast<std::size_t>(b_fields_.bytes),
           column_stride, row_stride, columns, products()};
       const MatrixCodes<const std::byte>& scales = problem_.scales.b;
-      pack_b({b, scales_from(column, columns, scales.codes, scales.column_stride, scales.row_stride)});
+      problem_.kernels.in<T>().pack_b(
+          problem_.plan, b_fields_,
+          {b, scales_from(column, columns, scales.codes, scales.column_stride, scales.row_stride)}, places_, b_);
       panel_ = panel;
     }
     return b_;
@@ -88,19 +96,6 @@ class PackedPart {
             lines,
             rounded_up(products(), block_k) / block_k};
   }
-  void pack_a(const ToPack& from) {
-    if constexpr (sizeof(T) == 8)
-      problem_.kernels.pack_a_double(problem_.plan, a_fields_, from, places_, a_);
-    else
-      problem_.kernels.pack_a_float(problem_.plan, a_fields_, from, places_, a_);
-  }
-  void pack_b(const ToPack& from) {
-    if constexpr (sizeof(T) == 8)
-      problem_.kernels.pack_b_double(problem_.plan, b_fields_, from, places_, b_);
-    else
-      problem_.kernels.pack_b_float(problem_.plan, b_fields_, from, places_, b_);
-  }
-
   const Problem& problem_;
   Part part_;
   Fields a_fields_, b_fields_;
@@ -137,34 +132,24 @@ class PartProduct {
  public:
   PartProduct(const Problem& problem, const Part& part)
       : problem_(problem),
+        part_(part),
         sets_specials_aside_(keeps_specials_of_c(problem.plan)),
         sums_(part, rounded_up(part.m, kRows)),
-        whole_(problem, part),
-        pieces_(problem, part) {}
+        packed_(problem, part) {}
 
   void run() {
     const PlainArithmetic plain;
     const MachineRounding toward_zero(Rounding::toward_zero);
     read_c();
-    // So much of a panel stays in the cache. Of one with an infinity or a NaN, not all of it is to be general.
-    constexpr std::size_t kPlaces = 256, kPlacesOfPiece = 32;
+    constexpr std::size_t kPlaces = 256;  // so much of a panel stays in the cache
     const auto depth = static_cast<std::size_t>(problem_.plan.depth);
     const std::size_t links = rounded_up(problem_.shape.k, depth) / depth;
     const std::size_t at_once = std::max<std::size_t>(1, kPlaces / depth);
-    const std::size_t of_piece = std::max<std::size_t>(1, kPlacesOfPiece / depth);
     for (std::size_t link = 0; link < links; link += at_once) {
-      const std::size_t here = std::min(at_once, links - link);
-      whole_.move_to(link, here);
-      for (std::size_t panel = 0; panel < sums_.panels(); ++panel) {
-        if (here <= of_piece || !has_specials(panel)) {
-          advance_rows(whole_, panel);
-          continue;
-        }
-        for (std::size_t piece = 0; piece < here; piece += of_piece) {
-          pieces_.move_to(link + piece, std::min(of_piece, here - piece));
-          advance_rows(pieces_, panel);
-        }
-      }
+      const std::size_t here = std::min(at_once, links - link), first = link * depth;
+      links_ = {first, std::min(here * depth, problem_.shape.k - first)};
+      packed_.move_to(link, here);
+      for (std::size_t panel = 0; panel < sums_.panels(); ++panel) advance_rows(panel);
     }
     write_d();
   }
@@ -172,18 +157,28 @@ class PartProduct {
  private:
   void read_c() {
     if (problem_.c.codes == nullptr) return;
-    const FormatId id = problem_.plan.c;
-    sums_.each_stretch(problem_.c, format(id).storage_bytes(),
+    const NumberReader<float> reader = reader_of(problem_.plan.c);
+    sums_.each_stretch(problem_.c, format(problem_.plan.c).storage_bytes(),
                        [&](float* numbers, std::size_t count, const std::byte* codes) {
-                         problem_.kernels.read(id, codes, problem_.c.column_stride, count, numbers);
+                         reader.read(codes, problem_.c.column_stride, count, numbers);
                        });
   }
   void write_d() {
-    const FormatId id = problem_.plan.result;
-    sums_.each_stretch(problem_.d, format(id).storage_bytes(),
+    const NumberWriter writer(problem_.plan.result, problem_.plan.nan);
+    sums_.each_stretch(problem_.d, format(problem_.plan.result).storage_bytes(),
                        [&](const float* numbers, std::size_t count, std::byte* codes) {
-                         problem_.kernels.write(id, problem_.plan.nan, numbers, count, codes, problem_.d.column_stride);
+                         write(writer, numbers, count, codes, problem_.d.column_stride);
                        });
+  }
+  static NumberReader<float> reader_of(FormatId id) {
+    const auto nan = std::bit_cast<std::uint32_t>(std::numeric_limits<float>::quiet_NaN());
+    return {{id, Subnormals::kept, SubnormalExponent::minimum}, {nan, false, 0}};
+  }
+  static void write(const NumberWriter& writer, const float* numbers, std::size_t count, std::byte* codes,
+                    std::size_t stride) {
+    double wide[kColumns];
+    std::copy_n(numbers, count, wide);
+    writer.write(wide, count, codes, stride);
   }
 
   /// Some rows with a panel, along the links.
@@ -194,15 +189,10 @@ class PartProduct {
     if (row + kRows < sums_.rows()) work.next = sums_.of(row + kRows, panel);
     return work;
   }
-  bool has_specials(std::size_t panel) {
-    if (!problem_.plan.has_ordinary_sums) return false;
-    return problem_.plan.fits_floats ? whole_.floats.b(panel).range[0].any_special
-                                     : whole_.doubles.b(panel).range[0].any_special;
-  }
-
   /// Takes them along if they and all that becomes of them is ordinary.
   template <class T>
-  bool advance_ordinary(PackedPart<T>& packed, std::size_t row, std::size_t panel, bool (*kernel)(const Work<T>&)) {
+  bool advance_ordinary(PackedPart<T>& packed, std::size_t row, std::size_t panel) {
+    const auto kernel = problem_.kernels.in<T>().ordinary;
     const Range rows = packed.a().range_of_rows(row), &columns = packed.b(panel).range[0];
     if (!is_ordinary<T>(rows, columns)) return false;
     Work<T> ordinary = work(packed, row, panel);
@@ -231,21 +221,62 @@ class PartProduct {
     }
     return advances;
   }
-  void advance_rows(PackedParts& packed, std::size_t panel) {
-    for (std::size_t row = 0; row < sums_.rows(); row += kRows) advance(packed, row, panel);
+  bool advance_ordinary(std::size_t row, std::size_t panel) {
+    if (problem_.plan.fits_floats && advance_ordinary(packed_.floats, row, panel)) return true;
+    return advance_ordinary(packed_.doubles, row, panel);
   }
-  void advance(PackedParts& packed, std::size_t row, std::size_t panel) {
+  /// All rows with a panel, along the links.
+  void advance_rows(std::size_t panel) {
+    if (problem_.plan.scales_sums) {
+      for (std::size_t row = 0; row < sums_.rows(); row += kRows)
+        problem_.kernels.scaled_sums(work(packed_.doubles, row, panel));
+      return;
+    }
+    std::size_t first_left = 0;  // rows from this on are to go otherwise
+    for (std::size_t row = 0; row < sums_.rows(); row += kRows) {
+      if (!advance_ordinary(row, panel)) continue;
+      advance_otherwise(first_left, row, panel);
+      first_left = row + kRows;
+    }
+    advance_otherwise(first_left, sums_.rows(), panel);
+  }
+  /// Rows first … end − 1 as trees of sums.
+  void advance_otherwise(std::size_t first, std::size_t end, std::size_t panel) {
+    end = std::min(end, part_.m);
+    if (first >= end) return;
     const Plan& plan = problem_.plan;
-    const Kernels& kernels = problem_.kernels;
-    if (plan.fits_floats && advance_ordinary(packed.floats, row, panel, kernels.ordinary_float)) return;
-    if (plan.has_ordinary_sums && advance_ordinary(packed.doubles, row, panel, kernels.ordinary_double)) return;
-    (plan.scales_sums ? kernels.scaled_sums : kernels.general)(work(packed.doubles, row, panel));
+    const std::size_t rows = end - first, i = part_.i + first, j = part_.j + panel * kColumns;
+    const std::size_t columns = std::min(kColumns, part_.n - panel * kColumns);
+    const auto bytes_of = [](FormatId id) { return static_cast<std::size_t>(format(id).storage_bytes()); };
+    const std::size_t c_bytes = bytes_of(plan.c), d_bytes = bytes_of(plan.result);
+    c_codes_.resize(rows * kColumns * c_bytes);
+    d_codes_.resize(rows * kColumns * d_bytes);
+    const NumberWriter writer(plan.c, nan_code(format(plan.c)));
+    for (std::size_t r = 0; r < rows; ++r)
+      write(writer, sums_.of(first + r, panel), columns, &c_codes_[r * kColumns * c_bytes], 1);
+    BlockScales scales;
+    if (plan.scales) {
+      const std::size_t block = links_.first / static_cast<std::size_t>(plan.scales->block_k);
+      scales = {part_from(problem_.scales.a, i, block, 1), part_from(problem_.scales.b, block, j, 1)};
+    }
+    multiply(*plan.otherwise, {rows, columns, links_.products},
+             part_from(problem_.a, i, links_.first, bytes_of(plan.a)),
+             part_from(problem_.b, links_.first, j, bytes_of(plan.b)), {c_codes_.data(), kColumns, 1},
+             {d_codes_.data(), kColumns, 1}, 1, scales);
+    const NumberReader<float> reader = reader_of(plan.result);
+    for (std::size_t r = 0; r < rows; ++r)
+      reader.read(&d_codes_[r * kColumns * d_bytes], 1, columns, sums_.of(first + r, panel));
   }
 
   const Problem& problem_;
+  Part part_;
   bool sets_specials_aside_;
   PartNumbers<float> sums_;  // which hold all results, as fp16 or fp32 they are
-  PackedParts whole_, pieces_;
+  PackedParts packed_;
+  struct {
+    std::size_t first = 0, products = 0;  ///< along k
+  } links_;                               // that are packed
+  std::vector<std::byte> c_codes_, d_codes_;
 };
 
 }  // namespace

@@ -1,27 +1,10 @@
 // Whole matrix products by panels.
 #pragma once
 
-#include <cstddef>
-
+#include "emu/cpu/matrix_codes.hpp"
 #include "plan.hpp"
 
 namespace tcnum::panels {
-
-/// Codes of a matrix: element (row, column) is code number row · row_stride + column · column_stride.
-template <class Byte>
-struct MatrixCodes {
-  Byte* codes = nullptr;
-  std::size_t row_stride = 0, column_stride = 1;
-};
-
-/// Codes of block scales: of A, element (row, block), and of B, (block, column). The last block may be shorter.
-struct BlockScales {
-  MatrixCodes<const std::byte> a, b;
-};
-
-struct ProductShape {
-  std::size_t m = 0, n = 0, k = 0;
-};
 
 /// Whether this machine can.
 bool are_here();

@@ -7,9 +7,6 @@
 #define TCNUM_TREE_CUTS_INL
 #endif
 
-#include <algorithm>
-#include <iterator>
-#include <span>
 #include <type_traits>
 
 #include "few_bits-inl.hpp"
@@ -132,21 +129,16 @@ void finish_sums(const TreeWork& w, const TreeNode& node) {
 
 /// The same of results alone, all of a panel's columns, while the machine rounds as terms are cut: up, or else down.
 /// All sums are exact, and so are multiples of a unit in any mode. Zeros may have any sign, as they are given theirs
-/// later. kTerms: how many there are, or 0.
-template <Rounding kMode, bool kOfMagnitudes, bool kDrops, std::size_t kTerms = 0, Finish kFinish = Finish::any>
+/// later.
+template <Rounding kMode, bool kOfMagnitudes, bool kDrops>
 HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
   const TV down = number(node.drop_power);
-  // Of so many, if they are known, a copy: the compiler then knows that no result overwrites them.
-  TreeTerm known[kTerms > 0 ? kTerms : 1];
-  if (kTerms > 0) std::copy_n(node.terms.begin(), kTerms, known);
-  const std::span<const TreeTerm> terms = kTerms > 0 ? std::span<const TreeTerm>(known, kTerms) : node.terms;
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
     TV alignment[kTreeRows], power[kTreeRows];
     Aligned sums[kTreeRows];
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = zero();
-#pragma GCC unroll 2
-    for (const TreeTerm& t : terms) {
+    for (const TreeTerm& t : node.terms) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
@@ -159,8 +151,7 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
       power[r] = with_grid(alignment[r]);
       sums[r] = {zero(), alignment_or_one(*w.plan, node, alignment[r])};
     }
-#pragma GCC unroll 2
-    for (const TreeTerm& t : terms) {
+    for (const TreeTerm& t : node.terms) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) {
         const Aligned v = Terms(w, r, column).aligned_of_place(t);
@@ -171,12 +162,11 @@ HWY_NOINLINE void sum_cut_results(const TreeWork& w, const TreeNode& node) {
         }
         const TV sign = sign_of(x), grid = grid_of(power[r], t.fraction_bits);
         if (kOfMagnitudes) x = hn::Abs(x);
-        TV kept = hn::Sub(rounded_sum<kMode>(x, grid), grid);
-        if (kOfMagnitudes) kept = hn::Xor(kept, sign);
-        sums[r].x = kTerms > 0 && &t == terms.data() ? kept : hn::Add(sums[r].x, kept);
+        const TV kept = hn::Sub(rounded_sum<kMode>(x, grid), grid);
+        sums[r].x = hn::Add(sums[r].x, kOfMagnitudes ? hn::Xor(kept, sign) : kept);
       }
     }
-    put_sums<kFinish>(w, node, column, sums);
+    put_sums<Finish::any>(w, node, column, sums);
   }
 }
 
@@ -184,23 +174,15 @@ void cut_results(const TreeWork& w, const TreeNode& node) {
   {
     const Rounding mode = node.unit.align_rounding;
     const MachineRoundingHere rounding(mode == Rounding::up ? Rounding::up : Rounding::down);
-    const auto sum = [&](auto drops) {
-      constexpr bool kDrops = decltype(drops)::value;
-      const bool is_pair = mode == Rounding::down && !kDrops && node.terms.size() == 2;
+    const auto sum = [&]<bool kDrops>(std::bool_constant<kDrops>) {
       if (mode == Rounding::toward_zero)
         sum_cut_results<Rounding::down, true, kDrops>(w, node);
-      else if (is_pair && finish_of(node) == Finish::single)
-        sum_cut_results<Rounding::down, false, false, 2, Finish::single>(w, node);
-      else if (is_pair && finish_of(node) == Finish::down_single)
-        sum_cut_results<Rounding::down, false, false, 2, Finish::down_single>(w, node);
-      else if (is_pair && finish_of(node) == Finish::none)
-        sum_cut_results<Rounding::down, false, false, 2, Finish::none>(w, node);
       else if (mode == Rounding::down)
         sum_cut_results<Rounding::down, false, kDrops>(w, node);
       else
         sum_cut_results<Rounding::up, false, kDrops>(w, node);
     };
-    if (node.unit.drop_below.has_value())
+    if (node.unit.drop_below)
       sum(std::true_type());
     else
       sum(std::false_type());
@@ -490,37 +472,6 @@ HWY_NOINLINE void sum_cut_products(const TreeWork& w, const TreeNode& node, std:
       put_sums<kFinish>(w, node, column, sums);
     }
   }
-}
-
-/// The same where operands are not finite.
-void cut_products(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  const TD d;
-  TV unit[kTreeRows], grid[kTreeRows];
-  Aligned sums[kTreeRows];
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) {
-    const TV alignment = alignment_of_cut(w, node, r, column);
-    unit[r] = scaled(alignment, -node.unit.fraction_bits);
-    grid[r] = grid_of(unit[r]);
-    sums[r] = {zero(), alignment};
-  }
-  for (const int k : node.products) {
-    const TV b = hn::Load(d, w.b + static_cast<std::size_t>(k) * kColumns + column), b_magnitude = hn::Abs(b);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV a = hn::Set(d, w.a[r][k]), a_magnitude = hn::Abs(a);
-      const TV nearest = hn::Sub(hn::MulAdd(a_magnitude, b_magnitude, grid[r]), grid[r]);
-      const TMask above = hn::Lt(hn::MulSub(a_magnitude, b_magnitude, nearest), zero());
-      const TV kept = hn::IfThenElse(above, hn::Sub(nearest, unit[r]), nearest);
-      sums[r].x = hn::Add(sums[r].x, hn::Xor(kept, sign_of(hn::Xor(a, b))));
-    }
-  }
-  for (const TreeTerm& t : node.others) {
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r)
-      sums[r].x = hn::Add(sums[r].x, cut<Rounding::toward_zero>(Terms(w, r, column).value_of_place(t), unit[r]));
-  }
-  finish(w, node, column, sums);
 }
 
 #endif

@@ -58,9 +58,6 @@ void run_cut_products(const TreeWork& w, const TreeNode& node, std::size_t numbe
         sum_cut_products<Finish::any>(w, node, number);
     }
     finish_sums(w, node);
-  } else if (infinite_from == HUGE_VAL) {
-    align_products(w, node, w.tops);
-    for (std::size_t column = 0; column < kColumns; column += kTreeLanes) cut_products(w, node, column);
   } else {
     for (std::size_t column = 0; column < kColumns; column += kTreeLanes)
       cut_sums<Rounding::toward_zero, true>(w, node, column);
@@ -75,7 +72,7 @@ void run_node(const TreeWork& w, const TreeNode& node, std::size_t number, Known
     return finish_of(node) == Finish::single ? finite_sums<Finish::single>(w, node) : finite_sums<Finish::any>(w, node);
   }
   for (std::size_t column = 0; column < kColumns; column += kTreeLanes) {
-    if (node.cuts_first) {
+    if (node.cuts_first && node.sum != TreeSum::pair) {
       sums_of_kept(w, node, column);
       continue;
     }

@@ -123,8 +123,8 @@ void round_once(const TreeStep& how, bool drops_sign_of_zero, const TV* alignmen
     TV t;
     if (how.keeps_small) {
       t = x;
-    } else if (s.from_alignment && (how.keeps_all || how.is_wide)) {
-      t = how.keeps_all ? x : hn::Or(cut_any<kMode>(x, scaled(alignment[r], -s.fraction_bits)), sign_of(x));
+    } else if (s.from_alignment && how.keeps_all) {
+      t = x;
     } else if (how.keeps_all) {
       const TV small = hn::Or(cut_any<kMode>(x, scaled(least, -s.fraction_bits)), sign_of(x));
       t = how.least > 0 ? hn::IfThenElse(hn::Lt(hn::Abs(x), least), small, x) : x;
@@ -168,10 +168,6 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
   for (std::size_t r = 0; r < kTreeRows; ++r) alignment[r] = with_grid(v[r].power);
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const TreeStep& s = steps.steps[i];
-    const bool gives_exponents =
-        wants_power && (steps.zeros_keep_exponents ? !s.step.from_alignment : steps.last_own == i);
-    Aligned before[kTreeRows];
-    if (gives_exponents && steps.zeros_keep_exponents) std::copy_n(v, kTreeRows, before);
     if (s.is_single && !steps.drops_sign_of_zero) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
@@ -180,11 +176,7 @@ HWY_NOINLINE void round_rows(const TreePlan& plan, const TreeSteps& steps, bool 
         round_once<decltype(mode)::value>(s, steps.drops_sign_of_zero, alignment, v);
       });
     }
-    if (gives_exponents) powers_of_rounded(plan, s, v);
-    if (!gives_exponents || !steps.zeros_keep_exponents) continue;
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r)
-      v[r].power = hn::IfThenElse(hn::Eq(before[r].x, zero()), before[r].power, v[r].power);
+    if (wants_power && steps.last_own == i) powers_of_rounded(plan, s, v);
   }
 }
 
@@ -352,14 +344,13 @@ HWY_INLINE bool cut_bits(const TreeStep& s, Aligned (&v)[kTreeRows]) {
 /// What is done to a node's sums, as far as the compiler knows: it then need not keep registers for the rest.
 enum class Finish : std::uint8_t {
   any,
-  none,         ///< nothing
-  single,       ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
-  down_single,  ///< the same, after rounding down (TreeNode::is_down_single)
+  none,    ///< nothing
+  single,  ///< IEEE 754's rounding to nearest in fp32 (TreeNode::is_single)
 };
 inline Finish finish_of(const TreeNode& node) {
   if (node.scale_block) return Finish::any;
   if (node.result.steps.empty()) return Finish::none;
-  return node.is_single ? Finish::single : node.is_down_single ? Finish::down_single : Finish::any;
+  return node.is_single ? Finish::single : Finish::any;
 }
 
 /// The product of both scales of a node's block, which is exact.
@@ -367,13 +358,7 @@ HWY_INLINE TV both_scales(const TreeWork& w, const TreeNode& node, std::size_t r
   const std::size_t block = *node.scale_block;
   return hn::Mul(number(w.a_scales[row][block]), hn::Load(TD(), w.b_scales + block * kColumns + column));
 }
-/// A term of a node that scales these (TreeNode::scales_terms). Where a scale is zero the sum is multiplied by it.
-HWY_INLINE TV scaled_term(const TreeWork& w, const TreeNode& node, std::size_t row, std::size_t column, TV x) {
-  const TV both = both_scales(w, node, row, column);
-  return hn::Mul(x, hn::IfThenElse(hn::Eq(both, zero()), number(1), both));
-}
-
-/// Multiplies a node's sums, and what they are aligned with, by their block's scales: exactly, or rounded to odd.
+/// Multiplies a node's sums, and what they are aligned with, by their block's scales, which is exact.
 HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std::size_t column,
                                    Aligned (&v)[kTreeRows]) {
   const TD d;
@@ -381,15 +366,7 @@ HWY_INLINE void multiply_by_scales(const TreeWork& w, const TreeNode& node, std:
   const TV b_power = hn::Load(d, w.b_scale_powers + block * kColumns + column);
 #pragma GCC unroll 4
   for (std::size_t r = 0; r < kTreeRows; ++r) {
-    TV both = both_scales(w, node, r, column);
-    if (node.scales_terms) both = hn::IfThenElse(hn::Eq(both, zero()), both, number(1));
-    const TV product = hn::Mul(v[r].x, both);
-    if (node.scales_to_odd) {
-      const TwoSum whole = {product, hn::MulSub(v[r].x, both, product)};
-      v[r].x = to_odd(whole);
-    } else {
-      v[r].x = product;
-    }
+    v[r].x = hn::Mul(v[r].x, both_scales(w, node, r, column));
     const TV power = hn::Mul(hn::Mul(v[r].power, hn::Set(d, w.a_scale_powers[r][block])), b_power);
     v[r].power = hn::Min(power, number(kMostGrid));  // an infinite sum's may be more
   }
@@ -448,17 +425,11 @@ HWY_INLINE void finish(const TreeWork& w, const TreeNode& node, std::size_t colu
     }
     may_be_zero = true;
   }
-  const bool is_known = kFinish == Finish::single || kFinish == Finish::down_single;
-  if (is_known || (kFinish == Finish::any && !node.result.steps.empty())) {
+  if (kFinish == Finish::single || (kFinish == Finish::any && !node.result.steps.empty())) {
     may_be_zero = true;
     if (kFinish == Finish::single || node.is_single) {
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) v[r].x = to_single(v[r].x);
-      if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), v);
-    } else if (kFinish == Finish::down_single && are_normal(node.result.steps.front(), v)) {
-#pragma GCC unroll 4
-      for (std::size_t r = 0; r < kTreeRows; ++r)
-        v[r].x = to_single(rounded_bits<Rounding::down>(node.result.steps.front().step.fraction_bits, v[r].x));
       if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), v);
     } else if (node.is_cut && cut_bits(node.result.steps.front(), v)) {
       if (node.wants_exponent) powers_of_rounded(*w.plan, node.result.steps.back(), v);

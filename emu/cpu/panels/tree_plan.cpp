@@ -9,7 +9,6 @@
 #include "emu/required_formats.hpp"
 #include "emu/rounding_steps.hpp"
 #include "emu/units.hpp"
-#include "needed_bits.hpp"
 #include "number_writer.hpp"
 #include "trees.hpp"
 
@@ -54,13 +53,7 @@ Bounds bounds_of(const OperandRule& rule) {
   return {f.min_exponent() - f.fraction_bits, top, f.fraction_bits + 1, std::max(f.max_exponent(), f.min_exponent())};
 }
 
-/// Of scales: all of the format's, or those that these panels are for (kLeastUsualScale).
-Bounds bounds_of_scale(FormatId id, bool usual) {
-  Bounds x = bounds_of({id, Subnormals::kept, SubnormalExponent::minimum});
-  if (!usual) return x;
-  const int most = -std::ilogb(kLeastUsualScale);
-  return {-most - format(id).fraction_bits, most + 1, x.width, most};
-}
+Bounds bounds_of_scale(FormatId id) { return bounds_of({id, Subnormals::kept, SubnormalExponent::minimum}); }
 
 /// Of a number times a scale, aligned with both their exponents.
 Bounds scaled_bounds(const Bounds& x, const Bounds& by) {
@@ -134,15 +127,13 @@ TreeSteps make_steps(const RoundSteps& steps, UnderflowSign underflow_sign, bool
     to.steps.push_back(make_step(s));
     if (zeros_align && is_bounded(s.min_exponent)) to.steps.back().power_of_zero = std::ldexp(1.0, s.min_exponent);
   }
-  to.zeros_keep_exponents = zeros_align && to.last_own && to.steps.back().step.from_alignment;
   to.drops_sign_of_zero = underflow_sign == UnderflowSign::positive;
   return to;
 }
 
 class Planner {
  public:
-  Planner(const Numerics& numerics, const SortedTree& tree)
-      : n_(needed_bits(numerics, tree).numerics), tree_(tree), why_not_(plan()) {}
+  Planner(const Numerics& numerics, const SortedTree& tree) : n_(numerics), tree_(tree), why_not_(plan()) {}
   WhyNot why_not() const { return why_not_; }
   TreePlan take() { return std::move(plan_); }
 
@@ -182,8 +173,7 @@ class Planner {
     }
     // Nobody else asks.
     const bool has_near = std::ranges::any_of(plan_.nodes, [](const TreeNode& n) { return n.sum == TreeSum::near; });
-    const bool asks_for_usual = plan_.asks_for_usual_operands || plan_.asks_for_usual_c || plan_.asks_for_usual_scales;
-    plan_.leaves_some = plan_.leaves_some || asks_for_usual;
+    plan_.leaves_some = plan_.leaves_some || plan_.asks_for_usual_operands || plan_.asks_for_usual_c;
     find_accumulations();
     plan_.stays_finite = has_near && !plan_.scales_sums && product_.top <= std::ilogb(kOrdinary) &&
                          plan_.infinite_from == HUGE_VAL && std::ranges::all_of(plan_.nodes, overflows_late);
@@ -250,7 +240,7 @@ class Planner {
   WhyNot plan_product() {
     Bounds a = bounds_of(n_.a), b = bounds_of(n_.b);
     if (n_.scales && !plan_.scales_sums) {
-      const Bounds by = bounds_of_scale(n_.scales->format, false);
+      const Bounds by = bounds_of_scale(n_.scales->format);
       a = scaled_bounds(a, by);
       b = scaled_bounds(b, by);
       if (std::max(a.width, b.width) > kDoubleBits) return "its operands times their scales are no doubles";
@@ -270,10 +260,10 @@ class Planner {
   }
 
   /// What rounding makes of a number; `carry_bits`: how many it may have above the alignment, beside its headroom.
-  WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x, TreeSteps& to) const {
+  /// rounds_first: the first step is done before, with all of the number's bits.
+  WhyNot round(const RoundSteps& steps, int carry_bits, Bounds& x, TreeSteps& to, bool rounds_first = false) const {
     const char* const kTooManyBits = "a result keeps more bits than doubles hold";
     const int alignment = x.most_exponent;
-    int most_of_zeros = alignment;        // steps leave zeros alone, of which others before them may have made some
     int above = x.headroom + carry_bits;  // it is below 2^(the alignment + above)
     bool has_own_exponent = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
@@ -291,8 +281,7 @@ class Planner {
       const bool has_largest = may_be_large && !(to_infinity(s, false) && to_infinity(s, true));
       if (s.from_alignment) {
         to.steps[i].keeps_all = s.fraction_bits >= x.below;
-        to.steps[i].is_wide = s.fraction_bits + above > kGridBits - 2;
-        if (to.steps[i].is_wide && x.is_odd && !to.steps[i].keeps_all) return kTooManyBits;
+        if (s.fraction_bits + above > kGridBits - 2 && !to.steps[i].keeps_all) return kTooManyBits;
         x.is_odd = x.is_odd && to.steps[i].keeps_all;
         x.width = std::min(x.width, s.fraction_bits + above + 1);
         x.below = std::min(x.below, s.fraction_bits);
@@ -303,8 +292,11 @@ class Planner {
           to.steps[i].keeps_all = to.steps[i].keeps_small = true;
         } else if (s.fraction_bits > kGridBits - 1) {
           // Nothing is rounded but what is below the least normal number.
-          if (x.width > s.fraction_bits + 1 || (x.is_odd && may_be_small)) return kTooManyBits;
+          const bool is_done = rounds_first && i == 0;
+          if ((!is_done && x.width > s.fraction_bits + 1) || (x.is_odd && may_be_small)) return kTooManyBits;
           to.steps[i].keeps_all = true;
+          to.steps[i].keeps_small = is_done;
+          x.is_odd = x.is_odd && !is_done;
         }
         if (may_be_small && is_directed) above = kFar;
         x.is_odd = x.is_odd && to.steps[i].keeps_all;
@@ -328,9 +320,7 @@ class Planner {
       }
       if (s.from_alignment) continue;
       x.most_exponent = is_bounded(s.min_exponent) ? std::max(x.top - 1, s.min_exponent) : x.top - 1;
-      most_of_zeros = std::max(most_of_zeros, x.most_exponent);
     }
-    if (!steps.empty() && to.steps.back().step.from_alignment) x.most_exponent = most_of_zeros;
     return {};
   }
 
@@ -367,6 +357,8 @@ class Planner {
     node.unit = unit_of(number);
     node.few_starts = static_cast<std::size_t>(tree_.nodes[number].unit);
     node.result = make_steps(node.unit.result, node.unit.underflow_sign, plan_.zeros_align);
+    if (plan_.zeros_align && node.result.last_own && node.result.steps.back().step.from_alignment)
+      return "its zeros keep the exponents that they had before a step";
     node.rounds_down = !node.unit.result.empty() && node.result.steps.back().step.rounding == Rounding::down;
     node.wants_exponent = wanted_[number];
     node.carry_bits = carries(from.terms.size());
@@ -438,31 +430,21 @@ class Planner {
         all.headroom = std::max(all.top, 1);
         all.below = kFar;
       }
-      if (const WhyNot why_not = scale(all, node); !why_not.empty()) return why_not;
+      if (const WhyNot why_not = scale(all); !why_not.empty()) return why_not;
       node.scale_block = static_cast<std::size_t>(from.terms.front().index / n_.scales->block_k);
     }
-    return round(unit.result, node.carry_bits, all, node.result);
+    return round(unit.result, node.carry_bits, all, node.result, node.rounds_to_double);
   }
 
   /// What a sum that its block's scales multiply is then.
-  WhyNot scale(Bounds& sum, TreeNode& node) {
-    const FormatId id = n_.scales->format;
-    // Sums that are rounded to odd stay so times a power of two alone.
-    const bool by_powers = format(id).fraction_bits == 0;
-    if (!by_powers && sum.is_odd && !node.scales_terms) return "a sum that its scales multiply is no double";
-    const auto is_far = [](const Bounds& x) { return x.lowest < kLeastAlignment || x.top > kMostExponent; };
-    const auto scaled = [&](bool usual) {
-      const Bounds by = bounds_of_scale(id, usual);
-      return scaled_bounds(scaled_bounds(sum, by), by);
-    };
-    const bool usual = is_far(scaled(false));
-    plan_.asks_for_usual_scales = plan_.asks_for_usual_scales || usual;
-    sum = scaled(usual);
-    if (sum.width > kDoubleBits) {
-      node.scales_to_odd = !by_powers && !node.scales_terms;
-      sum.is_odd = true;
-    }
-    return is_far(sum) ? "a sum times its scales is beyond what doubles hold" : WhyNot();
+  WhyNot scale(Bounds& sum) {
+    const Bounds by = bounds_of_scale(n_.scales->format);
+    // A sum that is rounded to odd stays so times a power of two alone.
+    if (by.width > 1 && sum.is_odd) return "a sum that its scales multiply is no double";
+    sum = scaled_bounds(scaled_bounds(sum, by), by);
+    if (sum.width > kDoubleBits) return "a sum times its scales is no double";
+    const bool is_far = sum.lowest < kLeastAlignment || sum.top > kMostExponent;
+    return is_far ? "a sum times its scales is beyond what doubles hold" : WhyNot();
   }
 
   /// Where terms are cut down and their sum is cut down again, at most one of them has bits that the second cut takes:
@@ -531,17 +513,14 @@ class Planner {
     // That has the alignment, too, which steps may ask for though nothing is cut.
     node.cuts_first = cuts || std::ranges::any_of(unit.result, [](const RoundStep& s) { return s.from_alignment; });
     all.below = most_bits == kExact ? kFar : most_bits;
-    if (all.is_odd && (!is_alone || cuts)) return "an exact sum is not rounded";
+    node.has_long_product = is_sum_with_long_product(from, unit);
+    if (all.is_odd && (is_alone ? cuts : !node.has_long_product)) return "an exact sum is not rounded";
     if (span <= kDoubleBits - 1 || is_alone) {
       node.sum = TreeSum::exact;
       if (!is_alone) all.width = span;
       return {};
     }
     all.is_odd = true;
-    if (unit.scaled) {
-      const int scale_bits = 2 * format(n_.scales->format).fraction_bits;
-      node.scales_terms = scale_bits > 0 && all.width + scale_bits + 2 <= kDoubleBits;
-    }
     if (from.terms.size() == 2) {
       // Of two numbers of at most 24 bits a double's 53 suffice to round to fp32 twice (docs/panels.md).
       const Format fp32 = format(FormatId::fp32);
@@ -549,13 +528,15 @@ class Planner {
       const bool of_singles =
           all.width <= fp32.fraction_bits + 1 && all.lowest >= fp32.min_exponent() - fp32.fraction_bits;
       node.sum = to_single && of_singles && !unit.scaled ? TreeSum::exact : TreeSum::pair;
+      const RoundStep& first = unit.result.step[0];
+      node.rounds_to_double =
+          !unit.result.empty() && !first.from_alignment && first.fraction_bits == kDoubleBits - 1 && !unit.scaled;
       all.width = span;
       return {};
     }
     all.width = span;
     node.sum = TreeSum::far;
-    const bool plain_products =
-        only_multiplies() && plan_.infinite_from == HUGE_VAL && !node.cuts_first && !node.scales_terms;
+    const bool plain_products = only_multiplies() && plan_.infinite_from == HUGE_VAL && !node.cuts_first;
     if (from.products.empty() || from.others.size() > 1 || !plain_products) return {};
     const int last_bit = product_.top + carries(from.products.size()) - kFirstSumBits;
     node.grid = std::ldexp(1.5, last_bit + kDoubleBits - 1);
@@ -564,6 +545,19 @@ class Planner {
     const bool short_other = from.others.empty() || bounds_of_term(from.others[0]).width <= kMostBitsOfOther;
     if (rest <= kDoubleBits - 1 && short_other) node.sum = TreeSum::near;
     return {};
+  }
+
+  /// Whether it is a sum of two of which one is a product that has more bits than a double, and is cut, if it is, at
+  /// bits that a double has of it.
+  bool is_sum_with_long_product(const SortedNode& from, const Unit& unit) const {
+    const bool is_nearest =
+        unit.align_rounding == Rounding::nearest_even || unit.align_rounding == Rounding::nearest_away;
+    const auto is_in_double = [&](int bits) {
+      return bits == kExact || (!is_nearest && bits + product_.headroom <= kDoubleBits - 1);
+    };
+    return plan_.products_to_odd && only_multiplies() && plan_.infinite_from == HUGE_VAL && from.terms.size() == 2 &&
+           from.products.size() == 1 && !bounds_of_term(from.others[0]).is_odd && !unit.scaled &&
+           is_in_double(unit.fraction_bits) && is_in_double(unit.first_fraction_bits.value_or(kExact));
   }
 
   /// Whether nothing is done to products before they are cut or added.

@@ -17,11 +17,6 @@ namespace HWY_NAMESPACE {
 
 #if TCNUM_HAS_FMA
 
-HWY_INLINE void scale_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&terms)[kTreeRows]) {
-#pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) terms[r].x = scaled_term(w, node, r, column, terms[r].x);
-}
-
 /// What sums that go on unrounded are aligned with, if anybody asks.
 HWY_INLINE void align_unrounded(const TreeWork& w, const TreeNode& node, std::size_t column,
                                 Aligned (&sums)[kTreeRows]) {
@@ -91,7 +86,6 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
     for (std::size_t i = 0; i < count; ++i) {
       Aligned rows[kTreeRows];
       load_rows<false>(w, node.terms[i], column, rows);
-      if (node.scales_terms) scale_terms(w, node, column, rows);
 #pragma GCC unroll 4
       for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(rows[r].x, TD(), term(i, r));
     }
@@ -125,18 +119,6 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
 #pragma GCC unroll 4
     for (std::size_t r = 0; r < kTreeRows; ++r) hn::Store(change(hn::Load(TD(), term(i, r)), r), TD(), term(i, r));
   };
-  // Of many bits terms seldom have more: a double of 2^53 units has none below.
-  const auto keeps_whole = [&](const TreeTerm& t, std::size_t i) HWY_ATTR {
-    constexpr int kMany = 64;
-    if (t.fraction_bits < kMany) return false;
-    TMask are_whole = hn::Eq(zero(), zero());
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < kTreeRows; ++r) {
-      const TV x = hn::Load(TD(), term(i, r)), least = scaled(grid[r], kFraction + 1 - t.fraction_bits);
-      are_whole = hn::And(are_whole, hn::Or(hn::Ge(hn::Abs(x), least), hn::Eq(x, zero())));
-    }
-    return hn::AllTrue(TD(), are_whole);
-  };
   with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
     for (std::size_t i = 0; i < count; ++i) {
       const TreeTerm& t = node.terms[i];
@@ -149,12 +131,10 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
       if (node.sum == TreeSum::cut) {  // a grid holds it
         each_row(i, [&](TV x, std::size_t r)
                         HWY_ATTR { return cut<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
-      } else if (t.fraction_bits != kExact && !keeps_whole(t, i)) {
+      } else if (t.fraction_bits != kExact) {
         each_row(i, [&](TV x, std::size_t r)
                         HWY_ATTR { return cut_any<decltype(mode)::value>(x, scaled(grid[r], -t.fraction_bits)); });
       }
-      if (node.scales_terms)
-        each_row(i, [&](TV x, std::size_t r) HWY_ATTR { return scaled_term(w, node, r, column, x); });
     }
   });
 }
@@ -163,10 +143,7 @@ void put_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Alig
 void add_terms(const TreeWork& w, const TreeNode& node, std::size_t column, Aligned (&sums)[kTreeRows]) {
   const auto term = [&](std::size_t i, std::size_t r)
                         HWY_ATTR { return hn::Load(TD(), w.terms + i * kOfTerm + r * kTreeLanes); };
-  if (node.sum == TreeSum::pair) {
-    for (std::size_t r = 0; r < kTreeRows; ++r)
-      sums[r].x = finite_or(term(0, r), term(1, r), sum_to_odd(term(0, r), term(1, r)));
-  } else if (node.sum == TreeSum::far) {
+  if (node.sum == TreeSum::far) {
     for (std::size_t r = 0; r < kTreeRows; ++r)
       sums[r].x = far_sum(node, w.terms + r * kTreeLanes, kOfTerm, w.left[r] + column);
   } else {
@@ -264,18 +241,71 @@ void near_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
   finish<kFinish>(w, node, column, sums);
 }
 
-void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
-  Aligned x[kTreeRows], y[kTreeRows];
-  load_rows<false>(w, node.terms[0], column, x);
-  load_rows<false>(w, node.terms[1], column, y);
-  if (node.scales_terms) {
-    scale_terms(w, node, column, x);
-    scale_terms(w, node, column, y);
+/// The terms of a pair, of which a product of more bits than a double has is two.
+struct Pair {
+  TwoSum x, y;
+};
+/// Cuts and drops them, if the node does. Of the sums it puts what they are aligned with.
+HWY_INLINE void pairs_of(const TreeWork& w, const TreeNode& node, std::size_t column,
+                         const Aligned (&terms)[2][kTreeRows], Aligned (&sums)[kTreeRows], Pair (&pairs)[kTreeRows]) {
+  TV alignment[kTreeRows];
+  for (TV& of_row : alignment) of_row = zero();
+  for (std::size_t i = 0; node.cuts_first && i < 2; ++i) align_rows(*w.plan, node, node.terms[i], terms[i], alignment);
+  for (std::size_t r = 0; r < kTreeRows; ++r) {
+    alignment[r] = with_floor(node, alignment[r]);
+    sums[r] = {zero(), alignment_or_one(*w.plan, node, alignment[r])};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const TreeTerm& t = node.terms[i];
+      const Aligned& v = terms[i][r];
+      TwoSum& to = i == 0 ? pairs[r].x : pairs[r].y;
+      to = {v.x, zero()};
+      if (node.has_long_product && t.is_product) {
+        const TV a = Terms(w, r, column).a(t.at), b = Terms(w, r, column).b(t.at), product = hn::Mul(a, b);
+        to = {product, hn::MulSub(a, b, product)};
+      }
+      if (node.cuts_first && t.fraction_bits != kExact) {
+        with_mode(node.unit.align_rounding, [&](auto mode) HWY_ATTR {
+          to = {cut_any<decltype(mode)::value>(v.x, scaled(with_grid(alignment[r]), -t.fraction_bits)), zero()};
+        });
+      }
+      if (t.may_drop) {
+        const TMask is_far = hn::Lt(v.power, hn::Mul(alignment[r], number(node.drop_power)));
+        to = {hn::IfThenZeroElse(is_far, to.sum), hn::IfThenZeroElse(is_far, to.rest)};
+      }
+    }
   }
+}
+
+void pair_sums(const TreeWork& w, const TreeNode& node, std::size_t column) {
+  Aligned terms[2][kTreeRows], sums[kTreeRows];
+  if (!node.cuts_first && !node.has_long_product && !node.rounds_to_double) {
+    load_rows<false>(w, node.terms[0], column, terms[0]);
+    load_rows<false>(w, node.terms[1], column, terms[1]);
 #pragma GCC unroll 4
-  for (std::size_t r = 0; r < kTreeRows; ++r) x[r] = {finite_or(x[r].x, y[r].x, sum_to_odd(x[r].x, y[r].x)), zero()};
-  align_unrounded(w, node, column, x);
-  finish(w, node, column, x);
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const TV x = terms[0][r].x, y = terms[1][r].x;
+      sums[r] = {finite_or(x, y, sum_to_odd(x, y)), zero()};
+    }
+  } else {
+    load_rows<true>(w, node.terms[0], column, terms[0]);
+    load_rows<true>(w, node.terms[1], column, terms[1]);
+    Pair pairs[kTreeRows];
+    pairs_of(w, node, column, terms, sums, pairs);
+    for (std::size_t r = 0; r < kTreeRows; ++r) {
+      const auto& [x, y] = pairs[r];
+      // Of one of both nothing is left over.
+      const TwoSum high = two_sum(x.sum, y.sum),
+                   all = two_sum(high.sum, sum_to_odd(high.rest, hn::Add(x.rest, y.rest)));
+      TV sum = to_odd(all);
+      if (node.rounds_to_double) {
+        with_mode(node.result.steps.front().step.rounding,
+                  [&](auto mode) HWY_ATTR { sum = to_double<decltype(mode)::value>(all); });
+      }
+      sums[r].x = finite_or(terms[0][r].x, terms[1][r].x, sum);
+    }
+  }
+  if (!node.cuts_first) align_unrounded(w, node, column, sums);
+  finish(w, node, column, sums);
 }
 
 #endif

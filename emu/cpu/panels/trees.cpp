@@ -183,9 +183,7 @@ class TreePart {
     for (std::size_t group = 0; group < finite_rows_.size(); ++group) {
       const double* const numbers = &packed_a_.numbers[group * kTreeRows * a_length_];
       finite_rows_[group] = kernels_.are_finite(numbers, kTreeRows * a_length_);
-      const std::size_t scales = a_scales_.values.size() / rows_;
-      usual_rows_[group] = are_usual(numbers, kTreeRows * a_length_) &&
-                           are_usual_scales(a_scales_.values.data() + group * kTreeRows * scales, kTreeRows * scales);
+      usual_rows_[group] = are_usual(numbers, kTreeRows * a_length_);
       reach_of_rows_[group] = reach_of(plan_.a, numbers, kTreeRows * a_length_);
     }
     for (std::size_t panel = 0; panel < panels_; ++panel) {
@@ -218,8 +216,7 @@ class TreePart {
       put_tops<top_of_b>(packed_b_.exponents, b_tops_);
       find_signs_of_b(links);
       const bool finite_panel = kernels_.are_finite(packed_b_.numbers.data(), packed_b_.numbers.size());
-      const bool usual_panel = are_usual(packed_b_.numbers.data(), packed_b_.numbers.size()) &&
-                               are_usual_scales(b_scales_.values.data(), b_scales_.values.size());
+      const bool usual_panel = are_usual(packed_b_.numbers.data(), packed_b_.numbers.size());
       reach_of_links_.resize(links);
       for (std::size_t link = 0; link < links; ++link) {
         const std::size_t count = plan_.depth * kColumns;
@@ -249,12 +246,6 @@ class TreePart {
   }
   bool are_usual(const double* numbers, std::size_t count) const {
     return !plan_.asks_for_usual_operands || kernels_.are_usual(numbers, count, kLeastUsualOperand);
-  }
-  bool are_usual_scales(const double* scales, std::size_t count) const {
-    if (!plan_.asks_for_usual_scales) return true;
-    return std::all_of(scales, scales + count, [](double x) {
-      return x == 0 || x != x || (x >= kLeastUsualScale && x <= 1 / kLeastUsualScale);
-    });
   }
   /// Along one link; whether any result was left.
   bool run_leaving(const TreeWork& work, bool are_usual) {

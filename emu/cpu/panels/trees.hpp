@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "emu/cpu/matrix_codes.hpp"
 #include "emu/evaluators.hpp"
-#include "product.hpp"
 #include "tcnum/datapath.hpp"
 
 namespace tcnum::panels {
@@ -25,7 +25,6 @@ struct TreeStep {
   double beyond[2] = {};       ///< these: of positive numbers, and of negative ones
   bool keeps_all = false;      ///< of a number that is not below the least normal one, or all that it is aligned to
   bool keeps_small = false;    ///< of smaller ones too
-  bool is_wide = false;        ///< below the alignment, a grid does not hold what it keeps
   double power_of_zero = 0;    ///< that one is aligned with after the step; 0 where none is
   double most = HUGE_VAL;      ///< where large numbers wrap, the power of two with whose unit they do
 };
@@ -33,9 +32,7 @@ struct TreeStep {
 struct TreeSteps {
   std::vector<TreeStep> steps;
   std::optional<std::size_t> last_own;  ///< the last from the leading bit, which gives a number an exponent of its own
-  /// Zeros align, but the last step is from the alignment: those that were zero before a step keep their exponents.
-  bool zeros_keep_exponents = false;
-  bool drops_sign_of_zero = false;  ///< of numbers that become zero
+  bool drops_sign_of_zero = false;      ///< of numbers that become zero
 };
 
 /// What a node adds.
@@ -53,7 +50,7 @@ enum class TreeSum : std::uint8_t {
   cut_products,  ///< cut toward zero where all of them are aligned, which a double's sum holds
   cut,           ///< each cut, likewise
   exact,         ///< a double's sum holds them all, or its being rounded does not show after the next rounding
-  pair,          ///< two, and what the rounded sum leaves over
+  pair,          ///< two, and what the rounded sum leaves over; one may be a product of more bits than a double has
   near,          ///< products, and one number more, that two doubles' sums hold
   far,           ///< terms of which two doubles' sums mostly hold all
 };
@@ -78,18 +75,18 @@ struct TreeNode {
   /// Terms go to memory, where they are cut and dropped, before they are added as others are that nothing is cut of.
   bool cuts_first = false;
   TreeSteps result;
-  bool is_single = false;       ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
-  bool is_down_single = false;  ///< all is that after rounding down from the leading bit, to more bits
-  bool is_cut = false;          ///< all that is done to it is a cut toward zero below its leading bit
-  bool rounds_down = false;     ///< in the last step, so that zeros of both signs make a negative one
-  int place = 0;                ///< of the result
-  bool wants_exponent = false;  ///< that it takes into the sum it is a term of
-  int carry_bits = 0;           ///< terms below 2^(alignment + their own bits) add up to less than so many bits more
-  double grid = 0;              ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
-  std::size_t few_starts = 0;   ///< of `cut_products`, if they are few, those of the plan's
+  bool is_single = false;         ///< all that is done to the sum is IEEE 754's rounding to nearest in fp32
+  bool is_down_single = false;    ///< all is that after rounding down from the leading bit, to more bits
+  bool is_cut = false;            ///< all that is done to it is a cut toward zero below its leading bit
+  bool rounds_down = false;       ///< in the last step, so that zeros of both signs make a negative one
+  int place = 0;                  ///< of the result
+  bool wants_exponent = false;    ///< that it takes into the sum it is a term of
+  int carry_bits = 0;             ///< terms below 2^(alignment + their own bits) add up to less than so many bits more
+  double grid = 0;                ///< of `near`: 1.5 · 2^52 of the last bit that the first of the sums keeps
+  std::size_t few_starts = 0;     ///< of `cut_products`, if they are few, those of the plan's
+  bool has_long_product = false;  ///< of `pair`: one term is a product of more bits than a double has
+  bool rounds_to_double = false;  ///< of `pair`: the first step keeps all bits of a double
   std::optional<std::size_t> scale_block;  ///< of a link, whose scales multiply the sum before it is rounded
-  bool scales_terms = false;               ///< before they are added, as no double holds their sum
-  bool scales_to_odd = false;              ///< what that gives has more bits than a double: it is rounded to odd
 };
 
 /// A sum of products, or of two such sums, that goes on unrounded to its sum with c or with the result before: numbers
@@ -130,7 +127,7 @@ struct TreePlan {
   bool puts_exponents = false;   ///< the last node, of the next link's c
   bool leaves_some = false;      ///< there may be results that panels cannot tell
   /// As formats, those of fp64 among them, have others, which are left.
-  bool asks_for_usual_operands = false, asks_for_usual_scales = false, asks_for_usual_c = false;
+  bool asks_for_usual_operands = false, asks_for_usual_c = false;
   NanRule nan;
   std::size_t depth = 0;  ///< products of a link, which is the datapath once
   std::size_t places = 1;
@@ -141,9 +138,9 @@ struct TreePlan {
   Datapath datapath;  ///< for those who evaluate what panels leave
 };
 
-/// Magnitudes that tree panels are for where formats have others, of operands with their scales, scales of sums, and c:
-/// zero, or from this to one over this, infinities and NaNs.
-inline constexpr double kLeastUsualOperand = 0x1p-148, kLeastUsualScale = 0x1p-48, kLeastUsualC = 0x1p-440;
+/// Magnitudes that tree panels are for where formats have others, of operands with their scales, and c: zero, or from
+/// this to one over this, infinities and NaNs.
+inline constexpr double kLeastUsualOperand = 0x1p-148, kLeastUsualC = 0x1p-440;
 /// Sums of so many terms as a link has stay finite in fp32 if no term is larger.
 inline constexpr double kOrdinary = 0x1p100;
 /// Where products are multiples of 2^kLeastOrdinaryProduct, and c is zero or no less, and so another such multiple, all
