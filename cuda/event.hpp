@@ -5,14 +5,14 @@
 
 namespace tcnum {
 
-/// On the default CUDA stream.
+/// On the default CUDA stream, or another.
 class Event {
  public:
   Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { cudaEventDestroy(event_); }
-  void record() { check(cudaEventRecord(event_), "cudaEventRecord"); }
+  void record(cudaStream_t stream = nullptr) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
   double seconds_since(const Event& earlier) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");

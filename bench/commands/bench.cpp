@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "bench.hpp"
-#include "bench/device/timing.hpp"
+#include "bench/device/device.hpp"
 #include "bench/measure/gemm/product_model.hpp"
 #include "bench/measure/measurement.hpp"
 #include "bench/measure/memory/memory.hpp"
-#include "bench/measure/pages.hpp"
-#include "bench/measure/printers.hpp"
+#include "bench/measure/report/pages.hpp"
+#include "bench/measure/report/printers.hpp"
 #include "bench/measure/run_records.hpp"
 #include "bench/measure/tensor.hpp"
 #include "bench_document.hpp"
@@ -68,9 +68,9 @@ int list_parts(std::vector<SuitePart> parts, const BenchOptions& options, const 
   choose_subjects(parts, every, suite, id);
   for (const SuitePart& part : parts) {
     if (part.subjects.empty()) continue;
-    say(fmt::format("{}: {}\n\n", part.measurement->name(), part.measurement->meaning()));
+    say(fmt::format("{}: {}\n\n", part.measurement->name, part.measurement->meaning));
     std::vector<std::vector<std::string>> rows = {{"axis", "meaning", "values (by default)"}};
-    for (const bench::Axis& axis : part.measurement->axes()) {
+    for (const bench::Axis& axis : part.measurement->axes) {
       std::string values = fmt::format("{}", fmt::join(axis.values, ", "));
       if (axis.defaults != axis.values) values += fmt::format(" ({})", fmt::join(axis.defaults, ", "));
       rows.push_back({axis.name, axis.meaning, values});
@@ -90,14 +90,13 @@ std::vector<GemmShape> own_shapes(const BenchOptions& options) {
   std::vector<GemmShape> shapes;
   if (file.empty()) return shapes;
   if (std::ranges::any_of(options.axes, [](const std::string& axis) { return axis.starts_with("shapes="); })) {
-    throw InputError("-a shapes: right would be either that or --shapes");
+    throw InputError("-a shapes: expected either that or --shapes");
   }
   for (const ShapeRow& row : read_shapes(file, false)) {
     const GemmShape& s = row.shape;
     for (const std::size_t size : {s.m, s.n, s.k}) {
       if (size % kGemmGranule == 0) continue;
-      throw InputError(
-          fmt::format("{}: {} × {} × {}: right would be multiples of {}", file, s.m, s.n, s.k, kGemmGranule));
+      throw InputError(fmt::format("{}: {} × {} × {}: expected multiples of {}", file, s.m, s.n, s.k, kGemmGranule));
     }
     shapes.push_back(s);
   }
@@ -133,7 +132,7 @@ void require_gpu() {
 std::vector<SuitePart> parts_that_are(bool together, const std::vector<SuitePart>& parts) {
   std::vector<SuitePart> found;
   std::ranges::copy_if(parts, std::back_inserter(found),
-                       [&](const SuitePart& part) { return part.measurement->is_together() == together; });
+                       [&](const SuitePart& part) { return (part.measurement->add_up != nullptr) == together; });
   return found;
 }
 
@@ -213,6 +212,11 @@ int run_bench(const BenchSuite& suite, const BenchOptions& asked) {
                                  launched->size_variable, launched->size));
   }
   std::vector<SuitePart> parts = parts_of(suite, options);
+  if (!options.shapes.empty()) {
+    for (SuitePart& part : parts) {
+      if (const auto shapes = part.selection.find("shapes"); shapes != part.selection.end()) shapes->second = {"own"};
+    }
+  }
   return options.list ? list_parts(std::move(parts), options, suite) : measure_suite(suite, options, parts);
 }
 
@@ -242,8 +246,8 @@ DeviceRecord read_together(const std::vector<std::string>& files) {
     bench::Document more = read_with_models(files[i]);
     const std::string& device = record.document.facts.device;
     if (more.facts.device != device) {
-      throw InputError(fmt::format("{}: device.name: {}; right would be {}, as in {}", files[i], more.facts.device,
-                                   device, files.front()));
+      throw InputError(fmt::format("{}: device.name: {}; expected {}, as in {}", files[i], more.facts.device, device,
+                                   files.front()));
     }
     merge(record.document, std::move(more));
   }

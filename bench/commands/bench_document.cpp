@@ -8,9 +8,11 @@
 
 #include "bench/measure/gemm/product_model.hpp"
 #include "bench/measure/memory/memory.hpp"
-#include "bench/measure/printers.hpp"
+#include "bench/measure/report/pages.hpp"
+#include "bench/measure/report/printers.hpp"
 #include "src/commands/interrupt.hpp"
 #include "src/commands/output.hpp"
+#include "src/commands/records.hpp"
 
 namespace tcnum {
 namespace {
@@ -82,7 +84,7 @@ void RunDocument::add_sums(const bench::Measurement& measurement, const std::vec
           settings, [&](const bench::Field& f) { return std::ranges::find(r.settings, f) != r.settings.end(); });
       const bool of_one = std::ranges::count_if(r.axes, is_label) == static_cast<std::ptrdiff_t>(axes.size()) &&
                           r.text(axes.back()) != bench::kAllDevices;
-      if (r.measurement != measurement.name() || !here || !of_one) continue;
+      if (r.measurement != measurement.name || !here || !of_one) continue;
       std::string others;
       for (const bench::Field& axis : r.axes) {
         if (!is_label(axis)) others += fmt::format("{}={} ", axis.name, r.text(axis.name));
@@ -105,7 +107,9 @@ void RunDocument::add_sums(const bench::Measurement& measurement, const std::vec
 }
 
 void RunDocument::show(const bench::Document& document, std::size_t taken_over, double all_seconds) const {
-  say(bench::header_text(document.facts) + bench::tables_text(document));
+  const auto arch = find_arch(document.facts.arch);
+  say(bench::header_text(document.facts) + bench::run_text(document, arch ? find_sass(*arch) : SassTable{}) +
+      bench::notes_text(document));
   say(fmt::format("\n{} rows in {:.0f} s{}{}\n", measured_, all_seconds,
                   taken_over == 0 ? "" : fmt::format(", and {} of {}", taken_over, options_.checkpoint),
                   interrupted ? " (interrupted)" : ""));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "bench/measure/axes.hpp"
@@ -15,23 +16,16 @@ namespace {
 
 using bench::Measurement;
 
-std::vector<const Measurement*> measurements_of(const BenchSuite& suite) {
-  std::vector<const Measurement*> chosen;
-  for (const Measurement* m : bench::measurements()) {
-    if (suite.measurements.empty() || std::ranges::find(suite.measurements, m->name()) != suite.measurements.end()) {
-      chosen.push_back(m);
-    }
-  }
-  return chosen;
+bool has_axis(const std::vector<bench::Axis>& axes, const std::string& name) {
+  return std::ranges::find(axes, name, &bench::Axis::name) != axes.end();
 }
 
 /// Of the axes that a row goes over, those of which the user wants some values only.
-std::vector<bench::Field> settings_of_row(const SuitePart& part, const bench::Record& row) {
+std::vector<bench::Field> settings_of_rows(const SuitePart& part) {
   std::vector<bench::Field> settings;
-  for (const bench::Axis& axis : part.measurement->axes()) {
+  for (const bench::Axis& axis : part.measurement->axes) {
     const std::vector<std::string>& wanted = part.selection.at(axis.name);
-    const bool is_own = std::ranges::find(row.axes, axis.name, &bench::Field::name) != row.axes.end();
-    if (is_own || wanted == axis.defaults) continue;
+    if (!axis.swept || wanted == axis.defaults) continue;
     settings.push_back({axis.name, fmt::format("{}", fmt::join(wanted, ","))});
   }
   return settings;
@@ -42,19 +36,21 @@ std::vector<bench::Field> settings_of_row(const SuitePart& part, const bench::Re
 std::vector<SuitePart> parts_of(const BenchSuite& suite, const BenchOptions& options) {
   std::vector<SuitePart> parts;
   std::vector<bench::Axis> all;
-  for (const Measurement* m : measurements_of(suite)) {
-    for (const bench::Axis& axis : m->axes()) {
-      if (std::ranges::find(all, axis.name, &bench::Axis::name) == all.end()) all.push_back(axis);
-    }
+  for (const Measurement& m : bench::measurements()) {
+    const bool wanted =
+        suite.measurements.empty() || std::ranges::find(suite.measurements, m.name) != suite.measurements.end();
+    if (!wanted) continue;
+    parts.push_back({&m, {}, {}});
+    std::ranges::copy_if(m.axes, std::back_inserter(all),
+                         [&](const bench::Axis& axis) { return !has_axis(all, axis.name); });
   }
   bench::parse_axes(options.axes, all);
-  for (const Measurement* m : measurements_of(suite)) {
+  for (SuitePart& part : parts) {
     std::vector<std::string> mine;
-    for (const std::string& text : options.axes) {
-      const std::string name = text.substr(0, text.find('='));
-      if (std::ranges::find(m->axes(), name, &bench::Axis::name) != m->axes().end()) mine.push_back(text);
-    }
-    parts.push_back({m, bench::parse_axes(mine, m->axes()), {}});
+    std::ranges::copy_if(options.axes, std::back_inserter(mine), [&](const std::string& text) {
+      return has_axis(part.measurement->axes, text.substr(0, text.find('=')));
+    });
+    part.selection = bench::parse_axes(mine, part.measurement->axes);
   }
   return parts;
 }
@@ -71,7 +67,7 @@ void choose_subjects(std::vector<SuitePart>& parts, const BenchOptions& options,
   }
   if (!any) {
     throw InputError(
-        fmt::format("--instr: {} matches nothing of {}; right would be a name or a glob of those that `tcnum "
+        fmt::format("--instr: {} matches nothing of {}; expected a name or a glob of those that `tcnum "
                     "bench {} --list` shows, such as 'wgmma.*'",
                     fmt::join(options.globs, ", "), arch(id).name, suite.name));
   }
@@ -89,12 +85,13 @@ void measure_parts(TimingDevice& timing, const std::vector<SuitePart>& parts, co
   for (const SuitePart& part : parts) {
     if (part.subjects.empty() || interrupted) continue;
     const auto complete = [&](bench::Record record, const Fields& axes) {
-      record.settings = settings_of_row(part, record);
+      record.settings = settings_of_rows(part);
       record.settings.insert(record.settings.end(), labels.settings.begin(), labels.settings.end());
       record.axes.insert(record.axes.begin(), axes.begin(), axes.end());
       return record;
     };
     settings.has = [&](const bench::Record& row) {
+      if (row.text("shapes") == "own") return false;  // a record does not say which those were
       if (labels.together.empty()) return sink.has(complete(row, labels.axes));
       return std::ranges::all_of(labels.together, [&](const Fields& axes) { return sink.has(complete(row, axes)); });
     };

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "bench/device/timing.hpp"
 #include "bench/measure/measurement.hpp"
 #include "tcnum/instruction.hpp"
 

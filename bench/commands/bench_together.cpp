@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "src/ranks/rendezvous.hpp"
+#include "bench/measure/rendezvous.hpp"
 
 namespace tcnum {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/sections.hpp"
+#include "bench/measure/report/sections.hpp"
 #include "src/commands/output.hpp"
 #include "src/commands/records.hpp"
 #include "tcnum/error.hpp"

@@ -8,7 +8,7 @@
 #include "bench.hpp"
 #include "bench/measure/gemm/gemm.hpp"
 #include "bench/measure/gemm/product_model.hpp"
-#include "bench/measure/plot.hpp"
+#include "bench/measure/report/plot.hpp"
 #include "device_records.hpp"
 #include "product_shapes.hpp"
 #include "src/commands/failure.hpp"
@@ -145,12 +145,12 @@ int run_model_gemm(const ModelGemmOptions& options) {
     if (tile == nullptr) {
       std::vector<std::string> names;
       for (const GemmTile& each : gemm_tiles()) names.push_back(bench::tile_name(each));
-      throw InputError(fmt::format("--tile: {}; right would be one of {}", options.tile, fmt::join(names, ", ")));
+      throw InputError(fmt::format("--tile: {}; expected one of {}", options.tile, fmt::join(names, ", ")));
     }
   }
   const bool one = options.m > 0 || options.n > 0 || options.k > 0;
   if (one == !options.shapes.empty() || (one && (options.m == 0 || options.n == 0 || options.k == 0))) {
-    throw InputError("--m, --n, --k: right would be all three, or --shapes in place of them");
+    throw InputError("--m, --n, --k: expected all three, or --shapes in place of them");
   }
   require_writable(options.csv);
   require_writable(options.svg);

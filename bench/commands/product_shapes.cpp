@@ -20,7 +20,7 @@ std::size_t product_formats_of(std::string_view option, const std::string& text)
     names.push_back(format(kGemmFormats[i].operands).name);
     if (names.back() == text) return i;
   }
-  throw InputError(fmt::format("{}: {}; right would be one of {}", option, text, fmt::join(names, ", ")));
+  throw InputError(fmt::format("{}: {}; expected one of {}", option, text, fmt::join(names, ", ")));
 }
 
 std::vector<ShapeRow> read_shapes(const std::string& path, bool may_say_formats) {
@@ -38,7 +38,7 @@ std::vector<ShapeRow> read_shapes(const std::string& path, bool may_say_formats)
       with_formats = may_say_formats && row == kWithFormats;
       if (!with_formats && row != kHeading) {
         const std::string other = may_say_formats ? fmt::format(" or {}", kWithFormats) : "";
-        throw InputError(fmt::format("{}: right would be {}{}", where, kHeading, other));
+        throw InputError(fmt::format("{}: expected {}{}", where, kHeading, other));
       }
       return;
     }
@@ -46,20 +46,18 @@ std::vector<ShapeRow> read_shapes(const std::string& path, bool may_say_formats)
     const std::vector<std::string> parts = split_at_commas(row);
     const std::size_t columns = with_formats ? 4 : 3;
     if (parts.size() != columns) {
-      throw InputError(
-          fmt::format("{}: {} values; right would be {}, as the heading has", where, parts.size(), columns));
+      throw InputError(fmt::format("{}: {} values; expected {}, as the heading has", where, parts.size(), columns));
     }
-    ShapeRow found{{parse_whole(where, parts[0], 1, kMostProductLines),
-                    parse_whole(where, parts[1], 1, kMostProductLines),
-                    parse_whole(where, parts[2], 1, kMostProductDepth)},
-                   std::nullopt};
+    ShapeRow found{
+        {parse_whole(where, parts[0], 1, kMostProductLines), parse_whole(where, parts[1], 1, kMostProductLines),
+         parse_whole(where, parts[2], 1, kMostProductDepth)},
+        std::nullopt};
     if (with_formats) found.formats = product_formats_of(where, parts[3]);
     all.push_back(found);
   });
   lines.add(text);
   lines.finish();
-  if (all.empty())
-    throw InputError(fmt::format("{}: has no product; right would be lines of m,n,k below a heading", path));
+  if (all.empty()) throw InputError(fmt::format("{}: has no product; expected lines of m,n,k below a heading", path));
   return all;
 }
 

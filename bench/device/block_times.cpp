@@ -7,15 +7,11 @@
 #include <vector>
 
 namespace tcnum {
-namespace {
-
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
 }
-
-}  // namespace
 
 TimedBatch summarise(std::span<const BlockTimes> times, unsigned launches, std::string_view kernel, BlocksRun where) {
   const std::size_t blocks = times.size() / launches;

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "timing.hpp"
 #include "timing_kernels.hpp"
 
 namespace tcnum {
+
+double median(std::vector<double> values);
 
 enum class BlocksRun : std::uint8_t { one_an_sm, anywhere };
 

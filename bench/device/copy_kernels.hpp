@@ -9,13 +9,13 @@
 #include <cstdint>
 
 #include "copy_timing.hpp"
+#include "probes/cluster_grid.hpp"
 #include "timing_kernels.hpp"
 
 namespace tcnum {
 
 /// Blocks of a launch, and dynamic shared memory of each; at least so much that no two fit on an SM.
-struct CopyGrid {
-  unsigned blocks = 1, threads = 1, cluster = 1;
+struct CopyGrid : ClusterGrid {
   std::size_t shared_bytes = 0;
 };
 
@@ -48,10 +48,6 @@ cudaError_t launch_copy_latency(const CopyMethod& method, const CopyGrid& grid, 
                                 const CUtensorMap& map);
 /// How many clusters of such blocks run at the same time.
 cudaError_t count_copy_clusters(const CopyMethod& method, const CopyGrid& grid, int* clusters);
-
-cudaError_t fill_copy_buffer(std::uint32_t* to, std::size_t words, std::uint32_t seed);
-/// Reads 16-byte words, so that the L2 has them and nothing else.
-cudaError_t read_through_l2(const uint4* from, std::size_t count, std::uint32_t* sink);
 
 struct ProductLaunch {
   const float *a, *b;  ///< row by row

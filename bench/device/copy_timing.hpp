@@ -1,5 +1,4 @@
-// Copies from global to shared memory, and a matrix product that lives on them: what times them. A GPU does; tests have
-// a device that makes its answers up. What came out is checked elsewhere.
+// Timing copies from global to shared memory, and a matrix product that lives on them.
 #pragma once
 
 #include <cstddef>
@@ -149,25 +148,6 @@ struct ProductTimes {
   double clock_mhz = 0;
   std::size_t rows = 0, columns = 0;  ///< of C
   std::vector<float> result;          ///< C row by row, of the last launch
-};
-
-class CopyDevice {
- public:
-  virtual ~CopyDevice() = default;
-
-  virtual const MemoryFacts& memory_facts() const = 0;
-  virtual std::size_t ring_bytes() const = 0;  ///< of shared memory, for all rings of a block
-
-  /// Makes a buffer of so many bytes whose 4-byte word i is memory_word(seed, i).
-  virtual void fill(std::size_t bytes, std::uint32_t seed) = 0;
-
-  // Each throws std::runtime_error on a CUDA error. They need a buffer at least as large as theirs.
-
-  virtual CopyTimes copy(const CopyWork& work, unsigned launches) = 0;
-  virtual CopyLatencies latencies(const CopyLatencyWork& work) = 0;
-  virtual ProductTimes product(const TiledProduct& work, unsigned launches) = 0;
-  /// How many blocks of a product fit on an SM.
-  virtual unsigned most_product_blocks(const TiledProduct& work) const = 0;
 };
 
 }  // namespace tcnum

@@ -7,9 +7,13 @@
 namespace tcnum {
 
 std::span<const GemmTile> gemm_tiles() {
-  static constexpr std::array<GemmTile, 7> kTiles = {
-      {{128, 64, 1, 1}, {128, 128, 1, 1}, {128, 128, 2, 1}, {128, 256, 1, 1}, {128, 256, 2, 1}, {256, 128, 1, 1},
-       {256, 128, 1, 2}}};
+  static constexpr std::array<GemmTile, 7> kTiles = {{{128, 64, 1, 1},
+                                                      {128, 128, 1, 1},
+                                                      {128, 128, 2, 1},
+                                                      {128, 256, 1, 1},
+                                                      {128, 256, 2, 1},
+                                                      {256, 128, 1, 1},
+                                                      {256, 128, 1, 2}}};
   return kTiles;
 }
 

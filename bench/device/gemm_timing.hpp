@@ -1,5 +1,4 @@
-// Matrix products that are timed: by a kernel of ours, and by NVIDIA's library. A GPU is such a device; tests have one
-// that makes its answers up. What came out is checked elsewhere.
+// Timing matrix products: by a kernel of ours, and by NVIDIA's library.
 #pragma once
 
 #include <array>
@@ -81,19 +80,6 @@ struct GemmTimes {
   /// Which operands the last launch had: A and B begin at these elements of the device's codes.
   std::size_t a_first = 0, b_first = 0;
   std::optional<LibraryAlgorithm> algorithm;  ///< the library's
-};
-
-class GemmDevice {
- public:
-  virtual ~GemmDevice() = default;
-
-  /// Takes codes of one format to the device, that matrices are made of: element i of its memory is codes[i mod their
-  /// number]. A is row-major there, B column-major.
-  virtual void load(std::span<const std::byte> codes) = 0;
-  /// Throws UnavailableError where there is no such kernel, or no library; std::runtime_error on a CUDA error.
-  virtual GemmTimes multiply(const GemmWork& work) = 0;
-  /// Of the last launch: the codes of D where these rows and columns meet, row-major.
-  virtual std::vector<std::byte> results(std::span<const std::size_t> rows, std::span<const std::size_t> columns) = 0;
 };
 
 }  // namespace tcnum

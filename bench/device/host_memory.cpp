@@ -1,6 +1,4 @@
-#include "host_memory.hpp"
-
-#include <cuda_runtime_api.h>
+// Copies between the host's memory and a GPU's, and memory that both see.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +9,8 @@
 #include <memory>
 #include <thread>
 
-#include "cuda/device_memory.hpp"
 #include "cuda/owned.hpp"
+#include "gpu_device.hpp"
 #include "memory_kernels.hpp"
 
 namespace tcnum {
@@ -136,20 +134,24 @@ double seconds_of(const std::vector<std::unique_ptr<Direction>>& directions, uns
 
 }  // namespace
 
-HostCopyTimes copy_host(const HostCopy& work, int device) {
+HostCopyTimes GpuTimingDevice::copy_host(const HostCopy& work) {
   std::vector<std::unique_ptr<Direction>> directions;
   if (work.to_device) directions.push_back(std::make_unique<Direction>(work, true));
   if (work.from_device) directions.push_back(std::make_unique<Direction>(work, false));
   for (const auto& each : directions) each->run(1);  // what a first copy finds missing does not count
 
   HostCopyTimes times;
-  for (unsigned i = 0; i < work.samples; ++i) times.seconds.push_back(seconds_of(directions, work.copies, device));
+  for (unsigned i = 0; i < work.samples; ++i)
+    times.seconds.push_back(tcnum::seconds_of(directions, work.copies, device_));
   if (work.to_device) times.to_sum = directions.front()->sum();
   if (work.from_device) times.from_sum = directions.back()->sum();
   return times;
 }
 
-ManagedTimes managed_triad(std::size_t elements, unsigned times) {
+ManagedTimes GpuTimingDevice::managed_triad(std::size_t elements, unsigned times) {
+  free_streams();
+  free("buffer");
+  free("other");
   ManagedDoubles result(elements), x(elements), y(elements);
   for (std::size_t i = 0; i < elements; ++i) {
     result.data()[i] = 0;

@@ -1,5 +1,4 @@
-// How long kernels take to start: whatever submits many small ones behind each other, and says how long the host and
-// the device took. A GPU is one; tests have one that makes its answers up.
+// Timing how kernels start: many small ones that are submitted behind each other.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +26,5 @@ struct LaunchTimes {
 
 /// Word i of buffer A before the first kernel.
 constexpr std::uint32_t launch_word(std::uint64_t i) { return static_cast<std::uint32_t>(i) * 0x9e3779b1U; }
-
-class LaunchDevice {
- public:
-  virtual ~LaunchDevice() = default;
-  /// Submits the work so many times, each after the one before has ended, and each beginning at buffer A as that left
-  /// it. A is filled anew before the first. Throws std::runtime_error on a CUDA error.
-  virtual std::vector<LaunchTimes> launch(const LaunchWork& work, unsigned times) = 0;
-  /// The words that the last kernel wrote.
-  virtual std::vector<std::uint32_t> words() = 0;
-};
 
 }  // namespace tcnum

@@ -1,5 +1,4 @@
-// Linear layers that are timed: a product by NVIDIA's library, of fp8 with casts around it as Transformer Engine has
-// them. A GPU is such a device; tests have one that makes its times up. What came out is checked elsewhere.
+// Timing linear layers: a product by NVIDIA's library, of fp8 with casts around it as Transformer Engine has them.
 #pragma once
 
 #include <array>
@@ -55,20 +54,6 @@ struct LinearTimes {
   std::array<double, kLinearSteps> step_seconds{};  ///< of each step, the mean; 0 where it was not done or not timed
   CastNumbers amax{0, 0, 0};                        ///< of the last launch: the largest magnitude of what was cast
   std::string algorithm;                            ///< the library's, by its attributes
-};
-
-class LinearDevice {
- public:
-  virtual ~LinearDevice() = default;
-
-  /// Takes codes of fp16 or bf16 to the device, that inputs and weights are made of: element i of its memory is
-  /// codes[i mod their number].
-  virtual void load(FormatId format, std::span<const std::byte> codes) = 0;
-  /// Throws UnavailableError where there are no casts, no library, or too little memory; std::runtime_error on a CUDA
-  /// error.
-  virtual LinearTimes run(const LinearWork& work) = 0;
-  /// Of the last launch: so many codes of a tensor that it has.
-  virtual std::vector<std::byte> codes(LinearTensor tensor, std::size_t first, std::size_t count) = 0;
 };
 
 }  // namespace tcnum

@@ -36,6 +36,10 @@ struct GatherLaunch {
   BlockTimes* times;         ///< of all blocks
   std::uint32_t* checksums;  ///< [block][thread]
 };
+/// Keeps the default CUDA stream busy for about so long.
+cudaError_t launch_hold(unsigned nanoseconds);
+/// Reads 16-byte words, so that the L2 has them and nothing else.
+cudaError_t read_through_l2(const uint4* from, std::size_t count, std::uint32_t* sink);
 cudaError_t fill_words(std::uint32_t* to, std::size_t words, std::uint32_t seed);
 cudaError_t time_gathers(const GatherLaunch& run, Memory memory, unsigned width);
 

@@ -1,5 +1,4 @@
-// The memories of a timing device: whatever follows pointers through them, reads, streams and copies, and says how long
-// it took. A GPU is one; tests have one that makes its answers up. What came out is checked elsewhere.
+// Timing memories: following pointers, reading, streaming, and copying to and from the host.
 #pragma once
 
 #include <cstddef>
@@ -156,30 +155,6 @@ inline constexpr std::uint32_t kToDeviceSeed = 11, kFromDeviceSeed = 12;
 struct ManagedTimes {
   std::vector<double> seconds;  ///< of each time; the first finds nothing on the device
   std::uint64_t checksum = 0;   ///< as StreamTimes', of what the host reads at the end
-};
-
-class MemoryDevice {
- public:
-  virtual ~MemoryDevice() = default;
-
-  virtual const MemoryFacts& memory_facts() const = 0;
-
-  /// Makes a buffer of so many bytes, and fills it with memory_word(seed, …).
-  virtual void fill(std::size_t bytes, std::uint32_t seed) = 0;
-
-  // Each throws std::runtime_error on a CUDA error, or if two blocks that each want an SM shared one.
-
-  /// Overwrites what fill() left.
-  virtual ChaseTimes chase(const Chase& work) = 0;
-  virtual GatherTimes gather(const GatherWork& work) = 0;
-  virtual ReadTimes read(const ReadWork& work) = 0;
-  virtual RooflineTimes roofline(const RooflineWork& work, unsigned launches) = 0;
-  /// Needs no fill().
-  virtual StreamTimes stream(const StreamWork& work, unsigned launches) = 0;
-  virtual HostCopyTimes copy(const HostCopy& work) = 0;
-  /// Of a multiple of kStreamElements. More elements than the device has memory for make it move pages to and fro,
-  /// which may take very long.
-  virtual ManagedTimes managed_triad(std::size_t elements, unsigned times) = 0;
 };
 
 }  // namespace tcnum

@@ -1,6 +1,5 @@
 // The timing device of a program built without CUDA.
-#include "tcnum/error.hpp"
-#include "timing.hpp"
+#include "device.hpp"
 
 namespace tcnum {
 

@@ -1,5 +1,4 @@
-// Products of tall and skinny matrices that are timed: by a kernel of ours, and by NVIDIA's library. A GPU is such a
-// device; tests have one that makes its times up. What came out is checked elsewhere.
+// Timing products of tall and skinny matrices: by a kernel of ours, and by NVIDIA's library.
 #pragma once
 
 #include <array>
@@ -42,17 +41,6 @@ struct SkinnyTimes {
   double seconds = 0;         ///< of a launch: of all of them behind each other, divided by how many
   std::size_t first_row = 0;  ///< of those that the last launch had
   std::string algorithm;      ///< the library's, by its attributes
-};
-
-class SkinnyDevice {
- public:
-  virtual ~SkinnyDevice() = default;
-
-  /// Throws UnavailableError where there is no such kernel, or no library or algorithm; std::runtime_error on a CUDA
-  /// error.
-  virtual SkinnyTimes multiply(const SkinnyWork& work) = 0;
-  /// Of the last launch: D, row by row.
-  virtual std::vector<double> results() = 0;
 };
 
 }  // namespace tcnum

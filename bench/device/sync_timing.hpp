@@ -1,5 +1,4 @@
-// How threads and blocks meet: atomics, barriers, and the shared memory of a cluster's other blocks. A GPU times them;
-// tests have a device that makes its answers up. What came out is checked elsewhere.
+// Timing how threads and blocks meet: atomics, barriers, and the shared memory of a cluster's other blocks.
 #pragma once
 
 #include <cstddef>
@@ -124,22 +123,6 @@ struct HistogramTimes {
   std::size_t blocks = 0;
   double clock_mhz = 0;
   std::vector<std::uint32_t> counts;  ///< of each bin, in the last launch
-};
-
-class SyncDevice {
- public:
-  virtual ~SyncDevice() = default;
-  /// The most blocks that a cluster can have, of these sizes: 2, 4, 8, 16. 1: there are no clusters.
-  virtual unsigned most_cluster_blocks() const = 0;
-
-  // Each throws std::runtime_error on a CUDA error.
-  virtual AtomicTimes atomics(const AtomicWork& work, unsigned launches) = 0;
-  virtual BarrierTimes barriers(const BarrierWork& work, unsigned launches) = 0;
-  virtual ClusterLatencies cluster_latencies(unsigned cluster) = 0;
-  virtual RingTimes ring(const RingWork& work, unsigned launches) = 0;
-  /// Whether a cluster's blocks have room for the bins.
-  virtual bool has_room(const HistogramWork& work) = 0;
-  virtual HistogramTimes histogram(const HistogramWork& work, unsigned launches) = 0;
 };
 
 }  // namespace tcnum

@@ -37,27 +37,25 @@ void require(bool right, const std::string& what) {
 
 void check_layout(const TensorLayout& layout, const void* global) {
   const std::size_t rank = layout.dimensions.size(), element = tensor_element_bytes(layout.type);
-  require(element != 0,
-          fmt::format("element type {}; right would be one that is not packed", static_cast<int>(layout.type)));
-  require(rank >= 1 && rank <= kMostDimensions,
-          fmt::format("{} dimensions; right would be 1 to {}", rank, kMostDimensions));
+  require(element != 0, fmt::format("element type {}; expected one that is not packed", static_cast<int>(layout.type)));
+  require(rank >= 1 && rank <= kMostDimensions, fmt::format("{} dimensions; expected 1 to {}", rank, kMostDimensions));
   require(reinterpret_cast<std::uintptr_t>(global) % kAlignment == 0,
-          fmt::format("the array begins at {}; right would be a multiple of {}", fmt::ptr(global), kAlignment));
+          fmt::format("the array begins at {}; expected a multiple of {}", fmt::ptr(global), kAlignment));
   for (std::size_t i = 0; i < rank; ++i) {
     const TensorDimension& d = layout.dimensions[i];
     require(d.size >= 1 && d.size <= kMostSize,
-            fmt::format("dimension {} has {} elements; right would be 1 to {}", i, d.size, kMostSize));
+            fmt::format("dimension {} has {} elements; expected 1 to {}", i, d.size, kMostSize));
     require(d.box >= 1 && d.box <= kMostBox,
-            fmt::format("dimension {} of the box has {} elements; right would be 1 to {}", i, d.box, kMostBox));
+            fmt::format("dimension {} of the box has {} elements; expected 1 to {}", i, d.box, kMostBox));
     require(i == 0 || (d.stride_bytes % kAlignment == 0 && d.stride_bytes < kStrideEnd),
-            fmt::format("dimension {} has a stride of {} bytes; right would be a multiple of {} below {}", i,
-                        d.stride_bytes, kAlignment, kStrideEnd));
+            fmt::format("dimension {} has a stride of {} bytes; expected a multiple of {} below {}", i, d.stride_bytes,
+                        kAlignment, kStrideEnd));
   }
   const std::uint64_t row = layout.dimensions.front().box * element, most = swizzled_bytes(layout.swizzle);
   require(row % kAlignment == 0,
-          fmt::format("rows of the box have {} bytes; right would be a multiple of {}", row, kAlignment));
+          fmt::format("rows of the box have {} bytes; expected a multiple of {}", row, kAlignment));
   require(most == 0 || row <= most,
-          fmt::format("rows of the box have {} bytes; right would be at most {} with that swizzle", row, most));
+          fmt::format("rows of the box have {} bytes; expected at most {} with that swizzle", row, most));
 }
 
 /// The driver's function, as of the CUDA version that brought it: nothing is linked with the driver.

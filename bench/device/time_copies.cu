@@ -1,5 +1,6 @@
 // Timing copies from global to shared memory, each way that there is.
 #include "copy_kernels.hpp"
+#include "phase_barrier.cuh"
 #include "timing_common.cuh"
 
 namespace tcnum {
@@ -10,26 +11,13 @@ namespace copies {
 inline constexpr unsigned kAll = 0xffffffff;
 inline constexpr std::uint32_t kPieceBytes = 16;  ///< of a thread at a time
 inline constexpr std::uint32_t kWordBytes = 4;
-inline constexpr std::uint32_t kBarrierBytes = 8;
 /// ptxas has to be told, or it saves registers for a second block, and stores loads before the last one is under way.
 inline constexpr unsigned kBlocksOfSm = 1;
 
 /// Aligned as tensor copies want it.
 extern __shared__ __align__(128) uint4 dynamic_shared[];
 
-__device__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
-__device__ unsigned cluster_rank() {
-  unsigned rank = 0;
-  if constexpr (kCompiledFor >= 90) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-__device__ void meet_cluster() {
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-  }
-}
+using sync::cluster_rank, sync::meet_cluster, sync::shared_address;
 
 __device__ std::uint32_t load_shared(std::uint32_t address) {
   std::uint32_t word;
@@ -37,48 +25,12 @@ __device__ std::uint32_t load_shared(std::uint32_t address) {
   return word;
 }
 
-/// An mbarrier in shared memory.
-namespace barrier {
-
-__device__ void init(std::uint32_t at, unsigned arrivals) {
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
-  }
-}
-/// Lets the copy engine and the other blocks of the cluster know of what init() wrote.
+/// Lets the copy engine and the other blocks of the cluster know of barriers.
 __device__ void publish() {
   if constexpr (kCompiledFor >= 90) {
     asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
   }
 }
-__device__ void arrive_expecting(std::uint32_t at, std::uint32_t bytes) {
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-  }
-}
-/// At the one in the same place of a block of the cluster. Its scope is the block's, as CUTLASS's is: what was read has
-/// arrived in registers before, and a release to the cluster would take hundreds of cycles.
-__device__ void arrive_at(std::uint32_t at, unsigned rank) {
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile(
-        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(at),
-        "r"(rank)
-        : "memory");
-  }
-}
-/// For the end of the phase with that parity.
-__device__ void wait(std::uint32_t at, unsigned parity) {
-  if constexpr (kCompiledFor >= 90) {
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra again;\n}" ::"r"(at),
-        "r"(parity)
-        : "memory");
-  }
-}
-
-}  // namespace barrier
 
 /// Threads that copy together, and this one's number.
 struct Group {
@@ -89,8 +41,8 @@ struct Group {
 /// A stage of a ring: where its bytes arrive, and its barriers.
 struct Stage {
   std::uint32_t to;
-  std::uint32_t full;   ///< the bytes are there
-  std::uint32_t empty;  ///< all blocks of the cluster have read what was there
+  PhaseBarrier full;   ///< the bytes are there
+  PhaseBarrier empty;  ///< all blocks of the cluster have read what was there
 };
 
 template <unsigned kCount>
@@ -185,7 +137,7 @@ struct Async {
 struct WithBarrier {
   static constexpr int kFirstArch = 90, kPastArch = 1000;
   static __device__ void close() {}
-  static __device__ void wait(unsigned, const Stage& stage, unsigned parity) { barrier::wait(stage.full, parity); }
+  static __device__ void wait(unsigned, const Stage& stage, unsigned parity) { stage.full.wait(parity); }
 };
 
 struct Bulk : WithBarrier {
@@ -195,11 +147,11 @@ struct Bulk : WithBarrier {
                                std::uint32_t box) {
     if (!group.leads()) return;
     const std::byte* const from = run.buffer + std::size_t{box} * run.copy_bytes;
-    barrier::arrive_expecting(stage.full, run.copy_bytes);
+    stage.full.expect(run.copy_bytes);
     if constexpr (kCompiledFor >= kFirstArch) {
       asm volatile(
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(stage.to),
-          "l"(from), "r"(run.copy_bytes), "r"(stage.full)
+          "l"(from), "r"(run.copy_bytes), "r"(stage.full.address())
           : "memory");
     }
   }
@@ -215,7 +167,7 @@ __device__ void begin_tensor(const CUtensorMap& map, const Stage& stage, const i
     asm volatile("cp.async.bulk.tensor." #DIMENSION                                                    \
                  "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {" COORDINATES \
                  "}], [%2];" ::"r"(stage.to),                                                          \
-                 "l"(m), "r"(stage.full), __VA_ARGS__                                                  \
+                 "l"(m), "r"(stage.full.address()), __VA_ARGS__                                        \
                  : "memory");                                                                          \
   }
     TCNUM_TENSOR(1, "%3", "r"(at[0]))
@@ -234,7 +186,7 @@ struct Tensor : WithBarrier {
   static __device__ void begin(const Launch& run, const CUtensorMap& map, const Group& group, const Stage& stage,
                                std::uint32_t box) {
     if (!group.leads()) return;
-    barrier::arrive_expecting(stage.full, run.copy_bytes);
+    stage.full.expect(run.copy_bytes);
     int at[BoxLayout::kMostDimensions] = {};
 #pragma unroll
     for (unsigned i = 0; i < kDimensions; ++i) {
@@ -257,7 +209,7 @@ struct Multicast : WithBarrier {
   static __device__ void begin(const Launch& run, const CUtensorMap& map, const Group& group, const Stage& stage,
                                std::uint32_t box) {
     if (!group.leads()) return;
-    barrier::arrive_expecting(stage.full, run.copy_bytes);
+    stage.full.expect(run.copy_bytes);
     if constexpr (kCompiledFor >= kFirstArch) {
       constexpr std::uint16_t kEveryBlock = (1u << kBlocks) - 1;
       const unsigned rank = cluster_rank(), across = run.layout.boxes[0];  // a power of two
@@ -266,7 +218,7 @@ struct Multicast : WithBarrier {
       asm volatile(
           "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
           " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(stage.to + rank * (run.copy_bytes / kBlocks)),
-          "l"(&map), "r"(stage.full), "r"(x), "r"(y), "h"(kEveryBlock)
+          "l"(&map), "r"(stage.full.address()), "r"(x), "r"(y), "h"(kEveryBlock)
           : "memory");
     }
   }
@@ -301,15 +253,16 @@ __global__ void __launch_bounds__(kMostCopyWarps* kWarpLanes, kBlocksOfSm)
     const Group group{kWarpLanes, threadIdx.x % kWarpLanes};
     const std::uint32_t ring = shared_address(dynamic_shared) + warp * run.stages * run.copy_bytes;
     const auto stage_of = [&](unsigned stage) {
-      return Stage{ring + stage * run.copy_bytes, shared_address(&barriers[0][warp][0]) + stage * kBarrierBytes,
-                   shared_address(&barriers[1][warp][0]) + stage * kBarrierBytes};
+      const std::uint32_t before = stage * static_cast<std::uint32_t>(sizeof(std::uint64_t));
+      return Stage{ring + stage * run.copy_bytes, PhaseBarrier(shared_address(&barriers[0][warp][0]) + before),
+                   PhaseBarrier(shared_address(&barriers[1][warp][0]) + before)};
     };
     if (group.leads()) {
       for (unsigned s = 0; s < run.stages; ++s) {
-        barrier::init(stage_of(s).full, 1);
-        barrier::init(stage_of(s).empty, Way::kCluster);
+        stage_of(s).full.init(1);
+        stage_of(s).empty.init(Way::kCluster);
       }
-      barrier::publish();
+      publish();
     }
     if constexpr (Way::kCluster > 1) meet_cluster();
 
@@ -345,8 +298,8 @@ __global__ void __launch_bounds__(kMostCopyWarps* kWarpLanes, kBlocksOfSm)
       if (begun < run.copies) {
         if constexpr (Way::kCluster > 1) {
           // Nobody brings anything here before all blocks have done with what is here.
-          if (group.thread < Way::kCluster) barrier::arrive_at(here.empty, group.thread);
-          barrier::wait(here.empty, parity);
+          if (group.thread < Way::kCluster) here.empty.arrive_at(group.thread);
+          here.empty.wait(parity);
         }
         begin_next(stage);
         ++begun;
@@ -380,11 +333,11 @@ __global__ void __launch_bounds__(kCopyLatencyThreads, kBlocksOfSm)
   } else {
     __shared__ std::uint64_t full;
     const Group group{blockDim.x, threadIdx.x};
-    const Stage stage{shared_address(dynamic_shared), shared_address(&full), 0};
+    const Stage stage{shared_address(dynamic_shared), PhaseBarrier(shared_address(&full)), PhaseBarrier(0)};
     const std::uint32_t last_word = stage.to + run.copy_bytes - kWordBytes;
     if (group.leads()) {
-      barrier::init(stage.full, 1);
-      barrier::publish();
+      stage.full.init(1);
+      publish();
     }
     for (std::uint32_t i = 0; i < run.copies; ++i) {
       const std::uint32_t box = i * run.apart;
@@ -414,23 +367,6 @@ __global__ void __launch_bounds__(kCopyLatencyThreads, kBlocksOfSm)
     }
     if constexpr (Way::kCluster > 1) meet_cluster();
   }
-}
-
-__global__ void fill_kernel(std::uint32_t* to, std::size_t words, std::uint32_t seed) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words; i += threads) {
-    to[i] = memory_word(seed, i);
-  }
-}
-
-__global__ void read_kernel(const uint4* from, std::size_t count, std::uint32_t* sink) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  std::uint32_t seen = 0;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
-    const uint4 words = __ldcg(from + i);
-    seen ^= words.x ^ words.y ^ words.z ^ words.w;
-  }
-  if (seen == 0x5bd1e995) *sink = seen;  // the compiler must not leave the loads out
 }
 
 }  // namespace copies
@@ -465,29 +401,14 @@ const Kernels* find(const CopyMethod& method) {
   return nullptr;
 }
 
-template <class Kernel>
-cudaError_t configure(Kernel* kernel, const CopyGrid& grid, cudaLaunchAttribute& attribute,
-                      cudaLaunchConfig_t& config) {
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {grid.cluster, 1, 1};
-  config.gridDim = grid.blocks;
-  config.blockDim = grid.threads;
-  config.dynamicSmemBytes = grid.shared_bytes;
-  config.attrs = &attribute;
-  config.numAttrs = grid.cluster > 1 ? 1 : 0;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes));
-}
-
 template <class Launch>
 cudaError_t start(void (*kernel)(Launch, CUtensorMap), const CopyGrid& grid, const Launch& run,
                   const CUtensorMap& map) {
+  if (const cudaError_t error = sync::allow(kernel, grid, grid.shared_bytes); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
-  cudaLaunchConfig_t config{};
-  if (const cudaError_t error = configure(kernel, grid, attribute, config); error != cudaSuccess) return error;
+  const cudaLaunchConfig_t config = sync::config_of(grid, grid.shared_bytes, attribute);
   return cudaLaunchKernelEx(&config, kernel, Launch(run), CUtensorMap(map));
 }
-
-constexpr unsigned kManyBlocks = 2048, kManyThreads = 256;
 
 }  // namespace
 
@@ -507,20 +428,10 @@ cudaError_t count_copy_clusters(const CopyMethod& method, const CopyGrid& grid, 
   *clusters = 0;
   const Kernels* const kernels = find(method);
   if (kernels == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = sync::allow(kernels->ring, grid, grid.shared_bytes); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute{};
-  cudaLaunchConfig_t config{};
-  const cudaError_t error = configure(kernels->ring, grid, attribute, config);
-  return error != cudaSuccess ? error : cudaOccupancyMaxActiveClusters(clusters, kernels->ring, &config);
-}
-
-cudaError_t fill_copy_buffer(std::uint32_t* to, std::size_t words, std::uint32_t seed) {
-  fill_kernel<<<kManyBlocks, kManyThreads>>>(to, words, seed);
-  return cudaGetLastError();
-}
-
-cudaError_t read_through_l2(const uint4* from, std::size_t count, std::uint32_t* sink) {
-  read_kernel<<<kManyBlocks, kManyThreads>>>(from, count, sink);
-  return cudaGetLastError();
+  const cudaLaunchConfig_t config = sync::config_of(grid, grid.shared_bytes, attribute);
+  return cudaOccupancyMaxActiveClusters(clusters, kernels->ring, &config);
 }
 
 }  // namespace tcnum

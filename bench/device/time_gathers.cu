@@ -46,20 +46,7 @@ GatherKernel kernel_of(unsigned width) {
   return width == 4 ? gathers_kernel<kMemory, 4> : gathers_kernel<kMemory, 8>;
 }
 
-__global__ void fill_kernel(std::uint32_t* to, std::size_t words, std::uint32_t seed) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words; i += threads) {
-    to[i] = memory_word(seed, i);
-  }
-}
-
 }  // namespace
-
-cudaError_t fill_words(std::uint32_t* to, std::size_t words, std::uint32_t seed) {
-  constexpr unsigned kBlocks = 2048, kThreads = 256;
-  fill_kernel<<<kBlocks, kThreads>>>(to, words, seed);
-  return cudaGetLastError();
-}
 
 cudaError_t time_gathers(const GatherLaunch& run, Memory memory, unsigned width) {
   const bool in_shared = memory == Memory::shared;

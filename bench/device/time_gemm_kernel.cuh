@@ -10,8 +10,10 @@
 #pragma once
 
 #include "gemm_kernels.hpp"
+#include "phase_barrier.cuh"
 #include "probes/asm_operands.cuh"
 #include "probes/wgmma_operands.cuh"
+#include "timing_common.cuh"
 
 namespace tcnum {
 
@@ -31,44 +33,6 @@ constexpr unsigned stages_of(const GemmTile& tile) {
   return static_cast<unsigned>((kGemmSharedBytes - kGemmOtherBytes) / stage_bytes(tile));
 }
 
-__device__ inline unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
-/// A barrier in shared memory whose phases end when all have arrived and all bytes are there.
-class PhaseBarrier {
- public:
-  __device__ explicit PhaseBarrier(std::uint64_t* word) : address_(shared_address(word)) {}
-  __device__ void init(unsigned arrivals) const {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_), "r"(arrivals) : "memory");
-  }
-  /// Arrives, and says how many bytes this phase waits for.
-  __device__ void expect(unsigned bytes) const {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_), "r"(bytes) : "memory");
-  }
-  /// At the barrier that lies in the same place in the shared memory of that block of the cluster. Scopes are the
-  /// block's, also for what another one waits for: all that is ordered are reads by wgmma, which have ended, and writes
-  /// by copies, which the barrier counts; a release to the cluster takes hundreds of cycles.
-  __device__ void arrive_at(unsigned block) const {
-    asm volatile(
-        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(address_),
-        "r"(block)
-        : "memory");
-  }
-  __device__ void wait(unsigned parity) const {
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra again;\n}" ::"r"(address_),
-        "r"(parity)
-        : "memory");
-  }
-  __device__ unsigned address() const { return address_; }
-
- private:
-  unsigned address_;
-};
-
 /// A place in the ring of stages, and the parity of its phase.
 struct RingPlace {
   unsigned stage = 0, parity = 0;
@@ -84,7 +48,7 @@ struct RingPlace {
 __device__ inline void fetch(const CUtensorMap& map, void* to, const PhaseBarrier& barrier, unsigned along_k, unsigned line) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          shared_address(to)),
+          sync::shared_address(to)),
       "l"(&map), "r"(barrier.address()), "r"(along_k), "r"(line)
       : "memory");
 }
@@ -92,14 +56,11 @@ __device__ inline void fetch_for(std::uint16_t blocks, const CUtensorMap& map, v
                                  unsigned along_k, unsigned line) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-      "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
+      "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(sync::shared_address(to)),
       "l"(&map), "r"(barrier.address()), "r"(along_k), "r"(line), "h"(blocks)
       : "memory");
 }
 
-__device__ inline void meet_in_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 /// The threads of a warpgroup; barrier 0 is the block's.
 __device__ inline void meet_in_warpgroup(unsigned warpgroup) {
   asm volatile("bar.sync %0, %1;" ::"r"(warpgroup), "n"(kGemmWarpgroup) : "memory");
@@ -134,8 +95,8 @@ struct GemmBlock {
   __device__ std::uint8_t* panel(unsigned multiplier, unsigned i) const {
     return a(kStages) + (multiplier * kPanels + i) * kPanelBytes;
   }
-  __device__ PhaseBarrier full(unsigned stage) const { return PhaseBarrier(barriers() + stage); }
-  __device__ PhaseBarrier empty(unsigned stage) const { return PhaseBarrier(barriers() + kStages + stage); }
+  __device__ PhaseBarrier full(unsigned stage) const { return PhaseBarrier(sync::shared_address(barriers() + stage)); }
+  __device__ PhaseBarrier empty(unsigned stage) const { return PhaseBarrier(sync::shared_address(barriers() + kStages + stage)); }
   __device__ std::uint64_t* barriers() const {
     return reinterpret_cast<std::uint64_t*>(panel(kGemmMultipliers, 0));
   }
@@ -223,7 +184,7 @@ __device__ void write_rows(const Block& block, const float (&d)[Op::kDRegisters]
       const float* const four = d + (first + j) * 4;
       const unsigned chunk = (static_cast<unsigned>(j) + lane / 16) ^ in_panel % 8;  // the swizzle
       asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                       shared_address(panel) + in_panel * kGemmStepBytes + chunk * kChunkBytes),
+                       sync::shared_address(panel) + in_panel * kGemmStepBytes + chunk * kChunkBytes),
                    "r"(pair_of<Op::kResult>(four[0], four[1])), "r"(pair_of<Op::kResult>(four[2], four[3])),
                    "r"(pair_of<Op::kResult>(four[4], four[5])), "r"(pair_of<Op::kResult>(four[6], four[7]))
                    : "memory");
@@ -233,7 +194,7 @@ __device__ void write_rows(const Block& block, const float (&d)[Op::kDRegisters]
     if (thread == 0) {
       asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];\n"
                    "cp.async.bulk.commit_group;" ::"l"(&block.run.d),
-                   "r"(shared_address(panel)), "r"(column + static_cast<unsigned>(first) * 8), "r"(row)
+                   "r"(sync::shared_address(panel)), "r"(column + static_cast<unsigned>(first) * 8), "r"(row)
                    : "memory");
     }
     next_panel ^= 1;
@@ -281,27 +242,16 @@ __device__ void multiply_tiles(const Block& block, unsigned multiplier) {
   if (thread == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-__device__ inline unsigned long long nanoseconds() {
-  unsigned long long ns = 0;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-}
-__device__ inline unsigned sm_number() {
-  unsigned sm = 0;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  return sm;
-}
-
 template <class Op, unsigned kRows, unsigned kClusterRows, unsigned kClusterColumns>
 __global__ void __launch_bounds__(kGemmThreads, 1) gemm_kernel(const __grid_constant__ GemmLaunch run) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ std::uint8_t shared[];
   using Block = GemmBlock<Op, kRows>;
   constexpr unsigned kCluster = kClusterRows * kClusterColumns;
-  const unsigned misplaced = shared_address(shared) % kSwizzlePeriod;
+  const unsigned misplaced = sync::shared_address(shared) % kSwizzlePeriod;
   const Block block{run, kClusterRows, kClusterColumns, blockIdx.x % kCluster,
                     shared + (misplaced == 0 ? 0 : kSwizzlePeriod - misplaced)};
-  SmTimes& times = run.times[sm_number()];
+  SmTimes& times = run.times[current_sm()];
   if (threadIdx.x == 0) {
     if (times.first_ns == 0) {
       times.first_clock = clock64();
@@ -313,7 +263,7 @@ __global__ void __launch_bounds__(kGemmThreads, 1) gemm_kernel(const __grid_cons
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
-  meet_in_cluster();
+  sync::meet_cluster();
   const unsigned warpgroup = threadIdx.x / kGemmWarpgroup;
   // Registers go from the warpgroup that loads to those that hold the sums.
   if (warpgroup == 0) {
@@ -324,7 +274,7 @@ __global__ void __launch_bounds__(kGemmThreads, 1) gemm_kernel(const __grid_cons
     multiply_tiles<Op>(block, warpgroup - 1);
   }
   __syncwarp();
-  meet_in_cluster();  // no block may go while others still arrive at its barriers
+  sync::meet_cluster();  // no block may go while others still arrive at its barriers
   if (threadIdx.x == 0) {
     times.last_clock = clock64();
     times.last_ns = nanoseconds();

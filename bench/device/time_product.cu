@@ -84,10 +84,7 @@ __global__ void __launch_bounds__(kSide* kSide) product_kernel(const ProductLaun
 }
 
 __global__ void fill_kernel(float* to, std::size_t count, std::uint32_t seed) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
-    to[i] = product_operand(seed, i);
-  }
+  each_of(count, [&](std::size_t i) { to[i] = product_operand(seed, i); });
 }
 
 }  // namespace products

@@ -7,11 +7,12 @@
 #include <algorithm>
 
 #include "skinny_kernels.hpp"
+#include "timing_common.cuh"
 
 namespace tcnum {
 namespace {
 
-constexpr unsigned kThreads = 256, kBlocksOfSm = 3;
+constexpr unsigned kSkinnyThreads = 256, kBlocksOfSm = 3;
 constexpr unsigned kStageBytes = kSkinnyStageBytes, kStages = 3;
 constexpr unsigned kMostTile = 4;  // rows and columns of D that a thread has
 
@@ -19,10 +20,10 @@ template <class T, unsigned kN>
 struct Division {
   static constexpr unsigned kTile = std::min(kN, kMostTile);
   static constexpr unsigned kTilesOfRow = kN / kTile, kTiles = kTilesOfRow * kTilesOfRow;
-  static constexpr unsigned kSlices = kThreads / kTiles;
+  static constexpr unsigned kSlices = kSkinnyThreads / kTiles;
   static constexpr unsigned kRows = kStageBytes / (kN * sizeof(T));  // of a stage
-  static_assert(kTiles * kSlices == kThreads && kRows % kSlices == 0);
-  static_assert(kThreads * kTile * kTile * sizeof(T) <= 2 * kStages * kStageBytes, "the sums take the stages' memory");
+  static_assert(kTiles * kSlices == kSkinnyThreads && kRows % kSlices == 0);
+  static_assert(kSkinnyThreads * kTile * kTile * sizeof(T) <= 2 * kStages * kStageBytes, "the sums take the stages' memory");
 };
 
 /// What one load brings from shared memory, or two.
@@ -42,7 +43,7 @@ __device__ void copy_vector(void* to, const std::byte* from, bool there) {
 
 /// Begins to bring a stage of both operands; one behind the last brings nothing.
 __device__ void fetch_stage(const SkinnyLaunch& run, std::byte* to, std::size_t stage) {
-  for (unsigned i = threadIdx.x * kSkinnyVector; i < kStageBytes; i += kThreads * kSkinnyVector) {
+  for (unsigned i = threadIdx.x * kSkinnyVector; i < kStageBytes; i += kSkinnyThreads * kSkinnyVector) {
     const std::size_t at = stage * kStageBytes + i;
     const bool there = at < run.bytes;
     const std::size_t from = there ? at : 0;
@@ -71,7 +72,7 @@ __device__ void multiply_stage(const std::byte* stage, T (&sums)[D::kTile][D::kT
 #endif
 
 template <class T, unsigned kN>
-__global__ void __launch_bounds__(kThreads, kBlocksOfSm) skinny_kernel([[maybe_unused]] const SkinnyLaunch run) {
+__global__ void __launch_bounds__(kSkinnyThreads, kBlocksOfSm) skinny_kernel([[maybe_unused]] const SkinnyLaunch run) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   using D = Division<T, kN>;
   __shared__ alignas(kSkinnyVector) std::byte stages[kStages][2 * kStageBytes];
@@ -104,11 +105,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfSm) skinny_kernel([[maybe_u
   }
   __syncthreads();
   for (unsigned half = D::kSlices / 2; half > 0; half /= 2) {
-    for (unsigned i = threadIdx.x; i < half * kElements; i += kThreads) all[i] += all[half * kElements + i];
+    for (unsigned i = threadIdx.x; i < half * kElements; i += kSkinnyThreads) all[i] += all[half * kElements + i];
     __syncthreads();
   }
   T* const to = static_cast<T*>(run.partial) + std::size_t{blockIdx.x} * kElements;
-  for (unsigned i = threadIdx.x; i < kElements; i += kThreads) to[i] = all[i];
+  for (unsigned i = threadIdx.x; i < kElements; i += kSkinnyThreads) to[i] = all[i];
 #else
   __trap();
 #endif
@@ -135,10 +136,8 @@ __global__ void __launch_bounds__(kSumColumns* kSumRows)
 
 template <class T>
 __global__ void fill_kernel(FormatId format, int matrix, std::size_t n, T* to) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < kSkinnyBytes / sizeof(T); i += threads) {
-    to[i] = static_cast<T>(skinny_element(format, matrix, n, i / n, i % n));
-  }
+  each_of(kSkinnyBytes / sizeof(T),
+          [&](std::size_t i) { to[i] = static_cast<T>(skinny_element(format, matrix, n, i / n, i % n)); });
 }
 
 struct Row {
@@ -174,22 +173,22 @@ cudaError_t add_partial(const SkinnyLaunch& run, std::size_t n) {
 cudaError_t launch_skinny(FormatId format, std::size_t n, const SkinnyLaunch& run) {
   const Row* const row = find_row(format, n);
   if (row == nullptr) return cudaErrorInvalidValue;
-  row->kernel<<<run.blocks, kThreads>>>(run);
+  row->kernel<<<run.blocks, kSkinnyThreads>>>(run);
   return format == FormatId::fp64 ? add_partial<double>(run, n) : add_partial<float>(run, n);
 }
 
 cudaError_t count_skinny_blocks(FormatId format, std::size_t n, int* blocks) {
   const Row* const row = find_row(format, n);
   if (row == nullptr) return cudaErrorInvalidValue;
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, row->kernel, kThreads, 0);
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, row->kernel, kSkinnyThreads, 0);
 }
 
 cudaError_t fill_skinny(FormatId format, int matrix, std::size_t n, void* to) {
   constexpr unsigned kFillBlocks = 2048;
   if (format == FormatId::fp64) {
-    fill_kernel<<<kFillBlocks, kThreads>>>(format, matrix, n, static_cast<double*>(to));
+    fill_kernel<<<kFillBlocks, kSkinnyThreads>>>(format, matrix, n, static_cast<double*>(to));
   } else {
-    fill_kernel<<<kFillBlocks, kThreads>>>(format, matrix, n, static_cast<float*>(to));
+    fill_kernel<<<kFillBlocks, kSkinnyThreads>>>(format, matrix, n, static_cast<float*>(to));
   }
   return cudaGetLastError();
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "memory_kernels.hpp"
-#include "probes/device_common.cuh"
+#include "timing_common.cuh"
 
 namespace tcnum {
 namespace {
@@ -63,18 +63,14 @@ struct Stream {
 constexpr Stream kStreams[] = {{"read", read_kernel}, TCNUM_STREAMS(TCNUM_STREAM_ROW)};
 
 __global__ void fill_stream_kernel(double* to, std::size_t elements, int array) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += threads) {
-    to[i] = stream_element(array, i);
-  }
+  each_of(elements, [&](std::size_t i) { to[i] = stream_element(array, i); });
 }
 
 __global__ void checksum_kernel(const double* results, std::size_t elements, unsigned long long* sum) {
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   unsigned long long mine = 0;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += threads) {
+  each_of(elements, [&](std::size_t i) {
     mine += static_cast<unsigned long long>(__double_as_longlong(results[i])) * (2 * i + 1);
-  }
+  });
   atomicAdd(sum, mine);
 }
 

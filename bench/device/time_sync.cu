@@ -18,28 +18,23 @@ __device__ std::uint32_t load_cluster(std::uint32_t address) {
   return word;
 }
 
+// An atomic that gives what was there, of a space.
+#define TCNUM_ATOMIC(NAME, PTX, R)                                                     \
+  static __device__ std::uint32_t NAME(Address at, std::uint32_t x) {                  \
+    std::uint32_t old;                                                                 \
+    asm volatile("atom." PTX " %0, [%1], %2;" : "=r"(old) : R(at), "r"(x) : "memory"); \
+    return old;                                                                        \
+  }
 // The atomics of a space: the PTX of its name, and the constraint of its addresses.
 #define TCNUM_ATOMICS(NAME, FIRST, SPACE, ADDRESS, R)                                                                 \
   struct NAME {                                                                                                       \
     using Address = ADDRESS;                                                                                          \
     static constexpr int kFirstArch = FIRST;                                                                          \
-    static __device__ std::uint32_t add(Address at, std::uint32_t x) {                                                \
-      std::uint32_t old;                                                                                              \
-      asm volatile("atom." SPACE ".add.u32 %0, [%1], %2;" : "=r"(old) : R(at), "r"(x) : "memory");                    \
-      return old;                                                                                                     \
-    }                                                                                                                 \
+    TCNUM_ATOMIC(add, SPACE ".add.u32", R)                                                                            \
+    TCNUM_ATOMIC(add_float, SPACE ".add.f32", R)                                                                      \
+    TCNUM_ATOMIC(exchange, SPACE ".exch.b32", R)                                                                      \
     static __device__ void reduce(Address at, std::uint32_t x) {                                                      \
       asm volatile("red." SPACE ".add.u32 [%0], %1;" ::R(at), "r"(x) : "memory");                                     \
-    }                                                                                                                 \
-    static __device__ std::uint32_t add_float(Address at, std::uint32_t x) {                                          \
-      std::uint32_t old;                                                                                              \
-      asm volatile("atom." SPACE ".add.f32 %0, [%1], %2;" : "=r"(old) : R(at), "r"(x) : "memory");                    \
-      return old;                                                                                                     \
-    }                                                                                                                 \
-    static __device__ std::uint32_t exchange(Address at, std::uint32_t x) {                                           \
-      std::uint32_t old;                                                                                              \
-      asm volatile("atom." SPACE ".exch.b32 %0, [%1], %2;" : "=r"(old) : R(at), "r"(x) : "memory");                   \
-      return old;                                                                                                     \
     }                                                                                                                 \
     static __device__ std::uint32_t compare_and_swap(Address at, std::uint32_t expected, std::uint32_t x) {           \
       std::uint32_t old;                                                                                              \
@@ -51,66 +46,44 @@ TCNUM_ATOMICS(SharedAtomics, 50, "shared", std::uint32_t, "r")
 TCNUM_ATOMICS(ClusterAtomics, 90, "shared::cluster", std::uint32_t, "r")
 TCNUM_ATOMICS(GlobalAtomics, 50, "global", std::uint32_t*, "l")
 
+enum class Atomic { add, reduce, add_float, exchange, compare_and_swap };
+
+/// With what the one before gave.
+template <Atomic kOp, class Space>
+__device__ std::uint32_t chained(typename Space::Address at, std::uint32_t x) {
+  if constexpr (kOp == Atomic::add) {
+    return Space::add(at, x);
+  } else if constexpr (kOp == Atomic::add_float) {
+    return Space::add_float(at, x);
+  } else if constexpr (kOp == Atomic::exchange) {
+    return Space::exchange(at, x);
+  } else if constexpr (kOp == Atomic::compare_and_swap) {
+    return Space::compare_and_swap(at, x, x);
+  } else {
+    Space::reduce(at, x);
+    return x;
+  }
+}
+
 /// One thread's way through the steps: what the results add up to, and what a compare-and-swap expects.
 struct AtomicThread {
   std::uint32_t given = 0, expected = 0;
 };
-struct AddU32 {
-  template <class Space>
-  static __device__ void step(typename Space::Address at, std::uint32_t, std::uint32_t one, AtomicThread& thread) {
-    thread.given += Space::add(at, one);
-  }
-  template <class Space>
-  static __device__ std::uint32_t chain(typename Space::Address at, std::uint32_t x) {
-    return Space::add(at, x);
-  }
-};
-struct ReduceU32 {
-  template <class Space>
-  static __device__ void step(typename Space::Address at, std::uint32_t, std::uint32_t one, AtomicThread&) {
+template <Atomic kOp, class Space>
+__device__ void step(typename Space::Address at, std::uint32_t tag, std::uint32_t one, AtomicThread& thread) {
+  if constexpr (kOp == Atomic::reduce) {
     Space::reduce(at, one);
-  }
-  template <class Space>
-  static __device__ std::uint32_t chain(typename Space::Address at, std::uint32_t x) {
-    Space::reduce(at, x);
-    return x;
-  }
-};
-struct AddF32 {
-  template <class Space>
-  static __device__ void step(typename Space::Address at, std::uint32_t, std::uint32_t one, AtomicThread& thread) {
-    thread.given += Space::add_float(at, one);
-  }
-  template <class Space>
-  static __device__ std::uint32_t chain(typename Space::Address at, std::uint32_t x) {
-    return Space::add_float(at, x);
-  }
-};
-struct Exchange {
-  template <class Space>
-  static __device__ void step(typename Space::Address at, std::uint32_t tag, std::uint32_t, AtomicThread& thread) {
-    thread.given += Space::exchange(at, tag);
-  }
-  template <class Space>
-  static __device__ std::uint32_t chain(typename Space::Address at, std::uint32_t x) {
-    return Space::exchange(at, x);
-  }
-};
-struct CompareAndSwap {
-  template <class Space>
-  static __device__ void step(typename Space::Address at, std::uint32_t, std::uint32_t, AtomicThread& thread) {
+  } else if constexpr (kOp == Atomic::compare_and_swap) {
     const std::uint32_t old = Space::compare_and_swap(at, thread.expected, thread.expected + 1);
     const bool done = old == thread.expected;
     thread.given += done ? 1 : 0;
     thread.expected = done ? old + 1 : old;
+  } else {
+    thread.given += chained<kOp, Space>(at, kOp == Atomic::exchange ? tag : one);
   }
-  template <class Space>
-  static __device__ std::uint32_t chain(typename Space::Address at, std::uint32_t x) {
-    return Space::compare_and_swap(at, x, x);
-  }
-};
+}
 
-template <class Op, class Space>
+template <Atomic kOp, class Space>
 __device__ std::uint32_t do_atomics(const AtomicLaunch& run, typename Space::Address at, std::uint32_t first_tag) {
   if (run.chained) {
     std::uint32_t x = run.one;
@@ -118,7 +91,7 @@ __device__ std::uint32_t do_atomics(const AtomicLaunch& run, typename Space::Add
 #pragma unroll 1
     for (unsigned s = 0; s < run.steps; s += kSyncSteps) {
 #pragma unroll
-      for (unsigned u = 0; u < kSyncSteps; ++u) x = Op::template chain<Space>(at, x);
+      for (unsigned u = 0; u < kSyncSteps; ++u) x = chained<kOp, Space>(at, x);
     }
     return x;
   }
@@ -126,12 +99,12 @@ __device__ std::uint32_t do_atomics(const AtomicLaunch& run, typename Space::Add
 #pragma unroll 1
   for (unsigned s = 0; s < run.steps; s += kSyncSteps) {
 #pragma unroll
-    for (unsigned u = 0; u < kSyncSteps; ++u) Op::template step<Space>(at, first_tag + s + u, run.one, thread);
+    for (unsigned u = 0; u < kSyncSteps; ++u) step<kOp, Space>(at, first_tag + s + u, run.one, thread);
   }
   return thread.given;
 }
 
-template <class Op, class Space>
+template <Atomic kOp, class Space>
 __global__ void __launch_bounds__(kMostThreads) atomics_kernel(const AtomicLaunch run) {
   if constexpr (kCompiledFor < Space::kFirstArch || !is_timed(kCompiledFor)) {
     __trap();
@@ -151,7 +124,7 @@ __global__ void __launch_bounds__(kMostThreads) atomics_kernel(const AtomicLaunc
     }
     Stopwatch stopwatch(run.times);
     stopwatch.start();
-    const std::uint32_t given = do_atomics<Op, Space>(run, at, thread * run.steps + 1);
+    const std::uint32_t given = do_atomics<kOp, Space>(run, at, thread * run.steps + 1);
     settle(given);
     stopwatch.stop();
     stopwatch.finish();
@@ -374,17 +347,18 @@ struct AtomicRow {
   std::string_view operation;
   AtomicKernel shared, cluster, global;
 };
-template <class Op>
+template <Atomic kOp>
 constexpr AtomicRow row(std::string_view operation) {
-  return {operation, atomics_kernel<Op, SharedAtomics>, atomics_kernel<Op, ClusterAtomics>,
-          atomics_kernel<Op, GlobalAtomics>};
+  return {operation, atomics_kernel<kOp, SharedAtomics>, atomics_kernel<kOp, ClusterAtomics>,
+          atomics_kernel<kOp, GlobalAtomics>};
 }
 
 }  // namespace
 
 cudaError_t launch_atomics(std::string_view operation, AtomicSpace space, const ClusterGrid& grid, AtomicLaunch run) {
-  static const AtomicRow kRows[] = {row<AddU32>("add.u32"), row<ReduceU32>("red.add.u32"), row<AddF32>("add.f32"),
-                                    row<Exchange>("exch.b32"), row<CompareAndSwap>("cas.b32")};
+  static const AtomicRow kRows[] = {row<Atomic::add>("add.u32"), row<Atomic::reduce>("red.add.u32"),
+                                    row<Atomic::add_float>("add.f32"), row<Atomic::exchange>("exch.b32"),
+                                    row<Atomic::compare_and_swap>("cas.b32")};
   for (const AtomicRow& each : kRows) {
     if (each.operation != operation) continue;
     return start(space == AtomicSpace::shared    ? each.shared

@@ -55,6 +55,13 @@ class Stopwatch {
   long long started_ = 0, cycles_ = 0;
 };
 
+/// Calls each(i) with every i below `count`, shared among all threads of the grid.
+template <class Each>
+__device__ void each_of(std::size_t count, const Each& each) {
+  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) each(i);
+}
+
 /// Waits until the register is there: a predicated instruction that needs it goes before whatever follows.
 template <class Register>
 __device__ void settle(Register value) {

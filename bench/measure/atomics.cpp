@@ -74,14 +74,17 @@ constexpr auto kOperations = std::to_array<Operation>({
      [](std::uint32_t& word, std::uint32_t) { return word; }},  // swaps a word for the same
 });
 
-const Operation& operation_of(const std::string& name) {
-  return *std::ranges::find_if(kOperations, [&](const Operation& o) { return o.name == name; });
-}
+struct Space {
+  const char* name;
+  AtomicSpace space;
+};
+constexpr auto kSpaces = std::to_array<Space>(
+    {{"shared", AtomicSpace::shared}, {"cluster", AtomicSpace::cluster}, {"global", AtomicSpace::global}});
 
 [[noreturn]] void fail(const AtomicWork& work, std::size_t word, std::uint32_t found, std::uint32_t given,
-                       const std::string& right) {
+                       const std::string& expected) {
   throw WrongResult(
-      fmt::format("{}: word {} is {} and {} was given; right would be {}", work.operation, word, found, given, right));
+      fmt::format("{}: word {} is {} and {} was given; expected {}", work.operation, word, found, given, expected));
 }
 
 /// The block whose words a block's threads reach.
@@ -90,7 +93,7 @@ std::size_t target_of(const AtomicWork& work, std::size_t block) {
 }
 
 void check_chains(const AtomicWork& work, const AtomicTimes& times) {
-  const Operation& op = operation_of(work.operation);
+  const Operation& op = named(kOperations, work.operation);
   std::uint32_t word = 0, x = chain_start(work.operation == "add.f32");
   for (unsigned s = 0; s < work.steps; ++s) x = op.link(word, x);
   for (std::size_t block = 0; block < times.blocks; ++block) {
@@ -114,7 +117,7 @@ void check_atomics(const AtomicWork& work, const AtomicTimes& times) {
   const std::size_t threads = times.blocks * work.threads;
   if (threads == 0 || times.words.size() != threads || times.given.size() != threads) {
     throw WrongResult(
-        fmt::format("{}: results of {} threads; right would be {}", work.operation, times.words.size(), threads));
+        fmt::format("{}: results of {} threads; expected {}", work.operation, times.words.size(), threads));
   }
   if (work.chained) return check_chains(work, times);
   std::vector<Share> shares(threads);  // by word
@@ -129,7 +132,7 @@ void check_atomics(const AtomicWork& work, const AtomicTimes& times) {
       for (unsigned s = 0; s < work.steps; ++s) share.tags += exchange_tag(thread, s, work.steps);
     }
   }
-  const Operation& op = operation_of(work.operation);
+  const Operation& op = named(kOperations, work.operation);
   // As many threads share each word that any has.
   const auto first = std::ranges::find_if(shares, [](const Share& s) { return s.threads != 0; });
   const Outcome counted = op.outcome == nullptr ? Outcome{} : op.outcome(first->threads * work.steps);
@@ -155,94 +158,54 @@ void check_atomics(const AtomicWork& work, const AtomicTimes& times) {
 
 namespace {
 
-class AtomicsMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "atomics"; }
-  std::string meaning() const override {
-    return "atomics on shared memory, a cluster neighbour's, and global memory: latency and throughput";
+void measure_atomics(const Row& row) {
+  constexpr double kWarp = 32;
+  const Operation& op = named(kOperations, row.record.subject);
+  AtomicWork work;
+  work.operation = row.record.subject;
+  work.space = named(kSpaces, row.record.text("space")).space;
+  work.same_address = row.record.text("address") == "same";
+  if (work.space == AtomicSpace::cluster) require_clusters(row, 2);
+  std::size_t blocks = 0;
+  const auto sample = [&](const AtomicWork& each) {
+    return sample_until(row.settings.stop, [&] {
+      const AtomicTimes times = row.device.atomics(each, kLaunches);
+      check_atomics(each, times);
+      blocks = times.blocks;
+      return summarise(times.cycles).mean;
+    });
+  };
+  if (op.gives) {
+    AtomicWork chain = work;
+    chain.chained = true;
+    chain.threads = 32;
+    chain.steps = kChainSteps;
+    row.record.set("latency_cycles", summarise(sample(chain)).median / kChainSteps);
   }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = {
-        {"space", "memory", {"shared", "cluster", "global"}, {"shared", "cluster", "global"}},
-        {"address", "one for all threads, or each its own", {"same", "own"}, {"same", "own"}}};
-    return axes;
-  }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    if (!tcnum::arch(arch).name.starts_with("sm_")) return names;
-    for (const Operation& op : kOperations) names.emplace_back(op.name);
-    return names;
-  }
-
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    for (const std::string& subject : subjects) {
-      for (const std::string& space : selection.at("space")) {
-        for (const std::string& address : selection.at("address")) {
-          Record record{name(), subject, {{"space", space}, {"address", address}}, {}, {}, "", ""};
-          if (settings.has(record)) continue;
-          if (!settings.go_on(fmt::format("{}, {}, {}", subject, space, address))) return;
-          SyncDevice* const sync = device.sync();
-          if (sync == nullptr) {
-            record.waived = "this device or build does not time atomics";
-          } else if (space == "cluster" && sync->most_cluster_blocks() < 2) {
-            record.waived = "this device has no clusters";
-          } else {
-            measure_into(record, [&] { measure_one(*sync, settings.stop, record); });
-          }
-          add(std::move(record));
-        }
-      }
-    }
-  }
-
- private:
-  static void measure_one(SyncDevice& device, const StopRule& stop, Record& record) {
-    const std::string space = record.text("space");
-    AtomicWork work;
-    work.operation = record.subject;
-    work.space = space == "shared"    ? AtomicSpace::shared
-                 : space == "cluster" ? AtomicSpace::cluster
-                                      : AtomicSpace::global;
-    work.same_address = record.text("address") == "same";
-    std::size_t blocks = 0;
-    const auto sample = [&](const AtomicWork& each) {
-      return sample_until(stop, [&] {
-        const AtomicTimes times = device.atomics(each, kLaunches);
-        check_atomics(each, times);
-        blocks = times.blocks;
-        return summarise(times.cycles).mean;
-      });
-    };
-    if (operation_of(work.operation).gives) {
-      AtomicWork chain = work;
-      chain.chained = true;
-      chain.threads = 32;
-      chain.steps = kChainSteps;
-      record.set("latency_cycles", summarise(sample(chain)).median / kChainSteps);
-    }
-    work.threads = kThreads;
-    work.steps = kSteps;
-    std::vector<double> cycles = sample(work);
-    for (double& c : cycles) c /= double{kSteps} * kThreads / 32;  // warps
-    const Summary s = summarise(cycles);
-    record.set("interval_cycles", s.median);
-    record.set("interval_p5_cycles", s.p5);
-    record.set("interval_p95_cycles", s.p95);
-    record.set("spread_percent", s.spread_percent());
-    record.set("samples", static_cast<std::int64_t>(s.count));
-    record.set("results_per_clock", 32 / s.median);
-    record.set("device_results_per_clock", 32 / s.median * static_cast<double>(blocks));
-    record.set("checked", std::string("every word, and what was given"));
-    record.series.push_back({"sample_interval_cycles", std::move(cycles)});
-  }
-};
+  work.threads = kThreads;
+  work.steps = kSteps;
+  std::vector<double> cycles = sample(work);
+  for (double& c : cycles) c /= kSteps * kThreads / kWarp;
+  const Summary s = summarise(cycles);
+  row.record.set("interval_cycles", s.median);
+  row.record.set("interval_p5_cycles", s.p5);
+  row.record.set("interval_p95_cycles", s.p95);
+  put_samples(row.record, s);
+  row.record.set("results_per_clock", kWarp / s.median);
+  row.record.set("device_results_per_clock", kWarp / s.median * static_cast<double>(blocks));
+  row.record.set("checked", std::string("every word, and what was given"));
+  row.record.series.push_back({"sample_interval_cycles", std::move(cycles)});
+}
 
 }  // namespace
 
-const Measurement& atomics_measurement() {
-  static const AtomicsMeasurement measurement;
-  return measurement;
+Measurement atomics_measurement() {
+  return {.name = "atomics",
+          .meaning = "atomics on shared memory, a cluster neighbour's, and global memory: latency and throughput",
+          .axes = {{"space", "memory", names_in(kSpaces)},
+                   {"address", "one for all threads, or each its own", {"same", "own"}}},
+          .subjects = of_nvidia(names_in(kOperations)),
+          .measure_row = measure_atomics};
 }
 
 }  // namespace tcnum::bench

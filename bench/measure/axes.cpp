@@ -33,7 +33,7 @@ bool is_ellipsis(const std::string& text) { return text == "..." || text == "…
 
 void check_value(const std::string& value, const Axis& axis, const std::string& where) {
   if (std::ranges::find(axis.values, value) != axis.values.end()) return;
-  throw InputError(fmt::format("{}: {} is no value of {}; right would be among {}", where,
+  throw InputError(fmt::format("{}: {} is no value of {}; expected values among {}", where,
                                value.empty() ? "nothing" : value, axis.name, fmt::join(axis.values, ", ")));
 }
 
@@ -56,6 +56,22 @@ std::vector<std::string> between(const std::vector<std::string>& parts, std::siz
 
 }  // namespace
 
+std::vector<std::string> numbers(std::initializer_list<unsigned> list) {
+  std::vector<std::string> values;
+  for (const unsigned each : list) values.push_back(std::to_string(each));
+  return values;
+}
+std::vector<std::string> numbers_by(unsigned step, unsigned least, unsigned most) {
+  std::vector<std::string> values;
+  for (unsigned each = least; each <= most; each += step) values.push_back(std::to_string(each));
+  return values;
+}
+std::vector<std::string> doubled(unsigned least, unsigned most) {
+  std::vector<std::string> values;
+  for (unsigned each = least; each <= most; each *= 2) values.push_back(std::to_string(each));
+  return values;
+}
+
 Selection parse_axes(const std::vector<std::string>& texts, const std::vector<Axis>& axes, std::string_view option) {
   Selection selection;
   for (const std::string& text : texts) {
@@ -65,8 +81,8 @@ Selection parse_axes(const std::vector<std::string>& texts, const std::vector<Ax
     if (equals == std::string::npos || axis == axes.end()) {
       std::vector<std::string> known;
       for (const Axis& each : axes) known.push_back(each.name);
-      throw InputError(fmt::format("{}: {}; right would be AXIS=VALUE,… with an axis among {}", option, text,
-                                   fmt::join(known, ", ")));
+      throw InputError(
+          fmt::format("{}: {}; expected AXIS=VALUE,… with an axis among {}", option, text, fmt::join(known, ", ")));
     }
     const std::string where = fmt::format("{} {}", option, text);
     const std::vector<std::string> parts = split(std::string_view(text).substr(equals + 1));

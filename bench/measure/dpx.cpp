@@ -120,64 +120,31 @@ void put_blocks(const LaneTimer& timer, const LanePoint& best, double results_pe
     timer.check(best.chains);
     return summarise(batch.seconds).median;
   });
-  std::vector<double> blocks, rates, steps(sweep.steps.begin(), sweep.steps.end());
+  Points points{"grid_blocks", "grid_giga_results"};
   for (const BlockSweep::Point& p : sweep.points) {
-    blocks.push_back(p.blocks);
-    rates.push_back(p.blocks * instructions * work.rounds * results_per_instruction / p.seconds * 1e-9);
+    points.add(p.blocks, p.blocks * instructions * work.rounds * results_per_instruction / p.seconds * 1e-9);
   }
-  record.set("giga_results", *std::ranges::max_element(rates));
+  record.set("giga_results", std::ranges::max(points[1]));
   if (const auto period = step_period(sweep.steps)) record.set("blocks_per_step", std::int64_t{*period});
-  record.series.push_back({"grid_blocks", std::move(blocks)});
-  record.series.push_back({"grid_giga_results", std::move(rates)});
-  record.series.push_back({"step_blocks", std::move(steps)});
+  points.put(record);
+  record.series.push_back({"step_blocks", {sweep.steps.begin(), sweep.steps.end()}});
 }
 
-class DpxMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "dpx"; }
-  std::string meaning() const override {
-    return "DPX functions: latency, reciprocal throughput over parallelism and warps, throughput over blocks";
-  }
-  const std::vector<Axis>& axes() const override { return lane_axes(); }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    if (!tcnum::arch(arch).name.starts_with("sm_")) return names;
-    for (const DpxFunction& f : dpx_functions()) names.emplace_back(f.name);
-    return names;
-  }
-
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    for (const std::string& subject : subjects) {
-      const DpxFunction& f = *std::ranges::find(dpx_functions(), subject, &DpxFunction::name);
-      Record record{name(), subject, {}, {}, {}, "", ""};
-      if (settings.has(record)) continue;
-      if (!settings.go_on(subject)) return;
-      if (device.most_warps(kKernels + subject) == 0) {
-        record.waived = "this build has no timing kernel for it";
-      } else {
-        measure_into(record, [&] { measure_one(device, f, selection, settings, record); });
-      }
-      add(std::move(record));
-    }
-  }
-
- private:
-  static void measure_one(TimingDevice& device, const DpxFunction& f, const Selection& selection,
-                          const Settings& settings, Record& record) {
-    const std::size_t checked = check_values(device, f, settings.seed);
-    LaneTimer timer(device, operation_of(f));
-    LanePoint best = sweep_lanes(timer, selection, record);
-    const Steady steady = run_steadily(device, timer.work(best.warps, best.chains), settings);
-    timer.check(best.chains);
-    put_steady(record, steady, lane_instructions(best.warps, best.chains));
-    best.interval_cycles = *record.number("interval_cycles");
-    const double results = kLanes * f.parts();
-    record.set("results_per_clock", results / best.interval_cycles);
-    put_blocks(timer, best, results, record);
-    record.set("checked", fmt::format("{} operands, and every chain's end, against the CPU's", checked));
-  }
-};
+void measure_function(const Row& row) {
+  const DpxFunction& f = named(dpx_functions(), row.record.subject);
+  require_kernel(row.device, kKernels + row.record.subject);
+  const std::size_t checked = check_values(row.device, f, row.settings.seed);
+  LaneTimer timer(row.device, operation_of(f));
+  LanePoint best = sweep_lanes(timer, row);
+  const Steady steady = run_steadily(row.device, timer.work(best.warps, best.chains), row.settings);
+  timer.check(best.chains);
+  put_steady(row.record, steady, lane_instructions(best.warps, best.chains));
+  best.interval_cycles = *row.record.number("interval_cycles");
+  const double results = kLanes * f.parts();
+  row.record.set("results_per_clock", results / best.interval_cycles);
+  put_blocks(timer, best, results, row.record);
+  row.record.set("checked", fmt::format("{} operands, and every chain's end, against the CPU's", checked));
+}
 
 }  // namespace
 
@@ -205,9 +172,12 @@ DpxOperands dpx_check_operands(std::uint64_t seed) {
   return operands;
 }
 
-const Measurement& dpx_measurement() {
-  static const DpxMeasurement measurement;
-  return measurement;
+Measurement dpx_measurement() {
+  return {.name = "dpx",
+          .meaning = "DPX functions: latency, reciprocal throughput over parallelism and warps, throughput over blocks",
+          .axes = lane_axes(),
+          .subjects = of_nvidia(names_in(dpx_functions())),
+          .measure_row = measure_function};
 }
 
 }  // namespace tcnum::bench

@@ -5,7 +5,7 @@
 
 namespace tcnum::bench {
 
-const Measurement& dpx_measurement();
+Measurement dpx_measurement();
 
 /// Operands of 32 bits that the functions are checked with: every three of some at the edges of words and halves, and
 /// as many random ones.

@@ -5,10 +5,11 @@
 #include <bit>
 #include <cmath>
 
+#include "dpx.hpp"
 #include "lane_sweep.hpp"
+#include "measurements.hpp"
 #include "peaks.hpp"
 #include "tcnum/format.hpp"
-#include "tensor.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -47,10 +48,10 @@ std::uint64_t pair(FormatId id, double value) { return number(id, value) | numbe
 /// One row an operation. Operands are functions of the lane and the chain such that all numbers stay within a few
 /// powers of two: multiplications by less than one, plus something; quotients that go back and forth.
 struct Operation {
-  const char* ptx;
-  int bits;      ///< of a register
-  int results;   ///< of a register
-  double flops;  ///< of a result
+  const char* name;  ///< its PTX
+  int bits;          ///< of a register
+  int results;       ///< of a register
+  double flops;      ///< of a result
   std::uint64_t (*start)(int lane, int chain);
   std::uint64_t (*a)(int lane);
   std::uint64_t (*b)(int lane);
@@ -64,8 +65,8 @@ double fraction(int lane) { return 0.5 + lane / 128.0; }
 double start_value(int lane, int chain) { return 1.5 + lane / 32.0 + chain; }
 
 template <FormatId kFormat>
-constexpr Operation fma_of_pairs(const char* ptx) {
-  return {ptx,
+constexpr Operation fma_of_pairs(const char* name) {
+  return {name,
           32,
           2,
           2,
@@ -95,60 +96,41 @@ template <class Real>
 std::uint64_t near_one_code(int lane) {
   return code_of(static_cast<Real>(near_one(lane)));
 }
-template <class Real>
-constexpr Operation fma_of(const char* ptx) {
-  return {ptx,
+/// kStep(x, a, b) is the operation.
+template <class Real, auto kStep>
+constexpr Operation of_reals(const char* name, double flops, std::uint64_t (*a)(int lane), double error = 0) {
+  return {name,
           8 * sizeof(Real),
           1,
-          2,
+          flops,
           start_code<Real>,
-          fraction_code<Real>,
+          a,
           near_one_code<Real>,
-          [](std::uint64_t x, std::uint64_t a, std::uint64_t b) {
-            return code_of(std::fma(real_of<Real>(x), real_of<Real>(a), real_of<Real>(b)));
-          }};
-}
-template <class Real>
-constexpr Operation division_of(const char* ptx, double error = 0) {
-  return {ptx,
-          8 * sizeof(Real),
-          1,
-          1,
-          start_code<Real>,
-          near_one_code<Real>,
-          near_one_code<Real>,
-          [](std::uint64_t x, std::uint64_t a, std::uint64_t) { return code_of(real_of<Real>(a) / real_of<Real>(x)); },
+          [](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+            return code_of(kStep(real_of<Real>(x), real_of<Real>(y), real_of<Real>(z)));
+          },
           error};
 }
-template <class Real>
-constexpr Operation root_of(const char* ptx, double error = 0) {
-  return {ptx,
-          8 * sizeof(Real),
-          1,
-          1,
-          start_code<Real>,
-          near_one_code<Real>,
-          near_one_code<Real>,
-          [](std::uint64_t x, std::uint64_t, std::uint64_t) { return code_of(std::sqrt(real_of<Real>(x))); },
-          error};
-}
+constexpr auto kFma = [](auto x, auto a, auto b) { return std::fma(x, a, b); };
+constexpr auto kDivide = [](auto x, auto a, auto) { return a / x; };
+constexpr auto kRoot = [](auto x, auto, auto) { return std::sqrt(x); };
 
 constexpr double kTwoUlp = 0x1p-22, kRootError = 0x1p-23;
 constexpr Operation kOperations[] = {
     fma_of_pairs<FormatId::fp16>("fma.rn.f16x2"),
     fma_of_pairs<FormatId::bf16>("fma.rn.bf16x2"),
-    fma_of<float>("fma.rn.f32"),
-    fma_of<double>("fma.rn.f64"),
+    of_reals<float, kFma>("fma.rn.f32", 2, fraction_code<float>),
+    of_reals<double, kFma>("fma.rn.f64", 2, fraction_code<double>),
     {"mad.lo.s32", 32, 1, 2, [](int lane, int chain) { return static_cast<std::uint64_t>(lane + 1000 * chain + 1); },
      [](int lane) { return static_cast<std::uint64_t>(2 * lane + 3); },
      [](int lane) { return static_cast<std::uint64_t>(lane + 7); },
      [](std::uint64_t x, std::uint64_t a, std::uint64_t b) { return (x * a + b) & 0xffffffff; }},
-    division_of<float>("div.rn.f32"),
-    division_of<float>("div.approx.f32", kTwoUlp),
-    root_of<float>("sqrt.rn.f32"),
-    root_of<float>("sqrt.approx.f32", kRootError),
-    division_of<double>("div.rn.f64"),
-    root_of<double>("sqrt.rn.f64"),
+    of_reals<float, kDivide>("div.rn.f32", 1, near_one_code<float>),
+    of_reals<float, kDivide>("div.approx.f32", 1, near_one_code<float>, kTwoUlp),
+    of_reals<float, kRoot>("sqrt.rn.f32", 1, near_one_code<float>),
+    of_reals<float, kRoot>("sqrt.approx.f32", 1, near_one_code<float>, kRootError),
+    of_reals<double, kDivide>("div.rn.f64", 1, near_one_code<double>),
+    of_reals<double, kRoot>("sqrt.rn.f64", 1, near_one_code<double>),
 };
 
 std::uint64_t end_of(const Operation& op, int lane, int chain) {
@@ -157,63 +139,36 @@ std::uint64_t end_of(const Operation& op, int lane, int chain) {
   return x;
 }
 
-class IncoreMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "incore"; }
-  std::string meaning() const override {
-    return "plain arithmetic: latency and reciprocal throughput over parallelism and warps";
+void measure_operation(const Row& row) {
+  const Operation& op = named(kOperations, row.record.subject);
+  LaneTimer timer(row.device, {op.name, std::string("incore.") + op.name, op.bits, op.start, op.a, op.b,
+                               [&](int lane, int chain) { return end_of(op, lane, chain); }, op.error});
+  const LanePoint best = sweep_lanes(timer, row);
+  Record& record = row.record;
+  const double results_per_clock = kLanes * op.results / best.interval_cycles;
+  record.set("interval_cycles", best.interval_cycles);
+  record.set("results_per_clock", results_per_clock);
+  record.set("flops_per_clock", results_per_clock * op.flops);
+  if (const auto peak = arithmetic_per_clock(row.arch, op.name)) {
+    record.set("percent_of_peak", results_per_clock / *peak * 100);
   }
-  const std::vector<Axis>& axes() const override { return lane_axes(); }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    for (const Operation& op : kOperations) {
-      if (tcnum::arch(arch).name.starts_with("sm_")) names.emplace_back(op.ptx);
-    }
-    return names;
+  const TimingFacts& facts = row.device.facts();
+  if (facts.max_sm_clock_mhz) {
+    record.set("tera_ops_at_max_clock", results_per_clock * op.flops * facts.sms * *facts.max_sm_clock_mhz * 1e-6);
   }
-
-  void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    for (const std::string& subject : subjects) {
-      const Operation& op = *std::ranges::find_if(kOperations, [&](const Operation& o) { return o.ptx == subject; });
-      Record record{name(), subject, {}, {}, {}, "", ""};
-      if (settings.has(record)) continue;
-      if (!settings.go_on(subject)) return;
-      if (device.most_warps("incore." + subject) == 0) {
-        record.waived = "this build has no timing kernel for it";
-      } else {
-        measure_into(record, [&] { measure_one(device, arch, op, selection, record); });
-      }
-      add(std::move(record));
-    }
-  }
-
- private:
-  static void measure_one(TimingDevice& device, ArchId arch, const Operation& op, const Selection& selection,
-                          Record& record) {
-    LaneTimer timer(device, {op.ptx, std::string("incore.") + op.ptx, op.bits, op.start, op.a, op.b,
-                             [&](int lane, int chain) { return end_of(op, lane, chain); }, op.error});
-    const LanePoint best = sweep_lanes(timer, selection, record);
-    const double results_per_clock = kLanes * op.results / best.interval_cycles;
-    record.set("interval_cycles", best.interval_cycles);
-    record.set("results_per_clock", results_per_clock);
-    record.set("flops_per_clock", results_per_clock * op.flops);
-    if (const auto peak = arithmetic_per_clock(arch, op.ptx)) {
-      record.set("percent_of_peak", results_per_clock / *peak * 100);
-    }
-    if (const auto clock = device.facts().max_sm_clock_mhz) {
-      record.set("tera_ops_at_max_clock", results_per_clock * op.flops * device.facts().sms * *clock * 1e-6);
-    }
-    record.set("checked", op.error == 0 ? std::string("every number against the CPU's arithmetic")
-                                        : fmt::format("every number within {:.2g} a step", op.error));
-  }
-};
+  record.set("checked", op.error == 0 ? std::string("every number against the CPU's arithmetic")
+                                      : fmt::format("every number within {:.2g} a step", op.error));
+}
 
 }  // namespace
 
-const Measurement& incore_measurement() {
-  static const IncoreMeasurement measurement;
-  return measurement;
+std::vector<Measurement> lane_measurements() {
+  return {{.name = "incore",
+           .meaning = "plain arithmetic: latency and reciprocal throughput over parallelism and warps",
+           .axes = lane_axes(),
+           .subjects = of_nvidia(names_in(kOperations)),
+           .measure_row = measure_operation},
+          dpx_measurement()};
 }
 
 }  // namespace tcnum::bench

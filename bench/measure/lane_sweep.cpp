@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "bench/device/timing_layout.hpp"
@@ -29,20 +30,15 @@ std::vector<std::byte> registers(int bits, int count, const Function& code_at) {
 
 }  // namespace
 
-const std::vector<Axis>& lane_axes() {
-  static const std::vector<Axis> axes = [] {
-    const std::vector<std::string> warps = {"1", "2", "4", "8", "16", "32"};
-    std::vector<std::string> chains;
-    for (int c = 1; c <= kMostLaneChains; ++c) chains.push_back(std::to_string(c));
-    return std::vector<Axis>{{"ilp", "independent chains of a warp", chains, chains},
-                             {"warps", "warps of an SM", warps, warps}};
-  }();
-  return axes;
+std::vector<Axis> lane_axes() {
+  return {swept({"ilp", "independent chains of a warp", numbers_by(1, 1, kMostLaneChains)}),
+          swept({"warps", "warps of an SM", doubled(1, 32)})};
 }
 
 LaneTimer::LaneTimer(TimingDevice& device, LaneOperation operation)
     : device_(device), operation_(std::move(operation)) {
   const LaneOperation& op = operation_;
+  require_kernel(device, op.kernel);
   TimedOperands operands;
   operands.a = registers(op.bits, kLanes, op.a);
   operands.b = registers(op.bits, kLanes, op.b);
@@ -87,27 +83,20 @@ void LaneTimer::check(unsigned chains) const {
   }
 }
 
-LanePoint sweep_lanes(LaneTimer& timer, const Selection& selection, Record& record) {
-  record.set("latency_cycles", timer.interval_cycles(1, 1));
-  std::vector<LanePoint> points;
-  for (const std::string& ilp : selection.at("ilp")) {
-    for (const std::string& warps : selection.at("warps")) {
-      const auto c = static_cast<unsigned>(std::stoi(ilp)), w = static_cast<unsigned>(std::stoi(warps));
-      points.push_back({c, w, timer.interval_cycles(w, c)});
+LanePoint sweep_lanes(LaneTimer& timer, const Row& row) {
+  row.record.set("latency_cycles", timer.interval_cycles(1, 1));
+  LanePoint best{1, 1, std::numeric_limits<double>::infinity()};
+  Points sweep{"sweep_ilp", "sweep_warps", "sweep_interval_cycles"};
+  for (const unsigned chains : row.numbers("ilp")) {
+    for (const unsigned warps : row.numbers("warps")) {
+      const double cycles = timer.interval_cycles(warps, chains);
+      if (cycles < best.interval_cycles) best = {chains, warps, cycles};
+      sweep.add(chains, warps, cycles);
     }
   }
-  const LanePoint best = *std::ranges::min_element(points, {}, &LanePoint::interval_cycles);
-  record.set("best_ilp", std::int64_t{best.chains});
-  record.set("best_warps", std::int64_t{best.warps});
-  std::vector<double> ilps, all_warps, cycles;
-  for (const LanePoint& p : points) {
-    ilps.push_back(p.chains);
-    all_warps.push_back(p.warps);
-    cycles.push_back(p.interval_cycles);
-  }
-  record.series.push_back({"sweep_ilp", std::move(ilps)});
-  record.series.push_back({"sweep_warps", std::move(all_warps)});
-  record.series.push_back({"sweep_interval_cycles", std::move(cycles)});
+  row.record.set("best_ilp", std::int64_t{best.chains});
+  row.record.set("best_warps", std::int64_t{best.warps});
+  sweep.put(row.record);
   return best;
 }
 

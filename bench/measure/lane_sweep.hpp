@@ -27,9 +27,9 @@ struct LaneOperation {
 };
 
 /// Independent chains of a warp, and warps of an SM.
-const std::vector<Axis>& lane_axes();
+std::vector<Axis> lane_axes();
 
-/// Runs one operation. Every result is checked: WrongResult.
+/// Runs one operation. Every result is checked: WrongResult. Throws UnavailableError if there is no such kernel.
 class LaneTimer {
  public:
   LaneTimer(TimingDevice& device, LaneOperation operation);
@@ -57,6 +57,6 @@ struct LanePoint {
 };
 /// Sets latency_cycles, best_ilp and best_warps, and the series of the sweep; returns the point with the shortest
 /// interval.
-LanePoint sweep_lanes(LaneTimer& timer, const Selection& selection, Record& record);
+LanePoint sweep_lanes(LaneTimer& timer, const Row& row);
 
 }  // namespace tcnum::bench

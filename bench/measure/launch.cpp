@@ -1,12 +1,11 @@
-#include "launch.hpp"
-
+// How long kernels take to start, one by one and as CUDA graphs, and what small ones take.
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <utility>
 
-#include "bench/device/launch_timing.hpp"
 #include "line_fit.hpp"
+#include "measurements.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -27,145 +26,108 @@ std::uint32_t added(const LaunchWork& work, unsigned times) {
   return odd == 0 ? work.kernels * times : work.kernels + (work.kernels - 1) * (times - 1);
 }
 
-void check_words(LaunchDevice& device, const LaunchWork& work, unsigned times) {
-  const std::vector<std::uint32_t> words = device.words();
+void check_words(const std::vector<std::uint32_t>& words, const LaunchWork& work, unsigned times) {
   if (words.size() != work.bytes / sizeof(std::uint32_t)) {
     throw WrongResult(fmt::format("copies of {} bytes left {} words", work.bytes, words.size()));
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::uint32_t right = launch_word(i) + added(work, times);
-    if (words[i] == right) continue;
+    const std::uint32_t expected = launch_word(i) + added(work, times);
+    if (words[i] == expected) continue;
     throw WrongResult(
-        fmt::format("word {} after {} submissions of {} copies of {} bytes is 0x{:08x}; right would be "
-                    "0x{:08x}",
-                    i, times, work.kernels, work.bytes, words[i], right));
+        fmt::format("word {} after {} submissions of {} copies of {} bytes is 0x{:08x}; expected 0x{:08x}", i, times,
+                    work.kernels, work.bytes, words[i], expected));
   }
 }
 
 /// Samples of what `of` makes of a submission's times, each the mean over a few, until there are enough.
 template <class Of>
-std::vector<double> sample(LaunchDevice& device, const LaunchWork& work, const StopRule& stop, const Of& of) {
-  device.launch(work, kTimes);  // the first ones of a kernel load it
-  return sample_until(stop, [&] {
+std::vector<double> sample(const Row& row, const LaunchWork& work, const Of& of) {
+  row.device.launch(work, kTimes);  // the first ones of a kernel load it
+  return sample_until(row.settings.stop, [&] {
     double sum = 0;
-    for (const LaunchTimes& times : device.launch(work, kTimes)) sum += of(times);
-    check_words(device, work, kTimes);
+    for (const LaunchTimes& times : row.device.launch(work, kTimes)) sum += of(times);
+    if (work.bytes != 0) check_words(row.device.launched_words(), work, kTimes);
     return sum / kTimes;
   });
 }
+double round_trip_us(const LaunchTimes& times) { return times.round_trip_seconds * kMicro; }
+double submit_us(const LaunchTimes& times) { return times.submit_seconds / kManyKernels * kMicro; }
+double kernel_us(const LaunchTimes& times) { return times.device_seconds / kManyKernels * kMicro; }
 
-void put(Record& record, const std::string& name, const std::vector<double>& samples) {
-  const Summary s = summarise(samples);
-  record.set(name, s.median);
-  record.set(name + "_p5", s.p5);
-  record.set(name + "_p95", s.p95);
-  record.set(name + "_samples", static_cast<std::int64_t>(s.count));
-  record.series.push_back({"sample_" + name, samples});
+void measure_empty(const Row& row, bool as_graph) {
+  const auto put = [&](const std::string& name, unsigned kernels, double (*of)(const LaunchTimes&)) {
+    std::vector<double> samples = sample(row, {as_graph, kernels, 0}, of);
+    const Summary s = summarise(samples);
+    row.record.set(name, s.median);
+    row.record.set(name + "_p5", s.p5);
+    row.record.set(name + "_p95", s.p95);
+    row.record.set(name + "_samples", static_cast<std::int64_t>(s.count));
+    row.record.series.push_back({"sample_" + name, std::move(samples)});
+  };
+  put("round_trip_us", 1, round_trip_us);
+  put("submit_us", kManyKernels, submit_us);
+  put("kernel_us", kManyKernels, kernel_us);
 }
 
-class LaunchMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "launch"; }
-  std::string meaning() const override {
-    return "starting kernels, as CUDA streams and graphs do: empty ones, and small copies with a fit over their size";
-  }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = {
-        {"way", "how kernels are submitted", {"stream", "graph"}, {"stream", "graph"}}};
-    return axes;
-  }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    if (!tcnum::arch(arch).name.starts_with("sm_")) return {};
-    return {kEmpty, kCopy};
-  }
+/// Of copies in one way of submitting them: what they took, and the line through that.
+struct Copies {
+  std::string prefix;
+  std::vector<double> bytes, times, lows, highs;
+  std::vector<std::pair<double, double>> line;  ///< points of it
 
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    for (const std::string& subject : subjects) {
-      for (const std::string& way : selection.at("way")) {
-        Record record{name(), subject, {{"way", way}}, {}, {}, "", ""};
-        if (settings.has(record)) continue;
-        if (!settings.go_on(fmt::format("{} kernels, {}", subject, way))) return;
-        LaunchDevice* const launches = device.launches();
-        if (launches == nullptr) {
-          record.waived = "this device does not time launches";
-        } else {
-          measure_into(record, [&] {
-            (subject == kEmpty ? measure_empty : measure_copies)(*launches, way == "graph", settings.stop, record);
-          });
-        }
-        add(std::move(record));
-      }
+  void add(std::size_t size, const std::vector<double>& samples, bool of_the_line) {
+    const Summary s = summarise(samples);
+    bytes.push_back(static_cast<double>(size));
+    times.push_back(s.median);
+    lows.push_back(s.p5);
+    highs.push_back(s.p95);
+    if (of_the_line) line.emplace_back(bytes.back(), s.median);
+  }
+  void put(Record& record) const {
+    constexpr std::size_t kLeastPoints = 4;  // two more than any line goes through
+    if (line.size() >= kLeastPoints) {
+      const LineFit fit = fit_line(line);
+      record.set(prefix + "start_us", fit.start);
+      if (fit.slope > 0) record.set(prefix + "giga_bytes_per_second", 2e-3 / fit.slope);  // read and written
+      record.set(prefix + "fit_off_percent", fit.largest_residual_percent);
     }
-  }
-
- private:
-  static void measure_empty(LaunchDevice& device, bool as_graph, const StopRule& stop, Record& record) {
-    const LaunchWork one{as_graph, 1, 0}, many{as_graph, kManyKernels, 0};
-    put(record, "round_trip_us",
-        sample(device, one, stop, [](const LaunchTimes& t) { return t.round_trip_seconds * kMicro; }));
-    put(record, "submit_us",
-        sample(device, many, stop, [](const LaunchTimes& t) { return t.submit_seconds / kManyKernels * kMicro; }));
-    put(record, "kernel_us",
-        sample(device, many, stop, [](const LaunchTimes& t) { return t.device_seconds / kManyKernels * kMicro; }));
-  }
-
-  /// Of copies in one way of submitting them: what they took, and the line through that.
-  struct Copies {
-    std::vector<double> bytes, times, lows, highs;
-    std::vector<std::pair<double, double>> points;  ///< of the line
-
-    void add(std::size_t size, const std::vector<double>& samples, bool of_the_line) {
-      const Summary s = summarise(samples);
-      bytes.push_back(static_cast<double>(size));
-      times.push_back(s.median);
-      lows.push_back(s.p5);
-      highs.push_back(s.p95);
-      if (of_the_line) points.emplace_back(bytes.back(), s.median);
-    }
-    void put(Record& record, const std::string& prefix) const {
-      constexpr std::size_t kLeastPoints = 4;  // two more than any line goes through
-      if (points.size() >= kLeastPoints) {
-        const LineFit fit = fit_line(points);
-        record.set(prefix + "start_us", fit.start);
-        if (fit.slope > 0) record.set(prefix + "giga_bytes_per_second", 2e-3 / fit.slope);  // read and written
-        record.set(prefix + "fit_off_percent", fit.largest_residual_percent);
-      }
-      record.series.push_back({prefix + "copy_bytes", bytes});
-      record.series.push_back({prefix + "copy_us", times});
-      record.series.push_back({prefix + "copy_us_p5", lows});
-      record.series.push_back({prefix + "copy_us_p95", highs});
-    }
-  };
-
-  static void measure_copies(LaunchDevice& device, bool as_graph, const StopRule& stop, Record& record) {
-    Copies alone, queued;
-    for (std::size_t size = kLeastBytes; size <= kMostBytes; size *= 2) {
-      alone.add(
-          size,
-          sample(device, {as_graph, 1, size}, stop, [](const LaunchTimes& t) { return t.round_trip_seconds * kMicro; }),
-          true);
-      double submitting = 0, all = 0;
-      const auto samples = sample(device, {as_graph, kManyKernels, size}, stop, [&](const LaunchTimes& t) {
-        submitting += t.submit_seconds;
-        all += t.device_seconds;
-        return t.device_seconds / kManyKernels * kMicro;
-      });
-      // Where the host takes as long to submit them, the device's time is the host's.
-      queued.add(size, samples, submitting < kHostShare * all);
-    }
-    record.set("kernel_us", queued.times.front());
-    queued.put(record, "");
-    alone.put(record, "alone_");
-    record.set("checked", std::string("every word after every sample"));
+    record.series.push_back({prefix + "copy_bytes", bytes});
+    record.series.push_back({prefix + "copy_us", times});
+    record.series.push_back({prefix + "copy_us_p5", lows});
+    record.series.push_back({prefix + "copy_us_p95", highs});
   }
 };
 
+void measure_copies(const Row& row, bool as_graph) {
+  Copies alone{"alone_", {}, {}, {}, {}, {}}, queued{"", {}, {}, {}, {}, {}};
+  for (std::size_t size = kLeastBytes; size <= kMostBytes; size *= 2) {
+    alone.add(size, sample(row, {as_graph, 1, size}, round_trip_us), true);
+    double submitting = 0, all = 0;
+    const auto samples = sample(row, {as_graph, kManyKernels, size}, [&](const LaunchTimes& t) {
+      submitting += t.submit_seconds;
+      all += t.device_seconds;
+      return kernel_us(t);
+    });
+    // Where the host takes as long to submit them, the device's time is the host's.
+    queued.add(size, samples, submitting < kHostShare * all);
+  }
+  row.record.set("kernel_us", queued.times.front());
+  queued.put(row.record);
+  alone.put(row.record);
+  row.record.set("checked", std::string("every word after every sample"));
+}
+
 }  // namespace
 
-const Measurement& launch_measurement() {
-  static const LaunchMeasurement measurement;
-  return measurement;
+std::vector<Measurement> launch_measurements() {
+  return {{.name = "launch",
+           .meaning = "starting kernels, as CUDA streams and graphs do: empty ones, and small copies with a fit over "
+                      "their size",
+           .axes = {{"way", "how kernels are submitted", {"stream", "graph"}}},
+           .subjects = of_nvidia({kEmpty, kCopy}),
+           .measure_row = [](const Row& row) {
+             (row.record.subject == kEmpty ? measure_empty : measure_copies)(row, row.record.text("way") == "graph");
+           }}};
 }
 
 }  // namespace tcnum::bench

@@ -1,18 +1,20 @@
-// A measurement: a table of subjects (instructions, operations) with axes. Adding one is a class of its own; selecting,
-// sampling, records, printing and reports are none of its business.
+// A measurement: what is measured, along which axes, and how one row of it is. Choosing rows, records, tables and
+// reports are the same for all.
 #pragma once
 
+#include <any>
 #include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "axes.hpp"
-#include "bench/device/gemm_timing.hpp"
-#include "bench/device/timing.hpp"
+#include "bench/device/device.hpp"
 #include "record.hpp"
 #include "statistics.hpp"
+#include "tcnum/error.hpp"
 #include "tcnum/instruction.hpp"
 
 namespace tcnum::bench {
@@ -31,6 +33,8 @@ struct Settings {
   std::function<void(std::size_t n)> meet = [](std::size_t) {};
   /// Called before each row with what comes next; false: end here.
   std::function<bool(const std::string& next)> go_on = [](const std::string&) { return true; };
+
+  std::uint32_t fill_seed() const { return static_cast<std::uint32_t>(seed); }  ///< of what buffers are filled with
 };
 
 /// A timed kernel's results are not what they ought to be: an error of that row, which then has no numbers.
@@ -38,41 +42,96 @@ struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Calls `measure`, and makes WrongResult the record's error.
-template <class Function>
-void measure_into(Record& record, const Function& measure) {
-  try {
-    measure();
-  } catch (const WrongResult& wrong) {
-    record.values.clear();
-    record.series.clear();
-    record.error = wrong.what();
-  }
-}
+/// A row that is being measured.
+struct Row {
+  TimingDevice& device;
+  ArchId arch;
+  const Selection& selection;
+  const Settings& settings;
+  Record& record;
+  std::any& kept;
 
-class Measurement {
- public:
-  virtual ~Measurement() = default;
-  virtual std::string name() const = 0;
-  virtual std::string meaning() const = 0;
-  virtual const std::vector<Axis>& axes() const = 0;
+  /// What was chosen of an axis.
+  const std::vector<std::string>& chosen(const std::string& axis) const { return selection.at(axis); }
+  std::vector<unsigned> numbers(const std::string& axis) const;
+  /// The row's value of an axis of its own.
+  unsigned number(std::string_view axis) const { return static_cast<unsigned>(record.number(axis).value()); }
+  /// Whether to measure a point of the row; false: the user interrupts.
+  bool go_on(const std::string& point) const { return settings.go_on(record.subject + " " + point); }
+  /// What the rows of a measurement share in a run.
+  template <class Shared>
+  Shared& shared() const {
+    if (!kept.has_value()) kept.emplace<Shared>();
+    return std::any_cast<Shared&>(kept);
+  }
+};
+
+struct Measurement {
+  std::string name, meaning;
+  std::vector<Axis> axes;
   /// Names of what it can measure on an architecture.
-  virtual std::vector<std::string> subjects(ArchId arch) const = 0;
+  std::function<std::vector<std::string>(ArchId arch)> subjects;
+  /// Fills in the record of a row. Throws WrongResult, and UnavailableError where the device, this build or the
+  /// architecture cannot: the row is waived.
+  std::function<void(const Row& row)> measure_row;
   /// Whether a subject is measured if none is asked for by name: not if it only says otherwise what another is, or
   /// takes minutes for a special use.
-  virtual bool by_default(const std::string&) const { return true; }
-  /// Whether several devices measure their rows at the same time.
-  virtual bool is_together() const { return false; }
-  /// What all of them reach: of their records of one row, each with all values and series. Nothing if they cannot be
-  /// added up.
-  virtual std::optional<Record> add_up(const std::vector<const Record*>&) const { return std::nullopt; }
-  /// Hands each record to `add` as soon as it is there. What the device or this build lacks is waived, with the reason.
-  virtual void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects,
-                       const Selection& selection, const Settings& settings,
-                       const std::function<void(Record)>& add) const = 0;
+  std::function<bool(const std::string& subject)> by_default = [](const std::string&) { return true; };
+  /// Whether there is such a row, of which there are name and axes.
+  std::function<bool(const Record& row)> has_row = [](const Record&) { return true; };
+  /// What several devices reach that measure a row at the same time: of their records, each with all values and series.
+  /// Nothing if they cannot be added up. Null: devices measure one after the other.
+  std::function<std::optional<Record>(const std::vector<const Record*>& records)> add_up = {};
+
+  /// Hands the record of each row to `add` as soon as it is there, for each subject and each combination of the values
+  /// of the axes, by their order.
+  void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
+               const Settings& settings, const std::function<void(Record)>& add) const;
 };
 
 /// All measurements.
-const std::vector<const Measurement*>& measurements();
+const std::vector<Measurement>& measurements();
+const Measurement& measurement(std::string_view name);
+
+/// Names of subjects, as every NVIDIA GPU has them; none on other architectures.
+std::function<std::vector<std::string>(ArchId)> of_nvidia(std::vector<std::string> subjects);
+template <class Table>
+std::vector<std::string> names_in(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& each : table) names.emplace_back(each.name);
+  return names;
+}
+/// The row of a table with that name, which is one of its names.
+template <class Table>
+const auto& named(const Table& table, std::string_view name) {
+  for (const auto& each : table) {
+    if (each.name == name) return each;
+  }
+  throw std::logic_error(std::string(name) + " is in no table");
+}
+
+/// Points of a sweep, which become a series of the record for each of their numbers.
+class Points {
+ public:
+  explicit Points(std::initializer_list<const char*> names) {
+    for (const char* name : names) series_.push_back({name, {}});
+  }
+  /// As many numbers as there are names.
+  template <class... Numbers>
+  void add(Numbers... numbers) {
+    auto to = series_.begin();
+    ((to++)->numbers.push_back(static_cast<double>(numbers)), ...);
+  }
+  bool empty() const { return series_.front().numbers.empty(); }
+  const std::vector<double>& operator[](std::size_t which) const { return series_[which].numbers; }
+  /// Throws UnavailableError if there is none: the user interrupted.
+  void put(Record& record) const;
+
+ private:
+  std::vector<Record::Series> series_;
+};
+
+/// The least of these that gives 97 % of the highest rate.
+double saturated_from(const std::vector<double>& places, const std::vector<double>& rates);
 
 }  // namespace tcnum::bench

@@ -35,12 +35,12 @@ ordered_json json_of(const std::vector<Field>& fields) {
 Value value_of(const ordered_json& json, const std::string& where) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
-    throw InputError(where + ": right would be a number below 2^63");
+    throw InputError(where + ": expected a number below 2^63");
   }
   if (json.is_number_integer()) return json.get<std::int64_t>();
   if (json.is_number_float()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
-  throw InputError(where + ": right would be a number, a string, true or false");
+  throw InputError(where + ": expected a number, a string, true or false");
 }
 
 /// A member that is an object, of far more members than a measurement writes, at most: some of what follows looks
@@ -49,7 +49,7 @@ const ordered_json& object_of(const JsonFields& json, const char* key) {
   constexpr std::size_t kMostMembers = 200;
   const ordered_json& object = json.any(key);
   if (!object.is_object() || object.size() > kMostMembers) {
-    json.fail(key, fmt::format("right would be an object of at most {} members", kMostMembers));
+    json.fail(key, fmt::format("expected an object of at most {} members", kMostMembers));
   }
   return object;
 }
@@ -146,14 +146,14 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
   f.device = device.text("name");
   f.arch = device.text("arch");
   constexpr std::uint64_t kMostSms = 100'000;  // far beyond any device
-  if (device.whole("sms") > kMostSms) device.fail("sms", fmt::format("right would be at most {}", kMostSms));
+  if (device.whole("sms") > kMostSms) device.fail("sms", fmt::format("expected at most {}", kMostSms));
   f.sms = static_cast<int>(device.whole("sms"));
   f.driver = device.text("driver");
   f.cuda = device.text("cuda");
   f.date = device.text("date");
   const auto optional_number = [&](const char* key) -> std::optional<double> {
     if (!fields.any("device").contains(key)) return std::nullopt;
-    if (!device.any(key).is_number()) device.fail(key, "right would be a number");
+    if (!device.any(key).is_number()) device.fail(key, "expected a number");
     return device.any(key).get<double>();
   };
   f.power_limit_watts = optional_number("power_limit_watts");
@@ -162,7 +162,7 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
   // Everything that can be measured on the GPUs of a machine, several times over. Reports compare rows with each other.
   constexpr std::size_t kMostRecords = 20'000;
   if (fields.array("records").size() > kMostRecords) {
-    fields.fail("records", fmt::format("right would be at most {}", kMostRecords));
+    fields.fail("records", fmt::format("expected at most {}", kMostRecords));
   }
   std::size_t i = 0;
   for (const ordered_json& one : fields.array("records")) {
@@ -179,7 +179,7 @@ Document document_from_json(const ordered_json& json, const std::string& path) {
     for (const auto& [name, numbers] : object_of(from, "series").items()) {
       const bool right =
           numbers.is_array() && std::ranges::all_of(numbers, [](const auto& x) { return x.is_number(); });
-      if (!right) from.fail("series." + name, "right would be an array of numbers");
+      if (!right) from.fail("series." + name, "expected an array of numbers");
       r.series.push_back({name, numbers.get<std::vector<double>>()});
     }
     document.records.push_back(std::move(r));

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "printers.hpp"
+#include "bench/measure/report/printers.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum::bench {
@@ -74,7 +74,7 @@ void RunRecords::set_facts(TimingFacts facts) { document_.facts = std::move(fact
 std::string RunRecords::go_on_from(Document before, const std::string& path) {
   const TimingFacts &there = before.facts, &here = document_.facts;
   if (there.device != here.device || there.arch != here.arch || there.sms != here.sms) {
-    throw InputError(fmt::format("{}: device: {} ({}, {} SMs); right would be {} ({}, {} SMs), or another file", path,
+    throw InputError(fmt::format("{}: device: {} ({}, {} SMs); expected {} ({}, {} SMs), or another file", path,
                                  there.device, there.arch, there.sms, here.device, here.arch, here.sms));
   }
   struct Difference {

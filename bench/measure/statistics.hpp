@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace tcnum::bench {
@@ -18,6 +19,7 @@ struct Summary {
 };
 /// Percentiles lie between samples, linearly. Throws std::logic_error if there are no samples.
 Summary summarise(std::vector<double> samples);
+inline double median_of(std::vector<double> samples) { return summarise(std::move(samples)).median; }
 
 /// When to stop taking samples: after so many and so long, once they agree or agree no better than before.
 struct StopRule {

@@ -63,6 +63,16 @@ void settle(TimingDevice& device, const TimedWork& work, unsigned launches, doub
 
 }  // namespace
 
+void require_kernel(const TimingDevice& device, const std::string& kernel) {
+  if (device.most_warps(kernel) == 0) throw UnavailableError("this build has no timing kernel for it");
+}
+
+void settle_clock(const Settings& settings, const std::function<void()>& work) {
+  const auto begin = Clock::now();
+  while (seconds_since(begin) < settings.warm_up_seconds) work();
+  settings.warm_up_seconds = 0;
+}
+
 double median_cycles(TimingDevice& device, TimedWork work) {
   work.rounds = 2;  // the second is checked against the first, and finds its code in the cache
   const TimedBatch batch = device.run(work, kFewLaunches);
@@ -126,9 +136,21 @@ void put_steady(Record& record, const Steady& steady, double per_round) {
   record.series.push_back({"sample_clock_mhz", steady.clock_mhz});
 }
 
-void put_conditions(Record& record, const Summary& s, const Steady& steady) {
+void put_summary(Record& record, const std::string& name, const Summary& s, double unit) {
+  record.set(name, s.median / unit);
+  record.set(name + "_min", s.min / unit);
+  record.set(name + "_p5", s.p5 / unit);
+  record.set(name + "_p95", s.p95 / unit);
+  record.set(name + "_max", s.max / unit);
+}
+
+void put_samples(Record& record, const Summary& s) {
   record.set("spread_percent", s.spread_percent());
   record.set("samples", static_cast<std::int64_t>(s.count));
+}
+
+void put_conditions(Record& record, const Summary& s, const Steady& steady) {
+  put_samples(record, s);
   record.set("seconds", steady.seconds);
   if (!steady.clock_mhz.empty()) {
     constexpr double kMoved = 0.03;

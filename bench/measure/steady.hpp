@@ -9,6 +9,9 @@
 
 namespace tcnum::bench {
 
+/// Throws UnavailableError if this build has no timing kernel of that name (some of wgmma: TCNUM_WGMMA_N in CMake).
+void require_kernel(const TimingDevice& device, const std::string& kernel);
+
 struct Steady {
   std::vector<double> cycles;     ///< of a round, one sample for each batch of launches
   std::vector<double> clock_mhz;  ///< likewise; empty: the batches were too short to say
@@ -35,6 +38,15 @@ struct EnergyReading {
   double seconds, joules;
 };
 std::optional<double> power_of(const std::vector<EnergyReading>& readings);
+
+/// Keeps the device busy with `work` until its clock has settled: settings.warm_up_seconds, once.
+void settle_clock(const Settings& settings, const std::function<void()>& work);
+
+/// Cycles of a launch, or rates: the median, and with _min, _p5, _p95 and _max behind the name the others.
+void put_summary(Record& record, const std::string& name, const Summary& samples, double unit = 1);
+
+/// How far the samples are apart, and how many they are.
+void put_samples(Record& record, const Summary& samples);
 
 /// Adds to a record what all measurements say of steady load: cycles and their spread, clock, whether it moved, power.
 /// `per_round`: instructions of an SM in a round.

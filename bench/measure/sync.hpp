@@ -2,18 +2,20 @@
 #pragma once
 
 #include "bench/device/sync_timing.hpp"
-#include "measurement.hpp"
+#include "measurements.hpp"
+#include "steady.hpp"
 
 namespace tcnum::bench {
 
 /// Latency and throughput of atomics on shared and global memory, and on a neighbour's of a cluster.
-const Measurement& atomics_measurement();
+Measurement atomics_measurement();
 /// Latency of barriers over the number of threads.
-const Measurement& barriers_measurement();
+Measurement barriers_measurement();
 /// Distributed shared memory: latency between all blocks of a cluster, and rings of reads.
-const Measurement& clusters_measurement();
-/// A histogram with its bins in the shared memory of a cluster's blocks, over bins and cluster size.
-const Measurement& histogram_measurement();
+Measurement clusters_measurement();
+
+/// Throws UnavailableError unless clusters of the device can have so many blocks.
+void require_clusters(const Row& row, unsigned blocks);
 
 // Whether what a device says came out is what must: WrongResult.
 void check_atomics(const AtomicWork& work, const AtomicTimes& times);

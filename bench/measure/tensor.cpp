@@ -2,21 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
-#include "bench/measure/copy/copies.hpp"
-#include "bench/measure/gemm/gemm.hpp"
-#include "bench/measure/gemm/linear.hpp"
-#include "bench/measure/gemm/skinny.hpp"
-#include "bench/measure/memory/memory.hpp"
-#include "dpx.hpp"
 #include "fragments.hpp"
 #include "io/printable.hpp"
-#include "launch.hpp"
 #include "model.hpp"
 #include "peaks.hpp"
-#include "sync.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
 
@@ -26,8 +15,6 @@ namespace {
 
 /// In the name of a family, where N stands.
 constexpr std::string_view kAnyN = "nNk";
-/// Of a wgmma. Every family has the smallest.
-constexpr int kSmallestN = 8, kLargestN = 256;
 
 void put_model(Record& record, const Instruction& instruction, ArchId arch, bool a_in_registers) {
   const auto cycles = record.number("interval_cycles");
@@ -40,11 +27,11 @@ void put_model(Record& record, const Instruction& instruction, ArchId arch, bool
 
 }  // namespace
 
-std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction& instruction) {
+std::vector<Datapath> datapaths_of(ArchId arch, const Instruction& instruction) {
   std::vector<Datapath> datapaths;
   for (const Instruction* each : step_of(instruction)) {
     std::vector<CatalogueEntry> entries = catalogue(arch, *each);
-    if (entries.empty()) return std::nullopt;
+    if (entries.empty()) throw UnavailableError("the catalogue has no datapath to check its results with");
     datapaths.push_back(std::move(entries.front().datapath));
   }
   return datapaths;
@@ -69,8 +56,6 @@ const Instruction* instruction_of(const Record& record) {
   const std::int64_t* const n = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
   return n != nullptr && *n > 0 && *n <= kLargestN ? find_in_family(record.subject, static_cast<int>(*n)) : nullptr;
 }
-
-Data parse_data(const std::string& text) { return text == "zeros" ? Data::zeros : Data::random; }
 
 void check_results(TimingDevice& device, const Instruction& instruction, const TimedWork& work, const Codes& expected) {
   const std::size_t wrong = count_wrong(instruction, device.result(), work.warps, work.chains, expected);
@@ -101,28 +86,21 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 
 namespace {
 
-bool is_of_tensor_cores(const Record& record) {
-  return std::ranges::any_of(
-      std::array{&mma_measurement(), &wmma_measurement(), &wgmma_measurement(), &integer_wgmma_measurement()},
-      [&](const Measurement* m) { return m->name() == record.measurement; });
-}
-
 /// That of a row which reports may look at. Throws InputError naming the row, which stands at `where`.
 const Instruction& checked_instruction(const Record& record, const std::string& where) {
   const Instruction* const instruction = instruction_of(record);
   if (instruction == nullptr) {
     throw InputError(
-        fmt::format("{}.subject: {}: no instruction has that name (N {}); right would be one that `tcnum list` shows",
-                    where, in_quotes(record.subject), in_quotes(record.text("N"))));
+        fmt::format("{}.subject: {}: no instruction has that name (N {}); expected one that `tcnum list` shows", where,
+                    in_quotes(record.subject), in_quotes(record.text("N"))));
   }
-  const bool of_wgmma =
-      record.measurement == wgmma_measurement().name() || record.measurement == integer_wgmma_measurement().name();
+  const bool of_wgmma = record.measurement.ends_with("wgmma");
   const bool family = instruction->kind == InstructionKind::wgmma && record.subject.find(kAnyN) != std::string::npos &&
                       find_in_family(record.subject, kSmallestN) != nullptr;
   if (of_wgmma && !family) {
-    throw InputError(fmt::format(
-        "{}.subject: {}: right would be a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of {}", where,
-        in_quotes(record.subject), record.measurement));
+    throw InputError(
+        fmt::format("{}.subject: {}: expected a family, such as wgmma.m64nNk16.f32.f16.f16, with its N in a row of {}",
+                    where, in_quotes(record.subject), record.measurement));
   }
   return *instruction;
 }
@@ -133,27 +111,11 @@ void put_models(Document& document, const std::string& file) {
   const auto arch = find_arch(document.facts.arch);
   for (std::size_t i = 0; i < document.records.size(); ++i) {
     Record& record = document.records[i];
-    if (record.values.empty() || !is_of_tensor_cores(record)) continue;
+    const bool of_tensor_cores = record.measurement.ends_with("mma");  // mma, wmma, wgmma, integer wgmma
+    if (record.values.empty() || !of_tensor_cores) continue;
     const Instruction& instruction = checked_instruction(record, fmt::format("{}.records[{}]", file, i));
     if (arch) put_model(record, instruction, *arch, record.text("source") != "ss");
   }
-}
-
-const std::vector<const Measurement*>& measurements() {
-  static const std::vector<const Measurement*> all = {&incore_measurement(),        &mma_measurement(),
-                                                      &wmma_measurement(),          &wgmma_measurement(),
-                                                      &integer_wgmma_measurement(), &dpx_measurement(),
-                                                      &launch_measurement(),        &atomics_measurement(),
-                                                      &barriers_measurement(),      &clusters_measurement(),
-                                                      &histogram_measurement(),     &latency_measurement(),
-                                                      &strides_measurement(),       &bandwidth_measurement(),
-                                                      &streams_measurement(),       &host_measurement(),
-                                                      &roofline_measurement(),      &copy_latency_measurement(),
-                                                      &copies_measurement(),        &tiled_product_measurement(),
-                                                      &gemm_measurement(),          &gemm_measurement(Calls::single),
-                                                      &skinny_measurement(),        &linear_measurement(),
-                                                      &transformer_measurement()};
-  return all;
 }
 
 }  // namespace tcnum::bench

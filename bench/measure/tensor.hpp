@@ -9,12 +9,16 @@
 
 namespace tcnum::bench {
 
-/// The datapaths to check a step of an instruction's chains with (step_of()); none: the catalogue lacks one.
-std::optional<std::vector<Datapath>> datapaths_of(ArchId arch, const Instruction& instruction);
+/// The datapaths to check a step of an instruction's chains with (step_of()). Throws UnavailableError if the catalogue
+/// lacks one.
+std::vector<Datapath> datapaths_of(ArchId arch, const Instruction& instruction);
 
 /// Whether there are timing kernels for it: for all but the mma of Volta's shape, which no tensor core computes on
 /// later architectures.
 bool is_timed(const Instruction& instruction);
+
+/// N of a wgmma. Every family has the smallest.
+inline constexpr int kSmallestN = 8, kLargestN = 256;
 
 /// wgmma of every N have one name, a family's: "wgmma.m64nNk16.f32.f16.f16".
 std::string family_of(const Instruction& instruction);
@@ -22,8 +26,6 @@ std::string family_of(const Instruction& instruction);
 const Instruction* find_in_family(std::string_view family, int n);
 /// What a row is of; null: no instruction of the tensor cores.
 const Instruction* instruction_of(const Record& record);
-
-Data parse_data(const std::string& text);
 
 /// Takes the results of the last launch and compares them. Throws WrongResult with how many are wrong.
 void check_results(TimingDevice& device, const Instruction& instruction, const TimedWork& work, const Codes& expected);
@@ -36,16 +38,5 @@ void put_rates(Record& record, const Instruction& instruction, ArchId arch, cons
 /// The model and its residual, of every row of a tensor-core instruction: records may be older than the model. Throws
 /// InputError naming the file, and a row that is of none.
 void put_models(Document& document, const std::string& file);
-
-/// mma and mma.sp.
-const Measurement& mma_measurement();
-/// wmma.
-const Measurement& wmma_measurement();
-/// wgmma and wgmma.sp of floating-point numbers.
-const Measurement& wgmma_measurement();
-/// wgmma and wgmma.sp of integers.
-const Measurement& integer_wgmma_measurement();
-/// Plain arithmetic.
-const Measurement& incore_measurement();
 
 }  // namespace tcnum::bench

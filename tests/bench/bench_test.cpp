@@ -18,14 +18,14 @@
 #include "bench/measure/measurement.hpp"
 #include "bench/measure/model.hpp"
 #include "bench/measure/operands.hpp"
-#include "bench/measure/pages.hpp"
 #include "bench/measure/peaks.hpp"
-#include "bench/measure/plot.hpp"
-#include "bench/measure/printers.hpp"
-#include "bench/measure/sections.hpp"
+#include "bench/measure/report/pages.hpp"
+#include "bench/measure/report/plot.hpp"
+#include "bench/measure/report/printers.hpp"
 #include "bench/measure/statistics.hpp"
 #include "bench/measure/steady.hpp"
 #include "bench/measure/tensor.hpp"
+#include "fake_device.hpp"
 #include "src/catalogue/sass.hpp"
 #include "tcnum/catalogue.hpp"
 #include "tcnum/error.hpp"
@@ -142,18 +142,6 @@ Document example_document() {
   return document;
 }
 
-TEST(Records, ReadBackFromJson) {
-  const Document document = example_document();
-  const auto json = nlohmann::ordered_json::parse(json_text(document));
-  EXPECT_EQ(json["schema"], "tcnum.bench/1");
-  const Document back = document_from_json(json, "x.json");
-  EXPECT_EQ(back.records, document.records);
-  EXPECT_EQ(back.settings, document.settings);
-  EXPECT_EQ(back.facts.power_limit_watts, 700);
-  EXPECT_EQ(back.facts.max_sm_clock_mhz, std::nullopt);
-  EXPECT_EQ(json_text(back), json_text(document));
-}
-
 TEST(Records, WrongJsonIsNamed) {
   const auto json = nlohmann::ordered_json::parse(json_text(example_document()));
   const std::map<std::string, nlohmann::ordered_json> changes = {
@@ -177,11 +165,11 @@ TEST(Printers, CsvHasEveryColumnAndQuotes) {
   EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
 }
 
-TEST(Printers, TableNamesWhatIsWaivedWrongAndOffTheModel) {
+TEST(Printers, NotesNameWhatIsWaivedWrongAndOffTheModel) {
   Document document = example_document();
   EXPECT_TRUE(off_model(document).empty());
   document.records[0].set("model_residual_percent", -6.0);
-  const std::string text = tables_text(document);
+  const std::string text = notes_text(document);
   for (const char* part : {"clock moved", "waived: ", "ERROR: ", "3 results are wrong", "-6.0 %"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
@@ -282,7 +270,7 @@ TEST(Operands, ReplayIsTheChainOfSteps) {
         "wgmma.m64n24k32.f32.e4m3.e5m2", "wgmma.sp.m64n24k16.f32.tf32.tf32", "wgmma.m64n8k256.s32.b1.b1.and.popc",
         "mma.m8n8k4.f64.f64.f64.f64", "wmma.m32n8k16.f16.f16.f16.f32", "wmma.m8n32k16.f32.f16.f16.f16"}) {
     const Instruction& in = *find_instruction(name);
-    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
     EXPECT_EQ(datapaths.size(), in.c == in.d ? 1u : 2u) << name;
     const ChainOperands operands = make_chain_operands(in, Data::random, 5);
     const std::size_t slices = operands.slices.size();
@@ -299,11 +287,10 @@ TEST(Operands, ReplayIsTheChainOfSteps) {
 
 /// A device that does what the timing kernels do, by the layouts of the PTX manual, and takes as many cycles as it is
 /// told.
-class FakeDevice final : public TimingDevice {
+class FakeDevice final : public BareDevice {
  public:
   FakeDevice() { facts_ = example_document().facts; }
 
-  const TimingFacts& facts() const override { return facts_; }
   unsigned most_warps(const std::string& kernel, unsigned chains) const override {
     return kernel.find("n24k") != std::string::npos ? 0 : chains < 4 ? 8 : 4;
   }
@@ -320,7 +307,6 @@ class FakeDevice final : public TimingDevice {
     if (spoil) all.back() ^= std::byte{1};
     return all;
   }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
 
   std::function<double(const TimedWork&)> cycles = [](const TimedWork& w) {
     return 8.0 * w.steps * w.chains * w.warps;
@@ -341,7 +327,7 @@ class FakeDevice final : public TimingDevice {
 
   /// fp16 m16n8k16 with fp32 accumulators, from registers.
   std::vector<std::byte> mma(const Instruction& in) {
-    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
     std::vector<std::byte> all(std::size_t{work_.warps} * work_.chains * 16 * 8 * 4);
     for (std::size_t warp = 0; warp < work_.warps; ++warp) {
       for (std::size_t chain = 0; chain < work_.chains; ++chain) {
@@ -370,7 +356,7 @@ class FakeDevice final : public TimingDevice {
 
   /// Operands and results of up to 32 bits, in matrices.
   std::vector<std::byte> wmma(const Instruction& in) {
-    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
     const auto m = static_cast<std::size_t>(in.m), n = static_cast<std::size_t>(in.n),
                k = static_cast<std::size_t>(in.k);
     const auto bits = static_cast<std::size_t>(format(in.a).storage_bits),
@@ -399,7 +385,7 @@ class FakeDevice final : public TimingDevice {
 
   /// Operands of up to 32 bits, sparse ones of 16, with 32-bit accumulators, from shared memory or registers.
   std::vector<std::byte> wgmma(const Instruction& in) {
-    const std::vector<Datapath> datapaths = *datapaths_of(ArchId::sm_90, in);
+    const std::vector<Datapath> datapaths = datapaths_of(ArchId::sm_90, in);
     const auto n = static_cast<std::size_t>(in.n), bits = static_cast<std::size_t>(format(in.a).storage_bits),
                products = static_cast<std::size_t>(in.products()), per = 32 / bits;
     std::vector<std::byte> all(std::size_t{work_.warps} / 4 * 64 * n * 4);
@@ -449,7 +435,6 @@ class FakeDevice final : public TimingDevice {
     std::memcpy(to.data() + 4 * word, &code, 4);
   }
 
-  TimingFacts facts_;
   TimedOperands operands_;
   TimedWork work_;
 };
@@ -473,7 +458,7 @@ TEST(Fragments, AreThoseOfTheInstructions) {
     const Instruction& in = *find_instruction(c.name);
     const ChainOperands operands = make_chain_operands(in, Data::random, 9);
     constexpr unsigned kFewSteps = 5;
-    const Codes expected = replay(operands, *datapaths_of(ArchId::sm_90, in), kFewSteps, operands.slices.size(), 2);
+    const Codes expected = replay(operands, datapaths_of(ArchId::sm_90, in), kFewSteps, operands.slices.size(), 2);
     FakeDevice device;
     device.load(timed_operands(operands));
     device.run({c.name, TimingLoop::back_to_back, c.a_in_registers, c.warps, c.chains, kFewSteps, 1, 0}, 1);
@@ -503,27 +488,12 @@ TEST(Fragments, OfEveryTimedInstructionOfHopper) {
   }
 }
 
-Settings quick() {
-  Settings settings;
-  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
-  settings.warm_up_seconds = 0;
-  return settings;
-}
-
-std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
-                            const std::vector<std::string>& axes, const Settings& settings = quick()) {
-  std::vector<Record> records;
-  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
-                      [&](Record r) { records.push_back(std::move(r)); });
-  return records;
-}
-
 TEST(Measurements, OfMma) {
   FakeDevice device;
   // A warp's accumulators wait for each other up to four; warps share the tensor cores from eight tiles on.
   device.cycles = [](const TimedWork& w) { return 1.0 * w.steps * std::max(32u, 4 * w.warps * w.chains); };
-  const auto records = measure(mma_measurement(), device, "mma.m16n8k16.f32.f16.f16.f32",
-                               {"data=zeros", "warps=1,2,4,8,16", "chains=1,2,4"});
+  const auto records =
+      measure("mma", device, {"mma.m16n8k16.f32.f16.f16.f32"}, {"data=zeros", "warps=1,2,4,8,16", "chains=1,2,4"});
   ASSERT_EQ(records.size(), 1u);
   const Record& r = records.front();
   EXPECT_EQ(r.error + r.waived, "");
@@ -541,8 +511,8 @@ TEST(Measurements, OfMma) {
 TEST(Measurements, OfWgmma) {
   FakeDevice device;
   device.cycles = [](const TimedWork& w) { return (w.loop == TimingLoop::completion ? 60.0 : 18.0) * w.steps; };
-  const auto records = measure(wgmma_measurement(), device, "wgmma.m64nNk16.f32.f16.f16",
-                               {"N=8,24", "data=zeros", "source=ss", "warpgroups=1,3"});
+  const auto records =
+      measure("wgmma", device, {"wgmma.m64nNk16.f32.f16.f16"}, {"N=8,24", "data=zeros", "source=ss", "warpgroups=1,3"});
   ASSERT_EQ(records.size(), 4u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(records[0].number("latency_cycles"), 60);
@@ -554,7 +524,7 @@ TEST(Measurements, OfWgmma) {
 
 TEST(Measurements, OfWmmaCountBothInstructionsOfAStep) {
   FakeDevice device;
-  const auto records = measure(wmma_measurement(), device, "wmma.m16n16k16.f32.f16.f16.f16", {"data=zeros", "warps=1"});
+  const auto records = measure("wmma", device, {"wmma.m16n16k16.f32.f16.f16.f16"}, {"data=zeros", "warps=1"});
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(records[0].number("latency_cycles"), 4) << "half of the 8 that the device takes for a step";
@@ -562,8 +532,8 @@ TEST(Measurements, OfWmmaCountBothInstructionsOfAStep) {
 
 TEST(Measurements, OfIntegerWgmmaWaiveWidthsThatThereAreNot) {
   FakeDevice device;
-  const auto records = measure(integer_wgmma_measurement(), device, "wgmma.sp.m64nNk64.s32.s8.s8",
-                               {"N=8,40", "data=zeros", "source=rs"});
+  const auto records =
+      measure("integer wgmma", device, {"wgmma.sp.m64nNk64.s32.s8.s8"}, {"N=8,40", "data=zeros", "source=rs"});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_NE(records[1].waived.find("no such N"), std::string::npos);
@@ -572,47 +542,9 @@ TEST(Measurements, OfIntegerWgmmaWaiveWidthsThatThereAreNot) {
 TEST(Measurements, WrongResultsAreErrorsWithoutNumbers) {
   FakeDevice device;
   device.spoil = true;
-  for (const Record& r : measure(mma_measurement(), device, "mma.m16n8k16.f32.f16.f16.f32", {"data=zeros"})) {
+  for (const Record& r : measure("mma", device, {"mma.m16n8k16.f32.f16.f16.f32"}, {"data=zeros"})) {
     EXPECT_NE(r.error.find("1 results"), std::string::npos) << r.error;
     EXPECT_TRUE(r.values.empty() && r.series.empty());
-  }
-}
-
-TEST(Measurements, EndWhenTheyAreTold) {
-  FakeDevice device;
-  Settings settings = quick();
-  int rows = 0;
-  settings.go_on = [&](const std::string&) { return ++rows < 3; };
-  EXPECT_EQ(measure(wgmma_measurement(), device, "wgmma.m64nNk16.f32.f16.f16", {"N=8", "data=zeros", "warpgroups=1,2"},
-                    settings)
-                .size(),
-            2u);
-}
-
-TEST(Measurements, HaveSubjectsAndDefaults) {
-  for (const Measurement* m : measurements()) {
-    const auto subjects = m->subjects(ArchId::sm_90);
-    const bool any = std::ranges::any_of(subjects, [&](const std::string& s) { return m->by_default(s); });
-    EXPECT_EQ(any, m != &gemm_measurement(Calls::single)) << m->name();
-    EXPECT_FALSE(subjects.empty()) << m->name();
-    for (const Axis& axis : m->axes()) {
-      for (const std::string& value : axis.defaults)
-        EXPECT_NE(std::ranges::find(axis.values, value), axis.values.end());
-    }
-  }
-  EXPECT_TRUE(mma_measurement().subjects(ArchId::gfx942).empty());
-  EXPECT_FALSE(mma_measurement().by_default("mma.m16n8k32.s32.s8.u8.s32"));
-}
-
-TEST(Pages, HaveEverySectionOfARecordAsText) {
-  for (const char* name : {"bench.json", "bench_h100.json"}) {
-    const Document document = read_document(std::string(TCNUM_SOURCE_DIR "/vectors/sm_90/") + name);
-    const std::string page = text_page(document, {}, "");
-    for (const Section& section : sections_of(document, {})) {
-      if (section.title.empty()) continue;
-      EXPECT_NE(page.find(section.title + "\n\n"), std::string::npos) << section.title;
-      for (const auto& row : section.table) EXPECT_EQ(row.size(), section.table[0].size()) << section.title;
-    }
   }
 }
 
@@ -663,26 +595,6 @@ TEST(Reports, HaveTheRecordsAndEscapeThem) {
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
 
-/// A rate of zero is none that others could be compared with.
-TEST(Reports, OfZerosHaveNoRatios) {
-  for (const double other : {0.0, 128.0}) {
-    Document document = example_document();
-    document.records.clear();
-    for (const auto& [subject, rate] : {std::pair{"fma.rn.f32", 0.0}, {"fma.rn.f64", other}}) {
-      Record record;
-      record.measurement = "incore";
-      record.subject = subject;
-      record.set("flops_per_clock", rate);
-      document.records.push_back(record);
-    }
-    for (const std::string& page : {markdown_page(document, {}), tables_text(document)}) {
-      EXPECT_NE(page.find("fma.rn.f64"), std::string::npos);
-      EXPECT_EQ(page.find("nan"), std::string::npos) << page;
-      EXPECT_EQ(page.find("inf"), std::string::npos) << page;
-    }
-  }
-}
-
 TEST(Reports, EscapeWhatStrangersWrote) {
   Document document = example_document();
   document.facts.device = "<script>`x`|[a](b)\n\x1b[2J*'&";
@@ -725,36 +637,6 @@ TEST(Reports, OfStrangeRowsAreMadeOrRefused) {
   EXPECT_TRUE(refused(outcome([](Record& r) { r.axes.erase(r.axes.begin()); }))) << "no N";
   for (const char* subject : {"", "nNk", "wgmma.m64n64k16.f32.f16.f16", "mma.m16nNk16.f32.f16.f16.f32", "x.m64nNk16"}) {
     EXPECT_TRUE(refused(outcome([&](Record& r) { r.subject = subject; }))) << subject;
-  }
-  for (const char* value : {"interval_cycles", "latency_cycles", "power_watts"}) {
-    EXPECT_FALSE(
-        refused(outcome([&](Record& r) { std::erase_if(r.values, [&](const Field& f) { return f.name == value; }); })));
-    for (const Value& odd : std::vector<Value>{0.0, -1.0, 5e-324, 1.7e308, std::string("x"), true, std::int64_t{0}}) {
-      EXPECT_FALSE(refused(outcome([&](Record& r) { r.set(value, odd); })));
-    }
-  }
-}
-
-TEST(Reports, HaveSparseIntegerAndWarpWideInstructions) {
-  Document document = example_document();
-  const auto add = [&](Record r, const char* measurement, const char* subject) {
-    r.measurement = measurement;
-    r.subject = subject;
-    document.records.push_back(std::move(r));
-  };
-  add(example(), "wgmma", "wgmma.sp.m64nNk32.f32.f16.f16");
-  add(example(), "integer wgmma", "wgmma.m64nNk32.s32.s8.s8");
-  add(example(), "wmma", "wmma.m16n16k16.f32.f16.f16.f32");
-  Record twice = example();
-  twice.axes.back().value = std::int64_t{2};
-  twice.set("interval_cycles", 31.5);
-  add(std::move(twice), "wgmma", "wgmma.m64nNk16.f32.f16.f16");
-  const SassTable sass{"sm_90", "13", {{"wmma.m16n16k16.f32.f16.f16.f32", {"HMMA.16816.F32"}}}};
-  const std::string markdown = markdown_page(document, sass);
-  for (const char* part : {"| wgmma.sp.m64nNk32.f32.f16.f16 | 64 |", "| wgmma.m64nNk32.s32.s8.s8 | 64 |",
-                           "| wgmma.m64nNk16.f32.f16.f16 | 64 | ss | zeros | 32.12 | 31.50 | – | – |", "## wmma",
-                           "| wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 | HMMA.16816.F32 |"}) {
-    EXPECT_NE(markdown.find(part), std::string::npos) << part << "\n" << markdown;
   }
 }
 

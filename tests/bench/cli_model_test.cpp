@@ -191,10 +191,10 @@ TEST_F(CliModel, SaysWhatWouldBeRight) {
   for (const auto& [table, part] : std::vector<std::pair<std::string, std::string>>{
            {"", "has no product"},
            {"m,n,k\n", "has no product"},
-           {"a,b,c\n1,2,3\n", "line 1: right would be m,n,k"},
-           {"m,n,k\n1,2\n", "line 2: 2 values; right would be 3"},
+           {"a,b,c\n1,2,3\n", "line 1: expected m,n,k"},
+           {"m,n,k\n1,2\n", "line 2: 2 values; expected 3"},
            {"m,n,k\n16,16,16\n16,-16,16\n", "line 3: -16; right would be"},
-           {"m,n,k,format\n16,16,16,fp4\n", "line 2: fp4; right would be one of"},
+           {"m,n,k,format\n16,16,16,fp4\n", "line 2: fp4; expected one of"},
            {"m,n,k\n16,16,99999999999\n", "line 2: 99999999999; right would be"}}) {
     write("bad.csv", table);
     expect_refused({"--shapes", "bad.csv", "--csv", "kept.csv"}, {"bad.csv: " + part});

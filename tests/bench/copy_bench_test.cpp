@@ -7,11 +7,8 @@
 #include <map>
 
 #include "bench/measure/copy/copies.hpp"
-#include "bench/measure/copy/sections.hpp"
 #include "bench/measure/copy/sums.hpp"
-#include "bench/measure/pages.hpp"
-#include "bench/measure/printers.hpp"
-#include "no_timed_kernels.hpp"
+#include "fake_device.hpp"
 
 namespace tcnum::bench::copy_bench_test {
 namespace {
@@ -34,12 +31,10 @@ enum class Spoiled : std::uint8_t {
   later_product,  ///< all products but the first are wrong in an element
 };
 
-class FakeDevice final : public NoTimedKernels, public CopyDevice {
+class FakeDevice final : public BareDevice {
  public:
-  CopyDevice* copies() override { return has_copies ? this : nullptr; }
-
-  const MemoryFacts& memory_facts() const override { return sizes; }
-  std::size_t ring_bytes() const override { return std::size_t{200} << 10; }
+  const MemoryFacts& memory_facts() override { return sizes; }
+  std::size_t ring_bytes() override { return std::size_t{200} << 10; }
   void fill(std::size_t bytes, std::uint32_t seed) override {
     words_.resize(bytes / sizeof(std::uint32_t));
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = memory_word(seed, i);
@@ -58,7 +53,7 @@ class FakeDevice final : public NoTimedKernels, public CopyDevice {
     return times;
   }
 
-  CopyLatencies latencies(const CopyLatencyWork& work) override {
+  CopyLatencies copy_latencies(const CopyLatencyWork& work) override {
     const BoxLayout layout = box_layout(work.method.dimensions, work.copy_bytes, work.buffer_bytes);
     CopyLatencies found;
     for (std::uint32_t i = 0; i < work.copies; ++i) {
@@ -85,11 +80,10 @@ class FakeDevice final : public NoTimedKernels, public CopyDevice {
     ++products_;
     return times;
   }
-  unsigned most_product_blocks(const TiledProduct& work) const override {
+  unsigned most_product_blocks(const TiledProduct& work) override {
     return std::min(32u, 2048 / (work.side * work.side));
   }
 
-  bool has_copies = true;
   MemoryFacts sizes = {
       .global_bytes = std::size_t{1} << 30, .l2_bytes = kCopyBufferPiece / 32, .dram_bytes_per_second = kPins};
   Spoiled spoiled = Spoiled::nothing;
@@ -152,17 +146,6 @@ class FakeDevice final : public NoTimedKernels, public CopyDevice {
   std::map<std::pair<unsigned, unsigned>, std::vector<float>> results_;
   unsigned products_ = 0;
 };
-
-std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
-                            const std::vector<std::string>& axes, ArchId arch = ArchId::sm_90) {
-  Settings settings;
-  settings.stop = {.least_samples = 2, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
-  settings.warm_up_seconds = 0;
-  std::vector<Record> records;
-  measurement.measure(device, arch, {subject}, parse_axes(axes, measurement.axes()), settings,
-                      [&](Record r) { records.push_back(std::move(r)); });
-  return records;
-}
 
 const std::vector<std::string> kFewPoints = {"from=l2", "copy_bytes=512,2048", "stages=2,4", "copy_warps=1,4"};
 
@@ -255,7 +238,7 @@ TEST(CopiedBoxes, AreEachOnceOrEverywhere) {
 
 TEST(CopyLatency, OfEachSizeThatAMethodHas) {
   FakeDevice device;
-  const auto records = measure(copy_latency_measurement(), device, "latency of cp.async.bulk", {});
+  const auto records = measure("copy latency", device, {"latency of cp.async.bulk"}, {});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(records[0].text("from"), "l2");
@@ -264,13 +247,13 @@ TEST(CopyLatency, OfEachSizeThatAMethodHas) {
   EXPECT_EQ(records[0].number("most_bytes"), 65536);
   EXPECT_EQ(records[1].number("most_cycles"), 900 + 1024 + 0.5);
   EXPECT_EQ(records[1].numbers("latency_max_cycles")->back(), 900 + 1024 + 1);
-  const auto rows = measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d", {"from=l2"});
+  const auto rows = measure("copy latency", device, {"latency of cp.async.bulk.tensor.1d"}, {"from=l2"});
   EXPECT_EQ(rows[0].number("most_bytes"), 2048) << "no box has longer rows";
   const auto multicast =
-      measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.2d.multicast of 4", {"from=l2"});
+      measure("copy latency", device, {"latency of cp.async.bulk.tensor.2d.multicast of 4"}, {"from=l2"});
   EXPECT_EQ(multicast[0].number("least_bytes"), 512) << "a row for each block";
-  const auto none = measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d",
-                            {"from=l2", "latency_bytes=65536"});
+  const auto none =
+      measure("copy latency", device, {"latency of cp.async.bulk.tensor.1d"}, {"from=l2", "latency_bytes=65536"});
   EXPECT_NE(none[0].waived, "");
 }
 
@@ -278,8 +261,7 @@ TEST(CopyLatency, WrongBytesAreErrorsWithoutNumbers) {
   FakeDevice device;
   device.spoiled = Spoiled::word;
   for (const char* way : {"cp.async", "cp.async.bulk.tensor.2d.multicast of 2"}) {
-    const auto records =
-        measure(copy_latency_measurement(), device, fmt::format("latency of {}", way), {"latency_bytes=1024"});
+    const auto records = measure("copy latency", device, {fmt::format("latency of {}", way)}, {"latency_bytes=1024"});
     ASSERT_EQ(records.size(), 2u);
     EXPECT_NE(records[0].error.find("copy 5 of 1024 bytes"), std::string::npos) << records[0].error;
     EXPECT_TRUE(records[0].values.empty());
@@ -291,8 +273,7 @@ TEST(CopyLatency, WrongBytesAreErrorsWithoutNumbers) {
 
 TEST(Copies, OfTheBestPoint) {
   FakeDevice device;
-  const auto records =
-      measure(copies_measurement(), device, "cp.async", {"copy_bytes=512,2048", "stages=2,4", "copy_warps=1,4"});
+  const auto records = measure("copies", device, {"cp.async"}, {"copy_bytes=512,2048", "stages=2,4", "copy_warps=1,4"});
   ASSERT_EQ(records.size(), 2u);
   const Record &l2 = records[0], &dram = records[1];
   EXPECT_EQ(l2.error + l2.waived, "");
@@ -310,7 +291,7 @@ TEST(Copies, OfTheBestPoint) {
 
 TEST(Copies, OfAMulticastAreFetchedOnce) {
   FakeDevice device;
-  const auto records = measure(copies_measurement(), device, "cp.async.bulk.tensor.2d.multicast of 4",
+  const auto records = measure("copies", device, {"cp.async.bulk.tensor.2d.multicast of 4"},
                                {"from=dram", "copy_bytes=128,2048", "stages=3", "copy_warps=4"});
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(records[0].numbers("sweep_copy_bytes")->size(), 1u) << "128 bytes are no rows for four blocks";
@@ -320,7 +301,7 @@ TEST(Copies, OfAMulticastAreFetchedOnce) {
 
 TEST(Copies, SynchronousOnesHaveOneStage) {
   FakeDevice device;
-  const auto records = measure(copies_measurement(), device, "ld.global + st.shared",
+  const auto records = measure("copies", device, {"ld.global + st.shared"},
                                {"from=l2", "copy_bytes=512,8192", "stages=2,4", "copy_warps=1"});
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(*records[0].numbers("sweep_stages"), std::vector<double>{1});
@@ -331,9 +312,9 @@ TEST(Copies, SynchronousOnesHaveOneStage) {
 TEST(Copies, WrongBytesAreErrorsWithoutNumbers) {
   FakeDevice device;
   for (const Spoiled spoiled : {Spoiled::word, Spoiled::exchanged, Spoiled::stale, Spoiled::box, Spoiled::order}) {
-    for (const NamedMethod& method : copy_methods()) {
+    for (const NamedMethod& method : kCopyMethods) {
       device.spoiled = spoiled;
-      const auto records = measure(copies_measurement(), device, method.name, kFewPoints);
+      const auto records = measure("copies", device, {method.name}, kFewPoints);
       ASSERT_EQ(records.size(), 1u);
       EXPECT_NE(records[0].error.find("block 1, warp 0 has the checksum"), std::string::npos)
           << method.name << " " << static_cast<int>(spoiled) << records[0].error;
@@ -360,7 +341,7 @@ TEST(Copies, TimedLaunchesAreCheckedAtTheirEnds) {
 
 TEST(TiledProducts, AreComparedAndTheirGainSaid) {
   FakeDevice device;
-  const auto records = measure(tiled_product_measurement(), device, "product of 32x32 threads", {"product_blocks=1,4"});
+  const auto records = measure("tiled product", device, {"product of 32x32 threads"}, {"product_blocks=1,4"});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_NEAR(*records[0].number("gain_percent"), 25, 1e-9);
@@ -372,12 +353,12 @@ TEST(TiledProducts, WrongOnesAreErrorsWithoutNumbers) {
   FakeDevice device;
   device.spoiled = Spoiled::word;
   const std::vector<std::string> one = {"product_blocks=1"};
-  auto records = measure(tiled_product_measurement(), device, "product of 8x8 threads", one);
+  auto records = measure("tiled product", device, {"product of 8x8 threads"}, one);
   EXPECT_NE(records[0].error.find("in row 15, column 7"), std::string::npos) << records[0].error;
   EXPECT_TRUE(records[0].values.empty());
   FakeDevice later;
   later.spoiled = Spoiled::later_product;
-  records = measure(tiled_product_measurement(), later, "product of 8x8 threads", one);
+  records = measure("tiled product", later, {"product of 8x8 threads"}, one);
   EXPECT_NE(records[0].error, "");
   EXPECT_THROW(check_product({}, {}, 1), WrongResult);
 }
@@ -386,82 +367,17 @@ TEST(TiledProducts, WrongOnesAreErrorsWithoutNumbers) {
 
 TEST(CopyMeasurements, AreWaivedWhereTheyCannotBe) {
   FakeDevice device;
-  const auto why = [&](const Measurement& m, const std::string& subject, ArchId arch) {
-    return measure(m, device, subject, {}, arch)[0].waived;
+  const auto why = [&](const char* name, const std::string& subject, ArchId arch) {
+    return measure(name, device, {subject}, {}, arch)[0].waived;
   };
-  EXPECT_EQ(why(copies_measurement(), "cp.async", ArchId::sm_75), "cp.async needs sm_80");
-  EXPECT_EQ(why(copies_measurement(), "cp.async.bulk", ArchId::sm_89), "cp.async.bulk needs sm_90");
-  EXPECT_EQ(why(copy_latency_measurement(), "latency of cp.async.bulk.tensor.3d", ArchId::sm_80),
+  EXPECT_EQ(why("copies", "cp.async", ArchId::sm_75), "cp.async needs sm_80");
+  EXPECT_EQ(why("copies", "cp.async.bulk", ArchId::sm_89), "cp.async.bulk needs sm_90");
+  EXPECT_EQ(why("copy latency", "latency of cp.async.bulk.tensor.3d", ArchId::sm_80),
             "cp.async.bulk.tensor.3d needs sm_90");
-  EXPECT_NE(why(copies_measurement(), "cp.async.bulk.tensor.2d.multicast of 2", ArchId::sm_120), "");
-  EXPECT_EQ(why(tiled_product_measurement(), "product of 8x8 threads", ArchId::sm_75), "cp.async needs sm_80");
+  EXPECT_NE(why("copies", "cp.async.bulk.tensor.2d.multicast of 2", ArchId::sm_120), "");
+  EXPECT_EQ(why("tiled product", "product of 8x8 threads", ArchId::sm_75), "cp.async needs sm_80");
   device.sizes.global_bytes = 0;
-  EXPECT_EQ(why(copies_measurement(), "cp.async", ArchId::sm_90), "its buffer does not fit in the device's memory");
-  device.has_copies = false;
-  for (const Measurement* m : {&copy_latency_measurement(), &copies_measurement(), &tiled_product_measurement()}) {
-    EXPECT_EQ(m->subjects(ArchId::gfx942).size(), 0u);
-    for (const std::string& subject : m->subjects(ArchId::sm_90)) {
-      EXPECT_NE(why(*m, subject, ArchId::sm_90), "") << subject;
-    }
-  }
-}
-
-TEST(CopyMeasurements, EndWhenTheyAreTold) {
-  FakeDevice device;
-  for (const Measurement* m : {&copy_latency_measurement(), &copies_measurement(), &tiled_product_measurement()}) {
-    Settings settings;
-    settings.go_on = [](const std::string&) { return false; };
-    m->measure(device, ArchId::sm_90, m->subjects(ArchId::sm_90), parse_axes({}, m->axes()), settings,
-               [](const Record&) { ADD_FAILURE() << "a record"; });
-  }
-}
-
-TEST(CopySections, HaveTheRecords) {
-  FakeDevice device;
-  Document document;
-  const auto add = [&](std::vector<Record> records) {
-    std::ranges::move(records, std::back_inserter(document.records));
-  };
-  add(measure(copy_latency_measurement(), device, "latency of cp.async", {"latency_bytes=128,4096"}));
-  add(measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.1d", {"latency_bytes=128"}));
-  add(measure(copy_latency_measurement(), device, "latency of cp.async.bulk.tensor.5d", {"latency_bytes=4096"}));
-  add(measure(copies_measurement(), device, "cp.async", kFewPoints));
-  add(measure(copies_measurement(), device, "ld.global + st.shared", kFewPoints));
-  add(measure(tiled_product_measurement(), device, "product of 8x8 threads", {"product_blocks=1"}));
-  const std::vector<Section> sections = copy_sections(document);
-  ASSERT_EQ(sections.size(), 4u);
-  EXPECT_EQ(sections[0].table[0], (std::vector<std::string>{"copy", "from", "128 B", "4 KiB", "spread %"}));
-  EXPECT_EQ(sections[0].table[1], (std::vector<std::string>{"cp.async", "l2", "502", "564", "0.0"}));
-  EXPECT_EQ(sections[0].table[3][3], "–");
-  ASSERT_EQ(sections[0].plots.size(), 2u) << "from DRAM, and from the L2";
-  EXPECT_NE(sections[0].plots[1].find("<title>cp.async: 4, 564.5</title>"), std::string::npos);
-  EXPECT_NE(sections[0].plots[1].find("<title>tensor.1d: 0.125, "), std::string::npos);
-  EXPECT_EQ(sections[0].plots[1].find("tensor.5d"), std::string::npos);
-  EXPECT_EQ(sections[1].table.size(), 3u);
-  EXPECT_EQ(sections[2].table[0],
-            (std::vector<std::string>{"copy", "from", "512 B", "2 KiB", "1 stage", "2 stages", "4 stages"}));
-  EXPECT_EQ(sections[2].table[1][4], "–");
-  EXPECT_EQ(sections[3].table[1][4], "25.0");
-  EXPECT_NE(sections[3].prose.find("1.5 times"), std::string::npos);
-
-  EXPECT_NE(tables_text(document).find("product of 8x8 threads"), std::string::npos);
-  const std::string page = markdown_page(document, {}), html = html_page(document, {});
-  EXPECT_NE(page.find("## Copies to shared memory: rates"), std::string::npos);
-  EXPECT_NE(html.find("Copies from l2 over the bytes under way in an SM"), std::string::npos);
-}
-
-/// Rows that are not what the measurements write, but whose fields all have their types.
-TEST(CopySections, OfStrangeRowsAreMade) {
-  for (const char* measurement : {"copy latency", "copies", "tiled product"}) {
-    Document document;
-    Record r{measurement, "", {}, {{"best_stages", std::string("x")}, {"best_copy_bytes", -1e300}}, {}, "", ""};
-    r.series = {{"latency_bytes", {1, -5, 1e300}},  {"latency_cycles", {1, 0}},
-                {"sweep_copy_bytes", {0, -1}},      {"sweep_stages", {1e300}},
-                {"sweep_in_flight_bytes", {-1, 0}}, {"sweep_giga_bytes_per_second", {-1, 1e300}}};
-    document.records = {r};
-    EXPECT_EQ((markdown_page(document, {}) + html_page(document, {}) + tables_text(document)).find("nan"),
-              std::string::npos);
-  }
+  EXPECT_EQ(why("copies", "cp.async", ArchId::sm_90), "its buffer does not fit in the device's memory");
 }
 
 }  // namespace

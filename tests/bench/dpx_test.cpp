@@ -11,9 +11,10 @@
 #include "bench/measure/block_sweep.hpp"
 #include "bench/measure/dpx.hpp"
 #include "bench/measure/dpx_functions.hpp"
-#include "bench/measure/dpx_section.hpp"
 #include "bench/measure/lane_sweep.hpp"
-#include "bench/measure/published.hpp"
+#include "bench/measure/report/published.hpp"
+#include "fake_device.hpp"
+#include "src/catalogue/sass.hpp"
 
 namespace tcnum::bench::dpx_test {
 namespace {
@@ -121,13 +122,8 @@ TEST(Dpx, EachPublishedOneIsOfTheTable) {
 }
 
 /// Four SMs; each takes so many blocks in turn.
-class FakeDevice final : public TimingDevice {
+class FakeDevice final : public BareDevice {
  public:
-  FakeDevice() {
-    facts_.arch = "sm_90";
-    facts_.sms = 4;
-  }
-  const TimingFacts& facts() const override { return facts_; }
   unsigned most_warps(const std::string& kernel, unsigned) const override {
     return kernel == "dpx.__vimax3_u32" ? 0 : 32;
   }
@@ -163,8 +159,6 @@ class FakeDevice final : public TimingDevice {
     EXPECT_EQ(bytes.size(), work_.result_bytes) << work_.kernel;
     return bytes;
   }
-  std::optional<double> energy_joules() const override { return std::nullopt; }
-
   bool spoil_values = false, spoil_chains = false;
 
  private:
@@ -189,21 +183,13 @@ class FakeDevice final : public TimingDevice {
     return odd ? ~x : x;
   }
 
-  TimingFacts facts_;
   TimedOperands operands_;
   TimedWork work_;
   std::map<std::pair<std::string, unsigned>, std::vector<std::uint32_t>> ends_;  ///< by function and steps
 };
 
-std::vector<Record> measure(FakeDevice& device, const std::vector<std::string>& subjects) {
-  Settings settings;
-  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
-  settings.warm_up_seconds = 0;
-  std::vector<Record> records;
-  dpx_measurement().measure(device, ArchId::sm_90, subjects,
-                            parse_axes({"ilp=1,8", "warps=1,32"}, dpx_measurement().axes()), settings,
-                            [&](Record r) { records.push_back(std::move(r)); });
-  return records;
+std::vector<Record> measure(FakeDevice& device, const std::vector<std::string>& functions) {
+  return bench::measure("dpx", device, functions, {"ilp=1,8", "warps=1,32"});
 }
 
 TEST(DpxMeasurement, FindsLatencyThroughputAndSteps) {
@@ -276,24 +262,6 @@ TEST(Sass, OfFunctionsIsCountedByTheCall) {
   const SassTable table = sass.table(ArchId::sm_90, "13.0");
   EXPECT_EQ(table.function_opcodes("__viaddmax_s32"), "BRA, PRMT, 2 VIMNMX") << "one BRA in two is rounded up";
   EXPECT_EQ(table.function_opcodes("__vimax3_s32"), "");
-}
-
-TEST(DpxSection, HasTheRecordsWithPublishedFigures) {
-  FakeDevice device;
-  Document document;
-  document.facts.arch = "sm_90";
-  document.records = measure(device, {"__vimax3_s32", "__vibmin_s32"});
-  const Section section = dpx_section(document, {"sm_90", "13", {}, {{"__vimax3_s32", {"VIMNMX", "VIMNMX"}}}});
-  ASSERT_EQ(section.table.size(), 3u);
-  const std::vector<std::string>& row = section.table[1];
-  EXPECT_EQ(row[0], "__vimax3_s32");
-  EXPECT_EQ(row[1], "5.0");
-  EXPECT_EQ(row[2], "8.0") << "published";
-  EXPECT_EQ(row[8], "5, 9, 13");
-  EXPECT_EQ(row[11], "2 VIMNMX");
-  EXPECT_EQ(section.table[2][2], "–");
-  ASSERT_EQ(section.plots.size(), 1u);
-  EXPECT_NE(section.plots[0].find("__vimax3_s32"), std::string::npos);
 }
 
 }  // namespace

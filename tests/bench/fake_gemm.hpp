@@ -9,11 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "bench/device/linear_timing.hpp"
-#include "bench/device/skinny_timing.hpp"
 #include "bench/measure/gemm/casts.hpp"
 #include "bench/measure/gemm/skinny.hpp"
-#include "no_timed_kernels.hpp"
+#include "fake_device.hpp"
 #include "tcnum/gemm.hpp"
 
 namespace tcnum::bench {
@@ -30,22 +28,16 @@ enum class Spoiled : std::uint8_t {
   not_a_number,
 };
 
-class FakeGemmDevice final : public NoTimedKernels, public LinearDevice, public SkinnyDevice {
+class FakeGemmDevice final : public BareDevice {
  public:
-  FakeGemmDevice() { facts_ = {"sm_90", "fake", "1", "1", "2026-01-01", 4, {}, {}}; }
-  using NoTimedKernels::load;
-  using NoTimedKernels::run;
-  LinearDevice* linear_layers() override { return has_products ? this : nullptr; }
-  SkinnyDevice* skinny_products() override { return has_products ? this : nullptr; }
-
-  void load(FormatId id, std::span<const std::byte> codes) override {
+  void load_codes(FormatId id, std::span<const std::byte> codes) override {
     format_ = id;
     amax_.clear();
     loaded_.resize(codes.size() / sizeof(std::uint16_t));
     std::memcpy(loaded_.data(), codes.data(), codes.size());
   }
 
-  LinearTimes run(const LinearWork& work) override {
+  LinearTimes linear(const LinearWork& work) override {
     if (work.cast && !has_casts) throw UnavailableError("no casts here");
     work_ = work;
     ++runs;
@@ -89,7 +81,7 @@ class FakeGemmDevice final : public NoTimedKernels, public LinearDevice, public 
     throw std::logic_error("no such tensor");
   }
 
-  SkinnyTimes multiply(const SkinnyWork& work) override {
+  SkinnyTimes multiply_skinny(const SkinnyWork& work) override {
     if (work.by_library && work.n == 2) throw UnavailableError("no algorithm");
     const std::size_t row_bytes = work.n * static_cast<std::size_t>(format(work.format).storage_bytes());
     if (work.k * row_bytes % kSkinnyVector != 0 || work.k * row_bytes > kSkinnyBytes) throw std::logic_error("rows");
@@ -104,11 +96,12 @@ class FakeGemmDevice final : public NoTimedKernels, public LinearDevice, public 
     if (spoiled == Spoiled::element && times.first_row != 0) skinny_results_.back() += 1;
     return times;
   }
-  std::vector<double> results() override { return skinny_results_; }
+  std::vector<double> skinny_results() override { return skinny_results_; }
+  const MemoryFacts& memory_facts() override { return memory_; }
 
   static constexpr double kSkinnyStart = 1e-5, kSkinnyRate = 1e12;        // of a launch, and bytes a second
   static constexpr double kCastSeconds = 1e-11, kProductSeconds = 1e-14;  // of an element, and of a product
-  bool has_products = true, has_casts = true;
+  bool has_casts = true;
   Spoiled spoiled = Spoiled::nothing;
   int runs = 0;
 
@@ -171,6 +164,7 @@ class FakeGemmDevice final : public NoTimedKernels, public LinearDevice, public 
     if (spoiled == Spoiled::not_a_number) codes.front() = 0x7fff;
   }
 
+  MemoryFacts memory_;
   FormatId format_ = FormatId::bf16;
   std::vector<std::uint16_t> loaded_;
   LinearWork work_;

@@ -7,14 +7,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/device/gemm_timing.hpp"
-#include "no_timed_kernels.hpp"
+#include "fake_device.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 
 namespace tcnum {
 
-class FakeProducts final : public GemmDevice {
+class FakeProducts final : public bench::BareDevice {
  public:
   /// Which operands the launches have lies this far apart, in elements.
   static constexpr std::size_t kBetweenLaunches = 1024;
@@ -27,7 +26,7 @@ class FakeProducts final : public GemmDevice {
     std::size_t first_call = 0;
   };
 
-  void load(std::span<const std::byte> codes) override { codes_.assign(codes.begin(), codes.end()); }
+  void load_codes(FormatId, std::span<const std::byte> codes) override { codes_.assign(codes.begin(), codes.end()); }
 
   GemmTimes multiply(const GemmWork& work) override {
     if (!work.tile && !has_library) throw UnavailableError("there is no libcublasLt.so");
@@ -89,18 +88,6 @@ class FakeProducts final : public GemmDevice {
 
   std::vector<std::byte> codes_;
   GemmTimes last_;
-};
-
-/// A device that times nothing else.
-class FakeProductsDevice final : public NoTimedKernels {
- public:
-  GemmDevice* products() override { return has_products ? &products_ : nullptr; }
-
-  FakeProducts& fake() { return products_; }
-  bool has_products = true;
-
- private:
-  FakeProducts products_;
 };
 
 }  // namespace tcnum

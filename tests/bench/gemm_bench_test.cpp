@@ -9,11 +9,9 @@
 #include <utility>
 
 #include "bench/measure/gemm/gemm.hpp"
-#include "bench/measure/gemm/gemm_section.hpp"
 #include "bench/measure/gemm/shapes.hpp"
 #include "bench/measure/measurement.hpp"
-#include "bench/measure/pages.hpp"
-#include "bench/measure/printers.hpp"
+#include "bench/measure/report/sections.hpp"
 #include "fake_products.hpp"
 #include "tcnum/error.hpp"
 
@@ -22,13 +20,10 @@ namespace {
 
 constexpr unsigned kH200Sms = 132;
 
-std::vector<Record> measure(FakeProductsDevice& device, const std::vector<std::string>& subjects,
+std::vector<Record> measure(FakeProducts& device, const std::vector<std::string>& subjects,
                             const std::vector<std::string>& axes, const Settings& settings = {},
-                            const Measurement& measurement = gemm_measurement()) {
-  std::vector<Record> records;
-  measurement.measure(device, ArchId::sm_90, subjects, parse_axes(axes, measurement.axes()), settings,
-                      [&](Record r) { records.push_back(std::move(r)); });
-  return records;
+                            const char* name = "gemm") {
+  return bench::measure(name, device, subjects, axes, ArchId::sm_90, settings);
 }
 
 const std::string kHalf = "gemm.fp16.fp16", kFp8 = "gemm.fp8e4m3.bf16";
@@ -92,14 +87,14 @@ TEST(GemmNames, AreOfOneTileOrFormatsEach) {
   EXPECT_EQ(find_tile("128x64/1x1"), nullptr);
   for (const GemmFormats& formats : kGemmFormats) EXPECT_EQ(find_gemm_formats(gemm_subject(formats)), &formats);
   EXPECT_EQ(find_gemm_formats("gemm.fp16.bf16"), nullptr);
-  EXPECT_EQ(gemm_measurement().subjects(ArchId::sm_90), (std::vector<std::string>{kHalf, "gemm.bf16.bf16", kFp8}));
-  EXPECT_TRUE(gemm_measurement().subjects(ArchId::sm_100).empty()) << "its tensor cores have no wgmma";
+  EXPECT_EQ(measurement("gemm").subjects(ArchId::sm_90), (std::vector<std::string>{kHalf, "gemm.bf16.bf16", kFp8}));
+  EXPECT_TRUE(measurement("gemm").subjects(ArchId::sm_100).empty()) << "its tensor cores have no wgmma";
 }
 
 // --- Shapes
 
 TEST(GemmShapes, AreMultiplesOfTheGranuleAndTheSameEachTime) {
-  for (const Axis& axis : gemm_measurement().axes()) {
+  for (const Axis& axis : measurement("gemm").axes) {
     if (axis.name != "shapes") continue;
     EXPECT_EQ(axis.values.size(), 5u);
     for (const std::string& set : axis.values) {
@@ -187,7 +182,7 @@ class CheckProduct : public testing::Test {
     const std::vector<std::byte>& codes = codes_of(formats.operands);
     FakeProducts device;
     device.spoiled = spoiled;
-    device.load(codes);
+    device.load_codes(formats.operands, codes);
     const GemmWork work{formats, shape, gemm_tiles().front(), launches};
     const GemmTimes times = device.multiply(work);
     try {
@@ -223,7 +218,7 @@ TEST_F(CheckProduct, FindsOperandsThatAreNotTheLaunchs) {
   const GemmFormats& formats = kGemmFormats[0];
   const std::vector<std::byte>& codes = codes_of(formats.operands);
   FakeProducts device;
-  device.load(codes);
+  device.load_codes(formats.operands, codes);
   const GemmWork work{formats, {64, 64, 64}, gemm_tiles().front(), 2};
   GemmTimes times = device.multiply(work);
   EXPECT_NO_THROW(check_product(device, work, times, codes, kSeed, 1));
@@ -247,7 +242,7 @@ constexpr double kRounding = 1e-5;
 const std::vector<std::string> kSmallOnly = {"shapes=small", "kernel=128x64"};
 
 TEST(Gemm, HasARecordOfEachKernelAndItsProductsAsSeries) {
-  FakeProductsDevice device;
+  FakeProducts device;
   const auto records = measure(device, {kHalf}, {"shapes=small", "kernel=128x64,cublaslt"});
   ASSERT_EQ(records.size(), 2u);
   const std::vector<GemmShape> shapes = gemm_shapes(kSmallShapes);
@@ -288,10 +283,10 @@ TEST(Gemm, HasARecordOfEachKernelAndItsProductsAsSeries) {
 
 /// As many launches as take a burst's time, within bounds, of the tile and formats that were asked for.
 TEST(Gemm, LaunchesAsOftenAsTakesABurst) {
-  FakeProductsDevice device;
+  FakeProducts device;
   measure(device, {kFp8}, {"shapes=small", "kernel=128x128/2x1"});
   unsigned most = 0;
-  for (const GemmWork& work : device.fake().calls) {
+  for (const GemmWork& work : device.calls) {
     ASSERT_TRUE(work.tile);
     EXPECT_EQ(tile_name(*work.tile), "128x128/2x1");
     EXPECT_EQ(work.formats.operands, FormatId::fp8e4m3);
@@ -300,11 +295,11 @@ TEST(Gemm, LaunchesAsOftenAsTakesABurst) {
   }
   EXPECT_EQ(most, 64u) << "all of these products are short";
 
-  FakeProductsDevice slow;
-  slow.fake().slower = 100;  // the smallest takes 100 µs, the largest 13 ms
+  FakeProducts slow;
+  slow.slower = 100;  // the smallest takes 100 µs, the largest 13 ms
   measure(slow, {kFp8}, {"shapes=small", "kernel=128x128"});
   std::vector<unsigned> bursts;
-  for (const GemmWork& work : slow.fake().calls) {
+  for (const GemmWork& work : slow.calls) {
     if (bursts.empty() || bursts.back() != work.launches) bursts.push_back(work.launches);
   }
   EXPECT_EQ(bursts[2], 20u) << "2 ms of 16 × 16 × 16";
@@ -313,9 +308,9 @@ TEST(Gemm, LaunchesAsOftenAsTakesABurst) {
 
 /// After a rest each, beside the first launch, whose results are compared; the time is their median.
 TEST(Gemm, SingleCallsAreTimedAlone) {
-  FakeProductsDevice device;
-  const auto records = measure(device, {"single.fp16.fp16"}, {"shapes=small", "kernel=128x64,cublaslt"}, {},
-                               gemm_measurement(Calls::single));
+  FakeProducts device;
+  const auto records =
+      measure(device, {"single.fp16.fp16"}, {"shapes=small", "kernel=128x64,cublaslt"}, {}, "single gemm");
   ASSERT_EQ(records.size(), 2u);
   const std::vector<GemmShape> shapes = gemm_shapes(kSmallShapes);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -325,22 +320,22 @@ TEST(Gemm, SingleCallsAreTimedAlone) {
   }
   EXPECT_EQ(records[0].measurement, "single gemm");
   EXPECT_NE(records[1].numbers("tile_id"), nullptr);
-  for (std::size_t i = 0; i < device.fake().calls.size(); ++i) {
-    const GemmWork& work = device.fake().calls[i];
+  for (std::size_t i = 0; i < device.calls.size(); ++i) {
+    const GemmWork& work = device.calls[i];
     EXPECT_EQ(work.rest_seconds > 0, i % 2 == 1) << i;
     EXPECT_EQ(work.launches, i % 2 == 1 ? 11u : 1u) << i;
   }
 
-  FakeProductsDevice spoiled;
-  spoiled.fake().spoiled = {0, 0, 1};
-  const auto wrong = measure(spoiled, {"single.fp16.fp16"}, kSmallOnly, {}, gemm_measurement(Calls::single));
+  FakeProducts spoiled;
+  spoiled.spoiled = {0, 0, 1};
+  const auto wrong = measure(spoiled, {"single.fp16.fp16"}, kSmallOnly, {}, "single gemm");
   EXPECT_TRUE(wrong.at(0).error.starts_with("16 × 16 × 16: element 0, 0 is 0x")) << wrong[0].error;
 }
 
 TEST(Gemm, AWrongResultIsTheRowsError) {
-  FakeProductsDevice device;
+  FakeProducts device;
   const GemmShape last = gemm_shapes(kSmallShapes).back();
-  device.fake().spoiled = {last.m - 1, 0, 0};
+  device.spoiled = {last.m - 1, 0, 0};
   const auto records = measure(device, {kHalf}, {"shapes=small", "kernel=128x64,cublaslt"});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_TRUE(records[0].error.starts_with(fmt::format("1296 × 1552 × 528: element {}, 0 is 0x", last.m - 1)))
@@ -352,28 +347,26 @@ TEST(Gemm, AWrongResultIsTheRowsError) {
 
 /// What was right at first may be wrong under load.
 TEST(Gemm, TheLastResultsAreCheckedToo) {
-  FakeProductsDevice right;
+  FakeProducts right;
   measure(right, {kHalf}, kSmallOnly);
-  const std::size_t calls_of_a_product = right.fake().calls.size() / gemm_shapes(kSmallShapes).size();
-  FakeProductsDevice device;
-  device.fake().spoiled = {0, 0, calls_of_a_product - 1};
+  const std::size_t calls_of_a_product = right.calls.size() / gemm_shapes(kSmallShapes).size();
+  FakeProducts device;
+  device.spoiled = {0, 0, calls_of_a_product - 1};
   const auto records = measure(device, {kHalf}, kSmallOnly);
   EXPECT_TRUE(records[0].error.starts_with("16 × 16 × 16: element 0, 0 is 0x")) << records[0].error;
 }
 
-TEST(Gemm, IsWaivedWhereThereIsNoLibraryOrNoDevice) {
-  FakeProductsDevice device;
-  device.fake().has_library = false;
+TEST(Gemm, IsWaivedWhereThereIsNoLibrary) {
+  FakeProducts device;
+  device.has_library = false;
   const auto records = measure(device, {kHalf}, {"shapes=small", "kernel=cublaslt"});
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].waived, "there is no libcublasLt.so");
   EXPECT_TRUE(records[0].values.empty() && records[0].series.empty());
-  device.has_products = false;
-  for (const Record& r : measure(device, {kHalf, kFp8}, {"shapes=small"})) EXPECT_NE(r.waived, "");
 }
 
 TEST(Gemm, EndsWhenItIsToldAndKeepsWhatThereIs) {
-  FakeProductsDevice device;
+  FakeProducts device;
   Settings settings;
   settings.go_on = [](const std::string&) { return false; };
   EXPECT_TRUE(measure(device, {kHalf}, kSmallOnly, settings).empty());
@@ -410,39 +403,6 @@ const Section* find_section(const std::vector<Section>& sections, std::string_vi
 
 using Cells = std::vector<std::string>;
 
-TEST(GemmSections, CompareTheBestTileOfEachProductWithTheLibrarys) {
-  Document document;
-  document.records = {row("deepseek", "128x64", {10, 20, 8}), row("deepseek", "128x128", {5, 25, 10}),
-                      row("deepseek", "cublaslt", {4, 22, 8})};
-  const std::vector<Section> sections = gemm_sections(document);
-
-  const Section& summary = sections.front();
-  ASSERT_EQ(summary.table.size(), 2u);
-  // The best tiles take 5, 20 and 8 µs for 2, 4 and 2 · 10⁹ operations.
-  EXPECT_EQ(summary.table[1],
-            (Cells{"deepseek", kHalf, "3", "250", "400", "250", "500", "100.0", "80.0", "110.0", "1 of 3"}));
-  ASSERT_EQ(summary.plots.size(), 1u);
-  for (const char* text : {"best tile", "cuBLASLt", "0.002, 400", "0.004, 200"}) {
-    EXPECT_NE(summary.plots[0].find(text), std::string::npos) << text;
-  }
-
-  const Section* const kernels = find_section(sections, "Matrix products: every kernel, shapes deepseek");
-  ASSERT_NE(kernels, nullptr);
-  EXPECT_TRUE(kernels->folded);
-  ASSERT_EQ(kernels->table.size(), 5u);
-  EXPECT_EQ(kernels->table[1], (Cells{kHalf, "128x64", "3", "200", "250", "100.0", "1 of 3", "0.50", "–"}));
-  EXPECT_EQ(kernels->table[3][1], "best tile of each");
-  EXPECT_EQ(kernels->table[3][6], "1 of 3");
-  EXPECT_EQ(kernels->table[4], (Cells{kHalf, "cublaslt", "3", "250", "500", "–", "–", "0.50", "–"}));
-
-  const Section* const products = find_section(sections, "Matrix products: one by one, shapes deepseek");
-  ASSERT_NE(products, nullptr);
-  EXPECT_EQ(products->table, (std::vector<Cells>{{"m", "n", "k", kHalf + " µs", "tile", "cuBLASLt µs"},
-                                                 {"1000", "1000", "1000", "5.0", "128x128", "4.0"},
-                                                 {"2000", "1000", "1000", "20.0", "128x64", "22.0"},
-                                                 {"1000", "1000", "1000", "8.0", "128x64", "8.0"}}));
-}
-
 /// A run that was interrupted has fewer products in one row than in another.
 TEST(GemmSections, CompareOnlyWhatBothHave) {
   Document document;
@@ -473,45 +433,6 @@ TEST(GemmSections, CompareNoDifferentShapes) {
   const Section* const products = find_section(sections, "Matrix products: one by one, shapes small");
   ASSERT_NE(products, nullptr);
   EXPECT_EQ(products->table[2], (Cells{"2000", "1000", "1000", "20.0", "128x64", "–"}));
-}
-
-/// Of random products there are too many.
-TEST(GemmSections, ShowNoRandomProductsOneByOne) {
-  Document document;
-  document.records = {row("random", "128x64", {10})};
-  const std::vector<Section> sections = gemm_sections(document);
-  EXPECT_NE(find_section(sections, "Matrix products: every kernel, shapes random"), nullptr);
-  EXPECT_EQ(find_section(sections, "Matrix products: one by one, shapes random"), nullptr);
-}
-
-TEST(GemmSections, AreOnThePagesAndInTheTables) {
-  FakeProductsDevice device;
-  Document document;
-  document.records = measure(device, {kFp8}, {"shapes=small", "kernel=128x64,cublaslt"});
-  const std::string tables = tables_text(document), page = markdown_page(document, {}), html = html_page(document, {});
-  for (const char* text : {kFp8.c_str(), "128x64", "cublaslt", "1500"}) {
-    EXPECT_NE(tables.find(text), std::string::npos) << text;
-  }
-  EXPECT_NE(page.find("## Matrix products\n"), std::string::npos);
-  EXPECT_NE(page.find("Matrix products: one by one, shapes small"), std::string::npos);
-  EXPECT_NE(html.find("Matrix products over their size: gemm.fp8e4m3.bf16"), std::string::npos);
-  EXPECT_EQ(markdown_page({}, {}).find("Matrix products"), std::string::npos);
-}
-
-/// Rows that the measurement does not write, but whose fields all have their types.
-TEST(GemmSections, OfStrangeRowsAreMade) {
-  for (const double strange : {-1.0, 0.0, 1e300, 1e-300}) {
-    for (const char* kernel : {"128x64", "cublaslt", ""}) {
-      Document document;
-      document.records = {row("small", "128x64", {10}), row("small", kernel, {strange}), row("x", kernel, {1})};
-      document.records.push_back(document.records[1]);
-      document.records.back().series[0].numbers[0] = strange;
-      document.records.push_back(document.records[0]);
-      document.records.back().series.clear();
-      const std::string all = markdown_page(document, {}) + html_page(document, {}) + tables_text(document);
-      for (const char* none : {"nan", "inf "}) EXPECT_EQ(all.find(none), std::string::npos) << strange << none;
-    }
-  }
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 #include <stdexcept>
 
 #include "bench/device/launch_timing.hpp"
-#include "bench/measure/launch.hpp"
-#include "bench/measure/launch_section.hpp"
 #include "bench/measure/line_fit.hpp"
-#include "no_timed_kernels.hpp"
+#include "fake_device.hpp"
 
 namespace tcnum::bench {
 namespace {
@@ -49,10 +47,8 @@ TEST(LineFit, RefusesWhatHasNoLine) {
 
 /// A start takes 2 µs, in a graph 1, and the host 1.9 µs to submit a kernel, or a graph; a copy reads and writes 4
 /// bytes a nanosecond. Buffers are copied to and fro.
-class FakeDevice final : public NoTimedKernels, public LaunchDevice {
+class FakeDevice final : public BareDevice {
  public:
-  LaunchDevice* launches() override { return has_launches ? this : nullptr; }
-
   std::vector<LaunchTimes> launch(const LaunchWork& work, unsigned times) override {
     // What the copies have added in the buffer that the last one wrote, kernel by kernel.
     std::uint32_t a = 0, b = 0, *last = &a;
@@ -71,26 +67,17 @@ class FakeDevice final : public NoTimedKernels, public LaunchDevice {
         slow_host && !work.as_graph && work.kernels > 1 ? all : 1.9e-6 * (work.as_graph ? 1 : work.kernels);
     return std::vector<LaunchTimes>(times, {submit, all + 5e-6, work.kernels == 1 ? 0 : all});
   }
-  std::vector<std::uint32_t> words() override { return words_; }
+  std::vector<std::uint32_t> launched_words() override { return words_; }
 
-  bool has_launches = true, spoil = false, slow_host = false;
+  bool spoil = false, slow_host = false;
 
  private:
   std::vector<std::uint32_t> words_;
 };
 
-std::vector<Record> measure(FakeDevice& device, const std::string& subject) {
-  Settings settings;
-  settings.stop = {.least_samples = 2, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
-  std::vector<Record> records;
-  launch_measurement().measure(device, ArchId::sm_90, {subject}, parse_axes({}, launch_measurement().axes()), settings,
-                               [&](Record r) { records.push_back(std::move(r)); });
-  return records;
-}
-
 TEST(LaunchMeasurement, OfEmptyKernels) {
   FakeDevice device;
-  const auto records = measure(device, "empty");
+  const auto records = measure("launch", device, {"empty"});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].text("way"), "stream");
   EXPECT_EQ(records[0].error + records[0].waived, "");
@@ -103,7 +90,7 @@ TEST(LaunchMeasurement, OfEmptyKernels) {
 
 TEST(LaunchMeasurement, OfCopiesFitsTheirTimes) {
   FakeDevice device;
-  const auto records = measure(device, "copy");
+  const auto records = measure("launch", device, {"copy"});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(records[0].number("start_us"), 2);
@@ -113,19 +100,13 @@ TEST(LaunchMeasurement, OfCopiesFitsTheirTimes) {
   EXPECT_EQ(records[1].number("alone_start_us"), 6);
   EXPECT_EQ(records[0].number("alone_giga_bytes_per_second"), 4);
   EXPECT_EQ(records[0].numbers("copy_bytes")->size(), 15u) << "1 KiB to 16 MiB";
-  Document document;
-  document.records = records;
-  const Section section = launch_section(document);
-  ASSERT_EQ(section.table.size(), 3u);
-  EXPECT_EQ(section.table[1][5], "2.000");
-  EXPECT_EQ(section.plots.size(), 1u);
 }
 
 /// A line through times that the host sets would say nothing of the device.
 TEST(LaunchMeasurement, LeavesOutWhatTheHostHoldsUp) {
   FakeDevice device;
   device.slow_host = true;
-  const auto records = measure(device, "copy");
+  const auto records = measure("launch", device, {"copy"});
   EXPECT_EQ(records[0].error, "");
   EXPECT_EQ(records[0].number("start_us"), std::nullopt);
   EXPECT_EQ(records[0].number("alone_start_us"), 7);
@@ -133,12 +114,10 @@ TEST(LaunchMeasurement, LeavesOutWhatTheHostHoldsUp) {
   EXPECT_EQ(records[1].number("start_us"), 1);
 }
 
-TEST(LaunchMeasurement, WrongCopiesAreErrorsAndOtherDevicesWaived) {
+TEST(LaunchMeasurement, WrongCopiesAreErrors) {
   FakeDevice device;
   device.spoil = true;
-  EXPECT_NE(measure(device, "copy")[0].error.find("word 255"), std::string::npos);
-  device.has_launches = false;
-  EXPECT_NE(measure(device, "empty")[0].waived, "");
+  EXPECT_NE(measure("launch", device, {"copy"})[0].error.find("word 255"), std::string::npos);
 }
 
 }  // namespace

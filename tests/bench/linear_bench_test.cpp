@@ -7,10 +7,6 @@
 
 #include "bench/measure/gemm/gemm.hpp"
 #include "bench/measure/gemm/linear.hpp"
-#include "bench/measure/gemm/linear_section.hpp"
-#include "bench/measure/gemm/sections.hpp"
-#include "bench/measure/pages.hpp"
-#include "bench/measure/printers.hpp"
 #include "fake_gemm.hpp"
 
 namespace tcnum::bench {
@@ -76,10 +72,9 @@ TEST(Casts, ScalesAreTheLargestThatFit) {
 
 struct LinearBench : testing::Test {
   LinearTiming time(const LinearFormat& f, bool cast_output = true) {
-    layers().load(f.loaded, gemm_codes(f.loaded, settings.seed));
+    device.load_codes(f.loaded, gemm_codes(f.loaded, settings.seed));
     return time_linear(device, f, kSmall, cast_output, settings);
   }
-  LinearDevice& layers() { return device; }
   std::string error_of(Spoiled spoiled) {
     device.spoiled = spoiled;
     try {
@@ -136,25 +131,20 @@ TEST_F(LinearBench, AWrongElementIsFoundAndAnotherLastBitCounted) {
 }
 
 TEST_F(LinearBench, EveryCodeIsCast) {
-  layers().load(FormatId::bf16, every_bf16());
+  device.load_codes(FormatId::bf16, every_bf16());
   EXPECT_NO_THROW(check_every_cast(device, settings));
   EXPECT_EQ(device.runs, 4);
   device.spoiled = Spoiled::cast_weight;
   EXPECT_THROW(check_every_cast(device, settings), WrongResult);
 }
 
-/// All records of a measurement.
-Document measured(const Measurement& measurement, FakeGemmDevice& device, const std::vector<std::string>& subjects,
+Document measured(const char* name, FakeGemmDevice& device, const std::vector<std::string>& subjects,
                   const std::vector<std::string>& axes) {
-  Document document;
-  document.facts = device.facts();
-  measurement.measure(device, ArchId::sm_90, subjects, parse_axes(axes, measurement.axes()), {},
-                      [&](Record record) { document.records.push_back(std::move(record)); });
-  return document;
+  return {"", device.facts(), {}, measure(name, device, subjects, axes)};
 }
 
 TEST_F(LinearBench, RecordsSayShares) {
-  const Document document = measured(linear_measurement(), device, {"linear.fp16", "linear.bf16"}, {"N=1024"});
+  const Document document = measured("linear", device, {"linear.fp16", "linear.bf16"}, {"N=1024"});
   ASSERT_EQ(document.records.size(), 2u);
   const Record& r = document.records[0];
   EXPECT_EQ(r.error + r.waived, "");
@@ -162,22 +152,11 @@ TEST_F(LinearBench, RecordsSayShares) {
   EXPECT_EQ(r.number("equal_percent"), 100);
   EXPECT_FALSE(r.number("cast_input_us"));
   EXPECT_NEAR(*r.number("tera_ops"), 2e-12 / FakeGemmDevice::kProductSeconds, 1);
-  const std::vector<Section> sections = linear_sections(document);
-  ASSERT_EQ(sections[0].table.size(), 3u);
-  for (const auto& row : sections[0].table) EXPECT_EQ(row.size(), sections[0].table[0].size());
-  EXPECT_EQ(sections[0].table[1][10], "1.00");  // × bf16
-  EXPECT_EQ(sections[1].table.size(), 1u);
-  EXPECT_NE(tables_text(document).find("linear.fp16  1024"), std::string::npos);
-  EXPECT_TRUE(is_of_products(r));
-  const std::string page = markdown_page(document, {});
-  EXPECT_NE(page.find("## Linear layers"), std::string::npos);
-  EXPECT_EQ(page.find("Tall and skinny"), std::string::npos);        // nobody measured them
-  EXPECT_EQ(page.find("spread of the samples"), std::string::npos);  // of times, not of cycles
 }
 
 TEST_F(LinearBench, ATransformersLayersAddUp) {
   const Document document =
-      measured(transformer_measurement(), device, {"transformer.bf16", "transformer.fp8e4m3"}, {"hidden=1024"});
+      measured("transformer", device, {"transformer.bf16", "transformer.fp8e4m3"}, {"hidden=1024"});
   ASSERT_EQ(document.records.size(), 2u);
   for (const Record& r : document.records) {
     EXPECT_EQ(r.error + r.waived, "");
@@ -193,9 +172,6 @@ TEST_F(LinearBench, ATransformersLayersAddUp) {
   }
   EXPECT_FALSE(document.records[0].number("casts_percent"));
   EXPECT_GT(*document.records[1].number("casts_percent"), 0);
-  const Section section = linear_sections(document)[1];
-  ASSERT_EQ(section.table.size(), 3u);
-  for (const auto& row : section.table) EXPECT_EQ(row.size(), section.table[0].size());
 }
 
 TEST_F(LinearBench, SizesAreLlamas) {
@@ -211,19 +187,16 @@ TEST_F(LinearBench, SizesAreLlamas) {
 
 TEST_F(LinearBench, WhatIsNotThereIsWaived) {
   device.has_casts = false;
-  Document document = measured(linear_measurement(), device, {"linear.fp8e4m3"}, {"N=1024,2048"});
+  Document document = measured("linear", device, {"linear.fp8e4m3"}, {"N=1024,2048"});
   ASSERT_EQ(document.records.size(), 2u);
   EXPECT_EQ(document.records[1].waived, "no casts here");
   EXPECT_TRUE(document.records[1].values.empty());
-  device.has_products = false;
-  document = measured(linear_measurement(), device, {"linear.fp16"}, {"N=1024"});
-  EXPECT_NE(document.records.at(0).waived.find("does not time linear layers"), std::string::npos);
-  EXPECT_TRUE(linear_measurement().subjects(ArchId::sm_80).empty());
+  EXPECT_TRUE(measurement("linear").subjects(ArchId::sm_80).empty());
 }
 
 TEST_F(LinearBench, AWrongCastIsAnErrorOfAllItsRows) {
   device.spoiled = Spoiled::cast_input;
-  const Document document = measured(linear_measurement(), device, {"linear.fp8e4m3"}, {"N=1024,2048"});
+  const Document document = measured("linear", device, {"linear.fp8e4m3"}, {"N=1024,2048"});
   ASSERT_EQ(document.records.size(), 2u);
   for (const Record& r : document.records) {
     EXPECT_NE(r.error.find("cast of the input"), std::string::npos);

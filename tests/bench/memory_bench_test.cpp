@@ -18,10 +18,7 @@
 #include "bench/measure/memory/levels.hpp"
 #include "bench/measure/memory/memory.hpp"
 #include "bench/measure/memory/roofline_words.hpp"
-#include "bench/measure/memory/sections.hpp"
-#include "bench/measure/pages.hpp"
-#include "bench/measure/printers.hpp"
-#include "no_timed_kernels.hpp"
+#include "fake_device.hpp"
 #include "src/questions/random_numbers.hpp"
 #include "tcnum/error.hpp"
 
@@ -116,16 +113,20 @@ TEST(Cycles, AreAllAsLikely) {
 // --- The device
 
 /// Does what the kernels do, in the order of their threads, and takes as many cycles as it is told.
-class FakeMemory final : public MemoryDevice {
+class FakeDevice final : public BareDevice {
  public:
-  FakeMemory() {
-    facts.global_bytes = std::size_t{256} << 20;
-    facts.l2_bytes = std::size_t{1} << 20;
-    facts.shared_bytes = 96 << 10;
-    facts.host_bytes = std::size_t{16} << 20;
-    facts.dram_bytes_per_second = 1e12;
+  FakeDevice() {
+    facts_.device = "NVIDIA H200";
+    facts_.sms = kSms;
+    sizes.global_bytes = std::size_t{256} << 20;
+    sizes.l2_bytes = std::size_t{1} << 20;
+    sizes.shared_bytes = 96 << 10;
+    sizes.host_bytes = std::size_t{16} << 20;
+    sizes.dram_bytes_per_second = 1e12;
   }
-  const MemoryFacts& memory_facts() const override { return facts; }
+  std::optional<double> temperature_celsius() const override { return celsius; }
+  const MemoryFacts& memory_facts() override { return sizes; }
+  std::optional<double> celsius = 40;
 
   void fill(std::size_t bytes, std::uint32_t seed) override {
     words_.resize(bytes / 4);
@@ -208,7 +209,7 @@ class FakeMemory final : public MemoryDevice {
     return {std::vector<double>(launches, 1e-3 / std::min(work.blocks, 16u)), known->second + (spoil ? 1 : 0)};
   }
 
-  HostCopyTimes copy(const HostCopy& work) override {
+  HostCopyTimes copy_host(const HostCopy& work) override {
     const auto sum = [&](std::uint32_t seed) {
       std::uint64_t all = 0;
       for (std::uint64_t i = 0; i < work.bytes / 4; ++i) {
@@ -238,7 +239,7 @@ class FakeMemory final : public MemoryDevice {
 
   static constexpr std::size_t kSms = 3;
 
-  MemoryFacts facts;
+  MemoryFacts sizes;
   bool spoil = false;
   std::function<double(const Chase&)> cycles = [](const Chase& work) {
     return work.memory == Memory::shared
@@ -349,7 +350,7 @@ std::vector<std::uint32_t> number_results(RooflineUnit unit, std::uint32_t words
 }
 
 /// Every turn is taken.
-std::uint64_t FakeMemory::roofline_sum(const RooflineWork& work) const {
+std::uint64_t FakeDevice::roofline_sum(const RooflineWork& work) const {
   std::uint64_t sum = 0;
   const std::size_t words_of_step = work.reads * kRooflineTileBytes / 4;
   for (std::size_t step = 0; step < work.bytes / 4 / words_of_step; ++step) {
@@ -368,49 +369,10 @@ std::uint64_t FakeMemory::roofline_sum(const RooflineWork& work) const {
   return sum;
 }
 
-class FakeDevice final : public NoTimedKernels {
- public:
-  FakeDevice() {
-    facts_.arch = "sm_90";
-    facts_.device = "NVIDIA H200";
-    facts_.sms = FakeMemory::kSms;
-  }
-  std::optional<double> temperature_celsius() const override { return celsius; }
-  MemoryDevice* memory() override { return has_memory ? &fake : nullptr; }
-
-  FakeMemory fake;
-  bool has_memory = true;
-  std::optional<double> celsius = 40;
-};
-
-Settings quick() {
-  Settings settings;
-  settings.stop = {.least_samples = 3, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
-  settings.warm_up_seconds = 0;
-  settings.threads = 2;
-  return settings;
-}
-
-std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
-                            const std::vector<std::string>& axes = {}, const Settings& settings = quick()) {
-  std::vector<Record> records;
-  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
-                      [&](Record r) { records.push_back(std::move(r)); });
-  return records;
-}
-
-Record measure_one(const Measurement& measurement, FakeDevice& device, const std::string& subject,
-                   const std::vector<std::string>& axes = {}) {
-  auto records = measure(measurement, device, subject, axes);
-  EXPECT_EQ(records.size(), 1u);
-  EXPECT_EQ(records.at(0).error, "");
-  return records.at(0);
-}
-
 TEST(MemoryLatency, FindsTheLevelsAndNamesThem) {
   FakeDevice device;
   for (const char* address : {"pointer", "index"}) {
-    const Record r = measure_one(latency_measurement(), device, "latency.global", {std::string("address=") + address});
+    const Record r = measure_one("latency", device, "latency.global", {std::string("address=") + address});
     EXPECT_EQ(r.waived, "");
     EXPECT_EQ(r.text("address"), address);
     EXPECT_EQ(r.number("l1_latency_cycles"), 33);
@@ -429,20 +391,20 @@ TEST(MemoryLatency, FindsTheLevelsAndNamesThem) {
 /// No buffer of pages is in the L1, and few cycles are long enough to be cold.
 TEST(MemoryLatency, OfPages) {
   FakeDevice device;
-  device.fake.cycles = [](const Chase& work) {
+  device.cycles = [](const Chase& work) {
     EXPECT_EQ(work.memory, Memory::l2);
     EXPECT_EQ(work.order.size(), work.bytes / kPageBytes);
     return work.bytes <= (32u << 20) ? 250.0 : 400.0;
   };
-  const Record r = measure_one(latency_measurement(), device, "latency.global.pages", {"address=pointer"});
+  const Record r = measure_one("latency", device, "latency.global.pages", {"address=pointer"});
   EXPECT_EQ(r.number("pages_1_latency_cycles"), 250);
   EXPECT_EQ(r.number("pages_1_fits_bytes"), 32 << 20);
 }
 
 TEST(MemoryLatency, OfSharedMemory) {
   FakeDevice device;
-  device.fake.cycles = [](const Chase& work) { return work.by_index ? 29 : 23; };
-  const auto records = measure(latency_measurement(), device, "latency.shared");
+  device.cycles = [](const Chase& work) { return work.by_index ? 29 : 23; };
+  const auto records = measure("latency", device, {"latency.shared"});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].number("shared_latency_cycles"), 23);
   EXPECT_EQ(records[1].number("shared_latency_cycles"), 29);
@@ -451,18 +413,12 @@ TEST(MemoryLatency, OfSharedMemory) {
 
 TEST(MemoryStrides, HaveAllOfThem) {
   FakeDevice device;
-  const auto records = measure(strides_measurement(), device, "strides.l1");
+  const auto records = measure("strides", device, {"strides.l1"});
   ASSERT_EQ(records.size(), 2u);
   for (const Record& r : records) {
     EXPECT_EQ(r.error + r.waived, "");
     EXPECT_EQ(r.number("bytes_per_clock"), 128);
     EXPECT_EQ(r.number("bytes_per_clock_min"), 1);
-    const auto table = strides_table(r);
-    ASSERT_EQ(table.size(), 17u);
-    EXPECT_EQ(table[1][1], "128.0");
-    EXPECT_EQ(table[1][2], "64.0");
-    EXPECT_EQ(table[2][0], "8");
-    EXPECT_EQ(table[16][8], "1.0");
   }
 }
 
@@ -477,7 +433,7 @@ TEST(MemoryBandwidth, TakesTheBestSizeOfEachLevel) {
        {Expected{"bandwidth.shared", 1 * kKibi, 96 * kKibi, 4}, Expected{"bandwidth.l1", 1 * kKibi, 1280 * kKibi, 2},
         Expected{"bandwidth.l2", 288 * kKibi, 4032 * kKibi, 1},
         Expected{"bandwidth.dram", 8 * kMebi, 16 * kMebi, 0.25}}) {
-    const Record r = measure_one(bandwidth_measurement(), device, subject, {"read_bytes=16"});
+    const Record r = measure_one("bandwidth", device, subject, {"read_bytes=16"});
     EXPECT_EQ(r.waived, "") << subject;
     EXPECT_EQ(r.numbers("sweep_bytes")->front(), least) << subject;
     EXPECT_EQ(r.numbers("sweep_bytes")->back(), most) << subject;
@@ -497,8 +453,8 @@ TEST(MemoryBandwidth, TakesTheBestSizeOfEachLevel) {
 
 TEST(MemoryBandwidth, OfTheL2IsThatOfTheLargestBufferThatItSurelyAnswers) {
   FakeDevice device;
-  const Record r = measure_one(bandwidth_measurement(), device, "bandwidth.l2", {"read_bytes=16"});
-  const double half = static_cast<double>(device.memory()->memory_facts().l2_bytes) / 2;
+  const Record r = measure_one("bandwidth", device, "bandwidth.l2", {"read_bytes=16"});
+  const double half = static_cast<double>(device.memory_facts().l2_bytes) / 2;
   const std::vector<double>& bytes = *r.numbers("sweep_bytes");
   const auto beyond = std::ranges::upper_bound(bytes, half);
   ASSERT_NE(beyond, bytes.begin());
@@ -507,15 +463,15 @@ TEST(MemoryBandwidth, OfTheL2IsThatOfTheLargestBufferThatItSurelyAnswers) {
 
 TEST(MemoryBandwidth, OfOneSmIsItsOwn) {
   FakeDevice device;
-  const Record r = measure_one(bandwidth_measurement(), device, "bandwidth.l2.one_sm", {"read_bytes=16"});
+  const Record r = measure_one("bandwidth", device, "bandwidth.l2.one_sm", {"read_bytes=16"});
   for (const char* name : {"bytes_per_clock", "slowest_bytes_per_clock", "fastest_bytes_per_clock"}) {
     EXPECT_NEAR(*r.number(name), 1, 1e-5) << name;
   }
   EXPECT_NEAR(*r.number("tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
   EXPECT_NEAR(*r.number("launch_tera_bytes_per_second"), 1500e6 / 1e12, 1e-6);
   // The fake's L2 is as fast to its end.
-  EXPECT_LE(*r.number("holds_bytes"), static_cast<double>(device.memory()->memory_facts().l2_bytes));
-  EXPECT_GT(*r.number("holds_bytes"), static_cast<double>(device.memory()->memory_facts().l2_bytes) / 2);
+  EXPECT_LE(*r.number("holds_bytes"), static_cast<double>(device.memory_facts().l2_bytes));
+  EXPECT_GT(*r.number("holds_bytes"), static_cast<double>(device.memory_facts().l2_bytes) / 2);
 }
 
 /// Where each of a launch's loads goes: as much of a region as a round has bytes, the same bytes as often as another.
@@ -538,23 +494,23 @@ TEST(MemoryBandwidth, ReadsAllOfARegionEvenly) {
 /// No two SMs are at one place of a buffer that all read, and none meets its own words in an L1.
 TEST(MemoryBandwidth, KeepsSmsApartAndOutOfTheirL1) {
   FakeDevice device;
-  measure_one(bandwidth_measurement(), device, "bandwidth.l2", {"read_bytes=8"});
-  ASSERT_FALSE(device.fake.works.empty());
-  for (const ReadWork& work : device.fake.works) {
+  measure_one("bandwidth", device, "bandwidth.l2", {"read_bytes=8"});
+  ASSERT_FALSE(device.works.empty());
+  for (const ReadWork& work : device.works) {
     EXPECT_EQ(work.memory, Memory::l2);
     EXPECT_TRUE(work.common);
-    EXPECT_GT(work.bytes, 2 * device.fake.memory_facts().shared_bytes);
+    EXPECT_GT(work.bytes, 2 * device.memory_facts().shared_bytes);
     std::set<std::size_t> starts;
-    for (std::size_t block = 0; block < FakeMemory::kSms; ++block) starts.insert(work.start(block, FakeMemory::kSms));
-    EXPECT_EQ(starts.size(), FakeMemory::kSms);
-    EXPECT_GE(work.warm_rounds * FakeMemory::kSms, work.pieces()) << "all of it was read before";
+    for (std::size_t block = 0; block < FakeDevice::kSms; ++block) starts.insert(work.start(block, FakeDevice::kSms));
+    EXPECT_EQ(starts.size(), FakeDevice::kSms);
+    EXPECT_GE(work.warm_rounds * FakeDevice::kSms, work.pieces()) << "all of it was read before";
   }
 }
 
 TEST(MemoryBandwidth, NeedsRoom) {
   FakeDevice device;
-  device.fake.facts.global_bytes = 16 << 20;
-  EXPECT_EQ(measure(bandwidth_measurement(), device, "bandwidth.dram")[0].waived,
+  device.sizes.global_bytes = 16 << 20;
+  EXPECT_EQ(measure("bandwidth", device, {"bandwidth.dram"})[0].waived,
             "its buffer does not fit in the device's memory");
 }
 
@@ -562,8 +518,8 @@ TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
   FakeDevice device;
   Document document;
   document.facts = device.facts();
-  for (const std::string& subject : streams_measurement().subjects(ArchId::sm_90)) {
-    document.records.push_back(measure_one(streams_measurement(), device, subject, {"blocks=1,8,16,32"}));
+  for (const std::string& subject : measurement("streams").subjects(ArchId::sm_90)) {
+    document.records.push_back(measure_one("streams", device, subject, {"blocks=1,8,16,32"}));
     const Record& r = document.records.back();
     EXPECT_EQ(r.error + r.waived, "") << subject;
     EXPECT_EQ(*r.numbers("sweep_occupancy_percent"), (std::vector<double>{3.125, 25, 50, 100}));
@@ -582,9 +538,9 @@ TEST(MemoryStreams, OverOccupancyWithSharesOfTheHighest) {
 /// 500 GB/s and 8 TFLOP/s meet at 16 operations a byte.
 TEST(Roofline, HasTwoRoofsAndWhereTheyMeet) {
   FakeDevice device;
-  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
-  for (const std::string& subject : roofline_measurement().subjects(ArchId::sm_90)) {
-    const Record r = measure_one(roofline_measurement(), device, subject, {"intensity=0.125,0.5,2,8,16,32"});
+  device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
+  for (const std::string& subject : measurement("roofline").subjects(ArchId::sm_90)) {
+    const Record r = measure_one("roofline", device, subject, {"intensity=0.125,0.5,2,8,16,32"});
     EXPECT_EQ(r.waived, "") << subject;
     EXPECT_NEAR(*r.number("tera_flops"), 8, 1e-5) << subject;
     EXPECT_NEAR(*r.number("giga_bytes_per_second"), 500, 1e-3);
@@ -600,15 +556,15 @@ TEST(Roofline, HasTwoRoofsAndWhereTheyMeet) {
     }
   }
   // 256 results of an SM in a clock, two operations each, on 3 SMs at 1500 MHz.
-  const Record r = measure_one(roofline_measurement(), device, "roofline.fp16", {"intensity=16"});
+  const Record r = measure_one("roofline", device, "roofline.fp16", {"intensity=16"});
   EXPECT_NEAR(*r.number("percent_of_peak"), 8e12 / (512 * 3 * 1500e6) * 100, 1e-2);
 }
 
 TEST(Roofline, IsByIntensityInWhateverOrder) {
   FakeDevice device;
-  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
+  device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
   device.celsius = std::nullopt;
-  const Record r = measure_one(roofline_measurement(), device, "roofline.fp32", {"intensity=4,0.5"});
+  const Record r = measure_one("roofline", device, "roofline.fp32", {"intensity=4,0.5"});
   EXPECT_EQ(*r.numbers("sweep_intensity"), (std::vector<double>{0.5, 4}));
   EXPECT_FALSE(r.find("temperature_celsius"));
   EXPECT_EQ(r.numbers("sweep_temperature_celsius"), nullptr);
@@ -634,7 +590,7 @@ TEST(Roofline, SumsTellTurnsAndWordsApart) {
 TEST(Roofline, SumsOfManyTurns) {
   FakeDevice device;
   const std::size_t bytes = kRooflineTileBytes;
-  device.fake.fill(bytes, 1);
+  device.fill(bytes, 1);
   const RooflineWords words(bytes, 1, 1);
   for (const auto& [unit, turns] : {std::pair{RooflineUnit::fp16, 256U},
                                     {RooflineUnit::fp32, 1024U},
@@ -642,17 +598,15 @@ TEST(Roofline, SumsOfManyTurns) {
                                     {RooflineUnit::tensor, 128U}}) {
     const RooflineWork work{.unit = unit, .bytes = bytes, .turns = turns};
     EXPECT_EQ(roofline_intensity(work), 256);
-    EXPECT_EQ(device.fake.roofline(work, 1).checksum, words.checksum(work, 1));
+    EXPECT_EQ(device.roofline(work, 1).checksum, words.checksum(work, 1));
   }
 }
 
 TEST(Roofline, TensorCoresNeedTheirInstruction) {
   FakeDevice device;
-  device.fake.facts.l2_bytes = 1 << 16;  // no more to check than this takes
-  std::vector<Record> records;
-  roofline_measurement().measure(device, ArchId::sm_75, roofline_measurement().subjects(ArchId::sm_75),
-                                 parse_axes({"intensity=1"}, roofline_measurement().axes()), quick(),
-                                 [&](Record r) { records.push_back(std::move(r)); });
+  device.sizes.l2_bytes = 1 << 16;  // no more to check than this takes
+  const auto records =
+      measure("roofline", device, measurement("roofline").subjects(ArchId::sm_75), {"intensity=1"}, ArchId::sm_75);
   ASSERT_EQ(records.size(), 4u);
   EXPECT_EQ(records[2].waived, "");
   EXPECT_NE(records[3].waived.find("sm_80"), std::string::npos);
@@ -663,7 +617,7 @@ TEST(MemoryOfTheHost, CopiesAreAStartAndARate) {
   for (const auto& [subject, rate] : {std::pair("host.pinned.to_device", 50.0),
                                       {"host.pageable.from_device", 10.0},
                                       {"host.pinned.both_ways", 100.0}}) {
-    const Record r = measure_one(host_measurement(), device, subject);
+    const Record r = measure_one("host", device, subject);
     EXPECT_NEAR(*r.number("fit_giga_bytes_per_second"), rate, rate * 1e-3) << subject;
     EXPECT_NEAR(*r.number("fit_start_us"), 5, 0.01) << subject;
     EXPECT_NEAR(*r.number("least_us"), 5, 0.2) << subject;
@@ -674,38 +628,28 @@ TEST(MemoryOfTheHost, CopiesAreAStartAndARate) {
 
 TEST(MemoryOfTheHost, ManagedMemoryGoesBeyondTheDevicesOnlyWhenAsked) {
   FakeDevice device;
-  const Record r = measure_one(host_measurement(), device, "host.managed.triad");
-  EXPECT_EQ(device.fake.managed_elements,
-            (std::vector<std::size_t>{(4 << 20) / 24 / kStreamElements * kStreamElements}));
+  const Record r = measure_one("host", device, "host.managed.triad");
+  EXPECT_EQ(device.managed_elements, (std::vector<std::size_t>{(4 << 20) / 24 / kStreamElements * kStreamElements}));
   EXPECT_NEAR(*r.number("giga_bytes_per_second") / *r.number("first_giga_bytes_per_second"), 1000, 0.1);
   EXPECT_FALSE(r.find("oversubscribed_giga_bytes_per_second"));
 
   Settings settings = quick();
   settings.oversubscribe = true;
-  EXPECT_THROW(measure(host_measurement(), device, "host.managed.triad", {}, settings), UnavailableError);
-  EXPECT_EQ(device.fake.managed_elements.size(), 1u) << "nothing ran";
-  EXPECT_NO_THROW(measure(host_measurement(), device, "host.pinned.to_device", {}, settings));
+  const auto records = measure("host", device, {"host.managed.triad"}, {}, ArchId::sm_90, settings);
+  EXPECT_NE(records.at(0).waived.find("--oversubscribe"), std::string::npos);
+  EXPECT_EQ(device.managed_elements.size(), 1u) << "nothing ran";
 }
 
 TEST(Memory, WrongResultsAreErrorsWithoutNumbers) {
   FakeDevice device;
-  device.fake.spoil = true;
-  for (const Measurement* m : {&latency_measurement(), &strides_measurement(), &bandwidth_measurement(),
-                               &streams_measurement(), &host_measurement(), &roofline_measurement()}) {
-    for (const std::string& subject : m->subjects(ArchId::sm_90)) {
-      for (const Record& r : measure(*m, device, subject)) {
+  device.spoil = true;
+  for (const std::string m : {"latency", "strides", "bandwidth", "streams", "host", "roofline"}) {
+    for (const std::string& subject : measurement(m).subjects(ArchId::sm_90)) {
+      for (const Record& r : measure(m, device, {subject})) {
         EXPECT_NE(r.error, "") << subject;
         EXPECT_TRUE(r.values.empty() && r.series.empty());
       }
     }
-  }
-}
-
-TEST(Memory, IsWaivedWhereNothingTimesIt) {
-  FakeDevice device;
-  device.has_memory = false;
-  for (const Record& r : measure(strides_measurement(), device, "strides.l1")) {
-    EXPECT_NE(r.waived.find("nothing that times memories"), std::string::npos);
   }
 }
 
@@ -714,56 +658,9 @@ TEST(Memory, EndsWhenItIsTold) {
   Settings settings = quick();
   int asked = 0;
   settings.go_on = [&](const std::string&) { return ++asked < 4; };
-  const auto records = measure(latency_measurement(), device, "latency.global", {}, settings);
+  const auto records = measure("latency", device, {"latency.global"}, {}, ArchId::sm_90, settings);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].numbers("sweep_bytes")->size(), 2u) << "what was measured is kept";
-}
-
-TEST(Memory, TablesAndPagesShowIt) {
-  TCNUM_TAKES_LONG();
-  FakeDevice device;
-  Document document;
-  document.facts = device.facts();
-  for (const auto& [m, subject] : {std::pair(&latency_measurement(), "latency.global"),
-                                   {&strides_measurement(), "strides.shared"},
-                                   {&bandwidth_measurement(), "bandwidth.dram"},
-                                   {&streams_measurement(), "stream.triad"},
-                                   {&host_measurement(), "host.pinned.both_ways"}}) {
-    for (Record& r : measure(*m, device, subject)) document.records.push_back(std::move(r));
-  }
-  device.fake.facts.l2_bytes = 1 << 16;
-  document.records.push_back(measure_one(roofline_measurement(), device, "roofline.fp64"));
-  put_shares(document);
-  const std::string text = tables_text(document);
-  for (const char* part :
-       {"latency.global", "65536", "strides.shared width=8", "bandwidth.dram          16      0.22", "stream.triad"}) {
-    EXPECT_NE(text.find(part), std::string::npos) << part << text;
-  }
-  const std::string page = markdown_page(document, {}), html = html_page(document, {});
-  for (const char* part : {"Memory: latency", "64 KiB", "40.7", "Memory: bandwidth", "Memory: streams", "1861.5",
-                           "host.pinned.both_ways", "Memory: strides.shared, elements of 8 bytes"}) {
-    EXPECT_NE(page.find(part), std::string::npos) << part;
-    EXPECT_NE(html.find(part), std::string::npos) << part;
-  }
-  EXPECT_NE(html.find("Latency over the size of the buffer"), std::string::npos);
-  for (const char* part : {"Roofline", "Roofline: all points", "DRAM, 500 GB/s", "% of the roof"}) {
-    EXPECT_NE(html.find(part), std::string::npos) << part;
-  }
-  EXPECT_EQ(page.find("spread of the samples"), std::string::npos) << "sweeps have points that lie between levels";
-}
-
-/// Rows that are not what the measurements write, but whose fields all have their types.
-TEST(Memory, PagesOfStrangeRowsAreMade) {
-  for (const char* measurement : {"latency", "strides", "bandwidth", "streams", "host", "roofline"}) {
-    Document document;
-    Record r{measurement, "", {}, {{"l1_latency_cycles", std::string("x")}, {"l2_latency_cycles", -1e300}}, {}, "", ""};
-    r.values.push_back({"l2_fits_bytes", -1.0});
-    r.series = {{"sweep_bytes", {1, -5, 1e300}}, {"sweep_latency_cycles", {1}}, {"sweep_stride", {}}};
-    document.records = {r};
-    put_shares(document);
-    EXPECT_EQ((markdown_page(document, {}) + html_page(document, {}) + tables_text(document)).find("nan"),
-              std::string::npos);
-  }
 }
 
 }  // namespace

@@ -270,7 +270,7 @@ TEST(ProductModel, SaysWhatAFileLacks) {
       const std::string text = error.what();
       EXPECT_TRUE(text.starts_with("some.json: ")) << text;
       EXPECT_NE(text.find(why), std::string::npos) << text;
-      EXPECT_NE(text.find("right would be"), std::string::npos) << text;
+      EXPECT_NE(text.find("expected"), std::string::npos) << text;
     }
   };
   refused([](const Record& r) { return r.measurement == "wgmma"; }, "tcnum bench tensor");
@@ -286,7 +286,7 @@ TEST(ProductModel, TakesNothingStrangeFromARecord) {
     for (const char* name : {"m", "n", "k", "microseconds", "clock_mhz", "tile_id", "cluster_id", "split_k"}) {
       Document changed = document;
       for (Record& r : changed.records) {
-        if (r.measurement != gemm_measurement().name()) continue;
+        if (r.measurement != "gemm") continue;
         for (Record::Series& series : r.series) {
           if (series.name == name && !series.numbers.empty()) series.numbers[0] = strange;
         }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "bench/measure/printers.hpp"
+#include "bench/measure/report/printers.hpp"
 #include "tcnum/error.hpp"
 
 namespace tcnum::bench {
@@ -100,9 +100,8 @@ TEST(RunRecords, AreOfOneDevice) {
     records.go_on_from(before, "file");
     FAIL() << "another device's";
   } catch (const InputError& error) {
-    EXPECT_EQ(
-        std::string(error.what()),
-        "file: device: NVIDIA H200 (sm_90, 114 SMs); right would be NVIDIA H200 (sm_90, 132 SMs), or another file");
+    EXPECT_EQ(std::string(error.what()),
+              "file: device: NVIDIA H200 (sm_90, 114 SMs); expected NVIDIA H200 (sm_90, 132 SMs), or another file");
   }
 }
 

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "bench/measure/gemm/skinny.hpp"
-#include "bench/measure/gemm/skinny_section.hpp"
-#include "bench/measure/printers.hpp"
 #include "fake_gemm.hpp"
 
 namespace tcnum::bench {
@@ -43,12 +41,7 @@ TEST(SkinnySums, RowsCount) {
 }
 
 Document measured(FakeGemmDevice& device, const std::vector<std::string>& axes) {
-  const Measurement& measurement = skinny_measurement();
-  Document document;
-  document.facts = device.facts();
-  measurement.measure(device, ArchId::sm_90, {"skinny.fp64"}, parse_axes(axes, measurement.axes()), {},
-                      [&](Record record) { document.records.push_back(std::move(record)); });
-  return document;
+  return {"", device.facts(), {}, measure("skinny", device, {"skinny.fp64"}, axes)};
 }
 
 TEST(SkinnyBench, SaysRatesOverK) {
@@ -67,14 +60,6 @@ TEST(SkinnyBench, SaysRatesOverK) {
     EXPECT_EQ(r.find("algorithm"), nullptr);                           // the library's alone
     EXPECT_FALSE(r.number("percent_of_pins"));                         // nobody says how fast the memory is
   }
-  Section section = skinny_section(document);
-  ASSERT_EQ(section.table.size(), 3u);
-  for (const auto& row : section.table) EXPECT_EQ(row.size(), section.table[0].size());
-  EXPECT_EQ(section.table[1][7], "–");
-  document.records.push_back({"streams", "stream.read", {}, {{"giga_bytes_per_second", 2e3}}, {}, "", ""});
-  section = skinny_section(document);
-  EXPECT_EQ(section.table[1][7], "49.8");
-  EXPECT_NE(tables_text(document).find("skinny.fp64"), std::string::npos);
 }
 
 TEST(SkinnyBench, WhatTakesLongHasFewerRows) {
@@ -97,10 +82,8 @@ TEST(SkinnyBench, AWrongElementIsFound) {
 TEST(SkinnyBench, WhatIsNotThereIsWaived) {
   FakeGemmDevice device;
   EXPECT_EQ(measured(device, {"n=2", "by=cublaslt"}).records.at(0).waived, "no algorithm");
-  device.has_products = false;
-  EXPECT_NE(measured(device, {"n=2", "by=split"}).records.at(0).waived.find("tall and skinny"), std::string::npos);
-  EXPECT_FALSE(skinny_measurement().subjects(ArchId::sm_80).empty());
-  EXPECT_TRUE(skinny_measurement().subjects(ArchId::gfx942).empty());
+  EXPECT_FALSE(measurement("skinny").subjects(ArchId::sm_80).empty());
+  EXPECT_TRUE(measurement("skinny").subjects(ArchId::gfx942).empty());
 }
 
 }  // namespace

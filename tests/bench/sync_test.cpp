@@ -8,21 +8,17 @@
 #include <map>
 #include <numeric>
 
-#include "bench/measure/plot.hpp"
+#include "bench/measure/report/plot.hpp"
 #include "bench/measure/sync.hpp"
-#include "bench/measure/sync_sections.hpp"
-#include "no_timed_kernels.hpp"
+#include "fake_device.hpp"
 
 namespace tcnum::bench::sync_test {
 namespace {
 
 /// Four SMs. Threads take turns, step by step, in an order that is not theirs by number.
-class FakeDevice final : public NoTimedKernels, public SyncDevice {
+class FakeDevice final : public BareDevice {
  public:
-  FakeDevice() { facts_.sms = kBlocks; }
-  SyncDevice* sync() override { return has_sync ? this : nullptr; }
-
-  unsigned most_cluster_blocks() const override { return 4; }
+  unsigned most_cluster_blocks() override { return 4; }
 
   AtomicTimes atomics(const AtomicWork& work, unsigned launches) override {
     AtomicTimes times;
@@ -107,7 +103,7 @@ class FakeDevice final : public NoTimedKernels, public SyncDevice {
     return times;
   }
 
-  bool has_sync = true, spoil_word = false, spoil_given = false;
+  bool spoil_word = false, spoil_given = false;
 
  private:
   static constexpr unsigned kBlocks = 4, kBlockBins = 2048;
@@ -154,22 +150,12 @@ class FakeDevice final : public NoTimedKernels, public SyncDevice {
   }
 };
 
-std::vector<Record> measure(const Measurement& measurement, FakeDevice& device, const std::string& subject,
-                            const std::vector<std::string>& axes = {}) {
-  Settings settings;
-  settings.stop = {.least_samples = 2, .least_seconds = 0, .most_seconds = 1, .relative_deviation = 1};
-  std::vector<Record> records;
-  measurement.measure(device, ArchId::sm_90, {subject}, parse_axes(axes, measurement.axes()), settings,
-                      [&](Record r) { records.push_back(std::move(r)); });
-  return records;
-}
-
 const std::vector<std::string> kOperations = {"add.u32", "red.add.u32", "add.f32", "exch.b32", "cas.b32"};
 
 TEST(Atomics, OfEverySpaceAreWhatTheyMustBe) {
   FakeDevice device;
   for (const std::string& operation : kOperations) {
-    for (const Record& r : measure(atomics_measurement(), device, operation)) {
+    for (const Record& r : measure("atomics", device, {operation})) {
       EXPECT_EQ(r.error + r.waived, "") << operation << " " << r.text("space") << " " << r.text("address");
       EXPECT_EQ(r.number("latency_cycles"), operation == "red.add.u32" ? std::nullopt : std::optional(30.0));
       EXPECT_EQ(r.number("interval_cycles"), 2);
@@ -203,24 +189,24 @@ TEST(Atomics, WrongOnesAreErrors) {
 
 TEST(Barriers, ByThreadsAndClusters) {
   FakeDevice device;
-  const auto records = measure(barriers_measurement(), device, "__syncthreads", {"threads=32,1024"});
+  const auto records = measure("barriers", device, {"__syncthreads"}, {"threads=32,1024"});
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].error + records[0].waived, "");
   EXPECT_EQ(*records[0].numbers("sweep_cycles"), (std::vector<double>{21, 52}));
   EXPECT_EQ(records[0].number("least_cycles"), 21);
   EXPECT_EQ(records[0].number("most_cycles"), 52);
-  const auto clusters = measure(barriers_measurement(), device, "barrier.cluster", {"threads=32"});
+  const auto clusters = measure("barriers", device, {"barrier.cluster"}, {"threads=32"});
   ASSERT_EQ(clusters.size(), 4u);
   EXPECT_EQ(clusters[0].number("cluster"), 2);
   EXPECT_EQ(clusters[0].number("least_cycles"), 42);
   EXPECT_NE(clusters[2].waived.find("at most 4"), std::string::npos);
   device.spoil_word = true;
-  EXPECT_NE(measure(barriers_measurement(), device, "mbarrier")[0].error.find("99 of 100"), std::string::npos);
+  EXPECT_NE(measure("barriers", device, {"mbarrier"})[0].error.find("99 of 100"), std::string::npos);
 }
 
 TEST(Clusters, LatenciesAndRings) {
   FakeDevice device;
-  const auto latencies = measure(clusters_measurement(), device, "latency", {"blocks=2,4"});
+  const auto latencies = measure("clusters", device, {"latency"}, {"blocks=2,4"});
   ASSERT_EQ(latencies.size(), 2u);
   EXPECT_EQ(latencies[1].error + latencies[1].waived, "");
   EXPECT_EQ(latencies[1].number("latency_cycles"), 201.5);
@@ -231,7 +217,7 @@ TEST(Clusters, LatenciesAndRings) {
   EXPECT_EQ(pairs[0], 30);
   EXPECT_EQ(pairs[4 * 2 + 1], 202) << "from block 2 to block 1";
 
-  const auto rings = measure(clusters_measurement(), device, "ring", {"blocks=2"});
+  const auto rings = measure("clusters", device, {"ring"}, {"blocks=2"});
   EXPECT_EQ(rings[0].error + rings[0].waived, "");
   EXPECT_EQ(rings[0].number("bytes_per_clock"), 16);
   EXPECT_EQ(rings[0].number("best_threads"), 512) << "the first with as many loads in flight";
@@ -241,21 +227,15 @@ TEST(Clusters, LatenciesAndRings) {
 TEST(Clusters, WrongOnesAreErrors) {
   FakeDevice device;
   device.spoil_word = true;
-  EXPECT_NE(measure(clusters_measurement(), device, "latency", {"blocks=2"})[0].error.find("block 1 to block 1"),
+  EXPECT_NE(measure("clusters", device, {"latency"}, {"blocks=2"})[0].error.find("block 1 to block 1"),
             std::string::npos);
-  EXPECT_NE(measure(clusters_measurement(), device, "ring", {"blocks=4"})[0].error.find("a ring of 4"),
-            std::string::npos);
-  device.has_sync = false;
-  for (const Measurement* m :
-       {&clusters_measurement(), &atomics_measurement(), &barriers_measurement(), &histogram_measurement()}) {
-    for (const Record& r : measure(*m, device, m->subjects(ArchId::sm_90).front())) EXPECT_NE(r.waived, "");
-  }
+  EXPECT_NE(measure("clusters", device, {"ring"}, {"blocks=4"})[0].error.find("a ring of 4"), std::string::npos);
 }
 
 TEST(Histogram, OverBinsAndClusters) {
   FakeDevice device;
-  const auto records = measure(histogram_measurement(), device, "histogram",
-                               {"cluster=1,4,8", "bins=256,2048,4096", "histogram_threads=128,256"});
+  const auto records =
+      measure("histogram", device, {"histogram"}, {"cluster=1,4,8", "bins=256,2048,4096", "histogram_threads=128,256"});
   ASSERT_EQ(records.size(), 3u);
   const Record &alone = records[0], &four = records[1];
   EXPECT_EQ(alone.error + alone.waived + four.error + four.waived, "");
@@ -270,7 +250,7 @@ TEST(Histogram, OverBinsAndClusters) {
   EXPECT_EQ(alone.number("most_bins"), 2048);
   EXPECT_NE(records[2].waived.find("at most 4"), std::string::npos);
 
-  const auto too_many = measure(histogram_measurement(), device, "histogram", {"cluster=2", "bins=8192"});
+  const auto too_many = measure("histogram", device, {"histogram"}, {"cluster=2", "bins=8192"});
   EXPECT_NE(too_many[0].waived.find("no room"), std::string::npos);
 }
 
@@ -283,7 +263,7 @@ TEST(Histogram, WrongCountsAreErrors) {
   EXPECT_THROW(check_histogram(work, times), WrongResult) << "two that make up for each other";
   EXPECT_THROW(check_histogram(work, {}), WrongResult);
   device.spoil_word = true;
-  const auto records = measure(histogram_measurement(), device, "histogram", {"cluster=2", "bins=512"});
+  const auto records = measure("histogram", device, {"histogram"}, {"cluster=2", "bins=512"});
   EXPECT_NE(records[0].error.find("bin 511"), std::string::npos) << records[0].error;
 }
 
@@ -333,39 +313,6 @@ TEST(Clusters, NodesAreOneCycle) {
   }
   EXPECT_EQ(at, 0u);
   EXPECT_NE(kClusterHops % kClusterNodes, 0u);
-}
-
-TEST(SyncSections, HaveTheRecords) {
-  FakeDevice device;
-  Document document;
-  const auto add = [&](std::vector<Record> records) {
-    std::ranges::move(records, std::back_inserter(document.records));
-  };
-  add(measure(atomics_measurement(), device, "add.u32"));
-  add(measure(barriers_measurement(), device, "__syncthreads", {"threads=32,64"}));
-  add(measure(barriers_measurement(), device, "barrier.cluster", {"threads=64"}));
-  add(measure(clusters_measurement(), device, "latency"));
-  add(measure(clusters_measurement(), device, "ring"));
-  EXPECT_EQ(atomics_section(document).table.size(), 7u);
-  const Section barriers = barriers_section(document);
-  EXPECT_EQ(barriers.table[0],
-            (std::vector<std::string>{"barrier", "blocks of a cluster", "32 threads", "64 threads"}));
-  EXPECT_EQ(barriers.table[2], (std::vector<std::string>{"barrier.cluster", "2", "–", "44.0"}));
-  const Section clusters = clusters_section(document);
-  EXPECT_EQ(clusters.table.size(), 5u);
-  EXPECT_NE(clusters.prose.find("180 cycles"), std::string::npos);
-  ASSERT_EQ(clusters.plots.size(), 2u);
-  EXPECT_NE(clusters.plots[1].find("Latency in a cluster of 4 blocks"), std::string::npos);
-  add(measure(histogram_measurement(), device, "histogram",
-              {"cluster=1,4", "bins=2048,4096", "histogram_threads=128,256"}));
-  const Section histogram = histogram_section(document);
-  ASSERT_EQ(histogram.table.size(), 3u);
-  EXPECT_EQ(histogram.table[0].back(), "4096");
-  EXPECT_EQ(histogram.table[1].front(), "1");
-  EXPECT_EQ(histogram.table[1].back(), "–");
-  EXPECT_EQ(histogram.table[2].back(), "28") << "114 / 4, with the better number of threads";
-  ASSERT_EQ(histogram.plots.size(), 1u);
-  EXPECT_NE(histogram.plots[0].find("clusters of 4"), std::string::npos);
 }
 
 TEST(HeatMap, IsDrawnOrEmpty) {

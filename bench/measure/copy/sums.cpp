@@ -62,7 +62,7 @@ void check_copies(const CopyWork& work, const CopyTimes& times, const std::vecto
                   unsigned threads) {
   const std::size_t warps = std::size_t{times.blocks} * work.warps;
   if (warps == 0 || times.checksums.size() != warps) {
-    throw WrongResult(fmt::format("checksums of {} warps; right would be {}", times.checksums.size(), warps));
+    throw WrongResult(fmt::format("checksums of {} warps; expected {}", times.checksums.size(), warps));
   }
   in_parallel(times.blocks, threads, [&](std::size_t b) {
     const auto block = static_cast<std::uint32_t>(b);
@@ -72,7 +72,7 @@ void check_copies(const CopyWork& work, const CopyTimes& times, const std::vecto
       if (found == right) continue;
       throw WrongResult(fmt::format(
           "{} copies of {} bytes ({} stages, {} warps): what arrived at block {}, warp {} has the checksum 0x{:08x}; "
-          "right would be 0x{:08x}",
+          "expected 0x{:08x}",
           work.copies, work.copy_bytes, work.stages, work.warps, block, warp, found, right));
     }
   });
@@ -82,7 +82,7 @@ void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, st
   const BoxLayout layout = box_layout(work.method.dimensions, work.copy_bytes, work.buffer_bytes);
   const std::size_t blocks = work.method.cluster;
   if (found.cycles.size() != work.copies || found.checksums.size() != work.copies * blocks) {
-    throw WrongResult(fmt::format("latencies of {} copies; right would be {}", found.cycles.size(), work.copies));
+    throw WrongResult(fmt::format("latencies of {} copies; expected {}", found.cycles.size(), work.copies));
   }
   for (std::uint32_t i = 0; i < work.copies; ++i) {
     const std::uint32_t right = box_sum(layout, latency_box(work, layout.count(), i + 1), seed);
@@ -90,8 +90,8 @@ void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, st
       const std::uint32_t sum = found.checksums[i * blocks + block];
       if (sum == right) continue;
       throw WrongResult(
-          fmt::format("copy {} of {} bytes: what arrived at block {} has the checksum 0x{:08x}; right "
-                      "would be 0x{:08x}",
+          fmt::format("copy {} of {} bytes: what arrived at block {} has the checksum 0x{:08x}; expected "
+                      " 0x{:08x}",
                       i, work.copy_bytes, block, sum, right));
     }
   }
@@ -99,8 +99,8 @@ void check_latencies(const CopyLatencyWork& work, const CopyLatencies& found, st
 
 void check_product(const TiledProduct& work, const ProductTimes& times, unsigned threads) {
   if (times.rows == 0 || times.columns == 0 || times.result.size() != times.rows * times.columns) {
-    throw WrongResult(fmt::format("a product of {} elements; right would be {} rows of {}", times.result.size(),
-                                  times.rows, times.columns));
+    throw WrongResult(fmt::format("a product of {} elements; expected {} rows of {}", times.result.size(), times.rows,
+                                  times.columns));
   }
   std::vector<float> b(std::size_t{work.k} * times.columns);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = product_operand(kProductSeedB, i);
@@ -113,8 +113,8 @@ void check_product(const TiledProduct& work, const ProductTimes& times, unsigned
     for (std::size_t column = 0; column < times.columns; ++column) {
       const float found = times.result[row * times.columns + column];
       if (found == sums[column]) continue;
-      throw WrongResult(fmt::format("a product of tiles of {} has {} in row {}, column {}; right would be {}",
-                                    work.side, found, row, column, sums[column]));
+      throw WrongResult(fmt::format("a product of tiles of {} has {} in row {}, column {}; expected {}", work.side,
+                                    found, row, column, sums[column]));
     }
   });
 }

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <thread>
 
+#include "bench/measure/measurements.hpp"
 #include "bench/measure/operands.hpp"
+#include "linear.hpp"
 #include "shapes.hpp"
+#include "skinny.hpp"
 #include "src/questions/random_numbers.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/gemm.hpp"
 
 namespace tcnum::bench {
@@ -83,7 +84,7 @@ Matrix gathered(std::span<const std::byte> codes, FormatId id, std::size_t first
 
 }  // namespace
 
-void check_product(GemmDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
+void check_product(TimingDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
                    std::uint64_t seed, unsigned threads) {
   constexpr std::uint32_t kSeries = 3;
   RandomNumbers random(seed, kSeries, work.shape.m * 31 + work.shape.n * 17 + work.shape.k);
@@ -110,19 +111,8 @@ void check_product(GemmDevice& device, const GemmWork& work, const GemmTimes& ti
 
 namespace {
 
-/// Some launches behind each other take about so long; then the device rests, so that what it draws on average lets it
-/// keep its clock.
-constexpr double kBurstSeconds = 2e-3;
-constexpr std::chrono::duration<double> kRest(6e-3);
-constexpr std::size_t kSamples = 5;
-constexpr unsigned kMostLaunches = 64;
 /// Single calls are shorter than bursts, and there are more samples of them.
 constexpr unsigned kSingleCalls = 11;
-
-struct Point {
-  double microseconds, spread_percent, clock_mhz;
-  std::optional<LibraryAlgorithm> algorithm;
-};
 
 /// Attributes of the library's algorithms, as it numbers them.
 struct AlgorithmSeries {
@@ -134,168 +124,127 @@ constexpr auto kAlgorithmSeries = std::to_array<AlgorithmSeries>({{"algorithm_id
                                                                   {"cluster_id", &LibraryAlgorithm::cluster},
                                                                   {"split_k", &LibraryAlgorithm::split_k}});
 
-class GemmMeasurement final : public Measurement {
- public:
-  explicit GemmMeasurement(Calls calls) : calls_(calls) {}
-  std::string name() const override { return calls_ == Calls::single ? "single gemm" : "gemm"; }
-  std::string meaning() const override {
-    return calls_ == Calls::single
-               ? "the same matrix products, one call at a time on a device that has rested, operands in DRAM"
-               : "matrix products by a warp-specialised persistent kernel of wgmma and TMA, by its tiles, and by "
-                 "cuBLASLt";
-  }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = [] {
-      const std::vector<std::string> sets = {std::string(kFitShapes), std::string(kDeepSeekShapes),
-                                             std::string(kRandomShapes), std::string(kUnseenShapes),
-                                             std::string(kSmallShapes)};
-      std::vector<std::string> kernels;
-      for (const GemmTile& tile : gemm_tiles()) kernels.push_back(tile_name(tile));
-      kernels.emplace_back(kLibraryName);
-      return std::vector<Axis>{
-          {"shapes", "which products", sets, {std::string(kFitShapes), std::string(kDeepSeekShapes)}},
-          {"kernel", "tile of our kernel, / blocks of a cluster; or the library", kernels, kernels}};
-    }();
-    return axes;
-  }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    if (arch != ArchId::sm_90) return names;
-    for (const GemmFormats& formats : kGemmFormats) names.push_back(subject_of(formats, calls_));
-    return names;
-  }
-
-  bool by_default(const std::string&) const override { return calls_ != Calls::single; }
-
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    for (const std::string& subject : subjects) {
-      const GemmFormats& formats = *find_gemm_formats(subject);
-      GemmDevice* const products = device.products();
-      std::vector<std::byte> codes;
-      const std::vector<std::string> sets =
-          settings.shapes.empty() ? selection.at("shapes") : std::vector{std::string(kOwnShapes)};
-      for (const std::string& set : sets) {
-        for (const std::string& kernel : selection.at("kernel")) {
-          Record record{name(), subject, {{"shapes", set}, {"kernel", kernel}}, {}, {}, "", ""};
-          if (set != kOwnShapes && settings.has(record)) continue;  // a record does not say which those were
-          if (!settings.go_on(fmt::format("{} {} {}", subject, set, kernel))) return;
-          if (products == nullptr) {
-            record.waived = "this device or build does not time matrix products";
-          } else {
-            if (codes.empty()) {
-              codes = gemm_codes(formats.operands, settings.seed);
-              products->load(codes);
-            }
-            measure_into(record, [&] { measure_set(*products, formats, codes, set, kernel, settings, record); });
-          }
-          add(std::move(record));
-        }
-      }
-    }
-  }
-
- private:
-  void measure_set(GemmDevice& device, const GemmFormats& formats, std::span<const std::byte> codes,
-                   const std::string& set, const std::string& kernel, const Settings& settings, Record& record) const {
-    const GemmTile* const tile = find_tile(kernel);
-    Record::Series ms{"m", {}}, ns{"n", {}}, ks{"k", {}}, times{"microseconds", {}}, spreads{"spread_percent", {}},
-        clocks{"clock_mhz", {}};
-    std::vector<Record::Series> attributes;
-    for (const AlgorithmSeries& each : kAlgorithmSeries) attributes.push_back({each.name, {}});
-    std::vector<double> tera, known_clocks;
-    for (const GemmShape& shape : set == kOwnShapes ? settings.shapes : gemm_shapes(set)) {
-      if (!settings.go_on(fmt::format("{} {} {}", record.subject, set, kernel))) break;
-      GemmWork work{formats, shape, tile == nullptr ? std::nullopt : std::optional(*tile), 1};
-      Point point;
-      try {
-        point = measure_shape(device, work, codes, settings);
-      } catch (const UnavailableError& error) {
-        record.waived = error.what();
-        return;
-      }
-      ms.numbers.push_back(static_cast<double>(shape.m));
-      ns.numbers.push_back(static_cast<double>(shape.n));
-      ks.numbers.push_back(static_cast<double>(shape.k));
-      times.numbers.push_back(point.microseconds);
-      spreads.numbers.push_back(point.spread_percent);
-      if (point.clock_mhz > 0) known_clocks.push_back(point.clock_mhz);
-      clocks.numbers.push_back(point.clock_mhz);
-      for (std::size_t i = 0; point.algorithm && i < attributes.size(); ++i) {
-        attributes[i].numbers.push_back((*point.algorithm).*kAlgorithmSeries[i].attribute);
-      }
-      tera.push_back(shape.operations() * 1e-6 / point.microseconds);
-    }
-    if (times.numbers.empty()) {
-      record.waived = "interrupted";
-      return;
-    }
-    record.set("products", static_cast<std::int64_t>(times.numbers.size()));
-    record.set("tera_ops_median", summarise(tera).median);
-    record.set("tera_ops_max", summarise(tera).max);
-    record.set("spread_percent", summarise(spreads.numbers).median);
-    if (!known_clocks.empty()) record.set("clock_mhz", summarise(known_clocks).median);
-    record.set("checked", std::string(tile == nullptr ? "no" : "up to 256 elements of each"));
-    for (Record::Series* series : {&ms, &ns, &ks, &times, &spreads}) record.series.push_back(std::move(*series));
-    if (tile != nullptr) {
-      record.series.push_back(std::move(clocks));
-    } else {
-      std::ranges::move(attributes, std::back_inserter(record.series));
-    }
-  }
-
-  /// What was sampled, and the last call's times.
-  struct Samples {
-    std::vector<double> microseconds, clocks;
-    GemmTimes last;
-  };
-
-  Point measure_shape(GemmDevice& device, GemmWork work, std::span<const std::byte> codes,
-                      const Settings& settings) const {
-    const auto check = [&](const GemmTimes& times) {
-      if (work.tile) check_product(device, work, times, codes, settings.seed, settings.threads);
-    };
-    const GemmTimes first = device.multiply(work);
-    check(first);
-    Samples samples = calls_ == Calls::single ? sample_single_calls(device, work) : sample_bursts(device, work);
-    check(samples.last);
-    const Summary s = summarise(std::move(samples.microseconds));
-    return {s.median, s.spread_percent(), samples.clocks.empty() ? 0 : summarise(std::move(samples.clocks)).median,
-            first.algorithm};
-  }
-
-  static Samples sample_single_calls(GemmDevice& device, GemmWork& work) {
-    work.launches = kSingleCalls;
-    work.rest_seconds = kRest.count();
-    Samples samples;
-    samples.last = device.multiply(work);
-    for (const double seconds : samples.last.single_seconds) samples.microseconds.push_back(seconds * 1e6);
-    if (samples.last.clock_mhz > 0) samples.clocks = {samples.last.clock_mhz};
-    return samples;
-  }
-
-  static Samples sample_bursts(GemmDevice& device, GemmWork& work) {
-    work.launches = 2;
-    const double about = device.multiply(work).seconds;
-    work.launches = static_cast<unsigned>(std::clamp(std::ceil(kBurstSeconds / about), 2.0, double{kMostLaunches}));
-    Samples samples;
-    for (std::size_t i = 0; i < kSamples; ++i) {
-      std::this_thread::sleep_for(kRest);
-      samples.last = device.multiply(work);
-      samples.microseconds.push_back(samples.last.seconds * 1e6);
-      if (samples.last.clock_mhz > 0) samples.clocks.push_back(samples.last.clock_mhz);
-    }
-    return samples;
-  }
-
-  Calls calls_;
+/// What was sampled, and the last call's times.
+struct Samples {
+  std::vector<double> microseconds, clocks;
+  GemmTimes last;
 };
+
+Samples sample_single_calls(TimingDevice& device, GemmWork& work) {
+  work.launches = kSingleCalls;
+  work.rest_seconds = kRest.count();
+  Samples samples;
+  samples.last = device.multiply(work);
+  for (const double seconds : samples.last.single_seconds) samples.microseconds.push_back(seconds * 1e6);
+  if (samples.last.clock_mhz > 0) samples.clocks = {samples.last.clock_mhz};
+  return samples;
+}
+
+Samples sample_bursts(TimingDevice& device, GemmWork& work) {
+  work.launches = 2;
+  work.launches = launches_of_burst(device.multiply(work).seconds);
+  Samples samples;
+  for (std::size_t i = 0; i < kBurstSamples; ++i) {
+    std::this_thread::sleep_for(kRest);
+    samples.last = device.multiply(work);
+    samples.microseconds.push_back(samples.last.seconds * 1e6);
+    if (samples.last.clock_mhz > 0) samples.clocks.push_back(samples.last.clock_mhz);
+  }
+  return samples;
+}
+
+/// The codes that the device has.
+struct LoadedCodes {
+  std::string subject;
+  std::vector<std::byte> codes;
+};
+
+void measure_products(const Row& row, Calls calls) {
+  const std::string set = row.record.text("shapes"), kernel = row.record.text("kernel");
+  const GemmFormats& formats = *find_gemm_formats(row.record.subject);
+  auto& loaded = row.shared<LoadedCodes>();
+  if (loaded.subject != row.record.subject) {
+    loaded = {row.record.subject, gemm_codes(formats.operands, row.settings.seed)};
+    row.device.load_codes(formats.operands, loaded.codes);
+  }
+  const GemmTile* const tile = find_tile(kernel);
+  Points products{"m", "n", "k", "microseconds", "spread_percent"};
+  std::vector<Record::Series> attributes;
+  for (const AlgorithmSeries& each : kAlgorithmSeries) attributes.push_back({each.name, {}});
+  std::vector<double> tera, clocks, known_clocks;
+  for (const GemmShape& shape : set == kOwnShapes ? row.settings.shapes : gemm_shapes(set)) {
+    if (!row.go_on(set + " " + kernel)) break;
+    GemmWork work{formats, shape, tile == nullptr ? std::nullopt : std::optional(*tile), 1};
+    const auto check = [&](const GemmTimes& times) {
+      if (tile == nullptr) return;
+      check_product(row.device, work, times, loaded.codes, row.settings.seed, row.settings.threads);
+    };
+    const GemmTimes first = row.device.multiply(work);
+    check(first);
+    const Samples samples =
+        calls == Calls::single ? sample_single_calls(row.device, work) : sample_bursts(row.device, work);
+    check(samples.last);
+    const Summary s = summarise(samples.microseconds);
+    products.add(shape.m, shape.n, shape.k, s.median, s.spread_percent());
+    clocks.push_back(samples.clocks.empty() ? 0 : median_of(samples.clocks));
+    if (clocks.back() > 0) known_clocks.push_back(clocks.back());
+    for (std::size_t i = 0; first.algorithm && i < attributes.size(); ++i) {
+      attributes[i].numbers.push_back((*first.algorithm).*kAlgorithmSeries[i].attribute);
+    }
+    tera.push_back(shape.operations() * 1e-6 / s.median);
+  }
+  Record& record = row.record;
+  products.put(record);
+  record.set("products", static_cast<std::int64_t>(tera.size()));
+  record.set("tera_ops_median", median_of(tera));
+  record.set("tera_ops_max", std::ranges::max(tera));
+  record.set("spread_percent", median_of(products[4]));
+  if (!known_clocks.empty()) record.set("clock_mhz", median_of(known_clocks));
+  record.set("checked", std::string(tile == nullptr ? "no" : "up to 256 elements of each"));
+  if (tile != nullptr) {
+    record.series.push_back({"clock_mhz", std::move(clocks)});
+  } else {
+    std::ranges::move(attributes, std::back_inserter(record.series));
+  }
+}
 
 }  // namespace
 
-const Measurement& gemm_measurement(Calls calls) {
-  static const GemmMeasurement in_bursts(Calls::in_bursts), single(Calls::single);
-  return calls == Calls::single ? single : in_bursts;
+unsigned launches_of_burst(double seconds, unsigned least) {
+  constexpr double kBurstSeconds = 2e-3, kMostLaunches = 64;
+  return static_cast<unsigned>(
+      std::clamp(std::ceil(kBurstSeconds / seconds), static_cast<double>(least), kMostLaunches));
+}
+
+Measurement gemm_measurement(Calls calls) {
+  const bool single = calls == Calls::single;
+  std::vector<std::string> kernels;
+  for (const GemmTile& tile : gemm_tiles()) kernels.push_back(tile_name(tile));
+  kernels.emplace_back(kLibraryName);
+  const auto names = [](const auto&... sets) { return std::vector<std::string>{std::string(sets)...}; };
+  return {
+      .name = std::string(gemm_measurement_name(calls)),
+      .meaning = single ? "the same matrix products, one call at a time on a device that has rested, operands in DRAM"
+                        : "matrix products by a warp-specialised persistent kernel of wgmma and TMA, by its tiles, and "
+                          "by cuBLASLt",
+      .axes = {{"shapes", "which products",
+                names(kFitShapes, kDeepSeekShapes, kRandomShapes, kUnseenShapes, kSmallShapes),
+                names(kFitShapes, kDeepSeekShapes)},
+               {"kernel", "tile of our kernel, / blocks of a cluster; or the library", kernels}},
+      .subjects =
+          [calls](ArchId arch) {
+            std::vector<std::string> subjects;
+            if (arch != ArchId::sm_90) return subjects;
+            for (const GemmFormats& formats : kGemmFormats) subjects.push_back(subject_of(formats, calls));
+            return subjects;
+          },
+      .measure_row = [calls](const Row& row) { measure_products(row, calls); },
+      .by_default = [single](const std::string&) { return !single; }};
+}
+
+std::vector<Measurement> product_measurements() {
+  return {gemm_measurement(Calls::in_bursts), gemm_measurement(Calls::single), skinny_measurement(),
+          linear_measurement(), transformer_measurement()};
 }
 
 }  // namespace tcnum::bench

@@ -1,6 +1,7 @@
 // Matrix products, by a kernel of ours and by NVIDIA's library.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -14,7 +15,17 @@ namespace tcnum::bench {
 enum class Calls : std::uint8_t { in_bursts, single };
 
 /// Times of products over sets of shapes; the results of each are compared with the emulator's.
-const Measurement& gemm_measurement(Calls calls = Calls::in_bursts);
+Measurement gemm_measurement(Calls calls);
+constexpr std::string_view gemm_measurement_name(Calls calls) {
+  return calls == Calls::single ? "single gemm" : "gemm";
+}
+
+/// Some launches behind each other make a burst; then the device rests, so that what it draws on average lets it keep
+/// its clock.
+inline constexpr std::chrono::duration<double> kRest(6e-3);
+inline constexpr std::size_t kBurstSamples = 5;
+/// How many launches that take so long make a burst.
+unsigned launches_of_burst(double seconds, unsigned least = 2);
 
 /// "128x256" or, of clusters, "128x256/2x1"; and back.
 std::string tile_name(const GemmTile& tile);
@@ -35,7 +46,7 @@ std::vector<std::byte> gemm_codes(FormatId format, std::uint64_t seed);
 std::vector<std::size_t> some_lines(std::size_t all, RandomNumbers& random);
 
 /// Compares some rows and columns of what came out with what the emulator says: WrongResult.
-void check_product(GemmDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
+void check_product(TimingDevice& device, const GemmWork& work, const GemmTimes& times, std::span<const std::byte> codes,
                    std::uint64_t seed, unsigned threads);
 
 }  // namespace tcnum::bench

@@ -13,9 +13,9 @@
 namespace tcnum::bench {
 
 /// Square layers: N tokens, N features in and out.
-const Measurement& linear_measurement();
+Measurement linear_measurement();
 /// The linear layers of a transformer's layer, by its hidden size.
-const Measurement& transformer_measurement();
+Measurement transformer_measurement();
 
 /// What a square layer's steps are called, as values have them, and in words.
 struct StepName {

@@ -21,13 +21,6 @@
 namespace tcnum::bench {
 namespace {
 
-/// Some launches behind each other take about so long; then the device rests, so that what it draws on average lets it
-/// keep its clock.
-constexpr double kBurstSeconds = 2e-3;
-constexpr auto kRest = std::chrono::milliseconds(6);
-constexpr std::size_t kSamples = 5;
-constexpr unsigned kMostLaunches = 64;
-
 /// A tensor that is cast, and what it is cast to.
 struct CastPair {
   LinearTensor from, to;
@@ -51,7 +44,7 @@ std::uint16_t code_at(std::span<const std::byte> codes, std::size_t i) {
 }
 
 /// Every code of one cast, and the largest magnitude.
-void check_cast(LinearDevice& device, const CastPair& pair, const LinearWork& work, const CastNumbers& amax,
+void check_cast(TimingDevice& device, const CastPair& pair, const LinearWork& work, const CastNumbers& amax,
                 unsigned threads) {
   constexpr std::size_t kPiece = std::size_t{1} << 26, kPart = std::size_t{1} << 20;  // read, and compared, at a time
   constexpr std::uint16_t kMagnitude = 0x7fff;
@@ -68,9 +61,9 @@ void check_cast(LinearDevice& device, const CastPair& pair, const LinearWork& wo
         const std::uint16_t code = code_at(from, i);
         here = std::max<std::uint16_t>(here, code & kMagnitude);
         if (static_cast<std::uint8_t>(to[i]) == table[code]) continue;
-        throw WrongResult(fmt::format(
-            "cast of the {}: element {}, 0x{:04x} times {}, is 0x{:02x}; right would be 0x{:02x}", pair.name, first + i,
-            code, work.scales.*pair.number, static_cast<std::uint8_t>(to[i]), table[code]));
+        throw WrongResult(fmt::format("cast of the {}: element {}, 0x{:04x} times {}, is 0x{:02x}; expected 0x{:02x}",
+                                      pair.name, first + i, code, work.scales.*pair.number,
+                                      static_cast<std::uint8_t>(to[i]), table[code]));
       }
       part_largest[part] = here;
     });
@@ -83,7 +76,7 @@ void check_cast(LinearDevice& device, const CastPair& pair, const LinearWork& wo
   }
 }
 
-void check_casts(LinearDevice& device, const LinearWork& work, const CastNumbers& amax, unsigned threads) {
+void check_casts(TimingDevice& device, const LinearWork& work, const CastNumbers& amax, unsigned threads) {
   if (!work.cast) return;
   for (const CastPair& pair : kCasts) {
     if (pair.from != LinearTensor::output || work.cast_output) check_cast(device, pair, work, amax, threads);
@@ -91,7 +84,7 @@ void check_casts(LinearDevice& device, const LinearWork& work, const CastNumbers
 }
 
 /// These rows of a tensor.
-Matrix rows_of(LinearDevice& device, LinearTensor tensor, FormatId id, std::span<const std::size_t> rows,
+Matrix rows_of(TimingDevice& device, LinearTensor tensor, FormatId id, std::span<const std::size_t> rows,
                std::size_t columns) {
   Matrix matrix(id, rows.size(), columns);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -103,7 +96,7 @@ Matrix rows_of(LinearDevice& device, LinearTensor tensor, FormatId id, std::span
 
 /// Compares the elements where some rows and columns meet with the emulator's, and all of them with the exact sums:
 /// what the library may do otherwise than its usual plan changes last bits, a wrong element much more.
-void check_output(LinearDevice& device, const LinearFormat& f, const LinearWork& work, const Settings& settings,
+void check_output(TimingDevice& device, const LinearFormat& f, const LinearWork& work, const Settings& settings,
                   LinearTiming& timing) {
   constexpr std::uint32_t kSeries = 4;
   const LinearShape& s = work.shape;
@@ -146,8 +139,8 @@ void check_output(LinearDevice& device, const LinearFormat& f, const LinearWork&
   const double usual = std::sqrt(squares / static_cast<double>(exact.size()));
   if (worst > kMostError * usual) {
     throw WrongResult(
-        fmt::format("{} × {} × {}: an element of the output is off by {:.3g} from the exact sum; right "
-                    "would be {:.3g} at most",
+        fmt::format("{} × {} × {}: an element of the output is off by {:.3g} from the exact sum; expected "
+                    "{:.3g} at most",
                     s.tokens, s.outputs, s.inputs, worst, kMostError * usual));
   }
 }
@@ -158,40 +151,39 @@ CastNumbers scales_for(const CastNumbers& amax) {
 
 }  // namespace
 
-LinearTiming time_linear(LinearDevice& device, const LinearFormat& format, const LinearShape& shape, bool cast_output,
+LinearTiming time_linear(TimingDevice& device, const LinearFormat& format, const LinearShape& shape, bool cast_output,
                          const Settings& settings) {
   LinearTiming timing;
   LinearWork work;
   work.shape = shape;
   work.cast = format.cast();
   work.cast_output = work.cast && cast_output;
-  if (work.cast) work.scales = scales_for(device.run(work).amax);
-  const LinearTimes first = device.run(work);
+  if (work.cast) work.scales = scales_for(device.linear(work).amax);
+  const LinearTimes first = device.linear(work);
   timing.algorithm = first.algorithm;
   timing.amax = first.amax;
   timing.scales = work.scales;
 
   work.launches = 2;
-  const double about = device.run(work).seconds;
-  work.launches = static_cast<unsigned>(std::clamp(std::ceil(kBurstSeconds / about), 2.0, double{kMostLaunches}));
+  work.launches = launches_of_burst(device.linear(work).seconds);
   std::vector<double> samples;
   std::array<std::vector<double>, kLinearSteps> step_samples;
-  for (std::size_t i = 0; i < kSamples; ++i) {
+  for (std::size_t i = 0; i < kBurstSamples; ++i) {
     std::this_thread::sleep_for(kRest);
     work.each_step = true;
-    const LinearTimes steps = device.run(work);
+    const LinearTimes steps = device.linear(work);
     for (std::size_t step = 0; step < kLinearSteps; ++step)
       step_samples[step].push_back(steps.step_seconds[step] * 1e6);
     std::this_thread::sleep_for(kRest);
     work.each_step = false;
-    const LinearTimes whole = device.run(work);
+    const LinearTimes whole = device.linear(work);
     samples.push_back(whole.seconds * 1e6);
-    if (i + 1 < kSamples) continue;
+    if (i + 1 < kBurstSamples) continue;
     check_casts(device, work, whole.amax, settings.threads);
     check_output(device, format, work, settings, timing);
   }
   for (std::size_t step = 0; step < kLinearSteps; ++step) {
-    timing.step_microseconds[step] = summarise(std::move(step_samples[step])).median;
+    timing.step_microseconds[step] = median_of(std::move(step_samples[step]));
   }
   const Summary s = summarise(std::move(samples));
   timing.microseconds = s.median;
@@ -209,7 +201,7 @@ std::vector<std::byte> every_bf16() {
   return codes;
 }
 
-void check_every_cast(LinearDevice& device, const Settings& settings) {
+void check_every_cast(TimingDevice& device, const Settings& settings) {
   // Powers of two, one that rounds, one with which most numbers are too large, one that makes subnormal products.
   constexpr std::array<float, 4> kScales = {1, 0.3F, 1e30F, 0x1p-120F};
   LinearWork work;
@@ -217,7 +209,7 @@ void check_every_cast(LinearDevice& device, const Settings& settings) {
   work.cast = true;
   for (const float scale : kScales) {
     work.scales = {scale, scale, 1};
-    const LinearTimes times = device.run(work);
+    const LinearTimes times = device.linear(work);
     check_casts(device, work, times.amax, settings.threads);
   }
 }

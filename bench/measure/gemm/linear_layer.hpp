@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string>
 
-#include "bench/device/linear_timing.hpp"
 #include "bench/measure/measurement.hpp"
 
 namespace tcnum::bench {
@@ -30,12 +29,12 @@ struct LinearTiming {
 /// Times a layer whose format's codes the device has. The scales are those of the magnitudes in a launch before, with
 /// scales of one. Every cast is compared with the CPU's: WrongResult. So is the product, with the exact one, within
 /// what its sums may lose.
-LinearTiming time_linear(LinearDevice& device, const LinearFormat& format, const LinearShape& shape, bool cast_output,
+LinearTiming time_linear(TimingDevice& device, const LinearFormat& format, const LinearShape& shape, bool cast_output,
                          const Settings& settings);
 
 /// Casts every bf16 code with some scales, and compares with the CPU: WrongResult. The device must have every_bf16()'s
 /// codes.
-void check_every_cast(LinearDevice& device, const Settings& settings);
+void check_every_cast(TimingDevice& device, const Settings& settings);
 std::vector<std::byte> every_bf16();
 
 }  // namespace tcnum::bench

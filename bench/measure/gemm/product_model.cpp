@@ -8,8 +8,6 @@
 #include <optional>
 
 #include "bench/measure/least_squares.hpp"
-#include "bench/measure/memory/memory.hpp"
-#include "bench/measure/tensor.hpp"
 #include "gemm.hpp"
 #include "library_tiles.hpp"
 #include "shapes.hpp"
@@ -240,7 +238,7 @@ std::vector<MeasuredProduct> measured_products(const Document& document, std::st
                                                Calls calls) {
   std::vector<MeasuredProduct> all;
   for (const Record& record : document.records) {
-    if (record.measurement != gemm_measurement(calls).name() || record.text("shapes") != set) continue;
+    if (record.measurement != gemm_measurement_name(calls) || record.text("shapes") != set) continue;
     const std::string kernel = record.text("kernel");
     const GemmFormats* const formats = find_gemm_formats(record.subject);
     const GemmTile* const tile = find_tile(kernel);
@@ -276,7 +274,7 @@ std::vector<MeasuredProduct> measured_products(const Document& document, std::st
 ProductDevice measured_device(const Document& document, const std::string& file) {
   const auto missing = [&](const std::string& row, const char* suite) {
     return InputError(
-        fmt::format("{}: records: there is no {}; right would be a file that also has what `tcnum bench {} "
+        fmt::format("{}: records: there is no {}; expected a file that also has what `tcnum bench {} "
                     "--json` writes",
                     file, row, suite));
   };
@@ -284,15 +282,14 @@ ProductDevice measured_device(const Document& document, const std::string& file)
   device.name = document.facts.device;
   constexpr int kMostSms = 1024;
   if (document.facts.sms < 1 || document.facts.sms > kMostSms) {
-    throw InputError(fmt::format("{}: device.sms: {}; right would be 1 to {}", file, document.facts.sms, kMostSms));
+    throw InputError(fmt::format("{}: device.sms: {}; expected 1 to {}", file, document.facts.sms, kMostSms));
   }
   device.sms = static_cast<unsigned>(document.facts.sms);
   constexpr double kWidest = 256;
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
     double cycles = std::numeric_limits<double>::infinity();
     for (const Record& r : document.records) {
-      if (r.measurement != wgmma_measurement().name() || r.subject != kInstructions[i] || r.number("N") != kWidest)
-        continue;
+      if (r.measurement != "wgmma" || r.subject != kInstructions[i] || r.number("N") != kWidest) continue;
       if (r.text("source") != "ss") continue;
       cycles = std::min(cycles, r.number("interval_cycles").value_or(cycles));
       device.tera_ops[i] = std::max(device.tera_ops[i], r.number("tera_ops").value_or(0));
@@ -303,11 +300,11 @@ ProductDevice measured_device(const Document& document, const std::string& file)
     device.column_cycles[i] = cycles / kWidest;
   }
   for (const Record& r : document.records) {
-    if (r.measurement == streams_measurement().name()) {
+    if (r.measurement == "streams") {
       device.dram_bytes_per_second =
           std::max(device.dram_bytes_per_second, r.number("giga_bytes_per_second").value_or(0) * kGiga);
     }
-    if (r.measurement != latency_measurement().name()) continue;
+    if (r.measurement != "latency") continue;
     for (const Field& value : r.values) {
       if (value.name.starts_with("l2") && value.name.ends_with("_fits_bytes")) {
         device.l2_bytes = std::max(device.l2_bytes, r.number(value.name).value_or(0));
@@ -399,14 +396,14 @@ ProductDevice product_device(const Document& document, const std::string& file, 
   const auto found = std::ranges::find(document.records, model_row(calls), &Record::measurement);
   if (found == document.records.end()) {
     throw InputError(
-        fmt::format("{}: records: there is no {}; right would be a file of `tcnum bench report … --json` with "
+        fmt::format("{}: records: there is no {}; expected a file of `tcnum bench report … --json` with "
                     "what `tcnum bench gemm{} -a shapes=fit --json` wrote",
                     file, model_row(calls), calls == Calls::single ? " --instr 'single.*'" : ""));
   }
   for (const LawParameter& parameter : parameters_of(device.law)) {
     const auto value = found->number(parameter.name);
     if (!value || !(*value > 0)) {
-      throw InputError(fmt::format("{}: records[{}].values.{}: right would be a number above zero", file,
+      throw InputError(fmt::format("{}: records[{}].values.{}: expected a number above zero", file,
                                    found - document.records.begin(), parameter.name));
     }
     *parameter.value = *value;

@@ -6,152 +6,87 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <stdexcept>
-#include <string_view>
 
-#include "bench/device/memory_timing.hpp"
 #include "bench/measure/memory/memory.hpp"
 #include "gemm.hpp"
-#include "tcnum/error.hpp"
 #include "tcnum/matrix.hpp"
 
 namespace tcnum::bench {
 namespace {
 
 constexpr std::array<FormatId, 2> kFormats = {FormatId::fp64, FormatId::fp32};
-constexpr std::string_view kOurs = "split";
 
 /// Bytes of each operand: from what a launch costs to what the memory gives.
 constexpr std::array<std::size_t, 7> kOperandBytes = {std::size_t{1} << 18, std::size_t{1} << 20, std::size_t{1} << 22,
                                                       std::size_t{1} << 24, std::size_t{1} << 26, std::size_t{1} << 28,
                                                       kSkinnyBytes};
-/// Some launches behind each other take about so long.
-constexpr double kBurstSeconds = 2e-3;
-constexpr std::size_t kSamples = 5;
-constexpr unsigned kMostLaunches = 64;
 /// What takes longer is not tried with more rows: all would take minutes.
 constexpr double kMostSeconds = 0.05;
 
 std::string subject_of(FormatId id) { return fmt::format("skinny.{}", format(id).name); }
 
-class SkinnyMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "skinny"; }
-  std::string meaning() const override {
-    return "D = Aᵀ · B, A and B of n columns and k rows, over k: by a kernel that splits k over all SMs, and by "
-           "cuBLASLt";
+void check(TimingDevice& device, const SkinnyWork& work, const SkinnyTimes& times, const SkinnySums& sums) {
+  const std::vector<double> given = device.skinny_results();
+  const std::vector<std::int64_t> expected = sums.of(times.first_row, work.k);
+  if (given.size() != expected.size()) {
+    throw WrongResult(fmt::format("{} results; expected {}", given.size(), expected.size()));
   }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = [] {
-      std::vector<std::string> sizes;
-      for (const std::size_t n : kSkinnySizes) sizes.push_back(std::to_string(n));
-      const std::vector<std::string> ways = {std::string(kOurs), std::string(kLibraryName)};
-      return std::vector<Axis>{{"n", "columns of A and of B", sizes, sizes},
-                               {"by", "our kernel or the library", ways, ways}};
-    }();
-    return axes;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (given[i] == static_cast<double>(expected[i])) continue;
+    throw WrongResult(fmt::format("element {}, {} of the product of {} rows of {} is {}; expected {}", i / work.n,
+                                  i % work.n, work.k, work.n, given[i], expected[i]));
   }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    for (const FormatId id : kFormats) names.push_back(subject_of(id));
-    return if_nvidia(arch, std::move(names));
-  }
+}
 
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    for (const std::string& subject : subjects) {
-      const FormatId id = *std::ranges::find(kFormats, subject, subject_of);
-      for (const std::string& size : selection.at("n")) {
-        const SkinnySums sums(id, std::stoul(size));
-        for (const std::string& by : selection.at("by")) {
-          Record record{name(), subject, {{"n", std::int64_t{std::stol(size)}}, {"by", by}}, {}, {}, "", ""};
-          if (settings.has(record)) continue;
-          if (!settings.go_on(fmt::format("{} n={} {}", subject, size, by))) return;
-          if (device.skinny_products() == nullptr) {
-            record.waived = "this device or build does not time tall and skinny products";
-          } else {
-            measure_into(record, [&] {
-              measure_sizes(device, {id, std::stoul(size), 0, by == kLibraryName, 1}, sums, settings, record);
-            });
-          }
-          add(std::move(record));
-        }
-      }
-    }
+/// Microseconds of a product, as often as it is timed.
+Summary time(TimingDevice& device, SkinnyWork work, const SkinnySums& sums, std::string& algorithm) {
+  const SkinnyTimes first = device.multiply_skinny(work);
+  check(device, work, first, sums);
+  algorithm = first.algorithm;
+  work.launches = launches_of_burst(device.multiply_skinny(work).seconds, 1);
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < kBurstSamples; ++i) {
+    const SkinnyTimes times = device.multiply_skinny(work);
+    samples.push_back(times.seconds * 1e6);
+    if (i + 1 == kBurstSamples) check(device, work, times, sums);
   }
+  return summarise(std::move(samples));
+}
 
- private:
-  static void check(SkinnyDevice& device, const SkinnyWork& work, const SkinnyTimes& times, const SkinnySums& sums) {
-    const std::vector<double> given = device.results();
-    const std::vector<std::int64_t> right = sums.of(times.first_row, work.k);
-    if (given.size() != right.size()) {
-      throw WrongResult(fmt::format("{} results; right would be {}", given.size(), right.size()));
+void measure_sizes(const Row& row) {
+  SkinnyWork work{*std::ranges::find(kFormats, row.record.subject, subject_of), row.number("n"), 0,
+                  row.record.text("by") == kLibraryName, 1};
+  auto& all_sums = row.shared<std::map<std::pair<FormatId, std::size_t>, SkinnySums>>();
+  const SkinnySums& sums = all_sums.try_emplace({work.format, work.n}, work.format, work.n).first->second;
+  Points sweep{"sweep_k", "sweep_microseconds", "sweep_giga_bytes_per_second"};
+  const double row_bytes = 2 * static_cast<double>(work.n) * static_cast<double>(bytes_of(work.format));
+  Summary last;
+  std::string algorithm;
+  for (const std::size_t bytes : kOperandBytes) {
+    work.k = bytes / (work.n * bytes_of(work.format));
+    if (!row.go_on(fmt::format("n={} k={}", work.n, work.k))) break;
+    try {
+      last = time(row.device, work, sums, algorithm);
+    } catch (const UnavailableError&) {
+      if (sweep.empty()) throw;
+      break;  // the library does not take as many rows
     }
-    for (std::size_t i = 0; i < right.size(); ++i) {
-      if (given[i] == static_cast<double>(right[i])) continue;
-      throw WrongResult(fmt::format("element {}, {} of the product of {} rows of {} is {}; right would be {}",
-                                    i / work.n, i % work.n, work.k, work.n, given[i], right[i]));
-    }
+    sweep.add(work.k, last.median, row_bytes * static_cast<double>(work.k) / last.median * 1e-3);
+    if (last.median > kMostSeconds * 1e6) break;
   }
-
-  /// Microseconds of a product, as often as it is timed.
-  static Summary time(SkinnyDevice& device, SkinnyWork work, const SkinnySums& sums, std::string& algorithm) {
-    const SkinnyTimes first = device.multiply(work);
-    check(device, work, first, sums);
-    algorithm = first.algorithm;
-    const double about = device.multiply(work).seconds;
-    work.launches = static_cast<unsigned>(std::clamp(std::ceil(kBurstSeconds / about), 1.0, double{kMostLaunches}));
-    std::vector<double> samples;
-    for (std::size_t i = 0; i < kSamples; ++i) {
-      const SkinnyTimes times = device.multiply(work);
-      samples.push_back(times.seconds * 1e6);
-      if (i + 1 == kSamples) check(device, work, times, sums);
-    }
-    return summarise(std::move(samples));
-  }
-
-  static void measure_sizes(TimingDevice& device, SkinnyWork work, const SkinnySums& sums, const Settings& settings,
-                            Record& record) {
-    Record::Series rows{"sweep_k", {}}, times{"sweep_microseconds", {}}, rates{"sweep_giga_bytes_per_second", {}};
-    const double row_bytes = 2 * static_cast<double>(work.n) * static_cast<double>(bytes_of(work.format));
-    Summary last;
-    std::string algorithm;
-    for (const std::size_t bytes : kOperandBytes) {
-      work.k = bytes / (work.n * bytes_of(work.format));
-      if (!settings.go_on(fmt::format("{} n={} k={}", record.subject, work.n, work.k))) break;
-      try {
-        last = time(*device.skinny_products(), work, sums, algorithm);
-      } catch (const UnavailableError& error) {
-        if (rows.numbers.empty()) {
-          record.waived = error.what();
-          return;
-        }
-        break;  // the library does not take as many rows
-      }
-      const auto k = static_cast<double>(work.k);
-      rows.numbers.push_back(k);
-      times.numbers.push_back(last.median);
-      rates.numbers.push_back(row_bytes * k / last.median * 1e-3);
-      if (last.median > kMostSeconds * 1e6) break;
-    }
-    if (rows.numbers.empty()) {
-      record.waived = "interrupted";
-      return;
-    }
-    const double k = rows.numbers.back(), rate = rates.numbers.back(), n = static_cast<double>(work.n);
-    record.set("k", static_cast<std::int64_t>(k));
-    record.set("microseconds", last.median);
-    record.set("giga_bytes_per_second", rate);
-    record.set("giga_flops", 2 * n * n * k / last.median * 1e-3);
-    if (device.memory() != nullptr) {
-      const auto pins = device.memory()->memory_facts().dram_bytes_per_second;
-      if (pins) record.set("percent_of_pins", rate * 1e9 / *pins * 100);
-    }
-    record.set("spread_percent", last.spread_percent());
-    if (!algorithm.empty()) record.set("algorithm", algorithm);
-    for (Record::Series* series : {&rows, &times, &rates}) record.series.push_back(std::move(*series));
-  }
-};
+  Record& record = row.record;
+  sweep.put(record);
+  const double k = sweep[0].back(), rate = sweep[2].back(), n = static_cast<double>(work.n);
+  record.set("k", static_cast<std::int64_t>(k));
+  record.set("microseconds", last.median);
+  record.set("giga_bytes_per_second", rate);
+  record.set("giga_flops", 2 * n * n * k / last.median * 1e-3);
+  put_share_of_pins(row, rate * 1e9);
+  record.set("spread_percent", last.spread_percent());
+  if (!algorithm.empty()) record.set("algorithm", algorithm);
+}
 
 }  // namespace
 
@@ -192,9 +127,18 @@ std::vector<std::int64_t> SkinnySums::of(std::size_t first_row, std::size_t k) c
   return sums;
 }
 
-const Measurement& skinny_measurement() {
-  static const SkinnyMeasurement measurement;
-  return measurement;
+Measurement skinny_measurement() {
+  std::vector<std::string> subjects, sizes;
+  for (const FormatId id : kFormats) subjects.push_back(subject_of(id));
+  for (const std::size_t n : kSkinnySizes) sizes.push_back(std::to_string(n));
+  return {.name = "skinny",
+          .meaning =
+              "D = Aᵀ · B, A and B of n columns and k rows, over k: by a kernel that splits k over all SMs, and "
+              "by cuBLASLt",
+          .axes = {{"n", "columns of A and of B", std::move(sizes)},
+                   {"by", "our kernel or the library", {"split", std::string(kLibraryName)}}},
+          .subjects = of_nvidia(std::move(subjects)),
+          .measure_row = measure_sizes};
 }
 
 }  // namespace tcnum::bench

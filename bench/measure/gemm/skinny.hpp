@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/device/skinny_timing.hpp"
 #include "bench/measure/measurement.hpp"
 
 namespace tcnum::bench {
 
 /// Rates over k, by a kernel of ours and by cuBLASLt; the results of each are compared with the exact ones.
-const Measurement& skinny_measurement();
+Measurement skinny_measurement();
 
 /// D, exactly.
 class SkinnySums {

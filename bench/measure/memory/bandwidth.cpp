@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "buffers.hpp"
-#include "gathers.hpp"
 #include "memory.hpp"
 #include "reads.hpp"
 #include "sizes.hpp"
@@ -57,7 +56,7 @@ Sizes of_dram(const MemoryFacts& facts, std::size_t) {
 }
 
 struct Subject {
-  std::string name;
+  const char* name;
   Memory memory;
   Sizes (*sizes)(const MemoryFacts& facts, std::size_t sms);
   bool common = false;    ///< all SMs read the same buffer
@@ -66,14 +65,12 @@ struct Subject {
   /// SMs that follow each other closely get what another one has just asked for; those of the largest buffer do not.
   bool coalesced = false;
 };
-const std::vector<Subject>& subject_table() {
-  static const std::vector<Subject> table = {{"bandwidth.shared", Memory::shared, of_shared},
-                                             {"bandwidth.l1", Memory::l1, of_l1},
-                                             {"bandwidth.l2", Memory::l2, of_l2, true, false, false, true},
-                                             {"bandwidth.l2.one_sm", Memory::l2, of_l2, true, true},
-                                             {"bandwidth.dram", Memory::l2, of_dram, true, false, true}};
-  return table;
-}
+constexpr Subject kSubjects[] = {
+    {.name = "bandwidth.shared", .memory = Memory::shared, .sizes = of_shared},
+    {.name = "bandwidth.l1", .memory = Memory::l1, .sizes = of_l1},
+    {.name = "bandwidth.l2", .memory = Memory::l2, .sizes = of_l2, .common = true, .coalesced = true},
+    {.name = "bandwidth.l2.one_sm", .memory = Memory::l2, .sizes = of_l2, .common = true, .alone = true},
+    {.name = "bandwidth.dram", .memory = Memory::l2, .sizes = of_dram, .common = true, .off_chip = true}};
 
 /// What a launch says of the rate.
 struct Rate {
@@ -101,15 +98,15 @@ Rate rate_of(const ReadWork& work, const ReadTimes& times) {
 /// What one subject with one width is measured with: the buffer is filled, and what is in it is known.
 class Reader {
  public:
-  Reader(const MemoryRow& row, const Subject& subject, unsigned width, std::size_t most_bytes)
+  Reader(const Row& row, const Subject& subject, unsigned width, std::size_t most_bytes)
       : row_(row), sms_(static_cast<std::size_t>(row.device.facts().sms)) {
     work_.memory = subject.memory;
     work_.width = width;
     work_.common = subject.common;
     work_.alone = subject.alone;
     work_.bytes = most_bytes;
-    row.memory.fill(work_.buffer_bytes(sms_), fill_seed(row.settings));
-    whole_.emplace(work_, work_.buffer_bytes(sms_) / kReadPiece, fill_seed(row.settings), row.settings.threads);
+    row.device.fill(work_.buffer_bytes(sms_), row.settings.fill_seed());
+    whole_.emplace(work_, work_.buffer_bytes(sms_) / kReadPiece, row.settings.fill_seed(), row.settings.threads);
   }
 
   /// So many rounds that a launch lasts long enough for clock and timer. Before them the region is read once.
@@ -120,7 +117,7 @@ class Reader {
     const std::size_t once = work_.common ? (work_.pieces() + sms_ - 1) / sms_ : work_.pieces();
     work_.warm_rounds = static_cast<unsigned>(once);
     if (bytes < kReadPiece) {
-      small_.emplace(work_, sms_, fill_seed(row_.settings), row_.settings.threads);
+      small_.emplace(work_, sms_, row_.settings.fill_seed(), row_.settings.threads);
     } else {
       small_.reset();
     }
@@ -136,60 +133,45 @@ class Reader {
   const ReadWords& words() const { return small_ ? *small_ : *whole_; }
 
   Rate read_checked(const std::vector<std::uint32_t>& expected) const {
-    const ReadTimes times = row_.memory.read(work_);
-    std::size_t wrong = times.checksums.size() == expected.size() ? 0 : expected.size();
-    for (std::size_t i = 0; wrong == 0 && i < expected.size(); ++i) wrong += times.checksums[i] == expected[i] ? 0 : 1;
-    if (wrong != 0) {
+    const ReadTimes times = row_.device.read(work_);
+    if (times.checksums != expected) {
       throw WrongResult(fmt::format("{}: with regions of {} bytes, threads have other checksums than the CPU",
                                     row_.record.subject, work_.bytes));
     }
     return rate_of(work_, times);
   }
 
-  const MemoryRow& row_;
+  const Row& row_;
   std::size_t sms_;
   ReadWork work_;
   std::optional<ReadWords> whole_, small_;  ///< of whole pieces, and of the region that is smaller
   std::vector<std::uint32_t> expected_;
 };
 
-/// A size's rate: medians over some launches.
-struct Point {
-  std::size_t bytes;
-  double bytes_per_clock, bytes_per_second, of_launch;
-};
-double median_of(const std::vector<Rate>& rates, double Rate::*value) {
+double median_rate(const std::vector<Rate>& rates, double Rate::*value) {
   std::vector<double> values;
   for (const Rate& rate : rates) values.push_back(rate.*value);
-  return summarise(values).median;
+  return median_of(std::move(values));
 }
 
-std::vector<Point> sweep(const MemoryRow& row, Reader& reader, const std::vector<std::size_t>& sizes) {
+/// The rate at each size: medians over some launches.
+Points sweep(const Row& row, Reader& reader, const std::vector<std::size_t>& sizes) {
   constexpr std::size_t kFew = 3;
-  std::vector<Point> points;
+  Points points{"sweep_bytes", "sweep_bytes_per_clock", "sweep_tera_bytes_per_second",
+                "sweep_launch_tera_bytes_per_second"};
   for (const std::size_t bytes : sizes) {
-    if (!row.settings.go_on(fmt::format("{} {} bytes", row.record.subject, bytes))) break;
+    if (!row.go_on(fmt::format("{} bytes", bytes))) break;
     reader.set_size(bytes);
     std::vector<Rate> rates;
     while (rates.size() < kFew) rates.push_back(reader.read());
-    points.push_back({bytes, median_of(rates, &Rate::bytes_per_clock), median_of(rates, &Rate::bytes_per_second),
-                      median_of(rates, &Rate::of_launch)});
+    points.add(bytes, median_rate(rates, &Rate::bytes_per_clock), median_rate(rates, &Rate::bytes_per_second) / kTera,
+               median_rate(rates, &Rate::of_launch) / kTera);
   }
   return points;
 }
 
-/// The largest of these buffers with nearly that rate.
-std::size_t held(const std::vector<Point>& points, double bytes_per_clock) {
-  constexpr double kNearly = 0.97;
-  std::size_t most = 0;
-  for (const Point& p : points) {
-    if (p.bytes_per_clock >= kNearly * bytes_per_clock) most = std::max(most, p.bytes);
-  }
-  return most;
-}
-
-/// The level's size again, under steady load.
-void put_steady(const MemoryRow& row, Reader& reader, std::size_t bytes) {
+/// A size again, under steady load.
+void put_steady(const Row& row, Reader& reader, std::size_t bytes) {
   reader.set_size(bytes);
   std::vector<Rate> rates;
   std::vector<double> per_clock;
@@ -204,91 +186,55 @@ void put_steady(const MemoryRow& row, Reader& reader, std::size_t bytes) {
       row.settings);
   const Summary s = summarise(per_clock);
   Record& record = row.record;
-  record.set("bytes_per_clock", s.median);
-  record.set("bytes_per_clock_min", s.min);
-  record.set("bytes_per_clock_p5", s.p5);
-  record.set("bytes_per_clock_p95", s.p95);
-  record.set("bytes_per_clock_max", s.max);
-  record.set("slowest_bytes_per_clock", median_of(rates, &Rate::slowest));
-  record.set("fastest_bytes_per_clock", median_of(rates, &Rate::fastest));
-  const double all = median_of(rates, &Rate::bytes_per_second);
+  put_summary(record, "bytes_per_clock", s);
+  record.set("slowest_bytes_per_clock", median_rate(rates, &Rate::slowest));
+  record.set("fastest_bytes_per_clock", median_rate(rates, &Rate::fastest));
+  const double all = median_rate(rates, &Rate::bytes_per_second);
   if (all > 0) record.set("tera_bytes_per_second", all / kTera);
-  record.set("launch_tera_bytes_per_second", median_of(rates, &Rate::of_launch) / kTera);
+  record.set("launch_tera_bytes_per_second", median_rate(rates, &Rate::of_launch) / kTera);
   put_conditions(record, s, steady);
   record.set("best_bytes", static_cast<std::int64_t>(bytes));
   record.series.push_back({"sample_bytes_per_clock", std::move(per_clock)});
 }
 
-void put_sweep(Record& record, const std::vector<Point>& points) {
-  Record::Series bytes{"sweep_bytes", {}}, per_clock{"sweep_bytes_per_clock", {}},
-      per_second{"sweep_tera_bytes_per_second", {}}, launch{"sweep_launch_tera_bytes_per_second", {}};
-  for (const Point& p : points) {
-    bytes.numbers.push_back(static_cast<double>(p.bytes));
-    per_clock.numbers.push_back(p.bytes_per_clock);
-    per_second.numbers.push_back(p.bytes_per_second / kTera);
-    launch.numbers.push_back(p.of_launch / kTera);
-  }
-  for (Record::Series* series : {&bytes, &per_clock, &per_second, &launch}) {
-    record.series.push_back(std::move(*series));
-  }
-}
-
-/// Why there is nothing to measure; empty: it was measured.
-std::string measure_subject(const MemoryRow& row, const Subject& subject) {
-  const MemoryFacts& facts = row.memory.memory_facts();
+void measure_level(const Row& row) {
+  constexpr double kNearly = 0.97;
+  const Subject& subject = named(kSubjects, row.record.subject);
   const auto sms = static_cast<std::size_t>(row.device.facts().sms);
-  const Sizes sizes = subject.sizes(facts, sms);
-  if (sizes.bytes.empty()) return "no size of buffers is this level's alone";
-  const std::size_t blocks = subject.common ? 1 : sms;
-  if (2 * blocks * sizes.bytes.back() > facts.global_bytes) return "its buffer does not fit in the device's memory";
-  Reader reader(row, subject, static_cast<unsigned>(*row.record.number("read_bytes")), sizes.bytes.back());
-  const std::vector<Point> points = sweep(row, reader, sizes.bytes);
-  const Point *best = nullptr, *largest = nullptr;
-  for (const Point& p : points) {
-    if (p.bytes > sizes.most_of_level) continue;
-    if (best == nullptr || p.bytes_per_clock > best->bytes_per_clock) best = &p;
-    largest = &p;
-  }
-  if (best == nullptr) return points.empty() ? "interrupted" : "no size of buffers is this level's alone";
-  put_steady(row, reader, subject.coalesced ? largest->bytes : best->bytes);
-  if (subject.coalesced) row.record.set("coalesced_bytes_per_clock", best->bytes_per_clock);
-  if (subject.alone) row.record.set("holds_bytes", static_cast<std::int64_t>(held(points, best->bytes_per_clock)));
-  if (const auto pins = facts.dram_bytes_per_second; pins && subject.off_chip) {
-    if (const auto rate = row.record.number("tera_bytes_per_second")) {
-      row.record.set("percent_of_pins", *rate * kTera / *pins * 100);
+  const Sizes sizes = subject.sizes(row.device.memory_facts(), sms);
+  const UnavailableError none("no size of buffers is this level's alone");
+  if (sizes.bytes.empty()) throw none;
+  require_room(row, (subject.common ? 1 : sms) * sizes.bytes.back());
+  Reader reader(row, subject, row.number("read_bytes"), sizes.bytes.back());
+  const Points points = sweep(row, reader, sizes.bytes);
+  points.put(row.record);
+  // Sizes rise, and those of the level come first.
+  const std::vector<double>&bytes = points[0], &rates = points[1];
+  const auto of_level = std::ranges::upper_bound(bytes, static_cast<double>(sizes.most_of_level)) - bytes.begin();
+  if (of_level == 0) throw none;
+  const auto best = std::max_element(rates.begin(), rates.begin() + of_level);
+  const std::ptrdiff_t at = subject.coalesced ? of_level - 1 : best - rates.begin();
+  put_steady(row, reader, static_cast<std::size_t>(bytes[static_cast<std::size_t>(at)]));
+  if (subject.coalesced) row.record.set("coalesced_bytes_per_clock", *best);
+  if (subject.alone) {
+    double most = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (rates[i] >= kNearly * *best) most = std::max(most, bytes[i]);
     }
+    row.record.set("holds_bytes", static_cast<std::int64_t>(most));
   }
-  put_sweep(row.record, points);
-  return "";
+  const auto rate = row.record.number("tera_bytes_per_second");
+  if (rate && subject.off_chip) put_share_of_pins(row, *rate * kTera);
 }
-
-class BandwidthMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "bandwidth"; }
-  std::string meaning() const override { return "how fast all SMs read at once, by the size of what they read"; }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<std::string> widths = {"4", "8", "16"};
-    static const std::vector<Axis> axes = {{"read_bytes", "bytes of a load", widths, widths}};
-    return axes;
-  }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    for (const Subject& subject : subject_table()) names.push_back(subject.name);
-    return if_nvidia(arch, std::move(names));
-  }
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    measure_rows(name(), axes(), device, subjects, selection, settings, add, [](const MemoryRow& row) {
-      return measure_subject(row, *std::ranges::find(subject_table(), row.record.subject, &Subject::name));
-    });
-  }
-};
 
 }  // namespace
 
-const Measurement& bandwidth_measurement() {
-  static const BandwidthMeasurement measurement;
-  return measurement;
+Measurement bandwidth_measurement() {
+  return {.name = "bandwidth",
+          .meaning = "how fast all SMs read at once, by the size of what they read",
+          .axes = {{"read_bytes", "bytes of a load", numbers({4, 8, 16})}},
+          .subjects = of_nvidia(names_in(kSubjects)),
+          .measure_row = measure_level};
 }
 
 }  // namespace tcnum::bench

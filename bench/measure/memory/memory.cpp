@@ -3,54 +3,50 @@
 #include <algorithm>
 #include <utility>
 
-#include "gathers.hpp"
+#include "bench/measure/measurements.hpp"
 
 namespace tcnum::bench {
+namespace {
 
-void measure_rows(const std::string& measurement, const std::vector<Axis>& axes, TimingDevice& device,
-                  const std::vector<std::string>& subjects, const Selection& selection, const Settings& settings,
-                  const std::function<void(Record)>& add, const std::function<std::string(const MemoryRow&)>& measure) {
-  std::size_t combinations = 1;
-  for (const Axis& axis : axes) combinations *= selection.at(axis.name).size();
-  for (const std::string& subject : subjects) {
-    for (std::size_t n = 0; n < combinations; ++n) {
-      Record record{measurement, subject, {}, {}, {}, "", ""};
-      std::size_t left = n, of = combinations;
-      std::string next = subject;
-      for (const Axis& axis : axes) {
-        const std::vector<std::string>& values = selection.at(axis.name);
-        of /= values.size();
-        const std::string& value = values[left / of];
-        left %= of;
-        next += " " + axis.name + "=" + value;
-        const bool whole = value.find_first_not_of("0123456789") == std::string::npos;
-        record.axes.push_back({axis.name, whole ? Value(static_cast<std::int64_t>(std::stoi(value))) : Value(value)});
-      }
-      if (settings.has(record)) continue;
-      if (!settings.go_on(next)) return;
-      if (MemoryDevice* const memory = device.memory(); memory == nullptr) {
-        record.waived = "this build has nothing that times memories";
-      } else {
-        const MemoryRow row{device, *memory, settings, record};
-        measure_into(record, [&] {
-          settle_clock(row);
-          record.waived = measure(row);
-        });
-      }
-      add(std::move(record));
-    }
-  }
+/// Loads from the L1 until the device's clock has settled, once.
+void settle_clock(const Row& row) {
+  if (row.settings.warm_up_seconds <= 0) return;
+  constexpr unsigned kWidth = 4, kRounds = 10'000;
+  constexpr std::uint32_t kPlaces = kGathered * kGatherThreads;
+  GatherWork work{Memory::l1, kWidth, std::size_t{kPlaces} * kWidth, {}, kRounds};
+  for (std::uint32_t i = 0; i < kPlaces; ++i) work.offsets.push_back(i * kWidth);
+  row.device.fill(work.bytes, row.settings.fill_seed());
+  settle_clock(row.settings, [&] { row.device.gather(work); });
 }
 
-std::vector<std::string> if_nvidia(ArchId arch, std::vector<std::string> subjects) {
-  if (!tcnum::arch(arch).name.starts_with("sm_")) subjects.clear();
-  return subjects;
+}  // namespace
+
+std::vector<Measurement> memory_measurements() {
+  std::vector<Measurement> all = {latency_measurement(), strides_measurement(), bandwidth_measurement(),
+                                  streams_measurement(), host_measurement(),    roofline_measurement()};
+  for (Measurement& each : all) {
+    each.measure_row = [measure = std::move(each.measure_row)](const Row& row) {
+      settle_clock(row);
+      measure(row);
+    };
+  }
+  return all;
+}
+
+void require_room(const Row& row, std::size_t bytes) {
+  if (2 * bytes <= row.device.memory_facts().global_bytes) return;
+  throw UnavailableError("its buffer does not fit in the device's memory");
+}
+
+void put_share_of_pins(const Row& row, double bytes_per_second) {
+  const auto pins = row.device.memory_facts().dram_bytes_per_second;
+  if (pins) row.record.set("percent_of_pins", bytes_per_second / *pins * 100);
 }
 
 void put_shares(Document& document) {
   constexpr const char* kRate = "giga_bytes_per_second";
   double highest = 0;
-  const auto is_stream = [](const Record& r) { return r.measurement == streams_measurement().name(); };
+  const auto is_stream = [](const Record& r) { return r.measurement == "streams"; };
   for (const Record& r : document.records) {
     if (is_stream(r)) highest = std::max(highest, r.number(kRate).value_or(0));
   }

@@ -10,7 +10,6 @@
 
 #include "bench/measure/peaks.hpp"
 #include "bench/measure/run_records.hpp"
-#include "gathers.hpp"
 #include "memory.hpp"
 #include "roofline_words.hpp"
 
@@ -20,24 +19,21 @@ namespace {
 constexpr double kGiga = 1e9, kTera = 1e12;
 
 struct Unit {
-  std::string name;
+  const char* name;
   RooflineUnit unit;
   ArchId first;
-  /// Operations of an SM in a clock, at most; none: no source says.
-  std::optional<double> (*peak)(ArchId arch);
+  const char* arithmetic;  ///< whose operations are the unit's; null: the tensor cores'
 };
-std::optional<double> of_fmas(ArchId arch, std::string_view operation) {
-  const auto results = arithmetic_per_clock(arch, operation);
+constexpr Unit kUnits[] = {{"roofline.fp16", RooflineUnit::fp16, ArchId::sm_70, "fma.rn.f16x2"},
+                           {"roofline.fp32", RooflineUnit::fp32, ArchId::sm_70, "fma.rn.f32"},
+                           {"roofline.fp64", RooflineUnit::fp64, ArchId::sm_70, "fma.rn.f64"},
+                           {"roofline.mma", RooflineUnit::tensor, ArchId::sm_80, nullptr}};
+
+/// Operations of an SM in a clock, at most; none: no source says.
+std::optional<double> peak_of(const Unit& unit, ArchId arch) {
+  if (unit.arithmetic == nullptr) return peak_operations_per_clock(arch, FormatId::fp16, false);
+  const auto results = arithmetic_per_clock(arch, unit.arithmetic);
   return results ? std::optional(2 * *results) : std::nullopt;
-}
-const std::vector<Unit>& unit_table() {
-  static const std::vector<Unit> table = {
-      {"roofline.fp16", RooflineUnit::fp16, ArchId::sm_70, [](ArchId arch) { return of_fmas(arch, "fma.rn.f16x2"); }},
-      {"roofline.fp32", RooflineUnit::fp32, ArchId::sm_70, [](ArchId arch) { return of_fmas(arch, "fma.rn.f32"); }},
-      {"roofline.fp64", RooflineUnit::fp64, ArchId::sm_70, [](ArchId arch) { return of_fmas(arch, "fma.rn.f64"); }},
-      {"roofline.mma", RooflineUnit::tensor, ArchId::sm_80,
-       [](ArchId arch) { return peak_operations_per_clock(arch, FormatId::fp16, false); }}};
-  return table;
 }
 
 /// A turn for so many reads, or so many turns for a read.
@@ -57,7 +53,7 @@ struct Point {
 
 /// A row has many points: of each as much steady load as settings.stop wants at least, or the energy counter needs,
 /// which steps every 0.1 s.
-StopRule stop_of_point(const MemoryRow& row) {
+StopRule stop_of_point(const Row& row) {
   constexpr double kEnoughSteps = 0.3;
   StopRule stop = row.settings.stop;
   if (row.device.energy_joules()) stop.least_seconds = std::max(stop.least_seconds, kEnoughSteps);
@@ -66,12 +62,12 @@ StopRule stop_of_point(const MemoryRow& row) {
 }
 
 /// The n-th point of all, at the same time as on other devices.
-Point measure_point(const MemoryRow& row, const RooflineWork& work, const RooflineWords& words, std::size_t n) {
+Point measure_point(const Row& row, const RooflineWork& work, const RooflineWords& words, std::size_t n) {
   constexpr double kBatchSeconds = 0.02;
   constexpr unsigned kMostLaunches = 64;
   const std::uint64_t expected = words.checksum(work, row.settings.threads);
   const auto run = [&](unsigned launches) {
-    RooflineTimes times = row.memory.roofline(work, launches);
+    RooflineTimes times = row.device.roofline(work, launches);
     if (times.checksum != expected) {
       throw WrongResult(
           fmt::format("{} with {} turns for {} reads: the sum of its results is 0x{:x}, and 0x{:x} on the "
@@ -131,7 +127,7 @@ void put_highest(Record& record, const std::vector<Point>& points) {
   if (const double celsius = highest(points, &Point::celsius); celsius > 0) record.set("temperature_celsius", celsius);
 }
 
-void put_roofs(const MemoryRow& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
+void put_roofs(const Row& row, const std::vector<Point>& points, std::optional<double> peak_per_clock) {
   Record& record = row.record;
   put_highest(record, points);
   const Point& fastest = *std::ranges::max_element(points, {}, &Point::flops);
@@ -139,9 +135,7 @@ void put_roofs(const MemoryRow& row, const std::vector<Point>& points, std::opti
   if (peak_per_clock && fastest.clock_mhz > 0) {
     record.set("percent_of_peak", flops / (*peak_per_clock * row.device.facts().sms * fastest.clock_mhz * 1e6) * 100);
   }
-  if (const auto pins = row.memory.memory_facts().dram_bytes_per_second) {
-    record.set("percent_of_pins", bytes / *pins * 100);
-  }
+  put_share_of_pins(row, bytes);
   if (fastest.clock_mhz > 0) record.set("clock_mhz", fastest.clock_mhz);
 }
 
@@ -206,80 +200,57 @@ Point operator+(const Point& a, const Point& b) {
           both(a.celsius, b.celsius, [](double x, double y) { return std::max(x, y); })};
 }
 
-/// Why there is nothing to measure; empty: it was measured.
-std::string measure_unit(const MemoryRow& row, ArchId arch, const std::vector<std::string>& intensities) {
-  constexpr std::size_t kTimesL2 = 16, kMostReads = 16;
-  const Unit& unit = *std::ranges::find(unit_table(), row.record.subject, &Unit::name);
-  if (arch < unit.first) return "its instruction is sm_80's and later ones'";
-  const MemoryFacts& facts = row.memory.memory_facts();
-  constexpr std::size_t kPiece = kMostReads * kRooflineTileBytes;
-  const std::size_t bytes = kTimesL2 * facts.l2_bytes / kPiece * kPiece;
-  if (2 * bytes > facts.global_bytes) return "its buffer does not fit in the device's memory";
-  row.memory.fill(bytes, fill_seed(row.settings));
-  const RooflineWords words(bytes, fill_seed(row.settings), row.settings.threads);
+void measure_unit(const Row& row) {
+  constexpr std::size_t kTimesL2 = 16, kMostReads = 16, kPiece = kMostReads * kRooflineTileBytes;
+  const Unit& unit = named(kUnits, row.record.subject);
+  if (row.arch < unit.first) throw UnavailableError("its instruction is sm_80's and later ones'");
+  const std::size_t bytes = kTimesL2 * row.device.memory_facts().l2_bytes / kPiece * kPiece;
+  require_room(row, bytes);
+  row.device.fill(bytes, row.settings.fill_seed());
+  const RooflineWords words(bytes, row.settings.fill_seed(), row.settings.threads);
   std::vector<Point> points;
-  const auto first = static_cast<std::size_t>(&unit - unit_table().data()) * intensities.size() + 1;
-  for (std::size_t i = 0; i < intensities.size(); ++i) {
-    if (!row.settings.go_on(fmt::format("{} {} a byte", row.record.subject, intensities[i]))) break;
-    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(intensities[i])), words, first + i));
+  const std::vector<std::string>& intensities = row.chosen("intensity");
+  std::size_t point = static_cast<std::size_t>(&unit - kUnits) * intensities.size();
+  for (const std::string& intensity : intensities) {
+    if (!row.go_on(fmt::format("{} a byte", intensity))) break;
+    points.push_back(measure_point(row, work_of(unit.unit, bytes, std::stod(intensity)), words, ++point));
   }
-  if (points.empty()) return "interrupted";
+  if (points.empty()) throw UnavailableError("interrupted");
   std::ranges::sort(points, {}, &Point::intensity);
-  put_roofs(row, points, unit.peak(arch));
+  put_roofs(row, points, peak_of(unit, row.arch));
   put_points(row.record, points);
-  return "";
 }
 
-class RooflineMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "roofline"; }
-  std::string meaning() const override {
-    return "operations a second of arithmetic whose operands come from DRAM, by operations for each byte";
-  }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<std::string> intensities = {"0.125", "0.25", "0.5", "1",  "2",   "4",
-                                                         "8",     "16",   "32",  "64", "128", "256"};
-    static const std::vector<Axis> axes = {
-        {"intensity", "operations for each byte of DRAM; a row has them all", intensities, intensities}};
-    return axes;
-  }
-  std::vector<std::string> subjects(ArchId arch) const override {
-    std::vector<std::string> names;
-    for (const Unit& unit : unit_table()) names.push_back(unit.name);
-    return if_nvidia(arch, std::move(names));
-  }
-  bool is_together() const override { return true; }
-  std::optional<Record> add_up(const std::vector<const Record*>& records) const override {
-    std::vector<Point> sums;
-    for (const Record* r : records) {
-      const auto points = points_in(*r);
-      if (!points) return std::nullopt;
-      if (sums.empty()) {
-        sums = *points;
-        continue;
-      }
-      if (!std::ranges::equal(sums, *points, {}, &Point::intensity, &Point::intensity)) return std::nullopt;
-      std::ranges::transform(sums, *points, sums.begin(), std::plus());
+std::optional<Record> add_up(const std::vector<const Record*>& records) {
+  std::vector<Point> sums;
+  for (const Record* r : records) {
+    const auto points = points_in(*r);
+    if (!points) return std::nullopt;
+    if (sums.empty()) {
+      sums = *points;
+      continue;
     }
-    Record sum{name(), records.front()->subject, {}, {}, {}, "", ""};
-    put_highest(sum, sums);
-    sum.set("devices", static_cast<std::int64_t>(records.size()));
-    put_points(sum, sums);
-    return sum;
+    if (!std::ranges::equal(sums, *points, {}, &Point::intensity, &Point::intensity)) return std::nullopt;
+    std::ranges::transform(sums, *points, sums.begin(), std::plus());
   }
-  void measure(TimingDevice& device, ArchId arch, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    // The intensities make one row, whatever there are.
-    measure_rows(name(), {}, device, subjects, {}, settings, add,
-                 [&](const MemoryRow& row) { return measure_unit(row, arch, selection.at("intensity")); });
-  }
-};
+  Record sum{records.front()->measurement, records.front()->subject, {}, {}, {}, "", ""};
+  put_highest(sum, sums);
+  sum.set("devices", static_cast<std::int64_t>(records.size()));
+  put_points(sum, sums);
+  return sum;
+}
 
 }  // namespace
 
-const Measurement& roofline_measurement() {
-  static const RooflineMeasurement measurement;
-  return measurement;
+Measurement roofline_measurement() {
+  return {.name = "roofline",
+          .meaning = "operations a second of arithmetic whose operands come from DRAM, by operations for each byte",
+          .axes = {swept({"intensity",
+                          "operations for each byte of DRAM; a row has them all",
+                          {"0.125", "0.25", "0.5", "1", "2", "4", "8", "16", "32", "64", "128", "256"}})},
+          .subjects = of_nvidia(names_in(kUnits)),
+          .measure_row = measure_unit,
+          .add_up = add_up};
 }
 
 }  // namespace tcnum::bench

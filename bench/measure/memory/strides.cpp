@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "buffers.hpp"
-#include "gathers.hpp"
 #include "memory.hpp"
 
 namespace tcnum::bench {
@@ -31,55 +30,49 @@ GatherWork work_of(Memory memory, unsigned width, std::size_t stride) {
   return work;
 }
 
-class StridesMeasurement final : public Measurement {
- public:
-  std::string name() const override { return "strides"; }
-  std::string meaning() const override { return "bytes a clock of loads whose lanes lie 1 … 128 elements apart"; }
-  const std::vector<Axis>& axes() const override {
-    static const std::vector<Axis> axes = {{"width", "bytes of an element", {"4", "8"}, {"4", "8"}}};
-    return axes;
+/// Bytes of an SM in a clock, of a few launches whose checksums are compared with the CPU's.
+std::vector<double> rates_of(const Row& row, const GatherWork& work) {
+  constexpr std::size_t kFew = 3;
+  const auto expected = expected_checksums(work, row.settings.fill_seed());
+  std::vector<double> rates;
+  while (rates.size() < kFew) {
+    const GatherTimes times = row.device.gather(work);
+    for (std::size_t i = 0; i < times.checksums.size(); ++i) {
+      if (times.checksums[i] == expected[i % kGatherThreads]) continue;
+      throw WrongResult(fmt::format("{}: thread {} of block {} has another checksum than the CPU", row.record.subject,
+                                    i % kGatherThreads, i / kGatherThreads));
+    }
+    rates.push_back(static_cast<double>(kGathered * kGatherThreads * work.width) * work.rounds /
+                    times.batch.cycles.front());
   }
-  std::vector<std::string> subjects(ArchId arch) const override { return if_nvidia(arch, {kL1, kShared}); }
+  return rates;
+}
 
-  void measure(TimingDevice& device, ArchId, const std::vector<std::string>& subjects, const Selection& selection,
-               const Settings& settings, const std::function<void(Record)>& add) const override {
-    measure_rows(name(), axes(), device, subjects, selection, settings, add, [](const MemoryRow& row) {
-      const Memory memory = row.record.subject == kShared ? Memory::shared : Memory::l1;
-      const auto width = static_cast<unsigned>(*row.record.number("width"));
-      row.memory.fill(work_of(memory, width, 1).bytes, fill_seed(row.settings));
-      Record::Series strides{"sweep_stride", {}}, rates{"sweep_bytes_per_clock", {}};
-      double spread = 0;
-      for (std::size_t stride = 1; stride <= kMostStride; ++stride) {
-        const Summary s = summarise(rates_of(row, work_of(memory, width, stride)));
-        strides.numbers.push_back(static_cast<double>(stride));
-        rates.numbers.push_back(s.median);
-        spread = std::max(spread, s.spread_percent());
-      }
-      row.record.set("bytes_per_clock", rates.numbers.front());
-      row.record.set("bytes_per_clock_min", std::ranges::min(rates.numbers));
-      row.record.set("spread_percent", spread);
-      row.record.series.push_back(std::move(strides));
-      row.record.series.push_back(std::move(rates));
-      return std::string();
-    });
+void measure_strides(const Row& row) {
+  const Memory memory = row.record.subject == kShared ? Memory::shared : Memory::l1;
+  const unsigned width = row.number("width");
+  row.device.fill(work_of(memory, width, 1).bytes, row.settings.fill_seed());
+  Points sweep{"sweep_stride", "sweep_bytes_per_clock"};
+  double spread = 0;
+  for (std::size_t stride = 1; stride <= kMostStride; ++stride) {
+    const Summary s = summarise(rates_of(row, work_of(memory, width, stride)));
+    sweep.add(stride, s.median);
+    spread = std::max(spread, s.spread_percent());
   }
-
- private:
-  /// Of some launches.
-  static std::vector<double> rates_of(const MemoryRow& row, const GatherWork& work) {
-    const Steady steady = sample_gathers(row, work, few_samples(row.settings));
-    std::vector<double> rates;
-    for (double cycles : steady.cycles)
-      rates.push_back(static_cast<double>(kGathered * kGatherThreads * work.width) / cycles);
-    return rates;
-  }
-};
+  row.record.set("bytes_per_clock", sweep[1].front());
+  row.record.set("bytes_per_clock_min", std::ranges::min(sweep[1]));
+  row.record.set("spread_percent", spread);
+  sweep.put(row.record);
+}
 
 }  // namespace
 
-const Measurement& strides_measurement() {
-  static const StridesMeasurement measurement;
-  return measurement;
+Measurement strides_measurement() {
+  return {.name = "strides",
+          .meaning = "bytes a clock of loads whose lanes lie 1 … 128 elements apart",
+          .axes = {{"width", "bytes of an element", numbers({4, 8})}},
+          .subjects = of_nvidia({kL1, kShared}),
+          .measure_row = measure_strides};
 }
 
 }  // namespace tcnum::bench

@@ -14,13 +14,11 @@
 #include <thread>
 #include <tuple>
 
-#include "bench/device/memory_timing.hpp"
-#include "bench/device/sync_timing.hpp"
+#include "bench/device/device.hpp"
 #include "bench/measure/memory/roofline_words.hpp"
 #include "probes/cublaslt.hpp"
 #include "tcnum/error.hpp"
 #include "tcnum/oracle.hpp"
-#include "tests/bench/no_timed_kernels.hpp"
 
 namespace tcnum {
 namespace {
@@ -35,32 +33,37 @@ int wanted_number(const char* variable, int otherwise) {
   return std::stoi(wanted(variable, std::to_string(otherwise).c_str()));
 }
 
-[[noreturn]] void refuse() { throw std::runtime_error("fake GPUs time barriers and rooflines alone"); }
-
-class FakeSync final : public SyncDevice {
+/// GPU d takes 1 + d / 4 times as long as GPU 0.
+class FakeGpu final : public TimingDevice {
  public:
-  unsigned most_cluster_blocks() const override { return 8; }
-  AtomicTimes atomics(const AtomicWork&, unsigned) override { refuse(); }
+  explicit FakeGpu(int device) : device_(device) {
+    facts_ = {"sm_90",
+              wanted("FAKE_GPUS_NAME", "Fake H200"),
+              wanted("FAKE_GPUS_DRIVER", "1.0"),
+              "13.0",
+              wanted("FAKE_GPUS_DATE", "2026-01-01"),
+              kSms,
+              {},
+              {}};
+    memory_.global_bytes = std::size_t{64} << 20;
+    memory_.l2_bytes = std::size_t{64} << 10;
+    memory_.dram_bytes_per_second = 1e12;
+  }
+  const TimingFacts& facts() const override { return facts_; }
+  /// A step whenever it is read.
+  std::optional<double> energy_joules() const override {
+    if (wanted("FAKE_GPUS_METERED", "").empty()) return std::nullopt;
+    return static_cast<double>(++readings_);
+  }
+
+  unsigned most_cluster_blocks() override { return 8; }
   BarrierTimes barriers(const BarrierWork& work, unsigned launches) override {
     const int signal = wanted_number("FAKE_GPUS_SIGNAL", 0);
     if (signal != 0 && work.barrier == Barrier::cluster && work.cluster == 4) std::raise(signal);
     return {std::vector<double>(launches, 20.0 * work.steps * work.cluster), kSms, 100, 100};
   }
-  ClusterLatencies cluster_latencies(unsigned) override { refuse(); }
-  RingTimes ring(const RingWork&, unsigned) override { refuse(); }
-  bool has_room(const HistogramWork&) override { return false; }
-  HistogramTimes histogram(const HistogramWork&, unsigned) override { refuse(); }
-};
 
-/// GPU d takes 1 + d / 4 times as long as GPU 0.
-class FakeMemory final : public MemoryDevice {
- public:
-  explicit FakeMemory(int device) : device_(device) {
-    facts_.global_bytes = std::size_t{64} << 20;
-    facts_.l2_bytes = std::size_t{64} << 10;
-    facts_.dram_bytes_per_second = 1e12;
-  }
-  const MemoryFacts& memory_facts() const override { return facts_; }
+  const MemoryFacts& memory_facts() override { return memory_; }
   void fill(std::size_t bytes, std::uint32_t seed) override {
     bytes_ = bytes;
     seed_ = seed;
@@ -75,47 +78,20 @@ class FakeMemory final : public MemoryDevice {
     const bool wrong = wanted_number("FAKE_GPUS_WRONG", -1) == device_;
     return {{{1}, 1500, std::vector<double>(launches, seconds)}, sum->second + (wrong ? 1 : 0)};
   }
-  ChaseTimes chase(const Chase&) override { refuse(); }
   /// What warms a GPU up: nobody looks at it.
   GatherTimes gather(const GatherWork&) override {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return {};
   }
-  ReadTimes read(const ReadWork&) override { refuse(); }
-  StreamTimes stream(const StreamWork&, unsigned) override { refuse(); }
-  HostCopyTimes copy(const HostCopy&) override { refuse(); }
-  ManagedTimes managed_triad(std::size_t, unsigned) override { refuse(); }
 
  private:
   int device_;
-  MemoryFacts facts_;
+  TimingFacts facts_;
+  MemoryFacts memory_;
+  mutable std::atomic<int> readings_ = 0;
   std::size_t bytes_ = 0;
   std::uint32_t seed_ = 0;
   std::map<std::tuple<RooflineUnit, unsigned, unsigned>, std::uint64_t> sums_;
-};
-
-class FakeGpu final : public NoTimedKernels {
- public:
-  explicit FakeGpu(int device) : memory_(device) {
-    facts_.arch = "sm_90";
-    facts_.device = wanted("FAKE_GPUS_NAME", "Fake H200");
-    facts_.driver = wanted("FAKE_GPUS_DRIVER", "1.0");
-    facts_.cuda = "13.0";
-    facts_.date = wanted("FAKE_GPUS_DATE", "2026-01-01");
-    facts_.sms = kSms;
-  }
-  /// A step whenever it is read.
-  std::optional<double> energy_joules() const override {
-    if (wanted("FAKE_GPUS_METERED", "").empty()) return std::nullopt;
-    return static_cast<double>(++readings_);
-  }
-  SyncDevice* sync() override { return &sync_; }
-  MemoryDevice* memory() override { return &memory_; }
-
- private:
-  mutable std::atomic<int> readings_ = 0;
-  FakeSync sync_;
-  FakeMemory memory_;
 };
 
 }  // namespace

@@ -1,0 +1,156 @@
+#include "gpu_device.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "memory_kernels.hpp"
+#include "timed_archs.hpp"
+
+namespace tcnum {
+namespace {
+
+const Timing* find_timing(const std::string& name) {
+  static const auto tables = [] {
+    auto all = instruction_timing_kernels();
+    all.push_back(incore_timing_kernels());
+    all.push_back(dpx_timing_kernels());
+    return all;
+  }();
+  for (const std::span<const TimingKernel> table : tables) {
+    const auto found = std::ranges::find(table, name, &TimingKernel::name);
+    if (found != table.end()) return &found->timing;
+  }
+  return nullptr;
+}
+
+std::string pci_bus(int device) {
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device), "cudaDeviceGetPCIBusId");
+  return text.data();
+}
+
+}  // namespace
+
+int device_attribute(cudaDeviceAttr which, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+std::size_t spoiler_of(const void* kernel, int device, unsigned threads, unsigned blocks) {
+  constexpr std::size_t kGranule = 128;  // what shared memory is given out in
+  const auto attribute = [&](cudaDeviceAttr which) {
+    return static_cast<std::size_t>(device_attribute(which, device));
+  };
+  cudaFuncAttributes own{};
+  check(cudaFuncGetAttributes(&own, kernel), "cudaFuncGetAttributes");
+  const std::size_t share = std::min(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks -
+                                         attribute(cudaDevAttrReservedSharedMemoryPerBlock),
+                                     attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  const std::size_t spoiler = (share - own.sharedSizeBytes) / kGranule * kGranule;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(spoiler)),
+        "cudaFuncSetAttribute");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+        "cudaFuncSetAttribute");
+  int fit = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, static_cast<int>(threads), spoiler),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  if (static_cast<unsigned>(fit) != blocks) {
+    throw std::runtime_error(
+        fmt::format("{} blocks with {} bytes of shared memory fit on an SM, and not {}", fit, spoiler, blocks));
+  }
+  return spoiler;
+}
+
+GpuTimingDevice::GpuTimingDevice(int device) : device_(device), info_(find_gpu(device)), nvml_(pci_bus(device)) {
+  check(cudaSetDevice(device), "cudaSetDevice");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  arch_ = 10 * properties.major + properties.minor;
+  sms_ = static_cast<unsigned>(properties.multiProcessorCount);
+  facts_ = {info_.arch,
+            info_.device,
+            info_.driver,
+            info_.cuda,
+            today_utc(),
+            properties.multiProcessorCount,
+            nvml_.power_limit_watts(),
+            nvml_.max_sm_clock_mhz()};
+}
+
+unsigned GpuTimingDevice::most_warps(const std::string& kernel, unsigned chains) const {
+  const Timing* const timing = find_timing(kernel);
+  return timing == nullptr || !is_timed(arch_) ? 0 : timing->most_warps(chains);
+}
+
+void GpuTimingDevice::load(const TimedOperands& operands) {
+  const auto upload = [&](const char* name, const std::vector<std::byte>& from) {
+    if (!from.empty()) buffers_[name].upload(from);
+  };
+  upload("a", operands.a);
+  upload("b", operands.b);
+  upload("c", operands.c);
+  upload("e", operands.e);
+  upload("shared", operands.shared);
+}
+
+TimedBatch GpuTimingDevice::run(const TimedWork& work, unsigned launches) {
+  const Timing* const timing = find_timing(work.kernel);
+  if (timing == nullptr) throw std::logic_error(work.kernel + ": no timing kernel");
+  blocks_ = work.blocks == 0 ? sms_ : work.blocks;
+  result_bytes_ = work.result_bytes;
+  TimedLaunch launch{.a = buffers_["a"].data(),
+                     .b = buffers_["b"].data(),
+                     .c = buffers_["c"].data(),
+                     .e = buffers_["e"].data(),
+                     .shared = buffers_["shared"].data(),
+                     .d = memory<std::byte>("d", blocks_ * work.result_bytes),
+                     .times = clear_times(launches * blocks_),
+                     .blocks = static_cast<unsigned>(blocks_),
+                     .warps = work.warps,
+                     .chains = work.chains,
+                     .steps = work.steps,
+                     .rounds = work.rounds,
+                     .completion = work.loop == TimingLoop::completion,
+                     .a_in_registers = work.a_in_registers};
+  for (unsigned i = 0; i < launches; ++i, launch.times += blocks_) {
+    check(timing->launch(launch), fmt::format("launch of the timing kernel of {}", work.kernel));
+  }
+  return finish(work.kernel, launches, blocks_, work.blocks == 0 ? BlocksRun::one_an_sm : BlocksRun::anywhere);
+}
+
+std::vector<std::byte> GpuTimingDevice::result() {
+  std::vector<std::byte> all = downloaded(memory<std::byte>("d", blocks_ * result_bytes_), blocks_ * result_bytes_);
+  for (std::size_t at = result_bytes_; at < all.size(); at += result_bytes_) {
+    if (std::memcmp(all.data(), all.data() + at, result_bytes_) != 0) {
+      throw std::runtime_error(fmt::format("blocks 0 and {} have other results", at / result_bytes_));
+    }
+  }
+  all.resize(result_bytes_);
+  return all;
+}
+
+void GpuTimingDevice::require_kernels(const char* what, int first_arch) const {
+  if (arch_ < first_arch || !is_timed(arch_)) cannot(what);
+}
+
+void GpuTimingDevice::hold(unsigned nanoseconds) {
+  if (nanoseconds != 0) check(launch_hold(nanoseconds), "launch of the kernel that the device waits in");
+}
+
+CublasLt& GpuTimingDevice::library() {
+  if (!library_) library_ = load_cublaslt();
+  return *library_;
+}
+
+std::unique_ptr<TimingDevice> make_timing_device(int device) {
+  try {
+    return std::make_unique<GpuTimingDevice>(device);
+  } catch (const std::exception& error) {
+    throw UnavailableError(fmt::format("no GPU: {}", error.what()));
+  }
+}
+
+}  // namespace tcnum

@@ -1,0 +1,170 @@
+// The timing device that is a GPU. What it does is defined in a file for each family of kernels.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "block_times.hpp"
+#include "cuda/device_memory.hpp"
+#include "cuda/event.hpp"
+#include "device.hpp"
+#include "probes/cublaslt.hpp"
+#include "probes/gpu.hpp"
+#include "probes/nvml.hpp"
+#include "timing_kernels.hpp"
+
+namespace tcnum {
+
+int device_attribute(cudaDeviceAttr which, int device);
+/// So much shared memory of a block, beside what the kernel has of its own, that no more than so many fit on an SM.
+/// Sets what the kernel needs for that.
+std::size_t spoiler_of(const void* kernel, int device, unsigned threads, unsigned blocks);
+
+/// Where a matrix may begin.
+constexpr std::size_t aligned(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <class T>
+std::vector<T> downloaded(const T* from, std::size_t count) {
+  std::vector<T> to(count);
+  check(cudaMemcpy(to.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+  return to;
+}
+
+class GpuTimingDevice final : public TimingDevice {
+ public:
+  explicit GpuTimingDevice(int device);
+
+  const TimingFacts& facts() const override { return facts_; }
+  std::optional<double> energy_joules() const override { return nvml_.energy_joules(); }
+  std::optional<double> temperature_celsius() const override { return nvml_.temperature_celsius(); }
+
+  unsigned most_warps(const std::string& kernel, unsigned chains) const override;
+  void load(const TimedOperands& operands) override;
+  TimedBatch run(const TimedWork& work, unsigned launches) override;
+  std::vector<std::byte> result() override;
+
+  const MemoryFacts& memory_facts() override;
+  void fill(std::size_t bytes, std::uint32_t seed) override;
+  ChaseTimes chase(const Chase& work) override;
+  GatherTimes gather(const GatherWork& work) override;
+  ReadTimes read(const ReadWork& work) override;
+  RooflineTimes roofline(const RooflineWork& work, unsigned launches) override;
+  StreamTimes stream(const StreamWork& work, unsigned launches) override;
+  HostCopyTimes copy_host(const HostCopy& work) override;
+  ManagedTimes managed_triad(std::size_t elements, unsigned times) override;
+
+  std::size_t ring_bytes() override;
+  CopyTimes copy(const CopyWork& work, unsigned launches) override;
+  CopyLatencies copy_latencies(const CopyLatencyWork& work) override;
+  ProductTimes product(const TiledProduct& work, unsigned launches) override;
+  unsigned most_product_blocks(const TiledProduct& work) override;
+
+  unsigned most_cluster_blocks() override;
+  AtomicTimes atomics(const AtomicWork& work, unsigned launches) override;
+  BarrierTimes barriers(const BarrierWork& work, unsigned launches) override;
+  ClusterLatencies cluster_latencies(unsigned cluster) override;
+  RingTimes ring(const RingWork& work, unsigned launches) override;
+  bool has_room(const HistogramWork& work) override;
+  HistogramTimes histogram(const HistogramWork& work, unsigned launches) override;
+
+  std::vector<LaunchTimes> launch(const LaunchWork& work, unsigned times) override;
+  std::vector<std::uint32_t> launched_words() override;
+
+  void load_codes(FormatId id, std::span<const std::byte> codes) override;
+  GemmTimes multiply(const GemmWork& work) override;
+  std::vector<std::byte> results(std::span<const std::size_t> rows, std::span<const std::size_t> columns) override;
+  LinearTimes linear(const LinearWork& work) override;
+  std::vector<std::byte> codes(LinearTensor tensor, std::size_t first, std::size_t count) override;
+  SkinnyTimes multiply_skinny(const SkinnyWork& work) override;
+  std::vector<double> skinny_results() override;
+
+ private:
+  /// Device memory of that name, of so many elements at least; what was there stays where it is large enough.
+  template <class T>
+  T* memory(const std::string& name, std::size_t count) {
+    DeviceBuffer& buffer = buffers_[name];
+    buffer.reserve(count * sizeof(T));
+    return static_cast<T*>(buffer.data());
+  }
+  /// The same, of which each byte is `value`.
+  template <class T>
+  T* memory_of(int value, const std::string& name, std::size_t count) {
+    T* const at = memory<T>(name, count);
+    check(cudaMemset(at, value, count * sizeof(T)), "cudaMemset");
+    return at;
+  }
+  void free(const std::string& name) { buffers_.erase(name); }
+
+  /// What blocks say, of so many; zero.
+  BlockTimes* clear_times(std::size_t blocks) { return memory_of<BlockTimes>(0, "times", blocks); }
+  std::vector<BlockTimes> block_times(std::size_t blocks) {
+    return downloaded(memory<BlockTimes>("times", blocks), blocks);
+  }
+  static void finish(const std::string& what) { check(cudaDeviceSynchronize(), what + " (cudaDeviceSynchronize)"); }
+  /// Waits for so many launches of as many blocks each, which wrote to clear_times().
+  TimedBatch finish(const std::string& what, unsigned launches, std::size_t blocks,
+                    BlocksRun where = BlocksRun::one_an_sm) {
+    finish(what);
+    return summarise(block_times(launches * blocks), launches, what, where);
+  }
+  /// Reads something else past the L1, so that nothing of a buffer is in a cache, and nothing has to be written back.
+  void flush();
+  void read_through_l2(const std::string& name, std::size_t bytes);
+  /// Streams have large arrays, and chases large buffers: not both at a time.
+  void free_streams();
+  static constexpr const char* kStreamSources[] = {"stream_x", "stream_y"};
+
+  /// Throws UnavailableError if this build has no timing kernels for the device's architecture, or that is an older
+  /// one.
+  void require_kernels(const char* what, int first_arch = 0) const;
+
+  /// Of launches behind each other, one: the device waits for the host, of which each call takes up to so long.
+  template <class Launch>
+  double seconds_of(unsigned launches, unsigned hold_nanoseconds, const char* what, const Launch& launch) {
+    Event before, behind;
+    hold(hold_nanoseconds);
+    before.record();
+    for (unsigned i = 0; i < launches; ++i) launch(i);
+    behind.record();
+    finish(what);
+    return behind.seconds_since(before) / launches;
+  }
+  /// Keeps the device busy for so long, so that the host can submit what is to follow without gaps; 0: not at all.
+  static void hold(unsigned nanoseconds);
+  CublasLt& library();
+
+  int device_, arch_ = 0;
+  unsigned sms_ = 0;
+  GpuInfo info_;
+  Nvml nvml_;
+  TimingFacts facts_;
+  std::optional<MemoryFacts> memory_facts_;
+  std::map<std::string, DeviceBuffer> buffers_;
+  std::unique_ptr<CublasLt> library_;
+
+  // What the last launch of a family left.
+  std::size_t blocks_ = 0, result_bytes_ = 0;
+  std::size_t launched_bytes_ = 0, launched_at_ = 0;
+  std::size_t stream_elements_ = 0;
+  std::optional<unsigned> most_cluster_blocks_;
+  FormatId codes_format_ = FormatId::bf16;
+  GemmShape gemm_shape_;
+  std::byte* gemm_last_ = nullptr;           ///< D
+  std::array<std::byte*, 6> linear_last_{};  ///< the tensors of a layer, by LinearTensor
+  SkinnyWork skinny_;
+  std::optional<std::pair<FormatId, std::size_t>> skinny_filled_;
+  std::size_t skinny_piece_ = 0;  ///< of the operands, in units of a product's: the next launch's
+};
+
+}  // namespace tcnum
